@@ -1,0 +1,56 @@
+"""Attention: masks, scores, the core that composes them, and the names of the literature."""
+
+from seqattn.attention.core import Attention, AttentionOutput, Memory, attend, masked_softmax
+from seqattn.attention.masks import causal_mask, padding_mask
+from seqattn.attention.named import (
+    AdditiveAttention,
+    BahdanauAttention,
+    LuongAttention,
+    ReducedRankAttention,
+    ScaledDotProductAttention,
+)
+from seqattn.attention.score_modules import (
+    AdditiveScore,
+    ConcatScore,
+    DotScore,
+    GeneralScore,
+    ReducedRankScore,
+    ScaledDotScore,
+    Score,
+)
+from seqattn.attention.scores import (
+    additive_score,
+    concat_score,
+    dot_score,
+    general_score,
+    reduced_rank_score,
+    scaled_dot_score,
+)
+
+__all__ = [
+    "AdditiveAttention",
+    "AdditiveScore",
+    "Attention",
+    "AttentionOutput",
+    "BahdanauAttention",
+    "ConcatScore",
+    "DotScore",
+    "GeneralScore",
+    "LuongAttention",
+    "Memory",
+    "ReducedRankAttention",
+    "ReducedRankScore",
+    "ScaledDotProductAttention",
+    "ScaledDotScore",
+    "Score",
+    "additive_score",
+    "attend",
+    "causal_mask",
+    "concat_score",
+    "dot_score",
+    "general_score",
+    "masked_softmax",
+    "padding_mask",
+    "reduced_rank_score",
+    "scaled_dot_score",
+]
