@@ -1,0 +1,215 @@
+"""Chapters: from the edited ``NN_name.py`` to the executed ``NN_name.ipynb``, reproducibly.
+
+``python -m tools.notebooks execute [NN ...]`` runs each chapter in an empty folder and stores what
+it shows; running twice changes nothing. ``python -m tools.notebooks drift`` says which notebooks no
+longer match their source, without running anything.
+"""
+
+import argparse
+import copy
+import hashlib
+import json
+import os
+import re
+import sys
+import tempfile
+from pathlib import Path
+
+import jupytext
+import nbformat
+from nbclient import NotebookClient
+from nbformat import NotebookNode
+
+ROOT = Path(__file__).resolve().parents[1]
+CHAPTERS = ROOT / "chapters"
+WIDGET_STATE = "application/vnd.jupyter.widget-state+json"
+WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
+
+# The first code cell of every notebook. Publishing fills in WHEEL (tools/publish.py).
+INSTALL_CELL = '''\
+# On Colab, or wherever the course's package is missing, install it. Elsewhere this does nothing.
+import importlib.util
+import subprocess
+import sys
+
+WHEEL = ""
+if importlib.util.find_spec("seqattn") is None:
+    if not WHEEL:
+        raise ModuleNotFoundError("No seqattn here: run `make lab`, or pip install its wheel.")
+    command = [sys.executable, "-m", "pip", "install", "-q", f"seqattn[course] @ {WHEEL}"]
+    subprocess.run(command, check=True)'''
+
+
+def read_source(path: Path) -> NotebookNode:
+    """Read a py:percent chapter as a notebook with the install cell and stable cell ids.
+
+    An id depends on the cell's own text alone, so that inserting a cell renames no other.
+    """
+    notebook = jupytext.read(path, fmt="py:percent")
+    seen: dict[str, int] = {}
+    for cell in notebook.cells:
+        if "install" in cell.metadata.get("tags", []):
+            cell.source = INSTALL_CELL
+        digest = hashlib.sha256(f"{cell.cell_type}\n{cell.source}".encode()).hexdigest()[:10]
+        seen[digest] = seen.get(digest, 0) + 1
+        cell.id = digest if seen[digest] == 1 else f"{digest}-{seen[digest]}"
+    notebook.metadata = NotebookNode(
+        kernelspec=NotebookNode(display_name="Python 3", language="python", name="python3"),
+        language_info=NotebookNode(name="python"),
+        jupytext=NotebookNode(formats="ipynb,py:percent"),
+        seqattn=notebook.metadata.get("seqattn", NotebookNode()),
+    )
+    notebook.nbformat, notebook.nbformat_minor = 4, 5
+    return notebook
+
+
+def execute(notebook: NotebookNode, *, timeout: int = 600) -> NotebookNode:
+    """Run a notebook in an empty folder and return it with clean outputs.
+
+    Parameters
+    ----------
+    notebook : NotebookNode
+        A notebook from :func:`read_source`.
+    timeout : int
+        Seconds allowed for one cell.
+    """
+    notebook = copy.deepcopy(notebook)
+    # The kernel inherits these. Same hash seed, same thread count: same text on every run.
+    os.environ |= {"PYTHONHASHSEED": "0", "OMP_NUM_THREADS": "2", "TQDM_DISABLE": "1"}
+    with tempfile.TemporaryDirectory() as folder:
+        client = NotebookClient(
+            notebook,
+            timeout=timeout,
+            kernel_name="python3",
+            resources={"metadata": {"path": folder}},
+            store_widget_state=True,
+            record_timing=False,
+        )
+        client.execute()
+    _clean_outputs(notebook)
+    _settle_widgets(notebook)
+    return notebook
+
+
+def _clean_outputs(notebook: NotebookNode) -> None:
+    """Drop what differs from run to run and join the pieces in which streams arrive."""
+    for cell in notebook.cells:
+        if cell.cell_type != "code":
+            continue
+        cell.metadata.pop("execution", None)
+        joined: list[NotebookNode] = []
+        for output in cell.outputs:
+            last = joined[-1] if joined else None
+            if (
+                output.output_type == "stream"
+                and last is not None
+                and last.output_type == "stream"
+                and last.name == output.name
+            ):
+                last.text += output.text
+            else:
+                joined.append(output)
+        cell.outputs = joined
+
+
+def _settle_widgets(notebook: NotebookNode) -> None:
+    """Keep the widgets that are on show and number them in reading order.
+
+    Model ids are random. Renumbered by first appearance, they are the same in every run.
+    """
+    stored = notebook.metadata.get("widgets", {}).get(WIDGET_STATE)
+    if not stored:
+        notebook.metadata.pop("widgets", None)
+        return
+    models = stored["state"]
+    order: list[str] = []
+
+    def visit(model_id: str) -> None:
+        if model_id in models and model_id not in order:
+            order.append(model_id)
+            text = json.dumps(models[model_id].get("state", {}), sort_keys=True)
+            for child in re.findall(r"IPY_MODEL_([0-9a-f]+)", text):
+                visit(child)
+
+    for cell in notebook.cells:
+        for output in cell.get("outputs", []):
+            view = output.get("data", {}).get(WIDGET_VIEW)
+            if view:
+                visit(view["model_id"])
+    # Links (jslink) are shown by no view but join widgets that are.
+    for model_id in sorted(models, key=lambda m: json.dumps(models[m], sort_keys=True)):
+        refers = re.findall(r"IPY_MODEL_([0-9a-f]+)", json.dumps(models[model_id]))
+        if "Link" in models[model_id]["model_name"] and set(refers) & set(order):
+            visit(model_id)
+
+    names = {old: f"{number:032x}" for number, old in enumerate(order, start=1)}
+    text = json.dumps({old: models[old] for old in order})
+    for old, new in names.items():
+        text = text.replace(old, new)
+    stored["state"] = json.loads(text)
+    for cell in notebook.cells:
+        for output in cell.get("outputs", []):
+            view = output.get("data", {}).get(WIDGET_VIEW)
+            if view:
+                view["model_id"] = names[view["model_id"]]
+
+
+def sources(only: list[str] | None = None) -> list[Path]:
+    """List the chapters' sources, all or those whose name starts with one of the given prefixes."""
+    paths = sorted(CHAPTERS.glob("[0-9][0-9]_*.py"))
+    if not only:
+        return paths
+    chosen = [p for p in paths if p.name.startswith(tuple(only))]
+    if not chosen:
+        known = ", ".join(p.stem for p in paths)
+        raise SystemExit(f"no chapter starts with {' or '.join(only)}; there are: {known}")
+    return chosen
+
+
+def write(notebook: NotebookNode, path: Path) -> bool:
+    """Write a notebook if it differs from what is there; return whether it did."""
+    text = nbformat.writes(notebook, indent=1) + "\n"
+    if path.exists() and path.read_text(encoding="utf-8") == text:
+        return False
+    path.write_text(text, encoding="utf-8")
+    return True
+
+
+def drift(path: Path) -> str | None:
+    """Say in one line how a stored notebook differs from its source, or None if it does not."""
+    stored_path = path.with_suffix(".ipynb")
+    again = f"run `make execute ONLY={path.name[:2]}`"
+    if not stored_path.exists():
+        return f"{stored_path.name} is missing: {again}"
+    stored, fresh = nbformat.read(stored_path, as_version=4), read_source(path)
+
+    def essence(notebook: NotebookNode) -> list:
+        return [(c.id, c.cell_type, c.source, dict(c.metadata)) for c in notebook.cells]
+
+    if essence(stored) != essence(fresh) or stored.metadata.get("seqattn") != fresh.metadata.get(
+        "seqattn"
+    ):
+        return f"{stored_path.name} is older than {path.name}: {again}"
+    if any(c.cell_type == "code" and c.source and c.execution_count is None for c in stored.cells):
+        return f"{stored_path.name} has cells that were never run: {again}"
+    return None
+
+
+def main() -> None:
+    """Run the command line."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("command", choices=["execute", "drift"])
+    parser.add_argument("only", nargs="*", help="chapter numbers, such as 03")
+    arguments = parser.parse_args()
+    if arguments.command == "drift":
+        stale = [message for path in sources(arguments.only) if (message := drift(path))]
+        print("\n".join(stale) or "notebooks match their sources")
+        sys.exit(bool(stale))
+    for path in sources(arguments.only):
+        print(f"{path.stem}: running", flush=True)
+        changed = write(execute(read_source(path)), path.with_suffix(".ipynb"))
+        print(f"{path.stem}: {'stored' if changed else 'unchanged'}")
+
+
+if __name__ == "__main__":
+    main()
