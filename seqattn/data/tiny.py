@@ -1,0 +1,85 @@
+"""One tiny numeric example, the same in every figure, derivation, test and quiz of the course.
+
+Three source words with 2-dimensional encoder states, one decoder state, and weights for every score
+function. All numbers have one decimal, so that each step fits on paper. They are chosen so that
+
+- no score saturates the softmax, and the tanh is neither linear nor flat;
+- every score function gives different weights, and not all agree on the largest;
+- no matrix is symmetric and no entry is zero, so that a transposed product or a forgotten term
+  changes the result;
+- weights rounded to two decimals sum to 1.00.
+"""
+
+from dataclasses import dataclass, field
+
+import torch
+from jaxtyping import Float64
+from torch import Tensor
+
+__all__ = ["TINY", "TinyExample"]
+
+
+def _matrix(*rows: tuple[float, ...]) -> Tensor:
+    return torch.tensor(rows, dtype=torch.float64)
+
+
+def _vector(*entries: float) -> Tensor:
+    return torch.tensor(entries, dtype=torch.float64)
+
+
+@dataclass(frozen=True)
+class TinyExample:
+    """Three words, one decoder state, and weights for every score function.
+
+    Attributes
+    ----------
+    words : tuple of 3 str
+        Source words.
+    h : (3, 2)
+        Encoder states, one row a word.
+    s : (2,)
+        Decoder state.
+    W_q, W_k, v : (2, 2), (2, 2), (2,)
+        Weights of the additive score.
+    W : (2, 2)
+        Weights of the general (bilinear) score.
+    W_c : (2, 4)
+        Weights of the concat score, which shares ``v``.
+    U, V : (1, 2), (1, 2)
+        Weights of the reduced-rank score, of rank 1.
+
+    Examples
+    --------
+    >>> from seqattn.attention import additive_score, masked_softmax
+    >>> scores = additive_score(TINY.query, TINY.keys, TINY.W_q, TINY.W_k, TINY.v)
+    >>> [f"{w:.2f}" for w in masked_softmax(scores)[0]]
+    ['0.52', '0.32', '0.16']
+    """
+
+    words: tuple[str, str, str] = ("cat", "sat", "mat")
+    h: Float64[Tensor, "3 2"] = field(
+        default_factory=lambda: _matrix((1.0, 0.5), (-0.5, 1.5), (0.5, -1.0))
+    )
+    s: Float64[Tensor, " 2"] = field(default_factory=lambda: _vector(0.5, 1.0))
+    W_q: Float64[Tensor, "2 2"] = field(default_factory=lambda: _matrix((0.2, -0.3), (-1.0, 0.6)))
+    W_k: Float64[Tensor, "2 2"] = field(default_factory=lambda: _matrix((0.2, -0.6), (0.5, 0.9)))
+    v: Float64[Tensor, " 2"] = field(default_factory=lambda: _vector(1.0, 1.5))
+    W: Float64[Tensor, "2 2"] = field(default_factory=lambda: _matrix((0.3, 0.4), (0.2, -0.5)))
+    W_c: Float64[Tensor, "2 4"] = field(
+        default_factory=lambda: _matrix((0.2, 0.7, -0.3, 0.2), (1.0, 0.4, 0.2, 0.4))
+    )
+    U: Float64[Tensor, "1 2"] = field(default_factory=lambda: _matrix((0.4, 1.0)))
+    V: Float64[Tensor, "1 2"] = field(default_factory=lambda: _matrix((0.5, 0.3)))
+
+    @property
+    def query(self) -> Float64[Tensor, "1 2"]:
+        """The decoder state as a batch of one: what score functions take."""
+        return self.s.unsqueeze(0)
+
+    @property
+    def keys(self) -> Float64[Tensor, "1 3 2"]:
+        """The encoder states as a batch of one."""
+        return self.h.unsqueeze(0)
+
+
+TINY = TinyExample()
