@@ -1,0 +1,1 @@
+"""What builds, runs and checks the book; used by the Makefile."""

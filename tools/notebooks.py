@@ -26,7 +26,7 @@ WIDGET_STATE = "application/vnd.jupyter.widget-state+json"
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 
 # The first code cell of every notebook. Publishing fills in WHEEL (tools/publish.py).
-INSTALL_CELL = '''\
+INSTALL_CELL = """\
 # On Colab, or wherever the course's package is missing, install it. Elsewhere this does nothing.
 import importlib.util
 import subprocess
@@ -37,7 +37,7 @@ if importlib.util.find_spec("seqattn") is None:
     if not WHEEL:
         raise ModuleNotFoundError("No seqattn here: run `make lab`, or pip install its wheel.")
     command = [sys.executable, "-m", "pip", "install", "-q", f"seqattn[course] @ {WHEEL}"]
-    subprocess.run(command, check=True)'''
+    subprocess.run(command, check=True)"""
 
 
 def read_source(path: Path) -> NotebookNode:
@@ -84,6 +84,7 @@ def execute(notebook: NotebookNode, *, timeout: int = 600) -> NotebookNode:
             resources={"metadata": {"path": folder}},
             store_widget_state=True,
             record_timing=False,
+            extra_arguments=["--IPKernelApp.log_level=40"],
         )
         client.execute()
     _clean_outputs(notebook)

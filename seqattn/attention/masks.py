@@ -62,7 +62,7 @@ def causal_mask(size: int, *, device: torch.device | None = None) -> Bool[Tensor
     -------
     (size, size) bool
         Lower triangle, diagonal included. Pass ``causal_mask(size)[None]`` when the batch may
-        happen to have as many sentences as there are queries (see :func:`expand_mask`).
+        happen to have as many sentences as there are queries (see :func:`~seqattn.attention.masks.expand_mask`).
 
     References
     ----------
@@ -91,7 +91,7 @@ def expand_mask(mask: Tensor, scores: Tensor) -> Tensor:
         For ``(batch, keys)`` scores: ``(batch, keys)``.
         For ``(batch, [heads,] queries, keys)`` scores: ``(batch, keys)``, read first;
         ``(batch, queries, keys)``, where batch may be 1 for "the same for every sentence";
-        or ``(queries, keys)``, as :func:`causal_mask` makes it. A square ``(queries, keys)`` mask
+        or ``(queries, keys)``, as :func:`~seqattn.causal_mask` makes it. A square ``(queries, keys)`` mask
         cannot be told from ``(batch, keys)`` if batch equals queries: it is then read as padding,
         so write ``mask[None]`` for a causal mask.
     scores : (batch, keys), (batch, queries, keys) or (batch, heads, queries, keys)

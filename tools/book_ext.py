@@ -1,0 +1,232 @@
+"""Sphinx extension of the book: launch rows, formula links, map pages, published notebooks.
+
+- Under the title of each notebook page: reading time, download, and Colab once the project has an
+  address.
+- Under each labelled formula: where it is computed, tested, practised, and who found it.
+- ``{formula-map}`` and ``{inventory}``: the machine-checked map, from :mod:`tools.course_map`.
+- After the build: the wheel beside the pages and the notebooks' install cells pointing at it.
+"""
+
+import html
+import json
+import posixpath
+import shutil
+from pathlib import Path
+
+from docutils import nodes
+from docutils.statemachine import StringList
+from sphinx import addnodes
+from sphinx.application import Sphinx
+from sphinx.errors import ExtensionError
+from sphinx.util.docutils import SphinxDirective
+
+from tools import address, course_map
+
+MAP_PAGE = "chapters/map"
+INVENTORY_GROUPS = {
+    "F": "Formulas",
+    "M": "Modules",
+    "T": "Tables",
+    "V": "Visuals",
+    "W": "Worked examples",
+    "N": "Conventions",
+    "D": "Insights, each measured",
+    "X": "Experiments as exercises",
+    "P": "Practice",
+    "E": "Doors to more",
+}
+
+
+def setup(app: Sphinx) -> dict:
+    """Register everything with Sphinx."""
+    app.add_directive("formula-map", FormulaMap)
+    app.add_directive("inventory", Inventory)
+    app.connect("config-inited", configure)
+    app.connect("builder-inited", load_map)
+    app.connect("env-get-outdated", reread_map_pages)
+    app.connect("doctree-read", decorate)
+    app.connect("build-finished", publish)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
+
+
+def configure(app: Sphinx, config) -> None:
+    """Show repository buttons only when there is a repository to go to."""
+    known = address.repository()
+    options = config.html_theme_options
+    options["repository_url"] = known
+    options["use_repository_button"] = options["use_source_button"] = bool(known)
+
+
+def load_map(app: Sphinx) -> None:
+    """Read the map; a broken link in it stops the build."""
+    course = course_map.load(Path(app.srcdir))
+    if found := course_map.problems(course):
+        raise ExtensionError("the course map is broken:\n  " + "\n  ".join(found))
+    app.env.course_map = course  # type: ignore[attr-defined]
+
+
+def reread_map_pages(app: Sphinx, env, added, changed, removed) -> list[str]:
+    """Pages that show the map or its links are read again when any of its data is newer."""
+    data = [
+        *Path(app.srcdir, "chapters/formulas").glob("*.yml"),
+        Path(app.srcdir, "chapters/inventory.yml"),
+    ]
+    data += [Path(app.srcdir, f.test.partition("::")[0]) for f in env.course_map.formulas]
+    newest = max((path.stat().st_mtime for path in data), default=0.0)
+    pages = {MAP_PAGE, *(f"chapters/{f.chapter}" for f in env.course_map.formulas)}
+    # Sphinx keeps the time of each reading in microseconds.
+    return [p for p in pages if p in env.all_docs and env.all_docs[p] < newest * 1e6]
+
+
+def decorate(app: Sphinx, doctree: nodes.document) -> None:
+    """Add the launch row and the lines under formulas to a page that was just read."""
+    docname = app.env.docname
+    notebook = Path(app.srcdir, docname + ".ipynb")
+    if notebook.is_file():
+        title = next(iter(doctree.findall(nodes.title)), None)
+        if title is not None:
+            row = nodes.raw("", _launch_row(docname, notebook), format="html")
+            title.parent.insert(title.parent.index(title) + 1, row)
+    for block in list(doctree.findall(nodes.math_block)):
+        formula = app.env.course_map.by_label.get(block.get("label"))
+        if formula is not None:
+            block.parent.insert(block.parent.index(block) + 1, _links(formula, docname))
+
+
+def _launch_row(docname: str, notebook: Path) -> str:
+    metadata = json.loads(notebook.read_text(encoding="utf-8"))["metadata"].get("seqattn", {})
+    source = posixpath.relpath(f"_sources/{docname}.ipynb", posixpath.dirname(docname))
+    parts = []
+    if minutes := metadata.get("minutes"):
+        parts.append(f'<span class="launch-time">{int(minutes)} min</span>')
+    parts.append(f'<a class="launch" href="{html.escape(source)}" download>Download notebook</a>')
+    if colab := address.colab(f"_sources/{docname}.ipynb"):
+        parts.append(f'<a class="launch" href="{html.escape(colab)}">Open in Colab</a>')
+    return f'<p class="launch-row">{" ".join(parts)}</p>'
+
+
+def _links(formula: course_map.Formula, docname: str) -> nodes.paragraph:
+    """Build the line under a formula: code · test · exercise · source."""
+    line = nodes.paragraph(classes=["formula-links"])
+    line += nodes.Text("Code ")
+    line += _code_reference(formula.function, docname)
+    line += nodes.Text(" · ")
+    line += _page_reference(docname, MAP_PAGE, "Test", f"test-{formula.label}")
+    if formula.exercise:
+        stem, _, question = formula.exercise.partition("#")
+        line += nodes.Text(" · ")
+        line += _page_reference(docname, f"exercises/{stem}", f"Exercise {question.upper()}")
+    line += nodes.Text(f" · Source: {formula.source}")
+    return line
+
+
+def _code_reference(function: str, docname: str) -> addnodes.pending_xref:
+    reference = addnodes.pending_xref(
+        "",
+        nodes.literal("", function.removeprefix("seqattn."), classes=["xref", "py"]),
+        refdomain="py",
+        reftype="obj",
+        reftarget=function,
+        refexplicit=True,
+        refwarn=True,
+        refdoc=docname,
+    )
+    return reference
+
+
+def _page_reference(docname: str, target: str, text: str, anchor: str = "") -> nodes.reference:
+    uri = posixpath.relpath(f"{target}.html", posixpath.dirname(docname))
+    return nodes.reference("", text, refuri=f"{uri}#{anchor}" if anchor else uri, internal=True)
+
+
+class _Generated(SphinxDirective):
+    """A directive that writes Markdown and has it parsed in place."""
+
+    def run(self) -> list[nodes.Node]:
+        container = nodes.container()
+        lines = self.markdown(self.env.course_map)
+        self.state.nested_parse(StringList(lines, self.env.docname), self.content_offset, container)
+        return container.children
+
+    def markdown(self, course: course_map.CourseMap) -> list[str]:
+        raise NotImplementedError
+
+
+class FormulaMap(_Generated):
+    """Every formula with its function, test and exercise; the tests' source unfolds."""
+
+    def markdown(self, course: course_map.CourseMap) -> list[str]:
+        lines = []
+        for chapter in dict.fromkeys(f.chapter for f in course.formulas):
+            here = [f for f in course.formulas if f.chapter == chapter]
+            lines += [f"**[{_title(course.root, chapter)}]({chapter}.ipynb)**", ""]
+            lines += ["| | formula | code | exercise | inventory |", "|---|---|---|---|---|"]
+            for f in here:
+                exercise = "–"
+                if f.exercise:
+                    stem, _, question = f.exercise.partition("#")
+                    exercise = f"[{question.upper()}](../exercises/{stem}.ipynb)"
+                lines.append(
+                    f"| {{eq}}`{f.label}` | {f.title} | {{py:obj}}`{f.function}` "
+                    f"| {exercise} | {', '.join(f.covers) or '–'} |"
+                )
+            lines.append("")
+            for f in here:
+                source = course_map.test_source(course.root, f.test) or ""
+                lines += [
+                    f"(test-{f.label})=",
+                    f"::::{{dropdown}} Test of {{eq}}`{f.label}`: `{f.test}`",
+                    "",
+                ]
+                lines += ["```python", *source.splitlines(), "```", "::::", ""]
+        return lines
+
+
+class Inventory(_Generated):
+    """What the course sets out to teach, and where it does."""
+
+    def markdown(self, course: course_map.CourseMap) -> list[str]:
+        total = len(course.inventory)
+        done = sum(bool(course.covered_by(line)) for line in course.inventory)
+        lines = [f"{done} of {total} lines are covered so far.", ""]
+        for letter, group in INVENTORY_GROUPS.items():
+            lines += [f"::::{{dropdown}} {group}", "", "| | | where |", "|---|---|---|"]
+            for line, entry in course.inventory.items():
+                if line.startswith(letter):
+                    where = ", ".join(_link(course.root, page) for page in course.covered_by(line))
+                    lines.append(f"| {line} | {entry['title']} | {where or 'to come'} |")
+            lines += ["::::", ""]
+        return lines
+
+
+def _link(root: Path, page: str) -> str:
+    suffix = ".ipynb" if (root / f"{page}.ipynb").is_file() else ".md"
+    folder, stem = posixpath.split(page)
+    return f"[{stem}]({'' if folder == 'chapters' else f'../{folder}/'}{stem}{suffix})"
+
+
+def _title(root: Path, chapter: str) -> str:
+    notebook = json.loads((root / "chapters" / f"{chapter}.ipynb").read_text(encoding="utf-8"))
+    first = "".join(notebook["cells"][0]["source"])
+    return first.splitlines()[0].lstrip("# ")
+
+
+def publish(app: Sphinx, exception: Exception | None) -> None:
+    """Put the wheel beside the pages and, with a known address, point the notebooks at it."""
+    if exception or app.builder.name != "html":
+        return
+    out = Path(app.outdir)
+    (out / ".nojekyll").touch()
+    wheels = sorted(Path(app.srcdir, "_build", "wheel").glob("*.whl"))
+    if not wheels:
+        return
+    (out / "wheels").mkdir(exist_ok=True)
+    shutil.copy2(wheels[-1], out / "wheels" / wheels[-1].name)
+    book = address.book()
+    for notebook in (out / "_sources").rglob("*.ipynb"):
+        original = Path(app.srcdir, notebook.relative_to(out / "_sources"))
+        text = original.read_text(encoding="utf-8")
+        if book:
+            wheel = f"{book}/wheels/{wheels[-1].name}"
+            text = text.replace('WHEEL = \\"\\"', f'WHEEL = \\"{wheel}\\"')
+        notebook.write_text(text, encoding="utf-8")
