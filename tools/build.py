@@ -36,27 +36,40 @@ def build_wheel() -> Path:
     return next(WHEELS.glob("seqattn-*.whl"))
 
 
-def build_pages() -> None:
-    """Build the pages with jupyter-book; exit with its status if it fails."""
+def build_pages(output: Path = ROOT, **environment: str) -> Path:
+    """Build the pages with jupyter-book into ``output/_build/html``; exit if it warns or fails.
+
+    Parameters
+    ----------
+    output : Path
+        Folder to build below.
+    **environment : str
+        Variables to set, such as ``SEQATTN_PUBLISH_REPOSITORY="owner/name"``.
+
+    Returns
+    -------
+    Path
+        The folder with the pages.
+    """
     run = "from jupyter_book.cli.main import main; main()"
     command = [sys.executable, "-c", run, "build", str(ROOT)]
-    command += ["--path-output", str(ROOT), "-W", "-n", "--keep-going", "-q"]
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    status = subprocess.run(command, env=environment, cwd=ROOT, check=False).returncode
+    command += ["--path-output", str(output), "-W", "-n", "--keep-going", "-q"]
+    variables = os.environ | {"PYTHONPATH": str(ROOT)} | environment
+    status = subprocess.run(command, env=variables, cwd=ROOT, check=False).returncode
     if status:
         # Sphinx warns about a page only when it reads it. Forget what was read, so that the same
         # warning comes again until its cause is gone.
-        shutil.rmtree(ROOT / "_build" / ".doctrees", ignore_errors=True)
+        shutil.rmtree(output / "_build" / ".doctrees", ignore_errors=True)
         raise SystemExit("the book was not built: see the messages above")
+    return output / "_build" / "html"
 
 
 def main() -> None:
     """Build wheel and pages."""
     started = time.perf_counter()
     build_wheel()
-    build_pages()
-    page = ROOT / "_build" / "html" / "index.html"
-    print(f"== built {page.relative_to(ROOT)} in {time.perf_counter() - started:.0f} s")
+    pages = build_pages()
+    print(f"== built {pages.relative_to(ROOT)}/index.html in {time.perf_counter() - started:.0f} s")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,79 @@
+"""Chapters: the stored notebook matches its source, and storing it is reproducible."""
+
+import json
+
+import nbformat
+import pytest
+
+from tools import notebooks
+
+SOURCE = """\
+# ---
+# jupyter:
+#   seqattn:
+#     minutes: 1
+# ---
+# %% [markdown]
+# # A chapter
+# %% tags=["install"]
+INSTALL
+# %%
+print("one")
+print("two")
+# %%
+from ipywidgets import FloatSlider, HBox
+HBox([FloatSlider(value=0.5), FloatSlider(value=0.25)])
+"""
+
+
+@pytest.fixture
+def source(tmp_path):
+    path = tmp_path / "42_test.py"
+    path.write_text(SOURCE, encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("path", notebooks.sources(), ids=lambda path: path.stem)
+def test_the_stored_notebook_matches_its_source(path):
+    assert notebooks.drift(path) is None
+
+
+def test_the_install_cell_is_the_shared_one(source):
+    assert notebooks.read_source(source).cells[1].source == notebooks.INSTALL_CELL
+
+
+def test_inserting_a_cell_renames_no_other(source):
+    before = [cell.id for cell in notebooks.read_source(source).cells]
+    source.write_text(
+        SOURCE.replace("# %%\nprint", "# %%\nx = 1\n# %%\nprint", 1), encoding="utf-8"
+    )
+    after = [cell.id for cell in notebooks.read_source(source).cells]
+    assert set(before) < set(after)
+    assert len(set(after)) == len(after)
+
+
+def test_drift_names_a_missing_an_old_and_an_unrun_notebook(source):
+    assert "is missing" in notebooks.drift(source)
+    notebook = notebooks.read_source(source)
+    notebooks.write(notebook, source.with_suffix(".ipynb"))
+    assert "never run" in notebooks.drift(source)
+    source.write_text(SOURCE.replace("two", "three"), encoding="utf-8")
+    assert "is older than" in notebooks.drift(source)
+
+
+@pytest.mark.slow
+def test_executing_twice_gives_the_same_file(source):
+    first = notebooks.execute(notebooks.read_source(source))
+    second = notebooks.execute(notebooks.read_source(source))
+    assert nbformat.writes(first) == nbformat.writes(second)
+    assert notebooks.write(first, source.with_suffix(".ipynb")) is True
+    assert notebooks.write(second, source.with_suffix(".ipynb")) is False
+    assert first.cells[2].outputs[0].text == "one\ntwo\n"
+    state = first.metadata.widgets[notebooks.WIDGET_STATE]["state"]
+    view = first.cells[3].outputs[0].data[notebooks.WIDGET_VIEW]["model_id"]
+    assert view == f"{1:032x}"
+    children = json.loads(json.dumps(state[view]["state"]["children"]))
+    assert [state[child.removeprefix("IPY_MODEL_")]["state"]["value"] for child in children] == [
+        0.5,
+        0.25,
+    ]

@@ -1,0 +1,138 @@
+"""The built pages: nothing leaves the book, no link is dead, every picture has words."""
+
+import re
+import zipfile
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+
+from tools import build
+
+pytestmark = pytest.mark.book
+
+
+class Page(HTMLParser):
+    """What a page links to, loads, names and pictures."""
+
+    def __init__(self, path: Path):
+        super().__init__()
+        self.path, self.links, self.loads, self.ids, self.images = path, [], [], set(), []
+        self.feed(path.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag, attributes):
+        a = dict(attributes)
+        if a.get("id"):
+            self.ids.add(a["id"])
+        if tag == "a" and a.get("name"):
+            self.ids.add(a["name"])
+        if tag == "a" and a.get("href"):
+            self.links.append(a["href"])
+        if tag in ("script", "img", "iframe", "source") and a.get("src"):
+            self.loads.append(a["src"])
+        if tag == "link" and a.get("rel") not in ("canonical", "next", "prev", "author"):
+            self.loads.append(a["href"])
+        if tag == "img":
+            self.images.append(a)
+
+
+@pytest.fixture(scope="session")
+def html():
+    build.build_wheel()
+    return build.build_pages()
+
+
+@pytest.fixture(scope="session")
+def pages(html):
+    # _static holds the theme's own templates, _sources the notebooks for download.
+    found = [p for p in html.rglob("*.html") if "_static" not in p.relative_to(html).parts]
+    return {p.resolve(): Page(p) for p in found}
+
+
+def test_pages_load_nothing_from_outside(pages, html):
+    outside = [
+        (str(page.path.relative_to(html)), load)
+        for page in pages.values()
+        for load in page.loads
+        if urlsplit(load).scheme in ("http", "https") or load.startswith("//")
+    ]
+    assert outside == []
+
+
+def test_every_internal_link_and_file_exists(pages, html):
+    dead = []
+    for page in pages.values():
+        for link in [*page.links, *page.loads]:
+            parts = urlsplit(link)
+            if parts.scheme or link.startswith("//"):
+                continue
+            target = (page.path.parent / unquote(parts.path)).resolve() if parts.path else page.path
+            target = target.resolve()
+            anchor = unquote(parts.fragment)
+            if not target.exists():
+                dead.append((page.path.name, link))
+            elif anchor and target in pages and anchor not in pages[target].ids:
+                dead.append((page.path.name, link))
+    assert dead == []
+
+
+def test_every_picture_has_a_text_alternative(pages):
+    wordless = [
+        (page.path.name, image.get("src"))
+        for page in pages.values()
+        for image in page.images
+        if len(image.get("alt") or "") < 20 and "logo" not in (image.get("class") or "")
+    ]
+    assert wordless == []
+
+
+def test_each_notebook_page_offers_its_notebook_and_no_dead_colab_link(pages, html):
+    for stem in ("chapters/01_bottleneck", "chapters/03_additive", "exercises/03_additive"):
+        text = (html / f"{stem}.html").read_text(encoding="utf-8")
+        assert f"_sources/{stem}.ipynb" in text
+        assert "Download notebook" in text
+        assert "colab.research" not in text
+
+
+def test_every_labelled_formula_carries_its_links(html):
+    text = (html / "chapters" / "03_additive.html").read_text(encoding="utf-8")
+    lines = re.findall(r'<p class="formula-links">(.*?)</p>', text, re.DOTALL)
+    assert len(lines) >= 3
+    for line in lines:
+        assert "api.html#seqattn" in line
+        assert "map.html#test-eq-" in line
+        assert "Source: " in line
+
+
+def test_answers_are_not_in_the_pages_or_their_sources(html):
+    stub = (html / "_sources" / "exercises" / "03_additive.ipynb").read_text(encoding="utf-8")
+    assert "NotImplementedError" in stub
+    assert not list(html.rglob("*solutions*"))
+
+
+def test_the_wheel_lies_beside_the_pages_and_holds_the_package_only(html):
+    (wheel,) = (html / "wheels").glob("*.whl")
+    top = {name.split("/")[0] for name in zipfile.ZipFile(wheel).namelist()}
+    assert {name for name in top if not name.endswith(".dist-info")} == {"seqattn"}
+
+
+def test_pages_stay_light(html):
+    heavy = {
+        p.name: p.stat().st_size
+        for p in html.rglob("chapters/*.html")
+        if p.stat().st_size > 1_500_000
+    }
+    assert heavy == {}
+
+
+def test_published_from_a_fork_everything_points_to_that_fork(tmp_path):
+    html = build.build_pages(tmp_path, SEQATTN_PUBLISH_REPOSITORY="Ada/attention")
+    (wheel,) = (html / "wheels").glob("*.whl")
+    page = (html / "chapters" / "03_additive.html").read_text(encoding="utf-8")
+    colab = "https://colab.research.google.com/github/Ada/attention/blob/gh-pages/"
+    assert f"{colab}_sources/chapters/03_additive.ipynb" in page
+    assert "https://github.com/Ada/attention" in page
+    for stem in ("chapters/03_additive", "exercises/03_additive"):
+        notebook = (html / "_sources" / f"{stem}.ipynb").read_text(encoding="utf-8")
+        assert f'WHEEL = \\"https://ada.github.io/attention/wheels/{wheel.name}\\"' in notebook
