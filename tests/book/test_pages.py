@@ -70,9 +70,9 @@ def test_every_internal_link_and_file_exists(pages, html):
             target = (page.path.parent / unquote(parts.path)).resolve() if parts.path else page.path
             target = target.resolve()
             anchor = unquote(parts.fragment)
-            if not target.exists():
-                dead.append((page.path.name, link))
-            elif anchor and target in pages and anchor not in pages[target].ids:
+            if not target.exists() or (
+                anchor and target in pages and anchor not in pages[target].ids
+            ):
                 dead.append((page.path.name, link))
     assert dead == []
 
