@@ -1,4 +1,4 @@
-"""Instruments for the bottleneck chapter: what a fixed vector holds, and how far gradients reach."""
+"""Instruments of the bottleneck chapter: what a fixed vector holds, how far gradients reach."""
 
 import torch
 from jaxtyping import Float, Int
@@ -38,7 +38,7 @@ def superpose(
 
     Examples
     --------
-    >>> E, signs = torch.eye(3), torch.tensor([[1.0, 1.0, 1.0], [1.0, -1.0, 1.0]])
+    >>> E, signs = torch.eye(3), torch.tensor([[1.0, 1.0, 1.0], [-1.0, -1.0, 1.0]])
     >>> superpose(torch.tensor([0, 1]), E, signs)
     tensor([ 1., -1.,  0.])
     """
@@ -66,7 +66,7 @@ def unpack(
 
     Examples
     --------
-    >>> E, signs = torch.eye(3), torch.tensor([[1.0, 1.0, 1.0], [1.0, -1.0, 1.0]])
+    >>> E, signs = torch.eye(3), torch.tensor([[1.0, 1.0, 1.0], [-1.0, -1.0, 1.0]])
     >>> unpack(superpose(torch.tensor([0, 1]), E, signs), E, signs)
     tensor([0, 1])
     """
