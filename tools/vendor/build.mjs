@@ -34,6 +34,22 @@ const plainText = {
   },
 };
 
+// The controls' style sheets, their imports resolved, as one minified string.
+const styles = {
+  name: "widget-styles",
+  setup(b) {
+    b.onResolve({ filter: /^widget-styles$/ }, () => ({ path: "styles", namespace: "styles" }));
+    b.onLoad({ filter: /.*/, namespace: "styles" }, async () => {
+      const css = ["labvariables.css", "widgets-base.css"].map((f) => `@import "@jupyter-widgets/controls/css/${f}";`);
+      const { outputFiles } = await build({
+        stdin: { contents: css.join("\n"), loader: "css", resolveDir: here },
+        bundle: true, minify: true, write: false, legalComments: "none",
+      });
+      return { contents: outputFiles[0].text, loader: "text" };
+    });
+  },
+};
+
 async function widgets() {
   const result = await build({
     entryPoints: [join(here, "widgets-static.js")],
@@ -43,9 +59,9 @@ async function widgets() {
     target: "es2022",
     charset: "utf8",
     legalComments: "none", // they are gathered in LICENSES.txt
-    loader: { ".css": "text", ".svg": "empty" },
+    loader: { ".svg": "empty" },
     define: { global: "window", "process.env.NODE_ENV": '"production"' },
-    plugins: [anywidgetAsModule, plainText],
+    plugins: [anywidgetAsModule, plainText, styles],
     metafile: true,
     outfile: join(target, "widgets-static.js"),
   });

@@ -7,10 +7,7 @@ import * as controls from "@jupyter-widgets/controls";
 import { ManagerBase } from "@jupyter-widgets/base-manager";
 import { Widget } from "@lumino/widgets";
 import createAnyWidget from "anywidget";
-import labVariables from "@jupyter-widgets/controls/css/labvariables.css";
-import lumino from "@jupyter-widgets/controls/css/lumino.css";
-import nouislider from "@jupyter-widgets/controls/css/nouislider.css";
-import widgetStyle from "@jupyter-widgets/controls/css/widgets-base.css";
+import styles from "widget-styles";
 
 const STATE = 'script[type="application/vnd.jupyter.widget-state+json"]';
 const VIEW = 'script[type="application/vnd.jupyter.widget-view+json"]';
@@ -50,7 +47,7 @@ async function start() {
   const states = [...document.querySelectorAll(STATE)];
   if (!states.length) return;
   const style = document.createElement("style");
-  style.textContent = [labVariables, lumino, nouislider, widgetStyle].join("\n");
+  style.textContent = styles;
   document.head.prepend(style); // before the book's own style sheet, so that it can be overruled
   for (const script of states) {
     const manager = new StaticManager();

@@ -1,0 +1,158 @@
+"""What every live figure shares: one cell that moves in JupyterLab, in Colab and in the static book.
+
+A figure computes in JavaScript (float64), so that it moves without a kernel; :meth:`numbers`
+computes the same with PyTorch, and a test holds the two together.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+import torch
+import traitlets
+
+try:
+    import anywidget
+except ImportError as error:
+    raise ImportError(
+        'live figures need anywidget and ipywidgets: pip install "seqattn[viz]"'
+    ) from error
+
+__all__ = ["LiveFigure", "floats", "masked_entropy"]
+
+HERE = Path(__file__).parent
+
+
+def _source(name: str) -> str:
+    """Text of a file beside this one, without indentation and whole-line comments.
+
+    A notebook stores the text once for each figure; this halves what that costs.
+    """
+    lines = (line.strip() for line in (HERE / name).read_text(encoding="utf-8").splitlines())
+    return "\n".join(line for line in lines if line and not line.startswith("//"))
+
+
+class LiveFigure(anywidget.AnyWidget):
+    """A figure that the reader moves.
+
+    Subclasses name their JavaScript file in ``_js``, the traits that the reader moves in ``_moves``
+    and a default question in ``_question``.
+
+    Parameters
+    ----------
+    title : str, optional
+        Heading of the figure.
+    caption : str
+        What to try, and what should happen.
+    predict : mapping or False, optional
+        Question to answer before moving: ``question``, ``options``, ``answer`` (index of the right
+        option) and ``explain``, one text for the right answer or a list with a text for each
+        option. False leaves the question out.
+    """
+
+    _js: ClassVar[str] = ""
+    _moves: ClassVar[tuple[str, ...]] = ()
+    _title: ClassVar[str] = ""
+    _question: ClassVar[Mapping[str, Any]] = {}
+    _css = _source("figure.css")
+
+    title = traitlets.Unicode().tag(sync=True)
+    caption = traitlets.Unicode().tag(sync=True)
+    predict = traitlets.Dict().tag(sync=True)
+    predicted = traitlets.Int(-1, help="The option last checked; -1 before.").tag(sync=True)
+    start = traitlets.Dict(help="What Reset goes back to.").tag(sync=True)
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        if "_js" in cls.__dict__:
+            entry = "export default { render: (context) => live(figure, context) };"
+            cls._esm = "\n".join([_source("core.js"), _source(cls._js), entry])
+        super().__init_subclass__(**kwargs)
+
+    def __init__(
+        self,
+        *,
+        title: str | None = None,
+        caption: str = "",
+        predict: Mapping[str, Any] | bool | None = None,
+        **traits: Any,
+    ) -> None:
+        asked = self._question if predict is None or predict is True else predict or {}
+        super().__init__(
+            title=self._title if title is None else title,
+            caption=caption,
+            predict=_checked_question(asked),
+            **traits,
+        )
+        self.start = {name: getattr(self, name) for name in self._moves}
+
+    def numbers(self) -> dict[str, Any]:
+        """What the figure shows now, computed by PyTorch in float64."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        state = ", ".join(f"{name}={getattr(self, name)!r}" for name in self._moves)
+        return f"{type(self).__name__}({state})  # run this cell, or open the book, to move it"
+
+
+def _checked_question(asked: Mapping[str, Any]) -> dict[str, Any]:
+    if not asked:
+        return {}
+    wanted = {"question", "options", "answer", "explain"}
+    if set(asked) != wanted:
+        raise ValueError(f"predict has the entries {sorted(asked)}; expected {sorted(wanted)}")
+    options, explain = list(asked["options"]), asked["explain"]
+    if not 0 <= asked["answer"] < len(options):
+        raise ValueError(
+            f"predict['answer'] is {asked['answer']}; expected the index of one of the "
+            f"{len(options)} options, counting from 0"
+        )
+    if not isinstance(explain, str):
+        explain = list(explain)
+        if len(explain) != len(options):
+            raise ValueError(
+                f"predict['explain'] has {len(explain)} texts; expected one for each of the "
+                f"{len(options)} options, or one string"
+            )
+    return {**asked, "options": options, "explain": explain}
+
+
+def floats(values: Any, name: str, length: int | None = None) -> list[float]:
+    """Turn a list, array or tensor into a list of Python floats of the expected length.
+
+    Parameters
+    ----------
+    values : sequence, array or tensor
+        One number for each position.
+    name : str
+        What to call it in an error.
+    length : int, optional
+        Number of entries expected.
+
+    Returns
+    -------
+    list of float
+
+    Raises
+    ------
+    ValueError
+        If there are not ``length`` entries.
+    """
+    result = [float(x) for x in values]
+    if length is not None and len(result) != length:
+        raise ValueError(f"{name} has {len(result)} entries; expected {length}, one for each label")
+    return result
+
+
+def masked_entropy(weights: Sequence[float]) -> float:
+    r"""Entropy :math:`-\sum_i \alpha_i \ln \alpha_i` in nats of one row, with :math:`0 \ln 0 = 0`.
+
+    Parameters
+    ----------
+    weights : sequence of float
+        Non-negative weights; all zero gives 0.
+
+    Returns
+    -------
+    float
+    """
+    return float(torch.special.entr(torch.tensor(weights, dtype=torch.float64)).sum())
