@@ -30,3 +30,39 @@ from seqattn.attention import (
     reduced_rank_score,
     scaled_dot_score,
 )
+from seqattn.diagnostics import attention_entropy, effective_positions
+from seqattn.metrics import alignment_error_rate
+from seqattn.plots import plot_attention
+
+# In the order of the course, not of the alphabet.
+__all__ = [  # noqa: RUF022
+    "padding_mask",
+    "causal_mask",
+    "masked_softmax",
+    "attend",
+    "additive_score",
+    "dot_score",
+    "scaled_dot_score",
+    "general_score",
+    "concat_score",
+    "reduced_rank_score",
+    "Score",
+    "AdditiveScore",
+    "DotScore",
+    "ScaledDotScore",
+    "GeneralScore",
+    "ConcatScore",
+    "ReducedRankScore",
+    "Attention",
+    "AttentionOutput",
+    "Memory",
+    "BahdanauAttention",
+    "AdditiveAttention",
+    "LuongAttention",
+    "ScaledDotProductAttention",
+    "ReducedRankAttention",
+    "attention_entropy",
+    "effective_positions",
+    "alignment_error_rate",
+    "plot_attention",
+]

@@ -1,0 +1,23 @@
+"""Attention maps and weight charts in the one style of the course (needs ``seqattn[viz]``).
+
+Every function draws on an Axes, its own or yours, and returns it; none shows or stores anything.
+Importing this package needs no matplotlib; drawing does.
+"""
+
+from seqattn.plots.charts import plot_statistics, plot_weights
+from seqattn.plots.maps import plot_attention
+from seqattn.plots.style import BLUE, GREEN, GREY, INK, ORANGE, PALETTE, PINK, use_style
+
+__all__ = [
+    "BLUE",
+    "GREEN",
+    "GREY",
+    "INK",
+    "ORANGE",
+    "PALETTE",
+    "PINK",
+    "plot_attention",
+    "plot_statistics",
+    "plot_weights",
+    "use_style",
+]
