@@ -62,7 +62,8 @@ def causal_mask(size: int, *, device: torch.device | None = None) -> Bool[Tensor
     -------
     (size, size) bool
         Lower triangle, diagonal included. Pass ``causal_mask(size)[None]`` when the batch may
-        happen to have as many sentences as there are queries (see :func:`~seqattn.attention.masks.expand_mask`).
+        happen to have as many sentences as there are queries (see
+        :func:`~seqattn.attention.masks.expand_mask`).
 
     References
     ----------
@@ -91,7 +92,7 @@ def expand_mask(mask: Tensor, scores: Tensor) -> Tensor:
         For ``(batch, keys)`` scores: ``(batch, keys)``.
         For ``(batch, [heads,] queries, keys)`` scores: ``(batch, keys)``, read first;
         ``(batch, queries, keys)``, where batch may be 1 for "the same for every sentence";
-        or ``(queries, keys)``, as :func:`~seqattn.causal_mask` makes it. A square ``(queries, keys)`` mask
+        or ``(queries, keys)``, as :func:`~seqattn.attention.masks.causal_mask` makes it. The last
         cannot be told from ``(batch, keys)`` if batch equals queries: it is then read as padding,
         so write ``mask[None]`` for a causal mask.
     scores : (batch, keys), (batch, queries, keys) or (batch, heads, queries, keys)
@@ -122,6 +123,11 @@ def expand_mask(mask: Tensor, scores: Tensor) -> Tensor:
         raise ValueError(
             f"mask has shape {shape}; expected (batch, keys) = {(batch, n_keys)}: "
             "one flag per source position"
+        )
+    if scores.dim() not in (3, 4):
+        raise ValueError(
+            f"scores have shape {tuple(scores.shape)}; with a mask expected "
+            "(batch, [[heads,] queries,] keys)"
         )
     queries = scores.shape[-2]
     if shape == (batch, n_keys):
