@@ -1,9 +1,10 @@
-"""What every live figure shares: one cell that moves in JupyterLab, in Colab and in the static book.
+"""What every live figure shares: one cell that moves in a notebook and in the static book.
 
 A figure computes in JavaScript (float64), so that it moves without a kernel; :meth:`numbers`
 computes the same with PyTorch, and a test holds the two together.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
@@ -26,10 +27,11 @@ HERE = Path(__file__).parent
 def _source(name: str) -> str:
     """Text of a file beside this one, without indentation and whole-line comments.
 
-    A notebook stores the text once for each figure; this halves what that costs.
+    A notebook stores the text once for each figure, so it is kept short.
     """
     lines = (line.strip() for line in (HERE / name).read_text(encoding="utf-8").splitlines())
-    return "\n".join(line for line in lines if line and not line.startswith("//"))
+    text = "\n".join(line for line in lines if line and not line.startswith("//"))
+    return re.sub(r"\s*([{};,])\s*", r"\1", text) if name.endswith(".css") else text
 
 
 class LiveFigure(anywidget.AnyWidget):
@@ -86,7 +88,7 @@ class LiveFigure(anywidget.AnyWidget):
         self.start = {name: getattr(self, name) for name in self._moves}
 
     def numbers(self) -> dict[str, Any]:
-        """What the figure shows now, computed by PyTorch in float64."""
+        """Compute what the figure shows now, by PyTorch in float64."""
         raise NotImplementedError
 
     def __repr__(self) -> str:

@@ -31,10 +31,19 @@ const fmtVector = (xs, digits = 2) => `(${xs.map((x) => fmt(x, digits)).join(", 
 // Three significant digits, without an exponent where it can be helped.
 function short(x) {
   const size = Math.abs(x);
-  if (x === 0 || (size >= 1e-3 && size < 1e5)) return fmt(x, x && size < 100 ? clamp(2 - Math.floor(Math.log10(size)), 0, 5) : 0);
+  if (Number.isInteger(x) && size < 1e5) return fmt(x, 0);
+  if (size >= 1e-3 && size < 1e5) return fmt(x, size < 100 ? clamp(2 - Math.floor(Math.log10(size)), 0, 5) : 0);
   const [digits, power] = x.toExponential(1).split("e");
-  const raised = [...power.replace("+", "")].map((c) => "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"["-0123456789".indexOf(c)]);
-  return `${digits.replace("-", "−")} × 10${raised.join("")}`;
+  return `${digits.replace("-", "−")} × ${powerOfTen(Number(power))}`;
+}
+const powerOfTen = (p) => (p ? `10${[...String(p)].map((c) => "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"["-0123456789".indexOf(c)]).join("")}` : "1");
+// About `count` round numbers between a and b, with their labels.
+function ticks(a, b, count) {
+  const unit = 10 ** Math.floor(Math.log10((b - a) / count));
+  const gap = unit * [1, 2, 5, 10].find((m) => (b - a) / (m * unit) <= count);
+  const first = Math.ceil(a / gap - 1e-9);
+  return Array.from({ length: Math.floor(b / gap + 1e-9) - first + 1 }, (_, i) => Number(((first + i) * gap).toPrecision(6)))
+    .map((v) => [v, String(v).replace("-", "−")]);
 }
 
 function node(element, attributes, children) {
@@ -48,6 +57,9 @@ function node(element, attributes, children) {
 }
 const h = (tag, attributes = {}, ...children) => node(document.createElement(tag), attributes, children);
 const s = (tag, attributes = {}, ...children) => node(document.createElementNS(SVG, tag), attributes, children);
+
+// Text in which W_q is set with a subscript.
+const rich = (content) => content.split(/(\w_\w)\b/).map((part) => (/^\w_\w$/.test(part) ? [part[0], h("sub", {}, part[2])] : part));
 
 const scale = (d0, d1, r0, r1) => (x) => r0 + ((x - d0) / (d1 - d0)) * (r1 - r0);
 const line = (points, attributes) => s("polyline", { points: points.map((p) => p.join()).join(" "), fill: "none", ...attributes });
@@ -75,6 +87,23 @@ function axes({ x, y, box: [left, top, right, bottom], xticks, yticks, xlabel, y
   return { group, sx, sy };
 }
 
+// The plane from -reach to reach in both directions, `size` pixels wide, with its axes drawn.
+function plane(size, reach) {
+  const sx = scale(-reach, reach, 0, size), sy = scale(-reach, reach, size, 0);
+  const ticks = Array.from({ length: 2 * Math.floor(reach) + 1 }, (_, i) => i - Math.floor(reach));
+  const group = s("g", { class: "sa-axes" },
+    ticks.map((v) => [
+      s("line", { x1: sx(v), x2: sx(v), y1: 0, y2: size, class: v ? "sa-grid" : "" }),
+      s("line", { y1: sy(v), y2: sy(v), x1: 0, x2: size, class: v ? "sa-grid" : "" })]));
+  return { group, sx, sy, back: (x, y) => [(x / size) * 2 * reach - reach, reach - (y / size) * 2 * reach] };
+}
+// A name at the tip of a vector, pushed outwards and kept inside the drawing.
+function nameAt(name, x, y, centre, size, attributes) {
+  const away = Math.atan2(y - centre, x - centre);
+  const anchor = Math.cos(away) > 0.35 ? "start" : Math.cos(away) < -0.35 ? "end" : "middle";
+  return words(clamp(x + 11 * Math.cos(away), 4, size - 4), clamp(y + 14 * Math.sin(away) + 4, 12, size - 4), name, { "text-anchor": anchor, ...attributes });
+}
+
 // One bar of a row: a number from 0 to 1 (or -1 to 1, from the middle) that is also printed beside it.
 function bar(signed = false) {
   const fill = s("rect", { y: 0, height: 1 });
@@ -93,7 +122,7 @@ function live(figure, { model, el }) {
   const get = (name) => model.get(name);
   const set = (name, value) => { model.set(name, value); model.save_changes(); };
   const setAt = (name, at, value) => set(name, get(name).map((old, i) => (i === at ? value : old)));
-  const syncs = [], svgs = [];
+  const syncs = [];
   const text = h("p", { class: "sa-text", id: `${id}-text`, "aria-live": "polite" });
 
   const ui = {
@@ -129,15 +158,23 @@ function live(figure, { model, el }) {
       return h("fieldset", { class: "sa-choice" }, h("legend", {}, label),
         options.map((option, i) => h("label", {}, inputs[i], h("span", {}, String(option)))));
     },
-    // A drawing; fill it with svg.paint(height, ...children) in units of one pixel.
-    svg(label) {
-      const svg = s("svg", { class: "sa-svg", role: "img", "aria-label": label, "aria-describedby": `${id}-text` });
-      svg.paint = (height, ...children) => {
-        svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
+    // A drawing; fill it with svg.paint([width, height], ...children) in units of one pixel.
+    // With `drag`, a pressed pointer calls drag(x, y); a slider does the same for the keyboard.
+    svg(label, drag) {
+      const move = (event) => {
+        if (event.type === "pointerdown") svg.setPointerCapture(event.pointerId);
+        if (!svg.hasPointerCapture(event.pointerId)) return;
+        const box = svg.getBoundingClientRect();
+        drag(event.clientX - box.left, event.clientY - box.top);
+      };
+      const svg = s("svg", { class: drag ? "sa-svg sa-drag" : "sa-svg", role: "img", "aria-label": label, "aria-describedby": `${id}-text`,
+        onpointerdown: drag && move, onpointermove: drag && move });
+      svg.paint = ([wide, height], ...children) => {
+        svg.setAttribute("viewBox", `0 0 ${wide} ${height}`);
         svg.setAttribute("height", height);
+        svg.style.maxWidth = `${wide}px`;
         svg.replaceChildren(...children.flat(9).filter((child) => child != null && child !== false));
       };
-      svgs.push(svg);
       return svg;
     },
   };
@@ -206,12 +243,12 @@ function question({ id, get, set }) {
     const right = chosen === answer;
     const why = Array.isArray(explain) ? explain[chosen] : right ? explain : "Move the figure, watch, and choose again.";
     said.dataset.right = right;
-    said.textContent = `${right ? "✓ Right." : "✗ Not so."} ${why}`;
+    said.replaceChildren(right ? "✓ Right. " : "✗ Not so. ", ...rich(why).flat());
     set("predicted", chosen);
   };
   return h("fieldset", { class: "sa-predict" },
     h("legend", {}, "Predict, then move"),
-    h("p", {}, asked),
-    h("div", { class: "sa-options", role: "radiogroup", "aria-label": asked }, options.map((option, i) => h("label", {}, inputs[i], h("span", {}, option)))),
+    h("p", {}, rich(asked)),
+    h("div", { class: "sa-options", role: "radiogroup", "aria-label": asked }, options.map((option, i) => h("label", {}, inputs[i], h("span", {}, rich(option))))),
     h("div", { class: "sa-answer" }, h("button", { type: "button", onclick: check }, "Check"), said));
 }

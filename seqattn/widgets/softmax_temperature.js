@@ -51,7 +51,7 @@ const figure = {
     const rows = grid.map((p) => softmax(n.scores, 10 ** p, n.mask));
     const top = Math.log(Math.max(2, n.mask.filter(Boolean).length));
     const open = n.scores.map((_, i) => i).filter((i) => n.mask[i]);
-    plot.paint(190, group, n.largest < 0 ? words(width / 2, 90, "nothing to attend to", { "text-anchor": "middle" }) : [
+    plot.paint([width, 190], group, n.largest < 0 ? words(width / 2, 90, "nothing to attend to", { "text-anchor": "middle" }) : [
       open.map((i) => line(grid.map((p, k) => [sx(p), sy(rows[k][i])]), { class: i === n.largest ? "main" : "pale", "stroke-width": i === n.largest ? 2.5 : 1.5 })),
       line(grid.map((p, k) => [sx(p), sy(entropy(rows[k]) / top)]), { class: "warm", "stroke-width": 2, "stroke-dasharray": "5 4" }),
       s("line", { x1: sx(at), x2: sx(at), y1: 30, y2: 150, stroke: "currentColor" }),

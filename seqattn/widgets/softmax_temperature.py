@@ -84,7 +84,7 @@ class SoftmaxTemperature(LiveFigure):
         )
 
     def numbers(self) -> dict[str, Any]:
-        """Weights, entropy in nats, and what else the figure shows, by PyTorch in float64."""
+        """Compute weights, entropy in nats and the rest by PyTorch in float64."""
         scores = torch.tensor([self.scores], dtype=torch.float64)
         mask = torch.tensor([self.mask])
         weights = masked_softmax(scores, mask, temperature=self.temperature)[0].tolist()
