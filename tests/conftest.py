@@ -1,0 +1,54 @@
+"""What every test stands on: shape-checked signatures, fixed seeds, one thread."""
+
+import sys
+
+import jaxtyping
+import numpy as np
+import pytest
+import torch
+from hypothesis import settings
+
+# From here on every function of seqattn checks its arguments and results against its annotations,
+# tensor shapes included. The numeric tower lets an int stand for a float, as in plain Python.
+jaxtyping.install_import_hook(
+    "seqattn", "beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))"
+)
+
+# The same examples at each run: a failure can be repeated, and a green run stays green.
+settings.register_profile(
+    "seqattn", derandomize=True, database=None, deadline=None, max_examples=50
+)
+settings.load_profile("seqattn")
+
+# Small tensors are faster on one thread, and workers share the cores.
+torch.set_num_threads(1)
+
+
+@pytest.fixture(autouse=True)
+def _seeds():
+    torch.manual_seed(0)
+    np.random.seed(0)
+
+
+@pytest.fixture(autouse=True)
+def _close_figures():
+    yield
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
+
+
+@pytest.fixture
+def float64():
+    """Make float64 the default dtype."""
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float64)
+    yield
+    torch.set_default_dtype(before)
+
+
+@pytest.fixture
+def unchecked():
+    """Switch the shape checks off: what a user meets, for tests of our own error messages."""
+    jaxtyping.config.update("jaxtyping_disable", True)
+    yield
+    jaxtyping.config.update("jaxtyping_disable", False)
