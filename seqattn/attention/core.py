@@ -103,18 +103,24 @@ def masked_softmax(
             f"temperature is {temperature}; expected a number above 0 "
             "(for the limit at 0 take the argmax of the scores)"
         )
+    blocked = None
     if mask is not None:
         if dim not in (-1, scores.dim() - 1):
             raise ValueError(f"a mask needs dim=-1, the axis of the keys; got dim={dim}")
-        # The lowest finite number instead of -inf: a fully masked row stays free of NaN, forward
-        # and backward, and the last line turns it into zeros.
         blocked = ~expand_mask(mask, scores)
-        scores = scores.masked_fill(blocked, torch.finfo(scores.dtype).min)
     if temperature != 1.0 and scores.numel():
         # Subtract first: dividing large half-precision scores by a small τ would overflow.
-        scores = (scores - scores.amax(dim, keepdim=True).detach()) / temperature
-    weights = scores.softmax(dim)
-    return weights if mask is None else weights.masked_fill(blocked, 0.0)
+        top = _block(scores, blocked).amax(dim, keepdim=True).detach()
+        scores = (scores - top) / temperature
+    # Block last: a large τ would bring even the lowest number within reach of the others.
+    weights = _block(scores, blocked).softmax(dim)
+    return weights if blocked is None else weights.masked_fill(blocked, 0.0)
+
+
+def _block(scores: Tensor, blocked: Tensor | None) -> Tensor:
+    # The lowest finite number instead of -inf: a fully masked row stays free of NaN, forward and
+    # backward, and its weights are turned into zeros afterwards.
+    return scores if blocked is None else scores.masked_fill(blocked, torch.finfo(scores.dtype).min)
 
 
 def attend(

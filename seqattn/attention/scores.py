@@ -303,6 +303,12 @@ def reduced_rank_score(
 
 def compare_additively(query: Tensor, keys: Tensor, v: Tensor) -> Tensor:
     """V · tanh(query + key) for every pair, both already in the comparison space."""
+    # A size of 1 would broadcast without a word.
+    if not query.shape[-1] == keys.shape[-1] == v.shape[0]:
+        raise ValueError(
+            f"W_q gives {query.shape[-1]} features, W_k {keys.shape[-1]} and v weighs "
+            f"{v.shape[0]}; expected d_attn of each"
+        )
     if query.dim() == 3:
         keys = keys.unsqueeze(1)
     return torch.tanh(query.unsqueeze(-2) + keys) @ v
