@@ -81,7 +81,7 @@ def plot_statistics(
     target: Sequence[str],
     *,
     mask: Bool[Tensor, "target source"] | None = None,
-) -> "np.ndarray[Any, Any]":
+) -> "list[Axes]":
     """Draw how concentrated attention is at each target word, in three panels.
 
     From the top: entropy as a share of its maximum, the largest weight, and the effective number of
@@ -98,7 +98,7 @@ def plot_statistics(
 
     Returns
     -------
-    array of 3 Axes
+    list of 3 Axes
         One per panel, sharing their horizontal axis.
 
     Raises
@@ -132,7 +132,7 @@ def plot_statistics(
         panel.set(ylim=(0, 1.08 * top), ylabel=label)
     _write_words(panels[-1], target)
     figure.align_ylabels()
-    return panels
+    return list(panels)
 
 
 def _write_words(ax: "Axes", words: Sequence[str]) -> None:
