@@ -137,6 +137,12 @@ class ReducedRankAttention(Attention):
     ValueError
         If the rank is out of range.
 
+    References
+    ----------
+    The factors are the query and key projections of one head in Vaswani et al. (2017), "Attention
+    Is All You Need", section 3.2.2; Luong, Pham and Manning (2015), section 3.1, have the full
+    matrix.
+
     Examples
     --------
     >>> sum(p.numel() for p in ReducedRankAttention(100, 80, rank=5).parameters())

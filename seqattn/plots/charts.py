@@ -61,7 +61,7 @@ def plot_weights(
     rows = {name: as_weights(row, (len(words),), "(len(words),)") for name, row in named.items()}
     if ax is None:
         _, ax = import_pyplot().subplots(layout="constrained")
-    places, width = np.arange(len(words)), 0.8 / max(len(rows), 1)
+    places, width = np.arange(len(words)), 0.8 / len(rows)
     for i, (name, heights) in enumerate(rows.items()):
         middle = places + (i - (len(rows) - 1) / 2) * width
         ax.bar(middle, heights, 0.92 * width, color=PALETTE[i % len(PALETTE)], label=name)
@@ -136,7 +136,7 @@ def plot_statistics(
 
 
 def _write_words(ax: "Axes", words: Sequence[str]) -> None:
-    wide = len(words) * max(map(len, words), default=0) > 45
+    wide = len(words) * max(map(len, words)) > 45
     turn: dict[str, Any] = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"}
     ax.set_xticks(range(len(words)), words, parse_math=False, **(turn if wide else {}))
     ax.tick_params(axis="x", length=0)

@@ -127,9 +127,9 @@ def _check_links(
 
 def _new_axes(source: Sequence[str], target: Sequence[str]) -> "Axes":
     """Make a figure with square cells, large ones if the sentence is short."""
-    cell = float(np.clip(7.0 / max(len(source), len(target), 1), 0.17, 0.5))
-    beside = 0.1 * max(map(len, target), default=0) + 1.6
-    above = 0.1 * max(map(len, source), default=0) + 0.6
+    cell = float(np.clip(7.0 / max(len(source), len(target)), 0.17, 0.5))
+    beside = 0.1 * max(map(len, target)) + 1.6
+    above = 0.1 * max(map(len, source)) + 0.9
     size = (len(source) * cell + beside, max(len(target) * cell, 1.0) + above)
     _, ax = import_pyplot().subplots(figsize=size, layout="constrained")
     ax.set_aspect("equal")
@@ -159,7 +159,7 @@ def _letter_size(ax: "Axes", grid: np.ndarray) -> float:
     """Points per letter with which every word fits beside its own cell."""
     rows, columns = grid.shape
     box, dpi = ax.get_window_extent(), ax.figure.dpi
-    cell = min(box.width / max(columns, 1), box.height / max(rows, 1)) / dpi
+    cell = min(box.width / columns, box.height / rows) / dpi
     return float(np.clip(72 * cell * 0.62, 6, 12))
 
 
@@ -207,7 +207,7 @@ def _print_numbers(
 
 
 def _draw_scale(ax: "Axes", cells: Any) -> None:
-    one_cell = 1 / ax.get_xlim()[1]
+    one_cell = min(1 / ax.get_xlim()[1], 0.25)
     scale = ax.inset_axes((1 + 0.45 * one_cell, 0, max(0.4 * one_cell, 0.02), 1))
     low, high = cells.get_clim()
     bar = ax.figure.colorbar(cells, cax=scale, ticks=np.linspace(low, high, 5), format="%.3g")

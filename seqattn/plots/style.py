@@ -136,7 +136,7 @@ def as_weights(weights: Any, shape: tuple[int, ...], meaning: str) -> np.ndarray
     Raises
     ------
     ValueError
-        If the shape is another, or the numbers are no weights.
+        If the shape is another, there is none, or the numbers are no weights.
     """
     if isinstance(weights, Tensor):
         weights = weights.detach().cpu().to(torch.float64)
@@ -146,6 +146,8 @@ def as_weights(weights: Any, shape: tuple[int, ...], meaning: str) -> np.ndarray
             f"weights have shape {grid.shape}; expected {meaning} = {shape}: one row per target "
             "word, one column per source word. Choose one sentence and one head, cut off padding"
         )
+    if grid.size == 0:
+        raise ValueError(f"weights have shape {shape}: there is nothing to draw")
     # Local attention's rows sum to less than 1, and rows of padding to 0; none to more.
     if not (np.isfinite(grid).all() and (grid >= 0).all() and (grid.sum(-1) < 1.01).all()):
         raise ValueError(
