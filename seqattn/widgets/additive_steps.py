@@ -63,10 +63,10 @@ class AdditiveSteps(LiveFigure):
     }
 
     words = traitlets.List(traitlets.Unicode()).tag(sync=True)
-    W_q = traitlets.List().tag(sync=True)
-    W_k = traitlets.List().tag(sync=True)
+    W_q: "traitlets.List[Any]" = traitlets.List().tag(sync=True)
+    W_k: "traitlets.List[Any]" = traitlets.List().tag(sync=True)
     v = traitlets.List(traitlets.Float()).tag(sync=True)
-    states = traitlets.List().tag(sync=True)
+    states: "traitlets.List[Any]" = traitlets.List().tag(sync=True)
     query = traitlets.List(traitlets.Float()).tag(sync=True)
 
     def __init__(

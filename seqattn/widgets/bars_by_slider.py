@@ -42,8 +42,8 @@ class BarsBySlider(LiveFigure):
     _moves = ("choice", "log")
     _title = "One row of bars for each setting"
 
-    settings = traitlets.List().tag(sync=True)
-    series = traitlets.List().tag(sync=True)
+    settings: "traitlets.List[Any]" = traitlets.List().tag(sync=True)
+    series: "traitlets.List[Any]" = traitlets.List().tag(sync=True)
     labels = traitlets.List(traitlets.Unicode()).tag(sync=True)
     slider_label = traitlets.Unicode().tag(sync=True)
     xlabel = traitlets.Unicode().tag(sync=True)
@@ -97,8 +97,8 @@ class BarsBySlider(LiveFigure):
 class Recency(BarsBySlider):
     r"""How much each input still reaches the last state of a recurrent network.
 
-    Bars of :math:`\lVert\partial h_T/\partial x_i\rVert` (Frobenius norm) for each length T, relative
-    to the last input.
+    Bars of :math:`\lVert\partial h_T/\partial x_i\rVert` (Frobenius norm) for each length T,
+    relative to the last input.
 
     Parameters
     ----------

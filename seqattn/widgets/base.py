@@ -60,9 +60,9 @@ class LiveFigure(anywidget.AnyWidget):
 
     title = traitlets.Unicode().tag(sync=True)
     caption = traitlets.Unicode().tag(sync=True)
-    predict = traitlets.Dict().tag(sync=True)
+    predict: "traitlets.Dict[str, Any]" = traitlets.Dict().tag(sync=True)
     predicted = traitlets.Int(-1, help="The option last checked; -1 before.").tag(sync=True)
-    start = traitlets.Dict(help="What Reset goes back to.").tag(sync=True)
+    start: "traitlets.Dict[str, Any]" = traitlets.Dict(help="Where Reset goes.").tag(sync=True)
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         if "_js" in cls.__dict__:

@@ -134,7 +134,7 @@ function live(figure, { model, el }) {
       const read = () => (at === undefined ? get(trait) : get(trait)[at]);
       const write = (value) => (at === undefined ? set(trait, value) : setAt(trait, at, value));
       const output = h("output");
-      const input = h("input", { type: "range", min: to(min), max: to(max), step: step ?? (log ? 0.05 : 0.1), "aria-label": name,
+      const input = h("input", { type: "range", min: to(min), max: to(max), step: log ? (to(max) - to(min)) / Math.round((to(max) - to(min)) / 0.05) : step ?? 0.1, "aria-label": name,
         oninput: () => write(from(Number(input.value))) });
       syncs.push(() => {
         const value = read();
@@ -206,6 +206,7 @@ function live(figure, { model, el }) {
     for (const sync of syncs) sync(numbers);
     draw(numbers, width);
     root.dataset.values = JSON.stringify(numbers);
+    root.dataset.state = JSON.stringify(Object.fromEntries(Object.keys(get("start")).map((name) => [name, get(name)])));
     // While a slider moves, screen readers wait; half a second later they read the sentence.
     text.setAttribute("aria-busy", "true");
     text.textContent = figure.text(numbers, get);

@@ -92,7 +92,7 @@ class FixedVersusDynamic(LiveFigure):
     attention = traitlets.List(traitlets.Float()).tag(sync=True)
     fixed_spread = traitlets.List(traitlets.Float()).tag(sync=True)
     attention_spread = traitlets.List(traitlets.Float()).tag(sync=True)
-    examples = traitlets.List().tag(sync=True)
+    examples: "traitlets.List[Any]" = traitlets.List().tag(sync=True)
     trained_to = traitlets.Float(0.0).tag(sync=True)
     ylabel = traitlets.Unicode().tag(sync=True)
     note = traitlets.Unicode().tag(sync=True)
@@ -112,7 +112,7 @@ class FixedVersusDynamic(LiveFigure):
         note: str = "",
         **options: Any,
     ) -> None:
-        given = {
+        given: dict[str, Any] = {
             "lengths": lengths,
             "fixed": fixed,
             "attention": attention,
@@ -122,7 +122,7 @@ class FixedVersusDynamic(LiveFigure):
             "trained_to": float(trained_to or 0.0),
             "note": note,
         }
-        data = given if len(lengths) else ILLUSTRATION
+        data: dict[str, Any] = given if len(lengths) else ILLUSTRATION
         count = len(data["lengths"])
         for name in ("fixed", "attention", "fixed_spread", "attention_spread"):
             if name in ("fixed", "attention") or len(data[name]):

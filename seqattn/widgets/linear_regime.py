@@ -55,11 +55,11 @@ class LinearRegime(LiveFigure):
     }
 
     words = traitlets.List(traitlets.Unicode()).tag(sync=True)
-    W_q = traitlets.List().tag(sync=True)
-    W_k = traitlets.List().tag(sync=True)
+    W_q: "traitlets.List[Any]" = traitlets.List().tag(sync=True)
+    W_k: "traitlets.List[Any]" = traitlets.List().tag(sync=True)
     v = traitlets.List(traitlets.Float()).tag(sync=True)
-    states = traitlets.List().tag(sync=True)
-    queries = traitlets.List().tag(sync=True)
+    states: "traitlets.List[Any]" = traitlets.List().tag(sync=True)
+    queries: "traitlets.List[Any]" = traitlets.List().tag(sync=True)
     scale = traitlets.Float(1.0).tag(sync=True)
 
     def __init__(

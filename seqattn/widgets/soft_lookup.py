@@ -65,7 +65,7 @@ class SoftLookup(LiveFigure):
     }
 
     names = traitlets.List(traitlets.Unicode()).tag(sync=True)
-    key_vectors = traitlets.List().tag(sync=True)
+    key_vectors: "traitlets.List[Any]" = traitlets.List().tag(sync=True)
     values = traitlets.List(traitlets.Float()).tag(sync=True)
     angle = traitlets.Float().tag(sync=True)
     length = traitlets.Float().tag(sync=True)

@@ -65,8 +65,8 @@ class WeightedSum(LiveFigure):
     }
 
     words = traitlets.List(traitlets.Unicode()).tag(sync=True)
-    values = traitlets.List().tag(sync=True)
-    targets = traitlets.Dict().tag(sync=True)
+    values: "traitlets.List[Any]" = traitlets.List().tag(sync=True)
+    targets: "traitlets.Dict[str, Any]" = traitlets.Dict().tag(sync=True)
     target = traitlets.Unicode().tag(sync=True)
     scores = traitlets.List(traitlets.Float()).tag(sync=True)
 

@@ -1,0 +1,164 @@
+"""One Chromium for all browser tests; a page that errs or asks for the outside fails its test."""
+
+import functools
+import http.server
+import json
+import os
+import shutil
+import threading
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from ipywidgets.embed import dependency_state, embed_data
+from playwright.sync_api import sync_playwright
+
+from tools import build, serve
+
+ROOT = Path(__file__).resolve().parents[2]
+BUNDLE = ROOT / "_assets" / "vendor" / "widgets-static.js"
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+INSIDE = ("file", "data", "blob", "about")
+
+
+def pytest_collection_modifyitems(items):
+    here = Path(__file__).parent
+    for item in items:
+        if here in Path(item.path).parents:
+            item.add_marker(pytest.mark.browser)
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """Return a headless Chromium; skip where there is none, unless SEQATTN_REQUIRE_BROWSER=1."""
+    path = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if path is None:
+        why = f"no browser: none of {', '.join(BROWSERS)} is installed (apt-get install chromium)"
+        if os.environ.get("SEQATTN_REQUIRE_BROWSER") == "1":
+            pytest.fail(why)
+        pytest.skip(why)
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=path, args=FLAGS)
+        yield chromium
+        chromium.close()
+
+
+def watch(page):
+    """Return a list that fills with console errors, exceptions and requests leaving the book."""
+    problems = []
+
+    def on_console(message):
+        if message.type in ("error", "warning"):
+            problems.append(f"console {message.type}: {message.text}")
+
+    def on_request(request):
+        parts = urlsplit(request.url)
+        if parts.scheme not in INSIDE and parts.hostname not in ("localhost", "127.0.0.1"):
+            problems.append(f"request leaves the page: {request.url}")
+
+    def on_response(response):
+        if response.status >= 400:
+            problems.append(f"{response.status} for {response.url}")
+
+    page.on("console", on_console)
+    page.on("pageerror", lambda error: problems.append(f"exception: {error}"))
+    page.on("request", on_request)
+    page.on("response", on_response)
+    page.on("requestfailed", lambda request: problems.append(f"failed: {request.url}"))
+    return problems
+
+
+@pytest.fixture
+def new_page(browser):
+    """Make watched pages: ``new_page(width=375, theme="dark")``. Their problems fail the test."""
+    opened = []
+
+    def make(width=1000, height=900, theme="light"):
+        context = browser.new_context(
+            viewport={"width": width, "height": height}, color_scheme=theme
+        )
+        page = context.new_page()
+        opened.append((context, watch(page)))
+        return page
+
+    yield make
+    problems = [problem for _, found in opened for problem in found]
+    for context, _ in opened:
+        context.close()
+    assert problems == []
+
+
+@pytest.fixture
+def page(new_page):
+    """One watched page of desktop width."""
+    return new_page()
+
+
+@contextmanager
+def serving(folder):
+    """Serve a folder on a free local port and give its address."""
+    handler = functools.partial(serve.Handler, directory=str(folder))
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_address[1]}"
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.fixture(scope="session")
+def book():
+    """Folder of the built book; an up-to-date one is built again in seconds."""
+    build.build_wheel()
+    return build.build_pages()
+
+
+@pytest.fixture(scope="session")
+def book_server(book):
+    """Address of the served book, without a slash at the end."""
+    with serving(book) as address:
+        yield address
+
+
+@pytest.fixture
+def static_page(tmp_path):
+    """Write a page that stores widgets as the book does, and return its path."""
+    shutil.copy(BUNDLE, tmp_path)
+
+    def write(*widgets, theme="light", name="page.html"):
+        data = embed_data(widgets, state=dependency_state(widgets, drop_defaults=False))
+        state = json.dumps(data["manager_state"]).replace("</", "<\\/")
+        views = "".join(
+            f'<script type="application/vnd.jupyter.widget-view+json">{json.dumps(view)}</script>'
+            for view in data["view_specs"]
+        )
+        colours = {"light": "#fff; color: #222", "dark": "#14181e; color: #ddd"}[theme]
+        path = tmp_path / name
+        path.write_text(
+            f'<!doctype html><html lang="en" data-theme="{theme}"><head><meta charset="utf-8">'
+            '<meta name="viewport" content="width=device-width, initial-scale=1">'
+            f"<title>Live figures</title><style>body {{ background: {colours} }}</style>"
+            f'<link rel="icon" href="data:,"><script defer src="{BUNDLE.name}"></script></head>'
+            f"<body><main><h1>Live figures</h1>{views}</main>"
+            f'<script type="application/vnd.jupyter.widget-state+json">{state}</script>'
+            "</body></html>",
+            encoding="utf-8",
+        )
+        return path
+
+    return write
+
+
+def widgets_ready(page):
+    """Wait until the stored widgets of the page are drawn."""
+    page.wait_for_selector("html[data-widgets=ready]")
+    page.wait_for_selector(".sa-fig[data-values]")

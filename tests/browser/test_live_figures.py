@@ -1,0 +1,198 @@
+"""Live figures without a kernel: every slider moves by keyboard and agrees with PyTorch."""
+
+import json
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from ipywidgets import FloatSlider, VBox, jslink
+
+from seqattn.widgets import SoftmaxTemperature
+from tests.browser.conftest import serving, widgets_ready
+from tests.widgets.figures import FIGURES, agrees
+
+every_figure = pytest.mark.parametrize("make", FIGURES.values(), ids=FIGURES)
+
+
+def values(figure):
+    return json.loads(figure.get_attribute("data-values"))
+
+
+def state(figure):
+    return json.loads(figure.get_attribute("data-state"))
+
+
+def show(page, path):
+    page.goto(path.as_uri())
+    widgets_ready(page)
+    return page.locator(".sa-fig")
+
+
+def python_twin(make, moved):
+    twin = make()
+    for name, value in moved.items():
+        setattr(twin, name, value)
+    return twin
+
+
+@every_figure
+def test_sliders_move_by_keyboard_and_agree_with_pytorch(make, page, static_page):
+    figure = show(page, static_page(make()))
+    agrees(values(figure), make().numbers())
+    sliders = figure.locator("input[type=range]")
+    assert sliders.count() > 0
+    for slider in sliders.all():
+        assert slider.get_attribute("aria-label")
+        slider.focus()
+        seen = {slider.input_value()}
+        for key in ("Home", "ArrowRight", "ArrowUp", "PageUp", "End", "ArrowLeft", "PageDown"):
+            slider.press(key)
+            seen.add(slider.input_value())
+            agrees(values(figure), python_twin(make, state(figure)).numbers())
+        assert len(seen) > 2, "the keys did not move the slider"
+
+
+@every_figure
+def test_every_checkbox_and_radio_button_agrees_with_pytorch(make, page, static_page):
+    figure = show(page, static_page(make()))
+    for control in figure.locator(".sa-toggle input, .sa-choice input").all():
+        control.focus()
+        control.press("Space")
+        agrees(values(figure), python_twin(make, state(figure)).numbers())
+
+
+@every_figure
+def test_figures_are_live_over_http_too(make, page, static_page):
+    path = static_page(make())
+    with serving(path.parent) as address:
+        page.goto(f"{address}/{path.name}")
+        widgets_ready(page)
+        figure = page.locator(".sa-fig")
+        before = figure.get_attribute("data-state")
+        slider = figure.locator("input[type=range]").first
+        slider.focus()
+        slider.press("Home")
+        slider.press("ArrowRight")
+        assert figure.get_attribute("data-state") != before
+
+
+@every_figure
+def test_reset_goes_back_to_the_start(make, page, static_page):
+    figure = show(page, static_page(make()))
+    before = values(figure)
+    for slider in figure.locator("input[type=range]").all():
+        slider.focus()
+        slider.press("Home")
+    figure.get_by_role("button", name="Reset").press("Enter")
+    agrees(values(figure), before)
+
+
+@every_figure
+def test_the_text_and_the_table_follow_the_slider(make, page, static_page):
+    figure = show(page, static_page(make()))
+    figure.locator("summary").press("Enter")
+    text, table = figure.locator(".sa-text"), figure.locator(".sa-numbers table")
+    slider = figure.locator("input[type=range]").last
+    slider.focus()
+    slider.press("Home")
+    before = text.inner_text(), table.inner_text()
+    slider.press("End")
+    assert text.inner_text() != before[0]
+    assert table.inner_text() != before[1]
+    assert text.get_attribute("aria-live") == "polite"
+    drawn_by = figure.locator("svg[role=img]").first.get_attribute("aria-describedby")
+    assert drawn_by == text.get_attribute("id")
+
+
+@every_figure
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_figures_are_accessible(make, theme, new_page, static_page):
+    page = new_page(theme=theme)
+    figure = show(page, static_page(make(), theme=theme))
+    figure.locator("summary").press("Enter")
+    found = Axe().run(page).response["violations"]
+    assert [(v["id"], [n["html"] for n in v["nodes"]]) for v in found] == []
+
+
+@every_figure
+def test_figures_fit_a_phone_with_readable_text(make, new_page, static_page):
+    page = new_page(width=375, height=700)
+    figure = show(page, static_page(make()))
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    sizes = figure.evaluate(
+        """root => [...root.querySelectorAll("*:not(sub)")]
+            .filter(e => e.textContent.trim())
+            .map(e => parseFloat(getComputedStyle(e).fontSize) *
+                 (e.ownerSVGElement ? e.getScreenCTM().a : 1))"""
+    )
+    assert min(sizes) >= 12
+
+
+def test_masking_every_position_gives_exact_zeros_and_says_so(page, static_page):
+    figure = show(page, static_page(SoftmaxTemperature()))
+    for flag in figure.locator(".sa-toggle input").all():
+        flag.focus()
+        flag.press("Space")
+    assert values(figure)["weights"] == [0, 0, 0, 0, 0]
+    assert "all weights are exactly 0" in figure.locator(".sa-text").inner_text()
+
+
+def test_a_prediction_is_checked_and_a_wrong_one_explained(page, static_page):
+    figure = show(page, static_page(SoftmaxTemperature()))
+    said, check = figure.locator(".sa-said"), figure.get_by_role("button", name="Check")
+    check.press("Enter")
+    assert said.inner_text() == "Choose an answer first."
+    options = figure.locator(".sa-options input")
+    options.first.focus()
+    options.first.press("Space")
+    check.press("Enter")
+    assert said.inner_text().startswith("✗ Not so. That is the other end")
+    options.first.press("ArrowDown")
+    check.press("Enter")
+    assert said.inner_text().startswith("✓ Right.")
+
+
+def test_a_linked_ipywidgets_slider_moves_the_figure(page, static_page):
+    figure = SoftmaxTemperature()
+    control = FloatSlider(value=1.0, min=0.1, max=5.0, step=0.1, description="τ")
+    jslink((control, "value"), (figure, "temperature"))
+    shown = show(page, static_page(VBox([control, figure])))
+    handle = page.locator(".noUi-handle")
+    handle.focus()
+    for _ in range(3):
+        handle.press("ArrowRight")
+    assert state(shown)["temperature"] == pytest.approx(1.3)
+    agrees(values(shown), python_twin(SoftmaxTemperature, state(shown)).numbers())
+
+
+def test_two_figures_on_a_page_do_not_disturb_each_other(page, static_page):
+    figures = show(page, static_page(SoftmaxTemperature(), SoftmaxTemperature()))
+    assert figures.count() == 2
+    other = figures.nth(1).get_attribute("data-values")
+    slider = figures.first.get_by_role("slider", name="temperature")
+    slider.focus()
+    slider.press("End")
+    figures.first.locator(".sa-options input").first.check()
+    assert values(figures.first)["temperature"] == 20
+    assert figures.nth(1).get_attribute("data-values") == other
+    assert figures.nth(1).locator(".sa-options input:checked").count() == 0
+    ids = page.evaluate("[...document.querySelectorAll('[id]')].map(e => e.id)")
+    assert len(ids) == len(set(ids))
+
+
+def test_keys_for_a_control_do_not_reach_the_notebook(page, static_page):
+    figure = show(page, static_page(SoftmaxTemperature()))
+    page.evaluate("window.heard = []; addEventListener('keydown', e => heard.push(e.key))")
+    slider = figure.locator("input[type=range]").first
+    slider.focus()
+    for key in ("ArrowRight", "Home", "a", "Escape"):
+        slider.press(key)
+    assert page.evaluate("heard") == ["Escape"]
+
+
+def test_a_figure_with_its_own_question_or_none(page, static_page):
+    asked = dict(question="Which W_q?", options=["a", "b"], answer=0, explain="Because.")
+    figures = show(
+        page, static_page(SoftmaxTemperature(predict=asked), SoftmaxTemperature(predict=False))
+    )
+    assert figures.first.locator(".sa-predict p sub").inner_text() == "q"
+    assert figures.nth(1).locator(".sa-predict").count() == 0

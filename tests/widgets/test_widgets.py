@@ -1,0 +1,197 @@
+"""Live figures in Python: they construct, say what is wrong, and store what the page needs."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from ipywidgets.embed import dependency_state, embed_data
+
+from seqattn import widgets
+from seqattn.data.tiny import TINY
+from tests.widgets.figures import FIGURES, agrees
+
+every_figure = pytest.mark.parametrize("make", FIGURES.values(), ids=FIGURES)
+
+
+def softmax(scores, temperature=1.0):
+    e = np.exp((np.asarray(scores) - np.max(scores)) / temperature)
+    return e / e.sum()
+
+
+def test_every_public_figure_is_under_test():
+    assert set(FIGURES) == set(widgets.__all__) - {"LiveFigure"}
+
+
+@every_figure
+def test_a_figure_shows_itself_without_a_memory_address(make):
+    figure = make()
+    assert repr(figure).startswith(f"{type(figure).__name__}(")
+    assert " at 0x" not in repr(figure)
+
+
+@every_figure
+def test_numbers_are_plain_and_the_same_each_time(make):
+    agrees(make().numbers(), make().numbers())
+    assert "nan" not in str(make().numbers()).lower()
+
+
+@every_figure
+def test_no_trait_has_a_name_that_widgets_reserve(make):
+    ours = [c for c in type(make()).__mro__ if c.__module__.startswith("seqattn")]
+    assert not {"keys", "comm", "model_id"} & {name for c in ours for name in vars(c)}
+
+
+@every_figure
+def test_what_a_page_stores_of_a_figure_is_small(make):
+    figure = make()
+    state = embed_data([figure], state=dependency_state([figure], drop_defaults=False))
+    assert len(str(state)) < 40_000
+
+
+@every_figure
+def test_a_question_has_a_right_answer_among_its_options(make):
+    asked = make().predict
+    if asked:
+        assert 0 <= asked["answer"] < len(asked["options"])
+        assert len(asked["explain"]) == len(asked["options"])
+
+
+@every_figure
+def test_start_remembers_what_the_reader_moves(make):
+    figure = make()
+    assert figure.start == {name: getattr(figure, name) for name in type(figure)._moves}
+
+
+def test_values_set_in_python_change_the_numbers():
+    figure = widgets.SoftmaxTemperature([0.0, math.log(3.0)], ["a", "b"])
+    agrees(figure.numbers()["weights"], [0.25, 0.75])
+    figure.mask = [True, False]
+    agrees(figure.numbers()["weights"], [1.0, 0.0])
+
+
+def test_softmax_numbers_match_the_formulas():
+    scores = [0.7, -1.1, 2.3, 0.2, 1.9]
+    shown = widgets.SoftmaxTemperature(scores, temperature=0.6).numbers()
+    weights = softmax(scores, 0.6)
+    agrees(shown["weights"], weights.tolist())
+    agrees(shown["entropy"], float(-(weights * np.log(weights)).sum()))
+    agrees(shown["effective_positions"], math.exp(shown["entropy"]))
+
+
+def test_with_every_position_masked_all_numbers_are_zero():
+    shown = widgets.SoftmaxTemperature(mask=[False] * 5).numbers()
+    assert shown["weights"] == [0.0] * 5
+    assert shown["entropy"] == shown["effective_positions"] == 0.0
+    assert shown["largest"] == -1
+
+
+def test_weighted_sum_gives_the_context_of_the_formula():
+    figure = widgets.WeightedSum()
+    weights = softmax(figure.scores)
+    agrees(figure.numbers()["context"], (weights @ np.array(figure.values)).tolist())
+
+
+def test_hard_lookup_returns_one_value_and_soft_a_mixture():
+    agrees(widgets.SoftLookup(hard=True, angle=80.0).numbers()["output"], 20.0)
+    soft = widgets.SoftLookup(angle=80.0).numbers()["output"]
+    assert 10.0 < soft < 40.0
+    sharp = widgets.SoftLookup(angle=80.0, temperature=0.001).numbers()["output"]
+    agrees(sharp, 20.0)
+
+
+def test_a_kernel_smoother_is_the_nadaraya_watson_estimator():
+    figure = widgets.KernelSmoother(position=1.3, bandwidth=0.4)
+    x, y = np.array(figure.x), np.array(figure.y)
+    kernel = np.exp(-((1.3 - x) ** 2) / (2 * 0.4**2))
+    agrees(figure.numbers()["prediction"], float((kernel * y).sum() / kernel.sum()))
+
+
+def test_additive_steps_show_each_step_of_the_formula():
+    shown = widgets.AdditiveSteps().numbers()
+    W_q, W_k, v, s, h = (x.numpy() for x in (TINY.W_q, TINY.W_k, TINY.v, TINY.s, TINY.h))
+    for i in range(3):
+        inside = W_q @ s + W_k @ h[i]
+        agrees(shown["sums"][i], inside.tolist())
+        agrees(shown["tanh"][i], np.tanh(inside).tolist())
+        agrees(shown["scores"][i], float(v @ np.tanh(inside)))
+    agrees(shown["weights"], softmax(shown["scores"]).tolist())
+
+
+def test_the_query_matters_by_the_cube_of_the_scale():
+    small, smaller = (widgets.LinearRegime(scale=x).numbers() for x in (0.1, 0.01))
+    ratio = small["max_difference"] / smaller["max_difference"]
+    assert 900 < ratio < 1100
+    assert smaller["relative_difference"] < small["relative_difference"] / 90
+
+
+def test_influence_on_the_last_state_falls_by_orders_of_magnitude():
+    norms = widgets.Recency().numbers()["values"]
+    assert norms[-1] == 1.0
+    assert norms[0] < 1e-5
+    assert norms == sorted(norms)
+
+
+def test_recency_leaves_the_random_state_alone():
+    before = torch.get_rng_state()
+    widgets.Recency()
+    assert torch.equal(torch.get_rng_state(), before)
+
+
+def test_misfit_words_are_counted_on_the_longest_common_subsequence():
+    example = dict(source="s", reference="a b c d", fixed="a x c", attention="a b c d")
+    figure = widgets.FixedVersusDynamic([3], fixed=[1], attention=[2], examples=[example])
+    shown = figure.numbers()
+    assert (shown["fixed_wrong_words"], shown["fixed_missing_words"]) == (1, 2)
+    assert (shown["attention_wrong_words"], shown["attention_missing_words"]) == (0, 0)
+
+
+def test_a_figure_without_data_says_that_its_numbers_are_invented():
+    assert "not a measurement" in widgets.FixedVersusDynamic().note
+    measured = widgets.FixedVersusDynamic([3], fixed=[1], attention=[2], note="measured")
+    assert measured.note == "measured"
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (lambda: widgets.SoftmaxTemperature(temperature=0.0), "temperature is 0.0; expected"),
+        (lambda: widgets.SoftmaxTemperature([1.0], ["a", "b"]), "scores has 1 entries; expected 2"),
+        (lambda: widgets.SoftmaxTemperature(mask=[True]), "mask has 1 flags"),
+        (lambda: widgets.WeightedSum(target="chien"), "target is 'chien'; expected one of"),
+        (lambda: widgets.WeightedSum(words=["a"], scores=[0.0]), "values has 6 states"),
+        (lambda: widgets.SoftLookup(names=["a"]), "there are 4 key vectors; expected 1"),
+        (lambda: widgets.SoftLookup(temperature=-1.0), "temperature is -1.0"),
+        (lambda: widgets.KernelSmoother(bandwidth=0.0), "bandwidth is 0.0"),
+        (lambda: widgets.KernelSmoother([1.0], [1.0, 2.0]), "y has 2 entries; expected 1"),
+        (lambda: widgets.AdditiveSteps(words=["a"]), "there are 3 states; expected 1"),
+        (lambda: widgets.LinearRegime(scale=0.0), "scale is 0.0"),
+        (lambda: widgets.LinearRegime(queries=[(1.0, 2.0)]), "there are 1 queries; expected 2"),
+        (lambda: widgets.BarsBySlider({}), "series is empty"),
+        (lambda: widgets.BarsBySlider({1: [-1.0]}, log=True), "log=True needs numbers"),
+        (lambda: widgets.BarsBySlider({1: [1.0, 2.0]}, labels=["a"]), "longest row has 2 bars"),
+        (
+            lambda: widgets.FixedVersusDynamic([1, 2], fixed=[1], attention=[1, 2]),
+            "fixed has 1 entries; expected 2",
+        ),
+        (
+            lambda: widgets.SoftmaxTemperature(predict={"question": "?"}),
+            r"predict has the entries \['question'\]",
+        ),
+        (
+            lambda: widgets.SoftmaxTemperature(
+                predict=dict(question="?", options=["a"], answer=1, explain="")
+            ),
+            r"predict\['answer'\] is 1",
+        ),
+        (
+            lambda: widgets.SoftmaxTemperature(
+                predict=dict(question="?", options=["a"], answer=0, explain=["x", "y"])
+            ),
+            r"predict\['explain'\] has 2 texts",
+        ),
+    ],
+)
+def test_errors_say_what_came_and_what_was_expected(build, message, unchecked):
+    with pytest.raises(ValueError, match=message):
+        build()
