@@ -21,6 +21,19 @@ const anywidgetAsModule = {
   },
 };
 
+// Labels ask MathJax 2 to typeset them; the book serves MathJax 3.
+const mathjax3 = {
+  name: "mathjax-3",
+  setup(b) {
+    b.onLoad({ filter: /controls\/lib\/utils\.js$/ }, async ({ path }) => {
+      const old = "MathJax.Hub.Queue(['Typeset', MathJax.Hub, element]);";
+      const text = await readFile(path, "utf8");
+      if (!text.includes(old)) throw new Error("ipywidgets no longer has the call to MathJax 2 that is rewritten here");
+      return { contents: text.replace(old, "MathJax.typesetPromise?.([element]);"), loader: "js" };
+    });
+  },
+};
+
 // Descriptions of sliders are plain text here, so the 200 kB HTML sanitiser is not needed.
 const plainText = {
   name: "plain-text-descriptions",
@@ -61,7 +74,7 @@ async function widgets() {
     legalComments: "none", // they are gathered in LICENSES.txt
     loader: { ".svg": "empty" },
     define: { global: "window", "process.env.NODE_ENV": '"production"' },
-    plugins: [anywidgetAsModule, plainText, styles],
+    plugins: [anywidgetAsModule, mathjax3, plainText, styles],
     metafile: true,
     outfile: join(target, "widgets-static.js"),
   });

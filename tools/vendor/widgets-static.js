@@ -25,6 +25,16 @@ class StaticManager extends ManagerBase {
     if (!found) throw new Error(`${moduleName} ${className} needs a running notebook`);
     return found;
   }
+  // noUiSlider gives its handle no name; the slider's own description is one.
+  async create_view(model, options) {
+    const view = await super.create_view(model, options);
+    view.displayed?.then(() =>
+      view.el.querySelectorAll(".noUi-handle").forEach((handle) => {
+        handle.setAttribute("aria-label", model.get("description") || "slider");
+      }),
+    );
+    return view;
+  }
   async _create_comm() {
     throw new Error("there is no kernel on this page");
   }
