@@ -9,7 +9,8 @@ const figure = {
 
   text(n, get) {
     const names = this.names(get, n.values), top = argmax(n.values), low = n.values.indexOf(Math.min(...n.values));
-    return `${get("slider_label")}: ${n.setting}. Largest ${short(n.values[top])} (at ${names[top]}), smallest ${short(n.values[low])} (at ${names[low]}); ` +
+    const label = get("slider_label");
+    return `${label.charAt(0).toUpperCase()}${label.slice(1)}: ${n.setting}. Largest ${short(n.values[top])} (at ${names[top]}), smallest ${short(n.values[low])} (at ${names[low]}); ` +
       `the first is ${n.first_over_last === null ? "not comparable with" : `${short(n.first_over_last)} of`} the last.`;
   },
 

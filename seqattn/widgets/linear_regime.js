@@ -42,9 +42,9 @@ const figure = {
 
   fall(plot, n, get, width) {
     const powers = [-9, -6, -3, 0], right = width - 74, at = Math.log10(n.scale);
-    const { group, sx, sy } = axes({ x: [-3, 1], y: [-10, 0.5], box: [42, 30, right, 176],
+    const { group, sx, sy } = axes({ x: [-3, 1], y: [-10, 1.4], box: [42, 30, right, 176],
       xticks: [-3, -2, -1, 0, 1].map((p) => [p, String(10 ** p)]), yticks: powers.map((p) => [p, powerOfTen(p)]),
-      xlabel: "scale λ (logarithmic)", ylabel: "difference between the two rows of weights" });
+      xlabel: "scale λ (logarithmic)", ylabel: "difference of the weights" });
     const grid = Array.from({ length: 81 }, (_, i) => -3 + i / 20).map((p) => [p, this.at(get, 10 ** p)]);
     const y = (x) => sy(Math.max(-10, Math.log10(x)));
     const last = grid.at(-1)[1];

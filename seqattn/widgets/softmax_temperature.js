@@ -46,7 +46,7 @@ const figure = {
     const right = width - 92, at = Math.log10(n.temperature);
     const { group, sx, sy } = axes({ x: [Math.log10(0.05), Math.log10(20)], y: [0, 1], box: [34, 30, right, 150],
       xticks: [0.05, 0.2, 1, 5, 20].map((t) => [Math.log10(t), String(t)]), yticks: [[0, "0"], [0.5, "0.5"], [1, "1"]],
-      xlabel: "temperature τ (logarithmic)", ylabel: "weight of each position, and entropy / its maximum" });
+      xlabel: "temperature τ (logarithmic)", ylabel: "weights; entropy ÷ its maximum" });
     const grid = Array.from({ length: 81 }, (_, i) => Math.log10(0.05) + (i / 80) * Math.log10(400));
     const rows = grid.map((p) => softmax(n.scores, 10 ** p, n.mask));
     const top = Math.log(Math.max(2, n.mask.filter(Boolean).length));

@@ -16,13 +16,13 @@ const figure = {
   },
 
   build(ui) {
-    const names = ui.get("words"), targets = ui.get("targets");
+    const names = ui.get("words"), targets = new Map(ui.get("targets"));
     const bars = names.map(() => bar()), shown = names.map(() => h("span", { class: "sa-num" }));
     const plot = ui.svg("The states as points, their weighted sum drawn tip to tail as arrows");
     const terms = h("div", { class: "sa-terms" });
     ui.add(
-      Object.keys(targets).length > 1 && ui.choice({ label: "next target word", options: Object.keys(targets), read: () => ui.get("target"),
-        write: (target) => { ui.model.set("scores", targets[target]); ui.set("target", target); } }),
+      targets.size > 1 && ui.choice({ label: "next target word", options: [...targets.keys()], read: () => ui.get("target"),
+        write: (target) => { ui.model.set("scores", targets.get(target)); ui.set("target", target); } }),
       h("div", { class: "sa-row sa-heads", "aria-hidden": "true" },
         h("span", {}, "source word"), h("span", {}, "score e"), h("span", {}, "weight α"), h("span")),
       names.map((name, i) => h("div", { class: "sa-row" }, h("span", {}, name),

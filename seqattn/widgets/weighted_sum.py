@@ -1,6 +1,7 @@
 """The context as a weighted sum: one slider for each source word."""
 
 from collections.abc import Mapping, Sequence
+from decimal import ROUND_HALF_UP, Decimal
 from typing import Any, ClassVar
 
 import torch
@@ -66,7 +67,8 @@ class WeightedSum(LiveFigure):
 
     words = traitlets.List(traitlets.Unicode()).tag(sync=True)
     values: "traitlets.List[Any]" = traitlets.List().tag(sync=True)
-    targets: "traitlets.Dict[str, Any]" = traitlets.Dict().tag(sync=True)
+    # A list of pairs: notebooks store mappings in alphabetical order.
+    targets: "traitlets.List[Any]" = traitlets.List().tag(sync=True)
     target = traitlets.Unicode().tag(sync=True)
     scores = traitlets.List(traitlets.Float()).tag(sync=True)
 
@@ -97,7 +99,7 @@ class WeightedSum(LiveFigure):
         super().__init__(
             words=[str(word) for word in words],
             values=states,
-            targets=targets,
+            targets=[[name, row] for name, row in targets.items()],
             target=target,
             scores=targets[target],
             **options,
@@ -107,11 +109,13 @@ class WeightedSum(LiveFigure):
         """Compute weights and context by PyTorch in float64."""
         scores = torch.tensor([self.scores], dtype=torch.float64)
         context, weights = attend(scores, torch.tensor([self.values], dtype=torch.float64))
-        rounded = [round(weight, 2) for weight in weights[0].tolist()]
+        # As JavaScript's toFixed does, ties go up.
+        cents = Decimal("0.01")
+        rounded = [Decimal(w).quantize(cents, ROUND_HALF_UP) for w in weights[0].tolist()]
         return {
             "target": self.target,
             "scores": self.scores,
             "weights": weights[0].tolist(),
-            "sum_of_rounded_weights": round(sum(rounded), 2),
+            "sum_of_rounded_weights": float(sum(rounded)),
             "context": context[0].tolist(),
         }
