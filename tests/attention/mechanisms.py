@@ -13,6 +13,7 @@ from seqattn import (
     LuongAttention,
     ReducedRankAttention,
     ScaledDotProductAttention,
+    Score,
     additive_score,
     concat_score,
     dot_score,
@@ -56,8 +57,8 @@ class Mechanism:
         )
 
 
-def weights_of(attention: Attention) -> dict[str, torch.Tensor]:
-    return {name: p.detach() for name, p in attention.score.named_parameters()}
+def weights_of(score: Score) -> dict[str, torch.Tensor]:
+    return {name: p.detach() for name, p in score.named_parameters()}
 
 
 def as_arrays(tensors: dict[str, torch.Tensor]) -> dict[str, np.ndarray]:

@@ -52,7 +52,7 @@ def test_output_is_the_formula(mechanism, dtype, tolerance):
         mechanism.oracle,
         query.double().numpy(),
         keys.double().numpy(),
-        **as_arrays(weights_of(attention)),
+        **as_arrays(weights_of(attention.score)),
     )
     flags = mask[:, None].expand(-1, QUERIES, -1).numpy()
     context, weights = oracles.attend(scores, values.double().numpy(), flags)

@@ -119,6 +119,25 @@ def test_temperature_divides_the_scores(case):
     )
 
 
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("temperature", [1.0, 1e-2, 1e-4])
+def test_scores_of_ten_thousand_are_safe_in_any_precision(dtype, temperature):
+    scores = torch.tensor([[1e4, -1e4, 1e4, 0.0], [-1e4, 1e4, -1e4, -1e4]], dtype=dtype)
+    mask = torch.tensor([[True, True, True, False], [True, False, True, False]])
+    scores.requires_grad_()
+    weights = masked_softmax(scores, mask, temperature=temperature)
+    assert weights.tolist() == [[0.5, 0.0, 0.5, 0.0], [0.5, 0.0, 0.5, 0.0]]
+    weights[:, 0].sum().backward()
+    assert scores.grad.isfinite().all()
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16], ids=str)
+def test_a_masked_position_weighs_nothing_however_low_the_others_score(dtype):
+    scores = torch.tensor([[-1e30, -1e30, 0.0]], dtype=dtype)
+    weights = masked_softmax(scores, torch.tensor([[True, True, False]]))
+    assert weights.tolist() == [[0.5, 0.5, 0.0]]
+
+
 def test_input_and_mask_are_left_as_they_were():
     scores, mask = torch.randn(3, 7), torch.rand(3, 7) < 0.5
     before = scores.clone(), mask.clone()

@@ -39,7 +39,7 @@ every_mechanism = pytest.mark.parametrize("mechanism", MECHANISMS, ids=NAMES)
 def test_scores_are_those_of_the_formula(mechanism, dtype, tolerance):
     attention = mechanism.build(dtype)
     query, keys, _ = mechanism.inputs(dtype)
-    weights = weights_of(attention)
+    weights = weights_of(attention.score)
     expected = oracles.score_all(
         mechanism.oracle, query.double().numpy(), keys.double().numpy(), **as_arrays(weights)
     )
@@ -54,7 +54,7 @@ def test_scores_are_those_of_the_formula(mechanism, dtype, tolerance):
 @every_mechanism
 def test_one_query_scores_as_many_queries_with_one(mechanism):
     query, keys, _ = mechanism.inputs()
-    weights = weights_of(mechanism.build())
+    weights = weights_of(mechanism.build().score)
     one = mechanism.function(query[:, 0], keys, **weights)
     many = mechanism.function(query[:, :1], keys, **weights)
     assert one.shape == (BATCH, KEYS)
@@ -65,7 +65,7 @@ def test_one_query_scores_as_many_queries_with_one(mechanism):
 @every_mechanism
 @pytest.mark.parametrize("steps", [(2,), ()], ids=["many queries", "one query"])
 def test_gradcheck(mechanism, steps, float64):
-    weights = {k: w.requires_grad_() for k, w in weights_of(mechanism.build()).items()}
+    weights = {k: w.requires_grad_() for k, w in weights_of(mechanism.build().score).items()}
     query = torch.randn(2, *steps, mechanism.d_query, requires_grad=True)
     keys = torch.randn(2, 3, mechanism.d_key, requires_grad=True)
     names = list(weights)
@@ -76,10 +76,24 @@ def test_gradcheck(mechanism, steps, float64):
 
 
 @every_mechanism
+def test_a_module_passes_back_the_gradients_of_the_function(mechanism):
+    score = mechanism.build().score
+    query, keys = (x.requires_grad_() for x in mechanism.inputs()[:2])
+    weights = {name: w.requires_grad_() for name, w in weights_of(score).items()}
+    of_function = mechanism.function(query, keys, **weights).square().sum()
+    expected = torch.autograd.grad(of_function, [query, keys, *weights.values()])
+    of_module = score(query, keys).square().sum()
+    actual = torch.autograd.grad(of_module, [query, keys, *score.parameters()])
+    for mine, wanted in zip(actual, expected, strict=True):
+        torch.testing.assert_close(mine, wanted, atol=1e-9, rtol=1e-12)
+
+
+@every_mechanism
 def test_scores_of_half_precision_stay_finite(mechanism):
     for dtype in (torch.float16, torch.bfloat16):
         query, keys, _ = mechanism.inputs(dtype)
-        scores = mechanism.function(10 * query, 10 * keys, **weights_of(mechanism.build(dtype)))
+        weights = weights_of(mechanism.build(dtype).score)
+        scores = mechanism.function(10 * query, 10 * keys, **weights)
         assert scores.dtype == dtype
         assert scores.isfinite().all()
 
@@ -193,7 +207,7 @@ def test_queries_and_keys_that_are_not_one_batch_of_each_are_refused(
     )
     message = r"query has shape .* and keys have shape .*; expected \(batch, \[queries,\] d_query\)"
     with pytest.raises(ValueError, match=message):
-        mechanism.function(query, keys, **weights_of(attention))
+        mechanism.function(query, keys, **weights_of(attention.score))
     with pytest.raises(ValueError, match=message):
         attention.score(query, keys)
 
@@ -206,7 +220,7 @@ def test_sizes_that_do_not_fit_the_weights_are_refused(mechanism, wrong, uncheck
     keys = torch.zeros(3, 7, mechanism.d_key + (wrong == "keys"))
     came = rf"\b{(query if wrong == 'query' else keys).shape[-1]}\b"
     with pytest.raises(ValueError, match=came):
-        mechanism.function(query, keys, **weights_of(attention))
+        mechanism.function(query, keys, **weights_of(attention.score))
     with pytest.raises(ValueError, match=came):
         attention.score(query, keys)
 
