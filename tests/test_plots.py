@@ -25,6 +25,7 @@ def _no_window(monkeypatch):
     plt.switch_backend("Agg")
     monkeypatch.setattr(plt, "show", lambda: pytest.fail("a figure was shown"))
     with matplotlib.rc_context():
+        matplotlib.rcdefaults()
         yield
 
 
