@@ -1,0 +1,208 @@
+"""Random states: what someone or something is, has, or feels, where it is, and what befell it."""
+
+from random import Random
+
+from seqattn.data.grammar import complements
+from seqattn.data.grammar.clauses import MISS, Clause
+from seqattn.data.grammar.lexicon import (
+    ADJECTIVES,
+    NUMERALS,
+    VERBS,
+    Adjective,
+    adjectives_for,
+    nouns_of,
+)
+from seqattn.data.grammar.noun_phrases import NP, NounPhrase, features
+from seqattn.data.grammar.sampling.nouns import (
+    DEFINITE,
+    HUMAN,
+    OBJECT,
+    SUBJECT,
+    TOPIC,
+    chance,
+    noun_phrase,
+    object_pronoun,
+    subject_phrase,
+)
+from seqattn.data.grammar.sampling.scenes import (
+    ANIMATE,
+    PLACES,
+    THING_PLACES,
+    Frame,
+    Scene,
+    choose_act,
+    choose_subject,
+    choose_where,
+    kind_of,
+    same_noun,
+)
+
+__all__ = ["FEELINGS", "STATES", "UNCHANGING", "description", "weather"]
+
+THINGS = frozenset(["thing", "clothes", "readable"])
+
+
+def description(rng: Random, scene: Scene) -> Clause | None:
+    """Fill: the queen is (very) happy."""
+    subject = scene.subject
+    if subject is None:
+        adj = rng.choice([adj for adj in ADJECTIVES if adj.predicate_tags])
+        subject = _described(rng, adj, scene)
+    else:
+        candidates = _predicates(subject)
+        if not candidates:
+            return None
+        adj = rng.choice(candidates)
+    return Clause(
+        subject, complements.BE, complement=complements.predicate(adj, very=chance(rng, 0.2))
+    )
+
+
+def _predicates(subject: NounPhrase) -> list[Adjective]:
+    if isinstance(subject, NP) and "name" not in subject.noun.tags:
+        return list(adjectives_for(subject.noun, predicate=True))
+    return [adj for adj in ADJECTIVES if "person" in adj.predicate_tags]
+
+
+def _described(rng: Random, adj: Adjective, scene: Scene) -> NounPhrase:
+    if "person" in adj.predicate_tags and chance(rng, 0.6):
+        return subject_phrase(rng, HUMAN, fresh=scene.fresh, negated=scene.negated)
+    return noun_phrase(rng, adj.predicate_tags, TOPIC)
+
+
+def comparison(rng: Random, scene: Scene) -> Clause | None:
+    """Fill: the queen is taller than the king."""
+    if scene.subject is not None:
+        candidates = [adj for adj in _predicates(scene.subject) if adj.comparative]
+        subject = scene.subject
+        if not candidates:
+            return None
+        adj = rng.choice(candidates)
+    else:
+        adj = rng.choice([adj for adj in ADJECTIVES if adj.comparative])
+        subject = _described(rng, adj, scene)
+    kind = kind_of(subject)
+    if kind & HUMAN and chance(rng, 0.3):
+        than: NounPhrase = object_pronoun(rng, subject, human=True, things=False, them=scene.fresh)
+    else:
+        comparable = kind & HUMAN or kind & adj.predicate_tags
+        than = noun_phrase(rng, comparable, DEFINITE)
+        if same_noun(subject, than):
+            return None
+    degree: complements.Degree = rng.choice(("more", "more", "more", "as", "less"))
+    return Clause(subject, complements.BE, complement=complements.comparative(adj, than, degree))
+
+
+def location(rng: Random, scene: Scene) -> Clause | None:
+    """Fill: the key is under the table; she is at the market."""
+    if scene.subject is not None and not kind_of(scene.subject) & ANIMATE:
+        return None
+    if scene.subject is None and chance(rng, 0.45):
+        thing = noun_phrase(rng, THINGS, SUBJECT)
+        return Clause(thing, complements.BE, adjuncts=(choose_where(rng, THING_PLACES),))
+    subject = choose_subject(rng, ANIMATE, scene)
+    places = PLACES | {"on": frozenset(["seat"]), "under": frozenset(["under"])}
+    return Clause(subject, complements.BE, adjuncts=(choose_where(rng, places),))
+
+
+def idiom(rng: Random, scene: Scene) -> Clause | None:
+    """Fill: the boy is hungry, le garçon a faim."""
+    act = choose_act(rng, "IDIOMS", scene)
+    return Clause(*act) if act else None
+
+
+def age(rng: Random, scene: Scene) -> Clause | None:
+    """Fill: she is ten years old, elle a dix ans."""
+    if scene.subject is not None and not kind_of(scene.subject) & ANIMATE:
+        return None
+    subject = choose_subject(rng, HUMAN | {"pet"}, scene)
+    years = complements.aged(rng.choice(tuple(NUMERALS)))
+    return Clause(subject, complements.AGED, complement=years)
+
+
+def trade(rng: Random, scene: Scene) -> Clause | None:
+    """Fill: my aunt is a singer, ma tante est chanteuse."""
+    if scene.subject is not None and not kind_of(scene.subject) & HUMAN:
+        return None
+    subject = choose_subject(rng, frozenset(["kin"]), scene)
+    feminine = features(subject).feminine
+    trades = [job for job in nouns_of(frozenset(["work"])) if job.feminine == feminine]
+    job = rng.choice(trades)
+    if isinstance(subject, NP) and "work" in subject.noun.tags:
+        return None
+    return Clause(subject, complements.BE, complement=complements.profession(job))
+
+
+def undergoing(rng: Random, scene: Scene) -> Clause | None:
+    """Fill: the letter was written by the queen, la lettre a été écrite par la reine."""
+    candidates = [
+        verb
+        for verb in VERBS["TRANSITIVE"]
+        if not (verb.tail or verb.particle or "state" in verb.traits)
+    ]
+    if scene.subject is not None:
+        candidates = [verb for verb in candidates if verb.objects & kind_of(scene.subject)]
+        if not candidates:
+            return None
+    verb = rng.choice(candidates)
+    subject = scene.subject or noun_phrase(rng, verb.objects, SUBJECT)
+    agents = verb.subjects & HUMAN or verb.subjects
+    agent = noun_phrase(rng, agents, SUBJECT)
+    if same_noun(subject, agent):
+        return None
+    return Clause(subject, complements.BE_PASSIVE, complement=complements.passive(verb, agent))
+
+
+def existence(rng: Random, scene: Scene) -> Clause | None:
+    """Fill: there are three cats in the garden, il y a trois chats dans le jardin."""
+    if scene.subject is not None:
+        return None
+    things = chance(rng, 0.4)
+    tags = THINGS | {"food", "fare", "drink"} if things else frozenset(["animal", "person"])
+    thing = noun_phrase(
+        rng, tags, OBJECT._replace(owned=0.0, indefinite=1.0), negated=scene.negated
+    )
+    if thing.det in ("the", "this", ""):
+        return None
+    clause = complements.there_is(thing)
+    if thing.noun.countable:
+        return clause.having(choose_where(rng, THING_PLACES if things else PLACES))
+    return clause.having(
+        choose_where(rng, {"on": frozenset(["table"]), "in": frozenset(["kitchen"])})
+    )
+
+
+def weather(rng: Random, scene: Scene) -> Clause | None:
+    """Fill: it is raining, il pleut."""
+    return None if scene.subject else complements.it_is(rng.choice(VERBS["WEATHER"]))
+
+
+def missing(rng: Random, scene: Scene) -> Clause | None:
+    """Fill: i miss you, tu me manques."""
+    if scene.subject is not None and not kind_of(scene.subject) & HUMAN:
+        return None
+    subject = choose_subject(rng, MISS.subjects, scene)
+    if chance(rng, 0.5):
+        missed: NounPhrase = object_pronoun(
+            rng, subject, human=True, things=False, them=scene.fresh
+        )
+    else:
+        missed = noun_phrase(rng, MISS.objects, DEFINITE)
+    return Clause(subject, MISS, object=missed)
+
+
+# Frames and how often each is chosen. The first four tell how someone is, and may explain a deed.
+FEELINGS: dict[Frame, int] = {description: 12, idiom: 9, location: 4, age: 3}
+STATES: dict[Frame, int] = FEELINGS | {
+    description: 14,
+    comparison: 7,
+    location: 9,
+    idiom: 6,
+    trade: 3,
+    undergoing: 6,
+    existence: 7,
+    weather: 2,
+    missing: 4,
+}
+# Frames that no adverb or time goes with.
+UNCHANGING = (comparison, age, trade, missing, existence)
