@@ -179,6 +179,22 @@ def test_two_figures_on_a_page_do_not_disturb_each_other(page, static_page):
     assert len(ids) == len(set(ids))
 
 
+@pytest.mark.parametrize("make", [FIGURES["SoftLookup"], FIGURES["KernelSmoother"]])
+def test_a_drawing_can_be_dragged_with_the_pointer(make, page, static_page):
+    figure = show(page, static_page(make()))
+    before = state(figure)
+    box = figure.locator("svg.sa-drag").bounding_box()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 0.7 * box["width"], box["y"] + 0.3 * box["height"], steps=3)
+    page.mouse.up()
+    dragged = state(figure)
+    assert dragged != before
+    agrees(values(figure), python_twin(make, dragged).numbers())
+    page.mouse.move(box["x"], box["y"])
+    assert state(figure) == dragged, "the figure moves after the pointer is released"
+
+
 def test_keys_for_a_control_do_not_reach_the_notebook(page, static_page):
     figure = show(page, static_page(SoftmaxTemperature()))
     page.evaluate("window.heard = []; addEventListener('keydown', e => heard.push(e.key))")
