@@ -41,9 +41,8 @@ def attention_entropy(
         Attention weights.
     mask : bool, optional
         True where a position may be attended, shaped as for
-        :func:`~seqattn.attention.core.masked_softmax`. What lies outside is ignored. To leave out
-        padded *target* rows as well, combine both:
-        ``target_mask[:, :, None] & source_mask[:, None, :]``.
+        :func:`~seqattn.masked_softmax`. What lies outside is ignored. To leave out padded *target*
+        rows as well, combine both: ``target_mask[:, :, None] & source_mask[:, None, :]``.
     base : float, optional
         Base of the logarithm, and so the unit: nats if not given, bits for 2.
     normalized : bool
@@ -106,7 +105,7 @@ def effective_positions(
     Parameters
     ----------
     weights, mask
-        As in :func:`attention_entropy`.
+        As in :func:`~seqattn.attention_entropy`.
     threshold : float, optional
         θ, from 0 to below 1: count the weights strictly above it instead.
 
@@ -147,7 +146,7 @@ def max_weight(weights: Weights, mask: Bool[Tensor, "..."] | None = None) -> Per
     Parameters
     ----------
     weights, mask
-        As in :func:`attention_entropy`.
+        As in :func:`~seqattn.attention_entropy`.
 
     Returns
     -------
@@ -185,8 +184,8 @@ def hard_alignment(
     weights : (batch, queries, keys)
         Attention weights; row t belongs to the target word produced at step t.
     mask : bool, optional
-        As in :func:`attention_entropy`. Rows that attend nowhere get no link, so give a mask over
-        both target and source if the batch is padded.
+        As in :func:`~seqattn.attention_entropy`. Rows that attend nowhere get no link, so give a
+        mask over both target and source if the batch is padded.
     threshold : float, optional
         From 0 to below 1: link every position with a weight strictly above it.
 
@@ -194,7 +193,7 @@ def hard_alignment(
     -------
     list of set of (source, target)
         One set of links per sentence, counted from 0, as
-        :func:`~seqattn.metrics.alignment_error_rate` takes them.
+        :func:`~seqattn.alignment_error_rate` takes them.
 
     Raises
     ------

@@ -109,7 +109,7 @@ def alignment_precision_recall(
     Parameters
     ----------
     predicted, sure, possible
-        As in :func:`alignment_error_rate`.
+        As in :func:`~seqattn.alignment_error_rate`.
 
     Returns
     -------
@@ -212,7 +212,7 @@ def corpus_chrf(
     Parameters
     ----------
     hypotheses, references, lowercase
-        As in :func:`corpus_bleu`.
+        As in :func:`~seqattn.metrics.corpus_bleu`.
     word_order : int
         Longest word n-gram that counts beside the characters: 0 for chrF, 2 for chrF++.
 
@@ -224,7 +224,7 @@ def corpus_chrf(
     Raises
     ------
     ValueError, TypeError, ImportError
-        As :func:`corpus_bleu`.
+        As :func:`~seqattn.metrics.corpus_bleu`.
 
     References
     ----------

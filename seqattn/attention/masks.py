@@ -92,7 +92,7 @@ def expand_mask(mask: Tensor, scores: Tensor) -> Tensor:
         For ``(batch, keys)`` scores: ``(batch, keys)``.
         For ``(batch, [heads,] queries, keys)`` scores: ``(batch, keys)``, read first;
         ``(batch, queries, keys)``, where batch may be 1 for "the same for every sentence";
-        or ``(queries, keys)``, as :func:`~seqattn.attention.masks.causal_mask` makes it. The last
+        or ``(queries, keys)``, as :func:`~seqattn.causal_mask` makes it. The last
         cannot be told from ``(batch, keys)`` if batch equals queries: it is then read as padding,
         so write ``mask[None]`` for a causal mask.
     scores : (batch, keys), (batch, queries, keys) or (batch, heads, queries, keys)

@@ -32,7 +32,7 @@ def plot_weights(
     weights : (keys,), or mapping from name to (keys,)
         Weights over the words. With a mapping there is one colour per name, and a legend.
     words : sequence of str
-        The words that are weighted, in any script.
+        The words that are weighted.
     ax : Axes, optional
         Where to draw; a new figure if not given.
     title : str, optional

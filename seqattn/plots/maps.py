@@ -40,7 +40,7 @@ def plot_attention(
         Weights of one sentence (and one head), padding cut off. Row t belongs to the word produced
         at step t. Take them in eval mode.
     source, target : sequence of str
-        The words, in any script.
+        The words, in any script that an installed font has.
     ax : Axes, optional
         Where to draw; a new figure, sized to the sentence, if not given.
     mask : bool, (target, source) or (source,), optional
