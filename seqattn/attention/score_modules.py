@@ -10,12 +10,11 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from seqattn.attention.checks import check_pair, check_size
 from seqattn.attention.scores import (
     Keys,
     Query,
     Scores,
-    check_pair,
-    check_size,
     compare_additively,
     dot_score,
     general_score,

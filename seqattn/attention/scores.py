@@ -14,6 +14,8 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn import functional as F
 
+from seqattn.attention.checks import check_pair, check_size
+
 __all__ = [
     "additive_score",
     "concat_score",
@@ -312,21 +314,3 @@ def compare_additively(query: Tensor, keys: Tensor, v: Tensor) -> Tensor:
     if query.dim() == 3:
         keys = keys.unsqueeze(1)
     return torch.tanh(query.unsqueeze(-2) + keys) @ v
-
-
-def check_pair(query: Tensor, keys: Tensor) -> None:
-    """Refuse queries and keys that are not one batch of each."""
-    if keys.dim() != 3 or query.dim() not in (2, 3) or query.shape[0] != keys.shape[0]:
-        raise ValueError(
-            f"query has shape {tuple(query.shape)} and keys have shape {tuple(keys.shape)}; "
-            "expected (batch, [queries,] d_query) and (batch, keys, d_key) with the same batch"
-        )
-
-
-def check_size(name: str, x: Tensor, weight_name: str, weight: Tensor) -> None:
-    """Refuse an input whose size is not the one that its weight takes."""
-    if x.shape[-1] != weight.shape[1]:
-        raise ValueError(
-            f"{name} of size {x.shape[-1]} cannot meet {weight_name} of shape "
-            f"{tuple(weight.shape)}, which takes size {weight.shape[1]}"
-        )
