@@ -14,7 +14,15 @@ the tables that ``lexicon`` reads; the rules in ``noun_phrases``, ``verb_groups`
 """
 
 from seqattn.data.grammar.adverbials import join, lead, manner, place, time
-from seqattn.data.grammar.clauses import Clause, interrogate, question, statement, that, who
+from seqattn.data.grammar.clauses import (
+    Clause,
+    interrogate,
+    question,
+    statement,
+    that,
+    two_verbs,
+    who,
+)
 from seqattn.data.grammar.corpus import (
     Pair,
     Splits,
@@ -55,6 +63,7 @@ __all__ = [
     "statement",
     "that",
     "time",
+    "two_verbs",
     "verb",
     "who",
 ]

@@ -42,7 +42,7 @@ AFTER = """
     brave>braver courageux/courageuse person kin
     shy>shyer timide person kin animal
     lazy>lazier paresseux/paresseuse person kin animal
-    famous>more famous célèbre work painting novel museum
+    famous>more famous célèbre work picture novel museum
     rich>richer riche person kin
     strong>stronger fort person kin animal
     curious>more curious curieux/curieuse person animal

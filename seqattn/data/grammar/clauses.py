@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from seqattn.data.grammar.adverbials import FREQUENCY
+from seqattn.data.grammar.adverbials import FREQUENCY, join
 from seqattn.data.grammar.lexicon import Verb, verb
 from seqattn.data.grammar.noun_phrases import (
     NP,
@@ -24,7 +24,16 @@ from seqattn.data.grammar.noun_phrases import (
 from seqattn.data.grammar.phrases import SILENCE, Bead, Features, Phrase, also, say
 from seqattn.data.grammar.verb_groups import Clitic, Tense, VerbGroup, is_compound, verb_group
 
-__all__ = ["Clause", "Complement", "interrogate", "question", "statement", "that", "who"]
+__all__ = [
+    "Clause",
+    "Complement",
+    "interrogate",
+    "question",
+    "statement",
+    "that",
+    "two_verbs",
+    "who",
+]
 
 Complement = Callable[[Features], Phrase]
 GOING = verb("go", "MODAL")
@@ -95,6 +104,13 @@ def interrogate(clause: Clause) -> Phrase:
     """Ask for the subject: who sleeps, qui dort. The clause's own subject is replaced."""
     who = Nominal(say("who", "qui"), Features(), Features())
     return statement(replace(clause, subject=who)) + say("?", "?", "question for the subject")
+
+
+def two_verbs(first: Clause, second: Clause) -> Phrase:
+    """Say two clauses of one subject, which is said once: he sings and dances."""
+    shared = nominal(first.subject)
+    silent = replace(second, subject=shared._replace(phrase=SILENCE))
+    return join(statement(first), "and", statement(silent)).named("coordinated verbs")
 
 
 def who(np: NP, clause: Clause) -> NP:

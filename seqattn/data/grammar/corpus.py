@@ -25,7 +25,7 @@ SHORTEST, LONGEST = 3, 100
 # Sentences up to this length are drawn whole; longer ones are built to measure.
 ORDINARY = 12
 # Draws in a row that may bring nothing new before we say that nothing is left.
-PATIENCE = 5_000
+PATIENCE = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +155,7 @@ def sentence_of_length(length: int, *, seed: int = 0) -> Pair:
 
 
 def splits(
-    train: int = 20_000,
+    train: int = 40_000,
     valid: int = 1_000,
     test: int = 1_000,
     *,

@@ -55,7 +55,7 @@ NOUNS = {
         ball balle f, key clé f, box boîte f openable, bag sac m openable, cup tasse f fragile,
         plate assiette f fragile, glass verre m fragile, bottle bouteille f fragile openable,
         knife/knives couteau m, lamp lampe f fragile, clock horloge f, mirror miroir m fragile,
-        painting tableau m, umbrella parapluie m, toy jouet m, gift cadeau m openable, ring bague f,
+        picture tableau m, umbrella parapluie m, toy jouet m, gift cadeau m openable, ring bague f,
         basket panier m, candle bougie f, sword épée f, axe hache f
     """,
     "instrument": "piano piano m, guitar guitare f, violin violon m, flute flûte f, harp harpe f",

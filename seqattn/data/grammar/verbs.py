@@ -111,7 +111,7 @@ TRANSITIVE = """
     pull | tirer | person kin horse donkey | boat box |
     repair | réparer | person kin | vehicle bike clock toy roof chair |
     hold/held/held | tenir | person kin | thing |
-    admire | admirer | person kin | person nature painting castle |
+    admire | admirer | person kin | person nature picture castle |
     protect | protéger | person kin dog | person animal |
     save | sauver | hero knight person | person animal village | event
     steal/stole/stolen | voler | thief pirate fox monkey | thing hen egg | event
@@ -129,7 +129,7 @@ TRANSITIVE = """
 
 DATIVE = """
     give/gave/given | donner | person kin | thing food readable flower |
-    show/showed/shown | montrer | person kin | thing readable clothes painting |
+    show/showed/shown | montrer | person kin | thing readable clothes picture |
     lend/lent/lent | prêter | person kin | thing readable clothes |
     send/sent/sent | envoyer | person kin | readable gift flower |
     offer | offrir | person kin | gift flower thing fruit |

@@ -5,10 +5,10 @@ from dataclasses import replace
 from random import Random
 
 from seqattn.data.grammar.adverbials import join, time
-from seqattn.data.grammar.clauses import Clause, statement
+from seqattn.data.grammar.clauses import Clause, statement, two_verbs
 from seqattn.data.grammar.lexicon import VERBS, verb
-from seqattn.data.grammar.noun_phrases import Nominal, NounPhrase, features
-from seqattn.data.grammar.phrases import SILENCE, Phrase, say
+from seqattn.data.grammar.noun_phrases import Nominal, NounPhrase
+from seqattn.data.grammar.phrases import Phrase, say
 from seqattn.data.grammar.sampling.actions import ACTIONS
 from seqattn.data.grammar.sampling.causes import because, if_, pronoun_for, so, with_pronoun
 from seqattn.data.grammar.sampling.clauses import (
@@ -83,16 +83,16 @@ def relative(rng: Random) -> Phrase | None:
 def when(rng: Random) -> Phrase:
     """Say: the king was sleeping when the queen arrived."""
     main, dependent = rng.choice(WHEN_TENSES)
-    return _two_deeds(rng, "when", main, dependent)
+    return _joined_deeds(rng, "when", main, dependent)
 
 
 def while_(rng: Random) -> Phrase:
     """Say: she is singing while the child is sleeping."""
     tense: Tense = rng.choice(("progressive", "past progressive"))
-    return _two_deeds(rng, "while", tense, tense)
+    return _joined_deeds(rng, "while", tense, tense)
 
 
-def _two_deeds(rng: Random, conjunction: str, first: Tense, second: Tense) -> Phrase:
+def _joined_deeds(rng: Random, conjunction: str, first: Tense, second: Tense) -> Phrase:
     main = clause(rng, tenses=(first,), frames=ACTIONS, plain=True)
     dependent = clause(rng, tenses=(second,), frames=ACTIONS, plain=True, fresh=False)
     return join(statement(main), conjunction, statement(dependent))
@@ -132,14 +132,14 @@ def _about(rng: Random, subject: NounPhrase, tenses: tuple[Tense, ...], frames: 
     )
 
 
-def two_verbs(rng: Random) -> Phrase:
+def two_deeds(rng: Random) -> Phrase:
     """Say: the girl runs and jumps, with the subject said once."""
     tenses: tuple[Tense, ...] = (rng.choice(("present", "past")),)
     first = clause(rng, tenses=tenses, frames=ACTIONS, plain=True)
     second = clause(
         rng, tenses=tenses, subject=doer(first), frames=ACTIONS, plain=True, fresh=False
     )
-    return _with_shared_subject(first, second)
+    return two_verbs(first, second)
 
 
 def taking_up(rng: Random) -> Phrase | None:
@@ -159,13 +159,7 @@ def taking_up(rng: Random) -> Phrase | None:
         return None
     first = Clause(subject, get, tense, object=thing)
     second = Clause(subject, rng.choice(uses), tense, object=pronoun_for(thing))
-    return _with_shared_subject(first, second).named("pronoun for a noun")
-
-
-def _with_shared_subject(first: Clause, second: Clause) -> Phrase:
-    shared = features(doer(first))
-    silent = replace(second, subject=Nominal(SILENCE, shared, shared))
-    return join(statement(first), "and", statement(silent)).named("coordinated verbs")
+    return two_verbs(first, second).named("pronoun for a noun")
 
 
 SENTENCES: dict[Callable[[Random], Phrase | None], int] = {
@@ -179,7 +173,7 @@ SENTENCES: dict[Callable[[Random], Phrase | None], int] = {
     if_: 2,
     thinking: 4,
     two_clauses: 5,
-    two_verbs: 3,
+    two_deeds: 3,
     taking_up: 3,
     relative: 8,
 }
