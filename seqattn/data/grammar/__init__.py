@@ -8,12 +8,14 @@ The same rules say a sentence of your own: build a :class:`Clause`, and :func:`p
 'le hibou ne dort pas'
 
 How it is made, from the bottom up: ``phrases`` (words on beads: the links); ``english`` and
-``french`` (forms) and ``spelling`` (elision, contraction); ``nouns``, ``adjectives`` and ``verbs``,
-the tables that ``lexicon`` reads; the rules in ``noun_phrases``, ``verb_groups``, ``adverbials``,
-``clauses`` and ``complements``; ``sampling``, random choices that make sense; ``corpus``.
+``french`` (forms) and ``spelling`` (elision, contraction); ``tables`` of words and the ``lexicon``
+that reads them; the rules in ``noun_phrases``, ``verb_groups``, ``adverbials``, ``clauses`` and
+``complements``; ``alignment``, which makes a pair of what was said; ``sampling``, random choices
+that make sense; ``corpus``.
 """
 
 from seqattn.data.grammar.adverbials import join, lead, manner, place, time
+from seqattn.data.grammar.alignment import Pair, cat_on_the_mat, pair
 from seqattn.data.grammar.clauses import (
     Clause,
     interrogate,
@@ -23,15 +25,7 @@ from seqattn.data.grammar.clauses import (
     two_verbs,
     who,
 )
-from seqattn.data.grammar.corpus import (
-    Pair,
-    Splits,
-    cat_on_the_mat,
-    generate,
-    pair,
-    sentence_of_length,
-    splits,
-)
+from seqattn.data.grammar.corpus import Splits, generate, sentence_of_length, splits
 from seqattn.data.grammar.inventory import CONSTRUCTIONS, lemmas
 from seqattn.data.grammar.lexicon import adjective, noun, verb
 from seqattn.data.grammar.noun_phrases import NP, PRONOUNS, Listing

@@ -30,7 +30,7 @@ FREQUENCY = {
 MANNER = {
     "slowly": "lentement",
     "quickly": "rapidement",
-    "quietly": "doucement",
+    "quietly": "silencieusement",
     "together": "ensemble",
 }
 PREPOSITIONS = {

@@ -22,7 +22,14 @@ from seqattn.data.grammar.noun_phrases import (
     stressed,
 )
 from seqattn.data.grammar.phrases import SILENCE, Bead, Features, Phrase, also, say
-from seqattn.data.grammar.verb_groups import Clitic, Tense, VerbGroup, is_compound, verb_group
+from seqattn.data.grammar.verb_groups import (
+    Clitic,
+    Tense,
+    VerbGroup,
+    VerbPlan,
+    is_compound,
+    verb_group,
+)
 
 __all__ = [
     "Clause",
@@ -214,16 +221,18 @@ def _group(
     asked: bool,
 ) -> VerbGroup:
     return verb_group(
-        clause.verb,
-        clause.tense,
-        subject,
-        sujet,
-        modal=clause.modal,
-        negation=clause.negation,
-        adverb=(clause.adverb, FREQUENCY[clause.adverb]) if clause.adverb else None,
-        clitics=tuple(clitics),
-        antecedent=antecedent,
-        question=asked,
+        VerbPlan(
+            clause.verb,
+            clause.tense,
+            subject,
+            sujet,
+            modal=clause.modal,
+            negation=clause.negation,
+            adverb=(clause.adverb, FREQUENCY[clause.adverb]) if clause.adverb else None,
+            clitics=tuple(clitics),
+            antecedent=antecedent,
+            question=asked,
+        )
     )
 
 

@@ -1,25 +1,18 @@
-"""The toy corpus: English sentences, their French translations, and who translates whom.
+"""The toy corpus: as many different pairs as asked for, of the lengths asked for.
 
 Everything is drawn from a seeded generator: the same arguments give the same pairs on any machine.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass
 from random import Random
 from typing import NamedTuple
 
-from seqattn.data.grammar import english, spelling
-from seqattn.data.grammar.adverbials import place, time
-from seqattn.data.grammar.clauses import Clause, statement
-from seqattn.data.grammar.lexicon import noun, verb
-from seqattn.data.grammar.noun_phrases import NP
-from seqattn.data.grammar.phrases import Phrase, links
+from seqattn.data.grammar.alignment import Pair, cat_on_the_mat, pair
+from seqattn.data.grammar.phrases import Phrase
 from seqattn.data.grammar.sampling.long import sentence_of
 from seqattn.data.grammar.sampling.sentences import sentence
 
-__all__ = ["Pair", "Splits", "cat_on_the_mat", "generate", "pair", "sentence_of_length", "splits"]
+__all__ = ["Splits", "generate", "sentence_of_length", "splits"]
 
 SHORTEST, LONGEST = 3, 100
 # Sentences up to this length are drawn whole; longer ones are built to measure.
@@ -28,78 +21,12 @@ ORDINARY = 12
 PATIENCE = 1_000
 
 
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """A sentence, its translation, and their gold alignment.
-
-    Attributes
-    ----------
-    source, target : tuple of str
-        English and French tokens, in lower case; an apostrophe ends a token ("l'", "n'").
-    links : frozenset of (int, int)
-        Which source position goes with which target position. Links are many-to-many and all sure:
-        each token of either sentence has at least one.
-    constructions : frozenset of str
-        The constructions of the grammar that the pair shows; the keys of ``CONSTRUCTIONS``.
-    """
-
-    source: tuple[str, ...]
-    target: tuple[str, ...]
-    links: frozenset[tuple[int, int]]
-    constructions: frozenset[str]
-
-    @property
-    def source_text(self) -> str:
-        """The English tokens, with spaces between."""
-        return " ".join(self.source)
-
-    @property
-    def target_text(self) -> str:
-        """The French tokens, with spaces between."""
-        return " ".join(self.target)
-
-
 class Splits(NamedTuple):
     """Pairs to learn from, to choose by, and to be judged on."""
 
     train: list[Pair]
     valid: list[Pair]
     test: list[Pair]
-
-
-def pair(phrase: Phrase) -> Pair:
-    """Spell a phrase in both languages and read off its links.
-
-    Examples
-    --------
-    >>> said = statement(Clause(NP(noun("owl")), verb("sleep"), negation="not"))
-    >>> pair(said).source_text, pair(said).target_text
-    ('the owl does not sleep', 'le hibou ne dort pas')
-    """
-    source = english.spell([word.text for word in phrase.en])
-    target = spelling.spell(phrase.fr)
-    return Pair(
-        source=tuple(source),
-        target=tuple(word.text for word in target),
-        links=links(phrase.en, target),
-        constructions=phrase.names,
-    )
-
-
-def cat_on_the_mat(*, today: bool = False) -> Pair:
-    """Give the sentence that every chapter returns to.
-
-    "Sat" is *s'est assis*: the grammar makes every past event a *passé composé*, and the three
-    French words, linked with one English word, show why alignment is not one to one. (*Était
-    assis*, "was seated", would describe the state.)
-
-    Examples
-    --------
-    >>> cat_on_the_mat().target_text
-    "le chat s' est assis sur le tapis"
-    """
-    said = Clause(NP(noun("cat")), verb("sit"), "past", adjuncts=(place("on", NP(noun("mat"))),))
-    return pair(statement(said.having(time("today")) if today else said))
 
 
 def generate(
@@ -165,9 +92,10 @@ def splits(
 ) -> Splits:
     """Draw pairs to train on, and others to validate and test on.
 
-    No source sentence is in two splits, and every word of the held-out pairs, in both languages,
-    occurs in the training pairs. "The cat sat on the mat" and the same "today" are kept from
-    training: the test pairs begin with them, if the lengths allow it and their words are known.
+    No source sentence is in two splits (sentences that differ in one word may be), and every word
+    of the held-out pairs, in both languages, occurs in the training pairs. "The cat sat on the mat"
+    and the same "today" are kept from training: the test pairs begin with them, if the lengths
+    allow it and their words are known.
 
     Parameters
     ----------

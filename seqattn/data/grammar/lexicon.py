@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TypeVar
 
-from seqattn.data.grammar import adjectives, english, french, nouns, verbs
+from seqattn.data.grammar import english, french
+from seqattn.data.grammar.tables import adjectives, nouns, verbs
 
 __all__ = ["Adjective", "Noun", "Verb", "adjective", "adjectives_for", "noun", "nouns_of", "verb"]
 
@@ -205,7 +206,7 @@ def verb(en: str, frame: str = "") -> Verb:
 
 def _only(found: list[T], kind: str, en: str) -> T:
     if not found:
-        raise KeyError(f"no {kind} {en!r} in the lexicon; see the tables in seqattn/data/grammar")
+        raise KeyError(f"no {kind} {en!r} in the lexicon; see seqattn/data/grammar/tables")
     return found[0]
 
 

@@ -160,45 +160,46 @@ def _listing(np: Listing, *, negated: bool, general: bool) -> Phrase:
 
 
 def _noun_phrase(np: NP, *, negated: bool, general: bool) -> Phrase:
-    noun, names = np.noun, []
     thing = Bead()
-    en = thing(noun.en_plural if np.plural else noun.en)
-    fr = thing(noun.fr_plural if np.plural else noun.fr)
-
-    before: Words = ()
-    after: Words = ()
-    described = [(adj, Bead()) for adj in np.adjectives]
-    for adj, bead in reversed(described):
-        en = bead(adj.en) + en
-        form = french.agree(adj.fr, adj.feminine, features(np))
-        if adj.before:
-            if not np.plural:
-                form = _euphonic(form, (before + fr)[0].text)
-            before = bead(form) + before
-        else:
-            after = bead(form) + after
-        names.append(f"adjective {'before' if adj.before else 'after'} the noun")
-    fr = before + fr + after
-
+    phrase = _with_adjectives(np, thing)
     if np.number:
-        bead = Bead()
-        en, fr = bead(np.number) + en, bead(NUMERALS[np.number]) + fr
-        names.append("numeral")
+        phrase = say(np.number, NUMERALS[np.number], "numeral") + phrase
     if np.of:
-        contents = say("of", "de") + say(np.of.en, np.of.fr)
-        en, fr = en + contents.en, fr + contents.fr
-        names.append("quantity")
+        phrase = (phrase + say("of", "de") + say(np.of.en, np.of.fr)).named("quantity")
     if np.owner:
-        owner, bead = nominal(np.owner).phrase, Bead()
-        en = owner.en + bead("'s") + en
-        article = "les" if np.plural else "la" if noun.feminine else "le"
-        fr = bead(article, "the") + fr + bead("de") + owner.fr
-        names += ["owner", *owner.names]
-    elif np.det or "name" not in noun.tags:
-        determiner = _determiner(np, fr, thing, negated=negated, general=general)
-        en, fr = determiner.en + en, determiner.fr + fr
-        names += determiner.names
-    return Phrase(en, fr, frozenset(names)) + np.after
+        phrase = _owned(np, np.owner, phrase)
+    elif np.det or "name" not in np.noun.tags:
+        phrase = _determiner(np, phrase.fr, thing, negated=negated, general=general) + phrase
+    return phrase + np.after
+
+
+def _with_adjectives(np: NP, thing: Bead) -> Phrase:
+    """Put the adjectives before the English noun, and on their sides of the French one."""
+    noun = np.noun
+    en, fr = (noun.en_plural, noun.fr_plural) if np.plural else (noun.en, noun.fr)
+    phrase, after = Phrase(thing(en), thing(fr)), SILENCE
+    for adj in reversed(np.adjectives):
+        form = french.agree(adj.fr, adj.feminine, features(np))
+        if adj.before and not np.plural:
+            form = _euphonic(form, phrase.fr[0].text)
+        said = say(adj.en, form, f"adjective {'before' if adj.before else 'after'} the noun")
+        if adj.before:
+            phrase = said + phrase
+        else:
+            phrase = Phrase(said.en + phrase.en, phrase.fr, phrase.names | said.names)
+            after = Phrase((), said.fr) + after
+    return phrase + after
+
+
+def _owned(np: NP, whose: NP, phrase: Phrase) -> Phrase:
+    """Say whose it is: the king 's cat, le chat du roi, where "'s" stands for *le* and *de*."""
+    owner, bead = nominal(whose).phrase, Bead()
+    article = "les" if np.plural else "la" if np.noun.feminine else "le"
+    return Phrase(
+        owner.en + bead("'s") + phrase.en,
+        bead(article, "the") + phrase.fr + bead("de") + owner.fr,
+        phrase.names | owner.names | {"owner"},
+    )
 
 
 def _determiner(np: NP, following: Words, thing: Bead, *, negated: bool, general: bool) -> Phrase:

@@ -22,7 +22,7 @@ from seqattn.data.grammar.french import Simple, agree, conjugate, participle
 from seqattn.data.grammar.lexicon import Verb
 from seqattn.data.grammar.phrases import Bead, Features, Words, also
 
-__all__ = ["NEGATIONS", "Clitic", "Tense", "VerbGroup", "is_compound", "verb_group"]
+__all__ = ["NEGATIONS", "Clitic", "Tense", "VerbGroup", "VerbPlan", "is_compound", "verb_group"]
 
 Tense = Literal["present", "progressive", "past", "past progressive", "perfect", "future"]
 
@@ -59,6 +59,33 @@ class Clitic:
     direct: bool
 
 
+@dataclass(frozen=True, slots=True)
+class VerbPlan:
+    """What is to be said with a verb.
+
+    ``subject`` is what the English verb agrees with and ``sujet`` the French one: they differ in
+    "there are" (il y a) and "i miss you" (tu me manques). ``adverb`` is an adverb of frequency in
+    both languages. ``antecedent`` is the noun of a relative clause whose object it is: la pomme
+    qu'il a mangée.
+    """
+
+    verb: Verb
+    tense: Tense
+    subject: Features
+    sujet: Features
+    modal: Verb | None = None
+    negation: str = ""
+    adverb: tuple[str, str] | None = None
+    clitics: tuple[Clitic, ...] = ()
+    antecedent: Features | None = None
+    question: bool = False
+
+    @property
+    def finite(self) -> Verb:
+        """The verb that bears the tense."""
+        return self.modal or self.verb
+
+
 class VerbGroup(NamedTuple):
     """The verb with all that clings to it; ``auxiliary`` is what an English question moves."""
 
@@ -67,83 +94,91 @@ class VerbGroup(NamedTuple):
     fr: Words
 
 
+class _Beads(NamedTuple):
+    """The pieces of meaning: the act, its auxiliary, not, how often, and the act after a modal."""
+
+    act: Bead
+    aux: Bead
+    not_: Bead
+    how_often: Bead
+    then: Bead
+
+
 def is_compound(verb: Verb, tense: Tense) -> bool:
     """Say whether French uses the *passé composé*."""
     return tense == "perfect" or (tense == "past" and "state" not in verb.traits)
 
 
-def verb_group(
-    verb: Verb,
-    tense: Tense,
-    subject: Features,
-    sujet: Features,
-    *,
-    modal: Verb | None = None,
-    negation: str = "",
-    adverb: tuple[str, str] | None = None,
-    clitics: tuple[Clitic, ...] = (),
-    antecedent: Features | None = None,
-    question: bool = False,
-) -> VerbGroup:
-    """Say a verb in both languages.
-
-    ``subject`` is what the English verb agrees with and ``sujet`` the French one: they differ in
-    "there are" (il y a) and "i miss you" (tu me manques). ``adverb`` is an adverb of frequency in
-    both languages. ``antecedent`` is the noun of a relative clause whose object it is: la pomme
-    qu'il a mangée.
-    """
-    finite = modal or verb
-    compound = is_compound(finite, tense)
-    act, not_, how_often = Bead(), Bead(), Bead()
+def verb_group(plan: VerbPlan) -> VerbGroup:
+    """Say a verb in both languages."""
+    act = Bead()
     # A compound tense has a bead for its auxiliary; a simple one says everything on one.
-    aux = Bead() if compound else act
+    aux = Bead() if is_compound(plan.finite, plan.tense) else act
+    beads = _Beads(act, aux, Bead(), Bead(), Bead())
+    auxiliary, en = _english_side(plan, beads)
+    return VerbGroup(auxiliary, en, _french_side(plan, beads))
 
-    helper, main = _english_forms(finite, tense, subject, support=question or negation == "not")
+
+def _english_side(plan: VerbPlan, beads: _Beads) -> tuple[Words, Words]:
+    """Say the auxiliary, and the rest: not, adverb, verb, particle, infinitive."""
+    act, aux, not_, how_often, then = beads
+    helper, main = _english_forms(plan)
     auxiliary = aux(helper) if main else _on_both(helper, act, aux)
-    en = not_(negation)
-    if helper == "can" and negation == "not" and not question:
+    en = not_(plan.negation)
+    if helper == "can" and plan.negation == "not" and not plan.question:
         auxiliary, en = _on_both("cannot", act, not_), ()
-    if adverb:
-        en += how_often(adverb[0])
-    en += (act(main) if helper else _on_both(main, act, aux)) + act(finite.particle)
+    if plan.adverb:
+        en += how_often(plan.adverb[0])
+    en += (act(main) if helper else _on_both(main, act, aux)) + act(plan.finite.particle)
+    if plan.modal:
+        en += (() if "bare" in plan.modal.traits else then("to")) + then(plan.verb.en)
+    return auxiliary, en
 
-    preceding = [clitic.features for clitic in clitics if clitic.direct]
-    if antecedent:
-        preceding.append(antecedent)
-    middle = not_(NEGATIONS[negation]) if negation else ()
-    if adverb:
-        middle += how_often(adverb[1])
-    if finite.clitic:
-        clitics += (_bound_clitic(finite, act, sujet),)
-    if compound:
-        agreeing = sujet if finite.with_etre else preceding[0] if preceding else Features()
-        done = participle(finite.infinitive)
-        fr = aux(_auxiliary(finite, sujet)) + middle
-        fr += act(agree(done, done + "e", Features() if modal else agreeing))
+
+def _french_side(plan: VerbPlan, beads: _Beads) -> Words:
+    """Say *ne*, pronouns, finite verb, *pas*, adverb, participle; after a modal, the infinitive."""
+    act, aux, not_, how_often, then = beads
+    finite, sujet = plan.finite, plan.sujet
+    middle: Words = not_(NEGATIONS[plan.negation]) if plan.negation else ()
+    if plan.adverb:
+        middle += how_often(plan.adverb[1])
+    if is_compound(finite, plan.tense):
+        infinitive = "être" if finite.with_etre else "avoir"
+        fr = aux(conjugate(infinitive, "présent", sujet.person, sujet.plural))
+        fr += middle + act(_participle(plan))
     else:
-        simple = SIMPLE.get(tense, "imparfait")
-        fr = act(conjugate(finite.infinitive, simple, sujet.person, sujet.plural)) + middle
+        tense = SIMPLE.get(plan.tense, "imparfait")
+        fr = act(conjugate(finite.infinitive, tense, sujet.person, sujet.plural)) + middle
     fr += act(finite.tail)
 
-    if modal:
-        then = Bead()
-        en += (() if "bare" in modal.traits else then("to")) + then(verb.en)
-        if verb.clitic:
-            clitics += (_bound_clitic(verb, then, sujet),)
-        fr += _in_order(clitics) + then(f"{verb.infinitive} {verb.tail}")
+    clitics = plan.clitics
+    if plan.verb.clitic:
+        clitics += (_bound_clitic(plan.verb, then if plan.modal else act, sujet),)
+    if plan.modal:
+        fr += _in_order(clitics) + then(f"{plan.verb.infinitive} {plan.verb.tail}")
     else:
         fr = _in_order(clitics) + fr
-    return VerbGroup(auxiliary, en, (not_("ne") if negation else ()) + fr)
+    return (not_("ne") if plan.negation else ()) + fr
+
+
+def _participle(plan: VerbPlan) -> str:
+    """Make the participle agree: with être, the subject; with avoir, an object that precedes."""
+    preceding = [clitic.features for clitic in plan.clitics if clitic.direct]
+    if plan.antecedent:
+        preceding.append(plan.antecedent)
+    if plan.finite.with_etre:
+        agreeing = plan.sujet
+    elif plan.modal or not preceding:
+        agreeing = Features()
+    else:
+        agreeing = preceding[0]
+    done = participle(plan.finite.infinitive)
+    return agree(done, done + "e", agreeing)
 
 
 def _on_both(text: str, first: Bead, second: Bead) -> Words:
     words = first(text)
     return words if first is second else also(words, second)
-
-
-def _auxiliary(verb: Verb, sujet: Features) -> str:
-    infinitive = "être" if verb.with_etre else "avoir"
-    return conjugate(infinitive, "présent", sujet.person, sujet.plural)
 
 
 def _bound_clitic(verb: Verb, bead: Bead, sujet: Features) -> Clitic:
@@ -156,22 +191,20 @@ def _in_order(clitics: tuple[Clitic, ...]) -> Words:
     return tuple(word for clitic in ordered for word in clitic.bead(clitic.text))
 
 
-def _english_forms(
-    verb: Verb, tense: Tense, subject: Features, *, support: bool
-) -> tuple[str, str]:
+def _english_forms(plan: VerbPlan) -> tuple[str, str]:
     """Give the auxiliary ("" if none) and the main verb ("" if the auxiliary is all there is)."""
-    base = verb.base
+    verb, subject, was = plan.finite, plan.subject, plan.tense.startswith("past")
     if "bare" in verb.traits:
-        return base, ""
-    match tense:
+        return verb.base, ""
+    match plan.tense:
         case "progressive" | "past progressive":
-            return english.be(subject, was=tense != "progressive"), english.gerund(base)
+            return english.be(subject, was=was), english.gerund(verb.base)
         case "perfect":
             return english.have(subject), verb.participle
         case "future":
-            return "will", base
-    if base == "be":
-        return english.be(subject, was=tense == "past"), ""
-    if support:
-        return ("did" if tense == "past" else english.do(subject)), base
-    return "", verb.past if tense == "past" else english.present(base, subject)
+            return "will", verb.base
+    if verb.base == "be":
+        return english.be(subject, was=was), ""
+    if plan.question or plan.negation == "not":
+        return ("did" if was else english.do(subject)), verb.base
+    return "", verb.past if was else english.present(verb.base, subject)

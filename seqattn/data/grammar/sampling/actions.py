@@ -117,7 +117,7 @@ def giving(rng: Random, scene: Scene) -> Clause | None:
     recipient: NounPhrase = noun_phrase(rng, HUMAN, DEFINITE)
     if chance(rng, 0.5):
         recipient = object_pronoun(rng, subject, human=True, things=False, them=scene.fresh)
-    if same_noun(subject, recipient):
+    if same_noun(subject, recipient) or gift is recipient:
         return None
     return Clause(subject, verb, object=gift, to=recipient)
 

@@ -30,7 +30,7 @@ CAUSES = {
     "tired": ("sleep", "rest", "sit", "stay"),
     "happy": ("sing", "dance", "smile", "laugh", "kiss"),
     "sad": ("cry", "leave", "sing"),
-    "sick": ("rest", "stay", "sleep", "call"),
+    "sick": ("rest", "stay", "sleep"),
     "lazy": ("sleep", "rest", "stay"),
     "curious": ("follow", "look for", "visit", "watch", "open", "read"),
     "jealous": ("follow", "cry", "steal", "push"),

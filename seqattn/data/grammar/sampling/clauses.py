@@ -11,7 +11,7 @@ from seqattn.data.grammar.noun_phrases import NounPhrase
 from seqattn.data.grammar.sampling.actions import ACTIONS
 from seqattn.data.grammar.sampling.nouns import HUMAN, chance
 from seqattn.data.grammar.sampling.scenes import Frame, Scene, kind_of
-from seqattn.data.grammar.sampling.states import STATES, UNCHANGING
+from seqattn.data.grammar.sampling.states import LASTING, STATES, UNCHANGING
 from seqattn.data.grammar.verb_groups import Tense
 
 __all__ = ["ANY", "FUTURE", "PAST", "PRESENT", "Frames", "clause", "tells_tense", "time_for"]
@@ -93,7 +93,7 @@ def clause(
         )
         (frame,) = rng.choices(functions, weights)
         draft = frame(rng, Scene(subject, fresh, bool(negation), deeds))
-        if draft is None:
+        if draft is None or (frame in LASTING and negation not in ("", "not")):
             continue
         draft = replace(draft, negation=negation)
         if not plain and chance(rng, 0.2):
@@ -135,7 +135,7 @@ def _with_tense(
         if adverbs:
             return replace(draft, adverb=rng.choice(adverbs))
     lasting = "state" in verb.traits and verb is not BE and verb not in VERBS["IDIOMS"]
-    if lasting or draft.negation == "never" or not chance(rng, 0.16):
+    if lasting or draft.negation in ("never", "no longer") or not chance(rng, 0.16):
         return draft
     return draft.having(time(time_for(rng, draft)))
 

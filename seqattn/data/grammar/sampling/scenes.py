@@ -7,7 +7,7 @@ from typing import NamedTuple
 from seqattn.data.grammar.adverbials import place
 from seqattn.data.grammar.clauses import Clause
 from seqattn.data.grammar.lexicon import VERBS, Verb
-from seqattn.data.grammar.noun_phrases import NP, Nominal, NounPhrase
+from seqattn.data.grammar.noun_phrases import NP, Nominal, NounPhrase, Pronoun
 from seqattn.data.grammar.phrases import Phrase
 from seqattn.data.grammar.sampling.nouns import HUMAN, PLACE, noun_phrase, subject_phrase
 
@@ -61,11 +61,17 @@ Frame = Callable[[Random, Scene], Clause | None]
 
 def kind_of(subject: NounPhrase | Nominal) -> frozenset[str]:
     """List the tags that decide what a subject can do; pronouns, names and lists are people."""
-    if isinstance(subject, Nominal):
-        return frozenset()
-    if isinstance(subject, NP) and "name" not in subject.noun.tags:
-        return subject.noun.tags
-    return HUMAN
+    match subject:
+        case Nominal():
+            return frozenset()
+        case NP() if "name" in subject.noun.tags:
+            return HUMAN | {"name"}
+        case NP():
+            return subject.noun.tags
+        case Pronoun():
+            return HUMAN | {"pronoun"}
+        case _:
+            return HUMAN
 
 
 def doer(said: Clause) -> NounPhrase:

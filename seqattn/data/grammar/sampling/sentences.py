@@ -95,6 +95,8 @@ def while_(rng: Random) -> Phrase:
 def _joined_deeds(rng: Random, conjunction: str, first: Tense, second: Tense) -> Phrase:
     main = clause(rng, tenses=(first,), frames=ACTIONS, plain=True)
     dependent = clause(rng, tenses=(second,), frames=ACTIONS, plain=True, fresh=False)
+    if "state" in main.verb.traits | dependent.verb.traits:
+        return _joined_deeds(rng, conjunction, first, second)
     return join(statement(main), conjunction, statement(dependent))
 
 
@@ -114,7 +116,7 @@ def thinking(rng: Random) -> Phrase:
     return join(statement(main), "that", statement(thought))
 
 
-def two_clauses(rng: Random) -> Phrase:
+def two_clauses(rng: Random) -> Phrase | None:
     """Say: the queen sings and the king dances; he is tired, but he works."""
     tenses = rng.choice((PRESENT, PAST))
     first = clause(rng, tenses=tenses, frames=ACTIONS | FEELINGS, plain=True)
@@ -122,6 +124,8 @@ def two_clauses(rng: Random) -> Phrase:
         second = clause(rng, tenses=tenses, plain=True, fresh=False)
         return join(statement(first), "and", statement(second))
     second = _about(rng, doer(first), tenses, ACTIONS | {description: 2})
+    if first.verb.en == second.verb.en:
+        return None
     return join(statement(first), "but", statement(second), comma=True)
 
 
@@ -132,14 +136,14 @@ def _about(rng: Random, subject: NounPhrase, tenses: tuple[Tense, ...], frames: 
     )
 
 
-def two_deeds(rng: Random) -> Phrase:
+def two_deeds(rng: Random) -> Phrase | None:
     """Say: the girl runs and jumps, with the subject said once."""
     tenses: tuple[Tense, ...] = (rng.choice(("present", "past")),)
     first = clause(rng, tenses=tenses, frames=ACTIONS, plain=True)
     second = clause(
         rng, tenses=tenses, subject=doer(first), frames=ACTIONS, plain=True, fresh=False
     )
-    return two_verbs(first, second)
+    return None if first.verb.en == second.verb.en else two_verbs(first, second)
 
 
 def taking_up(rng: Random) -> Phrase | None:

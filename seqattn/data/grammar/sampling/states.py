@@ -12,7 +12,7 @@ from seqattn.data.grammar.lexicon import (
     adjectives_for,
     nouns_of,
 )
-from seqattn.data.grammar.noun_phrases import NP, NounPhrase, features
+from seqattn.data.grammar.noun_phrases import NP, Listing, NounPhrase, features
 from seqattn.data.grammar.sampling.nouns import (
     DEFINITE,
     HUMAN,
@@ -37,9 +37,11 @@ from seqattn.data.grammar.sampling.scenes import (
     same_noun,
 )
 
-__all__ = ["FEELINGS", "STATES", "UNCHANGING", "description", "weather"]
+__all__ = ["FEELINGS", "LASTING", "STATES", "UNCHANGING", "description", "weather"]
 
 THINGS = frozenset(["thing", "clothes", "readable"])
+# Who may be between two and twelve years old.
+YOUNG = frozenset(["young", "pet", "brother", "sister", "cousin"])
 
 
 def description(rng: Random, scene: Scene) -> Clause | None:
@@ -89,7 +91,9 @@ def comparison(rng: Random, scene: Scene) -> Clause | None:
         than = noun_phrase(rng, comparable, DEFINITE)
         if same_noun(subject, than):
             return None
-    degree: complements.Degree = rng.choice(("more", "more", "more", "as", "less"))
+    # "less big" is no English: one says "smaller".
+    lesser: complements.Degree = "less" if adj.comparative.startswith("more") else "more"
+    degree: complements.Degree = rng.choice(("more", "more", "more", "as", lesser))
     return Clause(subject, complements.BE, complement=complements.comparative(adj, than, degree))
 
 
@@ -113,9 +117,12 @@ def idiom(rng: Random, scene: Scene) -> Clause | None:
 
 def age(rng: Random, scene: Scene) -> Clause | None:
     """Fill: she is ten years old, elle a dix ans."""
-    if scene.subject is not None and not kind_of(scene.subject) & ANIMATE:
+    if chance(rng, 0.5) and scene.subject is None:
+        subject: NounPhrase = noun_phrase(rng, YOUNG, TOPIC)
+    else:
+        subject = choose_subject(rng, HUMAN, scene)
+    if isinstance(subject, Listing) or not kind_of(subject) & (YOUNG | {"pronoun", "name"}):
         return None
-    subject = choose_subject(rng, HUMAN | {"pet"}, scene)
     years = complements.aged(rng.choice(tuple(NUMERALS)))
     return Clause(subject, complements.AGED, complement=years)
 
@@ -204,5 +211,6 @@ STATES: dict[Frame, int] = FEELINGS | {
     weather: 2,
     missing: 4,
 }
-# Frames that no adverb or time goes with.
+# Frames that no adverb or time goes with, and of those the ones that "never" does not go with.
 UNCHANGING = (comparison, age, trade, missing, existence)
+LASTING = (comparison, age, trade)

@@ -18,7 +18,7 @@ BEFORE = """
     great!>~ grand poet painter king queen musician actress singer dancer captain
     young>younger jeune person kin animal
     old>older vieux/vieille person kin animal thing readable clothes inside goal vehicle
-    new>~ nouveau/nouvelle thing clothes vehicle readable learnt
+    new!>~ nouveau/nouvelle thing clothes vehicle readable learnt
     beautiful>more beautiful beau/belle woman queen princess prince flower horse bird inside nature
     pretty>prettier joli clothes flower girl butterfly thing song village
     good>~ bon/bonne food fare drink readable king queen work friend
