@@ -1,0 +1,734 @@
+# ---
+# jupyter:
+#   jupytext:
+#     formats: ipynb,py:percent
+#     text_representation: {extension: .py, format_name: percent}
+#   kernelspec: {display_name: Python 3, language: python, name: python3}
+#   seqattn:
+#     minutes: 35
+#     covers: [F-02, F-03, F-04, F-19, F-26, V-02, D-02, P-01]
+# ---
+
+# %% [markdown]
+# # Soft addressing
+#
+# A dictionary returns the one value whose key matches exactly, or nothing at all. In this chapter
+# you soften that rule until every query gets an answer, every answer is a mixture, and a network
+# can learn what to ask for.
+#
+# **You need** PyTorch tensors, the exponential function, and what a gradient is. **It covers**
+# queries, keys and values; softmax, its Jacobian and its numerics; temperature and entropy; hard
+# against soft; two other readings of the same formula (expectation, kernel smoothing); masks, and
+# four ways to get them wrong.
+
+# %% tags=["install", "hide-cell"]
+INSTALL
+
+# %% [markdown]
+# ## A question you can see
+#
+# Ask Python's `{"cat": 10, "sat": 20}` for `"cat"` and you get 10. Ask it for `"kitten"` and you
+# get a `KeyError`: keys are compared for *equality*, so the answer is the right value or nothing. A
+# network could not use such a memory. What it asks with is a vector of real numbers, which never
+# equals a stored vector to the last digit; and "nothing" contains no hint how to ask better.
+#
+# Here is a memory with four entries that always answers. Each entry has a **key**, an arrow in the
+# plane, and a **value**, a number. You ask with a **query**, the orange arrow, and get a mixture of
+# the four values: the better a key fits the query, the larger the **weight** of its value. Tick
+# *hard* and it behaves more like a dictionary: it returns the value of the best key alone.
+#
+# Answer the question in the figure first. Then move the query.
+
+# %% tags=["hide-input"]
+import matplotlib.pyplot as plt
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from seqattn import dot_score
+from seqattn.data.tiny import TINY
+from seqattn.plots import BLUE, GREY, ORANGE, use_style
+from seqattn.widgets import KernelSmoother, SoftLookup, SoftmaxTemperature
+
+use_style()
+torch.set_printoptions(precision=3, sci_mode=False)
+
+SoftLookup(
+    predict={
+        "question": "Tick “hard” and turn the query slowly through the full circle. "
+        "What does the answer do?",
+        "options": [
+            "It changes a little with every step.",
+            "It stays the same for a long stretch, then jumps.",
+            "It is always the mean of the four values.",
+        ],
+        "answer": 1,
+        "explain": [
+            "The mixture does so. One value alone has nothing in between.",
+            "Between two jumps a small turn changes nothing at all, so nothing tells the query "
+            "which way to turn.",
+            "That is what a query of length zero gets, and only if the lookup is soft.",
+        ],
+    },
+)
+
+# %% [markdown]
+# What to try:
+#
+# - With *hard* ticked, press the arrow keys on the angle: the answer takes four values and jumps
+#   between them. Untick it: the answer glides.
+# - Set the length of the query to 0. It then fits every key equally and the answer is the mean, 25.
+# - Lower the temperature to 0.05. The soft answer becomes the hard one, except close to a jump.
+#
+# Everything in this figure is one formula with four steps. The rest of the chapter builds it.
+#
+# ## By hand
+#
+# Three source words have encoder states $h_i$ with two numbers each, and a decoder, about to
+# produce a word, has the state $s = (0.5, 1.0)$. (These are the numbers of the whole book.) The
+# decoder state is the query; each encoder state serves both as key, to be compared, and as value,
+# to be mixed. Compare by the dot product, the shortest comparison there is; the next chapters have
+# better ones. Four columns lead from states to weights:
+#
+# | word | state $h_i$ | score $e_i = s^\top h_i$ | $\exp(e_i)$ | weight $\alpha_i$ |
+# |---|---|---|---|---|
+# | cat | $(1.0, 0.5)$ | $0.5\cdot 1.0 + 1.0\cdot 0.5 = 1.00$ | 2.72 | 2.72 / 6.68 = 0.41 |
+# | sat | $(-0.5, 1.5)$ | $0.5\cdot(-0.5) + 1.0\cdot 1.5 = 1.25$ | 3.49 | 3.49 / 6.68 = 0.52 |
+# | mat | $(0.5, -1.0)$ | $0.5\cdot 0.5 + 1.0\cdot(-1.0) = -0.75$ | 0.47 | 0.47 / 6.68 = 0.07 |
+# | | | | 6.68 | 1.00 |
+#
+# The answer, called the **context**, is the mixture
+# $c = 0.41\,(1.0, 0.5) + 0.52\,(-0.5, 1.5) + 0.07\,(0.5, -1.0) \approx (0.18, 0.92)$. A hard lookup
+# would have returned the state of *sat* alone. Check the columns:
+
+# %%
+q, H = TINY.query.float(), TINY.keys.float()  # (1, 2) and (1, 3, 2): a batch of one sentence
+
+scores = dot_score(q, H)
+weights = scores.exp() / scores.exp().sum(-1, keepdim=True)
+context = sum(weights[0, i] * H[0, i] for i in range(3))
+print("scores ", scores[0])
+print("weights", weights[0])
+print("context", context)
+
+# %% [markdown]
+# ## Derive: from one value to a mixture
+#
+# Let $q$ be a query, and let entry $i$ of a memory of $n$ entries have key $k_i$, value $v_i$ and
+# score $e_i$, a number that says how well $k_i$ fits $q$. Hard lookup returns $v_j$ for the $j$
+# with the largest score. Write that as a sum: $\sum_i a_i v_i$ with $a_j = 1$ and $a_i = 0$
+# elsewhere. Nothing has changed yet, but now there is something to soften. Allow any weights that
+# are not negative and sum to one:
+#
+# $$ c = \sum_{i=1}^{n} \alpha_i v_i, \qquad \alpha_i \ge 0, \qquad \sum_{i=1}^{n} \alpha_i = 1 $$ (eq-soft-lookup)
+#
+# The set of such weights is called the *simplex*; its corners are the hard lookups. A weighted sum
+# of this kind is an average, so $c$ never leaves the shape that the values span (their convex
+# hull).
+#
+# In a translator the values are the encoder states $h_i$, and there is one row of weights for each
+# target step $t$. Stack the $T_s$ states as rows of a matrix $H$ and the $T_t$ rows of weights as
+# rows of $A$, and all contexts are one product:
+#
+# $$ c_t = \sum_{i=1}^{T_s} \alpha_{ti} h_i \quad\text{for all } t \qquad\Longleftrightarrow\qquad C = A H $$ (eq-context-matrix)
+#
+# *Shapes:* $A$ is $(T_t \times T_s)$, $H$ is $(T_s \times d_h)$, so $C$ is $(T_t \times d_h)$: one
+# context for each target step.
+#
+# ### From scores to weights
+#
+# Scores are any real numbers, weights must be positive and sum to one. The exponential makes any
+# number positive and keeps the order; dividing by the sum does the rest:
+#
+# $$ \alpha_i = \mathrm{softmax}(e)_i = \frac{\exp(e_i)}{\sum_{j=1}^{n} \exp(e_j)} $$ (eq-softmax)
+#
+# The ratio of two weights is $\alpha_i / \alpha_j = \exp(e_i - e_j)$, so only *differences* of
+# scores count. (And no weight is ever exactly 0: a softmax can turn down a position but not off.)
+# Add the same number $b$ to all scores, and $\exp(b)$ cancels:
+#
+# $$
+# \begin{aligned}
+# \mathrm{softmax}(e + b)_i
+# &= \frac{\exp(b)\exp(e_i)}{\exp(b)\sum_j \exp(e_j)} \\
+# &= \frac{\exp(e_i)}{\sum_j \exp(e_j)} = \mathrm{softmax}(e)_i
+# \end{aligned}
+# $$ (eq-shift-invariance)
+#
+# That decides how to compute it. A 32-bit float overflows at $\exp(89)$ and becomes zero below
+# about $\exp(-104)$. So predict: what will the formula, typed as it stands, make of the three
+# scores if 100 is added to each? And what if 150 is taken away?
+
+
+# %%
+def naive_softmax(e):
+    return e.exp() / e.exp().sum(-1, keepdim=True)
+
+
+for b in (0, 100, -150):
+    e = scores[0] + b
+    print(f"b = {b:4d}: naive {naive_softmax(e)}, shifted {naive_softmax(e - e.max())}")
+
+# %% [markdown]
+# $\infty/\infty$ in one case, $0/0$ in the other; both are NaN, "not a number". The cure is free:
+# by {eq}`eq-shift-invariance` the shift $b = -\max_j e_j$ changes nothing, and then the largest
+# exponential is $\exp(0) = 1$, so that the sum is at least 1 and at most $n$. Written with
+# logarithms the same trick is called *log-sum-exp*:
+#
+# $$
+# \begin{aligned}
+# \log\alpha_i &= e_i - \mathrm{LSE}(e), \\
+# \mathrm{LSE}(e) &= \log\sum_j \exp(e_j) = m + \log\sum_j \exp(e_j - m), \quad m = \max_j e_j
+# \end{aligned}
+# $$ (eq-log-sum-exp)
+#
+# Every softmax in PyTorch does this for you. One that you write yourself has to.
+#
+# ### How a score moves the weights
+#
+# To learn, a network needs the derivative of each weight by each score. Let $Z = \sum_j \exp(e_j)$
+# and let $\delta_{ij}$ be 1 if $i = j$ and 0 otherwise. The quotient rule gives
+#
+# $$
+# \begin{aligned}
+# \frac{\partial \alpha_i}{\partial e_j}
+# &= \frac{\delta_{ij}\exp(e_i)\, Z - \exp(e_i)\exp(e_j)}{Z^2} \\
+# &= \delta_{ij}\,\alpha_i - \alpha_i\,\alpha_j \\
+# \text{as a matrix:}\quad \frac{\partial \alpha}{\partial e} &= \mathrm{diag}(\alpha) - \alpha\alpha^\top
+# \end{aligned}
+# $$ (eq-softmax-jacobian)
+#
+# Read it off: raising a score raises its own weight at the rate $\alpha_i(1-\alpha_i)$ and lowers
+# every other weight in proportion to its size. Each row sums to zero, since the weights must still
+# sum to one. On paper, for *cat*: $0.41 \cdot (1 - 0.41) = 0.24$. PyTorch can differentiate the
+# softmax by itself; it must find the same matrix.
+
+# %%
+alpha = weights[0]
+jacobian = torch.autograd.functional.jacobian(lambda e: e.softmax(-1), scores[0])
+torch.testing.assert_close(jacobian, alpha.diag() - torch.outer(alpha, alpha))
+print(jacobian)
+
+# %% [markdown]
+# ### Which positions may take part
+#
+# Sentences of one batch have different lengths, and the short ones are filled up with padding. A
+# pad is no word: it must get no weight. Say so with a **mask** $m_i$, 1 where position $i$ may be
+# attended and 0 where not, and let only the former into the sum:
+#
+# $$ \alpha_i = \frac{m_i \exp(e_i)}{\sum_{j} m_j \exp(e_j)} $$ (eq-masked-softmax)
+#
+# The usual way to compute it is to set masked *scores* to $-\infty$, since $\exp(-\infty) = 0$.
+# With that, attention in any model of this book is the same four steps, for query $q_t$ at step
+# $t$:
+#
+# $$
+# \begin{aligned}
+# \text{score} && e_{ti} &= \mathrm{score}(q_t, k_i) \\
+# \text{mask} && e_{ti} &\leftarrow -\infty \ \text{ where } m_i = 0 \\
+# \text{normalise} && \alpha_{ti} &= \exp(e_{ti}) \big/ \textstyle\sum_j \exp(e_{tj}) \\
+# \text{sum} && c_t &= \textstyle\sum_i \alpha_{ti}\, v_i
+# \end{aligned}
+# $$ (eq-pipeline)
+#
+# ## Ten lines of PyTorch
+#
+# A batch of $B$ sentences, $T$ queries for each and $S$ positions: scores are `(B, T, S)`, values
+# `(B, S, d)`, the mask `(B, S)`. The first step is dealt with in the next chapters; here are the
+# other three, and the package's version of them, which must agree. (The two differ in one case,
+# left out here on purpose; you will meet it under *Where it breaks*.)
+
+
+# %%
+def attend_by_hand(scores, values, mask):
+    scores = scores.masked_fill(~mask[:, None, :], -torch.inf)  # no weight where the mask is False
+    scores = scores - scores.amax(-1, keepdim=True)  # shift: exp cannot overflow
+    weights = scores.exp()
+    weights = weights / weights.sum(-1, keepdim=True)
+    return weights @ values, weights  # C = A H
+
+
+from seqattn import attend, masked_softmax, padding_mask
+
+torch.manual_seed(0)
+e, values, mask = torch.randn(2, 3, 5), torch.randn(2, 5, 7), padding_mask(torch.tensor([5, 2]))
+torch.testing.assert_close(attend_by_hand(e, values, mask), tuple(attend(e, values, mask)))
+torch.testing.assert_close(attend_by_hand(e, values, mask)[1], masked_softmax(e, mask))
+
+# %% [markdown]
+# ## See it: softmax, temperature, mask
+#
+# Divide all scores by a number $\tau > 0$ before the softmax, the *temperature*, and you decide how
+# sharp the weights are:
+#
+# $$ \alpha_i(\tau) = \frac{\exp(e_i/\tau)}{\sum_j \exp(e_j/\tau)} $$ (eq-temperature)
+#
+# Here it is on "The cat sat on the mat", with invented scores for a translator about to write
+# *chat*, and with two pads that nobody has masked yet. Their score is 0. Commit to an answer, then
+# untick them.
+
+# %% tags=["hide-input"]
+SoftmaxTemperature(
+    scores=[0.8, 2.5, 1.2, -0.9, -0.3, 0.5, 0.0, 0.0],
+    labels=["The", "cat", "sat", "on", "the", "mat", "pad 1", "pad 2"],
+    predict={
+        "question": "Both pads have score 0. You untick them. What happens to the weights of "
+        "the six words?",
+        "options": [
+            "Nothing: a score of 0 was no weight.",
+            "Each grows by the same amount.",
+            "Each grows by the same factor.",
+        ],
+        "answer": 2,
+        "explain": [
+            "A score of 0 gives exp(0) = 1, more than “on” and “the” have.",
+            "Their ratios depend on differences of scores alone, and those have not changed.",
+            "The two terms leave the denominator, which all six words share.",
+        ],
+    },
+)
+
+# %% [markdown]
+# What to try:
+#
+# - Unmask and mask the pads: all six words change by one common factor. Mask everything: all
+#   weights are 0, and the sum is 0.
+# - Take the temperature down to 0.05: *cat* gets everything. Up to 20: nearly equal weights. The
+#   order never changes.
+# - Raise the score of *on* to that of *cat* and lower the temperature again: the two share equally.
+#
+# Both limits follow from one ratio. Let $e_\star$ be the largest score, $\alpha_\star$ its weight,
+# and $e_i$ any smaller one:
+#
+# $$
+# \begin{aligned}
+# \frac{\alpha_i(\tau)}{\alpha_\star(\tau)} &= \exp\!\Big(\!-\frac{e_\star - e_i}{\tau}\Big) \\
+# \tau \to 0:\quad &\to 0 \\
+# \tau \to \infty:\quad &\to \exp(0) = 1
+# \end{aligned}
+# $$ (eq-temperature-limits)
+#
+# In the cold limit only the best keep any weight: argmax, the hard lookup (several that tie share
+# it). In the hot limit all weights become equal, $1/n$: the plain mean, which has forgotten the
+# query.
+#
+# ### How spread out?
+#
+# The dashed curve in the figure is the **entropy** of the weights, with $0 \log 0 = 0$. It is 0 for
+# a hard lookup and $\log n$ for equal weights over the $n$ positions that may be attended, so
+# divide by $\log n$ to compare sentences of different lengths. Its exponential reads as a number of
+# positions: $k$ equal weights have entropy $\log k$.
+#
+# $$
+# \begin{aligned}
+# H(\alpha) &= -\sum_i \alpha_i \log \alpha_i && \text{entropy} \\
+# H_{\text{norm}} &= H(\alpha) / \log n && \text{normalised, from 0 to 1} \\
+# n_{\text{eff}} &= \exp(H(\alpha)) && \text{effective positions, from 1 to } n
+# \end{aligned}
+# $$ (eq-entropy)
+#
+# Natural logarithms give *nats*, base 2 gives *bits*; 1 nat is $1/\log 2 \approx 1.44$ bits. How
+# does entropy depend on the temperature? Let $\beta = 1/\tau$ and $\bar e = \sum_i \alpha_i e_i$,
+# the mean score under the weights. Since $\log \alpha_i = \beta e_i - \log Z$ with
+# $Z = \sum_j \exp(\beta e_j)$,
+#
+# $$
+# \begin{aligned}
+# H &= \log Z - \beta \bar e \\
+# \frac{dH}{d\beta} &= \frac{d\log Z}{d\beta} - \bar e - \beta\,\frac{d\bar e}{d\beta} \\
+# &= \bar e - \bar e - \beta\,\mathrm{Var}_\alpha(e) \\
+# \frac{dH}{d\tau} &= -\frac{1}{\tau^2}\,\frac{dH}{d\beta} = \frac{\mathrm{Var}_\alpha(e)}{\tau^3} \ge 0
+# \end{aligned}
+# $$ (eq-entropy-slope)
+#
+# where $\mathrm{Var}_\alpha(e) = \sum_i \alpha_i (e_i - \bar e)^2$. A variance is never negative: a
+# higher temperature never makes the weights sharper, whatever the scores.
+#
+# First the example by hand at $\tau = 1$, in numbers. Then its context on the way from one limit to
+# the other, from the corner of *sat*, the hard lookup, to the mean of the three states. Beside each
+# temperature stands the effective number of positions.
+
+# %%
+from seqattn import attention_entropy, effective_positions
+
+print(f"entropy: {attention_entropy(weights).item():.2f} nats")
+print(f"         {attention_entropy(weights, base=2).item():.2f} bits")
+print(f"         {attention_entropy(weights, normalized=True).item():.2f} of its maximum")
+print(f"as spread out as {effective_positions(weights).item():.2f} equal weights")
+
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Plane with a shaded triangle whose corners are the states of cat, sat and mat. A blue curve starts close to the corner of sat, where the temperature is 0.05 and 1.0 positions are effective, passes 1.7 positions at 0.2 and 2.4 at 1, and ends inside the triangle near the mean of the three states with 3.0 positions at 20. An orange arrow shows the query."}}
+taus = torch.logspace(-1.6, 1.5, 200).tolist()
+path = torch.cat([attend(scores, H, temperature=tau).context for tau in taus])
+figure, ax = plt.subplots(figsize=(5.8, 5.4))
+ax.fill(*H[0].T, color=BLUE, alpha=0.1, lw=0)
+ax.plot(*path.T, color=BLUE)
+ax.annotate("", q[0].tolist(), (0, 0), arrowprops={"arrowstyle": "-|>", "color": ORANGE, "lw": 2})
+ax.text(0.53, 1.02, "query s", color=ORANGE)
+for tau, side, shift in (
+    (0.05, "right", -0.07),
+    (0.2, "right", -0.07),
+    (1, "right", -0.07),
+    (20, "left", 0.07),
+):
+    (point,), w = attend(scores, H, temperature=tau)
+    ax.plot(*point, "o", color=BLUE)
+    label = f"τ = {tau}: {effective_positions(w).item():.1f} positions"
+    ax.text(point[0].item() + shift, point[1].item(), label, ha=side, va="center")
+for word, (x, y) in zip(TINY.words, H[0].tolist()):
+    ax.text(1.1 * x, 1.1 * y, word, color=GREY, ha="center", va="center", weight="bold")
+ax.set(xlim=(-2.0, 1.6), ylim=(-1.3, 1.85), aspect="equal")
+ax.set(xlabel="first number of the state", ylabel="second number")
+plt.show()
+
+# %% [markdown]
+# ## Measure it: can the query learn?
+#
+# The point of softening was learning. With temperature $\tau$, the matrix of
+# {eq}`eq-softmax-jacobian` becomes
+# $\frac{1}{\tau}\big(\mathrm{diag}(\alpha) - \alpha\alpha^\top\big)$. Look at its two ends. For
+# large $\tau$ the factor $1/\tau$ makes it small. For small $\tau$ the weights are close to 0 and
+# 1, so every $\alpha_i(1-\alpha_i)$ is close to 0: if the best score leads by $\Delta$, of the
+# order of $\exp(-\Delta/\tau)$, which beats any $1/\tau$. In the limit, the hard lookup, the
+# gradient is exactly zero wherever it exists: nothing moves between two jumps. PyTorch does not
+# even offer one: the result of `argmax` is not connected to its input.
+#
+# An experiment. There are 100 memories of 8 entries with random keys of 16 numbers. Each query
+# starts at random and is to learn, by 100 steps of gradient descent on the squared error of its
+# *answer*, to fetch entry 0. Success is measured the same way for all: is key 0 the best match at
+# the end? Plain gradient descent (step size 1) is compared with Adam (step size 0.01), which
+# divides each gradient by its own running size. **Predict:** at which temperatures will this work,
+# and is it the same at both ends, and for both?
+
+# %%
+query = q.clone().requires_grad_()
+hard = H[0, dot_score(query, H).argmax(-1)]
+print("hard lookup passes a gradient to the query:", hard.requires_grad)
+
+
+def found(temperature, optimizer, steps=100):
+    torch.manual_seed(0)
+    keys, values = torch.randn(500, 8, 16), torch.eye(8).expand(500, 8, 8)
+    query = (0.3 * torch.randn(500, 16)).requires_grad_()
+    update = optimizer([query])
+    for _ in range(steps):
+        context, _ = attend(dot_score(query, keys), values, temperature=temperature)
+        update.zero_grad()
+        (context - values[:, 0]).square().sum().backward()
+        update.step()
+    right = dot_score(query, keys).argmax(-1) == 0
+    return 100 * right.view(5, 100).float().mean(-1)  # in per cent, for 5 times 100 memories
+
+
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Queries that found their entry, in percent, against the temperature from 0.001 to 1000 on a logarithmic axis. Gradient descent: about 15 percent at the left, as before training, rising to 100 between 1 and 30, falling back to about 20 at the right. Adam: much the same on the left, but it stays near 100 percent up to the right end."}}
+taus = [1e-3, 1e-2, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100, 300, 1000]
+ways = {
+    "gradient descent": lambda p: torch.optim.SGD(p, lr=1.0),
+    "Adam": lambda p: torch.optim.Adam(p, lr=0.01),
+}
+figure, ax = plt.subplots(figsize=(5.8, 4.6))
+for colour, (name, optimizer) in zip((BLUE, ORANGE), ways.items()):
+    runs = torch.stack([found(tau, optimizer) for tau in taus])
+    assert runs[5:8].min() > 95  # all of them at 1 to 10
+    assert runs[:2].max() < 30  # few at 0.01 and below
+    assert runs[-1].max() < 35 if name == "gradient descent" else runs[-1].min() > 90
+    ax.plot(taus, runs.mean(-1), color=colour, label=name)
+    ax.fill_between(taus, runs.amin(-1), runs.amax(-1), color=colour, alpha=0.2, lw=0)
+before = found(1.0, ways["Adam"], steps=0).mean()
+ax.axhline(before, color=GREY, ls=":", label="before training; hard lookup")
+ax.set(xscale="log", ylim=(0, 105), xlabel="temperature τ", ylabel="found their entry, %")
+ax.legend(loc="upper left", bbox_to_anchor=(0, -0.18))
+plt.show()
+
+# %% [markdown]
+# The lines are means over five times 100 queries, the bands reach from the worst to the best five.
+#
+# Both ends fail for plain gradient descent, for different reasons. On the right the gradients are
+# small but point the right way: Adam, which rescales them, succeeds. On the left there is nothing
+# to rescale: the gradient is lost in rounding, and the queries stay where they were, with the few
+# that were right by luck (one in eight, on average). Soft addressing learns because its weights are
+# *not* saturated; keeping them so is why the scaled dot product has its scale.
+#
+# There is a third way, *hard attention*: draw one position at random with probabilities $\alpha_i$.
+# Then the average gradient exists but has to be estimated from samples, which Xu et al. (2015) did
+# for image captions. A later chapter trains one.
+#
+# ## The same formula, read as an expectation
+#
+# Weights that are positive and sum to one are a probability distribution. Draw a position $I$ with
+# $P(I = i) = \alpha_i$, and the context is exactly the expected value of what you would fetch:
+#
+# $$ \mathbb{E}_{I\sim\alpha}[v_I] = \sum_{i=1}^{n} P(I = i)\, v_i = \sum_{i=1}^{n} \alpha_i v_i = c $$ (eq-expectation)
+#
+# So soft attention fetches the average of what hard attention would fetch. It does *not* follow
+# that a network behaves the same on average: whatever comes next is some nonlinear function $f$,
+# and $f(\mathbb{E}[v_I]) \ne \mathbb{E}[f(v_I)]$. On paper, with the squared length $f(v) = |v|^2$:
+# the three states have 1.25, 2.5 and 1.25, with mean
+# $0.41\cdot 1.25 + 0.52\cdot 2.5 + 0.07\cdot 1.25 \approx 1.90$; the context $(0.18, 0.92)$ has
+# 0.87, less than any of them. By sampling, and with a tanh layer for $f$:
+
+# %%
+torch.manual_seed(0)
+sampled = H[0, torch.multinomial(weights[0], 20_000, replacement=True)]
+assert (sampled.mean(0) - context).abs().max() < 0.03  # the mean of the samples is the context
+
+mean_of_f = weights[0] @ torch.tanh(2 * H[0])
+assert (torch.tanh(2 * sampled).mean(0) - mean_of_f).abs().max() < 0.03
+print("f of the mean", torch.tanh(2 * context))
+print("mean of f    ", mean_of_f)
+
+# %% [markdown]
+# The first numbers differ by a factor of seven. The context is a point that no source word
+# occupies, and what follows has to make sense of mixtures. A model trained with soft attention has
+# to learn that.
+#
+# ## The same formula, read as a kernel smoother
+#
+# Fifty years before neural attention, Nadaraya and Watson (both 1964) asked how to estimate a curve
+# from points $(x_i, y_i)$ scattered around it. Their answer: average the $y_i$, with more weight
+# for the nearer points. A *kernel* $K(x, x_i) > 0$ says how near:
+#
+# $$ \hat y(x) = \sum_{i=1}^{n} \frac{K(x, x_i)}{\sum_j K(x, x_j)}\; y_i, \qquad K(x, x_i) = \exp\big(\mathrm{score}(x, x_i)\big) $$ (eq-nadaraya-watson)
+#
+# That is {eq}`eq-soft-lookup` with {eq}`eq-softmax`: the place $x$ is the query, the $x_i$ are
+# keys, the $y_i$ are values, and the score is the logarithm of the kernel. The Gaussian kernel has
+# the score $-(x - x_i)^2 / 2h^2$, where the bandwidth $h$ plays the temperature: $\tau = h^2$.
+
+# %% tags=["hide-input"]
+KernelSmoother()
+
+# %% [markdown]
+# Drag the place through the gap between two points and watch the stems hand their weight over. Then
+# make the bandwidth small: the curve becomes a staircase, the hard lookup of the nearest key.
+#
+# Two statements about this are often made and are not quite right. Attention is sometimes called
+# kernel *density estimation*. A density estimate says how many points lie near $x$ and needs no
+# $y_i$; what attention does is *regression*, an average of values. And the softmax of dot products
+# is sometimes called a Gaussian kernel. Multiply out (with vectors $q$, $k_i$ and temperature
+# $\tau$):
+#
+# $$ -\frac{|q - k_i|^2}{2\tau} = \frac{q^\top k_i}{\tau} - \frac{|k_i|^2}{2\tau} - \frac{|q|^2}{2\tau} $$ (eq-gaussian-kernel)
+#
+# The last term is the same for all $i$, so by {eq}`eq-shift-invariance` it has no effect. The
+# middle one is not: **the two give equal weights if and only if all keys have the same length.** In
+# the example by hand they do not: $|k_i|^2 = 1.25, 2.5, 1.25$. Before you run it: which of the
+# three words can gain from the dot product, compared with the Gaussian?
+
+
+# %%
+def gaussian_weights(query, keys, tau=1.0):
+    return masked_softmax(-(query[:, None] - keys).square().sum(-1) / 2, temperature=tau)
+
+
+print("dot     ", masked_softmax(dot_score(q, H))[0])
+print("Gaussian", gaussian_weights(q, H)[0])
+
+unit = F.normalize(H, dim=-1)  # same directions, all of length 1
+torch.testing.assert_close(gaussian_weights(q, unit), masked_softmax(dot_score(q, unit)))
+
+# %% [markdown]
+# *Sat* has the longest key and wins by the dot product; *cat* lies nearer to the query and wins by
+# distance. A long key is heard by every query that points roughly its way: dot products mix
+# direction with length.
+#
+# ## Where it breaks: masks
+#
+# The softmax gives every position a positive weight, pads included. What harm is done? Pad the
+# example with zero vectors, whose scores are 0, and compare three treatments. *No mask* (the same
+# as the popular slip of multiplying the **scores** by 0 and 1: a score of 0 is a weight like any
+# other). *Mask the weights* after the softmax, by multiplying them by 0 and 1. *Mask the scores*
+# before it.
+
+# %%
+for pads in (0, 5, 15, 45):
+    states = F.pad(H, (0, 0, 0, pads))
+    e, real = dot_score(q, states), padding_mask(torch.tensor([3]), 3 + pads)
+    none, masked = attend(e, states), attend(e, states, real)
+    late = none.weights * real
+    torch.testing.assert_close(masked.context[0], context)  # padding changes nothing
+    print(f"{pads:2d} pads: weight on pads {none.weights[~real].sum():.2f}", end=", ")
+    print(f"sum if masked late {late.sum():.2f}, context without a mask {none.context[0]}")
+
+late = torch.tensor([1.0, 1.25, -0.75, 200.0]).softmax(-1) * torch.tensor([1, 1, 1, 0])
+print("masked late, then divided by the sum, with a pad at 200:", late / late.sum())
+
+# %% [markdown]
+# Without a mask, 45 pads take nearly nine tenths of the weight from three words, and the context
+# shrinks towards zero: the translation of a sentence depends on how long its neighbours in the
+# batch are. Masking late leaves weights that do not sum to 1. Dividing by their sum would repair
+# that on paper; in floating point it is too late when a masked score is large, since the real
+# weights have been rounded to 0 by then: the last line divides 0 by 0. (In half precision a pad at
+# 20 is enough.) So **mask the scores, before the softmax.** Then the context is the same for 0 pads
+# and for 45, which is the test to write for your own model.
+#
+# ### A row with nothing to attend
+#
+# An empty sentence in a batch, a row of a causal mask that meets padding: sometimes *no* position
+# may be attended. With all scores at $-\infty$ the ten lines above compute $-\infty - (-\infty)$,
+# NaN. One bad row that nobody reads, one might think. Here the loss looks at the first sentence
+# alone, and the second is empty. **Predict** how many of the model's 61 parameters survive one
+# training step:
+
+
+# %%
+def survivors(attention):
+    torch.manual_seed(0)
+    embed, read = nn.Embedding(11, 5), nn.Linear(5, 1)
+    parameters = [*embed.parameters(), *read.parameters()]
+    keys = embed(torch.tensor([[4, 7, 2], [0, 0, 0]]))
+    mask = torch.tensor([[True, True, True], [False, False, False]])
+    context, _ = attention(read(keys).mT, keys, mask)
+    context[0].square().sum().backward()  # sentence 1 alone
+    nn.utils.clip_grad_norm_(parameters, 1.0)
+    torch.optim.SGD(parameters, lr=0.1).step()
+    return sum(p.isfinite().sum().item() for p in parameters)
+
+
+print("by hand:", survivors(attend_by_hand), "of 61; seqattn:", survivors(attend), "of 61")
+
+# %% [markdown]
+# None. In the backward pass the weighted sum multiplies the second sentence's NaN weights by its
+# zero gradient, and $\mathrm{NaN}\cdot 0$ is NaN, in the embedding of the pad. Clipping divides
+# every gradient by their common norm, which is NaN now, and the step writes it into every
+# parameter. The package's `masked_softmax` gives a row with nothing to attend **zeros**, and zero
+# gradient. Patching the *output* with `nan_to_num` looks as if it helped but leaves the NaN in the
+# backward pass.
+#
+# ### A mask that fits by accident
+#
+# A padding mask is `(B, S)`, scores are `(B, T, S)`. PyTorch lines up axes from the right, so it
+# reads the mask's *sentences* as *queries*. Usually that fails with an error. When there happen to
+# be as many queries as sentences, it runs. Two sentences, two queries each, and sentence 2 ends in
+# two pads:
+
+# %%
+equal, real = torch.zeros(2, 2, 4), padding_mask(torch.tensor([4, 2]))
+accident = equal.masked_fill(~real, -torch.inf).softmax(-1)
+meant = masked_softmax(equal, real)
+print("weight on the pads of sentence 2, query by query")
+print("by accident:", accident[1, :, 2:].sum(-1), " as meant:", meant[1, :, 2:].sum(-1))
+print("weight on words 3 and 4 of sentence 1, which are real")
+print("by accident:", accident[0, :, 2:].sum(-1), " as meant:", meant[0, :, 2:].sum(-1))
+
+# %% [markdown]
+# No error, no NaN, half of the rows wrong. `masked_softmax` places each axis by name, as `(B, S)`,
+# `(B, T, S)` or `(T, S)`, and refuses anything else. (The same accident waits for a `(B, T, S)`
+# mask where a model has as many heads as sentences.)
+#
+# ### What True means elsewhere
+#
+# In this book, in the code and in the text, **True means "may be attended"**. Other libraries
+# differ, some of them from themselves:
+#
+# | library | argument | True means | nothing to attend |
+# |---|---|---|---|
+# | seqattn | `mask` | may be attended | zeros |
+# | PyTorch `scaled_dot_product_attention` | `attn_mask`, boolean | may be attended | zeros |
+# | the same | `attn_mask`, float | not a flag: it is *added* to the scores, and 0/1 hides nothing | zeros |
+# | PyTorch `nn.MultiheadAttention` | `key_padding_mask`, `attn_mask` | **ignore** | NaN |
+# | Keras `Attention` | `mask` | may be attended | equal weights, pads included |
+#
+# Each PyTorch row, as an assertion (with an identity matrix for values the output *is* the weights;
+# the row on Keras is checked by the tests of this book, so that you need not install it). Last, the
+# weights that `nn.MultiheadAttention` computes if you hand it a mask in our convention:
+
+# %%
+x, real = torch.randn(1, 3, 4), torch.tensor([[True, True, False]])  # the third position is a pad
+eye, nowhere = torch.eye(3)[None], torch.zeros(1, 3, 3).bool()
+sdpa, mha = F.scaled_dot_product_attention, nn.MultiheadAttention(4, 2, batch_first=True)
+
+assert (masked_softmax(x @ x.mT, real)[..., 2] == 0).all()
+assert (masked_softmax(x @ x.mT, nowhere) == 0).all()
+assert (sdpa(x, x, eye, attn_mask=real[:, None])[..., 2] == 0).all()
+assert (sdpa(x, x, eye, attn_mask=nowhere) == 0).all()
+assert (sdpa(x, x, eye, attn_mask=real[:, None].float())[..., 2] > 0).all()
+assert (mha(x, x, x, key_padding_mask=~real)[1][..., 2] == 0).all()
+assert (mha(x, x, x, attn_mask=~real.expand(3, 3))[1][..., 2] == 0).all()
+assert mha(x, x, x, key_padding_mask=~nowhere[:, 0])[1].isnan().all()
+print(mha(x, x, x, key_padding_mask=real)[1].detach())
+
+# %% [markdown]
+# All the weight on the pad, for every query, without a warning.
+#
+# ## Check yourself
+#
+# **1.** You multiply all scores by 2; a colleague adds 2 to all of hers. Who sees other weights?
+#
+# <details><summary>Answer</summary>
+#
+# You do. Doubling the scores doubles their differences, which is the same as halving the
+# temperature: the weights become sharper. Adding a constant cancels.
+#
+# </details>
+#
+# **2.** In the example by hand, *cat* has 0.41 and *mat* 0.07. You raise the score of *mat* by 1.
+# What becomes of the ratio of the two weights, and of the weight of *sat*?
+#
+# <details><summary>Answer</summary>
+#
+# The ratio of *mat* to *cat* is multiplied by $e \approx 2.72$, from 0.17 to 0.47. *Sat* keeps its
+# ratio to *cat*, but both lose weight to *mat*: the sum is still 1.
+#
+# </details>
+#
+# **3.** For a sentence of 6 words and for one of 30, the weights at some step have an entropy of
+# 1.5 nats. Which is the more focused?
+#
+# <details><summary>Answer</summary>
+#
+# Both are as spread out as $\exp(1.5) \approx 4.5$ equal weights. For the short sentence that is
+# most of what there is (84 % of the largest possible entropy, $\log 6$), for the long one rather
+# little (44 % of $\log 30$). Say which of the two you mean, and compare normalised entropies across
+# lengths.
+#
+# </details>
+#
+# **4.** A classifier ends in a softmax too. When it is confidently wrong it still gets a large
+# gradient. Why does a saturated attention not?
+#
+# <details><summary>Answer</summary>
+#
+# The classifier's loss takes the logarithm of the softmax. By {eq}`eq-log-sum-exp` the gradient of
+# $-\log\alpha_j$ is $\alpha$ minus a one-hot vector, of size about 1 when it is wrong. Nobody tells
+# attention which position is right: its error arrives through the weighted sum, so it is multiplied
+# by the Jacobian {eq}`eq-softmax-jacobian`, which is close to zero when the weights are.
+#
+# </details>
+#
+# **5.** Someone normalises first and then sets the weights of pads to zero. Which test, in one
+# line, finds this?
+#
+# <details><summary>Answer</summary>
+#
+# Append more pads to the same sentence: the context must not change. (That the weights of pads are
+# zero proves nothing here; they are.)
+#
+# </details>
+#
+# ## What you now know
+#
+# - Soft addressing is a weighted average of values: score, mask, normalise, sum. In matrix form,
+#   $C = AH$.
+# - Softmax depends on differences of scores alone, which also makes it safe to compute. Its
+#   Jacobian is $\mathrm{diag}(\alpha) - \alpha\alpha^\top$.
+# - Temperature leads from argmax to the plain mean; entropy never falls on the way. Queries learn
+#   in between: at the cold end there is no gradient at all, at the hot end a small one.
+# - The context is the expectation of what hard attention would fetch, and a kernel regression. It
+#   is not the same as fetching, and dot products are Gaussian only for keys of one length.
+# - True means "may be attended"; masks go on the scores, before the softmax; a row with nothing to
+#   attend gives zeros; the test is that padding changes nothing.
+#
+# **Next.** The dot product in this chapter had nothing to learn. In [Additive
+# attention](03_additive.ipynb) a small network does the comparing, and you train a translator with
+# it. The first graded exercise comes after it.
+#
+# **Sources**
+#
+# - Soft addressing: Graves, Wayne and Danihelka (2014), for a memory, with a learned temperature
+#   {cite:p}`graves2014`; Bahdanau, Cho and Bengio (2015), for translation {cite:p}`bahdanau2015`;
+#   Xu et al. (2015), hard against soft {cite:p}`xu2015`.
+# - Softmax: Bridle (1990) gave it its name {cite:p}`bridle1990`; Blanchard, Higham and Higham
+#   (2021) compute it {cite:p}`blanchard2021`; Hinton, Vinyals and Dean (2015) add the temperature
+#   {cite:p}`hinton2015`.
+# - Spread: Shannon (1948), entropy {cite:p}`shannon1948`; Hill (1973), effective number
+#   {cite:p}`hill1973`.
+# - Kernel regression: Nadaraya (1964) {cite:p}`nadaraya1964`; Watson (1964) {cite:p}`watson1964`;
+#   Tsai et al. (2019), as a view of attention {cite:p}`tsai2019`.

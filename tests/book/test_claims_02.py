@@ -1,0 +1,213 @@
+"""What chapter 2 says, where no test of the package says it already."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import nn
+
+from seqattn import attend, attention_entropy, dot_score, masked_softmax, padding_mask
+from seqattn.data.tiny import TINY
+from tests import oracles
+
+B, T, S, D = 2, 3, 5, 7
+
+distinct_scores = st.lists(st.integers(-40, 40), min_size=2, max_size=7, unique=True).map(
+    lambda e: torch.tensor([e], dtype=torch.float64) / 10
+)
+
+
+def same(a, b, atol=1e-12):
+    torch.testing.assert_close(a, b, atol=atol, rtol=0)
+
+
+@pytest.fixture
+def scores():
+    return dot_score(TINY.query, TINY.keys)
+
+
+def test_the_numbers_of_the_example_by_hand(scores):
+    assert scores.tolist() == [[1.0, 1.25, -0.75]]
+    assert [f"{x:.2f}" for x in scores.exp()[0]] == ["2.72", "3.49", "0.47"]
+    assert f"{scores.exp().sum():.2f}" == "6.68"
+    context, weights = attend(scores, TINY.keys)
+    assert [f"{x:.2f}" for x in weights[0]] == ["0.41", "0.52", "0.07"]
+    assert [f"{x:.2f}" for x in context[0]] == ["0.18", "0.92"]
+    same(TINY.h.square().sum(-1), torch.tensor([1.25, 2.5, 1.25]).double())
+    assert f"{(weights[0] @ TINY.h.square().sum(-1)):.2f}" == "1.90"
+    assert f"{context.square().sum():.2f}" == "0.87"
+
+
+def test_all_contexts_are_one_matrix_product():
+    e, h = torch.randn(B, T, S).double(), torch.randn(B, S, D).double()
+    context, weights = attend(e, h)
+    same(context, weights @ h)
+    for b in range(B):
+        for t in range(T):
+            same(context[b, t], sum(weights[b, t, i] * h[b, i] for i in range(S)))
+
+
+def test_log_weights_are_scores_minus_their_log_sum_exp():
+    e = 300 * torch.randn(B, S).double()
+    top = e.amax(-1, keepdim=True)
+    log_sum_exp = top + (e - top).exp().sum(-1, keepdim=True).log()
+    same(log_sum_exp, torch.logsumexp(e, -1, keepdim=True))
+    same((e - log_sum_exp).exp(), masked_softmax(e))
+
+
+def test_single_precision_overflows_and_underflows_where_the_chapter_says():
+    assert torch.tensor(88.0).exp().isfinite()
+    assert torch.tensor(89.0).exp().isinf()
+    assert torch.tensor(-104.0).exp() == 0
+    assert torch.tensor(-103.0).exp() > 0
+
+
+@given(distinct_scores)
+def test_weights_approach_the_limits_of_the_temperature_at_the_stated_rates(e):
+    best, second = e[0].topk(2).values.tolist()
+    for tau in (0.01, 0.1, 1.0):
+        missing = 1 - masked_softmax(e, temperature=tau).max().item()
+        assert missing <= (e.shape[1] - 1) * math.exp(-(best - second) / tau) + 1e-12
+    n, spread = e.shape[1], (e.max() - e.min()).item()
+    for tau in (100.0, 1e4):
+        hot = masked_softmax(e, temperature=tau)
+        assert (hot - 1 / n).abs().max().item() <= math.expm1(spread / tau) / n
+
+
+def test_positions_that_tie_for_the_best_share_the_weight_in_the_cold_limit():
+    cold = masked_softmax(torch.tensor([[2.0, -1.0, 2.0]]), temperature=1e-3)
+    assert cold.tolist() == [[0.5, 0.0, 0.5]]
+
+
+@given(distinct_scores, st.floats(0.3, 5.0))
+def test_entropy_rises_with_temperature_at_variance_over_its_cube(e, temperature):
+    tau = torch.tensor(temperature, dtype=torch.float64, requires_grad=True)
+    (slope,) = torch.autograd.grad(attention_entropy((e / tau).softmax(-1)).sum(), tau)
+    alpha = masked_softmax(e, temperature=temperature)
+    variance = (alpha * (e - (alpha * e).sum()) ** 2).sum()
+    torch.testing.assert_close(slope, variance / temperature**3, atol=1e-9, rtol=1e-6)
+    assert slope >= -1e-12
+
+
+def test_gradients_vanish_at_both_ends_of_the_temperature(scores):
+    def size(tau):
+        jacobian = torch.autograd.functional.jacobian(
+            lambda e: masked_softmax(e, temperature=tau), scores
+        )
+        return jacobian.abs().sum().item()
+
+    assert size(0.3) > 1
+    assert size(0.01) < 1e-7
+    assert size(1000) < 2e-3
+
+
+def test_a_classifier_escapes_saturation_because_its_loss_takes_the_logarithm():
+    e = torch.tensor([[0.0, 40.0, 0.0]], dtype=torch.float64, requires_grad=True)
+    (by_log,) = torch.autograd.grad(-e.log_softmax(-1)[0, 0], e)
+    same(by_log, torch.tensor([[-1.0, 1.0, 0.0]]).double())
+    (through_weights,) = torch.autograd.grad((e.softmax(-1)[0, 0] - 1) ** 2, e)
+    assert through_weights.abs().max() < 1e-15
+
+
+def test_the_context_is_the_mean_of_what_sampled_positions_fetch(scores):
+    context, weights = attend(scores, TINY.keys)
+    draws = torch.multinomial(
+        weights[0], 50_000, replacement=True, generator=torch.Generator().manual_seed(0)
+    )
+    fetched = TINY.h[draws]
+    same(fetched.mean(0), context[0], atol=0.02)
+    # A function of the mean is not the mean of the function.
+    mean_of_f = weights[0] @ torch.tanh(2 * TINY.h)
+    same(torch.tanh(2 * fetched).mean(0), mean_of_f, atol=0.02)
+    assert (torch.tanh(2 * context[0]) - mean_of_f).abs().max() > 0.15
+
+
+def test_attention_with_a_log_kernel_is_the_nadaraya_watson_estimator():
+    x, y = torch.randn(S).double(), torch.randn(S).double()
+    place, bandwidth = 0.3, 0.7
+    kernel = np.exp(-((place - x.numpy()) ** 2) / (2 * bandwidth**2))
+    expected = (kernel * y.numpy()).sum() / kernel.sum()
+    log_kernel = -((place - x[None]) ** 2) / 2
+    estimate = attend(log_kernel, y[None, :, None], temperature=bandwidth**2).context
+    assert estimate.item() == pytest.approx(expected, abs=1e-12)
+
+
+def gaussian_weights(query, keys, tau):
+    distance = (query[:, None] - keys).square().sum(-1)
+    return masked_softmax(-distance / 2, temperature=tau)
+
+
+@pytest.mark.parametrize("tau", [0.3, 1.0, 4.0])
+def test_gaussian_weights_are_dot_product_weights_for_keys_of_one_length_only(tau):
+    query, keys = torch.randn(B, D).double(), torch.randn(B, S, D).double()
+    one_length = 1.7 * nn.functional.normalize(keys, dim=-1)
+    dot = masked_softmax(dot_score(query, one_length), temperature=tau)
+    same(gaussian_weights(query, one_length, tau), dot)
+    # Lengthen one key: its dot product weight gains on the Gaussian by exp(difference / 2 tau).
+    longer = one_length.clone()
+    longer[:, 0] *= 1.5
+    ratio = masked_softmax(dot_score(query, longer), temperature=tau) / gaussian_weights(
+        query, longer, tau
+    )
+    gain = (1.5**2 - 1) * 1.7**2 / (2 * tau)
+    same((ratio[:, 0] / ratio[:, 1]).log(), torch.full((B,), gain, dtype=torch.float64), atol=1e-9)
+
+
+def test_dot_product_and_gaussian_prefer_different_words_of_the_example(scores):
+    assert masked_softmax(scores).argmax() == 1
+    assert gaussian_weights(TINY.query, TINY.keys, 1.0).argmax() == 0
+
+
+def test_masking_scores_by_multiplication_gives_a_pad_the_weight_of_a_zero_score(scores):
+    real = padding_mask(torch.tensor([3]), 5)
+    padded = nn.functional.pad(scores, (0, 2), value=9.0)
+    weights = masked_softmax(padded * real)
+    same(weights, masked_softmax(nn.functional.pad(scores, (0, 2))))
+    assert weights[~real].sum() > 0.2
+
+
+@pytest.mark.parametrize(("dtype", "pad"), [(torch.float32, 200.0), (torch.float16, 20.0)])
+def test_masking_weights_afterwards_is_too_late_for_a_high_scoring_pad(dtype, pad):
+    e = torch.tensor([[1.0, 1.25, -0.75, pad]], dtype=dtype)
+    real = padding_mask(torch.tensor([3]), 4)
+    late = e.softmax(-1) * real
+    assert (late / late.sum(-1, keepdim=True)).isnan().all()
+    expected = oracles.softmax(e[0].double().numpy(), real[0].numpy(), 1.0)
+    np.testing.assert_allclose(masked_softmax(e, real)[0].double().numpy(), expected, atol=1e-3)
+
+
+def test_mending_the_output_leaves_nan_in_the_backward_pass():
+    keys = torch.randn(B, S, D, requires_grad=True)
+    mask = padding_mask(torch.tensor([S, 0]))
+    weights = keys.sum(-1).masked_fill(~mask, -torch.inf).softmax(-1)
+    context = (weights[:, None] @ keys).nan_to_num()
+    assert context.isfinite().all()
+    context[0].sum().backward()
+    assert keys.grad[1].isnan().any()
+
+    again = keys.detach().clone().requires_grad_()
+    attend(again.sum(-1), again, mask).context[0].sum().backward()
+    assert (again.grad[1] == 0).all()
+    assert again.grad[0].isfinite().all()
+
+
+def test_a_padding_mask_against_many_queries_fits_by_accident_only():
+    real = padding_mask(torch.tensor([4, 2]))
+    wrong = torch.zeros(2, 2, 4).masked_fill(~real, -torch.inf).softmax(-1)
+    assert wrong[1, 0, 2:].sum() == 0.5
+    with pytest.raises(RuntimeError, match="must match the size"):
+        torch.zeros(2, 3, 4).masked_fill(~real, -torch.inf)
+
+
+def test_keras_reads_true_as_may_be_attended_and_spreads_evenly_over_nothing(tmp_path, monkeypatch):
+    monkeypatch.setenv("KERAS_HOME", str(tmp_path))  # importing it writes a settings file
+    monkeypatch.setenv("KERAS_BACKEND", "torch")
+    from keras.layers import Attention
+
+    x, real = torch.randn(1, 3, 5), torch.tensor([[True, True, False]])
+    for mask, expected in ((real, 0.0), (torch.zeros_like(real), 1 / 3)):
+        _, weights = Attention()([x, x], mask=[None, mask], return_attention_scores=True)
+        same(weights[..., 2].detach(), torch.full((1, 3), expected), atol=1e-6)
