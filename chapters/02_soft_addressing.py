@@ -97,12 +97,12 @@ SoftLookup(
 # | mat | $(0.5, -1.0)$ | $0.5\cdot 0.5 + 1.0\cdot(-1.0) = -0.75$ | 0.47 | 0.47 / 6.68 = 0.07 |
 # | | | | 6.68 | 1.00 |
 #
-# The answer, called the **context**, is the mixture
-# $c = 0.41\,(1.0, 0.5) + 0.52\,(-0.5, 1.5) + 0.07\,(0.5, -1.0) \approx (0.18, 0.92)$. A hard lookup
-# would have returned the state of *sat* alone. Check the columns:
+# The answer, called the **context**, is the mixture $c = 0.41\,(1.0, 0.5)$ $+\ 0.52\,(-0.5, 1.5)$
+# $+\ 0.07\,(0.5, -1.0)$ $\approx (0.18, 0.92)$. A hard lookup would have returned the state of
+# *sat* alone. Check the columns:
 
 # %%
-q, H = TINY.query.float(), TINY.keys.float()  # (1, 2) and (1, 3, 2): a batch of one sentence
+q, H = TINY.query.float(), TINY.keys.float()  # a batch of one sentence
 
 scores = dot_score(q, H)
 weights = scores.exp() / scores.exp().sum(-1, keepdim=True)
@@ -120,7 +120,12 @@ print("context", context)
 # elsewhere. Nothing has changed yet, but now there is something to soften. Allow any weights that
 # are not negative and sum to one:
 #
-# $$ c = \sum_{i=1}^{n} \alpha_i v_i, \qquad \alpha_i \ge 0, \qquad \sum_{i=1}^{n} \alpha_i = 1 $$ (eq-soft-lookup)
+# $$
+# \begin{aligned}
+# c &= \sum_{i=1}^{n} \alpha_i v_i \\
+# \alpha_i &\ge 0, \qquad \sum_{i=1}^{n} \alpha_i = 1
+# \end{aligned}
+# $$ (eq-soft-lookup)
 #
 # The set of such weights is called the *simplex*; its corners are the hard lookups. A weighted sum
 # of this kind is an average, so $c$ never leaves the shape that the values span (their convex
@@ -130,7 +135,12 @@ print("context", context)
 # target step $t$. Stack the $T_s$ states as rows of a matrix $H$ and the $T_t$ rows of weights as
 # rows of $A$, and all contexts are one product:
 #
-# $$ c_t = \sum_{i=1}^{T_s} \alpha_{ti} h_i \quad\text{for all } t \qquad\Longleftrightarrow\qquad C = A H $$ (eq-context-matrix)
+# $$
+# \begin{aligned}
+# c_t &= \sum_{i=1}^{T_s} \alpha_{ti} h_i \quad\text{for each } t \\
+# C &= A H
+# \end{aligned}
+# $$ (eq-context-matrix)
 #
 # *Shapes:* $A$ is $(T_t \times T_s)$, $H$ is $(T_s \times d_h)$, so $C$ is $(T_t \times d_h)$: one
 # context for each target step.
@@ -138,9 +148,10 @@ print("context", context)
 # ### From scores to weights
 #
 # Scores are any real numbers, weights must be positive and sum to one. The exponential makes any
-# number positive and keeps the order; dividing by the sum does the rest:
+# number positive and keeps the order; dividing by the sum does the rest. This is the *softmax*,
+# $\alpha = \mathrm{softmax}(e)$:
 #
-# $$ \alpha_i = \mathrm{softmax}(e)_i = \frac{\exp(e_i)}{\sum_{j=1}^{n} \exp(e_j)} $$ (eq-softmax)
+# $$ \alpha_i = \frac{\exp(e_i)}{\sum_{j=1}^{n} \exp(e_j)} $$ (eq-softmax)
 #
 # The ratio of two weights is $\alpha_i / \alpha_j = \exp(e_i - e_j)$, so only *differences* of
 # scores count. (And no weight is ever exactly 0: a softmax can turn down a position but not off.)
@@ -148,9 +159,9 @@ print("context", context)
 #
 # $$
 # \begin{aligned}
-# \mathrm{softmax}(e + b)_i
+# \frac{\exp(e_i + b)}{\sum_j \exp(e_j + b)}
 # &= \frac{\exp(b)\exp(e_i)}{\exp(b)\sum_j \exp(e_j)} \\
-# &= \frac{\exp(e_i)}{\sum_j \exp(e_j)} = \mathrm{softmax}(e)_i
+# &= \frac{\exp(e_i)}{\sum_j \exp(e_j)}
 # \end{aligned}
 # $$ (eq-shift-invariance)
 #
@@ -166,7 +177,8 @@ def naive_softmax(e):
 
 for b in (0, 100, -150):
     e = scores[0] + b
-    print(f"b = {b:4d}: naive {naive_softmax(e)}, shifted {naive_softmax(e - e.max())}")
+    print(f"{b:4d} added, naive  ", naive_softmax(e))
+    print(f"{b:4d} added, shifted", naive_softmax(e - e.max()))
 
 # %% [markdown]
 # $\infty/\infty$ in one case, $0/0$ in the other; both are NaN, "not a number". The cure is free:
@@ -176,8 +188,9 @@ for b in (0, 100, -150):
 #
 # $$
 # \begin{aligned}
-# \log\alpha_i &= e_i - \mathrm{LSE}(e), \\
-# \mathrm{LSE}(e) &= \log\sum_j \exp(e_j) = m + \log\sum_j \exp(e_j - m), \quad m = \max_j e_j
+# \log\alpha_i &= e_i - \mathrm{LSE}(e) \\
+# \mathrm{LSE}(e) &= \log\sum_j \exp(e_j) \\
+# &= m + \log\sum_j \exp(e_j - m), \quad m = \max_j e_j
 # \end{aligned}
 # $$ (eq-log-sum-exp)
 #
@@ -185,15 +198,16 @@ for b in (0, 100, -150):
 #
 # ### How a score moves the weights
 #
-# To learn, a network needs the derivative of each weight by each score. Let $Z = \sum_j \exp(e_j)$
-# and let $\delta_{ij}$ be 1 if $i = j$ and 0 otherwise. The quotient rule gives
+# To learn, a network needs the derivative of each weight by each score. Let $z_i = \exp(e_i)$ and
+# $Z = \sum_j z_j$, so that $\alpha_i = z_i / Z$, and let $\delta_{ij}$ be 1 if $i = j$ and 0
+# otherwise. The quotient rule gives, entry by entry and then as a matrix,
 #
 # $$
 # \begin{aligned}
 # \frac{\partial \alpha_i}{\partial e_j}
-# &= \frac{\delta_{ij}\exp(e_i)\, Z - \exp(e_i)\exp(e_j)}{Z^2} \\
+# &= \frac{\delta_{ij}\, z_i\, Z - z_i\, z_j}{Z^2} \\
 # &= \delta_{ij}\,\alpha_i - \alpha_i\,\alpha_j \\
-# \text{as a matrix:}\quad \frac{\partial \alpha}{\partial e} &= \mathrm{diag}(\alpha) - \alpha\alpha^\top
+# \frac{\partial \alpha}{\partial e} &= \mathrm{diag}(\alpha) - \alpha\alpha^\top
 # \end{aligned}
 # $$ (eq-softmax-jacobian)
 #
@@ -223,10 +237,10 @@ print(jacobian)
 #
 # $$
 # \begin{aligned}
-# \text{score} && e_{ti} &= \mathrm{score}(q_t, k_i) \\
-# \text{mask} && e_{ti} &\leftarrow -\infty \ \text{ where } m_i = 0 \\
-# \text{normalise} && \alpha_{ti} &= \exp(e_{ti}) \big/ \textstyle\sum_j \exp(e_{tj}) \\
-# \text{sum} && c_t &= \textstyle\sum_i \alpha_{ti}\, v_i
+# \text{score:}\quad e_{ti} &= \mathrm{score}(q_t, k_i) \\
+# \text{mask:}\quad e_{ti} &\leftarrow -\infty \text{ where } m_i = 0 \\
+# \text{normalise:}\quad \alpha_{ti} &= \frac{\exp(e_{ti})}{\sum_j \exp(e_{tj})} \\
+# \text{sum:}\quad c_t &= \sum_i \alpha_{ti}\, v_i
 # \end{aligned}
 # $$ (eq-pipeline)
 #
@@ -240,8 +254,9 @@ print(jacobian)
 
 # %%
 def attend_by_hand(scores, values, mask):
-    scores = scores.masked_fill(~mask[:, None, :], -torch.inf)  # no weight where the mask is False
-    scores = scores - scores.amax(-1, keepdim=True)  # shift: exp cannot overflow
+    # No weight where the mask is False: exp(-inf) = 0.
+    scores = scores.masked_fill(~mask[:, None, :], -torch.inf)
+    scores = scores - scores.amax(-1, keepdim=True)  # exp cannot overflow
     weights = scores.exp()
     weights = weights / weights.sum(-1, keepdim=True)
     return weights @ values, weights  # C = A H
@@ -250,9 +265,11 @@ def attend_by_hand(scores, values, mask):
 from seqattn import attend, masked_softmax, padding_mask
 
 torch.manual_seed(0)
-e, values, mask = torch.randn(2, 3, 5), torch.randn(2, 5, 7), padding_mask(torch.tensor([5, 2]))
-torch.testing.assert_close(attend_by_hand(e, values, mask), tuple(attend(e, values, mask)))
-torch.testing.assert_close(attend_by_hand(e, values, mask)[1], masked_softmax(e, mask))
+e, values = torch.randn(2, 3, 5), torch.randn(2, 5, 7)
+mask = padding_mask(torch.tensor([5, 2]))
+ours = attend(e, values, mask)
+torch.testing.assert_close(tuple(ours), attend_by_hand(e, values, mask))
+torch.testing.assert_close(ours.weights, masked_softmax(e, mask))
 
 # %% [markdown]
 # ## See it: softmax, temperature, mask
@@ -313,16 +330,17 @@ SoftmaxTemperature(
 #
 # ### How spread out?
 #
-# The dashed curve in the figure is the **entropy** of the weights, with $0 \log 0 = 0$. It is 0 for
-# a hard lookup and $\log n$ for equal weights over the $n$ positions that may be attended, so
-# divide by $\log n$ to compare sentences of different lengths. Its exponential reads as a number of
-# positions: $k$ equal weights have entropy $\log k$.
+# The dashed curve in the figure is the **entropy** $H$ of the weights, with $0 \log 0 = 0$. It is 0
+# for a hard lookup and $\log n$ for equal weights over the $n$ positions that may be attended, so
+# divide by $\log n$ to compare sentences of different lengths: the normalised entropy runs from 0
+# to 1. The exponential reads as a number of *effective positions*, from 1 to $n$: it is $k$ for $k$
+# equal weights.
 #
 # $$
 # \begin{aligned}
-# H(\alpha) &= -\sum_i \alpha_i \log \alpha_i && \text{entropy} \\
-# H_{\text{norm}} &= H(\alpha) / \log n && \text{normalised, from 0 to 1} \\
-# n_{\text{eff}} &= \exp(H(\alpha)) && \text{effective positions, from 1 to } n
+# H(\alpha) &= -\sum_i \alpha_i \log \alpha_i \\
+# H_{\text{norm}} &= H(\alpha) / \log n \\
+# n_{\text{eff}} &= \exp(H(\alpha))
 # \end{aligned}
 # $$ (eq-entropy)
 #
@@ -340,7 +358,9 @@ SoftmaxTemperature(
 # \end{aligned}
 # $$ (eq-entropy-slope)
 #
-# where $\mathrm{Var}_\alpha(e) = \sum_i \alpha_i (e_i - \bar e)^2$. A variance is never negative: a
+# Here $\mathrm{Var}_\alpha(e) = \sum_i \alpha_i (e_i - \bar e)^2$ is the variance of the scores
+# under the weights. (It enters because $d\bar e/d\beta$ is that variance: differentiate
+# $\bar e = \sum_i \alpha_i e_i$ with {eq}`eq-softmax-jacobian`.) A variance is never negative: a
 # higher temperature never makes the weights sharper, whatever the scores.
 #
 # First the example by hand at $\tau = 1$, in numbers. Then its context on the way from one limit to
@@ -350,9 +370,10 @@ SoftmaxTemperature(
 # %%
 from seqattn import attention_entropy, effective_positions
 
-print(f"entropy: {attention_entropy(weights).item():.2f} nats")
-print(f"         {attention_entropy(weights, base=2).item():.2f} bits")
-print(f"         {attention_entropy(weights, normalized=True).item():.2f} of its maximum")
+nats = attention_entropy(weights).item()
+bits = attention_entropy(weights, base=2).item()
+share = attention_entropy(weights, normalized=True).item()
+print(f"entropy {nats:.2f} nats = {bits:.2f} bits = {share:.2f} of its maximum")
 print(f"as spread out as {effective_positions(weights).item():.2f} equal weights")
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Plane with a shaded triangle whose corners are the states of cat, sat and mat. A blue curve starts close to the corner of sat, where the temperature is 0.05 and 1.0 positions are effective, passes 1.7 positions at 0.2 and 2.4 at 1, and ends inside the triangle near the mean of the three states with 3.0 positions at 20. An orange arrow shows the query."}}
@@ -375,7 +396,7 @@ for tau, side, shift in (
     ax.text(point[0].item() + shift, point[1].item(), label, ha=side, va="center")
 for word, (x, y) in zip(TINY.words, H[0].tolist()):
     ax.text(1.1 * x, 1.1 * y, word, color=GREY, ha="center", va="center", weight="bold")
-ax.set(xlim=(-2.0, 1.6), ylim=(-1.3, 1.85), aspect="equal")
+ax.set(xlim=(-2.05, 1.75), ylim=(-1.3, 1.85), aspect="equal")
 ax.set(xlabel="first number of the state", ylabel="second number")
 plt.show()
 
@@ -387,11 +408,11 @@ plt.show()
 # $\frac{1}{\tau}\big(\mathrm{diag}(\alpha) - \alpha\alpha^\top\big)$. Look at its two ends. For
 # large $\tau$ the factor $1/\tau$ makes it small. For small $\tau$ the weights are close to 0 and
 # 1, so every $\alpha_i(1-\alpha_i)$ is close to 0: if the best score leads by $\Delta$, of the
-# order of $\exp(-\Delta/\tau)$, which beats any $1/\tau$. In the limit, the hard lookup, the
-# gradient is exactly zero wherever it exists: nothing moves between two jumps. PyTorch does not
-# even offer one: the result of `argmax` is not connected to its input.
+# order of $\exp(-\Delta/\tau)$, which falls faster than $1/\tau$ grows. In the limit, the hard
+# lookup, the gradient is exactly zero wherever it exists: nothing moves between two jumps. PyTorch
+# does not even offer one: the result of `argmax` is not connected to its input.
 #
-# An experiment. There are 100 memories of 8 entries with random keys of 16 numbers. Each query
+# An experiment. There are 500 memories of 8 entries with random keys of 16 numbers. Each query
 # starts at random and is to learn, by 100 steps of gradient descent on the squared error of its
 # *answer*, to fetch entry 0. Success is measured the same way for all: is key 0 the best match at
 # the end? Plain gradient descent (step size 1) is compared with Adam (step size 0.01), which
@@ -410,12 +431,13 @@ def found(temperature, optimizer, steps=100):
     query = (0.3 * torch.randn(500, 16)).requires_grad_()
     update = optimizer([query])
     for _ in range(steps):
-        context, _ = attend(dot_score(query, keys), values, temperature=temperature)
+        scores = dot_score(query, keys)
+        context, _ = attend(scores, values, temperature=temperature)
         update.zero_grad()
         (context - values[:, 0]).square().sum().backward()
         update.step()
     right = dot_score(query, keys).argmax(-1) == 0
-    return 100 * right.view(5, 100).float().mean(-1)  # in per cent, for 5 times 100 memories
+    return 100 * right.view(5, 100).float().mean(-1)  # five shares, in %
 
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Queries that found their entry, in percent, against the temperature from 0.001 to 1000 on a logarithmic axis. Gradient descent: about 15 percent at the left, as before training, rising to 100 between 1 and 30, falling back to about 20 at the right. Adam: much the same on the left, but it stays near 100 percent up to the right end."}}
@@ -439,7 +461,7 @@ ax.legend(loc="upper left", bbox_to_anchor=(0, -0.18))
 plt.show()
 
 # %% [markdown]
-# The lines are means over five times 100 queries, the bands reach from the worst to the best five.
+# The lines are means over 500 memories, the bands reach from the worst hundred to the best.
 #
 # Both ends fail for plain gradient descent, for different reasons. On the right the gradients are
 # small but point the right way: Adam, which rescales them, succeeds. On the left there is nothing
@@ -456,19 +478,24 @@ plt.show()
 # Weights that are positive and sum to one are a probability distribution. Draw a position $I$ with
 # $P(I = i) = \alpha_i$, and the context is exactly the expected value of what you would fetch:
 #
-# $$ \mathbb{E}_{I\sim\alpha}[v_I] = \sum_{i=1}^{n} P(I = i)\, v_i = \sum_{i=1}^{n} \alpha_i v_i = c $$ (eq-expectation)
+# $$
+# \begin{aligned}
+# \mathbb{E}_{I\sim\alpha}[v_I] &= \sum_{i=1}^{n} P(I = i)\, v_i \\
+# &= \sum_{i=1}^{n} \alpha_i v_i = c
+# \end{aligned}
+# $$ (eq-expectation)
 #
 # So soft attention fetches the average of what hard attention would fetch. It does *not* follow
 # that a network behaves the same on average: whatever comes next is some nonlinear function $f$,
 # and $f(\mathbb{E}[v_I]) \ne \mathbb{E}[f(v_I)]$. On paper, with the squared length $f(v) = |v|^2$:
-# the three states have 1.25, 2.5 and 1.25, with mean
-# $0.41\cdot 1.25 + 0.52\cdot 2.5 + 0.07\cdot 1.25 \approx 1.90$; the context $(0.18, 0.92)$ has
-# 0.87, less than any of them. By sampling, and with a tanh layer for $f$:
+# the three states have 1.25, 2.5 and 1.25, with mean $0.41\cdot 1.25$ $+\ 0.52\cdot 2.5$
+# $+\ 0.07\cdot 1.25$ $\approx 1.90$; the context $(0.18, 0.92)$ has 0.87, less than any of them. By
+# sampling, and with a tanh layer for $f$:
 
 # %%
 torch.manual_seed(0)
 sampled = H[0, torch.multinomial(weights[0], 20_000, replacement=True)]
-assert (sampled.mean(0) - context).abs().max() < 0.03  # the mean of the samples is the context
+assert (sampled.mean(0) - context).abs().max() < 0.03  # their mean is c
 
 mean_of_f = weights[0] @ torch.tanh(2 * H[0])
 assert (torch.tanh(2 * sampled).mean(0) - mean_of_f).abs().max() < 0.03
@@ -486,7 +513,12 @@ print("mean of f    ", mean_of_f)
 # from points $(x_i, y_i)$ scattered around it. Their answer: average the $y_i$, with more weight
 # for the nearer points. A *kernel* $K(x, x_i) > 0$ says how near:
 #
-# $$ \hat y(x) = \sum_{i=1}^{n} \frac{K(x, x_i)}{\sum_j K(x, x_j)}\; y_i, \qquad K(x, x_i) = \exp\big(\mathrm{score}(x, x_i)\big) $$ (eq-nadaraya-watson)
+# $$
+# \begin{aligned}
+# \hat y(x) &= \sum_{i=1}^{n} \frac{K(x, x_i)}{\sum_j K(x, x_j)}\; y_i \\
+# K(x, x_i) &= \exp\big(\mathrm{score}(x, x_i)\big)
+# \end{aligned}
+# $$ (eq-nadaraya-watson)
 #
 # That is {eq}`eq-soft-lookup` with {eq}`eq-softmax`: the place $x$ is the query, the $x_i$ are
 # keys, the $y_i$ are values, and the score is the logarithm of the kernel. The Gaussian kernel has
@@ -505,7 +537,12 @@ KernelSmoother()
 # is sometimes called a Gaussian kernel. Multiply out (with vectors $q$, $k_i$ and temperature
 # $\tau$):
 #
-# $$ -\frac{|q - k_i|^2}{2\tau} = \frac{q^\top k_i}{\tau} - \frac{|k_i|^2}{2\tau} - \frac{|q|^2}{2\tau} $$ (eq-gaussian-kernel)
+# $$
+# \begin{aligned}
+# -\frac{|q - k_i|^2}{2\tau} &= \frac{-|q|^2 + 2\, q^\top k_i - |k_i|^2}{2\tau} \\
+# &= \frac{q^\top k_i}{\tau} - \frac{|k_i|^2}{2\tau} - \frac{|q|^2}{2\tau}
+# \end{aligned}
+# $$ (eq-gaussian-kernel)
 #
 # The last term is the same for all $i$, so by {eq}`eq-shift-invariance` it has no effect. The
 # middle one is not: **the two give equal weights if and only if all keys have the same length.** In
@@ -515,14 +552,16 @@ KernelSmoother()
 
 # %%
 def gaussian_weights(query, keys, tau=1.0):
-    return masked_softmax(-(query[:, None] - keys).square().sum(-1) / 2, temperature=tau)
+    distance = (query[:, None] - keys).square().sum(-1)
+    return masked_softmax(-distance / 2, temperature=tau)
 
 
 print("dot     ", masked_softmax(dot_score(q, H))[0])
 print("Gaussian", gaussian_weights(q, H)[0])
 
 unit = F.normalize(H, dim=-1)  # same directions, all of length 1
-torch.testing.assert_close(gaussian_weights(q, unit), masked_softmax(dot_score(q, unit)))
+dot = masked_softmax(dot_score(q, unit))
+torch.testing.assert_close(gaussian_weights(q, unit), dot)
 
 # %% [markdown]
 # *Sat* has the longest key and wins by the dot product; *cat* lies nearer to the query and wins by
@@ -538,26 +577,28 @@ torch.testing.assert_close(gaussian_weights(q, unit), masked_softmax(dot_score(q
 # before it.
 
 # %%
+print("pads  on pads  sum if late  context without a mask")
 for pads in (0, 5, 15, 45):
     states = F.pad(H, (0, 0, 0, pads))
     e, real = dot_score(q, states), padding_mask(torch.tensor([3]), 3 + pads)
     none, masked = attend(e, states), attend(e, states, real)
-    late = none.weights * real
-    torch.testing.assert_close(masked.context[0], context)  # padding changes nothing
-    print(f"{pads:2d} pads: weight on pads {none.weights[~real].sum():.2f}", end=", ")
-    print(f"sum if masked late {late.sum():.2f}, context without a mask {none.context[0]}")
+    # With a mask, padding changes nothing:
+    torch.testing.assert_close(masked.context[0], context)
+    leak, late = none.weights[~real].sum(), (none.weights * real).sum()
+    print(f"{pads:4d}  {leak:7.2f}  {late:11.2f}  {none.context[0]}")
 
-late = torch.tensor([1.0, 1.25, -0.75, 200.0]).softmax(-1) * torch.tensor([1, 1, 1, 0])
-print("masked late, then divided by the sum, with a pad at 200:", late / late.sum())
+late = torch.tensor([1.0, 1.25, -0.75, 200.0]).softmax(-1)
+late = late * torch.tensor([1, 1, 1, 0])
+print("masked late, then divided by the sum:", late / late.sum())
 
 # %% [markdown]
 # Without a mask, 45 pads take nearly nine tenths of the weight from three words, and the context
 # shrinks towards zero: the translation of a sentence depends on how long its neighbours in the
 # batch are. Masking late leaves weights that do not sum to 1. Dividing by their sum would repair
 # that on paper; in floating point it is too late when a masked score is large, since the real
-# weights have been rounded to 0 by then: the last line divides 0 by 0. (In half precision a pad at
-# 20 is enough.) So **mask the scores, before the softmax.** Then the context is the same for 0 pads
-# and for 45, which is the test to write for your own model.
+# weights have been rounded to 0 by then: the last line, with a pad at 200, divides 0 by 0. (In half
+# precision a pad at 20 is enough.) So **mask the scores, before the softmax.** Then the context is
+# the same for 0 pads and for 45, which is the test to write for your own model.
 #
 # ### A row with nothing to attend
 #
@@ -582,7 +623,8 @@ def survivors(attention):
     return sum(p.isfinite().sum().item() for p in parameters)
 
 
-print("by hand:", survivors(attend_by_hand), "of 61; seqattn:", survivors(attend), "of 61")
+print("by hand:", survivors(attend_by_hand), "of 61 parameters")
+print("seqattn:", survivors(attend), "of 61 parameters")
 
 # %% [markdown]
 # None. In the backward pass the weighted sum multiplies the second sentence's NaN weights by its
@@ -603,10 +645,10 @@ print("by hand:", survivors(attend_by_hand), "of 61; seqattn:", survivors(attend
 equal, real = torch.zeros(2, 2, 4), padding_mask(torch.tensor([4, 2]))
 accident = equal.masked_fill(~real, -torch.inf).softmax(-1)
 meant = masked_softmax(equal, real)
-print("weight on the pads of sentence 2, query by query")
-print("by accident:", accident[1, :, 2:].sum(-1), " as meant:", meant[1, :, 2:].sum(-1))
-print("weight on words 3 and 4 of sentence 1, which are real")
-print("by accident:", accident[0, :, 2:].sum(-1), " as meant:", meant[0, :, 2:].sum(-1))
+for name, w in {"by accident": accident, "as meant": meant}.items():
+    print(f"weights {name}, query by query")
+    print("  on the pads of sentence 2:     ", w[1, :, 2:].sum(-1))
+    print("  on words 3 and 4 of sentence 1:", w[0, :, 2:].sum(-1))
 
 # %% [markdown]
 # No error, no NaN, half of the rows wrong. `masked_softmax` places each axis by name, as `(B, S)`,
@@ -631,9 +673,11 @@ print("by accident:", accident[0, :, 2:].sum(-1), " as meant:", meant[0, :, 2:].
 # weights that `nn.MultiheadAttention` computes if you hand it a mask in our convention:
 
 # %%
-x, real = torch.randn(1, 3, 4), torch.tensor([[True, True, False]])  # the third position is a pad
+x = torch.randn(1, 3, 4)
+real = torch.tensor([[True, True, False]])  # the third position is a pad
 eye, nowhere = torch.eye(3)[None], torch.zeros(1, 3, 3).bool()
-sdpa, mha = F.scaled_dot_product_attention, nn.MultiheadAttention(4, 2, batch_first=True)
+sdpa = F.scaled_dot_product_attention
+mha = nn.MultiheadAttention(4, 2, batch_first=True)
 
 assert (masked_softmax(x @ x.mT, real)[..., 2] == 0).all()
 assert (masked_softmax(x @ x.mT, nowhere) == 0).all()
@@ -722,13 +766,12 @@ print(mha(x, x, x, key_padding_mask=real)[1].detach())
 #
 # **Sources**
 #
-# - Soft addressing: Graves, Wayne and Danihelka (2014), for a memory, with a learned temperature
-#   {cite:p}`graves2014`; Bahdanau, Cho and Bengio (2015), for translation {cite:p}`bahdanau2015`;
-#   Xu et al. (2015), hard against soft {cite:p}`xu2015`.
-# - Softmax: Bridle (1990) gave it its name {cite:p}`bridle1990`; Blanchard, Higham and Higham
-#   (2021) compute it {cite:p}`blanchard2021`; Hinton, Vinyals and Dean (2015) add the temperature
-#   {cite:p}`hinton2015`.
-# - Spread: Shannon (1948), entropy {cite:p}`shannon1948`; Hill (1973), effective number
+# - Soft addressing: *Neural Turing Machines* {cite:p}`graves2014`, where a memory is addressed by a
+#   softmax with a learned temperature; *Neural Machine Translation by Jointly Learning to Align and
+#   Translate* {cite:p}`bahdanau2015`; *Show, Attend and Tell* {cite:p}`xu2015`, hard against soft.
+# - Softmax: its name and its use for probabilities {cite:p}`bridle1990`, its numerics
+#   {cite:p}`blanchard2021`, its temperature {cite:p}`hinton2015`.
+# - Spread: entropy {cite:p}`shannon1948` and its exponential as an effective number
 #   {cite:p}`hill1973`.
-# - Kernel regression: Nadaraya (1964) {cite:p}`nadaraya1964`; Watson (1964) {cite:p}`watson1964`;
-#   Tsai et al. (2019), as a view of attention {cite:p}`tsai2019`.
+# - Kernel regression: {cite:t}`nadaraya1964` and {cite:t}`watson1964`; as a view of attention,
+#   *Transformer Dissection* {cite:p}`tsai2019`.
