@@ -1,0 +1,19 @@
+"""Sequence-to-sequence models: encoders, decoders around any attention, and the two together."""
+
+from seqattn.models.config import ModelConfig, build_model
+from seqattn.models.decoders import AttentionDecoder, State, Step
+from seqattn.models.encoders import Encoded, Encoder
+from seqattn.models.seq2seq import Output, Seq2SeqAttention, evaluating
+
+__all__ = [
+    "AttentionDecoder",
+    "Encoded",
+    "Encoder",
+    "ModelConfig",
+    "Output",
+    "Seq2SeqAttention",
+    "State",
+    "Step",
+    "build_model",
+    "evaluating",
+]

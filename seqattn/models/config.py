@@ -1,0 +1,164 @@
+"""A model as a few plain values: what a checkpoint stores beside the weights."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from seqattn.attention import (
+    Attention,
+    BahdanauAttention,
+    LuongAttention,
+    ReducedRankAttention,
+    ScaledDotProductAttention,
+)
+from seqattn.models.decoders import AttentionDecoder
+from seqattn.models.encoders import Encoder
+from seqattn.models.seq2seq import Seq2SeqAttention
+
+__all__ = ["ModelConfig", "build_model"]
+
+_SCORES = ("additive", "dot", "scaled_dot", "general", "concat", "reduced_rank")
+
+
+@dataclass(frozen=True)
+class ModelConfig:
+    """Everything that, with the sizes of two vocabularies, makes a model.
+
+    Plain values only, so that ``dataclasses.asdict`` goes into JSON and ``ModelConfig(**values)``
+    comes back.
+
+    Attributes
+    ----------
+    architecture : {"bahdanau", "luong", "fixed"}
+        Attend before the recurrent update, after it, or not at all.
+    d_embed, d_hidden : int
+        Sizes of an embedding and of a decoder state.
+    d_encoder : int, optional
+        Size of an encoder state in one direction. By default ``d_hidden``; where the score compares
+        states of equal size ("dot", "scaled_dot"), half of it if there are two directions.
+    layers : int
+        Number of recurrent layers, in the encoder and in the decoder.
+    cell : {"gru", "lstm"}
+        Kind of recurrent unit.
+    bidirectional : bool
+        Whether the encoder reads right to left as well.
+    dropout, attention_dropout : float
+        Probabilities of dropping a feature, and an attention weight.
+    score : {"additive", "dot", "scaled_dot", "general", "concat", "reduced_rank"}, optional
+        By default that of the architecture's paper: additive for Bahdanau, general for Luong.
+    d_attn : int, optional
+        Size of the comparison space of "additive" and "concat"; ``d_hidden`` by default.
+    rank : int
+        Rank of "reduced_rank".
+    input_feeding : bool
+        Whether a Luong decoder reads its last readout.
+    readout : {"linear", "tanh", "maxout"}, optional
+        See :class:`~seqattn.models.decoders.AttentionDecoder`.
+    d_readout : int, optional
+        Number of features that the vocabulary product reads.
+    feed_summary : bool
+        Whether a fixed vector enters every step or the first state alone.
+    """
+
+    architecture: Literal["bahdanau", "luong", "fixed"] = "bahdanau"
+    d_embed: int = 256
+    d_hidden: int = 512
+    d_encoder: int | None = None
+    layers: int = 1
+    cell: Literal["gru", "lstm"] = "gru"
+    bidirectional: bool = True
+    dropout: float = 0.2
+    attention_dropout: float = 0.0
+    score: str | None = None
+    d_attn: int | None = None
+    rank: int = 64
+    input_feeding: bool = True
+    readout: Literal["linear", "tanh", "maxout"] | None = None
+    d_readout: int | None = None
+    feed_summary: bool = True
+
+
+def build_model(config: ModelConfig, source_vocab: int, target_vocab: int) -> Seq2SeqAttention:
+    """Build the model that a configuration describes.
+
+    Parameters
+    ----------
+    config : ModelConfig
+        Architecture and sizes.
+    source_vocab, target_vocab : int
+        Numbers of tokens.
+
+    Returns
+    -------
+    Seq2SeqAttention
+        With fresh weights.
+
+    Raises
+    ------
+    ValueError
+        If a name is unknown or the sizes do not suit the score.
+
+    Examples
+    --------
+    >>> config = ModelConfig(architecture="luong", d_embed=8, d_hidden=16, score="dot")
+    >>> model = build_model(config, source_vocab=100, target_vocab=90)
+    >>> model.encoder.d_states, model.decoder.vocabulary.out_features
+    (16, 90)
+    """
+    if config.architecture not in ("bahdanau", "luong", "fixed"):
+        raise ValueError(
+            f"architecture is {config.architecture!r}; expected 'bahdanau', 'luong' or 'fixed'"
+        )
+    score = config.score or ("general" if config.architecture == "luong" else "additive")
+    directions = 2 if config.bidirectional else 1
+    d_encoder = config.d_encoder
+    if d_encoder is None:
+        halve = config.architecture != "fixed" and score in ("dot", "scaled_dot")
+        d_encoder = config.d_hidden // directions if halve else config.d_hidden
+    encoder = Encoder(
+        source_vocab,
+        config.d_embed,
+        d_encoder,
+        cell=config.cell,
+        layers=config.layers,
+        bidirectional=config.bidirectional,
+        dropout=config.dropout,
+    )
+    attention = None
+    if config.architecture != "fixed":
+        attention = _attention(config, score, encoder.d_states)
+    decoder = AttentionDecoder(
+        target_vocab,
+        config.d_embed,
+        config.d_hidden,
+        encoder.d_states,
+        attention,
+        style="luong" if config.architecture == "luong" else "bahdanau",
+        cell=config.cell,
+        layers=config.layers,
+        input_feeding=config.input_feeding,
+        readout=config.readout,
+        d_readout=config.d_readout,
+        feed_summary=config.feed_summary,
+        dropout=config.dropout,
+    )
+    return Seq2SeqAttention(encoder, decoder)
+
+
+def _attention(config: ModelConfig, score: str, d_key: int) -> Attention:
+    d_query, dropout = config.d_hidden, config.attention_dropout
+    if score == "additive":
+        return BahdanauAttention(d_query, d_key, config.d_attn or d_query, dropout=dropout)
+    if score == "scaled_dot":
+        if d_query != d_key:
+            raise ValueError(
+                f"score='scaled_dot' needs states of equal size; the decoder's have {d_query}, "
+                f"the encoder's {d_key} (leave d_encoder out to make them fit)"
+            )
+        return ScaledDotProductAttention(dropout=dropout)
+    if score == "reduced_rank":
+        return ReducedRankAttention(d_query, d_key, config.rank, dropout=dropout)
+    if score == "concat":
+        return LuongAttention(d_query, d_key, score, config.d_attn, dropout=dropout)
+    if score in ("dot", "general"):
+        return LuongAttention(d_query, d_key, score, dropout=dropout)  # type: ignore[arg-type]
+    raise ValueError(f"score is {score!r}; expected one of {', '.join(_SCORES)}")

@@ -1,0 +1,144 @@
+"""The encoder: a recurrent network, usually read in both directions, over the source sentence."""
+
+from typing import Literal, NamedTuple
+
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+
+from seqattn.attention.masks import padding_mask
+from seqattn.models.recurrent import initialise, make_rnn
+from seqattn.specials import PAD
+
+__all__ = ["Encoded", "Encoder"]
+
+
+class Encoded(NamedTuple):
+    """A batch of source sentences after the encoder.
+
+    Attributes
+    ----------
+    states : (batch, keys, d_encoder)
+        One state h per source position, exactly 0 at padding.
+    summary : (batch, layers, d_encoder)
+        What each layer ends with: its forward state at the last real token, beside its backward
+        state at the first.
+    mask : (batch, keys) bool
+        True at real tokens.
+    """
+
+    states: Tensor
+    summary: Tensor
+    mask: Tensor
+
+
+class Encoder(nn.Module):
+    r"""Recurrent encoder, :math:`h_i = [\overrightarrow{h}_i; \overleftarrow{h}_i]`.
+
+    Sentences are packed, so that each is read as if it stood alone: without that, the backward
+    direction would start on padding and the final state of a short sentence would have run over it.
+    An attention mask mends neither.
+
+    Parameters
+    ----------
+    vocab_size : int
+        Number of source tokens; id 0 is padding.
+    d_embed, d_hidden : int
+        Sizes of an embedding and of the state of one direction.
+    cell : {"gru", "lstm"}
+        Kind of recurrent unit.
+    layers : int
+        Number of layers.
+    bidirectional : bool
+        Whether to read right to left as well.
+    dropout : float
+        Probability of dropping an embedding feature, or a feature between layers.
+
+    Raises
+    ------
+    ValueError
+        If ``cell`` is neither of the two.
+
+    References
+    ----------
+    Bahdanau, Cho and Bengio (2015), section 3.2; Schuster and Paliwal (1997), "Bidirectional
+    Recurrent Neural Networks".
+
+    Examples
+    --------
+    >>> import torch
+    >>> encoder = Encoder(vocab_size=11, d_embed=3, d_hidden=5)
+    >>> encoded = encoder(torch.tensor([[4, 5, 2], [6, 2, 0]]), torch.tensor([3, 2]))
+    >>> encoded.states.shape, encoded.summary.shape
+    (torch.Size([2, 3, 10]), torch.Size([2, 1, 10]))
+    """
+
+    def __init__(
+        self,
+        vocab_size: int,
+        d_embed: int,
+        d_hidden: int,
+        *,
+        cell: Literal["gru", "lstm"] = "gru",
+        layers: int = 1,
+        bidirectional: bool = True,
+        dropout: float = 0.0,
+    ):
+        super().__init__()
+        self.directions = 2 if bidirectional else 1
+        self.embedding = nn.Embedding(vocab_size, d_embed, padding_idx=PAD)
+        self.dropout = nn.Dropout(dropout)
+        self.rnn = make_rnn(
+            cell, d_embed, d_hidden, layers, dropout=dropout, bidirectional=bidirectional
+        )
+        initialise(self)
+
+    @property
+    def d_states(self) -> int:
+        """Size of a state, all directions together."""
+        return self.directions * self.rnn.hidden_size
+
+    def forward(self, source: Int[Tensor, "batch keys"], lengths: Int[Tensor, " batch"]) -> Encoded:
+        """Encode a batch of padded sentences.
+
+        Parameters
+        ----------
+        source : (batch, keys) integers
+            Token ids, padded with 0 on the right.
+        lengths : (batch,) integers
+            Number of real tokens of each sentence, at least 1, in any order.
+
+        Returns
+        -------
+        Encoded
+            ``states`` (batch, keys, d_encoder), ``summary`` (batch, layers, d_encoder) and ``mask``.
+
+        Raises
+        ------
+        ValueError
+            If a length is below 1 or beyond the width of the batch.
+        """
+        mask: Bool[Tensor, "batch keys"] = padding_mask(lengths, source.shape[1])
+        if lengths.numel() and int(lengths.min()) < 1:
+            raise ValueError("lengths hold a 0; expected at least one token in each sentence")
+        packed = pack_padded_sequence(
+            self.dropout(self.embedding(source)),
+            lengths.cpu(),  # where PyTorch wants them, whatever the device
+            batch_first=True,
+            enforce_sorted=False,
+        )
+        packed_states, final = self.rnn(packed)
+        # total_length: without it the result would be as wide as the longest sentence, and no
+        # longer fit the mask of a batch that is padded further.
+        states, _ = pad_packed_sequence(
+            packed_states, batch_first=True, total_length=source.shape[1]
+        )
+        hidden = final[0] if isinstance(final, tuple) else final
+        return Encoded(states, self._join_directions(hidden), mask)
+
+    def _join_directions(
+        self, hidden: Float[Tensor, "layers_times_directions batch d_hidden"]
+    ) -> Float[Tensor, "batch layers d_encoder"]:
+        # PyTorch lists layer 0 forward, layer 0 backward, layer 1 forward, ...
+        by_layer = hidden.unflatten(0, (-1, self.directions))
+        return by_layer.permute(2, 0, 1, 3).flatten(2)

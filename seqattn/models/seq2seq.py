@@ -1,0 +1,153 @@
+"""Encoder and decoder together."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, NamedTuple
+
+import torch
+from jaxtyping import Int
+from torch import Tensor, nn
+
+from seqattn.attention import Memory
+from seqattn.models.decoders import AttentionDecoder, State, Step
+from seqattn.models.encoders import Encoder
+
+if TYPE_CHECKING:
+    from seqattn.decoding import Hypotheses
+
+__all__ = ["Output", "Seq2SeqAttention", "evaluating"]
+
+
+class Output(NamedTuple):
+    """What a model says about known targets.
+
+    Attributes
+    ----------
+    logits : (batch, steps, vocabulary)
+        Row t scores the token that follows input t.
+    weights : (batch, steps, keys), or None
+        Row t is where the decoder looked to produce that token; None without attention.
+    """
+
+    logits: Tensor
+    weights: Tensor | None
+
+
+class Seq2SeqAttention(nn.Module):
+    """A translator: encoder, decoder and, inside the decoder, attention.
+
+    Parameters
+    ----------
+    encoder : Encoder
+        Reads the source.
+    decoder : AttentionDecoder
+        Writes the target; its ``d_encoder`` is the encoder's ``d_states``.
+
+    Examples
+    --------
+    >>> from seqattn import LuongAttention
+    >>> encoder = Encoder(11, 3, 5)
+    >>> decoder = AttentionDecoder(13, 4, 7, 10, LuongAttention(7, 10), style="luong")
+    >>> model = Seq2SeqAttention(encoder, decoder)
+    >>> source, lengths = torch.tensor([[4, 5, 2], [6, 2, 0]]), torch.tensor([3, 2])
+    >>> logits, weights = model(source, lengths, inputs=torch.tensor([[1, 7], [1, 8]]))
+    >>> logits.shape, weights.shape
+    (torch.Size([2, 2, 13]), torch.Size([2, 2, 3]))
+    """
+
+    def __init__(self, encoder: Encoder, decoder: AttentionDecoder):
+        super().__init__()
+        self.encoder = encoder
+        self.decoder = decoder
+
+    def forward(
+        self,
+        source: Int[Tensor, "batch keys"],
+        lengths: Int[Tensor, " batch"],
+        inputs: Int[Tensor, "batch steps"],
+        *,
+        teacher_forcing: float = 1.0,
+        generator: torch.Generator | None = None,
+    ) -> Output:
+        """Score every token of known targets.
+
+        Parameters
+        ----------
+        source : (batch, keys) integers
+            Source tokens, ``<eos>`` last, padded with 0 on the right.
+        lengths : (batch,) integers
+            Number of real source tokens.
+        inputs : (batch, steps) integers
+            ``<bos>`` and the target shifted right.
+        teacher_forcing : float
+            Probability that a step reads the true last token and not the model's own guess, drawn
+            for each token in training; in evaluation always 1.
+        generator : torch.Generator, optional
+            Source of those draws.
+
+        Returns
+        -------
+        Output
+            ``logits`` (batch, steps, vocabulary) and ``weights`` (batch, steps, keys) or None.
+        """
+        encoded = self.encoder(source, lengths)
+        logits, weights = self.decoder(
+            inputs, encoded, teacher_forcing=teacher_forcing, generator=generator
+        )
+        return Output(logits, weights)
+
+    def begin(
+        self, source: Int[Tensor, "batch keys"], lengths: Int[Tensor, " batch"]
+    ) -> tuple[State, Memory | None]:
+        """Encode the source: the decoder's first state, and what every step will look at."""
+        encoded = self.encoder(source, lengths)
+        return self.decoder.start(encoded), self.decoder.remember(encoded)
+
+    def step(self, tokens: Int[Tensor, " batch"], state: State, memory: Memory | None) -> Step:
+        """Read the last token and score the next; see :meth:`AttentionDecoder.step`."""
+        return self.decoder.step(tokens, state, memory)
+
+    def generate(
+        self,
+        source: Int[Tensor, "batch keys"],
+        lengths: Int[Tensor, " batch"],
+        *,
+        max_len: int = 100,
+    ) -> "Hypotheses":
+        """Translate greedily; :mod:`seqattn.decoding` has the other searches."""
+        from seqattn.decoding import greedy  # it builds on this module
+
+        return greedy(self, source, lengths, max_len=max_len)
+
+
+@contextmanager
+def evaluating(model: object) -> Iterator[None]:
+    """Switch dropout and gradients off, and leave every training flag as it was.
+
+    ``model.eval()`` and ``model.train()`` set the flag of every part, so that a part which was
+    frozen in evaluation mode would wake up in training mode; this puts each back.
+
+    Parameters
+    ----------
+    model : nn.Module, or any other object
+        What will be evaluated; other objects have no flags.
+
+    Examples
+    --------
+    >>> model = nn.Sequential(nn.Dropout(), nn.Dropout().eval())
+    >>> with evaluating(model):
+    ...     model[0].training
+    False
+    >>> model[0].training, model[1].training
+    (True, False)
+    """
+    parts = list(model.modules()) if isinstance(model, nn.Module) else []
+    flags = [part.training for part in parts]
+    try:
+        for part in parts:
+            part.training = False
+        with torch.no_grad():
+            yield
+    finally:
+        for part, flag in zip(parts, flags):
+            part.training = flag
