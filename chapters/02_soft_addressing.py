@@ -154,8 +154,8 @@ print("context", context)
 # $$ \alpha_i = \frac{\exp(e_i)}{\sum_{j=1}^{n} \exp(e_j)} $$ (eq-softmax)
 #
 # The ratio of two weights is $\alpha_i / \alpha_j = \exp(e_i - e_j)$, so only *differences* of
-# scores count. (And no weight is ever exactly 0: a softmax can turn down a position but not off.)
-# Add the same number $b$ to all scores, and $\exp(b)$ cancels:
+# scores count. (And on paper no weight is ever exactly 0: a softmax can turn down a position but
+# not off.) Add the same number $b$ to all scores, and $\exp(b)$ cancels:
 #
 # $$
 # \begin{aligned}
@@ -708,8 +708,8 @@ print(mha(x, x, x, key_padding_mask=real)[1].detach())
 #
 # <details><summary>Answer</summary>
 #
-# The ratio of *mat* to *cat* is multiplied by $e \approx 2.72$, from 0.17 to 0.47. *Sat* keeps its
-# ratio to *cat*, but both lose weight to *mat*: the sum is still 1.
+# The ratio of *mat* to *cat* is multiplied by $\exp(1) \approx 2.72$, from 0.17 to 0.47. *Sat*
+# keeps its ratio to *cat*, but both lose weight to *mat*: the sum is still 1.
 #
 # </details>
 #
@@ -733,7 +733,8 @@ print(mha(x, x, x, key_padding_mask=real)[1].detach())
 # The classifier's loss takes the logarithm of the softmax. By {eq}`eq-log-sum-exp` the gradient of
 # $-\log\alpha_j$ is $\alpha$ minus a one-hot vector, of size about 1 when it is wrong. Nobody tells
 # attention which position is right: its error arrives through the weighted sum, so it is multiplied
-# by the Jacobian {eq}`eq-softmax-jacobian`, which is close to zero when the weights are.
+# by the Jacobian {eq}`eq-softmax-jacobian`, which is close to zero when the weights are close to 0
+# and 1.
 #
 # </details>
 #

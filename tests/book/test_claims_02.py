@@ -41,6 +41,16 @@ def test_the_numbers_of_the_example_by_hand(scores):
     assert f"{context.square().sum():.2f}" == "0.87"
 
 
+def test_the_numbers_in_the_answers(scores):
+    weights = masked_softmax(scores)[0]
+    raised = masked_softmax(scores + torch.tensor([0.0, 0.0, 1.0]))[0]
+    assert f"{weights[2] / weights[0]:.2f} {raised[2] / raised[0]:.2f}" == "0.17 0.47"
+    assert raised[1] < weights[1]
+    assert raised[1] / raised[0] == pytest.approx((weights[1] / weights[0]).item())
+    assert f"{math.exp(1.5):.1f}" == "4.5"
+    assert f"{1.5 / math.log(6):.2f} {1.5 / math.log(30):.2f}" == "0.84 0.44"
+
+
 def test_all_contexts_are_one_matrix_product():
     e, h = torch.randn(B, T, S).double(), torch.randn(B, S, D).double()
     context, weights = attend(e, h)
