@@ -1,9 +1,10 @@
 """Sequence-to-sequence models: encoders, decoders around any attention, and the two together."""
 
 from seqattn.models.config import ModelConfig, build_model
-from seqattn.models.decoders import AttentionDecoder, State, Step
+from seqattn.models.decoders import AttentionDecoder
 from seqattn.models.encoders import Encoded, Encoder
 from seqattn.models.seq2seq import Output, Seq2SeqAttention, evaluating
+from seqattn.models.steps import State, Step
 
 __all__ = [
     "AttentionDecoder",

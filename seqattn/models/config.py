@@ -1,7 +1,7 @@
 """A model as a few plain values: what a checkpoint stores beside the weights."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from seqattn.attention import (
     Attention,
@@ -16,7 +16,7 @@ from seqattn.models.seq2seq import Seq2SeqAttention
 
 __all__ = ["ModelConfig", "build_model"]
 
-_SCORES = ("additive", "dot", "scaled_dot", "general", "concat", "reduced_rank")
+ScoreName = Literal["additive", "dot", "scaled_dot", "general", "concat", "reduced_rank"]
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class ModelConfig:
     bidirectional: bool = True
     dropout: float = 0.2
     attention_dropout: float = 0.0
-    score: str | None = None
+    score: ScoreName | None = None
     d_attn: int | None = None
     rank: int = 64
     input_feeding: bool = True
@@ -108,7 +108,8 @@ def build_model(config: ModelConfig, source_vocab: int, target_vocab: int) -> Se
         raise ValueError(
             f"architecture is {config.architecture!r}; expected 'bahdanau', 'luong' or 'fixed'"
         )
-    score = config.score or ("general" if config.architecture == "luong" else "additive")
+    usual: ScoreName = "general" if config.architecture == "luong" else "additive"
+    score = config.score or usual
     directions = 2 if config.bidirectional else 1
     d_encoder = config.d_encoder
     if d_encoder is None:
@@ -144,7 +145,7 @@ def build_model(config: ModelConfig, source_vocab: int, target_vocab: int) -> Se
     return Seq2SeqAttention(encoder, decoder)
 
 
-def _attention(config: ModelConfig, score: str, d_key: int) -> Attention:
+def _attention(config: ModelConfig, score: ScoreName, d_key: int) -> Attention:
     d_query, dropout = config.d_hidden, config.attention_dropout
     if score == "additive":
         return BahdanauAttention(d_query, d_key, config.d_attn or d_query, dropout=dropout)
@@ -157,8 +158,8 @@ def _attention(config: ModelConfig, score: str, d_key: int) -> Attention:
         return ScaledDotProductAttention(dropout=dropout)
     if score == "reduced_rank":
         return ReducedRankAttention(d_query, d_key, config.rank, dropout=dropout)
-    if score == "concat":
-        return LuongAttention(d_query, d_key, score, config.d_attn, dropout=dropout)
-    if score in ("dot", "general"):
-        return LuongAttention(d_query, d_key, score, dropout=dropout)  # type: ignore[arg-type]
-    raise ValueError(f"score is {score!r}; expected one of {', '.join(_SCORES)}")
+    if score in ("dot", "general", "concat"):
+        d_attn = config.d_attn if score == "concat" else None
+        return LuongAttention(d_query, d_key, score, d_attn, dropout=dropout)
+    names = ", ".join(get_args(ScoreName))
+    raise ValueError(f"score is {score!r}; expected one of {names}")

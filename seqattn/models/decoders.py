@@ -1,17 +1,17 @@
-"""The decoder: a recurrent network that looks at the source while it writes, or does not.
+r"""The decoder: a recurrent network that looks at the source while it writes, or does not.
 
 One step, in the two orders of the literature:
 
 - ``"bahdanau"``: attend with :math:`s_{t-1}`, then update,
   :math:`s_t = f(s_{t-1}, [E y_{t-1}; c_t])`.
-- ``"luong"``: update, :math:`s_t = f(s_{t-1}, [E y_{t-1}; \\tilde{s}_{t-1}])`, then attend with
-  :math:`s_t`; the attentional vector :math:`\\tilde{s}` of the last step is there with input
+- ``"luong"``: update, :math:`s_t = f(s_{t-1}, [E y_{t-1}; \tilde{s}_{t-1}])`, then attend with
+  :math:`s_t`; the attentional vector :math:`\tilde{s}` of the last step is there with input
   feeding only.
 
 The order is independent of the score, which belongs to the attention object, and of the readout.
 """
 
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import torch
 from jaxtyping import Float, Int
@@ -19,48 +19,15 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from seqattn.attention import Attention, Memory
+from seqattn.models.bridge import Bridge
 from seqattn.models.encoders import Encoded
 from seqattn.models.readouts import make_readout
-from seqattn.models.recurrent import Hidden, initialise, make_rnn, rnn_step
+from seqattn.models.recurrent import initialise, make_rnn, rnn_step
+from seqattn.models.scheduled import mix_inputs
+from seqattn.models.steps import State, Step, stack_steps
 from seqattn.specials import PAD
 
-__all__ = ["AttentionDecoder", "State", "Step"]
-
-
-class State(NamedTuple):
-    """All that a decoder carries from one step to the next; every tensor has the batch first.
-
-    Attributes
-    ----------
-    hidden : Hidden
-        States, and memory cells, of the recurrent layers.
-    fed : (batch, d_features), or None
-        Readout of the last step, with input feeding only.
-    context : (batch, d_encoder), or None
-        The fixed vector, in a decoder without attention only.
-    """
-
-    hidden: Hidden
-    fed: Tensor | None = None
-    context: Tensor | None = None
-
-
-class Step(NamedTuple):
-    """What one step gives.
-
-    Attributes
-    ----------
-    logits : (batch, vocabulary)
-        Scores of the token that this step produces.
-    weights : (batch, keys), or None
-        Where it looked; None without attention.
-    state : State
-        For the next step.
-    """
-
-    logits: Tensor
-    weights: Tensor | None
-    state: State
+__all__ = ["AttentionDecoder"]
 
 
 class AttentionDecoder(nn.Module):
@@ -140,48 +107,34 @@ class AttentionDecoder(nn.Module):
         super().__init__()
         if style not in ("bahdanau", "luong"):
             raise ValueError(f"style is {style!r}; expected 'bahdanau' or 'luong'")
-        self.attends_first = attention is not None and style == "bahdanau"
-        self.feeds_readout = attention is not None and style == "luong" and input_feeding
+        # The fixed vector is a context that is known before the update, like Bahdanau's.
+        self.attends_first = attention is None or style == "bahdanau"
+        self.feeds_readout = not self.attends_first and input_feeding
         self.feeds_summary = attention is None and feed_summary
         d_context = 0 if attention is None and not feed_summary else d_encoder
-
+        self.readout = make_readout(
+            readout or ("maxout" if self.attends_first else "tanh"),
+            d_hidden,
+            d_context,
+            d_embed,
+            d_readout,
+        )
+        d_beside = self.readout.d_features if self.feeds_readout else 0
+        if self.attends_first:
+            d_beside = d_context
         self.embedding = nn.Embedding(vocab_size, d_embed, padding_idx=PAD)
         self.dropout = nn.Dropout(dropout)
-        if readout is None:
-            readout = "tanh" if attention is not None and style == "luong" else "maxout"
-        self.readout = make_readout(readout, d_hidden, d_context, d_embed, d_readout)
-        d_beside = 0  # size of what enters the first layer beside the embedding
-        if self.attends_first or self.feeds_summary:
-            d_beside = d_encoder
-        elif self.feeds_readout:
-            d_beside = self.readout.d_features
         self.rnn = make_rnn(cell, d_embed + d_beside, d_hidden, layers, dropout=dropout)
+        self.bridge = Bridge(d_encoder, d_hidden, layers, cells=cell == "lstm")
         self.vocabulary = nn.Linear(self.readout.d_features, vocab_size)
-        # The bridge: encoder and decoder may differ in size, direction, depth and kind of unit.
-        bridges = range(layers)
-        self.bridge = nn.ModuleList([nn.Linear(d_encoder, d_hidden) for _ in bridges])
-        self.cell_bridge = None
-        if cell == "lstm":
-            self.cell_bridge = nn.ModuleList([nn.Linear(d_encoder, d_hidden) for _ in bridges])
         initialise(self)
-        self.attention = attention
+        self.attention = attention  # last: it came with weights of its own
 
     def start(self, encoded: Encoded) -> State:
-        r"""Make the state before the first step, :math:`s_0 = \tanh(W h_{\text{last}} + b)`.
-
-        Each layer starts from the summary of the encoder layer across from it, counted from the
-        top; decoder layers below the encoder's first read that one.
-        """
-        summary = encoded.summary.unbind(1)
-        missing = len(summary) - len(self.bridge)
-        across = [summary[max(missing + layer, 0)] for layer in range(len(self.bridge))]
-        outputs = tuple(torch.tanh(f(x)) for f, x in zip(self.bridge, across))
-        cells = None
-        if self.cell_bridge is not None:
-            cells = tuple(f(x) for f, x in zip(self.cell_bridge, across))
-        top = summary[-1]
+        """Make the state before the first step; see :class:`~seqattn.models.bridge.Bridge`."""
+        top = encoded.summary[:, -1]
         fed = top.new_zeros(top.shape[0], self.readout.d_features) if self.feeds_readout else None
-        return State(Hidden(outputs, cells), fed, top if self.feeds_summary else None)
+        return State(self.bridge(encoded.summary), fed, top if self.feeds_summary else None)
 
     def remember(self, encoded: Encoded) -> Memory | None:
         """Do the attention's work on the source once, for all steps to come."""
@@ -207,8 +160,7 @@ class AttentionDecoder(nn.Module):
             ``logits`` (batch, vocabulary), ``weights`` (batch, keys) or None, and ``state``.
         """
         embedded = self.dropout(self.embedding(tokens))
-        W_y, W_beside = self._input_weights()
-        gates = F.linear(embedded, W_y, self.rnn.bias_ih_l0)
+        gates, W_beside = self._project_inputs(embedded)
         state, context, weights = self._advance(gates, embedded, W_beside, state, memory)
         features = state.fed
         if features is None:
@@ -233,7 +185,7 @@ class AttentionDecoder(nn.Module):
             The source.
         teacher_forcing : float
             Probability that a step reads the true last token and not the model's own guess, drawn
-            for each token. In evaluation it is always 1.
+            for each token; in evaluation always 1. See :func:`~seqattn.models.scheduled.mix_inputs`.
         generator : torch.Generator, optional
             Source of those draws.
 
@@ -244,41 +196,29 @@ class AttentionDecoder(nn.Module):
         weights : (batch, steps, keys), or None
             Row t is where the decoder looked to produce that token.
 
-        References
-        ----------
-        Bengio et al. (2015), "Scheduled Sampling for Sequence Prediction with Recurrent Neural
-        Networks".
+        Raises
+        ------
+        ValueError
+            If ``teacher_forcing`` is no probability.
         """
         if not 0.0 <= teacher_forcing <= 1.0:
-            raise ValueError(f"teacher_forcing is {teacher_forcing}; expected a probability")
+            raise ValueError(f"teacher_forcing is {teacher_forcing}; expected 0 to 1")
         state, memory = self.start(encoded), self.remember(encoded)
         if self.training and teacher_forcing < 1.0:
-            return self._sample_inputs(inputs, state, memory, teacher_forcing, generator)
+            return mix_inputs(
+                self.step,
+                inputs,
+                state,
+                memory,
+                teacher_forcing=teacher_forcing,
+                generator=generator,
+            )
         embedded = self.dropout(self.embedding(inputs))
-        if self.attends_first or self.feeds_readout:
-            features, weights = self._loop(embedded, state, memory)
-        else:
-            features, weights = self._all_at_once(embedded, state, memory)
+        # No step waits for another's attention: the context is fixed, or comes after and stays out.
+        independent = self.attention is None or not (self.attends_first or self.feeds_readout)
+        run = self._all_at_once if independent else self._one_by_one
+        features, weights = run(embedded, state, memory)
         return self.vocabulary(self.dropout(features)), weights
-
-    def _loop(
-        self, embedded: Tensor, state: State, memory: Memory | None
-    ) -> tuple[Tensor, Tensor | None]:
-        """Run step by step, with everything that need not wait kept out of the loop."""
-        W_y, W_beside = self._input_weights()
-        gates = F.linear(embedded, W_y, self.rnn.bias_ih_l0)
-        tops, contexts, maps, fed = [], [], [], []
-        for gates_t, embedded_t in zip(gates.unbind(1), embedded.unbind(1)):
-            state, context, weights = self._advance(gates_t, embedded_t, W_beside, state, memory)
-            tops.append(state.hidden.outputs[-1])
-            contexts.append(context)
-            maps.append(weights)
-            fed.append(state.fed)
-        if self.feeds_readout:
-            features = torch.stack(fed, 1)
-        else:
-            features = self.readout(torch.stack(tops, 1), torch.stack(contexts, 1), embedded)
-        return features, torch.stack(maps, 1)
 
     def _advance(
         self,
@@ -288,65 +228,62 @@ class AttentionDecoder(nn.Module):
         state: State,
         memory: Memory | None,
     ) -> tuple[State, Tensor | None, Tensor | None]:
-        """Attend and update, in the order of the style."""
-        context, weights, fed = state.context, None, None
+        """Attend and update, in the order of the style; return state, context and weights."""
         if self.attends_first:
-            context, weights = self.attention(state.hidden.outputs[-1], memory)
-        beside = state.fed if self.feeds_readout else context
+            context, weights = self._attend(state.hidden.outputs[-1], memory, state.context)
+        beside = context if self.attends_first else state.fed
         if beside is not None:
             gates = gates + F.linear(beside, W_beside)
         hidden = rnn_step(self.rnn, gates, state.hidden)
-        if self.attention is not None and not self.attends_first:
-            context, weights = self.attention(hidden.outputs[-1], memory)
-        if self.feeds_readout:
-            fed = self.readout(hidden.outputs[-1], context, embedded)
+        if not self.attends_first:
+            context, weights = self._attend(hidden.outputs[-1], memory, None)
+        fed = self.readout(hidden.outputs[-1], context, embedded) if self.feeds_readout else None
         return State(hidden, fed, state.context), context, weights
+
+    def _attend(
+        self, query: Tensor, memory: Memory | None, fixed: Tensor | None
+    ) -> tuple[Tensor | None, Tensor | None]:
+        return (fixed, None) if self.attention is None else self.attention(query, memory)
+
+    def _one_by_one(
+        self, embedded: Tensor, state: State, memory: Memory | None
+    ) -> tuple[Tensor, Tensor | None]:
+        """Run step by step, with all that need not wait kept out of the loop."""
+        gates, W_beside = self._project_inputs(embedded)
+        states, contexts, maps = [], [], []
+        for gates_t, embedded_t in zip(gates.unbind(1), embedded.unbind(1)):
+            state, context, weights = self._advance(gates_t, embedded_t, W_beside, state, memory)
+            states.append(state)
+            contexts.append(context)
+            maps.append(weights)
+        features = stack_steps([state.fed for state in states])
+        if features is None:
+            tops = torch.stack([state.hidden.outputs[-1] for state in states], 1)
+            features = self.readout(tops, stack_steps(contexts), embedded)
+        return features, stack_steps(maps)
 
     def _all_at_once(
         self, embedded: Tensor, state: State, memory: Memory | None
     ) -> tuple[Tensor, Tensor | None]:
-        """Run the recurrent layers over the whole target, then attend with all states at once.
-
-        Possible where no input of the network waits for its own attention.
-        """
-        context, weights, inputs = None, None, embedded
-        if state.context is not None:
-            context = state.context.unsqueeze(1).expand(-1, embedded.shape[1], -1)
-            inputs = torch.cat([embedded, context], -1)
-        hidden: Tensor | tuple[Tensor, Tensor] = torch.stack(state.hidden.outputs)
-        if state.hidden.cells is not None:
-            hidden = hidden, torch.stack(state.hidden.cells)
-        tops, _ = self.rnn(inputs, hidden)
-        if self.attention is not None:
-            context, weights = self.attention(tops, memory)
+        """Run the recurrent layers over the whole target, then attend with all states at once."""
+        inputs, fixed = embedded, state.context
+        if fixed is not None:
+            fixed = fixed.unsqueeze(1).expand(-1, embedded.shape[1], -1)
+            inputs = torch.cat([embedded, fixed], -1)
+        outputs, cells = state.hidden
+        first = torch.stack(outputs)
+        tops, _ = self.rnn(inputs, first if cells is None else (first, torch.stack(cells)))
+        context, weights = self._attend(tops, memory, fixed)
         return self.readout(tops, context, embedded), weights
 
-    def _sample_inputs(
-        self,
-        inputs: Tensor,
-        state: State,
-        memory: Memory | None,
-        teacher_forcing: float,
-        generator: torch.Generator | None,
-    ) -> tuple[Tensor, Tensor | None]:
-        """Run step by step, reading now the true token and now the model's own best guess."""
-        draws = torch.rand(inputs.shape, generator=generator).to(inputs.device)
-        forced = draws < teacher_forcing
-        steps: list[Step] = []
-        for t, tokens in enumerate(inputs.unbind(1)):
-            if steps:
-                tokens = torch.where(forced[:, t], tokens, steps[-1].logits.argmax(-1))
-            steps.append(self.step(tokens, state, memory))
-            state = steps[-1].state
-        weights = None
-        if steps[0].weights is not None:
-            weights = torch.stack([step.weights for step in steps], 1)
-        return torch.stack([step.logits for step in steps], 1), weights
+    def _project_inputs(self, embedded: Tensor) -> tuple[Tensor, Tensor]:
+        """Give what the embeddings contribute to the gates, and the weights for what is beside.
 
-    def _input_weights(self) -> tuple[Tensor, Tensor]:
-        """Split the first layer's input weights: those of the embedding, those of what is beside.
-
-        Once per sentence, not per step: the gradient of a slice is as large as the whole.
+        The weights are split once per sentence, not per step: the gradient of a slice is as large
+        as the whole. They are cast once for the same reason, in mixed precision.
         """
-        W = self.rnn.weight_ih_l0
-        return W.tensor_split((self.embedding.embedding_dim,), 1)
+        W_y, W_beside = self.rnn.weight_ih_l0.split(  # type: ignore[operator]
+            (embedded.shape[-1], self.rnn.input_size - embedded.shape[-1]), 1
+        )
+        gates = F.linear(embedded, W_y, self.rnn.bias_ih_l0)  # type: ignore[arg-type]
+        return gates, W_beside.to(gates.dtype)

@@ -111,7 +111,7 @@ class Encoder(nn.Module):
         Returns
         -------
         Encoded
-            ``states`` (batch, keys, d_encoder), ``summary`` (batch, layers, d_encoder) and ``mask``.
+            ``states`` (batch, keys, d_encoder), ``summary`` (batch, layers, d_encoder), ``mask``.
 
         Raises
         ------

@@ -96,9 +96,10 @@ def gru_step(
     tensor([[0.5000]])
     """
     d = h.shape[-1]
-    gates_h = F.linear(h, W_h, b_h)
-    r, z = torch.sigmoid(gates_x[:, : 2 * d] + gates_h[:, : 2 * d]).chunk(2, -1)
-    n = torch.tanh(torch.addcmul(gates_x[:, 2 * d :], r, gates_h[:, 2 * d :]))
+    rz_x, n_x = gates_x.split((2 * d, d), -1)
+    rz_h, n_h = F.linear(h, W_h, b_h).split((2 * d, d), -1)
+    r, z = torch.sigmoid(rz_x + rz_h).chunk(2, -1)
+    n = torch.tanh(torch.addcmul(n_x, r, n_h))
     return torch.lerp(n, h, z)
 
 

@@ -9,8 +9,9 @@ from jaxtyping import Int
 from torch import Tensor, nn
 
 from seqattn.attention import Memory
-from seqattn.models.decoders import AttentionDecoder, State, Step
+from seqattn.models.decoders import AttentionDecoder
 from seqattn.models.encoders import Encoder
+from seqattn.models.steps import State, Step
 
 if TYPE_CHECKING:
     from seqattn.decoding import Hypotheses
