@@ -6,24 +6,12 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from seqattn.models.steps import Step
 from seqattn.specials import BOS, PAD
 
 __all__ = ["Hypotheses", "Translator", "length_limits", "permitted", "select"]
 
 Tree = TypeVar("Tree")
-
-
-class StepLike(Protocol):
-    """What a step gives: scores, weights or None, and the next state."""
-
-    @property
-    def logits(self) -> Tensor: ...
-
-    @property
-    def weights(self) -> Tensor | None: ...
-
-    @property
-    def state(self) -> Any: ...
 
 
 @runtime_checkable
@@ -37,7 +25,7 @@ class Translator(Protocol):
     def begin(self, source: Tensor, lengths: Tensor) -> tuple[Any, Any]:
         """Read the source; return the first state and what every step will look at."""
 
-    def step(self, tokens: Tensor, state: Any, memory: Any) -> StepLike:
+    def step(self, tokens: Tensor, state: Any, memory: Any) -> Step:
         """Read the last token of each sentence (batch,); return ``logits, weights, state``."""
 
 

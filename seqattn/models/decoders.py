@@ -107,6 +107,7 @@ class AttentionDecoder(nn.Module):
         super().__init__()
         if style not in ("bahdanau", "luong"):
             raise ValueError(f"style is {style!r}; expected 'bahdanau' or 'luong'")
+        self.d_encoder = d_encoder
         # The fixed vector is a context that is known before the update, like Bahdanau's.
         self.attends_first = attention is None or style == "bahdanau"
         self.feeds_readout = not self.attends_first and input_feeding
@@ -185,7 +186,8 @@ class AttentionDecoder(nn.Module):
             The source.
         teacher_forcing : float
             Probability that a step reads the true last token and not the model's own guess, drawn
-            for each token; in evaluation always 1. See :func:`~seqattn.models.scheduled.mix_inputs`.
+            for each token; in evaluation always 1. See
+            :func:`~seqattn.models.scheduled.mix_inputs`.
         generator : torch.Generator, optional
             Source of those draws.
 

@@ -44,6 +44,11 @@ class Seq2SeqAttention(nn.Module):
     decoder : AttentionDecoder
         Writes the target; its ``d_encoder`` is the encoder's ``d_states``.
 
+    Raises
+    ------
+    ValueError
+        If it is not.
+
     Examples
     --------
     >>> from seqattn import LuongAttention
@@ -58,6 +63,11 @@ class Seq2SeqAttention(nn.Module):
 
     def __init__(self, encoder: Encoder, decoder: AttentionDecoder):
         super().__init__()
+        if encoder.d_states != decoder.d_encoder:
+            raise ValueError(
+                f"the encoder gives states of size {encoder.d_states}, both directions together; "
+                f"the decoder was built for d_encoder={decoder.d_encoder}"
+            )
         self.encoder = encoder
         self.decoder = decoder
 

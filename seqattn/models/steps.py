@@ -1,7 +1,7 @@
 """What a decoder carries from step to step, and what a step gives."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -38,13 +38,13 @@ class Step(NamedTuple):
         Scores of the token that this step produces.
     weights : (batch, keys), or None
         Where it looked; None without attention.
-    state : State
+    state : State, or whatever else its decoder carries
         For the next step.
     """
 
     logits: Tensor
     weights: Tensor | None
-    state: State
+    state: Any
 
 
 def stack_steps(steps: Sequence[Tensor | None]) -> Tensor | None:

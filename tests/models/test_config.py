@@ -1,0 +1,96 @@
+"""A model as plain values."""
+
+import json
+from dataclasses import asdict, replace
+from typing import get_args
+
+import pytest
+import torch
+
+from seqattn.models import ModelConfig, build_model
+from seqattn.models.config import ScoreName
+from tests.models.families import SOURCE_VOCAB, TARGET_VOCAB, batch
+
+SMALL = ModelConfig(d_embed=5, d_hidden=14, rank=3)
+SCORES = get_args(ScoreName)
+
+
+def build(config):
+    return build_model(config, SOURCE_VOCAB, TARGET_VOCAB)
+
+
+@pytest.mark.parametrize("architecture", ["bahdanau", "luong"])
+@pytest.mark.parametrize("score", SCORES)
+@pytest.mark.parametrize("bidirectional", [True, False])
+def test_every_score_goes_with_every_architecture(architecture, score, bidirectional):
+    config = replace(SMALL, architecture=architecture, score=score, bidirectional=bidirectional)
+    output = build(config)(*batch())
+    assert output.logits.shape[-1] == TARGET_VOCAB
+    torch.testing.assert_close(output.weights.sum(-1), torch.ones(output.weights.shape[:2]))
+
+
+def test_a_config_survives_json():
+    config = replace(SMALL, architecture="luong", score="concat", cell="lstm", d_attn=11)
+    restored = ModelConfig(**json.loads(json.dumps(asdict(config))))
+    assert restored == config
+    model, again = build(config), build(restored)
+    again.load_state_dict(model.state_dict())
+    inputs = batch()
+    torch.testing.assert_close(again.eval()(*inputs), model.eval()(*inputs))
+
+
+def test_each_architecture_has_the_score_of_its_paper():
+    assert type(build(SMALL).decoder.attention.score).__name__ == "AdditiveScore"
+    luong = build(replace(SMALL, architecture="luong"))
+    assert type(luong.decoder.attention.score).__name__ == "GeneralScore"
+    assert build(replace(SMALL, architecture="fixed")).decoder.attention is None
+
+
+def test_sizes_and_options_reach_the_parts():
+    config = ModelConfig(
+        "luong",
+        d_embed=5,
+        d_hidden=14,
+        d_encoder=11,
+        layers=2,
+        cell="lstm",
+        dropout=0.25,
+        attention_dropout=0.125,
+        score="additive",
+        d_attn=7,
+        readout="maxout",
+        d_readout=3,
+    )
+    model = build(config)
+    encoder, decoder = model.encoder, model.decoder
+    assert (encoder.rnn.hidden_size, encoder.rnn.num_layers, encoder.d_states) == (11, 2, 22)
+    assert (decoder.rnn.hidden_size, decoder.rnn.num_layers) == (14, 2)
+    assert isinstance(encoder.rnn, torch.nn.LSTM)
+    assert isinstance(decoder.rnn, torch.nn.LSTM)
+    assert encoder.dropout.p == decoder.dropout.p == encoder.rnn.dropout == decoder.rnn.dropout
+    assert (decoder.dropout.p, decoder.attention.dropout) == (0.25, 0.125)
+    assert decoder.attention.score.W_q.shape == (7, 14)
+    assert decoder.readout.d_features == decoder.vocabulary.in_features == 3
+    assert decoder.rnn.input_size == 5 + 3
+    assert build(replace(config, input_feeding=False)).decoder.rnn.input_size == 5
+    assert build(replace(config, bidirectional=False)).encoder.d_states == 11
+    assert build(replace(SMALL, score="reduced_rank")).decoder.attention.score.U.shape[0] == 3
+    fixed = replace(SMALL, architecture="fixed")
+    assert build(fixed).decoder.rnn.input_size == 5 + 28
+    assert build(replace(fixed, feed_summary=False)).decoder.rnn.input_size == 5
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"architecture": "Luong"}, "architecture is 'Luong'; expected 'bahdanau', 'luong' or"),
+        ({"score": "cosine"}, "score is 'cosine'; expected one of additive, dot, scaled_dot"),
+        ({"score": "scaled_dot", "d_encoder": 11}, "needs states of equal size; .* 14, .* 22"),
+        ({"score": "dot", "d_encoder": 11}, "score='dot' needs d_query == d_key; got 14 and 22"),
+        ({"cell": "elman"}, "cell is 'elman'"),
+        ({"readout": "softmax"}, "readout is 'softmax'"),
+    ],
+)
+def test_impossible_configs_are_refused(change, message, unchecked):
+    with pytest.raises(ValueError, match=message):
+        build(replace(SMALL, **change))

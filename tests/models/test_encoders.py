@@ -1,0 +1,131 @@
+"""The encoder reads each sentence as if it stood alone."""
+
+import pytest
+import torch
+
+from seqattn.models import Encoder
+from tests.models import oracles
+
+BATCH, KEYS, VOCAB, D_EMBED, D = 3, 7, 23, 5, 11
+LENGTHS = torch.tensor([4, KEYS, 2])  # in no order
+
+every_shape = pytest.mark.parametrize("bidirectional", [True, False], ids=["both ways", "one way"])
+every_depth = pytest.mark.parametrize("layers", [1, 2])
+every_cell = pytest.mark.parametrize("cell", ["gru", "lstm"])
+
+
+def a_batch(width=KEYS):
+    source = torch.randint(1, VOCAB, (BATCH, width))
+    for row, length in enumerate(LENGTHS.tolist()):
+        source[row, length:] = 0
+    return source
+
+
+@every_cell
+@every_depth
+@every_shape
+def test_each_sentence_is_read_as_if_alone(cell, layers, bidirectional):
+    encoder = Encoder(VOCAB, D_EMBED, D, cell=cell, layers=layers, bidirectional=bidirectional)
+    encoder.double()
+    source = a_batch()
+    together = encoder(source, LENGTHS)
+    for row, length in enumerate(LENGTHS.tolist()):
+        alone = encoder(source[row : row + 1, :length], LENGTHS[row : row + 1])
+        torch.testing.assert_close(together.states[row, :length], alone.states[0])
+        torch.testing.assert_close(together.summary[row], alone.summary[0])
+
+
+def test_more_padding_changes_nothing():
+    encoder = Encoder(VOCAB, D_EMBED, D).double()
+    source = a_batch()
+    wider = torch.cat([source, torch.zeros(BATCH, 13, dtype=torch.long)], 1)
+    narrow, wide = encoder(source, LENGTHS), encoder(wider, LENGTHS)
+    assert wide.states.shape[1] == wide.mask.shape[1] == KEYS + 13
+    torch.testing.assert_close(wide.states[:, :KEYS], narrow.states)
+    torch.testing.assert_close(wide.summary, narrow.summary)
+
+
+def test_what_stands_at_padding_does_not_matter():
+    encoder = Encoder(VOCAB, D_EMBED, D).double()
+    source = a_batch()
+    rubbish = torch.where(source == 0, 17, source)
+    torch.testing.assert_close(
+        encoder(rubbish, LENGTHS)[:2], encoder(source, LENGTHS)[:2], atol=0, rtol=0
+    )
+
+
+def test_states_at_padding_are_zero_and_masked():
+    encoded = Encoder(VOCAB, D_EMBED, D)(a_batch(), LENGTHS)
+    assert encoded.mask.sum(1).tolist() == LENGTHS.tolist()
+    assert bool((encoded.states[~encoded.mask] == 0).all())
+    assert bool((encoded.states[encoded.mask] != 0).any(-1).all())
+
+
+@every_cell
+@every_depth
+def test_the_summary_is_where_each_direction_ends(cell, layers):
+    encoder = Encoder(VOCAB, D_EMBED, D, cell=cell, layers=layers)
+    encoded = encoder(a_batch(), LENGTHS)
+    assert encoded.summary.shape == (BATCH, layers, 2 * D)
+    last = encoded.states[torch.arange(BATCH), LENGTHS - 1]
+    top = torch.cat([last[:, :D], encoded.states[:, 0, D:]], -1)
+    torch.testing.assert_close(encoded.summary[:, -1], top, atol=0, rtol=0)
+
+
+def test_states_are_those_of_the_formula():
+    encoder = Encoder(VOCAB, D_EMBED, D).double()
+    weights = {f"encoder.{k}": v.detach().numpy() for k, v in encoder.state_dict().items()}
+    source = a_batch()
+    encoded = encoder(source, LENGTHS)
+    for row, length in enumerate(LENGTHS.tolist()):
+        states, summary = oracles.encode(source[row, :length].numpy(), weights)
+        torch.testing.assert_close(encoded.states[row, :length], torch.as_tensor(states))
+        torch.testing.assert_close(encoded.summary[row, 0], torch.as_tensor(summary))
+
+
+def test_lower_summaries_belong_to_lower_layers():
+    deep = Encoder(VOCAB, D_EMBED, D, layers=2).double()
+    shallow = Encoder(VOCAB, D_EMBED, D).double()
+    shallow.load_state_dict(deep.state_dict(), strict=False)  # its first layer
+    source = a_batch()
+    torch.testing.assert_close(
+        deep(source, LENGTHS).summary[:, 0], shallow(source, LENGTHS).summary[:, 0]
+    )
+
+
+def test_padding_gets_no_gradient():
+    encoder = Encoder(VOCAB, D_EMBED, D)
+    source = a_batch()
+    source[source == 0] = 17  # an embedding of 0 would hide it
+    embedded = []
+    encoder.embedding.register_forward_hook(lambda _, __, output: embedded.append(output))
+    encoded = encoder(source, LENGTHS)
+    (gradient,) = torch.autograd.grad(
+        encoded.states.sum() + encoded.summary.square().sum(), embedded[0]
+    )
+    assert torch.equal(gradient.abs().sum(-1) > 0, encoded.mask)
+
+
+def test_dropout_is_drawn_in_training_only():
+    encoder = Encoder(VOCAB, D_EMBED, D, dropout=0.5)
+    source = a_batch()
+    assert not torch.equal(encoder(source, LENGTHS).states, encoder(source, LENGTHS).states)
+    encoder.eval()
+    assert torch.equal(encoder(source, LENGTHS).states, encoder(source, LENGTHS).states)
+
+
+@pytest.mark.parametrize(
+    ("lengths", "message"),
+    [
+        ([4, 0, 2], "lengths hold a 0; expected at least one token"),
+        ([4, KEYS + 1, 2], "expected values from 0 to max_len = 7"),
+    ],
+)
+def test_impossible_lengths_are_refused(lengths, message):
+    with pytest.raises(ValueError, match=message):
+        Encoder(VOCAB, D_EMBED, D)(a_batch(), torch.tensor(lengths))
+
+
+def test_an_unknown_cell_is_refused(unchecked):
+    with pytest.raises(ValueError, match="cell is 'LSTM'; expected 'gru' or 'lstm'"):
+        Encoder(VOCAB, D_EMBED, D, cell="LSTM")
