@@ -128,14 +128,7 @@ def beam_search(
     with evaluating(model):
         rows = torch.arange(batch, device=source.device).repeat_interleave(beam)
         state, memory = select(model.begin(source, lengths), rows)
-        beams = _Beams(
-            # One beginning, the empty one; the other places wait with no chance at all.
-            scores=torch.full((batch, beam), -torch.inf, device=source.device).index_fill(
-                1, first.new_zeros(1), 0.0
-            ),
-            lengths=torch.zeros(batch, beam, dtype=torch.long, device=source.device),
-            done=torch.zeros(batch, beam, dtype=torch.bool, device=source.device),
-        )
+        beams = _no_words(batch, beam, source.device)
         last = torch.full_like(rows, BOS)
         trail: list[tuple[Tensor, Tensor, Tensor | None]] = []
         for _ in range(int(limits.max())):
@@ -160,6 +153,14 @@ class _Beams(NamedTuple):
     done: Tensor  # ended or given up: held, and not extended
 
 
+def _no_words(batch: int, beam: int, device: torch.device) -> _Beams:
+    """Start with one beginning, the empty one; the other places have no chance at all."""
+    scores = torch.full((batch, beam), -torch.inf, device=device)
+    scores[:, 0] = 0.0
+    lengths = torch.zeros(batch, beam, dtype=torch.long, device=device)
+    return _Beams(scores, lengths, torch.zeros_like(lengths, dtype=torch.bool))
+
+
 def _extend(beams: _Beams, logits: Tensor, limits: Tensor) -> tuple[_Beams, Tensor, Tensor]:
     """Write one more token: the new beams, the place each came from, and its token."""
     batch, beam = beams.scores.shape
@@ -169,13 +170,12 @@ def _extend(beams: _Beams, logits: Tensor, limits: Tensor) -> tuple[_Beams, Tens
         batch, beam, -1
     )
     ids = ids.view(batch, beam, -1)
-    # What is done offers itself alone, unchanged, and cannot be displaced.
-    held = beams.done[..., None]
-    totals = torch.where(held, beams.scores[..., None], totals)
-    unopposed = torch.full_like(totals, -torch.inf)
-    unopposed[..., 0] = torch.inf
-    chances = torch.where(held, unopposed, totals).flatten(1)
-    chosen = chances.sort(dim=1, descending=True, stable=True).indices[:, :beam]
+    # What is done offers itself, once, as it is, and cannot be displaced.
+    totals[..., 0] = torch.where(beams.done, beams.scores, totals[..., 0])
+    totals[..., 1:].masked_fill_(beams.done[..., None], -torch.inf)
+    chances = totals.clone()
+    chances[..., 0].masked_fill_(beams.done, torch.inf)
+    chosen = chances.flatten(1).sort(dim=1, descending=True, stable=True).indices[:, :beam]
     parents = chosen // ids.shape[-1]
     done = beams.done.gather(1, parents)
     tokens = ids.flatten(1).gather(1, chosen).masked_fill(done, PAD)

@@ -1,0 +1,57 @@
+"""What a search does to states, and length penalties."""
+
+from typing import NamedTuple
+
+import pytest
+import torch
+
+from seqattn.decoding import Translator, length_penalty, select
+from seqattn.models import ModelConfig, build_model
+from tests.decoding.stub import TableModel
+
+
+class Pair(NamedTuple):
+    left: torch.Tensor
+    right: object
+
+
+def test_select_moves_every_tensor_and_keeps_the_kind():
+    x = torch.arange(6.0).reshape(3, 2)
+    rows = torch.tensor([2, 0, 2, 2])
+    moved = select(Pair(x, (None, [x][0], Pair(x[:, 0], ()))), rows)
+    assert type(moved) is type(moved.right[2]) is Pair
+    assert torch.equal(moved.left, x[rows])
+    assert moved.right[0] is None
+    assert torch.equal(moved.right[1], x[rows])
+    assert torch.equal(moved.right[2].left, x[rows, 0])
+    assert moved.right[2].right == ()
+
+
+def test_selected_rows_share_nothing():
+    x = torch.zeros(2, 3)
+    moved = select((x,), torch.tensor([0, 0]))[0]
+    moved[0] = 1
+    assert moved[1].tolist() == x[0].tolist() == [0, 0, 0]
+
+
+def test_a_state_of_another_kind_is_refused():
+    with pytest.raises(TypeError, match="holds a dict; expected tensors with the batch first"):
+        select((torch.zeros(2), {"h": torch.zeros(2)}), torch.tensor([0]))
+
+
+def test_models_offer_what_a_search_asks_for():
+    model = build_model(ModelConfig(d_embed=3, d_hidden=4), 7, 7)
+    assert isinstance(model, Translator)
+    assert isinstance(TableModel(), Translator)
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.6, 1.0])
+def test_the_length_penalty_is_that_of_the_paper(alpha):
+    lengths = torch.tensor([1, 2, 7, 50])
+    expected = [((5 + n) / 6) ** alpha for n in lengths.tolist()]
+    torch.testing.assert_close(length_penalty(lengths, alpha), torch.tensor(expected))
+
+
+def test_a_negative_length_penalty_is_refused():
+    with pytest.raises(ValueError, match=r"length_penalty is -1.0; expected 0 or more"):
+        length_penalty(torch.tensor([3]), -1.0)

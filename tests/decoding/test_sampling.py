@@ -1,0 +1,100 @@
+"""Sampling draws from the distribution that it says."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from seqattn.decoding import greedy, sample, truncate
+from tests.decoding.stub import EOS, LETTERS, TableModel, sentences, sources
+
+MANY = 4000
+logits = st.lists(st.floats(-5, 5), min_size=1, max_size=9)
+
+
+def first_tokens(seed=0, **options):
+    """Frequencies of eos and the two letters as a first token."""
+    generator = torch.Generator().manual_seed(seed)
+    found = sample(TableModel(3), *sources(*[8] * MANY), max_len=1, generator=generator, **options)
+    return np.bincount(found.tokens[:, 0].tolist(), minlength=5)[2:] / MANY
+
+
+@pytest.mark.parametrize("temperature", [0.5, 1.0, 2.0])
+def test_frequencies_are_the_tempered_probabilities(temperature):
+    expected = np.exp(TableModel(3).log_probabilities(8, ()) / temperature)[2:]
+    expected /= expected.sum()
+    np.testing.assert_allclose(first_tokens(temperature=temperature), expected, atol=0.03)
+
+
+def test_the_same_generator_draws_the_same_sentences():
+    def draw(seed):
+        generator = torch.Generator().manual_seed(seed)
+        return sample(TableModel(), *sources(*range(20)), max_len=6, generator=generator).tokens
+
+    assert torch.equal(draw(1), draw(1))
+    assert draw(1).tolist() != draw(2).tolist()
+
+
+@pytest.mark.parametrize(
+    "options", [{"top_k": 1}, {"top_p": 1e-6}, {"temperature": 1e-6}, {"temperature": 1e-40}]
+)
+def test_sampling_narrows_to_greedy_search(options):
+    found = sample(TableModel(), *sources(*range(9)), max_len=6, **options)
+    for a, b in zip(found, greedy(TableModel(), *sources(*range(9)), max_len=6)):
+        torch.testing.assert_close(a, b)
+
+
+def test_scores_are_the_models_own_whatever_the_temperature():
+    model, ids = TableModel(), range(9)
+    found = sample(model, *sources(*ids), max_len=6, temperature=3.0, top_k=2)
+    expected = [model.score(i, s) for i, s in zip(ids, sentences(found))]
+    np.testing.assert_allclose(found.scores, expected, atol=1e-10)
+
+
+def test_sampled_sentences_end():
+    found = sample(TableModel(), *sources(*range(50)), max_len=8)
+    for row, length in zip(found.tokens.tolist(), found.lengths.tolist()):
+        assert set(row[: length - 1]) <= set(LETTERS)
+        assert row[length - 1] == EOS or length == 8
+        assert set(row[length:]) <= {0}
+
+
+@given(logits, st.integers(1, 10))
+def test_top_k_keeps_the_k_likeliest_and_their_equals(values, k):
+    kept = truncate(torch.tensor([values]).double(), top_k=k)[0].isfinite().tolist()
+    last = sorted(values, reverse=True)[min(k, len(values)) - 1]
+    assert kept == [v >= last for v in values]
+
+
+@given(logits, st.floats(0.01, 1))
+def test_the_nucleus_is_the_smallest_set_that_holds_p(values, p):
+    kept = truncate(torch.tensor([values]).double(), top_p=p)[0].isfinite().numpy()
+    chances = np.exp(values) / np.exp(values).sum()
+    assert kept.any()
+    assert chances[kept].sum() >= p - 1e-9
+    # Without its least likely member it would hold less.
+    assert chances[kept].sum() - chances[kept].min() < p + 1e-9
+    if not kept.all():
+        assert chances[kept].min() >= chances[~kept].max()
+
+
+def test_the_nucleus_is_taken_among_the_top_k():
+    probabilities = torch.tensor([[0.4, 0.3, 0.2, 0.1]]).log()
+    # Alone, 0.4 + 0.3 reach 0.5; among two, 0.4 / 0.7 does.
+    kept = truncate(probabilities, top_k=2, top_p=0.5).isfinite()
+    assert kept.tolist() == [[True, False, False, False]]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"temperature": 0.0}, r"temperature is 0.0; expected above 0 \(at 0: greedy search\)"),
+        ({"top_k": 0}, "top_k is 0; expected at least 1"),
+        ({"top_p": 0.0}, r"top_p is 0.0; expected above 0 and at most 1"),
+        ({"top_p": 1.1}, r"top_p is 1.1; expected above 0 and at most 1"),
+    ],
+)
+def test_impossible_options_are_refused(options, message):
+    with pytest.raises(ValueError, match=message):
+        sample(TableModel(), *sources(1, 2), **options)
