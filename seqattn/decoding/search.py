@@ -181,8 +181,8 @@ def _extend(beams: _Beams, logits: Tensor, limits: Tensor) -> tuple[_Beams, Tens
     tokens = ids.flatten(1).gather(1, chosen).masked_fill(done, PAD)
     lengths = beams.lengths.gather(1, parents) + ~done
     scores = totals.flatten(1).gather(1, chosen)
-    # A place without a chance ends nothing: held, it would narrow the beam.
-    done = done | ((tokens == EOS) & (scores > -torch.inf)) | (lengths >= limits)
+    # A place without a chance is not held: it would narrow the beam.
+    done = ((done | (tokens == EOS)) & (scores > -torch.inf)) | (lengths >= limits)
     return _Beams(scores, lengths, done), parents, tokens
 
 

@@ -37,11 +37,16 @@ def test_the_same_generator_draws_the_same_sentences():
 
 
 @pytest.mark.parametrize(
-    "options", [{"top_k": 1}, {"top_p": 1e-6}, {"temperature": 1e-6}, {"temperature": 1e-40}]
+    "options", [{"top_k": 1}, {"top_p": 1e-6}, {"temperature": 1e-6}, {"temperature": 1e-39}]
 )
 def test_sampling_narrows_to_greedy_search(options):
-    found = sample(TableModel(), *sources(*range(9)), max_len=6, **options)
-    for a, b in zip(found, greedy(TableModel(), *sources(*range(9)), max_len=6)):
+    class Single(TableModel):  # whose logits a small temperature would make infinite
+        def step(self, tokens, state, memory):
+            step = super().step(tokens, state, memory)
+            return step._replace(logits=step.logits.float())
+
+    found = sample(Single(), *sources(*range(9)), max_len=6, **options)
+    for a, b in zip(found, greedy(Single(), *sources(*range(9)), max_len=6)):
         torch.testing.assert_close(a, b)
 
 

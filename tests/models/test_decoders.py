@@ -159,6 +159,19 @@ def test_dropout_is_drawn_in_training_only(family):
 
 
 @every_order
+def test_dropout_stands_before_the_vocabulary_product(family):
+    model = family.build(dropout=0.5)
+    source, lengths, inputs = batch()
+    read = []
+    model.decoder.vocabulary.register_forward_hook(lambda _, args, __: read.append(args[0]))
+    model(source, lengths, inputs)
+    state, memory = model.begin(source, lengths)
+    model.step(inputs[:, 0], state, memory)
+    for features in read:
+        assert 0.1 < (features == 0).double().mean().item() < 0.9
+
+
+@every_order
 def test_keys_are_projected_once_for_a_whole_sentence(family):
     model = family.build()
     if family.attention is None:
