@@ -1,0 +1,183 @@
+"""Batches of sentences of similar length: nearly without padding, and the same on every run."""
+
+from collections.abc import Iterator, Sequence
+from random import Random
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Int
+from torch import Tensor
+
+from seqattn.data.pairs import TextPair
+from seqattn.data.vocabulary import Vocabularies
+from seqattn.specials import BOS, EOS, PAD
+
+__all__ = ["Batch", "Batches", "Example", "encode_pairs", "make_batch", "pad"]
+
+# Every new shape costs the CPU's matrix library time for a plan of its own. Batches have a multiple
+# of so many rows, and sources a multiple of so many columns.
+ROWS, COLUMNS = 8, 4
+
+
+class Example(NamedTuple):
+    """A pair as ids, each sentence ended by ``<eos>``."""
+
+    source: list[int]
+    target: list[int]
+
+
+class Batch(NamedTuple):
+    """Some pairs as tensors, padded with 0 on the right.
+
+    Attributes
+    ----------
+    source : (batch, keys) integers
+        Source tokens, ``<eos>`` last.
+    lengths : (batch,) integers
+        Numbers of real source tokens.
+    inputs : (batch, steps) integers
+        What the decoder reads: ``<bos>``, then the target without its ``<eos>``.
+    targets : (batch, steps) integers
+        What it is to produce: the target, ``<eos>`` last. Column t follows column t of ``inputs``.
+    rows : list of int
+        Which examples these are.
+    """
+
+    source: Tensor
+    lengths: Tensor
+    inputs: Tensor
+    targets: Tensor
+    rows: list[int]
+
+    @property
+    def tokens(self) -> int:
+        """Number of real target tokens: what a loss is averaged over."""
+        return int((self.targets != PAD).sum())
+
+    def to(self, device: torch.device | str) -> "Batch":
+        """Move every tensor."""
+        return Batch(*(part.to(device) for part in self[:4]), rows=self.rows)
+
+
+def encode_pairs(pairs: Sequence[TextPair], vocabularies: Vocabularies) -> list[Example]:
+    """Turn pairs into ids, with ``<eos>``."""
+    sources = vocabularies.source.encode_all([pair.source for pair in pairs])
+    targets = vocabularies.target.encode_all([pair.target for pair in pairs])
+    return [Example([*s, EOS], [*t, EOS]) for s, t in zip(sources, targets, strict=True)]
+
+
+def pad(sentences: Sequence[Sequence[int]], columns: int = 1) -> Int[Tensor, "batch columns"]:
+    """Put sentences below each other, padded to a multiple of ``columns``.
+
+    Examples
+    --------
+    >>> pad([[5, 6, 2], [7, 2]], columns=2)
+    tensor([[5, 6, 2, 0],
+            [7, 2, 0, 0]])
+    """
+    width = -(-max(map(len, sentences)) // columns) * columns
+    return torch.tensor([[*s, *[PAD] * (width - len(s))] for s in sentences])
+
+
+def make_batch(examples: Sequence[Example], rows: Sequence[int]) -> Batch:
+    """Put some examples into tensors, and shift the targets.
+
+    Examples
+    --------
+    >>> batch = make_batch([Example([5, 2], [6, 7, 2]), Example([8, 9, 2], [4, 2])], rows=[0, 1])
+    >>> batch.inputs.tolist(), batch.targets.tolist()
+    ([[1, 6, 7], [1, 4, 0]], [[6, 7, 2], [4, 2, 0]])
+    """
+    chosen = [examples[row] for row in rows]
+    return Batch(
+        source=pad([example.source for example in chosen], COLUMNS),
+        lengths=torch.tensor([len(example.source) for example in chosen]),
+        inputs=pad([[BOS, *example.target[:-1]] for example in chosen]),
+        targets=pad([example.target for example in chosen]),
+        rows=list(rows),
+    )
+
+
+class Batches:
+    """Examples, in batches of sentences of similar length.
+
+    An epoch holds each example once. Examples are ordered by target length, then by source length;
+    equals, and the batches cut from that order, are shuffled anew for each epoch. Every epoch so has
+    the same shapes, in another order, and what it holds hangs on seed and epoch alone: a run can be
+    taken up at any batch.
+
+    Parameters
+    ----------
+    examples : sequence of Example
+        From :func:`encode_pairs`.
+    tokens : int
+        Most target tokens in a batch, padding included. A batch has at least 8 rows all the same,
+        if there are as many.
+    seed : int
+        Seed of the shuffles.
+
+    Raises
+    ------
+    ValueError
+        If there are no examples, or ``tokens`` is below 1.
+
+    Examples
+    --------
+    >>> examples = [Example([5] * n + [2], [6] * n + [2]) for n in range(1, 20)]
+    >>> batches = Batches(examples, tokens=100)
+    >>> len(batches), sorted(row for batch in batches.epoch(0) for row in batch.rows) == [*range(19)]
+    (3, True)
+    """
+
+    def __init__(self, examples: Sequence[Example], *, tokens: int = 2048, seed: int = 0):
+        if not examples or tokens < 1:
+            raise ValueError(
+                f"{len(examples)} examples and tokens={tokens}; expected at least 1 of each"
+            )
+        self.examples = examples
+        self.tokens = tokens
+        self.seed = seed
+        self._sizes = [(len(target), len(source)) for source, target in examples]
+        self._length = len(self._cut(self._order(Random(0))))
+
+    def __len__(self) -> int:
+        """Give the number of batches in an epoch."""
+        return self._length
+
+    def epoch(self, number: int, start: int = 0) -> Iterator[Batch]:
+        """Give the batches of an epoch, from one of them on."""
+        for rows in self.plan(number)[start:]:
+            yield make_batch(self.examples, rows)
+
+    def plan(self, number: int) -> list[list[int]]:
+        """Give the rows of each batch of an epoch."""
+        # A text as seed: the same stream in every version of Python.
+        rng = Random(f"{self.seed} {number}")
+        batches = self._cut(self._order(rng))
+        rng.shuffle(batches)
+        return batches
+
+    def _order(self, rng: Random) -> list[int]:
+        """Sort the rows, longest first; sources up and down in turn, so that neighbours match."""
+        rows = list(range(len(self.examples)))
+        rng.shuffle(rows)
+
+        def key(row: int) -> tuple[int, int]:
+            target, source = self._sizes[row]
+            return -target, source if target % 2 else -source
+
+        return sorted(rows, key=key)
+
+    def _cut(self, order: list[int]) -> list[list[int]]:
+        batches = []
+        while order:
+            size = self._rows(self._sizes[order[0]][0])
+            # Sources far longer than targets take their room, too.
+            widest = max(self._sizes[row][1] for row in order[:size])
+            size = min(size, self._rows(widest // 2))
+            batches.append(order[:size])
+            order = order[size:]
+        return batches
+
+    def _rows(self, columns: int) -> int:
+        return max(self.tokens // max(columns, 1) // ROWS, 1) * ROWS

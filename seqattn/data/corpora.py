@@ -1,0 +1,163 @@
+"""Where sentence pairs come from: the toy grammar, Multi30k, or files of the user."""
+
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from seqattn.data.grammar import detokenize, splits
+from seqattn.data.multi30k import SPLITS, multi30k
+from seqattn.data.pairs import CorpusError, TextPair, hold_out, read_pairs, read_table
+
+__all__ = ["CorpusConfig", "read_split", "toy_corpus"]
+
+# Held out of a user's own corpus where no files are named: at most so many, and at most a tenth.
+HELD_OUT = 1_000
+
+
+@dataclass(frozen=True)
+class CorpusConfig:
+    """A corpus as a few plain values: what a run stores, so that it can be read again.
+
+    Attributes
+    ----------
+    name : {"toy", "multi30k", "files"}
+        Where the pairs come from.
+    source, target : str
+        Languages, as in "en" and "fr".
+    train, valid, test : tuple of str
+        With "files": one path (a table with tabs, or the common beginning of two file names that
+        end in the languages) or two (source and target). Where ``valid`` or ``test`` is empty,
+        pairs are held out of ``train``.
+    encoding : str
+        Of the files.
+    pairs : int
+        With "toy": number of training pairs.
+    seed : int
+        Of the toy corpus, and of what is held out.
+    """
+
+    name: str = "toy"
+    source: str = "en"
+    target: str = "fr"
+    train: tuple[str, ...] = ()
+    valid: tuple[str, ...] = ()
+    test: tuple[str, ...] = ()
+    encoding: str = "utf-8"
+    pairs: int = 20_000
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.name not in ("toy", "multi30k", "files"):
+            raise CorpusError(f"no corpus {self.name!r}; expected 'toy', 'multi30k' or files")
+        if self.name == "toy" and {self.source, self.target} != {"en", "fr"}:
+            raise CorpusError(
+                f"the toy corpus is English and French; got {self.source!r} and {self.target!r}"
+            )
+        if self.name == "files" and not self.train:
+            raise CorpusError("no training files; expected one or two paths")
+
+    @property
+    def languages(self) -> tuple[str, str]:
+        """Source and target language."""
+        return self.source, self.target
+
+
+def read_split(corpus: CorpusConfig, split: str) -> list[TextPair]:
+    """Read "train", "valid" or "test", or another test set of Multi30k by its name.
+
+    Raises
+    ------
+    CorpusError
+        If there is no such split, or its files are not in order.
+
+    Examples
+    --------
+    >>> read_split(CorpusConfig(pairs=800), "test")[0].target
+    "le chat s'est assis sur le tapis"
+    """
+    if corpus.name == "multi30k":
+        return multi30k(split, corpus.source, corpus.target)
+    if split not in ("train", "valid", "test"):
+        more = f", or one of {', '.join(SPLITS)} with Multi30k" if split in SPLITS else ""
+        raise CorpusError(f"no split {split!r}; expected train, valid or test{more}")
+    if corpus.name == "toy":
+        return toy_corpus(corpus.pairs, seed=corpus.seed, reverse=corpus.source == "fr")[split]
+    paths = getattr(corpus, split)
+    if paths and split != "train":
+        return _read_files(paths, corpus)
+    return _user_splits(corpus)[split]
+
+
+@cache
+def toy_corpus(
+    train: int = 20_000, *, seed: int = 0, reverse: bool = False
+) -> dict[str, list[TextPair]]:
+    """Draw the toy corpus, as printed text with gold alignments.
+
+    Parameters
+    ----------
+    train : int
+        Number of training pairs; 500 each are drawn for "valid" and "test" (fewer if there are
+        fewer to train on).
+    seed : int
+        Of the draw.
+    reverse : bool
+        French to English.
+
+    Returns
+    -------
+    dict of lists of TextPair
+        "train", "valid" and "test". :class:`~seqattn.data.words.Words` splits the text into the
+        words that the links count.
+
+    Examples
+    --------
+    >>> toy_corpus(800)["test"][0].source
+    'the cat sat on the mat'
+    """
+    held_out = min(500, train // 4)
+    drawn = splits(train, held_out, held_out, seed=seed)._asdict()
+    corpus = {}
+    for split, pairs in drawn.items():
+        texts = [
+            TextPair(detokenize(p.source, "en"), detokenize(p.target, "fr"), p.links) for p in pairs
+        ]
+        corpus[split] = [_reverse(pair) for pair in texts] if reverse else texts
+    return corpus
+
+
+def _reverse(pair: TextPair) -> TextPair:
+    links = None if pair.links is None else frozenset((j, i) for i, j in pair.links)
+    return TextPair(pair.target, pair.source, links)
+
+
+@cache
+def _user_splits(corpus: CorpusConfig) -> dict[str, list[TextPair]]:
+    pairs = _read_files(corpus.train, corpus)
+    size = min(HELD_OUT, len(pairs) // 10)
+    missing = [split for split in ("test", "valid") if not getattr(corpus, split)]
+    if missing and size < 1:
+        raise CorpusError(
+            f"{len(pairs)} pairs are too few to hold some out for validation and test; "
+            "expected at least 10, or files of their own for both"
+        )
+    train, *parts = hold_out(pairs, *[size] * len(missing), seed=corpus.seed)
+    return {"train": train, **dict(zip(missing, parts, strict=True))}
+
+
+def _read_files(paths: tuple[str, ...], corpus: CorpusConfig) -> list[TextPair]:
+    if len(paths) > 2:
+        raise CorpusError(f"{len(paths)} files: {', '.join(paths)}; expected one or two")
+    if len(paths) == 2:
+        return read_pairs(*paths, encoding=corpus.encoding)
+    [path] = paths
+    if Path(path).is_file():
+        return read_table(path, encoding=corpus.encoding)
+    for end in ("", ".gz"):
+        files = [f"{path}.{language}{end}" for language in corpus.languages]
+        if any(Path(file).is_file() for file in files):
+            return read_pairs(*files, encoding=corpus.encoding)
+    raise CorpusError(
+        f"there is no file {path}, nor {path}.{corpus.source} with {path}.{corpus.target}; expected "
+        "a table with tabs, two aligned files, or what the names of two such files begin with"
+    )

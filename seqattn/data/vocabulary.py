@@ -1,0 +1,116 @@
+"""What the rest of the package asks of a vocabulary, and the two that a translator has."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Protocol
+
+from seqattn.data.pairs import TextPair
+from seqattn.data.subwords import Subwords
+from seqattn.data.words import Words
+
+__all__ = ["Vocabularies", "Vocabulary"]
+
+
+class Vocabulary(Protocol):
+    """Text to ids and back. Ids 0 to 3 are those of :mod:`seqattn.specials`."""
+
+    def __len__(self) -> int:
+        """Give the number of tokens, the special ones included."""
+
+    def encode(self, text: str) -> list[int]:
+        """Give the ids of a sentence, without special tokens."""
+
+    def encode_all(self, texts: Sequence[str]) -> list[list[int]]:
+        """Encode many sentences."""
+
+    def tokens(self, ids: Sequence[int]) -> list[str]:
+        """Give what each id stands for, legibly."""
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """Give the sentence as it is printed; padding and sentence ends are left out."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give plain values that go into JSON."""
+
+
+class Vocabularies(NamedTuple):
+    """Both vocabularies of a translator.
+
+    Attributes
+    ----------
+    source, target : Vocabulary
+        One and the same object if they were learnt together.
+    """
+
+    source: Vocabulary
+    target: Vocabulary
+
+    @classmethod
+    def learn(
+        cls,
+        pairs: Sequence[TextPair],
+        languages: tuple[str, str],
+        *,
+        subwords: int = 0,
+        joint: bool = False,
+    ) -> "Vocabularies":
+        """Learn both from the training pairs.
+
+        Parameters
+        ----------
+        pairs : sequence of TextPair
+            Training pairs; nothing that is held out.
+        languages : (str, str)
+            Of source and target.
+        subwords : int
+            Size of a subword vocabulary; 0 for whole words.
+        joint : bool
+            Whether the two languages share one subword vocabulary.
+
+        Returns
+        -------
+        Vocabularies
+            Source and target.
+
+        Raises
+        ------
+        ValueError
+            If words are to be shared.
+
+        Examples
+        --------
+        >>> pairs = [TextPair("the cat", "le chat"), TextPair("the owl", "le hibou")]
+        >>> [len(v) for v in Vocabularies.learn(pairs, ("en", "fr"))]
+        [7, 7]
+        """
+        sources, targets = [p.source for p in pairs], [p.target for p in pairs]
+        if joint and not subwords:
+            raise ValueError("joint=True with whole words; expected a number of subwords")
+        if joint:
+            shared = Subwords.learn([*sources, *targets], subwords)
+            return cls(shared, shared)
+        if subwords:
+            return cls(Subwords.learn(sources, subwords), Subwords.learn(targets, subwords))
+        return cls(Words.learn(sources, languages[0]), Words.learn(targets, languages[1]))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give plain values that go into JSON."""
+        shared = self.source is self.target
+        return {
+            "source": self.source.to_dict(),
+            "target": None if shared else self.target.to_dict(),
+        }
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> "Vocabularies":
+        """Come back from :meth:`to_dict`."""
+        source = _from_dict(values["source"])
+        return cls(source, source if values["target"] is None else _from_dict(values["target"]))
+
+
+def _from_dict(values: dict[str, Any]) -> Vocabulary:
+    kinds = {kind.kind: kind for kind in (Words, Subwords)}
+    if values["kind"] not in kinds:
+        raise ValueError(
+            f"vocabulary of kind {values['kind']!r}; expected one of {', '.join(kinds)}"
+        )
+    return kinds[values["kind"]].from_dict(values)

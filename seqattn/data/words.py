@@ -1,0 +1,134 @@
+"""Word vocabularies: one id for each word that the training sentences hold."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from seqattn.data.grammar import detokenize
+from seqattn.specials import EOS, PAD, UNK
+
+__all__ = ["SPECIALS", "Words", "join", "tokenize"]
+
+SPECIALS = ("<pad>", "<bos>", "<eos>", "<unk>")
+# An apostrophe ends a French word (l' homme) and begins an English ending (king 's).
+WORDS = {
+    "fr": re.compile(r"aujourd'hui|\w+(?:-\w+)*'?|[^\w\s]"),
+    "en": re.compile(r"'s\b|\w+(?:-\w+)*|[^\w\s]"),
+}
+
+
+def tokenize(text: str, language: str) -> list[str]:
+    """Split a sentence into words and punctuation, in lower case.
+
+    Parameters
+    ----------
+    text : str
+        As it is printed.
+    language : str
+        "fr" for French apostrophes; any other language is treated like English.
+
+    Examples
+    --------
+    >>> tokenize("L’homme n'a pas vu le chat.", "fr")
+    ["l'", 'homme', "n'", 'a', 'pas', 'vu', 'le', 'chat', '.']
+    >>> tokenize("Is the king's cat asleep?", "en")
+    ['is', 'the', 'king', "'s", 'cat', 'asleep', '?']
+    """
+    words = WORDS["fr" if language == "fr" else "en"]
+    return words.findall(text.lower().replace("’", "'"))
+
+
+def join(tokens: Sequence[str], language: str) -> str:
+    """Put words together as they are printed: :func:`tokenize`, undone.
+
+    Examples
+    --------
+    >>> join(["l'", "homme", "rit", "."], "fr")
+    "l'homme rit."
+    """
+    text = detokenize(tokens, "fr" if language == "fr" else "en")
+    return re.sub(r" ([.!;:])", r"\1", text)
+
+
+class Words:
+    """A vocabulary of words.
+
+    Parameters
+    ----------
+    words : sequence of str
+        All but the special tokens, in the order of their ids, from 4 on.
+    language : str
+        How to split and to join; see :func:`tokenize`.
+
+    Raises
+    ------
+    ValueError
+        If a word comes twice.
+
+    Examples
+    --------
+    >>> words = Words.learn(["the cat sat", "the mat"], "en")
+    >>> words.encode("The dog sat."), words.decode([4, 6, 2])
+    ([4, 3, 7, 3], 'the mat')
+    """
+
+    kind = "words"
+
+    def __init__(self, words: Sequence[str], language: str):
+        self.words = (*SPECIALS, *words)
+        self.language = language
+        self._ids = {word: i for i, word in enumerate(self.words)}
+        if len(self._ids) != len(self.words):
+            twice = [word for word, n in Counter(self.words).items() if n > 1]
+            raise ValueError(f"word {twice[0]!r} comes twice; expected each word once")
+
+    @classmethod
+    def learn(cls, texts: Iterable[str], language: str, *, min_count: int = 1) -> "Words":
+        """Collect the words of the training sentences: never of those held out.
+
+        Parameters
+        ----------
+        texts : iterable of str
+            Training sentences of one language.
+        language : str
+            Theirs.
+        min_count : int
+            How often a word must occur.
+
+        Returns
+        -------
+        Words
+            The commonest word first.
+        """
+        counts = Counter(word for text in texts for word in tokenize(text, language))
+        ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+        return cls([word for word, n in ranked if n >= min_count], language)
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def encode(self, text: str) -> list[int]:
+        """Give the ids of a sentence, without special tokens; unknown words are ``<unk>``."""
+        return [self._ids.get(word, UNK) for word in tokenize(text, self.language)]
+
+    def encode_all(self, texts: Sequence[str]) -> list[list[int]]:
+        """Encode many sentences."""
+        return [self.encode(text) for text in texts]
+
+    def tokens(self, ids: Sequence[int]) -> list[str]:
+        """Give what each id stands for."""
+        return [self.words[i] for i in ids]
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """Give the sentence as it is printed; padding and sentence ends are left out."""
+        return join([self.words[i] for i in ids if not PAD <= i <= EOS], self.language)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give plain values that go into JSON."""
+        return {"kind": self.kind, "language": self.language, "words": list(self.words[4:])}
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> "Words":
+        """Come back from :meth:`to_dict`."""
+        return cls(values["words"], values["language"])
