@@ -1,10 +1,47 @@
 """Instruments of the bottleneck chapter: what a fixed vector holds, how far gradients reach."""
 
+import math
+
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-__all__ = ["gradient_reach", "superpose", "unpack"]
+__all__ = ["gradient_reach", "longest_countable", "superpose", "unpack"]
+
+
+def longest_countable(d: int, vocabulary: int, bits: int = 32) -> int:
+    r"""Give the longest sentence that counting bits lets into a vector.
+
+    The largest T with :math:`T \log_2 |V| \le b\,d`: a vector of d numbers of b bits tells apart at
+    most :math:`2^{bd}` sentences. That is a bound on what is possible, not on what is learned.
+
+    Parameters
+    ----------
+    d : int
+        Numbers in the vector.
+    vocabulary : int
+        Number of different words, at least 2.
+    bits : int
+        Bits of each number.
+
+    Returns
+    -------
+    int
+        A number of words.
+
+    Raises
+    ------
+    ValueError
+        If ``vocabulary`` is below 2.
+
+    Examples
+    --------
+    >>> longest_countable(512, vocabulary=32_000)
+    1094
+    """
+    if vocabulary < 2:
+        raise ValueError(f"vocabulary is {vocabulary}; expected at least 2 words")
+    return int(bits * d / math.log2(vocabulary))
 
 
 def superpose(

@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from seqattn.bottleneck import gradient_reach, superpose, unpack
+from seqattn.bottleneck import gradient_reach, longest_countable, superpose, unpack
 
 
 def _code(vocabulary, positions, d):
@@ -46,3 +46,14 @@ def test_gradient_reach_matches_the_jacobian():
 def test_gradient_reach_needs_a_gradient():
     with pytest.raises(ValueError, match="do not require a gradient"):
         gradient_reach(torch.ones(1, 2), torch.ones(1, 3, 2))
+
+
+def test_the_counting_bound_is_the_last_length_that_fits():
+    for d, vocabulary, bits in [(2, 7, 8), (512, 32_000, 32), (1000, 32_000, 32)]:
+        words = longest_countable(d, vocabulary, bits)
+        assert vocabulary**words <= 2 ** (bits * d) < vocabulary ** (words + 1)
+
+
+def test_a_vocabulary_of_one_word_has_no_bound():
+    with pytest.raises(ValueError, match="vocabulary is 1"):
+        longest_countable(512, 1)

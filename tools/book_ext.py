@@ -82,7 +82,7 @@ def decorate(app: Sphinx, doctree: nodes.document) -> None:
     """Add the launch row and the lines under formulas to a page that was just read."""
     docname = app.env.docname
     notebook = Path(app.srcdir, docname + ".ipynb")
-    if notebook.is_file():
+    if notebook.is_file() and docname != app.config.root_doc:
         title = next(iter(doctree.findall(nodes.title)), None)
         if title is not None:
             row = nodes.raw("", _launch_row(docname, notebook), format="html")

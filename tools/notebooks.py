@@ -156,8 +156,8 @@ def _settle_widgets(notebook: NotebookNode) -> None:
 
 
 def sources(only: list[str] | None = None) -> list[Path]:
-    """List the chapters' sources, all or those whose name starts with one of the given prefixes."""
-    paths = sorted(CHAPTERS.glob("[0-9][0-9]_*.py"))
+    """List the sources, front page first: all, or those whose name starts with a given prefix."""
+    paths = [CHAPTERS / "index.py", *sorted(CHAPTERS.glob("[0-9][0-9]_*.py"))]
     if not only:
         return paths
     chosen = [p for p in paths if p.name.startswith(tuple(only))]

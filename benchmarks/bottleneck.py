@@ -1,0 +1,142 @@
+"""Train a fixed-vector model and an attention model, and test both as sentences grow.
+
+    python -m benchmarks.bottleneck
+
+Same pairs, encoder, decoder, batches and number of updates; one model hands the decoder a single
+vector, at every step, the other attends. Writes ``seqattn/data/measured/bottleneck.json``, for the
+chapter on the bottleneck. Finished trainings are kept in ``--work`` and not repeated.
+"""
+
+import argparse
+import json
+import os
+import platform
+import statistics
+import time
+from pathlib import Path
+
+import torch
+
+from seqattn.data import detokenize, generate
+from seqattn.data.batches import Batches, encode_pairs
+from seqattn.data.pairs import TextPair
+from seqattn.data.vocabulary import Vocabularies
+from seqattn.metrics import corpus_bleu
+from seqattn.models import ModelConfig, build_model
+from seqattn.training.loop import fit
+from seqattn.translator import Translator
+
+RESULT = Path(__file__).parents[1] / "seqattn/data/measured/bottleneck.json"
+ARCHITECTURES = {"fixed": "fixed", "attention": "bahdanau"}
+TRAINED_TO = 20
+LENGTHS = (4, 8, 12, 16, 20, 24, 28, 32, 36, 40)
+PAIRS, PER_LENGTH = 40_000, 200
+
+
+def corpus() -> tuple[list[TextPair], dict[int, list[TextPair]]]:
+    """Draw training pairs, and test pairs of each length that are none of them."""
+    drawn = generate(PAIRS, seed=0, max_len=TRAINED_TO)
+    seen = {pair.source_text for pair in drawn}
+    tests = {
+        length: generate(PER_LENGTH, seed=1, min_len=length, max_len=length, exclude=seen)
+        for length in LENGTHS
+    }
+    return [_text(p) for p in drawn], {n: [_text(p) for p in pairs] for n, pairs in tests.items()}
+
+
+def _text(pair) -> TextPair:
+    return TextPair(detokenize(pair.source, "en"), detokenize(pair.target, "fr"), pair.links)
+
+
+def train_and_test(name: str, seed: int, steps: int, train, tests) -> dict:
+    """Train one model from one seed; return BLEU and translations for each length."""
+    vocabularies = Vocabularies.learn(train, ("en", "fr"))
+    torch.manual_seed(seed)
+    config = ModelConfig(ARCHITECTURES[name], d_embed=96, d_hidden=160, dropout=0.1)
+    model = build_model(config, len(vocabularies.source), len(vocabularies.target))
+    batches = Batches(encode_pairs(train, vocabularies), tokens=1536, seed=seed)
+    history = fit(
+        model, batches, steps=steps, lr=2e-3, warmup=200, seed=seed, quiet=False, every=500
+    )
+    translator = Translator(model.eval(), vocabularies)
+    bleu, texts = [], []
+    for length in LENGTHS:
+        pairs = tests[length]
+        found = [t.text for t in translator.translate([p.source for p in pairs], beam=1)]
+        bleu.append(corpus_bleu(found, [p.target for p in pairs]).score)
+        texts.append(found)
+    return {
+        "bleu": bleu,
+        "texts": texts,
+        "seconds": history.seconds,
+        "parameters": sum(p.numel() for p in model.parameters()),
+    }
+
+
+def figure(runs: dict[str, list[dict]], tests) -> dict:
+    """Give what the live figure takes: means, standard deviations, one sentence per length."""
+    data = {"lengths": list(LENGTHS), "trained_to": TRAINED_TO}
+    for name, found in runs.items():
+        columns = list(zip(*(run["bleu"] for run in found)))
+        data[name] = [round(statistics.mean(c), 1) for c in columns]
+        data[f"{name}_spread"] = [
+            round(statistics.stdev(c) if len(c) > 1 else 0, 1) for c in columns
+        ]
+    data["examples"] = [
+        {
+            "source": tests[length][0].source,
+            "reference": tests[length][0].target,
+            **{name: found[0]["texts"][i][0] for name, found in runs.items()},
+        }
+        for i, length in enumerate(LENGTHS)
+    ]
+    seeds = len(next(iter(runs.values())))
+    data["note"] = (
+        f"{PER_LENGTH} unseen sentences of each length, greedy search, mean of {seeds} seeds; the "
+        "band is one standard deviation. The sentence shown is the first of its length, translated "
+        "by the models of the first seed."
+    )
+    return data
+
+
+def main() -> None:
+    """Train, test, write."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--steps", type=int, default=4000, help="updates of each training")
+    parser.add_argument("--seeds", type=int, default=3, help="trainings of each model")
+    parser.add_argument("--work", type=Path, default=Path("runs/bottleneck"), help="finished runs")
+    parser.add_argument("--result", type=Path, default=RESULT)
+    options = parser.parse_args()
+    options.work.mkdir(parents=True, exist_ok=True)
+    train, tests = corpus()
+    runs: dict[str, list[dict]] = {name: [] for name in ARCHITECTURES}
+    for seed in range(options.seeds):
+        for name in ARCHITECTURES:
+            file = options.work / f"{name}-{seed}-{options.steps}.json"
+            if not file.exists():
+                run = train_and_test(name, seed, options.steps, train, tests)
+                file.write_text(json.dumps(run, ensure_ascii=False), encoding="utf-8")
+            run = json.loads(file.read_text(encoding="utf-8"))
+            runs[name].append(run)
+            shown = "  ".join(f"{n}: {b:.1f}" for n, b in zip(LENGTHS, run["bleu"]))
+            print(
+                f"{name}, seed {seed}, {run['seconds']:.0f} s, BLEU by length  {shown}", flush=True
+            )
+    card = {
+        "command": "python -m benchmarks.bottleneck",
+        "date": time.strftime("%Y-%m-%d"),
+        "machine": f"{platform.machine()}, {torch.get_num_threads()} of {os.cpu_count()} cores",
+        "torch": torch.__version__,
+        "pairs": PAIRS,
+        "updates": options.steps,
+        "seeds": options.seeds,
+        "seconds": {n: round(statistics.mean(r["seconds"] for r in f)) for n, f in runs.items()},
+        "parameters": {n: f[0]["parameters"] for n, f in runs.items()},
+    }
+    result = {"card": card, "figure": figure(runs, tests)}
+    text = json.dumps(result, ensure_ascii=False, indent=1) + "\n"
+    options.result.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

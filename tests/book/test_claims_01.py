@@ -1,0 +1,116 @@
+"""What chapter 1 says, where no test of the package says it already."""
+
+import itertools
+import math
+
+import pytest
+import torch
+from torch import nn
+
+from seqattn.bottleneck import gradient_reach, superpose, unpack
+from seqattn.data.measurements import measured
+from seqattn.models import ModelConfig, build_model
+
+
+def halving(words):
+    h = 0.0
+    for x in words:
+        h = 0.5 * h + x
+    return h
+
+
+def recall(words, d, trials=20, vocabulary=1000):
+    g = torch.Generator().manual_seed(0)
+    right = 0
+    for _ in range(trials):
+        embeddings = torch.randn(vocabulary, d, generator=g) / d**0.5
+        signs = torch.randint(0, 2, (words, d), generator=g) * 2.0 - 1.0
+        x = torch.randint(vocabulary, (words,), generator=g)
+        right += (unpack(superpose(x, embeddings, signs), embeddings, signs) == x).sum().item()
+    return right / (trials * words)
+
+
+def reach(summarise, words=30, bidirectional=False):
+    torch.manual_seed(0)
+    rnn = nn.GRU(32, 64, batch_first=True, bidirectional=bidirectional)
+    x = torch.randn(16, words, 32, requires_grad=True)
+    return gradient_reach(summarise(rnn(x)[0]), x, generator=torch.Generator().manual_seed(0))
+
+
+def test_the_numbers_of_the_example_by_hand():
+    assert [halving(words) for words in ([4], [4, 2], [4, 2, 8])] == [4, 4, 10]
+    assert 4 / 4 + 2 / 2 + 8 == 10
+    assert 0.5**10 < 0.001
+    # The first answer: two sentences with the same context.
+    assert halving([8, 4, 7]) == halving([4, 2, 9]) == 11
+
+
+@pytest.mark.parametrize("architecture", ["fixed", "bahdanau"])
+def test_probabilities_of_all_translations_of_a_length_sum_to_one(architecture):
+    torch.manual_seed(0)
+    words, length = 5, 3
+    model = (
+        build_model(ModelConfig(architecture, d_embed=7, d_hidden=11), 13, words).double().eval()
+    )
+    targets = torch.tensor(list(itertools.product(range(words), repeat=length)))
+    inputs = torch.cat([torch.ones(len(targets), 1).long(), targets[:, :-1]], 1)
+    source = torch.tensor([[4, 7, 9, 2]]).expand(len(targets), -1)
+    logits = model(source, torch.full((len(targets),), 4), inputs).logits
+    factors = logits.log_softmax(-1).gather(-1, targets[..., None]).squeeze(-1)
+    torch.testing.assert_close(factors.sum(-1).exp().sum(), torch.tensor(1.0).double())
+
+
+def test_one_float_stores_ten_words_exactly():
+    assert 30**10 < 2**53 < 30**11
+
+
+def test_a_thousand_numbers_hold_thirty_words():
+    assert recall(20, 1000) > 0.98
+    assert recall(30, 1000) > 0.97
+    assert 0.8 < recall(50, 1000) < 0.95
+    assert recall(100, 1000) < 0.6
+
+
+def test_what_can_be_stored_grows_in_proportion_to_the_vector():
+    for words, d in [(10, 256), (20, 512)]:
+        assert recall(2 * words, 2 * d) == pytest.approx(recall(words, d), abs=0.05)
+
+
+def test_the_influence_of_a_word_falls_by_a_factor_for_each_later_step():
+    shares = reach(lambda h: h[:, -1])
+    assert shares[0] < 1e-5 < shares[9] < 1e-3 < shares[19] < 0.02 < shares[24] < 0.1
+    steps = (shares[:25].log()[5:] - shares[:25].log()[:-5]) / 5
+    assert steps.min() > 0.3
+    assert steps.max() < 0.7
+
+
+def test_a_bidirectional_summary_feels_the_middle_least():
+    ends = reach(lambda h: torch.cat([h[:, -1, :64], h[:, 0, 64:]], -1), bidirectional=True)
+    assert 10 < ends.argmin() < 20
+    assert min(ends[0], ends[-1]) > 0.5
+
+
+def test_each_state_is_one_step_from_a_dynamic_context():
+    h = torch.randn(7, 3, dtype=torch.float64)
+    weights = torch.randn(5, 7, dtype=torch.float64).softmax(-1)
+    jacobian = torch.autograd.functional.jacobian(lambda h: weights @ h, h)
+    for t, i in itertools.product(range(5), range(7)):
+        expected = weights[t, i] * torch.eye(3, dtype=torch.float64)
+        torch.testing.assert_close(jacobian[t, :, i], expected)
+
+
+def test_the_bits_in_the_answers():
+    assert 1000 * math.log2(32_000) < 15_000 < 512 * 32 == 16_384
+
+
+def test_the_measurement_shows_what_the_chapter_says():
+    figure = measured("bottleneck")["figure"]
+    gaps = [a - f for a, f in zip(figure["attention"], figure["fixed"])]
+    inside = [g for n, g in zip(figure["lengths"], gaps) if n <= figure["trained_to"]]
+    assert inside == sorted(inside)
+    assert len(figure["examples"]) == len(figure["lengths"])
+
+
+def test_an_unknown_measurement_is_refused_by_name():
+    with pytest.raises(ValueError, match="expected one of bottleneck"):
+        measured("botleneck")

@@ -1,0 +1,103 @@
+"""The built book as readers open it: every page light, dark and on a phone, every slider by key."""
+
+import importlib
+import json
+from pathlib import Path
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from ipywidgets import DOMWidget
+
+from tests.browser.conftest import widgets_ready
+from tests.browser.test_live_figures import state, values
+from tests.widgets.figures import agrees
+
+ROOT = Path(__file__).resolve().parents[2]
+STATE = "application/vnd.jupyter.widget-state+json"
+VIEW = "application/vnd.jupyter.widget-view+json"
+LOOKS = {"light": (1200, "light"), "dark": (1200, "dark"), "phone": (375, "light")}
+
+
+def stored_figures(path: Path) -> list[dict]:
+    """Return the stored state of each figure of a notebook, in reading order."""
+    notebook = json.loads(path.read_text(encoding="utf-8"))
+    models = notebook["metadata"].get("widgets", {}).get(STATE, {}).get("state", {})
+    views = [
+        output["data"][VIEW]["model_id"]
+        for cell in notebook["cells"]
+        for output in cell.get("outputs", [])
+        if VIEW in output.get("data", {})
+    ]
+    return [models[view]["state"] for view in views]
+
+
+def twin(stored: dict):
+    """Make the figure again in Python."""
+    module, _, name = stored["_anywidget_id"].rpartition(".")
+    figure = getattr(importlib.import_module(module), name)()
+    own = {t for t in figure.traits(sync=True) if not t.startswith("_")} - set(DOMWidget().traits())
+    for trait in own & stored.keys():
+        setattr(figure, trait, stored[trait])
+    return figure
+
+
+PAGES = sorted(
+    [f"chapters/{p.stem}" for p in (ROOT / "chapters").glob("*.ipynb")]
+    + [f"chapters/{p.stem}" for p in (ROOT / "chapters").glob("*.md")]
+    + [f"exercises/{p.stem}" for p in (ROOT / "exercises").glob("*.ipynb")]
+    + ["search", "genindex"]
+)
+LIVE = {
+    f"chapters/{p.stem}": figures
+    for p in sorted((ROOT / "chapters").glob("*.ipynb"))
+    if (figures := stored_figures(p))
+}
+
+
+def test_every_chapter_has_at_least_two_live_figures():
+    counts = {name: len(figures) for name, figures in LIVE.items() if "/0" in name}
+    assert len(counts) == len(list((ROOT / "chapters").glob("[0-9]*.ipynb")))
+    assert min(counts.values()) >= 2
+
+
+@pytest.mark.parametrize("name", LIVE)
+def test_every_slider_of_the_book_moves_by_keyboard_and_agrees_with_pytorch(
+    name, page, book_server
+):
+    page.goto(f"{book_server}/{name}.html")
+    widgets_ready(page)
+    shown = page.locator(".sa-fig")
+    assert shown.count() == len(LIVE[name])
+    for figure, stored in zip(shown.all(), LIVE[name]):
+        sliders = figure.locator("input[type=range]").all()
+        assert sliders
+        for slider in sliders:
+            slider.focus()
+            seen = {slider.input_value()}
+            for key in ("Home", "ArrowRight", "ArrowUp", "End", "ArrowLeft"):
+                slider.press(key)
+                seen.add(slider.input_value())
+                agrees(values(figure), twin(stored | state(figure)).numbers())
+            assert len(seen) > 2, f"{slider.get_attribute('aria-label')}: the keys move nothing"
+
+
+@pytest.mark.parametrize("look", LOOKS)
+@pytest.mark.parametrize("name", PAGES)
+def test_every_page_is_readable_and_accessible(name, look, new_page, book_server):
+    width, theme = LOOKS[look]
+    page = new_page(width=width, theme=theme)
+    page.goto(f"{book_server}/{name}.html")
+    if name in LIVE:
+        widgets_ready(page)
+    page.wait_for_load_state("networkidle")
+    assert page.evaluate("document.documentElement.dataset.theme") == theme
+    too_wide = page.evaluate(
+        """() => document.documentElement.scrollWidth <= innerWidth ? [] :
+            [...document.querySelectorAll("main *")]
+                .filter(e => e.getBoundingClientRect().right > innerWidth)
+                .map(e => e.outerHTML.slice(0, 120))"""
+    )
+    assert too_wide == []
+    assert page.locator("mjx-merror").count() == 0
+    found = Axe().run(page).response["violations"]
+    assert [(v["id"], [n["html"][:160] for n in v["nodes"]]) for v in found] == []
