@@ -100,7 +100,7 @@ def beam_search(
         Most tokens to write, ``<eos>`` included; for all sentences or for each. A sentence cut off
         there competes as it stands.
     length_penalty : float
-        Exponent α of :func:`~seqattn.decoding.penalties.length_penalty`.
+        Exponent α of :func:`~seqattn.decoding.length_penalty`.
     n_best : int
         Number of sentences to return for each source, at most ``beam``.
 

@@ -53,9 +53,9 @@ class AttentionDecoder(nn.Module):
     input_feeding : bool
         Whether the readout of one step enters the next; of the Luong style only.
     readout : {"linear", "tanh", "maxout"}, optional
-        From state, context and last token to the features that the vocabulary product reads; see
-        :mod:`seqattn.models.readouts`. By default that of the style's paper: maxout for Bahdanau
-        and for the fixed vector, tanh for Luong.
+        From state, context and last token to the features that the vocabulary product reads. By
+        default that of the style's paper: maxout for Bahdanau and for the fixed vector, tanh for
+        Luong.
     d_readout : int, optional
         Number of those features; see :func:`~seqattn.models.readouts.make_readout`.
     feed_summary : bool
