@@ -1,5 +1,8 @@
-"""Data: the tiny worked example, and the toy corpus with its gold alignments."""
+"""Data: the tiny worked example, the toy corpus, Multi30k, files of your own; words and batches."""
 
+from seqattn.data.batches import Batch, Batches, Example, encode_pairs
+from seqattn.data.corpora import CorpusConfig, read_split, toy_corpus
+from seqattn.data.downloads import DownloadError
 from seqattn.data.grammar import (
     CONSTRUCTIONS,
     Pair,
@@ -10,17 +13,41 @@ from seqattn.data.grammar import (
     sentence_of_length,
     splits,
 )
+from seqattn.data.multi30k import multi30k
+from seqattn.data.pairs import CorpusError, TextPair, hold_out, read_pairs, read_table
+from seqattn.data.subwords import Subwords
 from seqattn.data.tiny import TINY, TinyExample
+from seqattn.data.vocabulary import Vocabularies, Vocabulary
+from seqattn.data.words import Words, tokenize
 
 __all__ = [
     "CONSTRUCTIONS",
     "TINY",
+    "Batch",
+    "Batches",
+    "CorpusConfig",
+    "CorpusError",
+    "DownloadError",
+    "Example",
     "Pair",
     "Splits",
+    "Subwords",
+    "TextPair",
     "TinyExample",
+    "Vocabularies",
+    "Vocabulary",
+    "Words",
     "cat_on_the_mat",
     "detokenize",
+    "encode_pairs",
     "generate",
+    "hold_out",
+    "multi30k",
+    "read_pairs",
+    "read_split",
+    "read_table",
     "sentence_of_length",
     "splits",
+    "tokenize",
+    "toy_corpus",
 ]

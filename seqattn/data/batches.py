@@ -56,7 +56,8 @@ class Batch(NamedTuple):
 
     def to(self, device: torch.device | str) -> "Batch":
         """Move every tensor."""
-        return Batch(*(part.to(device) for part in self[:4]), rows=self.rows)
+        source, lengths, inputs, targets = (part.to(device) for part in self[:4])
+        return Batch(source, lengths, inputs, targets, self.rows)
 
 
 def encode_pairs(pairs: Sequence[TextPair], vocabularies: Vocabularies) -> list[Example]:
@@ -101,10 +102,10 @@ def make_batch(examples: Sequence[Example], rows: Sequence[int]) -> Batch:
 class Batches:
     """Examples, in batches of sentences of similar length.
 
-    An epoch holds each example once. Examples are ordered by target length, then by source length;
-    equals, and the batches cut from that order, are shuffled anew for each epoch. Every epoch so has
-    the same shapes, in another order, and what it holds hangs on seed and epoch alone: a run can be
-    taken up at any batch.
+    An epoch holds each example once. Examples are ordered by target length, then by source length,
+    and cut into batches; equals are shuffled before, batches after. So every epoch has the same
+    shapes, in another order, and it depends on seed and number alone: a run can be taken up at any
+    batch.
 
     Parameters
     ----------
@@ -125,8 +126,8 @@ class Batches:
     --------
     >>> examples = [Example([5] * n + [2], [6] * n + [2]) for n in range(1, 20)]
     >>> batches = Batches(examples, tokens=100)
-    >>> len(batches), sorted(row for batch in batches.epoch(0) for row in batch.rows) == [*range(19)]
-    (3, True)
+    >>> [tuple(batch.targets.shape) for batch in batches.epoch(0)]
+    [(8, 12), (3, 4), (8, 20)]
     """
 
     def __init__(self, examples: Sequence[Example], *, tokens: int = 2048, seed: int = 0):

@@ -158,6 +158,6 @@ def _read_files(paths: tuple[str, ...], corpus: CorpusConfig) -> list[TextPair]:
         if any(Path(file).is_file() for file in files):
             return read_pairs(*files, encoding=corpus.encoding)
     raise CorpusError(
-        f"there is no file {path}, nor {path}.{corpus.source} with {path}.{corpus.target}; expected "
-        "a table with tabs, two aligned files, or what the names of two such files begin with"
+        f"there is no file {path}, nor {path}.{corpus.source} and {path}.{corpus.target}; "
+        "expected a table with tabs, two aligned files, or what two such names begin with"
     )

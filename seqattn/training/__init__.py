@@ -1,0 +1,76 @@
+"""Training: losses, schedules, one update, whole runs with checkpoints, and evaluation.
+
+In memory, and in a few lines:
+
+>>> from seqattn.data import Batches, Vocabularies, encode_pairs, toy_corpus
+>>> from seqattn.models import ModelConfig, build_model
+>>> from seqattn.training import evaluate, fit
+>>> from seqattn.translator import Translator
+>>> corpus = toy_corpus(800)
+>>> vocabularies = Vocabularies.learn(corpus["train"], ("en", "fr"))
+>>> config = ModelConfig(d_embed=16, d_hidden=16)
+>>> model = build_model(config, *map(len, vocabularies))
+>>> batches = Batches(encode_pairs(corpus["train"], vocabularies), tokens=512)
+>>> history = fit(model, batches, steps=5)
+>>> found = evaluate(Translator(model, vocabularies), corpus["valid"][:9])
+>>> 0 <= found.bleu <= 100, 0 <= found.aer <= 1
+(True, True)
+
+:class:`Trainer` does the same in a folder, with validations, checkpoints and resumption; the
+``seqattn train`` command runs it.
+"""
+
+from seqattn.training.checkpoints import (
+    Checkpoint,
+    CheckpointError,
+    read_checkpoint,
+    write_checkpoint,
+)
+from seqattn.training.config import TrainingConfig
+from seqattn.training.evaluation import Evaluation, alignment_links, evaluate
+from seqattn.training.loop import DivergedError, History, Update, fit, make_optimizer, update
+from seqattn.training.losses import TokenLoss, cross_entropy, perplexity
+from seqattn.training.position import Outcome, Position
+from seqattn.training.runs import RunFolder, load_model
+from seqattn.training.schedules import (
+    constant,
+    cosine,
+    exponential_decay,
+    inverse_sigmoid_decay,
+    inverse_square_root,
+    linear_decay,
+    warm_up,
+)
+from seqattn.training.trainer import Trainer
+
+__all__ = [
+    "Checkpoint",
+    "CheckpointError",
+    "DivergedError",
+    "Evaluation",
+    "History",
+    "Outcome",
+    "Position",
+    "RunFolder",
+    "TokenLoss",
+    "Trainer",
+    "TrainingConfig",
+    "Update",
+    "alignment_links",
+    "constant",
+    "cosine",
+    "cross_entropy",
+    "evaluate",
+    "exponential_decay",
+    "fit",
+    "inverse_sigmoid_decay",
+    "inverse_square_root",
+    "linear_decay",
+    "load_model",
+    "make_optimizer",
+    "perplexity",
+    "read_checkpoint",
+    "update",
+    "warm_up",
+    "write_checkpoint",
+]

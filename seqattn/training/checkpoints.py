@@ -1,0 +1,166 @@
+"""Checkpoints: one file each, written whole or not at all, and never pickled.
+
+A checkpoint is a safetensors file. Its tensors are weights and what the optimiser remembers; its
+header holds all the rest as JSON: the model's configuration, the vocabularies, where the training
+stood. Reading one runs no code from it.
+"""
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from seqattn.extras import require
+
+__all__ = [
+    "Checkpoint",
+    "CheckpointError",
+    "optimizer_tensors",
+    "random_states",
+    "read_checkpoint",
+    "restore_optimizer",
+    "restore_random",
+    "write_atomically",
+    "write_checkpoint",
+]
+
+FORMAT = 1
+
+
+class CheckpointError(OSError):
+    """A checkpoint cannot be written, or is none."""
+
+
+class Checkpoint(NamedTuple):
+    """What is in a checkpoint.
+
+    Attributes
+    ----------
+    tensors : dict of str to Tensor
+        On the CPU. Weights begin with ``model.``.
+    data : dict
+        Plain values.
+    """
+
+    tensors: dict[str, Tensor]
+    data: dict[str, Any]
+
+    @property
+    def weights(self) -> dict[str, Tensor]:
+        """What ``load_state_dict`` takes."""
+        return _strip(self.tensors, "model.")
+
+
+def write_checkpoint(path: Path, tensors: Mapping[str, Tensor], data: Mapping[str, Any]) -> None:
+    """Write a checkpoint beside its place, and put it there in one step.
+
+    Whatever happens meanwhile, a full disk or a loss of power, ``path`` is the old checkpoint or
+    the new one.
+
+    Raises
+    ------
+    CheckpointError
+        If it cannot be written.
+    """
+    safetensors = require("safetensors.torch", "a checkpoint", "nmt")
+    header = {"format": "pt", "seqattn": json.dumps({"version": FORMAT, **data})}
+    kept = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+    write_atomically(path, safetensors.save(kept, metadata=header))
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """Give a file its content in one step; on the disk, too, before this returns."""
+    beside = path.with_name(f".{path.name}.part")
+    try:
+        with beside.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(beside, path)
+    except OSError as error:
+        beside.unlink(missing_ok=True)
+        kept = "; the one that was there is intact" if path.exists() else ""
+        raise CheckpointError(f"could not write {path}: {error.strerror or error}{kept}") from error
+    if os.name == "posix":  # the new name, too, must outlive a loss of power
+        folder = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+
+def read_checkpoint(path: Path, *, only: str = "") -> Checkpoint:
+    """Read a checkpoint.
+
+    Parameters
+    ----------
+    path : Path
+        Where it is.
+    only : str
+        What the names of the wanted tensors begin with, as in ``"model."``.
+
+    Returns
+    -------
+    Checkpoint
+        ``tensors`` and ``data``.
+
+    Raises
+    ------
+    CheckpointError
+        If there is none, or the file is something else, or written by a later version.
+    """
+    safetensors = require("safetensors", "a checkpoint", "nmt")
+    if not path.is_file():
+        raise CheckpointError(f"there is no checkpoint {path}")
+    try:
+        with safetensors.safe_open(str(path), framework="pt", device="cpu") as file:
+            header = file.metadata() or {}
+            data = json.loads(header["seqattn"])
+            tensors = {name: file.get_tensor(name) for name in file.keys() if name.startswith(only)}  # noqa: SIM118
+    except (KeyError, ValueError, safetensors.SafetensorError) as error:
+        raise CheckpointError(f"{path} is no checkpoint of seqattn ({error})") from error
+    if data.pop("version") > FORMAT:
+        raise CheckpointError(f"{path} was written by a later version of seqattn: update it")
+    return Checkpoint(tensors, data)
+
+
+def optimizer_tensors(model: nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
+    """Name what the optimiser remembers of each parameter: ``optimizer.NAME:KEY``."""
+    found = {}
+    for name, parameter in model.named_parameters():
+        for key, value in optimizer.state.get(parameter, {}).items():
+            found[f"optimizer.{name}:{key}"] = torch.as_tensor(value)
+    return found
+
+
+def restore_optimizer(
+    model: nn.Module, optimizer: torch.optim.Optimizer, tensors: Mapping[str, Tensor]
+) -> None:
+    """Put back what :func:`optimizer_tensors` named."""
+    parameters = dict(model.named_parameters())
+    for place, tensor in _strip(tensors, "optimizer.").items():
+        name, key = place.rsplit(":", 1)
+        optimizer.state[parameters[name]][key] = tensor.to(parameters[name].device)
+
+
+def random_states(device: torch.device) -> dict[str, Tensor]:
+    """Where the random numbers stand, from which dropout is drawn."""
+    states = {"random.cpu": torch.get_rng_state()}
+    if device.type == "cuda":
+        states["random.cuda"] = torch.cuda.get_rng_state(device)
+    return states
+
+
+def restore_random(tensors: Mapping[str, Tensor], device: torch.device) -> None:
+    """Put back what :func:`random_states` gave."""
+    torch.set_rng_state(tensors["random.cpu"])
+    if device.type == "cuda" and "random.cuda" in tensors:
+        torch.cuda.set_rng_state(tensors["random.cuda"], device)
+
+
+def _strip(tensors: Mapping[str, Tensor], start: str) -> dict[str, Tensor]:
+    return {k.removeprefix(start): v for k, v in tensors.items() if k.startswith(start)}

@@ -1,0 +1,127 @@
+"""How to train, as a few plain values: what a run stores, so that it can be taken up again."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from seqattn.training.schedules import LEARNING_RATES, SAMPLING
+
+__all__ = ["TrainingConfig"]
+
+
+@dataclass(frozen=True)
+class TrainingConfig:
+    """Settings of a training run.
+
+    Attributes
+    ----------
+    steps, epochs, minutes : numbers, optional
+        The budget: updates, passes over the corpus, time. At least one; the first that is used up
+        ends the run, and the learning rate is planned for it.
+    batch_tokens : int
+        Most target tokens in a batch.
+    lr : float
+        Highest learning rate of AdamW.
+    schedule : {"cosine", "inverse_square_root", "constant"}
+        How the learning rate goes on; see :mod:`seqattn.training.schedules`.
+    warmup : int
+        Updates until it is reached.
+    weight_decay : float
+        Decoupled, as AdamW has it.
+    smoothing : float
+        Of the labels.
+    clip : float
+        Largest norm of the gradient, all parameters together.
+    sampling : {"linear", "exponential", "inverse_sigmoid"}, optional
+        Scheduled sampling: how the share of true inputs falls.
+    sampling_constant : float, optional
+        c or k of that schedule: below 1 for the first two, at least 1 for the third.
+    bf16 : bool
+        Compute in bfloat16 where that is safe; weights stay in 32 bits.
+    seed : int
+        Of the first weights, of dropout and of the order of the batches.
+    validate_every : int, optional
+        Updates between validations; by default once an epoch.
+    patience : int, optional
+        Stop after so many validations without a better BLEU.
+    log_every : int
+        Updates between two lines of the log.
+    save_minutes : float
+        Time between checkpoints where no validation brings one.
+    """
+
+    steps: int | None = None
+    epochs: float | None = None
+    minutes: float | None = None
+    batch_tokens: int = 2048
+    lr: float = 2e-3
+    schedule: Literal["cosine", "inverse_square_root", "constant"] = "cosine"
+    warmup: int = 200
+    weight_decay: float = 0.01
+    smoothing: float = 0.1
+    clip: float = 1.0
+    sampling: Literal["linear", "exponential", "inverse_sigmoid"] | None = None
+    sampling_constant: float | None = None
+    bf16: bool = False
+    seed: int = 1
+    validate_every: int | None = None
+    patience: int | None = None
+    log_every: int = 50
+    save_minutes: float = 5.0
+
+    def __post_init__(self) -> None:
+        budget = {"steps": self.steps, "epochs": self.epochs, "minutes": self.minutes}
+        if not any(budget.values()):
+            raise ValueError("no budget; expected steps, epochs or minutes, above 0")
+        for name in ("steps", "epochs", "minutes", "validate_every", "patience"):
+            value = getattr(self, name)
+            if value is not None and value <= 0:
+                raise ValueError(f"{name} is {value}; expected above 0")
+        for name in ("lr", "clip", "batch_tokens", "log_every"):
+            if getattr(self, name) <= 0:
+                raise ValueError(f"{name} is {getattr(self, name)}; expected above 0")
+        if not 0 <= self.smoothing < 1:
+            raise ValueError(f"smoothing is {self.smoothing}; expected from 0 to below 1")
+        if self.schedule not in LEARNING_RATES:
+            names = ", ".join(LEARNING_RATES)
+            raise ValueError(f"schedule is {self.schedule!r}; expected one of {names}")
+        if self.sampling is not None:
+            self._check_sampling()
+
+    def _check_sampling(self) -> None:
+        if self.sampling not in SAMPLING:
+            names = ", ".join(SAMPLING)
+            raise ValueError(f"sampling is {self.sampling!r}; expected one of {names}")
+        value = self.sampling_constant
+        falls = self.sampling == "inverse_sigmoid"
+        if value is None or not (value >= 1 if falls else 0 < value < 1):
+            expected = "1 or more" if falls else "between 0 and 1"
+            raise ValueError(
+                f"sampling_constant is {value}; sampling={self.sampling!r} expects {expected}"
+            )
+
+    def done(self, step: int, epochs: float, seconds: float) -> float:
+        """Share of the budget that is used up: 1 or more ends the run.
+
+        Examples
+        --------
+        >>> TrainingConfig(steps=100, minutes=2).done(step=25, epochs=1.5, seconds=90)
+        0.75
+        """
+        shares = [0.0]
+        if self.steps:
+            shares.append(step / self.steps)
+        if self.epochs:
+            shares.append(epochs / self.epochs)
+        if self.minutes:
+            shares.append(seconds / (60 * self.minutes))
+        return max(shares)
+
+    def learning_rate(self, step: int, done: float) -> float:
+        """Learning rate of an update, counted from 1."""
+        return self.lr * LEARNING_RATES[self.schedule](step, self.warmup, done)
+
+    def teacher_forcing(self, step: int) -> float:
+        """Probability that an update, counted from 1, feeds a step the true last token."""
+        if self.sampling is None or self.sampling_constant is None:
+            return 1.0
+        return SAMPLING[self.sampling](step, self.sampling_constant)

@@ -1,0 +1,50 @@
+"""Ctrl-C and SIGTERM: finish the update, save, and go."""
+
+import signal
+import threading
+from types import FrameType
+from typing import Any
+
+__all__ = ["Interrupts"]
+
+
+class Interrupts:
+    """Notes a request to stop, for a loop that looks at it between two updates.
+
+    A second request is no longer noted but obeyed at once. Outside the main thread, where Python
+    lets nobody listen to signals, it notes nothing.
+
+    Attributes
+    ----------
+    received : int, or None
+        Number of the signal.
+
+    Examples
+    --------
+    >>> with Interrupts() as interrupts:
+    ...     signal.raise_signal(signal.SIGTERM)
+    ...     interrupts.received == signal.SIGTERM
+    True
+    """
+
+    def __init__(self) -> None:
+        self.received: int | None = None
+        self._before: dict[int, Any] = {}
+
+    def __enter__(self) -> "Interrupts":
+        if threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGINT, signal.SIGTERM):
+                self._before[number] = signal.signal(number, self._note)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._restore()
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        self.received = number
+        self._restore()
+
+    def _restore(self) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+        self._before = {}

@@ -1,0 +1,240 @@
+"""One update, and as many of them as it takes: training without files, in a few lines."""
+
+import math
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from seqattn.data.batches import Batch, Batches
+from seqattn.precision import autocast
+from seqattn.training.config import TrainingConfig
+from seqattn.training.losses import TokenLoss, cross_entropy
+
+__all__ = ["DivergedError", "History", "Update", "fit", "make_optimizer", "update"]
+
+
+class DivergedError(RuntimeError):
+    """The loss or the gradient is no longer a number."""
+
+
+class Update(NamedTuple):
+    """What one update reports.
+
+    Attributes
+    ----------
+    loss : TokenLoss
+        Before the update.
+    norm : scalar
+        Norm of the gradient, before it was clipped.
+    """
+
+    loss: TokenLoss
+    norm: Tensor
+
+
+def make_optimizer(model: nn.Module, *, weight_decay: float = 0.01) -> torch.optim.AdamW:
+    """AdamW with the decay of matrices alone: biases have no reason to be small.
+
+    References
+    ----------
+    Loshchilov and Hutter (2019), "Decoupled Weight Decay Regularization".
+    """
+    matrices = [p for p in model.parameters() if p.requires_grad and p.dim() > 1]
+    vectors = [p for p in model.parameters() if p.requires_grad and p.dim() <= 1]
+    groups = [
+        {"params": matrices, "weight_decay": weight_decay},
+        {"params": vectors, "weight_decay": 0.0},
+    ]
+    # 0.98: gradients of rare words come seldom; their variance needs a longer memory.
+    return torch.optim.AdamW(groups, betas=(0.9, 0.98), eps=1e-8, fused=True)
+
+
+def update(
+    model: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    batch: Batch,
+    *,
+    lr: float,
+    smoothing: float = 0.0,
+    clip: float = 1.0,
+    teacher_forcing: float = 1.0,
+    bf16: bool = False,
+) -> Update:
+    """Make one step downhill on the mean loss of the batch's real tokens.
+
+    Parameters
+    ----------
+    model : Seq2SeqAttention, or alike
+        Called as ``model(source, lengths, inputs, teacher_forcing=...)``.
+    optimizer : Optimizer
+        From :func:`make_optimizer`.
+    batch : Batch
+        On the model's device.
+    lr : float
+        Learning rate.
+    smoothing : float
+        Of the labels; see :func:`~seqattn.training.losses.cross_entropy`.
+    clip : float
+        Largest norm of the gradient: a longer one keeps its direction and is cut to this length.
+    teacher_forcing : float
+        Probability that a step reads the true last token.
+    bf16 : bool
+        Compute in bfloat16 where that is safe.
+
+    Returns
+    -------
+    Update
+        ``loss`` and ``norm``. Nothing here waits for the device, and nothing checks for NaN.
+
+    References
+    ----------
+    Pascanu, Mikolov and Bengio (2013), "On the Difficulty of Training Recurrent Neural Networks",
+    section 3.2, for the clipping.
+    """
+    for group in optimizer.param_groups:
+        group["lr"] = lr
+    with autocast(batch.source.device, bf16):
+        logits = model(
+            batch.source, batch.lengths, batch.inputs, teacher_forcing=teacher_forcing
+        ).logits
+    loss = cross_entropy(logits, batch.targets, smoothing=smoothing)
+    optimizer.zero_grad()
+    loss.mean.backward()
+    norm = nn.utils.clip_grad_norm_(model.parameters(), clip)
+    optimizer.step()
+    return Update(TokenLoss(loss.total.detach(), loss.tokens), norm)
+
+
+@dataclass
+class History:
+    """What happened in a training.
+
+    Attributes
+    ----------
+    losses : list of float
+        Nats per real token of each update's batch, smoothed if the labels were.
+    tokens : int
+        Real target tokens seen.
+    seconds : float
+        Time taken.
+    """
+
+    losses: list[float] = field(default_factory=list)
+    tokens: int = 0
+    seconds: float = 0.0
+
+    @property
+    def steps(self) -> int:
+        """Number of updates."""
+        return len(self.losses)
+
+
+def fit(
+    model: nn.Module,
+    batches: Batches,
+    *,
+    steps: int | None = None,
+    seconds: float | None = None,
+    lr: float = 2e-3,
+    schedule: str = "cosine",
+    warmup: int = 100,
+    smoothing: float = 0.0,
+    clip: float = 1.0,
+    seed: int = 0,
+    quiet: bool = True,
+    watch: Callable[[int], None] | None = None,
+    every: int = 100,
+) -> History:
+    """Train a model in memory: no files, no validation, nothing to take up again.
+
+    Parameters
+    ----------
+    model : Seq2SeqAttention
+        Trained in place; left in training mode or not as it came.
+    batches : Batches
+        What to learn from, as often as it takes.
+    steps, seconds : numbers, optional
+        The budget, in updates or in time; at least one. Only ``steps`` repeats exactly.
+    lr, schedule, warmup, smoothing, clip
+        As in :class:`~seqattn.training.config.TrainingConfig`.
+    seed : int
+        Of dropout. The order of the batches has its own.
+    quiet : bool
+        Whether to print nothing; otherwise a line for every ``every`` updates.
+    watch : callable, optional
+        Called with the number of the update, before the first and after every ``every``; what it
+        does to the model's mode and to the random numbers is its own affair.
+    every : int
+        Updates between two such calls.
+
+    Returns
+    -------
+    History
+        ``losses``, ``tokens`` and ``seconds``.
+
+    Raises
+    ------
+    ValueError
+        If there is no budget.
+    DivergedError
+        If the loss is no longer a number.
+
+    Examples
+    --------
+    >>> from seqattn.data.batches import Example
+    >>> from seqattn.models import ModelConfig, build_model
+    >>> _ = torch.manual_seed(0)
+    >>> batches = Batches([Example([5, 6, 2], [7, 8, 2])], tokens=16)
+    >>> model = build_model(ModelConfig(d_embed=8, d_hidden=8), source_vocab=9, target_vocab=9)
+    >>> history = fit(model, batches, steps=30, lr=0.02, warmup=5)
+    >>> history.steps, history.tokens, history.losses[-1] < 0.5
+    (30, 90, True)
+    """
+    minutes = None if seconds is None else seconds / 60
+    config = TrainingConfig(
+        steps=steps, minutes=minutes, lr=lr, schedule=schedule, warmup=warmup  # type: ignore
+    )  # fmt: skip
+    optimizer = make_optimizer(model, weight_decay=config.weight_decay)
+    device = next(model.parameters()).device
+    history = History()
+    was_training = model.training
+    torch.manual_seed(seed)
+    model.train()
+    began = time.monotonic()
+    stream = _endless(batches)
+    try:
+        while (done := config.done(history.steps, 0.0, time.monotonic() - began)) < 1:
+            if watch is not None and history.steps % every == 0:
+                watch(history.steps)
+            batch = next(stream)
+            rate = config.learning_rate(history.steps + 1, done)
+            loss, _ = update(
+                model, optimizer, batch.to(device), lr=rate, smoothing=smoothing, clip=clip
+            )
+            history.losses.append(loss.mean.item())
+            history.tokens += int(loss.tokens)
+            if not math.isfinite(history.losses[-1]):
+                raise DivergedError(
+                    f"the loss is {history.losses[-1]} at update {history.steps}; "
+                    "try a lower learning rate or a longer warm-up"
+                )
+            if not quiet and history.steps % every == 0:
+                mean = sum(history.losses[-every:]) / every
+                print(f"update {history.steps:5d}  loss {mean:.3f}")
+        if watch is not None and history.steps % every == 0:
+            watch(history.steps)
+    finally:
+        model.train(was_training)
+    history.seconds = time.monotonic() - began
+    return history
+
+
+def _endless(batches: Batches) -> Iterator[Batch]:
+    epoch = 0
+    while True:
+        yield from batches.epoch(epoch)
+        epoch += 1

@@ -1,0 +1,141 @@
+"""A run folder: what was asked for, what was measured, and the checkpoints.
+
+======================  =======================================================================
+``config.json``         the settings, to be read by people; the checkpoints have them, too
+``metrics.jsonl``       a line of JSON for each report of the training and each validation
+``last.safetensors``    the last checkpoint, to be taken up again from
+``best.safetensors``    the weights with the best validation BLEU, to be used
+======================  =======================================================================
+"""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from seqattn.data.vocabulary import Vocabularies
+from seqattn.models import ModelConfig, Seq2SeqAttention, build_model
+from seqattn.training.checkpoints import CheckpointError, read_checkpoint, write_atomically
+
+__all__ = ["RunFolder", "load_model"]
+
+
+class RunFolder:
+    """Paths of a run, and its log.
+
+    Parameters
+    ----------
+    path : str or Path
+        The folder; made when something is written.
+    """
+
+    def __init__(self, path: str | Path):
+        self.path = Path(path)
+
+    @property
+    def last(self) -> Path:
+        """The last checkpoint."""
+        return self.path / "last.safetensors"
+
+    @property
+    def best(self) -> Path:
+        """The weights with the best validation BLEU."""
+        return self.path / "best.safetensors"
+
+    @property
+    def metrics(self) -> Path:
+        """The log."""
+        return self.path / "metrics.jsonl"
+
+    def checkpoint(self) -> Path:
+        """Give what a user of the run wants: the best checkpoint, or else the last.
+
+        Raises
+        ------
+        CheckpointError
+            If there is neither.
+        """
+        for path in (self.best, self.last):
+            if path.is_file():
+                return path
+        raise CheckpointError(
+            f"{self.path} holds no run (no best.safetensors and no last.safetensors); "
+            "expected a folder that `seqattn train` made"
+        )
+
+    def make(self, config: Mapping[str, Any]) -> None:
+        """Make the folder and write down the settings.
+
+        Raises
+        ------
+        CheckpointError
+            If it cannot be written to.
+        """
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise CheckpointError(f"could not make {self.path}: {error.strerror}") from error
+        write_atomically(
+            self.path / "config.json", (json.dumps(config, indent=2) + "\n").encode("utf-8")
+        )
+
+    def log(self, record: Mapping[str, Any]) -> None:
+        """Add a line to the log."""
+        try:
+            with self.metrics.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(record) + "\n")
+        except OSError as error:
+            raise CheckpointError(f"could not write {self.metrics}: {error.strerror}") from error
+
+    def records(self) -> list[dict[str, Any]]:
+        """Read the log; a last line that was cut off by a kill is left out."""
+        if not self.metrics.is_file():
+            return []
+        records = []
+        for line in self.metrics.read_text(encoding="utf-8").splitlines():
+            try:
+                records.append(json.loads(line))
+            except json.JSONDecodeError:
+                break
+        return records
+
+    def rewind(self, step: int) -> None:
+        """Forget what was logged after an update: the run goes on from there."""
+        kept = [json.dumps(r) for r in self.records() if r["step"] <= step]
+        if self.metrics.is_file():
+            write_atomically(self.metrics, "".join(line + "\n" for line in kept).encode("utf-8"))
+
+
+def load_model(
+    path: Path, device: torch.device | str = "cpu"
+) -> tuple[Seq2SeqAttention, Vocabularies, dict[str, Any]]:
+    """Build the model of a checkpoint, with its weights.
+
+    Parameters
+    ----------
+    path : Path
+        A checkpoint.
+    device : device
+        Where to put the model.
+
+    Returns
+    -------
+    model, vocabularies, data
+        ``data`` is all that the checkpoint holds beside tensors.
+
+    Raises
+    ------
+    CheckpointError
+        If the file is no checkpoint, or its weights do not fit its configuration.
+    """
+    checkpoint = read_checkpoint(path, only="model.")
+    vocabularies = Vocabularies.from_dict(checkpoint.data["vocabularies"])
+    config = ModelConfig(**checkpoint.data["model"])
+    model = build_model(config, len(vocabularies.source), len(vocabularies.target))
+    try:
+        model.load_state_dict(checkpoint.weights)
+    except RuntimeError as error:
+        raise CheckpointError(f"{path}: {error}") from error
+    return model.to(device), vocabularies, checkpoint.data
