@@ -1,7 +1,7 @@
 """What the rest of the package asks of a vocabulary, and the two that a translator has."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from seqattn.data.pairs import TextPair
 from seqattn.data.subwords import Subwords
@@ -10,6 +10,7 @@ from seqattn.data.words import Words
 __all__ = ["Vocabularies", "Vocabulary"]
 
 
+@runtime_checkable
 class Vocabulary(Protocol):
     """Text to ids and back. Ids 0 to 3 are those of :mod:`seqattn.specials`."""
 
