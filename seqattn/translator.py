@@ -126,17 +126,23 @@ class Translator:
         CheckpointError
             If there is no checkpoint there.
         """
-        from seqattn.training.runs import RunFolder, load_model  # training builds on this module
+        from seqattn.training.runs import (
+            find_checkpoint,
+            load_model,
+        )  # training builds on this module
 
-        path = Path(run)
-        checkpoint = path if path.suffix == ".safetensors" else RunFolder(path).checkpoint()
-        model, vocabularies, _ = load_model(checkpoint, device)
+        model, vocabularies, _ = load_model(find_checkpoint(run), device)
         return cls(model.eval(), vocabularies, bf16=bf16)
 
     @property
     def device(self) -> torch.device:
         """Where the model is."""
         return next(self.model.parameters()).device
+
+    @property
+    def has_attention(self) -> bool:
+        """Whether its translations come with weights."""
+        return self.model.decoder.attention is not None
 
     def translate(self, sentences: Sequence[str], *, beam: int = 5) -> list[Translation]:
         """Translate sentences.

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from seqattn.data.grammar import detokenize, splits
 from seqattn.data.multi30k import SPLITS, multi30k
@@ -56,6 +57,14 @@ class CorpusConfig:
         if self.name == "files" and not self.train:
             raise CorpusError("no training files; expected one or two paths")
 
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> "CorpusConfig":
+        """Come back from ``dataclasses.asdict``, or from JSON, which knows no tuples."""
+        plain: dict[str, Any] = {
+            k: tuple(v) if isinstance(v, list) else v for k, v in values.items()
+        }
+        return cls(**plain)
+
     @property
     def languages(self) -> tuple[str, str]:
         """Source and target language."""
@@ -64,6 +73,8 @@ class CorpusConfig:
 
 def read_split(corpus: CorpusConfig, split: str) -> list[TextPair]:
     """Read "train", "valid" or "test", or another test set of Multi30k by its name.
+
+    With files, "all" is what the training files hold, before anything is held out.
 
     Raises
     ------
@@ -77,6 +88,8 @@ def read_split(corpus: CorpusConfig, split: str) -> list[TextPair]:
     """
     if corpus.name == "multi30k":
         return multi30k(split, corpus.source, corpus.target)
+    if corpus.name == "files" and split == "all":
+        return _read_files(corpus.train, corpus)
     if split not in ("train", "valid", "test"):
         more = f", or one of {', '.join(SPLITS)} with Multi30k" if split in SPLITS else ""
         raise CorpusError(f"no split {split!r}; expected train, valid or test{more}")
@@ -97,8 +110,8 @@ def toy_corpus(
     Parameters
     ----------
     train : int
-        Number of training pairs; 500 each are drawn for "valid" and "test" (fewer if there are
-        fewer to train on).
+        Number of training pairs; 500 are drawn for "valid" and 1,000 for "test" (fewer if there are
+        few to train on).
     seed : int
         Of the draw.
     reverse : bool
@@ -115,8 +128,8 @@ def toy_corpus(
     >>> toy_corpus(800)["test"][0].source
     'the cat sat on the mat'
     """
-    held_out = min(500, train // 4)
-    drawn = splits(train, held_out, held_out, seed=seed)._asdict()
+    valid, test = min(500, train // 4), min(1_000, train // 4)
+    drawn = splits(train, valid, test, seed=seed)._asdict()
     corpus = {}
     for split, pairs in drawn.items():
         texts = [

@@ -2,13 +2,14 @@
 
 import gzip
 import logging
+import zlib
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
 from random import Random
 from typing import Literal, NamedTuple
 
-__all__ = ["CorpusError", "TextPair", "hold_out", "read_pairs", "read_table"]
+__all__ = ["CorpusError", "TextPair", "hold_out", "read_lines", "read_pairs", "read_table"]
 
 Empty = Literal["drop", "raise"]
 log = logging.getLogger(__name__)
@@ -73,7 +74,7 @@ def read_pairs(
     ...     read_pairs(german, english)[1].target
     'Two dogs.'
     """
-    sources, targets = _lines(source, encoding), _lines(target, encoding)
+    sources, targets = read_lines(source, encoding), read_lines(target, encoding)
     if len(sources) != len(targets):
         raise CorpusError(
             f"{source} has {len(sources)} lines and {target} has {len(targets)}; expected as many: "
@@ -111,7 +112,7 @@ def read_table(
         As in :func:`read_pairs`, or if a line has too few columns.
     """
     rows = []
-    for number, line in enumerate(_lines(path, encoding), start=1):
+    for number, line in enumerate(read_lines(path, encoding), start=1):
         cells = line.split("\t")
         if line.strip() and len(cells) <= max(columns):
             raise CorpusError(
@@ -177,14 +178,35 @@ def hold_out(pairs: Sequence[TextPair], *sizes: int, seed: int = 0) -> tuple[lis
     return tuple([pairs[i] for i in sorted(part)] for part in (rest, *parts))
 
 
-def _lines(path: str | PathLike[str], encoding: str) -> list[str]:
-    """Decode a file; only a line feed ends a line, whatever else looks like an end."""
+def read_lines(path: str | PathLike[str], encoding: str = "utf-8") -> list[str]:
+    """Read the lines of a text file; only a line feed ends one, whatever else looks like an end.
+
+    Parameters
+    ----------
+    path : path
+        Text file, or such packed with gzip (``.gz``).
+    encoding : str
+        Of the text.
+
+    Returns
+    -------
+    list of str
+        Without their ends.
+
+    Raises
+    ------
+    CorpusError
+        If there is no such file, or it is wrongly encoded or packed.
+    """
     path = Path(path)
     if not path.is_file():
         raise CorpusError(f"there is no file {path}")
     raw = path.read_bytes()
     if path.suffix == ".gz":
-        raw = gzip.decompress(raw)
+        try:
+            raw = gzip.decompress(raw)
+        except (OSError, EOFError, zlib.error) as error:
+            raise CorpusError(f"{path} is no gzip file, or not a whole one ({error})") from error
     try:
         text = raw.decode(encoding).removeprefix("\ufeff")
     except UnicodeDecodeError as error:

@@ -108,6 +108,10 @@ class Subwords:
         """Encode many sentences."""
         return [found.ids for found in self._tokenizer.encode_batch([" " + t for t in texts])]
 
+    def unknown(self, text: str) -> list[str]:
+        """Give nothing: bytes spell every text."""
+        return []
+
     def tokens(self, ids: Sequence[int]) -> list[str]:
         """Give what each id stands for, legibly: ▁ is a space, � a part of a letter."""
         return [SPECIALS[i] if i < len(SPECIALS) else self._text([i]) for i in ids]

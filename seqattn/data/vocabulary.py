@@ -12,7 +12,15 @@ __all__ = ["Vocabularies", "Vocabulary"]
 
 @runtime_checkable
 class Vocabulary(Protocol):
-    """Text to ids and back. Ids 0 to 3 are those of :mod:`seqattn.specials`."""
+    """Text to ids and back. Ids 0 to 3 are those of :mod:`seqattn.specials`.
+
+    Attributes
+    ----------
+    kind : str
+        "words" or "subwords".
+    """
+
+    kind: str
 
     def __len__(self) -> int:
         """Give the number of tokens, the special ones included."""
@@ -22,6 +30,9 @@ class Vocabulary(Protocol):
 
     def encode_all(self, texts: Sequence[str]) -> list[list[int]]:
         """Encode many sentences."""
+
+    def unknown(self, text: str) -> list[str]:
+        """Give the words of a sentence that it cannot hold."""
 
     def tokens(self, ids: Sequence[int]) -> list[str]:
         """Give what each id stands for, legibly."""

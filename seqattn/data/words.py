@@ -116,6 +116,11 @@ class Words:
         """Encode many sentences."""
         return [self.encode(text) for text in texts]
 
+    def unknown(self, text: str) -> list[str]:
+        """Give the words of a sentence that are not in the vocabulary, each once."""
+        words = dict.fromkeys(tokenize(text, self.language))
+        return [word for word in words if word not in self._ids]
+
     def tokens(self, ids: Sequence[int]) -> list[str]:
         """Give what each id stands for."""
         return [self.words[i] for i in ids]

@@ -41,6 +41,7 @@ from seqattn.training.schedules import (
     linear_decay,
     warm_up,
 )
+from seqattn.training.start import new_run, resumed_run
 from seqattn.training.trainer import Trainer
 
 __all__ = [
@@ -68,8 +69,10 @@ __all__ = [
     "linear_decay",
     "load_model",
     "make_optimizer",
+    "new_run",
     "perplexity",
     "read_checkpoint",
+    "resumed_run",
     "update",
     "warm_up",
     "write_checkpoint",

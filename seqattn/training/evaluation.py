@@ -32,7 +32,9 @@ class Evaluation:
     perplexity : float
         Per target token, under teacher forcing.
     aer : float, or None
-        Alignment error rate of the attention, where gold alignments are known.
+        Alignment error rate of the attention, from 0 to 1, where gold alignments of the model's
+        words are known: each target word of the reference is linked with the source word that has
+        the largest weight when the model is made to write it.
     sentences : int
         Number of pairs.
     """
@@ -74,7 +76,14 @@ def evaluate(
     -------
     Evaluation
         All scores.
+
+    Raises
+    ------
+    ValueError
+        If there are no pairs.
     """
+    if not pairs:
+        raise ValueError("no sentence pairs to evaluate on; expected at least one")
     texts = [found.text for found in translator.translate([p.source for p in pairs], beam=beam)]
     references = [pair.target for pair in pairs]
     bleu = corpus_bleu(texts, references, lowercase=lowercase)
@@ -86,13 +95,17 @@ def evaluate(
         signature=bleu.signature,
         exact=sum(a == b for a, b in zip(texts, references, strict=True)) / len(pairs),
         perplexity=perplexity(nats / sum(len(known.tokens) for known in forced)),
-        aer=_error_rate(forced, pairs),
+        aer=_error_rate(translator, forced, pairs),
         sentences=len(pairs),
     )
 
 
-def _error_rate(forced: Sequence[Translation], pairs: Sequence[TextPair]) -> float | None:
+def _error_rate(
+    translator: Translator, forced: Sequence[Translation], pairs: Sequence[TextPair]
+) -> float | None:
     """AER of the attention when the model writes the reference; None where it is not defined."""
+    if any(vocabulary.kind != "words" for vocabulary in translator.vocabularies):
+        return None  # gold links count words, maps count tokens
     gold = [pair.links for pair in pairs if pair.links is not None]
     maps = [known.weights for known in forced if known.weights is not None]
     if len(gold) < len(pairs) or len(maps) < len(pairs):

@@ -5,6 +5,7 @@
 ``metrics.jsonl``       a line of JSON for each report of the training and each validation
 ``last.safetensors``    the last checkpoint, to be taken up again from
 ``best.safetensors``    the weights with the best validation BLEU, to be used
+``test.json``           the scores of these on the test pairs, at the end
 ======================  =======================================================================
 """
 
@@ -19,7 +20,7 @@ from seqattn.data.vocabulary import Vocabularies
 from seqattn.models import ModelConfig, Seq2SeqAttention, build_model
 from seqattn.training.checkpoints import CheckpointError, read_checkpoint, write_atomically
 
-__all__ = ["RunFolder", "load_model"]
+__all__ = ["RunFolder", "find_checkpoint", "load_model"]
 
 
 class RunFolder:
@@ -60,9 +61,10 @@ class RunFolder:
         for path in (self.best, self.last):
             if path.is_file():
                 return path
+        there = "holds no run" if self.path.is_dir() else "does not exist"
         raise CheckpointError(
-            f"{self.path} holds no run (no best.safetensors and no last.safetensors); "
-            "expected a folder that `seqattn train` made"
+            f"{self.path} {there}; expected a folder that `seqattn train` made, with "
+            "best.safetensors or last.safetensors in it"
         )
 
     def make(self, config: Mapping[str, Any]) -> None:
@@ -77,9 +79,22 @@ class RunFolder:
             self.path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise CheckpointError(f"could not make {self.path}: {error.strerror}") from error
-        write_atomically(
-            self.path / "config.json", (json.dumps(config, indent=2) + "\n").encode("utf-8")
-        )
+        self.write("config.json", config)
+
+    def files(self) -> list[Path]:
+        """List what is there of a run."""
+        names = ("config.json", "metrics.jsonl", "test.json", self.last.name, self.best.name)
+        return [self.path / name for name in names if (self.path / name).is_file()]
+
+    def write(self, name: str, values: Mapping[str, Any]) -> None:
+        """Write plain values to a file of the folder, as JSON.
+
+        Raises
+        ------
+        CheckpointError
+            If it cannot be written.
+        """
+        write_atomically(self.path / name, (json.dumps(values, indent=2) + "\n").encode("utf-8"))
 
     def log(self, record: Mapping[str, Any]) -> None:
         """Add a line to the log."""
@@ -106,6 +121,20 @@ class RunFolder:
         kept = [json.dumps(r) for r in self.records() if r["step"] <= step]
         if self.metrics.is_file():
             write_atomically(self.metrics, "".join(line + "\n" for line in kept).encode("utf-8"))
+
+
+def find_checkpoint(run: str | Path) -> Path:
+    """Give a checkpoint itself, or the one that a user of its run wants.
+
+    Raises
+    ------
+    CheckpointError
+        If there is none.
+    """
+    path = Path(run)
+    if path.is_file():
+        return path
+    return RunFolder(path).checkpoint()
 
 
 def load_model(

@@ -101,6 +101,7 @@ class Trainer:
         }
         self._fingerprint = zlib.crc32(repr(self.batches.examples).encode("ascii"))
         self._vocabularies = vocabularies.to_dict()
+        self.threads_before: int | None = None
         self._resumed = False
 
     def resume(self) -> None:
@@ -124,6 +125,7 @@ class Trainer:
         restore_random(checkpoint.tensors, self.device)
         self.position = Position(**checkpoint.data["position"])
         self.run_folder.rewind(self.position.step)
+        self.threads_before = checkpoint.data["threads"]
         self._resumed = True
 
     def run(self) -> Outcome:
@@ -269,5 +271,6 @@ class Trainer:
             "vocabularies": self._vocabularies,
             "position": asdict(self.position),
             "fingerprint": self._fingerprint,
+            "threads": torch.get_num_threads(),  # sums are ordered by it
         }
         write_checkpoint(path, {**weights, **more}, data)

@@ -1,0 +1,15 @@
+"""The commands that train, use and judge translators."""
+
+import typer
+
+from seqattn.training.commands.evaluate import evaluate
+from seqattn.training.commands.train import train
+from seqattn.training.commands.translate import translate
+
+__all__ = ["register"]
+
+
+def register(app: typer.Typer) -> None:
+    """Add ``train``, ``translate`` and ``evaluate``."""
+    for command in (train, translate, evaluate):
+        app.command()(command)

@@ -1,0 +1,136 @@
+"""What the commands share: plain errors, and how a corpus, a run and a device are named."""
+
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+if TYPE_CHECKING:
+    import torch
+
+    from seqattn.data.corpora import CorpusConfig
+
+__all__ = ["choose_device", "fail", "fresh_folder", "name_corpus", "plain_errors", "run_folder"]
+
+WRONG_INPUT, FAILED = 2, 1
+PAIR = re.compile(r"\w+-\w+")
+
+
+def fail(message: str, code: int = WRONG_INPUT) -> typer.Exit:
+    """Print an error on one line, and give what ends the command: ``raise fail(...)``."""
+    print(f"seqattn: {' '.join(message.split())}", file=sys.stderr)
+    return typer.Exit(code)
+
+
+@contextmanager
+def plain_errors() -> Iterator[None]:
+    """Tell errors that a user can mend on one line: 2 for wrong input, 1 for what failed."""
+    from seqattn.data.downloads import DownloadError
+    from seqattn.data.pairs import CorpusError
+    from seqattn.training.checkpoints import CheckpointError
+    from seqattn.training.loop import DivergedError
+
+    try:
+        yield
+    except (DivergedError, DownloadError) as error:
+        raise fail(str(error), FAILED) from error
+    except CheckpointError as error:
+        code = FAILED if isinstance(error.__cause__, OSError) else WRONG_INPUT
+        raise fail(str(error), code) from error
+    except (CorpusError, ValueError, ImportError) as error:
+        raise fail(str(error)) from error
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        raise fail(f"{where}{error.strerror or error}", FAILED) from error
+
+
+def name_corpus(
+    data: list[str],
+    pair: str | None,
+    encoding: str,
+    held_out: Mapping[str, list[str] | None] | None = None,
+) -> "CorpusConfig":
+    """Read ``--data`` and ``--pair`` as a corpus.
+
+    Parameters
+    ----------
+    data : list of str
+        "toy", "multi30k", or one or two paths.
+    pair : str, optional
+        As in "de-en".
+    encoding : str
+        Of the files.
+    held_out : mapping, optional
+        Paths of "valid" and "test".
+    """
+    from seqattn.data.corpora import CorpusConfig
+    from seqattn.data.pairs import CorpusError
+
+    name = data[0] if data in (["toy"], ["multi30k"]) else "files"
+    paths = {} if name != "files" else {"train": data}
+    given = {split: files for split, files in (held_out or {}).items() if files}
+    if given and name != "files":
+        raise CorpusError(f"--{next(iter(given))} is for files of your own; {name} has its own")
+    paths |= given
+    if pair is None:
+        endings = [Path(path.removesuffix(".gz")).suffix.lstrip(".") for path in data]
+        usual = "-".join(endings) if len(endings) == 2 and all(endings) else "source-target"
+        pair = {"toy": "en-fr", "multi30k": "de-en", "files": usual}[name]
+    if not PAIR.fullmatch(pair):
+        raise CorpusError(f"--pair is {pair!r}; expected two languages, as in de-en")
+    source, target = pair.split("-")
+    if name == "multi30k" and (source == target or not {source, target} <= {"en", "de", "fr"}):
+        raise CorpusError(f"--pair is {pair!r}; Multi30k has en, de and fr")
+    # Absolute: a run may be taken up from elsewhere.
+    absolute = {split: tuple(str(Path(p).absolute()) for p in ps) for split, ps in paths.items()}
+    return CorpusConfig.from_dict(
+        {"name": name, "source": source, "target": target, "encoding": encoding, **absolute}
+    )
+
+
+def run_folder(run: Path | None) -> Path:
+    """Give the run that was named, or the latest in ``runs/``."""
+    if run is not None:
+        return run
+    found = [path.parent for path in Path("runs").glob("*/config.json")]
+    if not found:
+        raise fail(
+            "there is no run in runs/: train one (`seqattn train`), or name its folder with --run"
+        )
+    return max(found, key=lambda folder: (folder / "config.json").stat().st_mtime)
+
+
+def fresh_folder(folder: Path, *, overwrite: bool) -> None:
+    """Make sure that no run is lost: stop where one is, or clear it away if told to."""
+    from seqattn.training.runs import RunFolder
+
+    run = RunFolder(folder)
+    if folder.exists() and not folder.is_dir():
+        raise fail(f"{folder} is a file; expected a folder, or a name that is free")
+    if not run.files():
+        return
+    if not overwrite:
+        raise fail(
+            f"{folder} holds a run already: go on with it (--resume), replace it (--overwrite), "
+            "or name another folder (--run)"
+        )
+    for file in run.files():
+        file.unlink()
+
+
+def choose_device(name: str) -> "torch.device":
+    """Turn ``--device`` into a device that is there; "auto" is a GPU if there is one."""
+    import torch
+
+    if name == "auto":
+        name = "cuda" if torch.cuda.is_available() else "cpu"
+    try:
+        device = torch.device(name)
+        torch.empty(1, device=device)
+    except (RuntimeError, AssertionError) as error:
+        raise fail(f"--device {name} is not to be had here; expected auto, cpu or cuda") from error
+    return device

@@ -1,0 +1,63 @@
+"""``seqattn evaluate``."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+from typer import Option
+
+from seqattn.training.commands.common import (
+    choose_device,
+    fail,
+    name_corpus,
+    plain_errors,
+    run_folder,
+)
+from seqattn.training.commands.scores import score_lines
+
+__all__ = ["evaluate"]
+
+
+def evaluate(
+    run: Annotated[
+        Path | None,
+        Option(help="folder of a run, or a checkpoint", show_default="the latest in runs/"),
+    ] = None,
+    split: Annotated[
+        str, Option(help="valid, test or, of Multi30k, a test set by its full name")
+    ] = "test",
+    data: Annotated[
+        list[str] | None,
+        Option(help="a table with tabs, or two aligned files", show_default="the run's corpus"),
+    ] = None,
+    encoding: Annotated[str, Option(help="of these files")] = "utf-8",
+    beam: Annotated[int, Option(min=1, help="width of the beam; 1 is greedy search")] = 1,
+    lowercase: Annotated[bool, Option("--lowercase", help="let BLEU and chrF ignore case")] = False,
+    as_json: Annotated[bool, Option("--json", help="print JSON")] = False,
+    device: Annotated[str, Option(help="auto, cpu or cuda")] = "auto",
+) -> None:
+    """Judge a translator on sentences that it was not trained on."""
+    with plain_errors():
+        from seqattn.data.corpora import CorpusConfig, read_split
+        from seqattn.training.checkpoints import read_checkpoint
+        from seqattn.training.evaluation import evaluate
+        from seqattn.training.runs import find_checkpoint
+        from seqattn.translator import Translator
+
+        path = find_checkpoint(run_folder(run))
+        stored = read_checkpoint(path, only="nothing").data["corpus"]
+        if data:
+            corpus = name_corpus(data, f"{stored['source']}-{stored['target']}", encoding)
+            pairs, name = read_split(corpus, "all"), " and ".join(data)
+        elif not stored:
+            raise fail(f"{path} does not say what it was trained on; name files with --data")
+        else:
+            pairs, name = read_split(CorpusConfig.from_dict(stored), split), split
+        translator = Translator.load(path, device=choose_device(device))
+        found = evaluate(translator, pairs, beam=beam, lowercase=lowercase)
+    if as_json:
+        print(json.dumps(found.to_dict(), indent=2))
+        return
+    search = "greedy search" if beam == 1 else f"beam of {beam}"
+    print(f"{path}, {name}, {found.sentences} sentences, {search}")
+    print("\n".join(score_lines(found)))

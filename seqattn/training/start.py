@@ -1,0 +1,152 @@
+"""Begin a run, or take one up again."""
+
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import torch
+
+from seqattn.data.corpora import CorpusConfig, read_split
+from seqattn.data.vocabulary import Vocabularies
+from seqattn.models import ModelConfig, build_model
+from seqattn.training.config import TrainingConfig
+from seqattn.training.presets import PRESETS
+from seqattn.training.runs import RunFolder, load_model
+from seqattn.training.trainer import Trainer
+
+__all__ = ["new_run", "resumed_run"]
+
+
+def new_run(
+    folder: str | Path,
+    corpus: CorpusConfig | None = None,
+    *,
+    model: ModelConfig | None = None,
+    training: TrainingConfig | None = None,
+    subwords: int | None = None,
+    joint: bool = False,
+    device: torch.device | str = "cpu",
+    quiet: bool = False,
+) -> Trainer:
+    """Prepare a training from scratch: read the corpus, learn vocabularies, build the model.
+
+    Parameters
+    ----------
+    folder : str or Path
+        Where to keep the run.
+    corpus : CorpusConfig, optional
+        The toy corpus by default.
+    model, training : ModelConfig, TrainingConfig, optional
+        By default what suits the corpus.
+    subwords : int, optional
+        Size of each subword vocabulary, 0 for whole words; by default what suits the corpus.
+    joint : bool
+        Whether both languages share one subword vocabulary.
+    device : device
+        Where to compute.
+    quiet : bool
+        Whether to show nothing.
+
+    Returns
+    -------
+    Trainer
+        Its ``run()`` trains.
+
+    Raises
+    ------
+    CorpusError, DownloadError
+        If the corpus is not to be had.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> tiny = ModelConfig(d_embed=8, d_hidden=8)
+    >>> with TemporaryDirectory() as folder:
+    ...     trainer = new_run(
+    ...         folder,
+    ...         CorpusConfig(pairs=800),
+    ...         model=tiny,
+    ...         training=TrainingConfig(steps=2),
+    ...         quiet=True,
+    ...     )
+    ...     trainer.run().reason
+    'done'
+    """
+    corpus = corpus or CorpusConfig()
+    preset = PRESETS[corpus.name]
+    model, training = model or preset.model, training or preset.training
+    train, valid = read_split(corpus, "train"), read_split(corpus, "valid")
+    vocabularies = Vocabularies.learn(
+        train,
+        corpus.languages,
+        subwords=preset.subwords if subwords is None else subwords,
+        joint=joint,
+    )
+    torch.manual_seed(training.seed)
+    built = build_model(model, len(vocabularies.source), len(vocabularies.target)).to(device)
+    return Trainer(
+        built,
+        model,
+        vocabularies,
+        train,
+        valid,
+        training,
+        RunFolder(folder),
+        corpus=asdict(corpus),
+        quiet=quiet,
+    )
+
+
+def resumed_run(
+    folder: str | Path,
+    *,
+    steps: int | None = None,
+    epochs: float | None = None,
+    minutes: float | None = None,
+    device: torch.device | str = "cpu",
+    quiet: bool = False,
+) -> Trainer:
+    """Prepare to go on where the last checkpoint of a run was written.
+
+    Parameters
+    ----------
+    folder : str or Path
+        Of the run.
+    steps, epochs, minutes : numbers, optional
+        Another budget in place of the run's own, counted from its beginning. The learning rate goes
+        on as if it had always been planned for it.
+    device : device
+        Where to compute.
+    quiet : bool
+        Whether to show nothing.
+
+    Returns
+    -------
+    Trainer
+        Its ``run()`` trains.
+
+    Raises
+    ------
+    CheckpointError
+        If there is no checkpoint, or it is not of this corpus.
+    CorpusError, DownloadError
+        If the corpus is no longer to be had.
+    """
+    run = RunFolder(folder)
+    model, vocabularies, data = load_model(run.last, device)
+    corpus = CorpusConfig.from_dict(data["corpus"])
+    training = TrainingConfig(**data["training"])
+    if steps or epochs or minutes:
+        training = replace(training, steps=steps, epochs=epochs, minutes=minutes)
+    trainer = Trainer(
+        model,
+        ModelConfig(**data["model"]),
+        vocabularies,
+        read_split(corpus, "train"),
+        read_split(corpus, "valid"),
+        training,
+        run,
+        corpus=asdict(corpus),
+        quiet=quiet,
+    )
+    trainer.resume()
+    return trainer

@@ -1,0 +1,68 @@
+"""How many threads: more are not always faster, and can be many times slower."""
+
+import copy
+import os
+import time
+
+import torch
+
+from seqattn.data.batches import Batch, Batches
+from seqattn.models import Seq2SeqAttention
+from seqattn.precision import autocast
+from seqattn.training.losses import cross_entropy
+
+__all__ = ["available_cores", "fastest_threads"]
+
+
+def available_cores() -> int:
+    """Count the cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def fastest_threads(model: Seq2SeqAttention, batches: Batches, *, bf16: bool = False) -> int:
+    """Try out numbers of threads on a copy of the model, and give the fastest.
+
+    The products of a small model are short, and threads that wait for each other spin: where
+    another program uses a core as well, two threads can be seven times slower than one.
+
+    Parameters
+    ----------
+    model : Seq2SeqAttention
+        On the CPU; neither it nor the random numbers are changed.
+    batches : Batches
+        What will be trained on.
+    bf16 : bool
+        Compute in bfloat16 where that is safe.
+
+    Returns
+    -------
+    int
+        A power of 2, or the number of cores.
+    """
+    cores = available_cores()
+    candidates = [n for n in (1, 2, 4, 8, 16) if n < cores] + [cores]
+    if cores == 1:
+        return 1
+    before = torch.get_num_threads()
+    trial = copy.deepcopy(model).train()
+    batch = next(batches.epoch(0))
+    seconds = {}
+    with torch.random.fork_rng(devices=[]):
+        for threads in candidates:
+            torch.set_num_threads(threads)
+            _time(trial, batch, bf16)  # the first time at a shape plans its products
+            seconds[threads] = min(_time(trial, batch, bf16) for _ in range(3))
+            if seconds[threads] > 2 * min(seconds.values()):
+                break
+    torch.set_num_threads(before)
+    return min(seconds, key=seconds.__getitem__)
+
+
+def _time(model: Seq2SeqAttention, batch: Batch, bf16: bool) -> float:
+    began = time.perf_counter()
+    with autocast(batch.source.device, bf16):
+        logits = model(batch.source, batch.lengths, batch.inputs).logits
+    cross_entropy(logits, batch.targets).mean.backward()
+    return time.perf_counter() - began
