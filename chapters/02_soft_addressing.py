@@ -90,7 +90,7 @@ SoftLookup(
 # to be mixed. Compare by the dot product, the shortest comparison there is; the next chapters have
 # better ones. Four columns lead from states to weights:
 #
-# | word | state $h_i$ | score $e_i = s^\top h_i$ | $\exp(e_i)$ | weight $\alpha_i$ |
+# | word | state $h_i$ | score $e_i = s^\top h_i$ | exponential $\exp(e_i)$ | weight $\alpha_i$ |
 # |---|---|---|---|---|
 # | cat | $(1.0, 0.5)$ | $0.5\cdot 1.0 + 1.0\cdot 0.5 = 1.00$ | 2.72 | 2.72 / 6.68 = 0.41 |
 # | sat | $(-0.5, 1.5)$ | $0.5\cdot(-0.5) + 1.0\cdot 1.5 = 1.25$ | 3.49 | 3.49 / 6.68 = 0.52 |

@@ -160,7 +160,7 @@ class FormulaMap(_Generated):
         for chapter in dict.fromkeys(f.chapter for f in course.formulas):
             here = [f for f in course.formulas if f.chapter == chapter]
             lines += [f"**[{_title(course.root, chapter)}]({chapter}.ipynb)**", ""]
-            lines += ["| | formula | code | exercise | inventory |", "|---|---|---|---|---|"]
+            lines += ["| no. | formula | code | exercise | inventory |", "|---|---|---|---|---|"]
             for f in here:
                 exercise = "–"
                 if f.exercise:
@@ -175,7 +175,9 @@ class FormulaMap(_Generated):
                 source = course_map.test_source(course.root, f.test) or ""
                 lines += [
                     f"(test-{f.label})=",
-                    f"::::{{dropdown}} Test of {{eq}}`{f.label}`: `{f.test}`",
+                    f"::::{{dropdown}} Test: {f.title}",
+                    "",
+                    f"Of {{eq}}`{f.label}`, in `{f.test.partition('::')[0]}`:",
                     "",
                 ]
                 lines += ["```python", *source.splitlines(), "```", "::::", ""]
@@ -190,7 +192,7 @@ class Inventory(_Generated):
         done = sum(bool(course.covered_by(line)) for line in course.inventory)
         lines = [f"{done} of {total} lines are covered so far.", ""]
         for letter, group in INVENTORY_GROUPS.items():
-            lines += [f"::::{{dropdown}} {group}", "", "| | | where |", "|---|---|---|"]
+            lines += [f"::::{{dropdown}} {group}", "", "| line | what | where |", "|---|---|---|"]
             for line, entry in course.inventory.items():
                 if line.startswith(letter):
                     where = ", ".join(_link(course.root, page) for page in course.covered_by(line))
