@@ -94,7 +94,7 @@ def read_split(corpus: CorpusConfig, split: str) -> list[TextPair]:
         more = f", or one of {', '.join(SPLITS)} with Multi30k" if split in SPLITS else ""
         raise CorpusError(f"no split {split!r}; expected train, valid or test{more}")
     if corpus.name == "toy":
-        return toy_corpus(corpus.pairs, seed=corpus.seed, reverse=corpus.source == "fr")[split]
+        return toy_corpus(corpus.pairs, seed=corpus.seed, reverse=corpus.source == "fr")[split].copy()
     paths = getattr(corpus, split)
     if paths and split != "train":
         return _read_files(paths, corpus)
@@ -144,7 +144,6 @@ def _reverse(pair: TextPair) -> TextPair:
     return TextPair(pair.target, pair.source, links)
 
 
-@cache
 def _user_splits(corpus: CorpusConfig) -> dict[str, list[TextPair]]:
     pairs = _read_files(corpus.train, corpus)
     size = min(HELD_OUT, len(pairs) // 10)

@@ -8,6 +8,7 @@ stood. Reading one runs no code from it.
 import json
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -82,7 +83,8 @@ def write_atomically(path: Path, content: bytes) -> None:
             os.fsync(file.fileno())
         os.replace(beside, path)
     except OSError as error:
-        beside.unlink(missing_ok=True)
+        with suppress(OSError):  # the error that counts is the first
+            beside.unlink()
         kept = "; the one that was there is intact" if path.exists() else ""
         raise CheckpointError(f"could not write {path}: {error.strerror or error}{kept}") from error
     if os.name == "posix":  # the new name, too, must outlive a loss of power

@@ -102,7 +102,7 @@ class Trainer:
         self._fingerprint = zlib.crc32(repr(self.batches.examples).encode("ascii"))
         self._vocabularies = vocabularies.to_dict()
         self.threads_before: int | None = None
-        self._resumed = False
+        self._random: Mapping[str, Tensor] | None = None
 
     def resume(self) -> None:
         """Take the run up again where its last checkpoint was written.
@@ -122,11 +122,10 @@ class Trainer:
             )
         self.model.load_state_dict(checkpoint.weights)
         restore_optimizer(self.model, self.optimizer, checkpoint.tensors)
-        restore_random(checkpoint.tensors, self.device)
         self.position = Position(**checkpoint.data["position"])
         self.run_folder.rewind(self.position.step)
         self.threads_before = checkpoint.data["threads"]
-        self._resumed = True
+        self._random = checkpoint.tensors
 
     def run(self) -> Outcome:
         """Train until the budget is used up, nothing gets better, or a signal comes.
@@ -144,8 +143,10 @@ class Trainer:
             If a checkpoint cannot be written; the one before is kept.
         """
         self.run_folder.make(self.settings)
-        if not self._resumed:
+        if self._random is None:
             torch.manual_seed(self.config.seed)
+        else:
+            restore_random(self._random, self.device)
         self.model.train()
         self._began = time.monotonic() - self.position.seconds
         self.progress = Progress(done=self._done(), quiet=self.quiet)

@@ -1,0 +1,104 @@
+"""Schedules and settings: their shapes, their limits, and what they refuse."""
+
+import json
+import math
+from dataclasses import asdict
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from seqattn.models import ModelConfig
+from seqattn.training import TrainingConfig
+from seqattn.training.commands.settings import apply_settings
+from seqattn.training.schedules import LEARNING_RATES, SAMPLING
+
+
+@pytest.mark.parametrize("name", LEARNING_RATES)
+def test_learning_rates_rise_linearly_to_their_peak(name):
+    rates = [LEARNING_RATES[name](step, 7, 0.0) for step in range(1, 8)]
+    assert rates == pytest.approx([i / 7 for i in range(1, 8)])
+
+
+@pytest.mark.parametrize("name", LEARNING_RATES)
+@given(step=st.integers(1, 10**6), steps=st.integers(0, 1000), done=st.floats(0, 2))
+def test_learning_rates_stay_between_nothing_and_the_peak(name, step, steps, done):
+    assert 0 <= LEARNING_RATES[name](step, steps, done) <= 1
+
+
+def test_cosine_ends_at_nothing_and_is_half_way_in_the_middle():
+    config = TrainingConfig(steps=100, lr=0.3, warmup=10)
+    assert config.learning_rate(51, 0.5) == pytest.approx(0.15)
+    assert config.learning_rate(101, 1.0) == pytest.approx(0.0, abs=1e-12)
+
+
+def test_inverse_square_root_is_that_of_vaswani_up_to_its_constant():
+    config = TrainingConfig(steps=9, lr=1.0, warmup=4000, schedule="inverse_square_root")
+    for step in (1, 1999, 4000, 4001, 100_003):
+        formula = min(step**-0.5, step * 4000**-1.5)
+        assert config.learning_rate(step, 0) == pytest.approx(formula * math.sqrt(4000))
+
+
+@pytest.mark.parametrize(("name", "constant"), [("linear", 0.01), ("exponential", 0.9), ("inverse_sigmoid", 13)])
+def test_share_of_true_inputs_falls_from_one_to_nothing(name, constant):
+    config = TrainingConfig(steps=1, sampling=name, sampling_constant=constant)
+    shares = [config.teacher_forcing(step) for step in range(1, 400)]
+    assert shares[0] > 0.8
+    assert shares[-1] < 1e-8
+    assert all(0 <= b <= a <= 1 for a, b in zip(shares, shares[1:]))
+    assert set(SAMPLING) == {"linear", "exponential", "inverse_sigmoid"}
+
+
+def test_the_first_budget_that_is_used_up_ends_the_run():
+    config = TrainingConfig(steps=100, epochs=10, minutes=1)
+    assert config.done(50, 1, 3) == 0.5
+    assert config.done(50, 1, 45) == 0.75
+    assert config.done(50, 11, 45) >= 1
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({}, "no budget"),
+        ({"steps": 0}, "no budget"),
+        ({"steps": -1}, "steps is -1; expected above 0"),
+        ({"minutes": 1, "lr": 0.0}, "lr is 0.0; expected above 0"),
+        ({"minutes": 1, "smoothing": 1.0}, "smoothing is 1.0; expected from 0 to below 1"),
+        ({"minutes": 1, "batch_tokens": 0}, "batch_tokens is 0"),
+        ({"minutes": 1, "sampling": "linear"}, "sampling_constant is None"),
+        ({"minutes": 1, "sampling": "linear", "sampling_constant": 2.0}, "between 0 and 1"),
+        ({"minutes": 1, "sampling": "inverse_sigmoid", "sampling_constant": 0.5}, "1 or more"),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(values, message):
+    with pytest.raises(ValueError, match=message):
+        TrainingConfig(**values)
+
+
+def test_settings_go_through_json():
+    config = TrainingConfig(minutes=2.5, patience=3, sampling="exponential", sampling_constant=0.9)
+    assert TrainingConfig(**json.loads(json.dumps(asdict(config)))) == config
+
+
+def test_set_changes_the_field_of_either_dataclass():
+    texts = ["d_hidden=64", "lr=1e-3", "score=dot", "bidirectional=false", "patience=none"]
+    model, training = apply_settings(texts, ModelConfig(), TrainingConfig(steps=1, patience=2))
+    assert (model.d_hidden, model.score, model.bidirectional) == (64, "dot", False)
+    assert (training.lr, training.patience, training.steps) == (1e-3, None, 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("d_hiden=64", "NAME is one of architecture, "),
+        ("d_hidden", "expected NAME=VALUE"),
+        ("d_hidden=6.5", "--set d_hidden=6.5: expected int"),
+        ("d_hidden=none", "--set d_hidden=none: expected int"),
+        ("d_attn=big", "--set d_attn=big: expected int, none"),
+        ("cell=rnn", "--set cell=rnn: expected gru, lstm"),
+        ("bidirectional=1", "expected bool"),
+    ],
+)
+def test_set_says_what_it_expected(text, message):
+    with pytest.raises(ValueError, match=message):
+        apply_settings([text], ModelConfig(), TrainingConfig(steps=1))

@@ -1,0 +1,228 @@
+"""Whole runs: what is resumed equals what never stopped, and nothing good is ever lost."""
+
+import json
+import signal
+
+import pytest
+import torch
+
+from seqattn.data import Batches, encode_pairs
+from seqattn.models import ModelConfig
+from seqattn.training import (
+    CheckpointError,
+    DivergedError,
+    fit,
+    load_model,
+    make_optimizer,
+    new_run,
+    read_checkpoint,
+    resumed_run,
+    update,
+)
+from tests.training.corpus import TINY, corpus, numbers, settings, write_table
+
+
+def prepare(folder, name="run", model=TINY, **changes):
+    return new_run(
+        folder / name,
+        corpus(folder),
+        model=model,
+        training=settings(**changes),
+        subwords=0,
+        quiet=True,
+    )
+
+
+def after(trainer, updates, then):
+    """Let something happen after so many updates."""
+    made = trainer._update
+
+    def watched(batch):
+        made(batch)
+        if trainer.position.step == updates:
+            then()
+
+    trainer._update = watched
+
+
+def record(folder):
+    """All that a run leaves, but for times."""
+    checkpoint = read_checkpoint(folder / "last.safetensors")
+    best = read_checkpoint(folder / "best.safetensors")
+    data = {**checkpoint.data, "position": {**checkpoint.data["position"], "seconds": 0}}
+    log = []
+    for line in (folder / "metrics.jsonl").read_text().splitlines():
+        values = json.loads(line)
+        log.append({k: v for k, v in values.items() if k not in ("seconds", "tokens_per_second")})
+    return checkpoint.tensors, best.tensors, data, log
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("whole")
+    assert prepare(folder).run().reason == "done"
+    return folder, record(folder / "run")
+
+
+# In the middle of an epoch, at a validation, at the end of an epoch, twice in a row.
+@pytest.mark.parametrize("stops", [(3,), (5,), (7,), (1, 2), (4, 11)])
+def test_a_resumed_run_equals_one_that_was_never_interrupted(uninterrupted, stops):
+    folder, whole = uninterrupted
+    name = "-".join(map(str, stops))
+    trainer = prepare(folder, name)
+    for stop in stops:
+        after(trainer, stop, lambda: signal.raise_signal(signal.SIGTERM))
+        outcome = trainer.run()
+        assert (outcome.reason, outcome.signal) == ("interrupted", signal.SIGTERM)
+        assert outcome.position.step == stop
+        trainer = resumed_run(folder / name, quiet=True)
+        torch.manual_seed(99)  # another process has other random numbers
+    assert trainer.run().reason == "done"
+    tensors, best, data, log = record(folder / name)
+    for found, expected in ((tensors, whole[0]), (best, whole[1])):
+        assert found.keys() == expected.keys()
+        assert all(torch.equal(found[key], expected[key]) for key in found)
+    assert data == whole[2]
+    assert log == whole[3]
+
+
+def test_a_kill_without_warning_costs_the_work_since_the_last_checkpoint_alone(uninterrupted):
+    class Killed(BaseException):
+        pass
+
+    def kill():
+        raise Killed
+
+    folder, whole = uninterrupted
+    trainer = prepare(folder, "killed")
+    after(trainer, 8, kill)
+    with pytest.raises(Killed):
+        trainer.run()
+    trainer = resumed_run(folder / "killed", quiet=True)
+    assert trainer.position.step == 5  # the last validation
+    trainer.run()
+    tensors, _, data, log = record(folder / "killed")
+    assert all(torch.equal(tensors[key], whole[0][key]) for key in tensors)
+    assert (data, log) == (whole[2], whole[3])
+
+
+def test_the_signal_handlers_are_put_back(tmp_path):
+    before = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
+    prepare(tmp_path, steps=1).run()
+    assert (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)) == before
+
+
+def test_nan_stops_the_run_and_keeps_the_last_good_checkpoint(tmp_path):
+    trainer = prepare(tmp_path)
+
+    def poison():
+        with torch.no_grad():
+            trainer.model.decoder.vocabulary.bias[3] = torch.nan
+
+    after(trainer, 7, poison)
+    with pytest.raises(DivergedError, match=r"update 8: the loss is nan .* lower learning rate"):
+        trainer.run()
+    kept = read_checkpoint(tmp_path / "run" / "last.safetensors")
+    assert kept.data["position"]["step"] == 5
+    assert all(tensor.isfinite().all() for tensor in kept.weights.values())
+
+
+def test_validation_changes_no_update(tmp_path):
+    rare, often = prepare(tmp_path, "rare"), prepare(tmp_path, "often", validate_every=1)
+    rare.run()
+    often.run()
+    for a, b in zip(rare.model.parameters(), often.model.parameters(), strict=True):
+        assert torch.equal(a, b)
+
+
+def test_a_run_stops_early_when_nothing_gets_better(tmp_path):
+    trainer = prepare(tmp_path, steps=50, lr=1e-9, validate_every=1, patience=3)
+    outcome = trainer.run()
+    assert outcome.reason == "early"
+    assert outcome.position.step == outcome.position.best_step + 3
+
+
+def test_the_best_weights_are_those_of_the_best_validation(tmp_path):
+    trainer = prepare(tmp_path, steps=32, validate_every=8, sampling=None)
+    position = trainer.run().position
+    best = read_checkpoint(tmp_path / "run" / "best.safetensors")
+    valid = [r for r in trainer.run_folder.records() if r["kind"] == "valid"]
+    assert [r["step"] for r in valid] == [8, 16, 24, 32]
+    assert position.best == max(r["bleu"] for r in valid)
+    assert best.data["position"]["step"] == position.best_step
+
+
+def test_a_finished_run_goes_on_with_a_larger_budget(tmp_path):
+    prepare(tmp_path).run()
+    outcome = resumed_run(tmp_path / "run", steps=15, quiet=True).run()
+    assert (outcome.reason, outcome.position.step) == ("done", 15)
+
+
+def test_other_training_pairs_are_noticed(tmp_path):
+    prepare(tmp_path, steps=1).run()
+    write_table(tmp_path / "train.tsv", numbers(60, seed=5))
+    with pytest.raises(CheckpointError, match="training pairs are not those"):
+        resumed_run(tmp_path / "run")
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        ModelConfig("fixed", 7, 12),
+        ModelConfig("fixed", 7, 12, feed_summary=False),
+        ModelConfig("luong", 7, 12),
+        ModelConfig("luong", 7, 12, score="dot", input_feeding=False),
+        ModelConfig("bahdanau", 7, 12, cell="lstm", layers=2),
+    ],
+    ids=lambda model: f"{model.architecture}-{model.cell}-{model.score}-{model.feed_summary}",
+)
+def test_every_architecture_trains_and_comes_back_from_its_checkpoint(tmp_path, model):
+    trainer = prepare(tmp_path, model=model, steps=2, sampling=None)
+    trainer.run()
+    loaded, _, _ = load_model(tmp_path / "run" / "last.safetensors")
+    for a, b in zip(trainer.model.parameters(), loaded.parameters(), strict=True):
+        assert torch.equal(a, b)
+    [valid] = [r for r in trainer.run_folder.records() if r["kind"] == "valid"]
+    assert valid["aer"] is None  # no gold links in a file
+
+
+def test_half_precision_trains(tmp_path):
+    trainer = prepare(tmp_path, bf16=True)
+    trainer.run()
+    assert {p.dtype for p in trainer.model.parameters()} == {torch.float32}
+
+
+def test_a_small_model_learns_the_numbers_by_heart(tmp_path):
+    model = ModelConfig(d_embed=16, d_hidden=24, dropout=0.0)
+    once = dict(steps=120, validate_every=120)
+    trainer = prepare(tmp_path, model=model, sampling=None, smoothing=0.0, **once)
+    trainer.valid = numbers(20)  # pairs that it has seen
+    assert trainer.run().position.best > 95
+
+
+def test_an_update_is_adamw_on_clipped_gradients_of_the_mean_loss(tmp_path):
+    trainer = prepare(tmp_path, model=ModelConfig(d_embed=7, d_hidden=11, dropout=0.0))
+    model, batch = trainer.model, next(trainer.batches.epoch(0))
+    before = [p.detach().clone() for p in model.parameters()]
+    made = update(model, make_optimizer(model, weight_decay=0.1), batch, lr=0.01, clip=1e9)
+    for p, old in zip(model.parameters(), before, strict=True):
+        decay = 0.01 * 0.1 * old if p.dim() > 1 else 0.0
+        # The first step of Adam goes by the sign alone.
+        step = 0.01 * p.grad / (p.grad.abs() + 1e-8)
+        torch.testing.assert_close(p.detach(), old - decay - step, rtol=1e-4, atol=1e-6)
+    assert made.loss.tokens.item() == batch.tokens
+    whole = torch.cat([p.grad.flatten() for p in model.parameters()]).norm()
+    torch.testing.assert_close(made.norm, whole)
+
+
+def test_fit_repeats_exactly_and_watches(tmp_path):
+    losses = []
+    for _ in range(2):
+        trainer = prepare(tmp_path, f"{len(losses)}")
+        batches = Batches(encode_pairs(numbers(60), trainer.translator.vocabularies), tokens=64)
+        seen = []
+        history = fit(trainer.model, batches, steps=7, watch=seen.append, every=3)
+        assert seen == [0, 3, 6]
+        assert history.steps == 7
+        losses.append(history.losses)
+    assert losses[0] == losses[1]
