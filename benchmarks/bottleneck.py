@@ -99,6 +99,32 @@ def figure(runs: dict[str, list[dict]], tests) -> dict:
     return data
 
 
+def kept(texts: list[str], pairs: list[TextPair]) -> list[float]:
+    """Share of the reference's words that a translation has, for each third of the reference."""
+    found, total = [0, 0, 0], [0, 0, 0]
+    for text, pair in zip(texts, pairs):
+        reference, words = pair.target.split(), set(text.split())
+        for place, word in enumerate(reference):
+            third = 3 * place // len(reference)
+            total[third] += 1
+            found[third] += word in words
+    return [f / t for f, t in zip(found, total)]
+
+
+def kept_by_third(runs: dict[str, list[dict]], tests) -> dict[str, dict[str, list[float]]]:
+    """Average :func:`kept` over the seeds, in per cent, for each model and length."""
+    return {
+        name: {
+            str(length): [
+                round(100 * statistics.mean(column))
+                for column in zip(*(kept(run["texts"][i], tests[length]) for run in found))
+            ]
+            for i, length in enumerate(LENGTHS)
+        }
+        for name, found in runs.items()
+    }
+
+
 def main() -> None:
     """Train, test, write."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -133,7 +159,11 @@ def main() -> None:
         "seconds": {n: round(statistics.mean(r["seconds"] for r in f)) for n, f in runs.items()},
         "parameters": {n: f[0]["parameters"] for n, f in runs.items()},
     }
-    result = {"card": card, "figure": figure(runs, tests)}
+    result = {
+        "card": card,
+        "figure": figure(runs, tests),
+        "kept_by_third": kept_by_third(runs, tests),
+    }
     text = json.dumps(result, ensure_ascii=False, indent=1) + "\n"
     options.result.write_text(text, encoding="utf-8")
 

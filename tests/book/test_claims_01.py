@@ -107,7 +107,8 @@ def test_the_measurement_shows_what_the_chapter_says():
     figure = measured("bottleneck")["figure"]
     gaps = [a - f for a, f in zip(figure["attention"], figure["fixed"])]
     inside = [g for n, g in zip(figure["lengths"], gaps) if n <= figure["trained_to"]]
-    assert inside == sorted(inside)
+    assert min(inside) > 0
+    assert inside[-1] > 3 * inside[0]
     assert len(figure["examples"]) == len(figure["lengths"])
 
 
