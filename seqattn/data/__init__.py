@@ -13,7 +13,7 @@ from seqattn.data.grammar import (
     sentence_of_length,
     splits,
 )
-from seqattn.data.multi30k import multi30k
+from seqattn.data.multi30k import read_multi30k
 from seqattn.data.pairs import CorpusError, TextPair, hold_out, read_pairs, read_table
 from seqattn.data.subwords import Subwords
 from seqattn.data.tiny import TINY, TinyExample
@@ -42,7 +42,7 @@ __all__ = [
     "encode_pairs",
     "generate",
     "hold_out",
-    "multi30k",
+    "read_multi30k",
     "read_pairs",
     "read_split",
     "read_table",

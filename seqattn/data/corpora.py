@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from seqattn.data.grammar import detokenize, splits
-from seqattn.data.multi30k import SPLITS, multi30k
+from seqattn.data.multi30k import SPLITS, read_multi30k
 from seqattn.data.pairs import CorpusError, TextPair, hold_out, read_pairs, read_table
 
 __all__ = ["CorpusConfig", "read_split", "toy_corpus"]
@@ -87,14 +87,16 @@ def read_split(corpus: CorpusConfig, split: str) -> list[TextPair]:
     "le chat s'est assis sur le tapis"
     """
     if corpus.name == "multi30k":
-        return multi30k(split, corpus.source, corpus.target)
+        return read_multi30k(split, corpus.source, corpus.target)
     if corpus.name == "files" and split == "all":
         return _read_files(corpus.train, corpus)
     if split not in ("train", "valid", "test"):
         more = f", or one of {', '.join(SPLITS)} with Multi30k" if split in SPLITS else ""
         raise CorpusError(f"no split {split!r}; expected train, valid or test{more}")
     if corpus.name == "toy":
-        return toy_corpus(corpus.pairs, seed=corpus.seed, reverse=corpus.source == "fr")[split].copy()
+        return toy_corpus(corpus.pairs, seed=corpus.seed, reverse=corpus.source == "fr")[
+            split
+        ].copy()
     paths = getattr(corpus, split)
     if paths and split != "train":
         return _read_files(paths, corpus)

@@ -16,7 +16,7 @@ from pathlib import Path
 from seqattn.data.downloads import DownloadError, cache_folder, checksum, fetch
 from seqattn.data.pairs import CorpusError, TextPair, read_pairs
 
-__all__ = ["LANGUAGES", "SPLITS", "multi30k", "multi30k_file"]
+__all__ = ["LANGUAGES", "SPLITS", "multi30k_file", "read_multi30k"]
 
 LANGUAGES = ("en", "de", "fr")
 # Our names for them, and those of the files.
@@ -53,7 +53,7 @@ SHA256 = {
 }
 
 
-def multi30k(split: str, source: str = "de", target: str = "en") -> list[TextPair]:
+def read_multi30k(split: str, source: str = "de", target: str = "en") -> list[TextPair]:
     """Read a split of Multi30k.
 
     Parameters
@@ -80,7 +80,7 @@ def multi30k(split: str, source: str = "de", target: str = "en") -> list[TextPai
 
 
 def multi30k_file(split: str, language: str) -> Path:
-    """Give the path of one file, after a download where needed; see :func:`multi30k`."""
+    """Give the path of one file, after a download where needed; see :func:`read_multi30k`."""
     if split not in SPLITS:
         raise CorpusError(f"Multi30k has no split {split!r}; expected one of {', '.join(SPLITS)}")
     if language not in LANGUAGES:

@@ -113,7 +113,9 @@ def test_the_log_forgets_what_comes_after_a_step_and_what_was_cut_off(tmp_path):
 
 def test_the_best_checkpoint_is_the_one_to_use(tmp_path):
     run = RunFolder(tmp_path)
-    with pytest.raises(CheckpointError, match="holds no run; expected a folder that `seqattn train"):
+    with pytest.raises(
+        CheckpointError, match="holds no run; expected a folder that `seqattn train"
+    ):
         run.checkpoint()
     run.last.touch()
     assert run.checkpoint() == run.last

@@ -3,6 +3,7 @@
 import json
 import math
 from dataclasses import asdict
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -39,13 +40,15 @@ def test_inverse_square_root_is_that_of_vaswani_up_to_its_constant():
         assert config.learning_rate(step, 0) == pytest.approx(formula * math.sqrt(4000))
 
 
-@pytest.mark.parametrize(("name", "constant"), [("linear", 0.01), ("exponential", 0.9), ("inverse_sigmoid", 13)])
+@pytest.mark.parametrize(
+    ("name", "constant"), [("linear", 0.01), ("exponential", 0.9), ("inverse_sigmoid", 13)]
+)
 def test_share_of_true_inputs_falls_from_one_to_nothing(name, constant):
     config = TrainingConfig(steps=1, sampling=name, sampling_constant=constant)
     shares = [config.teacher_forcing(step) for step in range(1, 400)]
     assert shares[0] > 0.8
     assert shares[-1] < 1e-8
-    assert all(0 <= b <= a <= 1 for a, b in zip(shares, shares[1:]))
+    assert all(0 <= b <= a <= 1 for a, b in pairwise(shares))
     assert set(SAMPLING) == {"linear", "exponential", "inverse_sigmoid"}
 
 

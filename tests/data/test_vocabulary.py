@@ -1,0 +1,94 @@
+"""Vocabularies: text to ids and back, learnt from training text alone."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from seqattn.data import Subwords, TextPair, Vocabularies, Words, detokenize, tokenize
+
+PAIRS = [
+    TextPair("The cat's mat, the owl.", "Le tapis du chat, l'hibou."),
+    TextPair("a big cat", "un grand chat"),
+] * 3
+
+
+@pytest.fixture(scope="module")
+def subwords():
+    return Subwords.learn([p.source for p in PAIRS] + [p.target for p in PAIRS], size=300)
+
+
+# Any text but lone surrogates, which no encoding writes.
+@given(st.text(st.characters(exclude_categories=["Cs"]), max_size=30))
+def test_subwords_give_every_text_back(text):
+    vocabulary = Subwords.learn(["der große Hund"] * 3, size=262)
+    ids = vocabulary.encode(text)
+    assert vocabulary.decode(ids) == text
+    assert all(4 <= i < len(vocabulary) for i in ids)
+    assert vocabulary.encode_all([text, text]) == [ids, ids]
+
+
+def test_a_text_that_spells_a_special_token_stays_a_text(subwords):
+    ids = subwords.encode("<eos> <pad>")
+    assert min(ids) >= 4
+    assert subwords.decode(ids) == "<eos> <pad>"
+
+
+def test_frequent_words_are_one_piece(subwords):
+    assert subwords.tokens(subwords.encode("the cat")) == ["▁the", "▁cat"]
+    assert len(subwords) <= 300
+
+
+def test_words_leave_unknown_ones_out_and_name_them():
+    words = Words.learn(["the cat sat", "the mat"], "en")
+    assert words.encode("The DOG sat") == [words.encode("the")[0], 3, words.encode("sat")[0]]
+    assert words.unknown("The dog, the cat") == ["dog", ","]
+    assert words.tokens([0, 1, 2, 3]) == ["<pad>", "<bos>", "<eos>", "<unk>"]
+    assert Words.learn(["a a b"], "en", min_count=2).unknown("a b") == ["b"]
+
+
+def test_ids_go_by_frequency_and_then_by_the_alphabet():
+    assert Words.learn(["c b a", "b"], "en").words[4:] == ("b", "a", "c")
+
+
+def test_the_toy_corpus_is_split_into_the_words_that_its_links_count(drawn):
+    for pair in drawn.ordinary[:999]:
+        assert tokenize(detokenize(pair.source, "en"), "en") == list(pair.source)
+        assert tokenize(detokenize(pair.target, "fr"), "fr") == list(pair.target)
+
+
+@pytest.mark.parametrize("language", ["en", "fr"])
+def test_words_give_the_toy_corpus_back(drawn, language):
+    pairs = drawn.ordinary[:999]
+    texts = [detokenize(p.source if language == "en" else p.target, language) for p in pairs]
+    words = Words.learn(texts, language)
+    assert [words.decode(ids) for ids in words.encode_all(texts)] == texts
+
+
+@pytest.mark.parametrize("options", [{}, {"subwords": 280}, {"subwords": 290, "joint": True}])
+def test_vocabularies_go_through_json(options):
+    learnt = Vocabularies.learn(PAIRS, ("en", "fr"), **options)
+    back = Vocabularies.from_dict(json.loads(json.dumps(learnt.to_dict())))
+    for before, after, text in zip(learnt, back, PAIRS[0]):
+        assert len(before) == len(after)
+        assert before.encode(text) == after.encode(text)
+        assert after.decode(after.encode(text)) == before.decode(before.encode(text))
+    assert (back.source is back.target) == options.get("joint", False)
+
+
+def test_decoding_leaves_padding_and_ends_out(subwords):
+    for vocabulary in (subwords, Words.learn(["the cat"], "en")):
+        ids = vocabulary.encode("the cat")
+        assert vocabulary.decode([1, *ids, 2, 0, 0]) == "the cat"
+
+
+def test_what_makes_no_sense_is_refused():
+    with pytest.raises(ValueError, match="word 'cat' comes twice"):
+        Words(["cat", "mat", "cat"], "en")
+    with pytest.raises(ValueError, match="size is 100; expected at least 260"):
+        Subwords.learn(["a"], size=100)
+    with pytest.raises(ValueError, match="joint=True with whole words"):
+        Vocabularies.learn(PAIRS, ("en", "fr"), joint=True)
+    with pytest.raises(ValueError, match="vocabulary of kind 'letters'"):
+        Vocabularies.from_dict({"source": {"kind": "letters"}, "target": None})
