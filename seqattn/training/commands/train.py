@@ -25,12 +25,9 @@ if TYPE_CHECKING:
 __all__ = ["train"]
 
 CORPUS, BUDGET = "Corpus", "Budget: of several, the first that is used up ends the training"
-# What a resumed run may be told anew; all else is as it was.
-WITH_RESUME = {"run", "resume", "minutes", "epochs", "steps", "device", "threads", "quiet"}
 
 
 def train(
-    ctx: typer.Context,
     data: Annotated[
         list[str] | None,
         Option(
@@ -50,7 +47,10 @@ def train(
         list[str] | None,
         Option(help="files to test on; else some are held out", rich_help_panel=CORPUS),
     ] = None,
-    encoding: Annotated[str, Option(help="of these files", rich_help_panel=CORPUS)] = "utf-8",
+    encoding: Annotated[
+        str | None,
+        Option(help="of these files", show_default="utf-8", rich_help_panel=CORPUS),
+    ] = None,
     subwords: Annotated[
         int | None,
         Option(
@@ -86,8 +86,10 @@ def train(
             "d_hidden=256 or lr=1e-3; as often as needed",
         ),
     ] = None,
-    seed: Annotated[int, Option(help="of weights, dropout and order")] = 1,
-    precision: Annotated[str, Option(help="auto, fp32 or bf16")] = "auto",
+    seed: Annotated[
+        int | None, Option(help="of weights, dropout and order", show_default="1")
+    ] = None,
+    precision: Annotated[str | None, Option(help="auto, fp32 or bf16", show_default="auto")] = None,
     device: Annotated[str, Option(help="auto, cpu or cuda")] = "auto",
     threads: Annotated[
         int | None, Option(min=1, help="on a CPU", show_default="the fastest, tried out")
@@ -100,23 +102,28 @@ def train(
     """
     budget = {"minutes": minutes, "epochs": epochs, "steps": steps}
     with plain_errors():
-        corpus = name_corpus(data or ["toy"], pair, encoding, {"valid": valid, "test": test})
+        corpus = name_corpus(
+            data or ["toy"], pair, encoding or "utf-8", {"valid": valid, "test": test}
+        )
         folder = run or Path("runs") / _run_name(data or ["toy"], corpus)
         where = choose_device(device)
         if resume:
-            _refuse_new_settings(ctx)
+            _refuse_new_settings(
+                valid=valid, test=test, encoding=encoding, subwords=subwords, joint=joint or None,
+                overwrite=overwrite or None, set=settings, seed=seed, precision=precision,
+            )  # fmt: skip
             trainer = _take_up(folder, budget, where, quiet)
         else:
             fresh_folder(folder, overwrite=overwrite)
             trainer = _begin(
-                folder, corpus, budget, settings or [], seed, precision, where, quiet,
+                folder, corpus, budget, settings or [], seed, precision or "auto", where, quiet,
                 subwords=subwords, joint=joint,
             )  # fmt: skip
         _set_threads(trainer, threads)
         if not quiet:
             print(_describe(trainer), flush=True)
         outcome = trainer.run()
-        _conclude(trainer, outcome, ctx)
+        _conclude(trainer, outcome)
 
 
 def _run_name(data: list[str], corpus: "CorpusConfig") -> str:
@@ -124,13 +131,10 @@ def _run_name(data: list[str], corpus: "CorpusConfig") -> str:
     return f"{name}-{corpus.source}-{corpus.target}"
 
 
-def _refuse_new_settings(ctx: typer.Context) -> None:
-    for name in ctx.params:
-        source = ctx.get_parameter_source(name)
-        given = source is not None and source.name == "COMMANDLINE"
-        if given and name not in WITH_RESUME | {"data", "pair"}:
-            option = "--set" if name == "settings" else f"--{name.replace('_', '-')}"
-            raise fail(f"{option} does not go with --resume: a run keeps its settings")
+def _refuse_new_settings(**options: Any) -> None:
+    for name, value in options.items():
+        if value is not None:
+            raise fail(f"--{name} does not go with --resume: a run keeps its settings")
 
 
 def _begin(
@@ -138,7 +142,7 @@ def _begin(
     corpus: "CorpusConfig",
     budget: dict[str, Any],
     settings: list[str],
-    seed: int,
+    seed: int | None,
     precision: str,
     device: "torch.device",
     quiet: bool,
@@ -155,7 +159,9 @@ def _begin(
         raise fail(f"--precision is {precision!r}; expected auto, fp32 or bf16")
     preset = PRESETS[corpus.name]
     bf16 = computes_bf16(device) if precision == "auto" else precision == "bf16"
-    training = replace(preset.training, seed=seed, bf16=bf16)
+    training = replace(preset.training, bf16=bf16)
+    if seed is not None:
+        training = replace(training, seed=seed)
     if any(value is not None for value in budget.values()):
         training = replace(training, **budget)
     model, training = apply_settings(settings, preset.model, training)
@@ -220,11 +226,11 @@ def _describe(trainer: "Trainer") -> str:
     )
 
 
-def _conclude(trainer: "Trainer", outcome: "Outcome", ctx: typer.Context) -> None:
+def _conclude(trainer: "Trainer", outcome: "Outcome") -> None:
     """Say how to go on, or test the best weights on the test pairs."""
     folder = trainer.run_folder.path
     if outcome.reason == "interrupted":
-        command = f"{ctx.command_path} --resume --run {shlex.quote(str(folder))}"
+        command = f"seqattn train --resume --run {shlex.quote(str(folder))}"
         name = signal.Signals(outcome.signal or signal.SIGINT).name
         print(f"{name}: saved at update {outcome.position.step}. Go on with: {command}", flush=True)
         raise typer.Exit(128 + (outcome.signal or 0))

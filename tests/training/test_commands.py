@@ -1,0 +1,222 @@
+"""The command line: what it prints, what it leaves, how it refuses."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from seqattn.training import commands, read_checkpoint, resumed_run
+from seqattn.translator import Translator
+from tests.training.corpus import numbers, write_table
+
+SMALL = ["--set", "d_embed=7", "--set", "d_hidden=11", "--set", "batch_tokens=64"]
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    """Call ``seqattn`` in a folder of its own, where a table of numbers lies."""
+    monkeypatch.chdir(tmp_path)
+    write_table(tmp_path / "numbers.tsv", numbers(60))
+    app = typer.Typer()
+    commands.register(app)
+
+    def call(*arguments, code=0, **options):
+        found = CliRunner().invoke(app, [str(a) for a in arguments], **options)
+        if found.exception is not None and not isinstance(found.exception, SystemExit):
+            raise found.exception
+        assert found.exit_code == code, found.output
+        return SimpleNamespace(out=found.stdout.splitlines(), err=found.stderr.splitlines())
+
+    return call
+
+
+@pytest.fixture
+def trained(run):
+    """Train for four updates on the numbers, into runs/numbers-de-en."""
+    train = ["train", "--data", "numbers.tsv", "--pair", "de-en", "--subwords", "0"]
+    return run(*train, "--steps", 4, "--threads", 1, *SMALL)
+
+
+def test_training_ends_with_the_scores_on_the_test_pairs(trained, tmp_path):
+    folder = tmp_path / "runs" / "numbers-de-en"
+    assert sorted(p.name for p in folder.iterdir()) == [
+        "best.safetensors",
+        "config.json",
+        "last.safetensors",
+        "metrics.jsonl",
+        "test.json",
+    ]
+    scores = json.loads((folder / "test.json").read_text())
+    assert f"  BLEU         {scores['bleu']:6.2f}    {scores['signature']}" in trained.out
+    assert f"  exact match  {100 * scores['exact']:6.2f} %" in trained.out
+    assert not trained.err
+
+
+def test_what_was_trained_translates(trained, run, tmp_path):
+    write = tmp_path / "in.txt"
+    write.write_text("eins zwei\n\nvier\n", encoding="utf-8")
+    [one] = run("translate", "eins zwei").out
+    by_file = run("translate", "--file", write).out
+    by_input = run("translate", input="eins zwei\n\nvier\n").out
+    assert by_file == by_input
+    assert by_file[:2] == [one, ""]
+    assert run("translate", "eins zwei", "vier").out == [by_file[0], by_file[2]]
+    expected = Translator.load("runs/numbers-de-en").translate(["vier"], beam=2)[0].text
+    assert run("translate", "vier", "--beam", 2).out == [expected]
+
+
+def test_maps_are_drawn_and_written(trained, run, tmp_path):
+    run("translate", "eins zwei", "--map", "a.png")
+    assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
+    run("translate", "eins zwei", "", "vier", "--map", "b.json")
+    assert sorted(p.name for p in tmp_path.glob("b*")) == ["b-1.json", "b-3.json"]
+    found = json.loads((tmp_path / "b-1.json").read_text())
+    printed = run("translate", "eins zwei", "", "vier", "--json").out
+    assert json.loads(printed[0]) == found
+    assert found["source_tokens"] == ["eins", "zwei", "<eos>"]
+    assert len(found["weights"]) == len(found["tokens"])
+    assert all(sum(row) == pytest.approx(1, abs=1e-4) for row in found["weights"])
+
+
+def test_unknown_words_are_named(trained, run):
+    found = run("translate", "eins elf zwölf", "vier")
+    assert found.err == ["seqattn: sentence 1: this model does not know 'elf', 'zwölf'"]
+
+
+def test_evaluation_repeats_the_scores_of_the_training(trained, run, tmp_path):
+    expected = json.loads((tmp_path / "runs" / "numbers-de-en" / "test.json").read_text())
+    found = json.loads("\n".join(run("evaluate", "--json").out))
+    assert found == expected
+    text = run("evaluate", "--split", "valid", "--beam", 2, "--lowercase").out
+    assert "valid, 6 sentences, beam of 2" in text[0]
+    assert "case:lc" in text[1]
+    write_table(tmp_path / "more.tsv", numbers(3, seed=9))
+    assert "more.tsv, 3 sentences, greedy search" in run("evaluate", "--data", "more.tsv").out[0]
+
+
+def test_a_run_is_resumed_with_a_larger_budget_and_never_overwritten(trained, run, tmp_path):
+    folder = tmp_path / "runs" / "numbers-de-en"
+    name = ["--run", "runs/numbers-de-en"]
+    refused = run("train", "--data", "numbers.tsv", *name, code=2)
+    assert "holds a run already" in refused.err[0]
+    assert "from update 4" in "\n".join(run("train", "--resume", *name, "--steps", 6).out)
+    assert read_checkpoint(folder / "last.safetensors").data["position"]["step"] == 6
+    refused = run("train", "--resume", *name, "--set", "lr=1", code=2)
+    assert refused.err == ["seqattn: --set does not go with --resume: a run keeps its settings"]
+    run(
+        "train",
+        "--data",
+        "numbers.tsv",
+        *name,
+        "--overwrite",
+        "--steps",
+        1,
+        "--quiet",
+        *SMALL,
+        "--subwords",
+        0,
+    )
+    assert read_checkpoint(folder / "last.safetensors").data["position"]["step"] == 1
+
+
+def test_a_signal_saves_and_says_how_to_go_on(run, tmp_path, monkeypatch):
+    from seqattn.training.trainer import Trainer
+
+    made = Trainer._update
+
+    def interrupted(self, batch):
+        made(self, batch)
+        if self.position.step == 3:
+            signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(Trainer, "_update", interrupted)
+    train = ["train", "--data", "numbers.tsv", "--run", "a run", "--steps", 9, "--subwords", 0]
+    found = run(*train, *SMALL, code=130)
+    *_, last = found.out
+    assert last.startswith("SIGINT: saved at update 3. Go on with: ")
+    assert last.endswith("seqattn train --resume --run 'a run'")
+    monkeypatch.setattr(Trainer, "_update", made)
+    run("train", "--resume", "--run", "a run")
+    assert read_checkpoint(tmp_path / "a run" / "last.safetensors").data["position"]["step"] == 9
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("translate eins", "there is no run in runs/: train one"),
+        ("translate eins --run other", "other does not exist; expected a folder that"),
+        ("evaluate --run numbers.tsv", "numbers.tsv is no checkpoint of seqattn"),
+        ("translate eins --map x.gif", "--map x.gif: expected a name in .png"),
+        ("translate eins --file numbers.tsv", "sentences and --file; expected one of the two"),
+        ("train --data other.tsv", "there is no file"),
+        ("train --data a.de --data a.en --data b", "3 files"),
+        (
+            "train --data toy --pair de-en",
+            "the toy corpus is English and French; got 'de' and 'en'",
+        ),
+        ("train --data multi30k --pair de-it", "Multi30k has en, de and fr"),
+        ("train --data multi30k --pair deen", "--pair is 'deen'; expected two languages"),
+        ("train --data multi30k", "SEQATTN_DATA is set, and there is no"),
+        ("train --valid numbers.tsv", "--valid is for files of your own; toy has its own"),
+        ("train --resume", "there is no run to take up in runs/toy-en-fr"),
+        ("train --set d_hiden=5", "--set d_hiden=5: expected NAME=VALUE"),
+        ("train --data numbers.tsv --subwords 9", "size is 9; expected at least 260"),
+        ("train --data numbers.tsv --subwords 0 --joint", "joint=True with whole words"),
+        ("train --data numbers.tsv --subwords 0 --set score=cosine", "score=cosine: expected"),
+        ("train --minutes 0", "no budget"),
+        ("train --steps -3", "steps is -3; expected above 0"),
+        ("train --precision fp8", "--precision is 'fp8'; expected auto, fp32 or bf16"),
+        ("train --device warp", "--device warp is not to be had here"),
+        ("train --run numbers.tsv", "numbers.tsv is a file; expected a folder"),
+        ("train --data latin.tsv", "is no utf-8; state the encoding of the file"),
+        ("train --data short.de --data short.en", "has 2 lines and"),
+    ],
+)
+def test_wrong_input_is_refused_on_one_line(run, tmp_path, monkeypatch, arguments, message):
+    monkeypatch.setenv("SEQATTN_DATA", str(tmp_path))
+    (tmp_path / "latin.tsv").write_bytes("groß\tbig\n".encode("latin-1"))
+    (tmp_path / "short.de").write_text("eins\nzwei\n")
+    (tmp_path / "short.en").write_text("one\n")
+    found = run(*arguments.split(), code=2)
+    assert not found.out or found.out[0].startswith("reading ")
+    assert len(found.err) == 1
+    assert found.err[0].startswith("seqattn: ")
+    assert message in found.err[0]
+
+
+def test_a_run_that_diverges_fails_on_one_line(run, monkeypatch):
+    import torch
+
+    monkeypatch.setattr(
+        torch.nn.utils, "clip_grad_norm_", lambda parameters, clip: torch.tensor(torch.inf)
+    )
+    found = run("train", "--data", "numbers.tsv", "--subwords", 0, "--steps", 2, *SMALL, code=1)
+    assert "update 1: the loss is" in found.err[0]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_another_process_saves_when_it_is_told_to_stop(tmp_path, number):
+    write_table(tmp_path / "numbers.tsv", numbers(60))
+    seqattn = [sys.executable, "-c", "from seqattn.cli import main; main()"]
+    options = ["--data", "numbers.tsv", "--subwords", "0", "--threads", "1", *SMALL]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    train = [*seqattn, "train", *options, "--run", "r", "--steps", "100000"]
+    with subprocess.Popen(
+        train, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, text=True
+    ) as process:
+        for line in process.stdout:
+            if " BLEU " in line:  # the first validation: it is at work
+                process.send_signal(number)
+                break
+        rest = process.stdout.read()
+    assert process.returncode == 128 + number
+    assert f"{number.name}: saved at update" in rest
+    step = read_checkpoint(tmp_path / "r" / "last.safetensors").data["position"]["step"]
+    assert f"update {step}. Go on with: seqattn train --resume --run r" in rest
+    assert resumed_run(tmp_path / "r", steps=step + 2, quiet=True).run().reason == "done"
