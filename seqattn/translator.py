@@ -196,10 +196,11 @@ class Translator:
         found: dict[int, Translation] = {}
         examples = encode_pairs(pairs, self.vocabularies)
         for batch in Batches(examples, tokens=FORCED).epoch(0) if pairs else ():
-            logits, weights = self._force(batch.to(self.device))
-            scores = (
-                logits.float().log_softmax(-1).gather(2, batch.to(self.device).targets[..., None])
-            )
+            batch = batch.to(self.device)
+            logits, weights = self._force(batch)
+            logits = logits.float()
+            wanted = logits.gather(2, batch.targets[..., None])[..., 0]
+            scores = wanted - logits.logsumexp(-1)
             for i, row in enumerate(batch.rows):
                 source, target = examples[row]
                 found[row] = Translation(

@@ -40,7 +40,7 @@ class TrainingConfig:
     seed : int
         Of the first weights, of dropout and of the order of the batches.
     validate_every : int, optional
-        Updates between validations; by default once an epoch.
+        Updates between validations; by default after an epoch, or several of a small corpus.
     patience : int, optional
         Stop after so many validations without a better BLEU.
     log_every : int

@@ -53,7 +53,7 @@ def fastest_threads(model: Seq2SeqAttention, batches: Batches, *, bf16: bool = F
         for threads in candidates:
             torch.set_num_threads(threads)
             _time(trial, batch, bf16)  # the first time at a shape plans its products
-            seconds[threads] = min(_time(trial, batch, bf16) for _ in range(3))
+            seconds[threads] = min(_time(trial, batch, bf16) for _ in range(2))
             if seconds[threads] > 2 * min(seconds.values()):
                 break
     torch.set_num_threads(before)

@@ -45,6 +45,9 @@ from seqattn.translator import Translator
 
 __all__ = ["Trainer"]
 
+# Updates between two validations, at least: a small corpus has short epochs.
+APART = 100
+
 
 class Trainer:
     """Trains a model in a run folder.
@@ -201,7 +204,7 @@ class Trainer:
             return True
         if self.config.validate_every is not None:
             return position.step % self.config.validate_every == 0
-        return position.index == 0
+        return position.index == 0 and position.step >= position.validated + APART
 
     def _update(self, batch: Batch) -> None:
         position, config = self.position, self.config

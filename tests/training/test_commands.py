@@ -8,6 +8,7 @@ import sys
 from types import SimpleNamespace
 
 import pytest
+import torch
 import typer
 from typer.testing import CliRunner
 
@@ -15,7 +16,7 @@ from seqattn.training import commands, read_checkpoint, resumed_run
 from seqattn.translator import Translator
 from tests.training.corpus import numbers, write_table
 
-SMALL = ["--set", "d_embed=7", "--set", "d_hidden=11", "--set", "batch_tokens=64"]
+SMALL = ["--set", "d_embed=7", "--set", "d_hidden=11", "--set", "batch_tokens=64", "--threads", "1"]
 
 
 @pytest.fixture
@@ -33,14 +34,17 @@ def run(tmp_path, monkeypatch):
         assert found.exit_code == code, found.output
         return SimpleNamespace(out=found.stdout.splitlines(), err=found.stderr.splitlines())
 
-    return call
+    yield call
+    # A command has its process to itself; here the other tests live on.
+    torch.set_flush_denormal(False)
+    torch.set_num_threads(1)
 
 
 @pytest.fixture
 def trained(run):
     """Train for four updates on the numbers, into runs/numbers-de-en."""
     train = ["train", "--data", "numbers.tsv", "--pair", "de-en", "--subwords", "0"]
-    return run(*train, "--steps", 4, "--threads", 1, *SMALL)
+    return run(*train, "--steps", 4, *SMALL)
 
 
 def test_training_ends_with_the_scores_on_the_test_pairs(trained, tmp_path):
@@ -191,8 +195,6 @@ def test_wrong_input_is_refused_on_one_line(run, tmp_path, monkeypatch, argument
 
 
 def test_a_run_that_diverges_fails_on_one_line(run, monkeypatch):
-    import torch
-
     monkeypatch.setattr(
         torch.nn.utils, "clip_grad_norm_", lambda parameters, clip: torch.tensor(torch.inf)
     )
@@ -200,23 +202,32 @@ def test_a_run_that_diverges_fails_on_one_line(run, monkeypatch):
     assert "update 1: the loss is" in found.err[0]
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_another_process_saves_when_it_is_told_to_stop(tmp_path, number):
+def test_other_processes_save_when_they_are_told_to_stop(tmp_path):
     write_table(tmp_path / "numbers.tsv", numbers(60))
-    seqattn = [sys.executable, "-c", "from seqattn.cli import main; main()"]
-    options = ["--data", "numbers.tsv", "--subwords", "0", "--threads", "1", *SMALL]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    train = [*seqattn, "train", *options, "--run", "r", "--steps", "100000"]
-    with subprocess.Popen(
-        train, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, text=True
-    ) as process:
-        for line in process.stdout:
-            if " BLEU " in line:  # the first validation: it is at work
-                process.send_signal(number)
-                break
-        rest = process.stdout.read()
-    assert process.returncode == 128 + number
-    assert f"{number.name}: saved at update" in rest
-    step = read_checkpoint(tmp_path / "r" / "last.safetensors").data["position"]["step"]
-    assert f"update {step}. Go on with: seqattn train --resume --run r" in rest
-    assert resumed_run(tmp_path / "r", steps=step + 2, quiet=True).run().reason == "done"
+    options = ["--data", "numbers.tsv", "--subwords", "0", *SMALL, "--set", "validate_every=2"]
+    train = [sys.executable, "-c", "from seqattn.cli import main; main()", "train", *options]
+    at_work = {
+        number: subprocess.Popen(
+            [*train, "--run", number.name, "--steps", "100000"],
+            cwd=tmp_path,
+            env={**os.environ, "OMP_NUM_THREADS": "1"},
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for number in (signal.SIGINT, signal.SIGTERM)
+    }
+    for number, process in at_work.items():
+        with process:
+            for line in process.stdout:
+                if " BLEU " in line:  # the first validation: it is at work
+                    process.send_signal(number)
+                    break
+            rest = process.stdout.read()
+        assert process.returncode == 128 + number
+        folder = tmp_path / number.name
+        step = read_checkpoint(folder / "last.safetensors").data["position"]["step"]
+        assert rest.endswith(
+            f"{number.name}: saved at update {step}. "
+            f"Go on with: seqattn train --resume --run {number.name}\n"
+        )
+        assert resumed_run(folder, steps=step + 2, quiet=True).run().reason == "done"

@@ -19,6 +19,7 @@ from seqattn.training import (
     resumed_run,
     update,
 )
+from seqattn.training.threads import available_cores, fastest_threads
 from tests.training.corpus import TINY, corpus, numbers, settings, write_table
 
 
@@ -226,3 +227,12 @@ def test_fit_repeats_exactly_and_watches(tmp_path):
         assert history.steps == 7
         losses.append(history.losses)
     assert losses[0] == losses[1]
+
+
+def test_trying_out_threads_changes_nothing_but_the_time(tmp_path):
+    trainer = prepare(tmp_path)
+    before = torch.get_rng_state(), torch.get_num_threads(), trainer.model.training
+    assert 1 <= fastest_threads(trainer.model, trainer.batches) <= available_cores()
+    assert torch.equal(torch.get_rng_state(), before[0])
+    assert (torch.get_num_threads(), trainer.model.training) == before[1:]
+    assert all(p.grad is None for p in trainer.model.parameters())

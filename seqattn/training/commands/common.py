@@ -36,6 +36,8 @@ def plain_errors() -> Iterator[None]:
 
     try:
         yield
+    except BrokenPipeError:
+        raise  # whoever read our output has enough: typer ends in silence
     except (DivergedError, DownloadError) as error:
         raise fail(str(error), FAILED) from error
     except CheckpointError as error:

@@ -28,7 +28,7 @@ def evaluate(
     ] = "test",
     data: Annotated[
         list[str] | None,
-        Option(help="a table with tabs, or two aligned files", show_default="the run's corpus"),
+        Option(help="as for train", show_default="the run's corpus"),
     ] = None,
     encoding: Annotated[str, Option(help="of these files")] = "utf-8",
     beam: Annotated[int, Option(min=1, help="width of the beam; 1 is greedy search")] = 1,
@@ -48,7 +48,8 @@ def evaluate(
         stored = read_checkpoint(path, only="nothing").data["corpus"]
         if data:
             corpus = name_corpus(data, f"{stored['source']}-{stored['target']}", encoding)
-            pairs, name = read_split(corpus, "all"), " and ".join(data)
+            pairs = read_split(corpus, "all" if corpus.name == "files" else split)
+            name = " and ".join(data)
         elif not stored:
             raise fail(f"{path} does not say what it was trained on; name files with --data")
         else:

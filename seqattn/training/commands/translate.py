@@ -96,10 +96,11 @@ def _write_map(found: "Translation", path: Path) -> None:
     if path.suffix == ".json":
         path.write_text(json.dumps(found.to_dict(), ensure_ascii=False) + "\n", encoding="utf-8")
         return
-    import matplotlib
+    from seqattn.extras import require
+
+    require("matplotlib", "--map", "viz").use("agg")
     from matplotlib import pyplot
 
-    matplotlib.use("agg")
     found.plot()
     pyplot.savefig(path, dpi=150)
     pyplot.close()
