@@ -86,6 +86,11 @@ class RunFolder:
         names = ("config.json", "metrics.jsonl", "test.json", self.last.name, self.best.name)
         return [self.path / name for name in names if (self.path / name).is_file()]
 
+    def clear(self) -> None:
+        """Delete what is there of a run, and nothing else."""
+        for file in self.files():
+            file.unlink()
+
     def write(self, name: str, values: Mapping[str, Any]) -> None:
         """Write plain values to a file of the folder, as JSON.
 

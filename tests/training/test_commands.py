@@ -113,19 +113,10 @@ def test_a_run_is_resumed_with_a_larger_budget_and_never_overwritten(trained, ru
     assert read_checkpoint(folder / "last.safetensors").data["position"]["step"] == 6
     refused = run("train", "--resume", *name, "--set", "lr=1", code=2)
     assert refused.err == ["seqattn: --set does not go with --resume: a run keeps its settings"]
-    run(
-        "train",
-        "--data",
-        "numbers.tsv",
-        *name,
-        "--overwrite",
-        "--steps",
-        1,
-        "--quiet",
-        *SMALL,
-        "--subwords",
-        0,
-    )
+    anew = [*name, "--overwrite", "--steps", 1, "--quiet", "--subwords", 0, *SMALL]
+    run("train", "--data", "misspelt.tsv", *anew, code=2)
+    assert (folder / "best.safetensors").is_file()  # a typing error costs nothing
+    run("train", "--data", "numbers.tsv", *anew)
     assert read_checkpoint(folder / "last.safetensors").data["position"]["step"] == 1
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from seqattn.data.corpora import CorpusConfig
 
-__all__ = ["choose_device", "fail", "fresh_folder", "name_corpus", "plain_errors", "run_folder"]
+__all__ = ["check_folder", "choose_device", "fail", "name_corpus", "plain_errors", "run_folder"]
 
 WRONG_INPUT, FAILED = 2, 1
 PAIR = re.compile(r"\w+-\w+")
@@ -106,22 +106,17 @@ def run_folder(run: Path | None) -> Path:
     return max(found, key=lambda folder: (folder / "config.json").stat().st_mtime)
 
 
-def fresh_folder(folder: Path, *, overwrite: bool) -> None:
-    """Make sure that no run is lost: stop where one is, or clear it away if told to."""
+def check_folder(folder: Path, *, overwrite: bool) -> None:
+    """Stop where a run might be lost, unless told to overwrite it."""
     from seqattn.training.runs import RunFolder
 
-    run = RunFolder(folder)
     if folder.exists() and not folder.is_dir():
         raise fail(f"{folder} is a file; expected a folder, or a name that is free")
-    if not run.files():
-        return
-    if not overwrite:
+    if RunFolder(folder).files() and not overwrite:
         raise fail(
             f"{folder} holds a run already: go on with it (--resume), replace it (--overwrite), "
             "or name another folder (--run)"
         )
-    for file in run.files():
-        file.unlink()
 
 
 def choose_device(name: str) -> "torch.device":

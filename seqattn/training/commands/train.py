@@ -9,9 +9,9 @@ import typer
 from typer import Option
 
 from seqattn.training.commands.common import (
+    check_folder,
     choose_device,
     fail,
-    fresh_folder,
     name_corpus,
     plain_errors,
 )
@@ -114,11 +114,12 @@ def train(
             )  # fmt: skip
             trainer = _take_up(folder, budget, where, quiet)
         else:
-            fresh_folder(folder, overwrite=overwrite)
+            check_folder(folder, overwrite=overwrite)
             trainer = _begin(
                 folder, corpus, budget, settings or [], seed, precision or "auto", where, quiet,
                 subwords=subwords, joint=joint,
             )  # fmt: skip
+            trainer.run_folder.clear()  # not before all input is known to be good
         _set_threads(trainer, threads)
         if not quiet:
             print(_describe(trainer), flush=True)
