@@ -1,0 +1,361 @@
+"""The judge's side of the sandbox: start a worker, give it jobs, read what its children send."""
+
+import contextlib
+import importlib.util
+import io
+import json
+import os
+import selectors
+import socket
+import subprocess
+import sys
+import sysconfig
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Self
+
+from seqattn.grading.sandbox import wire
+
+WORKER = Path(__file__).with_name("worker.py")
+BROKEN = 70
+PACKAGE = Path(__file__).resolve().parents[2]
+# What the machine's libraries read besides Python's own files.
+SYSTEM = (
+    *("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/usr/local/cuda"),
+    *("/etc/ld.so.cache", "/etc/localtime", "/usr/share/zoneinfo", "/dev/null", "/dev/urandom"),
+    *("/proc/cpuinfo", "/proc/meminfo", "/sys/devices/system/cpu"),
+)
+
+
+class WorkerDiedError(Exception):
+    """The worker itself is gone: nobody's answer is to blame."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one job may use.
+
+    Attributes
+    ----------
+    seconds : float
+        Wall-clock time.
+    memory : int
+        Bytes, on top of what torch itself takes.
+    prints : int
+        Bytes that may be printed; the first few thousand are kept.
+    results : int
+        Bytes that may be returned.
+    """
+
+    seconds: float = 10.0
+    memory: int = 2**30
+    prints: int = 16 * 2**20
+    results: int = 256 * 2**20
+
+
+@dataclass
+class Outcome:
+    """What became of a job.
+
+    Attributes
+    ----------
+    messages : list
+        What the child sent, in order.
+    ending : str
+        ``done``, ``timeout``, ``output_limit``, ``memory``, ``crashed``, or ``broken`` where the
+        fault is the sandbox's own.
+    detail : str
+        More on an ending that is not ``done``.
+    printed : str
+        The beginning of what was printed.
+    seconds : float
+        Wall-clock time.
+    """
+
+    messages: list[Any] = field(default_factory=list)
+    ending: str = "done"
+    detail: str = ""
+    printed: str = ""
+    seconds: float = 0.0
+
+
+class Sandbox:
+    """A worker and the way to talk to it. Use it as a context manager.
+
+    Examples
+    --------
+    >>> job = {"prelude": "import torch", "imports": [], "probe": "", "cases": [{"inputs": (2.0,),
+    ...        "upstream": None, "twice": False}], "answers": [{"id": "a", "name": "f",
+    ...        "entry": "f", "code": "def f(x): return 3 * x"}]}
+    >>> with Sandbox() as sandbox:
+    ...     outcome = sandbox.run(job)
+    >>> outcome.ending, outcome.messages[1]["result"]["value"]
+    ('done', 6.0)
+    """
+
+    def __init__(self, limits: Limits | None = None):
+        self.limits = limits or Limits()
+        self.layers: list[str] = []
+        self.versions: dict[str, str] = {}
+        self._folder = tempfile.TemporaryDirectory(prefix="seqattn-")
+        self._worker: subprocess.Popen | None = None
+        self._control: socket.socket | None = None
+        self._forks = sys.platform.startswith("linux") and hasattr(os, "pidfd_open")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the worker and remove its folder."""
+        if self._control is not None:
+            self._control.close()
+            self._control = None
+        if self._worker is not None:
+            self._worker.kill()
+            self._worker.wait()
+            self._worker = None
+        self._folder.cleanup()
+
+    @property
+    def isolation(self) -> str:
+        """Say in a few words how well answers are contained here."""
+        if {"Landlock", "seccomp", "limits"} <= set(self.layers):
+            return "full (Landlock, seccomp, limits)"
+        if self.layers:
+            missing = [name for name in ("Landlock", "seccomp") if name not in self.layers]
+            return f"weak: process, limits and timeout only, no {' and no '.join(missing)} here"
+        return "weak: process and timeout only"
+
+    def start(self) -> None:
+        """Start the worker if it is not running; it imports torch while the caller goes on."""
+        if self._worker is not None or not self._forks:
+            return
+        ours, theirs = socket.socketpair()
+        command = [sys.executable, "-I", "-S", str(WORKER), str(theirs.fileno())]
+        self._worker = subprocess.Popen(
+            command,
+            cwd=self._folder.name,
+            env=self._environment(),
+            pass_fds=[theirs.fileno()],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        theirs.close()
+        self._control = ours
+        ours.sendall(self._configuration())
+
+    def wait(self) -> None:
+        """Start the worker if need be, and wait until it is ready."""
+        self.start()
+        if self._forks and not self.versions:
+            hello = self._reply()
+            self.layers = hello.pop("layers")
+            self.versions = hello
+
+    def run(self, job: dict, limits: Limits | None = None) -> Outcome:
+        """Run a job in a child of its own.
+
+        Parameters
+        ----------
+        job : dict
+            As :func:`runner.run` says.
+        limits : Limits, optional
+            The sandbox's own if not given.
+
+        Raises
+        ------
+        WorkerDiedError
+            If the worker died twice in a row.
+        """
+        limits = limits or self.limits
+        if not self._forks:
+            return self._run_once(job, limits)
+        for attempt in (1, 2):
+            try:
+                self.wait()
+                return self._run_forked(job, limits)
+            except (WorkerDiedError, BrokenPipeError, ConnectionError):
+                self._forget()
+                if attempt == 2:
+                    raise WorkerDiedError("the sandbox's worker died twice") from None
+        raise AssertionError
+
+    def _forget(self) -> None:
+        if self._worker is not None:
+            self._worker.kill()
+            self._worker.wait()
+        self._worker, self._control, self.versions = None, None, {}
+
+    # --- with a worker that forks
+
+    def _run_forked(self, job: dict, limits: Limits) -> Outcome:
+        pipes = [os.pipe() for _ in range(3)]
+        (job_read, job_write), (result_read, result_write), (print_read, print_write) = pipes
+        request = {
+            "seconds": limits.seconds,
+            "memory": limits.memory,
+            "preload": job.get("preload", []),
+        }
+        assert self._control is not None
+        try:
+            given = [job_read, result_write, print_write]
+            socket.send_fds(self._control, [json.dumps(request).encode()], given)
+        finally:
+            for descriptor in (job_read, result_write, print_write):
+                os.close(descriptor)
+        try:
+            flood, results, prints = self._exchange(
+                wire.encode(job),
+                job_write,
+                (result_read, limits.results),
+                (print_read, limits.prints),
+            )
+        finally:
+            os.close(result_read)
+            os.close(print_read)
+        if flood:
+            self._control.sendall(b"x")
+        report = self._reply()
+        outcome = Outcome(_frames(results), seconds=report["seconds"])
+        outcome.printed = prints[:4000].decode("utf-8", "replace")
+        outcome.ending, outcome.detail = _ending(report, outcome.messages, flood)
+        return outcome
+
+    def _exchange(
+        self, data: bytes, to: int, results: tuple[int, int], prints: tuple[int, int]
+    ) -> tuple[str, bytes, bytes]:
+        """Feed the job and drain both pipes until they close or one of them floods."""
+        received = {results[0]: bytearray(), prints[0]: bytearray()}
+        caps = dict([results, prints])
+        totals = dict.fromkeys(received, 0)
+        selector = selectors.DefaultSelector()
+        os.set_blocking(to, False)
+        selector.register(to, selectors.EVENT_WRITE)
+        for descriptor in received:
+            selector.register(descriptor, selectors.EVENT_READ)
+        left, flood = memoryview(data), ""
+        while selector.get_map() and not flood:
+            for key, _ in selector.select():
+                if key.fd == to:
+                    left = _feed(to, left)
+                    if not left:
+                        selector.unregister(to)
+                        os.close(to)
+                    continue
+                piece = os.read(key.fd, 1 << 20)
+                if not piece:
+                    selector.unregister(key.fd)
+                    continue
+                totals[key.fd] += len(piece)
+                if key.fd == results[0] or totals[key.fd] < 1 << 16:
+                    received[key.fd] += piece
+                if totals[key.fd] > caps[key.fd]:
+                    flood = f"more than {caps[key.fd] >> 20} MiB"
+        if left:
+            os.close(to)
+        selector.close()
+        return flood, bytes(received[results[0]]), bytes(received[prints[0]])
+
+    def _reply(self) -> dict:
+        assert self._control is not None
+        data = b""
+        while not data.endswith(b"\n"):
+            if not (piece := self._control.recv(65536)):
+                raise WorkerDiedError
+            data += piece
+        return json.loads(data)
+
+    # --- where there is no fork, or no safe one
+
+    def _run_once(self, job: dict, limits: Limits) -> Outcome:
+        worker = subprocess.Popen(
+            [sys.executable, "-I", "-S", str(WORKER), "once"],
+            cwd=self._folder.name,
+            env=self._environment(),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
+        data = self._configuration() + wire.encode(job)
+        try:
+            # Importing torch comes on top of the answer's own time.
+            results, _ = worker.communicate(data, timeout=limits.seconds + 60)
+        except subprocess.TimeoutExpired:
+            worker.kill()
+            results, _ = worker.communicate()
+            return Outcome(_frames(results), "timeout", seconds=limits.seconds)
+        outcome = Outcome(_frames(results))
+        report = {"signal": max(0, -worker.returncode), "status": worker.returncode}
+        outcome.ending, outcome.detail = _ending(report, outcome.messages, "")
+        return outcome
+
+    # --- both
+
+    def _environment(self) -> dict[str, str]:
+        threads = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
+        system = {k: os.environ[k] for k in ("SYSTEMROOT", "LD_LIBRARY_PATH") if k in os.environ}
+        quiet = {"CUDA_VISIBLE_DEVICES": "", "PYTORCH_NVML_BASED_CUDA_CHECK": "0"}
+        return {
+            "HOME": self._folder.name,
+            "TMPDIR": self._folder.name,
+            **threads,
+            **system,
+            **quiet,
+        }
+
+    def _configuration(self) -> bytes:
+        packages = package_folders()
+        python = [sysconfig.get_path(name) for name in ("stdlib", "platstdlib")]
+        roots = [*packages, *python, str(Path(sys.base_prefix) / "lib"), *SYSTEM]
+        config = {"packages": packages, "roots": roots, "hidden": [str(PACKAGE)]}
+        return json.dumps(config).encode() + b"\n"
+
+
+def package_folders() -> list[str]:
+    """Find the folders from which answers import, torch's and NumPy's: by name, not by habit."""
+    folders = []
+    for name in ("torch", "numpy"):
+        spec = importlib.util.find_spec(name)
+        if spec is not None and spec.origin:
+            folders.append(str(Path(spec.origin).resolve().parents[1]))
+    return list(dict.fromkeys(folders))
+
+
+def _feed(descriptor: int, data: memoryview) -> memoryview:
+    try:
+        return data[os.write(descriptor, data[: 1 << 20]) :]
+    except BlockingIOError:
+        return data
+    except BrokenPipeError:
+        return data[:0]
+
+
+def _frames(data: bytes) -> list[Any]:
+    messages: list[Any] = []
+    stream = io.BytesIO(data)
+    with contextlib.suppress(EOFError, wire.MalformedError):
+        while stream.tell() < len(data):
+            messages.append(wire.read(stream))
+    return messages
+
+
+def _ending(report: dict, messages: list[Any], flood: str) -> tuple[str, str]:
+    if flood:
+        return "output_limit", flood
+    # SIGXCPU: the processor's clock ran out before the wall's.
+    if report.get("timed_out") or report["signal"] == 24:
+        return "timeout", ""
+    if messages and messages[-1] == {"event": "done"}:
+        return "done", ""
+    if not messages and report["status"] == BROKEN:
+        return "broken", ""
+    if report["signal"] == 9:
+        return "memory", "killed by the system"
+    if report["signal"]:
+        return "crashed", f"signal {report['signal']}"
+    return "crashed", f"the process ended itself with status {report['status']}"

@@ -1,0 +1,204 @@
+"""Runs one job in the child: defines an answer, calls it on each case, sends what comes back.
+
+There is nothing here to decide and nothing to compare with: whoever takes over this process can
+change the outputs of their own answer, which writing another answer does too.
+"""
+
+import builtins
+import gc
+import linecache
+import sys
+import traceback
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+
+from . import wire
+
+ANSWER = "<answer>"
+Send = Callable[[Any], None]
+
+
+class Hidden:
+    """Refuses to import the course's package: it is the answer key."""
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> None:
+        """Say so if that is what is wanted."""
+        if name.partition(".")[0] == "seqattn":
+            raise ModuleNotFoundError("seqattn cannot be imported while grading", name="seqattn")
+
+
+def run(job: dict, send: Send) -> None:
+    """Run a job and send one message for each thing that happened.
+
+    Parameters
+    ----------
+    job : dict
+        ``prelude``: code that comes before any answer; ``imports``: lines that may fail;
+        ``answers``: dicts with ``id``, ``code``, ``entry`` (what the question asks for) and
+        ``name`` (what the code calls it); ``probe``: code that defines ``probe(answer, *inputs)``,
+        or "" to call the answer itself; ``cases``: dicts with ``inputs``, ``upstream`` (weights of
+        the outputs whose gradients are asked for, or None) and ``twice`` (whether to call again).
+        ``preload``, for the worker: modules to import before the fork.
+    send : callable
+        Takes the messages, plain data.
+    """
+    sys.meta_path.insert(0, Hidden())
+    # Python starts without `site`, which defines these.
+    builtins.exit = builtins.quit = sys.exit  # type: ignore[assignment]
+    warnings.simplefilter("ignore")
+    for answer in job["answers"]:
+        send({"answer": answer["id"], "event": "start"})
+        call = _define(job, answer, send)
+        if call is not None:
+            for number, case in enumerate(job["cases"]):
+                _send_result(send, {"answer": answer["id"], "case": number}, _try(call, case))
+    send({"event": "done"})
+
+
+def _define(job: dict, answer: dict, send: Send) -> Callable[..., Any] | None:
+    """Execute the code of an answer; return what takes a case and calls it."""
+    space: dict[str, Any] = {"__name__": "__main__"}
+    exec(compile(job["prelude"], "<prelude>", "exec"), space)
+    for line in job["imports"]:
+        try:
+            exec(compile(line, "<imports>", "exec"), space)
+        except Exception:
+            continue
+    lines = answer["code"].splitlines(keepends=True)
+    linecache.cache[ANSWER] = (len(answer["code"]), None, lines, ANSWER)
+    try:
+        exec(compile(answer["code"], ANSWER, "exec", dont_inherit=True), space)
+        entry = space[answer["name"]]
+    except BaseException as error:
+        send({"answer": answer["id"], "event": "undefined", "error": describe(error)})
+        return None
+    space[answer["entry"]] = entry
+    if not job["probe"]:
+        return lambda case: _call(entry, case)
+    # The probe sees the prelude's names and none of the answer's.
+    probe_space: dict[str, Any] = {"__name__": "probe"}
+    exec(compile(job["prelude"] + "\n" + job["probe"], "<probe>", "exec"), probe_space)
+    return lambda case: {"value": probe_space["probe"](entry, *_to_torch(case["inputs"]))}
+
+
+def _send_result(send: Send, which: dict, result: dict) -> None:
+    try:
+        send({**which, **result})
+    except wire.TooMuchError as error:
+        send({**which, "error": describe(error)})
+
+
+def _try(call: Callable[[dict], dict], case: dict) -> dict:
+    torch.set_default_dtype(torch.float32)
+    torch.set_grad_enabled(True)
+    torch.manual_seed(0)
+    try:
+        result = call(case)
+        return {"result": {name: _to_plain(value) for name, value in result.items()}}
+    except BaseException as error:
+        return {"error": describe(error)}
+
+
+def _call(entry: Callable, case: dict) -> dict:
+    """Call a function twice, and report its inputs as they are afterwards."""
+    inputs = _to_torch(case["inputs"])
+    if case["upstream"] is not None:
+        return _gradients(entry, inputs, _to_torch(case["upstream"]))
+    value = entry(*inputs)
+    # Encoded at once: a later call cannot change it any more.
+    result = {"value": _to_plain(value), "inputs": _to_plain(inputs)}
+    if case["twice"]:
+        result["again"] = _to_plain(entry(*_to_torch(case["inputs"])))
+    return result
+
+
+def _gradients(entry: Callable, inputs: tuple, upstream: Any) -> dict:
+    """Return the gradients of the outputs' weighted sum with respect to each float input."""
+    leaves = [x for x in inputs if isinstance(x, torch.Tensor) and x.is_floating_point()]
+    for leaf in leaves:
+        leaf.requires_grad_()
+    outputs = entry(*inputs)
+    pairs = zip(_tensors(outputs), _tensors(upstream))
+    total = sum((out * weight).sum() for out, weight in pairs)
+    if not (isinstance(total, torch.Tensor) and total.requires_grad):
+        return {"value": None, "gradients": [None for _ in leaves]}
+    gradients = torch.autograd.grad(total, leaves, allow_unused=True)
+    return {"value": None, "gradients": list(gradients)}
+
+
+def _tensors(value: Any) -> list[torch.Tensor]:
+    if isinstance(value, torch.Tensor):
+        return [value]
+    if isinstance(value, dict):
+        value = list(value.values())
+    return [t for v in value for t in _tensors(v)] if isinstance(value, list | tuple) else []
+
+
+def _to_torch(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return torch.from_numpy(value.copy())
+    if isinstance(value, dict):
+        return {name: _to_torch(v) for name, v in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)(_to_torch(v) for v in value)
+    return value
+
+
+def _to_plain(value: Any) -> Any:
+    """Replace tensors by what :mod:`wire` sends. Subclasses could compare as they like: refused."""
+    if type(value) in (torch.Tensor, torch.nn.Parameter):
+        return _plain_tensor(value)
+    if type(value) is dict:
+        return {name: _to_plain(v) for name, v in value.items()}
+    if type(value) in (wire.Tensor, wire.Other):
+        return value
+    if type(value) is list:
+        return [_to_plain(v) for v in value]
+    if isinstance(value, tuple):
+        return tuple(_to_plain(v) for v in value)
+    return value
+
+
+def _plain_tensor(value: torch.Tensor) -> wire.Tensor | wire.Other:
+    name = str(value.dtype).removeprefix("torch.")
+    if value.device.type != "cpu" or value.layout != torch.strided:
+        return wire.Other(f"tensor on {value.device.type}, {value.layout}")
+    if value.numel() * value.element_size() > wire.MAX_BYTES:
+        raise wire.TooMuchError(f"a tensor of shape {tuple(value.shape)}")
+    if name not in wire.DTYPES:
+        if not value.is_floating_point():
+            return wire.Other(f"tensor of {name}")
+        value = value.float()
+    # contiguous() undoes an expand(): a copy of its own.
+    return wire.Tensor(value.detach().resolve_neg().contiguous().clone().numpy(), name)
+
+
+def describe(error: BaseException) -> dict:
+    """Say what was raised, where in the answer, and whether the answer raised it itself."""
+    line, raised = 0, False
+    if isinstance(error, SyntaxError) and error.filename == ANSWER:
+        line = error.lineno or 0
+    frames = traceback.extract_tb(error.__traceback__, limit=-200)
+    for position, frame in enumerate(frames):
+        if frame.filename == ANSWER:
+            line = frame.lineno or 0
+            text = (frame.line or "").strip()
+            raised = position == len(frames) - 1 and text.startswith(("raise", "assert"))
+    try:
+        message = str(error)[:1000]
+    except BaseException:
+        message = ""
+    name = getattr(error, "name", None)
+    if isinstance(error, MemoryError | RecursionError):
+        gc.collect()
+    return {
+        "type": type(error).__name__[:80],
+        "message": message,
+        "line": line,
+        "raised": raised,
+        "name": name if isinstance(name, str) else None,
+    }

@@ -1,0 +1,146 @@
+"""What crosses the pipe: JSON with raw arrays behind it. Never pickle, which can run code.
+
+A frame is the length of the JSON (8 bytes), the JSON, and the bytes of the arrays. In the JSON each
+value is itself if it is None, a bool, a number or a string; anything else is an object that says
+what it is. What cannot be sent is replaced by the name of its type.
+"""
+
+import json
+import math
+from typing import Any, BinaryIO, NamedTuple
+
+import numpy as np
+
+MAX_BYTES = 64 * 2**20
+MAX_TEXT = 10_000
+MAX_DEPTH = 20
+DTYPES = ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64")
+
+
+class TooMuchError(Exception):
+    """More data than a frame may hold."""
+
+
+class MalformedError(Exception):
+    """Bytes that are no frame."""
+
+
+class Tensor(NamedTuple):
+    """A torch tensor, as the process without torch sees it.
+
+    Attributes
+    ----------
+    array : ndarray
+        Its values.
+    dtype : str
+        Its own dtype; ``bfloat16`` has no NumPy equivalent and travels as float32.
+    """
+
+    array: np.ndarray
+    dtype: str
+
+
+class Other(NamedTuple):
+    """Something that does not travel; only the name of its type does."""
+
+    type: str
+
+
+def encode(value: Any) -> bytes:
+    """Turn a value into a frame."""
+    arrays: list[np.ndarray] = []
+    tree = _encode(value, arrays, 0)
+    described = [{"dtype": a.dtype.name, "shape": list(a.shape)} for a in arrays]
+    header = json.dumps({"tree": tree, "arrays": described}).encode()
+    body = b"".join(a.tobytes() for a in arrays)
+    if len(header) + len(body) > MAX_BYTES:
+        raise TooMuchError(f"{(len(header) + len(body)) >> 20} MiB")
+    return len(header).to_bytes(8, "big") + header + body
+
+
+def _encode(value: Any, arrays: list[np.ndarray], depth: int) -> Any:
+    kind = type(value)
+    if value is None or kind in (bool, float):
+        return value
+    if kind is int:
+        return value if value.bit_length() < 1000 else {"other": "int with over 300 digits"}
+    if kind is str:
+        return value[:MAX_TEXT]
+    if depth == MAX_DEPTH:
+        return {"other": "too deeply nested"}
+    if kind is list or (isinstance(value, tuple) and kind is not Tensor and kind is not Other):
+        if len(value) > MAX_TEXT:
+            raise TooMuchError(f"a list of {len(value)} entries")
+        # A NamedTuple arrives as a tuple.
+        name = "list" if kind is list else "tuple"
+        return {name: [_encode(v, arrays, depth + 1) for v in value]}
+    if kind is dict:
+        if len(value) > MAX_TEXT:
+            raise TooMuchError(f"a dict of {len(value)} entries")
+        return {"dict": [[str(k), _encode(v, arrays, depth + 1)] for k, v in value.items()]}
+    if kind is Tensor:
+        return {"tensor": _add(value.array, arrays), "dtype": value.dtype}
+    if kind is np.ndarray and value.dtype.name in DTYPES:
+        return {"array": _add(value, arrays)}
+    return {"other": value.type if kind is Other else kind.__name__[:80]}
+
+
+def _add(array: np.ndarray, arrays: list[np.ndarray]) -> int:
+    if sum(a.nbytes for a in arrays) + array.nbytes > MAX_BYTES:
+        raise TooMuchError(f"a tensor of shape {tuple(array.shape)}")
+    arrays.append(array)
+    return len(arrays) - 1
+
+
+def read(stream: BinaryIO) -> Any:
+    """Read one frame; raise EOFError at the end of the stream, MalformedError for nonsense."""
+    size = int.from_bytes(_exactly(stream, 8), "big")
+    if size > MAX_BYTES:
+        raise MalformedError("the header is too long")
+    try:
+        header = json.loads(_exactly(stream, size))
+        arrays, total = [], 0
+        for entry in header["arrays"]:
+            dtype, shape = np.dtype(_known(entry["dtype"])), [int(n) for n in entry["shape"]]
+            if len(shape) > 16 or any(n < 0 for n in shape):
+                raise MalformedError("an impossible shape")
+            count = math.prod(shape)
+            total += count * dtype.itemsize
+            if total > MAX_BYTES:
+                raise MalformedError("the arrays are too large")
+            data = _exactly(stream, count * dtype.itemsize)
+            arrays.append(np.frombuffer(data, dtype).reshape(shape))
+        return _decode(header["tree"], arrays)
+    except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError) as error:
+        raise MalformedError(str(error)[:200]) from None
+
+
+def _known(name: str) -> str:
+    if name not in DTYPES:
+        raise MalformedError("an unknown dtype")
+    return name
+
+
+def _decode(node: Any, arrays: list[np.ndarray]) -> Any:
+    if not isinstance(node, dict):
+        if isinstance(node, list):
+            raise MalformedError("a bare list")
+        return node
+    if "list" in node:
+        return [_decode(n, arrays) for n in node["list"]]
+    if "tuple" in node:
+        return tuple(_decode(n, arrays) for n in node["tuple"])
+    if "dict" in node:
+        return {str(k): _decode(v, arrays) for k, v in node["dict"]}
+    if "tensor" in node:
+        return Tensor(arrays[node["tensor"]], str(node["dtype"]))
+    if "array" in node:
+        return arrays[node["array"]]
+    return Other(str(node["other"])[:80])
+
+
+def _exactly(stream: BinaryIO, count: int) -> bytes:
+    data = stream.read(count) if count else b""
+    if len(data) != count:
+        raise EOFError
+    return data

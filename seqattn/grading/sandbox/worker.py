@@ -1,0 +1,185 @@
+"""The worker: imports torch once, then forks a confined child for each job. Run by the host.
+
+``python -I -S worker.py FD`` serves jobs over the socket FD. ``python -I -S worker.py once`` runs a
+single job from standard input in this process, where there is no fork to rely on.
+"""
+
+import contextlib
+import importlib
+import json
+import os
+import select
+import signal
+import socket
+import sys
+import tempfile
+import time
+import traceback
+from pathlib import Path
+from typing import Any, NoReturn
+
+# Exit status for a fault of this file rather than of the answer.
+BROKEN = 70
+# Descriptor of the Landlock ruleset, out of the way of those that a child arranges.
+RULES = 100
+FOLDER = str(Path(__file__).resolve().parents[1])
+
+
+def prepare(config: dict) -> Any:
+    """Import what answers use, with one thread; return the modules that run a job."""
+    sys.path += config["packages"]
+    import torch
+
+    sys.path.insert(0, FOLDER)
+    from sandbox import runner, wire
+
+    sys.path.remove(FOLDER)
+    # Libraries ask for this folder when they are imported; looking for one means trying to write.
+    tempfile.tempdir = os.getcwd()
+    torch.set_num_threads(1)
+    torch.set_num_interop_threads(1)
+    # First uses that load code or start caches: once here instead of in every child.
+    torch.softmax(torch.ones(2, 2) @ torch.ones(2, 2), -1).tanh().sum().item()
+    return runner, wire
+
+
+def serve(control: socket.socket) -> None:
+    """Fork a child for each request on the control socket until it closes."""
+    config = json.loads(_line(control))
+    runner, wire = prepare(config)
+    confine, files, found = _confinement(config)
+    import torch
+
+    hello = {"layers": found, "torch": torch.__version__, "python": sys.version.split()[0]}
+    control.sendall(json.dumps(hello).encode() + b"\n")
+    while True:
+        message, descriptors, *_ = socket.recv_fds(control, 65536, 3)
+        if not message:
+            return
+        request = json.loads(message)
+        # Slow to import, or impossible to import once confined: before the fork, and only once.
+        for name in request["preload"]:
+            importlib.import_module(name)
+        child = os.fork()
+        if child == 0:
+            control.close()
+            _child(request, descriptors, runner, wire, confine, files)
+        for descriptor in descriptors:
+            os.close(descriptor)
+        report = _watch(child, request["seconds"], control)
+        control.sendall(json.dumps(report).encode() + b"\n")
+
+
+def _confinement(config: dict) -> tuple[Any, int | None, list[str]]:
+    if not sys.platform.startswith("linux"):
+        return None, None, []
+    sys.path.insert(0, FOLDER)
+    from sandbox import confine
+
+    sys.path.remove(FOLDER)
+    found = confine.layers()
+    if "Landlock" not in found:
+        return confine, None, found
+    rules = confine.ruleset(confine.readable(config["roots"], config["hidden"]))
+    os.dup2(rules, RULES)
+    os.close(rules)
+    return confine, RULES, found
+
+
+def _child(
+    request: dict, descriptors: list[int], runner: Any, wire: Any, confine: Any, files: int | None
+) -> NoReturn:
+    """Be the child: input from the first descriptor, results to the second, prints to the third."""
+    status = BROKEN
+    try:
+        os.setsid()
+        incoming, outgoing, prints = descriptors
+        with open(incoming, "rb") as pipe:
+            job = wire.read(pipe)
+        os.dup2(prints, 1)
+        os.dup2(prints, 2)
+        os.dup2(outgoing, 3)
+        os.closerange(4, RULES)
+        os.closerange(RULES + 1, 4096)
+        sys.stdout = os.fdopen(1, "w", 1, errors="replace", closefd=False)
+        sys.stderr = os.fdopen(2, "w", 1, errors="replace", closefd=False)
+        if confine is not None:
+            confine.enter(int(request["seconds"]) + 2, request["memory"], files)
+        _results(job, 3, runner, wire)
+        status = 0
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        # No exit handlers, no flushing threads: what was not sent by now is not sent.
+        os._exit(status)
+
+
+def _results(job: dict, descriptor: int, runner: Any, wire: Any) -> None:
+    with open(descriptor, "wb", buffering=0) as stream:
+
+        def send(message: Any) -> None:
+            data = memoryview(wire.encode(message))
+            while data:
+                data = data[stream.write(data) :]
+
+        runner.run(job, send)
+
+
+def _watch(child: int, seconds: float, control: socket.socket) -> dict:
+    """Wait for the child; kill it when its time is up or the host says anything."""
+    started = time.monotonic()
+    timed_out = False
+    handle = os.pidfd_open(child)
+    while True:
+        left = started + seconds - time.monotonic()
+        either: list[Any] = [handle, control]
+        ready, _, _ = select.select(either, [], [], max(0.0, left))
+        if handle in ready:
+            break
+        timed_out = not ready
+        if ready:
+            control.recv(1)
+        os.kill(child, signal.SIGKILL)
+        break
+    select.select([handle], [], [])
+    os.close(handle)
+    # Where nothing forbids it, the child may have left others in its group.
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(child, signal.SIGKILL)
+    _, status, usage = os.wait4(child, 0)
+    return {
+        "signal": os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0,
+        "status": os.WEXITSTATUS(status) if os.WIFEXITED(status) else 0,
+        "timed_out": timed_out,
+        "seconds": time.monotonic() - started,
+        "memory": usage.ru_maxrss,
+    }
+
+
+def once() -> None:
+    """Run a single job: configuration and job from standard input, results to standard output."""
+    results = os.dup(1)
+    os.dup2(2, 1)
+    config = json.loads(sys.stdin.buffer.readline())
+    runner, wire = prepare(config)
+    job = wire.read(sys.stdin.buffer)
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    with contextlib.suppress(BaseException):
+        _results(job, results, runner, wire)
+    os._exit(0)
+
+
+def _line(control: socket.socket) -> bytes:
+    data = b""
+    while not data.endswith(b"\n"):
+        if not (piece := control.recv(65536)):
+            sys.exit()
+        data += piece
+    return data
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "once":
+        once()
+    else:
+        serve(socket.socket(fileno=int(sys.argv[1])))
