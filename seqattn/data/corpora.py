@@ -44,7 +44,7 @@ class CorpusConfig:
     valid: tuple[str, ...] = ()
     test: tuple[str, ...] = ()
     encoding: str = "utf-8"
-    pairs: int = 20_000
+    pairs: int = 40_000
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -105,7 +105,7 @@ def read_split(corpus: CorpusConfig, split: str) -> list[TextPair]:
 
 @cache
 def toy_corpus(
-    train: int = 20_000, *, seed: int = 0, reverse: bool = False
+    train: int = 40_000, *, seed: int = 0, reverse: bool = False
 ) -> dict[str, list[TextPair]]:
     """Draw the toy corpus, as printed text with gold alignments.
 

@@ -31,7 +31,7 @@ PRESETS = {
     # The grammar has no noise to be robust against: no smoothing.
     "toy": Preset(
         ModelConfig(d_embed=128, d_hidden=192, dropout=0.1),
-        TrainingConfig(epochs=4, batch_tokens=1024, lr=3e-3, warmup=100, smoothing=0.0),
+        TrainingConfig(epochs=4, batch_tokens=512, lr=3e-3, warmup=100, smoothing=0.0),
         subwords=0,
     ),
     "multi30k": Preset(
