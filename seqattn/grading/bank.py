@@ -1,0 +1,209 @@
+"""What an exercise is to its grader: questions, oracles, cases, and the mistakes that it knows.
+
+A bank is a plain Python file beside the solution (``solutions/bank_NN_name.py``) that defines
+``EXERCISE``. ``make exercises`` packs it into the package, so that grading needs the wheel alone.
+"""
+
+import json
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+
+__all__ = ["Exercise", "Pristine", "Question", "Stage", "Wrong", "exercises", "load", "pack"]
+
+PRELUDE = """\
+import math
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+"""
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A part of a question that brings points of its own.
+
+    Attributes
+    ----------
+    name : str
+        What it looks at, in a few words: "the formula", "pads".
+    points : int
+        What it is worth.
+    kinds : tuple of str
+        Kinds of cases; each is drawn several times.
+    hint : str
+        What to say where the mistake is not known.
+    parts : tuple of str
+        Of answers that are dicts: the entries that count. All of the answer by default.
+    gradients : bool
+        Compare the gradients of the inputs instead of the outputs.
+    """
+
+    name: str
+    points: int
+    kinds: tuple[str, ...]
+    hint: str
+    parts: tuple[str, ...] = ()
+    gradients: bool = False
+
+
+@dataclass(frozen=True)
+class Wrong:
+    """A plausible wrong answer and what to say to whoever gives it.
+
+    Attributes
+    ----------
+    name : str
+        The mistake, in a few words.
+    code : str
+        The answer.
+    hint : str
+        One sentence that names the mistake. It must not give away hidden cases.
+    keeps : int
+        Points that it gets all the same.
+    """
+
+    name: str
+    code: str
+    hint: str
+    keeps: int = 0
+
+
+@dataclass(frozen=True)
+class Question:
+    """One question.
+
+    Attributes
+    ----------
+    id, title : str
+        As in "q1" and "The additive score".
+    entry : str
+        Name of what the learner writes.
+    signature : str
+        How it is called.
+    stages : tuple of Stage
+        Where the points come from.
+    draw : callable
+        ``draw(rng, kind)`` gives a case's inputs: a tuple of float32 and bool arrays and numbers.
+    oracle : callable
+        The right output for inputs in float64; NumPy, and nothing of seqattn.
+    right : tuple of str
+        Right answers, the first of them the reference that later questions may use.
+    wrong : tuple of Wrong
+        Wrong answers.
+    read : str
+        Where to read again.
+    probe : str
+        Code that defines ``probe(answer, *inputs)``, for answers that are not plain functions.
+    uses : tuple of str
+        Ids of questions whose reference answers are at hand.
+    forbidden : tuple of str
+        Names that may not occur in an answer.
+    """
+
+    id: str
+    title: str
+    entry: str
+    signature: str
+    stages: tuple[Stage, ...]
+    draw: Callable[[np.random.Generator, str], tuple]
+    oracle: Callable[..., Any]
+    right: tuple[str, ...]
+    wrong: tuple[Wrong, ...]
+    read: str
+    probe: str = ""
+    uses: tuple[str, ...] = ()
+    forbidden: tuple[str, ...] = ()
+
+    @property
+    def points(self) -> int:
+        """What the question is worth."""
+        return sum(stage.points for stage in self.stages)
+
+
+@dataclass(frozen=True)
+class Pristine:
+    """A cell of the exercise as it was handed out: what an answer is told from.
+
+    Attributes
+    ----------
+    cell_id, source : str
+        Of the cell in which the answer goes.
+    """
+
+    cell_id: str
+    source: str
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """An exercise notebook, as its grader sees it.
+
+    Attributes
+    ----------
+    name, title : str
+        As in "03_additive" and "Additive attention".
+    questions : tuple of Question
+        In order.
+    prelude : str
+        Imports that every answer may rely on.
+    pristine : dict of str to Pristine
+        The empty answer cell of each question.
+    release : str
+        Fingerprint of the notebook that was handed out.
+    """
+
+    name: str
+    title: str
+    questions: tuple[Question, ...]
+    prelude: str = PRELUDE
+    pristine: dict[str, Pristine] = field(default_factory=dict)
+    release: str = ""
+
+    @property
+    def points(self) -> int:
+        """What the exercise is worth."""
+        return sum(question.points for question in self.questions)
+
+    def question(self, name: str) -> Question:
+        """Find a question by its id."""
+        return next(q for q in self.questions if q.id == name)
+
+
+def pack(bank: str, pristine: dict[str, dict[str, str]], release: str) -> bytes:
+    """Pack a bank's source, so that nobody reads an answer by accident."""
+    content = json.dumps({"bank": bank, "pristine": pristine, "release": release}, sort_keys=True)
+    return zlib.compress(content.encode(), 9)
+
+
+def exercises() -> list[str]:
+    """List the exercises that are installed."""
+    folder = files("seqattn.grading") / "banks"
+    if not folder.is_dir():
+        return []
+    return sorted(f.name.removesuffix(".bank") for f in folder.iterdir() if f.name[-5:] == ".bank")
+
+
+def load(name: str) -> Exercise:
+    """Load an exercise by its name.
+
+    Raises
+    ------
+    ValueError
+        If there is none of that name.
+    """
+    if name not in exercises():
+        known = ", ".join(exercises()) or "none"
+        raise ValueError(f"no exercise {name!r}; there are: {known}")
+    packed = (files("seqattn.grading") / "banks" / f"{name}.bank").read_bytes()
+    content = json.loads(zlib.decompress(packed))
+    space: dict[str, Any] = {"__name__": f"bank_{name}"}
+    exec(compile(content["bank"], f"<bank {name}>", "exec"), space)
+    exercise: Exercise = space["EXERCISE"]
+    exercise.pristine.update({q: Pristine(**cell) for q, cell in content["pristine"].items()})
+    return Exercise(**{**vars(exercise), "release": content["release"]})

@@ -1,0 +1,143 @@
+"""Set an answer's output beside the oracle's, and say in words how they differ."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from seqattn.grading.sandbox import wire
+
+__all__ = ["Difference", "difference", "same"]
+
+# Answers compute in float32, oracles in float64.
+RELATIVE, ABSOLUTE = 1e-3, 2e-5
+# Numbers worked out by hand have two decimals.
+ROUNDED = 0.006
+
+
+@dataclass(frozen=True)
+class Difference:
+    """How an output differs from what was expected.
+
+    Attributes
+    ----------
+    kind : str
+        ``nothing``, ``type``, ``shape``, ``nan`` or ``value``.
+    text : str
+        In words, without any value of the case.
+    """
+
+    kind: str
+    text: str
+
+
+def difference(got: Any, expected: Any, where: str = "the result") -> Difference | None:
+    """Compare plain data from the sandbox with an oracle's output.
+
+    Parameters
+    ----------
+    got : object
+        From :mod:`seqattn.grading.sandbox.wire`.
+    expected : ndarray, number, str, or tuple, list or dict of those
+        From the oracle; floats in float64.
+    where : str
+        What to call it.
+
+    Returns
+    -------
+    Difference or None
+        None where they agree.
+    """
+    if got is None and expected is not None:
+        return Difference("nothing", f"{where} is None: did you forget to return it?")
+    if isinstance(expected, dict):
+        return _dicts(got, expected, where)
+    if isinstance(expected, tuple | list):
+        return _sequences(got, expected, where)
+    if isinstance(expected, np.ndarray):
+        return _arrays(got, expected, where)
+    if isinstance(expected, str | bool):
+        right = type(got) is type(expected) and got == expected
+        return None if right else Difference("value", f"{where} is not as expected")
+    return _numbers(got, expected, where)
+
+
+def same(one: Any, other: Any) -> bool:
+    """Tell whether two outputs from the sandbox agree, NaN with NaN included."""
+    if isinstance(one, wire.Tensor) and isinstance(other, wire.Tensor):
+        a, b = one.array, other.array
+        return a.shape == b.shape and _close(a, b, equal_nan=True)
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(same(one[k], other[k]) for k in one)
+    if isinstance(one, tuple | list) and isinstance(other, tuple | list):
+        # A wire.Other is a tuple, too, and agrees if it names the same type.
+        return len(one) == len(other) and all(same(a, b) for a, b in zip(one, other))
+    if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
+        return one.shape == other.shape and _close(one, other, equal_nan=True)
+    if isinstance(one, int | float) and isinstance(other, int | float):
+        return abs(one - other) <= ROUNDED or (one != one and other != other)
+    return type(one) is type(other) and one == other
+
+
+def _close(a: Any, b: Any, equal_nan: bool = False) -> bool:
+    a, b = np.asarray(a, np.float64), np.asarray(b, np.float64)
+    return bool(np.allclose(a, b, rtol=RELATIVE, atol=ABSOLUTE, equal_nan=equal_nan))
+
+
+def _dicts(got: Any, expected: dict, where: str) -> Difference | None:
+    if not isinstance(got, dict):
+        return Difference("type", f"{where} is {_kind(got)}; expected a dict")
+    for name, value in expected.items():
+        if found := difference(got.get(name), value, name):
+            return found
+    return None
+
+
+def _sequences(got: Any, expected: tuple | list, where: str) -> Difference | None:
+    plain = isinstance(got, tuple | list) and not isinstance(got, wire.Tensor | wire.Other)
+    if not plain or len(got) != len(expected):
+        count = f"{len(got)} things" if plain else _kind(got)
+        return Difference("type", f"{where} is {count}; expected {len(expected)} things in a row")
+    for number, (a, b) in enumerate(zip(got, expected), start=1):
+        if found := difference(a, b, f"{where}, part {number},"):
+            return found
+    return None
+
+
+def _arrays(got: Any, expected: np.ndarray, where: str) -> Difference | None:
+    if not isinstance(got, wire.Tensor):
+        return Difference("type", f"{where} is {_kind(got)}; expected a torch tensor")
+    if got.array.shape != expected.shape:
+        return Difference(
+            "shape", f"{where} has shape {got.array.shape}; expected {expected.shape}"
+        )
+    if expected.dtype == bool:
+        wrong = got.dtype != "bool" or not np.array_equal(got.array, expected)
+        return Difference("value", f"{where} differs") if wrong else None
+    if not got.dtype.startswith(("float", "bfloat")):
+        return Difference("type", f"{where} holds {got.dtype}; expected floating point numbers")
+    if np.isnan(got.array).any() and not np.isnan(expected).any():
+        return Difference("nan", f"{where} has NaN in it")
+    if not _close(got.array, expected):
+        return Difference("value", f"{where} has the right shape and wrong values")
+    return None
+
+
+def _numbers(got: Any, expected: float, where: str) -> Difference | None:
+    if isinstance(got, wire.Tensor) and got.array.shape == ():
+        got = got.array.item()
+    if isinstance(got, bool) or not isinstance(got, int | float):
+        return Difference("type", f"{where} is {_kind(got)}; expected a number")
+    if not abs(got - expected) <= max(ROUNDED, 1e-4 * abs(expected)):
+        return Difference("value", f"{where} is not the right number")
+    return None
+
+
+def _kind(value: Any) -> str:
+    if isinstance(value, wire.Tensor):
+        return f"a tensor of shape {value.array.shape}"
+    if isinstance(value, wire.Other):
+        return f"of type {value.type}"
+    if value is None:
+        return "None"
+    return f"of type {type(value).__name__}"

@@ -1,0 +1,67 @@
+"""What the oracle expects: outputs in float64, and gradients by central differences."""
+
+from typing import Any
+
+import numpy as np
+
+from seqattn.grading.bank import Question
+
+__all__ = ["expected_output", "upstream_for"]
+
+STEP = 1e-5
+
+
+def expected_output(q: Question, inputs: tuple, upstream: Any) -> Any:
+    """Compute what is right for a case.
+
+    Parameters
+    ----------
+    q : Question
+        The question.
+    inputs : tuple
+        Of the case, in float32.
+    upstream : tuple of ndarray, or None
+        Weights of the outputs whose gradients are asked for.
+
+    Returns
+    -------
+    object
+        The oracle's output, or the list of gradients by the floating-point inputs.
+    """
+    exact = [_exact(x) for x in inputs]
+    if upstream is None:
+        return q.oracle(*exact)
+
+    def total() -> float:
+        outputs = _arrays(q.oracle(*exact))
+        return sum(float((o * w).sum()) for o, w in zip(outputs, upstream))
+
+    gradients = []
+    for x in exact:
+        if isinstance(x, np.ndarray) and x.dtype == np.float64:
+            gradient = np.zeros_like(x)
+            for place in np.ndindex(*x.shape):
+                kept = x[place]
+                x[place] = kept + STEP
+                above = total()
+                x[place] = kept - STEP
+                gradient[place] = (above - total()) / (2 * STEP)
+                x[place] = kept
+            gradients.append(gradient)
+    return gradients
+
+
+def upstream_for(q: Question, inputs: tuple, rng: np.random.Generator) -> tuple:
+    """Draw a weight for each number that the oracle gives."""
+    outputs = _arrays(q.oracle(*[_exact(x) for x in inputs]))
+    return tuple(rng.normal(size=o.shape).astype(np.float32) for o in outputs)
+
+
+def _exact(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return value.astype(np.float64) if value.dtype == np.float32 else value.copy()
+    return value
+
+
+def _arrays(value: Any) -> list[np.ndarray]:
+    return [value] if isinstance(value, np.ndarray) else [a for v in value for a in _arrays(v)]

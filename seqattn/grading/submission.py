@@ -1,0 +1,244 @@
+"""Read what a learner hands in, and find their answers in it, whatever became of the notebook."""
+
+import ast
+import json
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from seqattn.grading.bank import Exercise, Question
+
+__all__ = ["Answer", "Submission", "UnreadableError", "find_answer", "marker", "read_submission"]
+
+MOST_BYTES = 20 * 2**20
+MOST_CELLS = 2_000
+MARKER = re.compile(r"^\s*#\s*Question\s+(q\d+)\b", re.IGNORECASE | re.MULTILINE)
+MAGIC = re.compile(r"^\s*(%|!|\?)|\?\s*$")
+
+
+class UnreadableError(Exception):
+    """A file that is no notebook."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What matters of a cell."""
+
+    kind: str
+    source: str
+    id: str = ""
+    question: str = ""
+
+
+@dataclass(frozen=True)
+class Submission:
+    """A notebook that was handed in.
+
+    Attributes
+    ----------
+    path : Path
+        Where it lies.
+    cells : list of Cell
+        In order.
+    """
+
+    path: Path
+    cells: list[Cell]
+
+
+@dataclass
+class Answer:
+    """What was found for a question.
+
+    Attributes
+    ----------
+    code : str
+        Cleaned of magics; empty if there is nothing.
+    state : str
+        ``found``, ``not_attempted``, ``missing`` or ``syntax_error``.
+    detail : str
+        More on a state that is not ``found``.
+    notes : list of str
+        What the learner should know about how it was found.
+    line : int
+        Line of a syntax error.
+    """
+
+    code: str = ""
+    state: str = "found"
+    detail: str = ""
+    notes: list[str] = field(default_factory=list)
+    line: int = 0
+
+
+def marker(question: Question) -> str:
+    """Give the line by which an answer is found even where all metadata is lost."""
+    noun = "point" if question.points == 1 else "points"
+    return f"# Question {question.id} ({question.points} {noun}). Keep this line and this cell."
+
+
+def read_submission(path: Path) -> Submission:
+    """Read a notebook without believing anything in it.
+
+    Raises
+    ------
+    UnreadableError
+        If it is none, with the reason.
+    """
+    if path.is_symlink() or not path.is_file():
+        raise UnreadableError("not a plain file")
+    if path.stat().st_size > MOST_BYTES:
+        raise UnreadableError(f"larger than {MOST_BYTES >> 20} MB: clear its outputs first")
+    data = path.read_bytes()
+    if not data.strip():
+        raise UnreadableError("the file is empty")
+    try:
+        notebook = json.loads(data.decode("utf-8-sig"))
+    except UnicodeDecodeError:
+        raise UnreadableError("not UTF-8 text: save it again from Jupyter") from None
+    except RecursionError:
+        raise UnreadableError("nested too deeply for a notebook") from None
+    except json.JSONDecodeError as error:
+        looks = "a web page" if data.lstrip()[:1] == b"<" else f"not JSON (line {error.lineno})"
+        raise UnreadableError(f"{looks}, not a notebook: download the .ipynb file again") from None
+    if not isinstance(notebook, dict) or not isinstance(notebook.get("cells"), list):
+        hint = " (format 3: open and save it in Jupyter)" if _is_old(notebook) else ""
+        raise UnreadableError(f"no list of cells in it{hint}")
+    if len(notebook["cells"]) > MOST_CELLS:
+        raise UnreadableError(f"{len(notebook['cells'])} cells; expected at most {MOST_CELLS}")
+    return Submission(path, [_cell(c) for c in notebook["cells"] if isinstance(c, dict)])
+
+
+def _is_old(notebook: Any) -> bool:
+    return isinstance(notebook, dict) and "worksheets" in notebook
+
+
+def _cell(cell: dict) -> Cell:
+    source = cell.get("source", "")
+    if isinstance(source, list):
+        source = "".join(line for line in source if isinstance(line, str))
+    if not isinstance(source, str):
+        source = ""
+    metadata = cell.get("metadata")
+    own = metadata.get("seqattn") if isinstance(metadata, dict) else None
+    question = own.get("question", "") if isinstance(own, dict) else ""
+    return Cell(str(cell.get("cell_type")), source, str(cell.get("id", "")), str(question))
+
+
+def imports_of(submission: Submission) -> list[str]:
+    """Collect the import lines of all code cells: what a learner took for granted."""
+    lines = []
+    for cell in submission.cells:
+        if cell.kind == "code":
+            for line in _clean(cell.source)[0].splitlines():
+                if re.match(r"(import|from)\s", line) and "seqattn" not in line:
+                    lines.append(line)
+    return list(dict.fromkeys(lines))[:50]
+
+
+def find_answer(submission: Submission, exercise: Exercise, question: Question) -> Answer:
+    """Find the answer to a question: by cell id, metadata, marker line, or the name it defines."""
+    pristine = exercise.pristine[question.id]
+    stub = _essence(_clean(pristine.source)[0])
+
+    def belongs(cell: Cell) -> bool:
+        marked = {m.lower() for m in MARKER.findall(cell.source)}
+        if marked:
+            return question.id in marked
+        return question.id == cell.question or cell.id == pristine.cell_id
+
+    candidates = [c for c in submission.cells if belongs(c)]
+    defining = [c for c in submission.cells if _defines(_clean(c.source)[0], question.entry)]
+    found = [c for c in candidates if c in defining] or candidates
+    attempts = [c for c in found if _essence(_clean(c.source)[0]) != stub and c.source.strip()]
+    notes = []
+    if not attempts:
+        elsewhere = [
+            c for c in defining if c.kind == "code" and _essence(_clean(c.source)[0]) != stub
+        ]
+        if elsewhere:
+            attempts = elsewhere
+            if candidates:
+                notes.append(f"{question.entry} was found outside its answer cell")
+    if not attempts:
+        if found:
+            return Answer(state="not_attempted")
+        lost = f"there is neither the cell of {question.id} nor anything called {question.entry}"
+        return Answer(state="missing", detail=f"{lost}: copy the cell from a fresh exercise")
+    chosen = attempts[-1]
+    if len(found) > 1:
+        notes.append(f"{len(found)} cells claim {question.id}; the last one filled in is graded")
+    if chosen.kind != "code":
+        notes.append("the answer cell is not a code cell any more; its text was graded as code")
+    code, dropped = _clean(chosen.source)
+    if dropped:
+        notes.append(f"{dropped} magic or shell lines were left out")
+    if chosen in candidates and not _defines(code, question.entry) and len(attempts) > 1:
+        code = "\n".join(_clean(c.source)[0] for c in attempts)
+    answer = Answer(code, notes=notes)
+    return _check_syntax(answer, question)
+
+
+def _check_syntax(answer: Answer, question: Question) -> Answer:
+    try:
+        ast.parse(answer.code)
+    except SyntaxError as error:
+        answer.state, answer.line = "syntax_error", error.lineno or 0
+        quote = next((c for c in "“”‘’„" if c in answer.code), "")
+        answer.detail = f"the quotation mark {quote} is not one of Python's" if quote else error.msg
+        return answer
+    except (ValueError, RecursionError, MemoryError) as error:
+        answer.state, answer.detail = "syntax_error", str(error) or type(error).__name__
+        return answer
+    if not _defines(answer.code, question.entry):
+        answer.state = "missing"
+        named = [n for n in _defined(answer.code) if not n.startswith("_")]
+        instead = f"; the cell defines {', '.join(named[:5])}" if named else ""
+        answer.detail = f"nothing is called {question.entry}{instead}"
+    return answer
+
+
+def _clean(source: str) -> tuple[str, int]:
+    """Drop magics and what editors leave behind; blank lines keep the line numbers."""
+    text = source.lstrip("\ufeff").replace("\r\n", "\n").replace("\r", "\n").replace("\xa0", " ")
+    lines, dropped, depth = [], 0, 0
+    for line in text.split("\n"):
+        if depth == 0 and MAGIC.search(line) and not line.lstrip().startswith("#"):
+            lines.append("")
+            dropped += 1
+            continue
+        # Inside brackets a line may begin with the modulo operator.
+        bare = re.sub(r"(#.*$|'[^']*'|\"[^\"]*\")", "", line)
+        depth = max(0, depth + sum(bare.count(b) for b in "([{") - sum(bare.count(b) for b in ")]}"))
+        lines.append(line)
+    return "\n".join(lines), dropped
+
+
+def _essence(code: str) -> str:
+    """Reduce code to what matters, so that blanks and comments make no answer."""
+    try:
+        return ast.dump(ast.parse(code))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return " ".join(re.sub(r"#.*", "", code).split())
+
+
+def _defined(code: str) -> list[str]:
+    try:
+        tree = ast.parse(code)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        named = r"^(?:def|class)\s+(\w+)", r"^(\w+)\s*=[^=]"
+        return [name for one in named for name in re.findall(one, code, re.MULTILINE)]
+    names = []
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            names.append(node.name)
+        elif isinstance(node, ast.Assign):
+            names += [t.id for t in node.targets if isinstance(t, ast.Name)]
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.value:
+            names.append(node.target.id)
+    return names
+
+
+def _defines(code: str, entry: str) -> bool:
+    return entry in _defined(code)

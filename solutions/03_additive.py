@@ -1,0 +1,234 @@
+# ---
+# jupyter:
+#   jupytext:
+#     formats: ipynb,py:percent
+#     text_representation: {extension: .py, format_name: percent}
+#   kernelspec: {display_name: Python 3, language: python, name: python3}
+#   seqattn:
+#     minutes: 45
+#     covers: [M-01, F-05, F-06]
+# ---
+
+# %% [markdown]
+# # Exercise: additive attention
+#
+# Write additive attention yourself, from the score of one word to a module that learns, with masks
+# that hold. The chapter is [Additive attention](../chapters/03_additive.ipynb).
+#
+# Each question has a cell for your answer and, below it, a check that you can run. The check tries
+# small numbers. Grading tries many more: other sizes, padding, extreme scores, gradients.
+#
+# - **Keep the first line of each answer cell**; it tells the grader what it is looking at.
+# - **Put all that an answer needs into its cell**, helpers too. `torch`, `F`, `nn` and `math` are
+#   there already.
+# - Everything is plain PyTorch. `seqattn` is the answer key, so importing it in an answer earns
+#   nothing.
+# - In a mask, True means *may be attended*.
+#
+# To check in a terminal: `seqattn check 03_additive.ipynb`. For points and hints:
+# `seqattn grade 03_additive.ipynb`. In a notebook cell, put an exclamation mark in front.
+
+# %% tags=["install", "hide-cell"]
+INSTALL
+
+# %% tags=["hide-input"]
+import math
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from seqattn.data import TINY
+
+# %% [markdown]
+# ## The additive score
+#
+# For one sentence, decoder state $s$ and encoder states $h_i$, the score of position $i$ is
+#
+# $$ e_i = v^\top \tanh(W_q\, s + W_k\, h_i). $$
+#
+# Write it for a batch, without a loop. One query per sentence, `S` keys per sentence:
+#
+# | argument | shape |
+# |---|---|
+# | `query` | `(B, d_q)` |
+# | `keys` | `(B, S, d_k)` |
+# | `W_q` | `(d_a, d_q)` |
+# | `W_k` | `(d_a, d_k)` |
+# | `v` | `(d_a,)` |
+# | returns scores | `(B, S)` |
+#
+# The sizes `d_q`, `d_k` and `d_a` may all differ, and so may `B` and `S`. Gradients must flow back
+# to all five arguments.
+
+# %% question="q1"
+def additive_score(query, keys, W_q, W_k, v):
+    # BEGIN ANSWER
+    return torch.tanh((query @ W_q.T)[:, None, :] + keys @ W_k.T) @ v
+    # END ANSWER
+
+
+# %% check="q1"
+scores = additive_score(TINY.query, TINY.keys, TINY.W_q, TINY.W_k, TINY.v)
+assert scores is not None, "additive_score returns None: is there a return?"
+assert scores.shape == (1, 3), f"one sentence, three keys: (1, 3), not {tuple(scores.shape)}"
+by_hand = torch.tensor([[0.88, 0.42, -0.29]], dtype=torch.float64)
+assert torch.allclose(scores, by_hand, atol=0.01), f"by hand they are {by_hand}, not {scores}"
+two = additive_score(*[torch.ones(n) for n in ((2, 3), (2, 5, 7), (11, 3), (11, 7), (11,))])
+assert two.shape == (2, 5), f"two sentences, five keys: (2, 5), not {tuple(two.shape)}"
+print("q1 looks right")
+
+# %% [markdown]
+# ## Softmax with a mask
+#
+# Turn scores into weights. `scores` is `(B, S)`, and so is `mask`; True means that the position may
+# be attended. Four promises:
+#
+# 1. where the mask is False the weight is exactly 0;
+# 2. the other weights of a row are positive and sum to 1;
+# 3. scores of several thousand, of either sign, do no harm;
+# 4. a row in which nothing may be attended gives **zeros**, not NaN.
+#
+# Gradients must flow back to the scores. Do not change the tensors that you are given: the caller still needs them.
+
+# %% question="q2"
+def masked_softmax(scores, mask):
+    # BEGIN ANSWER
+    scores = scores.masked_fill(~mask, -torch.inf)
+    largest = scores.amax(-1, keepdim=True)
+    # A row with nothing to attend has no largest score; 0 keeps infinities from meeting.
+    largest = largest.masked_fill(largest == -torch.inf, 0.0)
+    raised = (scores - largest).exp()
+    total = raised.sum(-1, keepdim=True)
+    return raised / total.masked_fill(total == 0, 1.0)
+    # END ANSWER
+
+
+# %% check="q2"
+mask = torch.tensor([[True, True, False], [True, True, True]])
+weights = masked_softmax(torch.tensor([[1.0, 0.0, 2.0], [5.0, 5.0, 5.0]]), mask)
+assert weights is not None, "masked_softmax returns None: is there a return?"
+assert weights.shape == (2, 3), f"weights are shaped like scores, not {tuple(weights.shape)}"
+assert weights[0, 2] == 0, f"the third position of row 1 is masked, and got {weights[0, 2]:.3f}"
+assert torch.allclose(weights.sum(-1), torch.ones(2)), f"rows must sum to 1, not {weights.sum(-1)}"
+assert torch.allclose(weights[1], torch.full((3,), 1 / 3)), "equal scores give equal weights"
+print("q2 looks right")
+
+# %% [markdown]
+# ## The context
+#
+# Put the two together. From query, keys and a padding mask `(B, S)` compute the weights, and the
+# **context**: the weighted sum of the keys, of shape `(B, d_k)`. Return both, context first.
+#
+# You may call `additive_score` and `masked_softmax`; for grading, right versions of them are at hand,
+# whatever yours do.
+
+# %% question="q3"
+def attend(query, keys, mask, W_q, W_k, v):
+    # BEGIN ANSWER
+    weights = masked_softmax(additive_score(query, keys, W_q, W_k, v), mask)
+    context = (weights[:, None, :] @ keys).squeeze(1)
+    return context, weights
+    # END ANSWER
+
+
+# %% check="q3"
+pair = attend(TINY.query, TINY.keys, torch.ones(1, 3).bool(), TINY.W_q, TINY.W_k, TINY.v)
+assert isinstance(pair, tuple) and len(pair) == 2, "return two things: context, weights"
+context, weights = pair
+assert context.shape == (1, 2), f"one context of two numbers: (1, 2), not {tuple(context.shape)}"
+by_hand = torch.tensor([[0.43, 0.58]], dtype=torch.float64)
+assert torch.allclose(context, by_hand, atol=0.01), f"by hand it is {by_hand}, not {context}"
+print("q3 looks right")
+
+# %% [markdown]
+# ## All steps at once
+#
+# In training with teacher forcing some decoders know all their queries in advance: `queries` is
+# `(B, T, d_q)`. Return the scores of every step for every key, `(B, T, S)`, in one go, without a loop
+# over steps: row $t$ holds the scores of query $t$.
+
+# %% question="q4"
+def score_all_steps(queries, keys, W_q, W_k, v):
+    # BEGIN ANSWER
+    compared = (queries @ W_q.T)[:, :, None, :] + (keys @ W_k.T)[:, None, :, :]
+    return torch.tanh(compared) @ v
+    # END ANSWER
+
+
+# %% check="q4"
+torch.manual_seed(0)
+queries, keys = torch.randn(2, 3, 4), torch.randn(2, 5, 6)
+W_q, W_k, v = torch.randn(7, 4), torch.randn(7, 6), torch.randn(7)
+every = score_all_steps(queries, keys, W_q, W_k, v)
+assert every is not None, "score_all_steps returns None: is there a return?"
+assert every.shape == (2, 3, 5), f"(B, T, S) is (2, 3, 5), not {tuple(every.shape)}"
+alone = score_all_steps(queries[:, 1:2], keys, W_q, W_k, v)
+assert torch.allclose(every[:, 1:2], alone, atol=1e-5), "row t must depend on query t alone"
+print("q4 looks right")
+
+# %% [markdown]
+# ## A module that learns
+#
+# Write the class `AdditiveAttention(d_q, d_k, d_a)`, a subclass of `nn.Module`:
+#
+# - three parameters, `W_q` of shape `(d_a, d_q)`, `W_k` of shape `(d_a, d_k)` and `v` of shape
+#   `(d_a,)`, made once, and **no** others (no bias: the formula has none);
+# - `forward(query, keys, mask)` returns context and weights as in the third question;
+# - the loss's gradient reaches all three.
+#
+# How you fill the parameters at the start is up to you, as long as the numbers are small and random.
+# `additive_score`, `masked_softmax` and `attend` are at hand.
+
+# %% question="q5"
+class AdditiveAttention(nn.Module):
+    def __init__(self, d_q, d_k, d_a):
+        super().__init__()
+        # BEGIN ANSWER
+        self.W_q = nn.Parameter(torch.randn(d_a, d_q) / math.sqrt(d_q))
+        self.W_k = nn.Parameter(torch.randn(d_a, d_k) / math.sqrt(d_k))
+        self.v = nn.Parameter(torch.randn(d_a) / math.sqrt(d_a))
+        # END ANSWER
+
+    def forward(self, query, keys, mask):
+        # BEGIN ANSWER
+        return attend(query, keys, mask, self.W_q, self.W_k, self.v)
+        # END ANSWER
+
+
+# %% check="q5"
+module = AdditiveAttention(3, 4, 5)
+shapes = {name: tuple(p.shape) for name, p in module.named_parameters()}
+assert shapes == {"W_q": (5, 3), "W_k": (5, 4), "v": (5,)}, f"the parameters are {shapes}"
+context, weights = module(torch.randn(2, 3), torch.randn(2, 6, 4), torch.ones(2, 6).bool())
+assert context.shape == (2, 4), f"the context is (2, 4), not {tuple(context.shape)}"
+context.sum().backward()
+idle = [name for name, p in module.named_parameters() if p.grad is None]
+assert not idle, f"no gradient reaches {idle}"
+print("q5 looks right")
+
+# %% [markdown]
+# ## By hand
+#
+# Without a computer: a sentence has two words and one pad. Their scores are 1, 0 and 2; the pad is
+# the third. Which weights do the three positions get? Write three numbers, to two decimals.
+# ($\exp(1) \approx 2.72$.)
+
+# %% question="q6"
+# BEGIN ANSWER stub: weights_by_hand = None
+weights_by_hand = (0.73, 0.27, 0)
+# END ANSWER
+
+# %% check="q6"
+assert weights_by_hand is not None, "write three numbers: weights_by_hand = (..., ..., ...)"
+first, second, third = weights_by_hand
+assert third == 0, "a pad gets no weight at all"
+assert abs(first + second - 1) < 0.011, "the weights must sum to 1"
+assert first > second > 0, "the larger score gets the larger weight"
+print("q6 looks right")
+
+# %% [markdown]
+# ## What next
+#
+# `seqattn grade` tells your points. Then change something and watch it break: leave out the mask in
+# your module, and translate a batch of sentences of different lengths.
