@@ -61,6 +61,7 @@ from seqattn.data import TINY
 # The sizes `d_q`, `d_k` and `d_a` may all differ, and so may `B` and `S`. Gradients must flow back
 # to all five arguments.
 
+
 # %% question="q1"
 def additive_score(query, keys, W_q, W_k, v):
     # BEGIN ANSWER
@@ -90,6 +91,7 @@ print("q1 looks right")
 # 4. a row in which nothing may be attended gives **zeros**, not NaN.
 #
 # Gradients must flow back to the scores. Do not change the tensors that you are given: the caller still needs them.
+
 
 # %% question="q2"
 def masked_softmax(scores, mask):
@@ -123,6 +125,7 @@ print("q2 looks right")
 # You may call `additive_score` and `masked_softmax`; for grading, right versions of them are at hand,
 # whatever yours do.
 
+
 # %% question="q3"
 def attend(query, keys, mask, W_q, W_k, v):
     # BEGIN ANSWER
@@ -147,6 +150,7 @@ print("q3 looks right")
 # In training with teacher forcing some decoders know all their queries in advance: `queries` is
 # `(B, T, d_q)`. Return the scores of every step for every key, `(B, T, S)`, in one go, without a loop
 # over steps: row $t$ holds the scores of query $t$.
+
 
 # %% question="q4"
 def score_all_steps(queries, keys, W_q, W_k, v):
@@ -179,6 +183,7 @@ print("q4 looks right")
 #
 # How you fill the parameters at the start is up to you, as long as the numbers are small and random.
 # `additive_score`, `masked_softmax` and `attend` are at hand.
+
 
 # %% question="q5"
 class AdditiveAttention(nn.Module):

@@ -655,7 +655,8 @@ def probe(AdditiveAttention, d_q, d_k, d_a, W_q, W_k, v, query, keys, mask):
     forbidden=("scaled_dot_product_attention", "MultiheadAttention"),
     right=(
         INIT + PARAMETERS + FORWARD,
-        INIT + "        for name, shape in dict(W_q=(d_a, d_q), W_k=(d_a, d_k), v=(d_a,)).items():\n"
+        INIT
+        + "        for name, shape in dict(W_q=(d_a, d_q), W_k=(d_a, d_k), v=(d_a,)).items():\n"
         "            self.register_parameter(name, nn.Parameter(0.1 * torch.randn(shape)))\n"
         "    def forward(self, query, keys, mask):\n"
         "        e = torch.tanh(F.linear(query, self.W_q)[:, None] + F.linear(keys, self.W_k))\n"
@@ -678,9 +679,9 @@ def probe(AdditiveAttention, d_q, d_k, d_a, W_q, W_k, v, query, keys, mask):
         Wrong(
             "parameters in a list",
             INIT
-            + PARAMETERS.replace("self.W_q", "W_q").replace("self.W_k", "W_k").replace(
-                "self.v", "v"
-            )
+            + PARAMETERS.replace("self.W_q", "W_q")
+            .replace("self.W_k", "W_k")
+            .replace("self.v", "v")
             + "        self.all = [W_q, W_k, v]\n"
             "    def forward(self, query, keys, mask):\n"
             "        return attend(query, keys, mask, *self.all)\n",

@@ -24,7 +24,8 @@ __all__ = ["Made", "drift", "make"]
 
 ROOT = Path(__file__).resolve().parents[2]
 ANSWER = re.compile(
-    r"^(?P<indent>[ ]*)# BEGIN ANSWER(?: stub: (?P<stub>[^\n]*))?\n(?P<code>.*?)^[ ]*# END ANSWER\n?",
+    r"^(?P<indent>[ ]*)# BEGIN ANSWER(?: stub: (?P<stub>[^\n]*))?\n"
+    r"(?P<code>.*?)^[ ]*# END ANSWER\n?",
     re.MULTILINE | re.DOTALL,
 )
 
@@ -69,7 +70,9 @@ def make(source: Path) -> Made:
     solution, exercise = read_source(source), read_source(source)
     asked = [c.metadata["question"] for c in solution.cells if "question" in c.metadata]
     if asked != [q.id for q in known.questions]:
-        raise ValueError(f"{source.name} asks {asked}; its bank has other questions or another order")
+        raise ValueError(
+            f"{source.name} asks {asked}; its bank has other questions or another order"
+        )
     pristine = {}
     for with_answer, stub in zip(solution.cells, exercise.cells, strict=True):
         for cell in (with_answer, stub):

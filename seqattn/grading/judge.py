@@ -5,18 +5,17 @@ answer fails it has the bank's wrong answers computed on the same cases: the one
 outputs is the mistake that was made.
 """
 
-import re
 import secrets
-from dataclasses import asdict, dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from seqattn.grading.bank import Exercise, Question, Stage, load
-from seqattn.grading.compare import difference, same
+from seqattn.grading.bank import Exercise, Question, load
+from seqattn.grading.matching import match
 from seqattn.grading.oracle import expected_output, upstream_for
+from seqattn.grading.outcomes import Case, advice, alike, banned, by_case, fault, hint_for
 from seqattn.grading.sandbox.host import Limits, Outcome, Sandbox, WorkerDiedError
 from seqattn.grading.submission import (
     Answer,
@@ -26,103 +25,11 @@ from seqattn.grading.submission import (
     imports_of,
     read_submission,
 )
+from seqattn.grading.verdicts import Grade, Verdict
 
-__all__ = ["Grade", "Judge", "Verdict"]
+__all__ = ["Judge"]
 
 DRAWS = 5
-KEY = re.compile(r"\bseqattn\b")
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """What became of a question.
-
-    Attributes
-    ----------
-    question, title : str
-        Which one.
-    verdict : str
-        ``pass``, ``partial``, ``fail``, ``not_attempted``, ``missing``, ``syntax_error``,
-        ``error``, ``timeout``, ``memory``, ``crashed``, ``output_limit``, ``forbidden`` or
-        ``grader_error``.
-    points, out_of : int
-        What it earned, and what it could have earned.
-    hint : str
-        One sentence, empty where there is nothing to say.
-    mistake : str
-        Name of the mistake if it was recognised.
-    line : int
-        Line of the learner's cell, 0 where none is to blame.
-    lost : list of str
-        Stages that brought no points.
-    read : str
-        Where to read again.
-    notes : list of str
-        On how the answer was found.
-    """
-
-    question: str
-    title: str
-    verdict: str
-    points: int
-    out_of: int
-    hint: str = ""
-    mistake: str = ""
-    line: int = 0
-    lost: list[str] = field(default_factory=list)
-    read: str = ""
-    notes: list[str] = field(default_factory=list)
-
-
-@dataclass(frozen=True)
-class Grade:
-    """What became of a notebook.
-
-    Attributes
-    ----------
-    file : str
-        Its name.
-    exercise : str
-        Which exercise it is, empty where that is unknown.
-    problem : str
-        Why it could not be graded, empty where it could: begins with ``unreadable`` or
-        ``unmatched``.
-    verdicts : list of Verdict
-        One for each question.
-    seed : str
-        From which the cases were drawn: the same seed gives the same cases.
-    isolation : str
-        How well the answers were contained.
-    """
-
-    file: str
-    exercise: str
-    problem: str
-    verdicts: list[Verdict]
-    seed: str
-    isolation: str
-
-    @property
-    def points(self) -> int:
-        """Sum of the points."""
-        return sum(v.points for v in self.verdicts)
-
-    @property
-    def out_of(self) -> int:
-        """Sum of what could have been earned."""
-        return sum(v.out_of for v in self.verdicts)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give plain values that go into JSON."""
-        return {**asdict(self), "points": self.points, "out_of": self.out_of}
-
-
-@dataclass(frozen=True)
-class _Case:
-    stage: Stage
-    inputs: tuple
-    upstream: Any
-    expected: Any
 
 
 class Judge:
@@ -168,8 +75,6 @@ class Judge:
             submission = read_submission(path)
         except UnreadableError as error:
             return Grade(path.name, "", f"unreadable: {error}", [], self.seed, "")
-        from seqattn.grading.matching import match
-
         name = exercise or match(submission)
         if name is None:
             problem = "unmatched: none of its cells belongs to an exercise of this course"
@@ -200,14 +105,14 @@ class Judge:
         if answer.state != "found":
             hint = {"not_attempted": ""}.get(answer.state, answer.detail)
             return self._verdict(q, answer.state, 0, hint, line=answer.line, **more)
-        if banned := _banned(answer.code, q):
-            line, hint = banned
+        if found := banned(answer.code, q):
+            line, hint = found
             return self._verdict(q, "forbidden", 0, hint, line=line, **more)
         cases = self._cases(exercise.name, q.id)
         outcome = self._run(exercise, q, imports, {"learner": answer.code})
         if outcome.ending == "broken":
             return self._verdict(q, "grader_error", 0, "the sandbox failed; not your score")
-        results = _by_case(outcome).get("learner", {})
+        results = by_case(outcome).get("learner", {})
         if "undefined" in results:
             return self._raised(q, results["undefined"], more)
         if outcome.ending != "done":
@@ -216,7 +121,7 @@ class Judge:
         errors = [results[n]["error"] for n in range(len(cases)) if "error" in results[n]]
         if len(errors) == len(cases) and errors[0]["type"] == "NotImplementedError":
             return self._verdict(q, "not_attempted", 0, "", **more)
-        wrong = {n: text for n, case in enumerate(cases) if (text := _fault(results[n], case))}
+        wrong = {n: text for n, case in enumerate(cases) if (text := fault(results[n], case))}
         if not wrong:
             return self._verdict(q, "pass", q.points, "", **more)
         kept = [s for s in q.stages if not any(cases[n].stage is s for n in wrong)]
@@ -225,7 +130,7 @@ class Judge:
         if mistake is None and len(errors) == len(cases):
             return self._raised(q, errors[0], more)
         first = min(wrong)
-        hint = mistake.hint if mistake else _hint(wrong[first], cases[first].stage)
+        hint = mistake.hint if mistake else hint_for(wrong[first], cases[first].stage)
         error = results[first].get("error")
         return self._verdict(
             q,
@@ -246,12 +151,12 @@ class Judge:
         if error["type"] == "NotImplementedError":
             return self._verdict(q, "not_attempted", 0, "", **more)
         text = f"{error['type']}: {error['message']}".strip().rstrip(":")[:300]
-        hint = f"{text}. {_advice(error, q)}".strip()
+        hint = f"{text}. {advice(error, q)}".strip()
         return self._verdict(q, "error", 0, hint, line=error["line"], **more)
 
     # --- the cases
 
-    def _draw(self, exercise: str, question: str) -> list[_Case]:
+    def _draw(self, exercise: str, question: str) -> list[Case]:
         q = _exercise(exercise).question(question)
         cases = []
         for stage in q.stages:
@@ -262,7 +167,7 @@ class Judge:
                     inputs = q.draw(rng, kind)
                     upstream = upstream_for(q, inputs, rng) if stage.gradients else None
                     expected = expected_output(q, inputs, upstream)
-                    cases.append(_Case(stage, inputs, upstream, expected))
+                    cases.append(Case(stage, inputs, upstream, expected))
         return cases
 
     def _run(self, exercise: Exercise, q: Question, imports: list, codes: dict) -> Outcome:
@@ -277,7 +182,11 @@ class Judge:
                 for name, code in codes.items()
             ],
             "cases": [
-                {"inputs": case.inputs, "upstream": case.upstream, "twice": not case.stage.gradients}
+                {
+                    "inputs": case.inputs,
+                    "upstream": case.upstream,
+                    "twice": not case.stage.gradients,
+                }
                 for case in self._cases(exercise.name, q.id)
             ],
         }
@@ -290,13 +199,13 @@ class Judge:
         known = _exercise(exercise)
         q = known.question(question)
         codes = {w.name: w.code for w in q.wrong}
-        return _by_case(self._run(known, q, [], codes))
+        return by_case(self._run(known, q, [], codes))
 
     def _recognise(self, exercise: Exercise, q: Question, results: dict) -> Any:
         """Find the wrong answer with the very same outputs on every case."""
         for wrong in q.wrong:
             known = self._mistakes(exercise.name, q.id).get(wrong.name, {})
-            if known and all(_alike(results[n], known.get(n, {})) for n in results):
+            if known and all(alike(results[n], known.get(n, {})) for n in results):
                 return wrong
         return None
 
@@ -312,102 +221,3 @@ _ENDINGS = {
     "crashed": "the process died ({d})",
     "output_limit": "it printed or returned too much ({d})",
 }
-
-
-def _by_case(outcome: Outcome) -> dict[str, dict]:
-    """Sort the sandbox's messages by answer and case; believe none of their forms."""
-    found: dict[str, dict] = {}
-    for message in outcome.messages:
-        if not isinstance(message, dict) or not isinstance(message.get("answer"), str):
-            continue
-        results = found.setdefault(message["answer"], {})
-        if message.get("event") == "undefined":
-            results["undefined"] = _error(message)
-        elif isinstance(message.get("case"), int):
-            result = message.get("result")
-            one = {"error": _error(message)} if not isinstance(result, dict) else {"result": result}
-            results[message["case"]] = one
-    return found
-
-
-def _error(message: dict) -> dict:
-    error = message.get("error")
-    error = error if isinstance(error, dict) else {}
-    line = error.get("line")
-    return {
-        "type": str(error.get("type", "Exception"))[:80],
-        "message": " ".join(str(error.get("message", "")).split())[:200],
-        "line": line if isinstance(line, int) else 0,
-    }
-
-
-def _fault(one: dict, case: _Case) -> tuple[str, str] | None:
-    """Say what is wrong with the outcome of a case: a kind and a text."""
-    if "error" in one:
-        return "error", f"{one['error']['type']}: {one['error']['message']}"
-    result = one["result"]
-    if case.stage.gradients:
-        found = difference(result.get("gradients"), case.expected, "the gradient")
-        return (found.kind, found.text) if found else None
-    value, expected = result.get("value"), case.expected
-    if case.stage.parts and isinstance(value, dict):
-        expected = {name: expected[name] for name in case.stage.parts}
-    if found := difference(value, expected):
-        return found.kind, found.text
-    if "again" in result and not same(result["value"], result["again"]):
-        return "random", "the same inputs gave another result the second time"
-    if "inputs" in result and (changed := _changed(result["inputs"], case.inputs)):
-        return "changed", f"your function changes input {changed}: work on a copy, without methods like name_()"
-    return None
-
-
-def _changed(after: Any, before: tuple) -> int:
-    if isinstance(after, tuple | list) and len(after) == len(before):
-        for number, (a, b) in enumerate(zip(after, before), start=1):
-            if isinstance(b, np.ndarray):
-                array = getattr(a, "array", None)
-                if array is None or not np.array_equal(array, b, equal_nan=True):
-                    return number
-    return 0
-
-
-def _alike(one: dict, other: dict) -> bool:
-    if "error" in one or "error" in other:
-        return "error" in one and "error" in other and one["error"]["type"] == other["error"]["type"]
-    return same(one["result"], other["result"])
-
-
-def _hint(fault: tuple[str, str], stage: Stage) -> str:
-    kind, text = fault
-    if kind == "value":
-        return stage.hint
-    return f"{text}. {stage.hint}" if kind in ("nan", "error") else f"{text}."
-
-
-def _advice(error: dict, q: Question) -> str:
-    if error["type"] == "NameError":
-        return "Your answer cell must hold all that it needs: helpers and imports belong into it."
-    if error["type"] == "TypeError" and "argument" in error["message"]:
-        return f"It is called as {q.signature}."
-    if error["type"] in ("ModuleNotFoundError", "PermissionError", "OSError"):
-        return "Answers are graded without files, network and other packages."
-    return ""
-
-
-def _banned(code: str, q: Question) -> tuple[int, str] | None:
-    import ast
-
-    for node in ast.walk(ast.parse(code)):
-        names: list[str] = []
-        if isinstance(node, ast.Import | ast.ImportFrom):
-            names = [a.name for a in node.names] + [getattr(node, "module", None) or ""]
-            if any(KEY.search(name) for name in names):
-                return node.lineno, "seqattn is the answer key: write it yourself, with PyTorch"
-        elif isinstance(node, ast.Attribute):
-            names = [node.attr]
-        elif isinstance(node, ast.Name):
-            names = [node.id]
-        for name in names:
-            if name in q.forbidden:
-                return node.lineno, f"{name} does the whole question: write it yourself"
-    return None

@@ -210,7 +210,9 @@ def _clean(source: str) -> tuple[str, int]:
             continue
         # Inside brackets a line may begin with the modulo operator.
         bare = re.sub(r"(#.*$|'[^']*'|\"[^\"]*\")", "", line)
-        depth = max(0, depth + sum(bare.count(b) for b in "([{") - sum(bare.count(b) for b in ")]}"))
+        depth = max(
+            0, depth + sum(bare.count(b) for b in "([{") - sum(bare.count(b) for b in ")]}")
+        )
         lines.append(line)
     return "\n".join(lines), dropped
 

@@ -1,0 +1,142 @@
+"""What the sandbox sends back, sorted and put into words. Nothing in it is believed."""
+
+import ast
+import re
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from seqattn.grading.bank import Question, Stage
+from seqattn.grading.compare import difference, same
+from seqattn.grading.sandbox.host import Outcome
+
+__all__ = ["Case", "advice", "alike", "banned", "by_case", "fault", "hint_for"]
+
+KEY = re.compile(r"\bseqattn\b")
+
+
+class Case(NamedTuple):
+    """Inputs and what is right for them.
+
+    Attributes
+    ----------
+    stage : Stage
+        Whose points depend on it.
+    inputs : tuple
+        Of the answer.
+    upstream : tuple of ndarray, or None
+        Weights of the outputs, where gradients are asked for.
+    expected : object
+        From the oracle.
+    """
+
+    stage: Stage
+    inputs: tuple
+    upstream: Any
+    expected: Any
+
+
+def by_case(outcome: Outcome) -> dict[str, dict]:
+    """Sort the sandbox's messages by answer and case; believe none of their forms."""
+    found: dict[str, dict] = {}
+    for message in outcome.messages:
+        if not isinstance(message, dict) or not isinstance(message.get("answer"), str):
+            continue
+        results = found.setdefault(message["answer"], {})
+        if message.get("event") == "undefined":
+            results["undefined"] = _error(message)
+        elif isinstance(message.get("case"), int):
+            result = message.get("result")
+            one = {"error": _error(message)} if not isinstance(result, dict) else {"result": result}
+            results[message["case"]] = one
+    return found
+
+
+def _error(message: dict) -> dict:
+    error = message.get("error")
+    error = error if isinstance(error, dict) else {}
+    line = error.get("line")
+    return {
+        "type": str(error.get("type", "Exception"))[:80],
+        "message": " ".join(str(error.get("message", "")).split())[:200],
+        "line": line if isinstance(line, int) else 0,
+    }
+
+
+def fault(one: dict, case: Case) -> tuple[str, str] | None:
+    """Say what is wrong with the outcome of a case: a kind and a text."""
+    if "error" in one:
+        return "error", f"{one['error']['type']}: {one['error']['message']}"
+    result = one["result"]
+    if case.stage.gradients:
+        found = difference(result.get("gradients"), case.expected, "the gradient")
+        return (found.kind, found.text) if found else None
+    value, expected = result.get("value"), case.expected
+    if case.stage.parts and isinstance(value, dict):
+        expected = {name: expected[name] for name in case.stage.parts}
+    if found := difference(value, expected):
+        return found.kind, found.text
+    if "again" in result and not same(result["value"], result["again"]):
+        return "random", "the same inputs gave another result the second time"
+    if "inputs" in result and (changed := _changed(result["inputs"], case.inputs)):
+        return (
+            "changed",
+            f"your function changes input {changed}: work on a copy, without methods like name_()",
+        )
+    return None
+
+
+def _changed(after: Any, before: tuple) -> int:
+    if isinstance(after, tuple | list) and len(after) == len(before):
+        for number, (a, b) in enumerate(zip(after, before), start=1):
+            if isinstance(b, np.ndarray):
+                array = getattr(a, "array", None)
+                if array is None or not np.array_equal(array, b, equal_nan=True):
+                    return number
+    return 0
+
+
+def alike(one: dict, other: dict) -> bool:
+    """Tell whether two answers did the same with a case."""
+    if "error" in one or "error" in other:
+        return (
+            "error" in one and "error" in other and one["error"]["type"] == other["error"]["type"]
+        )
+    return same(one["result"], other["result"])
+
+
+def hint_for(fault: tuple[str, str], stage: Stage) -> str:
+    """Put a fault that is nobody's known mistake into a sentence."""
+    kind, text = fault
+    if kind == "value":
+        return stage.hint
+    return f"{text}. {stage.hint}" if kind in ("nan", "error") else f"{text}."
+
+
+def advice(error: dict, q: Question) -> str:
+    """Say what to do about an exception, where there is something to say."""
+    if error["type"] == "NameError":
+        return "Your answer cell must hold all that it needs: helpers and imports belong into it."
+    if error["type"] == "TypeError" and "argument" in error["message"]:
+        return f"It is called as {q.signature}."
+    if error["type"] in ("ModuleNotFoundError", "PermissionError", "OSError"):
+        return "Answers are graded without files, network and other packages."
+    return ""
+
+
+def banned(code: str, q: Question) -> tuple[int, str] | None:
+    """Find a name that may not occur: its line, and why."""
+    for node in ast.walk(ast.parse(code)):
+        names: list[str] = []
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            names = [a.name for a in node.names] + [getattr(node, "module", None) or ""]
+            if any(KEY.search(name) for name in names):
+                return node.lineno, "seqattn is the answer key: write it yourself, with PyTorch"
+        elif isinstance(node, ast.Attribute):
+            names = [node.attr]
+        elif isinstance(node, ast.Name):
+            names = [node.id]
+        if found := next((name for name in names if name in q.forbidden), None):
+            line = getattr(node, "lineno", 0)
+            return line, f"{found} does the whole question: write it yourself"
+    return None

@@ -1,0 +1,90 @@
+"""What grading a notebook gives: a verdict for each question, and the grade that they make."""
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+__all__ = ["Grade", "Verdict"]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What became of a question.
+
+    Attributes
+    ----------
+    question, title : str
+        Which one.
+    verdict : str
+        ``pass``, ``partial``, ``fail``, ``not_attempted``, ``missing``, ``syntax_error``,
+        ``error``, ``timeout``, ``memory``, ``crashed``, ``output_limit``, ``forbidden`` or
+        ``grader_error``.
+    points, out_of : int
+        What it earned, and what it could have earned.
+    hint : str
+        One sentence, empty where there is nothing to say.
+    mistake : str
+        Name of the mistake if it was recognised.
+    line : int
+        Line of the learner's cell, 0 where none is to blame.
+    lost : list of str
+        Stages that brought no points.
+    read : str
+        Where to read again.
+    notes : list of str
+        On how the answer was found.
+    """
+
+    question: str
+    title: str
+    verdict: str
+    points: int
+    out_of: int
+    hint: str = ""
+    mistake: str = ""
+    line: int = 0
+    lost: list[str] = field(default_factory=list)
+    read: str = ""
+    notes: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Grade:
+    """What became of a notebook.
+
+    Attributes
+    ----------
+    file : str
+        Its name.
+    exercise : str
+        Which exercise it is, empty where that is unknown.
+    problem : str
+        Why it could not be graded, empty where it could: begins with ``unreadable`` or
+        ``unmatched``.
+    verdicts : list of Verdict
+        One for each question.
+    seed : str
+        From which the cases were drawn: the same seed gives the same cases.
+    isolation : str
+        How well the answers were contained.
+    """
+
+    file: str
+    exercise: str
+    problem: str
+    verdicts: list[Verdict]
+    seed: str
+    isolation: str
+
+    @property
+    def points(self) -> int:
+        """Sum of the points."""
+        return sum(v.points for v in self.verdicts)
+
+    @property
+    def out_of(self) -> int:
+        """Sum of what could have been earned."""
+        return sum(v.out_of for v in self.verdicts)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give plain values that go into JSON."""
+        return {**asdict(self), "points": self.points, "out_of": self.out_of}
