@@ -51,15 +51,15 @@ FixedVersusDynamic(**measured("bottleneck")["figure"])
 # Drag the slider, or use the arrow keys. (BLEU says how many of the reference's words and word
 # sequences a translation has; 100 is the reference itself.) The curves part at once, well inside the
 # lengths that both models saw in training. Read what the fixed vector's model writes for long
-# sentences: good French, of the right shape, about something else. It kept the *pattern* of the
-# sentence and lost the *words*. Past the dotted line both models are on new ground. The one with
-# attention holds for another ten words and then slips too, in a way of its own: look whether it
-# drops a whole clause.
+# sentences: French in shape, now and then nonsense, and about something else. It kept the *pattern*
+# of the sentence and lost the *words*. Past the dotted line both models are on new ground. The one
+# with attention holds to 28 words and then slips too, in a way of its own: at forty words, look for
+# the clause that it drops.
 #
 # That is the phenomenon. {cite:t}`cho2014properties` measured it in 2014 on real French and English,
-# and {cite:t}`bahdanau2015` drew the same two curves when they proposed the cure. The rest of this
-# chapter asks *why* it happens. The popular answer, "a small vector cannot hold a long sentence", turns
-# out to be the wrong one.
+# and {cite:t}`bahdanau2015` drew curves of this kind when they proposed the cure. The rest of this
+# chapter asks *why* it happens. The popular argument, that the many numbers of all states cannot fit
+# into one vector, turns out to count the wrong thing.
 
 # %% [markdown]
 # ## By hand
@@ -75,19 +75,11 @@ FixedVersusDynamic(**measured("bottleneck")["figure"])
 # The decoder receives $h_3 = 10$. In it, word 3 counts in full, word 2 by a half and word 1 by a
 # quarter: $10 = \tfrac14\cdot 4 + \tfrac12\cdot 2 + 8$. Ten words later the share of word 1 would be
 # below a thousandth. Nothing was cut off, yet the first word has become a whisper behind the others.
-
-# %%
-h = 0.0
-for x in (4.0, 2.0, 8.0):
-    h = 0.5 * h + x
-    print(h)
-
-# %% [markdown]
+#
 # Real encoders have hundreds of numbers instead of one and learn what to keep. The shape of the
 # problem stays: **everything the decoder will ever know about the source has to survive the trip
 # through every later step.**
-
-# %% [markdown]
+#
 # ## The model, in general
 #
 # A translator gives a probability to each target sentence $y = (y_1, \dots, y_{T_t})$, given the
@@ -97,21 +89,25 @@ for x in (4.0, 2.0, 8.0):
 #
 # $$ p(y \mid x) = \prod_{t=1}^{T_t} p(y_t \mid y_1, \dots, y_{t-1}, c) $$ (eq-factorisation)
 #
-# Here $t$ counts target steps and $T_t$ is the target's length. The vector is some function $q$ of
-# the encoder's states $h_1, \dots, h_{T_s}$, one state for each source word:
+# Here $t$ counts target steps. The last token, $y_{T_t}$, is the end symbol `<eos>`; without it the
+# product could not give probabilities to sentences of different lengths. The vector is some function
+# $g$ of the encoder's states $h_1, \dots, h_{T_s}$, one state for each source word:
 #
-# $$ h_i = f(x_i, h_{i-1}), \qquad c = q(h_1, \dots, h_{T_s}) $$ (eq-fixed-context)
+# $$ h_i = f(x_i, h_{i-1}), \qquad c = g(h_1, \dots, h_{T_s}) $$ (eq-fixed-context)
 #
-# The simplest choice of $q$ takes the last state, $c = h_{T_s}$. {cite:t}`sutskever2014` did so and
-# gave $c$ to the decoder once, as its initial state; {cite:t}`cho2014rnn` fed it at every step.
-# Both build on {cite:t}`kalchbrenner2013`. In all of them $c$ has the same size whether the
-# sentence has three words or sixty.
+# The simplest choice of $g$ takes the last state, $c = h_{T_s}$. {cite:t}`sutskever2014` did so and
+# gave $c$ to the decoder once, as its initial state; {cite:t}`cho2014rnn` fed it, after one more
+# layer, at every step. {cite:t}`kalchbrenner2013` came first, with a convolutional encoder. In the
+# two recurrent models $c$ has the same size whether the sentence has three words or sixty.
 
 # %% [markdown]
 # ## Ten lines of PyTorch
 #
-# An encoder is an embedding and a recurrent network. Read one short and one long sentence (random
-# word numbers do for this) and look at what the decoder would get.
+# An *embedding* is a table with one learned vector for each word. A *recurrent network* reads those
+# vectors one after the other and updates its state $h_i$ with each; a *GRU* (gated recurrent unit) is
+# one with learned gates that decide how much of the old state to keep. An encoder is the two
+# together. Read one short and one long sentence (random word numbers do for this) and look at what
+# the decoder would get.
 
 # %%
 torch.manual_seed(0)
@@ -184,10 +180,13 @@ draw(axes[1], "a context for each step", dynamic=True)
 # $$ T_s \log_2 |V| > 32\, d $$ (eq-counting-bound)
 #
 # For a vocabulary of 32,000 words and 512 numbers, that is a sentence of more than a thousand words.
-# Real systems fail at twenty or thirty. One number is enough to prove the point: a single 64-bit
-# float stores ten words of a 30-word vocabulary exactly.
+# The fixed-vector models of Cho et al. and of Bahdanau et al. decline from twenty or thirty words on.
+# One number is enough to prove the point: a single 64-bit float stores ten words of a 30-word
+# vocabulary exactly. (The package computes the bound for you.)
 
 # %%
+from seqattn.bottleneck import longest_countable
+
 words = [17, 4, 29, 0, 8, 8, 21, 3, 11, 25]
 number = 0.0
 for w in words:
@@ -196,12 +195,6 @@ for w in words:
 decoded = [int(number // 30**k % 30) for k in reversed(range(10))]
 assert decoded == words
 print(f"the whole sentence in one number: {number:.0f}")
-
-# %% [markdown]
-# The package computes the bound of {eq}`eq-counting-bound` for you:
-
-# %%
-from seqattn.bottleneck import longest_countable
 
 longest = longest_countable(512, vocabulary=32_000)
 assert longest == math.floor(32 * 512 / math.log2(32_000))
@@ -215,34 +208,26 @@ print(longest, "words fit into 512 floats, by counting")
 # $$ c = \sum_{i=1}^{T_s} r_i \odot E_{x_i}, \qquad \hat x_i = \arg\max_w \; E_w^\top (r_i \odot c) $$ (eq-superposition)
 #
 # $E_w$ is the vector of word $w$, $r_i$ the pattern of position $i$ with entries $\pm1$, and $\odot$
-# multiplies element by element. To read position $i$, multiply by its pattern again ($r_i \odot r_i$
+# multiplies element by element; $\hat x_i$ is what is read at position $i$. To read it, multiply by the position's pattern again ($r_i \odot r_i$
 # is all ones, so word $i$ comes out clean) and take the word whose vector fits best. The other words
-# come out scrambled: noise, a little more with each word stored.
+# come out scrambled: noise, a little more with each word stored. The package has the two halves as
+# `superpose` and `unpack`; the last two lines check that they are the same.
 
 
 # %%
+from seqattn.bottleneck import superpose, unpack
+
+
 def store_and_read(words, d, vocabulary=1000):
     embeddings = torch.randn(vocabulary, d) / d**0.5
     signs = torch.randint(0, 2, (words, d)) * 2.0 - 1.0
     x = torch.randint(vocabulary, (words,))
     c = (signs * embeddings[x]).sum(0)
     read = ((signs * c) @ embeddings.T).argmax(-1)
+    assert torch.equal(superpose(x, embeddings, signs), c)
+    assert torch.equal(unpack(c, embeddings, signs), read)
     return (read == x).float().mean().item()
 
-
-# %% [markdown]
-# The package has the two halves as `superpose` and `unpack`; first check that they are these lines.
-
-# %%
-from seqattn.bottleneck import superpose, unpack
-
-torch.manual_seed(1)
-E = torch.randn(1000, 512) / 512**0.5
-signs = torch.randint(0, 2, (20, 512)) * 2.0 - 1.0
-x = torch.randint(1000, (20,))
-c = superpose(x, E, signs)
-assert torch.equal(c, (signs * E[x]).sum(0))
-assert torch.equal(unpack(c, E, signs), ((signs * c) @ E.T).argmax(-1))
 
 # %% mystnb={"image": {"alt": "Share of words read back correctly against sentence length for vectors of 128, 512 and 1000 numbers. Each curve is flat at 100 percent, then falls smoothly; the larger the vector, the later it falls."}}
 torch.manual_seed(0)
@@ -259,15 +244,17 @@ plt.show()
 # %% [markdown]
 # Look at the curve for 1000 numbers: thirty words come back almost without error, from one vector,
 # with no learning at all. Two lessons. A fixed vector *can* hold the sentences on which real systems
-# failed. And at a given size it degrades smoothly: nothing breaks at a certain length, the noise
-# grows. The bottleneck is real, but it is not a theorem about counting.
+# failed. And it degrades smoothly: nothing breaks at a certain length, the noise grows. Size does
+# matter to this simple code: the models measured on this page have vectors of 320 numbers, with
+# which it reads back about three words in four of twenty, and one in three of forty. The bottleneck
+# is real, but it is not a theorem about counting.
 
 # %% [markdown]
 # ## How far does a gradient reach?
 #
 # If the room is there, the network has to *learn* to use it. Learning travels backwards: to store
 # word 1 better, the error has to reach word 1. With $c = h_{T_s}$ it has to pass through every later
-# step, and the chain rule multiplies one matrix for each:
+# step, and the chain rule multiplies one matrix of derivatives (a *Jacobian*) for each:
 #
 # $$ \frac{\partial c}{\partial x_i} = \frac{\partial h_{T_s}}{\partial h_{T_s-1}} \cdots \frac{\partial h_{i+1}}{\partial h_i} \, \frac{\partial h_i}{\partial x_i} $$ (eq-gradient-path)
 #
@@ -308,33 +295,34 @@ Recency({n: reach(n).tolist() for n in (5, 10, 15, 20, 25, 30)})
 
 # %% [markdown]
 # On the logarithmic axis the bars form a straight line: each step back costs the same *factor*. That
-# also corrects a second popular claim, that a fixed vector "treats all words alike". It weighs words
-# very unequally, always in favour of the recent ones (for a bidirectional encoder: of both ends),
-# and with the same weights whatever the decoder needs next. Training improves this, slowly, because
-# the very signal that should improve it is the one that fades.
+# also corrects a second popular claim, that a fixed vector "treats all words alike". Before training,
+# the last state weighs words very unequally, in favour of the recent ones (a bidirectional summary:
+# of both ends). Whatever the weighting, it is one and the same for every target step. Training can
+# change it, but the signal that should do so is the one that fades.
 #
 # {cite:t}`sutskever2014` found a revealing trick: feed the source *backwards*. Then the first source
-# words, which the decoder needs first, are the nearest. The trick helped a lot. It moved the
-# bottleneck; it did not remove it.
+# words, which the decoder needs first, are the nearest. With it, and a state of 8000 numbers, their
+# model had little trouble with long sentences. The trick shortens the path for the first words and
+# lengthens it for the last; the vector stays fixed.
 
 # %% [markdown]
 # ## Look back instead
 #
 # Now keep all the states and give each step $t$ a context of its own, a weighted sum with weights
-# $\alpha_{ti}$ that are positive and sum to 1 over the source positions $i$:
+# $\alpha_{ti}$ that are not negative and sum to 1 over the source positions $i$:
 #
 # $$ c_t = \sum_{i=1}^{T_s} \alpha_{ti}\, h_i $$ (eq-dynamic-context)
 #
 # From $c_t$ to $h_i$ is one step, whatever the distance: $\partial c_t / \partial h_i = \alpha_{ti} I$
 # (for given weights; the weights depend on $h_i$ too, which adds another direct path). Where the
-# weight is large, the gradient arrives undiminished. Repeat the measurement, with equal weights
-# $\alpha_{ti} = 1/T_s$, the least clever choice there is:
+# weight is large, the gradient arrives undiminished. Take the measurement apart: first the *sum*
+# alone, with equal weights $\alpha_{ti} = 1/T_s$. That is still a fixed vector, the mean of all states.
 
 # %%
 from seqattn import attend
 
 
-def reach_of_contexts(words):
+def reach_of_the_mean(words):
     torch.manual_seed(0)
     rnn = nn.GRU(32, 64, batch_first=True)
     x = torch.randn(16, words, 32, requires_grad=True)
@@ -343,25 +331,28 @@ def reach_of_contexts(words):
     return gradient_reach(context, x, generator=dice())
 
 
-looking_back = reach_of_contexts(30)
+looking_back = reach_of_the_mean(30)
 assert looking_back.min() > 0.3
 assert looking_back[0] > 0.8
 
-# %% mystnb={"image": {"alt": "Influence of each of 30 words on the context, on a logarithmic axis. The curve of the fixed context falls in a straight line to below one millionth for the first word. The curve of the dynamic context stays close to 1 for all words."}}
+# %% mystnb={"image": {"alt": "Influence of each of 30 words on the context, on a logarithmic axis. The curve of the last state rises in a straight line from below one millionth at the first word. The curve of the mean of all states stays between 0.9 and 1 and falls to a half at the last words."}}
 i = range(1, 31)
-plt.semilogy(i, shares, marker="o", label="fixed context, $h_{30}$")
-plt.semilogy(i, looking_back, marker="s", label="dynamic, equal weights")
+plt.semilogy(i, shares, marker="o", label="last state, $h_{30}$")
+plt.semilogy(i, looking_back, marker="s", label="mean of all states")
 plt.xlabel("position of the word")
 plt.ylabel("influence, largest = 1")
 plt.legend()
 plt.show()
 
 # %% [markdown]
-# All thirty words now have an influence of the same size, before any training. Nobody made the
-# vector larger: the context has 64 numbers on both curves. What changed is the *path*.
+# All thirty words now have an influence of the same order, before any training. (Each curve is scaled
+# to its own largest; a word's share of the mean is about one in thirty.) The vector did not grow: it
+# has 64 numbers on both curves. What changed is the *path*. But equal weights give every step the
+# same context, in which each word counts a thirtieth. The short path is what summing all states buys;
+# a context for each step, in which the right word counts most, is what *unequal* weights will buy.
+# The next two chapters are about where they come from.
 #
-# The weights need not be equal, of course, and the point of the next two chapters is where good
-# weights come from. The bill is easy to state already. All $T_s$ states have to be kept, $T_s\,d$
+# The bill is easy to state already. All $T_s$ states have to be kept, $T_s\,d$
 # numbers instead of $d$, and each of $T_t$ target steps weighs all of them: $T_s\,T_t$ scores for a
 # sentence pair. At translation's lengths that is cheap. For whole books it is not, and later
 # chapters come back to it.
@@ -371,19 +362,20 @@ plt.show()
 #
 # The two curves at the top of this page are a measurement. Both models have a bidirectional GRU
 # encoder and a GRU decoder of the same sizes, saw the same batches in the same order, and were
-# trained from three random seeds. The fixed-vector model is the stronger of the two classical kinds:
-# it feeds $c$ to every step. This is the card of the experiment:
+# trained from three random seeds. The fixed-vector model is of Cho et al.'s kind: it feeds $c$ to
+# every step. This is the card of the experiment, then BLEU by length, with the standard deviation
+# between seeds:
 
 # %%
 bottleneck = measured("bottleneck")
 for name, value in bottleneck["card"].items():
     print(f"{name:>10}: {value}")
 
-# %%
 curves = bottleneck["figure"]
-print("words     ", *(f"{n:5.0f}" for n in curves["lengths"]))
+print("\nwords     ", *(f"{n:5.0f}" for n in curves["lengths"]))
 for name in ("fixed", "attention"):
     print(f"{name:10}", *(f"{bleu:5.1f}" for bleu in curves[name]))
+    print("         ±", *(f"{sd:5.1f}" for sd in curves[f"{name}_spread"]))
 
 bleu = {name: dict(zip(curves["lengths"], curves[name])) for name in ("fixed", "attention")}
 assert bleu["fixed"][4] - bleu["fixed"][20] > 30  # falls on lengths it was trained on
@@ -393,16 +385,16 @@ assert bleu["attention"][40] - bleu["fixed"][40] > 40
 
 # %% [markdown]
 # - **Inside the lengths of the training sentences**, up to twenty words, attention stays above 95. The
-#   fixed vector loses a third of its BLEU and more. So this is not only a matter of unseen lengths.
-# - **Beyond them** the fixed vector goes on falling. Attention holds until about thirty words, then
-#   falls as well. It removes the bottleneck, not every difficulty with length; dropped clauses are
-#   the subject of the chapter on coverage.
-# - **The dip at twelve words** is in the sentences. Up to twelve words the corpus draws single,
-#   complicated clauses; longer sentences join shorter ones, which are easier word for word.
+#   fixed vector loses about two fifths of its BLEU. So this is not only a matter of unseen lengths.
+# - **Beyond them** the fixed vector goes on falling. Attention holds to 28 words, then falls as well,
+#   and seeds begin to differ. It removes the bottleneck, not every difficulty with length; dropped
+#   clauses are the subject of the chapter on coverage.
+# - **The dip at twelve words** is probably in the sentences. Up to twelve words most are single,
+#   complicated clauses; from thirteen on nearly all join shorter ones, which are easier word for word.
 #
-# Both models had the same number of updates, and the fixed vector's loss was still falling. Trained
-# for longer it would come nearer on the lengths that it sees. What the measurement shows is how much
-# *harder* the same task is to learn through one vector.
+# Both models had the same number of updates. Trained for longer the fixed vector may come nearer on
+# the lengths that it sees; this was not measured. What the measurement shows is how much *harder* the
+# same task is to learn through one vector.
 #
 # And which words does the fixed vector lose? Count, for each third of the reference, how many of
 # its words the translation has anywhere:
@@ -412,12 +404,13 @@ for name, by_length in bottleneck["kept_by_third"].items():
     for n in ("20", "40"):
         begin, middle, end = by_length[n]
         print(f"{name:9} {n} words: begin {begin} %, middle {middle} %, end {end} %")
-    assert middle < min(begin, end)
+        assert middle <= min(begin, end) + 1
 
 # %% [markdown]
-# The middle suffers most. That fits the picture of the gradients: the encoder reads in both
-# directions, so $c$ is close to both ends, and the middle is far from either. (Attention loses most
-# in the middle, too, where it drops clauses, but at a very different level.)
+# The beginning is kept best. In long sentences the middle is lost most; at twenty words middle and
+# end are level. The first part fits the gradients, since the encoder reads in both directions and $c$
+# is close to both ends. It is no proof: the decoder also drifts as it goes on, which hurts the end,
+# and attention loses most in the middle, too, where it drops clauses.
 
 # %% [markdown]
 # ## What the fixed vector costs
@@ -425,16 +418,15 @@ for name, by_length in bottleneck["kept_by_third"].items():
 # | the trouble | where it comes from | what you see | what helps |
 # |---|---|---|---|
 # | one size for every length | each word more is noise for the others, {eq}`eq-superposition` | quality falls smoothly as sentences grow | keep all states |
-# | a long path for the gradient | one Jacobian for each step between, {eq}`eq-gradient-path` | early words are learned late or never | a path of one step, {eq}`eq-dynamic-context` |
+# | a long path for the gradient (if $c$ is the last state) | one Jacobian for each step between, {eq}`eq-gradient-path` | words far from the end that $c$ is read from are harder to learn | a path of one step, {eq}`eq-dynamic-context` |
 # | one vector for all target steps | $c$ in {eq}`eq-fixed-context` does not depend on $t$ | the decoder has to keep track of what it has said | a context for each step |
-# | no trace of positions | $c$ mixes them | nothing to inspect, nothing to copy a name from | weights, which point at positions |
+# | no weights to look at | $c$ does not say which word a number came from | nothing to inspect, nothing to point at a name with | weights, which point at positions |
 #
 # ## Fixes that do not fix
 #
 # - **A larger vector** pushes the curve of the superposition experiment to the right. It does not
 #   shorten the path of the gradient: with four times the units, the influence of the first of thirty
-#   words is as small as before (the cell below). And models with attention profit from a
-#   larger state as well, so this does not answer the question which of the two to build.
+#   words on an untrained network's last state is as small as before (the cell below).
 # - **Reversing the source** {cite:p}`sutskever2014` brings the first words close together and takes
 #   the last ones apart. A bidirectional encoder has both ends close, and the middle far.
 # - **Beam search** looks for a better translation under the same $p(y \mid x)$. If the model no
@@ -454,9 +446,9 @@ for units in (64, 256):
 # <details><summary>Answer</summary>
 #
 # $h_1 = 8$, $h_2 = 4 + 4 = 8$, $h_3 = 4 + 7 = 11$. Try $(4, 2, 9)$: it gives $1 + 1 + 9 = 11$, too.
-# Two sentences with the same context must get the same translation. One number at this small
-# precision is not enough for three words, but nothing here says that they *must* collide: that
-# depends on which words there are and how the encoder codes them.
+# Two sentences with the same context must get the same translation. The numbers are exact here, so
+# precision is not to blame: with a factor of $\tfrac1{10}$ in place of $\tfrac12$ no two sentences of
+# three digits would collide. It depends on which words there are and how the encoder codes them.
 #
 # </details>
 #
@@ -510,8 +502,8 @@ for units in (64, 256):
 # - Counting bits does not forbid that: a vector *can* hold the sentences on which real systems fail.
 #   Noise grows smoothly with each word stored, and gradients to early words shrink by a factor per
 #   step.
-# - A fixed vector does not treat all words alike: it favours recent ones, in the same way for every
-#   target step.
+# - An untrained last state does not treat all words alike: it favours recent ones. Any fixed vector is
+#   the same for every target step.
 # - A weighted sum of all states puts every word one step away, at the price of keeping $T_s\,d$
 #   numbers and computing $T_s\,T_t$ scores.
 #
@@ -523,6 +515,7 @@ for units in (64, 256):
 # - The encoder–decoder: {cite:t}`kalchbrenner2013`, {cite:t}`cho2014rnn`, {cite:t}`sutskever2014`.
 # - Quality against length: *On the Properties of Neural Machine Translation*
 #   {cite:p}`cho2014properties` and figure 2 of {cite:t}`bahdanau2015`.
-# - Sums of sign patterns: *Holographic Reduced Representations* {cite:p}`plate1995` and
-#   *Hyperdimensional Computing* {cite:p}`kanerva2009`.
+# - Binding words to positions and adding up: *Holographic Reduced Representations*
+#   {cite:p}`plate1995`, by circular convolution; with signs, *Hyperdimensional Computing*
+#   {cite:p}`kanerva2009`.
 # - Vanishing gradients: {cite:t}`bengio1994` and {cite:t}`pascanu2013`.

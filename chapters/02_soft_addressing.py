@@ -147,7 +147,7 @@ print("context", context)
 #
 # ### From scores to weights
 #
-# Scores are any real numbers, weights must be positive and sum to one. The exponential makes any
+# Scores are any real numbers, weights must not be negative and sum to one. The exponential makes any
 # number positive and keeps the order; dividing by the sum does the rest. This is the *softmax*,
 # $\alpha = \mathrm{softmax}(e)$:
 #
@@ -212,8 +212,9 @@ for b in (0, 100, -150):
 # $$ (eq-softmax-jacobian)
 #
 # Read it off: raising a score raises its own weight at the rate $\alpha_i(1-\alpha_i)$ and lowers
-# every other weight in proportion to its size. Each row sums to zero, since the weights must still
-# sum to one. On paper, for *cat*: $0.41 \cdot (1 - 0.41) = 0.24$. PyTorch can differentiate the
+# every other weight in proportion to its size. Each column sums to zero, since the weights must
+# still sum to one when a score has moved. The matrix is symmetric, so each row sums to zero too:
+# that is {eq}`eq-shift-invariance` again, all scores raised together move nothing. On paper, for *cat*: $0.41 \cdot (1 - 0.41) = 0.24$. PyTorch can differentiate the
 # softmax by itself; it must find the same matrix.
 
 # %%
@@ -464,10 +465,13 @@ plt.show()
 # The lines are means over 500 memories, the bands reach from the worst hundred to the best.
 #
 # Both ends fail for plain gradient descent, for different reasons. On the right the gradients are
-# small but point the right way: Adam, which rescales them, succeeds. On the left there is nothing
-# to rescale: the gradient is lost in rounding, and the queries stay where they were, with the few
-# that were right by luck (one in eight, on average). Soft addressing learns because its weights are
-# *not* saturated; keeping them so is why the scaled dot product has its scale.
+# small but point the right way: Adam, which rescales them, succeeds. On the left the weights are
+# saturated before training begins. At $\tau = 0.1$ the largest of a query's eight weights is 0.91 on
+# average; at 0.01 and below the gradient is lost in rounding, so that there is nothing to
+# rescale, and the queries stay where they were, right by luck in about one case of eight. Between
+# 0.03 and 0.3 some escape, and others are thrown from one corner into another. Soft addressing
+# learns because its weights are *not* saturated; keeping them so is why the scaled dot product has
+# its scale.
 #
 # There is a third way, *hard attention*: draw one position at random with probabilities $\alpha_i$.
 # Then the average gradient exists but has to be estimated from samples, which Xu et al. (2015) did
@@ -475,7 +479,7 @@ plt.show()
 #
 # ## The same formula, read as an expectation
 #
-# Weights that are positive and sum to one are a probability distribution. Draw a position $I$ with
+# Weights that are not negative and sum to one are a probability distribution. Draw a position $I$ with
 # $P(I = i) = \alpha_i$, and the context is exactly the expected value of what you would fetch:
 #
 # $$
@@ -602,8 +606,8 @@ print("masked late, then divided by the sum:", late / late.sum())
 #
 # ### A row with nothing to attend
 #
-# An empty sentence in a batch, a row of a causal mask that meets padding: sometimes *no* position
-# may be attended. With all scores at $-\infty$ the ten lines above compute $-\infty - (-\infty)$,
+# An empty sentence in a batch, or a causal mask on a sentence that is padded on the *left*: sometimes
+# *no* position may be attended. With all scores at $-\infty$ `attend_by_hand` computes $-\infty - (-\infty)$,
 # NaN. One bad row that nobody reads, one might think. Here the loss looks at the first sentence
 # alone, and the second is empty. **Predict** how many of the model's 61 parameters survive one
 # training step:
@@ -623,16 +627,21 @@ def survivors(attention):
     return sum(p.isfinite().sum().item() for p in parameters)
 
 
-print("by hand:", survivors(attend_by_hand), "of 61 parameters")
-print("seqattn:", survivors(attend), "of 61 parameters")
+def patched(scores, values, mask):
+    context, weights = attend_by_hand(scores, values, mask)
+    return context.nan_to_num(), weights
+
+
+for name, attention in {"by hand": attend_by_hand, "patched": patched, "seqattn": attend}.items():
+    print(f"{name}: {survivors(attention)} of 61 parameters")
 
 # %% [markdown]
 # None. In the backward pass the weighted sum multiplies the second sentence's NaN weights by its
 # zero gradient, and $\mathrm{NaN}\cdot 0$ is NaN, in the embedding of the pad. Clipping divides
 # every gradient by their common norm, which is NaN now, and the step writes it into every
 # parameter. The package's `masked_softmax` gives a row with nothing to attend **zeros**, and zero
-# gradient. Patching the *output* with `nan_to_num` looks as if it helped but leaves the NaN in the
-# backward pass.
+# gradient. Patching the context with `nan_to_num`, the line in the middle, makes the loss finite and
+# helps no one: the NaN weights are still there for the backward pass to multiply by zero.
 #
 # ### A mask that fits by accident
 #
@@ -651,8 +660,10 @@ for name, w in {"by accident": accident, "as meant": meant}.items():
     print("  on words 3 and 4 of sentence 1:", w[0, :, 2:].sum(-1))
 
 # %% [markdown]
-# No error, no NaN, half of the rows wrong. `masked_softmax` places each axis by name, as `(B, S)`,
-# `(B, T, S)` or `(T, S)`, and refuses anything else. (The same accident waits for a `(B, T, S)`
+# No error, no NaN, half of the rows wrong. `masked_softmax` knows the shapes `(B, S)`, `(B, T, S)`
+# and `(T, S)` and refuses anything else. Where there are as many queries as sentences, it reads two
+# axes as `(B, S)`; so hand it a causal mask as `mask[None]`, `(1, T, S)`, and nothing is left to
+# chance. (The same accident waits for a `(B, T, S)`
 # mask where a model has as many heads as sentences.)
 #
 # ### What True means elsewhere
@@ -665,7 +676,7 @@ for name, w in {"by accident": accident, "as meant": meant}.items():
 # | seqattn | `mask` | may be attended | zeros |
 # | PyTorch `scaled_dot_product_attention` | `attn_mask`, boolean | may be attended | zeros |
 # | the same | `attn_mask`, float | not a flag: it is *added* to the scores, and 0/1 hides nothing | zeros |
-# | PyTorch `nn.MultiheadAttention` | `key_padding_mask`, `attn_mask` | **ignore** | NaN |
+# | PyTorch `nn.MultiheadAttention` | `key_padding_mask`, `attn_mask` | **ignore** | NaN; with `need_weights=False` zeros where gradients are recorded |
 # | Keras `Attention` | `mask` | may be attended | equal weights, pads included |
 #
 # Each PyTorch row, as an assertion (with an identity matrix for values the output *is* the weights;
@@ -686,7 +697,10 @@ assert (sdpa(x, x, eye, attn_mask=nowhere) == 0).all()
 assert (sdpa(x, x, eye, attn_mask=real[:, None].float())[..., 2] > 0).all()
 assert (mha(x, x, x, key_padding_mask=~real)[1][..., 2] == 0).all()
 assert (mha(x, x, x, attn_mask=~real.expand(3, 3))[1][..., 2] == 0).all()
+assert (sdpa(x, x, eye, attn_mask=torch.full((1, 3, 3), -torch.inf)) == 0).all()
 assert mha(x, x, x, key_padding_mask=~nowhere[:, 0])[1].isnan().all()
+assert mha(x, x, x, attn_mask=~nowhere[0])[1].isnan().all()
+assert mha(x, x, x, attn_mask=~nowhere[0], need_weights=False)[0].isfinite().all()
 print(mha(x, x, x, key_padding_mask=real)[1].detach())
 
 # %% [markdown]
@@ -755,7 +769,8 @@ print(mha(x, x, x, key_padding_mask=real)[1].detach())
 # - Softmax depends on differences of scores alone, which also makes it safe to compute. Its
 #   Jacobian is $\mathrm{diag}(\alpha) - \alpha\alpha^\top$.
 # - Temperature leads from argmax to the plain mean; entropy never falls on the way. Queries learn
-#   in between: at the cold end there is no gradient at all, at the hot end a small one.
+#   in between: at the cold end the gradient vanishes (in floating point it is exactly zero), at the
+#   hot end it is small.
 # - The context is the expectation of what hard attention would fetch, and a kernel regression. It
 #   is not the same as fetching, and dot products are Gaussian only for keys of one length.
 # - True means "may be attended"; masks go on the scores, before the softmax; a row with nothing to

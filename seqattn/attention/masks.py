@@ -84,7 +84,7 @@ def expand_mask(mask: Tensor, scores: Tensor) -> Tensor:
 
     PyTorch would broadcast a ``(batch, keys)`` mask against ``(batch, queries, keys)`` scores from
     the right, so that sentence b masks *query* b: silent nonsense whenever batch equals queries (or
-    heads). Here every axis is placed by name and anything else raises.
+    heads). Here the shapes below are known, and anything else raises.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ def expand_mask(mask: Tensor, scores: Tensor) -> Tensor:
     Returns
     -------
     bool
-        A view of the mask that broadcasts against ``scores`` as its names say.
+        A view of the mask that broadcasts against ``scores`` as said above.
 
     Raises
     ------

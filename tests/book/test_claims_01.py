@@ -7,6 +7,7 @@ import pytest
 import torch
 from torch import nn
 
+from seqattn import attend
 from seqattn.bottleneck import gradient_reach, superpose, unpack
 from seqattn.data.measurements import measured
 from seqattn.models import ModelConfig, build_model
@@ -84,6 +85,38 @@ def test_the_influence_of_a_word_falls_by_a_factor_for_each_later_step():
     assert steps.max() < 0.7
 
 
+def test_reach_is_the_product_of_the_jacobians_of_the_steps():
+    torch.manual_seed(0)
+    cell = nn.GRUCell(3, 5).double()
+    x = torch.randn(1, 6, 3, dtype=torch.float64, requires_grad=True)
+    states = [torch.zeros(1, 5, dtype=torch.float64)]
+    for i in range(6):
+        states.append(cell(x[:, i], states[-1]))
+    jacobian = torch.autograd.functional.jacobian
+    norms = []
+    for i in range(6):
+        product = jacobian(lambda w, i=i: cell(w, states[i].detach()), x[:, i].detach())[0, :, 0]
+        for later in range(i + 1, 6):
+            step = jacobian(lambda h, k=later: cell(x[:, k].detach(), h), states[later].detach())
+            product = step[0, :, 0] @ product
+        norms.append(product.norm())
+    expected = torch.stack(norms) / torch.stack(norms).max()
+    measured_reach = gradient_reach(
+        states[-1], x, probes=4000, generator=torch.Generator().manual_seed(0)
+    )
+    torch.testing.assert_close(measured_reach, expected, rtol=0.05, atol=0.005)
+
+
+def test_the_code_of_the_chapter_at_the_size_of_the_measured_model():
+    assert 0.65 < recall(20, 320, vocabulary=1014) < 0.85
+    assert 0.25 < recall(40, 320, vocabulary=1014) < 0.45
+
+
+def test_with_a_factor_of_a_tenth_no_two_sentences_of_three_digits_collide():
+    contexts = {a + 10 * b + 100 * c for a in range(10) for b in range(10) for c in range(10)}
+    assert len(contexts) == 1000
+
+
 def test_a_bidirectional_summary_feels_the_middle_least():
     ends = reach(lambda h: torch.cat([h[:, -1, :64], h[:, 0, 64:]], -1), bidirectional=True)
     assert 10 < ends.argmin() < 20
@@ -93,7 +126,8 @@ def test_a_bidirectional_summary_feels_the_middle_least():
 def test_each_state_is_one_step_from_a_dynamic_context():
     h = torch.randn(7, 3, dtype=torch.float64)
     weights = torch.randn(5, 7, dtype=torch.float64).softmax(-1)
-    jacobian = torch.autograd.functional.jacobian(lambda h: weights @ h, h)
+    scores = weights.log()[None]
+    jacobian = torch.autograd.functional.jacobian(lambda h: attend(scores, h[None])[0][0], h)
     for t, i in itertools.product(range(5), range(7)):
         expected = weights[t, i] * torch.eye(3, dtype=torch.float64)
         torch.testing.assert_close(jacobian[t, :, i], expected)

@@ -9,7 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
 
-from seqattn import attend, attention_entropy, dot_score, masked_softmax, padding_mask
+from seqattn import (
+    attend,
+    attention_entropy,
+    dot_score,
+    effective_positions,
+    masked_softmax,
+    padding_mask,
+)
 from seqattn.data.tiny import TINY
 from tests import oracles
 
@@ -221,3 +228,20 @@ def test_keras_reads_true_as_may_be_attended_and_spreads_evenly_over_nothing(tmp
     for mask, expected in ((real, 0.0), (torch.zeros_like(real), 1 / 3)):
         _, weights = Attention()([x, x], mask=[None, mask], return_attention_scores=True)
         same(weights[..., 2].detach(), torch.full((1, 3), expected), atol=1e-6)
+
+
+def test_weights_are_saturated_before_training_where_it_is_cold():
+    torch.manual_seed(0)
+    keys, query = torch.randn(500, 8, 16), 0.3 * torch.randn(500, 16)
+    largest = (dot_score(query, keys) / 0.1).softmax(-1).amax(-1).mean()
+    assert round(float(largest), 2) == 0.91
+
+
+@pytest.mark.parametrize("n", [2, 5, 50])
+def test_entropy_its_normalised_form_and_the_effective_number(n):
+    torch.manual_seed(n)
+    alpha = torch.randn(1, n).double().mul(2).softmax(-1)
+    entropy = -sum(a * math.log(a) for a in alpha[0].tolist())
+    assert attention_entropy(alpha).item() == pytest.approx(entropy)
+    assert attention_entropy(alpha, normalized=True).item() == pytest.approx(entropy / math.log(n))
+    assert effective_positions(alpha).item() == pytest.approx(math.exp(entropy))
