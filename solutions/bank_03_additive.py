@@ -781,7 +781,7 @@ def probe(answer):
         Wrong(
             "exchanged",
             "weights_by_hand = (0.27, 0.73, 0)\n",
-            "The larger score gets the larger weight.",
+            "You exchanged the two words: the larger score gets the larger weight.",
         ),
     ),
     read="chapters/02_soft_addressing: by hand",

@@ -174,8 +174,11 @@ def find_answer(submission: Submission, exercise: Exercise, question: Question) 
     code, dropped = _clean(chosen.source)
     if dropped:
         notes.append(f"{dropped} magic or shell lines were left out")
-    if chosen in candidates and not _defines(code, question.entry) and len(attempts) > 1:
-        code = "\n".join(_clean(c.source)[0] for c in attempts)
+    # An answer in two cells: what carries the marker and defines something else helps it.
+    helpers = [c for c in candidates if c not in defining and c.kind == "code" and c is not chosen]
+    code = "\n".join(
+        [_clean(c.source)[0] for c in helpers if _defined(_clean(c.source)[0])] + [code]
+    )
     answer = Answer(code, notes=notes)
     return _check_syntax(answer, question)
 

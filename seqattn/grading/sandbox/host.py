@@ -13,7 +13,7 @@ import sysconfig
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from seqattn.grading.sandbox import wire
 
@@ -103,7 +103,7 @@ class Sandbox:
         self._control: socket.socket | None = None
         self._forks = sys.platform.startswith("linux") and hasattr(os, "pidfd_open")
 
-    def __enter__(self) -> Self:
+    def __enter__(self) -> "Sandbox":
         return self
 
     def __exit__(self, *exception: object) -> None:

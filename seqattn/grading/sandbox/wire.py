@@ -5,9 +5,10 @@ value is itself if it is None, a bool, a number or a string; anything else is an
 what it is. What cannot be sent is replaced by the name of its type.
 """
 
+import io
 import json
 import math
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -92,7 +93,7 @@ def _add(array: np.ndarray, arrays: list[np.ndarray]) -> int:
     return len(arrays) - 1
 
 
-def read(stream: BinaryIO) -> Any:
+def read(stream: io.BufferedIOBase) -> Any:
     """Read one frame; raise EOFError at the end of the stream, MalformedError for nonsense."""
     size = int.from_bytes(_exactly(stream, 8), "big")
     if size > MAX_BYTES:
@@ -139,7 +140,7 @@ def _decode(node: Any, arrays: list[np.ndarray]) -> Any:
     return Other(str(node["other"])[:80])
 
 
-def _exactly(stream: BinaryIO, count: int) -> bytes:
+def _exactly(stream: io.BufferedIOBase, count: int) -> bytes:
     data = stream.read(count) if count else b""
     if len(data) != count:
         raise EOFError

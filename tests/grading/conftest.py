@@ -1,0 +1,71 @@
+"""Submissions made from the exercise that is handed out."""
+
+import copy
+import json
+from pathlib import Path
+
+import pytest
+
+from seqattn.grading.bank import load
+from seqattn.grading.judge import Judge
+from seqattn.grading.sandbox.host import Limits
+
+ROOT = Path(__file__).resolve().parents[2]
+NAME = "03_additive"
+STUB = json.loads((ROOT / "exercises" / f"{NAME}.ipynb").read_text(encoding="utf-8"))
+EXERCISE = load(NAME)
+RIGHT = {q.id: q.right[0] for q in EXERCISE.questions}
+POINTS = {q.id: q.points for q in EXERCISE.questions}
+
+
+def question_of(cell) -> str:
+    return cell["metadata"].get("seqattn", {}).get("question", "")
+
+
+def text(cell) -> str:
+    return "".join(cell["source"])
+
+
+def filled(answers: dict[str, str]) -> dict:
+    """Fill the stub: the marker line stays, the answer follows."""
+    notebook = copy.deepcopy(STUB)
+    for cell in notebook["cells"]:
+        if question_of(cell) in answers:
+            marker = text(cell).split("\n", 1)[0]
+            cell["source"] = f"{marker}\n{answers[question_of(cell)]}"
+    return notebook
+
+
+def answer_cell(notebook: dict, question: str) -> dict:
+    return next(c for c in notebook["cells"] if question_of(c) == question)
+
+
+@pytest.fixture(scope="session")
+def judge():
+    # Long enough for any honest answer, short enough for the endless ones here.
+    with Judge("0123", Limits(seconds=4.0)) as judge:
+        yield judge
+
+
+@pytest.fixture
+def grade(judge, tmp_path):
+    """Grade a notebook given as a dict, or a file's bytes; return the grade."""
+
+    def grade(content, name="mine.ipynb"):
+        path = tmp_path / name
+        if isinstance(content, dict):
+            content = json.dumps(content).encode()
+        path.write_bytes(content)
+        found = judge.grade(path)
+        assert path.read_bytes() == content, "the learner's file was changed"
+        return found
+
+    return grade
+
+
+def verdicts(grade) -> dict[str, str]:
+    return {v.question: v.verdict for v in grade.verdicts}
+
+
+def verdict(grade, question):
+    return next(v for v in grade.verdicts if v.question == question)

@@ -1,0 +1,112 @@
+"""Every known answer gets what it deserves, whatever cases are drawn."""
+
+import pytest
+
+from seqattn.grading.bank import exercises, load
+from seqattn.grading.judge import Judge
+from tests.grading.conftest import EXERCISE
+
+QUESTIONS = [(name, q) for name in exercises() for q in load(name).questions]
+every_question = pytest.mark.parametrize(
+    ("name", "q"), QUESTIONS, ids=[f"{name}-{q.id}" for name, q in QUESTIONS]
+)
+every_seed = pytest.mark.parametrize(
+    "seed", ["a", *(pytest.param(s, marks=pytest.mark.slow) for s in "bcde")]
+)
+
+
+@every_seed
+@every_question
+def test_wrong_answers_lose_the_right_points_and_hear_their_mistake(name, q, seed):
+    with Judge(seed) as judge:
+        found = {w.name: judge.judge_code(name, q.id, w.code) for w in q.wrong}
+    assert {w: (v.points, v.mistake) for w, v in found.items()} == {
+        w.name: (w.keeps, w.name) for w in q.wrong
+    }
+    assert {w: v.hint for w, v in found.items()} == {w.name: w.hint for w in q.wrong}
+
+
+@every_seed
+@every_question
+def test_right_answers_of_any_style_get_full_points(name, q, seed):
+    with Judge(seed) as judge:
+        found = [judge.judge_code(name, q.id, code) for code in q.right]
+    assert [(v.verdict, v.points) for v in found] == [("pass", q.points)] * len(q.right)
+
+
+@every_question
+def test_banks_are_large_enough_to_mean_something(name, q):
+    assert len(q.wrong) >= 5
+    assert len(q.right) >= 2
+    assert len({w.name for w in q.wrong}) == len({w.hint for w in q.wrong}) == len(q.wrong)
+    assert all(0 <= w.keeps < q.points for w in q.wrong)
+    assert all(len(w.hint) > 40 for w in q.wrong)
+
+
+def test_the_exercise_has_as_many_points_as_its_questions():
+    assert EXERCISE.points == sum(stage.points for q in EXERCISE.questions for stage in q.stages)
+    assert 4 <= len(EXERCISE.questions) <= 6
+
+
+def test_an_unknown_mistake_still_gets_a_hint():
+    code = (
+        "def additive_score(q, K, Wq, Wk, v):\n"
+        "    return torch.cos((q @ Wq.T)[:, None] + K @ Wk.T) @ v"
+    )
+    with Judge("z") as judge:
+        found = judge.judge_code("03_additive", "q1", code)
+    assert (found.verdict, found.mistake) == ("fail", "")
+    assert "tanh" in found.hint
+
+
+@pytest.mark.parametrize(
+    ("question", "code", "said"),
+    [
+        ("q1", "def additive_score(q, K, Wq, Wk, v):\n    print(q)", "did you forget to return"),
+        ("q1", "def additive_score(q, K, Wq, Wk, v):\n    return K", "expected"),
+        (
+            "q1",
+            "def additive_score(q, K, Wq, Wk, v):\n"
+            "    return (torch.tanh((q @ Wq.T)[:, None] + K @ Wk.T) @ v).numpy()",
+            "expected a torch tensor",
+        ),
+        ("q1", "def additive_score(q):\n    return q", "It is called as additive_score(query"),
+        ("q1", "def additive_score(*x):\n    return helper(x)", "must hold all that it needs"),
+        (
+            "q2",
+            "def masked_softmax(s, m):\n    return torch.rand_like(s)",
+            "Mask the scores",
+        ),
+        (
+            "q2",
+            "def masked_softmax(s, m):\n"
+            "    s *= 1.0001\n"
+            "    return torch.softmax(torch.where(m, s, -1e30), -1) * m",
+            "changes input 1",
+        ),
+        ("q6", "weights_by_hand = 'much'", "could not convert"),
+    ],
+)
+def test_hints_for_what_no_bank_foresees(question, code, said, judge):
+    assert said in judge.judge_code("03_additive", question, code).hint
+
+
+def test_an_answer_that_draws_dice_fails_and_is_told(judge):
+    code = (
+        "import random\n"
+        "def masked_softmax(s, m):\n"
+        "    w = torch.softmax(torch.where(m, s, -1e30), -1) * m\n"
+        "    return w if random.random() < 0.8 else 1 - w\n"
+    )
+    found = judge.judge_code("03_additive", "q2", code)
+    assert found.verdict != "pass"
+
+
+def test_the_same_seed_gives_the_same_verdict_and_another_seed_other_cases():
+    q = EXERCISE.question("q1")
+    with Judge("same") as one, Judge("same") as two, Judge("other") as three:
+        draws = [j._cases("03_additive", "q1")[0].inputs[0] for j in (one, two, three)]
+        found = [j.judge_code("03_additive", "q1", q.wrong[0].code) for j in (one, two, three)]
+    assert (draws[0] == draws[1]).all()
+    assert (draws[0] != draws[2]).any()
+    assert found[0] == found[1] == found[2]

@@ -1,0 +1,99 @@
+"""The commands as a learner and as an instructor type them."""
+
+import csv
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+from tests.grading.conftest import EXERCISE, RIGHT, ROOT, STUB, filled
+
+pytestmark = pytest.mark.slow
+
+
+def seqattn(*arguments, cwd=None):
+    command = [sys.executable, "-c", "from seqattn.cli import main; main()", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=cwd)
+
+
+def write(folder, name, content):
+    path = folder / name
+    path.write_text(json.dumps(content), encoding="utf-8")
+    return path
+
+
+def test_the_checks_of_the_stub_are_unanswered_and_the_file_stays(tmp_path):
+    path = write(tmp_path, "mine.ipynb", STUB)
+    before = path.read_bytes()
+    done = seqattn("check", path)
+    assert done.returncode == 1
+    assert done.stdout.count("not answered yet") == len(EXERCISE.questions)
+    assert path.read_bytes() == before
+    assert [p.name for p in tmp_path.iterdir()] == ["mine.ipynb"]
+
+
+def test_the_checks_of_right_answers_look_right():
+    done = seqattn("check", ROOT / "solutions" / "03_additive.ipynb")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.count("looks right") == len(EXERCISE.questions)
+
+
+def test_a_wrong_answer_hears_what_its_check_says(tmp_path):
+    notebook = filled(RIGHT | {"q6": "weights_by_hand = (0.24, 0.09, 0.67)"})
+    notebook["cells"][3]["outputs"] = [{"output_type": "stream", "name": "stdout", "text": "old"}]
+    (tmp_path / "conftest.py").write_text("raise SystemExit", encoding="utf-8")
+    (tmp_path / "torch.py").write_text("raise SystemExit", encoding="utf-8")
+    done = seqattn("check", write(tmp_path, "mine.ipynb", notebook))
+    assert done.returncode == 1
+    assert "q6  a pad gets no weight at all" in done.stdout
+    assert done.stdout.count("looks right") == len(EXERCISE.questions) - 1
+
+
+def test_grade_prints_points_and_hints(tmp_path):
+    wrong = EXERCISE.question("q1").wrong[1]
+    done = seqattn("grade", write(tmp_path, "mine.ipynb", filled({"q1": wrong.code})))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "0 of 15 points" in done.stdout
+    assert wrong.hint in done.stdout
+
+
+def test_a_folder_is_graded_into_a_table_and_pages(tmp_path):
+    handed_in = tmp_path / "class"
+    for name, answers in {"ada": RIGHT, "bob": {}, "cy": {"q1": RIGHT["q1"]}}.items():
+        (handed_in / name).mkdir(parents=True)
+        write(handed_in / name, "03_additive.ipynb", filled(answers))
+    (handed_in / "dan.ipynb").write_text("<html>", encoding="utf-8")
+    (handed_in / ".ipynb_checkpoints").mkdir()
+    write(handed_in / ".ipynb_checkpoints", "03_additive-checkpoint.ipynb", STUB)
+    done = seqattn("grade", handed_in, "--out", tmp_path / "out", "--seed", "7")
+    assert done.returncode == 1  # dan
+    rows = list(csv.DictReader(io.StringIO((tmp_path / "out" / "grades.csv").read_text("utf-8"))))
+    assert len(rows) == 3 * len(EXERCISE.questions) + 1
+    assert sum(int(row["points"] or 0) for row in rows) == EXERCISE.points + 3
+    pages = {p.name for p in (tmp_path / "out").glob("*.html")}
+    assert len(pages) == 4
+    assert "class-ada-03_additive.html" in pages
+
+
+@pytest.mark.parametrize("command", ["check", "grade"])
+def test_a_file_that_is_not_there_is_said_so(command, tmp_path):
+    done = seqattn(command, tmp_path / "none.ipynb")
+    assert done.returncode == 2
+    assert done.stderr.strip() == f"seqattn: there is no {tmp_path / 'none.ipynb'}"
+
+
+def test_plain_nbval_passes_the_solution_and_fails_the_stub_at_its_checks(tmp_path):
+    nbval = [sys.executable, "-m", "pytest", "--nbval", "-q", "-p", "no:cacheprovider"]
+    nbval += ["-c", os.devnull, "--rootdir", ".", "mine.ipynb"]
+    code = [c for c in STUB["cells"] if c["cell_type"] == "code"]
+    checks = [i for i, c in enumerate(code) if "check" in c["metadata"].get("seqattn", {})]
+    for submission, expected in ((STUB, checks), (filled(RIGHT), [])):
+        write(tmp_path, "mine.ipynb", submission)
+        done = subprocess.run(nbval, cwd=tmp_path, capture_output=True, text=True, check=False)
+        found = [int(i) for i in re.findall(r"^FAILED mine.ipynb::Cell (\d+)", done.stdout, re.M)]
+        assert found == expected, done.stdout
+        assert done.returncode == bool(expected)

@@ -1,0 +1,246 @@
+"""Answers are found whatever became of the notebook, and a file that is none is told so."""
+
+import copy
+import json
+
+import pytest
+
+from tests.grading.conftest import (
+    EXERCISE,
+    POINTS,
+    RIGHT,
+    STUB,
+    answer_cell,
+    filled,
+    question_of,
+    text,
+    verdict,
+    verdicts,
+)
+
+ALL_PASS = dict.fromkeys(POINTS, "pass")
+
+
+def test_the_untouched_stub_scores_nothing_without_blame(grade):
+    found = grade(STUB)
+    assert verdicts(found) == dict.fromkeys(POINTS, "not_attempted")
+    assert (found.points, found.out_of) == (0, EXERCISE.points)
+    assert {v.hint for v in found.verdicts} == {""}
+
+
+def test_the_solution_scores_full(grade):
+    assert grade(filled(RIGHT)).points == EXERCISE.points
+
+
+def test_one_answer_scores_alone(grade):
+    found = grade(filled({"q1": RIGHT["q1"]}))
+    assert found.points == POINTS["q1"]
+    assert verdict(found, "q2").verdict == "not_attempted"
+
+
+def without_metadata(notebook):
+    for cell in notebook["cells"]:
+        cell["metadata"] = {}
+
+
+def without_ids(notebook):
+    for cell in notebook["cells"]:
+        cell.pop("id")
+    notebook["nbformat_minor"] = 0
+
+
+def without_checks(notebook):
+    notebook["cells"] = [c for c in notebook["cells"] if "looks right" not in text(c)]
+
+
+def with_forged_checks(notebook):
+    for cell in notebook["cells"]:
+        if "looks right" in text(cell):
+            cell["source"] = "print('PASS')"
+            cell["metadata"]["tags"] = ["raises-exception", "nbval-skip"]
+
+
+def reversed_order(notebook):
+    notebook["cells"].reverse()
+
+
+def answers_as_markdown(notebook):
+    for cell in notebook["cells"]:
+        if question_of(cell):
+            cell["cell_type"] = "markdown"
+
+
+def copied_stubs_last(notebook):
+    stubs = [copy.deepcopy(answer_cell(STUB, q)) for q in POINTS]
+    notebook["cells"] += stubs
+
+
+def windows_line_ends(notebook):
+    for cell in notebook["cells"]:
+        cell["source"] = "\ufeff" + text(cell).replace("\n", "\r\n").replace(" = ", "\xa0=\xa0")
+
+
+def magics(notebook):
+    for cell in notebook["cells"]:
+        if question_of(cell):
+            marker, rest = text(cell).split("\n", 1)
+            cell["source"] = f"%%time\n{marker}\n%matplotlib inline\n!pip install x\n{rest}"
+
+
+def without_markers(notebook):
+    for cell in notebook["cells"]:
+        if question_of(cell):
+            cell["source"] = text(cell).split("\n", 1)[1]
+
+
+def only_names_left(notebook):
+    without_markers(notebook)
+    without_metadata(notebook)
+    without_ids(notebook)
+
+
+def with_extra_cells(notebook):
+    extra = {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None}
+    notebook["cells"].insert(2, {**extra, "id": "x", "source": "while True: pass"})
+    notebook["cells"].insert(4, {**extra, "id": "y", "source": "import this, that\n1 / 0"})
+
+
+def edited_points(notebook):
+    for cell in notebook["cells"]:
+        cell["metadata"].setdefault("seqattn", {})["points"] = 100
+
+
+def strange_kernel(notebook):
+    notebook["metadata"]["kernelspec"] = {"name": "ir", "language": "R"}
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        without_metadata,
+        without_ids,
+        without_checks,
+        with_forged_checks,
+        reversed_order,
+        answers_as_markdown,
+        copied_stubs_last,
+        windows_line_ends,
+        magics,
+        without_markers,
+        only_names_left,
+        with_extra_cells,
+        edited_points,
+        strange_kernel,
+    ],
+    ids=lambda f: f.__name__,
+)
+def test_right_answers_are_found_in_any_disorder(spoil, grade):
+    notebook = filled(RIGHT)
+    spoil(notebook)
+    found = grade(notebook)
+    assert verdicts(found) == ALL_PASS
+    assert (found.points, found.out_of) == (EXERCISE.points, EXERCISE.points)
+
+
+@pytest.mark.parametrize("spoil", [with_forged_checks, without_checks, edited_points])
+def test_wrong_answers_stay_wrong_under_forgery(spoil, grade):
+    notebook = filled({q.id: q.wrong[0].code for q in EXERCISE.questions})
+    spoil(notebook)
+    assert grade(notebook).points == sum(q.wrong[0].keeps for q in EXERCISE.questions)
+
+
+def test_the_last_attempt_counts_and_says_so(grade):
+    notebook = filled(RIGHT | {"q1": EXERCISE.question("q1").wrong[0].code})
+    notebook["cells"].append(copy.deepcopy(answer_cell(filled(RIGHT), "q1")))
+    found = verdict(grade(notebook), "q1")
+    assert found.verdict == "pass"
+    assert "2 cells claim q1" in found.notes[0]
+
+
+def test_an_answer_split_over_two_cells_is_put_together(grade):
+    notebook = filled(RIGHT)
+    cell = answer_cell(notebook, "q2")
+    marker, code = text(cell).split("\n", 1)
+    second = copy.deepcopy(cell)
+    cell["source"] = f"{marker}\ndef lowest(x):\n    return x.amax(-1, keepdim=True)\n"
+    second["source"] = f"{marker}\n{code}".replace(
+        "scores.amax(-1, keepdim=True)", "lowest(scores)"
+    )
+    assert "lowest(scores)" in second["source"]
+    notebook["cells"].insert(notebook["cells"].index(cell) + 1, second)
+    assert verdict(grade(notebook), "q2").verdict == "pass"
+
+
+def test_a_deleted_answer_cell_is_missing_and_costs_nothing_else(grade):
+    notebook = filled(RIGHT)
+    notebook["cells"].remove(answer_cell(notebook, "q3"))
+    found = grade(notebook)
+    assert verdicts(found) == ALL_PASS | {"q3": "missing"}
+    assert "copy the cell from a fresh exercise" in verdict(found, "q3").hint
+
+
+def test_a_renamed_function_is_missing_by_name(grade):
+    renamed = RIGHT["q2"].replace("masked_softmax", "my_softmax")
+    found = verdict(grade(filled(RIGHT | {"q2": renamed})), "q2")
+    assert (found.verdict, found.points) == ("missing", 0)
+    assert found.hint == "nothing is called masked_softmax; the cell defines my_softmax"
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        ("def additive_score(q, K, Wq, Wk, v)\n    return q", "expected ':'"),
+        ("def additive_score(q, K, Wq, Wk, v):\n    return q[“a”]", "quotation mark “"),
+        ("def additive_score(q, K, Wq, Wk, v):\n" + "(" * 300, ""),
+    ],
+)
+def test_syntax_errors_have_a_line_and_cost_one_question(code, said, grade):
+    found = grade(filled(RIGHT | {"q1": code}))
+    assert verdicts(found) == ALL_PASS | {"q1": "syntax_error"}
+    assert said in verdict(found, "q1").hint
+    assert verdict(found, "q1").line > 1
+
+
+OUTPUTS = {"cells": [{"cell_type": "code", "source": "x" * (21 << 20)}]}
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"", "empty"),
+        (b"   \n", "empty"),
+        (b"<!doctype html><html>Log in", "a web page"),
+        (json.dumps(STUB).encode()[:1000], "not JSON"),
+        (b"[1, 2]", "no list of cells"),
+        (b"[" * 200_000, "nested too deeply"),
+        (json.dumps(STUB).encode("utf-16"), "not UTF-8"),
+        (b'{"worksheets": [], "nbformat": 3}', "format 3"),
+        (json.dumps(OUTPUTS).encode(), "larger than"),
+        (json.dumps({"cells": [{}] * 100_000}).encode(), "100000 cells"),
+        (b'{"cells": 3}', "no list of cells"),
+    ],
+)
+def test_what_is_no_notebook_is_unreadable_with_a_reason(content, said, grade):
+    found = grade(content)
+    assert found.problem.startswith("unreadable: ")
+    assert said in found.problem
+
+
+def test_a_link_is_not_followed(judge, tmp_path):
+    (tmp_path / "link.ipynb").symlink_to("/etc/passwd")
+    assert judge.grade(tmp_path / "link.ipynb").problem == "unreadable: not a plain file"
+
+
+def test_a_notebook_of_something_else_is_unmatched(grade):
+    cell = {"cell_type": "code", "id": "a", "metadata": {}, "source": "1 + 1", "outputs": []}
+    assert grade({"cells": [cell, "nonsense", {}]}).problem.startswith("unmatched: ")
+
+
+def test_nonsense_inside_cells_does_no_harm(grade):
+    notebook = filled(RIGHT)
+    notebook["cells"] += [
+        {"cell_type": "code", "source": [1, None], "metadata": []},
+        {"cell_type": 7, "source": {"a": 1}, "metadata": {"seqattn": "q1"}},
+        {"source": "# Question q1 and q99", "metadata": {"seqattn": {"question": ["q1"]}}},
+    ]
+    assert grade(notebook).points == EXERCISE.points
