@@ -1,0 +1,33 @@
+"""The README: its example runs, its commands and files exist."""
+
+import doctest
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_the_example_runs():
+    example = re.search(r"```python\n(.*?)```", TEXT, re.DOTALL)[1]
+    test = doctest.DocTestParser().get_doctest(example, {}, "README", "README.md", 0)
+    assert len(test.examples) >= 5
+    said = []
+    results = doctest.DocTestRunner().run(test, out=said.append)
+    assert results.failed == 0, "".join(said)
+
+
+def test_every_make_target_exists():
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    named = set(re.findall(r"\bmake ([a-z]+)\b", TEXT))
+    assert {"book", "test"} <= named <= targets
+
+
+def test_every_linked_file_exists():
+    links = re.findall(r"\]\(([^)#]+)\)", TEXT)
+    assert [link for link in links if not (ROOT / link).exists()] == []
+
+
+def test_the_two_commands_come_first():
+    block = re.search(r"```bash\n(.*?)```", TEXT, re.DOTALL)[1]
+    assert [line.split("#")[0].strip() for line in block.splitlines()] == ["make book", "make test"]
