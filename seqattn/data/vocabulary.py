@@ -12,7 +12,7 @@ __all__ = ["Vocabularies", "Vocabulary"]
 
 @runtime_checkable
 class Vocabulary(Protocol):
-    """Text to ids and back. Ids 0 to 3 are those of :mod:`seqattn.specials`.
+    """Text to ids and back. Ids 0 to 3 are those of ``seqattn.specials``.
 
     Attributes
     ----------

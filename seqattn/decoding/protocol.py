@@ -9,13 +9,13 @@ from torch import Tensor
 from seqattn.models.steps import Step
 from seqattn.specials import BOS, PAD
 
-__all__ = ["Hypotheses", "Translator", "length_limits", "permitted", "select"]
+__all__ = ["Hypotheses", "StepModel", "length_limits", "permitted", "select"]
 
 Tree = TypeVar("Tree")
 
 
 @runtime_checkable
-class Translator(Protocol):
+class StepModel(Protocol):
     """A model that every search can drive, recurrent or not.
 
     State and memory are tensors, None, or (named) tuples of such, with the batch first in every

@@ -4,14 +4,14 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from seqattn.decoding.protocol import Hypotheses, Translator
+from seqattn.decoding.protocol import Hypotheses, StepModel
 from seqattn.decoding.search import roll_out
 
 __all__ = ["sample", "truncate"]
 
 
 def sample(
-    model: Translator,
+    model: StepModel,
     source: Int[Tensor, "batch keys"],
     lengths: Int[Tensor, " batch"],
     *,
@@ -25,7 +25,7 @@ def sample(
 
     Parameters
     ----------
-    model : Translator
+    model : StepModel
         Switched to evaluation for the time of the search.
     source, lengths : (batch, keys), (batch,) integers
         Padded source sentences and their lengths.

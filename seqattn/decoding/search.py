@@ -8,7 +8,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from seqattn.decoding.penalties import length_penalty as penalty
-from seqattn.decoding.protocol import Hypotheses, Translator, length_limits, permitted, select
+from seqattn.decoding.protocol import Hypotheses, StepModel, length_limits, permitted, select
 from seqattn.models.seq2seq import evaluating
 from seqattn.specials import BOS, EOS, PAD
 
@@ -16,7 +16,7 @@ __all__ = ["beam_search", "greedy", "roll_out"]
 
 
 def greedy(
-    model: Translator,
+    model: StepModel,
     source: Int[Tensor, "batch keys"],
     lengths: Int[Tensor, " batch"],
     *,
@@ -26,7 +26,7 @@ def greedy(
 
     Parameters
     ----------
-    model : Translator
+    model : StepModel
         Switched to evaluation for the time of the search.
     source, lengths : (batch, keys), (batch,) integers
         Padded source sentences and their lengths.
@@ -42,7 +42,7 @@ def greedy(
 
 
 def roll_out(
-    model: Translator,
+    model: StepModel,
     source: Tensor,
     lengths: Tensor,
     max_len: int | Tensor,
@@ -70,7 +70,7 @@ def roll_out(
 
 
 def beam_search(
-    model: Translator,
+    model: StepModel,
     source: Int[Tensor, "batch keys"],
     lengths: Int[Tensor, " batch"],
     *,
@@ -90,7 +90,7 @@ def beam_search(
 
     Parameters
     ----------
-    model : Translator
+    model : StepModel
         Switched to evaluation for the time of the search.
     source, lengths : (batch, keys), (batch,) integers
         Padded source sentences and their lengths.
@@ -229,7 +229,7 @@ def top_first(
     return top, index.gather(1, order)
 
 
-def _take_step(model: Translator, last: Tensor, state: object, memory: object) -> tuple:
+def _take_step(model: StepModel, last: Tensor, state: object, memory: object) -> tuple:
     step = model.step(last, state, memory)
     # Sums of half-precision log-probabilities would lose the differences that the search is after.
     logits = step.logits.to(torch.promote_types(step.logits.dtype, torch.float32))

@@ -22,7 +22,7 @@ class TrainingConfig:
     lr : float
         Highest learning rate of AdamW.
     schedule : {"cosine", "inverse_square_root", "constant"}
-        How the learning rate goes on; see :mod:`seqattn.training.schedules`.
+        How the learning rate goes on; see ``seqattn.training.schedules``.
     warmup : int
         Updates until it is reached.
     weight_decay : float

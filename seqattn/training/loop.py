@@ -77,7 +77,7 @@ def update(
     lr : float
         Learning rate.
     smoothing : float
-        Of the labels; see :func:`~seqattn.training.losses.cross_entropy`.
+        Of the labels; see :func:`~seqattn.training.cross_entropy`.
     clip : float
         Largest norm of the gradient: a longer one keeps its direction and is cut to this length.
     teacher_forcing : float

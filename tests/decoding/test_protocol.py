@@ -5,7 +5,7 @@ from typing import NamedTuple
 import pytest
 import torch
 
-from seqattn.decoding import Translator, length_penalty, select
+from seqattn.decoding import StepModel, length_penalty, select
 from seqattn.models import ModelConfig, build_model
 from tests.decoding.stub import TableModel
 
@@ -41,8 +41,8 @@ def test_a_state_of_another_kind_is_refused():
 
 def test_models_offer_what_a_search_asks_for():
     model = build_model(ModelConfig(d_embed=3, d_hidden=4), 7, 7)
-    assert isinstance(model, Translator)
-    assert isinstance(TableModel(), Translator)
+    assert isinstance(model, StepModel)
+    assert isinstance(TableModel(), StepModel)
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.6, 1.0])
