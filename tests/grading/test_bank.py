@@ -1,5 +1,8 @@
 """Every known answer gets what it deserves, whatever cases are drawn."""
 
+from contextlib import ExitStack
+from functools import cache
+
 import pytest
 
 from seqattn.grading.bank import exercises, load
@@ -15,11 +18,17 @@ every_seed = pytest.mark.parametrize(
 )
 
 
+@pytest.fixture(scope="module")
+def judges():
+    """One judge for each seed: its first process takes a second to start."""
+    with ExitStack() as stack:
+        yield cache(lambda seed: stack.enter_context(Judge(seed)))
+
+
 @every_seed
 @every_question
-def test_wrong_answers_lose_the_right_points_and_hear_their_mistake(name, q, seed):
-    with Judge(seed) as judge:
-        found = {w.name: judge.judge_code(name, q.id, w.code) for w in q.wrong}
+def test_wrong_answers_lose_the_right_points_and_hear_their_mistake(name, q, seed, judges):
+    found = {w.name: judges(seed).judge_code(name, q.id, w.code) for w in q.wrong}
     assert {w: (v.points, v.mistake) for w, v in found.items()} == {
         w.name: (w.keeps, w.name) for w in q.wrong
     }
@@ -28,9 +37,8 @@ def test_wrong_answers_lose_the_right_points_and_hear_their_mistake(name, q, see
 
 @every_seed
 @every_question
-def test_right_answers_of_any_style_get_full_points(name, q, seed):
-    with Judge(seed) as judge:
-        found = [judge.judge_code(name, q.id, code) for code in q.right]
+def test_right_answers_of_any_style_get_full_points(name, q, seed, judges):
+    found = [judges(seed).judge_code(name, q.id, code) for code in q.right]
     assert [(v.verdict, v.points) for v in found] == [("pass", q.points)] * len(q.right)
 
 
@@ -102,6 +110,7 @@ def test_an_answer_that_draws_dice_fails_and_is_told(judge):
     assert found.verdict != "pass"
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_verdict_and_another_seed_other_cases():
     q = EXERCISE.question("q1")
     with Judge("same") as one, Judge("same") as two, Judge("other") as three:

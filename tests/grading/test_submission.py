@@ -142,6 +142,7 @@ def test_right_answers_are_found_in_any_disorder(spoil, grade):
     assert (found.points, found.out_of) == (EXERCISE.points, EXERCISE.points)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spoil", [with_forged_checks, without_checks, edited_points])
 def test_wrong_answers_stay_wrong_under_forgery(spoil, grade):
     notebook = filled({q.id: q.wrong[0].code for q in EXERCISE.questions})

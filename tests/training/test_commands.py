@@ -193,6 +193,7 @@ def test_a_run_that_diverges_fails_on_one_line(run, monkeypatch):
     assert "update 1: the loss is" in found.err[0]
 
 
+@pytest.mark.slow
 def test_other_processes_save_when_they_are_told_to_stop(tmp_path):
     write_table(tmp_path / "numbers.tsv", numbers(60))
     options = ["--data", "numbers.tsv", "--subwords", "0", *SMALL, "--set", "validate_every=2"]
