@@ -280,7 +280,8 @@ def dice():
 
 
 shares = reach(30)
-assert shares[0] < 1e-5 < shares[9] < 1e-3 < shares[19] < 0.02 < 0.4 < shares[28]
+assert shares[0] < 1e-5 < shares[9] < 1e-3 < shares[19] < 0.02
+assert shares[28] > 0.4
 
 # %% [markdown]
 # The last word counts 1; the first word of thirty counts less than a hundred-thousandth of it. See
@@ -377,9 +378,13 @@ for name in ("fixed", "attention"):
     print(f"{name:10}", *(f"{bleu:5.1f}" for bleu in curves[name]))
     print("         ±", *(f"{sd:5.1f}" for sd in curves[f"{name}_spread"]))
 
-bleu = {name: dict(zip(curves["lengths"], curves[name])) for name in ("fixed", "attention")}
-assert bleu["fixed"][4] - bleu["fixed"][20] > 30  # falls on lengths it was trained on
-assert min(bleu["attention"][n] for n in (4, 8, 12, 16, 20)) > 95  # does not
+bleu = {}
+for name in ("fixed", "attention"):
+    bleu[name] = dict(zip(curves["lengths"], curves[name]))
+
+# Both were trained on up to 20 words. One falls there, one does not.
+assert bleu["fixed"][4] - bleu["fixed"][20] > 30
+assert min(bleu["attention"][n] for n in (4, 8, 12, 16, 20)) > 95
 assert bleu["attention"][40] < 80  # nothing is for ever
 assert bleu["attention"][40] - bleu["fixed"][40] > 40
 
@@ -403,7 +408,8 @@ assert bleu["attention"][40] - bleu["fixed"][40] > 40
 for name, by_length in bottleneck["kept_by_third"].items():
     for n in ("20", "40"):
         begin, middle, end = by_length[n]
-        print(f"{name:9} {n} words: begin {begin} %, middle {middle} %, end {end} %")
+        parts = f"begin {begin} %, middle {middle} %, end {end} %"
+        print(f"{name:9} {n} words: {parts}")
         assert middle <= min(begin, end) + 1
 
 # %% [markdown]
