@@ -75,7 +75,7 @@ AdditiveSteps()
 # The query is projected once: $W_q s = (0.2\cdot 0.5 - 0.3\cdot 1.0,\ -1.0\cdot 0.5 + 0.6\cdot 1.0)$
 # $= (-0.2, 0.1)$. Then one line for each word:
 #
-# | word | $h_i$ | $W_k h_i$ | $W_q s + W_k h_i$ | tanh of it | score |
+# | word | state $h_i$ | key $W_k h_i$ | sum $W_q s + W_k h_i$ | tanh of it | score |
 # |---|---|---|---|---|---|
 # | cat | 1.0, 0.5 | −0.10, 0.95 | −0.30, 1.05 | −0.29, 0.78 | 0.88 |
 # | sat | −0.5, 1.5 | −1.00, 1.10 | −1.20, 1.20 | −0.83, 0.83 | 0.42 |

@@ -1,6 +1,7 @@
 """What every test stands on: shape-checked signatures, fixed seeds, one thread."""
 
 import sys
+from pathlib import Path
 
 import jaxtyping
 import numpy as np
@@ -8,10 +9,18 @@ import pytest
 import torch
 from hypothesis import settings
 
-# From here on every function of seqattn checks its arguments and results against its annotations,
-# tensor shapes included. The numeric tower lets an int stand for a float, as in plain Python.
+# From here on every function checks its arguments and results against its annotations, shapes of
+# tensors included, save in the grammar, which has no tensors and is called a million times. The
+# numeric tower lets an int stand for a float, as in plain Python.
+PACKAGE = Path(__file__).resolve().parents[1] / "seqattn"
 jaxtyping.install_import_hook(
-    "seqattn", "beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))"
+    [
+        ".".join(("seqattn", *part.relative_to(PACKAGE).with_suffix("").parts))
+        for folder in (PACKAGE, PACKAGE / "data")
+        for part in folder.iterdir()
+        if part.name not in ("data", "grammar") and not part.name.startswith("__")
+    ],
+    "beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))",
 )
 
 # The same examples at each run: a failure can be repeated, and a green run stays green.

@@ -10,7 +10,9 @@
 import html
 import json
 import posixpath
+import re
 import shutil
+from itertools import accumulate
 from pathlib import Path
 
 from docutils import nodes
@@ -45,8 +47,33 @@ def setup(app: Sphinx) -> dict:
     app.connect("builder-inited", load_map)
     app.connect("env-get-outdated", reread_map_pages)
     app.connect("doctree-read", decorate)
+    app.connect("html-page-context", mend_links_to_documentation)
     app.connect("build-finished", publish)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
+
+
+def mend_links_to_documentation(app: Sphinx, page: str, template, context: dict, doctree) -> None:
+    """Point the [docs] links of a source page at names as they are documented.
+
+    Sphinx assumes that all names of a module are documented under one prefix. Ours are documented
+    as they are imported: from the module, from ``seqattn``, or from a package between the two.
+    """
+    if not page.startswith("_modules/seqattn/"):
+        return
+    module = page.removeprefix("_modules/").replace("/", ".")
+    documented = app.env.get_domain("py").objects  # type: ignore[attr-defined]
+
+    def mend(link: re.Match) -> str:
+        prefixes = [link["prefix"], *accumulate(module.split("."), "{}.{}".format)]
+        found = next((p for p in prefixes if f"{p}.{link['name']}" in documented), link["prefix"])
+        return f"{link['before']}#{found}.{link['name']}"
+
+    context["body"] = re.sub(
+        r'(?P<before>id="(?P<name>[\w.]+)">\s*<a class="viewcode-back" href="[^"#]*)'
+        r'#(?P<prefix>[\w.]+)\.(?P=name)(?=")',
+        mend,
+        context["body"],
+    )
 
 
 def configure(app: Sphinx, config) -> None:

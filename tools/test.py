@@ -23,7 +23,11 @@ STAGES: dict[str, list[list[str]]] = {
         [sys.executable, "-m", "mypy"],
         [sys.executable, "-m", "tools.notebooks", "drift"],
     ],
-    "unit": [[*PYTEST, *PARALLEL, "-m", f"not ({WHOLE})", "seqattn", "tests"]],
+    "unit": [
+        [*PYTEST, *PARALLEL, "-m", f"not ({WHOLE})", "seqattn", "tests", "--ignore=tests/grading"]
+    ],
+    # Known right and wrong answers, hostile ones, the commands: each in processes of its own.
+    "grading": [[*PYTEST, *PARALLEL, "tests/grading"]],
     # nbval runs every cell again and compares what it prints with what is stored.
     "notebooks": [
         [
@@ -36,7 +40,7 @@ STAGES: dict[str, list[list[str]]] = {
             "solutions",
         ]
     ],
-    "book": [[*PYTEST, "-m", WHOLE, "tests"]],
+    "book": [[*PYTEST, "-m", WHOLE, "tests", "--ignore=tests/grading"]],
 }
 
 
