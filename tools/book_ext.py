@@ -65,8 +65,9 @@ def mend_links_to_documentation(app: Sphinx, page: str, template, context: dict,
 
     def mend(link: re.Match) -> str:
         prefixes = [link["prefix"], *accumulate(module.split("."), "{}.{}".format)]
-        found = next((p for p in prefixes if f"{p}.{link['name']}" in documented), link["prefix"])
-        return f"{link['before']}#{found}.{link['name']}"
+        names = [f"{prefix}.{link['name']}" for prefix in prefixes]
+        anchor = next((documented[n].node_id for n in names if n in documented), names[0])
+        return f"{link['before']}#{anchor}"
 
     context["body"] = re.sub(
         r'(?P<before>id="(?P<name>[\w.]+)">\s*<a class="viewcode-back" href="[^"#]*)'
