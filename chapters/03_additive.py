@@ -72,8 +72,8 @@ AdditiveSteps()
 # $W_q = \begin{pmatrix} 0.2 & -0.3 \\ -1.0 & 0.6 \end{pmatrix}$,
 # $W_k = \begin{pmatrix} 0.2 & -0.6 \\ 0.5 & 0.9 \end{pmatrix}$ and $v = (1.0, 1.5)$.
 #
-# The query is projected once: $W_q s = (0.2\cdot 0.5 - 0.3\cdot 1.0,\ -1.0\cdot 0.5 + 0.6\cdot 1.0)$
-# $= (-0.2, 0.1)$. Then one line for each word:
+# The query is projected once. The first number of $W_q s$ is $0.2\cdot 0.5 - 0.3\cdot 1.0$
+# $= -0.2$, the second $-1.0\cdot 0.5 + 0.6\cdot 1.0 = 0.1$. Then one line for each word:
 #
 # | word | state $h_i$ | key $W_k h_i$ | sum $W_q s + W_k h_i$ | tanh of it | score |
 # |---|---|---|---|---|---|

@@ -44,8 +44,7 @@ from seqattn.data import TINY
 # ## The additive score
 #
 # For one sentence, decoder state $s$ and encoder states $h_i$, the score of position $i$ is
-#
-# $$ e_i = v^\top \tanh(W_q\, s + W_k\, h_i). $$
+# $e_i = v^\top \tanh(W_q\, s + W_k\, h_i)$.
 #
 # Write it for a batch, without a loop. One query per sentence, `S` keys per sentence:
 #
