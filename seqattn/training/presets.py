@@ -30,7 +30,7 @@ class Preset:
 # The grammar has no noise to be robust against: no smoothing. Small batches: many updates.
 TOY = Preset(
     ModelConfig(d_embed=128, d_hidden=192, dropout=0.1),
-    TrainingConfig(epochs=4, batch_tokens=512, lr=3e-3, warmup=100, smoothing=0.0),
+    TrainingConfig(epochs=3, batch_tokens=512, lr=3e-3, warmup=100, smoothing=0.0),
     subwords=0,
 )
 TENS_OF_THOUSANDS = Preset(
