@@ -16,7 +16,8 @@ from seqattn.grading.bank import Exercise, Question, load
 from seqattn.grading.matching import match
 from seqattn.grading.oracle import expected_output, upstream_for
 from seqattn.grading.outcomes import Case, advice, alike, banned, by_case, fault, hint_for
-from seqattn.grading.sandbox.host import Limits, Outcome, Sandbox, WorkerDiedError
+from seqattn.grading.sandbox.host import Sandbox, WorkerDiedError
+from seqattn.grading.sandbox.jobs import Limits, Outcome
 from seqattn.grading.submission import (
     Answer,
     Submission,

@@ -8,7 +8,7 @@ import numpy as np
 
 from seqattn.grading.bank import Question, Stage
 from seqattn.grading.compare import difference, same
-from seqattn.grading.sandbox.host import Outcome
+from seqattn.grading.sandbox.jobs import Outcome
 
 __all__ = ["Case", "advice", "alike", "banned", "by_case", "fault", "hint_for"]
 

@@ -8,7 +8,7 @@ import pytest
 
 from seqattn.grading.bank import load
 from seqattn.grading.judge import Judge
-from seqattn.grading.sandbox.host import Limits
+from seqattn.grading.sandbox.jobs import Limits
 
 ROOT = Path(__file__).resolve().parents[2]
 NAME = "03_additive"

@@ -1,8 +1,6 @@
 """The judge's side of the sandbox: start a worker, give it jobs, read what its children send."""
 
-import contextlib
 import importlib.util
-import io
 import json
 import os
 import selectors
@@ -11,14 +9,12 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from seqattn.grading.sandbox import wire
+from seqattn.grading.sandbox.jobs import Limits, Outcome, ending, frames
 
 WORKER = Path(__file__).with_name("worker.py")
-BROKEN = 70
 PACKAGE = Path(__file__).resolve().parents[2]
 # What the machine's libraries read besides Python's own files.
 SYSTEM = (
@@ -30,54 +26,6 @@ SYSTEM = (
 
 class WorkerDiedError(Exception):
     """The worker itself is gone: nobody's answer is to blame."""
-
-
-@dataclass(frozen=True)
-class Limits:
-    """What one job may use.
-
-    Attributes
-    ----------
-    seconds : float
-        Wall-clock time.
-    memory : int
-        Bytes, on top of what torch itself takes.
-    prints : int
-        Bytes that may be printed; the first few thousand are kept.
-    results : int
-        Bytes that may be returned.
-    """
-
-    seconds: float = 10.0
-    memory: int = 2**30
-    prints: int = 16 * 2**20
-    results: int = 256 * 2**20
-
-
-@dataclass
-class Outcome:
-    """What became of a job.
-
-    Attributes
-    ----------
-    messages : list
-        What the child sent, in order.
-    ending : str
-        ``done``, ``timeout``, ``output_limit``, ``memory``, ``crashed``, or ``broken`` where the
-        fault is the sandbox's own.
-    detail : str
-        More on an ending that is not ``done``.
-    printed : str
-        The beginning of what was printed.
-    seconds : float
-        Wall-clock time.
-    """
-
-    messages: list[Any] = field(default_factory=list)
-    ending: str = "done"
-    detail: str = ""
-    printed: str = ""
-    seconds: float = 0.0
 
 
 class Sandbox:
@@ -221,9 +169,9 @@ class Sandbox:
         if flood:
             self._control.sendall(b"x")
         report = self._reply()
-        outcome = Outcome(_frames(results), seconds=report["seconds"])
+        outcome = Outcome(frames(results), seconds=report["seconds"])
         outcome.printed = prints[:4000].decode("utf-8", "replace")
-        outcome.ending, outcome.detail = _ending(report, outcome.messages, flood)
+        outcome.ending, outcome.detail = ending(report, outcome.messages, flood)
         return outcome
 
     def _exchange(
@@ -288,10 +236,10 @@ class Sandbox:
         except subprocess.TimeoutExpired:
             worker.kill()
             results, _ = worker.communicate()
-            return Outcome(_frames(results), "timeout", seconds=limits.seconds)
-        outcome = Outcome(_frames(results))
+            return Outcome(frames(results), "timeout", seconds=limits.seconds)
+        outcome = Outcome(frames(results))
         report = {"signal": max(0, -worker.returncode), "status": worker.returncode}
-        outcome.ending, outcome.detail = _ending(report, outcome.messages, "")
+        outcome.ending, outcome.detail = ending(report, outcome.messages, "")
         return outcome
 
     # --- both
@@ -333,29 +281,3 @@ def _feed(descriptor: int, data: memoryview) -> memoryview:
         return data
     except BrokenPipeError:
         return data[:0]
-
-
-def _frames(data: bytes) -> list[Any]:
-    messages: list[Any] = []
-    stream = io.BytesIO(data)
-    with contextlib.suppress(EOFError, wire.MalformedError):
-        while stream.tell() < len(data):
-            messages.append(wire.read(stream))
-    return messages
-
-
-def _ending(report: dict, messages: list[Any], flood: str) -> tuple[str, str]:
-    if flood:
-        return "output_limit", flood
-    # SIGXCPU: the processor's clock ran out before the wall's.
-    if report.get("timed_out") or report["signal"] == 24:
-        return "timeout", ""
-    if messages and messages[-1] == {"event": "done"}:
-        return "done", ""
-    if not messages and report["status"] == BROKEN:
-        return "broken", ""
-    if report["signal"] == 9:
-        return "memory", "killed by the system"
-    if report["signal"]:
-        return "crashed", f"signal {report['signal']}"
-    return "crashed", f"the process ended itself with status {report['status']}"
