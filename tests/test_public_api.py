@@ -24,6 +24,7 @@ SIGNATURES = {
     "LuongAttention": "d_query, d_key, score='general', d_attn=None",
     "ReducedRankAttention": "d_query, d_key, rank",
     "ScaledDotProductAttention": "",
+    "MultiHeadAttention": "d_model, heads, *, bias=True, dropout=0.0",
     "attention_entropy": "weights, mask=None, *, base=None, normalized=False",
     "effective_positions": "weights, mask=None, *, threshold=None",
     "alignment_error_rate": "predicted, sure, possible",

@@ -2,6 +2,7 @@
 
 from seqattn.attention.core import Attention, AttentionOutput, Memory, attend, masked_softmax
 from seqattn.attention.masks import causal_mask, padding_mask
+from seqattn.attention.multihead import MultiHeadAttention
 from seqattn.attention.named import (
     AdditiveAttention,
     BahdanauAttention,
@@ -38,6 +39,7 @@ __all__ = [
     "GeneralScore",
     "LuongAttention",
     "Memory",
+    "MultiHeadAttention",
     "ReducedRankAttention",
     "ReducedRankScore",
     "ScaledDotProductAttention",

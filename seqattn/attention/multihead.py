@@ -1,0 +1,177 @@
+"""Multi-head attention: several scaled dot-product attentions side by side, each in its subspace."""
+
+import math
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from seqattn.attention.core import AttentionOutput, Memory, masked_softmax
+from seqattn.attention.masks import expand_mask
+
+__all__ = ["MultiHeadAttention"]
+
+
+class MultiHeadAttention(nn.Module):
+    r"""Multi-head attention over another sequence, or over the queries' own.
+
+    .. math::
+        \mathrm{head}_h &= \mathrm{softmax}\Big(\frac{QW^Q_h (KW^K_h)^\top}{\sqrt{d_h}}\Big) VW^V_h \\
+        \mathrm{MultiHead}(Q, K, V) &= [\mathrm{head}_1; \dots; \mathrm{head}_H]\, W^O
+
+    One class serves self-attention (queries alone), cross-attention (queries and keys) and causal
+    attention (``mask=causal_mask(size)[None]``): they differ in what they are given.
+
+    Parameters
+    ----------
+    d_model : int
+        Size of queries, keys, values and output. Divided among the heads: d_h = d_model / heads.
+    heads : int
+        How many. One head is scaled dot-product attention between projections.
+    bias : bool
+        Whether the four projections have one.
+    dropout : float
+        Probability of dropping a weight, in training only. The weights *returned* are those before.
+
+    Raises
+    ------
+    ValueError
+        If ``heads`` does not divide ``d_model``, or dropout is no probability.
+
+    References
+    ----------
+    Vaswani et al. (2017), "Attention Is All You Need", section 3.2.2.
+
+    Examples
+    --------
+    >>> attention = MultiHeadAttention(d_model=8, heads=2)
+    >>> words, source = torch.randn(3, 5, 8), torch.randn(3, 7, 8)
+    >>> attention(words).weights.shape  # self-attention
+    torch.Size([3, 2, 5, 5])
+    >>> attention(words, source).weights.shape  # cross-attention
+    torch.Size([3, 2, 5, 7])
+    """
+
+    def __init__(self, d_model: int, heads: int, *, bias: bool = True, dropout: float = 0.0):
+        super().__init__()
+        if heads < 1 or d_model % heads:
+            raise ValueError(
+                f"{heads} heads cannot share d_model={d_model} evenly; "
+                "expected a number of heads that divides it"
+            )
+        if not 0.0 <= dropout < 1.0:
+            raise ValueError(f"dropout is {dropout}; expected a probability from 0 to below 1")
+        self.heads = heads
+        self.dropout = dropout
+        self.query = nn.Linear(d_model, d_model, bias=bias)
+        self.key = nn.Linear(d_model, d_model, bias=bias)
+        self.value = nn.Linear(d_model, d_model, bias=bias)
+        self.output = nn.Linear(d_model, d_model, bias=bias)
+        for projection in (self.query, self.key, self.value, self.output):
+            nn.init.xavier_uniform_(projection.weight)
+            if bias:
+                nn.init.zeros_(projection.bias)
+
+    def remember(
+        self,
+        keys: Float[Tensor, "batch keys d_model"],
+        values: Float[Tensor, "batch keys d_model"] | None = None,
+        mask: Bool[Tensor, "..."] | None = None,
+    ) -> Memory:
+        """Project keys and values once, for all the queries to come.
+
+        Parameters
+        ----------
+        keys : (batch, keys, d_model)
+            Encoder states.
+        values : (batch, keys, d_model), optional
+            The keys themselves if not given.
+        mask : bool, optional
+            True = may be attended; as in :func:`~seqattn.masked_softmax`.
+
+        Returns
+        -------
+        Memory
+            Keys and values as (batch, heads, keys, d_head), and the mask.
+        """
+        values = keys if values is None else values
+        return Memory(self._split(self.key(keys)), self._split(self.value(values)), mask)
+
+    def forward(
+        self,
+        query: Float[Tensor, "batch *queries d_model"],
+        keys: Memory | Float[Tensor, "batch keys d_model"] | None = None,
+        values: Float[Tensor, "batch keys d_model"] | None = None,
+        mask: Bool[Tensor, "..."] | None = None,
+        need_weights: bool = True,
+    ) -> AttentionOutput:
+        """Attend with one query per sentence, or with all of them at once.
+
+        Parameters
+        ----------
+        query : (batch, [queries,] d_model)
+            What asks.
+        keys : Memory, or (batch, keys, d_model), optional
+            What :meth:`remember` returned, or what is to be remembered now; the queries themselves
+            if not given (self-attention).
+        values, mask : optional
+            As in :meth:`remember`; only together with raw keys.
+        need_weights : bool
+            Without weights PyTorch's fused operator does the work, in less time and memory.
+
+        Returns
+        -------
+        AttentionOutput
+            ``context`` (batch, [queries,] d_model), after the output projection, and ``weights``
+            (batch, heads, [queries,] keys), or None where they are not needed.
+
+        Raises
+        ------
+        TypeError
+            If values or a mask come beside a Memory, which holds its own.
+        ValueError
+            If sizes do not fit, or one query per sentence is to attend to itself.
+        """
+        one = query.dim() == 2
+        if keys is None:
+            if one:
+                raise ValueError(
+                    f"query has shape {tuple(query.shape)} and keys are not given; for "
+                    "self-attention expected (batch, queries, d_model)"
+                )
+            keys = query
+        if not isinstance(keys, Memory):
+            memory = self.remember(keys, values, mask)
+        elif values is None and mask is None:
+            memory = keys
+        else:
+            raise TypeError("a Memory holds its values and mask: give them to remember() instead")
+        if memory.keys.shape[0] != query.shape[0]:
+            raise ValueError(
+                f"query has a batch of {query.shape[0]} and keys one of {memory.keys.shape[0]}"
+            )
+        queries = self._split(self.query(query[:, None] if one else query))
+        heads, weights = self._attend(queries, memory, need_weights)
+        context = self.output(heads.transpose(1, 2).flatten(2))
+        if one:
+            context, weights = context[:, 0], None if weights is None else weights[:, :, 0]
+        return AttentionOutput(context, weights)  # type: ignore[arg-type]
+
+    def _split(self, x: Tensor) -> Tensor:
+        """(batch, positions, d_model) to (batch, heads, positions, d_head)."""
+        return x.unflatten(-1, (self.heads, -1)).transpose(1, 2)
+
+    def _attend(
+        self, q: Tensor, memory: Memory, need_weights: bool
+    ) -> tuple[Tensor, Tensor | None]:
+        k, v, mask = memory
+        if need_weights:
+            # Scaling the queries is scaling the scores, on fewer numbers and with less to overflow.
+            weights = masked_softmax(q / math.sqrt(q.shape[-1]) @ k.mT, mask)
+            return F.dropout(weights, self.dropout, self.training) @ v, weights
+        if mask is not None:
+            shape = (*q.shape[:3], k.shape[2])
+            mask = expand_mask(mask, torch.empty(shape, device="meta"))
+        dropout = self.dropout if self.training else 0.0
+        return F.scaled_dot_product_attention(q, k, v, mask, dropout_p=dropout), None
