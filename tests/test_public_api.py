@@ -24,6 +24,8 @@ SIGNATURES = {
     "LuongAttention": "d_query, d_key, score='general', d_attn=None",
     "ReducedRankAttention": "d_query, d_key, rank",
     "ScaledDotProductAttention": "",
+    "CoverageAttention": "d_query, d_key, d_attn",
+    "coverage_loss": "weights, coverage=None, target_mask=None",
     "MultiHeadAttention": "d_model, heads, *, bias=True, dropout=0.0",
     "attention_entropy": "weights, mask=None, *, base=None, normalized=False",
     "effective_positions": "weights, mask=None, *, threshold=None",

@@ -1,6 +1,7 @@
 """Attention: masks, scores, the core that composes them, and the names of the literature."""
 
 from seqattn.attention.core import Attention, AttentionOutput, Memory, attend, masked_softmax
+from seqattn.attention.coverage import CoverageAttention, CoverageOutput, coverage_loss
 from seqattn.attention.masks import causal_mask, padding_mask
 from seqattn.attention.multihead import MultiHeadAttention
 from seqattn.attention.named import (
@@ -35,6 +36,8 @@ __all__ = [
     "AttentionOutput",
     "BahdanauAttention",
     "ConcatScore",
+    "CoverageAttention",
+    "CoverageOutput",
     "DotScore",
     "GeneralScore",
     "LuongAttention",
@@ -49,6 +52,7 @@ __all__ = [
     "attend",
     "causal_mask",
     "concat_score",
+    "coverage_loss",
     "dot_score",
     "general_score",
     "masked_softmax",

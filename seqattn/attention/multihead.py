@@ -1,4 +1,4 @@
-"""Multi-head attention: several scaled dot-product attentions side by side, each in its subspace."""
+"""Multi-head attention: scaled dot-product attentions side by side, each in its subspace."""
 
 import math
 
@@ -17,7 +17,8 @@ class MultiHeadAttention(nn.Module):
     r"""Multi-head attention over another sequence, or over the queries' own.
 
     .. math::
-        \mathrm{head}_h &= \mathrm{softmax}\Big(\frac{QW^Q_h (KW^K_h)^\top}{\sqrt{d_h}}\Big) VW^V_h \\
+        \mathrm{head}_h
+        &= \mathrm{softmax}\Big(\frac{QW^Q_h (KW^K_h)^\top}{\sqrt{d_h}}\Big) VW^V_h \\
         \mathrm{MultiHead}(Q, K, V) &= [\mathrm{head}_1; \dots; \mathrm{head}_H]\, W^O
 
     One class serves self-attention (queries alone), cross-attention (queries and keys) and causal
