@@ -24,6 +24,7 @@ SIGNATURES = {
     "LuongAttention": "d_query, d_key, score='general', d_attn=None",
     "ReducedRankAttention": "d_query, d_key, rank",
     "ScaledDotProductAttention": "",
+    "LocalAttention": "d_query, d_key, window, alignment='predictive', score='general'",
     "CoverageAttention": "d_query, d_key, d_attn",
     "coverage_loss": "weights, coverage=None, target_mask=None",
     "MultiHeadAttention": "d_model, heads, *, bias=True, dropout=0.0",

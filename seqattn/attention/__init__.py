@@ -2,6 +2,7 @@
 
 from seqattn.attention.core import Attention, AttentionOutput, Memory, attend, masked_softmax
 from seqattn.attention.coverage import CoverageAttention, CoverageOutput, coverage_loss
+from seqattn.attention.local import LocalAttention
 from seqattn.attention.masks import causal_mask, padding_mask
 from seqattn.attention.multihead import MultiHeadAttention
 from seqattn.attention.named import (
@@ -40,6 +41,7 @@ __all__ = [
     "CoverageOutput",
     "DotScore",
     "GeneralScore",
+    "LocalAttention",
     "LuongAttention",
     "Memory",
     "MultiHeadAttention",

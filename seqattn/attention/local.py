@@ -1,0 +1,232 @@
+"""Local attention: look at a window of positions and never at the rest."""
+
+import math
+from typing import Literal
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from seqattn.attention.core import AttentionOutput, Memory, masked_softmax
+from seqattn.attention.named import LuongAttention
+
+__all__ = ["LocalAttention"]
+
+
+class LocalAttention(nn.Module):
+    r"""Luong's local attention: the window :math:`[p_t - D, p_t + D]` around a centre.
+
+    With ``alignment="monotonic"`` (local-m) the centre is the target position, :math:`p_t = t`, and
+    the weights are a softmax over the window. With ``"predictive"`` (local-p) it is predicted, and
+    a Gaussian favours positions near it:
+
+    .. math::
+        p_t &= S \cdot \sigma(v_p^\top \tanh(W_p s_t)) \\
+        \alpha_{ti} &= \mathrm{softmax}_{\text{window}}(e_{ti})
+        \exp\Big({-\frac{(i - p_t)^2}{2\sigma^2}}\Big), \quad \sigma = D/2
+
+    S is the true length of each sentence, without padding. As in the paper, the Gaussian leaves
+    rows that sum to less than 1, and the window is cut at the sentence's ends. The window's
+    positions are *gathered*: the others are not scored, and a step costs the same for any length.
+
+    Positions and centres count from 0.
+
+    Parameters
+    ----------
+    d_query, d_key : int
+        Sizes of decoder state and encoder state.
+    window : int
+        D, at least 1: up to 2D + 1 positions are seen, 2D if the centre is between two.
+    alignment : {"predictive", "monotonic"}
+        Where the centre comes from.
+    score : {"general", "dot", "concat"}
+        As in :class:`~seqattn.LuongAttention`.
+    renormalize : bool
+        Whether to make rows sum to 1 again after the Gaussian. The paper does not.
+    dropout : float
+        Attention dropout, on the weights after the Gaussian; those returned are the ones before.
+
+    Raises
+    ------
+    ValueError
+        If the window is below 1, or alignment or score is unknown.
+
+    References
+    ----------
+    Luong, Pham and Manning (2015), "Effective Approaches to Attention-based Neural Machine
+    Translation", section 3.2, equations 9 and 10.
+
+    Examples
+    --------
+    >>> attention = LocalAttention(d_query=3, d_key=4, window=2)
+    >>> context, weights = attention(torch.randn(1, 3), torch.randn(1, 50, 4))
+    >>> int((weights > 0).sum()) <= 5
+    True
+    """
+
+    def __init__(
+        self,
+        d_query: int,
+        d_key: int,
+        window: int,
+        alignment: Literal["predictive", "monotonic"] = "predictive",
+        score: Literal["general", "dot", "concat"] = "general",
+        *,
+        renormalize: bool = False,
+        dropout: float = 0.0,
+    ):
+        super().__init__()
+        if window < 1:
+            raise ValueError(f"window is {window}; expected at least 1 position to each side")
+        if alignment not in ("predictive", "monotonic"):
+            raise ValueError(
+                f"alignment is {alignment!r}; expected 'predictive' (local-p) "
+                "or 'monotonic' (local-m)"
+            )
+        self.window = window
+        self.renormalize = renormalize
+        self.global_attention = LuongAttention(d_query, d_key, score, dropout=dropout)
+        if alignment == "predictive":
+            self.W_p = nn.Parameter(torch.empty(d_query, d_query))
+            self.v_p = nn.Parameter(torch.empty(d_query))
+            bound = 1 / math.sqrt(d_query)
+            nn.init.uniform_(self.W_p, -bound, bound)
+            nn.init.uniform_(self.v_p, -bound, bound)
+        else:
+            self.register_parameter("W_p", None)
+            self.register_parameter("v_p", None)
+
+    def remember(
+        self,
+        keys: Float[Tensor, "batch keys d_key"],
+        values: Float[Tensor, "batch keys d_value"] | None = None,
+        mask: Bool[Tensor, "batch keys"] | None = None,
+    ) -> Memory:
+        """Project the keys once, for all the queries to come.
+
+        ``mask`` is a padding mask, (batch, keys): real tokens first, then padding. Its sums are the
+        lengths S; which positions they are is not looked at.
+        """
+        if mask is not None:
+            _lengths(mask, keys)
+        return self.global_attention.remember(keys, values, mask)
+
+    def forward(
+        self,
+        query: Float[Tensor, "batch *queries d_query"],
+        keys: Memory | Float[Tensor, "batch keys d_key"],
+        values: Float[Tensor, "batch keys d_value"] | None = None,
+        mask: Bool[Tensor, "batch keys"] | None = None,
+        position: int | Int[Tensor, " batch"] | None = None,
+    ) -> AttentionOutput:
+        """Attend with one query per sentence, or with all of them at once.
+
+        Parameters
+        ----------
+        query : (batch, [queries,] d_query)
+            Decoder state or states.
+        keys : Memory, or (batch, keys, d_key)
+            What :meth:`remember` returned, or raw keys. (One query on raw keys projects those of
+            its window alone.)
+        values, mask : optional
+            As in :meth:`remember`; only together with raw keys.
+        position : int or (batch,) integers, optional
+            For local-m, the target position t of the query, or of the first of several, from 0. One
+            query needs it; several start at 0 without it.
+
+        Returns
+        -------
+        AttentionOutput
+            ``context`` (batch, [queries,] d_value) and ``weights`` (batch, [queries,] keys), 0
+            outside the window. Where local-m has run past the end of a sentence by more than D,
+            nothing is seen and both are 0.
+
+        Raises
+        ------
+        TypeError
+            If values or a mask come beside a Memory.
+        ValueError
+            If sizes do not fit, or local-m is not told the position of one query.
+        """
+        one = query.dim() == 2
+        raw = one and not isinstance(keys, Memory)
+        if isinstance(keys, Memory):
+            if values is not None or mask is not None:
+                raise TypeError(
+                    "a Memory holds its values and mask: give them to remember() instead"
+                )
+            memory = keys
+        elif raw:
+            memory = Memory(keys, keys if values is None else values, mask)
+        else:
+            memory = self.remember(keys, values, mask)
+        queries = query.unsqueeze(1) if one else query
+        lengths = _lengths(memory.mask, memory.keys)
+        centres = self._centres(queries, lengths, position, one)
+        context, weights = self._attend(queries, memory, lengths, centres, raw)
+        if one:
+            context, weights = context[:, 0], weights[:, 0]
+        return AttentionOutput(context, weights)
+
+    def _centres(
+        self, queries: Tensor, lengths: Tensor, position: int | Tensor | None, one: bool
+    ) -> Tensor:
+        """Give p_t of each query, (batch, queries)."""
+        if self.v_p is not None:
+            share = torch.sigmoid(torch.tanh(queries @ self.W_p.mT) @ self.v_p)
+            return share * lengths.unsqueeze(1)
+        if position is None:
+            if one:
+                raise ValueError("monotonic alignment needs the position of the query, from 0")
+            position = 0
+        first = torch.as_tensor(position, device=queries.device).expand(queries.shape[0])
+        steps = torch.arange(queries.shape[1], device=queries.device)
+        return (first.unsqueeze(1) + steps).to(queries.dtype)
+
+    def _attend(
+        self, queries: Tensor, memory: Memory, lengths: Tensor, centres: Tensor, raw: bool
+    ) -> tuple[Tensor, Tensor]:
+        batch, steps = centres.shape
+        offsets = torch.arange(2 * self.window + 1, device=centres.device)
+        positions = (centres.detach() - self.window).ceil().long().unsqueeze(-1) + offsets
+        distance = positions - centres.unsqueeze(-1)
+        seen = (positions >= 0) & (positions < lengths[:, None, None]) & (distance <= self.window)
+        # What lies outside is read from the window's last place, so that nothing else is touched.
+        last = (centres.detach() + self.window).floor().long().minimum(lengths[:, None] - 1)
+        positions = positions.minimum(last.unsqueeze(-1)).clamp(min=0)
+        # Each query with its window is a sentence of its own.
+        keys, values = (_gather(x, positions) for x in (memory.keys, memory.values))
+        score = self.global_attention.score
+        compared = score.compare(queries.flatten(0, 1), score.project_keys(keys) if raw else keys)
+        seen, distance = seen.flatten(0, 1), distance.flatten(0, 1)
+        weights = masked_softmax(compared, seen)
+        if self.v_p is not None:
+            weights = weights * torch.exp(-(distance**2) / (2 * (self.window / 2) ** 2))
+            if self.renormalize:
+                total = weights.sum(-1, keepdim=True)
+                weights = weights / total.where(total > 0, 1.0)
+        kept = F.dropout(weights, self.global_attention.dropout, self.training)
+        context = (kept.unsqueeze(1) @ values).squeeze(1).unflatten(0, (batch, steps))
+        spread = weights.new_zeros(batch, steps, memory.keys.shape[1])
+        spread = spread.scatter_add(-1, positions, weights.unflatten(0, (batch, steps)))
+        return context, spread
+
+
+def _gather(x: Tensor, positions: Tensor) -> Tensor:
+    """Take positions (batch, steps, window) of (batch, keys, size), a sentence for each step."""
+    rows = torch.arange(x.shape[0], device=x.device)[:, None, None]
+    return x[rows, positions].flatten(0, 1)
+
+
+def _lengths(mask: Tensor | None, keys: Tensor) -> Tensor:
+    """Count the real tokens of each sentence."""
+    batch, size = keys.shape[:2]
+    if mask is None:
+        return torch.full((batch,), size, device=keys.device)
+    if mask.shape != (batch, size):
+        raise ValueError(
+            f"mask has shape {tuple(mask.shape)}; local attention expected a padding mask, "
+            f"(batch, keys) = {(batch, size)}"
+        )
+    return mask.sum(-1)

@@ -1,0 +1,217 @@
+"""Local attention: against loops, truly local, and global where the window covers everything."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch.autograd import gradcheck
+from torch.utils.flop_counter import FlopCounterMode
+
+from seqattn import LocalAttention, padding_mask
+from tests import oracles
+
+B, T, K, D_QUERY, D_KEY, D_VALUE, WINDOW = 3, 5, 23, 11, 13, 7, 3
+LENGTHS = torch.tensor([K, 6, 1])
+MASK = padding_mask(LENGTHS, K)
+
+
+def build(alignment="predictive", dtype=torch.float64, window=WINDOW, **options):
+    return LocalAttention(D_QUERY, D_KEY, window, alignment, **options).to(dtype)
+
+
+def inputs(dtype=torch.float64, batch=B, steps=T, keys=K):
+    shapes = (batch, steps, D_QUERY), (batch, keys, D_KEY), (batch, keys, D_VALUE)
+    return [torch.randn(*shape, dtype=dtype) for shape in shapes]
+
+
+def looped(attention, s, t, keys, values, length):
+    """Equations 7, 9 and 10 of the paper, for one query and one sentence without padding."""
+    p = {n.rpartition(".")[2]: x.detach().double().numpy() for n, x in attention.named_parameters()}
+    centre = float(t)
+    if "v_p" in p:
+        centre = length / (1 + math.exp(-(p["v_p"] @ np.tanh(p["W_p"] @ s))))
+    seen = [i for i in range(length) if centre - WINDOW <= i <= centre + WINDOW]
+    weights, context = np.zeros(len(keys)), np.zeros(values.shape[-1])
+    if seen:
+        softmax = oracles.softmax(np.array([oracles.general(s, keys[i], p["W"]) for i in seen]))
+        for i, alpha in zip(seen, softmax):
+            sigma = WINDOW / 2
+            near = math.exp(-((i - centre) ** 2) / (2 * sigma**2)) if "v_p" in p else 1.0
+            weights[i] = alpha * near
+    if attention.renormalize:
+        weights /= weights.sum()
+    for i in seen:
+        context += weights[i] * values[i]
+    return context, weights
+
+
+@pytest.mark.parametrize("renormalize", [False, True])
+@pytest.mark.parametrize("alignment", ["predictive", "monotonic"])
+@pytest.mark.parametrize(("dtype", "atol"), [(torch.float64, 1e-10), (torch.float32, 1e-5)])
+def test_output_is_the_formula(alignment, renormalize, dtype, atol):
+    attention = build(alignment, dtype, renormalize=renormalize and alignment == "predictive")
+    queries, keys, values = inputs(dtype)
+    context, weights = attention(queries, keys, values, MASK)
+    for b, length in enumerate(LENGTHS.tolist()):
+        arrays = [x[b].double().numpy() for x in (keys, values)]
+        for t in range(T):
+            expected = looped(attention, queries[b, t].double().numpy(), t, *arrays, length)
+            found = context[b, t].detach().double(), weights[b, t].detach().double()
+            np.testing.assert_allclose(found[0], expected[0], atol=atol, rtol=0)
+            np.testing.assert_allclose(found[1], expected[1], atol=atol, rtol=0)
+
+
+@given(st.integers(0, 10**6))
+def test_nothing_outside_the_window_or_the_sentence_is_touched(seed):
+    torch.manual_seed(seed)
+    attention, (queries, keys, values) = build(), inputs()
+    for remembered in (False, True):
+        for t in range(T):
+            clean = attention(queries[:, t], keys, values, MASK)
+            # A Gaussian reaches everywhere in the window: what has no weight was not seen.
+            outside = clean.weights == 0
+            spoilt = [x.masked_fill(outside.unsqueeze(-1), torch.nan) for x in (keys, values)]
+            if remembered:
+                again = attention(queries[:, t], attention.remember(*spoilt, MASK))
+            else:
+                again = attention(queries[:, t], *spoilt, MASK)
+            torch.testing.assert_close(again.context, clean.context)
+            assert ((clean.weights > 0).sum(-1) <= 2 * WINDOW + 1).all()
+
+
+def test_a_step_costs_the_same_for_any_length():
+    attention, counts = build(), set()
+    for length in (50, 500, 2000):
+        query, keys, _ = inputs(batch=1, steps=1, keys=length)
+        with FlopCounterMode(display=False) as counter:
+            attention(query[:, 0], keys)
+        counts.add(counter.get_total_flops())
+    assert len(counts) == 1
+
+
+def test_a_window_over_everything_is_global_attention():
+    queries, keys, values = inputs()
+    local = build("monotonic", window=K)
+    whole = local.global_attention(queries, keys, values, MASK)
+    found = local(queries, keys, values, MASK)
+    torch.testing.assert_close(found.context, whole.context)
+    torch.testing.assert_close(found.weights, whole.weights)
+    # With a Gaussian the limit is reached as the window grows.
+    wide = build("predictive", window=10**4)
+    whole = wide.global_attention(queries, keys, values, MASK)
+    torch.testing.assert_close(
+        wide(queries, keys, values, MASK).weights, whole.weights, atol=1e-5, rtol=0
+    )
+
+
+@pytest.mark.parametrize("alignment", ["predictive", "monotonic"])
+def test_step_by_step_is_all_steps_at_once(alignment):
+    attention, (queries, keys, values) = build(alignment), inputs()
+    whole = attention(queries, keys, values, MASK)
+    memory = attention.remember(keys, values, MASK)
+    for t in range(T):
+        raw = attention(queries[:, t], keys, values, MASK, position=t)
+        torch.testing.assert_close(raw.context, whole.context[:, t])
+        step = attention(queries[:, t], memory, position=torch.tensor([t] * B))
+        torch.testing.assert_close(step.weights, whole.weights[:, t])
+    later = attention(queries[:, 2:], memory, position=2)
+    torch.testing.assert_close(later.context, whole.context[:, 2:])
+
+
+def test_padding_moves_no_centre():
+    attention, (queries, keys, values) = build(), inputs()
+    short = attention(queries[1:2], keys[1:2, :6], values[1:2, :6])
+    padded = attention(queries[1:2], keys[1:2], values[1:2], MASK[1:2])
+    torch.testing.assert_close(padded.context, short.context)
+    torch.testing.assert_close(padded.weights[..., :6], short.weights)
+
+
+def test_rows_sum_to_less_than_one_unless_renormalised():
+    queries, keys, values = inputs()
+    sums = build()(queries, keys, values).weights.sum(-1)
+    assert (sums < 1).all()
+    again = build(renormalize=True)(queries, keys, values).weights.sum(-1)
+    torch.testing.assert_close(again, torch.ones(B, T).double())
+
+
+def test_past_the_end_nothing_is_seen():
+    attention, (queries, keys, values) = build("monotonic"), inputs()
+    context, weights = attention(queries[:, 0], keys, values, MASK, position=K)
+    assert (weights[1:] == 0).all()
+    assert (context[1:] == 0).all()
+    assert (weights[0] > 0).sum() == WINDOW
+
+
+def test_the_centre_learns():
+    attention = build()
+    attention(*inputs()).context.square().sum().backward()
+    assert all(p.grad.abs().max() > 0 for p in attention.parameters())
+
+
+def test_gradcheck():
+    attention = build()
+    query, keys, values = (x.requires_grad_() for x in inputs(batch=2, steps=2, keys=9))
+    mask = padding_mask(torch.tensor([9, 0]), 9)
+    assert gradcheck(lambda *x: tuple(attention(*x, mask)), (query, keys, values))
+
+
+def test_dropout_is_not_in_the_weights_returned():
+    attention, given = build(dropout=0.5), inputs()
+    context, weights = attention(*given)
+    attention.eval()
+    calm = attention(*given)
+    torch.testing.assert_close(weights, calm.weights)
+    assert not torch.allclose(context, calm.context)
+
+
+@pytest.mark.parametrize("score", ["dot", "general", "concat"])
+def test_every_score_of_luong_goes_with_it(score):
+    attention = LocalAttention(D_KEY, D_KEY, WINDOW, score=score).double()
+    _, keys, values = inputs()
+    context, weights = attention(keys[:, :T], keys, values, MASK)
+    assert context.shape == (B, T, D_VALUE)
+    assert weights.shape == (B, T, K)
+
+
+@pytest.mark.parametrize(("batch", "steps", "keys"), [(0, 5, 7), (1, 1, 1), (2, 0, 7)])
+def test_small_and_empty_batches(batch, steps, keys):
+    context, weights = build()(*inputs(batch=batch, steps=steps, keys=keys))
+    assert context.shape == (batch, steps, D_VALUE)
+    assert weights.shape == (batch, steps, keys)
+
+
+@pytest.mark.parametrize("alignment", ["predictive", "monotonic"])
+def test_torch_compile_takes_it_whole(alignment, unchecked):
+    attention, given = build(alignment), (*inputs(), MASK)
+    compiled = torch.compile(attention, fullgraph=True, backend="eager")
+    torch.testing.assert_close(compiled(*given).context, attention(*given).context)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "said"),
+    [
+        (lambda: LocalAttention(3, 4, 0), ValueError, "window is 0; expected at least 1"),
+        (lambda: build("diagonal"), ValueError, "alignment is 'diagonal'; expected 'predictive'"),
+        (
+            lambda: build("monotonic")(inputs()[0][:, 0], inputs()[1]),
+            ValueError,
+            "needs the position of the query",
+        ),
+        (
+            lambda: build()(inputs()[0], build().remember(inputs()[1]), mask=MASK),
+            TypeError,
+            "give them to remember",
+        ),
+        (
+            lambda: build()(*inputs(), torch.ones(B, T, K).bool()),
+            ValueError,
+            "expected a padding mask",
+        ),
+    ],
+)
+def test_errors_name_what_was_wrong(call, error, said, unchecked):
+    with pytest.raises(error, match=said):
+        call()
