@@ -2,6 +2,7 @@
 
 from seqattn.attention.core import Attention, AttentionOutput, Memory, attend, masked_softmax
 from seqattn.attention.coverage import CoverageAttention, CoverageOutput, coverage_loss
+from seqattn.attention.hard import HardAttention, HardOutput, score_function_loss
 from seqattn.attention.local import LocalAttention
 from seqattn.attention.masks import causal_mask, padding_mask
 from seqattn.attention.multihead import MultiHeadAttention
@@ -11,6 +12,13 @@ from seqattn.attention.named import (
     LuongAttention,
     ReducedRankAttention,
     ScaledDotProductAttention,
+)
+from seqattn.attention.patterns import (
+    block_mask,
+    global_mask,
+    strided_mask,
+    window_mask,
+    windowed_attention,
 )
 from seqattn.attention.score_modules import (
     AdditiveScore,
@@ -41,6 +49,8 @@ __all__ = [
     "CoverageOutput",
     "DotScore",
     "GeneralScore",
+    "HardAttention",
+    "HardOutput",
     "LocalAttention",
     "LuongAttention",
     "Memory",
@@ -52,13 +62,19 @@ __all__ = [
     "Score",
     "additive_score",
     "attend",
+    "block_mask",
     "causal_mask",
     "concat_score",
     "coverage_loss",
     "dot_score",
     "general_score",
+    "global_mask",
     "masked_softmax",
     "padding_mask",
     "reduced_rank_score",
     "scaled_dot_score",
+    "score_function_loss",
+    "strided_mask",
+    "window_mask",
+    "windowed_attention",
 ]

@@ -1,0 +1,257 @@
+"""Sparse patterns for self-attention, as masks; and a window that really saves work.
+
+A pattern given as a mask teaches the pattern and saves nothing: all scores are still computed.
+:func:`windowed_attention` gathers the window's positions instead, in time and memory of
+``size * window``. Masks combine with ``&`` and ``|``.
+"""
+
+import math
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+from torch.nn import functional as F
+
+from seqattn.attention.core import AttentionOutput, masked_softmax
+
+__all__ = ["block_mask", "global_mask", "strided_mask", "window_mask", "windowed_attention"]
+
+Pattern = Bool[Tensor, "size size"]
+
+
+def window_mask(size: int, window: int, device: torch.device | None = None) -> Pattern:
+    """Let each position attend to those at most ``window`` away, itself included.
+
+    Parameters
+    ----------
+    size : int
+        Length of the sequence.
+    window : int
+        How far to each side; with ``& causal_mask(size)`` to the left alone.
+    device : torch.device, optional
+        Where to make it.
+
+    Returns
+    -------
+    (size, size) bool
+        The pattern. Pass ``mask[None]`` where the batch may have ``size`` sentences.
+
+    Raises
+    ------
+    ValueError
+        If the window is negative.
+
+    References
+    ----------
+    Beltagy, Peters and Cohan (2020), "Longformer", section 3.1, sliding window.
+
+    Examples
+    --------
+    >>> window_mask(4, 1).int()
+    tensor([[1, 1, 0, 0],
+            [1, 1, 1, 0],
+            [0, 1, 1, 1],
+            [0, 0, 1, 1]], dtype=torch.int32)
+    """
+    _check("window", window, 0)
+    return _distances(size, device).abs() <= window
+
+
+def strided_mask(size: int, stride: int, device: torch.device | None = None) -> Pattern:
+    """Let each position attend to every ``stride``-th one, counted from itself.
+
+    Parameters
+    ----------
+    size : int
+        Length of the sequence.
+    stride : int
+        Distance between attended positions, at least 1.
+    device : torch.device, optional
+        Where to make it.
+
+    Returns
+    -------
+    (size, size) bool
+        The pattern. With a causal window, ``(window_mask(n, s) | strided_mask(n, s)) &
+        causal_mask(n)``, any position is reached in two layers.
+
+    Raises
+    ------
+    ValueError
+        If the stride is below 1.
+
+    References
+    ----------
+    Child et al. (2019), "Generating Long Sequences with Sparse Transformers", section 4.2, strided
+    attention, second head.
+
+    Examples
+    --------
+    >>> strided_mask(4, 2).int()
+    tensor([[1, 0, 1, 0],
+            [0, 1, 0, 1],
+            [1, 0, 1, 0],
+            [0, 1, 0, 1]], dtype=torch.int32)
+    """
+    _check("stride", stride, 1)
+    return _distances(size, device) % stride == 0
+
+
+def global_mask(
+    size: int, positions: Int[Tensor, " chosen"] | list[int], device: torch.device | None = None
+) -> Pattern:
+    """Let the chosen positions attend to all, and all to them.
+
+    Parameters
+    ----------
+    size : int
+        Length of the sequence.
+    positions : integers
+        Which, from 0.
+    device : torch.device, optional
+        Where to make it.
+
+    Returns
+    -------
+    (size, size) bool
+        The pattern: rows and columns of the chosen positions.
+
+    Raises
+    ------
+    IndexError
+        If a position is outside the sequence.
+
+    References
+    ----------
+    Beltagy, Peters and Cohan (2020), "Longformer", section 3.1, global attention.
+
+    Examples
+    --------
+    >>> global_mask(3, [0]).int()
+    tensor([[1, 1, 1],
+            [1, 0, 0],
+            [1, 0, 0]], dtype=torch.int32)
+    """
+    chosen = torch.zeros(size, dtype=torch.bool, device=device)
+    chosen[torch.as_tensor(positions, dtype=torch.long, device=device)] = True
+    return chosen[:, None] | chosen[None]
+
+
+def block_mask(size: int, block: int, device: torch.device | None = None) -> Pattern:
+    """Let each position attend within its own block of ``block`` neighbours.
+
+    Parameters
+    ----------
+    size : int
+        Length of the sequence; the last block may be shorter.
+    block : int
+        Length of a block, at least 1.
+    device : torch.device, optional
+        Where to make it.
+
+    Returns
+    -------
+    (size, size) bool
+        The pattern: blocks along the diagonal.
+
+    Raises
+    ------
+    ValueError
+        If the block is below 1.
+
+    References
+    ----------
+    Child et al. (2019), section 4.2, fixed attention, first head, before the causal mask.
+
+    Examples
+    --------
+    >>> block_mask(4, 2).int()
+    tensor([[1, 1, 0, 0],
+            [1, 1, 0, 0],
+            [0, 0, 1, 1],
+            [0, 0, 1, 1]], dtype=torch.int32)
+    """
+    _check("block", block, 1)
+    number = torch.arange(size, device=device) // block
+    return number[:, None] == number[None]
+
+
+def windowed_attention(
+    query: Float[Tensor, "batch size d_key"],
+    keys: Float[Tensor, "batch size d_key"],
+    values: Float[Tensor, "batch size d_value"],
+    window: int,
+    mask: Bool[Tensor, "batch size"] | None = None,
+    *,
+    causal: bool = False,
+) -> AttentionOutput:
+    """Scaled dot-product self-attention within a sliding window, by gathering.
+
+    The same contexts as with ``window_mask(size, window)``, in time and memory that grow with
+    ``size * window`` instead of ``size * size``.
+
+    Parameters
+    ----------
+    query, keys : (batch, size, d_key)
+        What asks and what is compared, position by position.
+    values : (batch, size, d_value)
+        What the weighted sum is taken of.
+    window : int
+        How far to each side.
+    mask : (batch, size) bool, optional
+        True = may be attended.
+    causal : bool
+        Whether to look to the left alone.
+
+    Returns
+    -------
+    AttentionOutput
+        ``context`` (batch, size, d_value), and ``weights`` (batch, size, places): place j of row t
+        is position ``t - window + j``. There are ``2 * window + 1`` places, or ``window + 1`` if
+        causal.
+
+    Raises
+    ------
+    ValueError
+        If the window is negative or the shapes differ.
+
+    References
+    ----------
+    Beltagy, Peters and Cohan (2020), "Longformer", section 3.1.
+
+    Examples
+    --------
+    >>> x = torch.randn(1, 100, 8)
+    >>> windowed_attention(x, x, x, window=3).weights.shape
+    torch.Size([1, 100, 7])
+    """
+    _check("window", window, 0)
+    if not query.shape == keys.shape or keys.shape[:2] != values.shape[:2]:
+        raise ValueError(
+            f"query, keys and values have shapes {tuple(query.shape)}, {tuple(keys.shape)} and "
+            f"{tuple(values.shape)}; expected one sequence, (batch, size, ...) of each"
+        )
+    batch, size = keys.shape[:2]
+    right = 0 if causal else window
+    real = keys.new_ones(batch, size) if mask is None else mask.to(keys.dtype)
+    seen = _windows(real.unsqueeze(-1), window, right).squeeze(2) > 0
+    scaled = (query / math.sqrt(query.shape[-1])).unsqueeze(2)
+    scores = (scaled @ _windows(keys, window, right)).squeeze(2)
+    weights = masked_softmax(scores, seen)
+    context = (_windows(values, window, right) @ weights.unsqueeze(-1)).squeeze(-1)
+    return AttentionOutput(context, weights)
+
+
+def _windows(x: Tensor, left: int, right: int) -> Tensor:
+    """Give each position a view of its window: (batch, size, d) to (batch, size, d, places)."""
+    return F.pad(x, (0, 0, left, right)).unfold(1, left + 1 + right, 1)
+
+
+def _distances(size: int, device: torch.device | None) -> Tensor:
+    places = torch.arange(size, device=device)
+    return places[:, None] - places[None]
+
+
+def _check(name: str, value: int, least: int) -> None:
+    if value < least:
+        raise ValueError(f"{name} is {value}; expected at least {least}")
