@@ -1,6 +1,7 @@
 """What every test stands on: shape-checked signatures, fixed seeds, one thread."""
 
 import sys
+from functools import partial
 from pathlib import Path
 
 import jaxtyping
@@ -61,3 +62,10 @@ def unchecked():
     jaxtyping.config.update("jaxtyping_disable", True)
     yield
     jaxtyping.config.update("jaxtyping_disable", False)
+
+
+@pytest.fixture
+def compile_whole(unchecked):
+    """Compile without a graph break, or fail; without the shape checks, which cannot be traced."""
+    torch.compiler.reset()  # it gives up on the wrapper that all checked functions share
+    return partial(torch.compile, fullgraph=True, backend="eager")

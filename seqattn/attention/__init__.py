@@ -5,11 +5,13 @@ from seqattn.attention.coverage import CoverageAttention, CoverageOutput, covera
 from seqattn.attention.hard import HardAttention, HardOutput, score_function_loss
 from seqattn.attention.local import LocalAttention
 from seqattn.attention.masks import causal_mask, padding_mask
-from seqattn.attention.multihead import MultiHeadAttention
+from seqattn.attention.multihead import CrossAttention, MultiHeadAttention, SelfAttention
 from seqattn.attention.named import (
     AdditiveAttention,
     BahdanauAttention,
+    EfficientAttention,
     LuongAttention,
+    MultiplicativeAttention,
     ReducedRankAttention,
     ScaledDotProductAttention,
 )
@@ -47,7 +49,9 @@ __all__ = [
     "ConcatScore",
     "CoverageAttention",
     "CoverageOutput",
+    "CrossAttention",
     "DotScore",
+    "EfficientAttention",
     "GeneralScore",
     "HardAttention",
     "HardOutput",
@@ -55,11 +59,13 @@ __all__ = [
     "LuongAttention",
     "Memory",
     "MultiHeadAttention",
+    "MultiplicativeAttention",
     "ReducedRankAttention",
     "ReducedRankScore",
     "ScaledDotProductAttention",
     "ScaledDotScore",
     "Score",
+    "SelfAttention",
     "additive_score",
     "attend",
     "block_mask",

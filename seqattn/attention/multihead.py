@@ -10,7 +10,7 @@ from torch.nn import functional as F
 from seqattn.attention.core import AttentionOutput, Memory, masked_softmax
 from seqattn.attention.masks import expand_mask
 
-__all__ = ["MultiHeadAttention"]
+__all__ = ["CrossAttention", "MultiHeadAttention", "SelfAttention"]
 
 
 class MultiHeadAttention(nn.Module):
@@ -176,3 +176,7 @@ class MultiHeadAttention(nn.Module):
             mask = expand_mask(mask, torch.empty(shape, device="meta"))
         dropout = self.dropout if self.training else 0.0
         return F.scaled_dot_product_attention(q, k, v, mask, dropout_p=dropout), None
+
+
+# One class: what makes attention self- or cross- is what it is called with.
+SelfAttention = CrossAttention = MultiHeadAttention

@@ -16,7 +16,9 @@ from seqattn.attention.score_modules import (
 __all__ = [
     "AdditiveAttention",
     "BahdanauAttention",
+    "EfficientAttention",
     "LuongAttention",
+    "MultiplicativeAttention",
     "ReducedRankAttention",
     "ScaledDotProductAttention",
 ]
@@ -59,6 +61,9 @@ class BahdanauAttention(Attention):
 
 
 AdditiveAttention = BahdanauAttention
+# Some texts call additive attention with its keys projected once "efficient". Every mechanism here
+# does that: see remember().
+EfficientAttention = BahdanauAttention
 
 
 class LuongAttention(Attention):
@@ -118,6 +123,9 @@ class LuongAttention(Attention):
         else:
             raise ValueError(f"score is {score!r}; expected 'dot', 'general' or 'concat'")
         super().__init__(chosen, dropout=dropout)
+
+
+MultiplicativeAttention = LuongAttention
 
 
 class ReducedRankAttention(Attention):

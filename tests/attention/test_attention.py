@@ -249,10 +249,9 @@ def test_weights_survive_saving_and_copying(mechanism):
 
 
 @every_mechanism
-def test_torch_compile_takes_it_whole(mechanism, unchecked):
-    # Without the run-time shape checks: they are for tests, and cannot be traced.
+def test_torch_compile_takes_it_whole(mechanism, compile_whole):
     attention, inputs = mechanism.build(), mechanism.inputs()
-    compiled = torch.compile(attention, backend="eager", fullgraph=True)
+    compiled = compile_whole(attention)
     close(compiled(*inputs, a_mask()).context, attention(*inputs, a_mask()).context)
 
 

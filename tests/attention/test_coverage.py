@@ -113,9 +113,9 @@ def test_small_and_empty_batches(batch, steps, keys):
     assert coverage.shape == (batch, keys)
 
 
-def test_torch_compile_takes_it_whole(unchecked):
+def test_torch_compile_takes_it_whole(compile_whole):
     attention, given = build(), (*inputs(), MASK)
-    compiled = torch.compile(attention, fullgraph=True, backend="eager")
+    compiled = compile_whole(attention)
     torch.testing.assert_close(compiled(*given).coverage, attention(*given).coverage)
 
 

@@ -184,9 +184,9 @@ def test_small_and_empty_batches(batch, steps, keys):
 
 
 @pytest.mark.parametrize("alignment", ["predictive", "monotonic"])
-def test_torch_compile_takes_it_whole(alignment, unchecked):
+def test_torch_compile_takes_it_whole(alignment, compile_whole):
     attention, given = build(alignment), (*inputs(), MASK)
-    compiled = torch.compile(attention, fullgraph=True, backend="eager")
+    compiled = compile_whole(attention)
     torch.testing.assert_close(compiled(*given).context, attention(*given).context)
 
 

@@ -284,9 +284,9 @@ def test_strided_input_gives_what_contiguous_input_gives():
 
 
 @pytest.mark.parametrize("need_weights", [True, False])
-def test_torch_compile_takes_it_whole(need_weights, unchecked):
+def test_torch_compile_takes_it_whole(need_weights, compile_whole):
     attention, given = build(), (*inputs(), masks()["padding"], need_weights)
-    compiled = torch.compile(attention, fullgraph=True, backend="eager")
+    compiled = compile_whole(attention)
     torch.testing.assert_close(compiled(*given).context, attention(*given).context)
 
 

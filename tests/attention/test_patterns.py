@@ -70,8 +70,8 @@ def test_gradcheck():
     assert gradcheck(lambda *x: tuple(windowed_attention(*x, 2, mask)), given_)
 
 
-def test_torch_compile_takes_it_whole(unchecked):
-    compiled = torch.compile(windowed_attention, fullgraph=True, backend="eager")
+def test_torch_compile_takes_it_whole(compile_whole):
+    compiled = compile_whole(windowed_attention)
     x = inputs(11)
     torch.testing.assert_close(compiled(*x, 3).context, windowed_attention(*x, 3).context)
 

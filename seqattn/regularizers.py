@@ -1,0 +1,152 @@
+"""Penalties on attention weights that do what their name says when they are *added* to a loss.
+
+The sum of a row of softmax weights is 1 whatever they are, so an L1 penalty on them is a constant
+with no gradient. What spreads or sharpens a row is its entropy, or its sum of squares.
+"""
+
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+from seqattn.diagnostics import attention_entropy
+
+__all__ = ["coverage_penalty", "entropy_penalty", "sparsity_penalty"]
+
+Maps = Float[Tensor, "batch *heads steps keys"]
+Real = Bool[Tensor, "batch steps"]
+
+
+def entropy_penalty(
+    weights: Maps, target_mask: Real | None = None, source_mask: Bool[Tensor, "..."] | None = None
+) -> Float[Tensor, ""]:
+    r"""Mean normalised entropy of the rows: added to a loss, it *sharpens* attention.
+
+    Subtract it, or give it a negative factor, to keep attention spread. Its unit is the largest
+    entropy that a row of its length can have, so that long sentences do not weigh more.
+
+    Parameters
+    ----------
+    weights : (batch, [heads,] steps, keys)
+        Attention weights.
+    target_mask : (batch, steps) bool, optional
+        True at real target tokens; the mean is over those.
+    source_mask : bool, optional
+        True where a position may be attended, as for :func:`~seqattn.attention_entropy`.
+
+    Returns
+    -------
+    scalar
+        From 0 (one position in each row) to 1 (uniform rows); 0 if there are no rows.
+
+    Raises
+    ------
+    ValueError
+        If a mask does not fit.
+
+    Examples
+    --------
+    >>> import torch
+    >>> entropy_penalty(torch.full((1, 2, 4), 0.25))
+    tensor(1.)
+    """
+    return _mean(attention_entropy(weights, source_mask, normalized=True), target_mask)
+
+
+def sparsity_penalty(weights: Maps, target_mask: Real | None = None) -> Float[Tensor, ""]:
+    r"""Mean of :math:`1 - \sum_i \alpha_{ti}^2`: added to a loss, it *sharpens* attention.
+
+    Its gradient is largest for rows that are neither uniform nor decided. (Also known as the Gini
+    impurity; 1 over the sum of squares is an effective number of positions.)
+
+    Parameters
+    ----------
+    weights : (batch, [heads,] steps, keys)
+        Attention weights.
+    target_mask : (batch, steps) bool, optional
+        True at real target tokens; the mean is over those.
+
+    Returns
+    -------
+    scalar
+        From 0 (one position in each row) to below 1.
+
+    Raises
+    ------
+    ValueError
+        If the mask does not fit.
+
+    Examples
+    --------
+    >>> import torch
+    >>> sparsity_penalty(torch.full((1, 2, 4), 0.25))
+    tensor(0.7500)
+    """
+    attends = weights.sum(-1) > 0
+    rows = (1.0 - weights.square().sum(-1)).where(attends, float("nan"))
+    return _mean(rows, target_mask)
+
+
+def coverage_penalty(
+    weights: Maps,
+    target_mask: Real | None = None,
+    source_mask: Bool[Tensor, "batch keys"] | None = None,
+    *,
+    target: float = 1.0,
+) -> Float[Tensor, ""]:
+    r"""Mean of :math:`(\kappa - \sum_t \alpha_{ti})^2`: added, it makes all positions looked at.
+
+    Parameters
+    ----------
+    weights : (batch, [heads,] steps, keys)
+        Attention weights.
+    target_mask : (batch, steps) bool, optional
+        True at real target tokens; the sum is over those.
+    source_mask : (batch, keys) bool, optional
+        True at real source tokens; the mean is over those.
+    target : float
+        Total attention wanted on each source position, κ. The paper's 1 presumes about as many
+        steps as positions.
+
+    Returns
+    -------
+    scalar
+        0 if each source position got ``target`` in total.
+
+    Raises
+    ------
+    ValueError
+        If a mask does not fit.
+
+    References
+    ----------
+    Xu et al. (2015), "Show, Attend and Tell", equation 14, "doubly stochastic" attention.
+
+    Examples
+    --------
+    >>> import torch
+    >>> coverage_penalty(torch.eye(3)[None])
+    tensor(0.)
+    """
+    if target_mask is not None:
+        weights = weights * _placed(target_mask, weights[..., 0]).unsqueeze(-1)
+    missing = (target - weights.sum(-2)).square()
+    if source_mask is None:
+        return missing.mean()
+    return _mean(missing, source_mask)
+
+
+def _mean(values: Tensor, mask: Tensor | None) -> Tensor:
+    """Average over what the mask keeps; rows that attend nowhere are NaN and left out."""
+    kept = ~values.isnan()
+    if mask is not None:
+        kept = kept & _placed(mask, values)
+    return values.where(kept, 0.0).sum() / kept.sum().clamp(min=1)
+
+
+def _placed(mask: Tensor, values: Tensor) -> Tensor:
+    """Give a (batch, n) mask the axis of heads that (batch, [heads,] n) values have."""
+    if mask.shape != (values.shape[0], values.shape[-1]):
+        raise ValueError(
+            f"mask has shape {tuple(mask.shape)}; expected "
+            f"{(values.shape[0], values.shape[-1])}, one flag per sentence and token"
+        )
+    return mask if values.dim() == 2 else mask.unsqueeze(1)
