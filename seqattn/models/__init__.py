@@ -5,6 +5,7 @@ from seqattn.models.decoders import AttentionDecoder
 from seqattn.models.encoders import Encoded, Encoder
 from seqattn.models.seq2seq import Output, Seq2SeqAttention, evaluating
 from seqattn.models.steps import State, Step
+from seqattn.models.transformer import Transformer
 
 __all__ = [
     "AttentionDecoder",
@@ -15,6 +16,7 @@ __all__ = [
     "Seq2SeqAttention",
     "State",
     "Step",
+    "Transformer",
     "build_model",
     "evaluating",
 ]

@@ -1,0 +1,199 @@
+"""A small Transformer from the same parts: what is left when the recurrence goes."""
+
+import math
+from typing import TYPE_CHECKING, Literal
+
+from jaxtyping import Int
+from torch import Tensor, nn
+
+from seqattn.attention import Memory, causal_mask, padding_mask
+from seqattn.models.positions import LearnedPositions, SinusoidalPositions
+from seqattn.models.seq2seq import Output
+from seqattn.models.steps import Step
+from seqattn.models.transformer_layers import DecoderLayer, EncoderLayer, Norm
+from seqattn.specials import PAD
+
+if TYPE_CHECKING:
+    from seqattn.decoding import Hypotheses
+
+__all__ = ["Transformer"]
+
+# What the decoder carries: for each layer, keys and values of the target so far.
+Past = tuple[Memory, ...]
+
+
+class Transformer(nn.Module):
+    """Encoder and decoder without recurrence: attention everywhere.
+
+    It offers what :class:`~seqattn.models.Seq2SeqAttention` does, so that training, searches and
+    diagnostics take either.
+
+    Parameters
+    ----------
+    source_vocab, target_vocab : int
+        Sizes of the vocabularies.
+    d_model : int
+        Size of embeddings and states.
+    heads : int
+        Heads of each attention; divides ``d_model``.
+    layers : int
+        Layers of encoder and decoder each.
+    d_feedforward : int
+        Size of the hidden layer between attentions.
+    dropout : float
+        On embeddings, attention weights, hidden units and what each part adds.
+    norm : {"pre", "post"}
+        Where the normalisation stands; ``"pre"`` has one more at the end.
+    positions : {"sinusoidal", "learned"}
+        How order is put in.
+    max_len : int
+        Longest sentence with learned positions, ``<bos>`` or ``<eos>`` included.
+
+    Raises
+    ------
+    ValueError
+        If heads do not divide ``d_model``, or norm or positions are unknown.
+
+    References
+    ----------
+    Vaswani et al. (2017), "Attention Is All You Need", section 3.
+
+    Examples
+    --------
+    >>> import torch
+    >>> model = Transformer(11, 13, d_model=8, heads=2, layers=1, d_feedforward=16)
+    >>> source, lengths = torch.tensor([[4, 5, 2], [6, 2, 0]]), torch.tensor([3, 2])
+    >>> logits, weights = model(source, lengths, inputs=torch.tensor([[1, 7], [1, 8]]))
+    >>> logits.shape, weights.shape
+    (torch.Size([2, 2, 13]), torch.Size([2, 2, 3]))
+    """
+
+    def __init__(
+        self,
+        source_vocab: int,
+        target_vocab: int,
+        *,
+        d_model: int = 128,
+        heads: int = 4,
+        layers: int = 2,
+        d_feedforward: int = 512,
+        dropout: float = 0.1,
+        norm: Norm = "pre",
+        positions: Literal["sinusoidal", "learned"] = "sinusoidal",
+        max_len: int = 256,
+    ):
+        super().__init__()
+        if positions not in ("sinusoidal", "learned"):
+            raise ValueError(f"positions are {positions!r}; expected 'sinusoidal' or 'learned'")
+
+        def make_positions() -> nn.Module:
+            if positions == "sinusoidal":
+                return SinusoidalPositions()
+            return LearnedPositions(max_len, d_model)
+
+        shape = (d_model, heads, d_feedforward, dropout, norm)
+        self.scale = math.sqrt(d_model)
+        self.source_embedding = nn.Embedding(source_vocab, d_model, padding_idx=PAD)
+        self.target_embedding = nn.Embedding(target_vocab, d_model, padding_idx=PAD)
+        for embedding in (self.source_embedding, self.target_embedding):
+            # Multiplied by the scale later, as in section 3.4: of size 1 beside the positions.
+            nn.init.normal_(embedding.weight, std=1 / self.scale)
+            nn.init.zeros_(embedding.weight[PAD])
+        self.source_positions, self.target_positions = make_positions(), make_positions()
+        self.encoder = nn.ModuleList(EncoderLayer(*shape) for _ in range(layers))
+        self.decoder = nn.ModuleList(DecoderLayer(*shape) for _ in range(layers))
+        last = nn.LayerNorm if norm == "pre" else nn.Identity
+        self.encoder_norm, self.decoder_norm = last(d_model), last(d_model)
+        self.dropout = nn.Dropout(dropout)
+        self.vocabulary = nn.Linear(d_model, target_vocab)
+
+    def forward(
+        self,
+        source: Int[Tensor, "batch keys"],
+        lengths: Int[Tensor, " batch"],
+        inputs: Int[Tensor, "batch steps"],
+    ) -> Output:
+        """Score every token of known targets, all steps at once.
+
+        Parameters
+        ----------
+        source : (batch, keys) integers
+            Source tokens, ``<eos>`` last, padded with 0 on the right.
+        lengths : (batch,) integers
+            Number of real source tokens.
+        inputs : (batch, steps) integers
+            ``<bos>`` and the target shifted right.
+
+        Returns
+        -------
+        Output
+            ``logits`` (batch, steps, vocabulary), and ``weights`` (batch, steps, keys): where the
+            last layer looked, averaged over its heads.
+        """
+        memory = self._remember(source, lengths)
+        # A target's own padding comes last, where no real position sees it.
+        mask = causal_mask(inputs.shape[1], device=inputs.device)[None]
+        logits, weights, _ = self._decode(inputs, memory, None, mask)
+        return Output(logits, weights)
+
+    def begin(
+        self, source: Int[Tensor, "batch keys"], lengths: Int[Tensor, " batch"]
+    ) -> tuple[Past, tuple[Memory, ...]]:
+        """Encode the source: an empty past, and what every step will look at."""
+        memory = self._remember(source, lengths)
+        past = tuple(Memory(m.keys[:, :, :0], m.values[:, :, :0]) for m in memory)
+        return past, memory
+
+    def step(self, tokens: Int[Tensor, " batch"], state: Past, memory: tuple[Memory, ...]) -> Step:
+        """Read the last token and score the next, from keys and values that are kept.
+
+        Parameters
+        ----------
+        tokens : (batch,) integers
+            Last target tokens.
+        state : tuple of Memory
+            Keys and values of the target so far, one for each layer.
+        memory : tuple of Memory
+            Those of the source, as :meth:`begin` returned them.
+
+        Returns
+        -------
+        Step
+            ``logits`` (batch, vocabulary), ``weights`` (batch, keys) and the state to go on with.
+        """
+        logits, weights, past = self._decode(tokens[:, None], memory, state, None)
+        return Step(logits[:, 0], weights[:, 0], past)
+
+    def generate(
+        self,
+        source: Int[Tensor, "batch keys"],
+        lengths: Int[Tensor, " batch"],
+        *,
+        max_len: int = 100,
+    ) -> "Hypotheses":
+        """Translate greedily; :mod:`seqattn.decoding` has the other searches."""
+        from seqattn.decoding import greedy  # it builds on this module
+
+        return greedy(self, source, lengths, max_len=max_len)
+
+    def _remember(self, source: Tensor, lengths: Tensor) -> tuple[Memory, ...]:
+        mask = padding_mask(lengths, source.shape[1]).to(source.device)
+        x = self.dropout(self.source_positions(self.source_embedding(source) * self.scale))
+        for layer in self.encoder:
+            x = layer(x, mask)
+        x = self.encoder_norm(x)
+        return tuple(layer.cross_attention.remember(x, mask=mask) for layer in self.decoder)  # type: ignore[operator, union-attr]
+
+    def _decode(
+        self, tokens: Tensor, memory: tuple[Memory, ...], state: Past | None, mask: Tensor | None
+    ) -> tuple[Tensor, Tensor, Past]:
+        start = 0 if state is None else state[0].keys.shape[2]
+        x = self.target_positions(self.target_embedding(tokens) * self.scale, start)
+        x, past, weights = self.dropout(x), [], None
+        for depth, layer in enumerate(self.decoder):
+            before = None if state is None else state[depth]
+            wanted = depth == len(self.decoder) - 1
+            x, weights, seen = layer(x, memory[depth], before, mask, wanted)
+            past.append(seen)
+        logits = self.vocabulary(self.decoder_norm(x))
+        return logits, weights.mean(1), tuple(past)  # type: ignore[union-attr]
