@@ -1,6 +1,7 @@
 """Sequence-to-sequence models: encoders, decoders around any attention, and the two together."""
 
 from seqattn.models.config import ModelConfig, build_model
+from seqattn.models.copying import CopyGate, extend_vocabulary, mix_copy
 from seqattn.models.decoders import AttentionDecoder
 from seqattn.models.encoders import Encoded, Encoder
 from seqattn.models.seq2seq import Output, Seq2SeqAttention, evaluating
@@ -9,6 +10,7 @@ from seqattn.models.transformer import Transformer
 
 __all__ = [
     "AttentionDecoder",
+    "CopyGate",
     "Encoded",
     "Encoder",
     "ModelConfig",
@@ -19,4 +21,6 @@ __all__ = [
     "Transformer",
     "build_model",
     "evaluating",
+    "extend_vocabulary",
+    "mix_copy",
 ]
