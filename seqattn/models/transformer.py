@@ -171,7 +171,7 @@ class Transformer(nn.Module):
         *,
         max_len: int = 100,
     ) -> "Hypotheses":
-        """Translate greedily; :mod:`seqattn.decoding` has the other searches."""
+        """Translate greedily; ``seqattn.decoding`` has the other searches."""
         from seqattn.decoding import greedy  # it builds on this module
 
         return greedy(self, source, lengths, max_len=max_len)
