@@ -5,6 +5,7 @@ Importing this package needs no matplotlib; drawing does.
 """
 
 from seqattn.plots.charts import plot_statistics, plot_weights
+from seqattn.plots.grids import plot_coverage, plot_heads
 from seqattn.plots.maps import plot_attention
 from seqattn.plots.style import BLUE, GREEN, GREY, INK, ORANGE, PALETTE, PINK, use_style
 
@@ -17,6 +18,8 @@ __all__ = [
     "PALETTE",
     "PINK",
     "plot_attention",
+    "plot_coverage",
+    "plot_heads",
     "plot_statistics",
     "plot_weights",
     "use_style",
