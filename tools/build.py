@@ -51,6 +51,11 @@ def build_pages(output: Path = ROOT, **environment: str) -> Path:
     Path
         The folder with the pages.
     """
+    index = output / "_build" / "html" / "searchindex.js"
+    assets = [path.stat().st_mtime for path in (ROOT / "_assets").rglob("*")]
+    if index.is_file() and max(assets) > index.stat().st_mtime:
+        # Sphinx copies style sheets and pictures only when it writes a page.
+        _forget(output)
     run = "from jupyter_book.cli.main import main; main()"
     command = [sys.executable, "-c", run, "build", str(ROOT)]
     command += ["--path-output", str(output), "-W", "-n", "--keep-going", "-q"]
@@ -59,9 +64,13 @@ def build_pages(output: Path = ROOT, **environment: str) -> Path:
     if status:
         # Sphinx warns about a page only when it reads it. Forget what was read, so that the same
         # warning comes again until its cause is gone.
-        shutil.rmtree(output / "_build" / ".doctrees", ignore_errors=True)
+        _forget(output)
         raise SystemExit("the book was not built: see the messages above")
     return output / "_build" / "html"
+
+
+def _forget(output: Path) -> None:
+    shutil.rmtree(output / "_build" / ".doctrees", ignore_errors=True)
 
 
 def main() -> None:
