@@ -1,0 +1,142 @@
+"""Mutation test: break the core in small ways and see whether the tests notice.
+
+``python -m tools.mutation [PATH ...]`` changes one operator, comparison, number or condition at a
+time (operators by cosmic-ray, extra ``[mutation]``), runs the tests that belong to the file, and
+prints each change that no test noticed. A change of meaning that survives is a missing test. (Some
+survivors change nothing: an annotation, a comparison that cannot be equal.)
+
+Each mutant is tried in a fork of one process that has imported torch already, so that most take a
+second. No file is touched: the fork reads the changed text in place of the file's.
+"""
+
+import argparse
+import importlib
+import multiprocessing
+import os
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from importlib.machinery import SourceFileLoader
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+# What is tested, and by what: the closest tests first, they notice most.
+TARGETS = {
+    "seqattn/attention/masks.py": ["tests/attention/test_masks.py", "tests/attention"],
+    "seqattn/attention/scores.py": ["tests/attention/test_scores.py", "tests/attention"],
+    "seqattn/attention/score_modules.py": ["tests/attention"],
+    "seqattn/attention/core.py": ["tests/attention"],
+    "seqattn/attention/named.py": ["tests/attention", "tests/test_public_api.py"],
+    "seqattn/decoding/search.py": ["tests/decoding"],
+    "seqattn/decoding/sampling.py": ["tests/decoding"],
+    "seqattn/decoding/penalties.py": ["tests/decoding"],
+    "seqattn/decoding/protocol.py": ["tests/decoding"],
+    "seqattn/diagnostics.py": ["tests/test_diagnostics.py"],
+    "seqattn/metrics.py": ["tests/test_metrics.py"],
+}
+OPERATORS = (
+    *("ReplaceBinaryOperator_Add_Sub", "ReplaceBinaryOperator_Sub_Add"),
+    *("ReplaceBinaryOperator_Mul_Div", "ReplaceBinaryOperator_Div_Mul"),
+    *("ReplaceBinaryOperator_FloorDiv_Mul", "ReplaceBinaryOperator_Mod_FloorDiv"),
+    *("ReplaceBinaryOperator_Pow_Mul", "ReplaceBinaryOperator_BitAnd_BitOr"),
+    *("ReplaceBinaryOperator_BitOr_BitAnd", "ReplaceAndWithOr", "ReplaceOrWithAnd"),
+    *("ReplaceComparisonOperator_Eq_NotEq", "ReplaceComparisonOperator_NotEq_Eq"),
+    *("ReplaceComparisonOperator_Lt_LtE", "ReplaceComparisonOperator_Lt_GtE"),
+    *("ReplaceComparisonOperator_LtE_Lt", "ReplaceComparisonOperator_LtE_Gt"),
+    *("ReplaceComparisonOperator_Gt_GtE", "ReplaceComparisonOperator_Gt_LtE"),
+    *("ReplaceComparisonOperator_GtE_Gt", "ReplaceComparisonOperator_GtE_Lt"),
+    *("ReplaceComparisonOperator_Is_IsNot", "ReplaceComparisonOperator_IsNot_Is"),
+    *("ReplaceUnaryOperator_Delete_USub", "ReplaceUnaryOperator_Delete_Invert"),
+    *("ReplaceUnaryOperator_Delete_Not", "AddNot", "ReplaceTrueWithFalse", "ReplaceFalseWithTrue"),
+    *("ReplaceBreakWithContinue", "ReplaceContinueWithBreak", "ZeroIterationForLoop"),
+    *("NumberReplacer", "RemoveDecorator"),
+)
+SECONDS = 120  # a mutant may loop for ever; that is noticed
+
+
+def mutants(path: Path) -> Iterator[tuple[int, str, str]]:
+    """Yield line, what stands there, and the whole changed text, for each mutant of a file."""
+    from cosmic_ray.ast import ast_nodes, get_ast
+    from cosmic_ray.mutating import mutate_code
+    from cosmic_ray.plugins import get_operator
+
+    text = path.read_text(encoding="utf-8")
+    tree = get_ast(text)
+    for name in OPERATORS:
+        operator = get_operator(f"core/{name}")()
+        spots = [spot for node in ast_nodes(tree) for spot in operator.mutation_positions(node)]
+        for occurrence, (start, _) in enumerate(spots):
+            changed = mutate_code(text, operator, occurrence)
+            if changed is None or changed == text:
+                continue
+            pairs = zip(text.splitlines(), changed.splitlines(), strict=False)
+            line = next(new.strip() for old, new in pairs if old != new)
+            yield start[0], f"{name}: {line}", changed
+
+
+def survives(path: Path, changed: str, tests: list[str]) -> bool:
+    """Say whether the tests pass with the changed text in place of the file's."""
+    child = os.fork()
+    if child == 0:
+        os.setpgid(0, 0)
+        for descriptor in (1, 2):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), descriptor)
+        whole = SourceFileLoader.get_data
+
+        def get_data(self, name):
+            return changed.encode() if str(name) == str(path) else whole(self, name)
+
+        SourceFileLoader.get_data = get_data  # type: ignore[method-assign]
+        status = 1
+        try:
+            import pytest
+
+            status = int(pytest.main(["-x", "-q", "-p", "no:cacheprovider", *tests]))
+        finally:
+            os._exit(status)
+    ends = time.monotonic() + SECONDS
+    while time.monotonic() < ends:
+        found, status = os.waitpid(child, os.WNOHANG)
+        if found:
+            return status == 0
+        time.sleep(0.05)
+    os.killpg(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    return False
+
+
+def judge(job: tuple[str, int, str, str]) -> tuple[str, int, str, bool]:
+    """Try one mutant."""
+    name, line, what, changed = job
+    return name, line, what, survives(ROOT / name, changed, TARGETS[name])
+
+
+def main() -> None:
+    """Try all mutants of the files named, or of all targets, and list the survivors."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("paths", nargs="*", help=f"of {', '.join(TARGETS)}; default: all")
+    names = parser.parse_args().paths or list(TARGETS)
+    if unknown := set(names) - TARGETS.keys():
+        parser.error(f"no tests are named for {', '.join(sorted(unknown))}")
+    os.chdir(ROOT)
+    sys.dont_write_bytecode = True  # and stored bytecode would hide the changed text
+    jobs = [(name, *mutant) for name in names for mutant in mutants(ROOT / name)]
+    for module in ("torch", "torch.testing", "torch._dynamo"):
+        importlib.import_module(module)
+    for name in names:
+        if not survives(ROOT / name, (ROOT / name).read_text(encoding="utf-8"), TARGETS[name]):
+            sys.exit(f"{' '.join(TARGETS[name])}: fails without any change")
+    tried, survivors = dict.fromkeys(names, 0), dict.fromkeys(names, 0)
+    with multiprocessing.get_context("fork").Pool(min(2, os.cpu_count() or 1)) as pool:
+        for name, line, what, survived in pool.imap(judge, jobs):
+            tried[name] += 1
+            if survived:
+                survivors[name] += 1
+                print(f"{name}:{line}: {what}", flush=True)
+    for name in names:
+        print(f"{name}: {tried[name]} mutants, {survivors[name]} survive")
+
+
+if __name__ == "__main__":
+    main()
