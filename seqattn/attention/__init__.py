@@ -1,10 +1,11 @@
 """Attention: masks, scores, the core that composes them, and the names of the literature."""
 
-from seqattn.attention.core import Attention, AttentionOutput, Memory, attend, masked_softmax
+from seqattn.attention.core import Attention, AttentionOutput, attend, masked_softmax
 from seqattn.attention.coverage import CoverageAttention, CoverageOutput, coverage_loss
 from seqattn.attention.hard import HardAttention, HardOutput, score_function_loss
 from seqattn.attention.local import LocalAttention
 from seqattn.attention.masks import causal_mask, padding_mask
+from seqattn.attention.mechanism import Mechanism, Memory, Past
 from seqattn.attention.multihead import CrossAttention, MultiHeadAttention, SelfAttention
 from seqattn.attention.named import (
     AdditiveAttention,
@@ -57,9 +58,11 @@ __all__ = [
     "HardOutput",
     "LocalAttention",
     "LuongAttention",
+    "Mechanism",
     "Memory",
     "MultiHeadAttention",
     "MultiplicativeAttention",
+    "Past",
     "ReducedRankAttention",
     "ReducedRankScore",
     "ScaledDotProductAttention",

@@ -6,15 +6,15 @@ The lines that mask, normalise and sum exist once, here.
 from collections.abc import Callable
 from typing import NamedTuple
 
-import torch
 from jaxtyping import Bool, Float
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional as F
 
-from seqattn.attention.masks import expand_mask
+from seqattn.attention.masks import clear_unseen, expand_mask, floors
+from seqattn.attention.mechanism import Mechanism, Memory
 from seqattn.attention.score_modules import Score
 
-__all__ = ["Attention", "AttentionOutput", "Memory", "attend", "masked_softmax"]
+__all__ = ["Attention", "AttentionOutput", "attend", "masked_softmax"]
 
 
 class AttentionOutput(NamedTuple):
@@ -31,24 +31,6 @@ class AttentionOutput(NamedTuple):
 
     context: Tensor
     weights: Tensor
-
-
-class Memory(NamedTuple):
-    """A source sentence, made ready for many queries by :meth:`Attention.remember`.
-
-    Attributes
-    ----------
-    keys : (batch, keys, d_projected)
-        Keys after ``score.project_keys``.
-    values : (batch, keys, d_value)
-        What the weighted sum is taken of.
-    mask : (batch, keys) bool, or None
-        True where a position may be attended.
-    """
-
-    keys: Tensor
-    values: Tensor
-    mask: Tensor | None = None
 
 
 def masked_softmax(
@@ -103,24 +85,20 @@ def masked_softmax(
             f"temperature is {temperature}; expected a number above 0 "
             "(for the limit at 0 take the argmax of the scores)"
         )
-    blocked = None
     if mask is not None:
         if dim not in (-1, scores.dim() - 1):
             raise ValueError(f"a mask needs dim=-1, the axis of the keys; got dim={dim}")
-        blocked = ~expand_mask(mask, scores)
+        mask = expand_mask(mask, scores)
     if temperature != 1.0 and scores.numel():
         # Subtract first: dividing large half-precision scores by a small τ would overflow.
-        top = _block(scores, blocked).amax(dim, keepdim=True).detach()
+        top = _block(scores, mask).amax(dim, keepdim=True).detach()
         scores = (scores - top) / temperature
-    # Block last: a large τ would bring even the lowest number within reach of the others.
-    weights = _block(scores, blocked).softmax(dim)
-    return weights if blocked is None else weights.masked_fill(blocked, 0.0)
+    weights = _block(scores, mask).softmax(dim)
+    return weights if mask is None else clear_unseen(weights, mask)
 
 
-def _block(scores: Tensor, blocked: Tensor | None) -> Tensor:
-    # The lowest finite number instead of -inf: a fully masked row stays free of NaN, forward and
-    # backward, and its weights are turned into zeros afterwards.
-    return scores if blocked is None else scores.masked_fill(blocked, torch.finfo(scores.dtype).min)
+def _block(scores: Tensor, mask: Tensor | None) -> Tensor:
+    return scores if mask is None else scores.where(mask, floors(mask, scores.dtype))
 
 
 def attend(
@@ -166,7 +144,7 @@ def attend(
     return AttentionOutput(_weighted_sum(weights, values), weights)
 
 
-class Attention(nn.Module):
+class Attention(Mechanism):
     """Soft attention with any score function.
 
     Parameters
@@ -211,24 +189,7 @@ class Attention(nn.Module):
         values: Float[Tensor, "batch keys d_value"] | None = None,
         mask: Bool[Tensor, "..."] | None = None,
     ) -> Memory:
-        """Project the keys once, for all the queries to come.
-
-        The result is yours to pass on; nothing is cached on the module.
-
-        Parameters
-        ----------
-        keys : (batch, keys, d_key)
-            Encoder states.
-        values : (batch, keys, d_value), optional
-            What to take the weighted sum of; the keys themselves if not given.
-        mask : bool, optional
-            True = may be attended; as in :func:`masked_softmax`.
-
-        Returns
-        -------
-        Memory
-            Projected keys, values and mask.
-        """
+        """Project the keys once, for all the queries to come; see :meth:`Mechanism.remember`."""
         return Memory(self.score.project_keys(keys), keys if values is None else values, mask)
 
     def forward(
@@ -261,12 +222,7 @@ class Attention(nn.Module):
         ValueError
             If sizes do not fit.
         """
-        if not isinstance(keys, Memory):
-            memory = self.remember(keys, values, mask)
-        elif values is None and mask is None:
-            memory = keys
-        else:
-            raise TypeError("a Memory holds its values and mask: give them to remember() instead")
+        memory = self._recall(keys, values, mask)
         weights = self.normalize(self.score.compare(query, memory.keys), memory.mask)
         kept = F.dropout(weights, self.dropout, self.training)
         return AttentionOutput(_weighted_sum(kept, memory.values), weights)

@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from seqattn.attention.core import Memory
+from seqattn.attention.mechanism import Mechanism, Memory, Past
 from seqattn.attention.named import BahdanauAttention
 
 __all__ = ["CoverageAttention", "CoverageOutput", "coverage_loss"]
@@ -31,7 +31,7 @@ class CoverageOutput(NamedTuple):
     coverage: Tensor
 
 
-class CoverageAttention(nn.Module):
+class CoverageAttention(Mechanism):
     r"""Additive attention that feels how much it has attended to each position before.
 
     .. math::
@@ -80,8 +80,22 @@ class CoverageAttention(nn.Module):
         values: Float[Tensor, "batch keys d_value"] | None = None,
         mask: Bool[Tensor, "..."] | None = None,
     ) -> Memory:
-        """Project the keys once, for all the queries to come; as :meth:`Attention.remember`."""
+        """Project the keys once, for all the queries to come; see :meth:`Mechanism.remember`."""
         return self.attention.remember(keys, values, mask)
+
+    def first_past(self, keys: Float[Tensor, "batch keys d_key"]) -> Past:
+        """Start with a source that nobody has looked at."""
+        return Past(coverage=keys.new_zeros(keys.shape[:2]))
+
+    def look(
+        self,
+        query: Float[Tensor, "batch *queries d_query"],
+        memory: Memory,
+        past: Past | None = None,
+    ) -> tuple[Float[Tensor, "batch *queries d_value"], Float[Tensor, "batch *queries keys"], Past]:
+        """Attend with the coverage so far; see :meth:`Mechanism.look`."""
+        output = self(query, memory, coverage=None if past is None else past.coverage)
+        return output.context, output.weights, Past(coverage=output.coverage)
 
     def forward(
         self,
@@ -117,10 +131,7 @@ class CoverageAttention(nn.Module):
         ValueError
             If sizes do not fit.
         """
-        if not isinstance(keys, Memory):
-            keys = self.remember(keys, values, mask)
-        elif values is not None or mask is not None:
-            raise TypeError("a Memory holds its values and mask: give them to remember() instead")
+        keys = self._recall(keys, values, mask)
         if coverage is None:
             coverage = keys.keys.new_zeros(keys.keys.shape[:2])
         elif coverage.shape != keys.keys.shape[:2]:

@@ -4,10 +4,11 @@ from typing import Literal, NamedTuple
 
 import torch
 from jaxtyping import Bool, Float
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional as F
 
-from seqattn.attention.core import Attention, Memory
+from seqattn.attention.core import Attention
+from seqattn.attention.mechanism import Mechanism, Memory
 from seqattn.attention.score_modules import Score
 
 __all__ = ["HardAttention", "HardOutput", "score_function_loss"]
@@ -34,7 +35,7 @@ class HardOutput(NamedTuple):
     log_prob: Tensor
 
 
-class HardAttention(nn.Module):
+class HardAttention(Mechanism):
     r"""Attention that fetches one value, :math:`c_t = v_I` with :math:`I \sim \alpha_t`.
 
     A drawn position passes no gradient to the scores. Two ways round that:
@@ -42,7 +43,8 @@ class HardAttention(nn.Module):
     - the score-function estimator (REINFORCE), unbiased and noisy: train with
       :func:`score_function_loss` beside the loss;
     - ``gradient="straight-through"``, biased and calm: the context is the fetched value, but its
-      gradient is that of the soft context :math:`\sum_i \alpha_{ti} v_i`.
+      gradient is that of the soft context :math:`\sum_i \alpha_{ti} v_i`. An
+      :class:`~seqattn.models.AttentionDecoder`, which hands on no log-probabilities, needs this.
 
     Parameters
     ----------
@@ -93,7 +95,7 @@ class HardAttention(nn.Module):
         values: Float[Tensor, "batch keys d_value"] | None = None,
         mask: Bool[Tensor, "..."] | None = None,
     ) -> Memory:
-        """Project the keys once, for all the queries to come; as :meth:`Attention.remember`."""
+        """Project the keys once, for all the queries to come; see :meth:`Mechanism.remember`."""
         return self.soft.remember(keys, values, mask)
 
     def forward(
@@ -123,10 +125,8 @@ class HardAttention(nn.Module):
         TypeError, ValueError
             As :meth:`Attention.forward`.
         """
-        if not isinstance(keys, Memory):
-            keys = self.remember(keys, values, mask)
-            values = mask = None
-        soft, weights = self.soft(query, keys, values, mask)
+        keys = self._recall(keys, values, mask)
+        soft, weights = self.soft(query, keys)
         possible = weights.sum(-1) > 0
         # A row with nothing to choose from still needs something that can be drawn.
         chances = weights.detach().masked_fill(~possible.unsqueeze(-1), 1.0)
@@ -137,7 +137,7 @@ class HardAttention(nn.Module):
             position = chances.argmax(-1)
         one_hot = F.one_hot(position, weights.shape[-1]).to(weights.dtype) * possible.unsqueeze(-1)
         rows = one_hot.unsqueeze(1) if one_hot.dim() == 2 else one_hot
-        context = (rows @ keys.values).view(*possible.shape, -1)
+        context = (rows @ keys.values).view(*possible.shape, keys.values.shape[-1])
         if self.gradient == "straight-through":
             context = context.detach() + (soft - soft.detach())
         chosen = weights.gather(-1, position.unsqueeze(-1)).squeeze(-1)

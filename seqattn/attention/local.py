@@ -8,13 +8,14 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from seqattn.attention.core import AttentionOutput, Memory, masked_softmax
+from seqattn.attention.core import AttentionOutput, masked_softmax
+from seqattn.attention.mechanism import Mechanism, Memory, Past
 from seqattn.attention.named import LuongAttention
 
 __all__ = ["LocalAttention"]
 
 
-class LocalAttention(nn.Module):
+class LocalAttention(Mechanism):
     r"""Luong's local attention: the window :math:`[p_t - D, p_t + D]` around a centre.
 
     With ``alignment="monotonic"`` (local-m) the centre is the target position, :math:`p_t = t`, and
@@ -112,6 +113,27 @@ class LocalAttention(nn.Module):
             _lengths(mask, keys)
         return self.global_attention.remember(keys, values, mask)
 
+    def first_past(self, keys: Float[Tensor, "batch keys d_key"]) -> Past | None:
+        """Start counting at 0; local-p, which needs no count, knows nothing."""
+        if self.v_p is not None:
+            return None
+        return Past(step=torch.zeros(keys.shape[0], dtype=torch.long, device=keys.device))
+
+    def look(
+        self,
+        query: Float[Tensor, "batch *queries d_query"],
+        memory: Memory,
+        past: Past | None = None,
+    ) -> tuple[
+        Float[Tensor, "batch *queries d_value"], Float[Tensor, "batch *queries keys"], Past | None
+    ]:
+        """Attend at the step that the past has reached; see :meth:`Mechanism.look`."""
+        if past is None or past.step is None:
+            return *self(query, memory), past
+        steps = 1 if query.dim() == 2 else query.shape[1]
+        context, weights = self(query, memory, position=past.step)
+        return context, weights, past._replace(step=past.step + steps)
+
     def forward(
         self,
         query: Float[Tensor, "batch *queries d_query"],
@@ -150,17 +172,12 @@ class LocalAttention(nn.Module):
             If sizes do not fit, or local-m is not told the position of one query.
         """
         one = query.dim() == 2
-        raw = one and not isinstance(keys, Memory)
-        if isinstance(keys, Memory):
-            if values is not None or mask is not None:
-                raise TypeError(
-                    "a Memory holds its values and mask: give them to remember() instead"
-                )
-            memory = keys
-        elif raw:
+        raw = False
+        if one and not isinstance(keys, Memory):
+            raw = True
             memory = Memory(keys, keys if values is None else values, mask)
         else:
-            memory = self.remember(keys, values, mask)
+            memory = self._recall(keys, values, mask)
         queries = query.unsqueeze(1) if one else query
         lengths = _lengths(memory.mask, memory.keys)
         centres = self._centres(queries, lengths, position, one)

@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
-__all__ = ["causal_mask", "expand_mask", "padding_mask"]
+__all__ = ["causal_mask", "clear_unseen", "expand_mask", "floors", "padding_mask"]
 
 
 def padding_mask(lengths: Int[Tensor, " batch"], max_len: int | None = None) -> Bool[Tensor, "..."]:
@@ -141,3 +141,30 @@ def expand_mask(mask: Tensor, scores: Tensor) -> Tensor:
             f"or (queries, keys) = {(queries, n_keys)}"
         )
     return mask if scores.dim() == 3 else mask[:, None]
+
+
+def floors(mask: Tensor, dtype: torch.dtype) -> Tensor:
+    """Give the score that stands for "blocked" in each row of a mask, (..., 1).
+
+    It is −inf, which softmax turns into exactly 0; and 0 in a row where nothing may be attended,
+    whose softmax would else be NaN, forward and backward. :func:`clear_unseen` empties such a row.
+    """
+    seen = mask.any(-1, keepdim=True)
+    return torch.zeros(seen.shape, dtype=dtype, device=mask.device).masked_fill(seen, -torch.inf)
+
+
+def clear_unseen(weights: Tensor, mask: Tensor) -> Tensor:
+    """Set rows where nothing may be attended to zero; no gradient passes there."""
+    seen = mask.any(-1, keepdim=True)
+    # Mostly there are none, and a look at the mask saves two passes over the weights.
+    return weights if _surely_all(seen) else weights.masked_fill(~seen, 0.0)
+
+
+def _surely_all(flags: Tensor) -> bool:
+    """Say whether all flags are True, where asking is cheap and the answer may be acted on."""
+    if flags.device.type != "cpu" or torch.compiler.is_compiling() or torch.jit.is_tracing():
+        return False
+    try:
+        return bool(flags.all())
+    except RuntimeError:  # under vmap, which knows no answer that holds for all
+        return False

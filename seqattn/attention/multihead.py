@@ -7,13 +7,14 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from seqattn.attention.core import AttentionOutput, Memory, masked_softmax
-from seqattn.attention.masks import expand_mask
+from seqattn.attention.core import AttentionOutput
+from seqattn.attention.masks import clear_unseen, expand_mask, floors
+from seqattn.attention.mechanism import Mechanism, Memory, Past
 
 __all__ = ["CrossAttention", "MultiHeadAttention", "SelfAttention"]
 
 
-class MultiHeadAttention(nn.Module):
+class MultiHeadAttention(Mechanism):
     r"""Multi-head attention over another sequence, or over the queries' own.
 
     .. math::
@@ -80,24 +81,24 @@ class MultiHeadAttention(nn.Module):
         values: Float[Tensor, "batch keys d_model"] | None = None,
         mask: Bool[Tensor, "..."] | None = None,
     ) -> Memory:
-        """Project keys and values once, for all the queries to come.
+        """Project keys and values once, for all the queries; see :meth:`Mechanism.remember`.
 
-        Parameters
-        ----------
-        keys : (batch, keys, d_model)
-            Encoder states.
-        values : (batch, keys, d_model), optional
-            The keys themselves if not given.
-        mask : bool, optional
-            True = may be attended; as in :func:`~seqattn.masked_softmax`.
-
-        Returns
-        -------
-        Memory
-            Keys and values as (batch, heads, keys, d_head), and the mask.
+        Keys and values of the result are (batch, heads, keys, d_head).
         """
         values = keys if values is None else values
         return Memory(self._split(self.key(keys)), self._split(self.value(values)), mask)
+
+    def look(
+        self,
+        query: Float[Tensor, "batch *queries d_model"],
+        memory: Memory,
+        past: Past | None = None,
+    ) -> tuple[
+        Float[Tensor, "batch *queries d_model"], Float[Tensor, "batch *queries keys"], Past | None
+    ]:
+        """Attend, and give the mean of the heads' weights; see :meth:`Mechanism.look`."""
+        context, weights = self(query, memory)
+        return context, weights.mean(1), past
 
     def forward(
         self,
@@ -142,12 +143,7 @@ class MultiHeadAttention(nn.Module):
                     "self-attention expected (batch, queries, d_model)"
                 )
             keys = query
-        if not isinstance(keys, Memory):
-            memory = self.remember(keys, values, mask)
-        elif values is None and mask is None:
-            memory = keys
-        else:
-            raise TypeError("a Memory holds its values and mask: give them to remember() instead")
+        memory = self._recall(keys, values, mask)
         if memory.keys.shape[0] != query.shape[0]:
             raise ValueError(
                 f"query has a batch of {query.shape[0]} and keys one of {memory.keys.shape[0]}"
@@ -167,15 +163,25 @@ class MultiHeadAttention(nn.Module):
         self, q: Tensor, memory: Memory, need_weights: bool
     ) -> tuple[Tensor, Tensor | None]:
         k, v, mask = memory
-        if need_weights:
-            # Scaling the queries is scaling the scores, on fewer numbers and with less to overflow.
-            weights = masked_softmax(q / math.sqrt(q.shape[-1]) @ k.mT, mask)
-            return F.dropout(weights, self.dropout, self.training) @ v, weights
+        shape, result = (*q.shape[:3], k.shape[2]), q.shape
         if mask is not None:
-            shape = (*q.shape[:3], k.shape[2])
             mask = expand_mask(mask, torch.empty(shape, device="meta"))
-        dropout = self.dropout if self.training else 0.0
-        return F.scaled_dot_product_attention(q, k, v, mask, dropout_p=dropout), None
+        if not need_weights:
+            dropout = self.dropout if self.training else 0.0
+            return F.scaled_dot_product_attention(q, k, v, mask, dropout_p=dropout), None
+        # Scaling the queries is scaling the scores, on fewer numbers and with less to overflow.
+        q, k, v = (x.flatten(0, 1) for x in (q / math.sqrt(q.shape[-1]), k, v))
+        if mask is None:
+            weights = (q @ k.mT).softmax(-1)
+        else:
+            # What masked_softmax does, in fewer passes: the matrix product starts from −inf where
+            # nothing may be attended.
+            barred = torch.zeros_like(mask, dtype=q.dtype).where(mask, floors(mask, q.dtype))
+            barred = barred.expand(*shape[:2], -1, -1).flatten(0, 1)
+            weights = clear_unseen(torch.baddbmm(barred, q, k.mT).view(shape).softmax(-1), mask)
+        weights = weights.view(shape)
+        kept = F.dropout(weights, self.dropout, self.training)
+        return (kept.flatten(0, 1) @ v).view(result), weights
 
 
 # One class: what makes attention self- or cross- is what it is called with.

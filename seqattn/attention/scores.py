@@ -13,6 +13,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 from torch.nn import functional as F
+from torch.utils.checkpoint import checkpoint
 
 from seqattn.attention.checks import check_pair, check_size
 
@@ -24,6 +25,9 @@ __all__ = [
     "reduced_rank_score",
     "scaled_dot_score",
 ]
+
+# Numbers that the additive comparison of many queries holds at once: 64 MiB in single precision.
+MOST_AT_ONCE = 2**24
 
 Query = Float[Tensor, "batch *queries d_query"]
 Keys = Float[Tensor, "batch keys d_key"]
@@ -311,6 +315,19 @@ def compare_additively(query: Tensor, keys: Tensor, v: Tensor) -> Tensor:
             f"W_q gives {query.shape[-1]} features, W_k {keys.shape[-1]} and v weighs "
             f"{v.shape[0]}; expected d_attn of each"
         )
-    if query.dim() == 3:
-        keys = keys.unsqueeze(1)
-    return torch.tanh(query.unsqueeze(-2) + keys) @ v
+    if query.dim() == 2:
+        return torch.tanh(query.unsqueeze(1) + keys) @ v
+    at_once = max(MOST_AT_ONCE // max(keys.numel(), 1), 1)
+    if query.shape[1] <= at_once:
+        return _compare_all(query, keys, v)
+    # Else a block of (batch, queries, keys, d_attn) would grow with the product of both lengths,
+    # and with gradients it would stay: each block is computed again when its gradient is due.
+    blocks = [
+        checkpoint(_compare_all, block, keys, v, use_reentrant=False, preserve_rng_state=False)
+        for block in query.split(at_once, 1)
+    ]
+    return torch.cat(blocks, 1)
+
+
+def _compare_all(query: Tensor, keys: Tensor, v: Tensor) -> Tensor:
+    return torch.tanh(query.unsqueeze(2) + keys.unsqueeze(1)) @ v

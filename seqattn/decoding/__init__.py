@@ -1,6 +1,6 @@
 """Decoding: greedy and beam search and sampling, over one step protocol."""
 
-from seqattn.decoding.penalties import length_penalty
+from seqattn.decoding.penalties import coverage_penalty, length_penalty
 from seqattn.decoding.protocol import Hypotheses, StepModel, select
 from seqattn.decoding.sampling import sample, truncate
 from seqattn.decoding.search import beam_search, greedy
@@ -9,6 +9,7 @@ __all__ = [
     "Hypotheses",
     "StepModel",
     "beam_search",
+    "coverage_penalty",
     "greedy",
     "length_penalty",
     "sample",

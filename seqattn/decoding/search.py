@@ -7,7 +7,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from seqattn.decoding.penalties import length_penalty as penalty
+from seqattn.attention import padding_mask
+from seqattn.decoding import penalties
 from seqattn.decoding.protocol import Hypotheses, StepModel, length_limits, permitted, select
 from seqattn.models.seq2seq import evaluating
 from seqattn.specials import BOS, EOS, PAD
@@ -77,16 +78,18 @@ def beam_search(
     beam: int = 5,
     max_len: int | Int[Tensor, " batch"] = 100,
     length_penalty: float = 0.6,
+    coverage_penalty: float = 0.0,
     n_best: int = 1,
 ) -> Hypotheses:
     r"""Keep the most promising beginnings of a sentence, and return the best that ended.
 
-    .. math:: \hat{y} = \arg\max_y \frac{\log p(y \mid x)}{\mathrm{lp}(|y|)}
+    .. math:: \hat{y} = \arg\max_y \frac{\log p(y \mid x)}{\mathrm{lp}(|y|)} + \mathrm{cp}(y, x)
 
     Beginnings of one length are compared by their log-probability. One that ends keeps its place in
     the beam and is not extended, so that the beam narrows until all have ended, or until no open
-    beginning can still overtake the ``n_best`` that did: log-probabilities only fall, so that
-    :math:`\log p / \mathrm{lp}(\text{max\_len})` bounds whatever may become of it.
+    beginning can still overtake the ``n_best`` that did: log-probabilities only fall, and no
+    coverage penalty is above 0, so that :math:`\log p / \mathrm{lp}(\text{max\_len})` bounds
+    whatever may become of it.
 
     Parameters
     ----------
@@ -101,6 +104,9 @@ def beam_search(
         there competes as it stands.
     length_penalty : float
         Exponent α of :func:`~seqattn.decoding.length_penalty`.
+    coverage_penalty : float
+        Factor β of :func:`~seqattn.decoding.coverage_penalty`; above 0 for models with attention
+        only.
     n_best : int
         Number of sentences to return for each source, at most ``beam``.
 
@@ -113,7 +119,8 @@ def beam_search(
     Raises
     ------
     ValueError
-        If ``beam``, ``n_best`` or ``max_len`` is below 1, or ``n_best`` above ``beam``.
+        If ``beam``, ``n_best`` or ``max_len`` is below 1, ``n_best`` above ``beam``, a penalty
+        negative, or coverage is asked of a model that gives no weights.
 
     References
     ----------
@@ -125,40 +132,65 @@ def beam_search(
     batch = source.shape[0]
     # Sentence b owns rows b * beam to b * beam + beam - 1 of everything that the model sees.
     first = torch.arange(batch, device=source.device)[:, None] * beam
+    real = padding_mask(lengths, source.shape[1])[:, None].expand(-1, beam, -1)
+    ranking = _Ranking(length_penalty, coverage_penalty, real, limits)
     with evaluating(model):
         rows = torch.arange(batch, device=source.device).repeat_interleave(beam)
         state, memory = select(model.begin(source, lengths), rows)
-        beams = _no_words(batch, beam, source.device)
+        beams = _no_words(real, covered=coverage_penalty != 0)
         last = torch.full_like(rows, BOS)
         trail: list[tuple[Tensor, Tensor, Tensor | None]] = []
         for _ in range(int(limits.max())):
             logits, weights, state = _take_step(model, last, state, memory)
+            held = beams.done
             beams, parents, tokens = _extend(beams, logits, limits)
-            beams = _stop_early(beams, limits, length_penalty, n_best)
             moved = (first + parents).flatten()
-            trail.append((parents, tokens, None if weights is None else weights[moved]))
+            weights = None if weights is None else weights[moved]
+            beams = _stop_early(_cover(beams, parents, held, weights), ranking, n_best)
+            trail.append((parents, tokens, weights))
             if beams.done.all():
                 break
             state, last = select(state, moved), tokens.flatten()
-    final = beams.scores / penalty(beams.lengths, length_penalty)
-    places = final.sort(dim=1, descending=True, stable=True).indices[:, :n_best]
+    places = ranking.ended(beams).sort(dim=1, descending=True, stable=True).indices[:, :n_best]
     return _trace_back(trail, places, first, beams.scores.gather(1, places))
 
 
 class _Beams(NamedTuple):
-    """Where the search stands; each field is (batch, beam)."""
+    """Where the search stands; each field is (batch, beam, ...)."""
 
     scores: Tensor  # total log-probability
     lengths: Tensor  # tokens written
     done: Tensor  # ended or given up: held, and not extended
+    coverage: Tensor | None  # (batch, beam, keys) sum of the weights, where it counts
 
 
-def _no_words(batch: int, beam: int, device: torch.device) -> _Beams:
+class _Ranking(NamedTuple):
+    """By what sentences are compared once they have ended."""
+
+    alpha: float
+    beta: float
+    real: Tensor  # (batch, beam, keys) where the source has tokens
+    limits: Tensor  # (batch, 1) longest allowed lengths
+
+    def ended(self, beams: _Beams) -> Tensor:
+        """Give each sentence its rank, as if it ended here."""
+        ranks = beams.scores / penalties.length_penalty(beams.lengths, self.alpha)
+        if beams.coverage is not None:
+            ranks = ranks + penalties.coverage_penalty(beams.coverage, self.beta, self.real)
+        return ranks
+
+    def bound(self, beams: _Beams) -> Tensor:
+        """Give what no continuation can exceed: all to come is certain, and all is covered."""
+        return beams.scores / penalties.length_penalty(self.limits, self.alpha)
+
+
+def _no_words(real: Tensor, covered: bool) -> _Beams:
     """Start with one beginning, the empty one; the other places have no chance at all."""
-    scores = torch.full((batch, beam), -torch.inf, device=device)
+    scores = torch.full(real.shape[:2], -torch.inf, device=real.device)
     scores[:, 0] = 0.0
-    lengths = torch.zeros(batch, beam, dtype=torch.long, device=device)
-    return _Beams(scores, lengths, torch.zeros_like(lengths, dtype=torch.bool))
+    lengths = torch.zeros_like(scores, dtype=torch.long)
+    coverage = torch.zeros_like(real, dtype=scores.dtype) if covered else None
+    return _Beams(scores, lengths, torch.zeros_like(lengths, dtype=torch.bool), coverage)
 
 
 def _extend(beams: _Beams, logits: Tensor, limits: Tensor) -> tuple[_Beams, Tensor, Tensor]:
@@ -183,14 +215,25 @@ def _extend(beams: _Beams, logits: Tensor, limits: Tensor) -> tuple[_Beams, Tens
     scores = totals.flatten(1).gather(1, chosen)
     # A place without a chance is not held: it would narrow the beam.
     done = ((done | (tokens == EOS)) & (scores > -torch.inf)) | (lengths >= limits)
-    return _Beams(scores, lengths, done), parents, tokens
+    return _Beams(scores, lengths, done, beams.coverage), parents, tokens
 
 
-def _stop_early(beams: _Beams, limits: Tensor, alpha: float, n_best: int) -> _Beams:
+def _cover(beams: _Beams, parents: Tensor, held: Tensor, weights: Tensor | None) -> _Beams:
+    """Add what the last step looked at, except to what had already ended."""
+    if beams.coverage is None:
+        return beams
+    if weights is None:
+        raise ValueError("coverage_penalty needs attention, and the model gives no weights")
+    before = beams.coverage.gather(1, parents[..., None].expand_as(beams.coverage))
+    new = weights.view(before.shape).masked_fill(held.gather(1, parents)[..., None], 0.0)
+    return beams._replace(coverage=before + new)
+
+
+def _stop_early(beams: _Beams, ranking: _Ranking, n_best: int) -> _Beams:
     """Give up the open beginnings of each source where none can reach the best any more."""
-    ended = (beams.scores / penalty(beams.lengths, alpha)).masked_fill(~beams.done, -torch.inf)
+    ended = ranking.ended(beams).masked_fill(~beams.done, -torch.inf)
     to_beat = ended.topk(n_best, dim=1).values[:, -1:]
-    in_reach = (beams.scores / penalty(limits, alpha)).masked_fill(beams.done, -torch.inf)
+    in_reach = ranking.bound(beams).masked_fill(beams.done, -torch.inf)
     given_up = ~beams.done & (in_reach.amax(1, keepdim=True) <= to_beat)
     return beams._replace(
         scores=beams.scores.masked_fill(given_up, -torch.inf), done=beams.done | given_up

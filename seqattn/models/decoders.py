@@ -18,7 +18,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from seqattn.attention import Attention, Memory
+from seqattn.attention import Mechanism, Memory, Past
 from seqattn.models.bridge import Bridge
 from seqattn.models.encoders import Encoded
 from seqattn.models.readouts import make_readout
@@ -41,9 +41,10 @@ class AttentionDecoder(nn.Module):
         Sizes of an embedding and of a decoder state.
     d_encoder : int
         Size of an encoder state.
-    attention : Attention, or None
-        Compares decoder states (size ``d_hidden``) with encoder states. None gives the
-        fixed-vector model: the encoder's summary stands in for the context at every step.
+    attention : Mechanism, or None
+        Compares decoder states (size ``d_hidden``) with encoder states; what it must know of
+        earlier steps travels in the state. None gives the fixed-vector model: the encoder's summary
+        stands in for the context at every step.
     style : {"bahdanau", "luong"}
         Whether to attend before or after the recurrent update.
     cell : {"gru", "lstm"}
@@ -93,7 +94,7 @@ class AttentionDecoder(nn.Module):
         d_embed: int,
         d_hidden: int,
         d_encoder: int,
-        attention: Attention | None,
+        attention: Mechanism | None,
         *,
         style: Literal["bahdanau", "luong"] = "bahdanau",
         cell: Literal["gru", "lstm"] = "gru",
@@ -135,7 +136,8 @@ class AttentionDecoder(nn.Module):
         """Make the state before the first step; see :class:`~seqattn.models.bridge.Bridge`."""
         top = encoded.summary[:, -1]
         fed = top.new_zeros(top.shape[0], self.readout.d_features) if self.feeds_readout else None
-        return State(self.bridge(encoded.summary), fed, top if self.feeds_summary else None)
+        past = None if self.attention is None else self.attention.first_past(encoded.states)
+        return State(self.bridge(encoded.summary), fed, top if self.feeds_summary else None, past)
 
     def remember(self, encoded: Encoded) -> Memory | None:
         """Do the attention's work on the source once, for all steps to come."""
@@ -232,20 +234,22 @@ class AttentionDecoder(nn.Module):
     ) -> tuple[State, Tensor | None, Tensor | None]:
         """Attend and update, in the order of the style; return state, context and weights."""
         if self.attends_first:
-            context, weights = self._attend(state.hidden.outputs[-1], memory, state.context)
+            context, weights, past = self._attend(state.hidden.outputs[-1], memory, state)
         beside = context if self.attends_first else state.fed
         if beside is not None:
             gates = gates + F.linear(beside, W_beside)
         hidden = rnn_step(self.rnn, gates, state.hidden)
         if not self.attends_first:
-            context, weights = self._attend(hidden.outputs[-1], memory, None)
+            context, weights, past = self._attend(hidden.outputs[-1], memory, state)
         fed = self.readout(hidden.outputs[-1], context, embedded) if self.feeds_readout else None
-        return State(hidden, fed, state.context), context, weights
+        return State(hidden, fed, state.context, past), context, weights
 
     def _attend(
-        self, query: Tensor, memory: Memory | None, fixed: Tensor | None
-    ) -> tuple[Tensor | None, Tensor | None]:
-        return (fixed, None) if self.attention is None else self.attention(query, memory)
+        self, query: Tensor, memory: Memory | None, state: State
+    ) -> tuple[Tensor | None, Tensor | None, Past | None]:
+        if self.attention is None or memory is None:
+            return state.context, None, None
+        return self.attention.look(query, memory, state.past)
 
     def _one_by_one(
         self, embedded: Tensor, state: State, memory: Memory | None
@@ -275,7 +279,7 @@ class AttentionDecoder(nn.Module):
         outputs, cells = state.hidden
         first = torch.stack(outputs)
         tops, _ = self.rnn(inputs, first if cells is None else (first, torch.stack(cells)))
-        context, weights = self._attend(tops, memory, fixed)
+        context, weights, _ = self._attend(tops, memory, state._replace(context=fixed))
         return self.readout(tops, context, embedded), weights
 
     def _project_inputs(self, embedded: Tensor) -> tuple[Tensor, Tensor]:

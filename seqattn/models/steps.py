@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from seqattn.attention import Past
 from seqattn.models.recurrent import Hidden
 
 __all__ = ["State", "Step", "stack_steps"]
@@ -22,11 +23,14 @@ class State(NamedTuple):
         Readout of the last step, with input feeding only.
     context : (batch, d_encoder), or None
         The fixed vector, in a decoder without attention only.
+    past : Past, or None
+        What the attention must know of the steps before.
     """
 
     hidden: Hidden
     fed: Tensor | None = None
     context: Tensor | None = None
+    past: Past | None = None
 
 
 class Step(NamedTuple):

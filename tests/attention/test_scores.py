@@ -16,6 +16,7 @@ from seqattn import (
     reduced_rank_score,
     scaled_dot_score,
 )
+from seqattn.attention import scores as module
 from seqattn.data.tiny import TINY
 from tests import oracles
 from tests.attention.mechanisms import (
@@ -165,6 +166,50 @@ def test_additive_scores_stay_within_the_norm_of_v():
     v = torch.randn(D_ATTN).double()
     scores = additive_score(100 * query, 100 * keys, W_q, W_k, v)
     assert (scores.abs() <= v.abs().sum() + 1e-12).all()
+
+
+def additive_inputs(queries=QUERIES):
+    shapes = (
+        (BATCH, queries, D_QUERY),
+        (BATCH, KEYS, D_KEY),
+        (D_ATTN, D_QUERY),
+        (D_ATTN, D_KEY),
+        (D_ATTN,),
+    )
+    return [torch.randn(shape, dtype=torch.float64, requires_grad=True) for shape in shapes]
+
+
+@pytest.mark.parametrize("at_once", [1, 2, QUERIES - 1])
+def test_scores_in_blocks_are_the_scores_and_have_their_gradients(monkeypatch, at_once):
+    given = additive_inputs()
+    whole = additive_score(*given)
+    expected = torch.autograd.grad(whole.square().sum(), given)
+    monkeypatch.setattr(module, "MOST_AT_ONCE", at_once * BATCH * KEYS * D_ATTN)
+    in_blocks = additive_score(*given)
+    torch.testing.assert_close(in_blocks, whole, atol=1e-12, rtol=0)
+    found = torch.autograd.grad(in_blocks.square().sum(), given)
+    torch.testing.assert_close(found, expected, atol=1e-11, rtol=0)
+
+
+def largest_saved(queries):
+    """Numbers in the largest tensor that is kept for the gradient of additive scores."""
+    sizes = []
+    given = additive_inputs(queries)
+    with torch.autograd.graph.saved_tensors_hooks(lambda x: sizes.append(x.numel()) or x, _same):
+        additive_score(*given)
+    return max(sizes)
+
+
+def _same(x):
+    return x
+
+
+def test_what_is_kept_for_the_gradient_does_not_grow_with_both_lengths(monkeypatch):
+    limit = 2 * BATCH * KEYS * D_ATTN
+    monkeypatch.setattr(module, "MOST_AT_ONCE", limit)
+    assert largest_saved(2) == limit  # all at once is kept as it is
+    assert largest_saved(10) < 10 * BATCH * D_ATTN * KEYS / 2
+    assert largest_saved(100) <= 100 * BATCH * D_ATTN  # no more than the projected queries
 
 
 def test_the_tiny_example_gives_the_formulas_scores():

@@ -93,7 +93,13 @@ def penalised(score, length, alpha):
     return score / ((5 + length) / 6) ** alpha
 
 
-def slow_beam_search(model, source, beam, max_len, alpha, n_best):
+def uncovered(model, source, sentence, beta, real):
+    """The coverage penalty, summand by summand, over the real source positions."""
+    seen = sum(model.looks(source, sentence))[:real]
+    return beta * sum(np.log(min(max(total, 1e-4), 1.0)) for total in seen)
+
+
+def slow_beam_search(model, source, beam, max_len, alpha, n_best, beta=0.0, real=KEYS):
     """Beam search with lists and without early stop: a beam that narrows as sentences end."""
     open_, ended = [((), 0.0)], []
     for n in range(1, max_len + 1):
@@ -106,7 +112,11 @@ def slow_beam_search(model, source, beam, max_len, alpha, n_best):
         chosen = longer[: beam - len(ended)]
         ended += [pair for pair in chosen if pair[0][-1] == EOS or n == max_len]
         open_ = [pair for pair in chosen if pair[0][-1] != EOS]
-    ended.sort(key=lambda pair: -penalised(pair[1], len(pair[0]), alpha))
+    ended.sort(
+        key=lambda pair: (
+            -penalised(pair[1], len(pair[0]), alpha) - uncovered(model, source, pair[0], beta, real)
+        )
+    )
     return ended[:n_best]
 
 

@@ -19,7 +19,7 @@ from tests.decoding.stub import (
     slow_beam_search,
     sources,
 )
-from tests.models.families import ATTENDING, Family, batch, every_order
+from tests.models.families import ATTENDING, Family, batch, every_kind
 
 IDS = (11, 5, 8, 2, 9)
 seeds = st.integers(0, 10**6)
@@ -72,6 +72,34 @@ def test_beam_search_is_what_a_slow_one_finds(seed, alpha, beam, max_len, data):
         # Fewer sentences than asked for: the rest are empty, and say so.
         for row in range(rows.stop, (place + 1) * n_best):
             assert (sentences(found)[row], float(found.scores[row])) == ((), -np.inf)
+
+
+@given(seeds, alphas, st.sampled_from([0.1, 0.5, 3.0]), st.integers(1, 5), st.data())
+def test_a_coverage_penalty_ranks_and_stops_as_the_slow_one(seed, alpha, beta, beam, data):
+    model, n_best = TableModel(seed), data.draw(st.integers(1, beam))
+    source, _ = sources(*IDS)
+    real = torch.tensor([KEYS, 3, 1, 5, 2])
+    found = beam_search(
+        model,
+        source.expand(-1, KEYS),
+        real,
+        beam=beam,
+        max_len=5,
+        length_penalty=alpha,
+        coverage_penalty=beta,
+        n_best=n_best,
+    )
+    for place, (one, positions) in enumerate(zip(IDS, real.tolist())):
+        expected = slow_beam_search(model, one, beam, 5, alpha, n_best, beta, positions)
+        rows = range(place * n_best, place * n_best + len(expected))
+        assert [sentences(found)[row] for row in rows] == [s for s, _ in expected]
+        close(found.scores[list(rows)], [score for _, score in expected])  # not penalised
+
+
+def test_a_coverage_penalty_needs_weights():
+    model = TableModel(attends=False)
+    with pytest.raises(ValueError, match="needs attention, and the model gives no weights"):
+        beam_search(model, *sources(*IDS), coverage_penalty=0.2)
 
 
 @given(seeds, alphas)
@@ -231,6 +259,7 @@ def test_a_model_without_attention_has_no_weights(search):
         ({"beam": 2, "n_best": 3}, "beam is 2 and n_best is 3"),
         ({"max_len": 0}, "max_len is 0; expected at least 1"),
         ({"length_penalty": -0.5}, r"length_penalty is -0.5; expected 0 or more"),
+        ({"coverage_penalty": -0.5}, r"coverage_penalty is -0.5; expected 0 or more"),
     ],
 )
 def test_impossible_options_are_refused(options, message):
@@ -241,7 +270,7 @@ def test_impossible_options_are_refused(options, message):
 # With real models.
 
 
-@every_order
+@every_kind
 @every_search
 def test_real_models_search_the_same_alone_and_in_a_batch(family, search):
     model = family.build()
@@ -255,7 +284,7 @@ def test_real_models_search_the_same_alone_and_in_a_batch(family, search):
         torch.testing.assert_close(alone.scores, together.scores[here])
 
 
-@every_order
+@every_kind
 @every_search
 def test_scores_and_weights_are_what_the_model_says_of_the_sentence(family, search):
     model = family.build()

@@ -8,8 +8,13 @@ import pytest
 import torch
 
 from seqattn import (
+    AdditiveScore,
     BahdanauAttention,
+    CoverageAttention,
+    HardAttention,
+    LocalAttention,
     LuongAttention,
+    MultiHeadAttention,
     ReducedRankAttention,
     ScaledDotProductAttention,
 )
@@ -129,6 +134,37 @@ FAMILIES += [
     Family("a readout of its own size", general, {"style": "luong", "d_readout": 31}),
 ]
 
+# Attentions that carry a past, look at a part, or do not stand in the core.
+OTHERS = {
+    "coverage": lambda: CoverageAttention(D_HIDDEN, D_ENCODER, D_ATTN),
+    "local-m": lambda: LocalAttention(D_HIDDEN, D_ENCODER, 1, "monotonic"),
+    "local-p": lambda: LocalAttention(D_HIDDEN, D_ENCODER, 2),
+    "hard": lambda: HardAttention(
+        AdditiveScore(D_HIDDEN, D_ENCODER, D_ATTN), "argmax", "straight-through"
+    ),
+}
+ORDERS_OF_OTHERS = {
+    "bahdanau": {"style": "bahdanau"},
+    "luong": {"style": "luong"},
+    "luong, no input feeding": {"style": "luong", "input_feeding": False},
+}
+SPECIAL = [
+    *(
+        Family(f"{name}, {order}", attention, options)
+        for (name, attention), (order, options) in product(OTHERS.items(), ORDERS_OF_OTHERS.items())
+    ),
+    *(
+        Family(
+            f"two heads, {order}",
+            lambda: MultiHeadAttention(D_ENCODER, 2),
+            options,
+            d_hidden=D_ENCODER,
+        )
+        for order, options in ORDERS_OF_OTHERS.items()
+    ),
+]
+FAMILIES += SPECIAL
+
 # One of each order: for what does not depend on the rest.
 PLAIN = [Family(order, attention, options) for order, (attention, options) in ORDERS.items()]
 ATTENDING = [family for family in PLAIN if family.attention is not None]
@@ -140,4 +176,5 @@ def each(families):
 
 every_family = each(FAMILIES)
 every_order = each(PLAIN)
+every_kind = each(PLAIN + SPECIAL)
 every_attending_order = each(ATTENDING)

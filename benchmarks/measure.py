@@ -1,0 +1,143 @@
+"""Timing two ways side by side, and putting what was found into the book."""
+
+import statistics
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import date
+from multiprocessing import get_context
+from pathlib import Path
+
+import torch
+
+__all__ = ["Comparison", "compare", "compare_memory", "print_heading", "write_table"]
+
+PAGE = Path(__file__).resolve().parents[1] / "chapters" / "benchmarks.md"
+ROUNDS, SECONDS = 7, 0.4
+Work = Callable[[], object]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What two ways cost, and how often the first is the second: median, lowest and highest."""
+
+    title: str
+    peer: str
+    ours: float
+    theirs: float
+    unit: str
+    ratio: float
+    low: float
+    high: float
+    bar: float
+
+    @property
+    def holds(self) -> bool:
+        """Whether the ratio stays within its bar."""
+        return self.ratio <= self.bar
+
+    def __str__(self) -> str:
+        """Give a line for the terminal."""
+        verdict = "" if self.holds else "   above its bar"
+        return (
+            f"{self.title + ' / ' + self.peer:72s}{self.ours:9.2f}{self.theirs:9.2f} {self.unit:3s}"
+            f"{self.ratio:6.2f} [{self.low:.2f}, {self.high:.2f}]  (bar {self.bar:.2f}){verdict}"
+        )
+
+
+def print_heading() -> None:
+    """Say what the numbers depend on."""
+    print(f"{_machine()}\nours, theirs, ratio [lowest, highest of the rounds] (bar: at most)")
+
+
+def compare(title: str, peer: str, ours: Work, theirs: Work, bar: float) -> Comparison:
+    """Time two ways in turns and print how many times as long the first takes as the second."""
+    for work in (ours, theirs):  # warm up
+        work()
+    pairs = [(_per_call(ours), _per_call(theirs)) for _ in range(ROUNDS)]
+    mine, other = (statistics.median(times) * 1e3 for times in zip(*pairs, strict=True))
+    ratios = [a / b for a, b in pairs]
+    found = Comparison(
+        title, peer, mine, other, "ms", statistics.median(ratios), min(ratios), max(ratios), bar
+    )
+    print(found, flush=True)
+    return found
+
+
+def compare_memory(title: str, peer: str, ours: Work, theirs: Work, bar: float) -> Comparison:
+    """Set the peak memory of one way against another's, each in a process of its own."""
+    mine, other = peak_memory(ours), peak_memory(theirs)
+    ratio = mine / other
+    found = Comparison(title, peer, mine, other, "MiB", ratio, ratio, ratio, bar)
+    print(found, flush=True)
+    return found
+
+
+def peak_memory(work: Work) -> float:
+    """MiB that a function of a module needs beyond what its process had before it."""
+    with get_context("spawn").Pool(1) as pool:
+        return pool.apply(_grown, (work,))
+
+
+def write_table(name: str, rows: Sequence[Comparison], how: str) -> None:
+    """Put a table between the marks of its name on the book's page of benchmarks."""
+    lines = [
+        "| what | against | ours | theirs | ratio | bar |",
+        "|---|---|---:|---:|---:|---:|",
+        *(
+            f"| {row.title} | {row.peer} | {row.ours:.2f} {row.unit} | {row.theirs:.2f} {row.unit} "
+            f"| {row.ratio:.2f} ({row.low:.2f} to {row.high:.2f}) | {row.bar:.2f} |"
+            for row in rows
+        ),
+        "",
+        f"Measured on {date.today()} by `{how}`: {_machine()}.",
+    ]
+    page = PAGE.read_text(encoding="utf-8")
+    start, end = f"<!-- begin {name} -->\n", f"<!-- end {name} -->"
+    if page.count(start) != 1 or page.count(end) != 1:
+        raise SystemExit(f"{PAGE} lacks the marks {start.strip()} and {end}")
+    before, rest = page.split(start)
+    after = rest.split(end)[1]
+    PAGE.write_text(f"{before}{start}{chr(10).join(lines)}\n{end}{after}", encoding="utf-8")
+    print(f"wrote the table {name!r} of {PAGE.name}")
+
+
+def _per_call(work: Work) -> float:
+    """Seconds for a call, over about SECONDS."""
+    started, calls = time.perf_counter(), 0
+    while time.perf_counter() - started < SECONDS:
+        work()
+        calls += 1
+    return (time.perf_counter() - started) / calls
+
+
+def _grown(work: Work) -> float:
+    torch.set_num_threads(1)
+    Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # Linux: forget the peak so far
+    before = _peak()
+    work()
+    return (_peak() - before) / 1024
+
+
+def _peak() -> int:
+    """KiB that this process has had in memory at most."""
+    status = Path("/proc/self/status").read_text(encoding="ascii")
+    return int(status.partition("VmHWM:")[2].split()[0])
+
+
+def _machine() -> str:
+    python = ".".join(map(str, sys.version_info[:3]))
+    return (
+        f"PyTorch {torch.__version__}, Python {python}, {torch.get_num_threads()} threads of "
+        f"{_processor()}"
+    )
+
+
+def _processor() -> str:
+    try:
+        names = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return "an unnamed processor"
+    found = [line.partition(":")[2].strip() for line in names if line.startswith("model name")]
+    return found[0] if found else "an unnamed processor"
