@@ -28,12 +28,32 @@ TARGETS = {
     "seqattn/attention/score_modules.py": ["tests/attention"],
     "seqattn/attention/core.py": ["tests/attention"],
     "seqattn/attention/named.py": ["tests/attention", "tests/test_public_api.py"],
+    "seqattn/attention/mechanism.py": ["tests/attention/test_every_kind.py"],
+    "seqattn/attention/multihead.py": [
+        "tests/attention/test_multihead.py",
+        "tests/attention/test_every_kind.py",
+    ],
+    "seqattn/attention/local.py": [
+        "tests/attention/test_local.py",
+        "tests/attention/test_every_kind.py",
+    ],
+    "seqattn/attention/coverage.py": [
+        "tests/attention/test_coverage.py",
+        "tests/attention/test_every_kind.py",
+    ],
+    "seqattn/attention/hard.py": [
+        "tests/attention/test_hard.py",
+        "tests/attention/test_every_kind.py",
+    ],
+    "seqattn/attention/patterns.py": ["tests/attention/test_patterns.py"],
+    "seqattn/regularizers.py": ["tests/test_regularizers.py"],
     "seqattn/decoding/search.py": ["tests/decoding"],
     "seqattn/decoding/sampling.py": ["tests/decoding"],
     "seqattn/decoding/penalties.py": ["tests/decoding"],
     "seqattn/decoding/protocol.py": ["tests/decoding"],
     "seqattn/diagnostics.py": ["tests/test_diagnostics.py"],
     "seqattn/metrics.py": ["tests/test_metrics.py"],
+    "seqattn/maps.py": ["tests/test_maps.py"],
 }
 OPERATORS = (
     *("ReplaceBinaryOperator_Add_Sub", "ReplaceBinaryOperator_Sub_Add"),

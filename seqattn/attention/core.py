@@ -77,6 +77,7 @@ def masked_softmax(
 
     Examples
     --------
+    >>> import torch
     >>> masked_softmax(torch.tensor([[0.0, 0.0, 5.0]]), torch.tensor([[True, True, False]]))
     tensor([[0.5000, 0.5000, 0.0000]])
     """
@@ -137,6 +138,7 @@ def attend(
 
     Examples
     --------
+    >>> import torch
     >>> attend(torch.zeros(1, 2), torch.tensor([[[1.0, 0.0], [3.0, 4.0]]])).context
     tensor([[2., 2.]])
     """
@@ -162,6 +164,7 @@ class Attention(Mechanism):
     --------
     Do the work that depends on the sentence alone once, then attend at every decoder step:
 
+    >>> import torch
     >>> from seqattn.attention import AdditiveScore
     >>> attention = Attention(AdditiveScore(d_query=3, d_key=4, d_attn=5))
     >>> memory = attention.remember(torch.randn(2, 7, 4))

@@ -263,8 +263,9 @@ def test_a_model_without_attention_has_no_weights(search):
     ],
 )
 def test_impossible_options_are_refused(options, message):
+    source, _ = sources(*IDS)
     with pytest.raises(ValueError, match=message):
-        beam_search(TableModel(), *sources(*IDS), **options)
+        beam_search(TableModel(), source.expand(-1, KEYS), torch.full((len(IDS),), KEYS), **options)
 
 
 # With real models.
