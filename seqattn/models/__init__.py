@@ -4,6 +4,7 @@ from seqattn.models.config import ModelConfig, build_model
 from seqattn.models.copying import CopyGate, extend_vocabulary, mix_copy
 from seqattn.models.decoders import AttentionDecoder
 from seqattn.models.encoders import Encoded, Encoder
+from seqattn.models.pointer import PointerGenerator
 from seqattn.models.seq2seq import Output, Seq2SeqAttention, evaluating
 from seqattn.models.steps import State, Step
 from seqattn.models.transformer import Transformer
@@ -15,6 +16,7 @@ __all__ = [
     "Encoder",
     "ModelConfig",
     "Output",
+    "PointerGenerator",
     "Seq2SeqAttention",
     "State",
     "Step",

@@ -1,21 +1,21 @@
 """Scheduled sampling: training on inputs that are partly the model's own."""
 
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from seqattn.attention import Memory
-from seqattn.models.steps import State, Step, stack_steps
+from seqattn.models.steps import Step, stack_steps
 
 __all__ = ["mix_inputs"]
 
 
 def mix_inputs(
-    step: Callable[[Tensor, State, Memory | None], Step],
+    step: Callable[[Tensor, Any, Any], Step],
     inputs: Tensor,
-    state: State,
-    memory: Memory | None,
+    state: Any,
+    memory: Any,
     *,
     teacher_forcing: float,
     generator: torch.Generator | None = None,
