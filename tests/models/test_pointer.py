@@ -87,7 +87,7 @@ def test_searches_write_words_outside_the_vocabulary():
     with torch.no_grad():  # the gate closes: copy, never write
         model.model.decoder.vocabulary.weight[-1] = 0.0
         model.model.decoder.vocabulary.bias[-1] = -50.0
-    source, lengths = torch.tensor([[12, 11, 13, 4], [11, 4, 0, 0]]), torch.tensor([4, 2])
+    source, lengths = torch.tensor([[12, 11, 13, 12], [11, 12, 0, 0]]), torch.tensor([4, 2])
     for found in (
         greedy(model, source, lengths, max_len=6),
         beam_search(model, source, lengths, beam=3, max_len=6),
