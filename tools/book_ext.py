@@ -187,7 +187,7 @@ class FormulaMap(_Generated):
         lines = []
         for chapter in dict.fromkeys(f.chapter for f in course.formulas):
             here = [f for f in course.formulas if f.chapter == chapter]
-            lines += [f"**[{_title(course.root, chapter)}]({chapter}.ipynb)**", ""]
+            lines += [f"**[{_title(course.root, chapter)}]({_file(course.root, chapter)})**", ""]
             lines += ["| no. | formula | code | exercise | inventory |", "|---|---|---|---|---|"]
             for f in here:
                 exercise = "–"
@@ -235,7 +235,16 @@ def _link(root: Path, page: str) -> str:
     return f"[{stem}]({'' if folder == 'chapters' else f'../{folder}/'}{stem}{suffix})"
 
 
+def _file(root: Path, chapter: str) -> str:
+    return (
+        f"{chapter}.md" if (root / "chapters" / f"{chapter}.md").is_file() else f"{chapter}.ipynb"
+    )
+
+
 def _title(root: Path, chapter: str) -> str:
+    path = root / "chapters" / _file(root, chapter)
+    if path.suffix == ".md":
+        return re.search(r"^# (.*)$", path.read_text(encoding="utf-8"), re.MULTILINE)[1]
     notebook = json.loads((root / "chapters" / f"{chapter}.ipynb").read_text(encoding="utf-8"))
     first = "".join(notebook["cells"][0]["source"])
     return first.splitlines()[0].lstrip("# ")

@@ -131,23 +131,28 @@ def test_source(root: Path, test: str) -> str | None:
 
 
 def displayed_labels(root: Path) -> dict[str, str]:
-    """Find every labelled formula in the chapters: label → stem of its chapter."""
+    """Find every labelled formula of the book: label → stem of its page."""
     labels: dict[str, str] = {}
-    for path in sorted((root / "chapters").glob("[0-9][0-9]_*.py")):
+    for path in _pages_with_formulas(root):
         for label in LABEL.findall(path.read_text(encoding="utf-8")):
             labels[label] = path.stem
     return labels
 
 
+def _pages_with_formulas(root: Path) -> list[Path]:
+    chapters = root / "chapters"
+    return [*sorted(chapters.glob("[0-9][0-9]_*.py")), *sorted(chapters.glob("api_*.md"))]
+
+
 def _unlabelled(root: Path) -> list[str]:
     """List displayed formulas without a label, which no reader can refer to and no test reach."""
     found = []
-    for path in sorted((root / "chapters").glob("[0-9][0-9]_*.py")):
+    for path in _pages_with_formulas(root):
         lines = path.read_text(encoding="utf-8").splitlines()
         opened = False
         for number, line in enumerate(lines, start=1):
             marks = line.count("$$")
-            if not line.startswith("#") or not marks:
+            if not marks or (path.suffix == ".py" and not line.startswith("#")):
                 continue
             closes = opened or marks == 2
             if closes and not LABEL.match(line):

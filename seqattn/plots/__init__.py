@@ -5,6 +5,7 @@ Importing this package needs no matplotlib; drawing does.
 """
 
 from seqattn.plots.charts import plot_statistics, plot_weights
+from seqattn.plots.curves import plot_coverage_curve, plot_entropy_curve
 from seqattn.plots.grids import plot_coverage, plot_heads
 from seqattn.plots.maps import plot_attention
 from seqattn.plots.style import BLUE, GREEN, GREY, INK, ORANGE, PALETTE, PINK, use_style
@@ -19,6 +20,8 @@ __all__ = [
     "PINK",
     "plot_attention",
     "plot_coverage",
+    "plot_coverage_curve",
+    "plot_entropy_curve",
     "plot_heads",
     "plot_statistics",
     "plot_weights",

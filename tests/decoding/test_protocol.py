@@ -1,11 +1,15 @@
-"""What a search does to states, and length penalties."""
+"""What a search does to states, and penalties."""
 
+import math
 from typing import NamedTuple
 
+import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
-from seqattn.decoding import StepModel, length_penalty, select
+from seqattn.decoding import StepModel, coverage_penalty, length_penalty, select
 from seqattn.models import ModelConfig, build_model
 from tests.decoding.stub import TableModel
 
@@ -50,6 +54,25 @@ def test_the_length_penalty_is_that_of_the_paper(alpha):
     lengths = torch.tensor([1, 2, 7, 50])
     expected = [((5 + n) / 6) ** alpha for n in lengths.tolist()]
     torch.testing.assert_close(length_penalty(lengths, alpha), torch.tensor(expected))
+
+
+@given(st.integers(0, 10**6), st.sampled_from([0.0, 0.2, 3.0]))
+def test_the_coverage_penalty_is_that_of_the_paper(seed, beta):
+    generator = np.random.default_rng(seed)
+    coverage = generator.uniform(0, 1.5, (2, 3, 5)) * (generator.random((2, 3, 5)) < 0.9)
+    mask = generator.random((2, 3, 5)) < 0.7
+    found = coverage_penalty(torch.tensor(coverage), beta, torch.tensor(mask))
+    for b in range(2):
+        for n in range(3):
+            real = [c for c, kept in zip(coverage[b, n], mask[b, n]) if kept]
+            expected = beta * sum(math.log(min(max(c, 1e-4), 1.0)) for c in real)
+            assert found[b, n].item() == pytest.approx(expected, abs=1e-12)
+
+
+def test_without_a_mask_all_positions_count():
+    assert coverage_penalty(torch.tensor([0.5, 2.0, 0.5]), 1.0).item() == pytest.approx(
+        2 * math.log(0.5)
+    )
 
 
 def test_a_negative_length_penalty_is_refused():
