@@ -4,18 +4,23 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from seqattn.attention import (
-    Attention,
     BahdanauAttention,
+    CoverageAttention,
+    LocalAttention,
     LuongAttention,
+    Mechanism,
     ReducedRankAttention,
     ScaledDotProductAttention,
 )
 from seqattn.models.decoders import AttentionDecoder
 from seqattn.models.encoders import Encoder
 from seqattn.models.seq2seq import Seq2SeqAttention
+from seqattn.models.transformer import Transformer
 
 __all__ = ["ModelConfig", "build_model"]
 
+Architecture = Literal["bahdanau", "luong", "fixed", "transformer"]
+AttentionName = Literal["global", "local-m", "local-p", "coverage"]
 ScoreName = Literal["additive", "dot", "scaled_dot", "general", "concat", "reduced_rank"]
 
 
@@ -28,23 +33,28 @@ class ModelConfig:
 
     Attributes
     ----------
-    architecture : {"bahdanau", "luong", "fixed"}
-        Attend before the recurrent update, after it, or not at all.
+    architecture : {"bahdanau", "luong", "fixed", "transformer"}
+        Attend before the recurrent update, after it, or not at all; or do without recurrence.
     d_embed, d_hidden : int
-        Sizes of an embedding and of a decoder state.
+        Sizes of an embedding and of a decoder state. A Transformer has ``d_hidden`` for both.
     d_encoder : int, optional
         Size of an encoder state in one direction. By default ``d_hidden``; where the score compares
         states of equal size ("dot", "scaled_dot"), half of it if there are two directions.
     layers : int
-        Number of recurrent layers, in the encoder and in the decoder.
+        Number of layers, in the encoder and in the decoder.
     cell : {"gru", "lstm"}
         Kind of recurrent unit.
     bidirectional : bool
         Whether the encoder reads right to left as well.
     dropout, attention_dropout : float
         Probabilities of dropping a feature, and an attention weight.
+    attention : {"global", "local-m", "local-p", "coverage"}
+        What a recurrent decoder looks at, and with which memory of the past.
+    window : int
+        Half-width D of local attention, in positions.
     score : {"additive", "dot", "scaled_dot", "general", "concat", "reduced_rank"}, optional
-        By default that of the architecture's paper: additive for Bahdanau, general for Luong.
+        By default that of the architecture's paper: additive for Bahdanau, general for Luong and
+        for local attention, which takes Luong's scores alone. Coverage is additive.
     d_attn : int, optional
         Size of the comparison space of "additive" and "concat"; ``d_hidden`` by default.
     rank : int
@@ -57,9 +67,11 @@ class ModelConfig:
         Number of features that the vocabulary product reads.
     feed_summary : bool
         Whether a fixed vector enters every step or the first state alone.
+    heads, d_feedforward, norm, positions, max_len, tie
+        Of a Transformer; see :class:`~seqattn.models.Transformer`.
     """
 
-    architecture: Literal["bahdanau", "luong", "fixed"] = "bahdanau"
+    architecture: Architecture = "bahdanau"
     d_embed: int = 256
     d_hidden: int = 512
     d_encoder: int | None = None
@@ -68,6 +80,8 @@ class ModelConfig:
     bidirectional: bool = True
     dropout: float = 0.2
     attention_dropout: float = 0.0
+    attention: AttentionName = "global"
+    window: int = 5
     score: ScoreName | None = None
     d_attn: int | None = None
     rank: int = 64
@@ -75,9 +89,17 @@ class ModelConfig:
     readout: Literal["linear", "tanh", "maxout"] | None = None
     d_readout: int | None = None
     feed_summary: bool = True
+    heads: int = 4
+    d_feedforward: int = 1024
+    norm: Literal["pre", "post"] = "pre"
+    positions: Literal["sinusoidal", "learned"] = "sinusoidal"
+    max_len: int = 256
+    tie: Literal["none", "output", "all"] = "none"
 
 
-def build_model(config: ModelConfig, source_vocab: int, target_vocab: int) -> Seq2SeqAttention:
+def build_model(
+    config: ModelConfig, source_vocab: int, target_vocab: int
+) -> Seq2SeqAttention | Transformer:
     """Build the model that a configuration describes.
 
     Parameters
@@ -89,8 +111,8 @@ def build_model(config: ModelConfig, source_vocab: int, target_vocab: int) -> Se
 
     Returns
     -------
-    Seq2SeqAttention
-        With fresh weights.
+    Seq2SeqAttention or Transformer
+        With fresh weights; both are called, searched and trained alike.
 
     Raises
     ------
@@ -104,11 +126,17 @@ def build_model(config: ModelConfig, source_vocab: int, target_vocab: int) -> Se
     >>> model.encoder.d_states, model.decoder.vocabulary.out_features
     (16, 90)
     """
-    if config.architecture not in ("bahdanau", "luong", "fixed"):
+    if config.architecture not in get_args(Architecture):
         raise ValueError(
-            f"architecture is {config.architecture!r}; expected 'bahdanau', 'luong' or 'fixed'"
+            f"architecture is {config.architecture!r}; expected 'bahdanau', 'luong', 'fixed' or "
+            "'transformer'"
         )
-    usual: ScoreName = "general" if config.architecture == "luong" else "additive"
+    if config.architecture == "transformer":
+        return _transformer(config, source_vocab, target_vocab)
+    local = config.attention.startswith("local")
+    usual: ScoreName = "general" if config.architecture == "luong" or local else "additive"
+    if config.attention == "coverage":
+        usual = "additive"
     score = config.score or usual
     directions = 2 if config.bidirectional else 1
     d_encoder = config.d_encoder
@@ -145,8 +173,41 @@ def build_model(config: ModelConfig, source_vocab: int, target_vocab: int) -> Se
     return Seq2SeqAttention(encoder, decoder)
 
 
-def _attention(config: ModelConfig, score: ScoreName, d_key: int) -> Attention:
+def _transformer(config: ModelConfig, source_vocab: int, target_vocab: int) -> Transformer:
+    return Transformer(
+        source_vocab,
+        target_vocab,
+        d_model=config.d_hidden,
+        heads=config.heads,
+        layers=config.layers,
+        d_feedforward=config.d_feedforward,
+        dropout=config.dropout,
+        norm=config.norm,
+        positions=config.positions,
+        max_len=config.max_len,
+        tie=config.tie,
+    )
+
+
+def _attention(config: ModelConfig, score: ScoreName, d_key: int) -> Mechanism:
     d_query, dropout = config.d_hidden, config.attention_dropout
+    if config.attention in ("local-m", "local-p"):
+        if score not in ("dot", "general", "concat"):
+            raise ValueError(
+                f"score is {score!r}; attention={config.attention!r} expects 'dot', 'general' or "
+                "'concat'"
+            )
+        alignment: Literal["monotonic", "predictive"] = (
+            "monotonic" if config.attention == "local-m" else "predictive"
+        )
+        return LocalAttention(d_query, d_key, config.window, alignment, score, dropout=dropout)
+    if config.attention == "coverage":
+        if score != "additive":
+            raise ValueError(f"score is {score!r}; attention='coverage' expects 'additive'")
+        return CoverageAttention(d_query, d_key, config.d_attn or d_query, dropout=dropout)
+    if config.attention != "global":
+        names = ", ".join(get_args(AttentionName))
+        raise ValueError(f"attention is {config.attention!r}; expected one of {names}")
     if score == "additive":
         return BahdanauAttention(d_query, d_key, config.d_attn or d_query, dropout=dropout)
     if score == "scaled_dot":

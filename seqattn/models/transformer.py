@@ -48,15 +48,20 @@ class Transformer(nn.Module):
         How order is put in.
     max_len : int
         Longest sentence with learned positions, ``<bos>`` or ``<eos>`` included.
+    tie : {"none", "output", "all"}
+        Whether the vocabulary product shares its matrix with the target's embedding, or with that
+        of the source, too, which needs one vocabulary for both.
 
     Raises
     ------
     ValueError
-        If heads do not divide ``d_model``, or norm or positions are unknown.
+        If heads do not divide ``d_model``; norm, positions or tie are unknown; or all is tied and
+        the vocabularies differ in size.
 
     References
     ----------
-    Vaswani et al. (2017), "Attention Is All You Need", section 3.
+    Vaswani et al. (2017), "Attention Is All You Need", section 3; Press and Wolf (2017), "Using the
+    Output Embedding to Improve Language Models", for tying.
 
     Examples
     --------
@@ -81,8 +86,16 @@ class Transformer(nn.Module):
         norm: Norm = "pre",
         positions: Literal["sinusoidal", "learned"] = "sinusoidal",
         max_len: int = 256,
+        tie: Literal["none", "output", "all"] = "none",
     ):
         super().__init__()
+        if tie not in ("none", "output", "all"):
+            raise ValueError(f"tie is {tie!r}; expected 'none', 'output' or 'all'")
+        if tie == "all" and source_vocab != target_vocab:
+            raise ValueError(
+                f"tie='all' needs one vocabulary; the source has {source_vocab} tokens and the "
+                f"target {target_vocab}"
+            )
         if positions not in ("sinusoidal", "learned"):
             raise ValueError(f"positions are {positions!r}; expected 'sinusoidal' or 'learned'")
 
@@ -105,7 +118,11 @@ class Transformer(nn.Module):
         last = nn.LayerNorm if norm == "pre" else nn.Identity
         self.encoder_norm, self.decoder_norm = last(d_model), last(d_model)
         self.dropout = nn.Dropout(dropout)
-        self.vocabulary = nn.Linear(d_model, target_vocab)
+        self.vocabulary = nn.Linear(d_model, target_vocab, bias=tie == "none")
+        if tie != "none":
+            self.vocabulary.weight = self.target_embedding.weight
+        if tie == "all":
+            self.source_embedding.weight = self.target_embedding.weight
 
     def forward(
         self,

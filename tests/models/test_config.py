@@ -7,6 +7,7 @@ from typing import get_args
 import pytest
 import torch
 
+from seqattn import CoverageAttention, LocalAttention
 from seqattn.models import ModelConfig, build_model
 from seqattn.models.config import ScoreName
 from tests.models.families import SOURCE_VOCAB, TARGET_VOCAB, batch
@@ -80,10 +81,69 @@ def test_sizes_and_options_reach_the_parts():
     assert build(replace(fixed, feed_summary=False)).decoder.rnn.input_size == 5
 
 
+@pytest.mark.parametrize("attention", ["local-m", "local-p", "coverage"])
+@pytest.mark.parametrize("architecture", ["bahdanau", "luong"])
+def test_other_attentions_go_with_every_recurrent_architecture(architecture, attention):
+    config = replace(SMALL, architecture=architecture, attention=attention, window=2)
+    model = build(config)
+    found = model.decoder.attention
+    if attention == "coverage":
+        assert isinstance(found, CoverageAttention)
+    else:
+        assert isinstance(found, LocalAttention)
+        assert (found.window, found.v_p is None) == (2, attention == "local-m")
+    assert model(*batch()).logits.shape[-1] == TARGET_VOCAB
+
+
+def test_a_transformer_has_the_sizes_of_its_config():
+    config = ModelConfig(
+        "transformer",
+        d_hidden=12,
+        layers=3,
+        heads=2,
+        d_feedforward=17,
+        dropout=0.25,
+        norm="post",
+        positions="learned",
+        max_len=9,
+    )
+    model = build(config)
+    assert (len(model.encoder), len(model.decoder)) == (3, 3)
+    assert model.encoder[0].self_attention.heads == 2
+    assert model.target_positions.table.shape == (9, 12)
+    assert model.dropout.p == 0.25
+    assert model.encoder_norm.__class__ is torch.nn.Identity
+    assert 17 in {p.shape[0] for p in model.encoder.parameters()}
+
+
+@pytest.mark.parametrize(("tie", "saved"), [("none", 0), ("output", 1), ("all", 2)])
+def test_tied_matrices_are_one(tie, saved):
+    config = ModelConfig("transformer", d_hidden=12, layers=1, tie=tie)
+    model = build_model(config, TARGET_VOCAB, TARGET_VOCAB)
+    embeddings = (model.source_embedding, model.target_embedding, model.vocabulary)
+    assert len({id(part.weight) for part in embeddings}) == 3 - saved
+    source, lengths, inputs = batch()
+    source = source.clamp(max=TARGET_VOCAB - 1)
+    model(source, lengths, inputs).logits.logsumexp(-1).sum().backward()
+    assert all(p.grad.any() for p in model.parameters())
+    again = build_model(config, TARGET_VOCAB, TARGET_VOCAB)
+    again.load_state_dict(model.state_dict())
+    given = (source, lengths, inputs)
+    torch.testing.assert_close(again.eval()(*given), model.eval()(*given))
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"architecture": "Luong"}, "architecture is 'Luong'; expected 'bahdanau', 'luong' or"),
+        ({"attention": "locla"}, "attention is 'locla'; expected one of global, local-m"),
+        ({"attention": "local-p", "score": "additive"}, "score is 'additive'; attention='local-p'"),
+        ({"attention": "coverage", "score": "dot"}, "attention='coverage' expects 'additive'"),
+        (
+            {"architecture": "transformer", "tie": "all"},
+            f"one vocabulary; the source has {SOURCE_VOCAB} tokens and the target {TARGET_VOCAB}",
+        ),
+        ({"architecture": "transformer", "tie": "both"}, "tie is 'both'; expected 'none'"),
+        ({"architecture": "Luong"}, "architecture is 'Luong'; expected 'bahdanau', 'luong', 'fixed'"),
         ({"score": "cosine"}, "score is 'cosine'; expected one of additive, dot, scaled_dot"),
         ({"score": "scaled_dot", "d_encoder": 11}, "needs states of equal size; .* 14, .* 22"),
         ({"score": "dot", "d_encoder": 11}, "score='dot' needs d_query == d_key; got 14 and 22"),
