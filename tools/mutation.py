@@ -72,6 +72,10 @@ OPERATORS = (
     *("ReplaceBreakWithContinue", "ReplaceContinueWithBreak", "ZeroIterationForLoop"),
     *("NumberReplacer", "RemoveDecorator"),
 )
+# What would only take time to start.
+UNUSED = [
+    part for name in ("cacheprovider", "nbval", "xdist", "cov") for part in ("-p", f"no:{name}")
+]
 SECONDS = 120  # a mutant may loop for ever; that is noticed
 
 
@@ -102,17 +106,21 @@ def survives(path: Path, changed: str, tests: list[str]) -> bool:
         os.setpgid(0, 0)
         for descriptor in (1, 2):
             os.dup2(os.open(os.devnull, os.O_WRONLY), descriptor)
-        whole = SourceFileLoader.get_data
+        whole, stored = SourceFileLoader.get_data, f"{path.parent / '__pycache__' / path.stem}."
 
         def get_data(self, name):
-            return changed.encode() if str(name) == str(path) else whole(self, name)
+            if str(name) == str(path):
+                return changed.encode()
+            if str(name).startswith(stored):
+                raise OSError("stored bytecode would hide the changed text")
+            return whole(self, name)
 
         SourceFileLoader.get_data = get_data  # type: ignore[method-assign]
         status = 1
         try:
             import pytest
 
-            status = int(pytest.main(["-x", "-q", "-p", "no:cacheprovider", *tests]))
+            status = int(pytest.main(["-x", "-q", *UNUSED, *tests]))
         finally:
             os._exit(status)
     ends = time.monotonic() + SECONDS
@@ -140,13 +148,13 @@ def main() -> None:
     if unknown := set(names) - TARGETS.keys():
         parser.error(f"no tests are named for {', '.join(sorted(unknown))}")
     os.chdir(ROOT)
-    sys.dont_write_bytecode = True  # and stored bytecode would hide the changed text
     jobs = [(name, *mutant) for name in names for mutant in mutants(ROOT / name)]
-    for module in ("torch", "torch.testing", "torch._dynamo"):
+    for module in ("torch", "torch.testing", "torch._dynamo", "hypothesis", "pytest", "beartype"):
         importlib.import_module(module)
     for name in names:
         if not survives(ROOT / name, (ROOT / name).read_text(encoding="utf-8"), TARGETS[name]):
             sys.exit(f"{' '.join(TARGETS[name])}: fails without any change")
+    sys.dont_write_bytecode = True  # the runs above have stored what does not change
     tried, survivors = dict.fromkeys(names, 0), dict.fromkeys(names, 0)
     with multiprocessing.get_context("fork").Pool(min(2, os.cpu_count() or 1)) as pool:
         for name, line, what, survived in pool.imap(judge, jobs):
