@@ -120,7 +120,7 @@ def survives(path: Path, changed: str, tests: list[str]) -> bool:
         try:
             import pytest
 
-            status = int(pytest.main(["-x", "-q", *UNUSED, *tests]))
+            status = int(pytest.main(["-x", "-q", "--assert=plain", *UNUSED, *tests]))
         finally:
             os._exit(status)
     ends = time.monotonic() + SECONDS
