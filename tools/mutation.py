@@ -10,6 +10,7 @@ second. No file is touched: the fork reads the changed text in place of the file
 """
 
 import argparse
+import ast
 import importlib
 import multiprocessing
 import os
@@ -86,17 +87,41 @@ def mutants(path: Path) -> Iterator[tuple[int, str, str]]:
     from cosmic_ray.plugins import get_operator
 
     text = path.read_text(encoding="utf-8")
-    tree = get_ast(text)
+    tree, meaning = get_ast(text), meaning_of(text)
     for name in OPERATORS:
         operator = get_operator(f"core/{name}")()
         spots = [spot for node in ast_nodes(tree) for spot in operator.mutation_positions(node)]
         for occurrence, (start, _) in enumerate(spots):
             changed = mutate_code(text, operator, occurrence)
-            if changed is None or changed == text:
+            if changed is None or meaning_of(changed) == meaning:
                 continue
             pairs = zip(text.splitlines(), changed.splitlines(), strict=False)
             line = next(new.strip() for old, new in pairs if old != new)
             yield start[0], f"{name}: {line}", changed
+
+
+class _WithoutAnnotations(ast.NodeTransformer):
+    """Drop what no run depends on: annotations, and how a signature marks its arguments."""
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        node.returns = None
+        given = node.args
+        for name in (*given.posonlyargs, *given.args, *given.kwonlyargs):
+            name.annotation = None
+        given.args = [*given.posonlyargs, *given.args, *given.kwonlyargs]
+        given.posonlyargs, given.kwonlyargs = [], []
+        given.defaults = [*given.defaults, *filter(None, given.kw_defaults)]
+        given.kw_defaults = []
+        return self.generic_visit(node)
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
+        node.annotation = ast.Constant(None)
+        return self.generic_visit(node)
+
+
+def meaning_of(text: str) -> str:
+    """Give a module without its annotations, in a form that can be compared."""
+    return ast.dump(_WithoutAnnotations().visit(ast.parse(text)))
 
 
 def survives(path: Path, changed: str, tests: list[str]) -> bool:
