@@ -26,6 +26,7 @@ ROOT = Path(__file__).resolve().parents[1]
 TARGETS = {
     "seqattn/attention/masks.py": ["tests/attention/test_masks.py", "tests/attention"],
     "seqattn/attention/scores.py": ["tests/attention/test_scores.py", "tests/attention"],
+    "seqattn/attention/comparing.py": ["tests/attention/test_scores.py", "tests/attention"],
     "seqattn/attention/score_modules.py": ["tests/attention"],
     "seqattn/attention/core.py": ["tests/attention"],
     "seqattn/attention/named.py": ["tests/attention", "tests/test_public_api.py"],

@@ -11,11 +11,11 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from seqattn.attention.checks import check_pair, check_size
+from seqattn.attention.comparing import compare_additively
 from seqattn.attention.scores import (
     Keys,
     Query,
     Scores,
-    compare_additively,
     dot_score,
     general_score,
     scaled_dot_score,

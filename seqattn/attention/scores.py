@@ -1,21 +1,18 @@
 """Score functions: how well does query s fit key h?
 
 Each function is its equation. It takes the weights as arguments, shaped as in the literature
-(output first); the modules that own the weights are in :mod:`seqattn.attention.score_modules`.
-
-A query is one decoder state ``(batch, d_query)``, giving scores ``(batch, keys)``, or all the
+(output first); the modules that own them are in :mod:`seqattn.attention.score_modules`. A query is one decoder state ``(batch, d_query)``, giving scores ``(batch, keys)``, or all the
 states of a sentence ``(batch, queries, d_query)``, giving ``(batch, queries, keys)``.
 """
 
 import math
 
-import torch
 from jaxtyping import Float
 from torch import Tensor
 from torch.nn import functional as F
-from torch.utils.checkpoint import checkpoint
 
 from seqattn.attention.checks import check_pair, check_size
+from seqattn.attention.comparing import compare_additively
 
 __all__ = [
     "additive_score",
@@ -25,9 +22,6 @@ __all__ = [
     "reduced_rank_score",
     "scaled_dot_score",
 ]
-
-# Numbers that the additive comparison of many queries holds at once: 64 MiB in single precision.
-MOST_AT_ONCE = 2**24
 
 Query = Float[Tensor, "batch *queries d_query"]
 Keys = Float[Tensor, "batch keys d_key"]
@@ -305,29 +299,3 @@ def reduced_rank_score(
     check_size("query", query, "U", U)
     check_size("keys", keys, "V", V)
     return dot_score(F.linear(query, U), F.linear(keys, V))
-
-
-def compare_additively(query: Tensor, keys: Tensor, v: Tensor) -> Tensor:
-    """V · tanh(query + key) for every pair, both already in the comparison space."""
-    # A size of 1 would broadcast without a word.
-    if not query.shape[-1] == keys.shape[-1] == v.shape[0]:
-        raise ValueError(
-            f"W_q gives {query.shape[-1]} features, W_k {keys.shape[-1]} and v weighs "
-            f"{v.shape[0]}; expected d_attn of each"
-        )
-    if query.dim() == 2:
-        return torch.tanh(query.unsqueeze(1) + keys) @ v
-    at_once = max(MOST_AT_ONCE // max(keys.numel(), 1), 1)
-    if query.shape[1] <= at_once:
-        return _compare_all(query, keys, v)
-    # Else a block of (batch, queries, keys, d_attn) would grow with the product of both lengths,
-    # and with gradients it would stay: each block is computed again when its gradient is due.
-    blocks = [
-        checkpoint(_compare_all, block, keys, v, use_reentrant=False, preserve_rng_state=False)
-        for block in query.split(at_once, 1)
-    ]
-    return torch.cat(blocks, 1)
-
-
-def _compare_all(query: Tensor, keys: Tensor, v: Tensor) -> Tensor:
-    return torch.tanh(query.unsqueeze(2) + keys.unsqueeze(1)) @ v

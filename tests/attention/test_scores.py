@@ -16,7 +16,7 @@ from seqattn import (
     reduced_rank_score,
     scaled_dot_score,
 )
-from seqattn.attention import scores as module
+from seqattn.attention import comparing
 from seqattn.data.tiny import TINY
 from tests import oracles
 from tests.attention.mechanisms import (
@@ -184,7 +184,7 @@ def test_scores_in_blocks_are_the_scores_and_have_their_gradients(monkeypatch, a
     given = additive_inputs()
     whole = additive_score(*given)
     expected = torch.autograd.grad(whole.square().sum(), given)
-    monkeypatch.setattr(module, "MOST_AT_ONCE", at_once * BATCH * KEYS * D_ATTN)
+    monkeypatch.setattr(comparing, "MOST_AT_ONCE", at_once * BATCH * KEYS * D_ATTN)
     in_blocks = additive_score(*given)
     torch.testing.assert_close(in_blocks, whole, atol=1e-12, rtol=0)
     found = torch.autograd.grad(in_blocks.square().sum(), given)
@@ -206,7 +206,7 @@ def _same(x):
 
 def test_what_is_kept_for_the_gradient_does_not_grow_with_both_lengths(monkeypatch):
     limit = 2 * BATCH * KEYS * D_ATTN
-    monkeypatch.setattr(module, "MOST_AT_ONCE", limit)
+    monkeypatch.setattr(comparing, "MOST_AT_ONCE", limit)
     assert largest_saved(2) == limit  # all at once is kept as it is
     assert largest_saved(10) < 10 * BATCH * D_ATTN * KEYS / 2
     assert largest_saved(100) <= 100 * BATCH * D_ATTN  # no more than the projected queries
@@ -295,8 +295,9 @@ def test_sizes_that_do_not_fit_the_weights_are_refused(mechanism, wrong, uncheck
     ],
 )
 def test_a_size_error_says_what_came_and_what_was_expected(call, message, unchecked):
-    with pytest.raises(ValueError, match=message):
-        call(torch.zeros(3, 11), torch.zeros(3, 7, 13))
+    for query in (torch.zeros(3, 11), torch.zeros(3, 5, 11)):
+        with pytest.raises(ValueError, match=message):
+            call(query, torch.zeros(3, 7, 13))
 
 
 @pytest.mark.parametrize("sizes", [(1, 19, 19), (19, 1, 19), (19, 19, 1), (19, 17, 19)], ids=str)

@@ -143,7 +143,10 @@ def test_tied_matrices_are_one(tie, saved):
             f"one vocabulary; the source has {SOURCE_VOCAB} tokens and the target {TARGET_VOCAB}",
         ),
         ({"architecture": "transformer", "tie": "both"}, "tie is 'both'; expected 'none'"),
-        ({"architecture": "Luong"}, "architecture is 'Luong'; expected 'bahdanau', 'luong', 'fixed'"),
+        (
+            {"architecture": "Luong"},
+            "architecture is 'Luong'; expected 'bahdanau', 'luong', 'fixed'",
+        ),
         ({"score": "cosine"}, "score is 'cosine'; expected one of additive, dot, scaled_dot"),
         ({"score": "scaled_dot", "d_encoder": 11}, "needs states of equal size; .* 14, .* 22"),
         ({"score": "dot", "d_encoder": 11}, "score='dot' needs d_query == d_key; got 14 and 22"),
