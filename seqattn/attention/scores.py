@@ -1,8 +1,9 @@
 """Score functions: how well does query s fit key h?
 
 Each function is its equation. It takes the weights as arguments, shaped as in the literature
-(output first); the modules that own them are in :mod:`seqattn.attention.score_modules`. A query is one decoder state ``(batch, d_query)``, giving scores ``(batch, keys)``, or all the
-states of a sentence ``(batch, queries, d_query)``, giving ``(batch, queries, keys)``.
+(output first); the modules that own them are in :mod:`seqattn.attention.score_modules`. A query is
+one decoder state ``(batch, d_query)``, giving scores ``(batch, keys)``, or all the states of a
+sentence ``(batch, queries, d_query)``, giving ``(batch, queries, keys)``.
 """
 
 import math
