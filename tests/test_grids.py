@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from matplotlib import colors
+from matplotlib import colors, pyplot
 
 from seqattn.plots import BLUE, GREY, ORANGE, plot_coverage, plot_heads
 
@@ -40,3 +40,8 @@ def test_other_shapes_are_refused(unchecked):
         plot_heads(torch.full((2, 3, 3), 1 / 3), SOURCE, TARGET)
     with pytest.raises(ValueError, match=r"\(target, len\(source\)\)"):
         plot_coverage(torch.full((2, 2), 0.5), SOURCE)
+
+
+def test_coverage_goes_on_the_axes_that_it_is_given():
+    _, ax = pyplot.subplots()
+    assert plot_coverage(torch.full((2, 3), 1 / 3), SOURCE, ax=ax) is ax

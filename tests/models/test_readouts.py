@@ -5,7 +5,13 @@ import pytest
 import torch
 
 from seqattn.models.bridge import Bridge
-from seqattn.models.readouts import LinearReadout, MaxoutReadout, TanhReadout, make_readout
+from seqattn.models.readouts import (
+    LinearReadout,
+    MaxoutReadout,
+    Readout,
+    TanhReadout,
+    make_readout,
+)
 
 BATCH, STEPS, D_HIDDEN, D_CONTEXT, D_EMBED, D_FEATURES = 3, 5, 7, 11, 13, 2
 
@@ -94,3 +100,8 @@ def test_layers_face_each_other_from_the_top(encoder_layers, decoder_layers, rea
     for layer, state in enumerate(bridge(summary).outputs):
         (gradient,) = torch.autograd.grad(state.sum(), summary, retain_graph=True)
         assert gradient.abs().sum((0, 2)).nonzero().flatten().tolist() == [read[layer]]
+
+
+def test_a_readout_of_ones_own_must_say_what_it_does():
+    with pytest.raises(NotImplementedError, match="Readout must define forward"):
+        Readout()(*parts(BATCH))

@@ -101,3 +101,10 @@ def test_padding_keeps_its_zero_embedding():
     initialise(embedding)
     assert torch.equal(embedding.weight[0], torch.zeros(5))
     assert bool((embedding.weight[1:] != 0).all())
+
+
+def test_an_embedding_without_padding_starts_whole():
+    embedding = nn.Embedding(9, 4)
+    initialise(embedding)
+    assert embedding.weight.any(1).all()
+    assert embedding.weight.std() < 0.2
