@@ -23,7 +23,7 @@ from seqattn.models.bridge import Bridge
 from seqattn.models.encoders import Encoded
 from seqattn.models.readouts import make_readout
 from seqattn.models.recurrent import initialise, make_rnn, rnn_step
-from seqattn.models.scheduled import mix_inputs
+from seqattn.models.scheduled import DrawPer, feeds_guesses, mix_inputs
 from seqattn.models.steps import State, Step, stack_steps
 from seqattn.specials import PAD
 
@@ -176,6 +176,7 @@ class AttentionDecoder(nn.Module):
         encoded: Encoded,
         *,
         teacher_forcing: float = 1.0,
+        draw_per: DrawPer = "token",
         generator: torch.Generator | None = None,
     ) -> tuple[Float[Tensor, "batch steps vocabulary"], Float[Tensor, "batch steps keys"] | None]:
         """Score every token of known sentences.
@@ -187,9 +188,10 @@ class AttentionDecoder(nn.Module):
         encoded : Encoded
             The source.
         teacher_forcing : float
-            Probability that a step reads the true last token and not the model's own guess, drawn
-            for each token; in evaluation always 1. See
-            :func:`~seqattn.models.scheduled.mix_inputs`.
+            Probability that a step reads the true last token and not the model's own guess; in
+            evaluation always 1.
+        draw_per : {"token", "step"}
+            What a draw is for; see :func:`~seqattn.models.scheduled.mix_inputs`.
         generator : torch.Generator, optional
             Source of those draws.
 
@@ -203,18 +205,17 @@ class AttentionDecoder(nn.Module):
         Raises
         ------
         ValueError
-            If ``teacher_forcing`` is no probability.
+            If ``teacher_forcing`` is no probability, or ``draw_per`` unknown.
         """
-        if not 0.0 <= teacher_forcing <= 1.0:
-            raise ValueError(f"teacher_forcing is {teacher_forcing}; expected 0 to 1")
         state, memory = self.start(encoded), self.remember(encoded)
-        if self.training and teacher_forcing < 1.0:
+        if feeds_guesses(self.training, teacher_forcing):
             return mix_inputs(
                 self.step,
                 inputs,
                 state,
                 memory,
                 teacher_forcing=teacher_forcing,
+                draw_per=draw_per,
                 generator=generator,
             )
         embedded = self.dropout(self.embedding(inputs))

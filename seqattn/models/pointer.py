@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from seqattn.models.copying import mix_copy
 from seqattn.models.decoders import AttentionDecoder
 from seqattn.models.encoders import Encoder
-from seqattn.models.scheduled import mix_inputs
+from seqattn.models.scheduled import DrawPer, feeds_guesses, mix_inputs
 from seqattn.models.seq2seq import Output, Seq2SeqAttention
 from seqattn.models.steps import State, Step
 from seqattn.specials import UNK
@@ -88,6 +88,7 @@ class PointerGenerator(nn.Module):
         inputs: Int[Tensor, "batch steps"],
         *,
         teacher_forcing: float = 1.0,
+        draw_per: DrawPer = "token",
         generator: torch.Generator | None = None,
     ) -> Output:
         """Score every token of known targets; see :meth:`Seq2SeqAttention.forward`.
@@ -99,12 +100,13 @@ class PointerGenerator(nn.Module):
             words of the batch, as many as its largest id asks for; ``weights`` (batch, steps,
             keys).
         """
-        if self.training and teacher_forcing < 1.0:
+        if feeds_guesses(self.training, teacher_forcing):
             logits, weights = mix_inputs(
                 self.step,
                 inputs,
                 *self.begin(source, lengths),
                 teacher_forcing=teacher_forcing,
+                draw_per=draw_per,
                 generator=generator,
             )
             return Output(logits, weights)

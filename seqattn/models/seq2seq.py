@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from seqattn.attention import Memory
 from seqattn.models.decoders import AttentionDecoder
 from seqattn.models.encoders import Encoder
+from seqattn.models.scheduled import DrawPer
 from seqattn.models.steps import State, Step
 
 if TYPE_CHECKING:
@@ -78,6 +79,7 @@ class Seq2SeqAttention(nn.Module):
         inputs: Int[Tensor, "batch steps"],
         *,
         teacher_forcing: float = 1.0,
+        draw_per: DrawPer = "token",
         generator: torch.Generator | None = None,
     ) -> Output:
         """Score every token of known targets.
@@ -91,8 +93,10 @@ class Seq2SeqAttention(nn.Module):
         inputs : (batch, steps) integers
             ``<bos>`` and the target shifted right.
         teacher_forcing : float
-            Probability that a step reads the true last token and not the model's own guess, drawn
-            for each token in training; in evaluation always 1.
+            Probability that a step reads the true last token and not the model's own guess, in
+            training; in evaluation always 1.
+        draw_per : {"token", "step"}
+            What a draw is for; see :func:`~seqattn.models.scheduled.mix_inputs`.
         generator : torch.Generator, optional
             Source of those draws.
 
@@ -103,7 +107,11 @@ class Seq2SeqAttention(nn.Module):
         """
         encoded = self.encoder(source, lengths)
         logits, weights = self.decoder(
-            inputs, encoded, teacher_forcing=teacher_forcing, generator=generator
+            inputs,
+            encoded,
+            teacher_forcing=teacher_forcing,
+            draw_per=draw_per,
+            generator=generator,
         )
         return Output(logits, weights)
 

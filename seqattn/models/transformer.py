@@ -3,11 +3,13 @@
 import math
 from typing import TYPE_CHECKING, Literal
 
+import torch
 from jaxtyping import Int
 from torch import Tensor, nn
 
 from seqattn.attention import Memory, causal_mask, padding_mask
 from seqattn.models.positions import LearnedPositions, SinusoidalPositions
+from seqattn.models.scheduled import DrawPer, feeds_guesses, mix_inputs
 from seqattn.models.seq2seq import Output
 from seqattn.models.steps import Step
 from seqattn.models.transformer_layers import DecoderLayer, EncoderLayer, Norm
@@ -129,8 +131,14 @@ class Transformer(nn.Module):
         source: Int[Tensor, "batch keys"],
         lengths: Int[Tensor, " batch"],
         inputs: Int[Tensor, "batch steps"],
+        *,
+        teacher_forcing: float = 1.0,
+        draw_per: DrawPer = "token",
+        generator: torch.Generator | None = None,
     ) -> Output:
         """Score every token of known targets, all steps at once.
+
+        Scheduled sampling, which feeds guesses back, has to go step by step here as well.
 
         Parameters
         ----------
@@ -140,6 +148,8 @@ class Transformer(nn.Module):
             Number of real source tokens.
         inputs : (batch, steps) integers
             ``<bos>`` and the target shifted right.
+        teacher_forcing, draw_per, generator
+            As in :meth:`Seq2SeqAttention.forward`.
 
         Returns
         -------
@@ -147,6 +157,16 @@ class Transformer(nn.Module):
             ``logits`` (batch, steps, vocabulary), and ``weights`` (batch, steps, keys): where the
             last layer looked, averaged over its heads.
         """
+        if feeds_guesses(self.training, teacher_forcing):
+            logits, mixed = mix_inputs(
+                self.step,
+                inputs,
+                *self.begin(source, lengths),
+                teacher_forcing=teacher_forcing,
+                draw_per=draw_per,
+                generator=generator,
+            )
+            return Output(logits, mixed)
         memory = self._remember(source, lengths)
         # A target's own padding comes last, where no real position sees it.
         mask = causal_mask(inputs.shape[1], device=inputs.device)[None]

@@ -104,6 +104,26 @@ def test_scheduled_sampling_draws_for_each_token_and_from_its_generator():
     assert not torch.equal(run(4), tokens)
 
 
+def test_scheduled_sampling_may_draw_once_for_a_step_of_the_batch():
+    model = build_model(ModelConfig("luong", D_EMBED, D_HIDDEN, dropout=0.0), 40, 40)
+    source, lengths = torch.randint(4, 40, (5, 5)), torch.full((5,), 5)
+    inputs = torch.randint(4, 40, (5, 60))
+    read = []
+    model.decoder.embedding.register_forward_hook(lambda _, tokens, __: read.append(tokens[0]))
+    model(source, lengths, inputs, teacher_forcing=0.5, draw_per="step")
+    kept = (torch.stack(read, 1) == inputs).double().mean(0)
+    # A guess is now and then the true token, by chance.
+    true = kept == 1
+    assert bool(((kept < 0.5) | true).all())
+    assert 15 < int(true.sum()) < 45
+
+
+def test_another_unit_to_draw_for_is_refused(unchecked):
+    model = build_model(ModelConfig("luong", D_EMBED, D_HIDDEN), SOURCE_VOCAB, TARGET_VOCAB)
+    with pytest.raises(ValueError, match="draw_per is 'batch'; expected 'token' or 'step'"):
+        model(*batch(), teacher_forcing=0.5, draw_per="batch")
+
+
 @every_order
 def test_evaluation_is_teacher_forced_and_draws_nothing(family):
     model = family.build(dropout=0.5).eval()

@@ -197,3 +197,15 @@ def test_it_learns_to_turn_a_sentence_round():
 def test_unknown_options_are_refused(options, said, unchecked):
     with pytest.raises(ValueError, match=said):
         build(**options)
+
+
+def test_scheduled_sampling_reads_the_models_own_guesses():
+    model = Transformer(11, 13, d_model=8, heads=2, layers=2, d_feedforward=16, dropout=0.0)
+    source, lengths = torch.tensor([[4, 5, 2], [6, 2, 0]]), torch.tensor([3, 2])
+    inputs = torch.tensor([[1, 7, 9, 4], [1, 8, 12, 5]])
+    free = model(source, lengths, inputs, teacher_forcing=0.0)
+    guesses = torch.cat([inputs[:, :1], free.logits.argmax(-1)[:, :-1]], 1)
+    torch.testing.assert_close(free, model(source, lengths, guesses))
+    assert not torch.equal(guesses, inputs)
+    forced = model.eval()(source, lengths, inputs, teacher_forcing=0.0)
+    torch.testing.assert_close(forced, model(source, lengths, inputs))
