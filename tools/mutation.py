@@ -130,7 +130,7 @@ def meaning_of(text: str) -> str:
 
 
 def survives(path: Path, changed: str, tests: str) -> bool:
-    """Say whether the tests of a file or folder pass with the changed text in place of the file's."""
+    """Say whether the tests of a file or folder pass with the changed text in the file's place."""
     child = os.fork()
     if child == 0:
         os.setpgid(0, 0)
