@@ -10,6 +10,7 @@ from seqattn.data.vocabulary import Vocabularies
 from seqattn.models import ModelConfig, build_model
 from seqattn.training.config import TrainingConfig
 from seqattn.training.presets import PRESETS
+from seqattn.training.processes import Processes
 from seqattn.training.runs import RunFolder, load_model
 from seqattn.training.trainer import Trainer
 
@@ -74,13 +75,18 @@ def new_run(
     corpus = corpus or CorpusConfig()
     preset = PRESETS[corpus.name]
     model, training = model or preset.model, training or preset.training
-    train, valid = read_split(corpus, "train"), read_split(corpus, "valid")
-    vocabularies = Vocabularies.learn(
-        train,
-        corpus.languages,
-        subwords=preset.subwords if subwords is None else subwords,
-        joint=joint,
+    processes = Processes(torch.device(device))
+    with processes.in_turn():
+        train, valid = read_split(corpus, "train"), read_split(corpus, "valid")
+    learnt = processes.first(
+        lambda: Vocabularies.learn(
+            train,
+            corpus.languages,
+            subwords=preset.subwords if subwords is None else subwords,
+            joint=joint,
+        ).to_dict()
     )
+    vocabularies = Vocabularies.from_dict(learnt)
     torch.manual_seed(training.seed)
     built = build_model(model, len(vocabularies.source), len(vocabularies.target)).to(device)
     return Trainer(
@@ -92,6 +98,7 @@ def new_run(
         training,
         RunFolder(folder),
         corpus=asdict(corpus),
+        processes=processes,
         quiet=quiet,
     )
 

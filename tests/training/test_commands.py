@@ -52,6 +52,7 @@ def test_training_ends_with_the_scores_on_the_test_pairs(trained, tmp_path):
     assert sorted(p.name for p in folder.iterdir()) == [
         "best.safetensors",
         "config.json",
+        "curves.png",
         "last.safetensors",
         "metrics.jsonl",
         "test.json",

@@ -229,7 +229,10 @@ def _describe(trainer: "Trainer") -> str:
 
 def _conclude(trainer: "Trainer", outcome: "Outcome") -> None:
     """Say how to go on, or test the best weights on the test pairs."""
+    from seqattn.training.curves import write_curves
+
     folder = trainer.run_folder.path
+    write_curves(trainer.run_folder)
     if outcome.reason == "interrupted":
         command = f"seqattn train --resume --run {shlex.quote(str(folder))}"
         name = signal.Signals(outcome.signal or signal.SIGINT).name
