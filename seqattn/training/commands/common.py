@@ -1,5 +1,6 @@
 """What the commands share: plain errors, and how a corpus, a run and a device are named."""
 
+import os
 import re
 import sys
 from collections.abc import Iterator, Mapping
@@ -125,6 +126,8 @@ def choose_device(name: str) -> "torch.device":
 
     if name == "auto":
         name = "cuda" if torch.cuda.is_available() else "cpu"
+    if name == "cuda" and "LOCAL_RANK" in os.environ:  # one GPU for each process
+        name = f"cuda:{os.environ['LOCAL_RANK']}"
     try:
         device = torch.device(name)
         torch.empty(1, device=device)

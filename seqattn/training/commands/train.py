@@ -102,6 +102,8 @@ def train(
     """
     budget = {"minutes": minutes, "epochs": epochs, "steps": steps}
     with plain_errors():
+        from seqattn.training.processes import process_rank
+
         corpus = name_corpus(
             data or ["toy"], pair, encoding or "utf-8", {"valid": valid, "test": test}
         )
@@ -114,17 +116,21 @@ def train(
             )  # fmt: skip
             trainer = _take_up(folder, budget, where, quiet)
         else:
-            check_folder(folder, overwrite=overwrite)
+            if process_rank() == 0:
+                check_folder(folder, overwrite=overwrite)
             trainer = _begin(
                 folder, corpus, budget, settings or [], seed, precision or "auto", where, quiet,
                 subwords=subwords, joint=joint,
             )  # fmt: skip
-            trainer.run_folder.clear()  # not before all input is known to be good
+            if trainer.processes.lead:
+                trainer.run_folder.clear()  # not before all input is known to be good
         _set_threads(trainer, threads)
-        if not quiet:
+        if not trainer.quiet:
             print(_describe(trainer), flush=True)
         outcome = trainer.run()
-        _conclude(trainer, outcome)
+        if trainer.processes.lead:
+            _conclude(trainer, outcome)
+        trainer.processes.close()
 
 
 def _run_name(data: list[str], corpus: "CorpusConfig") -> str:
@@ -154,6 +160,7 @@ def _begin(
     from seqattn.precision import computes_bf16
     from seqattn.training.commands.settings import apply_settings
     from seqattn.training.presets import PRESETS
+    from seqattn.training.processes import process_rank
     from seqattn.training.start import new_run
 
     if precision not in ("auto", "fp32", "bf16"):
@@ -166,7 +173,7 @@ def _begin(
     if any(value is not None for value in budget.values()):
         training = replace(training, **budget)
     model, training = apply_settings(settings, preset.model, training)
-    if not quiet:
+    if not quiet and process_rank() == 0:
         print(f"reading {corpus.name}, {corpus.source} to {corpus.target}", flush=True)
     return new_run(
         folder,
@@ -195,11 +202,13 @@ def _take_up(
 def _set_threads(trainer: "Trainer", threads: int | None) -> None:
     import torch
 
-    from seqattn.training.threads import fastest_threads
+    from seqattn.training.threads import available_cores, fastest_threads
 
     torch.set_flush_denormal(True)  # tiny numbers cost a CPU a hundred times the time
     if trainer.device.type == "cpu":
         threads = threads or trainer.threads_before
+        if threads is None and trainer.processes.count > 1:
+            threads = max(available_cores() // trainer.processes.count, 1)
         if threads is None:
             threads = fastest_threads(trainer.model, trainer.batches, bf16=trainer.config.bf16)
         torch.set_num_threads(threads)
@@ -212,6 +221,8 @@ def _describe(trainer: "Trainer") -> str:
     size = sum(p.numel() for p in trainer.model.parameters())
     source, target = trainer.translator.vocabularies
     threads = f", threads: {torch.get_num_threads()}" if trainer.device.type == "cpu" else ""
+    count = trainer.processes.count
+    together = f", {count} processes" if count > 1 else ""
     budget = {"updates": config.steps, "epochs": config.epochs, "minutes": config.minutes}
     return "\n".join(
         [
@@ -219,7 +230,7 @@ def _describe(trainer: "Trainer") -> str:
             f"{len(trainer.valid):,} to validate on",
             f"  vocabularies of {len(source):,} and {len(target):,}",
             f"  {model['architecture']}, {size / 1e6:.1f} million weights",
-            f"  {trainer.device}{threads}, {'bf16' if config.bf16 else 'fp32'}",
+            f"  {trainer.device}{threads}{together}, {'bf16' if config.bf16 else 'fp32'}",
             f"  into {trainer.run_folder.path}, for "
             + ", ".join(f"{value:g} {unit}" for unit, value in budget.items() if value)
             + (f", from update {trainer.position.step}" if trainer.position.step else ""),
