@@ -31,6 +31,8 @@ class CorpusConfig:
         pairs are held out of ``train``.
     encoding : str
         Of the files.
+    lowercase : bool
+        Read everything in lower case, as much of the literature does.
     pairs : int
         With "toy": number of training pairs.
     seed : int
@@ -44,6 +46,7 @@ class CorpusConfig:
     valid: tuple[str, ...] = ()
     test: tuple[str, ...] = ()
     encoding: str = "utf-8"
+    lowercase: bool = False
     pairs: int = 40_000
     seed: int = 0
 
@@ -86,6 +89,11 @@ def read_split(corpus: CorpusConfig, split: str) -> list[TextPair]:
     >>> read_split(CorpusConfig(pairs=800), "test")[0].target
     "le chat s'est assis sur le tapis"
     """
+    pairs = _read_split(corpus, split)
+    return [_lower(pair) for pair in pairs] if corpus.lowercase else pairs
+
+
+def _read_split(corpus: CorpusConfig, split: str) -> list[TextPair]:
     if corpus.name == "multi30k":
         return read_multi30k(split, corpus.source, corpus.target)
     if corpus.name == "files" and split == "all":
@@ -139,6 +147,10 @@ def toy_corpus(
         ]
         corpus[split] = [_reverse(pair) for pair in texts] if reverse else texts
     return corpus
+
+
+def _lower(pair: TextPair) -> TextPair:
+    return pair._replace(source=pair.source.lower(), target=pair.target.lower())
 
 
 def _reverse(pair: TextPair) -> TextPair:

@@ -69,6 +69,8 @@ class Trainer:
         Where to keep everything.
     corpus : mapping
         Plain values that say where the pairs come from; kept in the checkpoints.
+    data : mapping
+        Plain values that say how they were read; kept in the checkpoints.
     processes : Processes, optional
         Those that train together; by default those that were launched together.
     quiet : bool
@@ -86,6 +88,7 @@ class Trainer:
         run: RunFolder,
         *,
         corpus: Mapping[str, Any] | None = None,
+        data: Mapping[str, Any] | None = None,
         processes: Processes | None = None,
         quiet: bool = False,
     ):
@@ -106,14 +109,15 @@ class Trainer:
             "model": asdict(model_config),
             "training": asdict(config),
             "corpus": dict(corpus or {}),
+            "data": dict(data or {}),
         }
         self._fingerprint = zlib.crc32(repr(self.batches.examples).encode("ascii"))
-        data = {
+        stored = {
             **self.settings,
             "vocabularies": vocabularies.to_dict(),
             "fingerprint": self._fingerprint,
         }
-        self.keeper = Keeper(model, self.optimizer, run, data, average=config.average)
+        self.keeper = Keeper(model, self.optimizer, run, stored, average=config.average)
         self.threads_before: int | None = None
         self._random: Mapping[str, Tensor] | None = None
 

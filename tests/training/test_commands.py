@@ -53,6 +53,7 @@ def test_training_ends_with_the_scores_on_the_test_pairs(trained, tmp_path):
         "best.safetensors",
         "config.json",
         "curves.png",
+        "kept",
         "last.safetensors",
         "metrics.jsonl",
         "test.json",
