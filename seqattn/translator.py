@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from seqattn.data.batches import Batch, Batches, encode_pairs, pad
-from seqattn.data.pairs import TextPair
+from seqattn.data.pairs import TextPair, lower_case
 from seqattn.data.vocabulary import Vocabularies
 from seqattn.decoding import Hypotheses, beam_search, greedy, sample
 from seqattn.models import Output, evaluating
@@ -89,6 +89,8 @@ class Translator:
         Those that it was trained with.
     bf16 : bool
         Compute in bfloat16 where that is safe.
+    lowercase : bool
+        Read everything in lower case, as the model did when it was trained.
 
     Examples
     --------
@@ -101,8 +103,16 @@ class Translator:
     (['the', 'cat', '<eos>'], True)
     """
 
-    def __init__(self, model: nn.Module, vocabularies: Vocabularies, *, bf16: bool = False):
+    def __init__(
+        self,
+        model: nn.Module,
+        vocabularies: Vocabularies,
+        *,
+        bf16: bool = False,
+        lowercase: bool = False,
+    ):
         self.model: Any = model
+        self.lowercase = lowercase
         self.vocabularies = vocabularies
         self.bf16 = bf16
 
@@ -136,8 +146,9 @@ class Translator:
             load_model,
         )  # training builds on this module
 
-        model, vocabularies, _ = load_model(find_checkpoint(run), device)
-        return cls(model.eval(), vocabularies, bf16=bf16)
+        model, vocabularies, data = load_model(find_checkpoint(run), device)
+        lowercase = data.get("corpus", {}).get("lowercase", False)
+        return cls(model.eval(), vocabularies, bf16=bf16, lowercase=lowercase)
 
     @property
     def device(self) -> torch.device:
@@ -290,7 +301,8 @@ class Translator:
             and ``weights`` is where the model looks to write it.
         """
         found: dict[int, Translation] = {}
-        examples = encode_pairs(pairs, self.vocabularies)
+        read = [lower_case(pair) for pair in pairs] if self.lowercase else pairs
+        examples = encode_pairs(read, self.vocabularies)
         for batch in Batches(examples, tokens=FORCED).epoch(0) if pairs else ():
             batch = batch.to(self.device)
             logits, weights = self._force(batch)
@@ -319,7 +331,8 @@ class Translator:
         """Search for n translations of each sentence, in batches of similar lengths."""
         if isinstance(sentences, str):
             raise TypeError("got one string; expected a list with a string for each sentence")
-        ids = [[*s, EOS] for s in self.vocabularies.source.encode_all(list(sentences))]
+        read = [s.lower() if self.lowercase else s for s in sentences]
+        ids = [[*s, EOS] for s in self.vocabularies.source.encode_all(read)]
         found: list[list[Translation]] = [[] for _ in ids]
         for rows in _by_length(ids, max(SIDE_BY_SIDE // places, 1)):
             sources = [ids[row] for row in rows]

@@ -7,7 +7,14 @@ from typing import Any
 
 from seqattn.data.grammar import detokenize, splits
 from seqattn.data.multi30k import SPLITS, read_multi30k
-from seqattn.data.pairs import CorpusError, TextPair, hold_out, read_pairs, read_table
+from seqattn.data.pairs import (
+    CorpusError,
+    TextPair,
+    hold_out,
+    lower_case,
+    read_pairs,
+    read_table,
+)
 
 __all__ = ["CorpusConfig", "read_split", "toy_corpus"]
 
@@ -90,7 +97,7 @@ def read_split(corpus: CorpusConfig, split: str) -> list[TextPair]:
     "le chat s'est assis sur le tapis"
     """
     pairs = _read_split(corpus, split)
-    return [_lower(pair) for pair in pairs] if corpus.lowercase else pairs
+    return [lower_case(pair) for pair in pairs] if corpus.lowercase else pairs
 
 
 def _read_split(corpus: CorpusConfig, split: str) -> list[TextPair]:
@@ -147,10 +154,6 @@ def toy_corpus(
         ]
         corpus[split] = [_reverse(pair) for pair in texts] if reverse else texts
     return corpus
-
-
-def _lower(pair: TextPair) -> TextPair:
-    return pair._replace(source=pair.source.lower(), target=pair.target.lower())
 
 
 def _reverse(pair: TextPair) -> TextPair:

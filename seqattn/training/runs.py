@@ -202,10 +202,12 @@ def load_model(
     """
     checkpoint = read_checkpoint(path, only="model.")
     vocabularies = Vocabularies.from_dict(checkpoint.data["vocabularies"])
-    config = ModelConfig(**checkpoint.data["model"])
-    model = build_model(config, len(vocabularies.source), len(vocabularies.target))
     try:
+        config = ModelConfig(**checkpoint.data["model"])
+        model = build_model(config, len(vocabularies.source), len(vocabularies.target))
         model.load_state_dict(checkpoint.weights)
-    except RuntimeError as error:
-        raise CheckpointError(f"{path}: {error}") from error
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise CheckpointError(
+            f"{path} holds a model that this version of seqattn does not build: {error}"
+        ) from error
     return model.to(device), vocabularies, checkpoint.data

@@ -3,10 +3,10 @@
 import os
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -14,8 +14,17 @@ if TYPE_CHECKING:
     import torch
 
     from seqattn.data.corpora import CorpusConfig
+    from seqattn.data.pairs import TextPair
 
-__all__ = ["check_folder", "choose_device", "fail", "name_corpus", "plain_errors", "run_folder"]
+__all__ = [
+    "check_folder",
+    "choose_device",
+    "fail",
+    "name_corpus",
+    "plain_errors",
+    "read_test",
+    "run_folder",
+]
 
 WRONG_INPUT, FAILED = 2, 1
 PAIR = re.compile(r"\w+-\w+")
@@ -105,6 +114,44 @@ def run_folder(run: Path | None) -> Path:
             "there is no run in runs/: train one (`seqattn train`), or name its folder with --run"
         )
     return max(found, key=lambda folder: (folder / "config.json").stat().st_mtime)
+
+
+def read_test(
+    checkpoints: Sequence[Path], split: str, data: list[str] | None, encoding: str
+) -> tuple[list["TextPair"], str, list[dict[str, Any]]]:
+    """Read what translators are to be judged on.
+
+    Parameters
+    ----------
+    checkpoints : sequence of Path
+        Of the translators.
+    split : str
+        Of the first one's corpus.
+    data : list of str, optional
+        ``--data``, in place of that corpus.
+    encoding : str
+        Of these files.
+
+    Returns
+    -------
+    tuple
+        The pairs, what to call them, and each checkpoint's corpus as plain values.
+    """
+    from seqattn.data.corpora import CorpusConfig, read_split
+    from seqattn.training.checkpoints import read_checkpoint
+
+    corpora = [read_checkpoint(path, only="nothing").data["corpus"] for path in checkpoints]
+    stored = corpora[0]
+    if data:
+        languages = f"{stored['source']}-{stored['target']}" if stored else None
+        corpus = name_corpus(data, languages, encoding)
+        split = "all" if corpus.name == "files" else split
+        return read_split(corpus, split), " and ".join(data), corpora
+    if not stored:
+        raise fail(f"{checkpoints[0]} does not say what it was trained on; name files with --data")
+    # As it is printed: what is lower-cased in training is so by the translator itself.
+    corpus = CorpusConfig.from_dict({**stored, "lowercase": False})
+    return read_split(corpus, split), split, corpora
 
 
 def check_folder(folder: Path, *, overwrite: bool) -> None:

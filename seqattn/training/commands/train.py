@@ -203,9 +203,12 @@ def _conclude(trainer: "Trainer", outcome: "Outcome") -> None:
     from seqattn.training.evaluation import evaluate
     from seqattn.translator import Translator
 
-    corpus = CorpusConfig.from_dict(trainer.settings["corpus"])
+    # References as they are printed, whatever case was trained on.
+    corpus = CorpusConfig.from_dict({**trainer.settings["corpus"], "lowercase": False})
     translator = Translator.load(folder, device=trainer.device)
-    found = evaluate(translator, read_split(corpus, "test"))
+    found = evaluate(
+        translator, read_split(corpus, "test"), lowercase=translator.lowercase, details=True
+    )
     trainer.run_folder.write("test.json", found.to_dict())
     if not trainer.quiet:
         minutes, seconds = divmod(round(outcome.position.seconds), 60)
