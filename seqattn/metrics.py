@@ -12,7 +12,6 @@ from seqattn.extras import require
 __all__ = [
     "AlignmentQuality",
     "CorpusScore",
-    "Scorer",
     "alignment_error_rate",
     "alignment_precision_recall",
     "corpus_bleu",
@@ -260,6 +259,11 @@ def moses_tokens(texts: Iterable[str], language: str) -> list[str]:
         Plain text.
     language : str
         Theirs, as in "de".
+
+    Returns
+    -------
+    list of str
+        One for each text: tokens with spaces between them.
 
     Raises
     ------
