@@ -58,12 +58,14 @@ def batches(data, batching, with_target=True):
     for rows in cycle(data[batching]):
         source = [data["examples"][row][0] for row in rows]
         target = [[1, *data["examples"][row][1]] for row in rows]
-        yield Batch(
+        batch = Batch(
             src=pad(source), src_length=torch.tensor([len(s) for s in source]),
             src_prompt_mask=None, trg=pad(target) if with_target else None, trg_prompt_mask=None,
             indices=torch.arange(len(rows)), device=torch.device("cpu"), pad_index=1, eos_index=3,
             is_train=with_target,
         )  # fmt: skip
+        batch.sort_by_src_length()  # as its own trainer does
+        yield batch
 
 
 def main() -> None:

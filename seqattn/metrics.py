@@ -7,8 +7,6 @@ scores, and the two must not be set side by side.
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
-from seqattn.extras import require
-
 __all__ = [
     "AlignmentQuality",
     "CorpusScore",
@@ -16,8 +14,6 @@ __all__ = [
     "alignment_precision_recall",
     "corpus_bleu",
     "corpus_chrf",
-    "moses_tokens",
-    "tokenized_bleu",
 ]
 
 Link = tuple[int, int]
@@ -198,7 +194,8 @@ def corpus_bleu(
     '53.7'
     """
     sacrebleu = _import_sacrebleu()
-    return _score(sacrebleu.BLEU(lowercase=lowercase, tokenize=tokenize), hypotheses, references)
+    metric = sacrebleu.BLEU(lowercase=lowercase, tokenize=tokenize)
+    return score_texts(metric, hypotheses, references)
 
 
 def corpus_chrf(
@@ -245,83 +242,9 @@ def corpus_chrf(
     '70.3'
     """
     sacrebleu = _import_sacrebleu()
-    return _score(
+    return score_texts(
         sacrebleu.CHRF(lowercase=lowercase, word_order=word_order), hypotheses, references
     )
-
-
-def moses_tokens(texts: Iterable[str], language: str) -> list[str]:
-    """Lower-case and tokenise as the Moses scripts do, punctuation normalised, tokens spaced out.
-
-    Parameters
-    ----------
-    texts : iterable of str
-        Plain text.
-    language : str
-        Theirs, as in "de".
-
-    Returns
-    -------
-    list of str
-        One for each text: tokens with spaces between them.
-
-    Raises
-    ------
-    ImportError
-        If sacremoses is missing.
-
-    Examples
-    --------
-    >>> moses_tokens(["The cat’s here, isn't it?"], "en")
-    ["the cat 's here , isn 't it ?"]
-    """
-    sacremoses = require("sacremoses", "tokenised BLEU", "nmt")
-    normalizer = sacremoses.MosesPunctNormalizer(lang=language)
-    tokenizer = sacremoses.MosesTokenizer(lang=language)
-    return [
-        tokenizer.tokenize(normalizer.normalize(text.lower()), return_str=True, escape=False)
-        for text in texts
-    ]
-
-
-def tokenized_bleu(
-    hypotheses: Sequence[str], references: Sequence[str], *, language: str
-) -> CorpusScore:
-    """BLEU of lower-cased, tokenised text: what most papers on Multi30k report.
-
-    It is computed as the script ``multi-bleu.perl`` does, on tokens that were made before. Numbers
-    with different tokenisers are not comparable, which is why sacrebleu makes its own from plain
-    text; prefer :func:`corpus_bleu` where nothing must be compared with older papers.
-
-    Parameters
-    ----------
-    hypotheses, references : sequence of str
-        Plain text; both are tokenised here.
-    language : str
-        Of both, as in "de".
-
-    Returns
-    -------
-    CorpusScore
-        ``score`` and ``signature``, which names the tokeniser.
-
-    Raises
-    ------
-    ValueError, TypeError, ImportError
-        As :func:`corpus_bleu`.
-
-    Examples
-    --------
-    >>> f"{tokenized_bleu(['A dog runs fast.'], ['a dog runs fast .'], language='en').score:.1f}"
-    '100.0'
-    """
-    sacremoses = require("sacremoses", "tokenised BLEU", "nmt")
-    metric = _import_sacrebleu().BLEU(tokenize="none", smooth_method="none", force=True)
-    score, signature = _score(
-        metric, moses_tokens(hypotheses, language), moses_tokens(references, language)
-    )
-    moses = f"case:lc|tok:moses-{language}-sacremoses-{sacremoses.__version__}"
-    return CorpusScore(score, signature.replace("case:mixed", moses).replace("|tok:none", ""))
 
 
 class _LinkCounts(NamedTuple):
@@ -348,9 +271,10 @@ def _count_links(
     )
 
 
-def _score(
+def score_texts(
     metric: Any, hypotheses: Sequence[str], references: Sequence[str] | Sequence[Sequence[str]]
 ) -> CorpusScore:
+    """Score texts with a metric of sacrebleu's, or say what is wrong with them."""
     if isinstance(hypotheses, str) or isinstance(references, str):
         raise TypeError("got one string; expected a sequence with one string per sentence")
     if len(hypotheses) != len(references) or not hypotheses:

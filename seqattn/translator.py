@@ -1,9 +1,8 @@
 """A trained model with its vocabularies: text in, text and attention maps out."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -15,9 +14,7 @@ from seqattn.decoding import Hypotheses, beam_search, greedy, sample
 from seqattn.models import Output, evaluating
 from seqattn.precision import autocast
 from seqattn.specials import EOS
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from seqattn.translation import Translation
 
 __all__ = ["Translation", "Translator"]
 
@@ -33,49 +30,6 @@ LENGTH_PENALTY = 0.6
 
 # From source, lengths and longest allowed lengths to what was found.
 Search = Callable[[Tensor, Tensor, Tensor], Hypotheses]
-
-
-@dataclass(frozen=True)
-class Translation:
-    """A translation and how it came about.
-
-    Attributes
-    ----------
-    source, text : str
-        What was asked for, and its translation.
-    source_tokens, tokens : list of str
-        What the model read and wrote, ``<eos>`` included.
-    weights : (tokens, source_tokens), or None
-        Row t is where the model looked to write token t; None without attention.
-    score : float
-        Log-probability of the tokens, in nats.
-    """
-
-    source: str
-    text: str
-    source_tokens: list[str]
-    tokens: list[str]
-    weights: Tensor | None
-    score: float
-
-    def plot(self, ax: "Axes | None" = None, **options: Any) -> "Axes":
-        """Draw the attention map; options as in :func:`~seqattn.plot_attention`.
-
-        Raises
-        ------
-        ValueError
-            If the model has no attention.
-        """
-        from seqattn.plots import plot_attention
-
-        if self.weights is None:
-            raise ValueError("this model has no attention: there is no map to draw")
-        return plot_attention(self.weights, self.source_tokens, self.tokens, ax=ax, **options)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give plain values that go into JSON."""
-        weights = None if self.weights is None else self.weights.tolist()
-        return {**vars(self), "weights": weights}
 
 
 class Translator:

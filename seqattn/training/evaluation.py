@@ -14,7 +14,6 @@ from seqattn.metrics import (
     alignment_error_rate,
     corpus_bleu,
     corpus_chrf,
-    tokenized_bleu,
 )
 from seqattn.training.details import (
     AttentionSummary,
@@ -23,6 +22,7 @@ from seqattn.training.details import (
     summarize_attention,
 )
 from seqattn.training.losses import perplexity
+from seqattn.training.tokenized import tokenized_bleu
 from seqattn.translator import Translation, Translator
 
 __all__ = ["Evaluation", "alignment_links", "bleu_scorer", "evaluate"]
@@ -99,7 +99,7 @@ def evaluate(
         Whether BLEU, chrF and exact matches ignore case.
     language : str, optional
         Of the translations, as in "de": BLEU is then that of lower-cased text as Moses tokenises
-        it, see :func:`~seqattn.metrics.tokenized_bleu`.
+        it, see :func:`~seqattn.training.tokenized.tokenized_bleu`.
     details : bool
         Whether to look closer: BLEU by length, and what the attention did.
 

@@ -27,21 +27,18 @@ from seqattn.training.checkpoints import (
     restore_random,
 )
 from seqattn.training.config import TrainingConfig
-from seqattn.training.evaluation import Evaluation, evaluate
 from seqattn.training.interrupts import Interrupts
 from seqattn.training.keeping import Keeper
 from seqattn.training.loop import DivergedError, make_optimizer, update
 from seqattn.training.position import (
     Outcome,
     Position,
-    average_record,
     train_record,
-    valid_line,
-    valid_record,
 )
 from seqattn.training.processes import Processes
 from seqattn.training.progress import Progress
 from seqattn.training.runs import RunFolder
+from seqattn.training.validation import Log, Validator
 from seqattn.translator import Translator
 
 __all__ = ["Trainer"]
@@ -95,7 +92,6 @@ class Trainer:
         self.model = model
         self.config = config
         self.run_folder = run
-        self.valid = valid
         self.translator = Translator(model, vocabularies, bf16=config.bf16)
         self.device = self.translator.device
         self.processes = processes or Processes(self.device)
@@ -118,6 +114,9 @@ class Trainer:
             "fingerprint": self._fingerprint,
         }
         self.keeper = Keeper(model, self.optimizer, run, stored, average=config.average)
+        self.validator = Validator(
+            self.translator, valid, self.keeper, self.processes, average=config.average > 0
+        )
         self.threads_before: int | None = None
         self._random: Mapping[str, Tensor] | None = None
 
@@ -172,17 +171,23 @@ class Trainer:
             self._trained = torch.compile(self._trained)  # type: ignore[assignment]
         self._began = time.monotonic() - position.seconds
         self.progress = Progress(done=self._done(), quiet=self.quiet)
-        wanted = self.config.tensorboard and self.processes.lead
-        self.board = Board(self.run_folder.board, wanted=wanted, step=position.step)
+        self.log = (
+            Log(
+                self.run_folder,
+                Board(self.run_folder.board, wanted=self.config.tensorboard, step=position.step),
+                self.progress,
+            )
+            if self.processes.lead
+            else Log(None, None, self.progress)
+        )
         try:
             with Interrupts(patient=self.processes.count > 1) as interrupts:
                 outcome = self._train(interrupts)
             if outcome.reason != "interrupted":
-                self._average()
+                self.validator.average(position, self._began, self.log)
             return outcome
         finally:
-            self.progress.close()
-            self.board.close()
+            self.log.close()
 
     def _train(self, interrupts: Interrupts) -> Outcome:
         position = self.position
@@ -197,7 +202,7 @@ class Trainer:
             reason = self._reason_to_stop(received)
             due = self._validation_due(reason)
             if due:
-                self._validate()
+                self.validator.validate(position, self._began, self.log)
                 reason = reason or self._reason_to_stop(received)
             late = position.seconds - saved > 60 * self.config.save_minutes
             if reason or due or late:
@@ -268,7 +273,7 @@ class Trainer:
     def _report(self, rate: float, norm: float) -> None:
         position = self.position
         record = train_record(position, rate, norm, self.progress.speed())
-        self._log(record)
+        self.log.add(record)
         position.loss, position.tokens = 0.0, 0
         figures = {
             "loss": f"{record['loss']:.2f}",
@@ -277,57 +282,6 @@ class Trainer:
         if position.validated:
             figures["BLEU"] = f"{position.best:.1f}"
         self.progress.tell(figures)
-
-    def _evaluate(self) -> Evaluation:
-        """Judge the model as it stands on the validation pairs, and count the time."""
-        found, self.position.seconds = self.processes.first(
-            lambda: (evaluate(self.translator, self.valid), time.monotonic() - self._began)
-        )
-        self.progress.pause()
-        return found
-
-    def _validate(self) -> None:
-        position = self.position
-        found = self._evaluate()
-        better = found.bleu > position.best
-        position.validated = position.step
-        position.waited = 0 if better else position.waited + 1
-        if better:
-            position.best, position.best_step = found.bleu, position.step
-        if self.processes.lead:
-            if better:
-                self.keeper.save_best(position)
-            if self.config.average:
-                self.keeper.keep(position, found.bleu)
-        self._log(valid_record(position, found))
-        self.progress.line(valid_line(position, found))
-
-    def _average(self) -> None:
-        """Average the best weights, and prefer the average where it is at least as good."""
-        position = self.position
-        if not self.processes.first(lambda: len(position.kept) > 1):
-            return
-        last = {name: value.clone() for name, value in self.model.state_dict().items()}
-        if self.processes.lead:
-            self.model.load_state_dict(self.keeper.average(position))
-        found = self._evaluate()
-        better = found.bleu >= position.best
-        if self.processes.lead:
-            if better:
-                self.keeper.save_average(position, self.model.state_dict())
-            self.model.load_state_dict(last)
-        record = average_record(position, found, kept=better)
-        self._log(record)
-        steps = ", ".join(str(step) for step in record["steps"])
-        self.progress.line(
-            f"average of updates {steps}: BLEU {found.bleu:.1f}, "
-            + ("kept" if better else f"not kept: update {position.best_step} has more")
-        )
-
-    def _log(self, record: Mapping[str, Any]) -> None:
-        if self.processes.lead:
-            self.run_folder.log(record)
-            self.board.add(record)
 
     def _save(self) -> None:
         states = self.processes.gather_objects(random_states(self.device, self.processes.rank))

@@ -43,7 +43,7 @@ def scores(monkeypatch, *bleus):
             **{**evaluate(translator, pairs).to_dict(), "bleu": next(found)}
         )
 
-    monkeypatch.setattr("seqattn.training.trainer.evaluate", scored)
+    monkeypatch.setattr("seqattn.training.validation.evaluate", scored)
 
 
 @pytest.mark.parametrize(("last", "kept"), [(30.0, True), (29.9, False)])

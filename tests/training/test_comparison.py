@@ -7,10 +7,11 @@ import sacrebleu
 import torch
 
 from seqattn.data import TextPair
-from seqattn.metrics import corpus_bleu, moses_tokens, tokenized_bleu
+from seqattn.metrics import corpus_bleu
 from seqattn.training import evaluate
 from seqattn.training.comparison import compare, plot_comparison
 from seqattn.training.details import score_by_length, summarize_attention
+from seqattn.training.tokenized import moses_tokens, tokenized_bleu
 from seqattn.translator import Translation
 from tests.test_translator import PAIRS, make
 

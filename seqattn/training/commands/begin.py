@@ -137,7 +137,7 @@ def describe(trainer: "Trainer") -> str:
     return "\n".join(
         [
             f"  {len(trainer.batches.examples):,} pairs to train on, "
-            f"{len(trainer.valid):,} to validate on",
+            f"{len(trainer.validator.pairs):,} to validate on",
             f"  vocabularies of {len(source):,} and {len(target):,}",
             f"  {model['architecture']}, {size / 1e6:.1f} million weights",
             f"  {trainer.device}{threads}{together}, {'bf16' if config.bf16 else 'fp32'}",
