@@ -195,6 +195,31 @@ def test_a_signal_saves_and_says_how_to_go_on(run, tmp_path, monkeypatch):
     assert read_checkpoint(tmp_path / "a run" / "last.safetensors").data["position"]["step"] == 9
 
 
+@pytest.mark.skipif(os.name != "posix", reason="sets a limit that POSIX knows")
+def test_a_disk_that_is_full_stops_the_run_on_one_line_and_keeps_the_last_checkpoint(run, tmp_path):
+    import resource
+
+    train = ["train", "--data", "numbers.tsv", "--subwords", 0, "--run", "a", "--steps"]
+    run(*train, 4, *SMALL, "--quiet")
+    kept = (tmp_path / "a" / "last.safetensors").read_bytes()
+    code = "import sys, resource as r; from seqattn.cli import main; "
+    code += f"r.setrlimit(r.RLIMIT_FSIZE, ({len(kept) - 1}, {resource.RLIM_INFINITY})); main()"
+    found = subprocess.run(
+        [sys.executable, "-c", code, "train", "--resume", "--run", "a", "--steps", "9"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert found.returncode == 1
+    assert found.stderr.count("\n") == 1
+    assert "seqattn: could not write a/last.safetensors: File too large" in found.stderr
+    assert "the one that was there is intact" in found.stderr
+    assert (tmp_path / "a" / "last.safetensors").read_bytes() == kept
+    run("train", "--resume", "--run", "a", "--steps", 9, "--quiet")
+    assert read_checkpoint(tmp_path / "a" / "last.safetensors").data["position"]["step"] == 9
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
