@@ -23,10 +23,11 @@ def process_rank() -> int:
 class Processes:
     """Those that train together; usually this one alone.
 
-    Started by ``accelerate launch -m seqattn train ...`` (or by ``torchrun``), each process reads
-    its own rows of every batch, so that all together make the updates that one process would make;
-    gradients are averaged between them. The first process alone reads and writes files of the run,
-    validates, and speaks.
+    Started by ``accelerate launch -m seqattn train ...``, each process reads its own rows of every
+    batch, so that all together make the updates that one process would make; gradients are averaged
+    between them. The first process alone writes the files of the run, validates, and speaks.
+    ``accelerate launch --multi_gpu --num_processes 2 -m seqattn train --device cpu ...`` does the
+    same with two processes on a CPU.
 
     Parameters
     ----------

@@ -212,10 +212,10 @@ def _conclude(trainer: "Trainer", outcome: "Outcome") -> None:
     trainer.run_folder.write("test.json", found.to_dict())
     if not trainer.quiet:
         minutes, seconds = divmod(round(outcome.position.seconds), 60)
-        print(
-            f"trained for {minutes}:{seconds:02d}; best weights from update "
-            f"{outcome.position.best_step}, {trainer.run_folder.best}"
-        )
+        used = trainer.run_folder.checkpoint()
+        best = f"best weights from update {outcome.position.best_step}"
+        which = "averaged weights" if used == trainer.run_folder.average else best
+        print(f"trained for {minutes}:{seconds:02d}; {which}, {used}")
     print(f"test, {found.sentences} unseen sentences, greedy search")
     print("\n".join(score_lines(found)))
     if not trainer.quiet:
