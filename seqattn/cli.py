@@ -41,7 +41,7 @@ def _extra(module: str) -> str | None:
     """Name the extra that brings a missing module."""
     extras = {
         "grading": {"nbformat", "nbclient", "nbval", "pytest", "ipykernel"},
-        "nmt": {"sacrebleu", "tokenizers", "tqdm", "safetensors", "accelerate"},
+        "nmt": {"sacrebleu", "sacremoses", "tokenizers", "tqdm", "safetensors", "accelerate"},
         "viz": {"matplotlib", "seaborn", "ipywidgets", "anywidget"},
     }
     root = module.partition(".")[0]

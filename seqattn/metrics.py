@@ -4,7 +4,7 @@ A corpus score is computed from counts summed over the corpus. It is *not* the m
 scores, and the two must not be set side by side.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 __all__ = [
@@ -49,6 +49,10 @@ class CorpusScore(NamedTuple):
 
     score: float
     signature: str
+
+
+Scorer = Callable[[Sequence[str], Sequence[str]], CorpusScore]
+"""From hypotheses and references to a score."""
 
 
 def alignment_error_rate(
@@ -190,7 +194,8 @@ def corpus_bleu(
     '53.7'
     """
     sacrebleu = _import_sacrebleu()
-    return _score(sacrebleu.BLEU(lowercase=lowercase, tokenize=tokenize), hypotheses, references)
+    metric = sacrebleu.BLEU(lowercase=lowercase, tokenize=tokenize)
+    return score_texts(metric, hypotheses, references)
 
 
 def corpus_chrf(
@@ -237,7 +242,7 @@ def corpus_chrf(
     '70.3'
     """
     sacrebleu = _import_sacrebleu()
-    return _score(
+    return score_texts(
         sacrebleu.CHRF(lowercase=lowercase, word_order=word_order), hypotheses, references
     )
 
@@ -266,9 +271,10 @@ def _count_links(
     )
 
 
-def _score(
+def score_texts(
     metric: Any, hypotheses: Sequence[str], references: Sequence[str] | Sequence[Sequence[str]]
 ) -> CorpusScore:
+    """Score texts with a metric of sacrebleu's, or say what is wrong with them."""
     if isinstance(hypotheses, str) or isinstance(references, str):
         raise TypeError("got one string; expected a sequence with one string per sentence")
     if len(hypotheses) != len(references) or not hypotheses:

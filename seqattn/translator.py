@@ -1,23 +1,20 @@
 """A trained model with its vocabularies: text in, text and attention maps out."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from seqattn.data.batches import Batch, Batches, encode_pairs, pad
-from seqattn.data.pairs import TextPair
+from seqattn.data.pairs import TextPair, lower_case
 from seqattn.data.vocabulary import Vocabularies
-from seqattn.decoding import Hypotheses, beam_search, greedy
-from seqattn.models import Output, Seq2SeqAttention, evaluating
+from seqattn.decoding import Hypotheses, beam_search, greedy, sample
+from seqattn.models import Output, evaluating
 from seqattn.precision import autocast
 from seqattn.specials import EOS
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from seqattn.translation import Translation
 
 __all__ = ["Translation", "Translator"]
 
@@ -28,49 +25,11 @@ FORCED = 4096
 # A translation may be so many times as long as its source, and a little: a model that was trained
 # too little would never end.
 LONGEST = (2, 10)
+# Wu et al. (2016) found values around it best.
+LENGTH_PENALTY = 0.6
 
-
-@dataclass(frozen=True)
-class Translation:
-    """A translation and how it came about.
-
-    Attributes
-    ----------
-    source, text : str
-        What was asked for, and its translation.
-    source_tokens, tokens : list of str
-        What the model read and wrote, ``<eos>`` included.
-    weights : (tokens, source_tokens), or None
-        Row t is where the model looked to write token t; None without attention.
-    score : float
-        Log-probability of the tokens, in nats.
-    """
-
-    source: str
-    text: str
-    source_tokens: list[str]
-    tokens: list[str]
-    weights: Tensor | None
-    score: float
-
-    def plot(self, ax: "Axes | None" = None, **options: Any) -> "Axes":
-        """Draw the attention map; options as in :func:`~seqattn.plot_attention`.
-
-        Raises
-        ------
-        ValueError
-            If the model has no attention.
-        """
-        from seqattn.plots import plot_attention
-
-        if self.weights is None:
-            raise ValueError("this model has no attention: there is no map to draw")
-        return plot_attention(self.weights, self.source_tokens, self.tokens, ax=ax, **options)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give plain values that go into JSON."""
-        weights = None if self.weights is None else self.weights.tolist()
-        return {**vars(self), "weights": weights}
+# From source, lengths and longest allowed lengths to what was found.
+Search = Callable[[Tensor, Tensor, Tensor], Hypotheses]
 
 
 class Translator:
@@ -78,12 +37,14 @@ class Translator:
 
     Parameters
     ----------
-    model : Seq2SeqAttention
+    model : Seq2SeqAttention, or another model with the same methods
         Trained.
     vocabularies : Vocabularies
         Those that it was trained with.
     bf16 : bool
         Compute in bfloat16 where that is safe.
+    lowercase : bool
+        Read everything in lower case, as the model did when it was trained.
 
     Examples
     --------
@@ -96,8 +57,16 @@ class Translator:
     (['the', 'cat', '<eos>'], True)
     """
 
-    def __init__(self, model: Seq2SeqAttention, vocabularies: Vocabularies, *, bf16: bool = False):
-        self.model = model
+    def __init__(
+        self,
+        model: nn.Module,
+        vocabularies: Vocabularies,
+        *,
+        bf16: bool = False,
+        lowercase: bool = False,
+    ):
+        self.model: Any = model
+        self.lowercase = lowercase
         self.vocabularies = vocabularies
         self.bf16 = bf16
 
@@ -131,8 +100,9 @@ class Translator:
             load_model,
         )  # training builds on this module
 
-        model, vocabularies, _ = load_model(find_checkpoint(run), device)
-        return cls(model.eval(), vocabularies, bf16=bf16)
+        model, vocabularies, data = load_model(find_checkpoint(run), device)
+        lowercase = data.get("corpus", {}).get("lowercase", False)
+        return cls(model.eval(), vocabularies, bf16=bf16, lowercase=lowercase)
 
     @property
     def device(self) -> torch.device:
@@ -142,9 +112,12 @@ class Translator:
     @property
     def has_attention(self) -> bool:
         """Whether its translations come with weights."""
-        return self.model.decoder.attention is not None
+        # A Transformer's decoder is a list of layers: there is nothing else than attention in it.
+        return getattr(self.model.decoder, "attention", True) is not None
 
-    def translate(self, sentences: Sequence[str], *, beam: int = 5) -> list[Translation]:
+    def translate(
+        self, sentences: Sequence[str], *, beam: int = 5, length_penalty: float = LENGTH_PENALTY
+    ) -> list[Translation]:
         """Translate sentences.
 
         Parameters
@@ -153,6 +126,8 @@ class Translator:
             As they are printed. A blank one is translated by nothing.
         beam : int
             Width of the beam; 1 is greedy search, and faster.
+        length_penalty : float
+            Exponent of :func:`~seqattn.decoding.length_penalty`; not used by greedy search.
 
         Returns
         -------
@@ -164,20 +139,106 @@ class Translator:
         TypeError
             If given one string.
         ValueError
-            If ``beam`` is below 1.
+            If ``beam`` is below 1 or ``length_penalty`` below 0.
         """
-        if isinstance(sentences, str):
-            raise TypeError("got one string; expected a list with a string for each sentence")
+        return [
+            found[0]
+            for found in self.n_best(sentences, n=1, beam=beam, length_penalty=length_penalty)
+        ]
+
+    def n_best(
+        self,
+        sentences: Sequence[str],
+        *,
+        n: int = 5,
+        beam: int = 5,
+        length_penalty: float = LENGTH_PENALTY,
+    ) -> list[list[Translation]]:
+        """Give several translations of each sentence, the best first.
+
+        Parameters
+        ----------
+        sentences : sequence of str
+            As they are printed.
+        n : int
+            How many of each; fewer where the search ends with fewer.
+        beam : int
+            Width of the beam, at least n.
+        length_penalty : float
+            Exponent of :func:`~seqattn.decoding.length_penalty`, by which they are ordered.
+
+        Returns
+        -------
+        list of lists of Translation
+            In the order of the sentences.
+
+        Raises
+        ------
+        TypeError, ValueError
+            As :meth:`translate`, or if n is not from 1 to ``beam``.
+        """
         if beam < 1:
             raise ValueError(f"beam is {beam}; expected at least 1")
-        ids = [[*s, EOS] for s in self.vocabularies.source.encode_all(list(sentences))]
-        found: dict[int, Translation] = {}
-        for rows in _by_length(ids, max(SIDE_BY_SIDE // beam, 1)):
-            sources = [ids[row] for row in rows]
-            hypotheses = self._search(sources, beam)
-            for i, row in enumerate(rows):
-                found[row] = self._read(sentences[row], sources[i], hypotheses, i)
-        return [found[row] for row in range(len(ids))]
+        if not 1 <= n <= beam:
+            raise ValueError(f"n is {n} and beam is {beam}; expected 1 <= n <= beam")
+
+        def search(source: Tensor, lengths: Tensor, most: Tensor) -> Hypotheses:
+            if beam == 1:
+                return greedy(self.model, source, lengths, max_len=most)
+            return beam_search(
+                self.model, source, lengths,
+                beam=beam, max_len=most, length_penalty=length_penalty, n_best=n,
+            )  # fmt: skip
+
+        return self._each(sentences, search, n, places=beam)
+
+    def sample(
+        self,
+        sentences: Sequence[str],
+        *,
+        n: int = 1,
+        temperature: float = 1.0,
+        top_k: int | None = None,
+        top_p: float | None = None,
+        seed: int = 0,
+    ) -> list[list[Translation]]:
+        """Draw translations at random, as probable as the model finds them.
+
+        Parameters
+        ----------
+        sentences : sequence of str
+            As they are printed.
+        n : int
+            How many of each.
+        temperature, top_k, top_p
+            As in :func:`seqattn.decoding.sample`.
+        seed : int
+            Of the draws. They depend on the other sentences as well.
+
+        Returns
+        -------
+        list of lists of Translation
+            In the order of the sentences.
+
+        Raises
+        ------
+        TypeError
+            If given one string.
+        ValueError
+            If a number is out of range.
+        """
+        if n < 1:
+            raise ValueError(f"n is {n}; expected at least 1")
+        generator = torch.Generator(self.device).manual_seed(seed)
+
+        def search(source: Tensor, lengths: Tensor, most: Tensor) -> Hypotheses:
+            rows = torch.arange(len(source), device=source.device).repeat_interleave(n)
+            return sample(
+                self.model, source[rows], lengths[rows], max_len=most[rows],
+                temperature=temperature, top_k=top_k, top_p=top_p, generator=generator,
+            )  # fmt: skip
+
+        return self._each(sentences, search, n, places=n)
 
     def force(self, pairs: Sequence[TextPair]) -> list[Translation]:
         """Make the model write known translations: every step reads the true last token.
@@ -194,7 +255,8 @@ class Translator:
             and ``weights`` is where the model looks to write it.
         """
         found: dict[int, Translation] = {}
-        examples = encode_pairs(pairs, self.vocabularies)
+        read = [lower_case(pair) for pair in pairs] if self.lowercase else pairs
+        examples = encode_pairs(read, self.vocabularies)
         for batch in Batches(examples, tokens=FORCED).epoch(0) if pairs else ():
             batch = batch.to(self.device)
             logits, weights = self._force(batch)
@@ -217,16 +279,33 @@ class Translator:
         with evaluating(self.model), autocast(self.device, self.bf16):
             return self.model(batch.source, batch.lengths, batch.inputs)
 
-    def _search(self, sources: list[list[int]], beam: int) -> Hypotheses:
+    def _each(
+        self, sentences: Sequence[str], search: Search, n: int, *, places: int
+    ) -> list[list[Translation]]:
+        """Search for n translations of each sentence, in batches of similar lengths."""
+        if isinstance(sentences, str):
+            raise TypeError("got one string; expected a list with a string for each sentence")
+        read = [s.lower() if self.lowercase else s for s in sentences]
+        ids = [[*s, EOS] for s in self.vocabularies.source.encode_all(read)]
+        found: list[list[Translation]] = [[] for _ in ids]
+        for rows in _by_length(ids, max(SIDE_BY_SIDE // places, 1)):
+            sources = [ids[row] for row in rows]
+            hypotheses = self._search(sources, search)
+            for i in range(n * len(rows)):
+                place, row = i // n, rows[i // n]
+                # A blank source has one translation, and a search may end with fewer than n.
+                if i % n == 0 or (len(ids[row]) > 1 and hypotheses.scores[i].isfinite()):
+                    found[row].append(self._read(sentences[row], sources[place], hypotheses, i))
+        return found
+
+    def _search(self, sources: list[list[int]], search: Search) -> Hypotheses:
         lengths = torch.tensor([len(source) for source in sources])
         most = LONGEST[0] * lengths + LONGEST[1]
         # A blank source gets a translation of <eos> alone, whatever the model makes of nothing.
         most = torch.where(lengths == 1, 1, most).to(self.device)
         source, lengths = pad(sources).to(self.device), lengths.to(self.device)
         with autocast(self.device, self.bf16):
-            if beam == 1:
-                return greedy(self.model, source, lengths, max_len=most)
-            return beam_search(self.model, source, lengths, beam=beam, max_len=most)
+            return search(source, lengths, most)
 
     def _read(self, sentence: str, source: list[int], found: Hypotheses, row: int) -> Translation:
         length = int(found.lengths[row])

@@ -137,3 +137,31 @@ def test_wrong_calls_say_what_they_expected(unchecked):
         translator.translate(["the cat"])[0].plot()
     with pytest.raises(ValueError, match="no sentence pairs"):
         evaluate(translator, [])
+
+
+@pytest.mark.parametrize("architecture", ["bahdanau", "fixed"])
+def test_the_first_of_the_n_best_is_the_translation_and_all_are_different(architecture):
+    translator = make(architecture)
+    best = translator.translate([*SENTENCES, ""], beam=4)
+    every = translator.n_best([*SENTENCES, ""], n=3, beam=4)
+    for one, several in zip(best, every, strict=True):
+        assert several[0].tokens == one.tokens
+        assert len({tuple(found.tokens) for found in several}) == len(several)
+    assert [len(several) for several in every] == [3, 3, 3, 3, 1]
+    penalties = [((5 + len(f.tokens)) / 6) ** 0.6 for f in every[0]]
+    normed = [f.score / penalty for f, penalty in zip(every[0], penalties, strict=True)]
+    assert normed == sorted(normed, reverse=True)
+    with pytest.raises(ValueError, match="n is 5 and beam is 4; expected 1 <= n <= beam"):
+        translator.n_best(SENTENCES, n=5, beam=4)
+
+
+def test_samples_repeat_with_their_seed_and_are_scored_like_known_translations():
+    translator = make()
+    one, two, other = (translator.sample(SENTENCES, n=3, seed=seed) for seed in (4, 4, 5))
+    texts = [[[f.text for f in drawn] for drawn in found] for found in (one, two, other)]
+    assert texts[0] == texts[1] != texts[2]
+    assert [len(drawn) for drawn in one] == [3, 3, 3, 3]
+    [cold] = translator.sample(["the cat"], temperature=1e-4)
+    assert cold[0].tokens == translator.translate(["the cat"], beam=1)[0].tokens
+    with pytest.raises(ValueError, match="n is 0"):
+        translator.sample(SENTENCES, n=0)

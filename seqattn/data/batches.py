@@ -148,7 +148,22 @@ class Batches:
     def epoch(self, number: int, start: int = 0) -> Iterator[Batch]:
         """Give the batches of an epoch, from one of them on."""
         for rows in self.plan(number)[start:]:
-            yield make_batch(self.examples, rows)
+            yield self.take(rows)
+
+    def take(self, rows: Sequence[int]) -> Batch:
+        """Make a batch of these rows; without any, one whose targets are all padding.
+
+        Several processes share each batch. One that has no row of it still takes part, with a loss
+        of 0.
+        """
+        if rows:
+            return make_batch(self.examples, rows)
+        idle = make_batch(self.examples, [0])
+        return idle._replace(targets=torch.full_like(idle.targets, PAD), rows=[])
+
+    def count_tokens(self, rows: Sequence[int]) -> int:
+        """Count the target tokens of these rows, padding left out."""
+        return sum(self._sizes[row][0] for row in rows)
 
     def plan(self, number: int) -> list[list[int]]:
         """Give the rows of each batch of an epoch."""

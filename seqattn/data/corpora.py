@@ -7,7 +7,14 @@ from typing import Any
 
 from seqattn.data.grammar import detokenize, splits
 from seqattn.data.multi30k import SPLITS, read_multi30k
-from seqattn.data.pairs import CorpusError, TextPair, hold_out, read_pairs, read_table
+from seqattn.data.pairs import (
+    CorpusError,
+    TextPair,
+    hold_out,
+    lower_case,
+    read_pairs,
+    read_table,
+)
 
 __all__ = ["CorpusConfig", "read_split", "toy_corpus"]
 
@@ -31,6 +38,8 @@ class CorpusConfig:
         pairs are held out of ``train``.
     encoding : str
         Of the files.
+    lowercase : bool
+        Read everything in lower case, as much of the literature does.
     pairs : int
         With "toy": number of training pairs.
     seed : int
@@ -44,6 +53,7 @@ class CorpusConfig:
     valid: tuple[str, ...] = ()
     test: tuple[str, ...] = ()
     encoding: str = "utf-8"
+    lowercase: bool = False
     pairs: int = 40_000
     seed: int = 0
 
@@ -86,6 +96,11 @@ def read_split(corpus: CorpusConfig, split: str) -> list[TextPair]:
     >>> read_split(CorpusConfig(pairs=800), "test")[0].target
     "le chat s'est assis sur le tapis"
     """
+    pairs = _read_split(corpus, split)
+    return [lower_case(pair) for pair in pairs] if corpus.lowercase else pairs
+
+
+def _read_split(corpus: CorpusConfig, split: str) -> list[TextPair]:
     if corpus.name == "multi30k":
         return read_multi30k(split, corpus.source, corpus.target)
     if corpus.name == "files" and split == "all":

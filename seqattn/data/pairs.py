@@ -9,7 +9,15 @@ from pathlib import Path
 from random import Random
 from typing import Literal, NamedTuple
 
-__all__ = ["CorpusError", "TextPair", "hold_out", "read_lines", "read_pairs", "read_table"]
+__all__ = [
+    "CorpusError",
+    "TextPair",
+    "hold_out",
+    "lower_case",
+    "read_lines",
+    "read_pairs",
+    "read_table",
+]
 
 Empty = Literal["drop", "raise"]
 log = logging.getLogger(__name__)
@@ -33,6 +41,11 @@ class TextPair(NamedTuple):
     source: str
     target: str
     links: frozenset[tuple[int, int]] | None = None
+
+
+def lower_case(pair: TextPair) -> TextPair:
+    """Give a pair in lower case; its links stay."""
+    return pair._replace(source=pair.source.lower(), target=pair.target.lower())
 
 
 def read_pairs(

@@ -264,10 +264,17 @@ def top_first(
     n = values.shape[1]
     k = min(k, n)
     top, index = values.topk(min(k + 1, n))
-    if k < n and bool((top[:, k - 1] == top[:, k]).any()):
-        top, index = values.sort(dim=1, descending=True, stable=True)
+    index = index[:, :k].contiguous()
+    tied = (top[:, k - 1] == top[:, k]).nonzero()[:, 0] if k < n else index[:0, 0]
+    if len(tied):
+        # Of those equal to the k-th, the first: by counting, for a sort of all would cost far more.
+        rows, least = values[tied], top[tied, k - 1 : k]
+        equal = rows == least
+        spare = k - (rows > least).sum(1, keepdim=True)
+        kept = (rows > least) | (equal & (equal.cumsum(1, dtype=torch.int32) <= spare))
+        index[tied] = kept.nonzero()[:, 1].view(-1, k)
     # Within the k: by index first, then stably by value.
-    index = index[:, :k].sort(dim=1).values
+    index = index.sort(dim=1).values
     top, order = values.gather(1, index).sort(dim=1, descending=True, stable=True)
     return top, index.gather(1, order)
 

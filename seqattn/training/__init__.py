@@ -17,7 +17,17 @@ In memory, and in a few lines:
 (True, True)
 
 :class:`Trainer` does the same in a folder, with validations, checkpoints and resumption; the
-``seqattn train`` command runs it.
+commands ``seqattn train``, ``evaluate`` and ``compare`` stand on these lines:
+
+.. code-block:: python
+
+    preset = read_preset("luong")
+    corpus = CorpusConfig("multi30k", "de", "en")
+    new_run("runs/luong", corpus, model=preset.model, training=preset.training).run()
+    luong, bahdanau = Translator.load("runs/luong"), Translator.load("runs/bahdanau")
+    test = read_split(corpus, "test")
+    evaluate(luong, test, beam=5, details=True)
+    compare({"luong": luong, "bahdanau": bahdanau}, test).table()
 """
 
 from seqattn.training.checkpoints import (
@@ -26,11 +36,15 @@ from seqattn.training.checkpoints import (
     read_checkpoint,
     write_checkpoint,
 )
+from seqattn.training.comparison import Comparison, compare, plot_comparison
 from seqattn.training.config import TrainingConfig
+from seqattn.training.curves import plot_curves, write_curves
 from seqattn.training.evaluation import Evaluation, alignment_links, evaluate
+from seqattn.training.keeping import average_weights
 from seqattn.training.loop import DivergedError, History, Update, fit, make_optimizer, update
 from seqattn.training.losses import TokenLoss, cross_entropy, perplexity
 from seqattn.training.position import Outcome, Position
+from seqattn.training.presets import Preset, preset_names, read_config, read_preset
 from seqattn.training.runs import RunFolder, load_model
 from seqattn.training.schedules import (
     constant,
@@ -47,17 +61,21 @@ from seqattn.training.trainer import Trainer
 __all__ = [
     "Checkpoint",
     "CheckpointError",
+    "Comparison",
     "DivergedError",
     "Evaluation",
     "History",
     "Outcome",
     "Position",
+    "Preset",
     "RunFolder",
     "TokenLoss",
     "Trainer",
     "TrainingConfig",
     "Update",
     "alignment_links",
+    "average_weights",
+    "compare",
     "constant",
     "cosine",
     "cross_entropy",
@@ -71,9 +89,15 @@ __all__ = [
     "make_optimizer",
     "new_run",
     "perplexity",
+    "plot_comparison",
+    "plot_curves",
+    "preset_names",
     "read_checkpoint",
+    "read_config",
+    "read_preset",
     "resumed_run",
     "update",
     "warm_up",
     "write_checkpoint",
+    "write_curves",
 ]

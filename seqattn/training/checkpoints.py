@@ -69,7 +69,11 @@ def write_checkpoint(path: Path, tensors: Mapping[str, Tensor], data: Mapping[st
     """
     safetensors = require("safetensors.torch", "a checkpoint", "nmt")
     header = {"format": "pt", "seqattn": json.dumps({"version": FORMAT, **data})}
-    kept = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+    # Copies: the format refuses tensors that share their memory, as tied matrices do.
+    kept = {
+        name: tensor.detach().cpu().clone(memory_format=torch.contiguous_format)
+        for name, tensor in tensors.items()
+    }
     write_atomically(path, safetensors.save(kept, metadata=header))
 
 
@@ -149,19 +153,27 @@ def restore_optimizer(
         optimizer.state[parameters[name]][key] = tensor.to(parameters[name].device)
 
 
-def random_states(device: torch.device) -> dict[str, Tensor]:
-    """Where the random numbers stand, from which dropout is drawn."""
-    states = {"random.cpu": torch.get_rng_state()}
+def random_states(device: torch.device, rank: int = 0) -> dict[str, Tensor]:
+    """Where the random numbers of a process stand, from which dropout is drawn."""
+    states = {_random_name("cpu", rank): torch.get_rng_state()}
     if device.type == "cuda":
-        states["random.cuda"] = torch.cuda.get_rng_state(device)
+        states[_random_name("cuda", rank)] = torch.cuda.get_rng_state(device)
     return states
 
 
-def restore_random(tensors: Mapping[str, Tensor], device: torch.device) -> None:
-    """Put back what :func:`random_states` gave."""
-    torch.set_rng_state(tensors["random.cpu"])
-    if device.type == "cuda" and "random.cuda" in tensors:
-        torch.cuda.set_rng_state(tensors["random.cuda"], device)
+def restore_random(tensors: Mapping[str, Tensor], device: torch.device, rank: int = 0) -> bool:
+    """Put back what :func:`random_states` gave; False if it gave nothing for this process."""
+    if _random_name("cpu", rank) not in tensors:
+        return False
+    torch.set_rng_state(tensors[_random_name("cpu", rank)])
+    name = _random_name("cuda", rank)
+    if device.type == "cuda" and name in tensors:
+        torch.cuda.set_rng_state(tensors[name], device)
+    return True
+
+
+def _random_name(kind: str, rank: int) -> str:
+    return f"random.{kind}.{rank}" if rank else f"random.{kind}"
 
 
 def _strip(tensors: Mapping[str, Tensor], start: str) -> dict[str, Tensor]:

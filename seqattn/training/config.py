@@ -31,22 +31,37 @@ class TrainingConfig:
         Of the labels.
     clip : float
         Largest norm of the gradient, all parameters together.
+    accumulate : int
+        Batches in an update: their gradients are added up as if they were one. Gives large updates
+        to a small memory.
     sampling : {"linear", "exponential", "inverse_sigmoid"}, optional
         Scheduled sampling: how the share of true inputs falls.
     sampling_constant : float, optional
         c or k of that schedule: below 1 for the first two, at least 1 for the third.
+    coverage_penalty, coverage_loss : float
+        Weights of two terms that are added to the loss:
+        :func:`seqattn.regularizers.coverage_penalty`, which wants each source word looked at, and
+        :func:`seqattn.coverage_loss`, which wants none looked at twice.
     bf16 : bool
         Compute in bfloat16 where that is safe; weights stay in 32 bits.
+    compile : bool
+        Compile the model with ``torch.compile``: minutes at first, faster steps later, on a GPU
+        above all.
     seed : int
         Of the first weights, of dropout and of the order of the batches.
     validate_every : int, optional
         Updates between validations; by default after an epoch, or several of a small corpus.
     patience : int, optional
         Stop after so many validations without a better BLEU.
+    average : int
+        Average the weights of the validations with the best BLEU, so many of them, at the end; the
+        average is kept if its own BLEU is at least as good. 0 for none.
     log_every : int
         Updates between two lines of the log.
     save_minutes : float
         Time between checkpoints where no validation brings one.
+    tensorboard : bool
+        Write the log for TensorBoard as well.
     """
 
     steps: int | None = None
@@ -59,14 +74,20 @@ class TrainingConfig:
     weight_decay: float = 0.01
     smoothing: float = 0.1
     clip: float = 1.0
+    accumulate: int = 1
     sampling: Literal["linear", "exponential", "inverse_sigmoid"] | None = None
     sampling_constant: float | None = None
+    coverage_penalty: float = 0.0
+    coverage_loss: float = 0.0
     bf16: bool = False
+    compile: bool = False
     seed: int = 1
     validate_every: int | None = None
     patience: int | None = None
+    average: int = 0
     log_every: int = 50
     save_minutes: float = 5.0
+    tensorboard: bool = False
 
     def __post_init__(self) -> None:
         budget = {"steps": self.steps, "epochs": self.epochs, "minutes": self.minutes}
@@ -76,9 +97,15 @@ class TrainingConfig:
             value = getattr(self, name)
             if value is not None and value <= 0:
                 raise ValueError(f"{name} is {value}; expected above 0")
-        for name in ("lr", "clip", "batch_tokens", "log_every"):
+        for name in ("lr", "clip", "batch_tokens", "accumulate", "log_every"):
             if getattr(self, name) <= 0:
                 raise ValueError(f"{name} is {getattr(self, name)}; expected above 0")
+        for name in ("warmup", "weight_decay", "average", "save_minutes"):
+            if getattr(self, name) < 0:
+                raise ValueError(f"{name} is {getattr(self, name)}; expected 0 or more")
+        for name in ("coverage_penalty", "coverage_loss"):
+            if getattr(self, name) < 0:
+                raise ValueError(f"{name} is {getattr(self, name)}; expected 0 or more")
         if not 0 <= self.smoothing < 1:
             raise ValueError(f"smoothing is {self.smoothing}; expected from 0 to below 1")
         if self.schedule not in LEARNING_RATES:

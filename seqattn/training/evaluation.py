@@ -2,16 +2,30 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
+from operator import eq
 from typing import Any
 
 from torch import Tensor
 
 from seqattn.data.pairs import TextPair
-from seqattn.metrics import alignment_error_rate, corpus_bleu, corpus_chrf
+from seqattn.metrics import (
+    Scorer,
+    alignment_error_rate,
+    corpus_bleu,
+    corpus_chrf,
+)
+from seqattn.training.details import (
+    AttentionSummary,
+    LengthScore,
+    score_by_length,
+    summarize_attention,
+)
 from seqattn.training.losses import perplexity
+from seqattn.training.tokenized import tokenized_bleu
 from seqattn.translator import Translation, Translator
 
-__all__ = ["Evaluation", "alignment_links", "evaluate"]
+__all__ = ["Evaluation", "alignment_links", "bleu_scorer", "evaluate"]
 
 
 @dataclass(frozen=True)
@@ -37,6 +51,10 @@ class Evaluation:
         the largest weight when the model is made to write it.
     sentences : int
         Number of pairs.
+    lengths : list of LengthScore, or None
+        BLEU by the length of the source, if asked for.
+    attention : AttentionSummary, or None
+        Entropy and coverage of the attention while the model wrote, if asked for.
     """
 
     bleu: float
@@ -46,10 +64,16 @@ class Evaluation:
     perplexity: float
     aer: float | None
     sentences: int
+    lengths: list[LengthScore] | None = None
+    attention: AttentionSummary | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain values that go into JSON."""
-        return asdict(self)
+        """Give plain values that go into JSON; what was not asked for is left out."""
+        return {
+            name: value
+            for name, value in asdict(self).items()
+            if value is not None or name not in ("lengths", "attention")
+        }
 
 
 def evaluate(
@@ -58,6 +82,8 @@ def evaluate(
     *,
     beam: int = 1,
     lowercase: bool = False,
+    language: str | None = None,
+    details: bool = False,
 ) -> Evaluation:
     """Translate sentences, and set the translations beside the references.
 
@@ -70,7 +96,12 @@ def evaluate(
     beam : int
         Width of the beam; 1 is greedy search.
     lowercase : bool
-        Whether BLEU and chrF ignore case.
+        Whether BLEU, chrF and exact matches ignore case.
+    language : str, optional
+        Of the translations, as in "de": BLEU is then that of lower-cased text as Moses tokenises
+        it, see :func:`~seqattn.training.tokenized.tokenized_bleu`.
+    details : bool
+        Whether to look closer: BLEU by length, and what the attention did.
 
     Returns
     -------
@@ -84,20 +115,31 @@ def evaluate(
     """
     if not pairs:
         raise ValueError("no sentence pairs to evaluate on; expected at least one")
-    texts = [found.text for found in translator.translate([p.source for p in pairs], beam=beam)]
-    references = [pair.target for pair in pairs]
-    bleu = corpus_bleu(texts, references, lowercase=lowercase)
+    found = translator.translate([pair.source for pair in pairs], beam=beam)
+    texts, references = [known.text for known in found], [pair.target for pair in pairs]
+    fold = (lambda lines: [line.lower() for line in lines]) if lowercase else list
+    score = bleu_scorer(lowercase=lowercase, language=language)
+    bleu = score(texts, references)
     forced = translator.force(pairs)
     nats = -sum(known.score for known in forced)
     return Evaluation(
         bleu=bleu.score,
         chrf=corpus_chrf(texts, references, lowercase=lowercase).score,
         signature=bleu.signature,
-        exact=sum(a == b for a, b in zip(texts, references, strict=True)) / len(pairs),
+        exact=sum(map(eq, *map(fold, (texts, references)))) / len(pairs),
         perplexity=perplexity(nats / sum(len(known.tokens) for known in forced)),
         aer=_error_rate(translator, forced, pairs),
         sentences=len(pairs),
+        lengths=score_by_length(texts, pairs, score) if details else None,
+        attention=summarize_attention(found) if details else None,
     )
+
+
+def bleu_scorer(*, lowercase: bool = False, language: str | None = None) -> Scorer:
+    """Choose how BLEU is computed: of plain text, or as older papers have it in a language."""
+    if language is not None:
+        return partial(tokenized_bleu, language=language)
+    return partial(corpus_bleu, lowercase=lowercase)
 
 
 def _error_rate(

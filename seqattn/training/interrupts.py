@@ -14,6 +14,12 @@ class Interrupts:
     A second request is no longer noted but obeyed at once. Outside the main thread, where Python
     lets nobody listen to signals, it notes nothing.
 
+    Parameters
+    ----------
+    patient : bool
+        Whether a second request, too, is only noted. A launcher of several processes sends one to
+        each of them when one was interrupted, and kills after half a minute whom it did not reach.
+
     Attributes
     ----------
     received : int, or None
@@ -27,7 +33,8 @@ class Interrupts:
     True
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, patient: bool = False) -> None:
+        self.patient = patient
         self.received: int | None = None
         self._before: dict[int, Any] = {}
 
@@ -42,7 +49,8 @@ class Interrupts:
 
     def _note(self, number: int, frame: FrameType | None) -> None:
         self.received = number
-        self._restore()
+        if not self.patient:
+            self._restore()
 
     def _restore(self) -> None:
         for number, handler in self._before.items():

@@ -2,7 +2,8 @@
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -11,6 +12,7 @@ from torch import Tensor, nn
 
 from seqattn.data.batches import Batch, Batches
 from seqattn.precision import autocast
+from seqattn.specials import PAD
 from seqattn.training.config import TrainingConfig
 from seqattn.training.losses import TokenLoss, cross_entropy
 
@@ -56,32 +58,41 @@ def make_optimizer(model: nn.Module, *, weight_decay: float = 0.01) -> torch.opt
 def update(
     model: nn.Module,
     optimizer: torch.optim.Optimizer,
-    batch: Batch,
+    batch: Batch | Sequence[Batch],
     *,
     lr: float,
+    tokens: float | None = None,
     smoothing: float = 0.0,
     clip: float = 1.0,
     teacher_forcing: float = 1.0,
+    penalty: Callable[[Tensor, Batch], Tensor] | None = None,
     bf16: bool = False,
 ) -> Update:
-    """Make one step downhill on the mean loss of the batch's real tokens.
+    """Make one step downhill on the mean loss of the real tokens of a batch, or of several.
 
     Parameters
     ----------
     model : Seq2SeqAttention, or alike
-        Called as ``model(source, lengths, inputs, teacher_forcing=...)``.
+        Called as ``model(source, lengths, inputs)``, and with ``teacher_forcing`` if that is below
+        1.
     optimizer : Optimizer
         From :func:`make_optimizer`.
-    batch : Batch
-        On the model's device.
+    batch : Batch, or sequence of Batch
+        On the model's device. The gradients of several are added up, as if they were one.
     lr : float
         Learning rate.
+    tokens : float, optional
+        What the sum of the losses is divided by: the number of real target tokens by default. Where
+        n processes average their gradients, an n-th of the number that all have together.
     smoothing : float
         Of the labels; see :func:`~seqattn.training.cross_entropy`.
     clip : float
         Largest norm of the gradient: a longer one keeps its direction and is cut to this length.
     teacher_forcing : float
         Probability that a step reads the true last token.
+    penalty : callable, optional
+        ``(weights, batch) -> scalar``, a mean over the batch, which is added to the mean loss; see
+        :func:`~seqattn.training.penalties.attention_penalty`. The loss returned is without it.
     bf16 : bool
         Compute in bfloat16 where that is safe.
 
@@ -97,16 +108,27 @@ def update(
     """
     for group in optimizer.param_groups:
         group["lr"] = lr
-    with autocast(batch.source.device, bf16):
-        logits = model(
-            batch.source, batch.lengths, batch.inputs, teacher_forcing=teacher_forcing
-        ).logits
-    loss = cross_entropy(logits, batch.targets, smoothing=smoothing)
     optimizer.zero_grad()
-    loss.mean.backward()
+    parts = [batch] if isinstance(batch, Batch) else batch
+    counts = [(part.targets != PAD).sum() for part in parts]
+    share = torch.stack(counts).sum() if tokens is None else tokens
+    sampled = {} if teacher_forcing == 1.0 else {"teacher_forcing": teacher_forcing}
+    totals = []
+    for number, part in enumerate(parts, start=1):
+        # Processes exchange gradients once, with the last part.
+        apart = number < len(parts) and hasattr(model, "no_sync")
+        with model.no_sync() if apart else nullcontext():  # type: ignore[operator]
+            with autocast(part.source.device, bf16):
+                output = model(part.source, part.lengths, part.inputs, **sampled)
+            loss = cross_entropy(output.logits, part.targets, smoothing=smoothing)
+            objective = loss.total / share
+            if penalty is not None:
+                objective = objective + loss.tokens / share * penalty(output.weights, part)
+            objective.backward()
+        totals.append(loss.total.detach())
     norm = nn.utils.clip_grad_norm_(model.parameters(), clip)
     optimizer.step()
-    return Update(TokenLoss(loss.total.detach(), loss.tokens), norm)
+    return Update(TokenLoss(torch.stack(totals).sum(), torch.stack(counts).sum()), norm)
 
 
 @dataclass

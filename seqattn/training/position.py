@@ -1,11 +1,11 @@
 """Where a training stands, how it ended, and how both are told."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from seqattn.training.evaluation import Evaluation
 
-__all__ = ["Outcome", "Position", "train_record", "valid_line", "valid_record"]
+__all__ = ["Outcome", "Position", "average_record", "train_record", "valid_line", "valid_record"]
 
 
 @dataclass
@@ -28,6 +28,8 @@ class Position:
         Validations since.
     loss, tokens : float, int
         Sums since the last line of the log.
+    kept : list of [BLEU, step]
+        Validations whose weights are kept for the average, the best first.
     """
 
     step: int = 0
@@ -40,6 +42,7 @@ class Position:
     waited: int = 0
     loss: float = 0.0
     tokens: int = 0
+    kept: list[list[float]] = field(default_factory=list)
 
 
 class Outcome(NamedTuple):
@@ -81,6 +84,17 @@ def valid_record(position: Position, found: Evaluation) -> dict[str, Any]:
         "step": position.step,
         "epoch": position.epoch,
         "seconds": round(position.seconds, 3),
+        **found.to_dict(),
+    }
+
+
+def average_record(position: Position, found: Evaluation, *, kept: bool) -> dict[str, Any]:
+    """Make a line of the log from the validation of averaged weights."""
+    return {
+        "kind": "average",
+        "step": position.step,
+        "steps": sorted(int(step) for _, step in position.kept),
+        "kept": kept,
         **found.to_dict(),
     }
 

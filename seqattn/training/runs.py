@@ -5,7 +5,11 @@
 ``metrics.jsonl``       a line of JSON for each report of the training and each validation
 ``last.safetensors``    the last checkpoint, to be taken up again from
 ``best.safetensors``    the weights with the best validation BLEU, to be used
-``test.json``           the scores of these on the test pairs, at the end
+``average.safetensors`` the mean of several good ones, to be used instead, if it is better
+``kept/``               what that mean was taken of
+``test.json``           the scores of the weights to be used on the test pairs, at the end
+``curves.png``          the log as a picture
+``tensorboard/``        the log for TensorBoard, if asked for
 ======================  =======================================================================
 """
 
@@ -15,9 +19,10 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from torch import nn
 
 from seqattn.data.vocabulary import Vocabularies
-from seqattn.models import ModelConfig, Seq2SeqAttention, build_model
+from seqattn.models import ModelConfig, build_model
 from seqattn.training.checkpoints import CheckpointError, read_checkpoint, write_atomically
 
 __all__ = ["RunFolder", "find_checkpoint", "load_model"]
@@ -46,19 +51,37 @@ class RunFolder:
         return self.path / "best.safetensors"
 
     @property
+    def average(self) -> Path:
+        """The mean of the weights of several good validations, if it is better than the best."""
+        return self.path / "average.safetensors"
+
+    def kept(self, step: int | float) -> Path:
+        """Weights of an update that are kept for the average."""
+        return self.path / "kept" / f"step-{int(step):07d}.safetensors"
+
+    def all_kept(self) -> list[Path]:
+        """All weights that are there for the average."""
+        return sorted(self.path.glob("kept/step-*.safetensors"))
+
+    @property
+    def board(self) -> Path:
+        """The log for TensorBoard."""
+        return self.path / "tensorboard"
+
+    @property
     def metrics(self) -> Path:
         """The log."""
         return self.path / "metrics.jsonl"
 
     def checkpoint(self) -> Path:
-        """Give what a user of the run wants: the best checkpoint, or else the last.
+        """Give what a user of the run wants: the average, or else the best, or else the last.
 
         Raises
         ------
         CheckpointError
-            If there is neither.
+            If there is none.
         """
-        for path in (self.best, self.last):
+        for path in (self.average, self.best, self.last):
             if path.is_file():
                 return path
         there = "holds no run" if self.path.is_dir() else "does not exist"
@@ -75,16 +98,28 @@ class RunFolder:
         CheckpointError
             If it cannot be written to.
         """
-        try:
-            self.path.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise CheckpointError(f"could not make {self.path}: {error.strerror}") from error
+        self.make_folder(self.path)
         self.write("config.json", config)
+
+    def make_folder(self, path: Path) -> None:
+        """Make the folder of the run, or one in it.
+
+        Raises
+        ------
+        CheckpointError
+            If it cannot be made.
+        """
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise CheckpointError(f"could not make {path}: {error.strerror}") from error
 
     def files(self) -> list[Path]:
         """List what is there of a run."""
-        names = ("config.json", "metrics.jsonl", "test.json", self.last.name, self.best.name)
-        return [self.path / name for name in names if (self.path / name).is_file()]
+        names = ("config.json", "metrics.jsonl", "test.json", "curves.png")
+        paths = [self.path / name for name in names] + [self.last, self.best, self.average]
+        written = [*self.all_kept(), *sorted(self.board.glob("events.*"))]
+        return [path for path in paths if path.is_file()] + written
 
     def clear(self) -> None:
         """Delete what is there of a run, and nothing else."""
@@ -123,7 +158,8 @@ class RunFolder:
 
     def rewind(self, step: int) -> None:
         """Forget what was logged after an update: the run goes on from there."""
-        kept = [json.dumps(r) for r in self.records() if r["step"] <= step]
+        before = [record for record in self.records() if record["step"] <= step]
+        kept = [json.dumps(record) for record in before if record.get("kind") != "average"]
         if self.metrics.is_file():
             write_atomically(self.metrics, "".join(line + "\n" for line in kept).encode("utf-8"))
 
@@ -144,7 +180,7 @@ def find_checkpoint(run: str | Path) -> Path:
 
 def load_model(
     path: Path, device: torch.device | str = "cpu"
-) -> tuple[Seq2SeqAttention, Vocabularies, dict[str, Any]]:
+) -> tuple[nn.Module, Vocabularies, dict[str, Any]]:
     """Build the model of a checkpoint, with its weights.
 
     Parameters
@@ -166,10 +202,12 @@ def load_model(
     """
     checkpoint = read_checkpoint(path, only="model.")
     vocabularies = Vocabularies.from_dict(checkpoint.data["vocabularies"])
-    config = ModelConfig(**checkpoint.data["model"])
-    model = build_model(config, len(vocabularies.source), len(vocabularies.target))
     try:
+        config = ModelConfig(**checkpoint.data["model"])
+        model = build_model(config, len(vocabularies.source), len(vocabularies.target))
         model.load_state_dict(checkpoint.weights)
-    except RuntimeError as error:
-        raise CheckpointError(f"{path}: {error}") from error
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise CheckpointError(
+            f"{path} holds a model that this version of seqattn does not build: {error}"
+        ) from error
     return model.to(device), vocabularies, checkpoint.data

@@ -9,7 +9,8 @@ from seqattn.data.corpora import CorpusConfig, read_split
 from seqattn.data.vocabulary import Vocabularies
 from seqattn.models import ModelConfig, build_model
 from seqattn.training.config import TrainingConfig
-from seqattn.training.presets import PRESETS
+from seqattn.training.presets import default_preset
+from seqattn.training.processes import Processes
 from seqattn.training.runs import RunFolder, load_model
 from seqattn.training.trainer import Trainer
 
@@ -72,15 +73,21 @@ def new_run(
     'done'
     """
     corpus = corpus or CorpusConfig()
-    preset = PRESETS[corpus.name]
+    preset = default_preset(corpus.name)
     model, training = model or preset.model, training or preset.training
-    train, valid = read_split(corpus, "train"), read_split(corpus, "valid")
-    vocabularies = Vocabularies.learn(
-        train,
-        corpus.languages,
-        subwords=preset.subwords if subwords is None else subwords,
-        joint=joint,
+    subwords = preset.subwords if subwords is None else subwords
+    processes = Processes(torch.device(device))
+    with processes.in_turn():
+        train, valid = read_split(corpus, "train"), read_split(corpus, "valid")
+    learnt = processes.first(
+        lambda: Vocabularies.learn(
+            train,
+            corpus.languages,
+            subwords=subwords,
+            joint=joint,
+        ).to_dict()
     )
+    vocabularies = Vocabularies.from_dict(learnt)
     torch.manual_seed(training.seed)
     built = build_model(model, len(vocabularies.source), len(vocabularies.target)).to(device)
     return Trainer(
@@ -92,6 +99,8 @@ def new_run(
         training,
         RunFolder(folder),
         corpus=asdict(corpus),
+        data={"subwords": subwords, "joint": joint, "lowercase": corpus.lowercase},
+        processes=processes,
         quiet=quiet,
     )
 
@@ -146,6 +155,7 @@ def resumed_run(
         training,
         run,
         corpus=asdict(corpus),
+        data=data.get("data"),
         quiet=quiet,
     )
     trainer.resume()

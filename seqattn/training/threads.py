@@ -5,9 +5,9 @@ import os
 import time
 
 import torch
+from torch import nn
 
 from seqattn.data.batches import Batch, Batches
-from seqattn.models import Seq2SeqAttention
 from seqattn.precision import autocast
 from seqattn.training.losses import cross_entropy
 
@@ -21,7 +21,7 @@ def available_cores() -> int:
     return os.cpu_count() or 1
 
 
-def fastest_threads(model: Seq2SeqAttention, batches: Batches, *, bf16: bool = False) -> int:
+def fastest_threads(model: nn.Module, batches: Batches, *, bf16: bool = False) -> int:
     """Try out numbers of threads on a copy of the model, and give the fastest.
 
     The products of a small model are short, and threads that wait for each other spin: where
@@ -29,7 +29,7 @@ def fastest_threads(model: Seq2SeqAttention, batches: Batches, *, bf16: bool = F
 
     Parameters
     ----------
-    model : Seq2SeqAttention
+    model : nn.Module
         On the CPU; neither it nor the random numbers are changed.
     batches : Batches
         What will be trained on.
@@ -60,7 +60,7 @@ def fastest_threads(model: Seq2SeqAttention, batches: Batches, *, bf16: bool = F
     return min(seconds, key=seconds.__getitem__)
 
 
-def _time(model: Seq2SeqAttention, batch: Batch, bf16: bool) -> float:
+def _time(model: nn.Module, batch: Batch, bf16: bool) -> float:
     began = time.perf_counter()
     with autocast(batch.source.device, bf16):
         logits = model(batch.source, batch.lengths, batch.inputs).logits

@@ -9,38 +9,37 @@ import time
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
-from seqattn.data.batches import Batch, Batches, encode_pairs
+from seqattn.data.batches import Batches, encode_pairs
 from seqattn.data.pairs import TextPair
 from seqattn.data.vocabulary import Vocabularies
-from seqattn.models import ModelConfig, Seq2SeqAttention
+from seqattn.models import ModelConfig
+from seqattn.training.board import Board
 from seqattn.training.checkpoints import (
     CheckpointError,
-    optimizer_tensors,
     random_states,
     read_checkpoint,
     restore_optimizer,
     restore_random,
-    write_checkpoint,
 )
 from seqattn.training.config import TrainingConfig
-from seqattn.training.evaluation import evaluate
 from seqattn.training.interrupts import Interrupts
+from seqattn.training.keeping import Keeper
 from seqattn.training.loop import DivergedError, make_optimizer, update
+from seqattn.training.penalties import attention_penalty
 from seqattn.training.position import (
     Outcome,
     Position,
     train_record,
-    valid_line,
-    valid_record,
 )
+from seqattn.training.processes import Processes
 from seqattn.training.progress import Progress
 from seqattn.training.runs import RunFolder
+from seqattn.training.validation import Log, Validator
 from seqattn.translator import Translator
 
 __all__ = ["Trainer"]
@@ -54,8 +53,8 @@ class Trainer:
 
     Parameters
     ----------
-    model : Seq2SeqAttention
-        On the device to train on.
+    model : nn.Module
+        A translator, on the device to train on.
     model_config : ModelConfig
         What it was built from.
     vocabularies : Vocabularies
@@ -68,13 +67,17 @@ class Trainer:
         Where to keep everything.
     corpus : mapping
         Plain values that say where the pairs come from; kept in the checkpoints.
+    data : mapping
+        Plain values that say how they were read; kept in the checkpoints.
+    processes : Processes, optional
+        Those that train together; by default those that were launched together.
     quiet : bool
         Whether to show nothing.
     """
 
     def __init__(
         self,
-        model: Seq2SeqAttention,
+        model: nn.Module,
         model_config: ModelConfig,
         vocabularies: Vocabularies,
         train: Sequence[TextPair],
@@ -83,15 +86,18 @@ class Trainer:
         run: RunFolder,
         *,
         corpus: Mapping[str, Any] | None = None,
+        data: Mapping[str, Any] | None = None,
+        processes: Processes | None = None,
         quiet: bool = False,
     ):
         self.model = model
         self.config = config
+        self._penalty = attention_penalty(config)
         self.run_folder = run
-        self.valid = valid
-        self.quiet = quiet
         self.translator = Translator(model, vocabularies, bf16=config.bf16)
         self.device = self.translator.device
+        self.processes = processes or Processes(self.device)
+        self.quiet = quiet or not self.processes.lead
         self.optimizer = make_optimizer(model, weight_decay=config.weight_decay)
         self.batches = Batches(
             encode_pairs(train, vocabularies), tokens=config.batch_tokens, seed=config.seed
@@ -101,9 +107,18 @@ class Trainer:
             "model": asdict(model_config),
             "training": asdict(config),
             "corpus": dict(corpus or {}),
+            "data": dict(data or {}),
         }
         self._fingerprint = zlib.crc32(repr(self.batches.examples).encode("ascii"))
-        self._vocabularies = vocabularies.to_dict()
+        stored = {
+            **self.settings,
+            "vocabularies": vocabularies.to_dict(),
+            "fingerprint": self._fingerprint,
+        }
+        self.keeper = Keeper(model, self.optimizer, run, stored, average=config.average)
+        self.validator = Validator(
+            self.translator, valid, self.keeper, self.processes, average=config.average > 0
+        )
         self.threads_before: int | None = None
         self._random: Mapping[str, Tensor] | None = None
 
@@ -126,7 +141,9 @@ class Trainer:
         self.model.load_state_dict(checkpoint.weights)
         restore_optimizer(self.model, self.optimizer, checkpoint.tensors)
         self.position = Position(**checkpoint.data["position"])
-        self.run_folder.rewind(self.position.step)
+        if self.processes.lead:
+            self.run_folder.rewind(self.position.step)
+            self.keeper.forget_average()
         self.threads_before = checkpoint.data["threads"]
         self._random = checkpoint.tensors
 
@@ -145,50 +162,65 @@ class Trainer:
         CheckpointError
             If a checkpoint cannot be written; the one before is kept.
         """
-        self.run_folder.make(self.settings)
-        if self._random is None:
-            torch.manual_seed(self.config.seed)
-        else:
-            restore_random(self._random, self.device)
+        position, rank = self.position, self.processes.rank
+        if self.processes.lead:
+            self.run_folder.make(self.settings)
+        if self._random is None or not restore_random(self._random, self.device, rank):
+            torch.manual_seed(self.config.seed + rank)  # each process drops its own features
         self.model.train()
-        self._began = time.monotonic() - self.position.seconds
+        self._trained = self.processes.prepare(self.model)
+        if self.config.compile:
+            self._trained = torch.compile(self._trained)  # type: ignore[assignment]
+        self._began = time.monotonic() - position.seconds
         self.progress = Progress(done=self._done(), quiet=self.quiet)
+        self.log = (
+            Log(
+                self.run_folder,
+                Board(self.run_folder.board, wanted=self.config.tensorboard, step=position.step),
+                self.progress,
+            )
+            if self.processes.lead
+            else Log(None, None, self.progress)
+        )
         try:
-            with Interrupts() as interrupts:
-                return self._train(interrupts)
+            with Interrupts(patient=self.processes.count > 1) as interrupts:
+                outcome = self._train(interrupts)
+            if outcome.reason != "interrupted":
+                self.validator.average(position, self._began, self.log)
+            return outcome
         finally:
-            self.progress.close()
+            self.log.close()
 
     def _train(self, interrupts: Interrupts) -> Outcome:
-        saved = time.monotonic()
-        stream = self.batches.epoch(self.position.epoch, self.position.index)
+        position = self.position
+        saved = position.seconds
+        plan = self.batches.plan(position.epoch)
         while True:
-            reason = self._reason_to_stop(interrupts)
+            if position.index >= len(plan):
+                position.epoch += 1
+                position.index = 0
+                plan = self.batches.plan(position.epoch)
+            received = max(int(n) for [n] in self.processes.gather([interrupts.received or 0]))
+            reason = self._reason_to_stop(received)
             due = self._validation_due(reason)
             if due:
-                self._validate()
-                reason = reason or self._reason_to_stop(interrupts)
-            late = time.monotonic() - saved > 60 * self.config.save_minutes
+                self.validator.validate(position, self._began, self.log)
+                reason = reason or self._reason_to_stop(received)
+            late = position.seconds - saved > 60 * self.config.save_minutes
             if reason or due or late:
                 self._save()
-                saved = time.monotonic()
+                saved = position.seconds
             if reason:
-                return Outcome(reason, self.position, interrupts.received)
-            batch = next(stream, None)
-            if batch is None:
-                self.position.epoch += 1
-                self.position.index = 0
-                stream = self.batches.epoch(self.position.epoch)
-                continue
-            self._update(batch.to(self.device))
+                return Outcome(reason, position, received or None)
+            self._update(plan[position.index : position.index + self.config.accumulate])
 
     def _done(self) -> float:
         position = self.position
         epochs = position.epoch + position.index / len(self.batches)
         return self.config.done(position.step, epochs, position.seconds)
 
-    def _reason_to_stop(self, interrupts: Interrupts) -> str | None:
-        if interrupts.received is not None:
+    def _reason_to_stop(self, received: int) -> str | None:
+        if received:
             return "interrupted"
         if self._done() >= 1:
             return "done"
@@ -206,29 +238,35 @@ class Trainer:
             return position.step % self.config.validate_every == 0
         return position.index == 0 and position.step >= position.validated + APART
 
-    def _update(self, batch: Batch) -> None:
+    def _update(self, group: Sequence[Sequence[int]]) -> None:
+        """Make an update from the rows of one batch, or of several."""
         position, config = self.position, self.config
         position.step += 1
         rate = config.learning_rate(position.step, self._done())
+        tokens = sum(map(self.batches.count_tokens, group))
         made = update(
-            self.model,
+            self._trained,
             self.optimizer,
-            batch,
+            [self.batches.take(self.processes.share(rows)).to(self.device) for rows in group],
+            tokens=tokens / self.processes.count,
             lr=rate,
             smoothing=config.smoothing,
             clip=config.clip,
             teacher_forcing=config.teacher_forcing(position.step),
+            penalty=self._penalty,
             bf16=config.bf16,
         )
-        loss, norm, tokens = made.loss.total.item(), made.norm.item(), int(made.loss.tokens)
+        norm = made.norm.item()
+        told = self.processes.gather([made.loss.total.item(), time.monotonic() - self._began])
+        loss = sum(total for total, _ in told)
         if not (math.isfinite(loss) and math.isfinite(norm)):
             raise DivergedError(
                 f"update {position.step}: the loss is {loss / tokens} and the norm of its gradient "
                 f"{norm}. The last checkpoint, if there is one, is from before; try a lower "
                 f"learning rate than {config.lr:g} or a longer warm-up than {config.warmup} updates"
             )
-        position.index += 1
-        position.seconds = time.monotonic() - self._began
+        position.index += len(group)
+        position.seconds = told[0][1]  # one clock for all: budgets hang on it
         position.loss += loss
         position.tokens += tokens
         self.progress.advance(self._done(), tokens)
@@ -238,7 +276,7 @@ class Trainer:
     def _report(self, rate: float, norm: float) -> None:
         position = self.position
         record = train_record(position, rate, norm, self.progress.speed())
-        self.run_folder.log(record)
+        self.log.add(record)
         position.loss, position.tokens = 0.0, 0
         figures = {
             "loss": f"{record['loss']:.2f}",
@@ -248,33 +286,7 @@ class Trainer:
             figures["BLEU"] = f"{position.best:.1f}"
         self.progress.tell(figures)
 
-    def _validate(self) -> None:
-        position = self.position
-        found = evaluate(self.translator, self.valid)
-        better = found.bleu > position.best
-        position.validated = position.step
-        position.waited = 0 if better else position.waited + 1
-        position.seconds = time.monotonic() - self._began
-        if better:
-            position.best, position.best_step = found.bleu, position.step
-            self._write(self.run_folder.best, {})
-        self.run_folder.log(valid_record(position, found))
-        self.progress.line(valid_line(position, found))
-        self.progress.pause()
-
     def _save(self) -> None:
-        self._write(
-            self.run_folder.last,
-            {**optimizer_tensors(self.model, self.optimizer), **random_states(self.device)},
-        )
-
-    def _write(self, path: Path, more: Mapping[str, Tensor]) -> None:
-        weights = {f"model.{name}": value for name, value in self.model.state_dict().items()}
-        data = {
-            **self.settings,
-            "vocabularies": self._vocabularies,
-            "position": asdict(self.position),
-            "fingerprint": self._fingerprint,
-            "threads": torch.get_num_threads(),  # sums are ordered by it
-        }
-        write_checkpoint(path, {**weights, **more}, data)
+        states = self.processes.gather_objects(random_states(self.device, self.processes.rank))
+        if self.processes.lead:
+            self.keeper.save(self.position, {k: v for part in states for k, v in part.items()})

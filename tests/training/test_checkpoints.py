@@ -6,6 +6,7 @@ import os
 import pytest
 import torch
 
+from seqattn.models import ModelConfig, build_model
 from seqattn.training import CheckpointError, RunFolder, read_checkpoint, write_checkpoint
 from seqattn.training.checkpoints import FORMAT, write_atomically
 
@@ -39,6 +40,16 @@ def test_views_are_written_as_what_they_show(tmp_path):
     weights = read_checkpoint(tmp_path / "x").weights
     assert weights["a"].tolist() == w.T.tolist()
     assert weights["b"].tolist() == [1.0, 4.0]
+
+
+def test_tied_matrices_are_written_and_stay_tied(tmp_path):
+    config = ModelConfig("transformer", d_hidden=8, layers=1, heads=2, tie="all")
+    model, again = (build_model(config, 11, 11) for _ in range(2))
+    tensors = {f"model.{name}": value for name, value in model.state_dict().items()}
+    write_checkpoint(tmp_path / "x", tensors, {})
+    again.load_state_dict(read_checkpoint(tmp_path / "x").weights)
+    assert again.vocabulary.weight is again.source_embedding.weight
+    assert torch.equal(again.vocabulary.weight, model.vocabulary.weight)
 
 
 def test_a_full_disk_leaves_the_old_checkpoint(old, monkeypatch):

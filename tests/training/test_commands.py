@@ -52,6 +52,8 @@ def test_training_ends_with_the_scores_on_the_test_pairs(trained, tmp_path):
     assert sorted(p.name for p in folder.iterdir()) == [
         "best.safetensors",
         "config.json",
+        "curves.png",
+        "kept",
         "last.safetensors",
         "metrics.jsonl",
         "test.json",
@@ -104,6 +106,58 @@ def test_evaluation_repeats_the_scores_of_the_training(trained, run, tmp_path):
     assert "more.tsv, 3 sentences, greedy search" in run("evaluate", "--data", "more.tsv").out[0]
 
 
+def test_several_translations_come_with_number_and_score(trained, run):
+    best = run("translate", "eins zwei", "vier").out
+    lines = [line.split("\t") for line in run("translate", "eins zwei", "vier", "--n-best", 3).out]
+    assert [line[0] for line in lines] == ["1"] * 3 + ["2"] * 3
+    assert [lines[0][2], lines[3][2]] == best
+    drawn = [run("translate", "vier", "--samples", 4, "--seed", s).out for s in (1, 1, 2)]
+    assert drawn[0] == drawn[1] != drawn[2]
+    assert len(drawn[0]) == 4
+    cold = run("translate", "vier", "--samples", 1, "--temperature", 1e-6).out
+    assert cold == run("translate", "vier", "--beam", 1).out
+    found = run("translate", "vier", "--n-best", 2, "--json").out
+    scores = [json.loads(line)["score"] for line in found]
+    assert len(scores) == 2
+    assert scores[0] == pytest.approx(float(lines[3][1]), abs=1e-3)
+
+
+def test_runs_are_compared(trained, run, tmp_path):
+    first = tmp_path / "runs" / "numbers-de-en"
+    other = ["train", "--data", "numbers.tsv", "--pair", "de-en", "--run", "runs/b", *SMALL]
+    run(*other, "--preset", "luong", "--subwords", 0, "--steps", 4, "--lowercase", "--quiet")
+    config = json.loads((tmp_path / "runs" / "b" / "config.json").read_text())
+    assert config["model"]["architecture"] == "luong"
+    assert config["data"] == {"subwords": 0, "joint": False, "lowercase": True}
+    options = ["compare", first, "runs/b", "--samples", 50, "--beam", 1, "--out", "both"]
+    refused = run(*options, code=2).err
+    assert refused == ["seqattn: b writes lower case alone; expected lowercase=True"]
+    shown = run(*options, "--lowercase").out
+    assert shown[0] == "test, 6 sentences, greedy search; p against the first"
+    assert [line.split()[0] for line in shown[2:4]] == ["numbers-de-en", "b"]
+    found = json.loads((tmp_path / "both" / "comparison.json").read_text())
+    assert [system["name"] for system in found["systems"]] == ["numbers-de-en", "b"]
+    assert (tmp_path / "both" / "comparison.png").read_bytes().startswith(b"\x89PNG")
+    scores = json.loads((first / "test.json").read_text())
+    assert found["systems"][0]["bleu"] == pytest.approx(scores["bleu"])
+
+
+def test_a_config_file_and_what_the_command_line_says_over_it(run, tmp_path):
+    (tmp_path / "mine.toml").write_text(
+        "[data]\nsubwords = 0\n[model]\nd_embed = 7\nd_hidden = 13\n"
+        "[training]\nsteps = 50\nbatch_tokens = 64\n"
+    )
+    train = ["train", "--data", "numbers.tsv", "--pair", "de-en", "--config", "mine.toml"]
+    run(*train, "--steps", 2, "--set", "d_hidden=11", "--threads", 1, "--run", "a", "--quiet")
+    config = json.loads((tmp_path / "a" / "config.json").read_text())
+    assert (config["model"]["d_embed"], config["model"]["d_hidden"]) == (7, 11)
+    assert (config["training"]["steps"], config["training"]["batch_tokens"]) == (2, 64)
+    again = ["train", "--data", "numbers.tsv", "--pair", "de-en", "--config", "a/config.json"]
+    run(*again, "--threads", 1, "--run", "b", "--quiet")
+    one, two = (read_checkpoint(tmp_path / name / "last.safetensors") for name in "ab")
+    assert all(torch.equal(one.weights[name], two.weights[name]) for name in one.weights)
+
+
 def test_a_run_is_resumed_with_a_larger_budget_and_never_overwritten(trained, run, tmp_path):
     folder = tmp_path / "runs" / "numbers-de-en"
     name = ["--run", "runs/numbers-de-en"]
@@ -141,6 +195,31 @@ def test_a_signal_saves_and_says_how_to_go_on(run, tmp_path, monkeypatch):
     assert read_checkpoint(tmp_path / "a run" / "last.safetensors").data["position"]["step"] == 9
 
 
+@pytest.mark.skipif(os.name != "posix", reason="sets a limit that POSIX knows")
+def test_a_disk_that_is_full_stops_the_run_on_one_line_and_keeps_the_last_checkpoint(run, tmp_path):
+    import resource
+
+    train = ["train", "--data", "numbers.tsv", "--subwords", 0, "--run", "a", "--steps"]
+    run(*train, 4, *SMALL, "--quiet")
+    kept = (tmp_path / "a" / "last.safetensors").read_bytes()
+    code = "import sys, resource as r; from seqattn.cli import main; "
+    code += f"r.setrlimit(r.RLIMIT_FSIZE, ({len(kept) - 1}, {resource.RLIM_INFINITY})); main()"
+    found = subprocess.run(
+        [sys.executable, "-c", code, "train", "--resume", "--run", "a", "--steps", "9"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert found.returncode == 1
+    assert found.stderr.count("\n") == 1
+    assert "seqattn: could not write a/last.safetensors: File too large" in found.stderr
+    assert "the one that was there is intact" in found.stderr
+    assert (tmp_path / "a" / "last.safetensors").read_bytes() == kept
+    run("train", "--resume", "--run", "a", "--steps", 9, "--quiet")
+    assert read_checkpoint(tmp_path / "a" / "last.safetensors").data["position"]["step"] == 9
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -157,6 +236,14 @@ def test_a_signal_saves_and_says_how_to_go_on(run, tmp_path, monkeypatch):
         ),
         ("train --data multi30k --pair de-it", "Multi30k has en, de and fr"),
         ("train --data multi30k --pair deen", "--pair is 'deen'; expected two languages"),
+        ("train --preset bahdanou", "no preset 'bahdanou'; expected one of bahdanau, "),
+        ("train --preset luong --config x.toml", "--preset and --config; expected one"),
+        ("train --config x.toml", "there is no file x.toml"),
+        ("train --resume --preset luong", "--preset does not go with --resume"),
+        ("compare numbers.tsv", "one run, numbers.tsv; expected two or more to compare"),
+        ("evaluate --lowercase --tokenized --run numbers.tsv", "--lowercase and --tokenized"),
+        ("translate eins --top-k 3", "--temperature, --top-k and --top-p are for --samples"),
+        ("translate eins --samples 2 --n-best 2", "--samples and --n-best; expected one"),
         ("train --data multi30k", "SEQATTN_DATA is set, and there is no"),
         ("train --valid numbers.tsv", "--valid is for files of your own; toy has its own"),
         ("train --resume", "there is no run to take up in runs/toy-en-fr"),

@@ -197,7 +197,7 @@ def test_a_small_model_learns_the_numbers_by_heart(tmp_path):
     model = ModelConfig(d_embed=16, d_hidden=24, dropout=0.0)
     once = dict(steps=120, validate_every=120)
     trainer = prepare(tmp_path, model=model, sampling=None, smoothing=0.0, **once)
-    trainer.valid = numbers(20)  # pairs that it has seen
+    trainer.validator.pairs = numbers(20)  # pairs that it has seen
     assert trainer.run().position.best > 95
 
 

@@ -6,10 +6,11 @@ __all__ = ["register"]
 
 
 def register(app: typer.Typer) -> None:
-    """Add ``train``, ``translate`` and ``evaluate``."""
+    """Add ``train``, ``translate``, ``evaluate`` and ``compare``."""
+    from seqattn.training.commands.compare import compare
     from seqattn.training.commands.evaluate import evaluate
     from seqattn.training.commands.train import train
     from seqattn.training.commands.translate import translate
 
-    for command in (train, translate, evaluate):
+    for command in (train, translate, evaluate, compare):
         app.command()(command)

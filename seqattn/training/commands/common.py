@@ -1,11 +1,12 @@
 """What the commands share: plain errors, and how a corpus, a run and a device are named."""
 
+import os
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -13,8 +14,17 @@ if TYPE_CHECKING:
     import torch
 
     from seqattn.data.corpora import CorpusConfig
+    from seqattn.data.pairs import TextPair
 
-__all__ = ["check_folder", "choose_device", "fail", "name_corpus", "plain_errors", "run_folder"]
+__all__ = [
+    "check_folder",
+    "choose_device",
+    "fail",
+    "name_corpus",
+    "plain_errors",
+    "read_test",
+    "run_folder",
+]
 
 WRONG_INPUT, FAILED = 2, 1
 PAIR = re.compile(r"\w+-\w+")
@@ -106,6 +116,44 @@ def run_folder(run: Path | None) -> Path:
     return max(found, key=lambda folder: (folder / "config.json").stat().st_mtime)
 
 
+def read_test(
+    checkpoints: Sequence[Path], split: str, data: list[str] | None, encoding: str
+) -> tuple[list["TextPair"], str, list[dict[str, Any]]]:
+    """Read what translators are to be judged on.
+
+    Parameters
+    ----------
+    checkpoints : sequence of Path
+        Of the translators.
+    split : str
+        Of the first one's corpus.
+    data : list of str, optional
+        ``--data``, in place of that corpus.
+    encoding : str
+        Of these files.
+
+    Returns
+    -------
+    tuple
+        The pairs, what to call them, and each checkpoint's corpus as plain values.
+    """
+    from seqattn.data.corpora import CorpusConfig, read_split
+    from seqattn.training.checkpoints import read_checkpoint
+
+    corpora = [read_checkpoint(path, only="nothing").data["corpus"] for path in checkpoints]
+    stored = corpora[0]
+    if data:
+        languages = f"{stored['source']}-{stored['target']}" if stored else None
+        corpus = name_corpus(data, languages, encoding)
+        split = "all" if corpus.name == "files" else split
+        return read_split(corpus, split), " and ".join(data), corpora
+    if not stored:
+        raise fail(f"{checkpoints[0]} does not say what it was trained on; name files with --data")
+    # As it is printed: what is lower-cased in training is so by the translator itself.
+    corpus = CorpusConfig.from_dict({**stored, "lowercase": False})
+    return read_split(corpus, split), split, corpora
+
+
 def check_folder(folder: Path, *, overwrite: bool) -> None:
     """Stop where a run might be lost, unless told to overwrite it."""
     from seqattn.training.runs import RunFolder
@@ -125,6 +173,8 @@ def choose_device(name: str) -> "torch.device":
 
     if name == "auto":
         name = "cuda" if torch.cuda.is_available() else "cpu"
+    if name == "cuda" and "LOCAL_RANK" in os.environ:  # one GPU for each process
+        name = f"cuda:{os.environ['LOCAL_RANK']}"
     try:
         device = torch.device(name)
         torch.empty(1, device=device)

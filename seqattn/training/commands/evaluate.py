@@ -9,8 +9,8 @@ from typer import Option
 from seqattn.training.commands.common import (
     choose_device,
     fail,
-    name_corpus,
     plain_errors,
+    read_test,
     run_folder,
 )
 from seqattn.training.commands.scores import score_lines
@@ -33,29 +33,35 @@ def evaluate(
     encoding: Annotated[str, Option(help="of these files")] = "utf-8",
     beam: Annotated[int, Option(min=1, help="width of the beam; 1 is greedy search")] = 1,
     lowercase: Annotated[bool, Option("--lowercase", help="let BLEU and chrF ignore case")] = False,
+    tokenized: Annotated[
+        bool,
+        Option(
+            "--tokenized",
+            help="BLEU of lower-cased text in Moses' tokens: to compare with older papers only",
+        ),
+    ] = False,
     as_json: Annotated[bool, Option("--json", help="print JSON")] = False,
     device: Annotated[str, Option(help="auto, cpu or cuda")] = "auto",
 ) -> None:
     """Judge a translator on sentences that it was not trained on."""
     with plain_errors():
-        from seqattn.data.corpora import CorpusConfig, read_split
-        from seqattn.training.checkpoints import read_checkpoint
         from seqattn.training.evaluation import evaluate
         from seqattn.training.runs import find_checkpoint
         from seqattn.translator import Translator
 
         path = find_checkpoint(run_folder(run))
-        stored = read_checkpoint(path, only="nothing").data["corpus"]
-        if data:
-            corpus = name_corpus(data, f"{stored['source']}-{stored['target']}", encoding)
-            pairs = read_split(corpus, "all" if corpus.name == "files" else split)
-            name = " and ".join(data)
-        elif not stored:
-            raise fail(f"{path} does not say what it was trained on; name files with --data")
-        else:
-            pairs, name = read_split(CorpusConfig.from_dict(stored), split), split
+        if lowercase and tokenized:
+            raise fail("--lowercase and --tokenized; expected one: the latter ignores case, too")
+        pairs, name, [stored] = read_test([path], split, data, encoding)
         translator = Translator.load(path, device=choose_device(device))
-        found = evaluate(translator, pairs, beam=beam, lowercase=lowercase)
+        found = evaluate(
+            translator,
+            pairs,
+            beam=beam,
+            lowercase=lowercase or tokenized or translator.lowercase,
+            language=str(stored.get("target", "en")) if tokenized else None,
+            details=True,
+        )
     if as_json:
         print(json.dumps(found.to_dict(), indent=2))
         return

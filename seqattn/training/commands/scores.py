@@ -18,4 +18,19 @@ def score_lines(found: "Evaluation") -> list[str]:
     ]
     if found.aer is not None:
         lines.append(f"  AER          {100 * found.aer:6.2f} %  of the attention, on gold links")
+    if found.lengths and len(found.lengths) > 1:
+        lines.append("  BLEU by the length of the source, in words")
+        lines += [
+            f"    {f'{group.shortest} to {group.longest}':12s}{group.bleu:6.2f}    "
+            f"{group.sentences} sentences"
+            for group in found.lengths
+        ]
+    if found.attention is not None:
+        did = found.attention
+        lines += [
+            f"  entropy      {did.entropy:6.2f}    nats of attention per token written, "
+            f"{100 * did.relative:.0f} % of the largest",
+            f"  coverage     {100 * did.under:6.2f} %  of the source tokens got less than half "
+            f"their share, {100 * did.over:.2f} % more than twice",
+        ]
     return lines

@@ -17,13 +17,12 @@ from seqattn.training.commands.common import (
 )
 
 if TYPE_CHECKING:
-    import torch
-
     from seqattn.data.corpora import CorpusConfig
     from seqattn.training import Outcome, Trainer
 
 __all__ = ["train"]
 
+NAMES = sorted(path.stem for path in (Path(__file__).parents[1] / "presets").glob("*.toml"))
 CORPUS, BUDGET = "Corpus", "Budget: of several, the first that is used up ends the training"
 
 
@@ -56,13 +55,35 @@ def train(
         Option(
             min=0,
             help="size of each vocabulary; 0 for whole words",
-            show_default="0 for toy, else 8000",
+            show_default="the preset's",
             rich_help_panel=CORPUS,
         ),
     ] = None,
     joint: Annotated[
-        bool, Option("--joint", help="one vocabulary for both languages", rich_help_panel=CORPUS)
-    ] = False,
+        bool | None,
+        Option(
+            "--joint/--separate",
+            help="one vocabulary for both languages, or one for each",
+            show_default="separate",
+            rich_help_panel=CORPUS,
+        ),
+    ] = None,
+    lowercase: Annotated[
+        bool | None,
+        Option(
+            "--lowercase/--cased",
+            help="read everything in lower case, or as it is printed",
+            show_default="cased",
+            rich_help_panel=CORPUS,
+        ),
+    ] = None,
+    preset: Annotated[
+        str | None,
+        Option(help="settings by name: " + ", ".join(NAMES), show_default="what suits the corpus"),
+    ] = None,
+    config: Annotated[
+        Path | None, Option(help="settings from a file: TOML, or the config.json of a run")
+    ] = None,
     run: Annotated[
         Path | None, Option(help="folder of the run", show_default="runs/CORPUS-PAIR")
     ] = None,
@@ -94,6 +115,12 @@ def train(
     threads: Annotated[
         int | None, Option(min=1, help="on a CPU", show_default="the fastest, tried out")
     ] = None,
+    compiled: Annotated[
+        bool, Option("--compile", help="compile the model: slow to begin, then faster on a GPU")
+    ] = False,
+    tensorboard: Annotated[
+        bool, Option("--tensorboard", help="write the log for TensorBoard as well")
+    ] = False,
     quiet: Annotated[bool, Option("--quiet", help="show the test scores alone")] = False,
 ) -> None:
     """Train a translator: without options on the toy corpus, in minutes on two cores.
@@ -102,34 +129,56 @@ def train(
     """
     budget = {"minutes": minutes, "epochs": epochs, "steps": steps}
     with plain_errors():
+        from seqattn.training.commands.begin import (
+            begin,
+            choose_preset,
+            describe,
+            set_threads,
+            take_up,
+        )
+        from seqattn.training.processes import process_rank
+
         corpus = name_corpus(
             data or ["toy"], pair, encoding or "utf-8", {"valid": valid, "test": test}
         )
-        folder = run or Path("runs") / _run_name(data or ["toy"], corpus)
+        folder = run or Path("runs") / _run_name(data or ["toy"], corpus, preset)
         where = choose_device(device)
         if resume:
             _refuse_new_settings(
-                valid=valid, test=test, encoding=encoding, subwords=subwords, joint=joint or None,
-                overwrite=overwrite or None, set=settings, seed=seed, precision=precision,
+                valid=valid, test=test, encoding=encoding, subwords=subwords, joint=joint,
+                lowercase=lowercase, preset=preset, config=config, overwrite=overwrite or None,
+                set=settings, seed=seed, precision=precision, compile=compiled or None,
+                tensorboard=tensorboard or None,
             )  # fmt: skip
-            trainer = _take_up(folder, budget, where, quiet)
+            trainer = take_up(folder, budget, where, quiet)
         else:
-            check_folder(folder, overwrite=overwrite)
-            trainer = _begin(
-                folder, corpus, budget, settings or [], seed, precision or "auto", where, quiet,
-                subwords=subwords, joint=joint,
+            if process_rank() == 0:
+                check_folder(folder, overwrite=overwrite)
+            changes = {
+                "seed": seed,
+                "compile": compiled or None,
+                "tensorboard": tensorboard or None,
+            }
+            trainer = begin(
+                folder, corpus, choose_preset(corpus, preset, config),
+                budget=budget, changes=changes, settings=settings or [], precision=precision,
+                subwords=subwords, joint=joint, lowercase=lowercase, device=where, quiet=quiet,
             )  # fmt: skip
-            trainer.run_folder.clear()  # not before all input is known to be good
-        _set_threads(trainer, threads)
-        if not quiet:
-            print(_describe(trainer), flush=True)
+            if trainer.processes.lead:
+                trainer.run_folder.clear()  # not before all input is known to be good
+        set_threads(trainer, threads)
+        if not trainer.quiet:
+            print(describe(trainer), flush=True)
         outcome = trainer.run()
-        _conclude(trainer, outcome)
+        if trainer.processes.lead:
+            _conclude(trainer, outcome)
+        trainer.processes.close()
 
 
-def _run_name(data: list[str], corpus: "CorpusConfig") -> str:
+def _run_name(data: list[str], corpus: "CorpusConfig", preset: str | None) -> str:
     name = corpus.name if corpus.name != "files" else Path(data[0]).name.split(".")[0]
-    return f"{name}-{corpus.source}-{corpus.target}"
+    kind = f"-{preset}" if preset else ""
+    return f"{name}-{corpus.source}-{corpus.target}{kind}"
 
 
 def _refuse_new_settings(**options: Any) -> None:
@@ -138,98 +187,12 @@ def _refuse_new_settings(**options: Any) -> None:
             raise fail(f"--{name} does not go with --resume: a run keeps its settings")
 
 
-def _begin(
-    folder: Path,
-    corpus: "CorpusConfig",
-    budget: dict[str, Any],
-    settings: list[str],
-    seed: int | None,
-    precision: str,
-    device: "torch.device",
-    quiet: bool,
-    **vocabulary: Any,
-) -> "Trainer":
-    from dataclasses import replace
-
-    from seqattn.precision import computes_bf16
-    from seqattn.training.commands.settings import apply_settings
-    from seqattn.training.presets import PRESETS
-    from seqattn.training.start import new_run
-
-    if precision not in ("auto", "fp32", "bf16"):
-        raise fail(f"--precision is {precision!r}; expected auto, fp32 or bf16")
-    preset = PRESETS[corpus.name]
-    bf16 = computes_bf16(device) if precision == "auto" else precision == "bf16"
-    training = replace(preset.training, bf16=bf16)
-    if seed is not None:
-        training = replace(training, seed=seed)
-    if any(value is not None for value in budget.values()):
-        training = replace(training, **budget)
-    model, training = apply_settings(settings, preset.model, training)
-    if not quiet:
-        print(f"reading {corpus.name}, {corpus.source} to {corpus.target}", flush=True)
-    return new_run(
-        folder,
-        corpus,
-        model=model,
-        training=training,
-        device=device,
-        quiet=quiet,
-        **vocabulary,
-    )
-
-
-def _take_up(
-    folder: Path, budget: dict[str, Any], device: "torch.device", quiet: bool
-) -> "Trainer":
-    from seqattn.training.start import resumed_run
-
-    if not (folder / "last.safetensors").is_file():
-        raise fail(
-            f"there is no run to take up in {folder}; expected a folder that `seqattn train` made, "
-            "named with --run"
-        )
-    return resumed_run(folder, **budget, device=device, quiet=quiet)
-
-
-def _set_threads(trainer: "Trainer", threads: int | None) -> None:
-    import torch
-
-    from seqattn.training.threads import fastest_threads
-
-    torch.set_flush_denormal(True)  # tiny numbers cost a CPU a hundred times the time
-    if trainer.device.type == "cpu":
-        threads = threads or trainer.threads_before
-        if threads is None:
-            threads = fastest_threads(trainer.model, trainer.batches, bf16=trainer.config.bf16)
-        torch.set_num_threads(threads)
-
-
-def _describe(trainer: "Trainer") -> str:
-    import torch
-
-    model, config = trainer.settings["model"], trainer.config
-    size = sum(p.numel() for p in trainer.model.parameters())
-    source, target = trainer.translator.vocabularies
-    threads = f", threads: {torch.get_num_threads()}" if trainer.device.type == "cpu" else ""
-    budget = {"updates": config.steps, "epochs": config.epochs, "minutes": config.minutes}
-    return "\n".join(
-        [
-            f"  {len(trainer.batches.examples):,} pairs to train on, "
-            f"{len(trainer.valid):,} to validate on",
-            f"  vocabularies of {len(source):,} and {len(target):,}",
-            f"  {model['architecture']}, {size / 1e6:.1f} million weights",
-            f"  {trainer.device}{threads}, {'bf16' if config.bf16 else 'fp32'}",
-            f"  into {trainer.run_folder.path}, for "
-            + ", ".join(f"{value:g} {unit}" for unit, value in budget.items() if value)
-            + (f", from update {trainer.position.step}" if trainer.position.step else ""),
-        ]
-    )
-
-
 def _conclude(trainer: "Trainer", outcome: "Outcome") -> None:
     """Say how to go on, or test the best weights on the test pairs."""
+    from seqattn.training.curves import write_curves
+
     folder = trainer.run_folder.path
+    write_curves(trainer.run_folder)
     if outcome.reason == "interrupted":
         command = f"seqattn train --resume --run {shlex.quote(str(folder))}"
         name = signal.Signals(outcome.signal or signal.SIGINT).name
@@ -240,16 +203,19 @@ def _conclude(trainer: "Trainer", outcome: "Outcome") -> None:
     from seqattn.training.evaluation import evaluate
     from seqattn.translator import Translator
 
-    corpus = CorpusConfig.from_dict(trainer.settings["corpus"])
+    # References as they are printed, whatever case was trained on.
+    corpus = CorpusConfig.from_dict({**trainer.settings["corpus"], "lowercase": False})
     translator = Translator.load(folder, device=trainer.device)
-    found = evaluate(translator, read_split(corpus, "test"))
+    found = evaluate(
+        translator, read_split(corpus, "test"), lowercase=translator.lowercase, details=True
+    )
     trainer.run_folder.write("test.json", found.to_dict())
     if not trainer.quiet:
         minutes, seconds = divmod(round(outcome.position.seconds), 60)
-        print(
-            f"trained for {minutes}:{seconds:02d}; best weights from update "
-            f"{outcome.position.best_step}, {trainer.run_folder.best}"
-        )
+        used = trainer.run_folder.checkpoint()
+        best = f"best weights from update {outcome.position.best_step}"
+        which = "averaged weights" if used == trainer.run_folder.average else best
+        print(f"trained for {minutes}:{seconds:02d}; {which}, {used}")
     print(f"test, {found.sentences} unseen sentences, greedy search")
     print("\n".join(score_lines(found)))
     if not trainer.quiet:

@@ -31,6 +31,23 @@ def translate(
         Option(help="folder of a run, or a checkpoint", show_default="the latest in runs/"),
     ] = None,
     beam: Annotated[int, Option(min=1, help="width of the beam; 1 is greedy search")] = 5,
+    length_penalty: Annotated[
+        float, Option(min=0, help="exponent: above 0 long translations are not worse for it")
+    ] = 0.6,
+    n_best: Annotated[
+        int, Option(min=1, help="translations of each sentence, with their scores")
+    ] = 1,
+    samples: Annotated[
+        int, Option(min=0, help="draw so many of each sentence at random, and do not search")
+    ] = 0,
+    temperature: Annotated[
+        float, Option(help="of the draws: near 0 the likeliest, above 1 bolder")
+    ] = 1.0,
+    top_k: Annotated[int | None, Option(help="draw from the k likeliest tokens alone")] = None,
+    top_p: Annotated[
+        float | None, Option(help="draw from the likeliest tokens that make up this probability")
+    ] = None,
+    seed: Annotated[int, Option(help="of the draws")] = 0,
     attention: Annotated[
         Path | None,
         Option(
@@ -44,7 +61,11 @@ def translate(
     ] = False,
     device: Annotated[str, Option(help="auto, cpu or cuda")] = "auto",
 ) -> None:
-    """Translate sentences: a line for each, in their order; a blank one stays blank."""
+    """Translate sentences: a line for each, in their order; a blank one stays blank.
+
+    With --n-best or --samples above 1, each sentence has several lines, of three columns: its
+    number, the log-probability, the translation.
+    """
     with plain_errors():
         from seqattn.translator import Translator
 
@@ -52,6 +73,10 @@ def translate(
             raise fail("sentences and --file; expected one of the two")
         if attention is not None and attention.suffix not in (*PICTURES, ".json"):
             raise fail(f"--map {attention}: expected a name in {', '.join(PICTURES)} or .json")
+        if samples and n_best > 1:
+            raise fail("--samples and --n-best; expected one of the two")
+        if not samples and (temperature != 1.0 or top_k is not None or top_p is not None):
+            raise fail("--temperature, --top-k and --top-p are for --samples")
         lines = iter(sentences) if sentences else _lines(file)
         translator = Translator.load(run_folder(run), device=choose_device(device))
         if attention is not None and not translator.has_attention:
@@ -59,12 +84,22 @@ def translate(
         several = not sentences or len(sentences) > 1
         number = 0
         while block := list(islice(lines, AT_ONCE)):
-            for found in translator.translate(block, beam=beam):
+            if samples:
+                every = translator.sample(
+                    block, n=samples, temperature=temperature, top_k=top_k, top_p=top_p,
+                    seed=seed + number,
+                )  # fmt: skip
+            else:
+                every = translator.n_best(
+                    block, n=n_best, beam=max(beam, n_best), length_penalty=length_penalty
+                )
+            for found in every:
                 number += 1
-                print(json.dumps(found.to_dict(), ensure_ascii=False) if as_json else found.text)
-                _warn(translator, found, number if several else None)
-                if attention is not None and len(found.source_tokens) > 1:
-                    _write_map(found, _numbered(attention, number if several else None))
+                for one in found:
+                    print(_line(one, number if max(samples, n_best) > 1 else None, as_json))
+                _warn(translator, found[0], number if several else None)
+                if attention is not None and len(found[0].source_tokens) > 1:
+                    _write_map(found[0], _numbered(attention, number if several else None))
             sys.stdout.flush()
 
 
@@ -77,6 +112,12 @@ def _lines(file: Path | None) -> Iterator[str]:
     if sys.stdin.isatty():
         print("one sentence a line; Ctrl-D ends", file=sys.stderr)
     return (line.rstrip("\r\n") for line in sys.stdin)
+
+
+def _line(found: "Translation", number: int | None, as_json: bool) -> str:
+    if as_json:
+        return json.dumps(found.to_dict(), ensure_ascii=False)
+    return found.text if number is None else f"{number}\t{found.score:.3f}\t{found.text}"
 
 
 def _warn(translator: "Translator", found: "Translation", number: int | None) -> None:

@@ -1,0 +1,129 @@
+"""Contestants in turns: one process for each, one window of time for each in every round.
+
+A contestant is a program that says "ready", reads a number of seconds from standard input, works
+for about as long, and answers with a line of JSON: ``{"tokens": ..., "seconds": ...}``. While one
+works, the others wait. What is compared are the ratios within each round, so that a machine that
+slows down for a while slows all of them down.
+"""
+
+import json
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from random import Random
+
+import torch
+
+from seqattn.data import Batches, CorpusConfig, Vocabularies, encode_pairs, read_split
+
+EMBED, HIDDEN, SUBWORDS, DROPOUT = 256, 512, 8000, 0.2
+
+
+def write_examples(path: Path, corpus: str, tokens: int) -> None:
+    """Write encoded sentences, and two ways to batch them, for every contestant to read."""
+    config = CorpusConfig(corpus, "de", "en") if corpus != "toy" else CorpusConfig()
+    pairs = read_split(config, "train")
+    vocabularies = Vocabularies.learn(pairs, config.languages, subwords=SUBWORDS)
+    examples = encode_pairs(pairs, vocabularies)
+    buckets = Batches(examples, tokens=tokens)
+    rows = list(range(len(examples)))
+    Random(0).shuffle(rows)
+    # As many sentences in a random batch as in a bucketed one, on average.
+    size = max(len(rows) // len(buckets), 1)
+    batchings = {
+        "bucketed": buckets.plan(0),
+        "random": [rows[i : i + size] for i in range(0, len(rows) - size + 1, size)],
+    }
+    data = {"sizes": list(map(len, vocabularies)), "examples": examples, **batchings}
+    path.write_text(json.dumps(data))
+
+
+def obey(work: Callable[[], int]) -> None:
+    """Be a contestant: work when told to, and say how many tokens were done in what time."""
+    work()
+    print("ready", flush=True)
+    for line in sys.stdin:
+        began, tokens = time.perf_counter(), 0
+        while time.perf_counter() - began < float(line):
+            tokens += work()
+        print(json.dumps({"tokens": tokens, "seconds": time.perf_counter() - began}), flush=True)
+
+
+def flush_denormals(threads: int) -> None:
+    """Set up a contestant's process; before the first parallel operator."""
+    torch.set_flush_denormal(True)
+    torch.set_num_threads(threads)
+
+
+@contextmanager
+def contestants(
+    commands: Mapping[str, Sequence[str]],
+) -> Iterator[dict[str, "subprocess.Popen[str]"]]:
+    """Start every contestant, one after the other; end them all in the end."""
+    started: dict[str, subprocess.Popen[str]] = {}
+    try:
+        for name, command in commands.items():
+            process = subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            )
+            assert process.stdout is not None
+            if process.stdout.readline().strip() != "ready":
+                raise SystemExit(f"{name} did not start: {' '.join(command)}")
+            started[name] = process
+        yield started
+    finally:
+        for process in started.values():
+            process.kill()
+            process.wait()
+
+
+def race(
+    commands: Mapping[str, Sequence[str]], *, rounds: int, seconds: float
+) -> dict[str, list[float]]:
+    """Give tokens per second of each contestant in each round; a first round is left out."""
+    speeds: dict[str, list[float]] = {name: [] for name in commands}
+    with contestants(commands) as processes:
+        for number in range(rounds + 1):
+            for name, process in processes.items():
+                assert process.stdin is not None
+                assert process.stdout is not None
+                process.stdin.write(f"{seconds}\n")
+                process.stdin.flush()
+                told = json.loads(process.stdout.readline())
+                if number:
+                    speeds[name].append(told["tokens"] / told["seconds"])
+    return speeds
+
+
+def report(
+    speeds: Mapping[str, Sequence[float]], base: str, limits: Mapping[str, float] | None = None
+) -> None:
+    """Print medians, ratios to one contestant with their spread, and shares of the limit."""
+    print(f"{'':34s}tokens/s   ratio to {base}, and its range" + "   share of limit" * bool(limits))
+    for name, found in speeds.items():
+        ratios = sorted(a / b for a, b in zip(found, speeds[base], strict=True))
+        limit = (limits or {}).get(name)
+        share = "" if limit is None else f"{statistics.median(found) / limit:16.0%}"
+        print(
+            f"{name:34s}{statistics.median(found):8,.0f}   {statistics.median(ratios):5.2f}"
+            f"   {ratios[0]:5.2f} to {ratios[-1]:5.2f}{share}",
+            flush=True,
+        )
+
+
+def matrix_product_rate(dtype: torch.dtype, rows: int) -> float:
+    """Measure floating-point operations per second of a product of the model's own size."""
+    a = torch.randn(rows, HIDDEN).to(dtype)
+    b = torch.randn(HIDDEN, 3 * HIDDEN).to(dtype)
+    best = 0.0
+    for _ in range(5):
+        began, calls = time.perf_counter(), 0
+        while time.perf_counter() - began < 0.2:
+            a @ b
+            calls += 1
+        best = max(best, 2 * calls * rows * HIDDEN * 3 * HIDDEN / (time.perf_counter() - began))
+    return best

@@ -1,0 +1,170 @@
+"""Training speed, side by side: ``python -m benchmarks.train [--joeynmt PYTHON]``.
+
+Target tokens per second on Multi30k (or the toy corpus), embeddings of 256, states of 512,
+8,000 subwords. First like for like: the same batches, 32 bits, and for JoeyNMT the same
+architecture (it feeds its attentional vector to the next step, whatever the score). Then each as it
+comes: random batches for the tutorial's loop and for JoeyNMT, buckets and bfloat16 for ours.
+
+The limit is what a matrix product of the model's own size does on this machine in the same
+precision, divided by the operations that an update needs for a token, counted while it runs.
+"""
+
+import argparse
+import json
+import sys
+import tempfile
+from itertools import cycle
+from pathlib import Path
+
+import torch
+from torch.nn import functional as F
+from torch.utils.flop_counter import FlopCounterMode
+
+from benchmarks.contest import (
+    DROPOUT,
+    EMBED,
+    HIDDEN,
+    flush_denormals,
+    matrix_product_rate,
+    obey,
+    race,
+    report,
+    write_examples,
+)
+from benchmarks.textbook import TextbookModel
+from seqattn.data import Batches, Example
+from seqattn.models import ModelConfig, build_model
+from seqattn.training import make_optimizer, update
+
+SIZES = {"d_embed": EMBED, "d_hidden": HIDDEN, "dropout": DROPOUT}
+MODELS = {
+    "bahdanau": ModelConfig("bahdanau", **SIZES),
+    "luong": ModelConfig("luong", **SIZES),
+    "luong additive": ModelConfig("luong", score="additive", **SIZES),
+    "luong, not fed": ModelConfig("luong", input_feeding=False, **SIZES),
+}
+Data = dict
+
+
+def ours(data: Data, model: str, batching: str, bf16: bool):
+    """Give what makes an update of one of our models and counts its target tokens."""
+    torch.manual_seed(0)
+    built = build_model(MODELS[model], *data["sizes"]).train()
+    optimizer = make_optimizer(built)
+    batches = Batches([Example(*pair) for pair in data["examples"]])
+    stream = cycle(data[batching])
+
+    def work() -> int:
+        batch = batches.take(next(stream))
+        made = update(built, optimizer, batch, lr=5e-4, smoothing=0.1, bf16=bf16)
+        if not made.norm.item() < 1e9:
+            raise SystemExit("the update is no number")
+        return batch.tokens
+
+    return work
+
+
+def textbook(data: Data, batching: str):
+    """Give what makes an update of the tutorials' model."""
+    torch.manual_seed(0)
+    model = TextbookModel(*data["sizes"], EMBED, HIDDEN, DROPOUT).train()
+    optimizer = torch.optim.Adam(model.parameters(), lr=5e-4)
+    stream = cycle(data[batching])
+
+    def work() -> int:
+        pairs = [data["examples"][row] for row in next(stream)]
+        source, target = (
+            torch.nn.utils.rnn.pad_sequence([torch.tensor(s) for s in side], batch_first=True)
+            for side in ([s for s, _ in pairs], [[1, *t] for _, t in pairs])
+        )
+        logits = model(source, torch.tensor([len(s) for s, _ in pairs]), target)
+        wanted = target[:, 1:]
+        loss = F.cross_entropy(logits.flatten(0, 1), wanted.flatten(), ignore_index=0)
+        optimizer.zero_grad()
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        loss.item()
+        return int((wanted != 0).sum())
+
+    return work
+
+
+def limits(path: Path, names: dict[str, list[str]], rows: int) -> dict[str, float]:
+    """Give the tokens per second that the matrix products alone would allow ours."""
+    data, found = json.loads(path.read_text()), {}
+    rates = {bf16: matrix_product_rate(torch.bfloat16 if bf16 else torch.float32, rows)
+             for bf16 in (False, True)}  # fmt: skip
+    print(
+        f"matrix product ({rows} x {HIDDEN}) x ({HIDDEN} x {3 * HIDDEN}): "
+        f"{rates[False] / 1e9:,.0f} GFLOP/s in 32 bits, {rates[True] / 1e9:,.0f} in bfloat16"
+    )
+    for name, (kind, model, batching, precision) in names.items():
+        if kind == "ours":
+            work = ours(data, model, batching, False)
+            with FlopCounterMode(display=False) as counter:
+                tokens = sum(work() for _ in range(3))
+            found[name] = rates[precision == "bf16"] * tokens / counter.get_total_flops()
+    return found
+
+
+def main() -> None:
+    """Run the contest, or be one of its contestants."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--joeynmt", help="the Python of an environment with joeynmt==2.3")
+    parser.add_argument("--corpus", default="multi30k", choices=["multi30k", "toy"])
+    parser.add_argument("--tokens", type=int, default=1024, help="target tokens in a batch")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--seconds", type=float, default=8.0, help="of each window")
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--contestant", nargs=5, help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    flush_denormals(arguments.threads)
+    if arguments.contestant:
+        file, kind, model, batching, precision = arguments.contestant
+        data = json.loads(Path(file).read_text())
+        made = textbook(data, batching) if kind == "textbook" else None
+        return obey(made or ours(data, model, batching, precision == "bf16"))
+    same = {
+        "textbook loop": ["textbook", "-", "bucketed", "fp32"],
+        "ours, bahdanau": ["ours", "bahdanau", "bucketed", "fp32"],
+        "ours, luong": ["ours", "luong", "bucketed", "fp32"],
+        "ours, luong additive": ["ours", "luong additive", "bucketed", "fp32"],
+    }
+    as_is = {
+        "textbook loop, random": ["textbook", "-", "random", "fp32"],
+        "ours, bahdanau, bf16": ["ours", "bahdanau", "bucketed", "bf16"],
+        "ours, luong, bf16": ["ours", "luong", "bucketed", "bf16"],
+        "ours, luong not fed, bf16": ["ours", "luong, not fed", "bucketed", "bf16"],
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "data.json"
+        write_examples(path, arguments.corpus, arguments.tokens)
+        print(
+            f"PyTorch {torch.__version__}, {arguments.threads} threads, {arguments.corpus}, "
+            f"batches of {arguments.tokens} tokens, {arguments.rounds} rounds"
+        )
+        for title, names, batching in (
+            ("same batches, 32 bits", same, "bucketed"),
+            ("each as it comes", as_is, "random"),
+        ):
+            commands = {
+                name: [sys.executable, "-m", "benchmarks.train", "--threads",
+                       str(arguments.threads), "--contestant", str(path), *what]
+                for name, what in names.items()
+            }  # fmt: skip
+            if arguments.joeynmt:
+                for score in ("bahdanau", "luong"):
+                    commands[f"JoeyNMT, {score} score"] = [
+                        arguments.joeynmt, str(Path(__file__).with_name("joey.py")), "train",
+                        str(path), batching, score, str(arguments.threads),
+                    ]  # fmt: skip
+            base = "JoeyNMT, bahdanau score" if arguments.joeynmt else next(iter(names))
+            print(f"\n{title}")
+            found = limits(path, names, arguments.tokens)
+            speeds = race(commands, rounds=arguments.rounds, seconds=arguments.seconds)
+            report(speeds, base, found)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,148 @@
+"""From the options of ``seqattn train`` to a trainer that is ready to run."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from seqattn.training.commands.common import fail
+
+if TYPE_CHECKING:
+    import torch
+
+    from seqattn.data.corpora import CorpusConfig
+    from seqattn.training import Trainer
+    from seqattn.training.presets import Preset
+
+__all__ = ["begin", "choose_preset", "describe", "set_threads", "take_up"]
+
+
+def choose_preset(corpus: "CorpusConfig", name: str | None, config: Path | None) -> "Preset":
+    """Read the settings that were named, those of a file, or what suits the corpus."""
+    from seqattn.training.presets import default_preset, read_config, read_preset
+
+    if name is not None and config is not None:
+        raise fail("--preset and --config; expected one of the two")
+    if name is not None:
+        return read_preset(name)
+    return default_preset(corpus.name) if config is None else read_config(config)
+
+
+def begin(
+    folder: Path,
+    corpus: "CorpusConfig",
+    preset: "Preset",
+    *,
+    budget: Mapping[str, Any],
+    changes: Mapping[str, Any],
+    settings: Sequence[str],
+    precision: str | None,
+    subwords: int | None,
+    joint: bool | None,
+    lowercase: bool | None,
+    device: "torch.device",
+    quiet: bool,
+) -> "Trainer":
+    """Prepare a new run: a preset, and over it whatever the command line says.
+
+    Parameters
+    ----------
+    folder, corpus, preset
+        Where to, from what, and how.
+    budget : mapping
+        "steps", "epochs" and "minutes"; one that is not None replaces the whole budget.
+    changes : mapping
+        Fields of ``TrainingConfig`` to change, where they are not None.
+    settings : sequence of str
+        As in "d_hidden=256"; see ``apply_settings``.
+    precision : {"auto", "fp32", "bf16"}, optional
+        By default bfloat16 where the preset says so or the device has units for it.
+    subwords, joint, lowercase
+        The preset's where None.
+    device, quiet
+        As in ``new_run``.
+    """
+    from seqattn.precision import computes_bf16
+    from seqattn.training.commands.settings import apply_settings
+    from seqattn.training.processes import process_rank
+    from seqattn.training.start import new_run
+
+    if precision not in (None, "auto", "fp32", "bf16"):
+        raise fail(f"--precision is {precision!r}; expected auto, fp32 or bf16")
+    training = preset.training
+    bf16 = computes_bf16(device) or (precision is None and training.bf16)
+    training = replace(training, bf16=bf16 if precision in (None, "auto") else precision == "bf16")
+    training = replace(training, **{k: v for k, v in changes.items() if v is not None})
+    if any(value is not None for value in budget.values()):
+        training = replace(training, **budget)
+    model, training = apply_settings(settings, preset.model, training)
+    lowercase = preset.lowercase if lowercase is None else lowercase
+    # Whole words cannot be shared: without subwords, a preset's joint vocabulary comes apart.
+    shared = preset.joint and subwords != 0
+    if not quiet and process_rank() == 0:
+        print(f"reading {corpus.name}, {corpus.source} to {corpus.target}", flush=True)
+    return new_run(
+        folder,
+        replace(corpus, lowercase=lowercase),
+        model=model,
+        training=training,
+        subwords=preset.subwords if subwords is None else subwords,
+        joint=shared if joint is None else joint,
+        device=device,
+        quiet=quiet,
+    )
+
+
+def take_up(
+    folder: Path, budget: Mapping[str, Any], device: "torch.device", quiet: bool
+) -> "Trainer":
+    """Prepare to go on with a run, perhaps with another budget."""
+    from seqattn.training.start import resumed_run
+
+    if not (folder / "last.safetensors").is_file():
+        raise fail(
+            f"there is no run to take up in {folder}; expected a folder that `seqattn train` made, "
+            "named with --run"
+        )
+    return resumed_run(folder, **budget, device=device, quiet=quiet)
+
+
+def set_threads(trainer: "Trainer", threads: int | None) -> None:
+    """Use the threads that were asked for, or those that the run had, or the fastest."""
+    import torch
+
+    from seqattn.training.threads import available_cores, fastest_threads
+
+    torch.set_flush_denormal(True)  # tiny numbers cost a CPU a hundred times the time
+    if trainer.device.type == "cpu":
+        threads = threads or trainer.threads_before
+        if threads is None and trainer.processes.count > 1:
+            threads = max(available_cores() // trainer.processes.count, 1)
+        if threads is None:
+            threads = fastest_threads(trainer.model, trainer.batches, bf16=trainer.config.bf16)
+        torch.set_num_threads(threads)
+
+
+def describe(trainer: "Trainer") -> str:
+    """Say what will be trained, on what, and for how long."""
+    import torch
+
+    model, config = trainer.settings["model"], trainer.config
+    size = sum(p.numel() for p in trainer.model.parameters())
+    source, target = trainer.translator.vocabularies
+    threads = f", threads: {torch.get_num_threads()}" if trainer.device.type == "cpu" else ""
+    count = trainer.processes.count
+    together = f", {count} processes" if count > 1 else ""
+    budget = {"updates": config.steps, "epochs": config.epochs, "minutes": config.minutes}
+    return "\n".join(
+        [
+            f"  {len(trainer.batches.examples):,} pairs to train on, "
+            f"{len(trainer.validator.pairs):,} to validate on",
+            f"  vocabularies of {len(source):,} and {len(target):,}",
+            f"  {model['architecture']}, {size / 1e6:.1f} million weights",
+            f"  {trainer.device}{threads}{together}, {'bf16' if config.bf16 else 'fp32'}",
+            f"  into {trainer.run_folder.path}, for "
+            + ", ".join(f"{value:g} {unit}" for unit, value in budget.items() if value)
+            + (f", from update {trainer.position.step}" if trainer.position.step else ""),
+        ]
+    )

@@ -1,0 +1,86 @@
+"""What is asked of attention: the terms themselves, and that training minimises them."""
+
+import pytest
+import torch
+
+from seqattn import coverage_loss, padding_mask
+from seqattn.data import Batch
+from seqattn.models import ModelConfig, build_model
+from seqattn.regularizers import coverage_penalty
+from seqattn.training import TrainingConfig
+from seqattn.training.loop import make_optimizer, update
+from seqattn.training.penalties import attention_penalty
+
+SMALL = ModelConfig(d_embed=8, d_hidden=12, dropout=0.0)
+
+
+def a_batch():
+    """Five sentences of one to seven words, to be said in other words of other numbers."""
+    generator = torch.Generator().manual_seed(0)
+    lengths = torch.tensor([7, 3, 5, 2, 6])
+    source = torch.randint(4, 300, (5, 7), generator=generator)
+    source = source.masked_fill(~padding_mask(lengths), 0)
+    targets = torch.randint(4, 300, (5, 8), generator=generator)
+    targets = targets.masked_fill(~padding_mask(torch.tensor([8, 4, 4, 3, 6])), 0)
+    inputs = torch.cat([torch.ones(5, 1, dtype=torch.long), targets[:, :-1]], 1)
+    return Batch(source, lengths, inputs, targets, list(range(5)))
+
+
+def test_the_terms_are_weighed_and_added():
+    batch = a_batch()
+    weights = torch.rand(*batch.targets.shape, batch.source.shape[1]).softmax(-1)
+    config = TrainingConfig(steps=1, coverage_penalty=0.3, coverage_loss=0.7)
+    written, read = batch.targets != 0, padding_mask(batch.lengths, batch.source.shape[1])
+    expected = 0.3 * coverage_penalty(weights, written, read)
+    expected = expected + 0.7 * coverage_loss(weights, None, written)
+    torch.testing.assert_close(attention_penalty(config)(weights, batch), expected)
+
+
+@pytest.mark.parametrize("name", ["coverage_penalty", "coverage_loss"])
+def test_training_with_a_penalty_lowers_it(name):
+    batch = a_batch()
+    asked = attention_penalty(TrainingConfig(steps=1, **{name: 1.0}))
+    left = {}
+    for penalty in (None, asked):
+        torch.manual_seed(0)
+        model = build_model(SMALL, 300, 300)
+        optimizer = make_optimizer(model)
+        for _ in range(30):
+            update(model, optimizer, batch, lr=1e-2, penalty=penalty)
+        with torch.no_grad():
+            weights = model(batch.source, batch.lengths, batch.inputs).weights
+        left[penalty is None] = float(asked(weights, batch))
+    assert left[False] < 0.9 * left[True]
+
+
+def test_the_loss_told_is_that_of_the_words():
+    batch = a_batch()
+    told = []
+    for penalty in (None, attention_penalty(TrainingConfig(steps=1, coverage_penalty=5.0))):
+        torch.manual_seed(0)
+        model = build_model(SMALL, 300, 300)
+        told.append(update(model, make_optimizer(model), batch, lr=1e-3, penalty=penalty))
+    assert told[0].loss.total == told[1].loss.total
+    assert told[0].norm != told[1].norm
+
+
+def test_several_batches_weigh_as_their_tokens_do():
+    batch = a_batch()
+    penalty = attention_penalty(TrainingConfig(steps=1, coverage_penalty=2.0))
+    norms = []
+    for given in (batch, [batch, batch]):
+        torch.manual_seed(0)
+        model = build_model(SMALL, 300, 300).double()
+        norms.append(update(model, make_optimizer(model), given, lr=1e-3, penalty=penalty).norm)
+    torch.testing.assert_close(norms[0], norms[1])
+
+
+def test_without_attention_there_is_nothing_to_ask():
+    penalty = attention_penalty(TrainingConfig(steps=1, coverage_loss=1.0))
+    with pytest.raises(ValueError, match="need attention, and the model has none"):
+        penalty(None, a_batch())
+
+
+def test_a_negative_weight_is_refused():
+    with pytest.raises(ValueError, match=r"coverage_loss is -0.1; expected 0 or more"):
+        TrainingConfig(steps=1, coverage_loss=-0.1)

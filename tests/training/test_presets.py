@@ -1,0 +1,95 @@
+"""Presets: each is a model that can be built and trained, and a file of the user works alike."""
+
+import json
+from dataclasses import asdict
+
+import pytest
+import torch
+
+from seqattn.data import TextPair, Vocabularies
+from seqattn.models import ModelConfig, build_model
+from seqattn.training import TrainingConfig, new_run
+from seqattn.training.presets import default_preset, preset_names, read_config, read_preset
+from tests.training.corpus import corpus
+
+
+def test_there_is_a_preset_for_every_model():
+    wanted = {"bahdanau", "luong", "luong-parallel", "coverage", "local-p", "toy"}
+    assert wanted | {"transformer-tiny", "transformer-small"} == set(preset_names())
+
+
+@pytest.mark.parametrize("name", preset_names())
+def test_every_preset_builds_a_model_that_scores(name):
+    preset = read_preset(name)
+    with torch.device("meta"):  # shapes alone
+        model = build_model(preset.model, preset.subwords or 9, preset.subwords or 9)
+    assert 1e5 < sum(p.numel() for p in model.parameters()) < 3e7
+    assert preset.training.done(10**9, 10**9, 1e9) >= 1
+
+
+@pytest.mark.parametrize("name", ["toy", "multi30k", "files"])
+def test_every_corpus_has_a_default(name):
+    assert default_preset(name).training.epochs
+
+
+def test_a_file_of_the_user_is_read(tmp_path):
+    path = tmp_path / "mine.toml"
+    path.write_text(
+        "[data]\nsubwords = 300\njoint = true\nlowercase = true\n"
+        '[model]\narchitecture = "luong"\n[training]\nsteps = 5\n'
+    )
+    preset = read_config(path)
+    assert preset.model == ModelConfig(architecture="luong")
+    assert preset.training == TrainingConfig(steps=5)
+    assert (preset.subwords, preset.joint, preset.lowercase) == (300, True, True)
+
+
+def test_the_config_of_a_run_is_a_config(tmp_path):
+    model = ModelConfig(d_embed=7, d_hidden=11)
+    training = TrainingConfig(steps=1, lr=0.125)
+    new_run(
+        tmp_path / "run", corpus(tmp_path), model=model, training=training, subwords=300,
+        joint=True, quiet=True,
+    ).run()  # fmt: skip
+    preset = read_config(tmp_path / "run" / "config.json")
+    assert (preset.model, preset.training) == (model, training)
+    assert (preset.subwords, preset.joint, preset.lowercase) == (300, True, False)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[modell]", "mine.toml: no table 'modell'; expected one of data, model, training"),
+        ("[model]\nd_hiden = 5", r"no \[model\] entry 'd_hiden'; expected one of architecture, "),
+        ("[training]\nmodel = 5", r"no \[training\] entry 'model'; expected one of steps, "),
+        ("[data]\nmodel = 5", r"no \[data\] entry 'model'; expected one of subwords, joint, "),
+        ("[training]\nlr = -1.0", "mine.toml: lr is -1.0; expected above 0"),
+        ("model = 5", r"model is 5; expected a table \[model\]"),
+        ("[model", "mine.toml is no toml file: "),
+    ],
+)
+def test_a_wrong_file_is_refused_with_its_name(tmp_path, text, message):
+    (tmp_path / "mine.toml").write_text(text)
+    with pytest.raises(ValueError, match=message):
+        read_config(tmp_path / "mine.toml")
+
+
+def test_missing_files_and_names_are_refused(tmp_path):
+    with pytest.raises(ValueError, match="there is no file"):
+        read_config(tmp_path / "mine.toml")
+    (tmp_path / "x.json").write_text("{")
+    with pytest.raises(ValueError, match=r"x\.json is no json file"):
+        read_config(tmp_path / "x.json")
+    with pytest.raises(ValueError, match="no preset 'bahdanou'; expected one of bahdanau, "):
+        read_preset("bahdanou")
+
+
+def test_lower_case_reaches_the_pairs_and_the_checkpoint(tmp_path):
+    from seqattn.data import CorpusConfig, read_split
+
+    (tmp_path / "x.tsv").write_text("Ein HUND\tA Dog\n")
+    config = CorpusConfig("files", "de", "en", train=(str(tmp_path / "x.tsv"),), lowercase=True)
+    [pair] = read_split(config, "all")
+    assert pair == TextPair("ein hund", "a dog")
+    assert CorpusConfig.from_dict(json.loads(json.dumps(asdict(config)))) == config
+    assert "hund" in Vocabularies.learn([pair], ("de", "en")).source.words
