@@ -18,6 +18,7 @@ from seqattn import (
     Memory,
     ReducedRankAttention,
     ScaledDotProductAttention,
+    attend,
     masked_softmax,
     padding_mask,
 )
@@ -366,6 +367,8 @@ def test_a_memory_beside_values_or_a_mask_is_refused(extra):
 def test_values_that_do_not_fit_the_keys_are_refused(values, unchecked):
     with pytest.raises(ValueError, match=r"expected \(batch, keys, d_value\) = \(3, 7, d_value\)"):
         ScaledDotProductAttention()(torch.zeros(3, 11), torch.zeros(3, 7, 11), torch.zeros(values))
+    with pytest.raises(ValueError, match=r"\(3, 7, d_value\) to fit weights of shape \(3, 5, 7\)"):
+        attend(torch.zeros(3, 5, 7), torch.zeros(values))
 
 
 def test_a_memory_of_another_batch_is_refused(unchecked):

@@ -8,6 +8,7 @@ import torch
 from torch.autograd import gradcheck
 
 from seqattn import (
+    AdditiveScore,
     Score,
     additive_score,
     concat_score,
@@ -179,12 +180,12 @@ def additive_inputs(queries=QUERIES):
     return [torch.randn(shape, dtype=torch.float64, requires_grad=True) for shape in shapes]
 
 
-@pytest.mark.parametrize("at_once", [1, 2, QUERIES - 1])
+@pytest.mark.parametrize("at_once", [0.5, 1, 2, QUERIES - 1])
 def test_scores_in_blocks_are_the_scores_and_have_their_gradients(monkeypatch, at_once):
     given = additive_inputs()
     whole = additive_score(*given)
     expected = torch.autograd.grad(whole.square().sum(), given)
-    monkeypatch.setattr(comparing, "MOST_AT_ONCE", at_once * BATCH * KEYS * D_ATTN)
+    monkeypatch.setattr(comparing, "MOST_AT_ONCE", int(at_once * BATCH * KEYS * D_ATTN))
     in_blocks = additive_score(*given)
     torch.testing.assert_close(in_blocks, whole, atol=1e-12, rtol=0)
     found = torch.autograd.grad(in_blocks.square().sum(), given)
@@ -313,6 +314,11 @@ def test_a_comparison_space_of_three_sizes_is_refused(sizes, unchecked):
             torch.zeros(in_k, 13),
             torch.zeros(in_v),
         )
+
+
+def test_the_additive_score_has_no_bias_unless_asked_for():
+    assert AdditiveScore(2, 3, 5).b is None
+    assert AdditiveScore(2, 3, 5, bias=True).b.shape == (5,)
 
 
 def test_the_signatures_are_shape_checked_in_tests():
