@@ -42,6 +42,9 @@ class Stage:
         Of answers that are dicts: the entries that count. All of the answer by default.
     gradients : bool
         Compare the gradients of the inputs instead of the outputs.
+    tolerance : tuple of two floats
+        How far plain numbers may be off, absolutely or relatively; by default two decimals, as
+        the texts ask for.
     """
 
     name: str
@@ -50,6 +53,7 @@ class Stage:
     hint: str
     parts: tuple[str, ...] = ()
     gradients: bool = False
+    tolerance: tuple[float, float] = (0.006, 1e-4)
 
 
 @dataclass(frozen=True)
@@ -104,6 +108,12 @@ class Question:
         Ids of questions whose reference answers are at hand.
     forbidden : tuple of str
         Names that may not occur in an answer.
+    evidence : str
+        For open experiments: the name of the ``.npz`` file that the learner saves beside the
+        notebook. Its arrays, a dict, are the only input of the question: ``draw`` makes a file's
+        worth of them for the tests, the oracle derives the learner's numbers from them again.
+    inspect : callable
+        ``inspect(arrays)`` says in a sentence what keeps the evidence from being evidence, or "".
     """
 
     id: str
@@ -119,6 +129,8 @@ class Question:
     probe: str = ""
     uses: tuple[str, ...] = ()
     forbidden: tuple[str, ...] = ()
+    evidence: str = ""
+    inspect: Callable[[dict[str, np.ndarray]], str] = lambda arrays: ""
 
     @property
     def points(self) -> int:

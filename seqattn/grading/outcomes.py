@@ -74,7 +74,7 @@ def fault(one: dict, case: Case) -> tuple[str, str] | None:
     value, expected = result.get("value"), case.expected
     if case.stage.parts and isinstance(value, dict):
         expected = {name: expected[name] for name in case.stage.parts}
-    if found := difference(value, expected):
+    if found := difference(value, expected, tolerance=case.stage.tolerance):
         return found.kind, found.text
     if "again" in result and not same(result["value"], result["again"]):
         return "random", "the same inputs gave another result the second time"

@@ -158,6 +158,8 @@ def _to_plain(value: Any) -> Any:
         return value
     if type(value) is list:
         return [_to_plain(v) for v in value]
+    if isinstance(value, np.bool_ | np.integer | np.floating):
+        return value.item()
     if isinstance(value, tuple):
         return tuple(_to_plain(v) for v in value)
     return value
