@@ -136,7 +136,9 @@ mixed = attention_pool(states, torch.tensor([2.0, 2.0]), torch.tensor([[True, Tr
 assert mixed is not None, "attention_pool returns None: is there a return?"
 assert mixed.shape == (1, 2), f"one vector of two numbers: (1, 2), not {tuple(mixed.shape)}"
 assert mixed.max() < 2, "the third word is a pad: its 99 must not reach the result"
-assert torch.allclose(mixed, torch.tensor([[0.5, 0.5]])), "two words with equal scores: half of each"
+assert torch.allclose(mixed, torch.tensor([[0.5, 0.5]])), (
+    "two words with equal scores: half of each"
+)
 print("q3 looks right")
 
 # %% [markdown]

@@ -391,7 +391,8 @@ Q3 = Question(
         ),
         Wrong(
             "weights detached",
-            POOL + WEIGHTS.replace(", -1)\n", ", -1).detach()\n")
+            POOL
+            + WEIGHTS.replace(", -1)\n", ", -1).detach()\n")
             + "    return (a[:, :, None] * states).sum(1)\n",
             "The values are right, but the weights are detached: w gets no gradient and never "
             "learns what to look for.",
@@ -407,7 +408,9 @@ Q3 = Question(
     read=f"{CHAPTER}: from one value to a mixture",
 )
 
-DROP = "def drop_weights(weights, p, training, coins):\n    if not training:\n        return weights\n"
+DROP = (
+    "def drop_weights(weights, p, training, coins):\n    if not training:\n        return weights\n"
+)
 
 Q4 = Question(
     id="q4",

@@ -146,10 +146,13 @@ class Pristine:
     ----------
     cell_id, source : str
         Of the cell in which the answer goes.
+    key : str
+        Digest of the solution's answer.
     """
 
     cell_id: str
     source: str
+    key: str = ""
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,8 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from seqattn.grading.bank import Exercise
-from seqattn.grading.submission import UnreadableError, find_answer, read_submission
+from seqattn.grading.reading import UnreadableError, read_submission
+from seqattn.grading.submission import find_answer
 
 __all__ = ["Check", "run_checks"]
 

@@ -33,7 +33,7 @@ def check(notebook: Notebook) -> None:
     from seqattn.grading.bank import load
     from seqattn.grading.checks import as_text, run_checks
     from seqattn.grading.matching import match
-    from seqattn.grading.submission import UnreadableError, read_submission
+    from seqattn.grading.reading import UnreadableError, read_submission
 
     _must_exist(notebook)
     try:

@@ -32,7 +32,10 @@ class Difference:
 
 
 def difference(
-    got: Any, expected: Any, where: str = "the result", tolerance: tuple[float, float] = (ROUNDED, 1e-4)
+    got: Any,
+    expected: Any,
+    where: str = "the result",
+    tolerance: tuple[float, float] = (ROUNDED, 1e-4),
 ) -> Difference | None:
     """Compare plain data from the sandbox with an oracle's output.
 
@@ -88,7 +91,9 @@ def _close(a: Any, b: Any, equal_nan: bool = False) -> bool:
     return bool(np.allclose(a, b, rtol=RELATIVE, atol=ABSOLUTE, equal_nan=equal_nan))
 
 
-def _dicts(got: Any, expected: dict, where: str, tolerance: tuple[float, float]) -> Difference | None:
+def _dicts(
+    got: Any, expected: dict, where: str, tolerance: tuple[float, float]
+) -> Difference | None:
     if not isinstance(got, dict):
         return Difference("type", f"{where} is {_kind(got)}; expected a dict")
     for name, value in expected.items():
@@ -140,7 +145,9 @@ def _exact(got: wire.Tensor, expected: np.ndarray, where: str) -> Difference | N
     return None
 
 
-def _numbers(got: Any, expected: float, where: str, tolerance: tuple[float, float]) -> Difference | None:
+def _numbers(
+    got: Any, expected: float, where: str, tolerance: tuple[float, float]
+) -> Difference | None:
     if isinstance(got, wire.Tensor) and got.array.shape == ():
         got = got.array.item()
     if isinstance(got, bool) or not isinstance(got, int | float):

@@ -25,7 +25,7 @@ def padding(rng: np.random.Generator, batch: int, keys: int, *, empty: bool = Fa
 
 
 def softmax_rows(scores: np.ndarray, mask: np.ndarray | None = None) -> np.ndarray:
-    """Turn scores (..., keys) into weights, row by row; a row with nothing to attend gives zeros."""
+    """Turn scores (..., keys) into weights; a row with nothing to attend gives zeros."""
     mask = np.ones(scores.shape, bool) if mask is None else np.broadcast_to(mask, scores.shape)
     weights = np.zeros(scores.shape)
     for row in np.ndindex(*scores.shape[:-1]):

@@ -12,22 +12,31 @@ import numpy as np
 
 from seqattn.grading.oracle import central_differences
 
-__all__ = ["MODULE_PARTS", "gradient_parts", "module_oracle", "module_probe", "number_probe"]
+__all__ = [
+    "MODULE_PARTS",
+    "gradient_parts",
+    "module_oracle",
+    "module_probe",
+    "number_probe",
+    "table_probe",
+]
 
 MODULE_PARTS = ("parameters", "same parameters", "state", "hidden in a list")
 
-_MODULE = '''
+_MODULE = """
 def probe(Module, sizes, values, inputs):
     made = Module(*sizes)
     named = dict(made.named_parameters())
-    found = {{"parameters": ", ".join(f"{{n}} {{tuple(p.shape)}}" for n, p in sorted(named.items()))}}
+    shapes = [f"{{name}} {{tuple(p.shape)}}" for name, p in sorted(named.items())]
+    found = {{"parameters": ", ".join(shapes)}}
     with torch.no_grad():
         for name, value in values.items():
             if name in named and named[name].shape == value.shape:
                 named[name].copy_(value)
     outputs = made(*inputs)
     outputs = outputs if isinstance(outputs, tuple) else (outputs,)
-    found["same parameters"] = {{id(p) for p in made.parameters()}} == {{id(p) for p in named.values()}}
+    before = {{id(p) for p in named.values()}}
+    found["same parameters"] = {{id(p) for p in made.parameters()}} == before
     found["state"] = set(made.state_dict()) == set(named)
     lists = [x for x in vars(made).values() if isinstance(x, list | tuple)]
     found["hidden in a list"] = any(isinstance(p, nn.Parameter) for x in lists for p in x)
@@ -39,7 +48,7 @@ def probe(Module, sizes, values, inputs):
         p = named.get(name)
         found[f"gradient of {{name}}"] = None if p is None or p.grad is None else p.grad.clone()
     return found
-'''
+"""
 
 # Tensors and NumPy's numbers count as numbers: what is asked for is the value.
 number_probe = """
@@ -47,6 +56,15 @@ def probe(answer):
     def plain(x):
         return tuple(map(plain, x)) if isinstance(x, tuple | list) else float(x)
     return plain(answer)
+"""
+
+# Of open experiments: a dict of rows of numbers, or a function that derives it from the evidence.
+table_probe = """
+def probe(answer, evidence):
+    table = answer(evidence) if callable(answer) else answer
+    if not isinstance(table, dict):
+        return table
+    return {str(k): tuple(float(x) for x in row) for k, row in table.items()}
 """
 
 
@@ -81,8 +99,8 @@ def module_oracle(forward: Callable[..., Any], *outputs: str) -> Callable[..., d
     """
 
     def oracle(sizes: tuple, values: dict[str, np.ndarray], inputs: tuple) -> dict:
-        def first(**changed: np.ndarray) -> float:
-            return float((_row(forward(*inputs, **{**values, **changed}))[0] ** 2).sum())
+        def first() -> float:
+            return float((_row(forward(*inputs, **values))[0] ** 2).sum())
 
         shapes = ", ".join(f"{name} {values[name].shape}" for name in sorted(values))
         found = {
@@ -93,9 +111,8 @@ def module_oracle(forward: Callable[..., Any], *outputs: str) -> Callable[..., d
         }
         found.update(zip(outputs, _row(forward(*inputs, **values))))
         for name, value in values.items():
-            found[f"gradient of {name}"] = central_differences(
-                lambda x, name=name: first(**{name: x}), value
-            )
+            # The array is moved where it lies, so the function need not be told.
+            found[f"gradient of {name}"] = central_differences(lambda _: first(), value)
         return found
 
     return oracle

@@ -83,7 +83,7 @@ def test_an_unknown_mistake_still_gets_a_hint():
         (
             "q2",
             "def masked_softmax(s, m):\n    return torch.rand_like(s)",
-            "Mask the scores",
+            "not deterministic",
         ),
         (
             "q2",
