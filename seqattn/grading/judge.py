@@ -258,12 +258,17 @@ class Judge:
             mistakes = self._mistakes(task.exercise.name, q.id)
         else:
             mistakes = by_case(self._run(task, {w.name: w.code for w in q.wrong}))
-        for every in (True, False):
+        wrong_ones = {n for n, r in results.items() if fault(r, task.cases[n])}
+        ran = {n: r for n, r in results.items() if "error" not in r}
+        # The same in all; in all that earns points; in what ran, where sizes made the rest fail.
+        for which, every in ((results, True), (results, False), (ran, False)):
+            if not wrong_ones & which.keys():
+                continue
             for wrong in q.wrong:
                 known = mistakes.get(wrong.name, {})
-                if known.keys() >= results.keys() and all(
-                    alike(results[n], known[n], None if every else _parts(task.cases[n]))
-                    for n in results
+                if known.keys() >= which.keys() and all(
+                    alike(which[n], known[n], None if every else _parts(task.cases[n]))
+                    for n in which
                 ):
                     return wrong
         return None
