@@ -4,10 +4,12 @@ A bank is a plain Python file beside the solution (``solutions/bank_NN_name.py``
 ``EXERCISE``. ``make exercises`` packs it into the package, so that grading needs the wheel alone.
 """
 
+import hashlib
 import json
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cache
 from importlib.resources import files
 from typing import Any
 
@@ -171,6 +173,8 @@ class Exercise:
         The empty answer cell of each question.
     release : str
         Fingerprint of the notebook that was handed out.
+    fingerprint : str
+        Of all that grading depends on.
     """
 
     name: str
@@ -179,6 +183,7 @@ class Exercise:
     prelude: str = PRELUDE
     pristine: dict[str, Pristine] = field(default_factory=dict)
     release: str = ""
+    fingerprint: str = ""
 
     @property
     def points(self) -> int:
@@ -204,6 +209,7 @@ def exercises() -> list[str]:
     return sorted(f.name.removesuffix(".bank") for f in folder.iterdir() if f.name[-5:] == ".bank")
 
 
+@cache
 def load(name: str) -> Exercise:
     """Load an exercise by its name.
 
@@ -221,4 +227,5 @@ def load(name: str) -> Exercise:
     exec(compile(content["bank"], f"<bank {name}>", "exec"), space)
     exercise: Exercise = space["EXERCISE"]
     exercise.pristine.update({q: Pristine(**cell) for q, cell in content["pristine"].items()})
-    return Exercise(**{**vars(exercise), "release": content["release"]})
+    digest = hashlib.sha256(packed).hexdigest()[:12]
+    return Exercise(**{**vars(exercise), "release": content["release"], "fingerprint": digest})

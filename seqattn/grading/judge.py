@@ -6,7 +6,7 @@ outputs is the mistake that was made.
 """
 
 import secrets
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -50,12 +50,17 @@ class Judge:
         Of the hidden cases. A secret one is drawn if none is given.
     limits : Limits, optional
         For each answer.
+    like : Judge, optional
+        One of the same seed, whose cases need not be drawn again.
     """
 
-    def __init__(self, seed: str | None = None, limits: Limits | None = None):
+    def __init__(
+        self, seed: str | None = None, limits: Limits | None = None, like: "Judge | None" = None
+    ):
         self.seed = seed or secrets.token_hex(8)
         self.sandbox = Sandbox(limits)
-        self._cases = cache(self._draw)
+        self._cases: Callable[[str, str], list[Case]]
+        self._cases = like._cases if like else cache(self._draw)
         self._mistakes = cache(self._compute_mistakes)
 
     def __enter__(self) -> "Judge":

@@ -94,6 +94,12 @@ class Grade:
         """Sum of what could have been earned."""
         return sum(v.out_of for v in self.verdicts)
 
+    @classmethod
+    def from_dict(cls, content: dict[str, Any]) -> "Grade":
+        """Make a grade of what :meth:`to_dict` gave."""
+        known = {k: v for k, v in content.items() if k not in ("points", "out_of")}
+        return cls(**{**known, "verdicts": [Verdict(**v) for v in known["verdicts"]]})
+
     def to_dict(self) -> dict[str, Any]:
         """Give plain values that go into JSON."""
         return {**asdict(self), "points": self.points, "out_of": self.out_of}
