@@ -56,7 +56,7 @@ def audit(exercise: str, seeds: int = 1) -> list[Row]:
 
 
 def as_text(exercise: str, rows: list[Row]) -> str:
-    """Write the kill matrix: a row for each answer, a column for each stage, x where it caught it."""
+    """Write the kill matrix: a row an answer, a column a stage, x where the stage caught it."""
     lines = []
     for q in load(exercise).questions:
         mine = [r for r in rows if r.question == q.id]

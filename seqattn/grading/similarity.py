@@ -16,6 +16,8 @@ __all__ = ["Pair", "copies_the_key", "fingerprint", "key_of", "similar_pairs"]
 # Answers smaller than this are alike by necessity: there is one way to write them.
 SMALLEST = 25
 ALIKE = 0.8
+# One short answer in common is chance; so much of several is not.
+ENOUGH = 80
 
 
 def key_of(code: str) -> str:
@@ -110,7 +112,7 @@ def similar_pairs(
         shared = sum((telling[one][q] & telling[other][q]).total() for q in both)
         total = sum((telling[one][q] | telling[other][q]).total() for q in both)
         same = sorted(q for q in both if telling[one][q] == telling[other][q])
-        if total and shared / total >= ALIKE and same:
+        if shared >= ENOUGH and shared / total >= ALIKE and same:
             pairs.append(Pair(one, other, round(shared / total, 3), same))
     return sorted(pairs, key=lambda p: (-p.share, p.one, p.other))
 

@@ -4,6 +4,7 @@ import ast
 import re
 import sys
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from seqattn.grading.bank import Exercise, Question
 from seqattn.grading.reading import Cell, Submission
@@ -130,6 +131,8 @@ def _why(code: str, error: SyntaxError) -> str:
     return f"{error.msg} (graded with Python {ours})"
 
 
+# The same cells are looked at for every question of every exercise.
+@lru_cache(1024)
 def _clean(source: str) -> tuple[str, int]:
     """Drop magics and what editors leave behind; blank lines keep the line numbers."""
     text = source.lstrip("\ufeff").replace("\r\n", "\n").replace("\r", "\n").replace("\xa0", " ")
@@ -148,6 +151,7 @@ def _clean(source: str) -> tuple[str, int]:
     return "\n".join(lines), dropped
 
 
+@lru_cache(1024)
 def _essence(code: str) -> str:
     """Reduce code to what matters, so that blanks and comments make no answer."""
     try:
@@ -156,12 +160,13 @@ def _essence(code: str) -> str:
         return " ".join(re.sub(r"#.*", "", code).split())
 
 
-def _defined(code: str) -> list[str]:
+@lru_cache(1024)
+def _defined(code: str) -> tuple[str, ...]:
     try:
         tree = ast.parse(code)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         named = r"^(?:def|class)\s+(\w+)", r"^(\w+)\s*=[^=]"
-        return [name for one in named for name in re.findall(one, code, re.MULTILINE)]
+        return tuple(name for one in named for name in re.findall(one, code, re.MULTILINE))
     names = []
     for node in tree.body:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
@@ -170,7 +175,7 @@ def _defined(code: str) -> list[str]:
             names += [t.id for t in node.targets if isinstance(t, ast.Name)]
         elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.value:
             names.append(node.target.id)
-    return names
+    return tuple(names)
 
 
 def _defines(code: str, entry: str) -> bool:
