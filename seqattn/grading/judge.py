@@ -165,6 +165,8 @@ class Judge:
         if not wrong:
             return self._verdict(q, "pass", q.points, "", **more)
         kept = [s for s in q.stages if not any(cases[n].stage is s for n in wrong)]
+        # Gradients of something else are worth nothing.
+        kept = [s for s in kept if not s.gradients or q.stages[0] in kept]
         points = sum(stage.points for stage in kept)
         mistake = self._recognise(task, results)
         if mistake is None and len(errors) == len(cases):
@@ -195,12 +197,16 @@ class Judge:
         line = max(0, error["line"] - answer.offset)
         if error["type"] == "NotImplementedError":
             return self._verdict(q, "not_attempted", 0, "", notes=answer.notes)
+        if error["type"] == "SyntaxError":
+            hint = f"{error['message']}: answers are plain functions, without await at the top"
+            return self._verdict(q, "syntax_error", 0, hint, line=line, notes=answer.notes)
         if error["type"] == "ForbiddenError":
             hint = f"{error['message']} does what this question asks you to write: do it without"
             return self._verdict(q, "forbidden", 0, hint, line=line, notes=answer.notes)
         text = f"{error['type']}: {error['message']}".strip().rstrip(":")[:300]
         hint = f"{text}. {advice(error, q)}".strip()
-        verdict = "memory" if error["type"] == "MemoryError" else "error"
+        full = error["type"] == "MemoryError" or "can't allocate memory" in error["message"]
+        verdict = "memory" if full else "error"
         return self._verdict(q, verdict, 0, hint, line=line, notes=answer.notes)
 
     # --- the cases
@@ -273,6 +279,7 @@ class Judge:
                 known = mistakes.get(wrong.name, {})
                 if known.keys() >= which.keys() and all(
                     alike(which[n], known[n], None if every else _parts(task.cases[n]))
+                    and (n not in wrong_ones or fault(known[n], task.cases[n]))
                     for n in which
                 ):
                     return wrong

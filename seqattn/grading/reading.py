@@ -129,13 +129,9 @@ def _from_json(path: Path, text: str, files: dict[str, bytes]) -> Submission:
     if not isinstance(notebook, dict):
         raise UnreadableError("no list of cells in it")
     cells = notebook.get("cells")
-    # Format 3, which old servers still save, holds the cells of each worksheet.
-    sheets = notebook.get("worksheets")
-    if cells is None and isinstance(sheets, list):
-        inside = [s.get("cells") for s in sheets if isinstance(s, dict)]
-        cells = [c for sheet in inside if isinstance(sheet, list) for c in sheet] or None
     if not isinstance(cells, list):
-        raise UnreadableError("no list of cells in it")
+        old = " (format 3: open and save it in Jupyter)" if "worksheets" in notebook else ""
+        raise UnreadableError(f"no list of cells in it{old}")
     if len(cells) > MOST_CELLS:
         raise UnreadableError(f"{len(cells)} cells; expected at most {MOST_CELLS}")
     metadata = notebook.get("metadata")
@@ -146,7 +142,7 @@ def _from_json(path: Path, text: str, files: dict[str, bytes]) -> Submission:
 
 
 def _cell(cell: dict) -> Cell:
-    source = cell.get("source", cell.get("input", ""))
+    source = cell.get("source", "")
     if isinstance(source, list):
         source = "".join(line for line in source if isinstance(line, str))
     if not isinstance(source, str):

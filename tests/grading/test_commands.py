@@ -1,7 +1,5 @@
 """The commands as a learner and as an instructor type them."""
 
-import csv
-import io
 import json
 import os
 import re
@@ -59,24 +57,6 @@ def test_grade_prints_points_and_hints(tmp_path):
     assert (done.returncode, done.stderr) == (0, "")
     assert "0 of 15 points" in done.stdout
     assert wrong.hint in done.stdout
-
-
-def test_a_folder_is_graded_into_a_table_and_pages(tmp_path):
-    handed_in = tmp_path / "class"
-    for name, answers in {"ada": RIGHT, "bob": {}, "cy": {"q1": RIGHT["q1"]}}.items():
-        (handed_in / name).mkdir(parents=True)
-        write(handed_in / name, "03_additive.ipynb", filled(answers))
-    (handed_in / "dan.ipynb").write_text("<html>", encoding="utf-8")
-    (handed_in / ".ipynb_checkpoints").mkdir()
-    write(handed_in / ".ipynb_checkpoints", "03_additive-checkpoint.ipynb", STUB)
-    done = seqattn("grade", handed_in, "--out", tmp_path / "out", "--seed", "7")
-    assert done.returncode == 1  # dan
-    rows = list(csv.DictReader(io.StringIO((tmp_path / "out" / "grades.csv").read_text("utf-8"))))
-    assert len(rows) == 3 * len(EXERCISE.questions) + 1
-    assert sum(int(row["points"] or 0) for row in rows) == EXERCISE.points + 3
-    pages = {p.name for p in (tmp_path / "out").glob("*.html")}
-    assert len(pages) == 4
-    assert "class-ada-03_additive.html" in pages
 
 
 @pytest.mark.parametrize("command", ["check", "grade"])
