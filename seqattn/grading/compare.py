@@ -13,6 +13,8 @@ __all__ = ["Difference", "difference", "same"]
 RELATIVE, ABSOLUTE = 1e-3, 2e-5
 # Numbers worked out by hand have two decimals.
 ROUNDED = 0.006
+# Measured numbers that differ by less come of the same mistake.
+ALIKE = 5e-3
 
 
 @dataclass(frozen=True)
@@ -82,7 +84,8 @@ def same(one: Any, other: Any) -> bool:
     if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
         return one.shape == other.shape and _close(one, other, equal_nan=True)
     if isinstance(one, int | float) and isinstance(other, int | float):
-        return abs(one - other) <= ROUNDED or (one != one and other != other)
+        close = abs(one - other) <= max(ROUNDED, ALIKE * abs(other))
+        return close or (one != one and other != other)
     return type(one) is type(other) and one == other
 
 

@@ -230,7 +230,7 @@ def test_moodle_has_a_row_for_each_person(results, tmp_path):
         "ada": "15",
         "bob": "0",
         "cy": "",
-        "eve": "0",
+        "eve": "",
     }
     assert WRONG.hint in rows["bob"]["Feedback comments"]
 
@@ -306,7 +306,7 @@ def test_t_119_a_class_is_graded_and_regraded_with_points_given_by_hand(folder, 
     assert "1 changes for 1 students" in done.stdout
     assert {r["student"]: r["points"] for r in table(again / "grades.csv")}["bob"] == "2"
     third = seqattn("regrade", "--diff", again, "-o", tmp_path / "third")
-    assert third.stdout.strip() == "no score changed"
+    assert third.stdout.strip().endswith("no score changed")
 
 
 def test_overrides_that_make_no_sense_are_refused(tmp_path):

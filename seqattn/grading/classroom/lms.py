@@ -51,7 +51,9 @@ def as_moodle(results: list["Result"], absent_as_zero: bool = False) -> str:
     people = {r.person.id: r.person for r in results if r.person}
     for id_, person in people.items():
         grades = [r.grade for r in results if r.person and r.person.id == id_ and r.grade]
+        # A file that could not be read, and a fault of the grader, are nobody's 0.
         failed = any(v.verdict == "grader_error" for g in grades for v in g.verdicts)
+        failed = failed or any(g.problem for g in grades)
         blank = 0 if absent_as_zero else ""
         total: object = "" if failed else sum(g.points for g in grades) if grades else blank
         said = " ".join(f"{v.question}: {v.hint}" for g in grades for v in g.verdicts if v.hint)
