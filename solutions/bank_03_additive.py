@@ -25,9 +25,7 @@ def score(query, keys, W_q, W_k, v):
     e = np.zeros((B, S))
     for b in range(B):
         for i in range(S):
-            e[b, i] = sum(
-                v[a] * np.tanh(W_q[a] @ query[b] + W_k[a] @ keys[b, i]) for a in range(len(v))
-            )
+            e[b, i] = v @ np.tanh(W_q @ query[b] + W_k @ keys[b, i])
     return e
 
 
