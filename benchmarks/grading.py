@@ -2,8 +2,8 @@
 
     python -m benchmarks.grading [--students 100] [--jobs 2]
 
-The class hands in two exercises (6 and 9 questions); three answers of four are right, the others are
-known mistakes or left out. Nothing is kept. Load on the machine shows: run it alone.
+The class hands in two exercises (6 and 9 questions); three answers of four are right, the others
+are known mistakes or left out. Nothing is kept. Load on the machine shows: run it alone.
 """
 
 import argparse
@@ -71,7 +71,9 @@ def main() -> None:
         # The first run fills the disk's cache.
         for command in ("check", "grade"):
             seconds = [timed(command, notebook) for _ in range(4)][1:]
-            print(f"seqattn {command} {name}: {statistics.median(seconds):.1f} s (median of 3, warm)")
+            print(
+                f"seqattn {command} {name}: {statistics.median(seconds):.1f} s (median of 3, warm)"
+            )
     with tempfile.TemporaryDirectory() as folder:
         questions = hand_in(Path(folder, "in"), arguments.students)
         seconds = timed(

@@ -14,7 +14,8 @@ from seqattn.grading.kinds import (
     table_probe,
 )
 
-CHAPTER = "chapters/04_multiplicative"
+# Where a question is explained, until a chapter does.
+PAGE = "exercises/04_luong"
 
 # --- Oracles ---------------------------------------------------------------------------------------
 
@@ -319,7 +320,7 @@ Q1 = Question(
             keeps=1,
         ),
     ),
-    read=f"{CHAPTER}: the dot score",
+    read=f"{PAGE}: The dot score",
 )
 
 GENERAL = "def general_score(query, keys, W):\n"
@@ -393,7 +394,7 @@ Q2 = Question(
             keeps=2,
         ),
     ),
-    read=f"{CHAPTER}: the general score",
+    read=f"{PAGE}: The general score",
 )
 
 CONCAT = "def concat_score(query, keys, W, v):\n"
@@ -474,7 +475,7 @@ Q3 = Question(
             keeps=2,
         ),
     ),
-    read=f"{CHAPTER}: the concat score",
+    read=f"{PAGE}: The concat score",
 )
 
 SCALED = "def scaled_dot_attention(queries, keys, values):\n"
@@ -562,7 +563,7 @@ Q4 = Question(
             "You return the weights; the question asks for their product with the values.",
         ),
     ),
-    read=f"{CHAPTER}: scaling",
+    read=f"{PAGE}: Scaled dot products",
 )
 
 INIT = (
@@ -707,7 +708,7 @@ Q5 = Question(
             keeps=1,
         ),
     ),
-    read=f"{CHAPTER}: the module",
+    read=f"{PAGE}: A module with one matrix",
 )
 
 LOSS = "def sequence_loss(y, logits, pad):\n"
@@ -803,7 +804,7 @@ Q6 = Question(
             "You shift twice: logits (B, T - 1, V) belong to y[:, 1:] as they are.",
         ),
     ),
-    read=f"{CHAPTER}: train one",
+    read=f"{PAGE}: Targets and loss",
 )
 
 STEP = "def train_step(model, optimizer, y, pad, max_norm):\n"
@@ -983,7 +984,7 @@ def probe(train_step, E, W, y, pad, max_norm):
             "The model sees the very token that it has to predict: its inputs are y[:, :-1].",
         ),
     ),
-    read=f"{CHAPTER}: train one",
+    read=f"{PAGE}: A training step",
 )
 
 GREEDY = "def greedy_decode(step, state, batch, bos, eos, pad, max_len):\n"
@@ -1111,7 +1112,7 @@ def probe(greedy_decode, A, B, C, D, start, bos, eos, pad, max_len):
             "You take the smallest logit: the best word has the largest.",
         ),
     ),
-    read=f"{CHAPTER}: translate",
+    read=f"{PAGE}: Greedy decoding",
 )
 
 ALL = "def variances(evidence):\n    table = {}\n    for d in (4, 16, 64, 256):\n        q, k = evidence[f'queries_{d}'], evidence[f'keys_{d}']\n"
@@ -1184,7 +1185,7 @@ Q9 = Question(
             "keys.",
         ),
     ),
-    read=f"{CHAPTER}: scaling",
+    read=f"{PAGE}: Measured: why scale?",
 )
 
 EXERCISE = Exercise(

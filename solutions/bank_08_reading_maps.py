@@ -8,7 +8,8 @@ from seqattn.grading.bank import Exercise, Question, Stage, Wrong
 from seqattn.grading.drawing import softmax_rows
 from seqattn.grading.kinds import number_probe, table_probe
 
-CHAPTER = "chapters/08_reading_maps"
+# Where a question is explained, until a chapter does.
+PAGE = "exercises/08_reading_maps"
 
 # --- Oracles ---------------------------------------------------------------------------------------
 
@@ -246,7 +247,7 @@ Q1 = Question(
             "You take a softmax of weights, which are weights already, and so flatten them.",
         ),
     ),
-    read=f"{CHAPTER}: entropy",
+    read=f"{PAGE}: Entropy of a row",
 )
 
 NEFF = "def effective_positions(weights):\n"
@@ -315,7 +316,7 @@ Q2 = Question(
             "You raise e to minus the entropy: the result lies below 1.",
         ),
     ),
-    read=f"{CHAPTER}: effective positions",
+    read=f"{PAGE}: Effective positions",
 )
 
 COVERAGE = "def coverage(weights):\n"
@@ -383,7 +384,7 @@ Q3 = Question(
             "Coverage runs on from one sentence of the batch to the next: each begins at zero.",
         ),
     ),
-    read=f"{CHAPTER}: coverage",
+    read=f"{PAGE}: Coverage",
 )
 
 OVERLAP = "def coverage_loss(weights):\n"
@@ -466,7 +467,7 @@ Q4 = Question(
             keeps=2,
         ),
     ),
-    read=f"{CHAPTER}: the coverage loss",
+    read=f"{PAGE}: The coverage loss",
 )
 
 AER = "def alignment_error_rate(predicted, sure, possible):\n"
@@ -571,7 +572,7 @@ def probe(answer, predicted, sure, possible):
             "You divide by |A| + |P|: nobody has to find every possible link. It is |A| + |S|.",
         ),
     ),
-    read=f"{CHAPTER}: alignment error rate",
+    read=f"{PAGE}: Alignment error rate",
 )
 
 Q6 = Question(
@@ -624,7 +625,7 @@ Q6 = Question(
             "This is a percentage: write a share, between 0 and 1.",
         ),
     ),
-    read=f"{CHAPTER}: alignment error rate",
+    read=f"{PAGE}: By hand",
 )
 
 MEASURE = (
@@ -721,7 +722,7 @@ Q7 = Question(
             "Your columns are exchanged: entropy first, accuracy second.",
         ),
     ),
-    read=f"{CHAPTER}: long sentences",
+    read=f"{PAGE}: Measured: long sentences",
 )
 
 EXERCISE = Exercise("08_reading_maps", "Reading attention maps", (Q1, Q2, Q3, Q4, Q5, Q6, Q7))

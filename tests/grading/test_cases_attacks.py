@@ -4,7 +4,6 @@
 import json
 import os
 import re
-import sys
 import zipfile
 
 import pytest
@@ -18,6 +17,7 @@ from tests.grading.conftest import (
     STUB,
     answer_cell,
     filled,
+    needs_isolation,
     question_of,
     text,
     verdict,
@@ -178,7 +178,7 @@ THEFTS = {
 }  # fmt: skip
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="isolation needs Linux")
+@needs_isolation
 @pytest.mark.parametrize("case", THEFTS)
 def test_the_answer_cannot_be_had(case, grade):
     code, expected = THEFTS[case]
@@ -266,7 +266,7 @@ HOSTILE = {
 }  # fmt: skip
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="isolation needs Linux")
+@needs_isolation
 @pytest.mark.parametrize("case", HOSTILE)
 def test_the_host_is_out_of_reach(case, grade):
     found = grade(filled({"q1": HOSTILE[case], "q6": RIGHT["q6"]}))

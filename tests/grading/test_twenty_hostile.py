@@ -2,11 +2,10 @@
 """Twenty more hostile notebooks, of our own invention: contained, and nobody else pays."""
 
 import os
-import sys
 
 import pytest
 
-from tests.grading.conftest import EXERCISE, RIGHT, filled, verdict
+from tests.grading.conftest import EXERCISE, RIGHT, filled, needs_isolation, verdict
 
 HEAD = "def additive_score(query, keys, W_q, W_k, v):\n"
 WRONG = "    return keys.sum(-1)\n"
@@ -46,7 +45,7 @@ NOTEBOOKS = {
 }  # fmt: skip
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="isolation needs Linux")
+@needs_isolation
 @pytest.mark.parametrize("name", NOTEBOOKS)
 def test_a_hostile_notebook_earns_nothing_and_costs_nobody_anything(name, grade):
     found = grade(filled({"q1": NOTEBOOKS[name], "q6": RIGHT["q6"]}))
