@@ -116,6 +116,8 @@ def inspect_draws(arrays):
                 return f"it holds no array called {name}"
             if x.ndim != 2 or x.shape[1] != d or len(x) < 1000:
                 return f"{name} has shape {x.shape}; expected at least 1000 rows of {d} numbers"
+            if len(x) > 20_000:
+                return f"{name} has {len(x)} rows: 20000 are enough"
             if not (abs(x.mean()) < 0.1 and 0.9 < x.std() < 1.1):
                 return f"the numbers in {name} should have mean 0 and variance 1"
             if len(np.unique(x, axis=0)) < len(x):

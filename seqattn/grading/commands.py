@@ -72,8 +72,8 @@ def grade(notebooks: Notebooks, seed: Seed = None, out: Out = None) -> None:
             print(as_text(found), flush=True)
             if out is not None:
                 out.mkdir(parents=True, exist_ok=True)
-                (out / f"{notebook.stem}.json").write_text(as_json(found), encoding="utf-8")
-                (out / f"{notebook.stem}.html").write_text(as_html(found), encoding="utf-8")
+                (out / f"{notebook.stem}.json").write_text(as_json(found), "utf-8", "replace")
+                (out / f"{notebook.stem}.html").write_text(as_html(found), "utf-8", "replace")
     if any(g.problem or any(v.verdict == "grader_error" for v in g.verdicts) for g in grades):
         raise typer.Exit(1)
 

@@ -119,8 +119,12 @@ def details(v: Verdict) -> list[str]:
 
 
 def plain(text: str) -> str:
-    """Make control characters visible: an answer's message must not move a terminal's cursor."""
-    return re.sub(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", lambda m: repr(m[0])[1:-1], text)
+    """Make visible what is no text: a message must not move a cursor, nor keep a file from it."""
+    return re.sub(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]", _escaped, text)
+
+
+def _escaped(match: re.Match) -> str:
+    return repr(match[0])[1:-1]
 
 
 def as_json(grade: Grade) -> str:

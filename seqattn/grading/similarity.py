@@ -59,12 +59,12 @@ def fingerprint(code: str, stub: str = "") -> Counter[str]:
     """Count an answer's statements and expressions, without names and what the stub has."""
     try:
         trees = [_anonymous(ast.parse(text)) for text in (code, stub)]
+        parts = [
+            Counter(ast.dump(n) for n in ast.walk(t) if isinstance(n, ast.stmt | ast.expr))
+            for t in trees
+        ]
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return Counter()
-    parts = [
-        Counter(ast.dump(n) for n in ast.walk(t) if isinstance(n, ast.stmt | ast.expr))
-        for t in trees
-    ]
     return parts[0] - parts[1]
 
 

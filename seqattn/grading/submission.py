@@ -11,6 +11,8 @@ from seqattn.grading.reading import Cell, Submission
 
 __all__ = ["Answer", "find_answer", "imports_of", "marker"]
 
+# Much more than any answer needs; parsing takes long for code that was made to take long.
+MOST_TEXT = 50_000
 MARKER = re.compile(r"^\s*#\s*Question\s+(q\d+)\b", re.IGNORECASE | re.MULTILINE)
 MAGIC = re.compile(r"^\s*(%|!|\?)|\?\s*$")
 
@@ -94,6 +96,10 @@ def find_answer(submission: Submission, exercise: Exercise, question: Question) 
         notes.append(f"{len(found)} cells claim {question.id}; the last one filled in is graded")
     if chosen.kind != "code":
         notes.append("the answer cell is not a code cell any more; its text was graded as code")
+    if sum(len(c.source) for c in {id(c): c for c in [*candidates, chosen]}.values()) > MOST_TEXT:
+        return Answer(
+            state="syntax_error", detail=f"longer than {MOST_TEXT:,} characters: shorten it"
+        )
     code, dropped = _clean(chosen.source)
     if dropped:
         notes.append(f"{dropped} magic or shell lines were left out")
@@ -154,6 +160,8 @@ def _clean(source: str) -> tuple[str, int]:
 @lru_cache(1024)
 def _essence(code: str) -> str:
     """Reduce code to what matters, so that blanks and comments make no answer."""
+    if len(code) > MOST_TEXT:
+        return code
     try:
         return ast.dump(ast.parse(code))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -162,6 +170,8 @@ def _essence(code: str) -> str:
 
 @lru_cache(1024)
 def _defined(code: str) -> tuple[str, ...]:
+    if len(code) > MOST_TEXT:
+        return ()
     try:
         tree = ast.parse(code)
     except (SyntaxError, ValueError, RecursionError, MemoryError):

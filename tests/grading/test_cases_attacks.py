@@ -351,3 +351,30 @@ def test_t_104_renamed_copies_are_found_and_the_stub_is_none():
     }
     pairs = similar_pairs(prints)
     assert [(p.one, p.other, p.share) for p in pairs] == [("ada", "bob", 1.0)]
+
+
+DEEP = {
+    "brackets": "(" * 10**5,
+    "minus": "-" * 10**5 + "1",
+    "attributes": "x" + ".a" * 10**5,
+    "a chain of and": "1" + " and 1" * 10**5,
+    "a chain of plus": "1" + "+1" * 9000,
+    "targets": "x=" * 20_000 + "1",
+    "lambdas": "lambda: " * 5000 + "1",
+    "elif": "if 1: pass\n" + "elif 1: pass\n" * 3000,
+    "bytes that are no text": "\ud800",
+    "null": "\0",
+}
+
+
+@pytest.mark.parametrize("name", DEEP)
+def test_code_made_to_break_a_parser_costs_one_question_and_little_time(name, grade):
+    import time
+
+    started = time.monotonic()
+    found = grade(filled({"q1": HEAD + GOOD + DEEP[name], "q6": RIGHT["q6"]}))
+    assert verdict(found, "q1").verdict in ("syntax_error", "error", "crashed", "fail", "pass")
+    assert verdict(found, "q6").verdict == "pass"
+    assert time.monotonic() - started < 20
+    as_json(found)
+    as_html(found)

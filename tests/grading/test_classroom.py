@@ -19,7 +19,7 @@ from seqattn.grading.classroom.lms import as_gradescope, as_junit, autograder_zi
 from seqattn.grading.classroom.outputs import read_overrides, write_all
 from seqattn.grading.classroom.regrade import compare, load_run
 from seqattn.grading.classroom.run import Result, WeakIsolationError, grade_all, settle
-from seqattn.grading.report import SCHEMA
+from seqattn.grading.report import SCHEMA, as_text
 from seqattn.grading.sandbox.host import Sandbox
 from seqattn.grading.verdicts import Grade, Verdict
 from tests.grading.conftest import EXERCISE, RIGHT, STUB, filled
@@ -198,6 +198,14 @@ def nasty():
 
     grade = Grade("=a.ipynb", "03_additive", "", [v], "s", "full")
     return [Result(Person("=1+1", "@sum", "-x@y"), grade, "=a.ipynb")]
+
+
+def test_text_that_is_none_keeps_no_report_from_being_written(tmp_path):
+    [one] = nasty()
+    one.grade.verdicts[0] = Verdict("q1", "T", "error", 0, 2, hint="ValueError: \ud800")
+    one.label = "\udcff.ipynb"
+    write_all(tmp_path, [one])
+    as_text(one.grade).encode("utf-8")
 
 
 def test_t_092_no_report_carries_a_formula_or_markup(tmp_path):

@@ -127,7 +127,7 @@ def gradescope(
     nothing = Grade("", "", "unreadable: no notebook was handed in", [], "", "")
     chosen = (readable or grades or [nothing])[-1]
     out.parent.mkdir(parents=True, exist_ok=True)
-    out.write_text(as_gradescope(chosen), encoding="utf-8")
+    out.write_text(as_gradescope(chosen), encoding="utf-8", errors="replace")
 
 
 def autograder(

@@ -65,7 +65,7 @@ def write_all(
         path.parent.mkdir(parents=True, exist_ok=True)
         beside = path.with_name(f".{path.name}.part")
         # The tables end their lines as spreadsheets expect; nothing may be translated.
-        beside.write_text(text, encoding="utf-8", newline="")
+        beside.write_text(text, encoding="utf-8", errors="replace", newline="")
         beside.replace(path)
     return [out / name for name in files]
 

@@ -203,7 +203,8 @@ def _changed(path: Path) -> float:
 def _key(handed: Handed, seed: str, exercise: str | None) -> str:
     """Name a result after all that it depends on."""
     parts = [str(ENGINE), seed, exercise or "", handed.label, _releases()]
-    digest = hashlib.sha256("\0".join(parts).encode())
+    # Names that are no UTF-8 come with surrogates in them.
+    digest = hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass"))
     if handed.path.is_file() and not handed.path.is_symlink():
         try:
             digest.update(handed.path.read_bytes())
