@@ -160,8 +160,8 @@ def _from_text(text: str) -> list[Cell]:
         return blocks
     marks = list(PERCENT.finditer(text))
     if not marks:
-        # Colab's and nbconvert's .py files: answers are told apart by their first lines.
-        pieces = re.split(r"(?m)^(?=# Question q\d+\b|# In ?\[)", text)
+        # What nbconvert writes. A script without marks does not say where a cell ends.
+        pieces = re.split(r"(?m)^# In ?\[[ \d]*\]:\n", text)
         return [Cell("code", piece) for piece in pieces] if len(pieces) > 1 else []
     ends = [mark.start() for mark in marks[1:]] + [len(text)]
     return [

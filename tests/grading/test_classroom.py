@@ -6,14 +6,16 @@ import io
 import json
 import os
 import shutil
-import subprocess
-import sys
 import zipfile
+from contextlib import redirect_stderr, redirect_stdout
+from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import jsonschema
 import pytest
+import typer
 
+from seqattn.grading.classroom import commands
 from seqattn.grading.classroom.collecting import collect, find_person, read_roster
 from seqattn.grading.classroom.lms import as_gradescope, as_junit, autograder_zip
 from seqattn.grading.classroom.outputs import read_overrides, write_all
@@ -288,8 +290,12 @@ def test_t_119_only_what_changed_is_listed():
 
 
 def seqattn(*arguments):
-    command = [sys.executable, "-c", "from seqattn.cli import main; main()", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+    """Run a command in this process; return its status and what it printed."""
+    app = typer.Typer()
+    commands.register(app)
+    with redirect_stdout(io.StringIO()) as out, redirect_stderr(io.StringIO()) as err:
+        status = app([*map(str, arguments)], standalone_mode=False)
+    return SimpleNamespace(returncode=status or 0, stdout=out.getvalue(), stderr=err.getvalue())
 
 
 @pytest.mark.slow

@@ -334,7 +334,9 @@ def as_fenced(notebook):
 
 
 def as_script(notebook):
-    return "\n\n".join(text(c) for c in notebook["cells"] if c["cell_type"] == "code")
+    """Write it as nbconvert does."""
+    code = [text(c) for c in notebook["cells"] if c["cell_type"] == "code"]
+    return "#!/usr/bin/env python\n" + "".join(f"# In[ ]:\n\n\n{c}\n\n\n" for c in code)
 
 
 @pytest.mark.parametrize(
