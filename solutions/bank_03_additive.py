@@ -7,6 +7,13 @@ attention, and nothing of it is in the notebook that learners get.
 import numpy as np
 
 from seqattn.grading.bank import Exercise, Question, Stage, Wrong
+from seqattn.grading.kinds import (
+    MODULE_PARTS,
+    gradient_parts,
+    module_oracle,
+    module_probe,
+    number_probe,
+)
 
 CHAPTER = "chapters/03_additive"
 
@@ -18,9 +25,7 @@ def score(query, keys, W_q, W_k, v):
     e = np.zeros((B, S))
     for b in range(B):
         for i in range(S):
-            e[b, i] = sum(
-                v[a] * np.tanh(W_q[a] @ query[b] + W_k[a] @ keys[b, i]) for a in range(len(v))
-            )
+            e[b, i] = v @ np.tanh(W_q @ query[b] + W_k @ keys[b, i])
     return e
 
 
@@ -45,31 +50,6 @@ def context(query, keys, mask, W_q, W_k, v):
 def all_scores(queries, keys, W_q, W_k, v):
     steps = [score(queries[:, t], keys, W_q, W_k, v) for t in range(queries.shape[1])]
     return np.stack(steps, axis=1)
-
-
-def module(d_q, d_k, d_a, W_q, W_k, v, query, keys, mask):
-    c, w = context(query, keys, mask, W_q, W_k, v)
-    gradients = {}
-    for name, array in {"W_q": W_q, "W_k": W_k, "v": v}.items():
-        g = np.zeros_like(array)
-        for place in np.ndindex(*array.shape):
-            sums = []
-            for step in (1e-5, -1e-5):
-                moved = {"W_q": W_q, "W_k": W_k, "v": v, name: array.copy()}
-                moved[name][place] += step
-                out, _ = context(query, keys, mask, **moved)
-                sums.append((out**2).sum())
-            g[place] = (sums[0] - sums[1]) / 2e-5
-        gradients[f"gradient of {name}"] = g
-    return {
-        "parameters": f"W_k ({d_a}, {d_k}), W_q ({d_a}, {d_q}), v ({d_a},)",
-        "same parameters": True,
-        "state": True,
-        "hidden in a list": False,
-        "context": c,
-        "weights": w,
-        **gradients,
-    }
 
 
 def by_hand():
@@ -142,7 +122,8 @@ def draw_steps(rng, kind):
 
 def draw_module(rng, kind):
     query, keys, mask, W_q, W_k, v = draw_context(rng, kind)
-    return query.shape[-1], keys.shape[-1], len(v), W_q, W_k, v, query, keys, mask
+    sizes = (query.shape[-1], keys.shape[-1], len(v))
+    return sizes, {"W_q": W_q, "W_k": W_k, "v": v}, (query, keys, mask)
 
 
 # --- Questions -------------------------------------------------------------------------------------
@@ -601,31 +582,8 @@ Q5 = Question(
     entry="AdditiveAttention",
     signature="AdditiveAttention(d_q, d_k, d_a), then forward(query, keys, mask)",
     draw=draw_module,
-    oracle=module,
-    probe="""
-def probe(AdditiveAttention, d_q, d_k, d_a, W_q, W_k, v, query, keys, mask):
-    made = AdditiveAttention(d_q, d_k, d_a)
-    named = dict(made.named_parameters())
-    text = ", ".join(f"{n} {tuple(p.shape)}" for n, p in sorted(named.items()))
-    found = {"parameters": text.replace("torch.Size", "")}
-    with torch.no_grad():
-        for name, value in {"W_q": W_q, "W_k": W_k, "v": v}.items():
-            if name in named and named[name].shape == value.shape:
-                named[name].copy_(value)
-    context, weights = made(query, keys, mask)
-    found["same parameters"] = {id(p) for p in made.parameters()} == {id(p) for p in named.values()}
-    found["state"] = set(made.state_dict()) == set(named)
-    lists = [x for x in vars(made).values() if isinstance(x, list | tuple)]
-    found["hidden in a list"] = any(isinstance(p, nn.Parameter) for x in lists for p in x)
-    found |= {"context": context, "weights": weights}
-    made.zero_grad()
-    if context.requires_grad:
-        context.square().sum().backward()
-    for name in ("W_q", "W_k", "v"):
-        p = named.get(name)
-        found[f"gradient of {name}"] = None if p is None or p.grad is None else p.grad.clone()
-    return found
-""",
+    oracle=module_oracle(context, "context", "weights"),
+    probe=module_probe("context", "weights"),
     stages=(
         Stage(
             "parameters",
@@ -633,7 +591,7 @@ def probe(AdditiveAttention, d_q, d_k, d_a, W_q, W_k, v, query, keys, mask):
             ("ordinary",),
             "named_parameters() must list W_q, W_k and v with the shapes in the question, made once "
             "in __init__, and nothing else.",
-            parts=("parameters", "same parameters", "state", "hidden in a list"),
+            parts=MODULE_PARTS,
         ),
         Stage(
             "context and weights",
@@ -648,7 +606,7 @@ def probe(AdditiveAttention, d_q, d_k, d_a, W_q, W_k, v, query, keys, mask):
             1,
             ("ordinary", "padded"),
             "The gradient that reaches W_q, W_k and v is not the right one.",
-            parts=("gradient of W_q", "gradient of W_k", "gradient of v"),
+            parts=gradient_parts("W_q", "W_k", "v"),
         ),
     ),
     uses=("q1", "q2", "q3"),
@@ -744,10 +702,7 @@ Q6 = Question(
     signature="weights_by_hand = (number, number, number)",
     draw=lambda rng, kind: (),
     oracle=by_hand,
-    probe="""
-def probe(answer):
-    return tuple(float(x) for x in answer)
-""",
+    probe=number_probe,
     stages=(
         Stage(
             "three weights",

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from seqattn.grading.bank import Exercise, Question, pack
+from seqattn.grading.similarity import key_of
 from seqattn.grading.submission import marker
 
 __all__ = ["Made", "drift", "make"]
@@ -84,7 +85,15 @@ def make(source: Path) -> Made:
             stub.source = f"{marker(q)}\n" + _without_answer(stub.source, q)
             # The same cell in both, whatever is in it.
             with_answer.id = stub.id = f"{source.stem[:2]}-{question}"
-            pristine[question] = {"cell_id": stub.id, "source": stub.source}
+            pristine[question] = {
+                "cell_id": stub.id,
+                "source": stub.source,
+                "key": key_of(with_answer.source),
+            }
+        elif ANSWER.search(stub.source):
+            # An experiment: nobody looks for it, but learners are not to be given it.
+            with_answer.source = _with_answer(with_answer.source)
+            stub.source = _without_answer(stub.source, None)
     for cell in exercise.cells:
         if cell.cell_type == "code":
             cell.outputs, cell.execution_count = [], None
@@ -107,12 +116,13 @@ def _with_answer(source: str) -> str:
     return ANSWER.sub(lambda match: match["code"], source).rstrip("\n")
 
 
-def _without_answer(source: str, q: Question) -> str:
-    if not ANSWER.search(source):
+def _without_answer(source: str, q: Question | None) -> str:
+    if q and not ANSWER.search(source):
         raise ValueError(f"{q.id} has no lines between BEGIN ANSWER and END ANSWER")
 
     def stub(match: re.Match) -> str:
-        line = match["stub"] or f'raise NotImplementedError("{q.id}: {q.entry}")'
+        todo = f'raise NotImplementedError("{q.id}: {q.entry}")' if q else "..."
+        line = match["stub"] or todo
         return f"{match['indent']}{line}\n"
 
     return ANSWER.sub(stub, source).rstrip("\n")

@@ -4,10 +4,12 @@ A bank is a plain Python file beside the solution (``solutions/bank_NN_name.py``
 ``EXERCISE``. ``make exercises`` packs it into the package, so that grading needs the wheel alone.
 """
 
+import hashlib
 import json
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cache
 from importlib.resources import files
 from typing import Any
 
@@ -42,6 +44,9 @@ class Stage:
         Of answers that are dicts: the entries that count. All of the answer by default.
     gradients : bool
         Compare the gradients of the inputs instead of the outputs.
+    tolerance : tuple of two floats
+        How far plain numbers may be off, absolutely or relatively; by default two decimals, as
+        the texts ask for.
     """
 
     name: str
@@ -50,6 +55,7 @@ class Stage:
     hint: str
     parts: tuple[str, ...] = ()
     gradients: bool = False
+    tolerance: tuple[float, float] = (0.006, 1e-4)
 
 
 @dataclass(frozen=True)
@@ -104,6 +110,12 @@ class Question:
         Ids of questions whose reference answers are at hand.
     forbidden : tuple of str
         Names that may not occur in an answer.
+    evidence : str
+        For open experiments: the name of the ``.npz`` file that the learner saves beside the
+        notebook. Its arrays, a dict, are the only input of the question: ``draw`` makes a file's
+        worth of them for the tests, the oracle derives the learner's numbers from them again.
+    inspect : callable
+        ``inspect(arrays)`` says in a sentence what keeps the evidence from being evidence, or "".
     """
 
     id: str
@@ -119,6 +131,8 @@ class Question:
     probe: str = ""
     uses: tuple[str, ...] = ()
     forbidden: tuple[str, ...] = ()
+    evidence: str = ""
+    inspect: Callable[[dict[str, np.ndarray]], str] = lambda arrays: ""
 
     @property
     def points(self) -> int:
@@ -134,10 +148,13 @@ class Pristine:
     ----------
     cell_id, source : str
         Of the cell in which the answer goes.
+    key : str
+        Digest of the solution's answer.
     """
 
     cell_id: str
     source: str
+    key: str = ""
 
 
 @dataclass(frozen=True)
@@ -156,6 +173,8 @@ class Exercise:
         The empty answer cell of each question.
     release : str
         Fingerprint of the notebook that was handed out.
+    fingerprint : str
+        Of all that grading depends on.
     """
 
     name: str
@@ -164,6 +183,7 @@ class Exercise:
     prelude: str = PRELUDE
     pristine: dict[str, Pristine] = field(default_factory=dict)
     release: str = ""
+    fingerprint: str = ""
 
     @property
     def points(self) -> int:
@@ -189,6 +209,7 @@ def exercises() -> list[str]:
     return sorted(f.name.removesuffix(".bank") for f in folder.iterdir() if f.name[-5:] == ".bank")
 
 
+@cache
 def load(name: str) -> Exercise:
     """Load an exercise by its name.
 
@@ -206,4 +227,5 @@ def load(name: str) -> Exercise:
     exec(compile(content["bank"], f"<bank {name}>", "exec"), space)
     exercise: Exercise = space["EXERCISE"]
     exercise.pristine.update({q: Pristine(**cell) for q, cell in content["pristine"].items()})
-    return Exercise(**{**vars(exercise), "release": content["release"]})
+    digest = hashlib.sha256(packed).hexdigest()[:12]
+    return Exercise(**{**vars(exercise), "release": content["release"], "fingerprint": digest})

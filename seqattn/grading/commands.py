@@ -6,34 +6,33 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from seqattn.grading.classroom import commands as classroom
+
 if TYPE_CHECKING:
     from seqattn.grading.verdicts import Grade
 
 __all__ = ["register"]
 
 Notebook = Annotated[Path, typer.Argument(help="An exercise notebook, with your answers.")]
-Notebooks = Annotated[
-    list[Path],
-    typer.Argument(help="Exercise notebooks, or folders of them (one for each learner)."),
-]
+Notebooks = Annotated[list[Path], typer.Argument(help="Exercise notebooks, with your answers.")]
 Seed = Annotated[str | None, typer.Option(help="Repeat the grading that was told this seed.")]
-Out = Annotated[
-    Path | None, typer.Option(help="Folder for grades.csv, and JSON and a page for each notebook.")
-]
+Out = Annotated[Path | None, typer.Option(help="Folder for JSON and a page for each notebook.")]
+Name = Annotated[str, typer.Argument(help="An exercise, as 03_additive or exercises/03.")]
 
 
 def register(app: typer.Typer) -> None:
-    """Add ``check`` and ``grade``."""
-    app.command()(check)
-    app.command()(grade)
+    """Add the commands for learners, authors and instructors."""
+    for command in (check, grade, progress, audit):
+        app.command()(command)
+    classroom.register(app)
 
 
 def check(notebook: Notebook) -> None:
-    """Run the checks that you can see, in a fresh kernel. Your file is not changed."""
+    """Run the checks that you can see, in a fresh process. Your file is not changed."""
     from seqattn.grading.bank import load
     from seqattn.grading.checks import as_text, run_checks
     from seqattn.grading.matching import match
-    from seqattn.grading.submission import UnreadableError, read_submission
+    from seqattn.grading.reading import UnreadableError, read_submission
 
     _must_exist(notebook)
     try:
@@ -59,58 +58,55 @@ def grade(notebooks: Notebooks, seed: Seed = None, out: Out = None) -> None:
     itself is not run.
     """
     from seqattn.grading.judge import Judge
-    from seqattn.grading.report import as_csv, as_html, as_json, as_text
+    from seqattn.grading.report import as_html, as_json, as_text
 
-    files = _collect(notebooks)
-    grades = []
+    for notebook in notebooks:
+        _must_exist(notebook)
+        if notebook.is_dir():
+            raise _fail(f"{notebook} is a folder: grade-class grades folders, progress your own")
+    grades: list[Grade] = []
     with Judge(seed) as judge:
-        for number, file in enumerate(files, start=1):
-            found = judge.grade(file)
+        for notebook in notebooks:
+            found = judge.grade(notebook)
             grades.append(found)
-            print(as_text(found) if out is None else _line(found, number, len(files)), flush=True)
+            print(as_text(found), flush=True)
             if out is not None:
-                stem = _unique(file, files)
-                _write(out / f"{stem}.json", as_json(found))
-                _write(out / f"{stem}.html", as_html(found))
-    if out is not None:
-        _write(out / "grades.csv", as_csv(grades))
-        print(f"{out / 'grades.csv'}: {len(grades)} notebooks, seed {judge.seed}")
+                out.mkdir(parents=True, exist_ok=True)
+                (out / f"{notebook.stem}.json").write_text(as_json(found), "utf-8", "replace")
+                (out / f"{notebook.stem}.html").write_text(as_html(found), "utf-8", "replace")
     if any(g.problem or any(v.verdict == "grader_error" for v in g.verdicts) for g in grades):
         raise typer.Exit(1)
 
 
-def _line(found: "Grade", number: int, total: int) -> str:
-    result = found.problem or f"{found.points} of {found.out_of}"
-    return f"[{number}/{total}] {found.file}: {result}"
+def progress(
+    folder: Annotated[Path, typer.Argument(help="Where your exercise notebooks lie.")] = Path(
+        "exercises"
+    ),
+) -> None:
+    """Show all exercises with the points that your notebooks earn now."""
+    from seqattn.grading.progress import as_text
+    from seqattn.grading.progress import progress as lines
+
+    _must_exist(folder)
+    print(as_text(lines(folder)))
 
 
-def _collect(paths: list[Path]) -> list[Path]:
-    files: list[Path] = []
-    for path in paths:
-        _must_exist(path)
-        files += _notebooks(path) if path.is_dir() else [path]
-    if not files:
-        raise _fail(f"there are no files in {', '.join(map(str, paths))}")
-    return files
+def audit(
+    exercise: Name,
+    seeds: Annotated[int, typer.Option(help="On how many seeds to try each answer.")] = 1,
+) -> None:
+    """Try every answer that an exercise's bank knows; print which stage catches which."""
+    from seqattn.grading.audit import as_text
+    from seqattn.grading.audit import audit as rows
+    from seqattn.grading.bank import exercises
 
-
-def _notebooks(folder: Path) -> list[Path]:
-    """List what was handed in, without what Jupyter and the system keep beside it."""
-    inside = (p for p in sorted(folder.rglob("*")) if p.is_file() or p.is_symlink())
-    return [p for p in inside if not any(x.startswith(".") for x in p.relative_to(folder).parts)]
-
-
-def _unique(file: Path, files: list[Path]) -> str:
-    """Name a report after its notebook, and after the folder where names repeat."""
-    twins = [f for f in files if f.stem == file.stem]
-    return file.stem if len(twins) == 1 else "-".join([*file.parts[-3:-1], file.stem]).strip("/")
-
-
-def _write(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(f".{path.name}.part")
-    beside.write_text(text, encoding="utf-8")
-    beside.replace(path)
+    wanted = Path(exercise).stem
+    name = next((e for e in exercises() if e.startswith(wanted)), None)
+    if name is None:
+        raise _fail(f"no exercise begins with {wanted}; there are: {', '.join(exercises())}")
+    found = rows(name, seeds)
+    print(as_text(name, found))
+    raise typer.Exit(not all(r.good for r in found))
 
 
 def _must_exist(path: Path) -> None:

@@ -13,6 +13,8 @@ __all__ = ["Difference", "difference", "same"]
 RELATIVE, ABSOLUTE = 1e-3, 2e-5
 # Numbers worked out by hand have two decimals.
 ROUNDED = 0.006
+# Measured numbers that differ by less come of the same mistake.
+ALIKE = 5e-3
 
 
 @dataclass(frozen=True)
@@ -22,7 +24,7 @@ class Difference:
     Attributes
     ----------
     kind : str
-        ``nothing``, ``type``, ``shape``, ``nan`` or ``value``.
+        ``nothing``, ``missing``, ``type``, ``shape``, ``nan`` or ``value``.
     text : str
         In words, without any value of the case.
     """
@@ -31,7 +33,12 @@ class Difference:
     text: str
 
 
-def difference(got: Any, expected: Any, where: str = "the result") -> Difference | None:
+def difference(
+    got: Any,
+    expected: Any,
+    where: str = "the result",
+    tolerance: tuple[float, float] = (ROUNDED, 1e-4),
+) -> Difference | None:
     """Compare plain data from the sandbox with an oracle's output.
 
     Parameters
@@ -42,6 +49,8 @@ def difference(got: Any, expected: Any, where: str = "the result") -> Difference
         From the oracle; floats in float64.
     where : str
         What to call it.
+    tolerance : tuple of two floats
+        How far plain numbers may be off, absolutely or relatively.
 
     Returns
     -------
@@ -51,15 +60,15 @@ def difference(got: Any, expected: Any, where: str = "the result") -> Difference
     if got is None and expected is not None:
         return Difference("nothing", f"{where} is None: did you forget to return it?")
     if isinstance(expected, dict):
-        return _dicts(got, expected, where)
+        return _dicts(got, expected, where, tolerance)
     if isinstance(expected, tuple | list):
-        return _sequences(got, expected, where)
+        return _sequences(got, expected, where, tolerance)
     if isinstance(expected, np.ndarray):
         return _arrays(got, expected, where)
     if isinstance(expected, str | bool):
         right = type(got) is type(expected) and got == expected
         return None if right else Difference("value", f"{where} is not as expected")
-    return _numbers(got, expected, where)
+    return _numbers(got, expected, where, tolerance)
 
 
 def same(one: Any, other: Any) -> bool:
@@ -75,7 +84,8 @@ def same(one: Any, other: Any) -> bool:
     if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
         return one.shape == other.shape and _close(one, other, equal_nan=True)
     if isinstance(one, int | float) and isinstance(other, int | float):
-        return abs(one - other) <= ROUNDED or (one != one and other != other)
+        close = abs(one - other) <= max(ROUNDED, ALIKE * abs(other))
+        return close or (one != one and other != other)
     return type(one) is type(other) and one == other
 
 
@@ -84,22 +94,28 @@ def _close(a: Any, b: Any, equal_nan: bool = False) -> bool:
     return bool(np.allclose(a, b, rtol=RELATIVE, atol=ABSOLUTE, equal_nan=equal_nan))
 
 
-def _dicts(got: Any, expected: dict, where: str) -> Difference | None:
+def _dicts(
+    got: Any, expected: dict, where: str, tolerance: tuple[float, float]
+) -> Difference | None:
     if not isinstance(got, dict):
         return Difference("type", f"{where} is {_kind(got)}; expected a dict")
     for name, value in expected.items():
-        if found := difference(got.get(name), value, name):
+        if name not in got:
+            return Difference("missing", f"{where} has no entry {name}")
+        if found := difference(got.get(name), value, name, tolerance):
             return found
     return None
 
 
-def _sequences(got: Any, expected: tuple | list, where: str) -> Difference | None:
+def _sequences(
+    got: Any, expected: tuple | list, where: str, tolerance: tuple[float, float]
+) -> Difference | None:
     plain = isinstance(got, tuple | list) and not isinstance(got, wire.Tensor | wire.Other)
     if not plain or len(got) != len(expected):
         count = f"{len(got)} things" if plain else _kind(got)
         return Difference("type", f"{where} is {count}; expected {len(expected)} things in a row")
     for number, (a, b) in enumerate(zip(got, expected), start=1):
-        if found := difference(a, b, f"{where}, part {number},"):
+        if found := difference(a, b, f"{where}, part {number},", tolerance):
             return found
     return None
 
@@ -111,9 +127,8 @@ def _arrays(got: Any, expected: np.ndarray, where: str) -> Difference | None:
         return Difference(
             "shape", f"{where} has shape {got.array.shape}; expected {expected.shape}"
         )
-    if expected.dtype == bool:
-        wrong = got.dtype != "bool" or not np.array_equal(got.array, expected)
-        return Difference("value", f"{where} differs") if wrong else None
+    if expected.dtype == bool or np.issubdtype(expected.dtype, np.integer):
+        return _exact(got, expected, where)
     if not got.dtype.startswith(("float", "bfloat")):
         return Difference("type", f"{where} holds {got.dtype}; expected floating point numbers")
     if np.isnan(got.array).any() and not np.isnan(expected).any():
@@ -123,12 +138,26 @@ def _arrays(got: Any, expected: np.ndarray, where: str) -> Difference | None:
     return None
 
 
-def _numbers(got: Any, expected: float, where: str) -> Difference | None:
+def _exact(got: wire.Tensor, expected: np.ndarray, where: str) -> Difference | None:
+    """Compare flags, or token ids."""
+    kind, named = ("bool", "bool") if expected.dtype == bool else ("int", "whole numbers")
+    if not got.dtype.startswith(kind):
+        return Difference("type", f"{where} holds {got.dtype}; expected {named}")
+    if not np.array_equal(got.array, expected):
+        return Difference("value", f"{where} has the right shape and wrong values")
+    return None
+
+
+def _numbers(
+    got: Any, expected: float, where: str, tolerance: tuple[float, float]
+) -> Difference | None:
     if isinstance(got, wire.Tensor) and got.array.shape == ():
         got = got.array.item()
     if isinstance(got, bool) or not isinstance(got, int | float):
         return Difference("type", f"{where} is {_kind(got)}; expected a number")
-    if not abs(got - expected) <= max(ROUNDED, 1e-4 * abs(expected)):
+    if got != got and expected == expected:
+        return Difference("nan", f"{where} is NaN")
+    if not abs(got - expected) <= max(tolerance[0], tolerance[1] * abs(expected)):
         return Difference("value", f"{where} is not the right number")
     return None
 

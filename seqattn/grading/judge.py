@@ -6,31 +6,39 @@ outputs is the mistake that was made.
 """
 
 import secrets
+from collections.abc import Callable, Collection
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from seqattn.grading.bank import Exercise, Question, load
+from seqattn.grading.bank import Exercise, Question, Wrong, load
+from seqattn.grading.evidence import EvidenceError, read_evidence
 from seqattn.grading.matching import match
 from seqattn.grading.oracle import expected_output, upstream_for
-from seqattn.grading.outcomes import Case, advice, alike, banned, by_case, fault, hint_for
+from seqattn.grading.outcomes import (
+    Case,
+    advice,
+    alike,
+    banned,
+    by_case,
+    fault,
+    hint_for,
+    reordered,
+    result_line,
+)
+from seqattn.grading.reading import Submission, UnreadableError, read_submission
 from seqattn.grading.sandbox.host import Sandbox, WorkerDiedError
 from seqattn.grading.sandbox.jobs import Limits, Outcome
-from seqattn.grading.submission import (
-    Answer,
-    Submission,
-    UnreadableError,
-    find_answer,
-    imports_of,
-    read_submission,
-)
+from seqattn.grading.similarity import copies_the_key
+from seqattn.grading.submission import Answer, find_answer, imports_of
 from seqattn.grading.verdicts import Grade, Verdict
 
 __all__ = ["Judge"]
 
 DRAWS = 5
+NO_MATCH = "none of its cells belongs to an exercise of this course"
 
 
 class Judge:
@@ -42,12 +50,17 @@ class Judge:
         Of the hidden cases. A secret one is drawn if none is given.
     limits : Limits, optional
         For each answer.
+    like : Judge, optional
+        One of the same seed, whose cases need not be drawn again.
     """
 
-    def __init__(self, seed: str | None = None, limits: Limits | None = None):
+    def __init__(
+        self, seed: str | None = None, limits: Limits | None = None, like: "Judge | None" = None
+    ):
         self.seed = seed or secrets.token_hex(8)
         self.sandbox = Sandbox(limits)
-        self._cases = cache(self._draw)
+        self._cases: Callable[[str, str], list[Case]]
+        self._cases = like._cases if like else cache(self._draw)
         self._mistakes = cache(self._compute_mistakes)
 
     def __enter__(self) -> "Judge":
@@ -76,70 +89,102 @@ class Judge:
             submission = read_submission(path)
         except UnreadableError as error:
             return Grade(path.name, "", f"unreadable: {error}", [], self.seed, "")
-        name = exercise or match(submission)
-        if name is None:
-            problem = "unmatched: none of its cells belongs to an exercise of this course"
-            return Grade(path.name, "", problem, [], self.seed, "")
+        name = match(submission)
+        if name is None or (exercise and name != exercise):
+            looks = f"it looks like {name}, not {exercise}" if name else NO_MATCH
+            return Grade(path.name, "", f"unmatched: {looks}", [], self.seed, "")
         known = _exercise(name)
-        verdicts = [self._judge_safely(submission, known, q) for q in known.questions]
+        answers = {q.id: find_answer(submission, known, q) for q in known.questions}
+        verdicts = [self._safely(submission, known, q, answers[q.id]) for q in known.questions]
         self.sandbox.wait()
-        return Grade(path.name, name, "", verdicts, self.seed, self.sandbox.isolation)
+        grade = Grade(path.name, name, "", verdicts, self.seed, self.sandbox.isolation)
+        if submission.release and submission.release != known.release:
+            grade.notes.append(
+                f"the notebook is of release {submission.release} of the exercise; graded by "
+                f"release {known.release}"
+            )
+        if copies_the_key(known, answers):
+            grade.flags.append("identical to the solution notebook, names and all")
+        return grade
 
     def judge_code(self, exercise: str, question: str, code: str) -> Verdict:
-        """Judge an answer that is at hand as text."""
+        """Judge an answer that is at hand as text; open experiments on evidence that is drawn."""
         known = _exercise(exercise)
-        return self._judge(Answer(code), known, known.question(question), [])
+        q = known.question(question)
+        return self._judge(Task(known, q, [], self._cases(exercise, question)), Answer(code))
 
-    def _judge_safely(self, submission: Submission, exercise: Exercise, q: Question) -> Verdict:
+    def _safely(
+        self, submission: Submission, exercise: Exercise, q: Question, answer: Answer
+    ) -> Verdict:
         """Never let one question's trouble reach another's, and never score our fault as theirs."""
         try:
-            answer = find_answer(submission, exercise, q)
-            return self._judge(answer, exercise, q, imports_of(submission))
+            cases = None
+            if answer.state == "found" and q.evidence:
+                arrays = read_evidence(self.sandbox, q, submission.evidence(q.evidence))
+                cases = [Case(s, (arrays,), None, q.oracle(arrays)) for s in q.stages]
+            elif answer.state == "found":
+                cases = self._cases(exercise.name, q.id)
+            return self._judge(Task(exercise, q, imports_of(submission), cases or []), answer)
+        except EvidenceError as error:
+            return self._verdict(q, "missing", 0, str(error), notes=answer.notes)
         except Exception as error:
             hint = f"the grader itself failed ({type(error).__name__}); this is not your score"
             return self._verdict(q, "grader_error", 0, hint)
 
     # --- one question
 
-    def _judge(self, answer: Answer, exercise: Exercise, q: Question, imports: list) -> Verdict:
-        more = {"notes": answer.notes}
+    def _judge(self, task: "Task", answer: Answer) -> Verdict:
+        q, cases = task.question, task.cases
+        more: dict[str, Any] = {"notes": answer.notes}
         if answer.state != "found":
             hint = {"not_attempted": ""}.get(answer.state, answer.detail)
             return self._verdict(q, answer.state, 0, hint, line=answer.line, **more)
         if found := banned(answer.code, q):
             line, hint = found
-            return self._verdict(q, "forbidden", 0, hint, line=line, **more)
-        cases = self._cases(exercise.name, q.id)
-        outcome = self._run(exercise, q, imports, {"learner": answer.code})
+            return self._verdict(q, "forbidden", 0, hint, line=line - answer.offset, **more)
+        outcome = self._run(task, {"learner": answer.code})
         if outcome.ending == "broken":
             return self._verdict(q, "grader_error", 0, "the sandbox failed; not your score")
         results = by_case(outcome).get("learner", {})
         if "undefined" in results:
-            return self._raised(q, results["undefined"], more)
+            return self._raised(q, results["undefined"], answer)
         if outcome.ending != "done":
             hint = _ENDINGS[outcome.ending].format(s=self.sandbox.limits.seconds, d=outcome.detail)
             return self._verdict(q, outcome.ending, 0, hint, **more)
-        errors = [results[n]["error"] for n in range(len(cases)) if "error" in results[n]]
-        if len(errors) == len(cases) and errors[0]["type"] == "NotImplementedError":
-            return self._verdict(q, "not_attempted", 0, "", **more)
+        if set(results) != set(range(len(cases))):
+            return self._verdict(
+                q, "crashed", 0, "the answer broke off what was to be sent", **more
+            )
+        errors = [r["error"] for r in results.values() if "error" in r]
+        if len(errors) == len(cases) and errors[0]["type"] in (
+            "NotImplementedError",
+            "ForbiddenError",
+        ):
+            return self._raised(q, errors[0], answer)
         wrong = {n: text for n, case in enumerate(cases) if (text := fault(results[n], case))}
         if not wrong:
             return self._verdict(q, "pass", q.points, "", **more)
         kept = [s for s in q.stages if not any(cases[n].stage is s for n in wrong)]
+        # Gradients of something else are worth nothing.
+        kept = [s for s in kept if not s.gradients or q.stages[0] in kept]
         points = sum(stage.points for stage in kept)
-        mistake = self._recognise(exercise, q, results)
+        mistake = self._recognise(task, results)
         if mistake is None and len(errors) == len(cases):
-            return self._raised(q, errors[0], more)
+            return self._raised(q, errors[0], answer)
         first = min(wrong)
         hint = mistake.hint if mistake else hint_for(wrong[first], cases[first].stage)
+        if mistake is None and (order := reordered(answer.code, q)):
+            hint = order
         error = results[first].get("error")
+        line = error["line"] if error else result_line(answer.code, q.entry)
         return self._verdict(
             q,
             "partial" if points else "fail",
             points,
             hint,
             mistake=mistake.name if mistake else "",
-            line=error["line"] if error else 0,
+            line=max(0, line - answer.offset),
+            shapes=next((text for kind, text in wrong.values() if kind == "shape"), ""),
             lost=[stage.name for stage in q.stages if stage not in kept],
             **more,
         )
@@ -148,12 +193,21 @@ class Judge:
         read = "" if verdict in ("pass", "not_attempted") else q.read
         return Verdict(q.id, q.title, verdict, points, q.points, hint, read=read, **more)
 
-    def _raised(self, q: Question, error: dict, more: dict) -> Verdict:
+    def _raised(self, q: Question, error: dict, answer: Answer) -> Verdict:
+        line = max(0, error["line"] - answer.offset)
         if error["type"] == "NotImplementedError":
-            return self._verdict(q, "not_attempted", 0, "", **more)
+            return self._verdict(q, "not_attempted", 0, "", notes=answer.notes)
+        if error["type"] == "SyntaxError":
+            hint = f"{error['message']}: answers are plain functions, without await at the top"
+            return self._verdict(q, "syntax_error", 0, hint, line=line, notes=answer.notes)
+        if error["type"] == "ForbiddenError":
+            hint = f"{error['message']} does what this question asks you to write: do it without"
+            return self._verdict(q, "forbidden", 0, hint, line=line, notes=answer.notes)
         text = f"{error['type']}: {error['message']}".strip().rstrip(":")[:300]
         hint = f"{text}. {advice(error, q)}".strip()
-        return self._verdict(q, "error", 0, hint, line=error["line"], **more)
+        full = error["type"] == "MemoryError" or "can't allocate memory" in error["message"]
+        verdict = "memory" if full else "error"
+        return self._verdict(q, verdict, 0, hint, line=line, notes=answer.notes)
 
     # --- the cases
 
@@ -162,7 +216,8 @@ class Judge:
         cases = []
         for stage in q.stages:
             for kind in stage.kinds:
-                for draw in range(DRAWS):
+                # Evidence is one file, and a large one.
+                for draw in range(1 if q.evidence else DRAWS):
                     key = f"{self.seed} {exercise} {question} {stage.name} {kind} {draw}"
                     rng = np.random.default_rng(list(key.encode()))
                     inputs = q.draw(rng, kind)
@@ -171,13 +226,18 @@ class Judge:
                     cases.append(Case(stage, inputs, upstream, expected))
         return cases
 
-    def _run(self, exercise: Exercise, q: Question, imports: list, codes: dict) -> Outcome:
-        references = [exercise.question(used).right[0] for used in q.uses]
+    def _run(self, task: "Task", codes: dict[str, str]) -> Outcome:
+        q = task.question
+        references = [task.exercise.question(used).right[0] for used in q.uses]
+        if q.evidence:
+            # An experiment may stand in the answer cell; what it saves was handed in already.
+            references.append("np.savez = np.savez_compressed = lambda *a, **k: None")
         job = {
-            "prelude": "\n".join([exercise.prelude, *references]),
-            "imports": imports,
+            "prelude": "\n".join([task.exercise.prelude, *references]),
+            "imports": task.imports,
             "probe": q.probe,
             "preload": [],
+            "traps": q.forbidden,
             "answers": [
                 {"id": name, "name": q.entry, "entry": q.entry, "code": code}
                 for name, code in codes.items()
@@ -188,7 +248,7 @@ class Judge:
                     "upstream": case.upstream,
                     "twice": not case.stage.gradients,
                 }
-                for case in self._cases(exercise.name, q.id)
+                for case in task.cases
             ],
         }
         try:
@@ -199,16 +259,44 @@ class Judge:
     def _compute_mistakes(self, exercise: str, question: str) -> dict[str, dict]:
         known = _exercise(exercise)
         q = known.question(question)
-        codes = {w.name: w.code for w in q.wrong}
-        return by_case(self._run(known, q, [], codes))
+        task = Task(known, q, [], self._cases(exercise, question))
+        return by_case(self._run(task, {w.name: w.code for w in q.wrong}))
 
-    def _recognise(self, exercise: Exercise, q: Question, results: dict) -> Any:
-        """Find the wrong answer with the very same outputs on every case."""
-        for wrong in q.wrong:
-            known = self._mistakes(exercise.name, q.id).get(wrong.name, {})
-            if known and all(alike(results[n], known.get(n, {})) for n in results):
-                return wrong
+    def _recognise(self, task: "Task", results: dict) -> Wrong | None:
+        """Find the wrong answer with the same outputs on every case, down to what earns nothing."""
+        q = task.question
+        if task.cases is self._cases(task.exercise.name, q.id):
+            mistakes = self._mistakes(task.exercise.name, q.id)
+        else:
+            mistakes = by_case(self._run(task, {w.name: w.code for w in q.wrong}))
+        wrong_ones = {n for n, r in results.items() if fault(r, task.cases[n])}
+        ran = {n: r for n, r in results.items() if "error" not in r}
+        # The same in all; in all that earns points; in what ran, where sizes made the rest fail.
+        for which, every in ((results, True), (results, False), (ran, False)):
+            if not wrong_ones & which.keys():
+                continue
+            for wrong in q.wrong:
+                known = mistakes.get(wrong.name, {})
+                if known.keys() >= which.keys() and all(
+                    alike(which[n], known[n], None if every else _parts(task.cases[n]))
+                    and (n not in wrong_ones or fault(known[n], task.cases[n]))
+                    for n in which
+                ):
+                    return wrong
         return None
+
+
+def _parts(case: Case) -> Collection[str] | None:
+    return case.expected.keys() if isinstance(case.expected, dict) else None
+
+
+class Task(NamedTuple):
+    """A question, with the cases on which an answer to it is tried."""
+
+    exercise: Exercise
+    question: Question
+    imports: list[str]
+    cases: list[Case]
 
 
 @cache

@@ -1,7 +1,8 @@
 """Tell which exercise a notebook is."""
 
 from seqattn.grading.bank import exercises, load
-from seqattn.grading.submission import Submission, find_answer
+from seqattn.grading.reading import Submission
+from seqattn.grading.submission import find_answer
 
 __all__ = ["match"]
 

@@ -1,12 +1,13 @@
 """What the oracle expects: outputs in float64, and gradients by central differences."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from seqattn.grading.bank import Question
 
-__all__ = ["expected_output", "upstream_for"]
+__all__ = ["central_differences", "expected_output", "upstream_for"]
 
 STEP = 1e-5
 
@@ -36,19 +37,25 @@ def expected_output(q: Question, inputs: tuple, upstream: Any) -> Any:
         outputs = _arrays(q.oracle(*exact))
         return sum(float((o * w).sum()) for o, w in zip(outputs, upstream))
 
-    gradients = []
-    for x in exact:
-        if isinstance(x, np.ndarray) and x.dtype == np.float64:
-            gradient = np.zeros_like(x)
-            for place in np.ndindex(*x.shape):
-                kept = x[place]
-                x[place] = kept + STEP
-                above = total()
-                x[place] = kept - STEP
-                gradient[place] = (above - total()) / (2 * STEP)
-                x[place] = kept
-            gradients.append(gradient)
-    return gradients
+    # The inputs are moved where they lie, so the argument that is moved need not be named.
+    return [
+        central_differences(lambda _: total(), x)
+        for x in exact
+        if isinstance(x, np.ndarray) and x.dtype == np.float64
+    ]
+
+
+def central_differences(function: Callable[[np.ndarray], float], x: np.ndarray) -> np.ndarray:
+    """Differentiate a function of an array, entry by entry; the array is as before afterwards."""
+    gradient = np.zeros_like(x)
+    for place in np.ndindex(*x.shape):
+        kept = x[place]
+        x[place] = kept + STEP
+        above = function(x)
+        x[place] = kept - STEP
+        gradient[place] = (above - function(x)) / (2 * STEP)
+        x[place] = kept
+    return gradient
 
 
 def upstream_for(q: Question, inputs: tuple, rng: np.random.Generator) -> tuple:
@@ -60,7 +67,9 @@ def upstream_for(q: Question, inputs: tuple, rng: np.random.Generator) -> tuple:
 def _exact(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return value.astype(np.float64) if value.dtype == np.float32 else value.copy()
-    return value
+    if isinstance(value, dict):
+        return {name: _exact(v) for name, v in value.items()}
+    return tuple(map(_exact, value)) if isinstance(value, tuple) else value
 
 
 def _arrays(value: Any) -> list[np.ndarray]:

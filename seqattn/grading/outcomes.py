@@ -2,6 +2,7 @@
 
 import ast
 import re
+from collections.abc import Collection
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,7 +11,17 @@ from seqattn.grading.bank import Question, Stage
 from seqattn.grading.compare import difference, same
 from seqattn.grading.sandbox.jobs import Outcome
 
-__all__ = ["Case", "advice", "alike", "banned", "by_case", "fault", "hint_for"]
+__all__ = [
+    "Case",
+    "advice",
+    "alike",
+    "banned",
+    "by_case",
+    "fault",
+    "hint_for",
+    "reordered",
+    "result_line",
+]
 
 KEY = re.compile(r"\bseqattn\b")
 
@@ -74,10 +85,10 @@ def fault(one: dict, case: Case) -> tuple[str, str] | None:
     value, expected = result.get("value"), case.expected
     if case.stage.parts and isinstance(value, dict):
         expected = {name: expected[name] for name in case.stage.parts}
-    if found := difference(value, expected):
-        return found.kind, found.text
     if "again" in result and not same(result["value"], result["again"]):
-        return "random", "the same inputs gave another result the second time"
+        return "random", "not deterministic: the same inputs gave another result the second time"
+    if found := difference(value, expected, tolerance=case.stage.tolerance):
+        return found.kind, found.text
     if "inputs" in result and (changed := _changed(result["inputs"], case.inputs)):
         return (
             "changed",
@@ -96,13 +107,16 @@ def _changed(after: Any, before: tuple) -> int:
     return 0
 
 
-def alike(one: dict, other: dict) -> bool:
-    """Tell whether two answers did the same with a case."""
+def alike(one: dict, other: dict, parts: Collection[str] | None = None) -> bool:
+    """Tell whether two answers did the same with a case, or the same in some parts of a dict."""
     if "error" in one or "error" in other:
         return (
             "error" in one and "error" in other and one["error"]["type"] == other["error"]["type"]
         )
-    return same(one["result"], other["result"])
+    a, b = one["result"], other["result"]
+    if parts is not None and isinstance(a.get("value"), dict) and isinstance(b.get("value"), dict):
+        return all(same(a["value"].get(name), b["value"].get(name)) for name in parts)
+    return same(a, b)
 
 
 def hint_for(fault: tuple[str, str], stage: Stage) -> str:
@@ -115,13 +129,49 @@ def hint_for(fault: tuple[str, str], stage: Stage) -> str:
 
 def advice(error: dict, q: Question) -> str:
     """Say what to do about an exception, where there is something to say."""
-    if error["type"] == "NameError":
-        return "Your answer cell must hold all that it needs: helpers and imports belong into it."
-    if error["type"] == "TypeError" and "argument" in error["message"]:
+    kind, message = error["type"], error["message"]
+    if kind == "NameError":
+        return (
+            "Your answer cell must hold all that it needs: helpers and imports too. What "
+            "another cell defined lives in your session only; restart and run all to see."
+        )
+    if kind == "TypeError" and "argument" in message:
         return f"It is called as {q.signature}."
-    if error["type"] in ("ModuleNotFoundError", "PermissionError", "OSError"):
+    if kind in ("ModuleNotFoundError", "PermissionError", "OSError", "FileNotFoundError"):
         return "Answers are graded without files, network and other packages."
+    if "CUDA" in message or "NVIDIA" in message:
+        return "Answers are graded on a CPU: leave tensors on the device that they come with."
+    if kind == "EOFError":
+        return "Nobody is there to type: take what you need from the arguments."
+    if kind == "SystemExit":
+        return "An answer must not end the process: return instead."
+    if kind == "RecursionError":
+        return "Your function calls itself without end."
     return ""
+
+
+def reordered(code: str, q: Question) -> str:
+    """Say so if an answer takes the right arguments in another order."""
+    asked = re.match(rf"{q.entry}\(([\w, ]+)\)", q.signature)
+    for node in ast.parse(code).body:
+        if asked and isinstance(node, ast.FunctionDef) and node.name == q.entry:
+            names, wanted = [a.arg for a in node.args.args], asked[1].split(", ")
+            if names != wanted and sorted(names) == sorted(wanted):
+                return f"Your arguments are in another order: it is called as {q.signature}."
+    return ""
+
+
+def result_line(code: str, entry: str) -> int:
+    """Find the line of an answer from which its result comes: its last return, or its value."""
+    found = 0
+    for node in ast.parse(code).body:
+        named = getattr(node, "name", None) == entry or any(
+            isinstance(t, ast.Name) and t.id == entry for t in getattr(node, "targets", [])
+        )
+        if named:
+            returns = [n.lineno for n in ast.walk(node) if isinstance(n, ast.Return)]
+            found = max(returns, default=node.lineno)
+    return found
 
 
 def banned(code: str, q: Question) -> tuple[int, str] | None:
@@ -138,5 +188,5 @@ def banned(code: str, q: Question) -> tuple[int, str] | None:
             names = [node.id]
         if found := next((name for name in names if name in q.forbidden), None):
             line = getattr(node, "lineno", 0)
-            return line, f"{found} does the whole question: write it yourself"
+            return line, f"{found} does what this question asks you to write: do it without"
     return None

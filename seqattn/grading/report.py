@@ -4,13 +4,24 @@ import csv
 import html
 import io
 import json
+import re
 from collections.abc import Sequence
 from importlib.metadata import version
 
 from seqattn.grading.bank import load
 from seqattn.grading.verdicts import Grade, Verdict
 
-__all__ = ["as_csv", "as_html", "as_json", "as_text"]
+__all__ = [
+    "SCHEMA",
+    "as_csv",
+    "as_html",
+    "as_json",
+    "as_record",
+    "as_text",
+    "details",
+    "harmless",
+    "page",
+]
 
 WORDS = {
     "pass": "right",
@@ -28,83 +39,184 @@ WORDS = {
     "grader_error": "could not be graded",
 }
 
+# What as_json and as_record write, as JSON Schema.
+_TEXT, _NUMBER = {"type": "string"}, {"type": "integer"}
+_TEXTS = {"type": "array", "items": _TEXT}
+_VERDICT: dict = {
+    "question": _TEXT,
+    "title": _TEXT,
+    "verdict": {"enum": list(WORDS)},
+    "points": _NUMBER,
+    "out_of": _NUMBER,
+    "hint": _TEXT,
+    "mistake": _TEXT,
+    "line": _NUMBER,
+    "shapes": _TEXT,
+    "lost": _TEXTS,
+    "read": _TEXT,
+    "notes": _TEXTS,
+}
+_GRADE: dict = {
+    "schema": {"const": 2},
+    "seqattn": _TEXT,
+    "file": _TEXT,
+    "exercise": _TEXT,
+    "problem": _TEXT,
+    "verdicts": {
+        "type": "array",
+        "items": {
+            "type": "object",
+            "additionalProperties": False,
+            "properties": _VERDICT,
+            "required": list(_VERDICT),
+        },
+    },
+    "seed": _TEXT,
+    "isolation": _TEXT,
+    "notes": _TEXTS,
+    "flags": _TEXTS,
+    "points": _NUMBER,
+    "out_of": _NUMBER,
+}
+SCHEMA: dict = {
+    "$schema": "https://json-schema.org/draft/2020-12/schema",
+    "title": "Grade of one notebook by seqattn",
+    "type": "object",
+    "additionalProperties": False,
+    "properties": {**_GRADE, "student": _TEXT},
+    "required": list(_GRADE),
+}
+
 
 def as_text(grade: Grade) -> str:
     """Write a grade for a terminal."""
     if grade.problem:
-        return f"{grade.file}: {grade.problem}"
+        return f"{plain(grade.file)}: {plain(grade.problem)}"
     title = load(grade.exercise).title
-    lines = [f"{grade.file}: {title}, {grade.points} of {grade.out_of} points", ""]
+    lines = [f"{plain(grade.file)}: {title}, {grade.points} of {grade.out_of} points", ""]
     width = max(len(v.title) for v in grade.verdicts)
     for v in grade.verdicts:
         score = f"{v.points}/{v.out_of}"
         lines.append(f"  {v.question}  {v.title:{width}}  {score:>5}  {WORDS[v.verdict]}")
-        lines += [f"      {text}" for text in _details(v)]
+        lines += [f"      {text}" for text in details(v)]
+    lines += [f"\nnote: {plain(note)}" for note in grade.notes]
     lines += ["", f"Hidden cases from seed {grade.seed}. Isolation: {grade.isolation}."]
     return "\n".join(lines)
 
 
-def _details(v: Verdict) -> list[str]:
+def details(v: Verdict) -> list[str]:
+    """Say what a learner should know of a verdict, line by line."""
     lines = []
     if v.hint:
         lines.append((f"line {v.line}: " if v.line else "") + v.hint)
+    if v.shapes and v.shapes not in v.hint:
+        lines.append(f"shapes: {v.shapes}")
     if v.lost and v.points:
         lines.append(f"lost: {', '.join(v.lost)}")
     if v.read:
         lines.append(f"read again: {v.read}")
-    return lines + [f"note: {note}" for note in v.notes]
+    return [plain(line) for line in lines + [f"note: {note}" for note in v.notes]]
+
+
+def plain(text: str) -> str:
+    """Make visible what is no text: a message must not move a cursor, nor keep a file from it."""
+    return re.sub(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]", _escaped, text)
+
+
+def _escaped(match: re.Match) -> str:
+    return repr(match[0])[1:-1]
 
 
 def as_json(grade: Grade) -> str:
     """Write a grade for a program. ``schema`` says which fields to expect."""
-    content = {"schema": 1, "seqattn": version("seqattn"), **grade.to_dict()}
+    content = {"schema": 2, "seqattn": version("seqattn"), **grade.to_dict()}
     return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
 
 
-def as_csv(grades: Sequence[Grade]) -> str:
+def as_record(grade: Grade, student: str, problem: str = "") -> str:
+    """Write a student's record, as :func:`as_json` does, with the name."""
+    content = json.loads(as_json(grade)) | {"student": student}
+    content["problem"] = problem or content["problem"]
+    return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
+
+
+def as_csv(grades: Sequence[Grade], names: Sequence[str] | None = None) -> str:
     """Write grades as a table, a row for each notebook and question."""
     stream = io.StringIO()
     table = csv.writer(stream, lineterminator="\n")
     table.writerow(
         ["file", "exercise", "question", "verdict", "points", "out_of", "mistake", "hint"]
     )
-    for grade in grades:
-        name = _harmless(grade.file)
+    for grade, name in zip(grades, names or [g.file for g in grades]):
+        name = str(harmless(name))
         if grade.problem:
-            table.writerow([name, "", "", grade.problem.split(":")[0], "", "", "", grade.problem])
+            problem = harmless(grade.problem)
+            table.writerow([name, "", "", grade.problem.split(":")[0], "", "", "", problem])
         for v in grade.verdicts:
             row = [grade.exercise, v.question, v.verdict, v.points, v.out_of, v.mistake, v.hint]
-            table.writerow([name, *map(_harmless, row)])
+            table.writerow([name, *map(harmless, row)])
     return stream.getvalue()
 
 
-def _harmless(cell: object) -> object:
+def harmless(cell: object) -> object:
     """Keep a spreadsheet from taking text for a formula."""
-    if isinstance(cell, str) and cell[:1] in "=+-@\t\r":
-        return f"'{cell}"
-    return cell
+    if isinstance(cell, str) and cell.lstrip()[:1] in ("=", "+", "-", "@", "\t", "\r", "|", "%"):
+        return f"'{plain(cell)}"
+    return plain(cell) if isinstance(cell, str) else cell
 
 
-def as_html(grade: Grade) -> str:
-    """Write a grade as a page: nothing in it is the learner's but as plain text."""
-    text = html.escape
-    rows = []
-    for v in grade.verdicts:
-        details = "".join(f"<p>{text(line)}</p>" for line in _details(v))
-        rows.append(
-            f'<section class="{text(v.verdict)}"><h2>{text(v.question)} {text(v.title)}: '
-            f"{v.points} of {v.out_of}</h2><p><strong>{text(WORDS[v.verdict])}</strong></p>"
-            f"{details}</section>"
-        )
-    head = text(grade.problem) if grade.problem else f"{grade.points} of {grade.out_of} points"
+def as_html(grade: Grade, book: str = "") -> str:
+    """Write a grade as a page: nothing in it is the learner's but as plain text.
+
+    Parameters
+    ----------
+    grade : Grade
+        The grade.
+    book : str
+        Address of the book, so that what to read again is a link.
+    """
+    head = grade.problem or f"{grade.points} of {grade.out_of} points"
+    foot = f"seed {grade.seed}, isolation: {grade.isolation}"
+    body = "".join(_section(v, book) for v in grade.verdicts)
+    notes = "".join(f"<p>note: {_text(note)}</p>" for note in grade.notes)
+    return _document(grade.file, f"<p>{_text(head)}</p>{notes}{body}<footer>{_text(foot)}</footer>")
+
+
+def _section(v: Verdict, book: str) -> str:
+    lines = [f"<p>{_text(line)}</p>" for line in details(v) if not line.startswith("read again")]
+    if v.read:
+        page_, _, title = v.read.partition(": ")
+        where = _text(title or page_)
+        if book:
+            where = f'<a href="{_text(book.rstrip("/"))}/{_text(page_)}.html">{where}</a>'
+        lines.append(f"<p>Read again: {where}</p>")
+    return (
+        f'<section class="{_text(v.verdict)}"><h2>{_text(v.question)} {_text(v.title)}: '
+        f"{v.points} of {v.out_of}</h2><p><strong>{_text(WORDS[v.verdict])}</strong></p>"
+        f"{''.join(lines)}</section>"
+    )
+
+
+def page(title: str, tables: list[tuple[str, list[list[object]]]]) -> str:
+    """Write tables with titles as a page."""
+    parts = []
+    for name, rows in tables:
+        cells = ["".join(f"<td>{_text(str(c))}</td>" for c in row) for row in rows]
+        parts.append(f"<h2>{_text(name)}</h2><table><tr>{'</tr><tr>'.join(cells)}</tr></table>")
+    return _document(title, "".join(parts))
+
+
+def _document(title: str, body: str) -> str:
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{text(grade.file)}</title><style>{STYLE}</style></head><body>"
-        f"<h1>{text(grade.file)}</h1><p>{head}</p>{''.join(rows)}"
-        f"<footer>seed {text(grade.seed)}, isolation: {text(grade.isolation)}</footer>"
-        "</body></html>\n"
+        f"<title>{_text(title)}</title><style>{STYLE}</style></head><body>"
+        f"<h1>{_text(title)}</h1>{body}</body></html>\n"
     )
+
+
+def _text(text: str) -> str:
+    return html.escape(plain(text))
 
 
 STYLE = (
@@ -112,4 +224,6 @@ STYLE = (
     "background:#fff}h2{font-size:1.1rem;margin:0}section{border-left:4px solid #b45309;"
     "padding:.2rem 1rem;margin:1rem 0}section.pass{border-color:#0072b2}"
     "section.not_attempted{border-color:#777}p{margin:.3rem 0}footer{color:#555;margin-top:2rem}"
+    "table{border-collapse:collapse;margin:.5rem 0 1.5rem}td{padding:.2rem .8rem .2rem 0;"
+    "border-bottom:1px solid #ccc;vertical-align:top}a{color:#0060a0}"
 )

@@ -1,50 +1,20 @@
-"""Read what a learner hands in, and find their answers in it, whatever became of the notebook."""
+"""Find the answers in what a learner handed in, whatever became of the notebook's cells."""
 
 import ast
-import json
 import re
+import sys
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
+from functools import lru_cache
 
 from seqattn.grading.bank import Exercise, Question
+from seqattn.grading.reading import Cell, Submission
 
-__all__ = ["Answer", "Submission", "UnreadableError", "find_answer", "marker", "read_submission"]
+__all__ = ["Answer", "find_answer", "imports_of", "marker"]
 
-MOST_BYTES = 20 * 2**20
-MOST_CELLS = 2_000
+# Much more than any answer needs; parsing takes long for code that was made to take long.
+MOST_TEXT = 50_000
 MARKER = re.compile(r"^\s*#\s*Question\s+(q\d+)\b", re.IGNORECASE | re.MULTILINE)
 MAGIC = re.compile(r"^\s*(%|!|\?)|\?\s*$")
-
-
-class UnreadableError(Exception):
-    """A file that is no notebook."""
-
-
-@dataclass(frozen=True)
-class Cell:
-    """What matters of a cell."""
-
-    kind: str
-    source: str
-    id: str = ""
-    question: str = ""
-
-
-@dataclass(frozen=True)
-class Submission:
-    """A notebook that was handed in.
-
-    Attributes
-    ----------
-    path : Path
-        Where it lies.
-    cells : list of Cell
-        In order.
-    """
-
-    path: Path
-    cells: list[Cell]
 
 
 @dataclass
@@ -62,7 +32,9 @@ class Answer:
     notes : list of str
         What the learner should know about how it was found.
     line : int
-        Line of a syntax error.
+        Line of a syntax error, as the learner counts in their cell.
+    offset : int
+        Lines of helper cells that stand before the answer's own in ``code``.
     """
 
     code: str = ""
@@ -70,60 +42,13 @@ class Answer:
     detail: str = ""
     notes: list[str] = field(default_factory=list)
     line: int = 0
+    offset: int = 0
 
 
 def marker(question: Question) -> str:
     """Give the line by which an answer is found even where all metadata is lost."""
     noun = "point" if question.points == 1 else "points"
     return f"# Question {question.id} ({question.points} {noun}). Keep this line and this cell."
-
-
-def read_submission(path: Path) -> Submission:
-    """Read a notebook without believing anything in it.
-
-    Raises
-    ------
-    UnreadableError
-        If it is none, with the reason.
-    """
-    if path.is_symlink() or not path.is_file():
-        raise UnreadableError("not a plain file")
-    if path.stat().st_size > MOST_BYTES:
-        raise UnreadableError(f"larger than {MOST_BYTES >> 20} MB: clear its outputs first")
-    data = path.read_bytes()
-    if not data.strip():
-        raise UnreadableError("the file is empty")
-    try:
-        notebook = json.loads(data.decode("utf-8-sig"))
-    except UnicodeDecodeError:
-        raise UnreadableError("not UTF-8 text: save it again from Jupyter") from None
-    except RecursionError:
-        raise UnreadableError("nested too deeply for a notebook") from None
-    except json.JSONDecodeError as error:
-        looks = "a web page" if data.lstrip()[:1] == b"<" else f"not JSON (line {error.lineno})"
-        raise UnreadableError(f"{looks}, not a notebook: download the .ipynb file again") from None
-    if not isinstance(notebook, dict) or not isinstance(notebook.get("cells"), list):
-        hint = " (format 3: open and save it in Jupyter)" if _is_old(notebook) else ""
-        raise UnreadableError(f"no list of cells in it{hint}")
-    if len(notebook["cells"]) > MOST_CELLS:
-        raise UnreadableError(f"{len(notebook['cells'])} cells; expected at most {MOST_CELLS}")
-    return Submission(path, [_cell(c) for c in notebook["cells"] if isinstance(c, dict)])
-
-
-def _is_old(notebook: Any) -> bool:
-    return isinstance(notebook, dict) and "worksheets" in notebook
-
-
-def _cell(cell: dict) -> Cell:
-    source = cell.get("source", "")
-    if isinstance(source, list):
-        source = "".join(line for line in source if isinstance(line, str))
-    if not isinstance(source, str):
-        source = ""
-    metadata = cell.get("metadata")
-    own = metadata.get("seqattn") if isinstance(metadata, dict) else None
-    question = own.get("question", "") if isinstance(own, dict) else ""
-    return Cell(str(cell.get("cell_type")), source, str(cell.get("id", "")), str(question))
 
 
 def imports_of(submission: Submission) -> list[str]:
@@ -171,15 +96,17 @@ def find_answer(submission: Submission, exercise: Exercise, question: Question) 
         notes.append(f"{len(found)} cells claim {question.id}; the last one filled in is graded")
     if chosen.kind != "code":
         notes.append("the answer cell is not a code cell any more; its text was graded as code")
+    if sum(len(c.source) for c in {id(c): c for c in [*candidates, chosen]}.values()) > MOST_TEXT:
+        return Answer(
+            state="syntax_error", detail=f"longer than {MOST_TEXT:,} characters: shorten it"
+        )
     code, dropped = _clean(chosen.source)
     if dropped:
         notes.append(f"{dropped} magic or shell lines were left out")
     # An answer in two cells: what carries the marker and defines something else helps it.
     helpers = [c for c in candidates if c not in defining and c.kind == "code" and c is not chosen]
-    code = "\n".join(
-        [_clean(c.source)[0] for c in helpers if _defined(_clean(c.source)[0])] + [code]
-    )
-    answer = Answer(code, notes=notes)
+    before = "".join(f"{text}\n" for c in helpers if _defined(text := _clean(c.source)[0]))
+    answer = Answer(before + code, notes=notes, offset=before.count("\n"))
     return _check_syntax(answer, question)
 
 
@@ -187,9 +114,8 @@ def _check_syntax(answer: Answer, question: Question) -> Answer:
     try:
         ast.parse(answer.code)
     except SyntaxError as error:
-        answer.state, answer.line = "syntax_error", error.lineno or 0
-        quote = next((c for c in "“”‘’„" if c in answer.code), "")
-        answer.detail = f"the quotation mark {quote} is not one of Python's" if quote else error.msg
+        answer.state, answer.line = "syntax_error", max(0, (error.lineno or 0) - answer.offset)
+        answer.detail = _why(answer.code, error)
         return answer
     except (ValueError, RecursionError, MemoryError) as error:
         answer.state, answer.detail = "syntax_error", str(error) or type(error).__name__
@@ -202,6 +128,17 @@ def _check_syntax(answer: Answer, question: Question) -> Answer:
     return answer
 
 
+def _why(code: str, error: SyntaxError) -> str:
+    if quote := next((c for c in "“”‘’„" if c in code), ""):
+        return f"the quotation mark {quote} is not one of Python's: write ' or \""
+    if "await" in code or "async" in code:
+        return f"{error.msg}: answers are plain functions, without await at the top"
+    ours = ".".join(map(str, sys.version_info[:2]))
+    return f"{error.msg} (graded with Python {ours})"
+
+
+# The same cells are looked at for every question of every exercise.
+@lru_cache(1024)
 def _clean(source: str) -> tuple[str, int]:
     """Drop magics and what editors leave behind; blank lines keep the line numbers."""
     text = source.lstrip("\ufeff").replace("\r\n", "\n").replace("\r", "\n").replace("\xa0", " ")
@@ -220,20 +157,26 @@ def _clean(source: str) -> tuple[str, int]:
     return "\n".join(lines), dropped
 
 
+@lru_cache(1024)
 def _essence(code: str) -> str:
     """Reduce code to what matters, so that blanks and comments make no answer."""
+    if len(code) > MOST_TEXT:
+        return code
     try:
         return ast.dump(ast.parse(code))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return " ".join(re.sub(r"#.*", "", code).split())
 
 
-def _defined(code: str) -> list[str]:
+@lru_cache(1024)
+def _defined(code: str) -> tuple[str, ...]:
+    if len(code) > MOST_TEXT:
+        return ()
     try:
         tree = ast.parse(code)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         named = r"^(?:def|class)\s+(\w+)", r"^(\w+)\s*=[^=]"
-        return [name for one in named for name in re.findall(one, code, re.MULTILINE)]
+        return tuple(name for one in named for name in re.findall(one, code, re.MULTILINE))
     names = []
     for node in tree.body:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
@@ -242,7 +185,7 @@ def _defined(code: str) -> list[str]:
             names += [t.id for t in node.targets if isinstance(t, ast.Name)]
         elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.value:
             names.append(node.target.id)
-    return names
+    return tuple(names)
 
 
 def _defines(code: str, entry: str) -> bool:

@@ -25,7 +25,9 @@ class Verdict:
     mistake : str
         Name of the mistake if it was recognised.
     line : int
-        Line of the learner's cell, 0 where none is to blame.
+        Line of the learner's cell: where it raised, or where the result comes from; else 0.
+    shapes : str
+        Where shapes differ: what came and what was expected.
     lost : list of str
         Stages that brought no points.
     read : str
@@ -42,6 +44,7 @@ class Verdict:
     hint: str = ""
     mistake: str = ""
     line: int = 0
+    shapes: str = ""
     lost: list[str] = field(default_factory=list)
     read: str = ""
     notes: list[str] = field(default_factory=list)
@@ -66,6 +69,10 @@ class Grade:
         From which the cases were drawn: the same seed gives the same cases.
     isolation : str
         How well the answers were contained.
+    notes : list of str
+        On the file as a whole, for its author.
+    flags : list of str
+        For the instructor alone.
     """
 
     file: str
@@ -74,6 +81,8 @@ class Grade:
     verdicts: list[Verdict]
     seed: str
     isolation: str
+    notes: list[str] = field(default_factory=list)
+    flags: list[str] = field(default_factory=list)
 
     @property
     def points(self) -> int:
@@ -84,6 +93,12 @@ class Grade:
     def out_of(self) -> int:
         """Sum of what could have been earned."""
         return sum(v.out_of for v in self.verdicts)
+
+    @classmethod
+    def from_dict(cls, content: dict[str, Any]) -> "Grade":
+        """Make a grade of what :meth:`to_dict` gave."""
+        known = {k: v for k, v in content.items() if k not in ("points", "out_of")}
+        return cls(**{**known, "verdicts": [Verdict(**v) for v in known["verdicts"]]})
 
     def to_dict(self) -> dict[str, Any]:
         """Give plain values that go into JSON."""

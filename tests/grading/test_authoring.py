@@ -7,7 +7,8 @@ import zipfile
 import pytest
 
 from seqattn.grading import authoring
-from tests.grading.conftest import EXERCISE, RIGHT, ROOT, STUB, question_of, text
+from seqattn.grading.bank import exercises, load
+from tests.grading.conftest import RIGHT, ROOT, STUB, question_of, text
 from tools import build
 
 SOURCES = authoring.sources()
@@ -40,9 +41,11 @@ def statements(code):
     return {ast.unparse(n.value) for n in returns if len(ast.unparse(n.value)) > 25}
 
 
-def test_no_answer_is_in_the_stub():
-    handed_out = json.dumps(STUB)
-    for q in EXERCISE.questions:
+@pytest.mark.parametrize("name", exercises())
+def test_no_answer_is_in_the_stub(name):
+    handed_out = (ROOT / "exercises" / f"{name}.ipynb").read_text(encoding="utf-8")
+    assert "BEGIN ANSWER" not in handed_out
+    for q in load(name).questions:
         for code in [*q.right, *(w.code for w in q.wrong)]:
             for statement in statements(code):
                 assert json.dumps(statement)[1:-1] not in handed_out
@@ -57,6 +60,10 @@ def test_no_answer_can_be_read_by_accident_in_the_wheel():
     assert [n for n in names if "solutions" in n or "exercises" in n] == []
     assert len(banks) == len(SOURCES)
     assert b"def additive_score" not in content
+    with zipfile.ZipFile(build.build_wheel()) as wheel:
+        for name in wheel.namelist():
+            if "grading" in name and name.endswith(".py"):
+                assert b"Wrong(\n" not in wheel.read(name)
 
 
 def test_a_source_that_does_not_fit_its_bank_is_refused(tmp_path):

@@ -1,5 +1,6 @@
 """Every known answer gets what it deserves, whatever cases are drawn."""
 
+import re
 from contextlib import ExitStack
 from functools import cache
 
@@ -7,7 +8,7 @@ import pytest
 
 from seqattn.grading.bank import exercises, load
 from seqattn.grading.judge import Judge
-from tests.grading.conftest import EXERCISE
+from tests.grading.conftest import EXERCISE, ROOT
 
 QUESTIONS = [(name, q) for name in exercises() for q in load(name).questions]
 every_question = pytest.mark.parametrize(
@@ -51,6 +52,39 @@ def test_banks_are_large_enough_to_mean_something(name, q):
     assert all(len(w.hint) > 40 for w in q.wrong)
 
 
+@every_question
+def test_what_to_read_again_is_a_page_of_the_book(name, q):
+    page, _, title = q.read.partition(": ")
+    assert title
+    assert (ROOT / f"{page}.ipynb").is_file() or (ROOT / f"{page}.md").is_file()
+
+
+@pytest.mark.parametrize("name", exercises())
+def test_the_stated_points_are_those_that_are_given(name):
+    exercise = load(name)
+    stub = (ROOT / "exercises" / f"{name}.ipynb").read_text(encoding="utf-8")
+    stated = [int(n) for n in re.findall(r"# Question q\d+ \((\d+) points?\)", stub)]
+    assert stated == [q.points for q in exercise.questions]
+    assert sum(stated) == exercise.points
+
+
+def test_the_engine_is_proven_on_questions_of_every_kind():
+    assert len(QUESTIONS) >= 15
+    kinds = {
+        "a module": [
+            q for _, q in QUESTIONS if "Module" in q.probe and "parameters" in str(q.stages)
+        ],
+        "a training step": [q for _, q in QUESTIONS if q.entry == "train_step"],
+        "decoding": [q for _, q in QUESTIONS if q.entry == "greedy_decode"],
+        "a number": [
+            q for _, q in QUESTIONS if q.probe and "float(x)" in q.probe and not q.evidence
+        ],
+        "an experiment": [q for _, q in QUESTIONS if q.evidence],
+        "a function": [q for _, q in QUESTIONS if not q.probe],
+    }
+    assert all(kinds.values())
+
+
 def test_the_exercise_has_as_many_points_as_its_questions():
     assert EXERCISE.points == sum(stage.points for q in EXERCISE.questions for stage in q.stages)
     assert 4 <= len(EXERCISE.questions) <= 6
@@ -83,7 +117,7 @@ def test_an_unknown_mistake_still_gets_a_hint():
         (
             "q2",
             "def masked_softmax(s, m):\n    return torch.rand_like(s)",
-            "Mask the scores",
+            "not deterministic",
         ),
         (
             "q2",

@@ -1,7 +1,5 @@
 """The commands as a learner and as an instructor type them."""
 
-import csv
-import io
 import json
 import os
 import re
@@ -10,6 +8,10 @@ import sys
 
 import pytest
 
+from seqattn.grading.bank import exercises
+from seqattn.grading.cells import run_cells
+from seqattn.grading.feedback import feedback
+from seqattn.grading.progress import as_text, progress
 from tests.grading.conftest import EXERCISE, RIGHT, ROOT, STUB, filled
 
 pytestmark = pytest.mark.slow
@@ -61,22 +63,49 @@ def test_grade_prints_points_and_hints(tmp_path):
     assert wrong.hint in done.stdout
 
 
-def test_a_folder_is_graded_into_a_table_and_pages(tmp_path):
-    handed_in = tmp_path / "class"
-    for name, answers in {"ada": RIGHT, "bob": {}, "cy": {"q1": RIGHT["q1"]}}.items():
-        (handed_in / name).mkdir(parents=True)
-        write(handed_in / name, "03_additive.ipynb", filled(answers))
-    (handed_in / "dan.ipynb").write_text("<html>", encoding="utf-8")
-    (handed_in / ".ipynb_checkpoints").mkdir()
-    write(handed_in / ".ipynb_checkpoints", "03_additive-checkpoint.ipynb", STUB)
-    done = seqattn("grade", handed_in, "--out", tmp_path / "out", "--seed", "7")
-    assert done.returncode == 1  # dan
-    rows = list(csv.DictReader(io.StringIO((tmp_path / "out" / "grades.csv").read_text("utf-8"))))
-    assert len(rows) == 3 * len(EXERCISE.questions) + 1
-    assert sum(int(row["points"] or 0) for row in rows) == EXERCISE.points + 3
-    pages = {p.name for p in (tmp_path / "out").glob("*.html")}
-    assert len(pages) == 4
-    assert "class-ada-03_additive.html" in pages
+@pytest.mark.parametrize("name", exercises())
+def test_each_stub_fails_exactly_at_its_checks_and_each_solution_nowhere(name):
+    for folder, red in (("exercises", True), ("solutions", False)):
+        notebook = json.loads((ROOT / folder / f"{name}.ipynb").read_text(encoding="utf-8"))
+        code = [c for c in notebook["cells"] if c["cell_type"] == "code"]
+        checks = {n for n, c in enumerate(code) if "check" in c["metadata"].get("seqattn", {})}
+        found = run_cells(["".join(c["source"]) for c in code], 60)
+        assert set(found) == (checks if red else set())
+
+
+def test_a_cell_that_ends_the_process_or_never_ends_is_told_from_those_after_it():
+    assert run_cells(["1", "import os; os._exit(0)", "2"], 60)[1] == (
+        "Crash",
+        "the process ended here",
+    )
+    late = run_cells(["1", "while True: pass", "2"], 2)
+    assert [late[n][0] for n in sorted(late)] == ["Timeout", "NotRun"]
+
+
+def test_progress_lists_all_exercises_with_points(tmp_path):
+    write(tmp_path, "mine.ipynb", filled({"q1": RIGHT["q1"]}))
+    lines = {line.exercise: line for line in progress(tmp_path)}
+    assert set(lines) == set(exercises())
+    assert (lines["03_additive"].points, lines["03_additive"].file) == (3, "mine.ipynb")
+    assert "q1" not in lines["03_additive"].open_
+    assert "3/15" in as_text(list(lines.values()))
+
+
+def test_the_audit_shows_what_caught_what():
+    done = seqattn("audit", "exercises/02")
+    assert done.returncode == 0
+    assert "0 not as the bank says" in done.stdout
+    assert re.search(r"drops in evaluation +\.x +2/3", done.stdout)
+
+
+def test_feedback_in_a_notebook_is_a_page_and_a_text(tmp_path):
+    path = write(tmp_path, "mine.ipynb", filled({"q1": EXERCISE.question("q1").wrong[0].code}))
+    shown = feedback(path)
+    assert "where is the tanh" in repr(shown)
+    assert "where is the tanh" in shown._repr_html_()
+    assert path.read_text(encoding="utf-8") == json.dumps(
+        filled({"q1": EXERCISE.question("q1").wrong[0].code})
+    )
 
 
 @pytest.mark.parametrize("command", ["check", "grade"])

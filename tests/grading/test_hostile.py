@@ -1,11 +1,19 @@
 """Hostile and unlucky answers: contained, named, and without effect on anything else."""
 
 import os
-import sys
 
 import pytest
 
-from tests.grading.conftest import EXERCISE, POINTS, RIGHT, ROOT, filled, verdict, verdicts
+from tests.grading.conftest import (
+    EXERCISE,
+    POINTS,
+    RIGHT,
+    ROOT,
+    filled,
+    needs_isolation,
+    verdict,
+    verdicts,
+)
 
 HEAD = "def additive_score(query, keys, W_q, W_k, v):\n"
 GOOD = "    return torch.tanh((query @ W_q.T)[:, None] + keys @ W_k.T) @ v\n"
@@ -77,7 +85,7 @@ NAMED = {
 }
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="isolation needs Linux")
+@needs_isolation
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMED)
 def test_hostile_answers_are_contained_and_named(name, grade):

@@ -245,3 +245,122 @@ def test_nonsense_inside_cells_does_no_harm(grade):
         {"source": "# Question q1 and q99", "metadata": {"seqattn": {"question": ["q1"]}}},
     ]
     assert grade(notebook).points == EXERCISE.points
+
+
+# --- the rest of the bank's cases A ---------------------------------------------------------------
+
+
+def test_t_014_cells_of_one_id_are_told_apart_by_their_marker(grade):
+    notebook = filled(RIGHT)
+    for cell in notebook["cells"]:
+        cell["id"] = "same"
+    assert verdicts(grade(notebook)) == ALL_PASS
+
+
+def test_t_015_a_helper_in_another_cell_is_not_at_hand_and_the_hint_says_so(grade):
+    notebook = filled({"q6": RIGHT["q6"]})
+    helper = {
+        "cell_type": "code",
+        "metadata": {},
+        "source": "def project(x, W):\n    return x @ W.T",
+    }
+    notebook["cells"].insert(2, helper | {"outputs": [], "execution_count": 1})
+    marker = text(answer_cell(notebook, "q1")).split("\n", 1)[0]
+    answer_cell(notebook, "q1")["source"] = (
+        f"{marker}\ndef additive_score(query, keys, W_q, W_k, v):\n"
+        "    return torch.tanh(project(query, W_q)[:, None] + project(keys, W_k)) @ v\n"
+    )
+    found = verdict(grade(notebook), "q1")
+    assert found.verdict == "error"
+    assert "NameError: name 'project'" in found.hint
+    assert "must hold all that it needs" in found.hint
+    assert found.line == 3
+
+
+def test_t_021_and_t_022_stored_outputs_and_kernels_play_no_part(grade):
+    notebook = filled(RIGHT)
+    notebook["metadata"].pop("kernelspec")
+    for cell in notebook["cells"]:
+        if cell["cell_type"] == "code":
+            cell["execution_count"] = None
+            cell["outputs"] = [
+                {"output_type": "error", "ename": "E", "evalue": "", "traceback": []}
+            ]
+    assert verdicts(grade(notebook)) == ALL_PASS
+
+
+def test_t_025_an_older_release_is_graded_and_named(grade):
+    notebook = filled(RIGHT)
+    notebook["metadata"]["seqattn"]["release"] = "0123456789ab"
+    found = grade(notebook)
+    assert found.points == EXERCISE.points
+    assert "0123456789ab" in found.notes[0]
+
+
+def test_t_026_another_exercise_is_unmatched_and_named(judge, tmp_path):
+    path = tmp_path / "mine.ipynb"
+    path.write_text(json.dumps(filled(RIGHT)), encoding="utf-8")
+    found = judge.grade(path, "02_softmax")
+    assert found.problem == "unmatched: it looks like 03_additive, not 02_softmax"
+
+
+def test_t_027_the_solution_itself_is_flagged_for_the_instructor_alone(judge):
+    from seqattn.grading.report import as_html
+    from tests.grading.conftest import ROOT
+
+    found = judge.grade(ROOT / "solutions" / "03_additive.ipynb")
+    assert found.points == EXERCISE.points
+    assert found.flags == ["identical to the solution notebook, names and all"]
+    assert "identical" not in as_html(found)
+
+
+def as_percent(notebook):
+    return "\n\n".join(
+        ("# %%\n" + text(c)) if c["cell_type"] == "code" else "# %% [markdown]\n# prose"
+        for c in notebook["cells"]
+    )
+
+
+def as_myst(notebook):
+    return "---\njupytext: {}\n---\n\n" + "\n\n".join(
+        "```{code-cell} ipython3\n" + text(c) + "\n```"
+        for c in notebook["cells"]
+        if c["cell_type"] == "code"
+    )
+
+
+def as_fenced(notebook):
+    return as_myst(notebook).replace("```{code-cell} ipython3", "```python")
+
+
+def as_script(notebook):
+    """Write it as nbconvert does."""
+    code = [text(c) for c in notebook["cells"] if c["cell_type"] == "code"]
+    return "#!/usr/bin/env python\n" + "".join(f"# In[ ]:\n\n\n{c}\n\n\n" for c in code)
+
+
+@pytest.mark.parametrize(
+    ("name", "form"),
+    [
+        ("mine.py", as_percent),
+        ("mine.md", as_myst),
+        ("mine.md", as_fenced),
+        ("mine.py", as_script),
+        ("mine.ipynb.txt", json.dumps),
+        ("mine (2).ipynb", json.dumps),
+        ("mine.ipynb.json", json.dumps),
+    ],
+)
+def test_t_029_other_forms_of_a_notebook_are_read(name, form, grade):
+    found = grade(form(filled(RIGHT)).encode(), name=name)
+    assert verdicts(found) == ALL_PASS
+
+
+def test_t_029_what_is_no_notebook_hears_what_is_accepted(grade):
+    assert "expected .ipynb" in grade(b"Dear teacher, here is my work.", name="a.docx").problem
+    assert "expected .ipynb" in grade(bytes(range(128, 256)), name="a.pdf").problem
+
+
+def test_a_cell_of_tabs_is_read(grade):
+    answer = RIGHT["q2"].replace("    ", "\t")
+    assert verdict(grade(filled({"q2": answer})), "q2").verdict == "pass"

@@ -59,13 +59,7 @@ class Sandbox:
 
     def close(self) -> None:
         """End the worker and remove its folder."""
-        if self._control is not None:
-            self._control.close()
-            self._control = None
-        if self._worker is not None:
-            self._worker.kill()
-            self._worker.wait()
-            self._worker = None
+        self._forget()
         self._folder.cleanup()
 
     @property
@@ -137,6 +131,8 @@ class Sandbox:
         if self._worker is not None:
             self._worker.kill()
             self._worker.wait()
+        if self._control is not None:
+            self._control.close()
         self._worker, self._control, self.versions = None, None, {}
 
     # --- with a worker that forks

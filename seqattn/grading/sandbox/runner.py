@@ -42,7 +42,8 @@ def run(job: dict, send: Send) -> None:
         ``name`` (what the code calls it); ``probe``: code that defines ``probe(answer, *inputs)``,
         or "" to call the answer itself; ``cases``: dicts with ``inputs``, ``upstream`` (weights of
         the outputs whose gradients are asked for, or None) and ``twice`` (whether to call again).
-        ``preload``, for the worker: modules to import before the fork.
+        ``preload``, for the worker: modules to import before the fork; ``traps``: names in torch
+        that raise when they are used.
     send : callable
         Takes the messages, plain data.
     """
@@ -50,6 +51,8 @@ def run(job: dict, send: Send) -> None:
     # Python starts without `site`, which defines these.
     builtins.exit = builtins.quit = sys.exit  # type: ignore[assignment]
     warnings.simplefilter("ignore")
+    for name in job.get("traps", ()):
+        _set_trap(name)
     for answer in job["answers"]:
         send({"answer": answer["id"], "event": "start"})
         call = _define(job, answer, send)
@@ -57,6 +60,28 @@ def run(job: dict, send: Send) -> None:
             for number, case in enumerate(job["cases"]):
                 _send_result(send, {"answer": answer["id"], "case": number}, _try(call, case))
     send({"event": "done"})
+
+
+class ForbiddenError(Exception):
+    """A function was used that the question asks to write."""
+
+
+def _set_trap(name: str) -> None:
+    """Replace what a question forbids; names in the code alone are easily got round."""
+
+    def forbidden(*arguments: Any, **options: Any) -> None:
+        raise ForbiddenError(name)
+
+    for place in (
+        torch,
+        torch.nn,
+        torch.nn.functional,
+        torch.special,
+        torch.Tensor,
+        torch.nn.modules,
+    ):
+        if hasattr(place, name):
+            setattr(place, name, forbidden)
 
 
 def _define(job: dict, answer: dict, send: Send) -> Callable[..., Any] | None:
@@ -95,7 +120,8 @@ def _send_result(send: Send, which: dict, result: dict) -> None:
 def _try(call: Callable[[dict], dict], case: dict) -> dict:
     torch.set_default_dtype(torch.float32)
     torch.set_grad_enabled(True)
-    torch.manual_seed(0)
+    # torch.manual_seed would also note where it was called from, for each kind of device.
+    torch.default_generator.manual_seed(0)
     try:
         result = call(case)
         return {"result": {name: _to_plain(value) for name, value in result.items()}}
@@ -158,6 +184,8 @@ def _to_plain(value: Any) -> Any:
         return value
     if type(value) is list:
         return [_to_plain(v) for v in value]
+    if isinstance(value, np.bool_ | np.integer | np.floating):
+        return value.item()
     if isinstance(value, tuple):
         return tuple(_to_plain(v) for v in value)
     return value

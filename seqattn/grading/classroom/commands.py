@@ -1,0 +1,234 @@
+"""The commands for whoever grades a class."""
+
+import os
+import secrets
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from seqattn.grading.classroom.collecting import Handed
+    from seqattn.grading.classroom.run import Result
+    from seqattn.grading.verdicts import Grade
+
+__all__ = ["register"]
+
+CORES = os.cpu_count() or 1
+Submissions = Annotated[
+    Path, typer.Argument(help="Folder with a file or a folder for each student.")
+]
+Jobs = Annotated[int, typer.Option("--jobs", "-j", help="How many at a time.")]
+Roster = Annotated[
+    Path | None, typer.Option(help="CSV file with the columns id, name, email (any of them).")
+]
+Out = Annotated[Path, typer.Option("--out", "-o", help="Folder for the reports.")]
+Only = Annotated[str | None, typer.Option(help="The exercise that is expected, as 03_additive.")]
+Weak = Annotated[bool, typer.Option(help="Go on where answers cannot be fully contained.")]
+Zero = Annotated[bool, typer.Option(help="0 points for those who handed in nothing; else blank.")]
+Book = Annotated[str, typer.Option(help="Address of the book, for links in the feedback.")]
+Seed = Annotated[str | None, typer.Option(help="Seed of the hidden cases; drawn if not given.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command("grade-class")(grade_class)
+    app.command()(regrade)
+    app.command()(gradescope)
+    app.command()(autograder)
+
+
+def grade_class(
+    submissions: Submissions,
+    out: Out,
+    jobs: Jobs = CORES,
+    roster: Roster = None,
+    exercise: Only = None,
+    seed: Seed = None,
+    allow_weak: Weak = False,
+    absent_as_zero: Zero = False,
+    book: Book = "",
+) -> None:
+    """Grade what a class handed in. Interrupted, the same command goes on where it stopped."""
+    from seqattn.grading.classroom.regrade import load_run
+
+    try:
+        seed = seed or load_run(out)["seed"]
+    except ValueError:
+        seed = secrets.token_hex(8)
+    run = {
+        "submissions": str(submissions.resolve()),
+        "roster": str(roster.resolve()) if roster else "",
+        "exercise": exercise or "",
+        "seed": seed,
+        "allow_weak": allow_weak,
+        "absent_as_zero": absent_as_zero,
+        "book": book,
+    }
+    results = _grade(run, out, jobs, out / "overrides.csv")
+    said = f"{out}: {len(results)} rows in grades.csv, one page and one record a student"
+    print(f"{said}, summary.html; seed {seed}")
+    _warn(results)
+
+
+def regrade(
+    old: Annotated[Path, typer.Option("--diff", help="Folder of the grading to set beside.")],
+    out: Out,
+    jobs: Jobs = CORES,
+    submissions: Annotated[Path | None, typer.Option(help="Where they lie now.")] = None,
+) -> None:
+    """Grade again as before (same seed, roster, options), and list what changed.
+
+    Points that a person gave (overrides.csv in the old folder) stay.
+    """
+    from seqattn.grading.classroom.outputs import read_records
+    from seqattn.grading.classroom.regrade import as_text, compare, load_run
+
+    try:
+        run = load_run(old)
+    except ValueError as error:
+        raise _fail(str(error)) from None
+    if submissions is not None:
+        run["submissions"] = str(submissions.resolve())
+    overrides = old / "overrides.csv"
+    if out.resolve() != old.resolve() and overrides.is_file():
+        out.mkdir(parents=True, exist_ok=True)
+        (out / "overrides.csv").write_bytes(overrides.read_bytes())
+    before = read_records(old)
+    _grade(run, out, jobs, overrides)
+    text = as_text(compare(before, read_records(out)))
+    (out / "changes.txt").write_text(text + "\n", encoding="utf-8")
+    print(text)
+
+
+def gradescope(
+    submission: Annotated[Path, typer.Argument(help="Folder with what one student handed in.")],
+    out: Annotated[Path, typer.Option(help="results.json")],
+    exercise: Only = None,
+    allow_weak: Weak = False,
+) -> None:
+    """Grade one submission inside Gradescope's autograder."""
+    from seqattn.grading.classroom.collecting import collect
+    from seqattn.grading.classroom.lms import as_gradescope
+    from seqattn.grading.judge import Judge
+    from seqattn.grading.verdicts import Grade
+
+    files = collect(submission)
+    with Judge() as judge:
+        judge.sandbox.wait()
+        if not judge.sandbox.isolation.startswith("full") and not allow_weak:
+            raise _fail(
+                f"isolation is {judge.sandbox.isolation}; --allow-weak goes on all the same"
+            )
+        grades = [judge.grade(f.path, exercise) for f in files]
+    readable = [g for g in grades if not g.problem]
+    nothing = Grade("", "", "unreadable: no notebook was handed in", [], "", "")
+    chosen = (readable or grades or [nothing])[-1]
+    out.parent.mkdir(parents=True, exist_ok=True)
+    out.write_text(as_gradescope(chosen), encoding="utf-8", errors="replace")
+
+
+def autograder(
+    exercise: Annotated[str, typer.Argument(help="Its name, as 03_additive.")],
+    wheel: Annotated[Path, typer.Option(help="The course's wheel.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The archive.")],
+    allow_weak: Weak = False,
+) -> None:
+    """Pack an autograder for Gradescope."""
+    from seqattn.grading.bank import load
+    from seqattn.grading.classroom.lms import autograder_zip
+
+    _must_exist(wheel)
+    try:
+        load(exercise)
+    except ValueError as error:
+        raise _fail(str(error)) from None
+    autograder_zip(exercise, wheel, out, "--allow-weak" if allow_weak else "")
+    print(f"{out}: upload it as the autograder of {exercise}")
+
+
+# --- shared --------------------------------------------------------------------------------------
+
+
+def _grade(run: dict, out: Path, jobs: int, overrides: Path) -> list["Result"]:
+    from seqattn.grading.classroom.collecting import collect, read_roster
+    from seqattn.grading.classroom.outputs import read_overrides, write_all
+    from seqattn.grading.classroom.regrade import save_run
+    from seqattn.grading.classroom.run import WeakIsolationError, grade_all, settle
+
+    folder = Path(run["submissions"])
+    _must_exist(folder)
+    try:
+        roster = read_roster(Path(run["roster"])) if run["roster"] else []
+        given = read_overrides(overrides)
+    except (OSError, ValueError) as error:
+        raise _fail(str(error)) from None
+    files = [f for f in collect(folder) if not f.path.resolve().is_relative_to(out.resolve())]
+    if not files:
+        raise _fail(f"there are no files in {folder}")
+    save_run(out, run)
+    started = time.monotonic()
+
+    def tell(done: int, total: int, handed: "Handed", grade: "Grade") -> None:
+        from seqattn.grading.report import plain
+
+        spent = time.monotonic() - started
+        result = grade.problem or f"{grade.points} of {grade.out_of}"
+        print(plain(f"[{done}/{total}, {spent:.0f} s] {handed.label}: {result}"), flush=True)
+
+    try:
+        grades = grade_all(
+            files,
+            run["seed"],
+            out / ".graded",
+            jobs=max(1, jobs),
+            exercise=run["exercise"] or None,
+            allow_weak=run["allow_weak"],
+            tell=tell,
+        )
+    except WeakIsolationError as error:
+        weak = f"isolation here is {error}; a class is not graded so unless you say --allow-weak"
+        raise _fail(weak) from None
+    except KeyboardInterrupt:
+        raise _fail(
+            f"interrupted; what is graded is kept in {out}: the same command goes on"
+        ) from None
+    results = settle(files, grades, roster)
+    write_all(
+        out,
+        results,
+        overrides=given,
+        absent_as_zero=run["absent_as_zero"],
+        book=run["book"],
+    )
+    return results
+
+
+def _warn(results: list["Result"]) -> None:
+    """Say aloud what a person must look at; nothing of it is hidden in a 0."""
+    unmatched = [r for r in results if r.person is None]
+    broken = [
+        r for r in results if r.grade and any(v.verdict == "grader_error" for v in r.grade.verdicts)
+    ]
+    unread = [r for r in results if r.grade and r.grade.problem]
+    for many, what in (
+        (unmatched, "files fit nobody on the roster"),
+        (unread, "files could not be graded"),
+        (broken, "students have questions that the grader failed on: run the command again"),
+    ):
+        if many:
+            print(f"look at: {len(many)} {what}", file=sys.stderr)
+    if broken:
+        raise typer.Exit(1)
+
+
+def _must_exist(path: Path) -> None:
+    if not path.exists():
+        raise _fail(f"there is no {path}")
+
+
+def _fail(message: str) -> typer.Exit:
+    print(f"seqattn: {message}", file=sys.stderr)
+    return typer.Exit(2)

@@ -1,0 +1,142 @@
+"""What learning platforms read: Gradescope's results, Moodle's table, JUnit's XML."""
+
+import csv
+import io
+import json
+import re
+import zipfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree
+
+from seqattn.grading.report import details, harmless
+from seqattn.grading.verdicts import Grade
+
+if TYPE_CHECKING:
+    from seqattn.grading.classroom.run import Result
+
+__all__ = ["as_gradescope", "as_junit", "as_moodle", "autograder_zip"]
+
+# Characters that XML 1.0 cannot hold at all.
+NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def as_gradescope(grade: Grade) -> str:
+    """Write ``results.json`` for Gradescope's autograder."""
+    if grade.problem:
+        content: dict = {"score": 0, "output": grade.problem, "tests": []}
+        return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
+    tests = [
+        {
+            "number": v.question,
+            "name": f"{v.question} {v.title}",
+            "score": v.points,
+            "max_score": v.out_of,
+            "status": "passed" if v.verdict == "pass" else "failed",
+            "output": "\n".join(details(v)),
+            "output_format": "text",
+            "visibility": "visible",
+        }
+        for v in grade.verdicts
+    ]
+    content = {"output": "\n".join(grade.notes), "output_format": "text", "tests": tests}
+    return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
+
+
+def as_moodle(results: list["Result"], absent_as_zero: bool = False) -> str:
+    """Write the table that Moodle's gradebook imports; points are those of all exercises."""
+    stream = io.StringIO()
+    table = csv.writer(stream)
+    table.writerow(["Identifier", "Full name", "Email address", "Grade", "Feedback comments"])
+    people = {r.person.id: r.person for r in results if r.person}
+    for id_, person in people.items():
+        grades = [r.grade for r in results if r.person and r.person.id == id_ and r.grade]
+        # A file that could not be read, and a fault of the grader, are nobody's 0.
+        failed = any(v.verdict == "grader_error" for g in grades for v in g.verdicts)
+        failed = failed or any(g.problem for g in grades)
+        blank = 0 if absent_as_zero else ""
+        total: object = "" if failed else sum(g.points for g in grades) if grades else blank
+        said = " ".join(f"{v.question}: {v.hint}" for g in grades for v in g.verdicts if v.hint)
+        said = said or " ".join(g.problem for g in grades)
+        row = [id_, person.name, person.email, total, said]
+        table.writerow([harmless(cell) for cell in row])
+    return stream.getvalue()
+
+
+def as_junit(results: list["Result"]) -> str:
+    """Write JUnit's XML: a suite for each file, a case for each question."""
+    root = ElementTree.Element("testsuites", name="seqattn")
+    for r in results:
+        if r.grade is None:
+            continue
+        g = r.grade
+        failed = sum(v.verdict not in ("pass", "grader_error") for v in g.verdicts)
+        errors = sum(v.verdict == "grader_error" for v in g.verdicts) + bool(g.problem)
+        name = _xml(r.person.id if r.person else r.label)
+        counts = {"tests": len(g.verdicts) or 1, "failures": failed, "errors": errors}
+        suite = ElementTree.SubElement(root, "testsuite", name=name)
+        suite.attrib.update({key: str(value) for key, value in counts.items()})
+        if g.problem:
+            case = ElementTree.SubElement(suite, "testcase", name="file", classname=name)
+            ElementTree.SubElement(case, "error", message=_xml(g.problem))
+        for v in g.verdicts:
+            case = ElementTree.SubElement(
+                suite, "testcase", name=f"{v.question} {v.title}", classname=f"{name}.{g.exercise}"
+            )
+            if v.verdict != "pass":
+                kind = "error" if v.verdict == "grader_error" else "failure"
+                fault = ElementTree.SubElement(case, kind, message=_xml(v.hint), type=v.verdict)
+                fault.text = _xml("\n".join(details(v)))
+    ElementTree.indent(root, " ")
+    return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def _xml(text: str) -> str:
+    return NOT_XML.sub("�", text)
+
+
+SETUP = """\
+#!/usr/bin/env bash
+# Installs the course's package, which is in this archive, and what grading needs.
+set -euo pipefail
+apt-get update -q && apt-get install -y -q python3 python3-venv
+python3 -m venv /autograder/venv
+/autograder/venv/bin/pip install -q --extra-index-url https://download.pytorch.org/whl/cpu \\
+  "$(ls /autograder/source/*.whl)[grading]"
+"""
+
+RUN = """\
+#!/usr/bin/env bash
+# Grades the notebook that was handed in and writes what Gradescope shows.
+set -euo pipefail
+exec /autograder/venv/bin/seqattn gradescope /autograder/submission \\
+  --exercise {exercise} --out /autograder/results/results.json {options}
+"""
+
+
+def autograder_zip(exercise: str, wheel: Path, out: Path, options: str = "") -> None:
+    """Pack Gradescope's autograder: the same bytes whenever it is made.
+
+    Parameters
+    ----------
+    exercise : str
+        Its name.
+    wheel : Path
+        The course's package.
+    out : Path
+        Where the archive goes.
+    options : str
+        More for the command, such as ``--allow-weak``.
+    """
+    files = {
+        "setup.sh": SETUP.encode(),
+        "run_autograder": RUN.format(exercise=exercise, options=options).encode(),
+        wheel.name: wheel.read_bytes(),
+    }
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in files.items():
+            entry = zipfile.ZipInfo(name)
+            entry.external_attr = 0o755 << 16
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            archive.writestr(entry, content)

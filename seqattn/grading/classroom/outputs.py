@@ -1,0 +1,233 @@
+"""The files that come of grading a class: tables, one record and one page a student, a summary."""
+
+import csv
+import io
+import json
+import re
+from collections import Counter, defaultdict
+from pathlib import Path
+from typing import Any
+
+from seqattn.grading.bank import load
+from seqattn.grading.classroom.lms import as_gradescope, as_junit, as_moodle
+from seqattn.grading.classroom.run import Result
+from seqattn.grading.report import as_csv, as_html, as_record, harmless, page
+from seqattn.grading.similarity import Pair, similar_pairs
+from seqattn.grading.verdicts import Grade
+
+__all__ = ["apply_overrides", "file_names", "read_overrides", "write_all"]
+
+
+def write_all(
+    out: Path,
+    results: list[Result],
+    *,
+    overrides: dict[tuple[str, str], tuple[int, str]] | None = None,
+    absent_as_zero: bool = False,
+    book: str = "",
+) -> list[Path]:
+    """Write all reports of a class.
+
+    Parameters
+    ----------
+    out : Path
+        The folder.
+    results : list of Result
+        From :func:`seqattn.grading.classroom.run.settle`.
+    overrides : dict, optional
+        From :func:`read_overrides`.
+    absent_as_zero : bool
+        Give those who handed in nothing 0 points instead of a blank.
+    book : str
+        Address of the book, for links in the feedback.
+    """
+    for result in results:
+        if result.person and result.grade and overrides:
+            result.grade = apply_overrides(result.grade, result.person.id, overrides)
+    names = file_names(results)
+    files: dict[str, str] = {
+        "grades.csv": as_table(results, absent_as_zero),
+        "questions.csv": as_csv([r.grade for r in results if r.grade], _labels(results)),
+        "moodle.csv": as_moodle(results, absent_as_zero),
+        "junit.xml": as_junit(results),
+        "summary.html": as_summary(results),
+        "similar.csv": as_similar(similar(results)),
+    }
+    for result, name in zip(results, names):
+        if result.grade is not None:
+            who = result.person.id if result.person else ""
+            record = as_record(result.grade, student=who, problem=result.problem)
+            files[f"students/{name}.json"] = record
+            files[f"gradescope/{name}/results.json"] = as_gradescope(result.grade)
+            files[f"feedback/{name}.html"] = as_html(result.grade, book)
+    for name, text in files.items():
+        path = out / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        beside = path.with_name(f".{path.name}.part")
+        # The tables end their lines as spreadsheets expect; nothing may be translated.
+        beside.write_text(text, encoding="utf-8", errors="replace", newline="")
+        beside.replace(path)
+    return [out / name for name in files]
+
+
+def file_names(results: list[Result]) -> list[str]:
+    """Name the files of each result: letters, digits, dots and dashes, no name twice."""
+    names, taken = [], Counter[str]()
+    for result in results:
+        exercise = result.grade.exercise if result.grade else ""
+        who = result.person.id if result.person else f"unmatched-{result.label}"
+        name = re.sub(r"[^\w.@-]+", "_", f"{who}-{exercise}" if exercise else who)
+        name = name.strip("._")[:100] or "student"
+        taken[name.casefold()] += 1
+        count = taken[name.casefold()]
+        names.append(name if count == 1 else f"{name}-{count}")
+    return names
+
+
+def _labels(results: list[Result]) -> list[str]:
+    return [r.person.id if r.person else r.label for r in results if r.grade]
+
+
+def as_table(results: list[Result], absent_as_zero: bool) -> str:
+    """Write a row for each student: points in all, and for each question of each exercise."""
+    asked = {
+        r.grade.exercise: [v.question for v in r.grade.verdicts]
+        for r in results
+        if r.grade and r.grade.exercise
+    }
+    columns = [(e, q) for e in sorted(asked) for q in asked[e]]
+    stream = io.StringIO()
+    table = csv.writer(stream)
+    head = ["student", "name", "email", "file", "exercise", "status", "points", "out_of"]
+    table.writerow([*head, *(f"{e} {q}" for e, q in columns), "notes"])
+    for r in results:
+        person = [r.person.id, r.person.name, r.person.email] if r.person else ["", "", ""]
+        if r.grade is None:
+            points = [0] if absent_as_zero else [""]
+            row = [*person, "", "", "absent", *points, "", *[""] * len(columns), ""]
+        else:
+            g = r.grade
+            status = r.problem.partition(":")[0] or g.problem.partition(":")[0] or "graded"
+            got = {(g.exercise, v.question): _points(v) for v in g.verdicts}
+            total: Any = _total(g) if g.verdicts else ""
+            notes = "; ".join(filter(None, [r.problem, g.problem, *g.notes, *g.flags]))
+            row = [*person, r.label, g.exercise, status, total, g.out_of or ""]
+            row += [*(got.get(c, "") for c in columns), notes]
+        table.writerow([harmless(cell) for cell in row])
+    return stream.getvalue()
+
+
+def _points(v: Any) -> Any:
+    # A fault of the grader is nobody's 0.
+    return "" if v.verdict == "grader_error" else v.points
+
+
+def _total(g: Grade) -> Any:
+    return "" if any(v.verdict == "grader_error" for v in g.verdicts) else g.points
+
+
+# --- what a person decided ---------------------------------------------------------------------
+
+
+def read_overrides(path: Path) -> dict[tuple[str, str], tuple[int, str]]:
+    """Read points that a person gave: columns student, question, points, reason.
+
+    Raises
+    ------
+    ValueError
+        If a row makes no sense.
+    """
+    if not path.is_file():
+        return {}
+    found = {}
+    with path.open(encoding="utf-8-sig", newline="") as stream:
+        for number, row in enumerate(csv.DictReader(stream), start=2):
+            try:
+                key = (row["student"].strip(), row["question"].strip())
+                found[key] = (int(row["points"]), (row.get("reason") or "").strip())
+            except (KeyError, TypeError, ValueError, AttributeError):
+                columns = "student, question, points, reason"
+                raise ValueError(f"{path}, line {number}: expected the columns {columns}") from None
+    return found
+
+
+def apply_overrides(
+    grade: Grade, student: str, overrides: dict[tuple[str, str], tuple[int, str]]
+) -> Grade:
+    """Put a person's points in place of the grader's, and say so."""
+    verdicts = []
+    for v in grade.verdicts:
+        keys = ((student, f"{grade.exercise} {v.question}"), (student, v.question))
+        found = next((overrides[k] for k in keys if k in overrides), None)
+        if found is not None:
+            points, reason = found
+            note = f"points given by hand ({v.points} by the grader)" + (reason and f": {reason}")
+            notes = [n for n in v.notes if not n.startswith("points given by hand")]
+            v = type(v)(**{**vars(v), "points": points, "notes": [*notes, note]})
+        verdicts.append(v)
+    return Grade(**{**vars(grade), "verdicts": verdicts})
+
+
+# --- the class as a whole ----------------------------------------------------------------------
+
+
+def similar(results: list[Result]) -> list[Pair]:
+    """Find pairs of students whose answers resemble each other, within each exercise."""
+    prints: dict[str, dict[str, dict]] = defaultdict(dict)
+    for r in results:
+        if r.prints and r.grade:
+            prints[r.grade.exercise][r.person.id if r.person else r.label] = r.prints
+    return [pair for exercise in sorted(prints) for pair in similar_pairs(prints[exercise])]
+
+
+def as_similar(pairs: list[Pair]) -> str:
+    """Write pairs as a table. It proves nothing: look before you speak."""
+    stream = io.StringIO()
+    table = csv.writer(stream)
+    table.writerow(["one", "other", "share", "same_but_for_names"])
+    for p in pairs:
+        table.writerow([harmless(p.one), harmless(p.other), p.share, " ".join(p.questions)])
+    return stream.getvalue()
+
+
+def as_summary(results: list[Result]) -> str:
+    """Write a page on the class: how many passed each question, and what went wrong most often."""
+    graded = [r.grade for r in results if r.grade and r.grade.verdicts and not r.problem]
+    lines: list[tuple[str, list[list[object]]]] = []
+    count = Counter(_status(r) for r in results)
+    lines.append(("Files", [[status, number] for status, number in sorted(count.items())]))
+    for exercise in sorted({g.exercise for g in graded}):
+        mine = [g for g in graded if g.exercise == exercise]
+        points = sorted(g.points for g in mine)
+        title = (
+            f"{load(exercise).title}: {len(mine)} students, median {points[len(points) // 2]} of "
+            f"{mine[0].out_of} points"
+        )
+        rows: list[list[object]] = [
+            ["question", "right", "points on average", "most frequent mistake"]
+        ]
+        for number, q in enumerate(mine[0].verdicts):
+            verdicts = [g.verdicts[number] for g in mine]
+            right = sum(v.verdict == "pass" for v in verdicts)
+            mean = sum(v.points for v in verdicts) / len(verdicts)
+            mistakes = Counter(v.mistake for v in verdicts if v.mistake)
+            common = sorted(mistakes.items(), key=lambda x: (-x[1], x[0]))[:1]
+            said = f"{common[0][0]} ({common[0][1]})" if common else ""
+            share = f"{right} ({100 * right / len(verdicts):.0f} %)"
+            rows.append([f"{q.question} {q.title}", share, f"{mean:.1f} of {q.out_of}", said])
+        lines.append((title, rows))
+    return page("Class summary", lines)
+
+
+def _status(r: Result) -> str:
+    if r.grade is None:
+        return "absent"
+    return r.problem.partition(":")[0] or r.grade.problem.partition(":")[0] or "graded"
+
+
+def read_records(folder: Path) -> dict[str, dict]:
+    """Read the record of each student that an earlier grading left."""
+    records = {}
+    for path in sorted((folder / "students").glob("*.json")):
+        records[path.stem] = json.loads(path.read_text(encoding="utf-8"))
+    return records

@@ -1,0 +1,245 @@
+"""Grade a folder in parallel; go on where an interrupted run stopped."""
+
+import hashlib
+import json
+import queue
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from seqattn.grading.bank import exercises, load
+from seqattn.grading.classroom.collecting import Handed, Person, find_person
+from seqattn.grading.judge import Judge
+from seqattn.grading.matching import match
+from seqattn.grading.reading import UnreadableError, read_submission
+from seqattn.grading.similarity import fingerprint
+from seqattn.grading.submission import find_answer
+from seqattn.grading.verdicts import Grade
+
+__all__ = ["Result", "WeakIsolationError", "grade_all", "settle"]
+
+# Raised when the way in which answers are judged changes: older results are graded again.
+ENGINE = 2
+
+
+class WeakIsolationError(Exception):
+    """Answers cannot be contained as a class's should be."""
+
+
+@dataclass
+class Result:
+    """What became of a student.
+
+    Attributes
+    ----------
+    person : Person or None
+        None where nobody on the roster fits.
+    grade : Grade or None
+        None where nothing was handed in.
+    label : str
+        The file, below the folder of submissions.
+    problem : str
+        ``unmatched: ...`` where nobody fits.
+    prints : dict of question to Counter
+        Fingerprints, for the similarity report.
+    """
+
+    person: Person | None
+    grade: Grade | None
+    label: str = ""
+    problem: str = ""
+    prints: dict = field(default_factory=dict)
+
+
+def grade_all(
+    files: list[Handed],
+    seed: str,
+    store: Path,
+    *,
+    jobs: int = 1,
+    exercise: str | None = None,
+    allow_weak: bool = False,
+    tell: Callable[[int, int, Handed, Grade], None] = lambda *_: None,
+) -> dict[str, Grade]:
+    """Grade files, some at a time; the grades do not depend on how many.
+
+    Parameters
+    ----------
+    files : list of Handed
+        What to grade.
+    seed : str
+        Of the hidden cases: all get the same.
+    store : Path
+        Folder where each grade is put as soon as it is there. What lies in it is not graded again.
+    jobs : int
+        How many at a time; each has a sandbox of its own.
+    exercise : str, optional
+        The only one that is expected.
+    allow_weak : bool
+        Go on where answers cannot be contained fully.
+    tell : callable
+        Hears of each grade: number, total, file, grade.
+
+    Returns
+    -------
+    dict of str to Grade
+        By label, in the order of the files.
+
+    Raises
+    ------
+    WeakIsolationError
+        If the machine cannot contain answers, and that was not allowed.
+    """
+    store.mkdir(parents=True, exist_ok=True)
+    grades: dict[str, Grade] = {}
+    waiting = []
+    for handed in files:
+        key = _key(handed, seed, exercise)
+        stored = _load(store / f"{key}.json")
+        if stored is not None:
+            grades[handed.label] = stored
+        else:
+            waiting.append((handed, key))
+    done, total = len(grades), len(files)
+    if waiting:
+        with _judges(seed, min(jobs, len(waiting)), allow_weak) as idle:
+
+            def one(handed: Handed, key: str) -> tuple[Handed, Grade]:
+                judge = idle.get()
+                try:
+                    grade = judge.grade(handed.path, exercise)
+                finally:
+                    idle.put(judge)
+                # A trouble of ours is not kept: the next run tries again.
+                if not any(v.verdict == "grader_error" for v in grade.verdicts):
+                    _write(store / f"{key}.json", json.dumps(grade.to_dict()))
+                return handed, grade
+
+            pool = ThreadPoolExecutor(jobs)
+            try:
+                for future in as_completed([pool.submit(one, *w) for w in waiting]):
+                    handed, grade = future.result()
+                    grades[handed.label] = grade
+                    done += 1
+                    tell(done, total, handed, grade)
+            finally:
+                # On Ctrl-C: what runs ends, what waits is dropped.
+                pool.shutdown(wait=True, cancel_futures=True)
+    return {handed.label: grades[handed.label] for handed in files}
+
+
+@contextmanager
+def _judges(seed: str, count: int, allow_weak: bool) -> Iterator[queue.Queue]:
+    """Start judges that share their cases, each with a worker of its own."""
+    with ExitStack() as stack:
+        first = stack.enter_context(Judge(seed))
+        others = [stack.enter_context(Judge(seed, like=first)) for _ in range(count - 1)]
+        first.sandbox.wait()
+        if not first.sandbox.isolation.startswith("full") and not allow_weak:
+            raise WeakIsolationError(first.sandbox.isolation)
+        idle: queue.Queue = queue.Queue()
+        for judge in (first, *others):
+            idle.put(judge)
+        yield idle
+
+
+def settle(files: list[Handed], grades: dict[str, Grade], roster: list[Person]) -> list[Result]:
+    """Give each student one file for each exercise, and each file that is nobody's a row.
+
+    Of several files for one exercise the newest that can be read counts, by time of change and then
+    by name. Whoever is on the roster and handed in nothing gets a result without a grade.
+    """
+    chosen: dict[tuple[str, str], list[Handed]] = {}
+    results, people = [], {}
+    for handed in files:
+        person, problem = find_person(handed, roster)
+        if person is None:
+            results.append(
+                Result(None, grades[handed.label], handed.label, f"unmatched: {problem}")
+            )
+            continue
+        people[person.id] = person
+        exercise = grades[handed.label].exercise
+        chosen.setdefault((person.id, exercise), []).append(handed)
+    readable = {id_ for id_, exercise in chosen if exercise}
+    for (id_, exercise), several in sorted(chosen.items()):
+        if not exercise and id_ in readable:
+            continue
+        newest = max(several, key=lambda h: (_changed(h.path), h.label))
+        grade = grades[newest.label]
+        if len(several) > 1:
+            names = ", ".join(sorted(h.label for h in several if h is not newest))
+            grade.notes.append(f"duplicate: the newest file counts; not counted: {names}")
+        prints = fingerprints(newest.path, exercise) if exercise else {}
+        results.append(Result(people[id_], grade, newest.label, prints=prints))
+    absent = [Result(p, None) for p in roster if p.id not in people]
+    return sorted([*results, *absent], key=lambda r: (r.person is None, _name(r), r.label))
+
+
+def fingerprints(path: Path, name: str) -> dict:
+    """Take the fingerprint of each answer."""
+    exercise = load(name)
+    submission = read_submission(path)
+    answers = {q.id: find_answer(submission, exercise, q) for q in exercise.questions}
+    return {
+        q: fingerprint(a.code, exercise.pristine[q].source)
+        for q, a in answers.items()
+        if a.state == "found"
+    }
+
+
+def _name(result: Result) -> str:
+    return result.person.id if result.person else ""
+
+
+def _changed(path: Path) -> float:
+    return path.lstat().st_mtime
+
+
+def _key(handed: Handed, seed: str, exercise: str | None) -> str:
+    """Name a result after all that it depends on."""
+    parts = [str(ENGINE), seed, exercise or "", handed.label, _releases()]
+    # Names that are no UTF-8 come with surrogates in them.
+    digest = hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass"))
+    if handed.path.is_file() and not handed.path.is_symlink():
+        try:
+            digest.update(handed.path.read_bytes())
+            digest.update(_evidence_of(handed.path))
+        except OSError:
+            pass
+    return digest.hexdigest()[:32]
+
+
+def _evidence_of(path: Path) -> bytes:
+    try:
+        submission = read_submission(path)
+        name = match(submission)
+    except UnreadableError:
+        return b""
+    asked = [q.evidence for q in load(name).questions if q.evidence] if name else []
+    return b"\0".join(submission.evidence(file) or b"" for file in asked)
+
+
+_lock = threading.Lock()
+
+
+def _releases() -> str:
+    with _lock:
+        return " ".join(f"{name}:{load(name).fingerprint}" for name in exercises())
+
+
+def _load(path: Path) -> Grade | None:
+    try:
+        return Grade.from_dict(json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _write(path: Path, text: str) -> None:
+    beside = path.with_name(f".{path.name}.{time.monotonic_ns()}.part")
+    beside.write_text(text, encoding="utf-8")
+    beside.replace(path)

@@ -1,0 +1,38 @@
+"""What the banks share: random arrays, padding masks, and the softmax in float64 loops."""
+
+import numpy as np
+
+__all__ = ["normal", "padding", "softmax_rows"]
+
+
+def normal(rng: np.random.Generator, *shape: int, scale: float = 1.0) -> np.ndarray:
+    """Draw float32 numbers from a normal distribution."""
+    return (scale * rng.normal(size=shape)).astype(np.float32)
+
+
+def padding(rng: np.random.Generator, batch: int, keys: int, *, empty: bool = False) -> np.ndarray:
+    """Draw a padding mask (batch, keys): True at real words, of which every row has one.
+
+    At least one row is padded. With ``empty`` one row has nothing but pads.
+    """
+    mask = np.ones((batch, keys), bool)
+    for b in range(batch):
+        mask[b, rng.integers(1, keys + 1) :] = False
+    mask[0, -1] = keys == 1
+    if empty:
+        mask[rng.integers(batch)] = False
+    return mask
+
+
+def softmax_rows(scores: np.ndarray, mask: np.ndarray | None = None) -> np.ndarray:
+    """Turn scores (..., keys) into weights; a row with nothing to attend gives zeros."""
+    mask = np.ones(scores.shape, bool) if mask is None else np.broadcast_to(mask, scores.shape)
+    weights = np.zeros(scores.shape)
+    for row in np.ndindex(*scores.shape[:-1]):
+        open_ = [i for i in range(scores.shape[-1]) if mask[row][i]]
+        if open_:
+            top = max(scores[row][i] for i in open_)
+            raised = {i: np.exp(scores[row][i] - top) for i in open_}
+            for i in open_:
+                weights[row][i] = raised[i] / sum(raised.values())
+    return weights

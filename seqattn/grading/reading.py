@@ -1,0 +1,207 @@
+"""Read what a learner hands in, in whatever form, and believe nothing in it.
+
+Accepted by content: a notebook, the same as text (py:percent or Markdown with code cells, as
+Jupytext and Colab save it), or a ZIP archive with one of these and the files that belong to it.
+"""
+
+import io
+import json
+import re
+import zipfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+__all__ = ["Cell", "Submission", "UnreadableError", "read_submission"]
+
+MOST_BYTES = 20 * 2**20
+MOST_CELLS = 2_000
+MOST_FILES = 1_000
+FORMATS = "expected .ipynb, or .py or .md made from it, or a .zip with one of these"
+PERCENT = re.compile(r"^# ?%%(.*)$", re.MULTILINE)
+FENCE = re.compile(
+    r"^(?P<fence>`{3,}) *(?:\{code-cell\}[^\n]*|python\b[^\n]*|py)\n(?P<code>.*?)^(?P=fence) *$",
+    re.MULTILINE | re.DOTALL,
+)
+
+
+class UnreadableError(Exception):
+    """A file that is no notebook."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What matters of a cell."""
+
+    kind: str
+    source: str
+    id: str = ""
+    question: str = ""
+
+
+@dataclass(frozen=True)
+class Submission:
+    """A notebook that was handed in.
+
+    Attributes
+    ----------
+    path : Path
+        Where it lies.
+    cells : list of Cell
+        In order.
+    release : str
+        Of the exercise that it was made from, as far as it says.
+    files : dict of str to bytes
+        What was in the archive with it.
+    """
+
+    path: Path
+    cells: list[Cell]
+    release: str = ""
+    files: dict[str, bytes] = field(default_factory=dict)
+
+    def evidence(self, name: str) -> bytes | None:
+        """Read a file that was handed in with the notebook, or None; links are not followed."""
+        if name in self.files:
+            return self.files[name]
+        # Learning platforms put the student's name before that of each file.
+        folder = self.path.parent
+        beside = [folder / name]
+        if (prefix := re.match(r".*_assignsubmission_file_|.*?_\d+_", self.path.name)) is not None:
+            beside.append(folder / f"{prefix[0]}{name}")
+        for path in beside:
+            if path.is_file() and not path.is_symlink() and path.stat().st_size <= MOST_BYTES:
+                return path.read_bytes()
+        return None
+
+
+def read_submission(path: Path) -> Submission:
+    """Read a notebook without believing anything in it.
+
+    Raises
+    ------
+    UnreadableError
+        If it is none, with the reason.
+    """
+    if path.is_symlink() or not path.is_file():
+        raise UnreadableError("not a plain file")
+    if path.stat().st_size > MOST_BYTES:
+        raise UnreadableError(f"larger than {MOST_BYTES >> 20} MB: clear its outputs first")
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise UnreadableError(f"cannot be read: {error.strerror}") from None
+    if data[:4] == b"PK\x03\x04":
+        return _from_archive(path, data)
+    return _from_bytes(path, path.name, data, {})
+
+
+def _from_bytes(path: Path, name: str, data: bytes, files: dict[str, bytes]) -> Submission:
+    if not data.strip():
+        raise UnreadableError("the file is empty")
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        utf16 = data[:2] in (b"\xff\xfe", b"\xfe\xff")
+        what = "UTF-16, not UTF-8 text" if utf16 else f"not UTF-8 text ({FORMATS})"
+        raise UnreadableError(f"{what}: save it again from Jupyter") from None
+    if text.lstrip()[:1] in "{[" and not name.endswith((".py", ".md")):
+        return _from_json(path, text, files)
+    if text.lstrip()[:1] == "<":
+        raise UnreadableError("a web page, not a notebook: download the .ipynb file again")
+    cells = _from_text(text)
+    if not cells:
+        raise UnreadableError(f"not JSON, and no notebook saved as text ({FORMATS})")
+    if len(cells) > MOST_CELLS:
+        raise UnreadableError(f"{len(cells)} cells; expected at most {MOST_CELLS}")
+    return Submission(path, cells, files=files)
+
+
+def _from_json(path: Path, text: str, files: dict[str, bytes]) -> Submission:
+    try:
+        notebook = json.loads(text)
+    except RecursionError:
+        raise UnreadableError("nested too deeply for a notebook") from None
+    except ValueError as error:
+        where = f" (line {error.lineno})" if isinstance(error, json.JSONDecodeError) else ""
+        cut = ": the file may have been cut off; download it again"
+        raise UnreadableError(f"not JSON{where}, so not a notebook{cut}") from None
+    if not isinstance(notebook, dict):
+        raise UnreadableError("no list of cells in it")
+    cells = notebook.get("cells")
+    if not isinstance(cells, list):
+        old = " (format 3: open and save it in Jupyter)" if "worksheets" in notebook else ""
+        raise UnreadableError(f"no list of cells in it{old}")
+    if len(cells) > MOST_CELLS:
+        raise UnreadableError(f"{len(cells)} cells; expected at most {MOST_CELLS}")
+    metadata = notebook.get("metadata")
+    own = metadata.get("seqattn") if isinstance(metadata, dict) else None
+    release = own.get("release", "") if isinstance(own, dict) else ""
+    found = [_cell(c) for c in cells if isinstance(c, dict)]
+    return Submission(path, found, str(release)[:40], files)
+
+
+def _cell(cell: dict) -> Cell:
+    source = cell.get("source", "")
+    if isinstance(source, list):
+        source = "".join(line for line in source if isinstance(line, str))
+    if not isinstance(source, str):
+        source = ""
+    metadata = cell.get("metadata")
+    own = metadata.get("seqattn") if isinstance(metadata, dict) else None
+    question = own.get("question", "") if isinstance(own, dict) else ""
+    return Cell(str(cell.get("cell_type")), source, str(cell.get("id", "")), str(question))
+
+
+def _from_text(text: str) -> list[Cell]:
+    """Split a notebook that was saved as text; text without cells is one cell if it has answers."""
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    if blocks := [Cell("code", match["code"]) for match in FENCE.finditer(text)]:
+        return blocks
+    marks = list(PERCENT.finditer(text))
+    if not marks:
+        # What nbconvert writes. A script without marks does not say where a cell ends.
+        pieces = re.split(r"(?m)^# In ?\[[ \d]*\]:\n", text)
+        return [Cell("code", piece) for piece in pieces] if len(pieces) > 1 else []
+    ends = [mark.start() for mark in marks[1:]] + [len(text)]
+    return [
+        Cell("markdown" if "[markdown]" in mark[1] else "code", text[mark.end() + 1 : end].rstrip())
+        for mark, end in zip(marks, ends)
+    ]
+
+
+def _from_archive(path: Path, data: bytes) -> Submission:
+    """Read the one notebook of an archive. Nothing is unpacked to disk, so no name can escape."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            entries = [e for e in archive.infolist() if not e.is_dir() and _counts(e.filename)]
+            if (
+                len(archive.infolist()) > MOST_FILES
+                or sum(e.file_size for e in entries) > MOST_BYTES
+            ):
+                raise UnreadableError("the archive holds too much: pack the notebook alone")
+            files, left = {}, MOST_BYTES
+            for entry in entries:
+                content = _bounded(archive, entry, left)
+                files[entry.filename.rsplit("/", 1)[-1]] = content
+                left -= len(content)
+    except (zipfile.BadZipFile, RuntimeError, NotImplementedError, OSError, EOFError, ValueError):
+        raise UnreadableError("a damaged or encrypted archive: pack it again") from None
+    notebooks = [n for n in files if n.endswith(".ipynb")]
+    notebooks = notebooks or [n for n in files if n.endswith((".py", ".md"))]
+    if len(notebooks) != 1:
+        raise UnreadableError(f"{len(notebooks)} notebooks in the archive; expected one")
+    return _from_bytes(path, notebooks[0], files[notebooks[0]], files)
+
+
+def _counts(name: str) -> bool:
+    return not any(part.startswith((".", "__MACOSX")) for part in name.split("/"))
+
+
+def _bounded(archive: zipfile.ZipFile, entry: Any, left: int) -> bytes:
+    # The size that an entry declares may be a lie.
+    with archive.open(entry) as stream:
+        content = stream.read(left + 1)
+    if len(content) > left:
+        raise UnreadableError("the archive holds too much: pack the notebook alone")
+    return content

@@ -1,0 +1,121 @@
+"""Tell how alike answers are once names, blanks and comments are put aside. A hint, no proof."""
+
+import ast
+import copy
+import hashlib
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import combinations
+
+from seqattn.grading.bank import Exercise
+from seqattn.grading.submission import Answer
+
+__all__ = ["Pair", "copies_the_key", "fingerprint", "key_of", "similar_pairs"]
+
+# Answers smaller than this are alike by necessity: there is one way to write them.
+SMALLEST = 25
+ALIKE = 0.8
+# One short answer in common is chance; so much of several is not.
+ENOUGH = 80
+
+
+def key_of(code: str) -> str:
+    """Give a digest of code that only blanks and comments leave as it is; "" where it is none."""
+    try:
+        return hashlib.sha256(ast.dump(ast.parse(code)).encode()).hexdigest()[:16]
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ""
+
+
+def copies_the_key(exercise: Exercise, answers: Mapping[str, Answer]) -> bool:
+    """Tell whether every answer is the solution's own, and there are enough of them to mean it."""
+    found = [q for q in exercise.questions if answers[q.id].state == "found"]
+    keys = [exercise.pristine[q.id].key for q in found]
+    return len(found) >= 3 and keys == [key_of(answers[q.id].code) for q in found]
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two submissions that resemble each other more than the exercise explains.
+
+    Attributes
+    ----------
+    one, other : str
+        The files.
+    share : float
+        Of the answers' structure that they have in common, from 0 to 1.
+    questions : list of str
+        Questions whose answers are the same but for names.
+    """
+
+    one: str
+    other: str
+    share: float
+    questions: list[str]
+
+
+def fingerprint(code: str, stub: str = "") -> Counter[str]:
+    """Count an answer's statements and expressions, without names and what the stub has."""
+    try:
+        trees = [_anonymous(ast.parse(text)) for text in (code, stub)]
+        parts = [
+            Counter(ast.dump(n) for n in ast.walk(t) if isinstance(n, ast.stmt | ast.expr))
+            for t in trees
+        ]
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return Counter()
+    return parts[0] - parts[1]
+
+
+def _anonymous(tree: ast.AST) -> ast.AST:
+    tree = copy.deepcopy(tree)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name):
+            node.id = "_"
+        elif isinstance(node, ast.arg):
+            node.arg, node.annotation = "_", None
+        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
+            node.name = "_"
+            if ast.get_docstring(node) is not None:
+                node.body = node.body[1:] or [ast.Pass()]
+    return tree
+
+
+def similar_pairs(
+    prints: Mapping[str, Mapping[str, Counter[str]]], *, common: float = 0.3
+) -> list[Pair]:
+    """List pairs of submissions that are alike, the most alike first.
+
+    Parameters
+    ----------
+    prints : dict of file to dict of question to Counter
+        Fingerprints.
+    common : float
+        What more than this share of the class wrote is the natural answer, and counts for nothing.
+    """
+    usual = Counter(
+        (q, _digest(p)) for answers in prints.values() for q, p in answers.items() if p.total()
+    )
+    most = max(2, common * len(prints))
+    telling = {
+        name: {
+            q: p
+            for q, p in answers.items()
+            if p.total() >= SMALLEST and usual[q, _digest(p)] <= most
+        }
+        for name, answers in prints.items()
+    }
+    pairs = []
+    for one, other in combinations(sorted(telling), 2):
+        both = telling[one].keys() & telling[other].keys()
+        shared = sum((telling[one][q] & telling[other][q]).total() for q in both)
+        total = sum((telling[one][q] | telling[other][q]).total() for q in both)
+        same = sorted(q for q in both if telling[one][q] == telling[other][q])
+        if shared >= ENOUGH and shared / total >= ALIKE and same:
+            pairs.append(Pair(one, other, round(shared / total, 3), same))
+    return sorted(pairs, key=lambda p: (-p.share, p.one, p.other))
+
+
+def _digest(counter: Counter[str]) -> str:
+    return hashlib.sha256(repr(sorted(counter.items())).encode()).hexdigest()

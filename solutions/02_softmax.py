@@ -1,0 +1,195 @@
+# ---
+# jupyter:
+#   jupytext:
+#     formats: ipynb,py:percent
+#     text_representation: {extension: .py, format_name: percent}
+#   kernelspec: {display_name: Python 3, language: python, name: python3}
+#   seqattn:
+#     minutes: 40
+#     covers: [F-03, F-04, F-34, M-12]
+# ---
+
+# %% [markdown]
+# # Exercise: softmax, temperature, masks
+#
+# Write the step that every attention shares: scores become weights. Then use it to pool a sentence,
+# and drop some of it in training. The chapter is
+# [Soft addressing](../chapters/02_soft_addressing.ipynb).
+#
+# Each question has a cell for your answer and, below it, a check that you can run. The check tries
+# small numbers. Grading tries many more: other sizes, padding, extreme scores, gradients.
+#
+# - **Keep the first line of each answer cell**; it tells the grader what it is looking at.
+# - **Put all that an answer needs into its cell**, helpers too. `torch`, `F`, `nn` and `math` are
+#   there already.
+# - Everything is plain PyTorch: return tensors, not lists or NumPy arrays. `seqattn` is the answer
+#   key, so importing it in an answer earns nothing.
+# - In a mask, True means *may be attended*.
+# - Do not change the tensors that you are given: the caller still needs them.
+#
+# To check in a terminal: `seqattn check 02_softmax.ipynb`. For points and hints:
+# `seqattn grade 02_softmax.ipynb`. In a notebook cell, put an exclamation mark in front.
+
+# %% tags=["install", "hide-cell"]
+INSTALL
+
+# %% tags=["hide-input"]
+import math
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+# %% [markdown]
+# ## Softmax with a temperature
+#
+# For one sentence with scores $e_i$ and a temperature $\tau > 0$ the weight of word $i$ is
+#
+# $$\alpha_i = \frac{\exp(e_i / \tau)}{\sum_j \exp(e_j / \tau)}.$$
+#
+# Write it for `scores` of shape `(B, S)`, a row for each sentence; `temperature` is a number. Scores
+# of several thousand, of either sign, must do no harm. Gradients must flow back to the scores.
+#
+# In this question, and only here, write it from `exp` or `logsumexp`: `softmax`, `log_softmax` and
+# `nn.Softmax` may not be used.
+
+
+# %% question="q1"
+def softmax(scores, temperature):
+    # BEGIN ANSWER
+    z = scores / temperature
+    # Shifting a row by a constant changes no weight; now the largest exponent is 0.
+    raised = (z - z.amax(-1, keepdim=True)).exp()
+    return raised / raised.sum(-1, keepdim=True)
+    # END ANSWER
+
+
+# %% check="q1"
+weights = softmax(torch.tensor([[2.0, 1.0, 0.0], [5.0, 5.0, 5.0]]), 1.0)
+assert weights is not None, "softmax returns None: is there a return?"
+assert weights.shape == (2, 3), f"weights are shaped like scores, not {tuple(weights.shape)}"
+assert torch.allclose(weights.sum(-1), torch.ones(2)), f"rows must sum to 1, not {weights.sum(-1)}"
+sharp, flat = softmax(torch.tensor([[2.0, 1.0]]), 0.1), softmax(torch.tensor([[2.0, 1.0]]), 10.0)
+assert sharp[0, 0] > 0.99, "a low temperature gives the larger score almost everything"
+assert flat[0, 0] < 0.55, "a high temperature makes the weights almost equal"
+print("q1 looks right")
+
+# %% [markdown]
+# ## A mask for every step
+#
+# In training a decoder computes all its steps at once: `scores` is `(B, T, S)`, one row of `S` scores
+# for each of `T` steps. The padding mask is `(B, S)`, since pads are pads at every step. Turn the
+# scores into weights, with a temperature as above (`torch.softmax` is allowed again):
+#
+# 1. where the mask is False the weight is exactly 0, at every step;
+# 2. the other weights of a row are positive and sum to 1;
+# 3. scores of several thousand, of either sign, do no harm;
+# 4. a sentence in which nothing may be attended gives rows of **zeros**, not NaN.
+
+
+# %% question="q2"
+def masked_softmax(scores, mask, temperature):
+    # BEGIN ANSWER
+    mask = mask[:, None, :]
+    # The lowest number there is rather than minus infinity: a row of these has no NaN.
+    lowest = torch.finfo(scores.dtype).min
+    weights = torch.softmax((scores / temperature).masked_fill(~mask, lowest), dim=-1)
+    return weights * mask
+    # END ANSWER
+
+
+# %% check="q2"
+mask = torch.tensor([[True, True, False], [True, False, False]])
+weights = masked_softmax(torch.ones(2, 4, 3), mask, 0.5)
+assert weights is not None, "masked_softmax returns None: is there a return?"
+assert weights.shape == (2, 4, 3), f"weights are shaped like scores, not {tuple(weights.shape)}"
+assert (weights[0, :, 2] == 0).all(), "the third word of sentence 1 is a pad, at every step"
+assert (weights[1, :, 0] == 1).all(), "sentence 2 has one word, which gets all the weight"
+assert torch.allclose(weights[0, :, :2], torch.full((4, 2), 0.5)), "equal scores, equal weights"
+print("q2 looks right")
+
+# %% [markdown]
+# ## Pooling a sentence
+#
+# A classifier needs one vector for a whole sentence. Score each state by its dot product with a
+# learned vector, turn the scores into weights, and mix: with `states` `(B, S, d)`, `w` `(d,)` and a
+# padding mask `(B, S)`,
+#
+# $$a_i = \mathrm{softmax}_i(h_i \cdot w), \qquad r = \sum_i a_i h_i,$$
+#
+# return `r`, of shape `(B, d)`. Every sentence has at least one word. What stands in the padding is
+# garbage and must not matter. Gradients must reach `states` and `w`.
+
+
+# %% question="q3"
+def attention_pool(states, w, mask):
+    # BEGIN ANSWER
+    scores = (states @ w).masked_fill(~mask, -torch.inf)
+    weights = torch.softmax(scores, dim=-1)
+    return (weights[:, None, :] @ states).squeeze(1)
+    # END ANSWER
+
+
+# %% check="q3"
+states = torch.tensor([[[1.0, 0.0], [0.0, 1.0], [99.0, 99.0]]])
+mixed = attention_pool(states, torch.tensor([2.0, 2.0]), torch.tensor([[True, True, False]]))
+assert mixed is not None, "attention_pool returns None: is there a return?"
+assert mixed.shape == (1, 2), f"one vector of two numbers: (1, 2), not {tuple(mixed.shape)}"
+assert mixed.max() < 2, "the third word is a pad: its 99 must not reach the result"
+assert torch.allclose(mixed, torch.tensor([[0.5, 0.5]])), (
+    "two words with equal scores: half of each"
+)
+print("q3 looks right")
+
+# %% [markdown]
+# ## Dropping weights
+#
+# Attention dropout takes some weights away in training, so that a model cannot lean on one word. To
+# keep it testable, the random numbers come from outside: `coins` is shaped like `weights`, with
+# entries between 0 and 1.
+#
+# - In training a weight stays where its coin is at least `p`, and becomes 0 elsewhere. What stays is
+#   divided by `1 - p`, so that the average does not change. Rows need not sum to 1 afterwards.
+# - When `training` is False the weights come back as they are.
+
+
+# %% question="q4"
+def drop_weights(weights, p, training, coins):
+    # BEGIN ANSWER
+    if not training:
+        return weights
+    return weights * (coins >= p) / (1 - p)
+    # END ANSWER
+
+
+# %% check="q4"
+weights, coins = torch.tensor([[0.5, 0.25, 0.25]]), torch.tensor([[0.9, 0.1, 0.6]])
+kept = drop_weights(weights, 0.5, True, coins)
+assert kept is not None, "drop_weights returns None: is there a return?"
+assert kept.shape == (1, 3), f"weights keep their shape, (1, 3), not {tuple(kept.shape)}"
+assert kept[0, 1] == 0, "the second coin is below p: that weight goes"
+assert (kept[0, [0, 2]] > 0).all(), "the first and the third coin are above p: those weights stay"
+assert torch.equal(drop_weights(weights, 0.5, False, coins), weights), "evaluation drops nothing"
+print("q4 looks right")
+
+# %% [markdown]
+# ## By hand
+#
+# At temperature 1, the scores 3, 2, 1 give the weights 0.67, 0.24, 0.09. At which temperature do the
+# scores 6, 4, 2 give the same weights? Write a number.
+
+# %% question="q5"
+# BEGIN ANSWER stub: temperature_by_hand = None
+temperature_by_hand = 2
+# END ANSWER
+
+# %% check="q5"
+assert temperature_by_hand is not None, "write a number: temperature_by_hand = ..."
+assert temperature_by_hand > 0, "temperatures are positive"
+print("q5 looks right")
+
+# %% [markdown]
+# ## What next
+#
+# `seqattn grade` tells your points. Then let the temperature of the first question go towards 0 and
+# towards infinity, and say what the weights become.
