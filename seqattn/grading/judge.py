@@ -236,7 +236,8 @@ class Judge:
             "prelude": "\n".join([task.exercise.prelude, *references]),
             "imports": task.imports,
             "probe": q.probe,
-            "preload": [],
+            # An optimiser loads PyTorch's compiler, which no confined process can.
+            "preload": ["torch._dynamo"] if any("optim" in x for x in codes.values()) else [],
             "traps": q.forbidden,
             "answers": [
                 {"id": name, "name": q.entry, "entry": q.entry, "code": code}

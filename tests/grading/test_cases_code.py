@@ -55,6 +55,11 @@ CASES = {
         {"pass"},
         "",
     ),
+    "an optimiser of torch": (
+        body("w = nn.Parameter(torch.ones(1))", "torch.optim.AdamW([w]).step()"),
+        {"pass"},
+        "",
+    ),
     "T-044 makes warnings errors": (
         "import warnings\nwarnings.simplefilter('error')\n" + body(),
         {"pass"},
