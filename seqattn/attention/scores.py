@@ -69,6 +69,7 @@ def additive_score(
 
     Examples
     --------
+    >>> import torch
     >>> one = torch.ones(1, 1)
     >>> additive_score(one, torch.tensor([[[0.0], [1.0]]]), one, one, torch.tensor([2.0]))
     tensor([[1.5232, 1.9281]])
@@ -108,6 +109,7 @@ def dot_score(
 
     Examples
     --------
+    >>> import torch
     >>> dot_score(torch.tensor([[1.0, 2.0]]), torch.tensor([[[3.0, 0.0], [0.0, 1.0]]]))
     tensor([[3., 2.]])
     """
@@ -153,6 +155,7 @@ def scaled_dot_score(
 
     Examples
     --------
+    >>> import torch
     >>> scaled_dot_score(torch.ones(1, 4), torch.ones(1, 2, 4))
     tensor([[2., 2.]])
     """
@@ -191,6 +194,7 @@ def general_score(query: Query, keys: Keys, W: Float[Tensor, "d_query d_key"]) -
 
     Examples
     --------
+    >>> import torch
     >>> W = torch.tensor([[0.0, 1.0]])  # reads the second component of each key
     >>> general_score(torch.tensor([[2.0]]), torch.tensor([[[5.0, 1.0], [5.0, 3.0]]]), W)
     tensor([[2., 6.]])
@@ -242,6 +246,7 @@ def concat_score(
 
     Examples
     --------
+    >>> import torch
     >>> W = torch.tensor([[1.0, 1.0]])
     >>> concat_score(torch.ones(1, 1), torch.tensor([[[0.0], [1.0]]]), W, torch.tensor([2.0]))
     tensor([[1.5232, 1.9281]])
@@ -292,6 +297,7 @@ def reduced_rank_score(
 
     Examples
     --------
+    >>> import torch
     >>> U, V = torch.tensor([[1.0, 0.0]]), torch.tensor([[2.0]])
     >>> reduced_rank_score(torch.tensor([[3.0, 9.0]]), torch.tensor([[[1.0], [2.0]]]), U, V)
     tensor([[ 6., 12.]])
