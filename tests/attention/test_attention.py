@@ -321,8 +321,9 @@ def test_names_and_sizes_of_the_parameters():
     assert AdditiveAttention is BahdanauAttention
 
 
-def test_a_full_rank_is_allowed():
-    ReducedRankAttention(11, 13, 11)
+@pytest.mark.parametrize("rank", [1, 11])
+def test_every_rank_up_to_the_full_one_is_allowed(rank):
+    assert ReducedRankAttention(11, 13, rank).score.U.shape == (rank, 11)
 
 
 @pytest.mark.parametrize(

@@ -210,8 +210,27 @@ def test_torch_compile_takes_it_whole(alignment, compile_whole):
             ValueError,
             "expected a padding mask",
         ),
+        (
+            lambda: build().remember(inputs()[1], mask=torch.ones(T, K).bool()),
+            ValueError,
+            r"mask has shape \(5, 23\); local attention expected a padding mask",
+        ),
     ],
 )
 def test_errors_name_what_was_wrong(call, error, said, unchecked):
     with pytest.raises(error, match=said):
         call()
+
+
+def test_the_narrowest_window_has_one_position_to_each_side():
+    attention, (query, keys, values) = build("monotonic", window=1), inputs()
+    weights = attention(query[:, 0], keys, values, position=4).weights
+    assert weights[0].nonzero()[:, 0].tolist() == [3, 4, 5]
+
+
+def test_weights_of_the_centre_start_within_their_bound_and_around_zero():
+    attention = LocalAttention(100, 3, 2)
+    for p in (attention.W_p, attention.v_p):
+        assert 0.09 < p.abs().max() <= 0.1
+        assert p.abs().mean().item() == pytest.approx(0.05, rel=0.2)
+        assert abs(p.mean().item()) < 0.02

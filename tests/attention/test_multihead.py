@@ -296,6 +296,7 @@ def test_torch_compile_takes_it_whole(need_weights, compile_whole):
         (lambda: MultiHeadAttention(6, 4), ValueError, "4 heads cannot share d_model=6"),
         (lambda: MultiHeadAttention(6, 0), ValueError, "0 heads cannot share"),
         (lambda: MultiHeadAttention(6, 2, dropout=1.0), ValueError, "dropout is 1.0"),
+        (lambda: MultiHeadAttention(6, 2, dropout=-0.1), ValueError, "dropout is -0.1"),
         (lambda: build()(torch.randn(B, D).double()), ValueError, "self-attention expected"),
         (
             lambda: build()(inputs()[0], build().remember(inputs()[1]), mask=masks()["padding"]),
@@ -317,3 +318,14 @@ def test_torch_compile_takes_it_whole(need_weights, compile_whole):
 def test_errors_name_what_was_wrong(call, error, said, unchecked):
     with pytest.raises(error, match=said):
         call()
+
+
+def test_projections_start_as_glorot_and_bengio_have_it_and_biases_at_zero():
+    attention = MultiHeadAttention(60, 4)
+    bound = math.sqrt(6 / (60 + 60))
+    for name, p in attention.named_parameters():
+        if name.endswith("bias"):
+            assert not p.any(), name
+        else:
+            assert 0.95 * bound < p.abs().max() <= bound, name
+            assert p.std().item() == pytest.approx(bound / math.sqrt(3), rel=0.05), name
