@@ -9,7 +9,7 @@ import secrets
 from collections.abc import Callable, Collection
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -29,10 +29,12 @@ from seqattn.grading.outcomes import (
     result_line,
 )
 from seqattn.grading.reading import Submission, UnreadableError, read_submission
+from seqattn.grading.redaction import redact
 from seqattn.grading.sandbox.host import Sandbox, WorkerDiedError
 from seqattn.grading.sandbox.jobs import Limits, Outcome
 from seqattn.grading.similarity import copies_the_key
 from seqattn.grading.submission import Answer, find_answer, imports_of
+from seqattn.grading.tasks import Task, job_of
 from seqattn.grading.verdicts import Grade, Verdict
 
 __all__ = ["Judge"]
@@ -133,7 +135,7 @@ class Judge:
 
     # --- one question
 
-    def _judge(self, task: "Task", answer: Answer) -> Verdict:
+    def _judge(self, task: Task, answer: Answer) -> Verdict:
         q, cases = task.question, task.cases
         more: dict[str, Any] = {"notes": answer.notes}
         if answer.state != "found":
@@ -145,7 +147,10 @@ class Judge:
         outcome = self._run(task, {"learner": answer.code})
         if outcome.ending == "broken":
             return self._verdict(q, "grader_error", 0, "the sandbox failed; not your score")
-        results = by_case(outcome).get("learner", {})
+        results = {
+            case: {**one, "error": redact(one["error"], answer.code)} if "error" in one else one
+            for case, one in by_case(outcome).get("learner", {}).items()
+        }
         if "undefined" in results:
             return self._raised(q, results["undefined"], answer)
         if outcome.ending != "done":
@@ -226,34 +231,9 @@ class Judge:
                     cases.append(Case(stage, inputs, upstream, expected))
         return cases
 
-    def _run(self, task: "Task", codes: dict[str, str]) -> Outcome:
-        q = task.question
-        references = [task.exercise.question(used).right[0] for used in q.uses]
-        if q.evidence:
-            # An experiment may stand in the answer cell; what it saves was handed in already.
-            references.append("np.savez = np.savez_compressed = lambda *a, **k: None")
-        job = {
-            "prelude": "\n".join([task.exercise.prelude, *references]),
-            "imports": task.imports,
-            "probe": q.probe,
-            # An optimiser loads PyTorch's compiler, which no confined process can.
-            "preload": ["torch._dynamo"] if any("optim" in x for x in codes.values()) else [],
-            "traps": q.forbidden,
-            "answers": [
-                {"id": name, "name": q.entry, "entry": q.entry, "code": code}
-                for name, code in codes.items()
-            ],
-            "cases": [
-                {
-                    "inputs": case.inputs,
-                    "upstream": case.upstream,
-                    "twice": not case.stage.gradients,
-                }
-                for case in task.cases
-            ],
-        }
+    def _run(self, task: Task, codes: dict[str, str]) -> Outcome:
         try:
-            return self.sandbox.run(job)
+            return self.sandbox.run(job_of(task, codes))
         except WorkerDiedError:
             return Outcome(ending="broken")
 
@@ -263,7 +243,7 @@ class Judge:
         task = Task(known, q, [], self._cases(exercise, question))
         return by_case(self._run(task, {w.name: w.code for w in q.wrong}))
 
-    def _recognise(self, task: "Task", results: dict) -> Wrong | None:
+    def _recognise(self, task: Task, results: dict) -> Wrong | None:
         """Find the wrong answer with the same outputs on every case, down to what earns nothing."""
         q = task.question
         if task.cases is self._cases(task.exercise.name, q.id):
@@ -289,15 +269,6 @@ class Judge:
 
 def _parts(case: Case) -> Collection[str] | None:
     return case.expected.keys() if isinstance(case.expected, dict) else None
-
-
-class Task(NamedTuple):
-    """A question, with the cases on which an answer to it is tried."""
-
-    exercise: Exercise
-    question: Question
-    imports: list[str]
-    cases: list[Case]
 
 
 @cache

@@ -227,11 +227,47 @@ def test_t_102_and_t_103_hints_hold_no_value_of_a_hidden_case(grade):
     assert "tensor" not in said
 
 
-@pytest.mark.parametrize("size", [10, 400])
-def test_t_102_an_error_message_cannot_carry_much_out(grade, size):
-    code = body(f"raise ValueError(' '.join(f'{{x:.6f}}' for x in query.flatten()) * {size})")
-    found = verdict(grade(filled({"q1": code})), "q1")
+ALL = "' '.join(f'{x:.6f}' for x in query.flatten())"
+LETTERS = "''.join(chr(97 + int(abs(x) * 10) % 26) for x in query.flatten())"
+LEAKS = {
+    "raised": f"raise ValueError({ALL})",
+    "raised, letters": f"raise ValueError({LETTERS})",
+    "raised, far too long": f"raise ValueError({ALL} * 400)",
+    "asserted": f"assert False, {LETTERS}",
+    "a key": f"{{}}[{ALL}]",
+    "a key of letters": f"{{}}[{LETTERS}]",
+    "no number": f"int({LETTERS})",
+    "no attribute": f"getattr(torch, {LETTERS})",
+    "evaluated": f"eval({LETTERS} + '.x')",
+    "a shape": "query.view(*[1 + int(abs(x) * 100) for x in query.flatten()])",
+}
+
+
+@pytest.mark.parametrize("leak", LEAKS)
+def test_t_102_an_error_message_carries_no_data_out(leak, grade):
+    found = verdict(grade(filled({"q1": body(LEAKS[leak])})), "q1")
+    assert found.verdict == "error"
     assert len(found.hint) < 400
+    said = found.hint.partition(":")[2] or found.hint
+    assert not re.search(r"\d\.\d|\d\d+[^\d]+\d\d+[^\d]+\d\d+[^\d]+\d\d+", said), found.hint
+    with Judge("0123") as judge:
+        for case in judge._cases("03_additive", "q1"):
+            letters = "".join(chr(97 + int(abs(x) * 10) % 26) for x in case.inputs[0].ravel())
+            assert len(letters) < 6 or letters[:6] not in said
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("return helper(query)", "NameError: name 'helper' is not defined"),
+        ("return query @ W_k", "mat1 and mat2 shapes cannot be multiplied"),
+        ("raise ValueError('this is mine')", "ValueError: this is mine"),
+        ("return query.no_such_method()", "'no_such_method'"),
+    ],
+)
+def test_messages_that_help_are_kept(line, said, grade):
+    found = verdict(grade(filled({"q1": f"{HEAD}    {line}\n"})), "q1")
+    assert said in found.hint
 
 
 def test_t_105_nothing_is_unpickled(grade):

@@ -1,0 +1,46 @@
+"""What the sandbox is asked to do: a question, its cases, and the answers to try on them."""
+
+from typing import Any, NamedTuple
+
+from seqattn.grading.bank import Exercise, Question
+from seqattn.grading.outcomes import Case
+
+__all__ = ["Task", "job_of"]
+
+
+class Task(NamedTuple):
+    """A question, with the cases on which an answer to it is tried."""
+
+    exercise: Exercise
+    question: Question
+    imports: list[str]
+    cases: list[Case]
+
+
+def job_of(task: Task, codes: dict[str, str]) -> dict[str, Any]:
+    """Put a task and the answers to try, code by name, into the sandbox's words."""
+    q = task.question
+    references = [task.exercise.question(used).right[0] for used in q.uses]
+    if q.evidence:
+        # An experiment may stand in the answer cell; what it saves was handed in already.
+        references.append("np.savez = np.savez_compressed = lambda *a, **k: None")
+    return {
+        "prelude": "\n".join([task.exercise.prelude, *references]),
+        "imports": task.imports,
+        "probe": q.probe,
+        # An optimiser loads PyTorch's compiler, which no confined process can.
+        "preload": ["torch._dynamo"] if any("optim" in x for x in codes.values()) else [],
+        "traps": q.forbidden,
+        "answers": [
+            {"id": name, "name": q.entry, "entry": q.entry, "code": code}
+            for name, code in codes.items()
+        ],
+        "cases": [
+            {
+                "inputs": case.inputs,
+                "upstream": case.upstream,
+                "twice": not case.stage.gradients,
+            }
+            for case in task.cases
+        ],
+    }
