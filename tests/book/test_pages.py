@@ -120,7 +120,7 @@ def test_answers_are_not_in_the_pages_or_their_sources(html):
         stub = (html / "_sources" / "exercises" / f"{source.stem}.ipynb").read_text("utf-8")
         page = (html / "exercises" / f"{source.stem}.html").read_text("utf-8")
         said = unescape(re.sub(r"<[^>]+>", "", page))
-        assert stub.count("NotImplementedError") >= 5
+        assert stub.count("NotImplementedError") >= 4
         # Short lines, such as a return of one name, may stand anywhere.
         for line in (line for line in lines if len(line) > 30):
             assert json.dumps(line)[1:-1] not in stub, line
