@@ -112,3 +112,22 @@ def test_gradcheck():
 def test_a_mask_of_another_shape_is_refused(penalty, unchecked):
     with pytest.raises(ValueError, match="one flag per sentence and token"):
         penalty(maps(), torch.ones(B, T + 1).bool())
+
+
+def test_coverage_is_wanted_once_unless_told_otherwise():
+    assert coverage_penalty(torch.eye(3)[None]) == 0
+    assert coverage_penalty(2 * torch.eye(3)[None], target=2.0) == 0
+    assert coverage_penalty(torch.zeros(1, 4, 3)) == 1
+
+
+def test_a_single_row_is_its_own_mean():
+    weights = torch.tensor([[[0.5, 0.5], [1.0, 0.0]]])
+    only = torch.tensor([[True, False]])
+    assert entropy_penalty(weights, only).item() == pytest.approx(1.0)
+    assert sparsity_penalty(weights, only).item() == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize("heads", [False, True])
+def test_a_mask_of_another_shape_is_refused_with_both(heads, unchecked):
+    with pytest.raises(ValueError, match=r"\(3, 4\), one flag per sentence and token"):
+        sparsity_penalty(maps(heads), torch.ones(B, T + 1, dtype=torch.bool))

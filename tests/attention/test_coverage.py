@@ -90,6 +90,10 @@ def test_a_mask_for_each_query_is_followed_query_by_query():
     torch.testing.assert_close(weights.sum(-1), torch.ones(B, T).double())
     alone = attention(queries[:1], keys[:1], values[:1], mask[0])  # (queries, keys)
     torch.testing.assert_close(alone.weights, weights[:1])
+    # One mask for every sentence:
+    shared = attention(queries, keys, values, mask[:1]).weights
+    torch.testing.assert_close(shared, attention(queries, keys, values, mask[0]).weights)
+    assert not torch.allclose(shared, weights)
 
 
 def test_every_parameter_gets_a_gradient_once_there_is_a_past():
@@ -144,6 +148,20 @@ def test_the_loss_is_the_formula(seed):
     assert 0 <= loss <= 1
     before = weights.cumsum(1) - weights
     torch.testing.assert_close(coverage_loss(weights, before, real), loss)
+
+
+@pytest.mark.parametrize("real", [None, torch.tensor([[False, True]])])
+def test_a_single_token_counts_as_one(real):
+    weights = torch.tensor([[[0.7, 0.3], [0.6, 0.4]]])
+    if real is None:
+        weights, before = weights[:, 1:], torch.tensor([[[0.7, 0.3]]])
+        assert coverage_loss(weights, before).item() == pytest.approx(0.9)
+    else:
+        assert coverage_loss(weights, None, real).item() == pytest.approx(0.9)
+
+
+def test_no_token_costs_nothing():
+    assert coverage_loss(torch.zeros(0, 4, 7)).item() == 0
 
 
 def test_steps_one_at_a_time_add_up_to_the_whole():

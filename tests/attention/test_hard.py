@@ -162,3 +162,14 @@ def test_unknown_options_are_refused(unchecked):
         build(choice="best")
     with pytest.raises(ValueError, match="gradient is 'soft'; expected 'none'"):
         build(gradient="soft")
+
+
+def test_without_a_mask_the_surrogate_is_the_mean_over_all_choices():
+    log_prob, reward = torch.randn(3, 5), torch.randn(3, 5)
+    expected = -(reward * log_prob).mean()
+    torch.testing.assert_close(score_function_loss(log_prob, reward), expected)
+    one = torch.zeros(3, 5, dtype=torch.bool)
+    one[1, 2] = True
+    found = score_function_loss(log_prob, reward, mask=one)
+    torch.testing.assert_close(found, -reward[1, 2] * log_prob[1, 2])
+    assert score_function_loss(torch.zeros(0), torch.zeros(0)) == 0

@@ -228,6 +228,14 @@ def test_the_narrowest_window_has_one_position_to_each_side():
     assert weights[0].nonzero()[:, 0].tolist() == [3, 4, 5]
 
 
+@pytest.mark.parametrize("score", ["general", "concat"])
+def test_one_query_on_raw_keys_gives_what_it_gives_on_remembered_ones(score):
+    attention, (query, keys, values) = build(score=score), inputs()
+    raw = attention(query[:, 0], keys, values, MASK)
+    remembered = attention(query[:, 0], attention.remember(keys, values, MASK))
+    torch.testing.assert_close(raw, remembered)
+
+
 def test_weights_of_the_centre_start_within_their_bound_and_around_zero():
     attention = LocalAttention(100, 3, 2)
     for p in (attention.W_p, attention.v_p):

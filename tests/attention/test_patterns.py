@@ -88,8 +88,16 @@ def test_torch_compile_takes_it_whole(compile_whole):
             ValueError,
             "expected one sequence",
         ),
+        (lambda: windowed_attention(*inputs(4), -1), ValueError, "window is -1; expected at least"),
     ],
 )
 def test_errors_name_what_was_wrong(call, error, said, unchecked):
     with pytest.raises(error, match=said):
         call()
+
+
+def test_a_gathered_window_looks_both_ways_unless_it_is_causal():
+    query, keys, values = inputs(9)
+    assert windowed_attention(query, keys, values, 2).weights.shape[-1] == 5
+    assert windowed_attention(query, keys, values, 0).weights.shape[-1] == 1
+    assert windowed_attention(query, keys, values, 2, causal=True).weights.shape[-1] == 3

@@ -96,6 +96,26 @@ def test_a_coverage_penalty_ranks_and_stops_as_the_slow_one(seed, alpha, beta, b
         close(found.scores[list(rows)], [score for _, score in expected])  # not penalised
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_where_there_is_less_to_find_than_asked_for_nothing_is_made_up(seed):
+    # One token: three sentences, and five places.
+    found = beam_search(TableModel(seed), *sources(*IDS), beam=5, max_len=1, n_best=5)
+    for place in range(len(IDS)):
+        said = sentences(found)[5 * place : 5 * place + 5]
+        assert sorted(said) == sorted([(), (), (EOS,), *((letter,) for letter in LETTERS)])
+        assert said[3:] == [(), ()]
+    assert found.weights[found.tokens == 0].sum() == 0
+
+
+def test_sentences_end_after_a_hundred_tokens_unless_told_otherwise():
+    class Endless(TableModel):
+        def rows(self, name, source, code):
+            return {"scores": np.array([0.0, 0, -99, 9, 0]), "weights": np.ones(KEYS)}[name]
+
+    assert greedy(Endless(), *sources(4)).lengths.tolist() == [100]
+    assert beam_search(Endless(), *sources(4), beam=2).lengths.tolist() == [100]
+
+
 def test_a_coverage_penalty_needs_weights():
     model = TableModel(attends=False)
     with pytest.raises(ValueError, match="needs attention, and the model gives no weights"):
