@@ -208,7 +208,7 @@ class Judge:
         if error["type"] == "ForbiddenError":
             hint = f"{error['message']} does what this question asks you to write: do it without"
             return self._verdict(q, "forbidden", 0, hint, line=line, notes=answer.notes)
-        text = f"{error['type']}: {error['message']}".strip().rstrip(":")[:300]
+        text = f"{error['type']}: {error['message']}".strip().rstrip(":.")[:300]
         hint = f"{text}. {advice(error, q)}".strip()
         full = error["type"] == "MemoryError" or "can't allocate memory" in error["message"]
         verdict = "memory" if full else "error"

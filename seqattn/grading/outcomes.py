@@ -121,7 +121,7 @@ def alike(one: dict, other: dict, parts: Collection[str] | None = None) -> bool:
 
 def hint_for(fault: tuple[str, str], stage: Stage) -> str:
     """Put a fault that is nobody's known mistake into a sentence."""
-    kind, text = fault
+    kind, text = fault[0], fault[1].rstrip(".")
     if kind == "value":
         return stage.hint
     return f"{text}. {stage.hint}" if kind in ("nan", "error") else f"{text}."
