@@ -247,7 +247,9 @@ def test_moodle_has_a_row_for_each_person(results, tmp_path):
 
 def test_the_summary_names_the_most_frequent_mistake(results, tmp_path):
     write_all(tmp_path, results)
-    assert f"{WRONG.name} (1)" in (tmp_path / "summary.html").read_text(encoding="utf-8")
+    said = (tmp_path / "summary.html").read_text(encoding="utf-8")
+    assert f"{WRONG.name} (1)" in said
+    assert "2 students, median 7.5 of 15 points" in said
 
 
 def test_a_fault_of_the_grader_is_a_blank_and_never_a_zero(tmp_path):

@@ -6,6 +6,7 @@ import json
 import re
 from collections import Counter, defaultdict
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from seqattn.grading.bank import load
@@ -198,9 +199,9 @@ def as_summary(results: list[Result]) -> str:
     lines.append(("Files", [[status, number] for status, number in sorted(count.items())]))
     for exercise in sorted({g.exercise for g in graded}):
         mine = [g for g in graded if g.exercise == exercise]
-        points = sorted(g.points for g in mine)
+        middle = median(g.points for g in mine)
         title = (
-            f"{load(exercise).title}: {len(mine)} students, median {points[len(points) // 2]} of "
+            f"{load(exercise).title}: {len(mine)} students, median {middle:g} of "
             f"{mine[0].out_of} points"
         )
         rows: list[list[object]] = [
@@ -213,7 +214,7 @@ def as_summary(results: list[Result]) -> str:
             mistakes = Counter(v.mistake for v in verdicts if v.mistake)
             common = sorted(mistakes.items(), key=lambda x: (-x[1], x[0]))[:1]
             said = f"{common[0][0]} ({common[0][1]})" if common else ""
-            share = f"{right} ({100 * right / len(verdicts):.0f} %)"
+            share = f"{right}\u00a0({100 * right / len(verdicts):.0f}\u00a0%)"
             rows.append([f"{q.question} {q.title}", share, f"{mean:.1f} of {q.out_of}", said])
         lines.append((title, rows))
     return page("Class summary", lines)
