@@ -52,9 +52,11 @@ def build_pages(output: Path = ROOT, **environment: str) -> Path:
         The folder with the pages.
     """
     index = output / "_build" / "html" / "searchindex.js"
-    assets = [path.stat().st_mtime for path in (ROOT / "_assets").rglob("*")]
-    if index.is_file() and max(assets) > index.stat().st_mtime:
-        # Sphinx copies style sheets and pictures only when it writes a page.
+    everywhere = [*(ROOT / "_assets").rglob("*"), ROOT / "_toc.yml"]
+    changed = max(path.stat().st_mtime for path in everywhere)
+    if index.is_file() and changed > index.stat().st_mtime:
+        # Sphinx writes the pages that changed. But style sheets and pictures are copied only when a
+        # page is written, and the table of contents stands beside every page.
         _forget(output)
     run = "from jupyter_book.cli.main import main; main()"
     command = [sys.executable, "-c", run, "build", str(ROOT)]

@@ -40,8 +40,8 @@ class TrainingConfig:
         c or k of that schedule: below 1 for the first two, at least 1 for the third.
     coverage_penalty, coverage_loss : float
         Weights of two terms that are added to the loss:
-        :func:`seqattn.regularizers.coverage_penalty`, which wants each source word looked at, and
-        :func:`seqattn.coverage_loss`, which wants none looked at twice.
+        :func:`~seqattn.regularizers.coverage_penalty`, which wants each source word looked at, and
+        :func:`~seqattn.coverage_loss`, which wants none looked at twice.
     bf16 : bool
         Compute in bfloat16 where that is safe; weights stay in 32 bits.
     compile : bool
