@@ -116,6 +116,16 @@ def test_sentences_end_after_a_hundred_tokens_unless_told_otherwise():
     assert beam_search(Endless(), *sources(4), beam=2).lengths.tolist() == [100]
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_five_places_and_a_mild_length_penalty_unless_told_otherwise(seed):
+    model = TableModel(seed)
+    for option in ({"beam": 5}, {"length_penalty": 0.6}):
+        settings = {"beam": 5, "max_len": 6, "n_best": 4} | option
+        told = beam_search(model, *sources(*IDS), **settings)
+        del settings[next(iter(option))]
+        assert sentences(told) == sentences(beam_search(model, *sources(*IDS), **settings))
+
+
 def test_a_coverage_penalty_needs_weights():
     model = TableModel(attends=False)
     with pytest.raises(ValueError, match="needs attention, and the model gives no weights"):
@@ -277,6 +287,7 @@ def test_a_model_without_attention_has_no_weights(search):
     [
         ({"beam": 0}, "beam is 0 and n_best is 1; expected 1 <= n_best <= beam"),
         ({"beam": 2, "n_best": 3}, "beam is 2 and n_best is 3"),
+        ({"n_best": 0}, "beam is 5 and n_best is 0; expected 1 <= n_best <= beam"),
         ({"max_len": 0}, "max_len is 0; expected at least 1"),
         ({"length_penalty": -0.5}, r"length_penalty is -0.5; expected 0 or more"),
         ({"coverage_penalty": -0.5}, r"coverage_penalty is -0.5; expected 0 or more"),
