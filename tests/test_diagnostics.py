@@ -232,3 +232,18 @@ def test_a_mask_that_does_not_fit_is_refused(unchecked):
     for measure in (attention_entropy, effective_positions, max_weight, hard_alignment):
         with pytest.raises(ValueError, match=r"mask has shape \(3, 5\)"):
             measure(torch.zeros(3, 2, 7), torch.ones(3, 5, dtype=torch.bool))
+
+
+def test_without_a_mask_every_position_counts_towards_the_largest_entropy():
+    weights = torch.randn(2, 3, 7).double().softmax(-1)
+    expected = -(weights * weights.log()).sum(-1) / math.log(7)
+    torch.testing.assert_close(attention_entropy(weights, normalized=True), expected)
+    heads = weights[:, None].expand(-1, 5, -1, -1)
+    torch.testing.assert_close(
+        attention_entropy(heads, normalized=True), expected[:, None].expand(-1, 5, -1)
+    )
+
+
+def test_a_base_below_one_turns_the_sign():
+    weights = torch.tensor([[0.5, 0.5]])
+    torch.testing.assert_close(attention_entropy(weights, base=0.5), torch.tensor([-1.0]))
