@@ -30,7 +30,8 @@ def evaluate(
         ),
     ] = None,
     split: Annotated[
-        str, Option(help="valid, test or, of Multi30k, a test set by its full name")
+        str,
+        Option(help="valid, test; of the toy corpus long; of Multi30k a test set by its full name"),
     ] = "test",
     data: Annotated[
         list[str] | None,
