@@ -43,7 +43,7 @@ def test_layers_agree_with_pytorch(norm):
     options = {"batch_first": True, "norm_first": norm == "pre", "dtype": torch.float64}
     x, y = torch.randn(B, S, D).double(), torch.randn(B, T, D).double()
     mask = padding_mask(LENGTHS, S)
-    ours = EncoderLayer(D, H, D_FF, 0.0, norm).double()
+    ours = EncoderLayer(D, H, D_FF, 0.0, 0.0, norm).double()
     theirs = nn.TransformerEncoderLayer(D, H, D_FF, 0.0, **options)
     with torch.no_grad():
         copy_attention(ours.self_attention, theirs.self_attn)
@@ -58,7 +58,7 @@ def test_layers_agree_with_pytorch(norm):
     expected = theirs(x, src_key_padding_mask=~mask)
     torch.testing.assert_close(ours(x, mask)[mask], expected[mask])
 
-    ours = DecoderLayer(D, H, D_FF, 0.0, norm).double()
+    ours = DecoderLayer(D, H, D_FF, 0.0, 0.0, norm).double()
     theirs = nn.TransformerDecoderLayer(D, H, D_FF, 0.0, **options)
     with torch.no_grad():
         copy_attention(ours.self_attention, theirs.self_attn)
