@@ -49,7 +49,7 @@ def test_layers_agree_with_pytorch(norm):
         copy_attention(ours.self_attention, theirs.self_attn)
         for mine, other in (
             (ours.feed_forward[0], theirs.linear1),
-            (ours.feed_forward[3], theirs.linear2),
+            (ours.feed_forward[2], theirs.linear2),
             (ours.self_norm, theirs.norm1),
             (ours.feed_norm, theirs.norm2),
         ):
@@ -65,7 +65,7 @@ def test_layers_agree_with_pytorch(norm):
         copy_attention(ours.cross_attention, theirs.multihead_attn)
         for mine, other in (
             (ours.feed_forward[0], theirs.linear1),
-            (ours.feed_forward[3], theirs.linear2),
+            (ours.feed_forward[2], theirs.linear2),
             (ours.self_norm, theirs.norm1),
             (ours.cross_norm, theirs.norm2),
             (ours.feed_norm, theirs.norm3),
