@@ -72,6 +72,11 @@ class Seq2SeqAttention(nn.Module):
         self.encoder = encoder
         self.decoder = decoder
 
+    @property
+    def vocabulary(self) -> nn.Linear:
+        """The layer that logits come from."""
+        return self.decoder.vocabulary
+
     def forward(
         self,
         source: Int[Tensor, "batch keys"],

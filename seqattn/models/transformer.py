@@ -124,7 +124,7 @@ class Transformer(nn.Module):
         last = nn.LayerNorm if norm == "pre" else nn.Identity
         self.encoder_norm, self.decoder_norm = last(d_model), last(d_model)
         self.dropout = Dropout(dropout)
-        self.vocabulary = nn.Linear(d_model, target_vocab, bias=tie == "none")
+        self.vocabulary = nn.Linear(d_model, target_vocab)
         if tie != "none":
             self.vocabulary.weight = self.target_embedding.weight
         if tie == "all":
