@@ -112,6 +112,8 @@ class StepwiseModel(nn.Module):
 class Seq2SeqAttention(StepwiseModel):
     """A translator: encoder, decoder and, inside the decoder, attention.
 
+    How it is called, and ``generate``, are those of :class:`~seqattn.models.seq2seq.StepwiseModel`.
+
     Parameters
     ----------
     encoder : Encoder

@@ -22,9 +22,10 @@ Past = tuple[Memory, ...]
 class Transformer(StepwiseModel):
     """Encoder and decoder without recurrence: attention everywhere.
 
-    It offers what :class:`~seqattn.models.Seq2SeqAttention` does, so that training, searches and
-    diagnostics take either. Its weights say where the last layer looked, averaged over its heads.
-    Scheduled sampling, which feeds guesses back, has to go step by step here as well.
+    It offers what :class:`~seqattn.models.Seq2SeqAttention` does (``forward`` and ``generate`` of
+    :class:`~seqattn.models.seq2seq.StepwiseModel`), so that training, searches and diagnostics take
+    either. Its weights say where the last layer looked, averaged over its heads. Scheduled
+    sampling, which feeds guesses back, has to go step by step here as well.
 
     Parameters
     ----------
