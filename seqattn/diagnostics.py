@@ -16,6 +16,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
+from seqattn.alignments import symmetrize
 from seqattn.attention.masks import expand_mask
 
 __all__ = ["attention_entropy", "effective_positions", "hard_alignment", "max_weight"]
@@ -173,11 +174,17 @@ def hard_alignment(
     mask: Bool[Tensor, "..."] | None = None,
     *,
     threshold: float | None = None,
+    method: str = "target",
 ) -> list[set[tuple[int, int]]]:
     r"""Word alignment links that the weights suggest.
 
     Each target position is linked to the source position with the largest weight (the first, if
     several are equal), or to all those with a weight above a threshold.
+
+    The largest weight of each row gives a target word exactly one link and may give a source word
+    none, whatever the truth. Its counterpart is the largest weight of each *column*: the target
+    position that looks at a source position most. ``method`` combines the two as two directions of
+    a statistical aligner are combined.
 
     Parameters
     ----------
@@ -187,7 +194,12 @@ def hard_alignment(
         As in :func:`~seqattn.attention_entropy`. Rows that attend nowhere get no link, so give a
         mask over both target and source if the batch is padded.
     threshold : float, optional
-        From 0 to below 1: link every position with a weight strictly above it.
+        From 0 to below 1: link every position with a weight strictly above it. Combined with the
+        columns (another ``method``), it adds such links to those of the rows' largest weights.
+    method : str
+        ``"target"`` takes rows alone and ``"source"`` columns alone; the others combine them, see
+        :func:`~seqattn.alignments.symmetrize`. A column compares weights of different rows, so
+        rows must not be padding.
 
     Returns
     -------
@@ -198,7 +210,13 @@ def hard_alignment(
     Raises
     ------
     ValueError
-        If the threshold is out of range, or the mask does not fit.
+        If the threshold is out of range, there is no such method, or the mask does not fit.
+
+    References
+    ----------
+    Luong, Pham and Manning (2015), section 5.4, take the largest weight of each row. Zouhar and
+    Pylypenko (2021), "Leveraging Neural Machine Translation for Word Alignment", compare
+    thresholds, rows and columns.
 
     Examples
     --------
@@ -207,18 +225,35 @@ def hard_alignment(
     [(0, 1), (1, 0)]
     >>> sorted(hard_alignment(weights, threshold=0.3)[0])
     [(0, 1), (1, 0), (1, 1)]
+
+    Two source words for one target word:
+
+    >>> weights = torch.tensor([[[0.9, 0.1, 0.0], [0.0, 0.4, 0.6]]])
+    >>> sorted(hard_alignment(weights, method="grow-diag")[0])
+    [(0, 0), (1, 1), (2, 1)]
     """
     if threshold is not None:
         _check_threshold(threshold)
-    weights, _, attends = _prepare(weights, mask)
-    if threshold is None:
-        chosen = torch.zeros_like(weights, dtype=torch.bool)
-        if weights.numel():
-            chosen.scatter_(-1, weights.argmax(-1, keepdim=True), True)
-        chosen &= attends.unsqueeze(-1)
-    else:
-        chosen = weights > threshold
-    links: list[set[tuple[int, int]]] = [set() for _ in weights]
+    weights, _, _ = _prepare(weights, mask)
+    rows, columns = _largest(weights, -1), _largest(weights, -2)
+    if threshold is not None:
+        above = weights > threshold
+        rows = above if method == "target" else rows | above
+    pairs = zip(_links(rows), _links(columns), strict=True)
+    return [symmetrize(forward, backward, method) for forward, backward in pairs]
+
+
+def _largest(weights: Tensor, dim: int) -> Tensor:
+    """Mark the first largest entry along an axis, unless all are 0."""
+    marked = torch.zeros_like(weights, dtype=torch.bool)
+    if weights.numel():
+        marked.scatter_(dim, weights.argmax(dim, keepdim=True), True)
+    return marked & (weights > 0)
+
+
+def _links(chosen: Tensor) -> list[set[tuple[int, int]]]:
+    """Turn marks (batch, target, source) into sets of (source, target)."""
+    links: list[set[tuple[int, int]]] = [set() for _ in chosen]
     for sentence, target, source in chosen.nonzero().tolist():
         links[sentence].add((source, target))
     return links

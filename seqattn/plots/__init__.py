@@ -9,6 +9,7 @@ from seqattn.plots.coverage import plot_coverage, plot_coverage_curve
 from seqattn.plots.curves import plot_entropy_curve
 from seqattn.plots.grids import plot_heads
 from seqattn.plots.maps import plot_attention
+from seqattn.plots.progress import plot_bleu_by_length, plot_error_rate
 from seqattn.plots.style import BLUE, GREEN, GREY, INK, ORANGE, PALETTE, PINK, use_style
 
 __all__ = [
@@ -20,9 +21,11 @@ __all__ = [
     "PALETTE",
     "PINK",
     "plot_attention",
+    "plot_bleu_by_length",
     "plot_coverage",
     "plot_coverage_curve",
     "plot_entropy_curve",
+    "plot_error_rate",
     "plot_heads",
     "plot_statistics",
     "plot_weights",

@@ -8,7 +8,9 @@ from typing import Any
 
 from torch import Tensor
 
+from seqattn.alignments import symmetrize
 from seqattn.data.pairs import TextPair
+from seqattn.diagnostics import hard_alignment
 from seqattn.metrics import (
     Scorer,
     alignment_error_rate,
@@ -25,7 +27,12 @@ from seqattn.training.losses import perplexity
 from seqattn.training.tokenized import tokenized_bleu
 from seqattn.translator import Translation, Translator
 
-__all__ = ["Evaluation", "alignment_links", "bleu_scorer", "evaluate"]
+__all__ = ["METHOD", "Evaluation", "alignment_links", "bleu_scorer", "evaluate"]
+
+# How links are taken from maps: a row's largest weight and all above the threshold, combined with
+# the columns as two directions of a statistical aligner usually are. From 0.1 to 0.2 the error rate
+# on validation pairs of the toy corpus hardly changes.
+METHOD, THRESHOLD = "grow-diag", 0.15
 
 
 @dataclass(frozen=True)
@@ -47,8 +54,10 @@ class Evaluation:
         Per target token, under teacher forcing.
     aer : float, or None
         Alignment error rate of the attention, from 0 to 1, where gold alignments of the model's
-        words are known: each target word of the reference is linked with the source word that has
-        the largest weight when the model is made to write it.
+        words are known and the model is made to write the reference. The links are read from rows
+        and columns together; see :func:`alignment_links`.
+    aer_rows : float, or None
+        The same, of the largest weight of each row alone: one link for each target word.
     sentences : int
         Number of pairs.
     lengths : list of LengthScore, or None
@@ -63,6 +72,7 @@ class Evaluation:
     exact: float
     perplexity: float
     aer: float | None
+    aer_rows: float | None
     sentences: int
     lengths: list[LengthScore] | None = None
     attention: AttentionSummary | None = None
@@ -128,7 +138,8 @@ def evaluate(
         signature=bleu.signature,
         exact=sum(map(eq, *map(fold, (texts, references)))) / len(pairs),
         perplexity=perplexity(nats / sum(len(known.tokens) for known in forced)),
-        aer=_error_rate(translator, forced, pairs),
+        aer=_error_rate(translator, forced, pairs, METHOD, THRESHOLD),
+        aer_rows=_error_rate(translator, forced, pairs, "target"),
         sentences=len(pairs),
         lengths=score_by_length(texts, pairs, score) if details else None,
         attention=summarize_attention(found) if details else None,
@@ -143,7 +154,11 @@ def bleu_scorer(*, lowercase: bool = False, language: str | None = None) -> Scor
 
 
 def _error_rate(
-    translator: Translator, forced: Sequence[Translation], pairs: Sequence[TextPair]
+    translator: Translator,
+    forced: Sequence[Translation],
+    pairs: Sequence[TextPair],
+    method: str,
+    threshold: float | None = None,
 ) -> float | None:
     """AER of the attention when the model writes the reference; None where it is not defined."""
     if any(vocabulary.kind != "words" for vocabulary in translator.vocabularies):
@@ -152,28 +167,44 @@ def _error_rate(
     maps = [known.weights for known in forced if known.weights is not None]
     if len(gold) < len(pairs) or len(maps) < len(pairs):
         return None
-    return alignment_error_rate([alignment_links(weights) for weights in maps], gold, gold)
+    links = [alignment_links(weights, method, threshold) for weights in maps]
+    return alignment_error_rate(links, gold, gold)
 
 
-def alignment_links(weights: Tensor) -> set[tuple[int, int]]:
+def alignment_links(
+    weights: Tensor, method: str = "target", threshold: float | None = None
+) -> set[tuple[int, int]]:
     """Link each target word with the source word that has the largest weight.
 
     Parameters
     ----------
     weights : (target tokens, source tokens)
         With a row and a column for ``<eos>``, last.
+    method, threshold
+        Other ways, as in :func:`~seqattn.diagnostics.hard_alignment`. :func:`evaluate` reports
+        ``"grow-diag"`` with a threshold of 0.15, which looks at the columns as well, and so can
+        link a target word with several source words.
 
     Returns
     -------
     set of (source, target)
-        Counted from 0. A target word that looks at the source's ``<eos>`` most has no link.
+        Counted from 0. A target word that looks at the source's ``<eos>`` most has no link by its
+        row. Columns are compared between words alone.
 
     Examples
     --------
     >>> import torch
     >>> alignment_links(torch.tensor([[0.7, 0.2, 0.1], [0.3, 0.1, 0.6], [0.0, 0.0, 1.0]]))
     {(0, 0)}
+    >>> sorted(alignment_links(torch.tensor([[0.5, 0.4, 0.1], [0.0, 0.0, 1.0]]), "grow-diag"))
+    [(0, 0), (1, 0)]
     """
     end = weights.shape[1] - 1
-    best = weights[:-1].argmax(1).tolist()
-    return {(source, target) for target, source in enumerate(best) if source != end}
+    words = weights[None, :-1]
+    [forward] = hard_alignment(words)
+    if threshold is not None:
+        [above] = hard_alignment(words, threshold=threshold)
+        forward = above if method == "target" else forward | above
+    [backward] = hard_alignment(words[:, :, :-1], method="source")
+    forward = {(source, target) for source, target in forward if source != end}
+    return symmetrize(forward, backward, method)

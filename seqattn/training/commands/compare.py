@@ -14,7 +14,8 @@ __all__ = ["compare"]
 def compare(
     runs: Annotated[list[Path], Argument(help="folders of runs, or checkpoints: two or more")],
     split: Annotated[
-        str, Option(help="valid, test or, of Multi30k, a test set by its full name")
+        str,
+        Option(help="valid, test; of the toy corpus long; of Multi30k a test set by its full name"),
     ] = "test",
     data: Annotated[
         list[str] | None, Option(help="as for train", show_default="the first run's corpus")
@@ -68,6 +69,8 @@ def compare(
     search = "greedy search" if beam == 1 else f"beam of {beam}"
     print(f"{name}, {found.sentences} sentences, {search}; p against the first")
     print("\n".join(found.table()))
+    print("BLEU by the length of the source")
+    print("\n".join(found.table_by_length()))
     print(f"BLEU {found.bleu_signature}")
     print(f"chrF {found.chrf_signature}")
     if out is not None:
