@@ -1,7 +1,5 @@
 """Encoder and decoder together: what no part can promise alone."""
 
-from functools import partial
-
 import pytest
 import torch
 from torch import nn
@@ -104,21 +102,6 @@ def test_scheduled_sampling_draws_for_each_token_and_from_its_generator():
     assert bool((kept[:, 1:].mean(1) % 1 != 0).any())
     assert torch.equal(run(3), tokens)
     assert not torch.equal(run(4), tokens)
-
-
-@every_order
-def test_a_decoder_on_its_own_samples_as_in_its_model(family):
-    model = family.build()
-    source, lengths, inputs = batch()
-    whole, alone = (
-        run(teacher_forcing=0.5, generator=torch.Generator().manual_seed(3))
-        for run in (
-            partial(model, source, lengths, inputs),
-            partial(model.decoder, inputs, model.encoder(source, lengths)),
-        )
-    )
-    torch.testing.assert_close(tuple(whole), alone)
-    assert not torch.equal(whole.logits, model(source, lengths, inputs).logits)
 
 
 def test_scheduled_sampling_may_draw_once_for_a_step_of_the_batch():
