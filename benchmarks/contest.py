@@ -6,6 +6,7 @@ works, the others wait. What is compared are the ratios within each round, so th
 slows down for a while slows all of them down.
 """
 
+import argparse
 import json
 import statistics
 import subprocess
@@ -57,6 +58,38 @@ def flush_denormals(threads: int) -> None:
     """Set up a contestant's process; before the first parallel operator."""
     torch.set_flush_denormal(True)
     torch.set_num_threads(threads)
+
+
+def read_arguments(description: str) -> argparse.Namespace:
+    """Read what every contest of translators may be told, and set up this process."""
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("--joeynmt", help="the Python of an environment with joeynmt==2.3")
+    parser.add_argument("--corpus", default="multi30k", choices=["multi30k", "toy"])
+    parser.add_argument("--tokens", type=int, default=1024, help="target tokens in a batch")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--seconds", type=float, default=8.0, help="of each window")
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--contestant", nargs=5, help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    flush_denormals(arguments.threads)
+    return arguments
+
+
+def commands(
+    arguments: argparse.Namespace,
+    path: Path,
+    job: str,
+    ours: Mapping[str, Sequence[str]],
+    joey: Mapping[str, Sequence[str]],
+) -> tuple[dict[str, list[str]], str]:
+    """Give what starts each contestant, JoeyNMT's if there is one, and whom to compare with."""
+    threads = str(arguments.threads)
+    us = [sys.executable, "-m", f"benchmarks.{job}", "--threads", threads, "--contestant"]
+    found = {name: [*us, str(path), *what] for name, what in ours.items()}
+    if arguments.joeynmt:
+        them = [arguments.joeynmt, str(Path(__file__).with_name("joey.py")), job, str(path)]
+        found |= {name: [*them, *what] for name, what in joey.items()}
+    return found, next(iter(joey if arguments.joeynmt else ours))
 
 
 @contextmanager

@@ -5,9 +5,7 @@ batches of the training's sentences: greedy search and a beam of 5. The tutorial
 one sentence at a time, as the tutorials do. Sizes and method as in ``benchmarks.train``.
 """
 
-import argparse
 import json
-import sys
 import tempfile
 from itertools import cycle
 from pathlib import Path
@@ -18,9 +16,10 @@ from benchmarks.contest import (
     DROPOUT,
     EMBED,
     HIDDEN,
-    flush_denormals,
+    commands,
     obey,
     race,
+    read_arguments,
     report,
     write_examples,
 )
@@ -74,16 +73,7 @@ def textbook(data: dict):
 
 def main() -> None:
     """Run the contest, or be one of its contestants."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--joeynmt", help="the Python of an environment with joeynmt==2.3")
-    parser.add_argument("--corpus", default="multi30k", choices=["multi30k", "toy"])
-    parser.add_argument("--tokens", type=int, default=1024, help="target tokens in a batch")
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--seconds", type=float, default=8.0, help="of each window")
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--contestant", nargs=5, help=argparse.SUPPRESS)
-    arguments = parser.parse_args()
-    flush_denormals(arguments.threads)
+    arguments = read_arguments(__doc__.splitlines()[0])
     if arguments.contestant:
         file, kind, model, beam, precision = arguments.contestant
         data = json.loads(Path(file).read_text())
@@ -104,20 +94,15 @@ def main() -> None:
             }
             if beam == 1:
                 names["textbook loop, one at a time"] = ["textbook", "-", "1", "fp32"]
-            commands = {
-                name: [sys.executable, "-m", "benchmarks.decode", "--threads",
-                       str(arguments.threads), "--contestant", str(path), *what]
-                for name, what in names.items()
+            joey = {
+                "JoeyNMT, bahdanau score": [
+                    "bucketed", "bahdanau", str(arguments.threads), str(0 if beam == 1 else beam),
+                    str(STEPS),
+                ]
             }  # fmt: skip
-            if arguments.joeynmt:
-                commands["JoeyNMT, bahdanau score"] = [
-                    arguments.joeynmt, str(Path(__file__).with_name("joey.py")), "decode",
-                    str(path), "bucketed", "bahdanau", str(arguments.threads),
-                    str(0 if beam == 1 else beam), str(STEPS),
-                ]  # fmt: skip
-            base = "JoeyNMT, bahdanau score" if arguments.joeynmt else next(iter(names))
+            started, base = commands(arguments, path, "decode", names, joey)
             print(f"\n{title}")
-            report(race(commands, rounds=arguments.rounds, seconds=arguments.seconds), base)
+            report(race(started, rounds=arguments.rounds, seconds=arguments.seconds), base)
 
 
 if __name__ == "__main__":

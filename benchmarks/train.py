@@ -9,9 +9,7 @@ The limit is what a matrix product of the model's own size does on this machine 
 precision, divided by the operations that an update needs for a token, counted while it runs.
 """
 
-import argparse
 import json
-import sys
 import tempfile
 from itertools import cycle
 from pathlib import Path
@@ -24,10 +22,11 @@ from benchmarks.contest import (
     DROPOUT,
     EMBED,
     HIDDEN,
-    flush_denormals,
+    commands,
     matrix_product_rate,
     obey,
     race,
+    read_arguments,
     report,
     write_examples,
 )
@@ -110,16 +109,7 @@ def limits(path: Path, names: dict[str, list[str]], rows: int) -> dict[str, floa
 
 def main() -> None:
     """Run the contest, or be one of its contestants."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--joeynmt", help="the Python of an environment with joeynmt==2.3")
-    parser.add_argument("--corpus", default="multi30k", choices=["multi30k", "toy"])
-    parser.add_argument("--tokens", type=int, default=1024, help="target tokens in a batch")
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--seconds", type=float, default=8.0, help="of each window")
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--contestant", nargs=5, help=argparse.SUPPRESS)
-    arguments = parser.parse_args()
-    flush_denormals(arguments.threads)
+    arguments = read_arguments(__doc__.splitlines()[0])
     if arguments.contestant:
         file, kind, model, batching, precision = arguments.contestant
         data = json.loads(Path(file).read_text())
@@ -148,21 +138,14 @@ def main() -> None:
             ("same batches, 32 bits", same, "bucketed"),
             ("each as it comes", as_is, "random"),
         ):
-            commands = {
-                name: [sys.executable, "-m", "benchmarks.train", "--threads",
-                       str(arguments.threads), "--contestant", str(path), *what]
-                for name, what in names.items()
-            }  # fmt: skip
-            if arguments.joeynmt:
-                for score in ("bahdanau", "luong"):
-                    commands[f"JoeyNMT, {score} score"] = [
-                        arguments.joeynmt, str(Path(__file__).with_name("joey.py")), "train",
-                        str(path), batching, score, str(arguments.threads),
-                    ]  # fmt: skip
-            base = "JoeyNMT, bahdanau score" if arguments.joeynmt else next(iter(names))
+            joey = {
+                f"JoeyNMT, {score} score": [batching, score, str(arguments.threads)]
+                for score in ("bahdanau", "luong")
+            }
+            started, base = commands(arguments, path, "train", names, joey)
             print(f"\n{title}")
             found = limits(path, names, arguments.tokens)
-            speeds = race(commands, rounds=arguments.rounds, seconds=arguments.seconds)
+            speeds = race(started, rounds=arguments.rounds, seconds=arguments.seconds)
             report(speeds, base, found)
 
 

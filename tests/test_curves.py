@@ -1,4 +1,4 @@
-"""Entropy by position and coverage by step, as curves."""
+"""Entropy by position, as a curve."""
 
 import numpy as np
 import pytest
@@ -6,9 +6,7 @@ import torch
 from matplotlib import colors
 
 from seqattn import padding_mask
-from seqattn.plots import BLUE, GREY, ORANGE, plot_coverage_curve, plot_entropy_curve
-
-SOURCE = ["the", "cat", "sat"]
+from seqattn.plots import ORANGE, plot_entropy_curve
 
 
 def test_the_entropy_curve_is_the_median_and_its_band_the_middle_half():
@@ -44,22 +42,3 @@ def test_sentences_count_as_far_as_they_reach():
 def test_too_few_sentences_are_refused():
     with pytest.raises(ValueError, match=r"\(2, 3, 4\).*expected a batch of at least three"):
         plot_entropy_curve(torch.full((2, 3, 4), 0.25))
-
-
-def test_coverage_adds_up_and_names_what_is_over_and_under():
-    weights = torch.tensor([[0.8, 0.2, 0.0], [1.0, 0.0, 0.0], [0.2, 0.75, 0.05], [0.9, 0.1, 0.0]])
-    ax = plot_coverage_curve(weights, SOURCE)
-    *lines, share = ax.lines
-    for column, line in enumerate(lines):
-        expected = np.concatenate([[0], weights[:, column].numpy().cumsum()])
-        np.testing.assert_allclose(line.get_ydata(), expected, atol=1e-6)
-    found = [colors.to_rgba(line.get_color()) for line in lines]
-    assert found == [colors.to_rgba(c) for c in (ORANGE, BLUE, GREY)]
-    assert [text.get_text() for text in ax.texts] == ["the", "sat"]
-    np.testing.assert_allclose(share.get_ydata(), [0, 4 / 3])
-    assert plot_coverage_curve(weights, SOURCE, ax=ax) is ax
-
-
-def test_a_map_of_another_size_is_refused(unchecked):
-    with pytest.raises(ValueError, match=r"\(target, len\(source\)\)"):
-        plot_coverage_curve(torch.full((2, 2), 0.5), SOURCE)

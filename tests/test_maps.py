@@ -35,11 +35,21 @@ def test_totals_are_sums_over_real_tokens():
     assert not (report.under | report.over)[~SOURCE].any()
 
 
-@pytest.mark.parametrize(("steps", "keys"), [(5, 5), (5, 12), (12, 5), (3, 1)])
-def test_even_maps_are_neither_under_nor_over_whatever_their_lengths(steps, keys):
-    report = coverage_report(torch.full((1, steps, keys), 1 / keys))
+@pytest.mark.parametrize(("low", "high"), [(0.5, 2.0), (1.0, 1.0)])
+@pytest.mark.parametrize(("steps", "keys"), [(5, 5), (5, 12), (12, 5), (3, 1), (3000, 7)])
+def test_even_maps_are_neither_under_nor_over_whatever_their_lengths(steps, keys, low, high):
+    report = coverage_report(torch.full((1, steps, keys), 1 / keys), low=low, high=high)
     assert not report.under.any()
     assert not report.over.any()
+
+
+def test_without_target_or_source_nothing_is_under_or_over_and_no_share_is_infinite():
+    target, source = TARGET.clone(), SOURCE.clone()
+    target[0], source[1] = False, False
+    target[2], source[2] = False, False
+    report = coverage_report(maps(), target, source)
+    assert not (report.under | report.over).any()
+    assert report.share.tolist() == [0, int(TARGET[1].sum()), 0]
 
 
 def test_padding_changes_nothing():

@@ -58,7 +58,8 @@ TARGETS = {
     "seqattn/decoding/penalties.py": ["tests/decoding/test_protocol.py", "tests/decoding"],
     "seqattn/decoding/protocol.py": ["tests/decoding/test_protocol.py", "tests/decoding"],
     "seqattn/diagnostics.py": ["tests/test_diagnostics.py"],
-    "seqattn/metrics.py": ["tests/test_metrics.py"],
+    "seqattn/metrics/alignment.py": ["tests/test_metrics.py"],
+    "seqattn/metrics/translation.py": ["tests/test_metrics.py"],
     "seqattn/maps.py": ["tests/test_maps.py"],
 }
 OPERATORS = (

@@ -134,10 +134,8 @@ def scaled_dot_score(
 
     Parameters
     ----------
-    query : (batch, [queries,] d)
-        Queries.
-    keys : (batch, keys, d)
-        Keys.
+    query, keys
+        As in :func:`dot_score`.
 
     Returns
     -------
@@ -171,10 +169,8 @@ def general_score(query: Query, keys: Keys, W: Float[Tensor, "d_query d_key"]) -
 
     Parameters
     ----------
-    query : (batch, [queries,] d_query)
-        Decoder state or states, s.
-    keys : (batch, keys, d_key)
-        Encoder states, h.
+    query, keys
+        As in :func:`additive_score`.
     W : (d_query, d_key)
         The bilinear form.
 
@@ -221,12 +217,10 @@ def concat_score(
 
     Parameters
     ----------
-    query : (batch, [queries,] d_query)
-        Decoder state or states, s; it comes first in the concatenation.
-    keys : (batch, keys, d_key)
-        Encoder states, h.
+    query, keys
+        As in :func:`additive_score`.
     W : (d_attn, d_query + d_key)
-        Projection of the concatenation.
+        Projection of the concatenation, in which the query comes first.
     v : (d_attn,)
         Weight of each comparison feature.
 
@@ -260,10 +254,7 @@ def concat_score(
 
 
 def reduced_rank_score(
-    query: Query,
-    keys: Keys,
-    U: Float[Tensor, "rank d_query"],
-    V: Float[Tensor, "rank d_key"],
+    query: Query, keys: Keys, U: Float[Tensor, "rank d_query"], V: Float[Tensor, "rank d_key"]
 ) -> Scores:
     r"""Reduced-rank bilinear score, :math:`e_{ti} = s_t^\top U^\top V h_i = (U s_t)^\top (V h_i)`.
 
@@ -273,10 +264,8 @@ def reduced_rank_score(
 
     Parameters
     ----------
-    query : (batch, [queries,] d_query)
-        Decoder state or states, s.
-    keys : (batch, keys, d_key)
-        Encoder states, h.
+    query, keys
+        As in :func:`additive_score`.
     U, V : (rank, d_query), (rank, d_key)
         Projections into the shared space of dimension ``rank``.
 

@@ -4,6 +4,7 @@ from seqattn.models.config import ModelConfig, build_model
 from seqattn.models.copying import CopyGate, extend_vocabulary, mix_copy
 from seqattn.models.decoders import AttentionDecoder
 from seqattn.models.encoders import Encoded, Encoder
+from seqattn.models.first_guess import guess_frequencies
 from seqattn.models.pointer import PointerGenerator
 from seqattn.models.seq2seq import Output, Seq2SeqAttention, evaluating
 from seqattn.models.steps import State, Step
@@ -24,5 +25,6 @@ __all__ = [
     "build_model",
     "evaluating",
     "extend_vocabulary",
+    "guess_frequencies",
     "mix_copy",
 ]

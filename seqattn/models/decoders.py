@@ -19,11 +19,12 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from seqattn.attention import Mechanism, Memory, Past
+from seqattn.dropout import Dropout
 from seqattn.models.bridge import Bridge
 from seqattn.models.encoders import Encoded
+from seqattn.models.late import late_gradients
 from seqattn.models.readouts import make_readout
 from seqattn.models.recurrent import initialise, make_rnn, rnn_step
-from seqattn.models.scheduled import DrawPer, feeds_guesses, mix_inputs
 from seqattn.models.steps import State, Step, stack_steps
 from seqattn.specials import PAD
 
@@ -125,7 +126,7 @@ class AttentionDecoder(nn.Module):
         if self.attends_first:
             d_beside = d_context
         self.embedding = nn.Embedding(vocab_size, d_embed, padding_idx=PAD)
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
         self.rnn = make_rnn(cell, d_embed + d_beside, d_hidden, layers, dropout=dropout)
         self.bridge = Bridge(d_encoder, d_hidden, layers, cells=cell == "lstm")
         self.vocabulary = nn.Linear(self.readout.d_features, vocab_size)
@@ -174,12 +175,8 @@ class AttentionDecoder(nn.Module):
         self,
         inputs: Int[Tensor, "batch steps"],
         encoded: Encoded,
-        *,
-        teacher_forcing: float = 1.0,
-        draw_per: DrawPer = "token",
-        generator: torch.Generator | None = None,
     ) -> tuple[Float[Tensor, "batch steps vocabulary"], Float[Tensor, "batch steps keys"] | None]:
-        """Score every token of known sentences.
+        """Score every token of known sentences, each step told the true one before.
 
         Parameters
         ----------
@@ -187,13 +184,6 @@ class AttentionDecoder(nn.Module):
             ``<bos>`` and the target shifted right.
         encoded : Encoded
             The source.
-        teacher_forcing : float
-            Probability that a step reads the true last token and not the model's own guess; in
-            evaluation always 1.
-        draw_per : {"token", "step"}
-            What a draw is for; see :func:`~seqattn.models.scheduled.mix_inputs`.
-        generator : torch.Generator, optional
-            Source of those draws.
 
         Returns
         -------
@@ -201,23 +191,8 @@ class AttentionDecoder(nn.Module):
             Row t scores the token that follows input t.
         weights : (batch, steps, keys), or None
             Row t is where the decoder looked to produce that token.
-
-        Raises
-        ------
-        ValueError
-            If ``teacher_forcing`` is no probability, or ``draw_per`` unknown.
         """
         state, memory = self.start(encoded), self.remember(encoded)
-        if feeds_guesses(self.training, teacher_forcing):
-            return mix_inputs(
-                self.step,
-                inputs,
-                state,
-                memory,
-                teacher_forcing=teacher_forcing,
-                draw_per=draw_per,
-                generator=generator,
-            )
         embedded = self.dropout(self.embedding(inputs))
         # No step waits for another's attention: the context is fixed, or comes after and stays out.
         independent = self.attention is None or not (self.attends_first or self.feeds_readout)
@@ -258,11 +233,14 @@ class AttentionDecoder(nn.Module):
         """Run step by step, with all that need not wait kept out of the loop."""
         gates, W_beside = self._project_inputs(embedded)
         states, contexts, maps = [], [], []
-        for gates_t, embedded_t in zip(gates.unbind(1), embedded.unbind(1)):
-            state, context, weights = self._advance(gates_t, embedded_t, W_beside, state, memory)
-            states.append(state)
-            contexts.append(context)
-            maps.append(weights)
+        with late_gradients():
+            for gates_t, embedded_t in zip(gates.unbind(1), embedded.unbind(1)):
+                state, context, weights = self._advance(
+                    gates_t, embedded_t, W_beside, state, memory
+                )
+                states.append(state)
+                contexts.append(context)
+                maps.append(weights)
         features = stack_steps([state.fed for state in states])
         if features is None:
             tops = torch.stack([state.hidden.outputs[-1] for state in states], 1)

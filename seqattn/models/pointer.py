@@ -2,22 +2,20 @@
 
 from typing import Any
 
-import torch
 from jaxtyping import Int
-from torch import Tensor, nn
+from torch import Tensor
 
 from seqattn.models.copying import mix_copy
 from seqattn.models.decoders import AttentionDecoder
 from seqattn.models.encoders import Encoder
-from seqattn.models.scheduled import DrawPer, feeds_guesses, mix_inputs
-from seqattn.models.seq2seq import Output, Seq2SeqAttention
+from seqattn.models.seq2seq import Output, Seq2SeqAttention, StepwiseModel
 from seqattn.models.steps import State, Step
 from seqattn.specials import UNK
 
 __all__ = ["PointerGenerator"]
 
 
-class PointerGenerator(nn.Module):
+class PointerGenerator(StepwiseModel):
     r"""Translator that may copy words of the source, those outside the vocabulary included.
 
     Source and target share one vocabulary of V words. A source word that is not in it has an id of
@@ -47,8 +45,9 @@ class PointerGenerator(nn.Module):
 
     Notes
     -----
-    What comes out are log-probabilities: softmax leaves them as they are, so that the usual losses
-    and searches take them. Label smoothing does not: a word that can be neither written nor copied
+    What comes out are log-probabilities of the vocabulary and of the batch's unknown words, as many
+    as its largest id asks for: softmax leaves them as they are, so that the usual losses and
+    searches take them. Label smoothing does not: a word that can be neither written nor copied
     has a log-probability of −inf.
 
     References
@@ -58,6 +57,7 @@ class PointerGenerator(nn.Module):
 
     Examples
     --------
+    >>> import torch
     >>> from seqattn import BahdanauAttention
     >>> encoder, attention = Encoder(9, 3, 5), BahdanauAttention(7, 10, 6)
     >>> decoder = AttentionDecoder(9 + 1, 3, 7, 10, attention, readout="linear")
@@ -81,38 +81,6 @@ class PointerGenerator(nn.Module):
                 f"expected {self.vocab_size + 1}, one vocabulary for both and the gate"
             )
 
-    def forward(
-        self,
-        source: Int[Tensor, "batch keys"],
-        lengths: Int[Tensor, " batch"],
-        inputs: Int[Tensor, "batch steps"],
-        *,
-        teacher_forcing: float = 1.0,
-        draw_per: DrawPer = "token",
-        generator: torch.Generator | None = None,
-    ) -> Output:
-        """Score every token of known targets; see :meth:`Seq2SeqAttention.forward`.
-
-        Returns
-        -------
-        Output
-            ``logits`` (batch, steps, extended), log-probabilities of the vocabulary and the unknown
-            words of the batch, as many as its largest id asks for; ``weights`` (batch, steps,
-            keys).
-        """
-        if feeds_guesses(self.training, teacher_forcing):
-            logits, weights = mix_inputs(
-                self.step,
-                inputs,
-                *self.begin(source, lengths),
-                teacher_forcing=teacher_forcing,
-                draw_per=draw_per,
-                generator=generator,
-            )
-            return Output(logits, weights)
-        raw, weights = self.model(self._known(source), lengths, self._known(inputs))
-        return Output(self._mix(raw, weights, source), weights)
-
     def begin(
         self, source: Int[Tensor, "batch keys"], lengths: Int[Tensor, " batch"]
     ) -> tuple[State, tuple[Any, Tensor]]:
@@ -125,6 +93,10 @@ class PointerGenerator(nn.Module):
         looked_at, source = memory
         step = self.model.step(self._known(tokens), state, looked_at)
         return step._replace(logits=self._mix(step.logits, step.weights, source))
+
+    def _score(self, source: Tensor, lengths: Tensor, inputs: Tensor) -> Output:
+        raw, weights = self.model(self._known(source), lengths, self._known(inputs))
+        return Output(self._mix(raw, weights, source), weights)
 
     def _known(self, tokens: Tensor) -> Tensor:
         return tokens.masked_fill(tokens >= self.vocab_size, UNK)

@@ -1,8 +1,8 @@
-"""Encoder and decoder together."""
+"""Encoder and decoder together, and what every model has that writes step by step."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 from jaxtyping import Int
@@ -11,13 +11,13 @@ from torch import Tensor, nn
 from seqattn.attention import Memory
 from seqattn.models.decoders import AttentionDecoder
 from seqattn.models.encoders import Encoder
-from seqattn.models.scheduled import DrawPer
+from seqattn.models.scheduled import DrawPer, feeds_guesses, mix_inputs
 from seqattn.models.steps import State, Step
 
 if TYPE_CHECKING:
     from seqattn.decoding import Hypotheses
 
-__all__ = ["Output", "Seq2SeqAttention", "evaluating"]
+__all__ = ["Output", "Seq2SeqAttention", "StepwiseModel", "evaluating"]
 
 
 class Output(NamedTuple):
@@ -35,8 +35,84 @@ class Output(NamedTuple):
     weights: Tensor | None
 
 
-class Seq2SeqAttention(nn.Module):
+class StepwiseModel(nn.Module):
+    """What models have in common that write a target step by step.
+
+    A subclass offers ``begin`` and ``step``, as every search asks for them, and ``_score``, which
+    scores all steps of known targets at once.
+    """
+
+    begin: Callable[..., tuple[Any, Any]]
+    step: Callable[..., Step]
+    _score: Callable[[Tensor, Tensor, Tensor], Output]
+
+    def forward(
+        self,
+        source: Int[Tensor, "batch keys"],
+        lengths: Int[Tensor, " batch"],
+        inputs: Int[Tensor, "batch steps"],
+        *,
+        teacher_forcing: float = 1.0,
+        draw_per: DrawPer = "token",
+        generator: torch.Generator | None = None,
+    ) -> Output:
+        """Score every token of known targets: all at once, or step by step to feed guesses back.
+
+        Parameters
+        ----------
+        source : (batch, keys) integers
+            Source tokens, ``<eos>`` last, padded with 0 on the right.
+        lengths : (batch,) integers
+            Number of real source tokens.
+        inputs : (batch, steps) integers
+            ``<bos>`` and the target shifted right.
+        teacher_forcing : float
+            Probability that a step reads the true last token and not the model's own guess, in
+            training; in evaluation always 1.
+        draw_per : {"token", "step"}
+            What a draw is for; see :func:`~seqattn.models.scheduled.mix_inputs`.
+        generator : torch.Generator, optional
+            Source of those draws.
+
+        Returns
+        -------
+        Output
+            ``logits`` (batch, steps, vocabulary) and ``weights`` (batch, steps, keys) or None.
+
+        Raises
+        ------
+        ValueError
+            If ``teacher_forcing`` is no probability, or ``draw_per`` unknown.
+        """
+        if feeds_guesses(self.training, teacher_forcing):
+            logits, weights = mix_inputs(
+                self.step,
+                inputs,
+                *self.begin(source, lengths),
+                teacher_forcing=teacher_forcing,
+                draw_per=draw_per,
+                generator=generator,
+            )
+            return Output(logits, weights)
+        return self._score(source, lengths, inputs)
+
+    def generate(
+        self,
+        source: Int[Tensor, "batch keys"],
+        lengths: Int[Tensor, " batch"],
+        *,
+        max_len: int = 100,
+    ) -> "Hypotheses":
+        """Translate greedily; ``seqattn.decoding`` has the other searches."""
+        from seqattn.decoding import greedy  # it builds on this module
+
+        return greedy(self, source, lengths, max_len=max_len)
+
+
+class Seq2SeqAttention(StepwiseModel):
     """A translator: encoder, decoder and, inside the decoder, attention.
+
+    How it is called, and ``generate``, are those of :class:`~seqattn.models.seq2seq.StepwiseModel`.
 
     Parameters
     ----------
@@ -72,48 +148,10 @@ class Seq2SeqAttention(nn.Module):
         self.encoder = encoder
         self.decoder = decoder
 
-    def forward(
-        self,
-        source: Int[Tensor, "batch keys"],
-        lengths: Int[Tensor, " batch"],
-        inputs: Int[Tensor, "batch steps"],
-        *,
-        teacher_forcing: float = 1.0,
-        draw_per: DrawPer = "token",
-        generator: torch.Generator | None = None,
-    ) -> Output:
-        """Score every token of known targets.
-
-        Parameters
-        ----------
-        source : (batch, keys) integers
-            Source tokens, ``<eos>`` last, padded with 0 on the right.
-        lengths : (batch,) integers
-            Number of real source tokens.
-        inputs : (batch, steps) integers
-            ``<bos>`` and the target shifted right.
-        teacher_forcing : float
-            Probability that a step reads the true last token and not the model's own guess, in
-            training; in evaluation always 1.
-        draw_per : {"token", "step"}
-            What a draw is for; see :func:`~seqattn.models.scheduled.mix_inputs`.
-        generator : torch.Generator, optional
-            Source of those draws.
-
-        Returns
-        -------
-        Output
-            ``logits`` (batch, steps, vocabulary) and ``weights`` (batch, steps, keys) or None.
-        """
-        encoded = self.encoder(source, lengths)
-        logits, weights = self.decoder(
-            inputs,
-            encoded,
-            teacher_forcing=teacher_forcing,
-            draw_per=draw_per,
-            generator=generator,
-        )
-        return Output(logits, weights)
+    @property
+    def vocabulary(self) -> nn.Linear:
+        """The layer that logits come from."""
+        return self.decoder.vocabulary
 
     def begin(
         self, source: Int[Tensor, "batch keys"], lengths: Int[Tensor, " batch"]
@@ -126,17 +164,8 @@ class Seq2SeqAttention(nn.Module):
         """Read the last token and score the next; see :meth:`AttentionDecoder.step`."""
         return self.decoder.step(tokens, state, memory)
 
-    def generate(
-        self,
-        source: Int[Tensor, "batch keys"],
-        lengths: Int[Tensor, " batch"],
-        *,
-        max_len: int = 100,
-    ) -> "Hypotheses":
-        """Translate greedily; ``seqattn.decoding`` has the other searches."""
-        from seqattn.decoding import greedy  # it builds on this module
-
-        return greedy(self, source, lengths, max_len=max_len)
+    def _score(self, source: Tensor, lengths: Tensor, inputs: Tensor) -> Output:
+        return Output(*self.decoder(inputs, self.encoder(source, lengths)))
 
 
 @contextmanager

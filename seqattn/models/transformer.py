@@ -1,22 +1,18 @@
 """A small Transformer from the same parts: what is left when the recurrence goes."""
 
 import math
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-import torch
 from jaxtyping import Int
 from torch import Tensor, nn
 
 from seqattn.attention import Memory, causal_mask, padding_mask
+from seqattn.dropout import Dropout
 from seqattn.models.positions import LearnedPositions, SinusoidalPositions
-from seqattn.models.scheduled import DrawPer, feeds_guesses, mix_inputs
-from seqattn.models.seq2seq import Output
+from seqattn.models.seq2seq import Output, StepwiseModel
 from seqattn.models.steps import Step
 from seqattn.models.transformer_layers import DecoderLayer, EncoderLayer, Norm
 from seqattn.specials import PAD
-
-if TYPE_CHECKING:
-    from seqattn.decoding import Hypotheses
 
 __all__ = ["Transformer"]
 
@@ -24,11 +20,13 @@ __all__ = ["Transformer"]
 Past = tuple[Memory, ...]
 
 
-class Transformer(nn.Module):
+class Transformer(StepwiseModel):
     """Encoder and decoder without recurrence: attention everywhere.
 
-    It offers what :class:`~seqattn.models.Seq2SeqAttention` does, so that training, searches and
-    diagnostics take either.
+    It offers what :class:`~seqattn.models.Seq2SeqAttention` does (``forward`` and ``generate`` of
+    :class:`~seqattn.models.seq2seq.StepwiseModel`), so that training, searches and diagnostics take
+    either. Its weights say where the last layer looked, averaged over its heads. Scheduled
+    sampling, which feeds guesses back, has to go step by step here as well.
 
     Parameters
     ----------
@@ -43,7 +41,9 @@ class Transformer(nn.Module):
     d_feedforward : int
         Size of the hidden layer between attentions.
     dropout : float
-        On embeddings, attention weights, hidden units and what each part adds.
+        On embeddings, and on what each part adds, as in the paper's section 5.4.
+    attention_dropout : float
+        On attention weights.
     norm : {"pre", "post"}
         Where the normalisation stands; ``"pre"`` has one more at the end.
     positions : {"sinusoidal", "learned"}
@@ -85,6 +85,7 @@ class Transformer(nn.Module):
         layers: int = 2,
         d_feedforward: int = 512,
         dropout: float = 0.1,
+        attention_dropout: float = 0.0,
         norm: Norm = "pre",
         positions: Literal["sinusoidal", "learned"] = "sinusoidal",
         max_len: int = 256,
@@ -106,7 +107,7 @@ class Transformer(nn.Module):
                 return SinusoidalPositions()
             return LearnedPositions(max_len, d_model)
 
-        shape = (d_model, heads, d_feedforward, dropout, norm)
+        shape = (d_model, heads, d_feedforward, dropout, attention_dropout, norm)
         self.scale = math.sqrt(d_model)
         self.source_embedding = nn.Embedding(source_vocab, d_model, padding_idx=PAD)
         self.target_embedding = nn.Embedding(target_vocab, d_model, padding_idx=PAD)
@@ -119,59 +120,12 @@ class Transformer(nn.Module):
         self.decoder = nn.ModuleList(DecoderLayer(*shape) for _ in range(layers))
         last = nn.LayerNorm if norm == "pre" else nn.Identity
         self.encoder_norm, self.decoder_norm = last(d_model), last(d_model)
-        self.dropout = nn.Dropout(dropout)
-        self.vocabulary = nn.Linear(d_model, target_vocab, bias=tie == "none")
+        self.dropout = Dropout(dropout)
+        self.vocabulary = nn.Linear(d_model, target_vocab)
         if tie != "none":
             self.vocabulary.weight = self.target_embedding.weight
         if tie == "all":
             self.source_embedding.weight = self.target_embedding.weight
-
-    def forward(
-        self,
-        source: Int[Tensor, "batch keys"],
-        lengths: Int[Tensor, " batch"],
-        inputs: Int[Tensor, "batch steps"],
-        *,
-        teacher_forcing: float = 1.0,
-        draw_per: DrawPer = "token",
-        generator: torch.Generator | None = None,
-    ) -> Output:
-        """Score every token of known targets, all steps at once.
-
-        Scheduled sampling, which feeds guesses back, has to go step by step here as well.
-
-        Parameters
-        ----------
-        source : (batch, keys) integers
-            Source tokens, ``<eos>`` last, padded with 0 on the right.
-        lengths : (batch,) integers
-            Number of real source tokens.
-        inputs : (batch, steps) integers
-            ``<bos>`` and the target shifted right.
-        teacher_forcing, draw_per, generator
-            As in :meth:`Seq2SeqAttention.forward`.
-
-        Returns
-        -------
-        Output
-            ``logits`` (batch, steps, vocabulary), and ``weights`` (batch, steps, keys): where the
-            last layer looked, averaged over its heads.
-        """
-        if feeds_guesses(self.training, teacher_forcing):
-            logits, mixed = mix_inputs(
-                self.step,
-                inputs,
-                *self.begin(source, lengths),
-                teacher_forcing=teacher_forcing,
-                draw_per=draw_per,
-                generator=generator,
-            )
-            return Output(logits, mixed)
-        memory = self._remember(source, lengths)
-        # A target's own padding comes last, where no real position sees it.
-        mask = causal_mask(inputs.shape[1], device=inputs.device)[None]
-        logits, weights, _ = self._decode(inputs, memory, None, mask)
-        return Output(logits, weights)
 
     def begin(
         self, source: Int[Tensor, "batch keys"], lengths: Int[Tensor, " batch"]
@@ -201,17 +155,11 @@ class Transformer(nn.Module):
         logits, weights, past = self._decode(tokens[:, None], memory, state, None)
         return Step(logits[:, 0], weights[:, 0], past)
 
-    def generate(
-        self,
-        source: Int[Tensor, "batch keys"],
-        lengths: Int[Tensor, " batch"],
-        *,
-        max_len: int = 100,
-    ) -> "Hypotheses":
-        """Translate greedily; ``seqattn.decoding`` has the other searches."""
-        from seqattn.decoding import greedy  # it builds on this module
-
-        return greedy(self, source, lengths, max_len=max_len)
+    def _score(self, source: Tensor, lengths: Tensor, inputs: Tensor) -> Output:
+        # A target's own padding comes last, where no real position sees it.
+        mask = causal_mask(inputs.shape[1], device=inputs.device)[None]
+        logits, weights, _ = self._decode(inputs, self._remember(source, lengths), None, mask)
+        return Output(logits, weights)
 
     def _remember(self, source: Tensor, lengths: Tensor) -> tuple[Memory, ...]:
         mask = padding_mask(lengths, source.shape[1]).to(source.device)

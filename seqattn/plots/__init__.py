@@ -5,8 +5,9 @@ Importing this package needs no matplotlib; drawing does.
 """
 
 from seqattn.plots.charts import plot_statistics, plot_weights
-from seqattn.plots.curves import plot_coverage_curve, plot_entropy_curve
-from seqattn.plots.grids import plot_coverage, plot_heads
+from seqattn.plots.coverage import plot_coverage, plot_coverage_curve
+from seqattn.plots.curves import plot_entropy_curve
+from seqattn.plots.grids import plot_heads
 from seqattn.plots.maps import plot_attention
 from seqattn.plots.progress import plot_bleu_by_length, plot_error_rate
 from seqattn.plots.style import BLUE, GREEN, GREY, INK, ORANGE, PALETTE, PINK, use_style

@@ -1,4 +1,4 @@
-"""Several maps side by side, and the source's coverage as a chart."""
+"""Several maps side by side."""
 
 import math
 from collections.abc import Sequence
@@ -8,14 +8,13 @@ from jaxtyping import Float
 from torch import Tensor
 
 from seqattn.diagnostics import attention_entropy
-from seqattn.maps import coverage_report
 from seqattn.plots.maps import plot_attention
-from seqattn.plots.style import BLUE, GREY, ORANGE, as_weights, import_pyplot
+from seqattn.plots.style import import_pyplot
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["plot_coverage", "plot_heads"]
+__all__ = ["plot_heads"]
 
 
 def plot_heads(
@@ -75,61 +74,3 @@ def plot_heads(
     for panel in panels[heads:]:
         panel.remove()
     return panels[:heads]
-
-
-def plot_coverage(
-    weights: Float[Tensor, "target source"],
-    source: Sequence[str],
-    *,
-    ax: "Axes | None" = None,
-    low: float = 0.5,
-    high: float = 2.0,
-) -> "Axes":
-    """Draw how much attention each source word got in all, against its fair share.
-
-    Parameters
-    ----------
-    weights : (target, source)
-        Weights of one sentence, padding cut off.
-    source : sequence of str
-        The words.
-    ax : Axes, optional
-        Where to draw; a new figure if not given.
-    low, high : float
-        As in :func:`~seqattn.maps.coverage_report`: bars below ``low`` shares are grey, those above
-        ``high`` orange.
-
-    Returns
-    -------
-    Axes
-        What was drawn on.
-
-    Raises
-    ------
-    ValueError
-        If shapes do not fit, or the numbers are no weights.
-    ImportError
-        If matplotlib is missing.
-
-    Examples
-    --------
-    >>> import torch
-    >>> ax = plot_coverage(torch.tensor([[0.9, 0.1], [0.8, 0.2]]), ["the", "cat"])
-    >>> len(ax.patches)
-    2
-    """
-    as_weights(weights, (weights.shape[0], len(source)), "(target, len(source))")
-    report = coverage_report(weights.detach().unsqueeze(0), low=low, high=high)
-    if ax is None:
-        size = (max(4.0, 1.0 + 0.45 * len(source)), 3.0)
-        _, ax = import_pyplot().subplots(figsize=size, layout="constrained")
-    colours = [
-        GREY if under else ORANGE if over else BLUE
-        for under, over in zip(report.under[0].tolist(), report.over[0].tolist(), strict=True)
-    ]
-    share = float(report.share[0])
-    ax.bar(range(len(source)), report.total[0].tolist(), color=colours)
-    ax.axhline(share, color=GREY, linestyle="--", linewidth=1)
-    ax.set(ylabel="total attention", title="Coverage (dashed: fair share)")
-    ax.set_xticks(range(len(source)), source, rotation=45, ha="right", rotation_mode="anchor")
-    return ax

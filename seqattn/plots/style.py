@@ -60,7 +60,13 @@ def use_style() -> None:
 
     Examples
     --------
-    >>> use_style()
+    For the figures of a block alone:
+
+    >>> import matplotlib
+    >>> with matplotlib.rc_context():
+    ...     use_style()
+    ...     matplotlib.rcParams["axes.titlelocation"]
+    'left'
     """
     plt = import_pyplot()
     from matplotlib import font_manager

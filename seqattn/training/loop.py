@@ -212,9 +212,9 @@ def fit(
     >>> _ = torch.manual_seed(0)
     >>> batches = Batches([Example([5, 6, 2], [7, 8, 2])], tokens=16)
     >>> model = build_model(ModelConfig(d_embed=8, d_hidden=8), source_vocab=9, target_vocab=9)
-    >>> history = fit(model, batches, steps=30, lr=0.02, warmup=5)
+    >>> history = fit(model, batches, steps=60, lr=0.02, warmup=5)
     >>> history.steps, history.tokens, history.losses[-1] < 0.5
-    (30, 90, True)
+    (60, 180, True)
     """
     minutes = None if seconds is None else seconds / 60
     config = TrainingConfig(

@@ -7,7 +7,7 @@ import torch
 
 from seqattn.data.corpora import CorpusConfig, read_split
 from seqattn.data.vocabulary import Vocabularies
-from seqattn.models import ModelConfig, build_model
+from seqattn.models import ModelConfig, build_model, guess_frequencies
 from seqattn.training.config import TrainingConfig
 from seqattn.training.presets import default_preset
 from seqattn.training.processes import Processes
@@ -90,7 +90,7 @@ def new_run(
     vocabularies = Vocabularies.from_dict(learnt)
     torch.manual_seed(training.seed)
     built = build_model(model, len(vocabularies.source), len(vocabularies.target)).to(device)
-    return Trainer(
+    trainer = Trainer(
         built,
         model,
         vocabularies,
@@ -103,6 +103,8 @@ def new_run(
         processes=processes,
         quiet=quiet,
     )
+    guess_frequencies(built.vocabulary, [target for _, target in trainer.batches.examples])
+    return trainer
 
 
 def resumed_run(

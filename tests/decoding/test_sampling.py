@@ -58,6 +58,19 @@ def test_scores_are_the_models_own_whatever_the_temperature():
     np.testing.assert_allclose(found.scores, expected, atol=1e-10)
 
 
+def test_the_model_is_neither_tempered_nor_cut_off_before_a_hundred_tokens_unless_told_otherwise():
+    class Endless(TableModel):
+        def rows(self, name, source, code):
+            return {"scores": np.array([0.0, 0, -99, 2, 0]), "weights": np.ones(7)}[name]
+
+    def draw(**options):
+        return sample(Endless(), *sources(4), generator=torch.Generator().manual_seed(0), **options)
+
+    assert draw().lengths.tolist() == [100]
+    assert torch.equal(draw().tokens, draw(temperature=1.0).tokens)
+    assert not torch.equal(draw().tokens, draw(temperature=2.0).tokens)
+
+
 def test_sampled_sentences_end():
     found = sample(TableModel(), *sources(*range(50)), max_len=8)
     for row, length in zip(found.tokens.tolist(), found.lengths.tolist()):
@@ -83,6 +96,14 @@ def test_the_nucleus_is_the_smallest_set_that_holds_p(values, p):
     assert chances[kept].sum() - chances[kept].min() < p + 1e-9
     if not kept.all():
         assert chances[kept].min() >= chances[~kept].max()
+
+
+def test_the_nucleus_is_full_as_soon_as_it_holds_exactly_p():
+    assert truncate(torch.zeros(1, 4), top_p=0.5).isfinite().sum() == 2
+
+
+def test_a_nucleus_of_one_is_everything():
+    assert truncate(torch.tensor([[3.0, 1.0, 0.0]]), top_p=1.0).isfinite().all()
 
 
 def test_the_nucleus_is_taken_among_the_top_k():

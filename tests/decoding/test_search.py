@@ -263,6 +263,33 @@ def test_search_stops_once_nothing_better_can_come():
     assert model.steps == 1
 
 
+def test_a_beginning_that_can_only_draw_level_is_given_up():
+    class Level(TableModel):
+        def rows(self, name, source, code):
+            begins = code == 1  # even chances to end at once, or one token later for certain
+            scores = [-999.0, -999, 0, 0 if begins else -999, -999]
+            return {"scores": np.array(scores), "weights": np.ones(KEYS)}[name]
+
+    model = Level()
+    found = beam_search(model, *sources(4), beam=2, max_len=9, length_penalty=0.0)
+    assert sentences(found) == [(EOS,)]
+    assert model.steps == 1
+
+
+def test_what_is_returned_is_no_wider_than_its_longest_sentence():
+    class Hopeful(TableModel):
+        def rows(self, name, source, code):
+            # One step more may help, and does not.
+            scores = [-999.0, -999, 0.4, 0, -999] if code == 1 else [-999.0, -999, 0, 0, 0]
+            return {"scores": np.array(scores), "weights": np.ones(KEYS)}[name]
+
+    model = Hopeful()
+    found = beam_search(model, *sources(4), beam=2, max_len=9, length_penalty=1.0)
+    assert model.steps > 1
+    assert found.tokens.tolist() == [[EOS]]
+    assert found.weights.shape == (1, 1, KEYS)
+
+
 def test_padding_and_bos_are_never_written():
     class Tempted(TableModel):
         def rows(self, name, source, code):

@@ -8,6 +8,7 @@ import torch
 
 from seqattn.data import Batches, encode_pairs
 from seqattn.models import ModelConfig
+from seqattn.specials import EOS
 from seqattn.training import (
     CheckpointError,
     DivergedError,
@@ -225,7 +226,7 @@ def test_half_precision_trains(tmp_path):
 
 def test_a_small_model_learns_the_numbers_by_heart(tmp_path):
     model = ModelConfig(d_embed=16, d_hidden=24, dropout=0.0)
-    once = dict(steps=120, validate_every=120)
+    once = dict(steps=160, validate_every=160)
     trainer = prepare(tmp_path, model=model, sampling=None, smoothing=0.0, **once)
     trainer.validator.pairs = numbers(20)  # pairs that it has seen
     assert trainer.run().position.best > 95
@@ -266,3 +267,12 @@ def test_trying_out_threads_changes_nothing_but_the_time(tmp_path):
     assert torch.equal(torch.get_rng_state(), before[0])
     assert (torch.get_num_threads(), trainer.model.training) == before[1:]
     assert all(p.grad is None for p in trainer.model.parameters())
+
+
+def test_a_new_run_begins_with_the_frequencies_of_its_corpus(tmp_path):
+    trainer = prepare(tmp_path)
+    bias = trainer.model.vocabulary.bias.exp()
+    assert bias.sum().item() == pytest.approx(1.0, abs=1e-5)
+    ends = sum(target.count(EOS) for _, target in trainer.batches.examples)
+    tokens = sum(len(target) for _, target in trainer.batches.examples)
+    assert bias[EOS].item() == pytest.approx((ends + 1) / (tokens + len(bias)), rel=1e-4)

@@ -1,0 +1,29 @@
+"""A fresh model that knows how frequent words are."""
+
+import pytest
+import torch
+
+from seqattn.models import ModelConfig, build_model, guess_frequencies
+
+ARCHITECTURES = ("bahdanau", "luong", "fixed", "transformer")
+TARGETS = [[4, 5, 5, 2], [5, 2], [6, 5, 2]]
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_the_first_guess_is_the_frequency_of_each_token(architecture):
+    model = build_model(ModelConfig(architecture, d_embed=8, d_hidden=8), 9, 8)
+    guess_frequencies(model.vocabulary, TARGETS)
+    with torch.no_grad():
+        model.vocabulary.weight.zero_()
+        source, lengths = torch.tensor([[7, 2]]), torch.tensor([2])
+        found = model.eval()(source, lengths, torch.tensor([[1, 4]])).logits.softmax(-1)
+    counts = torch.tensor([0, 0, 3, 0, 1, 4, 1, 0]) + 1.0
+    torch.testing.assert_close(found, (counts / counts.sum()).expand(1, 2, -1))
+
+
+def test_only_the_bias_changes():
+    model = build_model(ModelConfig(d_embed=8, d_hidden=8), 9, 8)
+    before = {name: p.clone() for name, p in model.named_parameters()}
+    guess_frequencies(model.vocabulary, TARGETS)
+    changed = [name for name, p in model.named_parameters() if not torch.equal(p, before[name])]
+    assert changed == ["decoder.vocabulary.bias"]
