@@ -66,6 +66,7 @@ def test_the_first_budget_that_is_used_up_ends_the_run():
         ({"steps": 0}, "no budget"),
         ({"steps": -1}, "steps is -1; expected above 0"),
         ({"minutes": 1, "lr": 0.0}, "lr is 0.0; expected above 0"),
+        ({"steps": 1, "first_look": 0}, "first_look is 0; expected above 0"),
         ({"minutes": 1, "smoothing": 1.0}, "smoothing is 1.0; expected from 0 to below 1"),
         ({"minutes": 1, "batch_tokens": 0}, "batch_tokens is 0"),
         ({"minutes": 1, "sampling": "linear"}, "sampling_constant is None"),
