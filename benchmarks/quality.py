@@ -250,11 +250,17 @@ def summary_table(groups: Sequence[Values]) -> list[str]:
     for group in groups:
         for name, test in group["tests"].items():
             case = ", lower case" if group["lowercase"] else ""
-            lines.append(
-                f"| {group['preset']} | {group['direction']}{case} | {len(group['seeds'])} "
-                f"| {name} | {_told(test['bleu'])} | {_told(test['chrf'])} "
-                f"| {_told(group['updates'], 0)} | {_told(group['minutes'], 1)} | {_told(group['tokens_per_second'], 0)} |"
-            )
+            cells = [
+                group["preset"],
+                group["direction"] + case,
+                str(len(group["seeds"])),
+                name,
+                *(_told(test[score]) for score in ("bleu", "chrf")),
+                _told(group["updates"], 0),
+                _told(group["minutes"], 1),
+                _told(group["tokens_per_second"], 0),
+            ]
+            lines.append(f"| {' | '.join(cells)} |")
     return lines
 
 

@@ -8,6 +8,7 @@ from seqattn.plots.charts import plot_statistics, plot_weights
 from seqattn.plots.curves import plot_coverage_curve, plot_entropy_curve
 from seqattn.plots.grids import plot_coverage, plot_heads
 from seqattn.plots.maps import plot_attention
+from seqattn.plots.spread import plot_distributions, plot_spread
 from seqattn.plots.style import BLUE, GREEN, GREY, INK, ORANGE, PALETTE, PINK, use_style
 
 __all__ = [
@@ -21,8 +22,10 @@ __all__ = [
     "plot_attention",
     "plot_coverage",
     "plot_coverage_curve",
+    "plot_distributions",
     "plot_entropy_curve",
     "plot_heads",
+    "plot_spread",
     "plot_statistics",
     "plot_weights",
     "use_style",
