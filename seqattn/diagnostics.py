@@ -16,6 +16,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
+from seqattn.alignments import symmetrize
 from seqattn.attention.masks import expand_mask
 
 __all__ = [
@@ -216,11 +217,17 @@ def hard_alignment(
     mask: Bool[Tensor, "..."] | None = None,
     *,
     threshold: float | None = None,
+    method: str = "target",
 ) -> list[set[tuple[int, int]]]:
     r"""Word alignment links that the weights suggest.
 
     Each target position is linked to the source position with the largest weight (the first, if
     several are equal), or to all those with a weight above a threshold.
+
+    The largest weight of each row gives a target word exactly one link and may give a source word
+    none, whatever the truth. Its counterpart is the largest weight of each *column*: the target
+    position that looks at a source position most. ``method`` combines the two as two directions of
+    a statistical aligner are combined.
 
     Parameters
     ----------
@@ -231,6 +238,10 @@ def hard_alignment(
         mask over both target and source if the batch is padded.
     threshold : float, optional
         From 0 to below 1: link every position with a weight strictly above it.
+    method : str
+        ``"target"`` takes rows alone and ``"source"`` columns alone; the others combine them, see
+        :func:`~seqattn.alignments.symmetrize`. A column compares weights of different rows, so
+        rows must not be padding.
 
     Returns
     -------
@@ -241,7 +252,8 @@ def hard_alignment(
     Raises
     ------
     ValueError
-        If the threshold is out of range, or the mask does not fit.
+        If the threshold is out of range or there is no such method, if both are given, or if the
+        mask does not fit.
 
     Examples
     --------
@@ -250,18 +262,35 @@ def hard_alignment(
     [(0, 1), (1, 0)]
     >>> sorted(hard_alignment(weights, threshold=0.3)[0])
     [(0, 1), (1, 0), (1, 1)]
+
+    Two source words for one target word:
+
+    >>> weights = torch.tensor([[[0.9, 0.1, 0.0], [0.0, 0.4, 0.6]]])
+    >>> sorted(hard_alignment(weights, method="grow-diag")[0])
+    [(0, 0), (1, 1), (2, 1)]
     """
     if threshold is not None:
         _check_threshold(threshold)
-    weights, _, attends = _prepare(weights, mask)
-    if threshold is None:
-        chosen = torch.zeros_like(weights, dtype=torch.bool)
-        if weights.numel():
-            chosen.scatter_(-1, weights.argmax(-1, keepdim=True), True)
-        chosen &= attends.unsqueeze(-1)
-    else:
-        chosen = weights > threshold
-    links: list[set[tuple[int, int]]] = [set() for _ in weights]
+        if method != "target":
+            raise ValueError(f"threshold and method={method!r}; expected one of the two")
+    weights, _, _ = _prepare(weights, mask)
+    if threshold is not None:
+        return _links(weights > threshold)
+    forward, backward = (_links(_largest(weights, dim)) for dim in (-1, -2))
+    return [symmetrize(*both, method) for both in zip(forward, backward, strict=True)]
+
+
+def _largest(weights: Tensor, dim: int) -> Tensor:
+    """Mark the first largest entry along an axis, unless all are 0."""
+    marked = torch.zeros_like(weights, dtype=torch.bool)
+    if weights.numel():
+        marked.scatter_(dim, weights.argmax(dim, keepdim=True), True)
+    return marked & (weights > 0)
+
+
+def _links(chosen: Tensor) -> list[set[tuple[int, int]]]:
+    """Turn marks (batch, target, source) into sets of (source, target)."""
+    links: list[set[tuple[int, int]]] = [set() for _ in chosen]
     for sentence, target, source in chosen.nonzero().tolist():
         links[sentence].add((source, target))
     return links

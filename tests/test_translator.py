@@ -99,10 +99,12 @@ def test_evaluation_sums_over_the_corpus():
     assert found.perplexity == pytest.approx(math.exp(nats))
     assert 0 <= found.bleu <= 100
     assert "tok:13a" in found.signature
-    links = [alignment_links(f.weights) for f in forced]
-    hits = sum(len(a & p.links) for a, p in zip(links, PAIRS))
-    sizes = sum(len(a) + len(p.links) for a, p in zip(links, PAIRS))
-    assert found.aer == pytest.approx(1 - 2 * hits / sizes)
+    for rate, method in ((found.aer, "grow-diag"), (found.aer_rows, "target")):
+        links = [alignment_links(f.weights, method) for f in forced]
+        hits = sum(len(a & p.links) for a, p in zip(links, PAIRS))
+        sizes = sum(len(a) + len(p.links) for a, p in zip(links, PAIRS))
+        assert rate == pytest.approx(1 - 2 * hits / sizes)
+    assert found.aer != found.aer_rows
 
 
 def test_alignment_error_is_left_out_where_it_is_not_defined():

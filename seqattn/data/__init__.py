@@ -1,12 +1,13 @@
 """Data: the tiny worked example, the toy corpus, Multi30k, files of your own; words and batches."""
 
 from seqattn.data.batches import Batch, Batches, Example, encode_pairs
-from seqattn.data.corpora import CorpusConfig, read_split, toy_corpus
+from seqattn.data.corpora import CorpusConfig, read_split, toy_by_length, toy_corpus
 from seqattn.data.downloads import DownloadError
 from seqattn.data.grammar import (
     CONSTRUCTIONS,
     Pair,
     Splits,
+    by_length,
     cat_on_the_mat,
     detokenize,
     generate,
@@ -37,6 +38,7 @@ __all__ = [
     "Vocabularies",
     "Vocabulary",
     "Words",
+    "by_length",
     "cat_on_the_mat",
     "detokenize",
     "encode_pairs",
@@ -49,5 +51,6 @@ __all__ = [
     "sentence_of_length",
     "splits",
     "tokenize",
+    "toy_by_length",
     "toy_corpus",
 ]

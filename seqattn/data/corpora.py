@@ -1,11 +1,12 @@
 """Where sentence pairs come from: the toy grammar, Multi30k, or files of the user."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from seqattn.data.grammar import detokenize, splits
+from seqattn.data.grammar import Pair, Splits, by_length, detokenize, splits
 from seqattn.data.multi30k import SPLITS, read_multi30k
 from seqattn.data.pairs import (
     CorpusError,
@@ -16,10 +17,12 @@ from seqattn.data.pairs import (
     read_table,
 )
 
-__all__ = ["CorpusConfig", "read_split", "toy_corpus"]
+__all__ = ["CorpusConfig", "read_split", "toy_by_length", "toy_corpus"]
 
 # Held out of a user's own corpus where no files are named: at most so many, and at most a tenth.
 HELD_OUT = 1_000
+# Of the toy corpus' test by length: words of the source, and pairs of each.
+LENGTHS, EACH = range(3, 31, 3), 100
 
 
 @dataclass(frozen=True)
@@ -84,7 +87,9 @@ class CorpusConfig:
 def read_split(corpus: CorpusConfig, split: str) -> list[TextPair]:
     """Read "train", "valid" or "test", or another test set of Multi30k by its name.
 
-    With files, "all" is what the training files hold, before anything is held out.
+    Of the toy corpus, "long" is a test as well: 100 pairs each of 3, 6, ... 30 words, of which
+    training has seen up to 12. With files, "all" is what the training files hold, before anything
+    is held out.
 
     Raises
     ------
@@ -105,6 +110,9 @@ def _read_split(corpus: CorpusConfig, split: str) -> list[TextPair]:
         return read_multi30k(split, corpus.source, corpus.target)
     if corpus.name == "files" and split == "all":
         return _read_files(corpus.train, corpus)
+    if corpus.name == "toy" and split == "long":
+        reverse = corpus.source == "fr"
+        return toy_by_length(corpus.pairs, seed=corpus.seed, reverse=reverse).copy()
     if split not in ("train", "valid", "test"):
         more = f", or one of {', '.join(SPLITS)} with Multi30k" if split in SPLITS else ""
         raise CorpusError(f"no split {split!r}; expected train, valid or test{more}")
@@ -145,15 +153,43 @@ def toy_corpus(
     >>> toy_corpus(800)["test"][0].source
     'the cat sat on the mat'
     """
-    valid, test = min(500, train // 4), min(1_000, train // 4)
-    drawn = splits(train, valid, test, seed=seed)._asdict()
-    corpus = {}
-    for split, pairs in drawn.items():
-        texts = [
-            TextPair(detokenize(p.source, "en"), detokenize(p.target, "fr"), p.links) for p in pairs
-        ]
-        corpus[split] = [_reverse(pair) for pair in texts] if reverse else texts
-    return corpus
+    drawn = _draw_toy(train, seed)._asdict()
+    return {split: _texts(pairs, reverse) for split, pairs in drawn.items()}
+
+
+@cache
+def toy_by_length(train: int = 40_000, *, seed: int = 0, reverse: bool = False) -> list[TextPair]:
+    """Draw test pairs that grow, of words that the training pairs of :func:`toy_corpus` have.
+
+    Parameters
+    ----------
+    train, seed, reverse
+        Of the toy corpus that was trained on.
+
+    Returns
+    -------
+    list of TextPair
+        A hundred pairs each of 3, 6, ... 30 English tokens, none of them a training pair.
+
+    Examples
+    --------
+    >>> len(toy_by_length(800))
+    1000
+    """
+    known = [*_draw_toy(train, seed).train, *_draw_toy(train, seed).valid]
+    return _texts(by_length(LENGTHS, EACH, known=known, seed=seed + 1), reverse)
+
+
+@cache
+def _draw_toy(train: int, seed: int) -> Splits:
+    return splits(train, min(500, train // 4), min(1_000, train // 4), seed=seed)
+
+
+def _texts(pairs: Iterable[Pair], reverse: bool) -> list[TextPair]:
+    texts = [
+        TextPair(detokenize(p.source, "en"), detokenize(p.target, "fr"), p.links) for p in pairs
+    ]
+    return [_reverse(pair) for pair in texts] if reverse else texts
 
 
 def _reverse(pair: TextPair) -> TextPair:

@@ -8,6 +8,7 @@ from seqattn.plots.charts import plot_statistics, plot_weights
 from seqattn.plots.curves import plot_coverage_curve, plot_entropy_curve
 from seqattn.plots.grids import plot_coverage, plot_heads
 from seqattn.plots.maps import plot_attention
+from seqattn.plots.progress import plot_bleu_by_length, plot_error_rate
 from seqattn.plots.spread import plot_distributions, plot_spread
 from seqattn.plots.style import BLUE, GREEN, GREY, INK, ORANGE, PALETTE, PINK, use_style
 
@@ -20,10 +21,12 @@ __all__ = [
     "PALETTE",
     "PINK",
     "plot_attention",
+    "plot_bleu_by_length",
     "plot_coverage",
     "plot_coverage_curve",
     "plot_distributions",
     "plot_entropy_curve",
+    "plot_error_rate",
     "plot_heads",
     "plot_spread",
     "plot_statistics",

@@ -93,6 +93,18 @@ class Comparison:
             lines.append(f"{system.name:{width}}  {system.weights / 1e6:5.1f} M  {cells}".rstrip())
         return lines
 
+    def table_by_length(self) -> list[str]:
+        """Give the lines of a table of BLEU by the length of the source, a column for each."""
+        widths = [max(len(system.name), 6) for system in self.systems]
+        names = [f"{s.name:>{width}}" for s, width in zip(self.systems, widths, strict=True)]
+        lines = ["  ".join(["words     sentences", *names])]
+        for groups in zip(*(system.lengths for system in self.systems), strict=True):
+            first = groups[0]
+            scores = [f"{g.bleu:{width}.2f}" for g, width in zip(groups, widths, strict=True)]
+            words = f"{first.shortest} to {first.longest}"
+            lines.append("  ".join([f"{words:8s}  {first.sentences:9d}", *scores]))
+        return lines
+
 
 def compare(
     translators: Mapping[str, Translator],

@@ -51,6 +51,9 @@ class TrainingConfig:
         Of the first weights, of dropout and of the order of the batches.
     validate_every : int, optional
         Updates between validations; by default after an epoch, or several of a small corpus.
+    first_look : int, optional
+        Judge the model also after so many updates, after twice as many, four times as many and so
+        on through the first epoch, to see how it begins. These validations choose no weights.
     patience : int, optional
         Stop after so many validations without a better BLEU.
     average : int
@@ -83,6 +86,7 @@ class TrainingConfig:
     compile: bool = False
     seed: int = 1
     validate_every: int | None = None
+    first_look: int | None = None
     patience: int | None = None
     average: int = 0
     log_every: int = 50
@@ -93,7 +97,7 @@ class TrainingConfig:
         budget = {"steps": self.steps, "epochs": self.epochs, "minutes": self.minutes}
         if not any(budget.values()):
             raise ValueError("no budget; expected steps, epochs or minutes, above 0")
-        for name in ("steps", "epochs", "minutes", "validate_every", "patience"):
+        for name in ("steps", "epochs", "minutes", "validate_every", "first_look", "patience"):
             value = getattr(self, name)
             if value is not None and value <= 0:
                 raise ValueError(f"{name} is {value}; expected above 0")

@@ -8,7 +8,9 @@ from typing import Any
 
 from torch import Tensor
 
+from seqattn.alignments import symmetrize
 from seqattn.data.pairs import TextPair
+from seqattn.diagnostics import hard_alignment
 from seqattn.metrics import (
     Scorer,
     alignment_error_rate,
@@ -25,7 +27,10 @@ from seqattn.training.losses import perplexity
 from seqattn.training.tokenized import tokenized_bleu
 from seqattn.translator import Translation, Translator
 
-__all__ = ["Evaluation", "alignment_links", "bleu_scorer", "evaluate"]
+__all__ = ["METHOD", "Evaluation", "alignment_links", "bleu_scorer", "evaluate"]
+
+# How links are taken from maps: as they usually are from two directions of a statistical aligner.
+METHOD = "grow-diag"
 
 
 @dataclass(frozen=True)
@@ -47,8 +52,10 @@ class Evaluation:
         Per target token, under teacher forcing.
     aer : float, or None
         Alignment error rate of the attention, from 0 to 1, where gold alignments of the model's
-        words are known: each target word of the reference is linked with the source word that has
-        the largest weight when the model is made to write it.
+        words are known and the model is made to write the reference. The links are those of the
+        largest weights of rows and of columns together; see :func:`alignment_links`.
+    aer_rows : float, or None
+        The same, of the largest weight of each row alone: one link for each target word.
     sentences : int
         Number of pairs.
     lengths : list of LengthScore, or None
@@ -63,6 +70,7 @@ class Evaluation:
     exact: float
     perplexity: float
     aer: float | None
+    aer_rows: float | None
     sentences: int
     lengths: list[LengthScore] | None = None
     attention: AttentionSummary | None = None
@@ -128,7 +136,8 @@ def evaluate(
         signature=bleu.signature,
         exact=sum(map(eq, *map(fold, (texts, references)))) / len(pairs),
         perplexity=perplexity(nats / sum(len(known.tokens) for known in forced)),
-        aer=_error_rate(translator, forced, pairs),
+        aer=_error_rate(translator, forced, pairs, METHOD),
+        aer_rows=_error_rate(translator, forced, pairs, "target"),
         sentences=len(pairs),
         lengths=score_by_length(texts, pairs, score) if details else None,
         attention=summarize_attention(found) if details else None,
@@ -143,7 +152,7 @@ def bleu_scorer(*, lowercase: bool = False, language: str | None = None) -> Scor
 
 
 def _error_rate(
-    translator: Translator, forced: Sequence[Translation], pairs: Sequence[TextPair]
+    translator: Translator, forced: Sequence[Translation], pairs: Sequence[TextPair], method: str
 ) -> float | None:
     """AER of the attention when the model writes the reference; None where it is not defined."""
     if any(vocabulary.kind != "words" for vocabulary in translator.vocabularies):
@@ -152,28 +161,39 @@ def _error_rate(
     maps = [known.weights for known in forced if known.weights is not None]
     if len(gold) < len(pairs) or len(maps) < len(pairs):
         return None
-    return alignment_error_rate([alignment_links(weights) for weights in maps], gold, gold)
+    return alignment_error_rate([alignment_links(weights, method) for weights in maps], gold, gold)
 
 
-def alignment_links(weights: Tensor) -> set[tuple[int, int]]:
+def alignment_links(weights: Tensor, method: str = "target") -> set[tuple[int, int]]:
     """Link each target word with the source word that has the largest weight.
 
     Parameters
     ----------
     weights : (target tokens, source tokens)
         With a row and a column for ``<eos>``, last.
+    method : str
+        ``"target"`` as above; ``"grow-diag"`` looks for the largest weight of each column as well,
+        as :func:`evaluate` does, and so may link a target word with several source words. See
+        :func:`~seqattn.diagnostics.hard_alignment`.
 
     Returns
     -------
     set of (source, target)
-        Counted from 0. A target word that looks at the source's ``<eos>`` most has no link.
+        Counted from 0. A target word that looks at the source's ``<eos>`` most has no link by its
+        row, and a source word at which the target's ``<eos>`` looks most has none by its column.
 
     Examples
     --------
     >>> import torch
     >>> alignment_links(torch.tensor([[0.7, 0.2, 0.1], [0.3, 0.1, 0.6], [0.0, 0.0, 1.0]]))
     {(0, 0)}
+    >>> sorted(alignment_links(torch.tensor([[0.5, 0.4, 0.1], [0.0, 0.0, 1.0]]), "grow-diag"))
+    [(0, 0), (1, 0)]
     """
-    end = weights.shape[1] - 1
-    best = weights[:-1].argmax(1).tolist()
-    return {(source, target) for target, source in enumerate(best) if source != end}
+    steps, keys = weights.shape
+    forward, backward = (
+        {(i, t) for i, t in hard_alignment(weights[None], method=side)[0]
+         if i < keys - 1 and t < steps - 1}
+        for side in ("target", "source")
+    )  # fmt: skip
+    return symmetrize(forward, backward, method)

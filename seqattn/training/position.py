@@ -20,8 +20,8 @@ class Position:
         Passes over the corpus finished, and batches used of the next.
     seconds : float
         Time taken, validations included.
-    validated : int
-        Step of the last validation.
+    validated, looked : int
+        Steps of the last validation, and of the last early look.
     best, best_step : float, int
         Best validation BLEU, and when.
     waited : int
@@ -37,6 +37,7 @@ class Position:
     index: int = 0
     seconds: float = 0.0
     validated: int = 0
+    looked: int = 0
     best: float = -1.0
     best_step: int = 0
     waited: int = 0
@@ -103,7 +104,7 @@ def valid_line(position: Position, found: Evaluation) -> str:
     """Tell people of a validation."""
     minutes, seconds = divmod(int(position.seconds), 60)
     aer = "" if found.aer is None else f"  AER {100 * found.aer:4.1f} %"
-    best = "  best so far" if position.waited == 0 else ""
+    best = "  best so far" if position.best_step == position.step else ""
     return (
         f"{minutes:3d}:{seconds:02d}  update {position.step:6d}  BLEU {found.bleu:5.1f}"
         f"  perplexity {found.perplexity:6.2f}{aer}{best}"

@@ -206,6 +206,8 @@ class Trainer:
             if due:
                 self.validator.validate(position, self._began, self.log)
                 reason = reason or self._reason_to_stop(received)
+            elif not reason and self._look_due():
+                self.validator.look(position, self._began, self.log)
             late = position.seconds - saved > 60 * self.config.save_minutes
             if reason or due or late:
                 self._save()
@@ -237,6 +239,13 @@ class Trainer:
         if self.config.validate_every is not None:
             return position.step % self.config.validate_every == 0
         return position.index == 0 and position.step >= position.validated + APART
+
+    def _look_due(self) -> bool:
+        position, first = self.position, self.config.first_look
+        if first is None or position.epoch or position.looked == position.step:
+            return False
+        times, rest = divmod(position.step, first)
+        return rest == 0 and times.bit_count() == 1  # a power of two
 
     def _update(self, group: Sequence[Sequence[int]]) -> None:
         """Make an update from the rows of one batch, or of several."""

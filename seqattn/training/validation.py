@@ -107,6 +107,13 @@ class Validator:
         log.add(valid_record(position, found))
         log.progress.line(valid_line(position, found))
 
+    def look(self, position: Position, began: float, log: Log) -> None:
+        """Judge the model and tell of it, no more. Parameters as in :meth:`validate`."""
+        found = self._evaluate(position, began, log)
+        position.looked = position.step
+        log.add(valid_record(position, found))
+        log.progress.line(valid_line(position, found))
+
     def average(self, position: Position, began: float, log: Log) -> None:
         """Average the best weights, and prefer the average where it is at least as good.
 

@@ -2,7 +2,15 @@
 
 import pytest
 
-from seqattn.data import CONSTRUCTIONS, Pair, cat_on_the_mat, generate, sentence_of_length, splits
+from seqattn.data import (
+    CONSTRUCTIONS,
+    Pair,
+    by_length,
+    cat_on_the_mat,
+    generate,
+    sentence_of_length,
+    splits,
+)
 from seqattn.data.grammar import detokenize, lemmas
 
 
@@ -133,3 +141,19 @@ def test_tokens_join_as_they_are_printed(pairs) -> None:
         if english.endswith("?"):
             assert french.endswith("\u00a0?")
             assert not english.endswith(" ?")
+
+
+def test_pairs_by_length_are_unseen_and_of_known_words() -> None:
+    known = generate(2_000, seed=4)
+    drawn = by_length([7, 3, 23], 13, known=known, seed=5)
+    assert [len(pair.source) for pair in drawn] == [3] * 13 + [7] * 13 + [23] * 13
+    assert len({pair.source for pair in drawn}) == 39
+    assert not {pair.source for pair in drawn} & {pair.source for pair in known}
+    for side in ("source", "target"):
+        words = {word for pair in known for word in getattr(pair, side)}
+        assert words.issuperset(word for pair in drawn for word in getattr(pair, side))
+    assert by_length([7], 13, known=known, seed=5) == drawn[13:26]
+    with pytest.raises(ValueError, match="min_len = 101"):
+        by_length([101], 1, known=known)
+    with pytest.raises(ValueError, match="found 0 of 1 pairs"):
+        by_length([7], 1, known=known[:1])

@@ -13,6 +13,7 @@ from seqattn.data import (
     hold_out,
     read_pairs,
     read_split,
+    tokenize,
 )
 from seqattn.data.pairs import read_lines, read_table
 
@@ -152,3 +153,21 @@ def test_the_toy_corpus_turns_round(drawn, monkeypatch):
     assert there[:2] == ("the cat sat on the mat", "le chat s'est assis sur le tapis")
     assert back[:2] == (there[1], there[0])
     assert back.links == {(j, i) for i, j in there.links}
+
+
+def test_the_toy_corpus_has_a_test_by_length(drawn, monkeypatch):
+    monkeypatch.setattr(corpora, "splits", lambda *sizes, seed: drawn.splits)
+    monkeypatch.setattr(corpora, "EACH", 3)
+    there = read_split(CorpusConfig(pairs=2_002), "long")
+    back = read_split(CorpusConfig(pairs=2_002, source="fr", target="en"), "long")
+    lengths = [len(tokenize(pair.source, "en")) for pair in there]
+    assert lengths == [n for n in range(3, 31, 3) for _ in range(3)]
+    assert [pair[:2] for pair in back] == [(target, source) for source, target, _ in there]
+    known = {pair.source_text for split in drawn.splits[:2] for pair in split}
+    assert not {" ".join(tokenize(pair.source, "en")) for pair in there} & known
+    other = read_split(CorpusConfig(pairs=2_002, seed=1), "long")
+    assert not {pair.source for pair in there[9:]} & {pair.source for pair in other[9:]}
+    for pair in there:
+        assert {i for i, _ in pair.links} == set(range(len(tokenize(pair.source, "en"))))
+    with pytest.raises(CorpusError, match="no split 'long'"):
+        read_split(CorpusConfig("multi30k", "de", "en"), "long")

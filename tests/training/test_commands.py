@@ -135,6 +135,10 @@ def test_runs_are_compared(trained, run, tmp_path):
     shown = run(*options, "--lowercase").out
     assert shown[0] == "test, 6 sentences, greedy search; p against the first"
     assert [line.split()[0] for line in shown[2:4]] == ["numbers-de-en", "b"]
+    assert shown[4:6] == [
+        "BLEU by the length of the source",
+        "words     sentences  numbers-de-en       b",
+    ]
     found = json.loads((tmp_path / "both" / "comparison.json").read_text())
     assert [system["name"] for system in found["systems"]] == ["numbers-de-en", "b"]
     assert (tmp_path / "both" / "comparison.png").read_bytes().startswith(b"\x89PNG")

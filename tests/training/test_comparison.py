@@ -70,6 +70,11 @@ def test_a_better_system_is_told_from_luck_and_an_equal_one_is_not(unchecked_typ
     table = found.table()
     assert [line.split()[0] for line in table[1:]] == ["good", "the", "bad"]
     assert f"{worse.bleu:.2f}" in table[3]
+    header, *rows = found.table_by_length()
+    assert header.split() == ["words", "sentences", "good", "the", "same", "bad"]
+    assert [row.split()[:4] for row in rows] == [["2", "to", "5", "20"], ["6", "to", "10", "20"]]
+    for row, *groups in zip(rows, *(system.lengths for system in found.systems), strict=True):
+        assert [float(cell) for cell in row.split()[4:]] == [round(g.bleu, 2) for g in groups]
     assert len(plot_comparison(found).axes) == 2
     log = [{"kind": "valid", "step": 1, "seconds": 60.0, "bleu": 3.0}, {"kind": "train", "step": 2}]
     *_, panel = plot_comparison(found, {"bad": log}).axes

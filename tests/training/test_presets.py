@@ -1,7 +1,7 @@
 """Presets: each is a model that can be built and trained, and a file of the user works alike."""
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import pytest
 import torch
@@ -14,7 +14,7 @@ from tests.training.corpus import corpus
 
 
 def test_there_is_a_preset_for_every_model():
-    wanted = {"bahdanau", "luong", "luong-parallel", "coverage", "local-p", "toy"}
+    wanted = {"fixed", "bahdanau", "luong", "luong-parallel", "coverage", "local-p", "toy"}
     assert wanted | {"transformer-tiny", "transformer-small"} == set(preset_names())
 
 
@@ -25,6 +25,13 @@ def test_every_preset_builds_a_model_that_scores(name):
         model = build_model(preset.model, preset.subwords or 9, preset.subwords or 9)
     assert 1e5 < sum(p.numel() for p in model.parameters()) < 3e7
     assert preset.training.done(10**9, 10**9, 1e9) >= 1
+
+
+def test_the_fixed_vector_differs_from_the_toy_model_in_attention_alone():
+    fixed, toy = read_preset("fixed"), read_preset("toy")
+    assert fixed.model == replace(toy.model, architecture="fixed")
+    assert fixed.training == replace(toy.training, coverage_penalty=0.0, first_look=None)
+    assert (fixed.subwords, fixed.joint, fixed.lowercase) == (0, toy.joint, toy.lowercase)
 
 
 @pytest.mark.parametrize("name", ["toy", "multi30k", "files"])

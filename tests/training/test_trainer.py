@@ -136,6 +136,36 @@ def test_validation_changes_no_update(tmp_path):
         assert torch.equal(a, b)
 
 
+@pytest.mark.parametrize("stop", [2, 3, 4])
+def test_early_looks_are_logged_once_and_choose_nothing(uninterrupted, tmp_path, stop):
+    # Saved at every update: also right after a look.
+    options = dict(first_look=1, save_minutes=0, patience=2)
+    trainer = prepare(tmp_path, **options)
+
+    class Killed(BaseException):
+        pass
+
+    def kill():
+        raise Killed
+
+    after(trainer, stop, kill)
+    with pytest.raises(Killed):
+        trainer.run()
+    trainer = resumed_run(tmp_path / "run", quiet=True)
+    assert trainer.position.step == stop - 1
+    assert (trainer.position.waited, trainer.position.best_step) == (0, 0)
+    assert trainer.run().reason == "done"
+    valid = [r for r in trainer.run_folder.records() if r["kind"] == "valid"]
+    # The first epoch has five updates; 5, 10 and 12 are validations.
+    assert [r["step"] for r in valid] == [1, 2, 4, 5, 10, 12]
+    tensors, best, data, log = record(tmp_path / "run")
+    _, (plain, plain_best, plain_data, plain_log) = uninterrupted
+    assert all(torch.equal(tensors[key], plain[key]) for key in plain)
+    assert all(torch.equal(best[key], plain_best[key]) for key in plain_best)
+    assert [r for r in log if r["kind"] != "valid" or r["step"] not in (1, 2, 4)] == plain_log
+    assert {**data["position"], "looked": 0} == plain_data["position"]
+
+
 def test_a_run_stops_early_when_nothing_gets_better(tmp_path):
     trainer = prepare(tmp_path, steps=50, lr=1e-9, validate_every=1, patience=3)
     outcome = trainer.run()

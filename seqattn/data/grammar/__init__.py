@@ -25,7 +25,7 @@ from seqattn.data.grammar.clauses import (
     two_verbs,
     who,
 )
-from seqattn.data.grammar.corpus import Splits, generate, sentence_of_length, splits
+from seqattn.data.grammar.corpus import Splits, by_length, generate, sentence_of_length, splits
 from seqattn.data.grammar.inventory import CONSTRUCTIONS, lemmas
 from seqattn.data.grammar.lexicon import adjective, noun, verb
 from seqattn.data.grammar.noun_phrases import NP, PRONOUNS, Listing
@@ -40,6 +40,7 @@ __all__ = [
     "Pair",
     "Splits",
     "adjective",
+    "by_length",
     "cat_on_the_mat",
     "detokenize",
     "generate",

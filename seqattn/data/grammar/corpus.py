@@ -3,7 +3,7 @@
 Everything is drawn from a seeded generator: the same arguments give the same pairs on any machine.
 """
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from random import Random
 from typing import NamedTuple
 
@@ -12,7 +12,7 @@ from seqattn.data.grammar.phrases import Phrase
 from seqattn.data.grammar.sampling.long import sentence_of
 from seqattn.data.grammar.sampling.sentences import sentence
 
-__all__ = ["Splits", "generate", "sentence_of_length", "splits"]
+__all__ = ["Splits", "by_length", "generate", "sentence_of_length", "splits"]
 
 SHORTEST, LONGEST = 3, 100
 # Sentences up to this length are drawn whole; longer ones are built to measure.
@@ -128,18 +128,62 @@ def splits(
     exclude = [kept.source_text for kept in shown]
     different = _different(Random(seed), min_len, max_len, exclude)
     learnt = _take(train, different)
-    english_words = {word for known in learnt for word in known.source}
-    french_words = {word for known in learnt for word in known.target}
-
-    def readable(held_out: Pair) -> bool:
-        return english_words.issuperset(held_out.source) and french_words.issuperset(
-            held_out.target
-        )
-
+    readable = _in_words_of(learnt)
     fitting = [kept for kept in shown if min_len <= len(kept.source) <= max_len and readable(kept)]
     chosen = _take(valid, different, readable)
     judged = fitting[:test]
     return Splits(learnt, chosen, judged + _take(test - len(judged), different, readable))
+
+
+def by_length(
+    lengths: Iterable[int], each: int, *, known: Sequence[Pair], seed: int = 0
+) -> list[Pair]:
+    """Draw test pairs of given lengths, to see how a translator fares as sentences grow.
+
+    Parameters
+    ----------
+    lengths : iterable of int
+        Source lengths, in tokens.
+    each : int
+        Number of pairs of each length.
+    known : sequence of Pair
+        Training pairs: none of their source sentences comes, and no word that they do not hold.
+    seed : int
+        Seed of the draw.
+
+    Returns
+    -------
+    list of Pair
+        The shortest first.
+
+    Raises
+    ------
+    ValueError
+        If a length is out of bounds, or the grammar has too few such sentences.
+
+    Examples
+    --------
+    >>> known = generate(800)
+    >>> [len(pair.source) for pair in by_length([5, 20], 2, known=known)]
+    [5, 5, 20, 20]
+    """
+    readable, seen = _in_words_of(known), {pair.source_text for pair in known}
+    found = []
+    for length in sorted(lengths):
+        _check_lengths(length, length)
+        found += _take(each, _different(Random(seed), length, length, seen), readable)
+    return found
+
+
+def _in_words_of(known: Sequence[Pair]) -> Callable[[Pair], bool]:
+    """Tell whether a pair has only words that known pairs have."""
+    english_words = {word for pair in known for word in pair.source}
+    french_words = {word for pair in known for word in pair.target}
+
+    def readable(pair: Pair) -> bool:
+        return english_words.issuperset(pair.source) and french_words.issuperset(pair.target)
+
+    return readable
 
 
 def _check_lengths(min_len: int, max_len: int) -> None:

@@ -68,6 +68,8 @@ def compare(
     search = "greedy search" if beam == 1 else f"beam of {beam}"
     print(f"{name}, {found.sentences} sentences, {search}; p against the first")
     print("\n".join(found.table()))
+    print("BLEU by the length of the source")
+    print("\n".join(found.table_by_length()))
     print(f"BLEU {found.bleu_signature}")
     print(f"chrF {found.chrf_signature}")
     if out is not None:

@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Option
 
@@ -14,6 +14,9 @@ from seqattn.training.commands.common import (
     run_folder,
 )
 from seqattn.training.commands.scores import score_lines
+
+if TYPE_CHECKING:
+    from seqattn.data.pairs import TextPair
 
 __all__ = ["evaluate"]
 
@@ -40,6 +43,14 @@ def evaluate(
             help="BLEU of lower-cased text in Moses' tokens: to compare with older papers only",
         ),
     ] = False,
+    ibm1: Annotated[
+        bool,
+        Option(
+            "--ibm1",
+            help="set IBM Model 1, trained on the run's corpus, beside the alignment of the "
+            "attention: for corpora with gold links, as the toy corpus",
+        ),
+    ] = False,
     as_json: Annotated[bool, Option("--json", help="print JSON")] = False,
     device: Annotated[str, Option(help="auto, cpu or cuda")] = "auto",
 ) -> None:
@@ -62,9 +73,21 @@ def evaluate(
             language=str(stored.get("target", "en")) if tokenized else None,
             details=True,
         )
+        rates = _rate_ibm1(stored, pairs) if ibm1 else None
     if as_json:
-        print(json.dumps(found.to_dict(), indent=2))
+        print(json.dumps({**found.to_dict(), **({"ibm1": rates} if rates else {})}, indent=2))
         return
     search = "greedy search" if beam == 1 else f"beam of {beam}"
     print(f"{path}, {name}, {found.sentences} sentences, {search}")
-    print("\n".join(score_lines(found)))
+    print("\n".join(score_lines(found, rates)))
+
+
+def _rate_ibm1(stored: dict[str, Any], pairs: "list[TextPair]") -> dict[str, float]:
+    """Train IBM Model 1 on what the translator was trained on, and align the test pairs."""
+    from seqattn.baselines import ibm1_error_rates
+    from seqattn.data.corpora import CorpusConfig, read_split
+
+    if any(pair.links is None for pair in pairs):
+        raise fail("--ibm1 needs gold links, which the toy corpus has and these pairs have not")
+    corpus = CorpusConfig.from_dict(stored)
+    return ibm1_error_rates(read_split(corpus, "train"), pairs, languages=corpus.languages)
