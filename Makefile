@@ -7,7 +7,7 @@ PY := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
 ONLY ?=
 
-.PHONY: help env html book lab test unit check execute exercises clean
+.PHONY: help env html book lab test unit check execute exercises model clean
 
 help:  ## list the commands
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):[^#]*## */  make \1\t/' | expand -t 20
@@ -48,6 +48,9 @@ execute: $(STAMP)  ## run chapters and store their outputs (ONLY=03 for one)
 
 exercises: $(STAMP)  ## generate exercises/ and solutions/*.ipynb from solutions/*.py
 	@$(PY) -m seqattn.grading.authoring $(ONLY)
+
+model: $(STAMP)  ## train the toy translator that comes with the package (minutes)
+	@$(PY) -m tools.ship_model
 
 clean:  ## remove what was built (the environment and your own files stay)
 	@rm -rf _build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -74,12 +74,13 @@ class Translator:
     def load(
         cls, run: str | Path, *, device: torch.device | str = "cpu", bf16: bool = False
     ) -> "Translator":
-        """Load what ``seqattn train`` made.
+        """Load what ``seqattn train`` made, or the model that comes with the package.
 
         Parameters
         ----------
         run : str or Path
-            A run folder, of which the best checkpoint is taken, or a checkpoint.
+            A run folder, of which the best checkpoint is taken, or a checkpoint; or "toy", a model
+            of the toy corpus, English to French, trained beforehand.
         device : device
             Where to compute.
         bf16 : bool
@@ -94,6 +95,11 @@ class Translator:
         ------
         CheckpointError
             If there is no checkpoint there.
+
+        Examples
+        --------
+        >>> Translator.load("toy").translate(["the cat sat on the mat"])[0].text
+        "le chat s'est assis sur le tapis"
         """
         from seqattn.training.runs import (
             find_checkpoint,

@@ -180,7 +180,7 @@ def alignment_links(weights: Tensor, method: str = "target") -> set[tuple[int, i
     -------
     set of (source, target)
         Counted from 0. A target word that looks at the source's ``<eos>`` most has no link by its
-        row, and a source word at which the target's ``<eos>`` looks most has none by its column.
+        row. Columns are compared between words alone.
 
     Examples
     --------
@@ -190,10 +190,8 @@ def alignment_links(weights: Tensor, method: str = "target") -> set[tuple[int, i
     >>> sorted(alignment_links(torch.tensor([[0.5, 0.4, 0.1], [0.0, 0.0, 1.0]]), "grow-diag"))
     [(0, 0), (1, 0)]
     """
-    steps, keys = weights.shape
-    forward, backward = (
-        {(i, t) for i, t in hard_alignment(weights[None], method=side)[0]
-         if i < keys - 1 and t < steps - 1}
-        for side in ("target", "source")
-    )  # fmt: skip
+    end = weights.shape[1] - 1
+    [forward] = hard_alignment(weights[None, :-1])
+    [backward] = hard_alignment(weights[None, :-1, :-1], method="source")
+    forward = {(source, target) for source, target in forward if source != end}
     return symmetrize(forward, backward, method)

@@ -25,7 +25,10 @@ from seqattn.data.vocabulary import Vocabularies
 from seqattn.models import ModelConfig, build_model
 from seqattn.training.checkpoints import CheckpointError, read_checkpoint, write_atomically
 
-__all__ = ["RunFolder", "find_checkpoint", "load_model"]
+__all__ = ["SHIPPED", "RunFolder", "find_checkpoint", "load_model"]
+
+# Models that come with the package, by name; tools/ship_model.py makes them.
+SHIPPED = {"toy": Path(__file__).parents[1] / "data" / "models" / "toy-en-fr.safetensors"}
 
 
 class RunFolder:
@@ -167,6 +170,12 @@ class RunFolder:
 def find_checkpoint(run: str | Path) -> Path:
     """Give a checkpoint itself, or the one that a user of its run wants.
 
+    Parameters
+    ----------
+    run : str or Path
+        A checkpoint, the folder of a run, or "toy", where nothing of that name lies at hand: the
+        model that comes with the package.
+
     Raises
     ------
     CheckpointError
@@ -175,6 +184,8 @@ def find_checkpoint(run: str | Path) -> Path:
     path = Path(run)
     if path.is_file():
         return path
+    if not path.exists() and str(run) in SHIPPED:
+        return SHIPPED[str(run)]
     return RunFolder(path).checkpoint()
 
 

@@ -95,6 +95,38 @@ def test_unknown_words_are_named(trained, run):
     assert found.err == ["seqattn: sentence 1: this model does not know 'elf', 'zwölf'"]
 
 
+def test_without_a_run_the_model_of_the_package_translates(run, tmp_path):
+    found = run("translate", "the cat sat on the mat")
+    assert found.out == ["le chat s'est assis sur le tapis"]
+    assert found.err == [
+        "seqattn: there is no run in runs/: this is the model that comes with seqattn, toy"
+    ]
+    named = run("translate", "the cat sat on the mat", "--run", "toy")
+    assert (named.out, named.err) == (found.out, [])
+
+
+def test_ibm1_stands_beside_the_attention(run, monkeypatch):
+    from seqattn import baselines
+    from seqattn.data import CorpusConfig, read_split
+    from seqattn.data import corpora as module
+
+    small, read = CorpusConfig(pairs=400), read_split
+    monkeypatch.setattr(module, "read_split", lambda corpus, split: read(small, split))
+    shown = run("evaluate", "--run", "toy", "--ibm1").out
+    expected = baselines.ibm1_error_rates(read(small, "train"), read(small, "test"))
+    best = min(expected, key=expected.get)
+    [attention] = [i for i, line in enumerate(shown) if line.startswith("  AER ")]
+    assert shown[attention + 1] == (
+        f"  IBM Model 1  {100 * expected[best]:6.2f} %  by {best}, the best of its readings "
+        f"({100 * expected['target']:.2f} % as it comes)"
+    )
+    found = json.loads("\n".join(run("evaluate", "--run", "toy", "--ibm1", "--json").out))
+    assert found["ibm1"] == expected
+    rows = f"({100 * found['aer_rows']:.2f} % by rows alone)"
+    assert shown[attention].split()[:2] == ["AER", f"{100 * found['aer']:.2f}"]
+    assert shown[attention].endswith(rows)
+
+
 def test_evaluation_repeats_the_scores_of_the_training(trained, run, tmp_path):
     expected = json.loads((tmp_path / "runs" / "numbers-de-en" / "test.json").read_text())
     found = json.loads("\n".join(run("evaluate", "--json").out))
@@ -227,7 +259,8 @@ def test_a_disk_that_is_full_stops_the_run_on_one_line_and_keeps_the_last_checkp
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ("translate eins", "there is no run in runs/: train one"),
+        ("compare toy", "one run, toy; expected two or more to compare"),
+        ("evaluate --ibm1 --run toy --data numbers.tsv", "--ibm1 needs gold links"),
         ("translate eins --run other", "other does not exist; expected a folder that"),
         ("evaluate --run numbers.tsv", "numbers.tsv is no checkpoint of seqattn"),
         ("translate eins --map x.gif", "--map x.gif: expected a name in .png"),

@@ -14,7 +14,8 @@ __all__ = ["compare"]
 def compare(
     runs: Annotated[list[Path], Argument(help="folders of runs, or checkpoints: two or more")],
     split: Annotated[
-        str, Option(help="valid, test or, of Multi30k, a test set by its full name")
+        str,
+        Option(help="valid, test; of the toy corpus long; of Multi30k a test set by its full name"),
     ] = "test",
     data: Annotated[
         list[str] | None, Option(help="as for train", show_default="the first run's corpus")

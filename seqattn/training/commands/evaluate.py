@@ -24,10 +24,14 @@ __all__ = ["evaluate"]
 def evaluate(
     run: Annotated[
         Path | None,
-        Option(help="folder of a run, or a checkpoint", show_default="the latest in runs/"),
+        Option(
+            help="folder of a run, a checkpoint, or toy, the model that comes with seqattn",
+            show_default="the latest in runs/, else toy",
+        ),
     ] = None,
     split: Annotated[
-        str, Option(help="valid, test or, of Multi30k, a test set by its full name")
+        str,
+        Option(help="valid, test; of the toy corpus long; of Multi30k a test set by its full name"),
     ] = "test",
     data: Annotated[
         list[str] | None,

@@ -28,7 +28,10 @@ def translate(
     file: Annotated[Path | None, Option(help="a text file, one sentence on each line")] = None,
     run: Annotated[
         Path | None,
-        Option(help="folder of a run, or a checkpoint", show_default="the latest in runs/"),
+        Option(
+            help="folder of a run, a checkpoint, or toy, the model that comes with seqattn",
+            show_default="the latest in runs/, else toy",
+        ),
     ] = None,
     beam: Annotated[int, Option(min=1, help="width of the beam; 1 is greedy search")] = 5,
     length_penalty: Annotated[
