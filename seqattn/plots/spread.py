@@ -125,7 +125,9 @@ def plot_distributions(
     colours = [PALETTE[i % len(PALETTE)] for i in range(len(order))]
     seaborn.ecdfplot(table, x="value", hue="group", hue_order=order, palette=colours, ax=ax)
     ax.set(xlabel=label, ylabel="share at or below")
-    ax.get_legend().set_title("")
+    legend = ax.get_legend()
+    if legend is not None:
+        legend.set_title("")
     return ax
 
 
