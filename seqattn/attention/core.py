@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 from jaxtyping import Bool, Float
 from torch import Tensor
-from torch.nn import functional as F
 
 from seqattn.attention.masks import clear_unseen, expand_mask, floors
 from seqattn.attention.mechanism import Mechanism, Memory
 from seqattn.attention.score_modules import Score
+from seqattn.dropout import dropout
 
 __all__ = ["Attention", "AttentionOutput", "attend", "masked_softmax"]
 
@@ -227,7 +227,7 @@ class Attention(Mechanism):
         """
         memory = self._recall(keys, values, mask)
         weights = self.normalize(self.score.compare(query, memory.keys), memory.mask)
-        kept = F.dropout(weights, self.dropout, self.training)
+        kept = dropout(weights, self.dropout, self.training)
         return AttentionOutput(_weighted_sum(kept, memory.values), weights)
 
 

@@ -6,11 +6,11 @@ from typing import Literal
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from seqattn.attention.core import AttentionOutput, masked_softmax
 from seqattn.attention.mechanism import Mechanism, Memory, Past
 from seqattn.attention.named import LuongAttention
+from seqattn.dropout import dropout
 
 __all__ = ["LocalAttention"]
 
@@ -223,7 +223,7 @@ class LocalAttention(Mechanism):
             if self.renormalize:
                 total = weights.sum(-1, keepdim=True)
                 weights = weights / total.where(total > 0, 1.0)
-        kept = F.dropout(weights, self.global_attention.dropout, self.training)
+        kept = dropout(weights, self.global_attention.dropout, self.training)
         context = (kept.unsqueeze(1) @ values).squeeze(1).unflatten(0, (batch, steps))
         spread = weights.new_zeros(batch, steps, memory.keys.shape[1])
         spread = spread.scatter_add(-1, positions, weights.unflatten(0, (batch, steps)))

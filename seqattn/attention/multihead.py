@@ -10,6 +10,7 @@ from torch.nn import functional as F
 from seqattn.attention.core import AttentionOutput
 from seqattn.attention.masks import clear_unseen, expand_mask, floors
 from seqattn.attention.mechanism import Mechanism, Memory, Past
+from seqattn.dropout import dropout
 
 __all__ = ["CrossAttention", "MultiHeadAttention", "SelfAttention"]
 
@@ -166,9 +167,9 @@ class MultiHeadAttention(Mechanism):
         shape, result = (*q.shape[:3], k.shape[2]), q.shape
         if mask is not None:
             mask = expand_mask(mask, torch.empty(shape, device="meta"))
-        if not need_weights:
-            dropout = self.dropout if self.training else 0.0
-            return F.scaled_dot_product_attention(q, k, v, mask, dropout_p=dropout), None
+        drops = self.training and self.dropout > 0
+        if not need_weights and not (drops and q.device.type == "cpu"):  # which fuses no dropout
+            return _fused(q, k, v, mask, self.dropout if drops else 0.0), None
         # Scaling the queries is scaling the scores, on fewer numbers and with less to overflow.
         q, k, v = (x.flatten(0, 1) for x in (q / math.sqrt(q.shape[-1]), k, v))
         if mask is None:
@@ -180,8 +181,18 @@ class MultiHeadAttention(Mechanism):
             barred = barred.expand(*shape[:2], -1, -1).flatten(0, 1)
             weights = clear_unseen(torch.baddbmm(barred, q, k.mT).view(shape).softmax(-1), mask)
         weights = weights.view(shape)
-        kept = F.dropout(weights, self.dropout, self.training)
-        return (kept.flatten(0, 1) @ v).view(result), weights
+        kept = dropout(weights, self.dropout, self.training)
+        return (kept.flatten(0, 1) @ v).view(result), weights if need_weights else None
+
+
+def _fused(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, dropout: float) -> Tensor:
+    """Attend by PyTorch's own operator."""
+    slow = q.device.type == "cpu" and q.dtype.itemsize < 4 and torch.is_grad_enabled()
+    if slow and (q.requires_grad or k.requires_grad or v.requires_grad):
+        # Backwards it is many times slower in half precision than in single, on a CPU.
+        with torch.autocast("cpu", enabled=False):
+            return _fused(q.float(), k.float(), v.float(), mask, dropout).to(q.dtype)
+    return F.scaled_dot_product_attention(q, k, v, mask, dropout_p=dropout)
 
 
 # One class: what makes attention self- or cross- is what it is called with.

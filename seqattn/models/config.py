@@ -182,6 +182,7 @@ def _transformer(config: ModelConfig, source_vocab: int, target_vocab: int) -> T
         layers=config.layers,
         d_feedforward=config.d_feedforward,
         dropout=config.dropout,
+        attention_dropout=config.attention_dropout,
         norm=config.norm,
         positions=config.positions,
         max_len=config.max_len,

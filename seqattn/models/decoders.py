@@ -19,8 +19,10 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from seqattn.attention import Mechanism, Memory, Past
+from seqattn.dropout import Dropout
 from seqattn.models.bridge import Bridge
 from seqattn.models.encoders import Encoded
+from seqattn.models.late import late_gradients
 from seqattn.models.readouts import make_readout
 from seqattn.models.recurrent import initialise, make_rnn, rnn_step
 from seqattn.models.scheduled import DrawPer, feeds_guesses, mix_inputs
@@ -125,7 +127,7 @@ class AttentionDecoder(nn.Module):
         if self.attends_first:
             d_beside = d_context
         self.embedding = nn.Embedding(vocab_size, d_embed, padding_idx=PAD)
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
         self.rnn = make_rnn(cell, d_embed + d_beside, d_hidden, layers, dropout=dropout)
         self.bridge = Bridge(d_encoder, d_hidden, layers, cells=cell == "lstm")
         self.vocabulary = nn.Linear(self.readout.d_features, vocab_size)
@@ -258,11 +260,14 @@ class AttentionDecoder(nn.Module):
         """Run step by step, with all that need not wait kept out of the loop."""
         gates, W_beside = self._project_inputs(embedded)
         states, contexts, maps = [], [], []
-        for gates_t, embedded_t in zip(gates.unbind(1), embedded.unbind(1)):
-            state, context, weights = self._advance(gates_t, embedded_t, W_beside, state, memory)
-            states.append(state)
-            contexts.append(context)
-            maps.append(weights)
+        with late_gradients():
+            for gates_t, embedded_t in zip(gates.unbind(1), embedded.unbind(1)):
+                state, context, weights = self._advance(
+                    gates_t, embedded_t, W_beside, state, memory
+                )
+                states.append(state)
+                contexts.append(context)
+                maps.append(weights)
         features = stack_steps([state.fed for state in states])
         if features is None:
             tops = torch.stack([state.hidden.outputs[-1] for state in states], 1)

@@ -7,6 +7,7 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from seqattn.attention.masks import padding_mask
+from seqattn.dropout import Dropout
 from seqattn.models.recurrent import initialise, make_rnn
 from seqattn.specials import PAD
 
@@ -87,7 +88,7 @@ class Encoder(nn.Module):
         super().__init__()
         self.directions = 2 if bidirectional else 1
         self.embedding = nn.Embedding(vocab_size, d_embed, padding_idx=PAD)
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
         self.rnn = make_rnn(
             cell, d_embed, d_hidden, layers, dropout=dropout, bidirectional=bidirectional
         )

@@ -12,6 +12,8 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from seqattn.dropout import dropout
+
 __all__ = ["Hidden", "gru_step", "initialise", "lstm_step", "make_rnn", "rnn_step"]
 
 
@@ -169,7 +171,7 @@ def rnn_step(
     cells: list[Tensor] = []
     for layer, h in enumerate(hidden.outputs):
         if layer:
-            x = F.dropout(outputs[-1], rnn.dropout, rnn.training)
+            x = dropout(outputs[-1], rnn.dropout, rnn.training)
             gates_x = F.linear(x, weight(rnn, "weight_ih", layer), weight(rnn, "bias_ih", layer))
         W_h, b_h = weight(rnn, "weight_hh", layer), weight(rnn, "bias_hh", layer)
         if hidden.cells is None:

@@ -8,6 +8,7 @@ from jaxtyping import Int
 from torch import Tensor, nn
 
 from seqattn.attention import Memory, causal_mask, padding_mask
+from seqattn.dropout import Dropout
 from seqattn.models.positions import LearnedPositions, SinusoidalPositions
 from seqattn.models.scheduled import DrawPer, feeds_guesses, mix_inputs
 from seqattn.models.seq2seq import Output
@@ -43,7 +44,9 @@ class Transformer(nn.Module):
     d_feedforward : int
         Size of the hidden layer between attentions.
     dropout : float
-        On embeddings, attention weights, hidden units and what each part adds.
+        On embeddings, and on what each part adds, as in the paper's section 5.4.
+    attention_dropout : float
+        On attention weights.
     norm : {"pre", "post"}
         Where the normalisation stands; ``"pre"`` has one more at the end.
     positions : {"sinusoidal", "learned"}
@@ -85,6 +88,7 @@ class Transformer(nn.Module):
         layers: int = 2,
         d_feedforward: int = 512,
         dropout: float = 0.1,
+        attention_dropout: float = 0.0,
         norm: Norm = "pre",
         positions: Literal["sinusoidal", "learned"] = "sinusoidal",
         max_len: int = 256,
@@ -106,7 +110,7 @@ class Transformer(nn.Module):
                 return SinusoidalPositions()
             return LearnedPositions(max_len, d_model)
 
-        shape = (d_model, heads, d_feedforward, dropout, norm)
+        shape = (d_model, heads, d_feedforward, dropout, attention_dropout, norm)
         self.scale = math.sqrt(d_model)
         self.source_embedding = nn.Embedding(source_vocab, d_model, padding_idx=PAD)
         self.target_embedding = nn.Embedding(target_vocab, d_model, padding_idx=PAD)
@@ -119,7 +123,7 @@ class Transformer(nn.Module):
         self.decoder = nn.ModuleList(DecoderLayer(*shape) for _ in range(layers))
         last = nn.LayerNorm if norm == "pre" else nn.Identity
         self.encoder_norm, self.decoder_norm = last(d_model), last(d_model)
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
         self.vocabulary = nn.Linear(d_model, target_vocab, bias=tie == "none")
         if tie != "none":
             self.vocabulary.weight = self.target_embedding.weight

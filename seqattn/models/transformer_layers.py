@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from seqattn.attention import Memory
 from seqattn.attention.multihead import MultiHeadAttention
+from seqattn.dropout import Dropout
 
 __all__ = ["DecoderLayer", "EncoderLayer", "Norm"]
 
@@ -27,21 +28,28 @@ class Layer(nn.Module):
     Transformer Architecture", for pre-norm.
     """
 
-    def __init__(self, d_model: int, heads: int, d_feedforward: int, dropout: float, norm: Norm):
+    def __init__(
+        self,
+        d_model: int,
+        heads: int,
+        d_feedforward: int,
+        dropout: float,
+        attention_dropout: float,
+        norm: Norm,
+    ):
         super().__init__()
         if norm not in ("pre", "post"):
             raise ValueError(f"norm is {norm!r}; expected 'pre' or 'post'")
         self.pre_norm = norm == "pre"
-        self.self_attention = MultiHeadAttention(d_model, heads, dropout=dropout)
+        self.self_attention = MultiHeadAttention(d_model, heads, dropout=attention_dropout)
         self.self_norm = nn.LayerNorm(d_model)
         self.feed_forward = nn.Sequential(
             nn.Linear(d_model, d_feedforward),
             nn.ReLU(),
-            nn.Dropout(dropout),
             nn.Linear(d_feedforward, d_model),
         )
         self.feed_norm = nn.LayerNorm(d_model)
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
 
     def _enter(self, x: Tensor, norm: nn.LayerNorm) -> Tensor:
         """Give what a part reads."""
@@ -70,9 +78,17 @@ class EncoderLayer(Layer):
 class DecoderLayer(Layer):
     """Causal self-attention, attention to the source, then feed-forward."""
 
-    def __init__(self, d_model: int, heads: int, d_feedforward: int, dropout: float, norm: Norm):
-        super().__init__(d_model, heads, d_feedforward, dropout, norm)
-        self.cross_attention = MultiHeadAttention(d_model, heads, dropout=dropout)
+    def __init__(
+        self,
+        d_model: int,
+        heads: int,
+        d_feedforward: int,
+        dropout: float,
+        attention_dropout: float,
+        norm: Norm,
+    ):
+        super().__init__(d_model, heads, d_feedforward, dropout, attention_dropout, norm)
+        self.cross_attention = MultiHeadAttention(d_model, heads, dropout=attention_dropout)
         self.cross_norm = nn.LayerNorm(d_model)
 
     def forward(

@@ -1,15 +1,19 @@
 """What training minimises."""
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import torch
 from jaxtyping import Float, Int
 from torch import Tensor
-from torch.nn import functional as F
+from torch.autograd.function import once_differentiable
 
 from seqattn.specials import PAD
 
 __all__ = ["TokenLoss", "cross_entropy", "perplexity"]
+
+# Logits that a CPU works on at once: few enough to stay in its cache from one operator to the next.
+CACHED = 2**18
 
 
 class TokenLoss(NamedTuple):
@@ -74,14 +78,57 @@ def cross_entropy(
     >>> loss.tokens, loss.mean.exp()
     (tensor(2), tensor(8.))
     """
-    total = F.cross_entropy(
-        logits.flatten(0, 1).float() if logits.dtype.itemsize < 4 else logits.flatten(0, 1),
-        targets.flatten(),
-        ignore_index=PAD,
-        label_smoothing=smoothing,
-        reduction="sum",
-    )
-    return TokenLoss(total, (targets != PAD).sum())
+    real = targets != PAD
+    losses = _CrossEntropy.apply(logits.flatten(0, 1), targets.flatten(), smoothing)
+    total = losses.where(real.flatten(), 0.0).sum()
+    return TokenLoss(total, real.sum())
+
+
+class _CrossEntropy(torch.autograd.Function):
+    """Cross-entropy of each row, computed block by block.
+
+    Log-probabilities of a whole batch are as large as its logits, tens of megabytes; PyTorch's own
+    function makes several tensors of that size, and twice as many in half precision.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, logits: Tensor, targets: Tensor, smoothing: float) -> Tensor:
+        ctx.smoothing = smoothing
+        losses, normalisers = [], []
+        for x, y in zip(_blocks(logits), targets.split(_rows(logits))):
+            log_z = x.logsumexp(-1)
+            loss = log_z - (1 - smoothing) * x.gather(-1, y[:, None])[:, 0]
+            losses.append(loss - smoothing * x.mean(-1) if smoothing else loss)
+            normalisers.append(log_z)
+        ctx.save_for_backward(logits, targets, torch.cat(normalisers))
+        return torch.cat(losses)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, given: Tensor) -> tuple[Tensor, None, None]:
+        """Softmax less the smoothed label, times what is given for the row."""
+        logits, targets, normalisers = ctx.saved_tensors
+        gradient, size = torch.empty_like(logits), _rows(logits)
+        parts = (given, targets, normalisers, gradient)
+        for x, (g, y, log_z, out) in zip(_blocks(logits), zip(*(p.split(size) for p in parts))):
+            p = torch.exp(x - log_z[:, None])
+            if ctx.smoothing:
+                p -= ctx.smoothing / p.shape[-1]
+            p.scatter_add_(-1, y[:, None], p.new_full((len(p), 1), ctx.smoothing - 1))
+            torch.mul(p, g[:, None], out=out) if p.dtype == out.dtype else out.copy_(p * g[:, None])
+        return gradient, None, None
+
+
+def _rows(logits: Tensor) -> int:
+    if logits.device.type != "cpu":
+        return max(len(logits), 1)
+    return max(CACHED // max(logits.shape[-1], 1), 1)
+
+
+def _blocks(logits: Tensor) -> list[Tensor]:
+    """Cut into blocks of rows, in 32 bits at least."""
+    blocks = logits.split(_rows(logits))
+    return [x.float() if x.dtype.itemsize < 4 else x for x in blocks]
 
 
 def perplexity(nats_per_token: float) -> float:

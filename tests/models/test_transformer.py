@@ -43,13 +43,13 @@ def test_layers_agree_with_pytorch(norm):
     options = {"batch_first": True, "norm_first": norm == "pre", "dtype": torch.float64}
     x, y = torch.randn(B, S, D).double(), torch.randn(B, T, D).double()
     mask = padding_mask(LENGTHS, S)
-    ours = EncoderLayer(D, H, D_FF, 0.0, norm).double()
+    ours = EncoderLayer(D, H, D_FF, 0.0, 0.0, norm).double()
     theirs = nn.TransformerEncoderLayer(D, H, D_FF, 0.0, **options)
     with torch.no_grad():
         copy_attention(ours.self_attention, theirs.self_attn)
         for mine, other in (
             (ours.feed_forward[0], theirs.linear1),
-            (ours.feed_forward[3], theirs.linear2),
+            (ours.feed_forward[2], theirs.linear2),
             (ours.self_norm, theirs.norm1),
             (ours.feed_norm, theirs.norm2),
         ):
@@ -58,14 +58,14 @@ def test_layers_agree_with_pytorch(norm):
     expected = theirs(x, src_key_padding_mask=~mask)
     torch.testing.assert_close(ours(x, mask)[mask], expected[mask])
 
-    ours = DecoderLayer(D, H, D_FF, 0.0, norm).double()
+    ours = DecoderLayer(D, H, D_FF, 0.0, 0.0, norm).double()
     theirs = nn.TransformerDecoderLayer(D, H, D_FF, 0.0, **options)
     with torch.no_grad():
         copy_attention(ours.self_attention, theirs.self_attn)
         copy_attention(ours.cross_attention, theirs.multihead_attn)
         for mine, other in (
             (ours.feed_forward[0], theirs.linear1),
-            (ours.feed_forward[3], theirs.linear2),
+            (ours.feed_forward[2], theirs.linear2),
             (ours.self_norm, theirs.norm1),
             (ours.cross_norm, theirs.norm2),
             (ours.feed_norm, theirs.norm3),

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from seqattn.training import cross_entropy, perplexity
+from seqattn.training import cross_entropy, losses, perplexity
 
 BATCH, STEPS, VOCAB = 3, 5, 11
 
@@ -59,7 +59,9 @@ def test_padding_has_no_influence_and_no_gradient():
     assert (logits.grad[targets != 0] != 0).all()
     wider = torch.cat([logits, torch.full((BATCH, 2, VOCAB), 1e6)], 1)
     padded = F.pad(targets, (0, 2))
-    assert cross_entropy(wider, padded).total == cross_entropy(logits, targets).total
+    torch.testing.assert_close(
+        cross_entropy(wider, padded).total, cross_entropy(logits, targets).total, rtol=1e-14, atol=0
+    )
 
 
 def test_half_precision_is_summed_in_single():
@@ -81,3 +83,41 @@ def test_perplexity_of_a_uniform_model_is_the_size_of_its_vocabulary():
     loss = cross_entropy(torch.zeros(BATCH, STEPS, VOCAB), example()[1])
     assert perplexity(loss.mean.item()) == pytest.approx(VOCAB)
     assert math.isfinite(perplexity(1e9))
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.1])
+def test_gradients_are_those_of_the_formula(epsilon):
+    logits, targets = example()
+    logits.requires_grad_()
+
+    def total(x):
+        return cross_entropy(x, targets, smoothing=epsilon).total
+
+    assert torch.autograd.gradcheck(total, logits)
+
+
+@pytest.mark.parametrize("rows", [1, 4, 15, 100])
+def test_blocks_change_nothing(rows, monkeypatch):
+    logits, targets = example()
+    logits.requires_grad_()
+    found = []
+    for cached in (losses.CACHED, rows * VOCAB):
+        monkeypatch.setattr(losses, "CACHED", cached)
+        total = cross_entropy(logits, targets, smoothing=0.1).total
+        found.append((total, *torch.autograd.grad(total, logits)))
+    torch.testing.assert_close(found[0], found[1], rtol=1e-13, atol=1e-13)
+
+
+def test_the_gradient_of_half_precision_is_that_of_single_rounded_once():
+    logits, targets = example()
+    half = logits.bfloat16().requires_grad_()
+    single = half.detach().float().requires_grad_()
+    for x in (half, single):
+        cross_entropy(x, targets, smoothing=0.1).total.backward()
+    assert torch.equal(half.grad, single.grad.bfloat16())
+
+
+def test_a_batch_without_sentences_has_no_loss():
+    loss = cross_entropy(torch.zeros(0, 4, VOCAB), torch.zeros(0, 4, dtype=torch.long))
+    assert loss.total == 0
+    assert loss.tokens == 0
