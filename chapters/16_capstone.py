@@ -184,7 +184,7 @@ assert columns[1:] == wanted[:-1]
 #
 # where $N$ is the number of real tokens. Take three words, $p = (0.5, 0.25, 0.25)$ and the right word
 # the first. Without smoothing the loss is $-\ln 0.5 = 0.693$. With $\varepsilon = 0.3$ it is
-# $0.7\cdot 0.693 + 0.1\cdot(0.693 + 1.386 + 1.386) = 0.832$. Now five lines, and the package's:
+# $0.7\cdot 0.693$ $+\ 0.1\cdot(0.693 + 1.386 + 1.386)$ $= 0.832$. Now five lines, and the package's:
 
 # %%
 from seqattn.training import cross_entropy
@@ -397,7 +397,7 @@ print([finding.point for finding in examine(forgetful) if not finding.sound])
 #
 # By hand: *le chat noir dort sur le lit* against *le chat blanc dort sur le lit*. Six of seven words are
 # right, four of six pairs, two of five triples, one of four quadruples; the lengths agree. So
-# $100\cdot(\tfrac67\cdot\tfrac46\cdot\tfrac25\cdot\tfrac14)^{1/4} = 48.9$.
+# $100\cdot(\tfrac67\cdot\tfrac46\cdot\tfrac25\cdot\tfrac14)^{1/4}$ $= 48.9$.
 
 # %%
 from seqattn.metrics import corpus_bleu

@@ -46,7 +46,7 @@ class Trial:
         MiB that the training needed at its peak, beyond what the process held when its model was
         built: of main memory, or of the GPU's. None where the system does not tell.
     scores : dict
-        Those of the test pairs, as :meth:`~seqattn.training.Evaluation.to_dict` gives them.
+        Those of the test pairs: the attributes of :class:`~seqattn.training.Evaluation`.
     """
 
     name: str
