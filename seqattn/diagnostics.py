@@ -237,7 +237,8 @@ def hard_alignment(
         As in :func:`~seqattn.attention_entropy`. Rows that attend nowhere get no link, so give a
         mask over both target and source if the batch is padded.
     threshold : float, optional
-        From 0 to below 1: link every position with a weight strictly above it.
+        From 0 to below 1: link every position with a weight strictly above it. Combined with the
+        columns (another ``method``), it adds such links to those of the rows' largest weights.
     method : str
         ``"target"`` takes rows alone and ``"source"`` columns alone; the others combine them, see
         :func:`~seqattn.alignments.symmetrize`. A column compares weights of different rows, so
@@ -252,8 +253,13 @@ def hard_alignment(
     Raises
     ------
     ValueError
-        If the threshold is out of range or there is no such method, if both are given, or if the
-        mask does not fit.
+        If the threshold is out of range, there is no such method, or the mask does not fit.
+
+    References
+    ----------
+    Luong, Pham and Manning (2015), section 5.4, take the largest weight of each row. Zouhar and
+    Pylypenko (2021), "Leveraging Neural Machine Translation for Word Alignment", compare
+    thresholds, rows and columns.
 
     Examples
     --------
@@ -271,13 +277,13 @@ def hard_alignment(
     """
     if threshold is not None:
         _check_threshold(threshold)
-        if method != "target":
-            raise ValueError(f"threshold and method={method!r}; expected one of the two")
     weights, _, _ = _prepare(weights, mask)
+    rows, columns = _largest(weights, -1), _largest(weights, -2)
     if threshold is not None:
-        return _links(weights > threshold)
-    forward, backward = (_links(_largest(weights, dim)) for dim in (-1, -2))
-    return [symmetrize(*both, method) for both in zip(forward, backward, strict=True)]
+        above = weights > threshold
+        rows = above if method == "target" else rows | above
+    pairs = zip(_links(rows), _links(columns), strict=True)
+    return [symmetrize(forward, backward, method) for forward, backward in pairs]
 
 
 def _largest(weights: Tensor, dim: int) -> Tensor:

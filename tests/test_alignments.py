@@ -83,18 +83,24 @@ def test_an_unknown_method_is_refused():
         symmetrize(set(), set(), "grow")
     with pytest.raises(ValueError, match="no method 'rows'"):
         hard_alignment(torch.eye(3)[None], method="rows")
-    with pytest.raises(ValueError, match="threshold and method='union'; expected one of the two"):
-        hard_alignment(torch.eye(3)[None], threshold=0.2, method="union")
+    with pytest.raises(ValueError, match=r"threshold is 1\.0"):
+        hard_alignment(torch.eye(3)[None], threshold=1.0, method="union")
 
 
+@pytest.mark.parametrize("threshold", [None, 0.2])
 @pytest.mark.parametrize("method", METHODS)
-def test_links_of_maps_are_the_largest_weights_of_rows_and_of_columns(method):
+def test_links_of_maps_are_the_largest_weights_of_rows_and_of_columns(method, threshold):
     weights = torch.randn(11, 5, 7).double().softmax(-1)
     weights[0, 2] = 0  # a row of padding
-    found = hard_alignment(weights, method=method)
+    found = hard_alignment(weights, method=method, threshold=threshold)
+    if threshold is not None and method in ("target", "union", "grow-diag"):
+        assert found != hard_alignment(weights, method=method)
     for sentence, links in zip(weights.tolist(), found, strict=True):
         columns = [list(column) for column in zip(*sentence)]
         forward = {(row.index(max(row)), t) for t, row in enumerate(sentence) if max(row) > 0}
+        if threshold is not None:
+            above = {(i, t) for t, row in enumerate(sentence) for i, w in enumerate(row) if w > 0.2}
+            forward = above if method == "target" else forward | above
         backward = {(i, column.index(max(column))) for i, column in enumerate(columns)}
         assert links == symmetrize(forward, backward, method)
 
@@ -126,3 +132,8 @@ def test_sentence_ends_have_no_links():
         found = alignment_links(links, method)
         assert all(i < 3 and t < len(links) - 1 for i, t in found)
     assert alignment_links(torch.eye(4), "union") == {(0, 0), (1, 1), (2, 2)}
+    weights = torch.tensor([[0.3, 0.3, 0.4], [0.45, 0.15, 0.4], [0.0, 0.0, 1.0]])
+    assert alignment_links(weights) == {(0, 1)}
+    assert alignment_links(weights, "union") == {(0, 1), (1, 0)}
+    assert alignment_links(weights, "union", 0.2) == {(0, 0), (1, 0), (0, 1)}
+    assert alignment_links(weights, threshold=0.2) == {(0, 0), (1, 0), (0, 1)}

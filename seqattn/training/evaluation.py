@@ -29,8 +29,10 @@ from seqattn.translator import Translation, Translator
 
 __all__ = ["METHOD", "Evaluation", "alignment_links", "bleu_scorer", "evaluate"]
 
-# How links are taken from maps: as they usually are from two directions of a statistical aligner.
-METHOD = "grow-diag"
+# How links are taken from maps: a row's largest weight and all above the threshold, combined with
+# the columns as two directions of a statistical aligner usually are. From 0.1 to 0.2 the error rate
+# on validation pairs of the toy corpus hardly changes.
+METHOD, THRESHOLD = "grow-diag", 0.15
 
 
 @dataclass(frozen=True)
@@ -52,8 +54,8 @@ class Evaluation:
         Per target token, under teacher forcing.
     aer : float, or None
         Alignment error rate of the attention, from 0 to 1, where gold alignments of the model's
-        words are known and the model is made to write the reference. The links are those of the
-        largest weights of rows and of columns together; see :func:`alignment_links`.
+        words are known and the model is made to write the reference. The links are read from rows
+        and columns together; see :func:`alignment_links`.
     aer_rows : float, or None
         The same, of the largest weight of each row alone: one link for each target word.
     sentences : int
@@ -136,7 +138,7 @@ def evaluate(
         signature=bleu.signature,
         exact=sum(map(eq, *map(fold, (texts, references)))) / len(pairs),
         perplexity=perplexity(nats / sum(len(known.tokens) for known in forced)),
-        aer=_error_rate(translator, forced, pairs, METHOD),
+        aer=_error_rate(translator, forced, pairs, METHOD, THRESHOLD),
         aer_rows=_error_rate(translator, forced, pairs, "target"),
         sentences=len(pairs),
         lengths=score_by_length(texts, pairs, score) if details else None,
@@ -152,7 +154,11 @@ def bleu_scorer(*, lowercase: bool = False, language: str | None = None) -> Scor
 
 
 def _error_rate(
-    translator: Translator, forced: Sequence[Translation], pairs: Sequence[TextPair], method: str
+    translator: Translator,
+    forced: Sequence[Translation],
+    pairs: Sequence[TextPair],
+    method: str,
+    threshold: float | None = None,
 ) -> float | None:
     """AER of the attention when the model writes the reference; None where it is not defined."""
     if any(vocabulary.kind != "words" for vocabulary in translator.vocabularies):
@@ -161,20 +167,23 @@ def _error_rate(
     maps = [known.weights for known in forced if known.weights is not None]
     if len(gold) < len(pairs) or len(maps) < len(pairs):
         return None
-    return alignment_error_rate([alignment_links(weights, method) for weights in maps], gold, gold)
+    links = [alignment_links(weights, method, threshold) for weights in maps]
+    return alignment_error_rate(links, gold, gold)
 
 
-def alignment_links(weights: Tensor, method: str = "target") -> set[tuple[int, int]]:
+def alignment_links(
+    weights: Tensor, method: str = "target", threshold: float | None = None
+) -> set[tuple[int, int]]:
     """Link each target word with the source word that has the largest weight.
 
     Parameters
     ----------
     weights : (target tokens, source tokens)
         With a row and a column for ``<eos>``, last.
-    method : str
-        ``"target"`` as above; ``"grow-diag"`` looks for the largest weight of each column as well,
-        as :func:`evaluate` does, and so may link a target word with several source words. See
-        :func:`~seqattn.diagnostics.hard_alignment`.
+    method, threshold
+        Other ways, as in :func:`~seqattn.diagnostics.hard_alignment`. :func:`evaluate` reports
+        ``"grow-diag"`` with a threshold of 0.15, which looks at the columns as well, and so can
+        link a target word with several source words.
 
     Returns
     -------
@@ -191,7 +200,11 @@ def alignment_links(weights: Tensor, method: str = "target") -> set[tuple[int, i
     [(0, 0), (1, 0)]
     """
     end = weights.shape[1] - 1
-    [forward] = hard_alignment(weights[None, :-1])
-    [backward] = hard_alignment(weights[None, :-1, :-1], method="source")
+    words = weights[None, :-1]
+    [forward] = hard_alignment(words)
+    if threshold is not None:
+        [above] = hard_alignment(words, threshold=threshold)
+        forward = above if method == "target" else forward | above
+    [backward] = hard_alignment(words[:, :, :-1], method="source")
     forward = {(source, target) for source, target in forward if source != end}
     return symmetrize(forward, backward, method)

@@ -260,7 +260,10 @@ def test_a_disk_that_is_full_stops_the_run_on_one_line_and_keeps_the_last_checkp
     ("arguments", "message"),
     [
         ("compare toy", "one run, toy; expected two or more to compare"),
-        ("evaluate --ibm1 --run toy --data numbers.tsv", "--ibm1 needs gold links"),
+        (
+            "evaluate --ibm1 --run toy --data numbers.tsv",
+            "--ibm1 needs gold links: a run on the toy corpus",
+        ),
         ("translate eins --run other", "other does not exist; expected a folder that"),
         ("evaluate --run numbers.tsv", "numbers.tsv is no checkpoint of seqattn"),
         ("translate eins --map x.gif", "--map x.gif: expected a name in .png"),
