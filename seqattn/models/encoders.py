@@ -4,10 +4,10 @@ from typing import Literal, NamedTuple
 
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
-from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from seqattn.attention.masks import padding_mask
 from seqattn.dropout import Dropout
+from seqattn.models.reading import read_sentences
 from seqattn.models.recurrent import initialise, make_rnn
 from seqattn.specials import PAD
 
@@ -122,20 +122,9 @@ class Encoder(nn.Module):
         mask: Bool[Tensor, "batch keys"] = padding_mask(lengths, source.shape[1])
         if lengths.numel() and int(lengths.min()) < 1:
             raise ValueError("lengths hold a 0; expected at least one token in each sentence")
-        packed = pack_padded_sequence(
-            self.dropout(self.embedding(source)),
-            lengths.cpu(),  # where PyTorch wants them, whatever the device
-            batch_first=True,
-            enforce_sorted=False,
-        )
-        packed_states, final = self.rnn(packed)
-        # total_length: without it the result would be as wide as the longest sentence, and no
-        # longer fit the mask of a batch that is padded further.
-        states, _ = pad_packed_sequence(
-            packed_states, batch_first=True, total_length=source.shape[1]
-        )
-        hidden = final[0] if isinstance(final, tuple) else final
-        return Encoded(states, self._join_directions(hidden), mask)
+        inputs = self.dropout(self.embedding(source))
+        states, final = read_sentences(self.rnn, inputs, lengths, mask)
+        return Encoded(states, self._join_directions(final), mask)
 
     def _join_directions(
         self, hidden: Float[Tensor, "layers_times_directions batch d_hidden"]

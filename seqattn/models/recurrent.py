@@ -183,7 +183,7 @@ def rnn_step(
     return Hidden(tuple(outputs), tuple(cells) if cells else None)
 
 
-def weight(rnn: nn.GRU | nn.LSTM, name: str, layer: int) -> Tensor:
+def weight(rnn: nn.GRU | nn.LSTM, name: str, layer: int | str) -> Tensor:
     """Look a parameter of one layer up by PyTorch's name for it."""
     return getattr(rnn, f"{name}_l{layer}")
 

@@ -1,0 +1,72 @@
+"""Reading sentences step by step, against PyTorch's own recurrent layers."""
+
+import pytest
+import torch
+from torch import nn
+
+from seqattn.attention import padding_mask
+from seqattn.models.reading import read_sentences
+
+BATCH, POSITIONS, D_INPUT, D = 4, 6, 3, 5
+LENGTHS = {
+    "ragged": torch.tensor([2, 6, 1, 4]),
+    "full": torch.tensor([6, 6, 6, 6]),
+    "padded further": torch.tensor([2, 5, 1, 4]),
+}
+
+
+def read_as_pytorch(rnn, inputs, lengths):
+    """One sentence after the other: nothing to pad, nothing to pack."""
+    states = inputs.new_zeros(BATCH, POSITIONS, D * (2 if rnn.bidirectional else 1))
+    finals = []
+    for row, length in enumerate(lengths.tolist()):
+        seen, final = rnn(inputs[row : row + 1, :length])
+        states[row, :length] = seen[0]
+        finals.append(final[0] if isinstance(final, tuple) else final)
+    return states, torch.cat(finals, 1)
+
+
+@pytest.mark.parametrize("lengths", LENGTHS.values(), ids=LENGTHS)
+@pytest.mark.parametrize("bidirectional", [False, True], ids=["one way", "both ways"])
+@pytest.mark.parametrize("layers", [1, 3])
+@pytest.mark.parametrize("kind", [nn.GRU, nn.LSTM])
+def test_steps_are_pytorchs_layers(kind, layers, bidirectional, lengths):
+    rnn = kind(D_INPUT, D, layers, batch_first=True, bidirectional=bidirectional).double()
+    inputs = torch.randn(BATCH, POSITIONS, D_INPUT, dtype=torch.float64, requires_grad=True)
+    mask = padding_mask(lengths, POSITIONS)
+    given = [inputs, *rnn.parameters()]
+    results = []
+    for found in (
+        read_sentences(rnn, inputs, lengths, mask),
+        read_as_pytorch(rnn, inputs, lengths),
+    ):
+        total = found[0].sin().sum() + (found[1] * torch.arange(D)).sum()
+        results.append((*found, *torch.autograd.grad(total, given)))
+    for ours, theirs in zip(*results):
+        torch.testing.assert_close(ours, theirs, rtol=1e-10, atol=1e-12)
+
+
+def test_without_gradients_pytorchs_layers_do_the_work(monkeypatch):
+    rnn = nn.GRU(D_INPUT, D, batch_first=True)
+    inputs, lengths = torch.randn(BATCH, POSITIONS, D_INPUT), LENGTHS["ragged"]
+    mask = padding_mask(lengths, POSITIONS)
+    learning = read_sentences(rnn, inputs, lengths, mask)
+    with torch.no_grad():
+        using = read_sentences(rnn, inputs, lengths, mask)
+    assert learning.states.requires_grad
+    torch.testing.assert_close(learning.states.detach(), using.states)
+    torch.testing.assert_close(learning.final.detach(), using.final)
+
+
+def test_layers_drop_features_between_them_in_training_alone():
+    rnn = nn.GRU(D_INPUT, D, 2, batch_first=True, dropout=0.5)
+    inputs, lengths = torch.randn(BATCH, POSITIONS, D_INPUT), LENGTHS["full"]
+    mask = padding_mask(lengths, POSITIONS)
+
+    def states():
+        return read_sentences(rnn, inputs, lengths, mask).states
+
+    rnn.eval()
+    torch.testing.assert_close(states(), states())
+    rnn.train()
+    assert not torch.equal(states(), states())
