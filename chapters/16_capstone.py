@@ -28,7 +28,8 @@ INSTALL
 # One flag decides what everything below runs on. `FULL = False` takes the toy corpus: French that a
 # grammar wrote, so that nothing has to be downloaded and true word alignments are known. `FULL = True`
 # takes Multi30k, 29,000 captions of photographs in German and English, and a GPU if there is one;
-# then this notebook runs for hours, and its folder `runs` keeps what is finished.
+# then this notebook runs for hours, and the folder `runs` keeps its trainings (those of the comparisons are
+# not repeated).
 
 # %%
 FULL = False
@@ -47,7 +48,7 @@ import torch
 from seqattn.data import Batches, CorpusConfig, Vocabularies, encode_pairs, read_split
 from seqattn.models import ModelConfig, build_model
 from seqattn.plots import BLUE, GREY, ORANGE, use_style
-from seqattn.training import TrainingConfig, evaluate, fit, new_run, read_preset
+from seqattn.training import RunFolder, TrainingConfig, evaluate, fit, new_run, read_preset
 from seqattn.translator import Translator
 
 use_style()
@@ -234,6 +235,7 @@ else:
         coverage_penalty=0.1, validate_every=125, first_look=16, average=8, log_every=25,
     )  # fmt: skip
 
+RunFolder(WORK / "main").clear()  # whatever an earlier run of this notebook left
 trainer = new_run(WORK / "main", corpus, model=CONFIG, training=TRAINING,
                   subwords=SUBWORDS, device=DEVICE, quiet=True)  # fmt: skip
 outcome = trainer.run()
@@ -295,14 +297,13 @@ assert shares[-1] < 0.6 * shares[0]
 # ## Alignment that nobody taught
 #
 # The training saw pairs of sentences, never a link between words. Does its attention link them all the
-# same? The alignment error rate {eq}`eq-aer` compares the links of its maps (the largest weight of
-# each row and each column, combined as aligners combine two directions) with the gold links, at each
-# validation. The yardstick is IBM Model 1 {cite:p}`brown1993`, the classic statistical aligner, which
+# same? The alignment error rate {eq}`eq-aer` compares the links of its maps (large weights of rows and of
+# columns, combined as aligners combine two directions) with the gold links, at each validation. The yardstick is IBM Model 1 {cite:p}`brown1993`, the classic statistical aligner, which
 # counts which words occur together and does nothing else:
 #
 # $$ t(y \mid x) \;\propto\; \sum_{\text{pairs}} \sum_{i,j} \frac{t(y_j \mid x_i)}{\sum_{i'} t(y_j \mid x_{i'})}\,[x_i = x,\; y_j = y] $$ (eq-ibm1)
 #
-# It has the training pairs and five passes over them.
+# It gets 4,000 of the training pairs and five passes over them, in both directions.
 
 # %% mystnb={"image": {"alt": "The alignment error rate of the attention against updates on a logarithmic axis, with a dashed line for IBM Model 1. The curve starts far above the line, falls steeply between 100 and 500 updates, and ends close to it."}}
 from seqattn.baselines import ibm1_error_rates
