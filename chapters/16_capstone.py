@@ -285,9 +285,10 @@ panels[2].set(ylabel="entropy of attention\n(share of largest)", ylim=(0, 1.05),
 plt.show()
 
 # %%
-assert judged[-1]["bleu"] > judged[0]["bleu"] + 20
-assert shares[0] > 0.9 or FULL
-assert shares[-1] < 0.6 * shares[0]
+if not FULL:  # which judges for the first time when much is learned
+    assert judged[-1]["bleu"] > judged[0]["bleu"] + 20
+    assert shares[0] > 0.9
+    assert shares[-1] < 0.6 * shares[0]
 
 # %% [markdown]
 # Attention starts uniform, since untrained scores are nearly equal, and gets sharper while the model
@@ -442,7 +443,8 @@ from seqattn.training import run_trials
 if FULL:
     names = {"Bahdanau": "bahdanau", "Luong": "luong", "coverage": "coverage"}
     MODELS = {name: read_preset(preset).model for name, preset in names.items()}
-    MODELS |= {"Transformer": read_preset("transformer-tiny").model}
+    tiny = read_preset("transformer-tiny").model  # its preset shares one vocabulary; here are two
+    MODELS |= {"Transformer": replace(tiny, tie="output")}
     MODELS |= {"fixed vector": replace(CONFIG, architecture="fixed")}
     BUDGET = replace(TRAINING, steps=10_000, epochs=None, average=0)
 else:
