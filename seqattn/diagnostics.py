@@ -19,7 +19,13 @@ from torch import Tensor
 from seqattn.alignments import symmetrize
 from seqattn.attention.masks import expand_mask
 
-__all__ = ["attention_entropy", "effective_positions", "hard_alignment", "max_weight"]
+__all__ = [
+    "attention_entropy",
+    "effective_positions",
+    "hard_alignment",
+    "max_weight",
+    "weight_distance",
+]
 
 Weights = Float[Tensor, "*rows keys"]
 PerRow = Float[Tensor, "*rows"]
@@ -167,6 +173,43 @@ def max_weight(weights: Weights, mask: Bool[Tensor, "..."] | None = None) -> Per
     """
     weights, _, attends = _prepare(weights, mask)
     return weights.amax(-1).where(attends, torch.nan)
+
+
+def weight_distance(first: Weights, second: Weights) -> PerRow:
+    r"""Total variation distance between two rows of weights.
+
+    .. math:: d_t = \frac{1}{2} \sum_i |\alpha_{ti} - \beta_{ti}|
+
+    It is the share of the one row's weight that stands elsewhere in the other: 0 for equal rows, 1
+    for rows that look at different positions.
+
+    Parameters
+    ----------
+    first, second : (batch, [heads,] [queries,] keys)
+        Weights of two models, or two heads, over the same positions.
+
+    Returns
+    -------
+    (batch, [heads,] [queries])
+        Distances from 0 to 1; NaN where a row attends nowhere.
+
+    Raises
+    ------
+    ValueError
+        If the shapes differ.
+
+    Examples
+    --------
+    >>> weight_distance(torch.tensor([[0.7, 0.3, 0.0]]), torch.tensor([[0.5, 0.3, 0.2]]))
+    tensor([0.2000])
+    """
+    if first.shape != second.shape:
+        raise ValueError(
+            f"weights have shapes {tuple(first.shape)} and {tuple(second.shape)}; expected two "
+            "maps of the same words"
+        )
+    attend = (first.sum(-1) > 0) & (second.sum(-1) > 0)
+    return ((first - second).abs().sum(-1) / 2).where(attend, torch.nan)
 
 
 def hard_alignment(

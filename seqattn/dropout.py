@@ -35,9 +35,9 @@ def dropout(x: Tensor, p: float, training: bool = True) -> Tensor:
 
     Examples
     --------
-    >>> _ = torch.manual_seed(0)
+    >>> _ = torch.manual_seed(4)
     >>> dropout(torch.ones(8), 0.5)
-    tensor([2., 0., 2., 0., 0., 0., 2., 0.])
+    tensor([2., 0., 2., 0., 0., 2., 2., 0.])
     """
     if not training or p == 0.0:
         return x

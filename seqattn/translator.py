@@ -122,7 +122,12 @@ class Translator:
         return getattr(self.model.decoder, "attention", True) is not None
 
     def translate(
-        self, sentences: Sequence[str], *, beam: int = 5, length_penalty: float = LENGTH_PENALTY
+        self,
+        sentences: Sequence[str],
+        *,
+        beam: int = 5,
+        length_penalty: float = LENGTH_PENALTY,
+        coverage_penalty: float = 0.0,
     ) -> list[Translation]:
         """Translate sentences.
 
@@ -134,6 +139,8 @@ class Translator:
             Width of the beam; 1 is greedy search, and faster.
         length_penalty : float
             Exponent of :func:`~seqattn.decoding.length_penalty`; not used by greedy search.
+        coverage_penalty : float
+            Factor of :func:`~seqattn.decoding.coverage_penalty`; not used by greedy search.
 
         Returns
         -------
@@ -145,12 +152,14 @@ class Translator:
         TypeError
             If given one string.
         ValueError
-            If ``beam`` is below 1 or ``length_penalty`` below 0.
+            If ``beam`` is below 1 or a penalty below 0, or coverage is asked of a model without
+            attention.
         """
-        return [
-            found[0]
-            for found in self.n_best(sentences, n=1, beam=beam, length_penalty=length_penalty)
-        ]
+        found = self.n_best(
+            sentences, n=1, beam=beam,
+            length_penalty=length_penalty, coverage_penalty=coverage_penalty,
+        )  # fmt: skip
+        return [best[0] for best in found]
 
     def n_best(
         self,
@@ -159,6 +168,7 @@ class Translator:
         n: int = 5,
         beam: int = 5,
         length_penalty: float = LENGTH_PENALTY,
+        coverage_penalty: float = 0.0,
     ) -> list[list[Translation]]:
         """Give several translations of each sentence, the best first.
 
@@ -172,6 +182,8 @@ class Translator:
             Width of the beam, at least n.
         length_penalty : float
             Exponent of :func:`~seqattn.decoding.length_penalty`, by which they are ordered.
+        coverage_penalty : float
+            Factor of :func:`~seqattn.decoding.coverage_penalty`, by which they are ordered as well.
 
         Returns
         -------
@@ -193,7 +205,8 @@ class Translator:
                 return greedy(self.model, source, lengths, max_len=most)
             return beam_search(
                 self.model, source, lengths,
-                beam=beam, max_len=most, length_penalty=length_penalty, n_best=n,
+                beam=beam, max_len=most, length_penalty=length_penalty,
+                coverage_penalty=coverage_penalty, n_best=n,
             )  # fmt: skip
 
         return self._each(sentences, search, n, places=beam)

@@ -1,5 +1,6 @@
 """Entropy, effective positions, largest weight and hard alignments."""
 
+import inspect
 import math
 
 import numpy as np
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 from torch.autograd import gradcheck
 
 from seqattn import attention_entropy, effective_positions, masked_softmax, padding_mask
-from seqattn.diagnostics import hard_alignment, max_weight
+from seqattn.diagnostics import hard_alignment, max_weight, weight_distance
 from seqattn.metrics import alignment_error_rate
 from tests import oracles
 
@@ -247,3 +248,24 @@ def test_without_a_mask_every_position_counts_towards_the_largest_entropy():
 def test_a_base_below_one_turns_the_sign():
     weights = torch.tensor([[0.5, 0.5]])
     torch.testing.assert_close(attention_entropy(weights, base=0.5), torch.tensor([-1.0]))
+
+
+def test_weight_distance_is_half_the_sum_of_the_differences():
+    torch.manual_seed(0)
+    a, b = torch.randn(2, 3, 5, 7).softmax(-1).unbind(0)
+    expected = [
+        [sum(abs(float(a[n, t, i] - b[n, t, i])) for i in range(7)) / 2 for t in range(5)]
+        for n in range(3)
+    ]
+    torch.testing.assert_close(weight_distance(a, b), torch.tensor(expected))
+    torch.testing.assert_close(weight_distance(a, a), torch.zeros(3, 5))
+    apart = weight_distance(torch.tensor([[0.5, 0.5, 0.0]]), torch.tensor([[0.0, 0.0, 1.0]]))
+    assert apart.tolist() == [1.0]
+
+
+def test_weight_distance_knows_no_padding_and_no_other_shape():
+    rows = torch.tensor([[0.5, 0.5], [0.0, 0.0]])
+    assert weight_distance(rows, rows).isnan().tolist() == [False, True]
+    unchecked = inspect.unwrap(weight_distance)  # without the tests' own check of shapes
+    with pytest.raises(ValueError, match="two maps of the same words"):
+        unchecked(rows, rows[:, :1])

@@ -167,3 +167,23 @@ def test_samples_repeat_with_their_seed_and_are_scored_like_known_translations()
     assert cold[0].tokens == translator.translate(["the cat"], beam=1)[0].tokens
     with pytest.raises(ValueError, match="n is 0"):
         translator.sample(SENTENCES, n=0)
+
+
+def test_the_coverage_penalty_reaches_the_search():
+    translator = make()
+    sentences = [pair.source for pair in PAIRS]
+    plain = translator.translate(sentences, beam=3)
+    [first, *_] = covered = translator.translate(sentences, beam=3, coverage_penalty=2.0)
+    assert [t.text for t in plain] == [
+        t.text for t in translator.translate(sentences, beam=3, coverage_penalty=0.0)
+    ]
+    # With a large factor a map that leaves source words out loses to one that does not.
+    assert len(covered) == len(plain)
+    assert sum(map(uncovered, covered)) <= sum(map(uncovered, plain)) + 1e-6
+    assert first.weights is not None
+    with pytest.raises(ValueError, match="coverage_penalty is -1"):
+        translator.translate(sentences, beam=3, coverage_penalty=-1)
+
+
+def uncovered(found):
+    return -found.weights.sum(0).clamp(1e-4, 1.0).log().sum().item()

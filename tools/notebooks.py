@@ -63,7 +63,7 @@ def read_source(path: Path) -> NotebookNode:
     return notebook
 
 
-def execute(notebook: NotebookNode, *, timeout: int = 600) -> NotebookNode:
+def execute(notebook: NotebookNode, *, timeout: int = 1800) -> NotebookNode:
     """Run a notebook in an empty folder and return it with clean outputs.
 
     Parameters

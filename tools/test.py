@@ -34,7 +34,7 @@ STAGES: dict[str, list[list[str]]] = {
             *PYTEST,
             *PARALLEL,
             "--nbval",
-            "--nbval-cell-timeout=300",
+            "--nbval-cell-timeout=1800",
             "--nbval-sanitize-with=tests/nbval_sanitize.cfg",
             "chapters",
             "solutions",

@@ -10,6 +10,7 @@ from seqattn.plots.curves import plot_entropy_curve
 from seqattn.plots.grids import plot_heads
 from seqattn.plots.maps import plot_attention
 from seqattn.plots.progress import plot_bleu_by_length, plot_error_rate
+from seqattn.plots.spread import plot_distributions, plot_spread
 from seqattn.plots.style import BLUE, GREEN, GREY, INK, ORANGE, PALETTE, PINK, use_style
 
 __all__ = [
@@ -24,9 +25,11 @@ __all__ = [
     "plot_bleu_by_length",
     "plot_coverage",
     "plot_coverage_curve",
+    "plot_distributions",
     "plot_entropy_curve",
     "plot_error_rate",
     "plot_heads",
+    "plot_spread",
     "plot_statistics",
     "plot_weights",
     "use_style",

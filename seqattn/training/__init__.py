@@ -39,6 +39,8 @@ from seqattn.training.checkpoints import (
 from seqattn.training.comparison import Comparison, compare, plot_comparison
 from seqattn.training.config import TrainingConfig
 from seqattn.training.curves import plot_curves, write_curves
+from seqattn.training.details import AttentionSummary, LengthScore, summarize_attention
+from seqattn.training.doctor import Finding, examine
 from seqattn.training.evaluation import Evaluation, alignment_links, evaluate
 from seqattn.training.keeping import average_weights
 from seqattn.training.loop import DivergedError, History, Update, fit, make_optimizer, update
@@ -56,15 +58,19 @@ from seqattn.training.schedules import (
     warm_up,
 )
 from seqattn.training.start import new_run, resumed_run
+from seqattn.training.studies import Trial, run_trials
 from seqattn.training.trainer import Trainer
 
 __all__ = [
+    "AttentionSummary",
     "Checkpoint",
     "CheckpointError",
     "Comparison",
     "DivergedError",
     "Evaluation",
+    "Finding",
     "History",
+    "LengthScore",
     "Outcome",
     "Position",
     "Preset",
@@ -72,6 +78,7 @@ __all__ = [
     "TokenLoss",
     "Trainer",
     "TrainingConfig",
+    "Trial",
     "Update",
     "alignment_links",
     "average_weights",
@@ -80,6 +87,7 @@ __all__ = [
     "cosine",
     "cross_entropy",
     "evaluate",
+    "examine",
     "exponential_decay",
     "fit",
     "inverse_sigmoid_decay",
@@ -96,6 +104,8 @@ __all__ = [
     "read_config",
     "read_preset",
     "resumed_run",
+    "run_trials",
+    "summarize_attention",
     "update",
     "warm_up",
     "write_checkpoint",

@@ -142,7 +142,10 @@ class Validator:
     def _evaluate(self, position: Position, began: float, log: Log) -> Evaluation:
         """Judge the model as it stands, and count the time."""
         found, position.seconds = self.processes.first(
-            lambda: (evaluate(self.translator, self.pairs), time.monotonic() - began)
+            lambda: (
+                evaluate(self.translator, self.pairs, details=True),
+                time.monotonic() - began,
+            )
         )
         log.progress.pause()
         return found

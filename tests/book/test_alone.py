@@ -33,7 +33,7 @@ def test_a_notebook_needs_the_wheel_and_nothing_else_of_the_project(
     notebook = nbformat.read(path, as_version=4)
     notebook.cells.append(nbformat.v4.new_code_cell(WHENCE.format(str(installed))))
     resources = {"metadata": {"path": str(tmp_path)}}
-    NotebookClient(notebook, timeout=300, resources=resources).execute()
+    NotebookClient(notebook, timeout=1800, resources=resources).execute()
     # And leaves nothing behind but the evidence of experiments.
     evidence = {q.evidence for name in exercises() for q in load(name).questions}
     assert {p.name for p in tmp_path.iterdir()} <= evidence

@@ -12,7 +12,7 @@ import torch
 import typer
 from typer.testing import CliRunner
 
-from seqattn.training import commands, read_checkpoint, resumed_run
+from seqattn.training import commands, read_checkpoint, resumed_run, write_checkpoint
 from seqattn.translator import Translator
 from tests.training.corpus import numbers, write_table
 
@@ -350,3 +350,18 @@ def test_other_processes_save_when_they_are_told_to_stop(tmp_path):
             f"Go on with: seqattn train --resume --run {number.name}\n"
         )
         assert resumed_run(folder, steps=step + 2, quiet=True).run().reason == "done"
+
+
+def test_the_doctor_lists_its_points_and_ends_with_1_where_one_is_wrong(trained, run, tmp_path):
+    found = run("doctor", "--run", "toy")
+    assert found.out[0].endswith(".safetensors")
+    assert all(line.startswith("  ok  ") for line in found.out[1:]), found.out
+    assert len(found.out) == 11
+    translator = Translator.load("runs/numbers-de-en")
+    weights = translator.model.state_dict()
+    weights["encoder.embedding.weight"][3] = torch.nan
+    path = tmp_path / "broken.safetensors"
+    stored = read_checkpoint(tmp_path / "runs" / "numbers-de-en" / "best.safetensors").data
+    write_checkpoint(path, {f"model.{name}": value for name, value in weights.items()}, stored)
+    found = run("doctor", "--run", path, code=1)
+    assert found.out[1].split()[:2] == ["WRONG", "all"]

@@ -1,0 +1,379 @@
+"""Finished trainings, collected for the book: ``python -m benchmarks.quality RUN RUN ... --book``.
+
+Each RUN is a folder that ``seqattn train`` left, with ``config.json``, ``metrics.jsonl`` and
+``test.json``. More tests of the same run may lie beside it, as ``test-NAME.json``: what ``seqattn
+evaluate --json`` prints, or what ``--test`` below writes. Checkpoints are not needed, but for
+``--test``, which translates the test set once more, with a beam of 5, plain and tokenised.
+
+Without ``--book`` the tables are printed. With it they go into
+``seqattn/data/measured/multi30k.json``, which the capstone reads, and
+``chapters/training_runs.md``; both are written anew from the runs named, so name all of them. The
+JSON holds::
+
+    card      how it was made: command, date, machine
+    runs      one entry for each training:
+              preset, direction (as in "de-en"), seed, machine, command (which repeats it)
+              lowercase, parameters, updates, epochs, minutes, tokens_per_second (median)
+              best_update, averaged (updates whose weights were averaged, or null)
+              tests    name -> {bleu, chrf, signature, beam, sentences}
+              log      a few points: {update, loss, bleu, perplexity}
+    groups    one entry for each preset and direction (and case):
+              preset, direction, lowercase, seeds, parameters
+              minutes, updates, tokens_per_second   {mean, spread, values}
+              tests    name -> {bleu: {mean, spread, values}, chrf: ..., signature, beam, sentences}
+
+where ``spread`` is the standard deviation between seeds, null for one seed alone.
+"""
+
+import argparse
+import json
+import re
+import shlex
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from seqattn.data.corpora import CorpusConfig, read_split
+from seqattn.models import ModelConfig
+from seqattn.training import RunFolder, TrainingConfig, evaluate, preset_names, read_preset
+from seqattn.training.presets import Preset
+from seqattn.translator import Translator
+
+ROOT = Path(__file__).resolve().parents[1]
+RESULT = ROOT / "seqattn" / "data" / "measured" / "multi30k.json"
+PAGE = ROOT / "chapters" / "training_runs.md"
+MARKS = "<!-- begin training runs -->\n", "<!-- end training runs -->"
+FILES = ("config.json", "metrics.jsonl", "test.json")
+BEAM = 5
+POINTS = 6  # of a training log
+Values = dict[str, Any]
+
+
+def read_run(folder: Path) -> Values:
+    """Read a finished run; exit if it is not finished or no run."""
+    missing = [
+        n for n in ("config.json", "metrics.jsonl", "test.json") if not (folder / n).is_file()
+    ]
+    if missing:
+        raise SystemExit(f"{folder} lacks {', '.join(missing)}: expected a finished run")
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    records = RunFolder(folder).records()
+    train = [record for record in records if record["kind"] == "train"]
+    valid = [record for record in records if record["kind"] == "valid"]
+    if not (train and valid):
+        raise SystemExit(f"{folder}/metrics.jsonl has {len(train)} reports and {len(valid)} "
+                         "validations; expected some of both")  # fmt: skip
+    last = max(records, key=lambda record: record["step"])
+    averages = [record for record in records if record["kind"] == "average" and record["kept"]]
+    corpus, training = config["corpus"], config["training"]
+    preset = name_preset(config)
+    return {
+        "preset": preset or config["model"]["architecture"],
+        "direction": f"{corpus['source']}-{corpus['target']}",
+        "seed": training["seed"],
+        "command": command_of(config, preset),
+        "lowercase": corpus.get("lowercase", False),
+        "parameters": parameters_of(folder),
+        "updates": last["step"],
+        "epochs": last.get("epoch", valid[-1]["epoch"]),
+        "minutes": round(max(r["seconds"] for r in train + valid) / 60, 1),
+        "tokens_per_second": round(statistics.median(r["tokens_per_second"] for r in train)),
+        "best_update": max(valid, key=lambda record: record["bleu"])["step"],
+        "averaged": averages[-1]["steps"] if averages else None,
+        "tests": read_tests(folder),
+        "log": summarize_log(train, valid),
+    }
+
+
+def read_tests(folder: Path) -> dict[str, Values]:
+    """Read ``test.json`` and all ``test-NAME.json``; name them by how they were made."""
+    tests = {}
+    for path in sorted(folder.glob("test*.json")):
+        found = json.loads(path.read_text(encoding="utf-8"))
+        name = path.stem.removeprefix("test").strip("-") or "greedy"
+        width = re.search(r"beam-?(\d+)", name)
+        beam = found.get("beam") or (int(width[1]) if width else 1)
+        tests[name] = {"beam": beam} | {
+            key: found[key] for key in ("bleu", "chrf", "signature", "sentences")
+        }
+    return tests
+
+
+def summarize_log(train: Sequence[Mapping], valid: Sequence[Mapping]) -> list[Values]:
+    """Take a few validations, evenly spaced and the last among them, with the loss so far."""
+    count = min(POINTS, len(valid))
+    chosen = [valid[(i + 1) * len(valid) // count - 1] for i in range(count)]
+    points = []
+    for record in chosen:
+        before = [r["loss"] for r in train if r["step"] <= record["step"]]
+        loss = before[-1] if before else train[0]["loss"]
+        points.append(
+            {
+                "update": record["step"],
+                "loss": round(loss, 3),
+                "bleu": round(record["bleu"], 2),
+                "perplexity": round(record["perplexity"], 3),
+            }
+        )
+    return points
+
+
+def name_preset(config: Mapping[str, Any]) -> str | None:
+    """Find the preset whose model, and whose words, a run has; the closest training decides."""
+    model = ModelConfig(**config["model"])
+    best, distance = None, None
+    for name in preset_names():
+        preset = read_preset(name)
+        words = {"subwords": preset.subwords, "joint": preset.joint}
+        data = {key: config["data"].get(key, words[key]) for key in words}
+        if preset.model == model and data == words:
+            apart = len(changes_of(config, preset))
+            if distance is None or apart < distance:
+                best, distance = name, apart
+    return best
+
+
+def changes_of(config: Mapping[str, Any], preset: Preset) -> Values:
+    """List the training settings, but for budget and seed, that a preset does not have."""
+    usual, budget = asdict(preset.training), {"steps", "epochs", "minutes", "seed", "bf16"}
+    known = asdict(TrainingConfig(**config["training"]))
+    return {k: v for k, v in known.items() if k not in budget and v != usual[k]}
+
+
+def command_of(config: Mapping[str, Any], preset: str | None) -> str:
+    """Write the command that repeats a run."""
+    corpus, training = config["corpus"], config["training"]
+    data = corpus["train"] if corpus["name"] == "files" else [corpus["name"]]
+    words = ["seqattn", "train"]
+    words += [word for path in data for word in ("--data", path)]
+    words += ["--pair", f"{corpus['source']}-{corpus['target']}"]
+    if preset is None:
+        return " ".join([*map(shlex.quote, words), "--config", "config.json"])
+    words += ["--preset", preset, "--seed", str(training["seed"])]
+    known = read_preset(preset)
+    if corpus.get("lowercase", False) != known.lowercase:
+        words.append("--lowercase" if corpus["lowercase"] else "--cased")
+    budget = {name: training.get(name) for name in ("minutes", "epochs", "steps")}
+    if budget != {name: getattr(known.training, name) for name in budget}:
+        words += [w for name, v in budget.items() if v for w in (f"--{name}", f"{v:g}")]
+    words += ["--precision", "bf16" if training["bf16"] else "fp32"]
+    if training.get("compile") and not known.training.compile:
+        words.append("--compile")
+    for name, value in changes_of(config, known).items():
+        if name != "compile":
+            words += ["--set", f"{name}={'none' if value is None else value}"]
+    return " ".join(map(shlex.quote, words))
+
+
+def parameters_of(folder: Path) -> int | None:
+    """Count the weights, where the checkpoint is there."""
+    paths = [folder / f"{name}.safetensors" for name in ("average", "best", "last")]
+    path = next((path for path in paths if path.is_file()), None)
+    if path is None:
+        return None
+    translator = Translator.load(path)
+    return sum(p.numel() for p in translator.model.parameters())
+
+
+def test_again(folder: Path, device: str) -> None:
+    """Translate the test set with a beam; write plain and tokenised scores beside the run."""
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    corpus = CorpusConfig.from_dict({**config["corpus"], "lowercase": False})
+    translator, pairs = Translator.load(folder, device=device), read_split(corpus, "test")
+    plain = {"lowercase": translator.lowercase}
+    for name, options in (("beam5", plain), ("beam5-tokenized", {"language": corpus.target})):
+        found = evaluate(translator, pairs, beam=BEAM, details=True, **options)
+        RunFolder(folder).write(f"test-{name}.json", {**found.to_dict(), "beam": BEAM})
+        print(f"{folder}: {name} BLEU {found.bleu:.2f}", flush=True)
+
+
+def aggregate(runs: Sequence[Values]) -> list[Values]:
+    """Take mean and spread over the seeds of each preset and direction."""
+    keys = sorted({(r["preset"], r["direction"], r["lowercase"]) for r in runs})
+    groups = []
+    for key in keys:
+        same = sorted(
+            (r for r in runs if (r["preset"], r["direction"], r["lowercase"]) == key),
+            key=lambda run: run["seed"],
+        )
+        seeds = [run["seed"] for run in same]
+        if len(set(seeds)) < len(seeds):
+            raise SystemExit(f"{key[0]}, {key[1]}: a seed comes twice in {seeds}; name a run once")
+        common = [name for name in same[0]["tests"] if all(name in r["tests"] for r in same)]
+        groups.append(
+            {
+                "preset": key[0],
+                "direction": key[1],
+                "lowercase": key[2],
+                "seeds": seeds,
+                "parameters": same[0]["parameters"],
+                **{
+                    name: spread(run[name] for run in same)
+                    for name in ("minutes", "updates", "tokens_per_second")
+                },
+                "tests": {name: _join([run["tests"][name] for run in same]) for name in common},
+            }
+        )
+    return groups
+
+
+def _join(tests: Sequence[Values]) -> Values:
+    for what in ("signature", "beam", "sentences"):
+        if len({test[what] for test in tests}) > 1:
+            raise SystemExit(
+                f"{what} differs between seeds: {[test[what] for test in tests]}; expected one, "
+                "or their scores cannot be averaged"
+            )
+    rest = {what: tests[0][what] for what in ("signature", "beam", "sentences")}
+    return {name: spread(test[name] for test in tests) for name in ("bleu", "chrf")} | rest
+
+
+def spread(values: Iterable[float]) -> Values:
+    """Give mean, standard deviation between seeds, and the values themselves."""
+    found = list(values)
+    return {
+        "mean": round(statistics.mean(found), 2),
+        "spread": round(statistics.stdev(found), 2) if len(found) > 1 else None,
+        "values": [round(value, 2) for value in found],
+    }
+
+
+def summary_table(groups: Sequence[Values]) -> list[str]:
+    """Give the lines of a table in Markdown with a row for each preset, direction and test."""
+    lines = [
+        "| preset | direction | seeds | test | BLEU | chrF | updates | minutes | tokens/s |",
+        "|---|---|---:|---|---:|---:|---:|---:|---:|",
+    ]
+    for group in groups:
+        for name, test in group["tests"].items():
+            case = ", lower case" if group["lowercase"] else ""
+            cells = [
+                group["preset"],
+                group["direction"] + case,
+                str(len(group["seeds"])),
+                name,
+                *(_told(test[score]) for score in ("bleu", "chrf")),
+                _told(group["updates"], 0),
+                _told(group["minutes"], 1),
+                _told(group["tokens_per_second"], 0),
+            ]
+            lines.append(f"| {' | '.join(cells)} |")
+    return lines
+
+
+def page_lines(record: Values) -> list[str]:
+    """Give what stands between the marks of the page, in Markdown."""
+    if not record["runs"]:
+        return ["No run has been collected yet."]
+    card = record["card"]
+    lines = [*summary_table(record["groups"]), "", _signatures(record["groups"]), ""]
+    for group in record["groups"]:
+        same = [
+            run for run in record["runs"]
+            if all(run[k] == group[k] for k in ("preset", "direction", "lowercase"))
+        ]  # fmt: skip
+        lines += _section(group, sorted(same, key=lambda run: run["seed"]))
+    return [*lines, f"Collected on {card['date']} by `{card['command']}`."]
+
+
+def _section(group: Values, runs: Sequence[Values]) -> list[str]:
+    case = ", lower case" if group["lowercase"] else ""
+    size = "" if group["parameters"] is None else f", {group['parameters'] / 1e6:.1f} M weights"
+    names = list(group["tests"])
+    lines = [f"### {group['preset']}, {group['direction']}{case}{size}", ""]
+    lines += [
+        "| seed | updates | epochs | minutes | tokens/s | weights used | "
+        + " | ".join(f"{name} BLEU | {name} chrF" for name in names) + " |",
+        "|---:|---:|---:|---:|---:|---|" + "---:|---:|" * len(names),
+    ]  # fmt: skip
+    for run in runs:
+        used = (
+            f"mean of {len(run['averaged'])}" if run["averaged"] else f"update {run['best_update']}"
+        )
+        scores = " | ".join(
+            f"{run['tests'][name]['bleu']:.2f} | {run['tests'][name]['chrf']:.2f}" for name in names
+        )
+        lines.append(
+            f"| {run['seed']} | {run['updates']:,} | {run['epochs']} | {run['minutes']:.1f} "
+            f"| {run['tokens_per_second']:,} | {used} | {scores} |"
+        )
+    first = runs[0]
+    lines += ["", f"The training log of seed {first['seed']}, at some validations:", ""]
+    points = first["log"]
+    lines += [
+        "| update | " + " | ".join(f"{point['update']:,}" for point in points) + " |",
+        "|---|" + "---:|" * len(points),
+        "| training loss, nats | " + " | ".join(f"{p['loss']:.2f}" for p in points) + " |",
+        "| validation BLEU, greedy | " + " | ".join(f"{p['bleu']:.1f}" for p in points) + " |",
+        "| perplexity | " + " | ".join(f"{p['perplexity']:.2f}" for p in points) + " |",
+        "",
+    ]
+    machine = f" on {first['machine']}" if first["machine"] else ""
+    return [*lines, f"Trained{machine} by", "", "```bash", first["command"], "```", ""]
+
+
+def _signatures(groups: Sequence[Values]) -> str:
+    found: dict[str, set[str]] = {}
+    for group in groups:
+        for name, test in group["tests"].items():
+            found.setdefault(f"{name}, beam {test['beam']}", set()).add(test["signature"])
+    parts = [
+        f"{name}: {' or '.join(f'`{s}`' for s in sorted(signatures))}"
+        for name, signatures in sorted(found.items())
+    ]
+    return "Signatures of BLEU. " + "; ".join(parts) + "."
+
+
+def _told(value: Values, digits: int = 2) -> str:
+    around = "" if value["spread"] is None else f" ± {value['spread']:,.{digits}f}"
+    return f"{value['mean']:,.{digits}f}{around}"
+
+
+def write_page(record: Values, page: Path) -> None:
+    """Put the tables between the marks of the page."""
+    text = page.read_text(encoding="utf-8")
+    start, end = MARKS
+    if text.count(start) != 1 or text.count(end) != 1:
+        raise SystemExit(f"{page} lacks the marks {start.strip()} and {end}")
+    before, rest = text.split(start)
+    after = rest.split(end)[1]
+    body = "\n".join(page_lines(record))
+    page.write_text(f"{before}{start}\n{body}\n\n{end}{after}", encoding="utf-8")
+
+
+def main() -> None:
+    """Collect, print or write."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument(
+        "runs", nargs="+", type=Path, metavar="RUN", help="folders of finished runs"
+    )
+    parser.add_argument(
+        "--test", action="store_true", help=f"test each with a beam of {BEAM} first"
+    )
+    parser.add_argument("--device", default="cpu", help="for --test")
+    parser.add_argument("--machine", help="on which they were trained, such as 'one H100'")
+    parser.add_argument("--book", action="store_true", help="write the book's JSON and page")
+    options = parser.parse_args()
+    if options.test:
+        for folder in options.runs:
+            test_again(folder, options.device)
+    runs = [read_run(folder) for folder in options.runs]
+    for run in runs:
+        run["machine"] = options.machine
+    runs.sort(key=lambda run: (run["preset"], run["direction"], run["lowercase"], run["seed"]))
+    command = "python -m benchmarks.quality RUN ... --book"
+    card = {"command": command, "date": str(date.today()), "machine": options.machine}
+    record = {"card": card, "runs": runs, "groups": aggregate(runs)}
+    print("\n".join(summary_table(record["groups"])))
+    if options.book:
+        RESULT.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+        write_page(record, PAGE)
+        print(f"wrote {RESULT.relative_to(ROOT)} and {PAGE.relative_to(ROOT)}; now "
+              "`make execute ONLY=16`, for the capstone shows them")  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()

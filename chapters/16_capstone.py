@@ -1,0 +1,998 @@
+# ---
+# jupyter:
+#   jupytext:
+#     formats: ipynb,py:percent
+#     text_representation: {extension: .py, format_name: percent}
+#   kernelspec: {display_name: Python 3, language: python, name: python3}
+#   seqattn:
+#     minutes: 60
+#     covers: [F-21, F-22, F-23, F-24, F-33, F-34, M-18, M-20, M-21, M-23, M-24, M-25, T-02, T-09, T-10, V-07, V-14, D-03, D-11, D-12, D-16, D-19, X-01, X-04, X-05, P-01, P-02, P-03, P-04, P-05, P-06, P-07, P-08, P-09, P-10, P-11, E-03]
+# ---
+
+# %% [markdown]
+# # A translator you can trust
+#
+# In this chapter you build a translator from raw sentence pairs: data, subwords, batches, model,
+# training, decoding, evaluation, analysis, use. At each step you look inside, so that at the end you
+# know how good it is, where it fails, and what its attention says about that and what not.
+#
+# **You need** [additive attention](03_additive.ipynb), and about three to five minutes of two processor
+# cores. **It covers** the whole way in a few lines of Python and as commands; alignment that emerges;
+# four kinds of attention at one budget; long sentences; attention dropout; choices of decoding; and how to
+# repeat all of it on real data.
+
+# %% tags=["install", "hide-cell"]
+INSTALL
+
+# %% [markdown]
+# One flag decides what everything below runs on. `FULL = False` takes the toy corpus: French that a
+# grammar wrote, so that nothing has to be downloaded and true word alignments are known. `FULL = True`
+# takes Multi30k, 29,000 captions of photographs in German and English, and a GPU if there is one;
+# then this notebook runs for hours, and the folder `runs` keeps its trainings (those of the comparisons are
+# not repeated).
+
+# %%
+FULL = False
+
+# %% tags=["hide-input"]
+import os
+import subprocess
+import sys
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import torch
+
+from seqattn.data import Batches, CorpusConfig, Vocabularies, encode_pairs, read_split
+from seqattn.models import ModelConfig, build_model
+from seqattn.plots import BLUE, GREY, ORANGE, use_style
+from seqattn.training import RunFolder, TrainingConfig, evaluate, fit, new_run, read_preset
+from seqattn.translator import Translator
+
+use_style()
+torch.set_num_threads((os.cpu_count() or 1) if FULL else 1)  # small models gain nothing from more
+torch.set_flush_denormal(True)
+DEVICE = "cuda" if FULL and torch.cuda.is_available() else "cpu"
+SCRATCH = tempfile.TemporaryDirectory()  # deleted when the notebook ends
+WORK = Path("runs/capstone").absolute() if FULL else Path(SCRATCH.name)
+WORK.mkdir(parents=True, exist_ok=True)
+
+
+def shell(command):
+    """Run a `seqattn` command in the work folder, and print it with what it prints."""
+    words = [sys.executable, "-m", *command.split()]
+    found = subprocess.run(words, cwd=WORK, capture_output=True, text=True, check=False)
+    print("$", command)
+    print(found.stdout.strip() or found.stderr.strip())
+
+
+# %% [markdown]
+# ## A question you can see
+#
+# Here is the whole way, made as small as it goes: 400 sentence pairs, 100 updates, a few seconds. The
+# translator that comes out has seen hardly anything. Before you look: what will it write for *the cat sat
+# on the mat*, noise, silence, or something in between?
+
+# %% tags=["nbval-ignore-output"]
+small = read_split(CorpusConfig(pairs=400), "train")
+words = Vocabularies.learn(small, ("en", "fr"))
+torch.manual_seed(0)
+model = build_model(ModelConfig(d_embed=32, d_hidden=32), *map(len, words))
+fit(model, Batches(encode_pairs(small, words), tokens=256), steps=100, lr=0.02, warmup=5)
+for found in Translator(model, words).translate(
+    ["the cat sat on the mat", "will paul fall?"], beam=1
+):
+    print(f"{found.source}  ->  {found.text}")
+
+# %% [markdown]
+# It has learned French words and how French sentences begin, a question like a question, and has not found
+# out what you said. That is a warning: fluent comes before faithful, and nothing in such a sentence says so
+# to a reader who has no English. To trust a translator you need numbers on sentences that it has not seen,
+# a look at where it looks, and a list of checks. The rest of the chapter builds them.
+#
+# ## Data
+#
+# A corpus is a list of sentence pairs in three parts: one to learn from, one to choose by, one to judge by.
+# The last is touched once. In the toy corpus no test sentence is among the training sentences, and the gold
+# links come along.
+
+# %%
+quick = CorpusConfig("toy", "en", "fr", pairs=8_000)
+corpus = CorpusConfig("multi30k", "de", "en") if FULL else quick
+train, valid, test = (read_split(corpus, split) for split in ("train", "valid", "test"))
+print(len(train), len(valid), len(test))
+for pair in test[:3]:
+    print(f"{pair.source}  ->  {pair.target}")
+assert not {pair.source for pair in train} & {pair.source for pair in test} or FULL
+
+# %% [markdown]
+# ### Words, or pieces of words
+#
+# A vocabulary of whole words cannot write a word that it has never met. Byte-pair encoding
+# {cite:p}`sennrich2016` starts from single bytes and joins, again and again, the two neighbours that
+# stand together most often; frequent words become one piece, rare ones several, and nothing is unknown.
+# Vocabularies are learned from the *training* sentences alone. Learning them from all sentences lets
+# the test set in by the back door.
+
+# %%
+pieces = Vocabularies.learn(train, corpus.languages, subwords=8_000 if FULL else 600)
+whole = Vocabularies.learn(train, corpus.languages)
+for sentence in ("the cat sat on the mat", "the skateboarder sat on the mat"):
+    ids = whole.source.encode(sentence)
+    print("words  ", " ".join(whole.source.tokens(ids)))
+    print("pieces ", " ".join(pieces.source.tokens(pieces.source.encode(sentence))))
+
+# %% [markdown]
+# (▁ is the space before a word.) With words, the second sentence loses its subject before any model
+# has seen it. With pieces it arrives, if in fragments, and comes back to the last letter. Real text needs
+# pieces. The toy corpus has few words and gold links that count words, so there we keep whole words.
+# Either way the vocabulary belongs *to the model*: it is stored inside every checkpoint. A model with
+# another run's vocabulary translates fluently into nonsense.
+
+# %%
+SUBWORDS = 8_000 if FULL else 0
+vocabularies = pieces if FULL else whole
+text = "the skateboarder sat on the mat"
+assert pieces.source.decode(pieces.source.encode(text)) == text
+print([len(vocabulary) for vocabulary in vocabularies])
+
+# %% [markdown]
+# ## Batches
+#
+# Sentences of a batch become one rectangle of ids, and short ones are padded. Padding is work for
+# nothing, so sentences of similar length go together. A batch is then measured in tokens and not in
+# sentences: many short ones or few long ones. Compare the share of padding with batches of as many
+# sentences drawn at random:
+
+
+# %%
+def padding(batches):
+    real = sum(batch.tokens for batch in batches)
+    return 1 - real / sum(batch.targets.numel() for batch in batches)
+
+
+examples = encode_pairs(train, vocabularies)
+batches = Batches(examples, tokens=1024 if FULL else 256, seed=1)
+bucketed = list(batches.epoch(0))
+rows = torch.randperm(len(examples), generator=torch.Generator().manual_seed(0)).tolist()
+shuffled = [batches.take(rows[i : i + 32]) for i in range(0, len(rows), 32)]
+print(f"padding: {padding(bucketed):.1%} by length, {padding(shuffled):.1%} at random")
+assert padding(bucketed) < 0.05 < 0.15 < padding(shuffled)
+
+# %% [markdown]
+# One row of a batch shows the **label shift**. The decoder reads `<bos>` and all but the last token; it
+# is to produce all but the first. Column $t$ of the one stands above what follows it:
+
+# %%
+batch = bucketed[0]
+columns = vocabularies.target.tokens(batch.inputs[0].tolist())
+wanted = vocabularies.target.tokens(batch.targets[0].tolist())
+print("reads    ", " ".join(columns))
+print("produces ", " ".join(wanted))
+assert columns[1:] == wanted[:-1]
+
+# %% [markdown]
+# ## The loss, by hand
+#
+# The model gives a distribution $p_t$ over the vocabulary at each step. **Cross-entropy** is the mean of
+# $-\log p_t(y_t)$ over the *real* tokens of a batch: padding is left out of the sum and of the count.
+# **Label smoothing** with $\varepsilon$ {cite:p}`szegedy2016` mixes the one right answer with a uniform
+# distribution over all $|V|$ words, which keeps the model from betting everything:
+#
+# $$ L = -\frac{1}{N}\sum_{t \,\text{real}} \Big[ (1-\varepsilon)\log p_t(y_t) + \frac{\varepsilon}{|V|}\sum_{w} \log p_t(w) \Big] $$ (eq-smoothed-loss)
+#
+# where $N$ is the number of real tokens. Take three words, $p = (0.5, 0.25, 0.25)$ and the right word
+# the first. Without smoothing the loss is $-\ln 0.5 = 0.693$. With $\varepsilon = 0.3$ it is
+# $0.7\cdot 0.693$ $+\ 0.1\cdot(0.693 + 1.386 + 1.386)$ $= 0.832$. Now five lines, and the package's:
+
+# %%
+from seqattn.training import cross_entropy
+
+p = torch.tensor([[[0.5, 0.25, 0.25], [0.1, 0.1, 0.8]]])  # one sentence, two steps
+targets = torch.tensor([[1, 0]])  # the second step is padding (id 0)
+logits = p[..., [1, 0, 2]].log()  # word 0 is the pad: put the right word in place 1
+logp = logits.log_softmax(-1)[0, 0]
+by_hand = -(0.7 * logp[1] + 0.3 * logp.mean())
+loss = cross_entropy(logits, targets, smoothing=0.3)
+torch.testing.assert_close(loss.total, by_hand)
+print(f"{by_hand:.3f}; tokens counted: {int(loss.tokens)}")
+assert abs(by_hand - 0.832) < 0.0005
+
+# %% [markdown]
+# ## Train
+#
+# Model and training are two lists of plain values, and a run is a folder. The decoder is *told* the
+# true word before each step, whatever it would have written (teacher forcing); in use it reads its own
+# words. The two differ in more than that:
+#
+# | | in training | in use |
+# |---|---|---|
+# | the decoder reads | the true words so far | its own words so far |
+# | steps | all known: what needs no earlier step runs at once | one after the other |
+# | length | the reference's | until `<eos>`, or a limit |
+# | dropout, of features and of weights | on | off |
+# | what is measured | loss, perplexity | BLEU, chrF, exact match |
+# | the weights that make the context | after dropout: rows need not sum to 1 | rows sum to 1: draw these |
+#
+# The two columns can disagree: a model that is sure of the next *true* word may still drift on its own
+# words {cite:p}`bengio2015`. So a validation measures both. Gradients are cut to a length of at most 1
+# before each update: if $g$ is the gradient of all parameters together,
+#
+# $$ g \leftarrow g \cdot \min\!\Big(1, \frac{1}{\lVert g \rVert}\Big) $$ (eq-clipping)
+#
+# keeps its direction and stops one odd batch from throwing the model back {cite:p}`pascanu2013`.
+
+# %% tags=["nbval-ignore-output"]
+if FULL:
+    preset = read_preset("bahdanau")
+    CONFIG, TRAINING = preset.model, replace(preset.training, average=10)
+else:
+    CONFIG = ModelConfig("bahdanau", d_embed=64, d_hidden=96, dropout=0.1)
+    TRAINING = TrainingConfig(
+        steps=1000, batch_tokens=256, lr=0.01, warmup=100, smoothing=0.0,
+        coverage_penalty=0.1, validate_every=125, first_look=16, average=8, log_every=25,
+    )  # fmt: skip
+
+RunFolder(WORK / "main").clear()  # whatever an earlier run of this notebook left
+trainer = new_run(WORK / "main", corpus, model=CONFIG, training=TRAINING,
+                  subwords=SUBWORDS, device=DEVICE, quiet=True)  # fmt: skip
+outcome = trainer.run()
+run = trainer.run_folder
+print(outcome.reason, "at update", outcome.position.step)
+print(sorted(path.name for path in run.path.iterdir()))
+
+# %% [markdown]
+# `config.json` is what was asked for, `metrics.jsonl` what was measured, a line each time. The
+# checkpoints hold weights and vocabularies; `last` also holds optimiser, random numbers and position, so
+# that a run that was interrupted, taken up again with `resumed_run`, gives the same weights bit for bit
+# on a CPU. On a GPU, sums may be taken in another order from run to run, and seeds repeat a training only
+# nearly. `coverage_penalty` asks the attention to leave no source word unread; we come back to it.
+#
+# The same as a command, on a corpus of your own: a table with a tab between the two sentences of a line.
+
+# %% tags=["nbval-ignore-output"]
+lines = [f"{pair.source}\t{pair.target}\n" for pair in train[:1500]]
+(WORK / "mine.tsv").write_text("".join(lines), encoding="utf-8")
+shell(f"seqattn train --data mine.tsv --pair {corpus.source}-{corpus.target} --preset toy --steps 60 "
+      "--set d_hidden=64 --threads 1 --run mine")  # fmt: skip
+
+# %% [markdown]
+# Sixty updates make no translator, and the scores say so. `seqattn train` alone trains the toy corpus
+# for as long as it takes; `accelerate launch -m seqattn train` uses several GPUs; `--precision bf16`
+# halves the memory of most tensors; Ctrl-C saves, and `--resume` goes on.
+#
+# ## Curves
+#
+# The log as a picture: the loss that training sees, BLEU of what the model writes by itself, and, in
+# the last panel, how spread out its attention is, as a share of the largest possible entropy
+# {eq}`eq-entropy`. Predict the last one: does attention start sharp and get softer, or the reverse?
+
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Three panels over the updates of one training. The loss falls steeply, then slowly. Validation BLEU stays near zero for the first updates and then rises. The normalised entropy of attention starts near 1 and falls."}}
+records = run.records()
+told = [record for record in records if record["kind"] == "train"]
+judged = [record for record in records if record["kind"] == "valid"]
+figure, panels = plt.subplots(3, sharex=True, figsize=(5.8, 6))
+panels[0].plot([r["step"] for r in told], [r["loss"] for r in told], color=GREY)
+panels[0].set(ylabel="loss\n(nats per token)", title="One training")
+steps = [r["step"] for r in judged]
+panels[1].plot(steps, [r["bleu"] for r in judged], "o-", color=BLUE)
+panels[1].set(ylabel="BLEU", ylim=(0, 100))
+shares = [r["attention"]["relative"] for r in judged]
+panels[2].plot(steps, shares, "o-", color=ORANGE)
+panels[2].set(ylabel="entropy of attention\n(share of largest)", ylim=(0, 1.05), xlabel="updates")
+plt.show()
+
+# %%
+if not FULL:  # which judges for the first time when much is learned
+    assert judged[-1]["bleu"] > judged[0]["bleu"] + 20
+    assert shares[0] > 0.9
+    assert shares[-1] < 0.6 * shares[0]
+
+# %% [markdown]
+# Attention starts uniform, since untrained scores are nearly equal, and gets sharper while the model
+# learns; most of the fall comes with the rise of BLEU. A falling entropy alone is no proof of quality:
+# a model can be sharp and wrong. We will meet one below.
+#
+# ## Alignment that nobody taught
+#
+# The training saw pairs of sentences, never a link between words. Does its attention link them all the
+# same? The alignment error rate {eq}`eq-aer` compares the links of its maps (large weights of rows and of
+# columns, combined as aligners combine two directions) with the gold links, at each validation. The yardstick is IBM Model 1 {cite:p}`brown1993`, the classic statistical aligner, which
+# counts which words occur together and does nothing else:
+#
+# $$ t(y \mid x) \;\propto\; \sum_{\text{pairs}} \sum_{i,j} \frac{t(y_j \mid x_i)}{\sum_{i'} t(y_j \mid x_{i'})}\,[x_i = x,\; y_j = y] $$ (eq-ibm1)
+#
+# It gets 4,000 of the training pairs and five passes over them, in both directions.
+
+# %% mystnb={"image": {"alt": "The alignment error rate of the attention against updates on a logarithmic axis, with a dashed line for IBM Model 1. The curve starts far above the line, falls steeply between 100 and 500 updates, and ends close to it."}}
+from seqattn.baselines import ibm1_error_rates
+from seqattn.plots import plot_error_rate
+
+if not FULL:
+    baseline = ibm1_error_rates(train, valid, most=4_000)["grow-diag"]
+    axes = plot_error_rate(records, baselines={"IBM Model 1": baseline})
+    axes.texts[0].set(ha="left")  # where the curve is far away
+    axes.texts[0].xy = (0.02, 100 * baseline)
+    plt.show()
+
+# %%
+if not FULL:
+    rates = [record["aer"] for record in judged]
+    assert rates[0] > 0.6
+    assert rates[-1] < 0.35
+    assert rates[-1] < rates[0] / 2
+
+# %% [markdown]
+# From chance to the level of an aligner, and only the last steps are small: alignment and BLEU rise
+# together. Attention has one reason to find the links: they help to predict the next word. It also has
+# reasons not to: an article needs the gender of its noun and looks there. The penalty on coverage in our
+# settings is meant to pull such articles back to their own. (`seqattn train`, on five times the pairs and
+# with a larger model, prints its own error rate beside each validation.)
+#
+# You can watch it happen. The run kept the weights of its validations; load them in turn, make the model
+# write the same known translation, and take one row of each map. Move the slider through the
+# training.
+
+# %%
+from seqattn.training import average_weights
+from seqattn.widgets import BarsBySlider
+
+example = test[0]
+watched = Translator(build_model(CONFIG, *map(len, vocabularies)), vocabularies)
+maps = {}
+for path in run.all_kept():
+    watched.model.load_state_dict(average_weights([path]))
+    maps[int(path.stem.split("-")[1])] = watched.force([example])[0]
+first = next(iter(maps.values()))
+row = 1  # the second target word
+print(f"where it looks to write {first.tokens[row]!r}, in {example.target!r}")
+
+# %% tags=["hide-input"]
+BarsBySlider(
+    {update: found.weights[row].tolist() for update, found in maps.items()},
+    labels=[f"{i + 1} {word}" for i, word in enumerate(first.source_tokens)],
+    slider_label="updates of training",
+    xlabel="source word",
+    ylabel=f"weight while writing {first.tokens[row]}",
+    title="One row of the map, as it learns",
+    choice=0,
+)
+
+# %% [markdown]
+# ## Before you trust a number: the doctor
+#
+# Scores can be good for the wrong reason, or bad for a silly one. The checklist that every translator
+# should pass is code: padding may change nothing, no step may read a later word, the source must
+# matter, vocabularies must survive saving, sentences must end.
+
+# %% tags=["nbval-ignore-output"]
+shell("seqattn doctor --run main")
+
+# %% [markdown]
+# Each line is a bug that published tutorials have shipped. The same checks as a list in Python, with
+# one bug put in by hand: a model that believes every position to be real.
+
+
+# %%
+from seqattn.training import examine
+
+translator = Translator.load(run.path, device=DEVICE)
+assert all(finding.sound for finding in examine(translator))
+
+forgetful = Translator.load(run.path)
+forward = forgetful.model.forward
+forgetful.model.forward = lambda source, lengths, inputs: forward(
+    source, torch.full_like(lengths, source.shape[1]), inputs
+)
+print([finding.point for finding in examine(forgetful) if not finding.sound])
+
+# %% [markdown]
+# ## Evaluate
+#
+# BLEU {cite:p}`papineni2002` counts, for $n = 1$ to $4$, which share $p_n$ of the translation's $n$-word
+# sequences the reference has too (each at most as often as there), and multiplies their geometric mean
+# by a **brevity penalty**, with $c$ words written and $r$ in the references, both over the whole corpus:
+#
+# $$ \mathrm{BLEU} = 100 \cdot \min\!\big(1, e^{1 - r/c}\big) \cdot \big(p_1 p_2 p_3 p_4\big)^{1/4} $$ (eq-bleu)
+#
+# By hand: *le chat noir dort sur le lit* against *le chat blanc dort sur le lit*. Six of seven words are
+# right, four of six pairs, two of five triples, one of four quadruples; the lengths agree. So
+# $100\cdot(\tfrac67\cdot\tfrac46\cdot\tfrac25\cdot\tfrac14)^{1/4}$ $= 48.9$.
+
+# %%
+from seqattn.metrics import corpus_bleu
+
+by_hand = 100 * (6 / 7 * 4 / 6 * 2 / 5 * 1 / 4) ** (1 / 4)
+found = corpus_bleu(["le chat noir dort sur le lit"], ["le chat blanc dort sur le lit"])
+print(f"{by_hand:.1f}  {found.score:.1f}  {found.signature}")
+assert abs(by_hand - found.score) < 1e-6
+
+# %% [markdown]
+# The signature says how it was computed: tokenisation, case, smoothing. Two BLEU scores with different
+# signatures are not comparable, nor is a sentence's score with a corpus's. And BLEU knows one reference:
+# a good translation in other words scores low. So chrF (on letters), exact matches, perplexity and AER
+# stand beside it. As a command, with details, on the test sentences:
+
+# %% tags=["nbval-ignore-output"]
+shell("seqattn evaluate --run main --beam 5")
+
+# %% [markdown]
+# ## Four kinds of attention at one budget
+#
+# [Additive attention](03_additive.ipynb) left open which mechanism to take. What separates the two
+# classics:
+#
+# | | Bahdanau et al. (2015) | Luong et al. (2015) |
+# |---|---|---|
+# | score | additive, $v^\top\tanh(W_q s + W_k h_i)$ | dot, general $s^\top W h_i$, or concat |
+# | asks with | $s_{t-1}$, before the update | $s_t$, after it |
+# | the context enters | the update and the output | the output; the next update by input feeding |
+# | at each step | $d_a$ numbers for each source position | one product with all positions |
+# | prefer it | where updates are few, as measured below | where steps must be fast: without input feeding all states are known at once |
+#
+# Add **coverage** (the score feels how much each word was looked at) and a small **Transformer** (the
+# weights shown are the mean of the heads of its last layer), and, as a yardstick, the fixed vector. Same
+# pairs, same batches, same number of updates, three seeds each. Each training gets a process of its own,
+# so that time and memory are its own.
+
+# %%
+from seqattn.training import run_trials
+
+if FULL:
+    names = {"Bahdanau": "bahdanau", "Luong": "luong", "coverage": "coverage"}
+    MODELS = {name: read_preset(preset).model for name, preset in names.items()}
+    tiny = read_preset("transformer-tiny").model  # its preset shares one vocabulary; here are two
+    MODELS |= {"Transformer": replace(tiny, tie="output")}
+    MODELS |= {"fixed vector": replace(CONFIG, architecture="fixed")}
+    BUDGET = replace(TRAINING, steps=10_000, epochs=None, average=0)
+else:
+    sizes = {"d_embed": 64, "d_hidden": 96, "dropout": 0.1}
+    MODELS = {
+        "Bahdanau": ModelConfig("bahdanau", **sizes),
+        "Luong": ModelConfig("luong", **sizes),
+        "coverage": ModelConfig("bahdanau", attention="coverage", **sizes),
+        "Transformer": ModelConfig("transformer", layers=2, d_feedforward=192, **sizes),
+        "fixed vector": ModelConfig("fixed", **sizes),
+    }
+    BUDGET = TrainingConfig(steps=700, batch_tokens=256, lr=0.007, warmup=100, smoothing=0.0)
+
+# %% tags=["nbval-ignore-output"]
+BUDGET = replace(BUDGET, validate_every=BUDGET.steps)  # once, at the end
+trials = run_trials(MODELS, WORK / "contest", corpus, BUDGET, subwords=SUBWORDS, device=DEVICE)
+table = [trial.row() for trial in trials]
+print("model        seed  BLEU  perplexity  AER  entropy  seconds  MiB")
+for r in table:
+    shown = [f"{r[name]:.2f}" if r[name] is not None else "  – " for name in ("aer", "entropy")]
+    print(f"{r['model']:12} {r['seed']:4} {r['bleu']:5.1f} {r['perplexity']:11.2f}"
+          f" {shown[0]} {shown[1]:>8} {r['seconds']:8.1f} {r['memory']:4.0f}")  # fmt: skip
+print("BLEU:", trials[0].scores["signature"])
+
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Dots for three seeds of each of five models, with mean and standard deviation, in two panels: test BLEU, and processor seconds of the training. The additive models and the Transformer have clearly more BLEU than Luong's model and the fixed vector."}}
+from seqattn.plots import plot_spread
+
+figure, panels = plt.subplots(2, figsize=(5.8, 5.4))
+plot_spread(table, "bleu", label="test BLEU after equal updates", ax=panels[0])
+plot_spread(table, "seconds", label="seconds of one core" if DEVICE == "cpu" else "seconds",
+            ax=panels[1])  # fmt: skip
+plt.show()
+
+# %%
+scores = {name: [r["bleu"] for r in table if r["model"] == name] for name in MODELS}
+if not FULL:
+    assert min(scores["Bahdanau"]) > max(scores["fixed vector"])
+    assert min(scores["coverage"]) > max(scores["fixed vector"])
+    assert min(scores["Transformer"]) > max(scores["fixed vector"])
+    assert min(scores["Bahdanau"]) > max(scores["Luong"])
+
+# %% [markdown]
+# Say only what this shows. **It shows** learning speed on a small corpus, in so many updates of one
+# learning rate, for three seeds: where two ranges do not overlap, seeds alone hardly explain the
+# difference. The additive models and the Transformer are well ahead of the fixed vector.
+# **It does not show** which model is best when training is over; for that see the table of long runs at the
+# end of this chapter. The seconds are of these small models on one core each; sizes, lengths and a GPU change
+# their order. The memory is the growth of a process while it trains, allocator and all.
+#
+# Luong's rows are a lesson rather than a verdict. Read entropy and AER together: almost no entropy, and
+# links that are nearly all wrong. Its attention became *sharp before it knew where to look*, and a softmax
+# that is sharp passes hardly any gradient back ({eq}`eq-softmax-jacobian`), so it finds out slowly. A
+# product of two states knows no bound, while additive scores stay within {eq}`eq-additive-bound`; that is the
+# likely reason, and this table alone does not prove it. Whether more updates, a learning rate of its own or
+# more data close the gap was not measured on this page; Luong et al. trained on millions of pairs.
+#
+# ### Do they look at the same words?
+#
+# Make all of them write the same reference translations, and compare their rows, word by word. The
+# **total variation distance** of two rows is the share of weight that stands elsewhere:
+#
+# $$ d_t = \tfrac12 \sum_i |\alpha_{ti} - \beta_{ti}| $$ (eq-weight-distance)
+#
+# 0 if the rows $\alpha_t$ and $\beta_t$ are equal, 1 if they share no position. The yardstick is the
+# distance between two *seeds* of one model: what differs by more than that differs by kind.
+
+# %% tags=["nbval-ignore-output"]
+from seqattn.diagnostics import weight_distance
+
+sample = test[:200]
+looking = [trial for trial in trials if trial.name != "fixed vector" and trial.seed < 3]
+forced = {
+    (trial.name, trial.seed): Translator.load(trial.folder).force(sample) for trial in looking
+}
+
+
+def distance(one, other):
+    pairs = zip(forced[one], forced[other])
+    return torch.cat([weight_distance(a.weights, b.weights) for a, b in pairs]).mean().item()
+
+
+kinds = list(dict.fromkeys(name for name, _ in forced))
+print("             ", *(f"{name:>11}" for name in kinds))
+for one in kinds:
+    cells = [distance((one, 1), (other, 2)) for other in kinds]
+    print(f"{one:13}", *(f"{cell:11.2f}" for cell in cells))
+
+# %% [markdown]
+# The diagonal is one model against itself with another seed. Read a row against its diagonal: even two
+# seeds of one mechanism do not draw the same map. A sentence such as "Bahdanau attends to …" about a single
+# map of a single training says little about the mechanism.
+#
+# And how are the weights distributed? A cumulative curve of the largest weight of each row: one that
+# rises late belongs to a model that commits itself.
+
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Cumulative curves of the largest weight in each row of the maps for Bahdanau, Luong, coverage and Transformer. Three curves rise steadily from 0.2 to 1; Luong's stays at zero and jumps at 1, since nearly every row puts all weight on one word."}}
+from seqattn.plots import plot_distributions
+
+largest = {
+    name: torch.cat([found.weights.amax(-1) for found in forced[name, 1]]).tolist()
+    for name in kinds
+}
+plot_distributions(largest, label="largest weight of a row")
+plt.show()
+
+# %% [markdown]
+# ## Long sentences
+#
+# The question of [chapter 1](01_bottleneck.ipynb), now for *your* models: the fixed vector beside
+# Bahdanau's attention, on test sentences of 3, 6, … 30 words. Training had none above twelve. Predict where
+# each curve falls, then move the slider and read.
+
+# %%
+from seqattn.data import toy_by_length
+from seqattn.training import summarize_attention
+
+if FULL:  # by length, in groups of three words
+    longer = [pair for pair in test if 6 <= len(pair.source.split()) <= 24]
+else:
+    longer = [pair for i, pair in enumerate(toy_by_length(corpus.pairs)) if i % 100 < 40]
+groups = {}
+for pair in longer:
+    groups.setdefault((len(pair.source.split()) + 2) // 3 * 3, []).append(pair)
+groups = {length: groups[length] for length in sorted(groups)}
+print({length: len(pairs) for length, pairs in groups.items()})
+
+# %%
+curves, entropy, texts = {}, {}, {}
+for trial in trials:
+    if trial.name in ("fixed vector", "Bahdanau"):
+        model = Translator.load(trial.folder)
+        for length, pairs in groups.items():
+            found = model.translate([pair.source for pair in pairs], beam=1)
+            score = corpus_bleu([t.text for t in found], [p.target for p in pairs]).score
+            curves.setdefault((trial.name, length), []).append(score)
+            texts.setdefault((trial.name, length), found[0].text)
+            if trial.name == "Bahdanau":
+                entropy.setdefault(length, []).append(summarize_attention(found))
+
+# %% tags=["hide-input"]
+from statistics import mean, stdev
+
+from seqattn.widgets import FixedVersusDynamic
+
+FixedVersusDynamic(
+    list(groups),
+    fixed=[mean(curves["fixed vector", n]) for n in groups],
+    attention=[mean(curves["Bahdanau", n]) for n in groups],
+    fixed_spread=[stdev(curves["fixed vector", n]) for n in groups],
+    attention_spread=[stdev(curves["Bahdanau", n]) for n in groups],
+    examples=[
+        {"source": pairs[0].source, "reference": pairs[0].target,
+         "fixed": texts["fixed vector", n], "attention": texts["Bahdanau", n]}
+        for n, pairs in groups.items()
+    ],
+    trained_to=None if FULL else 12,
+    note="The small models of this chapter, three seeds; the band is one standard deviation.",
+)  # fmt: skip
+
+# %% mystnb={"image": {"alt": "Two curves over sentence length for the attention model: mean entropy in nats rises with length, its share of the largest possible entropy changes much less."}}
+figure, axes = plt.subplots()
+nats = [mean(found.entropy for found in entropy[n]) for n in groups]
+share = [mean(found.relative for found in entropy[n]) for n in groups]
+axes.plot(list(groups), nats, "o-", color=BLUE, label="in nats")
+axes.plot(list(groups), share, "s-", color=ORANGE, label="as a share of the largest")
+axes.set(xlabel="words of the source", ylabel="entropy of attention", ylim=(0, None))
+axes.legend()
+plt.show()
+
+# %%
+if not FULL:
+    assert mean(curves["Bahdanau", 12]) > mean(curves["fixed vector", 12]) + 10
+    assert nats[-1] > nats[0]
+
+# %% [markdown]
+# Both lose what they never saw in training; the fixed vector also loses what it *did* see. Compare
+# entropies of different lengths only as shares: a row over thirty words has room for more nats than a row
+# over three, whatever it does.
+#
+# ## Your own sentences
+#
+# Change them. Beside your model stands one that comes with the package, made by the same code from five
+# times the pairs and four times the tokens. (Some of *our* test sentences were in its training, so it may
+# not be judged by them; its own test comes below.) The corpus has about a thousand English words; what your
+# model does not know, it reads as `<unk>`.
+
+# %%
+MINE = ["the cat sat on the mat", "the small black dog does not sleep", "i saw him in the garden"]
+
+# %% tags=["nbval-ignore-output"]
+sentences = [pair.source for pair in test[:3]] if FULL else MINE
+translations = translator.translate(sentences)
+longer_trained = Translator.load("toy").translate(sentences)
+for found, better in zip(translations, longer_trained):
+    unknown = vocabularies.source.unknown(found.source)
+    print(f"{found.source}\n  yours  {found.text}", f"(unknown: {unknown})" if unknown else "")
+    print(f"  longer {better.text}" if not FULL else "")
+
+# %% mystnb={"image": {"alt": "Attention maps of the reader's sentences and their translations: most of the weight follows the diagonal, with jumps where French orders words differently, as for an adjective after its noun."}} tags=["hide-input"]
+figure, axes = plt.subplots(len(translations), figsize=(5.8, 4.2 * len(translations)))
+for ax, found in zip(axes, translations):
+    found.plot(ax, cbar=False)
+plt.show()
+
+# %% [markdown]
+# These are your model's maps. How to read one: a **diagonal** says that the orders agree; a **jump** that
+# they do not, such as an adjective that follows its noun; a **diffuse** row that the step had no one word
+# to look at, or no idea. A **column without weight** may be a word left out, and one that gets weight again
+# and again a word said twice. And this is what a longer training of the same kind reaches, on test
+# sentences of its own:
+
+# %% tags=["nbval-ignore-output"]
+shell("seqattn evaluate --run toy")
+
+# %% [markdown]
+# ### Failures, and what the map says
+#
+# When the output is wrong, look at the map first. Take the test sentences that went wrong, and ask of
+# each whether attention passed over a source word (less than half its share):
+
+# %% tags=["nbval-ignore-output"]
+from seqattn.maps import coverage_report
+
+found = translator.translate([pair.source for pair in test], beam=1)
+wrong = [(pair, t) for pair, t in zip(test, found) if t.text != pair.target]
+right = [(pair, t) for pair, t in zip(test, found) if t.text == pair.target]
+
+
+def passed_over(t):
+    under = coverage_report(t.weights[None]).under[0, :-1]
+    return [word for word, missed in zip(t.source_tokens, under) if missed]
+
+
+for name, group in (("wrong", wrong), ("right", right)):
+    share = mean(bool(passed_over(t)) for _, t in group)
+    print(f"{name}: {len(group)} sentences, a word passed over in {share:.0%}")
+for pair, t in wrong[:3]:
+    print(
+        f"\n{pair.source}\n  wanted {pair.target}\n  wrote  {t.text}\n  passed over {passed_over(t)}"
+    )
+
+# %% mystnb={"image": {"alt": "Attention map of the wrongly translated test sentence with the most source words passed over: words that it wrote as rows, source words as columns, some columns nearly white."}} tags=["hide-input"]
+worst = max(wrong, key=lambda item: len(passed_over(item[1])))
+worst[1].plot()
+plt.show()
+
+# %% [markdown]
+# The map says *where the model looked* when it erred. If the right word was looked at and the wrong word
+# came out, the trouble is behind the attention: vocabulary, form, agreement. If nothing was looked at,
+# the trouble is the attention. Passing over a word is a hint and no verdict, as the share among *right*
+# translations shows: the state of a neighbour knows the word as well. Coverage in the score
+# {eq}`eq-coverage-score` or in the loss {eq}`eq-coverage-loss` works against omission and repetition; its
+# measure is the minimum of new and old weight, since only that tells "twice at one word" from "once at each
+# of two".
+#
+# ### What the map does not say
+#
+# It does not say *why* {cite:p}`jain2019,serrano2019,wiegreffe2019`. Whether the most-looked-at word is the
+# one that counts is a question for an experiment: hide one source word at a time (put `<unk>` in its
+# place) and see how many nats the probability of each true target word loses.
+
+
+# %%
+from seqattn.specials import BOS, UNK
+
+
+@torch.no_grad()
+def damage(pair):  # (target words, source words), in nats
+    [(source, target)] = encode_pairs([pair], vocabularies)
+    hidden = [[*source[:i], UNK, *source[i + 1 :]] for i in range(len(source) - 1)]
+    rows = torch.tensor([source, *hidden]).to(DEVICE)
+    lengths = torch.full((len(rows),), len(source)).to(DEVICE)
+    inputs = torch.tensor([[BOS, *target[:-1]]]).to(DEVICE).expand(len(rows), -1)
+    logp = translator.model(rows, lengths, inputs).logits.log_softmax(-1)
+    true = logp[:, range(len(target)), target].cpu()
+    return (true[0] - true[1:]).T[:-1]
+
+
+# %% tags=["nbval-ignore-output"]
+agree, chance, rows = 0, 0.0, 0
+for pair, t in zip(test[:150], translator.force(test[:150])):
+    hurt = damage(pair)
+    looked = t.weights[:-1, :-1].argmax(-1)
+    agree += (looked == hurt.argmax(-1)).sum().item()
+    chance += len(hurt) / hurt.shape[1]
+    rows += len(hurt)
+print(f"the word looked at most is the one that counts most: {agree / rows:.0%} of {rows} steps")
+print(f"a random word would be: {chance / rows:.0%}")
+assert agree > 1.5 * chance
+assert agree < 0.97 * rows
+
+# %% [markdown]
+# Far more often than by chance, and far from always. That is the sober middle of the debate: a map is
+# evidence about what the model uses, and not a proof. (Hiding a word is not neutral either: `<unk>` is
+# rare in training, so the damage has a share of surprise in it.) {cite:t}`koehn2017` found translators
+# whose maps were off by one throughout and which translated well; alignment is what attention is often
+# *useful* as, not what it is.
+#
+# ## Attention dropout
+#
+# Dropout {cite:p}`srivastava2014` can be applied to the weights themselves: after the softmax each weight is
+# set to zero with probability $p$, and the others grow,
+#
+# $$ \tilde\alpha_{ti} = \frac{m_{ti}}{1-p}\,\alpha_{ti}, \qquad m_{ti} \in \{0, 1\},\; P(m_{ti} = 0) = p $$ (eq-attention-dropout)
+#
+# In expectation nothing changes; in each single step the row no longer sums to 1, so maps are drawn from
+# weights *without* dropout. The thought: a model that cannot rely on one position spreads its attention and
+# learns what the neighbours know. Test it where generalisation is at stake: 1,000 training pairs, seen many
+# times, with 0, 10, 20 and 30 %.
+
+# %% tags=["nbval-ignore-output"]
+few = CorpusConfig("multi30k", "de", "en") if FULL else CorpusConfig(pairs=1_000)
+RATES = (0.0, 0.1, 0.2, 0.3)
+dropped = {f"{p:.0%}": replace(CONFIG, attention_dropout=p) for p in RATES}
+short = replace(BUDGET, steps=BUDGET.steps // 2, validate_every=BUDGET.steps // 2, lr=0.01)
+tests = run_trials(dropped, WORK / "dropout", few, short, subwords=SUBWORDS, device=DEVICE)
+
+known = read_split(few, "train")[:300]
+results = []
+for trial in tests:
+    seen = evaluate(Translator.load(trial.folder), known)
+    results.append({**trial.row(), "gap": trial.scores["perplexity"] / seen.perplexity})
+print("dropout  seed  test BLEU  test perplexity  test/train perplexity  entropy")
+for r in results:
+    print(f"{r['model']:>7} {r['seed']:5} {r['bleu']:10.1f} {r['perplexity']:16.2f}"
+          f" {r['gap']:22.2f} {r['entropy']:8.2f}")  # fmt: skip
+
+# %% mystnb={"image": {"alt": "Three panels against the rate of attention dropout, with a dot for each of three seeds and their mean and standard deviation: test BLEU, the ratio of test to training perplexity, and the entropy of attention in nats."}} tags=["hide-input"]
+figure, panels = plt.subplots(3, figsize=(5.8, 7.2))
+labels = ("test BLEU", "perplexity, test / training", "entropy of attention (nats)")
+for ax, value, label in zip(panels, ("bleu", "gap", "entropy"), labels):
+    plot_spread(results, value, label=label, ax=ax)
+    ax.set_ylabel("dropout")
+plt.show()
+
+
+# %% tags=["nbval-ignore-output"]
+def per_rate(value):
+    return {rate: [r[value] for r in results if r["model"] == rate] for rate in dropped}
+
+
+for value in ("bleu", "gap", "entropy"):
+    none, most = per_rate(value)["0%"], per_rate(value)["30%"]
+    apart = max(none) < min(most) or max(most) < min(none)
+    verdict = "apart" if apart else "overlap: no claim"
+    print(f"{value:8} 0 %: {mean(none):6.2f}   30 %: {mean(most):6.2f}   ranges {verdict}")
+assert FULL or max(per_rate("entropy")["0%"]) < min(per_rate("entropy")["30%"])
+
+# %% [markdown]
+# The last lines are the rule to take home: with three seeds a difference is worth a sentence only if the
+# ranges do not overlap. One sentence is earned here: models that were trained with dropped weights spread
+# their attention more, and since entropy is measured *without* dropout, it is the model that has learned to
+# look differently. That they generalise better is *not* shown here. Whether attention dropout helps depends
+# on how much a model memorises, on the other dropout (there is some in the features) and on the data; this
+# is one small setting.
+#
+# ## Decoding
+#
+# The model gives probabilities; what to write is a choice. Greedy search takes the likeliest word each time.
+# A beam keeps several beginnings. Sums of log-probabilities favour short sentences, so they are divided by a
+# length penalty, and a coverage penalty asks that every source word be looked at ({eq}`eq-beam-score`,
+# {eq}`eq-length-penalty`, {eq}`eq-coverage-penalty`). Sampling draws from the distribution, sharpened by a
+# temperature or cut to the likeliest words. Greedy first: if greedy output is bad, no search will save it.
+
+# %% tags=["nbval-ignore-output"]
+sources, references = [p.source for p in test[:300]], [p.target for p in test[:300]]
+choices = {
+    "greedy": {"beam": 1},
+    "beam 5, sums": {"length_penalty": 0.0},
+    "beam 5, length 0.6": {},
+    "beam 5, length 1.0": {"length_penalty": 1.0},
+    "beam 5, coverage 0.2": {"coverage_penalty": 0.2},
+}
+written = {name: translator.translate(sources, **how) for name, how in choices.items()}
+for t in (0.5, 1.0):
+    written[f"sampled, temperature {t}"] = [s[0] for s in translator.sample(sources, temperature=t)]
+print("                            BLEU  tokens  mean log-probability")
+for name, found in written.items():
+    score = corpus_bleu([t.text for t in found], references).score
+    tokens, logp = mean(len(t.tokens) for t in found), mean(t.score for t in found)
+    print(f"{name:26} {score:5.1f} {tokens:7.2f} {logp:8.2f}")
+
+
+# %%
+def logp(name):
+    return mean(t.score for t in written[name])
+
+
+assert logp("beam 5, sums") >= logp("greedy") - 1e-3
+assert logp("sampled, temperature 1.0") < logp("greedy")
+
+# %% [markdown]
+# The beam finds sentences that the *model* likes better (the last column), which is what a search is for;
+# whether readers like them better, BLEU has to say. With a well-trained model on short sentences the gain
+# is small. Sampling is for variety and costs quality; a low temperature comes close to greedy. No choice of
+# search mends a model that was only ever shown true beginnings: that is a matter of training.
+#
+# From the command line, with the three best and their scores:
+
+# %% tags=["nbval-ignore-output"]
+(WORK / "in.txt").write_text("\n".join(sentences) + "\n", encoding="utf-8")
+shell("seqattn translate --run main --file in.txt --n-best 3")
+shell("seqattn translate --run main --file in.txt --samples 2 --temperature 0.7 --top-k 20")
+
+# %% [markdown]
+# ## Is the difference luck?
+#
+# `seqattn compare` translates the same sentences with two runs and draws the *sentences* again and again
+# (paired bootstrap {cite:p}`koehn2004`). A small p says that the difference is no accident of these test
+# sentences. It says nothing of the luck of *seeds*; for that, train several, and look at the dots of the
+# contest again: two trainings of one model can lie further apart than two models of one seed.
+
+# %% tags=["nbval-ignore-output"]
+shell(
+    "seqattn compare contest/Bahdanau-1 contest/coverage-1 contest/Luong-1 --beam 1 --samples 200"
+)
+
+# %% [markdown]
+# ## Full mode: real sentences
+#
+# Set `FULL = True` above and run everything, or use the commands, one training each:
+#
+# ```bash
+# seqattn train --data multi30k --pair de-en --preset bahdanau --seed 1 --run runs/bahdanau-1
+# seqattn train --data multi30k --pair de-en --preset transformer-tiny --seed 1 --run runs/tiny-1
+# accelerate launch -m seqattn train --data multi30k --preset luong     # several GPUs
+# seqattn evaluate --run runs/bahdanau-1 --beam 5                       # sacrebleu, cased
+# seqattn evaluate --run runs/bahdanau-1 --beam 5 --tokenized           # to compare with older papers
+# seqattn compare runs/bahdanau-1 runs/tiny-1 --out both
+# ```
+#
+# The data are downloaded once, with a checksum (set `SEQATTN_DATA` to a folder that has them). Ctrl-C saves;
+# `--resume --run runs/bahdanau-1` goes on. What long trainings reach, three seeds each, the book keeps as a
+# file that a command fills from the run folders; [this page](training_runs.md) has every seed, the logs and
+# the exact commands. The next cell prints that file.
+
+# %%
+from seqattn.data.measurements import measured
+
+record = measured("multi30k")
+for group in record["groups"]:
+    for name, found in group["tests"].items():
+        bleu, width = found["bleu"], found["bleu"]["spread"]
+        spread = "" if width is None else f" ± {width:.2f}"
+        print(f"{group['preset']:18} {group['direction']} {name:16} BLEU {bleu['mean']:.2f}{spread},"
+              f" {len(group['seeds'])} seeds, {found['signature']}")  # fmt: skip
+if not record["groups"]:
+    print("no run has been collected yet: python -m benchmarks.quality --help")
+
+# %% [markdown]
+# ## Where it breaks
+#
+# - **The test set in the vocabulary, or in the choice of the checkpoint.** Learn pieces from training
+#   sentences; choose by validation; test once.
+# - **Loss against BLEU.** Teacher-forced loss judges the next word after a true beginning. It falls smoothly
+#   while free-running output is still useless, and goes on falling when BLEU no longer rises.
+# - **Scores that may not stand side by side**: other tokenisation, other case, a sentence's score beside a
+#   corpus's, training loss under dropout beside validation loss without.
+# - **One seed.** Two trainings of the same model differ; see the dots above.
+# - **A sharp map of a bad model.** Look back at the entropies of the contest: sharpness is confidence and not
+#   correctness.
+# - **What is not reproducible.** Seeds fix the weights, dropout and the order of batches. Another number of
+#   threads, another processor or a GPU sums in another order, and a training is chaotic: the last digits
+#   grow into other models of the same quality.
+#
+# Before you ship:
+#
+# | check | how |
+# |---|---|
+# | special tokens in their places; `<eos>` ends every target; the shift is by one | `seqattn doctor` |
+# | vocabulary from training text, saved with the weights | `seqattn doctor`; it is inside the checkpoint |
+# | padding masked in attention, loss and packing, at training and in use | `seqattn doctor` |
+# | teacher forcing in training, free running in evaluation; both measured | `metrics.jsonl`: perplexity and BLEU |
+# | gradients clipped; loss finite | `norm` in `metrics.jsonl`; the run stops at NaN |
+# | greedy, then a beam | `seqattn evaluate`, `--beam 5` |
+# | the maps looked at, wrong outputs first | `seqattn translate --map map.png` |
+# | score with signature, several seeds, test set touched once | `seqattn evaluate`, `run_trials` |
+#
+# ## Check yourself
+#
+# **1.** A colleague's model has a validation loss of 0.2 nats and writes *le le le le*. What do you look at
+# first?
+#
+# <details><summary>Answer</summary>
+#
+# Whether it was told the answer: a target that is not shifted lets each step read the very word it should
+# predict (`seqattn doctor`: "no step reads a later word"). A low loss with true beginnings and nonsense
+# without is the mark of it.
+#
+# </details>
+#
+# **2.** Model A has 35.1 BLEU, B has 35.6, one training each, p = 0.03 by paired bootstrap. Is B better?
+#
+# <details><summary>Answer</summary>
+#
+# *This* B is probably better than *this* A on sentences like these. Whether the method is, one seed cannot
+# say: train several of each and see whether their ranges overlap.
+#
+# </details>
+#
+# **3.** The entropy of attention is 0.3 nats for sentences of five words and 0.6 for sentences of forty. Has
+# attention become more diffuse?
+#
+# <details><summary>Answer</summary>
+#
+# As shares: $0.3/\ln 5 = 0.19$ and $0.6/\ln 40 = 0.16$. No: relative to what there is to look at it is a
+# little sharper.
+#
+# </details>
+#
+# **4.** A map shows a source word that no row looked at, and the translation is right. How can that be?
+#
+# <details><summary>Answer</summary>
+#
+# Encoder states are not words: the neighbour's state has read the word too. Or French does not need it (*do*
+# in *do you sleep*). Coverage is a hint.
+#
+# </details>
+#
+# **5.** Attention dropout of 20 % in training: do the rows of a map sum to one?
+#
+# <details><summary>Answer</summary>
+#
+# In training not, only in expectation: each kept weight is multiplied by $1/0.8$. In evaluation there is no
+# dropout, and they do. Draw maps in evaluation.
+#
+# </details>
+#
+# ## What you now know
+#
+# - The way from sentence pairs to a translator is ten lines, and a run folder holds all that is needed to
+#   repeat, resume, judge and use it.
+# - Attention begins uniform and sharpens; alignment comes along because it helps to predict.
+# - At one small budget mechanisms differ mostly in *how fast* they learn; two seeds of one mechanism already
+#   draw different maps.
+# - A fixed vector loses sentences of lengths that it saw; attention keeps those, and slips on lengths that it
+#   never saw.
+# - A map shows where the context came from. Whether that word counted is another experiment.
+# - A difference without a spread is an anecdote.
+#
+# **Sources**
+#
+# - The models: {cite:t}`bahdanau2015`, {cite:t}`luong2015`, {cite:t}`vaswani2017`; coverage:
+#   {cite:t}`tu2016`, {cite:t}`see2017`.
+# - Subwords: {cite:t}`sennrich2016`. Label smoothing: {cite:t}`szegedy2016`. Clipping: {cite:t}`pascanu2013`.
+# - BLEU: {cite:t}`papineni2002`; signatures: {cite:t}`post2018`; chrF: {cite:t}`popovic2015`. Penalties of the
+#   beam: {cite:t}`wu2016`. Bootstrap: {cite:t}`koehn2004`.
+# - IBM Model 1: {cite:t}`brown1993`; alignment error rate: {cite:t}`och2003`.
+# - Attention as explanation: {cite:t}`jain2019`, {cite:t}`serrano2019`, {cite:t}`wiegreffe2019`; attention and
+#   alignment: {cite:t}`koehn2017`, {cite:t}`ghader2017`.
+# - Multi30k: {cite:t}`elliott2016`, {cite:t}`elliott2017`.

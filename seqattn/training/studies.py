@@ -1,0 +1,230 @@
+"""Several trainings at one budget, each in a process of its own: only the models differ."""
+
+import json
+import multiprocessing
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from seqattn.data.corpora import CorpusConfig, read_split
+from seqattn.models import ModelConfig
+from seqattn.training.config import TrainingConfig
+from seqattn.training.evaluation import evaluate
+from seqattn.training.runs import RunFolder
+from seqattn.training.start import new_run
+from seqattn.training.threads import available_cores
+from seqattn.translator import Translator
+
+__all__ = ["Trial", "run_trials"]
+
+# Beside what every run folder holds.
+COST = "cost.json"
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A finished training of a study.
+
+    Attributes
+    ----------
+    name : str
+        Of the model.
+    seed : int
+        Of the training.
+    folder : Path
+        The run folder: :meth:`~seqattn.translator.Translator.load` takes it.
+    seconds : float
+        Time of the training, its validations included: of one processor core on a CPU, on the
+        clock on a GPU.
+    memory : float, or None
+        MiB that the training needed at its peak, beyond what the process held when its model was
+        built: of main memory, or of the GPU's. None where the system does not tell.
+    scores : dict
+        Those of the test pairs: the attributes of :class:`~seqattn.training.Evaluation`.
+    """
+
+    name: str
+    seed: int
+    folder: Path
+    seconds: float
+    memory: float | None
+    scores: dict[str, Any]
+
+    def row(self) -> dict[str, Any]:
+        """Give what a table or a plot of many trials takes: plain values, the main ones."""
+        attention = self.scores.get("attention") or {}
+        return {
+            "model": self.name,
+            "seed": self.seed,
+            "seconds": self.seconds,
+            "memory": self.memory,
+            "entropy": attention.get("entropy"),
+            **{name: self.scores[name] for name in ("bleu", "chrf", "perplexity", "aer")},
+        }
+
+
+def run_trials(
+    models: Mapping[str, ModelConfig],
+    folder: str | Path,
+    corpus: CorpusConfig,
+    training: TrainingConfig,
+    *,
+    seeds: Sequence[int] = (1, 2, 3),
+    subwords: int = 0,
+    joint: bool = False,
+    device: str = "cpu",
+    at_once: int | None = None,
+) -> list[Trial]:
+    """Train each model from each seed on the same pairs with the same budget, and test it.
+
+    Every training has a process of its own, so that its time and memory are its own, and every
+    core gets one. A trial that is there already is not repeated. In a program of your own, call
+    this below ``if __name__ == "__main__":``, for the processes read that file again.
+
+    Parameters
+    ----------
+    models : mapping from name to ModelConfig
+        What is compared.
+    folder : str or Path
+        Where to keep a run folder, ``NAME-SEED``, for each trial.
+    corpus : CorpusConfig
+        What all of them learn from, and are tested on.
+    training : TrainingConfig
+        How, but for the seed.
+    seeds : sequence of int
+        Of the trainings of each model: first weights, dropout, order of the batches.
+    subwords, joint
+        As in :func:`~seqattn.training.new_run`.
+    device : str
+        Where to compute.
+    at_once : int, optional
+        Trainings side by side: by default one for each core, or one on a GPU.
+
+    Returns
+    -------
+    list of Trial
+        Model by model, seed by seed.
+
+    Raises
+    ------
+    RuntimeError
+        If a training ended with an error, which its process prints.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> models = {"small": ModelConfig(d_embed=7, d_hidden=11)}
+    >>> with TemporaryDirectory() as folder:
+    ...     [trial] = run_trials(
+    ...         models, folder, CorpusConfig(pairs=400), TrainingConfig(steps=2), seeds=[5]
+    ...     )
+    >>> trial.name, trial.seed, trial.seconds > 0, sorted(trial.row())[0]
+    ('small', 5, True, 'aer')
+    """
+    if at_once is None:
+        at_once = available_cores() if device == "cpu" else 1
+    threads = max(available_cores() // at_once, 1)
+    jobs = [
+        (Path(folder) / f"{name}-{seed}", corpus, config, replace(training, seed=seed),
+         subwords, joint, device, threads)
+        for name, config in models.items()
+        for seed in seeds
+    ]  # fmt: skip
+    context = _processes()
+    with ThreadPoolExecutor(at_once) as pool:
+        codes = list(pool.map(lambda job: _in_a_process(context, job), jobs))
+    failed = [str(job[0]) for job, code in zip(jobs, codes, strict=True) if code]
+    if failed:
+        raise RuntimeError(f"the training of {', '.join(failed)} ended with an error: see above")
+    names = [(name, seed) for name in models for seed in seeds]
+    return [_read(name, seed, job[0]) for (name, seed), job in zip(names, jobs, strict=True)]
+
+
+def _processes() -> Any:
+    """Give a way to start processes: copies of one that has imported PyTorch, where that goes."""
+    if "forkserver" not in multiprocessing.get_all_start_methods():
+        return multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload([__name__])
+    return context
+
+
+def _in_a_process(context: Any, job: tuple[Any, ...]) -> int:
+    if _is_done(*job[:4]):
+        return 0
+    process = context.Process(target=_train_and_test, args=job)
+    process.start()
+    process.join()
+    return process.exitcode
+
+
+def _is_done(
+    folder: Path, corpus: CorpusConfig, model: ModelConfig, training: TrainingConfig
+) -> bool:
+    run = RunFolder(folder)
+    if not (run.path / COST).is_file():
+        return False
+    stored = json.loads((run.path / "config.json").read_text(encoding="utf-8"))
+    wanted = {"model": asdict(model), "training": asdict(training), "corpus": asdict(corpus)}
+    # As JSON has it, which knows no tuples.
+    return all(stored[name] == json.loads(json.dumps(wanted[name])) for name in wanted)
+
+
+def _train_and_test(
+    folder: Path,
+    corpus: CorpusConfig,
+    model: ModelConfig,
+    training: TrainingConfig,
+    subwords: int,
+    joint: bool,
+    device: str,
+    threads: int,
+) -> None:
+    torch.set_num_threads(threads)
+    torch.set_flush_denormal(True)  # tiny numbers cost a CPU a hundred times the time
+    run = RunFolder(folder)
+    run.clear()
+    (run.path / COST).unlink(missing_ok=True)
+    trainer = new_run(
+        folder, corpus, model=model, training=training,
+        subwords=subwords, joint=joint, device=device, quiet=True,
+    )  # fmt: skip
+    before, clock = _peak_memory(device), _clock(device)
+    trainer.run()
+    seconds, after = _clock(device) - clock, _peak_memory(device)
+    translator = Translator.load(folder, device=device)
+    found = evaluate(
+        translator, read_split(corpus, "test"), lowercase=corpus.lowercase, details=True
+    )
+    run.write("test.json", found.to_dict())
+    memory = None if before is None or after is None else round(after - before, 1)
+    run.write(COST, {"seconds": round(seconds, 2), "memory": memory, "threads": threads})
+
+
+def _read(name: str, seed: int, folder: Path) -> Trial:
+    scores, cost = (
+        json.loads((folder / file).read_text(encoding="utf-8")) for file in ("test.json", COST)
+    )
+    return Trial(name, seed, folder, cost["seconds"], cost["memory"], scores)
+
+
+def _clock(device: str) -> float:
+    return time.process_time() if device == "cpu" else time.monotonic()
+
+
+def _peak_memory(device: str) -> float | None:
+    """MiB that this process has had at most."""
+    if device != "cpu":
+        return torch.cuda.max_memory_allocated() / 2**20
+    if sys.platform == "win32":
+        return None
+    import resource
+
+    unit = 2**20 if sys.platform == "darwin" else 2**10
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit

@@ -1,0 +1,166 @@
+"""Finished runs, collected: nothing is typed by hand, and nothing is averaged that may not be."""
+
+import json
+import statistics
+from dataclasses import asdict, replace
+
+import pytest
+
+from benchmarks import quality
+from seqattn.training import read_preset
+
+SIGNATURE = "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:2.6.0"
+
+
+def score(bleu, **more):
+    plain = {"bleu": bleu, "chrf": bleu + 20, "signature": SIGNATURE, "sentences": 1000}
+    return {**plain, "exact": 0.1, "perplexity": 5.0, "aer": None, **more}
+
+
+def train(step, loss, speed):
+    return {"kind": "train", "step": step, "epoch": 0, "loss": loss, "lr": 1e-3, "norm": 1.0,
+            "tokens_per_second": speed, "seconds": step / 2}  # fmt: skip
+
+
+def valid(step, bleu):
+    scores = {"bleu": bleu, "chrf": 50.0, "perplexity": 100 / bleu}
+    return {"kind": "valid", "step": step, "epoch": step // 300, "seconds": step / 2 + 1, **scores}
+
+
+def write(folder, name="luong", seed=1, bleu=30.0, pair=("de", "en"), tests=None, **training):
+    """Write a run folder as training leaves it, but for its checkpoints."""
+    preset = read_preset(name)
+    folder.mkdir(parents=True)
+    config = {
+        "model": asdict(preset.model),
+        "training": asdict(replace(preset.training, seed=seed, bf16=True, **training)),
+        "corpus": {"name": "multi30k", "source": pair[0], "target": pair[1], "lowercase": False,
+                   "train": [], "valid": [], "test": [], "encoding": "utf-8"},
+        "data": {"subwords": preset.subwords, "joint": preset.joint, "lowercase": False},
+    }  # fmt: skip
+    log = [train(100, 6.0, 900), valid(150, 10.0), train(200, 4.0, 1100), valid(300, bleu + 1)]
+    log += [train(300, 3.0, 1300), valid(450, bleu)]
+    (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    lines = "".join(json.dumps(record) + "\n" for record in log)
+    (folder / "metrics.jsonl").write_text(lines, encoding="utf-8")
+    for file, found in {"test": score(bleu), **(tests or {})}.items():
+        (folder / f"{file}.json").write_text(json.dumps(found), encoding="utf-8")
+    return folder
+
+
+def test_a_run_is_read_from_its_files(tmp_path):
+    run = quality.read_run(write(tmp_path / "a", seed=7))
+    assert (run["preset"], run["direction"], run["seed"]) == ("luong", "de-en", 7)
+    assert (run["updates"], run["best_update"], run["averaged"]) == (450, 300, None)
+    assert (run["tokens_per_second"], run["minutes"]) == (1100, round(226 / 60, 1))
+    assert run["tests"] == {
+        "greedy": {"beam": 1, "bleu": 30.0, "chrf": 50.0, "signature": SIGNATURE, "sentences": 1000}
+    }
+    assert [point["update"] for point in run["log"]] == [150, 300, 450]
+    assert [point["loss"] for point in run["log"]] == [6.0, 3.0, 3.0]
+    assert run["parameters"] is None
+
+
+def test_other_tests_of_a_run_are_found_by_their_names(tmp_path):
+    tests = {"test-beam5": score(31.0, beam=5), "test-beam5-tokenized": score(33.0)}
+    found = quality.read_run(write(tmp_path / "a", tests=tests))["tests"]
+    assert {name: (test["bleu"], test["beam"]) for name, test in found.items()} == {
+        "greedy": (30.0, 1),
+        "beam5": (31.0, 5),
+        "beam5-tokenized": (33.0, 5),
+    }
+
+
+@pytest.mark.parametrize("name", ["bahdanau", "coverage", "local-p", "luong", "transformer-tiny"])
+def test_the_preset_is_recognised_and_its_command_is_short(tmp_path, name):
+    run = quality.read_run(write(tmp_path / "a", name, seed=3))
+    assert run["preset"] == name
+    assert run["command"] == (
+        f"seqattn train --data multi30k --pair de-en --preset {name} --seed 3 --precision bf16"
+    )
+
+
+def test_the_command_says_what_differs_from_the_preset(tmp_path):
+    folder = write(tmp_path / "a", lr=1e-3, epochs=None, minutes=20.0, validate_every=None)
+    assert quality.read_run(folder)["command"] == (
+        "seqattn train --data multi30k --pair de-en --preset luong --seed 1 --minutes 20 "
+        "--precision bf16 --set lr=0.001"
+    )
+
+
+def test_seeds_are_averaged_by_preset_and_direction(tmp_path):
+    values = {1: 30.0, 2: 31.0, 3: 33.5}
+    runs = [quality.read_run(write(tmp_path / f"{s}", seed=s, bleu=b)) for s, b in values.items()]
+    runs.append(quality.read_run(write(tmp_path / "fr", pair=("en", "de"), bleu=20.0)))
+    runs.append(quality.read_run(write(tmp_path / "b", "bahdanau", bleu=29.0)))
+    groups = {(g["preset"], g["direction"]): g for g in quality.aggregate(runs)}
+    assert sorted(groups) == [("bahdanau", "de-en"), ("luong", "de-en"), ("luong", "en-de")]
+    three = groups["luong", "de-en"]
+    bleu = three["tests"]["greedy"]["bleu"]
+    assert three["seeds"] == [1, 2, 3]
+    assert bleu["values"] == list(values.values())
+    assert bleu["mean"] == pytest.approx(statistics.mean(values.values()))
+    assert bleu["spread"] == pytest.approx(statistics.stdev(values.values()), abs=0.005)
+    assert groups["bahdanau", "de-en"]["tests"]["greedy"]["bleu"]["spread"] is None
+
+
+def test_scores_that_were_computed_in_different_ways_are_not_averaged(tmp_path):
+    lower = score(30.0, signature=SIGNATURE.replace("mixed", "lc"))
+    runs = [quality.read_run(write(tmp_path / "a", seed=1))]
+    runs.append(quality.read_run(write(tmp_path / "b", seed=2, tests={"test": lower})))
+    with pytest.raises(SystemExit, match="signature differs between seeds"):
+        quality.aggregate(runs)
+
+
+def test_a_test_that_one_seed_lacks_is_left_out(tmp_path):
+    more = {"test-beam5": score(31.0, beam=5)}
+    runs = [quality.read_run(write(tmp_path / "a", seed=1, tests=more))]
+    runs.append(quality.read_run(write(tmp_path / "b", seed=2)))
+    assert list(quality.aggregate(runs)[0]["tests"]) == ["greedy"]
+
+
+def test_the_same_run_twice_is_refused(tmp_path):
+    runs = [quality.read_run(write(tmp_path / name)) for name in "ab"]
+    with pytest.raises(SystemExit, match="a seed comes twice"):
+        quality.aggregate(runs)
+
+
+def test_what_is_no_finished_run_is_refused(tmp_path):
+    with pytest.raises(SystemExit, match=r"lacks config\.json, metrics\.jsonl, test\.json"):
+        quality.read_run(tmp_path)
+
+
+def test_the_page_has_a_table_of_seeds_the_log_and_the_command(tmp_path, monkeypatch, capsys):
+    page, result = tmp_path / "page.md", tmp_path / "result.json"
+    page.write_text("Before.\n\n{}old\n{}\n\nAfter.\n".format(*quality.MARKS), encoding="utf-8")
+    monkeypatch.setattr(quality, "PAGE", page)
+    monkeypatch.setattr(quality, "RESULT", result)
+    monkeypatch.setattr(quality, "ROOT", tmp_path)
+    folders = [str(write(tmp_path / f"r{s}", seed=s, bleu=29.0 + s)) for s in (1, 2, 3)]
+    call = ["quality", *folders, "--book", "--machine", "one H100"]
+    monkeypatch.setattr("sys.argv", call)
+    quality.main()
+    text = page.read_text(encoding="utf-8")
+    assert text.startswith("Before.\n")
+    assert text.endswith("After.\n")
+    assert "old" not in text
+    row = "| luong | de-en | 3 | greedy | 31.00 ± 1.00 | 51.00 ± 1.00 | 450 ± 0 | 3.8 ± 0.0 | 1,100"
+    assert row in text
+    assert "| 2 | 450 | 1 | 3.8 | 1,100 | update 300 | 31.00 | 51.00 |" in text
+    assert "| validation BLEU, greedy | 10.0 | 31.0 | 30.0 |" in text
+    assert "--preset luong --seed 1 --precision bf16" in text
+    assert f"`{SIGNATURE}`" in text
+    assert "one H100" in text
+    stored = json.loads(result.read_text(encoding="utf-8"))
+    assert len(stored["runs"]) == 3
+    assert stored["groups"] == quality.aggregate(stored["runs"])
+    assert "make execute" in capsys.readouterr().out
+    quality.write_page(stored, page)
+    assert page.read_text(encoding="utf-8") == text
+
+
+def test_the_books_page_is_what_the_books_json_says():
+    record = json.loads(quality.RESULT.read_text(encoding="utf-8"))
+    text = quality.PAGE.read_text(encoding="utf-8")
+    block = text.partition(quality.MARKS[0])[2].partition(quality.MARKS[1])[0]
+    assert block.strip() == "\n".join(quality.page_lines(record)).strip()

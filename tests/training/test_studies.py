@@ -1,0 +1,70 @@
+"""Several trainings at one budget: each its own process, each repeatable, none repeated in vain."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from seqattn.models import ModelConfig
+from seqattn.training import RunFolder, new_run, run_trials
+from seqattn.training.checkpoints import read_checkpoint
+from seqattn.translator import Translator
+from tests.training.corpus import TINY, corpus, settings
+
+MODELS = {"attention": TINY, "fixed": ModelConfig("fixed", d_embed=7, d_hidden=11)}
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory):
+    """Train two models from two seeds each."""
+    folder = tmp_path_factory.mktemp("study")
+    pairs = corpus(folder)
+    return folder, pairs, run_trials(MODELS, folder / "runs", pairs, settings(), seeds=(3, 5))
+
+
+@pytest.mark.slow
+def test_every_model_is_trained_from_every_seed_in_order(study):
+    _, _, trials = study
+    assert [(t.name, t.seed) for t in trials] == [
+        ("attention", 3),
+        ("attention", 5),
+        ("fixed", 3),
+        ("fixed", 5),
+    ]
+    for trial in trials:
+        row = trial.row()
+        assert row["model"] == trial.name
+        assert trial.seconds > 0
+        assert trial.memory is None or trial.memory >= 0
+        assert row["bleu"] == json.loads((trial.folder / "test.json").read_text())["bleu"]
+        assert (row["entropy"] is None) == (trial.name == "fixed")
+        assert Translator.load(trial.folder).has_attention == (trial.name == "attention")
+
+
+@pytest.mark.slow
+def test_a_trial_is_the_training_of_its_seed(study, tmp_path):
+    _, pairs, trials = study
+    training = replace(settings(), seed=5)
+    new_run(tmp_path / "alone", pairs, model=TINY, training=training, subwords=0, quiet=True).run()
+    alone = read_checkpoint(RunFolder(tmp_path / "alone").last, only="model.").weights
+    among = read_checkpoint(RunFolder(trials[1].folder).last, only="model.").weights
+    assert all((alone[name] - among[name]).abs().max() < 1e-5 for name in alone)
+
+
+@pytest.mark.slow
+def test_what_is_there_is_not_trained_again_unless_its_settings_changed(study):
+    folder, pairs, trials = study
+    before = [(t.folder / "cost.json").stat().st_mtime_ns for t in trials]
+    again = run_trials(MODELS, folder / "runs", pairs, settings(), seeds=(3, 5))
+    assert again == trials
+    assert [(t.folder / "cost.json").stat().st_mtime_ns for t in again] == before
+    fixed = {"fixed": MODELS["fixed"]}
+    [other] = run_trials(fixed, folder / "runs", pairs, settings(lr=0.01), seeds=[3])
+    assert (other.folder / "cost.json").stat().st_mtime_ns != before[2]
+
+
+@pytest.mark.slow
+def test_a_training_that_fails_is_named(tmp_path):
+    wrong = {"heads": ModelConfig("transformer", d_hidden=10, heads=3)}
+    with pytest.raises(RuntimeError, match="heads-1 ended with an error"):
+        run_trials(wrong, tmp_path, corpus(tmp_path), settings(), seeds=[1])
