@@ -45,6 +45,7 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import torch
 
+import seqattn
 from seqattn.data import Batches, CorpusConfig, Vocabularies, encode_pairs, read_split
 from seqattn.models import ModelConfig, build_model
 from seqattn.plots import BLUE, GREY, ORANGE, use_style
@@ -65,7 +66,8 @@ def shell(command):
     words = [sys.executable, "-m", *command.split()]
     found = subprocess.run(words, cwd=WORK, capture_output=True, text=True, check=False)
     print("$", command)
-    print(found.stdout.strip() or found.stderr.strip())
+    text = found.stdout.strip() or found.stderr.strip()
+    print(text.replace(str(Path(seqattn.__file__).parent), "seqattn"))
 
 
 # %% [markdown]
