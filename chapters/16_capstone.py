@@ -45,6 +45,7 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import torch
 
+import seqattn
 from seqattn.data import Batches, CorpusConfig, Vocabularies, encode_pairs, read_split
 from seqattn.models import ModelConfig, build_model
 from seqattn.plots import BLUE, GREY, ORANGE, use_style
@@ -65,7 +66,8 @@ def shell(command):
     words = [sys.executable, "-m", *command.split()]
     found = subprocess.run(words, cwd=WORK, capture_output=True, text=True, check=False)
     print("$", command)
-    print(found.stdout.strip() or found.stderr.strip())
+    text = found.stdout.strip() or found.stderr.strip()
+    print(text.replace(str(Path(seqattn.__file__).parent), "seqattn"))
 
 
 # %% [markdown]
@@ -207,7 +209,7 @@ assert abs(by_hand - 0.832) < 0.0005
 # true word before each step, whatever it would have written (teacher forcing); in use it reads its own
 # words. The two differ in more than that:
 #
-# | | in training | in use |
+# | what | in training | in use |
 # |---|---|---|
 # | the decoder reads | the true words so far | its own words so far |
 # | steps | all known: what needs no earlier step runs at once | one after the other |
@@ -424,7 +426,7 @@ shell("seqattn evaluate --run main --beam 5")
 # [Additive attention](03_additive.ipynb) left open which mechanism to take. What separates the two
 # classics:
 #
-# | | Bahdanau et al. (2015) | Luong et al. (2015) |
+# | what | Bahdanau et al. (2015) | Luong et al. (2015) |
 # |---|---|---|
 # | score | additive, $v^\top\tanh(W_q s + W_k h_i)$ | dot, general $s^\top W h_i$, or concat |
 # | asks with | $s_{t-1}$, before the update | $s_t$, after it |
