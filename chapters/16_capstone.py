@@ -688,7 +688,7 @@ for pair, t in wrong[:3]:
         f"\n{pair.source}\n  wanted {pair.target}\n  wrote  {t.text}\n  passed over {passed_over(t)}"
     )
 
-# %% mystnb={"image": {"alt": "Attention map of the wrongly translated test sentence with the most source words passed over: words that it wrote as rows, source words as columns, some columns nearly white."}} tags=["hide-input"]
+# %% mystnb={"image": {"alt": "Attention map of the wrongly translated test sentence with the most source words passed over: words that it wrote as rows, source words as columns, some columns nearly white."}} tags=["hide-input", "nbval-ignore-output"]
 worst = max(wrong, key=lambda item: len(passed_over(item[1])))
 worst[1].plot()
 plt.show()
