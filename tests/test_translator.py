@@ -8,6 +8,7 @@ import torch
 from seqattn.data import TextPair, Vocabularies, encode_pairs
 from seqattn.models import ModelConfig, build_model
 from seqattn.training import alignment_links, evaluate
+from seqattn.training.evaluation import METHOD, THRESHOLD
 from seqattn.translator import Translator
 
 PAIRS = [
@@ -99,7 +100,7 @@ def test_evaluation_sums_over_the_corpus():
     assert found.perplexity == pytest.approx(math.exp(nats))
     assert 0 <= found.bleu <= 100
     assert "tok:13a" in found.signature
-    for rate, how in ((found.aer, ("grow-diag", 0.15)), (found.aer_rows, ("target",))):
+    for rate, how in ((found.aer, (METHOD, THRESHOLD)), (found.aer_rows, ("target",))):
         links = [alignment_links(f.weights, *how) for f in forced]
         hits = sum(len(a & p.links) for a, p in zip(links, PAIRS))
         sizes = sum(len(a) + len(p.links) for a, p in zip(links, PAIRS))

@@ -173,7 +173,7 @@ def toy_by_length(train: int = 40_000, *, seed: int = 0, reverse: bool = False) 
 
     Examples
     --------
-    >>> len(toy_by_length(800))
+    >>> len(toy_by_length(4000))
     1000
     """
     known = [*_draw_toy(train, seed).train, *_draw_toy(train, seed).valid]

@@ -113,7 +113,7 @@ def test_scheduled_sampling_feeds_back_what_was_copied():
     assert not weights[~padding_mask(LENGTHS)[:, None].expand_as(weights)].any()
 
 
-def test_it_learns_to_write_words_that_it_has_never_seen():
+def test_it_learns_to_write_words_that_it_has_never_seen(unchecked):
     torch.manual_seed(0)
     model = build().float()
     optimiser = torch.optim.Adam(model.parameters(), lr=0.02)

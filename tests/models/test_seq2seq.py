@@ -179,7 +179,7 @@ def test_half_precision_trains(family):
 
 
 @pytest.mark.parametrize("architecture", ["bahdanau", "luong", "fixed"])
-def test_a_small_model_learns_to_copy(architecture):
+def test_a_small_model_learns_to_copy(architecture, unchecked):
     config = ModelConfig(architecture, d_embed=16, d_hidden=32, dropout=0.0)
     model = build_model(config, 11, 11)
     lengths = torch.arange(32) % 3 + 2  # <eos> included

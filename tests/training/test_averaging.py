@@ -17,6 +17,9 @@ from seqattn.training.keeping import average_weights
 from seqattn.translator import Translator
 from tests.training.test_trainer import prepare, record
 
+# The models have tests of their shapes; those of whole runs are spared the time of the checks.
+pytestmark = pytest.mark.usefixtures("unchecked")
+
 
 def test_the_average_is_the_mean_of_each_weight(tmp_path):
     for i, value in enumerate((1.0, 2.0, 6.0)):

@@ -16,6 +16,9 @@ from seqattn.training import commands, read_checkpoint, resumed_run, write_check
 from seqattn.translator import Translator
 from tests.training.corpus import numbers, write_table
 
+# Other tests check the shapes of all that is called here; those of the commands are spared the time.
+pytestmark = pytest.mark.usefixtures("unchecked")
+
 SMALL = ["--set", "d_embed=7", "--set", "d_hidden=11", "--set", "batch_tokens=64", "--threads", "1"]
 
 

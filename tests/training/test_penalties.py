@@ -37,7 +37,7 @@ def test_the_terms_are_weighed_and_added():
 
 
 @pytest.mark.parametrize("name", ["coverage_penalty", "coverage_loss"])
-def test_training_with_a_penalty_lowers_it(name):
+def test_training_with_a_penalty_lowers_it(name, unchecked):
     batch = a_batch()
     asked = attention_penalty(TrainingConfig(steps=1, **{name: 1.0}))
     left = {}

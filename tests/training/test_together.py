@@ -112,6 +112,7 @@ def launch(tmp_path_factory):
     return finish
 
 
+@pytest.mark.slow
 def test_two_processes_train_what_one_does(launch):
     one, _ = launch(1, "one", "--set", "dropout=0")
     two, said = launch(2, "two", "--set", "dropout=0")

@@ -224,7 +224,7 @@ def test_half_precision_trains(tmp_path):
     assert {p.dtype for p in trainer.model.parameters()} == {torch.float32}
 
 
-def test_a_small_model_learns_the_numbers_by_heart(tmp_path):
+def test_a_small_model_learns_the_numbers_by_heart(tmp_path, unchecked):
     model = ModelConfig(d_embed=16, d_hidden=24, dropout=0.0)
     once = dict(steps=160, validate_every=160)
     trainer = prepare(tmp_path, model=model, sampling=None, smoothing=0.0, **once)
