@@ -14,13 +14,16 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
 import torch
 
+from benchmarks.measure import write_lines
 from seqattn.data import Batches, CorpusConfig, Vocabularies, encode_pairs, read_split
 
+JOEY_BAHDANAU, JOEY_LUONG = "JoeyNMT, bahdanau score", "JoeyNMT, luong score"
 EMBED, HIDDEN, SUBWORDS, DROPOUT = 256, 512, 8000, 0.2
 
 
@@ -69,6 +72,7 @@ def read_arguments(description: str) -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=8.0, help="of each window")
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--book", action="store_true", help="put the tables into the book")
     parser.add_argument("--contestant", nargs=5, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     flush_denormals(arguments.threads)
@@ -132,20 +136,63 @@ def race(
     return speeds
 
 
-def report(
-    speeds: Mapping[str, Sequence[float]], base: str, limits: Mapping[str, float] | None = None
-) -> None:
-    """Print medians, ratios to one contestant with their spread, and shares of the limit."""
-    print(f"{'':34s}tokens/s   ratio to {base}, and its range" + "   share of limit" * bool(limits))
-    for name, found in speeds.items():
-        ratios = sorted(a / b for a, b in zip(found, speeds[base], strict=True))
-        limit = (limits or {}).get(name)
-        share = "" if limit is None else f"{statistics.median(found) / limit:16.0%}"
-        print(
-            f"{name:34s}{statistics.median(found):8,.0f}   {statistics.median(ratios):5.2f}"
-            f"   {ratios[0]:5.2f} to {ratios[-1]:5.2f}{share}",
-            flush=True,
+@dataclass(frozen=True)
+class Standing:
+    """The speed of a contestant beside that of its peer, in tokens per second: medians."""
+
+    name: str
+    speed: float
+    peer: str
+    ratio: float
+    low: float
+    high: float
+    share: float | None
+
+    def __str__(self) -> str:
+        share = "" if self.share is None else f"{self.share:7.0%} of the limit"
+        return (
+            f"{self.name:30s}{self.speed:8,.0f}{self.ratio:7.2f} ({self.low:.2f} to "
+            f"{self.high:.2f}) times {self.peer}{share}"
         )
+
+
+def report(
+    speeds: Mapping[str, Sequence[float]],
+    base: str,
+    limits: Mapping[str, float] | None = None,
+) -> list[Standing]:
+    """Print and give how each contestant stands beside its peer, with the spread over rounds.
+
+    The peer of a model with Luong's own score is JoeyNMT's with that score, where it took part;
+    that of every other model, the contestant named `base`.
+    """
+    table = []
+    for name, found in speeds.items():
+        luong = "luong" in name and "additive" not in name and "JoeyNMT" not in name
+        peer = JOEY_LUONG if luong and JOEY_LUONG in speeds else base
+        ratios = [a / b for a, b in zip(found, speeds[peer], strict=True)]
+        limit = (limits or {}).get(name)
+        speed, ratio = statistics.median(found), statistics.median(ratios)
+        share = None if limit is None else speed / limit
+        table.append(Standing(name, speed, peer, ratio, min(ratios), max(ratios), share))
+        print(table[-1], flush=True)
+    return table
+
+
+def write_standings(name: str, parts: Mapping[str, Sequence[Standing]], how: str) -> None:
+    """Put one table for each part on the book's page of benchmarks."""
+    lines: list[str] = []
+    for title, table in parts.items():
+        lines += [f"**{title}**", "", "| what | tokens/s | beside | ratio | share of limit |"]
+        lines += ["|---|---:|---|---:|---:|"]
+        for row in table:
+            share = "" if row.share is None else f"{row.share:.0%}"
+            lines.append(
+                f"| {row.name} | {row.speed:,.0f} | {row.peer} | {row.ratio:.2f} "
+                f"({row.low:.2f} to {row.high:.2f}) | {share} |"
+            )
+        lines.append("")
+    write_lines(name, lines[:-1], how)
 
 
 def matrix_product_rate(dtype: torch.dtype, rows: int) -> float:

@@ -16,12 +16,15 @@ from benchmarks.contest import (
     DROPOUT,
     EMBED,
     HIDDEN,
+    JOEY_BAHDANAU,
+    JOEY_LUONG,
     commands,
     obey,
     race,
     read_arguments,
     report,
     write_examples,
+    write_standings,
 )
 from benchmarks.textbook import TextbookModel
 from benchmarks.train import MODELS
@@ -86,7 +89,8 @@ def main() -> None:
             f"PyTorch {torch.__version__}, {arguments.threads} threads, {STEPS} tokens for each "
             f"source, {arguments.rounds} rounds"
         )
-        for title, beam in (("greedy search", 1), ("beam of 5", 5)):
+        parts = {}
+        for title, beam in (("Greedy search", 1), ("Beam of 5", 5)):
             names = {
                 f"ours, {model}, {precision}": ["ours", model, str(beam), precision]
                 for model in ("bahdanau", "luong")
@@ -95,14 +99,16 @@ def main() -> None:
             if beam == 1:
                 names["textbook loop, one at a time"] = ["textbook", "-", "1", "fp32"]
             joey = {
-                "JoeyNMT, bahdanau score": [
-                    "bucketed", "bahdanau", str(arguments.threads), str(0 if beam == 1 else beam),
-                    str(STEPS),
-                ]
+                name: ["bucketed", score, str(arguments.threads), str(0 if beam == 1 else beam),
+                       str(STEPS)]
+                for name, score in ((JOEY_BAHDANAU, "bahdanau"), (JOEY_LUONG, "luong"))
             }  # fmt: skip
             started, base = commands(arguments, path, "decode", names, joey)
             print(f"\n{title}")
-            report(race(started, rounds=arguments.rounds, seconds=arguments.seconds), base)
+            speeds = race(started, rounds=arguments.rounds, seconds=arguments.seconds)
+            parts[title] = report(speeds, base)
+    if arguments.book:
+        write_standings("decoding", parts, "python -m benchmarks.decode --joeynmt PYTHON --book")
 
 
 if __name__ == "__main__":

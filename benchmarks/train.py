@@ -22,6 +22,8 @@ from benchmarks.contest import (
     DROPOUT,
     EMBED,
     HIDDEN,
+    JOEY_BAHDANAU,
+    JOEY_LUONG,
     commands,
     matrix_product_rate,
     obey,
@@ -29,6 +31,7 @@ from benchmarks.contest import (
     read_arguments,
     report,
     write_examples,
+    write_standings,
 )
 from benchmarks.textbook import TextbookModel
 from seqattn.data import Batches, Example
@@ -122,6 +125,8 @@ def main() -> None:
         "ours, luong additive": ["ours", "luong additive", "bucketed", "fp32"],
     }
     as_is = {
+        "ours, bahdanau, fp32": ["ours", "bahdanau", "bucketed", "fp32"],
+        "ours, luong, fp32": ["ours", "luong", "bucketed", "fp32"],
         "textbook loop, random": ["textbook", "-", "random", "fp32"],
         "ours, bahdanau, bf16": ["ours", "bahdanau", "bucketed", "bf16"],
         "ours, luong, bf16": ["ours", "luong", "bucketed", "bf16"],
@@ -134,19 +139,22 @@ def main() -> None:
             f"PyTorch {torch.__version__}, {arguments.threads} threads, {arguments.corpus}, "
             f"batches of {arguments.tokens} tokens, {arguments.rounds} rounds"
         )
+        parts = {}
         for title, names, batching in (
-            ("same batches, 32 bits", same, "bucketed"),
-            ("each as it comes", as_is, "random"),
+            ("Same batches, 32 bits", same, "bucketed"),
+            ("Each as it comes", as_is, "random"),
         ):
             joey = {
-                f"JoeyNMT, {score} score": [batching, score, str(arguments.threads)]
-                for score in ("bahdanau", "luong")
+                name: [batching, score, str(arguments.threads)]
+                for name, score in ((JOEY_BAHDANAU, "bahdanau"), (JOEY_LUONG, "luong"))
             }
             started, base = commands(arguments, path, "train", names, joey)
             print(f"\n{title}")
             found = limits(path, names, arguments.tokens)
             speeds = race(started, rounds=arguments.rounds, seconds=arguments.seconds)
-            report(speeds, base, found)
+            parts[title] = report(speeds, base, found)
+    if arguments.book:
+        write_standings("training", parts, "python -m benchmarks.train --joeynmt PYTHON --book")
 
 
 if __name__ == "__main__":
