@@ -9,7 +9,7 @@ from torch import Tensor
 from seqattn.models.steps import Step
 from seqattn.specials import BOS, PAD
 
-__all__ = ["Hypotheses", "StepModel", "length_limits", "permitted", "select"]
+__all__ = ["Hypotheses", "StepModel", "length_limits", "permitted", "rule_out", "select"]
 
 Tree = TypeVar("Tree")
 
@@ -105,6 +105,10 @@ def permitted(logits: Float[Tensor, "batch vocabulary"]) -> Float[Tensor, "batch
 
     Other tokens keep the log-probability that the model gives them; nothing is shared out anew.
     """
-    logits = logits.clone()
-    logits[:, [PAD, BOS]] = -torch.inf
-    return logits
+    return rule_out(logits.clone())
+
+
+def rule_out(scores: Float[Tensor, "batch vocabulary"]) -> Float[Tensor, "batch vocabulary"]:
+    """Rule out padding and ``<bos>`` in place."""
+    scores[:, [PAD, BOS]] = -torch.inf
+    return scores

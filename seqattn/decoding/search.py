@@ -9,7 +9,14 @@ from torch import Tensor
 
 from seqattn.attention import padding_mask
 from seqattn.decoding import penalties
-from seqattn.decoding.protocol import Hypotheses, StepModel, length_limits, permitted, select
+from seqattn.decoding.protocol import (
+    Hypotheses,
+    StepModel,
+    length_limits,
+    permitted,
+    rule_out,
+    select,
+)
 from seqattn.models.seq2seq import evaluating
 from seqattn.specials import BOS, EOS, PAD
 
@@ -57,7 +64,8 @@ def roll_out(
         done = torch.zeros_like(limits, dtype=torch.bool)
         scores, tokens, maps = [], [], []
         for n in range(1, int(limits.max()) + 1):
-            logits, weights, state = _take_step(model, last, state, memory)
+            logits, weights, state = model.step(last, state, memory)
+            logits = logits.to(_precise(logits))
             chosen = choose(permitted(logits))
             gained = logits.gather(1, chosen[:, None])[:, 0] - logits.logsumexp(-1)
             scores.append(gained.masked_fill(done, 0.0))
@@ -141,7 +149,7 @@ def beam_search(
         last = torch.full_like(rows, BOS)
         trail: list[tuple[Tensor, Tensor, Tensor | None]] = []
         for _ in range(int(limits.max())):
-            logits, weights, state = _take_step(model, last, state, memory)
+            logits, weights, state = model.step(last, state, memory)
             held = beams.done
             beams, parents, tokens = _extend(beams, logits, limits)
             moved = (first + parents).flatten()
@@ -196,11 +204,9 @@ def _no_words(real: Tensor, covered: bool) -> _Beams:
 def _extend(beams: _Beams, logits: Tensor, limits: Tensor) -> tuple[_Beams, Tensor, Tensor]:
     """Write one more token: the new beams, the place each came from, and its token."""
     batch, beam = beams.scores.shape
-    # The best `beam` of one beginning suffice. Log-probabilities of these alone, not of all.
-    values, ids = top_first(permitted(logits), beam)
-    totals = beams.scores[..., None] + (values - logits.logsumexp(-1, keepdim=True)).view(
-        batch, beam, -1
-    )
+    # The best `beam` of one beginning suffice.
+    values, ids = top_first(rule_out(logits.log_softmax(-1, dtype=_precise(logits))), beam)
+    totals = beams.scores[..., None] + values.view(batch, beam, -1)
     ids = ids.view(batch, beam, -1)
     # What is done offers itself, once, as it is, and cannot be displaced.
     totals[..., 0] = torch.where(beams.done, beams.scores, totals[..., 0])
@@ -279,11 +285,9 @@ def top_first(
     return top, index.gather(1, order)
 
 
-def _take_step(model: StepModel, last: Tensor, state: object, memory: object) -> tuple:
-    step = model.step(last, state, memory)
+def _precise(logits: Tensor) -> torch.dtype:
     # Sums of half-precision log-probabilities would lose the differences that the search is after.
-    logits = step.logits.to(torch.promote_types(step.logits.dtype, torch.float32))
-    return logits, step.weights, step.state
+    return torch.promote_types(logits.dtype, torch.float32)
 
 
 def _gather(tokens: Tensor, scores: Tensor, maps: list[Tensor | None]) -> Hypotheses:

@@ -11,6 +11,8 @@ One step, in the two orders of the literature:
 The order is independent of the score, which belongs to the attention object, and of the readout.
 """
 
+from collections.abc import Callable
+from functools import partial
 from typing import Literal
 
 import torch
@@ -144,7 +146,9 @@ class AttentionDecoder(nn.Module):
         """Do the attention's work on the source once, for all steps to come."""
         if self.attention is None:
             return None
-        return self.attention.remember(encoded.states, mask=encoded.mask)
+        memory = self.attention.remember(encoded.states, mask=encoded.mask)
+        # In mixed precision every step would cast the values anew.
+        return memory._replace(values=memory.values.to(memory.keys.dtype))
 
     def step(self, tokens: Int[Tensor, " batch"], state: State, memory: Memory | None) -> Step:
         """Read the last token and score the next.
@@ -164,8 +168,9 @@ class AttentionDecoder(nn.Module):
             ``logits`` (batch, vocabulary), ``weights`` (batch, keys) or None, and ``state``.
         """
         embedded = self.dropout(self.embedding(tokens))
-        gates, W_beside = self._project_inputs(embedded)
-        state, context, weights = self._advance(gates, embedded, W_beside, state, memory)
+        state, context, weights = self._advance(
+            partial(self._project_inputs, embedded), embedded, state, memory
+        )
         features = state.fed
         if features is None:
             features = self.readout(state.hidden.outputs[-1], context, embedded)
@@ -202,19 +207,20 @@ class AttentionDecoder(nn.Module):
 
     def _advance(
         self,
-        gates: Tensor,
+        project: Callable[[Tensor | None], Tensor],
         embedded: Tensor,
-        W_beside: Tensor,
         state: State,
         memory: Memory | None,
     ) -> tuple[State, Tensor | None, Tensor | None]:
-        """Attend and update, in the order of the style; return state, context and weights."""
+        """Attend and update, in the order of the style; return state, context and weights.
+
+        ``project(beside)`` gives what the inputs of the update, the last token and what comes
+        beside it, contribute to the gates.
+        """
         if self.attends_first:
             context, weights, past = self._attend(state.hidden.outputs[-1], memory, state)
         beside = context if self.attends_first else state.fed
-        if beside is not None:
-            gates = gates + F.linear(beside, W_beside)
-        hidden = rnn_step(self.rnn, gates, state.hidden)
+        hidden = rnn_step(self.rnn, project(beside), state.hidden)
         if not self.attends_first:
             context, weights, past = self._attend(hidden.outputs[-1], memory, state)
         fed = self.readout(hidden.outputs[-1], context, embedded) if self.feeds_readout else None
@@ -231,12 +237,22 @@ class AttentionDecoder(nn.Module):
         self, embedded: Tensor, state: State, memory: Memory | None
     ) -> tuple[Tensor, Tensor | None]:
         """Run step by step, with all that need not wait kept out of the loop."""
-        gates, W_beside = self._project_inputs(embedded)
+        # The weights are split once per sentence, not per step: the gradient of a slice is as large
+        # as the whole. They are cast once for the same reason, in mixed precision.
+        W_y, W_beside = self.rnn.weight_ih_l0.split(  # type: ignore[operator]
+            (embedded.shape[-1], self.rnn.input_size - embedded.shape[-1]), 1
+        )
+        gates = F.linear(embedded, W_y, self.rnn.bias_ih_l0)  # type: ignore[arg-type]
+        W_beside = W_beside.to(gates.dtype)
+
+        def project(gates_t: Tensor, beside: Tensor) -> Tensor:
+            return gates_t + F.linear(beside, W_beside)
+
         states, contexts, maps = [], [], []
         with late_gradients():
             for gates_t, embedded_t in zip(gates.unbind(1), embedded.unbind(1)):
                 state, context, weights = self._advance(
-                    gates_t, embedded_t, W_beside, state, memory
+                    partial(project, gates_t), embedded_t, state, memory
                 )
                 states.append(state)
                 contexts.append(context)
@@ -261,14 +277,7 @@ class AttentionDecoder(nn.Module):
         context, weights, _ = self._attend(tops, memory, state._replace(context=fixed))
         return self.readout(tops, context, embedded), weights
 
-    def _project_inputs(self, embedded: Tensor) -> tuple[Tensor, Tensor]:
-        """Give what the embeddings contribute to the gates, and the weights for what is beside.
-
-        The weights are split once per sentence, not per step: the gradient of a slice is as large
-        as the whole. They are cast once for the same reason, in mixed precision.
-        """
-        W_y, W_beside = self.rnn.weight_ih_l0.split(  # type: ignore[operator]
-            (embedded.shape[-1], self.rnn.input_size - embedded.shape[-1]), 1
-        )
-        gates = F.linear(embedded, W_y, self.rnn.bias_ih_l0)  # type: ignore[arg-type]
-        return gates, W_beside.to(gates.dtype)
+    def _project_inputs(self, embedded: Tensor, beside: Tensor | None) -> Tensor:
+        """Give what the inputs of one step contribute to the gates."""
+        inputs = embedded if beside is None else torch.cat([embedded, beside], -1)
+        return F.linear(inputs, self.rnn.weight_ih_l0, self.rnn.bias_ih_l0)  # type: ignore[arg-type]
