@@ -16,7 +16,7 @@ from seqattn.training import commands, read_checkpoint, resumed_run, write_check
 from seqattn.translator import Translator
 from tests.training.corpus import numbers, write_table
 
-# Other tests check the shapes of all that is called here; those of the commands are spared the time.
+# Other tests check the shapes of all that is called here; these are spared the time.
 pytestmark = pytest.mark.usefixtures("unchecked")
 
 SMALL = ["--set", "d_embed=7", "--set", "d_hidden=11", "--set", "batch_tokens=64", "--threads", "1"]
@@ -155,6 +155,22 @@ def test_several_translations_come_with_number_and_score(trained, run):
     scores = [json.loads(line)["score"] for line in found]
     assert len(scores) == 2
     assert scores[0] == pytest.approx(float(lines[3][1]), abs=1e-3)
+
+
+def test_penalties_order_the_translations(trained, run):
+    # Short ones rank high without a penalty of length, and wide ones with one of coverage.
+    translator, orders = Translator.load("runs/numbers-de-en"), []
+    for penalties in ({"length_penalty": 0.0}, {"length_penalty": 2.0, "coverage_penalty": 9.0}):
+        options = [str(a) for name, by in penalties.items() for a in (_option(name), by)]
+        found = run("translate", "eins zwei drei", "--n-best", 5, *options).out
+        orders.append([line.split("\t")[2] for line in found])
+        [expected] = translator.n_best(["eins zwei drei"], n=5, beam=5, **penalties)
+        assert orders[-1] == [one.text for one in expected]
+    assert orders[0] != orders[1]
+
+
+def _option(name):
+    return "--" + name.replace("_", "-")
 
 
 def test_runs_are_compared(trained, run, tmp_path):

@@ -37,6 +37,9 @@ def translate(
     length_penalty: Annotated[
         float, Option(min=0, help="exponent: above 0 long translations are not worse for it")
     ] = 0.6,
+    coverage_penalty: Annotated[
+        float, Option(min=0, help="factor: above 0 source words that are left out cost something")
+    ] = 0.0,
     n_best: Annotated[
         int, Option(min=1, help="translations of each sentence, with their scores")
     ] = 1,
@@ -94,8 +97,9 @@ def translate(
                 )  # fmt: skip
             else:
                 every = translator.n_best(
-                    block, n=n_best, beam=max(beam, n_best), length_penalty=length_penalty
-                )
+                    block, n=n_best, beam=max(beam, n_best),
+                    length_penalty=length_penalty, coverage_penalty=coverage_penalty,
+                )  # fmt: skip
             for found in every:
                 number += 1
                 for one in found:
