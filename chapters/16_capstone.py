@@ -879,7 +879,7 @@ shell(
 # ```
 #
 # The data are downloaded once, with a checksum (set `SEQATTN_DATA` to a folder that has them). Ctrl-C saves;
-# `--resume --run runs/bahdanau-1` goes on. What long trainings reach, three seeds each, the book keeps as a
+# `--resume --run runs/bahdanau-1` goes on. What long trainings reach, and from how many seeds, the book keeps as a
 # file that a command fills from the run folders; [this page](training_runs.md) has every seed, the logs and
 # the exact commands. The next cell prints that file.
 
