@@ -1,5 +1,7 @@
 """Greedy and beam search against exhaustive search and against a slow one with lists."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 import torch
@@ -8,6 +10,8 @@ from hypothesis import strategies as st
 
 from seqattn.decoding import beam_search, greedy
 from seqattn.decoding.search import top_first
+from seqattn.models.seq2seq import evaluating
+from seqattn.specials import BOS, PAD
 from tests.decoding.stub import (
     EOS,
     KEYS,
@@ -376,5 +380,14 @@ def test_a_search_leaves_the_model_as_it_was(search, training):
 def test_half_precision_scores_are_summed_in_full():
     model = Family("bahdanau", ATTENDING[0].attention).build(torch.bfloat16)
     source, lengths, _ = batch()
-    assert greedy(model, source, lengths, max_len=5).scores.dtype == torch.float32
-    assert beam_search(model, source, lengths, max_len=5).scores.dtype == torch.float32
+    for search in (greedy, partial(beam_search, beam=3)):
+        found = search(model, source, lengths, max_len=5)
+        assert found.scores.dtype == torch.float32
+        with evaluating(model):
+            state, memory = model.begin(source, lengths)
+            last, total = torch.full_like(lengths, BOS), torch.zeros(len(source))
+            for tokens in found.tokens.unbind(1):
+                logits, _, state = model.step(last, state, memory)
+                gained = logits.float().log_softmax(-1).gather(1, tokens[:, None])[:, 0]
+                total, last = total + gained.masked_fill(tokens == PAD, 0.0), tokens
+        torch.testing.assert_close(found.scores, total, atol=1e-4, rtol=0.0)
