@@ -57,6 +57,11 @@ def test_nothing_is_dropped_outside_training_or_at_zero():
     assert not torch.equal(layer.train()(x), x)
 
 
+def test_other_devices_have_their_own():
+    x = torch.ones(3, 5, device="meta")  # a device without numbers
+    assert dropout(x, 0.5).device == x.device
+
+
 def test_a_seed_gives_the_same_mask():
     x = torch.ones(30, 7)
     masks = []
