@@ -7,7 +7,7 @@ PY := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
 ONLY ?=
 
-.PHONY: help env html book lab test unit check execute exercises model clean
+.PHONY: help env html book lab test unit check execute prose exercises model clean
 
 help:  ## list the commands
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):[^#]*## */  make \1\t/' | expand -t 20
@@ -45,6 +45,9 @@ check: $(STAMP)  ## format, lint, types, unit tests, drift of generated files
 
 execute: $(STAMP)  ## run chapters and store their outputs (ONLY=03 for one)
 	@$(PY) -m tools.notebooks execute $(ONLY)
+
+prose: $(STAMP)  ## take over text that changed in chapters whose code did not (ONLY=03 for one)
+	@$(PY) -m tools.notebooks prose $(ONLY)
 
 exercises: $(STAMP)  ## generate exercises/ and solutions/*.ipynb from solutions/*.py
 	@$(PY) -m seqattn.grading.authoring $(ONLY)

@@ -92,6 +92,25 @@ def execute(notebook: NotebookNode, *, timeout: int = 1800) -> NotebookNode:
     return notebook
 
 
+def renew_prose(stored: NotebookNode, fresh: NotebookNode) -> NotebookNode | None:
+    """Give a stored notebook the prose of its source, and keep what its code showed.
+
+    None if the code differs: then it has to run again.
+    """
+
+    def code(notebook: NotebookNode) -> list[NotebookNode]:
+        return [cell for cell in notebook.cells if cell.cell_type == "code"]
+
+    if [(c.id, dict(c.metadata)) for c in code(stored)] != [
+        (c.id, dict(c.metadata)) for c in code(fresh)
+    ]:
+        return None
+    renewed, shown = copy.deepcopy(stored), iter(code(stored))
+    renewed.metadata.seqattn = fresh.metadata.seqattn
+    renewed.cells = [next(shown) if c.cell_type == "code" else c for c in fresh.cells]
+    return renewed
+
+
 def _clean_outputs(notebook: NotebookNode) -> None:
     """Drop what differs from run to run and join the pieces in which streams arrive."""
     for cell in notebook.cells:
@@ -199,7 +218,7 @@ def drift(path: Path) -> str | None:
 def main() -> None:
     """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("command", choices=["execute", "drift"])
+    parser.add_argument("command", choices=["execute", "prose", "drift"])
     parser.add_argument("only", nargs="*", help="chapter numbers, such as 03")
     arguments = parser.parse_args()
     if arguments.command == "drift":
@@ -207,8 +226,18 @@ def main() -> None:
         print("\n".join(stale) or "notebooks match their sources")
         sys.exit(bool(stale))
     for path in sources(arguments.only):
-        print(f"{path.stem}: running", flush=True)
-        changed = write(execute(read_source(path)), path.with_suffix(".ipynb"))
+        stored, made = path.with_suffix(".ipynb"), read_source(path)
+        if arguments.command == "prose":
+            renewed = renew_prose(nbformat.read(stored, as_version=4), made)
+            if renewed is None:
+                raise SystemExit(
+                    f"{path.name}: its code changed: make execute ONLY={path.name[:2]}"
+                )
+            made = renewed
+        else:
+            print(f"{path.stem}: running", flush=True)
+            made = execute(made)
+        changed = write(made, stored)
         print(f"{path.stem}: {'stored' if changed else 'unchanged'}")
 
 

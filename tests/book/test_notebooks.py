@@ -62,6 +62,19 @@ def test_drift_names_a_missing_an_old_and_an_unrun_notebook(source):
 
 
 @pytest.mark.slow
+def test_prose_is_renewed_and_what_was_shown_stays(source):
+    shown = notebooks.execute(notebooks.read_source(source))
+    source.write_text(SOURCE.replace("A chapter", "A better chapter"), encoding="utf-8")
+    renewed = notebooks.renew_prose(shown, notebooks.read_source(source))
+    assert renewed.cells[0].source == "# A better chapter"
+    assert renewed.cells[1:] == shown.cells[1:]
+    assert renewed.metadata.widgets == shown.metadata.widgets
+    notebooks.write(renewed, source.with_suffix(".ipynb"))
+    assert notebooks.drift(source) is None
+    source.write_text(SOURCE.replace("two", "three"), encoding="utf-8")
+    assert notebooks.renew_prose(shown, notebooks.read_source(source)) is None
+
+
 def test_executing_twice_gives_the_same_file(source):
     first = notebooks.execute(notebooks.read_source(source))
     second = notebooks.execute(notebooks.read_source(source))
