@@ -1,6 +1,7 @@
 """Plots of several seeds: every dot is there, means and spreads are those of the numbers."""
 
 import statistics
+import sys
 
 import numpy as np
 import pytest
@@ -38,3 +39,18 @@ def test_a_cumulative_curve_reaches_every_number_in_order():
     assert sorted(curves[4].get_xdata()[1:]) == [0.1, 0.3, 0.3]
     assert curves[4].get_ydata()[-1] == 1.0
     assert ax.get_ylabel() == "share at or below"
+
+
+def test_they_are_drawn_where_they_are_asked_to_be():
+    import matplotlib.pyplot as plt
+
+    _, (left, right) = plt.subplots(1, 2)
+    assert plot_spread(ROWS, "bleu", ax=left) is left
+    assert plot_distributions({"a": [0.1]}, ax=right) is right
+    assert len(plt.get_fignums()) == 1
+
+
+def test_without_seaborn_what_to_install_is_said(monkeypatch):
+    monkeypatch.setitem(sys.modules, "seaborn", None)
+    with pytest.raises(ImportError, match=r"needs seaborn: pip install \"seqattn\[viz\]\""):
+        plot_spread(ROWS, "bleu")
