@@ -63,18 +63,23 @@ def flush_denormals(threads: int) -> None:
     torch.set_num_threads(threads)
 
 
-def read_arguments(description: str) -> argparse.Namespace:
+def read_arguments(description: str, *, trained: bool = False) -> argparse.Namespace:
     """Read what every contest of translators may be told, and set up this process."""
     parser = argparse.ArgumentParser(description=description)
+    if trained:
+        parser.add_argument("run", nargs="?", help="folder of a run, or a checkpoint")
+    else:
+        parser.add_argument("--corpus", default="multi30k", choices=["multi30k", "toy"])
+        parser.add_argument("--tokens", type=int, default=1024, help="target tokens in a batch")
     parser.add_argument("--joeynmt", help="the Python of an environment with joeynmt==2.3")
-    parser.add_argument("--corpus", default="multi30k", choices=["multi30k", "toy"])
-    parser.add_argument("--tokens", type=int, default=1024, help="target tokens in a batch")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=8.0, help="of each window")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--book", action="store_true", help="put the tables into the book")
-    parser.add_argument("--contestant", nargs=5, help=argparse.SUPPRESS)
+    parser.add_argument("--contestant", nargs="+", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
+    if trained and not (arguments.run or arguments.contestant):
+        parser.error("expected the folder of a run")
     flush_denormals(arguments.threads)
     return arguments
 
@@ -179,17 +184,22 @@ def report(
     return table
 
 
-def write_standings(name: str, parts: Mapping[str, Sequence[Standing]], how: str) -> None:
+def write_standings(
+    name: str, parts: Mapping[str, Sequence[Standing]], how: str, unit: str = "tokens/s"
+) -> None:
     """Put one table for each part on the book's page of benchmarks."""
     lines: list[str] = []
     for title, table in parts.items():
-        lines += [f"**{title}**", "", "| what | tokens/s | beside | ratio | share of limit |"]
-        lines += ["|---|---:|---|---:|---:|"]
+        lines += [f"**{title}**", "", f"| what | {unit} | beside | ratio |"]
+        lines += ["|---|---:|---|---:|"]
+        shared = any(row.share is not None for row in table)
+        if shared:
+            lines[-2:] = [f"{lines[-2]} share of limit |", f"{lines[-1]}---:|"]
         for row in table:
             share = "" if row.share is None else f"{row.share:.0%}"
             lines.append(
                 f"| {row.name} | {row.speed:,.0f} | {row.peer} | {row.ratio:.2f} "
-                f"({row.low:.2f} to {row.high:.2f}) | {share} |"
+                f"({row.low:.2f} to {row.high:.2f}) |" + f" {share} |" * shared
             )
         lines.append("")
     write_lines(name, lines[:-1], how)

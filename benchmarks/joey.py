@@ -1,6 +1,7 @@
 """JoeyNMT as a contestant; runs in an environment of its own, without seqattn.
 
-``python benchmarks/joey.py train|decode DATA BATCHING SCORE THREADS [BEAM STEPS]``
+``python benchmarks/joey.py train|decode DATA BATCHING SCORE THREADS [BEAM STEPS]`` with weights of
+its own, or ``python benchmarks/joey.py translate DATA BEAM THREADS ANSWERS`` with ours.
 """
 
 import json
@@ -20,6 +21,7 @@ from joeynmt.vocabulary import Vocabulary
 EMBED, HIDDEN, DROPOUT, SMOOTHING, CLIP = 256, 512, 0.2, 0.1, 1.0
 # Its special tokens are unk 0, pad 1, bos 2, eos 3; in the file pad 0, bos 1, eos 2, unk 3.
 IDS = {0: 1, 1: 2, 2: 3, 3: 0}
+BACK = {theirs: ours for ours, theirs in IDS.items()}
 
 
 def vocabulary(size):
@@ -31,11 +33,11 @@ def vocabulary(size):
     return Vocabulary([f"t{i}" for i in range(4, size)], special)
 
 
-def make_model(sizes, score):
+def make_model(sizes, score, embed=EMBED, hidden=HIDDEN):
     """Build its recurrent model with input feeding, in the sizes of the benchmark."""
     part = {
-        "type": "recurrent", "rnn_type": "gru", "hidden_size": HIDDEN, "num_layers": 1,
-        "embeddings": {"embedding_dim": EMBED, "scale": False}, "dropout": DROPOUT,
+        "type": "recurrent", "rnn_type": "gru", "hidden_size": hidden, "num_layers": 1,
+        "embeddings": {"embedding_dim": embed, "scale": False}, "dropout": DROPOUT,
     }  # fmt: skip
     config = {
         "encoder": {**part, "bidirectional": True},
@@ -47,38 +49,103 @@ def make_model(sizes, score):
     return build_model(config, *map(vocabulary, sizes))
 
 
+def take_over(model, ours):
+    """Give its model the weights of ours: Luong's general score, a GRU, input feeding."""
+    size = len(ours["encoder.embedding.weight"]), len(ours["decoder.embedding.weight"])
+    renumbered = [torch.tensor([BACK.get(i, i) for i in range(n)]) for n in size]
+    states = ours["encoder.rnn.weight_hh_l0"].shape[1] * 2
+    context, state = ours["decoder.readout.W_c.weight"].split((states, states // 2), 1)
+    theirs = {
+        "src_embed.lut.weight": ours["encoder.embedding.weight"][renumbered[0]],
+        "trg_embed.lut.weight": ours["decoder.embedding.weight"][renumbered[1]],
+        "decoder.bridge_layer.weight": ours["decoder.bridge.outputs.0.weight"],
+        "decoder.bridge_layer.bias": ours["decoder.bridge.outputs.0.bias"],
+        "decoder.attention.key_layer.weight": ours["decoder.attention.score.W"],
+        "decoder.att_vector_layer.weight": torch.cat([state, context], 1),
+        "decoder.att_vector_layer.bias": torch.zeros(len(state)),
+        "decoder.output_layer.weight": ours["decoder.vocabulary.weight"][renumbered[1]],
+        "decoder.output_layer.bias": ours["decoder.vocabulary.bias"][renumbered[1]],
+    }
+    theirs |= {name: value for name, value in ours.items() if ".rnn." in name}
+    # It has no bias there; ours learnt one.
+    model.decoder.output_layer = torch.nn.Linear(states // 2, size[1])
+    model.load_state_dict(theirs)
+
+
 def pad(rows):
     """Put sentences below each other."""
     width = max(map(len, rows))
     return torch.tensor([[IDS.get(i, i) for i in row] + [1] * (width - len(row)) for row in rows])
 
 
-def batches(data, batching, with_target=True):
-    """Give its batches for ever."""
-    for rows in cycle(data[batching]):
-        source = [data["examples"][row][0] for row in rows]
-        target = [[1, *data["examples"][row][1]] for row in rows]
-        batch = Batch(
-            src=pad(source), src_length=torch.tensor([len(s) for s in source]),
-            src_prompt_mask=None, trg=pad(target) if with_target else None, trg_prompt_mask=None,
-            indices=torch.arange(len(rows)), device=torch.device("cpu"), pad_index=1, eos_index=3,
-            is_train=with_target,
+def make_batch(data, rows, with_target):
+    """Put sentences into a batch as its own trainer does."""
+    source = [data["examples"][row][0] for row in rows]
+    target = [[1, *data["examples"][row][1]] for row in rows]
+    batch = Batch(
+        src=pad(source), src_length=torch.tensor([len(s) for s in source]),
+        src_prompt_mask=None, trg=pad(target) if with_target else None, trg_prompt_mask=None,
+        indices=torch.tensor(rows), device=torch.device("cpu"), pad_index=1, eos_index=3,
+        is_train=with_target,
+    )  # fmt: skip
+    batch.sort_by_src_length()
+    return batch
+
+
+def obey(work):
+    """Work when told to, and say how much was done in what time."""
+    print("ready", flush=True)
+    for line in sys.stdin:
+        began, done = time.perf_counter(), 0
+        while time.perf_counter() - began < float(line):
+            done += work()
+        print(json.dumps({"tokens": done, "seconds": time.perf_counter() - began}), flush=True)
+
+
+def translate(path, beam, threads, answers) -> None:
+    """Translate sentences with weights of ours: all of them once, then as told."""
+    torch.set_num_threads(int(threads))
+    data = json.loads(Path(path).read_text())
+    ours = torch.load(data["weights"], weights_only=True)
+    embed, hidden = (
+        ours["encoder.embedding.weight"].shape[1],
+        len(ours["decoder.attention.score.W"]),
+    )
+    model = make_model(data["sizes"], "luong", embed, hidden).eval()
+    take_over(model, ours)
+
+    def search_all(rows):
+        batch = make_batch(data, rows, with_target=False)
+        most = 2 * int(batch.src_length.max()) + 10
+        found, *_ = search(
+            model, batch, max_output_length=most, beam_size=0 if beam == "1" else int(beam),
+            beam_alpha=0.6, n_best=1, min_output_length=0,
         )  # fmt: skip
-        batch.sort_by_src_length()  # as its own trainer does
-        yield batch
+        return zip(batch.indices.tolist(), found.tolist(), strict=True)
+
+    found = dict(pair for rows in data[beam] for pair in search_all(rows))
+    # Its greedy search writes on until the last sentence of the batch has ended.
+    ids = [[BACK.get(i, i) for i in [*found[row], 3]] for row in range(len(found))]
+    ids = [sentence[: sentence.index(2)] for sentence in ids]
+    Path(answers).write_text(json.dumps(ids))
+    stream = cycle(data[beam])
+    obey(lambda: len(list(search_all(next(stream)))))
 
 
 def main() -> None:
     """Be a contestant."""
-    job, path, batching, score, threads, *rest = sys.argv[1:]
     logging.disable(logging.CRITICAL)
-    torch.set_num_threads(int(threads))
+    torch.set_flush_denormal(True)  # as ours does
     torch.manual_seed(0)
+    if sys.argv[1] == "translate":
+        return translate(*sys.argv[2:])
+    job, path, batching, score, threads, *rest = sys.argv[1:]
+    torch.set_num_threads(int(threads))
     data = json.loads(Path(path).read_text())
     model = make_model(data["sizes"], score)
     model.loss_function = ("crossentropy", SMOOTHING)
     optimizer = torch.optim.Adam(model.parameters(), lr=5e-4)
-    stream = batches(data, batching, job == "train")
+    stream = (make_batch(data, rows, job == "train") for rows in cycle(data[batching]))
 
     def train() -> int:
         batch = next(stream)
@@ -101,12 +168,7 @@ def main() -> None:
     model.train(job == "train")
     work = train if job == "train" else decode
     work()
-    print("ready", flush=True)
-    for line in sys.stdin:
-        began, tokens = time.perf_counter(), 0
-        while time.perf_counter() - began < float(line):
-            tokens += work()
-        print(json.dumps({"tokens": tokens, "seconds": time.perf_counter() - began}), flush=True)
+    obey(work)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,9 @@
 """Half precision where it is safe and where the machine has units for it."""
 
 import torch
+from torch import Tensor
 
-__all__ = ["autocast", "computes_bf16"]
+__all__ = ["autocast", "computes_bf16", "ready_for_products"]
 
 
 def autocast(device: torch.device, bf16: bool) -> torch.autocast:
@@ -18,6 +19,17 @@ def autocast(device: torch.device, bf16: bool) -> torch.autocast:
         Whether to.
     """
     return torch.autocast(device.type, dtype=torch.bfloat16, enabled=bf16)
+
+
+def ready_for_products(x: Tensor) -> Tensor:
+    """Cast what many matrix products will read, as each of them would under :func:`autocast`.
+
+    Weights are cast once and remembered, but what a model computed would be cast anew each time.
+    """
+    kind = x.device.type
+    if x.dtype == torch.float32 and torch.is_autocast_enabled(kind):
+        return x.to(torch.get_autocast_dtype(kind))
+    return x
 
 
 def computes_bf16(device: torch.device) -> bool:

@@ -19,7 +19,7 @@ from seqattn.translation import Translation
 __all__ = ["Translation", "Translator"]
 
 # Sentences side by side; with a beam, each of them takes as many places as the beam is wide.
-SIDE_BY_SIDE = 128
+SIDE_BY_SIDE = 256
 # Target tokens of known translations side by side.
 FORCED = 4096
 # A translation may be so many times as long as its source, and a little: a model that was trained

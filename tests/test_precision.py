@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from seqattn.precision import autocast, computes_bf16
+from seqattn.precision import autocast, computes_bf16, ready_for_products
 
 CPU = torch.device("cpu")
 
@@ -26,3 +26,11 @@ def test_a_cpu_has_it_if_either_kind_of_unit_is_there(monkeypatch, amx, avx512):
 
 def test_devices_that_we_know_nothing_of_compute_in_32_bits():
     assert not computes_bf16(torch.device("meta"))
+
+
+def test_what_many_products_read_is_cast_once():
+    x, exact = torch.ones(2, 3), torch.ones(2, 3, dtype=torch.float64)
+    assert ready_for_products(x) is x
+    with autocast(CPU, bf16=True):
+        assert ready_for_products(x).dtype == torch.bfloat16
+        assert ready_for_products(exact) is exact

@@ -1,7 +1,7 @@
 """Greedy and beam search over any model that offers ``begin`` and ``step``."""
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import torch
 from jaxtyping import Float, Int
@@ -21,6 +21,10 @@ from seqattn.models.seq2seq import evaluating
 from seqattn.specials import BOS, EOS, PAD
 
 __all__ = ["beam_search", "greedy", "roll_out"]
+
+# A search goes on without the sentences that have ended once so few of the batch are left: moving
+# the others has its price as well.
+FEW = 0.75
 
 
 def greedy(
@@ -58,23 +62,30 @@ def roll_out(
 ) -> Hypotheses:
     """Write one sentence for each source, token after token, as ``choose(logits)`` says."""
     limits = length_limits(max_len, source)
+    batch = source.shape[0]
     with evaluating(model):
         state, memory = model.begin(source, lengths)
         last = torch.full_like(limits, BOS)
         done = torch.zeros_like(limits, dtype=torch.bool)
+        rows = torch.arange(batch, device=source.device)  # the sentences that are being written
         scores, tokens, maps = [], [], []
         for n in range(1, int(limits.max()) + 1):
             logits, weights, state = model.step(last, state, memory)
             logits = logits.to(_precise(logits))
             chosen = choose(permitted(logits))
             gained = logits.gather(1, chosen[:, None])[:, 0] - logits.logsumexp(-1)
-            scores.append(gained.masked_fill(done, 0.0))
             last = chosen.masked_fill(done, PAD)
-            tokens.append(last)
-            maps.append(weights)
+            scores.append(_spread(gained.masked_fill(done, 0.0), rows, batch))
+            tokens.append(_spread(last, rows, batch))
+            maps.append(_spread(weights, rows, batch))
             done = done | (last == EOS) | (n >= limits)
-            if done.all():
+            open_ = (~done).nonzero()[:, 0]
+            if not len(open_):
                 break
+            if _few(open_, done):
+                state, memory, last, done, limits, rows = select(
+                    (state, memory, last, done, limits, rows), open_
+                )
     return _gather(torch.stack(tokens, 1), torch.stack(scores, 1).sum(1), maps)
 
 
@@ -137,39 +148,54 @@ def beam_search(
     if not 1 <= n_best <= beam:
         raise ValueError(f"beam is {beam} and n_best is {n_best}; expected 1 <= n_best <= beam")
     limits = length_limits(max_len, source)[:, None]
-    batch = source.shape[0]
-    # Sentence b owns rows b * beam to b * beam + beam - 1 of everything that the model sees.
-    first = torch.arange(batch, device=source.device)[:, None] * beam
     real = padding_mask(lengths, source.shape[1])[:, None].expand(-1, beam, -1)
-    ranking = _Ranking(length_penalty, coverage_penalty, real, limits)
+    ranking = _Ranking(length_penalty, coverage_penalty)
     with evaluating(model):
-        rows = torch.arange(batch, device=source.device).repeat_interleave(beam)
-        state, memory = select(model.begin(source, lengths), rows)
-        beams = _no_words(real, covered=coverage_penalty != 0)
-        last = torch.full_like(rows, BOS)
-        trail: list[tuple[Tensor, Tensor, Tensor | None]] = []
+        beams = found = _no_words(real, limits, covered=coverage_penalty != 0)
+        rows = torch.arange(source.shape[0], device=source.device)  # the sentences searched for
+        state, memory = select(model.begin(source, lengths), rows.repeat_interleave(beam))
+        last = torch.full((len(rows) * beam,), BOS, device=source.device)
+        trail: list[_Written] = []
         for _ in range(int(limits.max())):
             logits, weights, state = model.step(last, state, memory)
             held = beams.done
-            beams, parents, tokens = _extend(beams, logits, limits)
-            moved = (first + parents).flatten()
+            beams, parents, tokens = _extend(beams, logits)
+            moved = _places(parents, beam)
             weights = None if weights is None else weights[moved]
             beams = _stop_early(_cover(beams, parents, held, weights), ranking, n_best)
-            trail.append((parents, tokens, weights))
-            if beams.done.all():
+            trail.append(_Written(rows, parents, tokens, weights))
+            open_ = (~beams.done.all(1)).nonzero()[:, 0]
+            if not len(open_):
                 break
+            if _few(open_, rows):
+                found = _put(found, rows, beams)
+                beams, rows, tokens = select((beams, rows, tokens), open_)
+                moved = moved.view(-1, beam)[open_].flatten()
+                memory = select(memory, moved)  # alike in all places of a sentence
             state, last = select(state, moved), tokens.flatten()
-    places = ranking.ended(beams).sort(dim=1, descending=True, stable=True).indices[:, :n_best]
-    return _trace_back(trail, places, first, beams.scores.gather(1, places))
+    found = _put(found, rows, beams)
+    places = ranking.ended(found).sort(dim=1, descending=True, stable=True).indices[:, :n_best]
+    return _trace_back(trail, places, found.scores.gather(1, places))
 
 
 class _Beams(NamedTuple):
-    """Where the search stands; each field is (batch, beam, ...)."""
+    """Where the search stands. Sentence b of n places owns rows b n to b n + n - 1 of the model."""
 
-    scores: Tensor  # total log-probability
-    lengths: Tensor  # tokens written
-    done: Tensor  # ended or given up: held, and not extended
+    scores: Tensor  # (batch, beam) total log-probability
+    lengths: Tensor  # (batch, beam) tokens written
+    done: Tensor  # (batch, beam) ended or given up: held, and not extended
     coverage: Tensor | None  # (batch, beam, keys) sum of the weights, where it counts
+    real: Tensor  # (batch, beam, keys) where the source has tokens
+    limits: Tensor  # (batch, 1) longest allowed lengths
+
+
+class _Written(NamedTuple):
+    """What one step wrote."""
+
+    rows: Tensor  # the sentences that it was for
+    parents: Tensor  # (rows, beam) the place that each beginning came from
+    tokens: Tensor  # (rows, beam)
+    weights: Tensor | None  # (rows · beam, keys)
 
 
 class _Ranking(NamedTuple):
@@ -177,31 +203,58 @@ class _Ranking(NamedTuple):
 
     alpha: float
     beta: float
-    real: Tensor  # (batch, beam, keys) where the source has tokens
-    limits: Tensor  # (batch, 1) longest allowed lengths
 
     def ended(self, beams: _Beams) -> Tensor:
         """Give each sentence its rank, as if it ended here."""
         ranks = beams.scores / penalties.length_penalty(beams.lengths, self.alpha)
         if beams.coverage is not None:
-            ranks = ranks + penalties.coverage_penalty(beams.coverage, self.beta, self.real)
+            ranks = ranks + penalties.coverage_penalty(beams.coverage, self.beta, beams.real)
         return ranks
 
     def bound(self, beams: _Beams) -> Tensor:
         """Give what no continuation can exceed: all to come is certain, and all is covered."""
-        return beams.scores / penalties.length_penalty(self.limits, self.alpha)
+        return beams.scores / penalties.length_penalty(beams.limits, self.alpha)
 
 
-def _no_words(real: Tensor, covered: bool) -> _Beams:
+def _no_words(real: Tensor, limits: Tensor, covered: bool) -> _Beams:
     """Start with one beginning, the empty one; the other places have no chance at all."""
     scores = torch.full(real.shape[:2], -torch.inf, device=real.device)
     scores[:, 0] = 0.0
     lengths = torch.zeros_like(scores, dtype=torch.long)
     coverage = torch.zeros_like(real, dtype=scores.dtype) if covered else None
-    return _Beams(scores, lengths, torch.zeros_like(lengths, dtype=torch.bool), coverage)
+    done = torch.zeros_like(lengths, dtype=torch.bool)
+    return _Beams(scores, lengths, done, coverage, real, limits)
 
 
-def _extend(beams: _Beams, logits: Tensor, limits: Tensor) -> tuple[_Beams, Tensor, Tensor]:
+def _places(places: Tensor, beam: int) -> Tensor:
+    """Turn places in each sentence's beam into rows of all that the model sees."""
+    first = torch.arange(len(places), device=places.device)[:, None] * beam
+    return (first + places).flatten()
+
+
+def _few(rows: Tensor, of: Tensor) -> bool:
+    return len(rows) <= FEW * len(of)
+
+
+Values = TypeVar("Values", Tensor, Tensor | None)
+
+
+def _spread(values: Values, rows: Tensor, batch: int) -> Values:
+    """Give each sentence of the batch its own row: zeros, or padding, where it had ended."""
+    if values is None or len(rows) == batch:
+        return values
+    return values.new_zeros(batch, *values.shape[1:]).index_copy_(0, rows, values)
+
+
+def _put(beams: _Beams, rows: Tensor, new: _Beams) -> _Beams:
+    """Put the beams of some sentences in their rows of those of all."""
+    if len(rows) == len(beams.scores):
+        return new
+    pairs = zip(beams, new, strict=True)
+    return _Beams(*(a if a is None else a.index_copy(0, rows, b) for a, b in pairs))  # type: ignore
+
+
+def _extend(beams: _Beams, logits: Tensor) -> tuple[_Beams, Tensor, Tensor]:
     """Write one more token: the new beams, the place each came from, and its token."""
     batch, beam = beams.scores.shape
     # The best `beam` of one beginning suffice.
@@ -220,8 +273,8 @@ def _extend(beams: _Beams, logits: Tensor, limits: Tensor) -> tuple[_Beams, Tens
     lengths = beams.lengths.gather(1, parents) + ~done
     scores = totals.flatten(1).gather(1, chosen)
     # A place without a chance is not held: it would narrow the beam.
-    done = ((done | (tokens == EOS)) & (scores > -torch.inf)) | (lengths >= limits)
-    return _Beams(scores, lengths, done, beams.coverage), parents, tokens
+    done = ((done | (tokens == EOS)) & (scores > -torch.inf)) | (lengths >= beams.limits)
+    return beams._replace(scores=scores, lengths=lengths, done=done), parents, tokens
 
 
 def _cover(beams: _Beams, parents: Tensor, held: Tensor, weights: Tensor | None) -> _Beams:
@@ -246,15 +299,17 @@ def _stop_early(beams: _Beams, ranking: _Ranking, n_best: int) -> _Beams:
     )
 
 
-def _trace_back(
-    trail: list[tuple[Tensor, Tensor, Tensor | None]], places: Tensor, first: Tensor, scores: Tensor
-) -> Hypotheses:
+def _trace_back(trail: list[_Written], places: Tensor, scores: Tensor) -> Hypotheses:
     """Follow each chosen place back to the start of its sentence, weights and all."""
     tokens, maps = [], []
-    for parents, step_tokens, weights in reversed(trail):
-        tokens.append(step_tokens.gather(1, places).flatten())
-        maps.append(None if weights is None else weights[(first + places).flatten()])
-        places = parents.gather(1, places)
+    for rows, parents, step_tokens, weights in reversed(trail):
+        here = places[rows]
+        tokens.append(_spread(step_tokens.gather(1, here), rows, len(places)).flatten())
+        if weights is not None:
+            seen = weights[_places(here, parents.shape[1])].unflatten(0, here.shape)
+            weights = _spread(seen, rows, len(places)).flatten(0, 1)
+        maps.append(weights)
+        places = places.index_copy(0, rows, parents.gather(1, here))
     found = scores.flatten() > -torch.inf
     sentences = torch.stack(tokens[::-1], 1).masked_fill(~found[:, None], PAD)
     return _gather(sentences, scores.flatten(), maps[::-1])

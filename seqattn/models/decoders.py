@@ -28,6 +28,7 @@ from seqattn.models.late import late_gradients
 from seqattn.models.readouts import make_readout
 from seqattn.models.recurrent import initialise, make_rnn, rnn_step
 from seqattn.models.steps import State, Step, stack_steps
+from seqattn.precision import ready_for_products
 from seqattn.specials import PAD
 
 __all__ = ["AttentionDecoder"]
@@ -146,9 +147,9 @@ class AttentionDecoder(nn.Module):
         """Do the attention's work on the source once, for all steps to come."""
         if self.attention is None:
             return None
-        memory = self.attention.remember(encoded.states, mask=encoded.mask)
-        # In mixed precision every step would cast the values anew.
-        return memory._replace(values=memory.values.to(memory.keys.dtype))
+        keys, values, mask = self.attention.remember(encoded.states, mask=encoded.mask)
+        once = ready_for_products(keys)
+        return Memory(once, once if values is keys else ready_for_products(values), mask)
 
     def step(self, tokens: Int[Tensor, " batch"], state: State, memory: Memory | None) -> Step:
         """Read the last token and score the next.

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from seqattn.decoding import beam_search, greedy
 from seqattn.decoding.search import top_first
+from seqattn.models import Step
 from seqattn.models.seq2seq import evaluating
 from seqattn.specials import BOS, PAD
 from tests.decoding.stub import (
@@ -215,6 +216,23 @@ def test_each_sentence_may_have_a_limit_of_its_own(search):
     for place, (source, limit) in enumerate(zip(IDS, limits)):
         alone = search(model, *sources(source), max_len=limit)
         assert sentences(alone) == sentences(together)[place * each : (place + 1) * each]
+
+
+@every_search
+def test_the_model_is_not_asked_about_sentences_that_have_ended(search):
+    model, limits, asked = TableModel(1), torch.tensor([2, 2, 2, 6, 6]), []
+    step = model.step
+
+    def endless(last, state, memory):
+        asked.append(len(last))
+        logits, *rest = step(last, state, memory)
+        return Step(logits.index_fill(1, torch.tensor([EOS]), -torch.inf), *rest)
+
+    model.step = endless
+    found = search(model, *sources(*IDS), max_len=limits)
+    places = asked[0] // len(IDS)
+    assert found.lengths.tolist() == limits.repeat_interleave(len(found.lengths) // 5).tolist()
+    assert asked == [5 * places, 5 * places, *[2 * places] * 4]
 
 
 @given(seeds, st.integers(1, 4))

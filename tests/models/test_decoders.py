@@ -6,8 +6,10 @@ import torch
 
 from seqattn import BahdanauAttention
 from seqattn.models import AttentionDecoder
+from seqattn.precision import autocast
 from tests.models import oracles
 from tests.models.families import (
+    ATTENDING,
     BATCH,
     D_EMBED,
     D_ENCODER,
@@ -195,3 +197,14 @@ def test_unknown_options_are_refused(options, message, unchecked):
     attention = BahdanauAttention(D_HIDDEN, D_ENCODER, 5)
     with pytest.raises(ValueError, match=message):
         AttentionDecoder(TARGET_VOCAB, D_EMBED, D_HIDDEN, D_ENCODER, attention, **options)
+
+
+@pytest.mark.parametrize("family", ATTENDING, ids=lambda family: family.name)
+def test_in_half_precision_what_is_remembered_is_cast_once(family):
+    model = family.build(torch.float32)
+    source, lengths, _ = batch()
+    plain = model.begin(source, lengths)[1]
+    with autocast(torch.device("cpu"), bf16=True):
+        half = model.begin(source, lengths)[1]
+    assert (plain.keys.dtype, plain.values.dtype) == (torch.float32, torch.float32)
+    assert (half.keys.dtype, half.values.dtype) == (torch.bfloat16, torch.bfloat16)

@@ -1,0 +1,128 @@
+"""Translation of real text: ``python -m benchmarks.translate RUN [--joeynmt PYTHON]``.
+
+Sentences per second, and BLEU, on Multi30k's test_2016_flickr with the weights of a trained run:
+greedy search and a beam of 5, the longest sentences first, in the same batches for all. JoeyNMT is
+given the same weights, so that both search the same distribution. Its recurrent model is Luong's
+with the general score and input feeding; the run must be one of those (``--preset luong``).
+"""
+
+import json
+import tempfile
+from dataclasses import replace
+from itertools import cycle
+from pathlib import Path
+
+import torch
+
+from benchmarks.contest import (
+    JOEY_LUONG,
+    commands,
+    obey,
+    race,
+    read_arguments,
+    report,
+    write_standings,
+)
+from seqattn.data import CorpusConfig, TextPair, Vocabulary, encode_pairs, read_split
+from seqattn.data.batches import pad
+from seqattn.decoding import beam_search, greedy
+from seqattn.metrics import corpus_bleu
+from seqattn.precision import autocast
+from seqattn.training.runs import find_checkpoint, load_model
+from seqattn.translator import LENGTH_PENALTY, LONGEST, SIDE_BY_SIDE
+
+SPLIT, CPU = "test_2016_flickr", torch.device("cpu")
+OURS = {"ours, luong, fp32": "fp32", "ours, luong, bf16": "bf16"}
+
+
+def write_task(path: Path, run: str) -> tuple[list[TextPair], Vocabulary]:
+    """Write what every contestant reads; give the pairs, and what turns answers into text."""
+    model, vocabularies, data = load_model(find_checkpoint(run))
+    pairs = read_split(CorpusConfig.from_dict(data["corpus"]), SPLIT)
+    examples = encode_pairs(pairs, vocabularies)
+    rows = sorted(range(len(examples)), key=lambda row: -len(examples[row].source))
+    weights = path.with_suffix(".pt")
+    torch.save(model.state_dict(), weights)
+    task = {"run": run, "weights": str(weights), "sizes": list(map(len, vocabularies))}
+    for beam in (1, 5):
+        size = SIDE_BY_SIDE // beam
+        task[str(beam)] = [rows[i : i + size] for i in range(0, len(rows), size)]
+    path.write_text(json.dumps({**task, "examples": examples}))
+    return pairs, vocabularies.target
+
+
+def translate(task: dict, beam: int, bf16: bool, answers: Path) -> None:
+    """Translate every sentence once, and then as told."""
+    model = load_model(find_checkpoint(task["run"]))[0]
+    sources = [torch.tensor(source) for source, _ in task["examples"]]
+
+    def search(rows: list[int]) -> list[list[int]]:
+        batch = [sources[row] for row in rows]
+        lengths = torch.tensor([len(source) for source in batch])
+        source, most = (
+            pad([s.tolist() for s in batch]),
+            LONGEST[0] * int(lengths.max()) + LONGEST[1],
+        )
+        with autocast(CPU, bf16):
+            if beam == 1:
+                found = greedy(model, source, lengths, max_len=most)
+            else:
+                found = beam_search(
+                    model, source, lengths,
+                    beam=beam, max_len=most, length_penalty=LENGTH_PENALTY,
+                )  # fmt: skip
+        return [ids[:n] for ids, n in zip(found.tokens.tolist(), found.lengths.tolist())]
+
+    batches = task[str(beam)]
+    written = {row: ids for rows in batches for row, ids in zip(rows, search(rows), strict=True)}
+    answers.write_text(json.dumps([written[row] for row in range(len(written))]))
+    stream = cycle(batches)
+    obey(lambda: len(search(next(stream))))
+
+
+def main() -> None:
+    """Run the contest, or be one of its contestants."""
+    arguments = read_arguments(__doc__.splitlines()[0], trained=True)
+    if arguments.contestant:
+        file, beam, precision, answers = arguments.contestant
+        task = json.loads(Path(file).read_text())
+        return translate(task, int(beam), precision == "bf16", Path(answers))
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "task.json"
+        pairs, vocabulary = write_task(path, arguments.run)
+        print(
+            f"PyTorch {torch.__version__}, {arguments.threads} threads, {arguments.rounds} rounds"
+        )
+        parts = {}
+        for title, beam in (("Greedy search", "1"), ("Beam of 5", "5")):
+            written = {name: str(Path(folder) / f"{name}.json") for name in (*OURS, JOEY_LUONG)}
+            started, base = commands(
+                arguments,
+                path,
+                "translate",
+                {name: [beam, precision, written[name]] for name, precision in OURS.items()},
+                {JOEY_LUONG: [beam, str(arguments.threads), written[JOEY_LUONG]]},
+            )
+            print(f"\n{title}")
+            speeds = race(started, rounds=arguments.rounds, seconds=arguments.seconds)
+            scores = {
+                name: _bleu(vocabulary, pairs, json.loads(Path(written[name]).read_text()))
+                for name in started
+            }
+            print("BLEU", {name: round(score, 2) for name, score in scores.items()})
+            parts[title] = [
+                replace(row, name=f"{row.name}: BLEU {scores[row.name]:.2f}")
+                for row in report(speeds, base)
+            ]
+    if arguments.book:
+        how = "python -m benchmarks.translate RUN --joeynmt PYTHON --book"
+        write_standings("translation", parts, how, unit="sentences/s")
+
+
+def _bleu(vocabulary: Vocabulary, pairs: list[TextPair], written: list[list[int]]) -> float:
+    texts = [vocabulary.decode(ids) for ids in written]
+    return corpus_bleu(texts, [pair.target for pair in pairs]).score
+
+
+if __name__ == "__main__":
+    main()
