@@ -22,6 +22,7 @@ import torch
 
 from benchmarks.measure import write_lines
 from seqattn.data import Batches, CorpusConfig, Vocabularies, encode_pairs, read_split
+from seqattn.training.threads import prepare_process
 
 JOEY_BAHDANAU, JOEY_LUONG = "JoeyNMT, bahdanau score", "JoeyNMT, luong score"
 EMBED, HIDDEN, SUBWORDS, DROPOUT = 256, 512, 8000, 0.2
@@ -57,12 +58,6 @@ def obey(work: Callable[[], int]) -> None:
         print(json.dumps({"tokens": tokens, "seconds": time.perf_counter() - began}), flush=True)
 
 
-def flush_denormals(threads: int) -> None:
-    """Set up a contestant's process; before the first parallel operator."""
-    torch.set_flush_denormal(True)
-    torch.set_num_threads(threads)
-
-
 def read_arguments(description: str, *, trained: bool = False) -> argparse.Namespace:
     """Read what every contest of translators may be told, and set up this process."""
     parser = argparse.ArgumentParser(description=description)
@@ -80,7 +75,8 @@ def read_arguments(description: str, *, trained: bool = False) -> argparse.Names
     arguments = parser.parse_args()
     if trained and not (arguments.run or arguments.contestant):
         parser.error("expected the folder of a run")
-    flush_denormals(arguments.threads)
+    prepare_process()
+    torch.set_num_threads(arguments.threads)
     return arguments
 
 

@@ -4,6 +4,7 @@
 its own, or ``python benchmarks/joey.py translate DATA BEAM THREADS ANSWERS`` with ours.
 """
 
+import ctypes
 import json
 import logging
 import sys
@@ -135,7 +136,10 @@ def translate(path, beam, threads, answers) -> None:
 def main() -> None:
     """Be a contestant."""
     logging.disable(logging.CRITICAL)
-    torch.set_flush_denormal(True)  # as ours does
+    # As ours does: see seqattn.training.threads.prepare_process.
+    torch.set_flush_denormal(True)
+    for option in (-3, -1):
+        ctypes.CDLL(None).mallopt(option, 2**31 - 1)
     torch.manual_seed(0)
     if sys.argv[1] == "translate":
         return translate(*sys.argv[2:])

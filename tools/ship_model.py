@@ -23,6 +23,7 @@ from seqattn.precision import computes_bf16
 from seqattn.training import evaluate, new_run, read_checkpoint, write_checkpoint
 from seqattn.training.presets import read_preset
 from seqattn.training.runs import SHIPPED, RunFolder
+from seqattn.training.threads import prepare_process
 from seqattn.translator import Translator
 
 SEED = 1
@@ -34,7 +35,7 @@ def train(folder: Path, threads: int) -> None:
     bf16 = computes_bf16(torch.device("cpu"))
     training = replace(preset.training, seed=SEED, bf16=bf16)
     torch.set_num_threads(threads)
-    torch.set_flush_denormal(True)
+    prepare_process()
     new_run(folder, CorpusConfig(), model=preset.model, training=training).run()
 
 

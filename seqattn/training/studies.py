@@ -18,7 +18,7 @@ from seqattn.training.config import TrainingConfig
 from seqattn.training.evaluation import evaluate
 from seqattn.training.runs import RunFolder
 from seqattn.training.start import new_run
-from seqattn.training.threads import available_cores
+from seqattn.training.threads import available_cores, prepare_process
 from seqattn.translator import Translator
 
 __all__ = ["Trial", "run_trials"]
@@ -187,7 +187,7 @@ def _train_and_test(
     threads: int,
 ) -> None:
     torch.set_num_threads(threads)
-    torch.set_flush_denormal(True)  # tiny numbers cost a CPU a hundred times the time
+    prepare_process()
     run = RunFolder(folder)
     run.clear()
     (run.path / COST).unlink(missing_ok=True)

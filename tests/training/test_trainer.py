@@ -2,6 +2,7 @@
 
 import json
 import signal
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -20,7 +21,7 @@ from seqattn.training import (
     resumed_run,
     update,
 )
-from seqattn.training.threads import available_cores, fastest_threads
+from seqattn.training.threads import available_cores, fastest_threads, prepare_process
 from tests.training.corpus import TINY, corpus, numbers, settings, write_table
 
 
@@ -267,6 +268,38 @@ def test_trying_out_threads_changes_nothing_but_the_time(tmp_path):
     assert torch.equal(torch.get_rng_state(), before[0])
     assert (torch.get_num_threads(), trainer.model.training) == before[1:]
     assert all(p.grad is None for p in trainer.model.parameters())
+
+
+@pytest.fixture
+def allocator(monkeypatch):
+    """Take down what the C library is asked for, and leave this process as it was."""
+    asked = {}
+    library = SimpleNamespace(mallopt=asked.__setitem__)
+    monkeypatch.setattr("ctypes.CDLL", lambda name: library)
+    yield asked
+    torch.set_flush_denormal(False)
+
+
+@pytest.mark.skipif(not torch.set_flush_denormal(False), reason="not on this processor")
+def test_a_process_is_set_up_for_the_work(allocator):
+    tiny = torch.full((3,), 1e-40)
+    assert (tiny * 1).any()
+    prepare_process()
+    assert not (tiny * 1).any()
+    most = 2**31 - 1
+    assert allocator == {-3: most, -1: most}  # M_MMAP_THRESHOLD and M_TRIM_THRESHOLD of glibc
+
+
+@pytest.mark.parametrize("error", [TypeError, OSError])
+def test_a_system_without_glibc_is_left_as_it_is(allocator, monkeypatch, error):
+    def missing(name):
+        raise error
+
+    monkeypatch.setattr("ctypes.CDLL", missing)
+    prepare_process()
+    monkeypatch.setattr("ctypes.CDLL", lambda name: SimpleNamespace())
+    prepare_process()
+    assert not allocator
 
 
 def test_a_new_run_begins_with_the_frequencies_of_its_corpus(tmp_path):

@@ -111,9 +111,9 @@ def set_threads(trainer: "Trainer", threads: int | None) -> None:
     """Use the threads that were asked for, or those that the run had, or the fastest."""
     import torch
 
-    from seqattn.training.threads import available_cores, fastest_threads
+    from seqattn.training.threads import available_cores, fastest_threads, prepare_process
 
-    torch.set_flush_denormal(True)  # tiny numbers cost a CPU a hundred times the time
+    prepare_process()
     if trainer.device.type == "cpu":
         threads = threads or trainer.threads_before
         if threads is None and trainer.processes.count > 1:

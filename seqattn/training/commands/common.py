@@ -170,8 +170,13 @@ def check_folder(folder: Path, *, overwrite: bool) -> None:
 
 
 def choose_device(name: str) -> "torch.device":
-    """Turn ``--device`` into a device that is there; "auto" is a GPU if there is one."""
+    """Turn ``--device`` into a device that is there, and set this process up for it.
+
+    "auto" is a GPU if there is one.
+    """
     import torch
+
+    from seqattn.training.threads import prepare_process
 
     if name == "auto":
         name = "cuda" if torch.cuda.is_available() else "cpu"
@@ -182,4 +187,5 @@ def choose_device(name: str) -> "torch.device":
         torch.empty(1, device=device)
     except (RuntimeError, AssertionError) as error:
         raise fail(f"--device {name} is not to be had here; expected auto, cpu or cuda") from error
+    prepare_process()
     return device
