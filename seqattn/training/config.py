@@ -58,7 +58,7 @@ class TrainingConfig:
         Stop after so many validations without a better BLEU.
     average : int
         Average the weights of the validations with the best BLEU, so many of them, at the end; the
-        average is kept if its own BLEU is at least as good. 0 for none.
+        average is kept unless BLEU and perplexity both say that the best is better. 0 for none.
     log_every : int
         Updates between two lines of the log.
     save_minutes : float

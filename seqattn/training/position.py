@@ -1,5 +1,6 @@
 """Where a training stands, how it ended, and how both are told."""
 
+import math
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -22,8 +23,8 @@ class Position:
         Time taken, validations included.
     validated, looked : int
         Steps of the last validation, and of the last early look.
-    best, best_step : float, int
-        Best validation BLEU, and when.
+    best, best_step, perplexity : float, int, float
+        Best validation BLEU, when that was, and what the perplexity was then.
     waited : int
         Validations since.
     loss, tokens : float, int
@@ -40,6 +41,7 @@ class Position:
     looked: int = 0
     best: float = -1.0
     best_step: int = 0
+    perplexity: float = math.inf
     waited: int = 0
     loss: float = 0.0
     tokens: int = 0

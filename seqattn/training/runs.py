@@ -5,7 +5,7 @@
 ``metrics.jsonl``       a line of JSON for each report of the training and each validation
 ``last.safetensors``    the last checkpoint, to be taken up again from
 ``best.safetensors``    the weights with the best validation BLEU, to be used
-``average.safetensors`` the mean of several good ones, to be used instead, if it is better
+``average.safetensors`` the mean of several good ones, to be used instead, if not worse
 ``kept/``               what that mean was taken of
 ``test.json``           the scores of the weights to be used on the test pairs, at the end
 ``curves.png``          the log as a picture
@@ -55,7 +55,7 @@ class RunFolder:
 
     @property
     def average(self) -> Path:
-        """The mean of the weights of several good validations, if it is better than the best."""
+        """The mean of the weights of several good validations, if not worse than the best."""
         return self.path / "average.safetensors"
 
     def kept(self, step: int | float) -> Path:

@@ -99,6 +99,7 @@ class Validator:
         position.waited = 0 if better else position.waited + 1
         if better:
             position.best, position.best_step = found.bleu, position.step
+            position.perplexity = found.perplexity
         if self.processes.lead:
             if better:
                 self.keeper.save_best(position)
@@ -115,7 +116,10 @@ class Validator:
         log.progress.line(valid_line(position, found))
 
     def average(self, position: Position, began: float, log: Log) -> None:
-        """Average the best weights, and prefer the average where it is at least as good.
+        """Average the best weights, and prefer the average unless both scores say it is worse.
+
+        BLEU alone would be unfair: the best of many validations owes some of its BLEU to luck, and
+        the average, judged once, had no such choice. The perplexity hardly depends on luck.
 
         The model itself stays as it is. Parameters as in :meth:`validate`.
         """
@@ -126,7 +130,7 @@ class Validator:
         if self.processes.lead:
             model.load_state_dict(self.keeper.average(position))
         found = self._evaluate(position, began, log)
-        better = found.bleu >= position.best
+        better = found.bleu >= position.best or found.perplexity <= position.perplexity
         if self.processes.lead:
             if better:
                 self.keeper.save_average(position, model.state_dict())
@@ -135,8 +139,9 @@ class Validator:
         log.add(record)
         steps = ", ".join(str(step) for step in record["steps"])
         log.progress.line(
-            f"average of updates {steps}: BLEU {found.bleu:.1f}, "
-            + ("kept" if better else f"not kept: update {position.best_step} has more")
+            f"average of updates {steps}: BLEU {found.bleu:.1f}, perplexity "
+            f"{found.perplexity:.2f}, "
+            + ("kept" if better else f"not kept: update {position.best_step} has better ones")
         )
 
     def _evaluate(self, position: Position, began: float, log: Log) -> Evaluation:

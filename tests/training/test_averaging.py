@@ -1,6 +1,7 @@
 """Averaged weights: of the best validations, preferred only where they are as good."""
 
 import json
+from dataclasses import replace
 
 import pytest
 import torch
@@ -37,21 +38,24 @@ def test_the_average_is_the_mean_of_each_weight(tmp_path):
         average_weights([tmp_path / "missing"])
 
 
-def scores(monkeypatch, *bleus):
-    """Let the validations of a run find these scores, one after the other."""
-    found = iter(bleus)
+def scores(monkeypatch, *found):
+    """Let the validations of a run find these BLEU and perplexities, one after the other."""
+    found = iter(found)
 
     def scored(translator, pairs, **options):
-        return evaluate(translator, pairs, **options).__class__(
-            **{**evaluate(translator, pairs).to_dict(), "bleu": next(found)}
-        )
+        bleu, perplexity = next(found)
+        return replace(evaluate(translator, pairs), bleu=bleu, perplexity=perplexity)
 
     monkeypatch.setattr("seqattn.training.validation.evaluate", scored)
 
 
-@pytest.mark.parametrize(("last", "kept"), [(30.0, True), (29.9, False)])
+@pytest.mark.parametrize(
+    ("last", "kept"),
+    [((30.0, 9.0), True), ((29.9, 7.0), True), ((29.9, 6.9), True), ((29.9, 7.1), False)],
+)
 def test_the_best_validations_are_averaged(tmp_path, monkeypatch, last, kept):
-    scores(monkeypatch, 10.0, 30.0, 20.0, 25.0, last)
+    # The perplexity to beat is that of the best BLEU, not the lowest.
+    scores(monkeypatch, (10.0, 6.0), (30.0, 7.0), (20.0, 8.0), (25.0, 5.0), last)
     trainer = prepare(tmp_path, validate_every=3, average=3)
     trainer.run()
     run = RunFolder(tmp_path / "run")
