@@ -1,9 +1,10 @@
 """Decoding: greedy and beam search and sampling, over one step protocol."""
 
+from seqattn.decoding.beams import beam_search
 from seqattn.decoding.penalties import coverage_penalty, length_penalty
 from seqattn.decoding.protocol import Hypotheses, StepModel, select
+from seqattn.decoding.rolling import greedy
 from seqattn.decoding.sampling import sample, truncate
-from seqattn.decoding.search import beam_search, greedy
 
 __all__ = [
     "Hypotheses",

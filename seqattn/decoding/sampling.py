@@ -5,7 +5,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from seqattn.decoding.protocol import Hypotheses, StepModel
-from seqattn.decoding.search import roll_out
+from seqattn.decoding.rolling import roll_out
 
 __all__ = ["sample", "truncate"]
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seqattn.decoding import beam_search, greedy
-from seqattn.decoding.search import top_first
+from seqattn.decoding.rows import top_first
 from seqattn.models import Step
 from seqattn.models.seq2seq import evaluating
 from seqattn.specials import BOS, PAD

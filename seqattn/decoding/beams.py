@@ -1,92 +1,19 @@
-"""Greedy and beam search over any model that offers ``begin`` and ``step``."""
+"""Beam search over any model that offers ``begin`` and ``step``."""
 
-from collections.abc import Callable
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Int
 from torch import Tensor
 
 from seqattn.attention import padding_mask
 from seqattn.decoding import penalties
-from seqattn.decoding.protocol import (
-    Hypotheses,
-    StepModel,
-    length_limits,
-    permitted,
-    rule_out,
-    select,
-)
+from seqattn.decoding.protocol import Hypotheses, StepModel, length_limits, rule_out, select
+from seqattn.decoding.rows import few, gather, precise, spread, top_first
 from seqattn.models.seq2seq import evaluating
 from seqattn.specials import BOS, EOS, PAD
 
-__all__ = ["beam_search", "greedy", "roll_out"]
-
-# A search goes on without the sentences that have ended once so few of the batch are left: moving
-# the others has its price as well.
-FEW = 0.75
-
-
-def greedy(
-    model: StepModel,
-    source: Int[Tensor, "batch keys"],
-    lengths: Int[Tensor, " batch"],
-    *,
-    max_len: int | Int[Tensor, " batch"] = 100,
-) -> Hypotheses:
-    r"""Take the likeliest token at each step, :math:`y_t = \arg\max_y p(y \mid y_{<t}, x)`.
-
-    Parameters
-    ----------
-    model : StepModel
-        Switched to evaluation for the time of the search.
-    source, lengths : (batch, keys), (batch,) integers
-        Padded source sentences and their lengths.
-    max_len : int, or (batch,) integers
-        Most tokens to write, ``<eos>`` included; for all sentences or for each.
-
-    Returns
-    -------
-    Hypotheses
-        One for each sentence. Among equally likely tokens the lowest id wins.
-    """
-    return roll_out(model, source, lengths, max_len, lambda logits: logits.argmax(-1))
-
-
-def roll_out(
-    model: StepModel,
-    source: Tensor,
-    lengths: Tensor,
-    max_len: int | Tensor,
-    choose: Callable[[Tensor], Tensor],
-) -> Hypotheses:
-    """Write one sentence for each source, token after token, as ``choose(logits)`` says."""
-    limits = length_limits(max_len, source)
-    batch = source.shape[0]
-    with evaluating(model):
-        state, memory = model.begin(source, lengths)
-        last = torch.full_like(limits, BOS)
-        done = torch.zeros_like(limits, dtype=torch.bool)
-        rows = torch.arange(batch, device=source.device)  # the sentences that are being written
-        scores, tokens, maps = [], [], []
-        for n in range(1, int(limits.max()) + 1):
-            logits, weights, state = model.step(last, state, memory)
-            logits = logits.to(_precise(logits))
-            chosen = choose(permitted(logits))
-            gained = logits.gather(1, chosen[:, None])[:, 0] - logits.logsumexp(-1)
-            last = chosen.masked_fill(done, PAD)
-            scores.append(_spread(gained.masked_fill(done, 0.0), rows, batch))
-            tokens.append(_spread(last, rows, batch))
-            maps.append(_spread(weights, rows, batch))
-            done = done | (last == EOS) | (n >= limits)
-            open_ = (~done).nonzero()[:, 0]
-            if not len(open_):
-                break
-            if _few(open_, done):
-                state, memory, last, done, limits, rows = select(
-                    (state, memory, last, done, limits, rows), open_
-                )
-    return _gather(torch.stack(tokens, 1), torch.stack(scores, 1).sum(1), maps)
+__all__ = ["beam_search"]
 
 
 def beam_search(
@@ -167,7 +94,7 @@ def beam_search(
             open_ = (~beams.done.all(1)).nonzero()[:, 0]
             if not len(open_):
                 break
-            if _few(open_, rows):
+            if few(open_, rows):
                 found = _put(found, rows, beams)
                 beams, rows, tokens = select((beams, rows, tokens), open_)
                 moved = moved.view(-1, beam)[open_].flatten()
@@ -232,20 +159,6 @@ def _places(places: Tensor, beam: int) -> Tensor:
     return (first + places).flatten()
 
 
-def _few(rows: Tensor, of: Tensor) -> bool:
-    return len(rows) <= FEW * len(of)
-
-
-Values = TypeVar("Values", Tensor, Tensor | None)
-
-
-def _spread(values: Values, rows: Tensor, batch: int) -> Values:
-    """Give each sentence of the batch its own row: zeros, or padding, where it had ended."""
-    if values is None or len(rows) == batch:
-        return values
-    return values.new_zeros(batch, *values.shape[1:]).index_copy_(0, rows, values)
-
-
 def _put(beams: _Beams, rows: Tensor, new: _Beams) -> _Beams:
     """Put the beams of some sentences in their rows of those of all."""
     if len(rows) == len(beams.scores):
@@ -258,7 +171,7 @@ def _extend(beams: _Beams, logits: Tensor) -> tuple[_Beams, Tensor, Tensor]:
     """Write one more token: the new beams, the place each came from, and its token."""
     batch, beam = beams.scores.shape
     # The best `beam` of one beginning suffice.
-    values, ids = top_first(rule_out(logits.log_softmax(-1, dtype=_precise(logits))), beam)
+    values, ids = top_first(rule_out(logits.log_softmax(-1, dtype=precise(logits))), beam)
     totals = beams.scores[..., None] + values.view(batch, beam, -1)
     ids = ids.view(batch, beam, -1)
     # What is done offers itself, once, as it is, and cannot be displaced.
@@ -304,52 +217,12 @@ def _trace_back(trail: list[_Written], places: Tensor, scores: Tensor) -> Hypoth
     tokens, maps = [], []
     for rows, parents, step_tokens, weights in reversed(trail):
         here = places[rows]
-        tokens.append(_spread(step_tokens.gather(1, here), rows, len(places)).flatten())
+        tokens.append(spread(step_tokens.gather(1, here), rows, len(places)).flatten())
         if weights is not None:
             seen = weights[_places(here, parents.shape[1])].unflatten(0, here.shape)
-            weights = _spread(seen, rows, len(places)).flatten(0, 1)
+            weights = spread(seen, rows, len(places)).flatten(0, 1)
         maps.append(weights)
         places = places.index_copy(0, rows, parents.gather(1, here))
     found = scores.flatten() > -torch.inf
     sentences = torch.stack(tokens[::-1], 1).masked_fill(~found[:, None], PAD)
-    return _gather(sentences, scores.flatten(), maps[::-1])
-
-
-def top_first(
-    values: Float[Tensor, "rows n"], k: int
-) -> tuple[Float[Tensor, "rows k"], Int[Tensor, "rows k"]]:
-    """Take the k largest of each row, best first; of equal ones those that come first.
-
-    ``torch.topk`` leaves open which of equal values it takes, and half precision makes many equal.
-    """
-    n = values.shape[1]
-    k = min(k, n)
-    top, index = values.topk(min(k + 1, n))
-    index = index[:, :k].contiguous()
-    tied = (top[:, k - 1] == top[:, k]).nonzero()[:, 0] if k < n else index[:0, 0]
-    if len(tied):
-        # Of those equal to the k-th, the first: by counting, for a sort of all would cost far more.
-        rows, least = values[tied], top[tied, k - 1 : k]
-        equal = rows == least
-        spare = k - (rows > least).sum(1, keepdim=True)
-        kept = (rows > least) | (equal & (equal.cumsum(1, dtype=torch.int32) <= spare))
-        index[tied] = kept.nonzero()[:, 1].view(-1, k)
-    # Within the k: by index first, then stably by value.
-    index = index.sort(dim=1).values
-    top, order = values.gather(1, index).sort(dim=1, descending=True, stable=True)
-    return top, index.gather(1, order)
-
-
-def _precise(logits: Tensor) -> torch.dtype:
-    # Sums of half-precision log-probabilities would lose the differences that the search is after.
-    return torch.promote_types(logits.dtype, torch.float32)
-
-
-def _gather(tokens: Tensor, scores: Tensor, maps: list[Tensor | None]) -> Hypotheses:
-    written = tokens != PAD
-    width = max(int(written.sum(1).max()), 1)
-    weights = None
-    if maps[0] is not None:
-        weights = torch.stack([m for m in maps if m is not None], 1)[:, :width]
-        weights = weights.masked_fill(~written[:, :width, None], 0.0)
-    return Hypotheses(tokens[:, :width], written.sum(1), scores, weights)
+    return gather(sentences, scores.flatten(), maps[::-1])
