@@ -17,7 +17,6 @@ from seqattn.attention.scores import (
     Query,
     Scores,
     dot_score,
-    general_score,
     scaled_dot_score,
 )
 
@@ -111,9 +110,15 @@ class GeneralScore(Score):
         super().__init__()
         self.W = _weight(d_query, d_key)
 
-    def compare(self, query: Query, projected: Keys) -> Scores:
-        """Project the query through W and take dot products with the keys as they are."""
-        return general_score(query, projected, self.W)
+    def project_keys(self, keys: Keys) -> Float[Tensor, "batch keys d_query"]:
+        """Compute W h for every key: dearer for one query, cheaper for the steps of a sentence."""
+        check_size("keys", keys, "W", self.W)
+        return F.linear(keys, self.W)
+
+    def compare(self, query: Query, projected: Float[Tensor, "batch keys d_query"]) -> Scores:
+        """Take dot products with the projected keys."""
+        check_size("query", query, "W transposed", self.W.T)
+        return dot_score(query, projected)
 
 
 class ConcatScore(Score):

@@ -1,6 +1,7 @@
 """Greedy and beam search against exhaustive search and against a slow one with lists."""
 
 from functools import partial
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -261,9 +262,14 @@ def test_among_equals_the_lowest_id_wins():
         assert set(sentences(found)) == {(3, 3, 3, 3)}
 
 
-@given(st.lists(st.integers(-2, 2), min_size=1, max_size=12), st.integers(1, 13))
-def test_top_first_is_a_stable_sort_cut_off(values, k):
-    top, index = top_first(torch.tensor([values, values[::-1]]).double(), k)
+@given(
+    st.lists(st.integers(-2, 2), min_size=1, max_size=12),
+    st.integers(1, 13),
+    st.sampled_from([2, 3, 64]),
+)
+def test_top_first_is_a_stable_sort_cut_off(values, k, group):
+    with mock.patch("seqattn.decoding.rows.GROUP", group):
+        top, index = top_first(torch.tensor([values, values[::-1]]).double(), k)
     for row, order in enumerate((values, values[::-1])):
         expected = sorted(range(len(order)), key=lambda i: -order[i])[:k]
         assert index[row].tolist() == expected
