@@ -16,6 +16,7 @@ from seqattn.models.decoders import AttentionDecoder
 from seqattn.models.encoders import Encoder
 from seqattn.models.seq2seq import Seq2SeqAttention
 from seqattn.models.transformer import Transformer
+from seqattn.models.tying import Tie, tie_matrices
 
 __all__ = ["ModelConfig", "build_model"]
 
@@ -64,10 +65,15 @@ class ModelConfig:
     readout : {"linear", "tanh", "maxout"}, optional
         See :class:`~seqattn.models.decoders.AttentionDecoder`.
     d_readout : int, optional
-        Number of features that the vocabulary product reads.
+        Number of features that the vocabulary product reads. By default that of the readout, or
+        ``d_embed`` where the product shares its matrix with an embedding.
     feed_summary : bool
         Whether a fixed vector enters every step or the first state alone.
-    heads, d_feedforward, norm, positions, max_len, tie
+    tie : {"none", "output", "all"}
+        Which of the embeddings shares its matrix with the vocabulary product: none, the target's,
+        or both; see :func:`~seqattn.models.tying.tie_matrices`. A recurrent model then has
+        ``d_embed`` features before the vocabulary.
+    heads, d_feedforward, norm, positions, max_len
         Of a Transformer; see :class:`~seqattn.models.Transformer`.
     """
 
@@ -94,7 +100,7 @@ class ModelConfig:
     norm: Literal["pre", "post"] = "pre"
     positions: Literal["sinusoidal", "learned"] = "sinusoidal"
     max_len: int = 256
-    tie: Literal["none", "output", "all"] = "none"
+    tie: Tie = "none"
 
 
 def build_model(
@@ -155,6 +161,9 @@ def build_model(
     attention = None
     if config.architecture != "fixed":
         attention = _attention(config, score, encoder.d_states)
+    d_readout = config.d_readout
+    if d_readout is None and config.tie != "none" and config.readout != "linear":
+        d_readout = config.d_embed
     decoder = AttentionDecoder(
         target_vocab,
         config.d_embed,
@@ -166,10 +175,11 @@ def build_model(
         layers=config.layers,
         input_feeding=config.input_feeding,
         readout=config.readout,
-        d_readout=config.d_readout,
+        d_readout=d_readout,
         feed_summary=config.feed_summary,
         dropout=config.dropout,
     )
+    tie_matrices(config.tie, encoder.embedding, decoder.embedding, decoder.vocabulary)
     return Seq2SeqAttention(encoder, decoder)
 
 

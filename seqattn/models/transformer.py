@@ -12,6 +12,7 @@ from seqattn.models.positions import LearnedPositions, SinusoidalPositions
 from seqattn.models.seq2seq import Output, StepwiseModel
 from seqattn.models.steps import Step
 from seqattn.models.transformer_layers import DecoderLayer, EncoderLayer, Norm
+from seqattn.models.tying import Tie, tie_matrices
 from seqattn.specials import PAD
 
 __all__ = ["Transformer"]
@@ -89,16 +90,9 @@ class Transformer(StepwiseModel):
         norm: Norm = "pre",
         positions: Literal["sinusoidal", "learned"] = "sinusoidal",
         max_len: int = 256,
-        tie: Literal["none", "output", "all"] = "none",
+        tie: Tie = "none",
     ):
         super().__init__()
-        if tie not in ("none", "output", "all"):
-            raise ValueError(f"tie is {tie!r}; expected 'none', 'output' or 'all'")
-        if tie == "all" and source_vocab != target_vocab:
-            raise ValueError(
-                f"tie='all' needs one vocabulary; the source has {source_vocab} tokens and the "
-                f"target {target_vocab}"
-            )
         if positions not in ("sinusoidal", "learned"):
             raise ValueError(f"positions are {positions!r}; expected 'sinusoidal' or 'learned'")
 
@@ -122,10 +116,7 @@ class Transformer(StepwiseModel):
         self.encoder_norm, self.decoder_norm = last(d_model), last(d_model)
         self.dropout = Dropout(dropout)
         self.vocabulary = nn.Linear(d_model, target_vocab)
-        if tie != "none":
-            self.vocabulary.weight = self.target_embedding.weight
-        if tie == "all":
-            self.source_embedding.weight = self.target_embedding.weight
+        tie_matrices(tie, self.source_embedding, self.target_embedding, self.vocabulary)
 
     def begin(
         self, source: Int[Tensor, "batch keys"], lengths: Int[Tensor, " batch"]

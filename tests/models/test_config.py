@@ -116,12 +116,14 @@ def test_a_transformer_has_the_sizes_of_its_config():
     assert 17 in {p.shape[0] for p in model.encoder.parameters()}
 
 
+@pytest.mark.parametrize("architecture", ["bahdanau", "luong", "fixed", "transformer"])
 @pytest.mark.parametrize(("tie", "saved"), [("none", 0), ("output", 1), ("all", 2)])
-def test_tied_matrices_are_one(tie, saved):
-    config = ModelConfig("transformer", d_hidden=12, layers=1, tie=tie)
+def test_tied_matrices_are_one(architecture, tie, saved):
+    config = ModelConfig(architecture, d_embed=5, d_hidden=12, layers=1, tie=tie)
     model = build_model(config, TARGET_VOCAB, TARGET_VOCAB)
-    embeddings = (model.source_embedding, model.target_embedding, model.vocabulary)
-    assert len({id(part.weight) for part in embeddings}) == 3 - saved
+    shared = {id(p) for p in model.parameters() if p.shape[0] == TARGET_VOCAB and p.dim() == 2}
+    assert len(shared) == 3 - saved
+    assert id(model.vocabulary.weight) in shared
     source, lengths, inputs = batch()
     source = source.clamp(max=TARGET_VOCAB - 1)
     model(source, lengths, inputs).logits.logsumexp(-1).sum().backward()
@@ -139,10 +141,12 @@ def test_tied_matrices_are_one(tie, saved):
         ({"attention": "local-p", "score": "additive"}, "score is 'additive'; attention='local-p'"),
         ({"attention": "coverage", "score": "dot"}, "attention='coverage' expects 'additive'"),
         (
-            {"architecture": "transformer", "tie": "all"},
+            {"architecture": "transformer", "heads": 2, "tie": "all"},
             f"one vocabulary; the source has {SOURCE_VOCAB} tokens and the target {TARGET_VOCAB}",
         ),
-        ({"architecture": "transformer", "tie": "both"}, "tie is 'both'; expected 'none'"),
+        ({"tie": "both"}, "tie is 'both'; expected 'none'"),
+        ({"tie": "output", "d_readout": 6}, "before the vocabulary as an embedding has; they are 6"),
+        ({"tie": "output", "readout": "linear"}, "as an embedding has; they are"),
         (
             {"architecture": "Luong"},
             "architecture is 'Luong'; expected 'bahdanau', 'luong', 'fixed'",
