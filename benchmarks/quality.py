@@ -5,12 +5,12 @@ Each RUN is a folder that ``seqattn train`` left, with ``config.json``, ``metric
 evaluate --json`` prints, or what ``--test`` below writes. Checkpoints are not needed, but for
 ``--test``, which translates the test set once more, with a beam of 5, plain and tokenised.
 
-Without ``--book`` the tables are printed. With it they go into
-``seqattn/data/measured/multi30k.json``, which the capstone reads, and
-``chapters/training_runs.md``; both are written anew from the runs named, so name all of them. The
-JSON holds::
+Without ``--book`` the tables of these runs are printed. With it the runs join those in
+``seqattn/data/measured/multi30k.json``, which the capstone reads, and ``chapters/training_runs.md``
+is written from all of them; a run of the same preset, direction, case and seed takes the place of
+the one that was there, and ``--anew`` forgets them all first. The JSON holds::
 
-    card      how it was made: command, date, machine
+    card      how it was made: command, date
     runs      one entry for each training:
               preset, direction (as in "de-en"), seed, machine, command (which repeats it)
               lowercase, parameters, updates, epochs, minutes, tokens_per_second (median)
@@ -46,9 +46,9 @@ ROOT = Path(__file__).resolve().parents[1]
 RESULT = ROOT / "seqattn" / "data" / "measured" / "multi30k.json"
 PAGE = ROOT / "chapters" / "training_runs.md"
 MARKS = "<!-- begin training runs -->\n", "<!-- end training runs -->"
-FILES = ("config.json", "metrics.jsonl", "test.json")
 BEAM = 5
 POINTS = 6  # of a training log
+KIND = ("preset", "direction", "lowercase")  # what runs share that differ by their seeds alone
 Values = dict[str, Any]
 
 
@@ -190,24 +190,34 @@ def test_again(folder: Path, device: str) -> None:
         print(f"{folder}: {name} BLEU {found.bleu:.2f}", flush=True)
 
 
+def kind_of(run: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Name the group of a run: what all its seeds have in common."""
+    return tuple(run[name] for name in KIND)
+
+
+def merge(old: Iterable[Values], new: Sequence[Values]) -> list[Values]:
+    """Add runs to older ones; the same kind and seed replaces, and must not come twice in new."""
+    merged = {(*kind_of(run), run["seed"]): run for run in old}
+    fresh = {(*kind_of(run), run["seed"]): run for run in new}
+    if len(fresh) < len(new):
+        raise SystemExit("two of the runs have the same preset, direction, case and seed; name one")
+    merged |= fresh
+    return [merged[key] for key in sorted(merged)]
+
+
 def aggregate(runs: Sequence[Values]) -> list[Values]:
     """Take mean and spread over the seeds of each preset and direction."""
-    keys = sorted({(r["preset"], r["direction"], r["lowercase"]) for r in runs})
     groups = []
-    for key in keys:
-        same = sorted(
-            (r for r in runs if (r["preset"], r["direction"], r["lowercase"]) == key),
-            key=lambda run: run["seed"],
-        )
+    for key in sorted({kind_of(run) for run in runs}):
+        same = [run for run in runs if kind_of(run) == key]
+        if len({_settings(run) for run in same}) > 1:
+            commands = "\n  ".join(run["command"] for run in same)
+            raise SystemExit(f"settings differ between seeds of one kind:\n  {commands}")
         seeds = [run["seed"] for run in same]
-        if len(set(seeds)) < len(seeds):
-            raise SystemExit(f"{key[0]}, {key[1]}: a seed comes twice in {seeds}; name a run once")
         common = [name for name in same[0]["tests"] if all(name in r["tests"] for r in same)]
         groups.append(
             {
-                "preset": key[0],
-                "direction": key[1],
-                "lowercase": key[2],
+                **dict(zip(KIND, key)),
                 "seeds": seeds,
                 "parameters": same[0]["parameters"],
                 **{
@@ -218,6 +228,11 @@ def aggregate(runs: Sequence[Values]) -> list[Values]:
             }
         )
     return groups
+
+
+def _settings(run: Values) -> str:
+    """Give the command without what may differ between seeds: the seed, and how it was computed."""
+    return re.sub(r" --(seed|precision) \S+", "", run["command"])
 
 
 def _join(tests: Sequence[Values]) -> Values:
@@ -271,11 +286,7 @@ def page_lines(record: Values) -> list[str]:
     card = record["card"]
     lines = [*summary_table(record["groups"]), "", _signatures(record["groups"]), ""]
     for group in record["groups"]:
-        same = [
-            run for run in record["runs"]
-            if all(run[k] == group[k] for k in ("preset", "direction", "lowercase"))
-        ]  # fmt: skip
-        lines += _section(group, sorted(same, key=lambda run: run["seed"]))
+        lines += _section(group, [r for r in record["runs"] if kind_of(r) == kind_of(group)])
     return [*lines, f"Collected on {card['date']} by `{card['command']}`."]
 
 
@@ -311,8 +322,14 @@ def _section(group: Values, runs: Sequence[Values]) -> list[str]:
         "| perplexity | " + " | ".join(f"{p['perplexity']:.2f}" for p in points) + " |",
         "",
     ]
-    machine = f" on {first['machine']}" if first["machine"] else ""
-    return [*lines, f"Trained{machine} by", "", "```bash", first["command"], "```", ""]
+    places = {run["machine"] or "" for run in runs}
+    if len(places) > 1:
+        told = "; ".join(f"seed {run['seed']} on {run['machine']}" for run in runs)
+        place = f" (machines: {told})"
+    else:
+        place = f" on {first['machine']}" if first["machine"] else ""
+    commands = [run["command"] for run in runs]
+    return [*lines, f"Trained{place} by", "", "```bash", *commands, "```", ""]
 
 
 def _signatures(groups: Sequence[Values]) -> str:
@@ -348,14 +365,15 @@ def main() -> None:
     """Collect, print or write."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument(
-        "runs", nargs="+", type=Path, metavar="RUN", help="folders of finished runs"
+        "runs", nargs="*", type=Path, metavar="RUN", help="folders of finished runs"
     )
     parser.add_argument(
         "--test", action="store_true", help=f"test each with a beam of {BEAM} first"
     )
     parser.add_argument("--device", default="cpu", help="for --test")
     parser.add_argument("--machine", help="on which they were trained, such as 'one H100'")
-    parser.add_argument("--book", action="store_true", help="write the book's JSON and page")
+    parser.add_argument("--book", action="store_true", help="add to the book's JSON and page")
+    parser.add_argument("--anew", action="store_true", help="forget the runs in the book first")
     options = parser.parse_args()
     if options.test:
         for folder in options.runs:
@@ -363,9 +381,9 @@ def main() -> None:
     runs = [read_run(folder) for folder in options.runs]
     for run in runs:
         run["machine"] = options.machine
-    runs.sort(key=lambda run: (run["preset"], run["direction"], run["lowercase"], run["seed"]))
-    command = "python -m benchmarks.quality RUN ... --book"
-    card = {"command": command, "date": str(date.today()), "machine": options.machine}
+    known = json.loads(RESULT.read_text("utf-8"))["runs"] if options.book else []
+    runs = merge([] if options.anew else known, runs)
+    card = {"command": "python -m benchmarks.quality RUN ... --book", "date": str(date.today())}
     record = {"card": card, "runs": runs, "groups": aggregate(runs)}
     print("\n".join(summary_table(record["groups"])))
     if options.book:

@@ -121,8 +121,25 @@ def test_a_test_that_one_seed_lacks_is_left_out(tmp_path):
 
 def test_the_same_run_twice_is_refused(tmp_path):
     runs = [quality.read_run(write(tmp_path / name)) for name in "ab"]
-    with pytest.raises(SystemExit, match="a seed comes twice"):
+    with pytest.raises(SystemExit, match="have the same preset, direction, case and seed"):
+        quality.merge([], runs)
+
+
+def test_a_run_joins_the_others_or_takes_the_place_of_its_like(tmp_path):
+    old = [quality.read_run(write(tmp_path / f"{s}", seed=s, bleu=30.0 + s)) for s in (1, 3)]
+    new = [quality.read_run(write(tmp_path / f"new{s}", seed=s, bleu=40.0 + s)) for s in (2, 3)]
+    merged = quality.merge(old, new)
+    assert [run["seed"] for run in merged] == [1, 2, 3]
+    assert [run["tests"]["greedy"]["bleu"] for run in merged] == [31.0, 42.0, 43.0]
+
+
+def test_seeds_of_different_settings_are_not_averaged(tmp_path):
+    runs = [quality.read_run(write(tmp_path / "a", seed=1))]
+    runs.append(quality.read_run(write(tmp_path / "b", seed=2, lr=1e-3)))
+    with pytest.raises(SystemExit, match=r"settings differ(.|\n)*--seed 2.*--set lr=0\.001"):
         quality.aggregate(runs)
+    runs[1]["command"] = runs[0]["command"].replace("bf16", "fp32").replace("seed 1", "seed 2")
+    assert quality.aggregate(runs)[0]["seeds"] == [1, 2]
 
 
 def test_what_is_no_finished_run_is_refused(tmp_path):
@@ -139,6 +156,7 @@ def test_the_page_has_a_table_of_seeds_the_log_and_the_command(tmp_path, monkeyp
     folders = [str(write(tmp_path / f"r{s}", seed=s, bleu=29.0 + s)) for s in (1, 2, 3)]
     call = ["quality", *folders, "--book", "--machine", "one H100"]
     monkeypatch.setattr("sys.argv", call)
+    result.write_text('{"runs": []}', encoding="utf-8")
     quality.main()
     text = page.read_text(encoding="utf-8")
     assert text.startswith("Before.\n")
@@ -150,13 +168,22 @@ def test_the_page_has_a_table_of_seeds_the_log_and_the_command(tmp_path, monkeyp
     assert "| validation BLEU, greedy | 10.0 | 31.0 | 30.0 |" in text
     assert "--preset luong --seed 1 --precision bf16" in text
     assert f"`{SIGNATURE}`" in text
-    assert "one H100" in text
+    assert "Trained on one H100 by" in text
     stored = json.loads(result.read_text(encoding="utf-8"))
     assert len(stored["runs"]) == 3
     assert stored["groups"] == quality.aggregate(stored["runs"])
     assert "make execute" in capsys.readouterr().out
     quality.write_page(stored, page)
     assert page.read_text(encoding="utf-8") == text
+    fourth = str(write(tmp_path / "r4", seed=4))
+    monkeypatch.setattr("sys.argv", ["quality", fourth, "--book", "--machine", "a laptop"])
+    quality.main()
+    text = page.read_text(encoding="utf-8")
+    assert "| luong | de-en | 4 | greedy |" in text
+    assert "seed 3 on one H100; seed 4 on a laptop" in text
+    monkeypatch.setattr("sys.argv", ["quality", fourth, "--book", "--anew"])
+    quality.main()
+    assert "| luong | de-en | 1 | greedy |" in page.read_text(encoding="utf-8")
 
 
 def test_the_books_page_is_what_the_books_json_says():
