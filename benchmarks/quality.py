@@ -103,11 +103,12 @@ def read_tests(folder: Path) -> dict[str, Values]:
 
 
 def summarize_log(train: Sequence[Mapping], valid: Sequence[Mapping]) -> list[Values]:
-    """Take a few validations, evenly spaced and the last among them, with the loss so far."""
+    """Take a few validations, evenly spaced, the last and the best among them, with the loss."""
     count = min(POINTS, len(valid))
-    chosen = [valid[(i + 1) * len(valid) // count - 1] for i in range(count)]
+    chosen = {(i + 1) * len(valid) // count - 1 for i in range(count)}
+    chosen.add(max(range(len(valid)), key=lambda i: valid[i]["bleu"]))
     points = []
-    for record in chosen:
+    for record in (valid[i] for i in sorted(chosen)):
         before = [r["loss"] for r in train if r["step"] <= record["step"]]
         loss = before[-1] if before else train[0]["loss"]
         points.append(

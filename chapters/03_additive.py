@@ -592,7 +592,7 @@ for found, name in ((untrained, "untrained"), (trained, "trained")):
 #   the noun, so a glance at *cat* while writing *le*, as in the map above, is good sense. The gold
 #   link goes to *the*, and the error rate counts it as a mistake.
 # - **The state that asks is $s_{t-1}$.** It does not yet know the last word, only what it expected.
-#   Koehn and Knowles (2017) found systems whose maps were off by one position throughout, and which
+#   Koehn and Knowles (2017) met a German–English translator whose maps were off by one word, and which
 #   translated well.
 # - **AER judges the largest weight alone.** A row that hesitates, 0.51 to 0.49, counts like one that
 #   is certain.

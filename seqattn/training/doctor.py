@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor
+from torch.backends import cudnn
 
 from seqattn.attention import LocalAttention
 from seqattn.data.batches import pad
@@ -75,7 +76,10 @@ def examine(translator: Translator) -> list[Finding]:
     points: list[Callable[[_Probe], Finding | None]] = [
         _specials, _saved, _padding, _pads_unseen, _rows, _future, _source, _ends,
     ]  # fmt: skip
-    with evaluating(translator.model):
+    # In full 32 bits on a GPU, too: cuDNN's recurrent layers round to TF32 (10 bits) by default, and
+    # what padding changes would be lost in that.
+    exact = cudnn.flags(enabled=cudnn.enabled, allow_tf32=False)
+    with evaluating(translator.model), exact:
         found = [_finite(translator), _vocabularies(translator)]
         if all(finding.sound for finding in found):  # else there is nothing to run
             probe = _Probe(translator)
