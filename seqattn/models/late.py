@@ -49,7 +49,10 @@ class _Late(TorchFunctionMode):
 
     def __init__(self) -> None:
         super().__init__()
-        self.shared: dict[tuple[int, ...], _Shared] = {}
+        # The operands too: as long as they live, nothing else has their id. A `_Shared` may hold
+        # neither them nor its token, whose graphs lead back to it: only the collector of cycles
+        # would free all that, and late.
+        self.shared: dict[tuple[int, int], tuple[Tensor, _Shared, Tensor, Tensor | None]] = {}
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
@@ -71,16 +74,19 @@ class _Late(TorchFunctionMode):
     def _share(self, tensor: Tensor, bias: Tensor | None = None) -> "tuple[Tensor, _Shared]":
         key = (id(tensor), id(bias))
         if key not in self.shared:
-            self.shared[key] = _Shared(tensor, bias)
-        shared = self.shared[key]
-        return shared.token, shared
+            shared = _Shared(tensor, bias)
+            # Of no size, but its gradient is complete only when every product has passed its own
+            # back.
+            token = _Open.apply(tensor, bias, shared)
+            self.shared[key] = token, shared, tensor, bias
+        return self.shared[key][:2]
 
 
 class _Shared:
     """An operand that several products share, and what its gradient will be made of."""
 
     def __init__(self, tensor: Tensor, bias: Tensor | None):
-        self.original = tensor, bias  # as long as these live, nothing else has their id
+        self.dtypes = tensor.dtype, None if bias is None else bias.dtype  # of the gradients
         device = tensor.device.type
         dtype = tensor.dtype
         if torch.is_autocast_enabled(device) and dtype.is_floating_point:
@@ -88,8 +94,6 @@ class _Shared:
         self.tensor = tensor.detach().to(dtype)
         self.bias = None if bias is None else bias.detach().to(dtype)
         self.factors: dict[int, list[tuple[Tensor, Tensor]]] = {}
-        # Of no size, but its gradient is complete only when every product has passed its own back.
-        self.token = _Open.apply(tensor, bias, self)
 
     def keep(self, left: Tensor, right: Tensor) -> None:
         """Keep the factors of one product."""
@@ -115,9 +119,9 @@ class _Open(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, _: Tensor) -> tuple[Tensor, Tensor | None, None]:
         left, right = ctx.shared.gather()
-        tensor, bias = ctx.shared.original
-        of_bias = None if bias is None else left.sum(0, dtype=bias.dtype)
-        return (left.mT @ right).to(tensor.dtype), of_bias, None
+        kind, kind_of_bias = ctx.shared.dtypes
+        of_bias = None if kind_of_bias is None else left.sum(0, dtype=kind_of_bias)
+        return (left.mT @ right).to(kind), of_bias, None
 
 
 class _Product(torch.autograd.Function):
