@@ -29,6 +29,11 @@ def dropout(x: Tensor, p: float, training: bool = True) -> Tensor:
     PyTorch draws a CPU's mask number by number, which takes longer than the matrix products around
     it in a small Transformer. Here one random number of 64 bits serves four features.
 
+    Raises
+    ------
+    ValueError
+        If p is not from 0 to below 1.
+
     References
     ----------
     Srivastava et al. (2014), "Dropout: A Simple Way to Prevent Neural Networks from Overfitting".
@@ -39,13 +44,15 @@ def dropout(x: Tensor, p: float, training: bool = True) -> Tensor:
     >>> dropout(torch.ones(8), 0.5)
     tensor([2., 0., 2., 0., 0., 2., 2., 0.])
     """
+    if not 0 <= p < 1:
+        raise ValueError(f"p is {p}; expected a probability from 0 to below 1")
     if not training or p == 0.0:
         return x
     if x.device.type != "cpu" or torch.compiler.is_compiling():
         return F.dropout(x, p)
     draws = torch.empty(-(-x.numel() // 4), dtype=torch.int64).random_(-(2**63), None)
     lanes = draws.view(torch.int16)[: x.numel()].view(x.shape)  # from −32,768 to 32,767
-    kept = lanes >= round(p * 2**16) - 2**15
+    kept = lanes >= min(round(p * 2**16), 2**16 - 1) - 2**15
     return x * kept.to(x.dtype).mul_(1 / (1 - p))
 
 

@@ -23,6 +23,19 @@ def test_every_number_is_dropped_or_scaled(p, size, dtype):
         assert value == 0.0 or value == pytest.approx(scaled, rel=1e-2)
 
 
+def test_nearly_all_is_nearly_all():
+    torch.manual_seed(0)
+    kept = (dropout(torch.ones(400_000), 0.999999) > 0).double().mean().item()
+    assert kept < 1e-3
+
+
+@pytest.mark.parametrize("p", [-0.1, 1.0, 1.5, float("nan")])
+@pytest.mark.parametrize("training", [True, False])
+def test_what_is_no_probability_of_dropping_is_refused(p, training):
+    with pytest.raises(ValueError, match="expected a probability from 0 to below 1"):
+        dropout(torch.ones(3), p, training)
+
+
 @pytest.mark.parametrize("p", [0.1, 0.3, 0.5, 0.9])
 def test_the_share_dropped_is_p_in_every_lane(p):
     torch.manual_seed(0)

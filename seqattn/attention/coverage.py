@@ -85,7 +85,7 @@ class CoverageAttention(Mechanism):
 
     def first_past(self, keys: Float[Tensor, "batch keys d_key"]) -> Past:
         """Start with a source that nobody has looked at."""
-        return Past(coverage=keys.new_zeros(keys.shape[:2]))
+        return Past(coverage=_nothing_seen(keys))
 
     def look(
         self,
@@ -133,14 +133,14 @@ class CoverageAttention(Mechanism):
         """
         keys = self._recall(keys, values, mask)
         if coverage is None:
-            coverage = keys.keys.new_zeros(keys.keys.shape[:2])
+            coverage = _nothing_seen(keys.keys)
         elif coverage.shape != keys.keys.shape[:2]:
             raise ValueError(
                 f"coverage has shape {tuple(coverage.shape)}; expected (batch, keys) = "
                 f"{tuple(keys.keys.shape[:2])}, the sum of the weights so far"
             )
         if query.dim() == 2:
-            felt = keys.keys + coverage.unsqueeze(-1) * self.w_c
+            felt = keys.keys + coverage.unsqueeze(-1).to(self.w_c.dtype) * self.w_c
             context, weights = self.attention(query, keys._replace(keys=felt))
             return CoverageOutput(context, weights, coverage + weights)
         contexts, rows = [], []
@@ -156,6 +156,12 @@ class CoverageAttention(Mechanism):
                 empty, query.new_zeros(*query.shape[:2], coverage.shape[1]), coverage
             )
         return CoverageOutput(torch.stack(contexts, 1), torch.stack(rows, 1), coverage)
+
+
+def _nothing_seen(keys: Tensor) -> Tensor:
+    """Start a sum of weights, in 32 bits at least: in 16, a small weight added to 1 is lost."""
+    kind = torch.promote_types(keys.dtype, torch.float32)
+    return keys.new_zeros(keys.shape[:2], dtype=kind)
 
 
 def coverage_loss(

@@ -1,5 +1,7 @@
 """Drawing sentences from a model, tempered and truncated."""
 
+import math
+
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
@@ -49,12 +51,16 @@ def sample(
     ValueError
         If the temperature, ``top_k`` or ``top_p`` is out of range.
     """
-    if not temperature > 0:
-        raise ValueError(f"temperature is {temperature}; expected above 0 (at 0: greedy search)")
+    if not 0 < temperature < math.inf:
+        raise ValueError(
+            f"temperature is {temperature}; expected above 0 (at 0: greedy search) and finite"
+        )
 
     def draw(logits: Tensor) -> Tensor:
-        # Relative to the largest: a small temperature may not turn it into infinity.
-        logits = (logits - logits.amax(-1, keepdim=True)) / temperature
+        # Relative to the largest: a small temperature may not turn it into infinity, and one that
+        # is too small for this kind of number may not be 0.
+        least = torch.finfo(logits.dtype).tiny
+        logits = (logits - logits.amax(-1, keepdim=True)) / max(temperature, least)
         chances = truncate(logits, top_k=top_k, top_p=top_p).softmax(-1)
         return torch.multinomial(chances, 1, generator=generator)[:, 0]
 

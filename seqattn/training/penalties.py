@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+import torch
 from torch import Tensor
 
 from seqattn.attention import coverage_loss, padding_mask
@@ -37,6 +38,8 @@ def attention_penalty(config: TrainingConfig) -> Penalty | None:
             raise ValueError(
                 "coverage_penalty and coverage_loss need attention, and the model has none"
             )
+        # In 16 bits the sums over a sentence would lose small weights.
+        weights = weights.to(torch.promote_types(weights.dtype, torch.float32))
         written = batch.targets != PAD
         read = padding_mask(batch.lengths, batch.source.shape[1])
         looked_at = config.coverage_penalty * coverage_penalty(weights, written, read)

@@ -29,6 +29,22 @@ def inputs(dtype=torch.float64, batch=B, steps=T, keys=K):
 MASK = padding_mask(torch.tensor([K, 2, 0]), K)
 
 
+@pytest.mark.parametrize("autocast", [True, False])
+def test_coverage_is_summed_in_full_precision(autocast):
+    """In 16 bits, a weight of 0.003 added to 1 is lost."""
+    attention = build(torch.float32 if autocast else torch.bfloat16)
+    queries, keys, values = inputs(torch.float32 if autocast else torch.bfloat16, steps=1)
+    with torch.autocast("cpu", torch.bfloat16, enabled=autocast):
+        memory = attention.remember(keys, values)
+        memory = memory._replace(keys=memory.keys.bfloat16(), values=memory.values.bfloat16())
+        past, total = attention.first_past(memory.values), torch.zeros(B, K, dtype=torch.float64)
+        for _ in range(100):
+            _, weights, past = attention.look(queries[:, 0], memory, past)
+            total += weights.double()
+    assert past.coverage.dtype == torch.float32
+    torch.testing.assert_close(past.coverage.double(), total, rtol=1e-5, atol=0)
+
+
 @pytest.mark.parametrize("bias", [True, False])
 @pytest.mark.parametrize(("dtype", "atol"), [(torch.float64, 1e-10), (torch.float32, 1e-5)])
 def test_output_is_the_formula(bias, dtype, atol):

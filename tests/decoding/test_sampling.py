@@ -38,7 +38,14 @@ def test_the_same_generator_draws_the_same_sentences():
 
 
 @pytest.mark.parametrize(
-    "options", [{"top_k": 1}, {"top_p": 1e-6}, {"temperature": 1e-6}, {"temperature": 1e-39}]
+    "options",
+    [
+        {"top_k": 1},
+        {"top_p": 1e-6},
+        {"temperature": 1e-6},
+        {"temperature": 1e-39},
+        {"temperature": 1e-320},
+    ],
 )
 def test_sampling_narrows_to_greedy_search(options):
     class Single(TableModel):  # whose logits a small temperature would make infinite
@@ -117,6 +124,8 @@ def test_the_nucleus_is_taken_among_the_top_k():
     ("options", "message"),
     [
         ({"temperature": 0.0}, r"temperature is 0.0; expected above 0 \(at 0: greedy search\)"),
+        ({"temperature": float("inf")}, "temperature is inf; expected above 0 .* and finite"),
+        ({"temperature": float("nan")}, "temperature is nan; expected above 0"),
         ({"top_k": 0}, "top_k is 0; expected at least 1"),
         ({"top_p": 0.0}, r"top_p is 0.0; expected above 0 and at most 1"),
         ({"top_p": 1.1}, r"top_p is 1.1; expected above 0 and at most 1"),

@@ -75,6 +75,19 @@ def test_several_batches_weigh_as_their_tokens_do():
     torch.testing.assert_close(norms[0], norms[1])
 
 
+@pytest.mark.parametrize("term", ["coverage_penalty", "coverage_loss"])
+def test_half_precision_weights_are_summed_in_full(term):
+    penalty = attention_penalty(TrainingConfig(steps=1, **{term: 1.0}))
+    torch.manual_seed(0)
+    weights = torch.rand(2, 300, 2).softmax(-1).bfloat16()
+    source = torch.full((2, 2), 5)
+    targets = torch.full((2, 300), 5)
+    batch = Batch(source, torch.tensor([2, 2]), targets, targets, [0, 1])
+    found = penalty(weights, batch)
+    assert found.dtype == torch.float32
+    torch.testing.assert_close(found, penalty(weights.double(), batch).float(), rtol=1e-4, atol=0)
+
+
 def test_without_attention_there_is_nothing_to_ask():
     penalty = attention_penalty(TrainingConfig(steps=1, coverage_loss=1.0))
     with pytest.raises(ValueError, match="need attention, and the model has none"):
