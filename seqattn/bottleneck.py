@@ -154,7 +154,9 @@ def gradient_reach(
         raise ValueError("inputs do not require a gradient: call inputs.requires_grad_() first")
     squares = inputs.new_zeros(inputs.shape[:2])
     for _ in range(probes):
+        # Drawn on the CPU, so that a generator gives the same numbers on every device.
         u = torch.randn(summary.shape[1], generator=generator, dtype=summary.dtype)
+        u = u.to(summary.device)
         (gradient,) = torch.autograd.grad((summary @ u).sum(), inputs, retain_graph=True)
         squares += gradient.square().sum(-1)
     reach = (squares / probes).sqrt().mean(0)

@@ -27,7 +27,7 @@ def ready_for_products(x: Tensor) -> Tensor:
     Weights are cast once and remembered, but what a model computed would be cast anew each time.
     """
     kind = x.device.type
-    if x.dtype == torch.float32 and torch.is_autocast_enabled(kind):
+    if x.is_floating_point() and x.element_size() < 8 and torch.is_autocast_enabled(kind):
         return x.to(torch.get_autocast_dtype(kind))
     return x
 

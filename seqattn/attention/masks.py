@@ -38,6 +38,9 @@ def padding_mask(lengths: Int[Tensor, " batch"], max_len: int | None = None) -> 
     tensor([[1, 1, 1],
             [1, 0, 0]], dtype=torch.int32)
     """
+    if torch.compiler.is_compiling() and max_len is not None:
+        # A look at the values would cut a compiled program in two, and its shapes would be fixed.
+        return torch.arange(max_len, device=lengths.device) < lengths.unsqueeze(1)
     longest = int(lengths.max()) if lengths.numel() else 0
     width = longest if max_len is None else max_len
     if longest > width or (lengths.numel() and int(lengths.min()) < 0):

@@ -26,7 +26,7 @@ from seqattn.models.bridge import Bridge
 from seqattn.models.encoders import Encoded
 from seqattn.models.late import late_gradients
 from seqattn.models.readouts import make_readout
-from seqattn.models.recurrent import initialise, make_rnn, rnn_step
+from seqattn.models.recurrent import initialise, make_rnn, rnn_step, run_rnn
 from seqattn.models.steps import State, Step, stack_steps
 from seqattn.precision import ready_for_products
 from seqattn.specials import PAD
@@ -274,7 +274,8 @@ class AttentionDecoder(nn.Module):
             inputs = torch.cat([embedded, fixed], -1)
         outputs, cells = state.hidden
         first = torch.stack(outputs)
-        tops, _ = self.rnn(inputs, first if cells is None else (first, torch.stack(cells)))
+        hidden = first if cells is None else (first, torch.stack(cells))
+        tops, _ = run_rnn(self.rnn, inputs, hidden)
         context, weights, _ = self._attend(tops, memory, state._replace(context=fixed))
         return self.readout(tops, context, embedded), weights
 

@@ -36,9 +36,9 @@ class Encoded(NamedTuple):
 class Encoder(nn.Module):
     r"""Recurrent encoder, :math:`h_i = [\overrightarrow{h}_i; \overleftarrow{h}_i]`.
 
-    Sentences are packed, so that each is read as if it stood alone: without that, the backward
-    direction would start on padding and the final state of a short sentence would have run over it.
-    An attention mask mends neither.
+    Each sentence is read as if it stood alone, packed or with its states held still at padding:
+    else the backward direction would start on padding and the final state of a short sentence would
+    have run over it. An attention mask mends neither.
 
     Parameters
     ----------

@@ -10,7 +10,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from seqattn.dropout import dropout
 from seqattn.models.late import late_gradients
-from seqattn.models.recurrent import gru_step, lstm_step, weight
+from seqattn.models.recurrent import gru_step, lstm_step, run_rnn, weight
 
 __all__ = ["Read", "read_sentences"]
 
@@ -61,11 +61,9 @@ def read_sentences(
     its input out of the whole, and the gradient of a cut is as large as the whole; and each adds a
     gradient as large as the weights. See :mod:`seqattn.models.late`.
     """
-    if (
-        inputs.device.type == "cpu"
-        and torch.is_grad_enabled()
-        and not torch.compiler.is_compiling()
-    ):
+    trains_on_cpu = inputs.device.type == "cpu" and torch.is_grad_enabled()
+    empty = not inputs.shape[0]  # what cannot be packed
+    if (trains_on_cpu and not torch.compiler.is_compiling()) or empty:
         return _by_steps(rnn, inputs, mask)
     packed = pack_padded_sequence(
         inputs,
@@ -73,7 +71,7 @@ def read_sentences(
         batch_first=True,
         enforce_sorted=False,
     )
-    packed_states, final = rnn(packed)
+    packed_states, final = run_rnn(rnn, packed)
     # total_length: without it the result would be as wide as the longest sentence, and no longer
     # fit the mask of a batch that is padded further.
     states, _ = pad_packed_sequence(packed_states, batch_first=True, total_length=inputs.shape[1])

@@ -5,16 +5,19 @@ not have one: its input at step t depends on its state at step t − 1. These st
 weights, so that a decoder can run step by step or, where it may, all at once.
 """
 
-from typing import NamedTuple
+from contextlib import nullcontext
+from typing import Any, NamedTuple
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
+from torch.backends import cudnn
 from torch.nn import functional as F
+from torch.nn.utils.rnn import PackedSequence
 
 from seqattn.dropout import dropout
 
-__all__ = ["Hidden", "gru_step", "initialise", "lstm_step", "make_rnn", "rnn_step"]
+__all__ = ["Hidden", "gru_step", "initialise", "lstm_step", "make_rnn", "rnn_step", "run_rnn"]
 
 
 class Hidden(NamedTuple):
@@ -181,6 +184,26 @@ def rnn_step(
             outputs.append(h)
             cells.append(c)
     return Hidden(tuple(outputs), tuple(cells) if cells else None)
+
+
+def run_rnn(
+    rnn: nn.GRU | nn.LSTM, inputs: Tensor | PackedSequence, hidden: Any = None
+) -> tuple[Any, Any]:
+    """Run PyTorch's own layers over whole sentences, and keep cuDNN from two things.
+
+    Under autocast it computes in float16, whatever type was asked for, and half of the bits of a
+    small gradient are lost there: it gets 32 bits. And it has no gradient for layers in evaluation
+    mode, which a saliency map needs: PyTorch's own kernels have.
+    """
+    W = weight(rnn, "weight_hh", 0)
+    if not W.is_cuda:
+        return rnn(inputs, hidden)
+    if hidden is not None:
+        hidden = tuple(h.float() for h in hidden) if isinstance(hidden, tuple) else hidden.float()
+    frozen = torch.is_grad_enabled() and not rnn.training
+    kernels = cudnn.flags(enabled=False) if frozen else nullcontext()
+    with torch.autocast("cuda", enabled=False), kernels:
+        return rnn(inputs.float(), hidden)
 
 
 def weight(rnn: nn.GRU | nn.LSTM, name: str, layer: int | str) -> Tensor:

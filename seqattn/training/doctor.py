@@ -76,8 +76,8 @@ def examine(translator: Translator) -> list[Finding]:
     points: list[Callable[[_Probe], Finding | None]] = [
         _specials, _saved, _padding, _pads_unseen, _rows, _future, _source, _ends,
     ]  # fmt: skip
-    # In full 32 bits on a GPU, too: cuDNN's recurrent layers round to TF32 (10 bits) by default, and
-    # what padding changes would be lost in that.
+    # In full 32 bits on a GPU, too: cuDNN's recurrent layers round to TF32 (10 bits) by default,
+    # which changes more than padding may.
     exact = cudnn.flags(enabled=cudnn.enabled, allow_tf32=False)
     with evaluating(translator.model), exact:
         found = [_finite(translator), _vocabularies(translator)]

@@ -35,6 +35,15 @@ def test_each_sentence_is_read_as_if_alone(cell, layers, bidirectional):
         torch.testing.assert_close(together.summary[row], alone.summary[0])
 
 
+@every_cell
+def test_a_batch_without_sentences_is_read(cell):
+    encoder = Encoder(VOCAB, D_EMBED, D, cell=cell)
+    empty = torch.zeros(0, KEYS, dtype=torch.long), torch.zeros(0, dtype=torch.long)
+    with torch.no_grad():
+        found = encoder(*empty)
+    assert (found.states.shape, found.summary.shape) == ((0, KEYS, 2 * D), (0, 1, 2 * D))
+
+
 def test_more_padding_changes_nothing():
     encoder = Encoder(VOCAB, D_EMBED, D).double()
     source = a_batch()
