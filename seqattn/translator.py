@@ -1,6 +1,6 @@
 """A trained model with its vocabularies: text in, text and attention maps out."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -134,7 +134,7 @@ class Translator:
         Parameters
         ----------
         sentences : sequence of str
-            As they are printed. A blank one is translated by nothing.
+            As they are printed. A blank one is translated by nothing, with a score of 0.
         beam : int
             Width of the beam; 1 is greedy search, and faster.
         length_penalty : float
@@ -152,8 +152,8 @@ class Translator:
         TypeError
             If given one string.
         ValueError
-            If ``beam`` is below 1 or a penalty below 0, or coverage is asked of a model without
-            attention.
+            If ``beam`` is below 1. With a beam, if a penalty is below 0, or coverage is asked of a
+            model without attention.
         """
         found = self.n_best(
             sentences, n=1, beam=beam,
@@ -307,21 +307,30 @@ class Translator:
         read = [s.lower() if self.lowercase else s for s in sentences]
         ids = [[*s, EOS] for s in self.vocabularies.source.encode_all(read)]
         found: list[list[Translation]] = [[] for _ in ids]
-        for rows in _by_length(ids, max(SIDE_BY_SIDE // places, 1)):
+        blank = [row for row, sentence in enumerate(sentences) if not sentence.strip()]
+        for row in blank:
+            found[row] = [self._leave(sentences[row])]
+        for rows in _by_length(ids, max(SIDE_BY_SIDE // places, 1), leave=set(blank)):
             sources = [ids[row] for row in rows]
             hypotheses = self._search(sources, search)
             for i in range(n * len(rows)):
                 place, row = i // n, rows[i // n]
-                # A blank source has one translation, and a search may end with fewer than n.
-                if i % n == 0 or (len(ids[row]) > 1 and hypotheses.scores[i].isfinite()):
+                if i % n == 0 or hypotheses.scores[i].isfinite():  # it may end with fewer than n
                     found[row].append(self._read(sentences[row], sources[place], hypotheses, i))
         return found
 
+    def _leave(self, sentence: str) -> Translation:
+        """Translate a blank sentence by nothing, whatever the model would make of it."""
+        end = self.vocabularies.target.tokens([EOS])
+        weights = torch.ones(1, 1) if self.has_attention else None
+        return Translation(sentence, "", end, end, weights, score=0.0)
+
     def _search(self, sources: list[list[int]], search: Search) -> Hypotheses:
         lengths = torch.tensor([len(source) for source in sources])
-        most = LONGEST[0] * lengths + LONGEST[1]
-        # A blank source gets a translation of <eos> alone, whatever the model makes of nothing.
-        most = torch.where(lengths == 1, 1, most).to(self.device)
+        most = (LONGEST[0] * lengths + LONGEST[1]).to(self.device)
+        longest = getattr(self.model, "longest", None)
+        if longest is not None:
+            most = most.clamp(max=longest)
         source, lengths = pad(sources).to(self.device), lengths.to(self.device)
         with autocast(self.device, self.bf16):
             return search(source, lengths, most)
@@ -329,8 +338,6 @@ class Translator:
     def _read(self, sentence: str, source: list[int], found: Hypotheses, row: int) -> Translation:
         length = int(found.lengths[row])
         ids = found.tokens[row, :length].tolist()
-        if len(source) == 1:
-            ids = [EOS]
         return Translation(
             source=sentence,
             text=self.vocabularies.target.decode(ids),
@@ -342,12 +349,17 @@ class Translator:
 
 
 def _cut(weights: Tensor | None, row: int, steps: int, keys: int) -> Tensor | None:
-    """Take the map of one sentence out of a padded batch."""
-    return None if weights is None else weights[row, :steps, :keys].float().cpu()
+    """Take the map of one sentence out of a padded batch; a copy, for the batch is large."""
+    if weights is None:
+        return None
+    return weights[row, :steps, :keys].to("cpu", torch.float32, copy=True)
 
 
-def _by_length(sentences: Sequence[Sequence[int]], size: int) -> Iterator[list[int]]:
-    """Give rows of sentences of similar length, the longest first."""
-    rows = sorted(range(len(sentences)), key=lambda row: -len(sentences[row]))
+def _by_length(
+    sentences: Sequence[Sequence[int]], size: int, *, leave: Collection[int] = ()
+) -> Iterator[list[int]]:
+    """Give rows of sentences of similar length, the longest first, but for those to leave out."""
+    rows = [row for row in range(len(sentences)) if row not in leave]
+    rows.sort(key=lambda row: -len(sentences[row]))
     for start in range(0, len(rows), size):
         yield rows[start : start + size]

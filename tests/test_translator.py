@@ -53,12 +53,36 @@ def test_maps_have_a_row_for_each_token_and_a_column_for_each_source_token():
         torch.testing.assert_close(found.weights.sum(1), torch.ones(len(found.tokens)))
 
 
-def test_blank_sentences_stay_blank_and_in_their_place():
-    translator = make()
+@pytest.mark.parametrize("subwords", [0, 280])
+@pytest.mark.parametrize("architecture", ["bahdanau", "fixed"])
+def test_blank_sentences_stay_blank_and_in_their_place(architecture, subwords):
+    translator = make(architecture, subwords)
     blank, cat, again = translator.translate(["", "the cat", " \t"], beam=2)
     assert (blank.text, again.text, blank.tokens) == ("", "", ["<eos>"])
+    assert (blank.source_tokens, blank.score) == (["<eos>"], 0.0)
+    assert (blank.weights is None) == (architecture == "fixed")
     assert cat.text == translator.translate(["the cat"], beam=2)[0].text
+    assert [len(found) for found in translator.n_best(["", "the cat"], n=2, beam=2)] == [1, 2]
+    assert [len(found) for found in translator.sample(["", "the cat"], n=3)] == [1, 3]
     assert translator.translate([]) == []
+
+
+def test_a_map_holds_no_more_than_itself():
+    translator = make()
+    for found in (*translator.translate(SENTENCES), *translator.force(PAIRS)):
+        assert found.weights.untyped_storage().nbytes() == 4 * found.weights.numel()
+
+
+def test_learned_positions_end_a_translation_and_do_not_break_it():
+    vocabularies = Vocabularies.learn(PAIRS, ("en", "fr"))
+    config = ModelConfig("transformer", d_hidden=12, layers=1, positions="learned", max_len=9)
+    model = build_model(config, *map(len, vocabularies))
+    torch.nn.init.constant_(model.vocabulary.bias, 0.0)
+    with torch.no_grad():
+        model.vocabulary.bias[2] = -1e4  # never <eos>
+    for beam in (1, 3):
+        [found] = Translator(model, vocabularies).translate([PAIRS[0].source], beam=beam)
+        assert len(found.tokens) == 9
 
 
 @pytest.mark.parametrize("architecture", ["bahdanau", "luong", "fixed"])

@@ -42,6 +42,9 @@ class StepwiseModel(nn.Module):
     scores all steps of known targets at once.
     """
 
+    longest: int | None = None
+    """Most steps, where the model has a limit: that of learned positions."""
+
     begin: Callable[..., tuple[Any, Any]]
     step: Callable[..., Step]
     _score: Callable[[Tensor, Tensor, Tensor], Output]

@@ -103,6 +103,7 @@ class Transformer(StepwiseModel):
 
         shape = (d_model, heads, d_feedforward, dropout, attention_dropout, norm)
         self.scale = math.sqrt(d_model)
+        self.longest = max_len if positions == "learned" else None
         self.source_embedding = nn.Embedding(source_vocab, d_model, padding_idx=PAD)
         self.target_embedding = nn.Embedding(target_vocab, d_model, padding_idx=PAD)
         for embedding in (self.source_embedding, self.target_embedding):
