@@ -9,6 +9,7 @@ from seqattn.models.pointer import PointerGenerator
 from seqattn.models.seq2seq import Output, Seq2SeqAttention, evaluating
 from seqattn.models.steps import State, Step
 from seqattn.models.transformer import Transformer
+from seqattn.models.tying import tie_matrices
 
 __all__ = [
     "AttentionDecoder",
@@ -27,4 +28,5 @@ __all__ = [
     "extend_vocabulary",
     "guess_frequencies",
     "mix_copy",
+    "tie_matrices",
 ]

@@ -71,8 +71,9 @@ class ModelConfig:
         Whether a fixed vector enters every step or the first state alone.
     tie : {"none", "output", "all"}
         Which of the embeddings shares its matrix with the vocabulary product: none, the target's,
-        or both; see :func:`~seqattn.models.tying.tie_matrices`. A recurrent model then has
-        ``d_embed`` features before the vocabulary.
+        or both, which needs one vocabulary; see :func:`~seqattn.models.tie_matrices`. A
+        recurrent model then has ``d_embed`` features before the vocabulary, which the readout
+        "linear" cannot have.
     heads, d_feedforward, norm, positions, max_len
         Of a Transformer; see :class:`~seqattn.models.Transformer`.
     """
@@ -101,6 +102,18 @@ class ModelConfig:
     positions: Literal["sinusoidal", "learned"] = "sinusoidal"
     max_len: int = 256
     tie: Tie = "none"
+
+    def __post_init__(self) -> None:
+        sizes = ("d_embed", "d_hidden", "d_encoder", "layers", "d_attn", "rank", "d_readout",
+                 "heads", "d_feedforward", "max_len")  # fmt: skip
+        for name in sizes:
+            value = getattr(self, name)
+            if value is not None and not (isinstance(value, int) and value >= 1):
+                raise ValueError(f"{name} is {value!r}; expected a whole number of at least 1")
+        for name in ("dropout", "attention_dropout"):
+            value = getattr(self, name)
+            if not (isinstance(value, int | float) and 0 <= value < 1):
+                raise ValueError(f"{name} is {value!r}; expected from 0 to below 1")
 
 
 def build_model(

@@ -54,7 +54,8 @@ def tie_matrices(
     if vocabulary.in_features != target.embedding_dim:
         raise ValueError(
             f"tie={tie!r} needs as many features before the vocabulary as an embedding has; they "
-            f"are {vocabulary.in_features} and {target.embedding_dim}"
+            f"are {vocabulary.in_features} and {target.embedding_dim} (d_readout chooses the first "
+            "for readout='tanh' and 'maxout', d_embed the second)"
         )
     vocabulary.weight = target.weight
     if tie == "all":

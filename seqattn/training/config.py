@@ -1,5 +1,6 @@
 """How to train, as a few plain values: what a run stores, so that it can be taken up again."""
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -45,8 +46,9 @@ class TrainingConfig:
     bf16 : bool
         Compute in bfloat16 where that is safe; weights stay in 32 bits.
     compile : bool
-        Compile the model with ``torch.compile``: minutes at first, faster steps later, on a GPU
-        above all.
+        Compile the model with ``torch.compile``. That takes minutes, again for each of the first
+        widths of batches, and it depends on model and machine whether steps are faster afterwards:
+        compare the tokens per second.
     seed : int
         Of the first weights, of dropout and of the order of the batches.
     validate_every : int, optional
@@ -99,16 +101,15 @@ class TrainingConfig:
             raise ValueError("no budget; expected steps, epochs or minutes, above 0")
         for name in ("steps", "epochs", "minutes", "validate_every", "first_look", "patience"):
             value = getattr(self, name)
-            if value is not None and value <= 0:
+            if value is not None and not 0 < value < math.inf:
                 raise ValueError(f"{name} is {value}; expected above 0")
         for name in ("lr", "clip", "batch_tokens", "accumulate", "log_every"):
-            if getattr(self, name) <= 0:
+            if not 0 < getattr(self, name) < math.inf:
                 raise ValueError(f"{name} is {getattr(self, name)}; expected above 0")
-        for name in ("warmup", "weight_decay", "average", "save_minutes"):
-            if getattr(self, name) < 0:
-                raise ValueError(f"{name} is {getattr(self, name)}; expected 0 or more")
-        for name in ("coverage_penalty", "coverage_loss"):
-            if getattr(self, name) < 0:
+        at_least_0 = ("warmup", "weight_decay", "average", "save_minutes", "coverage_penalty",
+                      "coverage_loss")  # fmt: skip
+        for name in at_least_0:
+            if not 0 <= getattr(self, name) < math.inf:
                 raise ValueError(f"{name} is {getattr(self, name)}; expected 0 or more")
         if not 0 <= self.smoothing < 1:
             raise ValueError(f"smoothing is {self.smoothing}; expected from 0 to below 1")

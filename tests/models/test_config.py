@@ -144,8 +144,17 @@ def test_tied_matrices_are_one(architecture, tie, saved):
             {"architecture": "transformer", "heads": 2, "tie": "all"},
             f"one vocabulary; the source has {SOURCE_VOCAB} tokens and the target {TARGET_VOCAB}",
         ),
+        ({"d_hidden": -5}, "d_hidden is -5; expected a whole number of at least 1"),
+        ({"d_embed": 0}, "d_embed is 0; expected a whole number of at least 1"),
+        ({"d_attn": "7"}, "d_attn is '7'; expected a whole number of at least 1"),
+        ({"layers": 1.5}, "layers is 1.5; expected a whole number of at least 1"),
+        ({"dropout": 2}, "dropout is 2; expected from 0 to below 1"),
+        ({"attention_dropout": 1.0}, "attention_dropout is 1.0; expected from 0 to below 1"),
         ({"tie": "both"}, "tie is 'both'; expected 'none'"),
-        ({"tie": "output", "d_readout": 6}, "before the vocabulary as an embedding has; they are 6"),
+        (
+            {"tie": "output", "d_readout": 6},
+            "as an embedding has; they are 6",
+        ),
         ({"tie": "output", "readout": "linear"}, "as an embedding has; they are"),
         (
             {"architecture": "Luong"},
