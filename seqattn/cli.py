@@ -1,7 +1,8 @@
 """The ``seqattn`` command. Each group of commands stands beside the code that it runs.
 
 A group is a module with ``register(app)``, which adds its commands to the app. Such a module
-imports nothing heavy before one of its commands is called, so that ``seqattn --help`` is quick.
+imports nothing before one of its commands is called that the package does not import by itself:
+``seqattn --help`` waits for torch, but for nothing that the extras bring.
 """
 
 import importlib
@@ -12,7 +13,15 @@ GROUPS = ("seqattn.grading.commands", "seqattn.training.commands")
 
 
 def main() -> None:
-    """Run the command line."""
+    """Run the command line; Ctrl-C ends it with 130 and without a word."""
+    try:
+        _run()
+    except KeyboardInterrupt:
+        # Where a command does not listen yet, or no longer. Whoever saves on Ctrl-C says so.
+        sys.exit(130)
+
+
+def _run() -> None:
     if importlib.util.find_spec("typer") is None:
         sys.exit('The command line needs typer: pip install "seqattn[grading,nmt]"')
     import typer

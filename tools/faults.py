@@ -51,7 +51,8 @@ def train(folder: Path) -> int:
         trainer = resumed_run(folder, quiet=True)
     else:
         trainer = new_run(
-            folder, CORPUS, model=MODEL, training=TRAINING, subwords=0, quiet=True
+            folder, CORPUS, model=MODEL, training=TRAINING, subwords=0,
+            overwrite=True, quiet=True,  # it may have been killed before it was first saved
         )  # fmt: skip
     return FINISHED if trainer.run().reason == "done" else SAVED
 

@@ -185,14 +185,14 @@ class Batches:
         return sorted(rows, key=key)
 
     def _cut(self, order: list[int]) -> list[list[int]]:
-        batches = []
-        while order:
-            size = self._rows(self._sizes[order[0]][0])
+        batches, start = [], 0
+        while start < len(order):
+            size = self._rows(self._sizes[order[start]][0])
             # Sources far longer than targets take their room, too.
-            widest = max(self._sizes[row][1] for row in order[:size])
+            widest = max(self._sizes[row][1] for row in order[start : start + size])
             size = min(size, self._rows(widest // 2))
-            batches.append(order[:size])
-            order = order[size:]
+            batches.append(order[start : start + size])
+            start += size
         return batches
 
     def _rows(self, columns: int) -> int:

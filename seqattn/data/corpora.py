@@ -114,8 +114,9 @@ def _read_split(corpus: CorpusConfig, split: str) -> list[TextPair]:
         reverse = corpus.source == "fr"
         return toy_by_length(corpus.pairs, seed=corpus.seed, reverse=reverse).copy()
     if split not in ("train", "valid", "test"):
-        more = f", or one of {', '.join(SPLITS)} with Multi30k" if split in SPLITS else ""
-        raise CorpusError(f"no split {split!r}; expected train, valid or test{more}")
+        last = "long" if corpus.name == "toy" else "all"
+        other = f" ({split} is of Multi30k)" if split in SPLITS else ""
+        raise CorpusError(f"no split {split!r}; expected train, valid, test or {last}{other}")
     if corpus.name == "toy":
         return toy_corpus(corpus.pairs, seed=corpus.seed, reverse=corpus.source == "fr")[
             split
@@ -207,7 +208,15 @@ def _user_splits(corpus: CorpusConfig) -> dict[str, list[TextPair]]:
             "expected at least 10, or files of their own for both"
         )
     train, *parts = hold_out(pairs, *[size] * len(missing), seed=corpus.seed)
-    return {"train": train, **dict(zip(missing, parts, strict=True))}
+    found = {"train": train, **dict(zip(missing, parts, strict=True))}
+    for split, part in found.items():
+        if not part:
+            raise CorpusError(
+                f"nothing is left for {split}: of {len(pairs)} pairs only "
+                f"{len({pair.source for pair in pairs})} have a source of their own, and equal "
+                f"sources stay together; expected more, or files of their own for {split}"
+            )
+    return found
 
 
 def _read_files(paths: tuple[str, ...], corpus: CorpusConfig) -> list[TextPair]:
@@ -222,6 +231,8 @@ def _read_files(paths: tuple[str, ...], corpus: CorpusConfig) -> list[TextPair]:
         files = [f"{path}.{language}{end}" for language in corpus.languages]
         if any(Path(file).is_file() for file in files):
             return read_pairs(*files, encoding=corpus.encoding)
+    if Path(path).is_dir():
+        raise CorpusError(f"{path} is a folder; expected a table with tabs, or two aligned files")
     raise CorpusError(
         f"there is no file {path}, nor {path}.{corpus.source} and {path}.{corpus.target}; "
         "expected a table with tabs, two aligned files, or what two such names begin with"

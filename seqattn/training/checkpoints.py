@@ -94,7 +94,8 @@ def write_atomically(path: Path, content: bytes) -> None:
     if os.name == "posix":  # the new name, too, must outlive a loss of power
         folder = os.open(path.parent, os.O_RDONLY)
         try:
-            os.fsync(folder)
+            with suppress(OSError):  # some file systems of networks cannot; the file is written
+                os.fsync(folder)
         finally:
             os.close(folder)
 
@@ -126,10 +127,11 @@ def read_checkpoint(path: Path, *, only: str = "") -> Checkpoint:
         with safetensors.safe_open(str(path), framework="pt", device="cpu") as file:
             header = file.metadata() or {}
             data = json.loads(header["seqattn"])
+            version = data.pop("version")
             tensors = {name: file.get_tensor(name) for name in file.keys() if name.startswith(only)}  # noqa: SIM118
     except (KeyError, ValueError, safetensors.SafetensorError) as error:
         raise CheckpointError(f"{path} is no checkpoint of seqattn ({error})") from error
-    if data.pop("version") > FORMAT:
+    if version > FORMAT:
         raise CheckpointError(f"{path} was written by a later version of seqattn: update it")
     return Checkpoint(tensors, data)
 

@@ -99,7 +99,7 @@ def update(
     Returns
     -------
     Update
-        ``loss`` and ``norm``. Nothing here waits for the device, and nothing checks for NaN.
+        ``loss`` and ``norm``, on the device. Nothing here checks for NaN.
 
     References
     ----------

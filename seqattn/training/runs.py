@@ -148,15 +148,17 @@ class RunFolder:
             raise CheckpointError(f"could not write {self.metrics}: {error.strerror}") from error
 
     def records(self) -> list[dict[str, Any]]:
-        """Read the log; a last line that was cut off by a kill is left out."""
+        """Read the log; what is no record, as a last line that a kill cut off, is left out."""
         if not self.metrics.is_file():
             return []
         records = []
-        for line in self.metrics.read_text(encoding="utf-8").splitlines():
+        for line in self.metrics.read_text(encoding="utf-8", errors="replace").splitlines():
             try:
-                records.append(json.loads(line))
+                record = json.loads(line)
             except json.JSONDecodeError:
-                break
+                continue
+            if isinstance(record, dict) and "step" in record:
+                records.append(record)
         return records
 
     def rewind(self, step: int) -> None:
@@ -212,6 +214,9 @@ def load_model(
         If the file is no checkpoint, or its weights do not fit its configuration.
     """
     checkpoint = read_checkpoint(path, only="model.")
+    missing = [name for name in ("model", "vocabularies") if name not in checkpoint.data]
+    if missing:
+        raise CheckpointError(f"{path} holds no {' and no '.join(missing)}: it is not whole")
     vocabularies = Vocabularies.from_dict(checkpoint.data["vocabularies"])
     try:
         config = ModelConfig(**checkpoint.data["model"])

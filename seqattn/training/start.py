@@ -8,6 +8,7 @@ import torch
 from seqattn.data.corpora import CorpusConfig, read_split
 from seqattn.data.vocabulary import Vocabularies
 from seqattn.models import ModelConfig, build_model, guess_frequencies
+from seqattn.training.checkpoints import CheckpointError
 from seqattn.training.config import TrainingConfig
 from seqattn.training.presets import default_preset
 from seqattn.training.processes import Processes
@@ -26,6 +27,7 @@ def new_run(
     subwords: int | None = None,
     joint: bool = False,
     device: torch.device | str = "cpu",
+    overwrite: bool = False,
     quiet: bool = False,
 ) -> Trainer:
     """Prepare a training from scratch: read the corpus, learn vocabularies, build the model.
@@ -44,6 +46,8 @@ def new_run(
         Whether both languages share one subword vocabulary.
     device : device
         Where to compute.
+    overwrite : bool
+        Whether to delete what an earlier run left in the folder.
     quiet : bool
         Whether to show nothing.
 
@@ -54,8 +58,12 @@ def new_run(
 
     Raises
     ------
+    CheckpointError
+        If the folder holds a run already and may not be overwritten.
     CorpusError, DownloadError
         If the corpus is not to be had.
+    ValueError
+        If embeddings of different vocabularies are to be tied.
 
     Examples
     --------
@@ -72,6 +80,12 @@ def new_run(
     ...     trainer.run().reason
     'done'
     """
+    run = RunFolder(folder)
+    if run.files() and not overwrite:
+        raise CheckpointError(
+            f"{folder} holds a run already: go on with it (resumed_run), replace it "
+            "(overwrite=True), or name another folder"
+        )
     corpus = corpus or CorpusConfig()
     preset = default_preset(corpus.name)
     model, training = model or preset.model, training or preset.training
@@ -88,6 +102,12 @@ def new_run(
         ).to_dict()
     )
     vocabularies = Vocabularies.from_dict(learnt)
+    if model.tie == "all" and vocabularies.source is not vocabularies.target:
+        raise ValueError(
+            "tie='all' makes one matrix of both embeddings, and here source and target have "
+            "vocabularies of their own: share one (subwords with joint=True, or --joint), or tie "
+            "the target's alone (tie='output')"
+        )
     torch.manual_seed(training.seed)
     built = build_model(model, len(vocabularies.source), len(vocabularies.target)).to(device)
     trainer = Trainer(
@@ -97,13 +117,15 @@ def new_run(
         train,
         valid,
         training,
-        RunFolder(folder),
+        run,
         corpus=asdict(corpus),
         data={"subwords": subwords, "joint": joint, "lowercase": corpus.lowercase},
         processes=processes,
         quiet=quiet,
     )
     guess_frequencies(built.vocabulary, [target for _, target in trainer.batches.examples])
+    if processes.lead:
+        run.clear()  # not before all input is known to be good
     return trainer
 
 
@@ -143,21 +165,25 @@ def resumed_run(
         If the corpus is no longer to be had.
     """
     run = RunFolder(folder)
+    processes = Processes(torch.device(device))
     model, vocabularies, data = load_model(run.last, device)
     corpus = CorpusConfig.from_dict(data["corpus"])
     training = TrainingConfig(**data["training"])
     if steps or epochs or minutes:
         training = replace(training, steps=steps, epochs=epochs, minutes=minutes)
+    with processes.in_turn():
+        train, valid = read_split(corpus, "train"), read_split(corpus, "valid")
     trainer = Trainer(
         model,
         ModelConfig(**data["model"]),
         vocabularies,
-        read_split(corpus, "train"),
-        read_split(corpus, "valid"),
+        train,
+        valid,
         training,
         run,
         corpus=asdict(corpus),
         data=data.get("data"),
+        processes=processes,
         quiet=quiet,
     )
     trainer.resume()

@@ -156,7 +156,7 @@ def _processes() -> Any:
 
 
 def _in_a_process(context: Any, job: tuple[Any, ...]) -> int:
-    if _is_done(*job[:4]):
+    if _is_done(*job[:6]):
         return 0
     process = context.Process(target=_train_and_test, args=job)
     process.start()
@@ -165,13 +165,23 @@ def _in_a_process(context: Any, job: tuple[Any, ...]) -> int:
 
 
 def _is_done(
-    folder: Path, corpus: CorpusConfig, model: ModelConfig, training: TrainingConfig
+    folder: Path,
+    corpus: CorpusConfig,
+    model: ModelConfig,
+    training: TrainingConfig,
+    subwords: int,
+    joint: bool,
 ) -> bool:
     run = RunFolder(folder)
     if not (run.path / COST).is_file():
         return False
     stored = json.loads((run.path / "config.json").read_text(encoding="utf-8"))
-    wanted = {"model": asdict(model), "training": asdict(training), "corpus": asdict(corpus)}
+    wanted = {
+        "model": asdict(model),
+        "training": asdict(training),
+        "corpus": asdict(corpus),
+        "data": {"subwords": subwords, "joint": joint, "lowercase": corpus.lowercase},
+    }
     # As JSON has it, which knows no tuples.
     return all(stored[name] == json.loads(json.dumps(wanted[name])) for name in wanted)
 
@@ -189,11 +199,10 @@ def _train_and_test(
     torch.set_num_threads(threads)
     prepare_process()
     run = RunFolder(folder)
-    run.clear()
     (run.path / COST).unlink(missing_ok=True)
     trainer = new_run(
         folder, corpus, model=model, training=training,
-        subwords=subwords, joint=joint, device=device, quiet=True,
+        subwords=subwords, joint=joint, device=device, overwrite=True, quiet=True,
     )  # fmt: skip
     before, clock = _peak_memory(device), _clock(device)
     trainer.run()
@@ -220,8 +229,10 @@ def _clock(device: str) -> float:
 
 def _peak_memory(device: str) -> float | None:
     """MiB that this process has had at most."""
+    if device.startswith("cuda"):
+        return torch.cuda.max_memory_allocated(device) / 2**20
     if device != "cpu":
-        return torch.cuda.max_memory_allocated() / 2**20
+        return None
     if sys.platform == "win32":
         return None
     import resource

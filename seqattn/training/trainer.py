@@ -4,6 +4,7 @@ A run that was interrupted and taken up again equals one that was not, bit for b
 budget is counted in updates or epochs: everything that an update depends on is in the checkpoint.
 """
 
+import logging
 import math
 import time
 import zlib
@@ -14,7 +15,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from seqattn.data.batches import Batches, encode_pairs
+from seqattn.data.batches import Batches, Example, encode_pairs
 from seqattn.data.pairs import TextPair
 from seqattn.data.vocabulary import Vocabularies
 from seqattn.models import ModelConfig
@@ -43,6 +44,8 @@ from seqattn.training.validation import Log, Validator
 from seqattn.translator import Translator
 
 __all__ = ["Trainer"]
+
+log = logging.getLogger(__name__)
 
 # Updates between two validations, at least: a small corpus has short epochs.
 APART = 100
@@ -99,9 +102,8 @@ class Trainer:
         self.processes = processes or Processes(self.device)
         self.quiet = quiet or not self.processes.lead
         self.optimizer = make_optimizer(model, weight_decay=config.weight_decay)
-        self.batches = Batches(
-            encode_pairs(train, vocabularies), tokens=config.batch_tokens, seed=config.seed
-        )
+        examples = self._short_enough(encode_pairs(train, vocabularies))
+        self.batches = Batches(examples, tokens=config.batch_tokens, seed=config.seed)
         self.position = Position()
         self.settings = {
             "model": asdict(model_config),
@@ -121,6 +123,20 @@ class Trainer:
         )
         self.threads_before: int | None = None
         self._random: Mapping[str, Tensor] | None = None
+        self._trained = model
+        self._prepared = False
+
+    def _short_enough(self, examples: list[Example]) -> list[Example]:
+        """Leave out what alone is longer than a batch: one such line could take all memory."""
+        most = self.config.batch_tokens
+        kept = [example for example in examples if max(map(len, example)) <= most]
+        if len(kept) < len(examples) and self.processes.lead:
+            longest = max(len(side) for example in examples for side in example)
+            log.warning(
+                "left out %d of %d training pairs with more than batch_tokens=%d tokens on a side; "
+                "the longest has %d", len(examples) - len(kept), len(examples), most, longest,
+            )  # fmt: skip
+        return kept
 
     def resume(self) -> None:
         """Take the run up again where its last checkpoint was written.
@@ -168,9 +184,11 @@ class Trainer:
         if self._random is None or not restore_random(self._random, self.device, rank):
             torch.manual_seed(self.config.seed + rank)  # each process drops its own features
         self.model.train()
-        self._trained = self.processes.prepare(self.model)
-        if self.config.compile:
-            self._trained = torch.compile(self._trained)  # type: ignore[assignment]
+        if not self._prepared:  # else this trainer goes on after an interruption
+            self._trained = self.processes.prepare(self.model)
+            if self.config.compile:
+                self._trained = torch.compile(self._trained)  # type: ignore[assignment]
+            self._prepared = True
         self._began = time.monotonic() - position.seconds
         self.progress = Progress(done=self._done(), quiet=self.quiet)
         self.log = (
@@ -242,7 +260,8 @@ class Trainer:
 
     def _look_due(self) -> bool:
         position, first = self.position, self.config.first_look
-        if first is None or position.epoch or position.looked == position.step:
+        judged = position.looked, position.validated
+        if first is None or position.epoch or position.step in judged:
             return False
         times, rest = divmod(position.step, first)
         return rest == 0 and times.bit_count() == 1  # a power of two
@@ -250,8 +269,9 @@ class Trainer:
     def _update(self, group: Sequence[Sequence[int]]) -> None:
         """Make an update from the rows of one batch, or of several."""
         position, config = self.position, self.config
+        done = self._done()  # before this update, which is to have a learning rate above 0
         position.step += 1
-        rate = config.learning_rate(position.step, self._done())
+        rate = config.learning_rate(position.step, done)
         tokens = sum(map(self.batches.count_tokens, group))
         made = update(
             self._trained,
@@ -296,6 +316,7 @@ class Trainer:
         self.progress.tell(figures)
 
     def _save(self) -> None:
-        states = self.processes.gather_objects(random_states(self.device, self.processes.rank))
+        self._random = random_states(self.device, self.processes.rank)
+        states = self.processes.gather_objects(self._random)
         if self.processes.lead:
             self.keeper.save(self.position, {k: v for part in states for k, v in part.items()})

@@ -2,6 +2,7 @@
 
 import gzip
 import logging
+from io import BytesIO
 
 import pytest
 
@@ -15,7 +16,7 @@ from seqattn.data import (
     read_split,
     tokenize,
 )
-from seqattn.data.pairs import read_lines, read_table
+from seqattn.data.pairs import read_lines, read_table, stream_lines
 
 
 def files(folder, german, english, encoding="utf-8"):
@@ -44,11 +45,34 @@ def test_unequal_line_counts_are_refused(tmp_path):
 
 def test_a_wrong_encoding_is_refused_with_its_line(tmp_path):
     paths = files(tmp_path, "Hund\nGröße\n", "dog\nsize\n", encoding="latin-1")
-    with pytest.raises(CorpusError, match=r"x\.de, line 2: byte 0xf6 is no utf-8; state"):
+    with pytest.raises(CorpusError, match=r"x\.de, line 2: byte 0xf6 is no utf-8; state its"):
         read_pairs(*paths)
     assert read_pairs(*paths, encoding="latin-1")[1].source == "Größe"
     with pytest.raises(CorpusError, match="unknown encoding: utf-9; expected one such as"):
         read_pairs(*paths, encoding="utf-9")
+    with pytest.raises(CorpusError, match=r"line 1: byte 0xff .*--encoding utf-16"):
+        read_pairs(*files(tmp_path, "Hund", "dog", encoding="utf-16"))
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_a_stream_is_read_as_a_file_is(tmp_path, encoding):
+    text = "Größe\u2028eins\r\n\nzwei \n" * 2_000  # several pieces
+    path, _ = files(tmp_path, text, "", encoding=encoding)
+    decoded = encoding.removesuffix("-sig")
+    lines = list(stream_lines(BytesIO(path.read_bytes()), decoded, name="input"))
+    assert lines == read_lines(path, decoded)
+    assert lines[:3] == ["Größe\u2028eins", "", "zwei "]
+
+
+def test_a_stream_that_is_wrongly_encoded_is_refused_with_its_line():
+    for before in (1, 5_000):
+        stream = BytesIO("größer\n".encode() * before + b"gr\xf6\xdfe\n")
+        with pytest.raises(CorpusError, match=f"input, line {before + 1}: byte 0xf6 is no utf-8"):
+            list(stream_lines(stream, name="input"))
+    with pytest.raises(CorpusError, match=r"input, line 1: byte 0xff .*--encoding utf-16"):
+        list(stream_lines(BytesIO("a\nb".encode("utf-16")), name="input"))
+    with pytest.raises(CorpusError, match="unknown encoding: utf-9"):
+        list(stream_lines(BytesIO(b"a"), "utf-9", name="input"))
 
 
 def test_blank_lines_are_left_out_and_told_or_refused(tmp_path, caplog):
@@ -62,7 +86,9 @@ def test_blank_lines_are_left_out_and_told_or_refused(tmp_path, caplog):
 
 def test_tables_with_too_few_columns_are_refused_with_their_line(tmp_path):
     (tmp_path / "x.tsv").write_text("a\tb\n\nno tab\n")
-    with pytest.raises(CorpusError, match=r"line 3: 1 column\(s\); expected at least 2"):
+    with pytest.raises(
+        CorpusError, match=r"line 3: 1 column\(s\); expected at least 2, .* another --data"
+    ):
         read_table(tmp_path / "x.tsv")
 
 
@@ -137,10 +163,15 @@ def test_corpora_that_do_not_exist_are_refused(values, message):
 
 def test_splits_that_do_not_exist_are_refused(tmp_path):
     corpus = CorpusConfig("files", "de", "en", train=table(tmp_path, "train", 9))
-    with pytest.raises(CorpusError, match="expected train, valid or test"):
+    with pytest.raises(CorpusError, match="expected train, valid, test or all"):
         read_split(corpus, "dev")
     with pytest.raises(CorpusError, match="9 pairs are too few to hold some out"):
         read_split(corpus, "train")
+    path = tmp_path / "twice.tsv"
+    path.write_text("".join(f"{n}\t{n} {i}\n" for n in range(6) for i in "ab"), encoding="utf-8")
+    twice = CorpusConfig("files", "de", "en", train=(str(path),))
+    with pytest.raises(CorpusError, match="nothing is left for test: of 12 pairs only 6 have"):
+        read_split(twice, "train")
     missing = CorpusConfig("files", "de", "en", train=(str(tmp_path / "y"),))
     with pytest.raises(CorpusError, match=r"there is no file .*y, nor .*y\.de and .*y\.en"):
         read_split(missing, "train")

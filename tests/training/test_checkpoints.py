@@ -7,7 +7,13 @@ import pytest
 import torch
 
 from seqattn.models import ModelConfig, build_model
-from seqattn.training import CheckpointError, RunFolder, read_checkpoint, write_checkpoint
+from seqattn.training import (
+    CheckpointError,
+    RunFolder,
+    load_model,
+    read_checkpoint,
+    write_checkpoint,
+)
 from seqattn.training.checkpoints import FORMAT, write_atomically
 
 TENSORS = {"model.w": torch.arange(6.0).view(2, 3), "optimizer.w:step": torch.tensor(3.0)}
@@ -103,6 +109,15 @@ def test_safetensors_of_others_are_named_as_such(tmp_path):
         read_checkpoint(tmp_path / "x.safetensors")
 
 
+@pytest.mark.parametrize("missing", ["model", "vocabularies", "both"])
+def test_a_checkpoint_that_is_not_whole_is_named_as_such(tmp_path, missing):
+    data = {k: {} for k in ("model", "vocabularies") if missing not in (k, "both")}
+    write_checkpoint(tmp_path / "x", {}, data)
+    name = "model and no vocabularies" if missing == "both" else missing
+    with pytest.raises(CheckpointError, match=f"x holds no {name}: it is not whole"):
+        load_model(tmp_path / "x")
+
+
 def test_missing_and_later_checkpoints_are_named_as_such(tmp_path):
     with pytest.raises(CheckpointError, match="there is no checkpoint"):
         read_checkpoint(tmp_path / "x")
@@ -115,8 +130,8 @@ def test_the_log_forgets_what_comes_after_a_step_and_what_was_cut_off(tmp_path):
     run = RunFolder(tmp_path)
     for step in (1, 2, 3):
         run.log({"step": step})
-    with run.metrics.open("a") as file:
-        file.write('{"step": 4, "lo')
+    with run.metrics.open("ab") as file:
+        file.write(b'[1, 2]\n{"a": 1}\n\x8e\xff\n{"step": 4, "lo')
     assert [record["step"] for record in run.records()] == [1, 2, 3]
     run.rewind(2)
     assert run.metrics.read_text() == '{"step": 1}\n{"step": 2}\n'

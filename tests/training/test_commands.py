@@ -1,10 +1,14 @@
 """The command line: what it prints, what it leaves, how it refuses."""
 
+import errno
 import json
+import logging
 import os
+import re
 import signal
 import subprocess
 import sys
+from io import StringIO
 from types import SimpleNamespace
 
 import pytest
@@ -12,6 +16,7 @@ import torch
 import typer
 from typer.testing import CliRunner
 
+from seqattn import cli
 from seqattn.training import commands, read_checkpoint, resumed_run, write_checkpoint
 from seqattn.translator import Translator
 from tests.training.corpus import numbers, write_table
@@ -306,7 +311,7 @@ def test_a_disk_that_is_full_stops_the_run_on_one_line_and_keeps_the_last_checkp
         ("train --data multi30k", "SEQATTN_DATA is set, and there is no"),
         ("train --valid numbers.tsv", "--valid is for files of your own; toy has its own"),
         ("train --resume", "there is no run to take up in runs/toy-en-fr"),
-        ("train --set d_hiden=5", "--set d_hiden=5: expected NAME=VALUE"),
+        ("train --set d_hiden=5", "d_hiden=5: expected NAME=VALUE; did you mean d_hidden=...? "),
         ("train --data numbers.tsv --subwords 9", "size is 9; expected at least 260"),
         ("train --data numbers.tsv --subwords 0 --joint", "joint=True with whole words"),
         ("train --data numbers.tsv --subwords 0 --set score=cosine", "score=cosine: expected"),
@@ -315,7 +320,23 @@ def test_a_disk_that_is_full_stops_the_run_on_one_line_and_keeps_the_last_checkp
         ("train --precision fp8", "--precision is 'fp8'; expected auto, fp32 or bf16"),
         ("train --device warp", "--device warp is not to be had here"),
         ("train --run numbers.tsv", "numbers.tsv is a file; expected a folder"),
-        ("train --data latin.tsv", "is no utf-8; state the encoding of the file"),
+        ("train --data latin.tsv", "is no utf-8; state its encoding, as in --encoding latin-1"),
+        ("translate --run toy --file latin.tsv", "is no utf-8; state its encoding, as in --enc"),
+        ("translate --run toy --file latin.tsv --encoding utf-9", "unknown encoding: utf-9"),
+        (
+            "train --data short.de",
+            "line 1: 1 column(s); expected at least 2, separated by tabs, or",
+        ),
+        ("train --data short.de --data folder", "folder is a folder; expected a file"),
+        ("train --data folder", "folder is a folder; expected a table with tabs, or two"),
+        ("train --resume --run a --data numbers.tsv", "--data does not go with --resume"),
+        ("train --resume --run a --pair de-en", "--pair does not go with --resume"),
+        ("train --config list.json", "list.json holds [1]; expected tables"),
+        ("evaluate --run toy --split foo", "'foo'; expected train, valid, test or long"),
+        (
+            "evaluate --run toy --split test_2017_flickr",
+            "expected train, valid, test or long (test_2017_flickr is of Multi30k)",
+        ),
         ("train --data short.de --data short.en", "has 2 lines and"),
     ],
 )
@@ -324,11 +345,162 @@ def test_wrong_input_is_refused_on_one_line(run, tmp_path, monkeypatch, argument
     (tmp_path / "latin.tsv").write_bytes("groß\tbig\n".encode("latin-1"))
     (tmp_path / "short.de").write_text("eins\nzwei\n")
     (tmp_path / "short.en").write_text("one\n")
+    (tmp_path / "list.json").write_text("[1]")
+    (tmp_path / "folder").mkdir()
     found = run(*arguments.split(), code=2)
     assert not found.out or found.out[0].startswith("reading ")
     assert len(found.err) == 1
     assert found.err[0].startswith("seqattn: ")
     assert message in found.err[0]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "train --run",
+        "train --resume --run",
+        "translate eins --run",
+        "evaluate --run",
+        "doctor --run",
+    ],
+)
+def test_an_empty_name_is_no_run(run, command):
+    found = run(*command.split(), "", code=2)
+    assert found.err == ["seqattn: --run is empty; expected the folder of a run"]
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB."), None),
+        (RuntimeError("[enforce fail] DefaultCPUAllocator: can't allocate memory: you tri"), None),
+        (MemoryError(), None),
+        (RuntimeError("shapes differ"), "shapes differ"),
+    ],
+)
+def test_where_memory_runs_out_there_is_advice(run, monkeypatch, error, message):
+    from seqattn.training.trainer import Trainer
+
+    def fails(self):
+        raise error
+
+    monkeypatch.setattr(Trainer, "run", fails)
+    train = ["train", "--data", "numbers.tsv", "--subwords", 0, "--steps", 2, *SMALL]
+    if message is not None:  # a fault of ours keeps its traceback
+        with pytest.raises(RuntimeError, match=message):
+            run(*train)
+        return
+    assert run(*train, code=1).err == [
+        "seqattn: out of memory; try a smaller --set batch_tokens=... or --set d_hidden=..."
+    ]
+
+
+class FullDisk(StringIO):
+    def flush(self):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+
+@pytest.mark.parametrize("command", ["evaluate --json --run", "compare b --samples 2", "doctor"])
+def test_output_that_cannot_be_written_is_told_on_one_line(trained, tmp_path, monkeypatch, command):
+    folder = tmp_path / "runs" / "numbers-de-en"
+    (tmp_path / "b").symlink_to(folder)
+    named = [] if command == "doctor" else [str(folder)]
+    monkeypatch.setattr(sys, "argv", ["seqattn", *command.split(), *named])
+    monkeypatch.setattr(sys, "stdout", FullDisk())
+    monkeypatch.setattr(sys, "stderr", told := StringIO())
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    sys.stdout.close()
+    assert ended.value.code == 1
+    assert told.getvalue() == "seqattn: standard output: No space left on device\n"
+
+
+def test_a_map_that_cannot_be_written_is_named(run):
+    found = run("translate", "the cat", "--run", "toy", "--map", "no/such/x.png", code=1)
+    assert found.err == ["seqattn: could not write no/such/x.png: No such file or directory"]
+
+
+def test_a_picture_for_each_of_many_sentences_is_refused(run, tmp_path):
+    lines = "the cat\n\n" * 101
+    found = run("translate", "--run", "toy", "--map", "x.png", input=lines, code=2)
+    assert not found.out
+    assert "a picture for each of more than 100 sentences" in found.err[0]
+    assert not list(tmp_path.glob("x*"))
+
+
+def test_ctrl_c_ends_without_a_traceback(monkeypatch):
+    def interrupted():
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, "_run", interrupted)
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    assert ended.value.code == 130
+
+
+def test_standard_input_is_read_as_files_are(trained, run, tmp_path):
+    text = "fünf zwei\r\n\neins"
+    (tmp_path / "x.txt").write_bytes(text.encode("latin-1"))
+    expected = run("translate", "fünf zwei", "", "eins").out
+    for encoding in ("utf-8", "utf-8-sig", "latin-1", "utf-16"):
+        options = [] if encoding == "utf-8-sig" else ["--encoding", encoding]
+        found = run("translate", *options, input=text.encode(encoding))
+        assert (found.out, found.err) == (expected, [])
+    assert run("translate", "--file", "x.txt", "--encoding", "latin-1").out == expected
+    found = run("translate", input=b"eins\nf\xfcnf", code=2)
+    assert found.err == [
+        "seqattn: standard input, line 2: byte 0xfc is no utf-8; state its encoding, as in "
+        "--encoding latin-1"
+    ]
+    assert "--encoding utf-16" in run("translate", input=text.encode("utf-16"), code=2).err[0]
+
+
+def test_sentences_that_were_trained_on_are_not_called_unseen(run, tmp_path):
+    write_table(tmp_path / "few.tsv", numbers(60)[:5])
+    train = ["train", "--data", "numbers.tsv", "--test", "few.tsv", "--subwords", 0, "--steps", 1]
+    found = run(*train, "--quiet", "--run", "a", *SMALL)
+    [known] = re.findall(r"test, 5 sentences \((\d) of 5 were trained on\), greedy", found.out[0])
+    told = f"seqattn: a/best.safetensors was trained on {known} of these 5 sentences"
+    assert run("evaluate", "--run", "a").err == [told]
+    told = "seqattn: a/best.safetensors was trained on these sentences"
+    assert run("evaluate", "--run", "a", "--split", "train").err == [told]
+
+
+def test_what_a_reader_leaves_out_is_told_once(run, tmp_path):
+    with (tmp_path / "numbers.tsv").open("a") as file:
+        file.write("acht\t \n")
+    reader, told = logging.getLogger("seqattn.data.pairs"), []
+    handler = logging.Handler()
+    handler.emit = told.append
+    reader.addHandler(handler)
+    train = ["train", "--data", "numbers.tsv", "--subwords", 0, "--steps", 1, "--quiet", *SMALL]
+    try:
+        run(*train)
+    finally:
+        reader.removeHandler(handler)
+    assert len(told) == 1
+    assert not reader.filters
+
+
+def test_a_finished_run_has_nothing_left_to_do(trained, run, tmp_path):
+    folder = tmp_path / "runs" / "numbers-de-en"
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    for options in ([], ["--steps", 3], ["--epochs", 0.5]):
+        [found] = run("train", "--resume", "--run", folder, *options).out
+        assert "is used up at update 4: nothing is left to do" in found
+        assert "--steps 8" in found
+    assert before == {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_a_run_without_a_checkpoint_is_begun_anew(trained, run, tmp_path):
+    stopped = tmp_path / "runs" / "stopped"
+    stopped.mkdir()
+    (stopped / "config.json").write_text("{}")
+    for options in ([], ["--resume"]):
+        found = run("train", "--run", stopped, *options, code=2)
+        assert "stopped before its first checkpoint" in found.err[0]
+        assert "--overwrite" in found.err[0]
+    assert run("doctor").out[0] == "runs/numbers-de-en/best.safetensors"
 
 
 def test_a_run_that_diverges_fails_on_one_line(run, monkeypatch):

@@ -51,6 +51,12 @@ def test_a_file_of_the_user_is_read(tmp_path):
     assert (preset.subwords, preset.joint, preset.lowercase) == (300, True, True)
 
 
+def test_a_whole_number_may_stand_for_a_float(tmp_path):
+    (tmp_path / "mine.json").write_text('{"model": {"dropout": 0, "score": null}}')
+    model = read_config(tmp_path / "mine.json").model
+    assert (model.dropout, model.score) == (0, None)
+
+
 def test_the_config_of_a_run_is_a_config(tmp_path):
     model = ModelConfig(d_embed=7, d_hidden=11)
     training = TrainingConfig(steps=1, lr=0.125)
@@ -73,6 +79,12 @@ def test_the_config_of_a_run_is_a_config(tmp_path):
         ("[training]\nlr = -1.0", "mine.toml: lr is -1.0; expected above 0"),
         ("model = 5", r"model is 5; expected a table \[model\]"),
         ("[model", "mine.toml is no toml file: "),
+        ('[model]\nd_hidden = "abc"', r"\[model\] d_hidden is 'abc'; expected int"),
+        ("[model]\nd_hidden = true", r"\[model\] d_hidden is True; expected int"),
+        ("[model]\nd_hidden = 1.5", r"\[model\] d_hidden is 1.5; expected int"),
+        ('[model]\ncell = "rnn"', r"\[model\] cell is 'rnn'; expected gru, lstm"),
+        ("[training]\npatience = []", r"\[training\] patience is \[\]; expected int, none"),
+        ("[data]\njoint = 1", r"mine.toml: \[data\] joint is 1; expected bool"),
     ],
 )
 def test_a_wrong_file_is_refused_with_its_name(tmp_path, text, message):
@@ -86,6 +98,9 @@ def test_missing_files_and_names_are_refused(tmp_path):
         read_config(tmp_path / "mine.toml")
     (tmp_path / "x.json").write_text("{")
     with pytest.raises(ValueError, match=r"x\.json is no json file"):
+        read_config(tmp_path / "x.json")
+    (tmp_path / "x.json").write_text("[1]")
+    with pytest.raises(ValueError, match=r"x\.json holds \[1\]; expected tables"):
         read_config(tmp_path / "x.json")
     with pytest.raises(ValueError, match="no preset 'bahdanou'; expected one of bahdanau, "):
         read_preset("bahdanou")

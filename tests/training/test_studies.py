@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from seqattn.models import ModelConfig
-from seqattn.training import RunFolder, new_run, run_trials
+from seqattn.training import RunFolder, new_run, run_trials, studies
 from seqattn.training.checkpoints import read_checkpoint
 from seqattn.translator import Translator
 from tests.training.corpus import TINY, corpus, settings
@@ -58,6 +58,10 @@ def test_what_is_there_is_not_trained_again_unless_its_settings_changed(study):
     again = run_trials(MODELS, folder / "runs", pairs, settings(), seeds=(3, 5))
     assert again == trials
     assert [(t.folder / "cost.json").stat().st_mtime_ns for t in again] == before
+    wanted = pairs, TINY, replace(settings(), seed=3)
+    assert studies._is_done(trials[0].folder, *wanted, 0, False)
+    assert not studies._is_done(trials[0].folder, *wanted, 300, False)
+    assert not studies._is_done(trials[0].folder, *wanted, 300, True)
     fixed = {"fixed": MODELS["fixed"]}
     [other] = run_trials(fixed, folder / "runs", pairs, settings(lr=0.01), seeds=[3])
     assert (other.folder / "cost.json").stat().st_mtime_ns != before[2]

@@ -2,6 +2,7 @@
 
 import json
 import signal
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -25,13 +26,14 @@ from seqattn.training.threads import available_cores, fastest_threads, prepare_p
 from tests.training.corpus import TINY, corpus, numbers, settings, write_table
 
 
-def prepare(folder, name="run", model=TINY, **changes):
+def prepare(folder, name="run", model=TINY, overwrite=False, **changes):
     return new_run(
         folder / name,
         corpus(folder),
         model=model,
         training=settings(**changes),
         subwords=0,
+        overwrite=overwrite,
         quiet=True,
     )
 
@@ -87,6 +89,64 @@ def test_a_resumed_run_equals_one_that_was_never_interrupted(uninterrupted, stop
         assert all(torch.equal(found[key], expected[key]) for key in found)
     assert data == whole[2]
     assert log == whole[3]
+
+
+def test_the_same_trainer_goes_on_as_if_nothing_had_been(uninterrupted):
+    folder, whole = uninterrupted
+    trainer = prepare(folder, "again")
+    after(trainer, 3, lambda: signal.raise_signal(signal.SIGTERM))
+    assert trainer.run().reason == "interrupted"
+    torch.manual_seed(99)  # somebody draws in between
+    assert trainer.run().reason == "done"
+    tensors, best, data, log = record(folder / "again")
+    assert all(torch.equal(tensors[key], whole[0][key]) for key in whole[0])
+    assert all(torch.equal(best[key], whole[1][key]) for key in whole[1])
+    assert (data, log) == (whole[2], whole[3])
+
+
+def test_a_folder_with_a_run_is_not_written_over_unless_asked(tmp_path):
+    prepare(tmp_path, average=2).run()
+    before = (tmp_path / "run" / "metrics.jsonl").read_text()
+    with pytest.raises(CheckpointError, match=r"holds a run already.*overwrite=True"):
+        prepare(tmp_path)
+    assert (tmp_path / "run" / "metrics.jsonl").read_text() == before
+    trainer = prepare(tmp_path, overwrite=True, seed=9)
+    assert trainer.run_folder.files() == []
+    trainer.run()
+    assert not trainer.run_folder.average.exists()
+
+
+def test_vocabularies_of_two_languages_are_not_tied(tmp_path):
+    tied = ModelConfig(d_embed=7, d_hidden=11, tie="all")
+    with pytest.raises(ValueError, match=r"share one .*--joint.*tie='output'"):
+        new_run(tmp_path / "run", corpus(tmp_path), model=tied, training=settings(), subwords=280)
+    trainer = new_run(
+        tmp_path / "run", corpus(tmp_path), model=tied, training=settings(), subwords=280,
+        joint=True, quiet=True,
+    )  # fmt: skip
+    assert trainer.model.encoder.embedding.weight is trainer.model.vocabulary.weight
+
+
+def test_pairs_longer_than_a_batch_are_left_out_and_told_of(tmp_path, caplog):
+    pairs = corpus(tmp_path)
+    with Path(pairs.train[0]).open("a", encoding="utf-8") as file:
+        file.write("eins " * 99 + "\tone\n" + "zwei\t" + " two" * 64 + "\n")
+    trainer = new_run(
+        tmp_path / "run", pairs, model=TINY, training=settings(), subwords=0, quiet=True
+    )
+    assert len(trainer.batches.examples) == 60
+    assert "left out 2 of 62 training pairs" in caplog.text
+    assert "batch_tokens=64" in caplog.text
+    assert "the longest has 100" in caplog.text
+
+
+def test_every_update_has_a_learning_rate(tmp_path):
+    for schedule in ("cosine", "inverse_square_root"):
+        trainer = prepare(tmp_path, schedule, schedule=schedule, warmup=1, log_every=1)
+        trainer.run()
+        rates = [r["lr"] for r in trainer.run_folder.records() if r["kind"] == "train"]
+        assert len(rates) == 12
+        assert min(rates) > 0
 
 
 def test_a_kill_without_warning_costs_the_work_since_the_last_checkpoint_alone(uninterrupted):
@@ -166,6 +226,14 @@ def test_early_looks_are_logged_once_and_choose_nothing(uninterrupted, tmp_path,
     assert all(torch.equal(best[key], plain_best[key]) for key in plain_best)
     assert [r for r in log if r["kind"] != "valid" or r["step"] not in (1, 2, 4)] == plain_log
     assert {**data["position"], "looked": 0} == plain_data["position"]
+
+
+def test_what_was_validated_is_not_looked_at_again(tmp_path):
+    prepare(tmp_path, steps=4, first_look=1).run()
+    trainer = resumed_run(tmp_path / "run", steps=6, quiet=True)
+    trainer.run()
+    valid = [r["step"] for r in trainer.run_folder.records() if r["kind"] == "valid"]
+    assert valid == [1, 2, 4, 5, 6]
 
 
 def test_a_run_stops_early_when_nothing_gets_better(tmp_path):

@@ -5,13 +5,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import typer
+
 from seqattn.training.commands.common import fail
 
 if TYPE_CHECKING:
     import torch
 
     from seqattn.data.corpora import CorpusConfig
-    from seqattn.training import Trainer
+    from seqattn.training import Trainer, TrainingConfig
     from seqattn.training.presets import Preset
 
 __all__ = ["begin", "choose_preset", "describe", "set_threads", "take_up"]
@@ -41,6 +43,7 @@ def begin(
     joint: bool | None,
     lowercase: bool | None,
     device: "torch.device",
+    overwrite: bool,
     quiet: bool,
 ) -> "Trainer":
     """Prepare a new run: a preset, and over it whatever the command line says.
@@ -59,7 +62,7 @@ def begin(
         By default bfloat16 where the preset says so or the device has units for it.
     subwords, joint, lowercase
         The preset's where None.
-    device, quiet
+    device, overwrite, quiet
         As in ``new_run``.
     """
     from seqattn.precision import computes_bf16
@@ -89,6 +92,7 @@ def begin(
         subwords=preset.subwords if subwords is None else subwords,
         joint=shared if joint is None else joint,
         device=device,
+        overwrite=overwrite,
         quiet=quiet,
     )
 
@@ -96,15 +100,73 @@ def begin(
 def take_up(
     folder: Path, budget: Mapping[str, Any], device: "torch.device", quiet: bool
 ) -> "Trainer":
-    """Prepare to go on with a run, perhaps with another budget."""
+    """Prepare to go on with a run, perhaps with another budget.
+
+    A run that is finished, and would be with this budget, is left as it is: the command ends.
+    """
+    from seqattn.training.processes import process_rank
+    from seqattn.training.runs import RunFolder
     from seqattn.training.start import resumed_run
 
     if not (folder / "last.safetensors").is_file():
+        if RunFolder(folder).files():
+            raise fail(
+                f"{folder} holds a run that stopped before its first checkpoint: there is nothing "
+                "to take up. Begin anew with --overwrite in place of --resume"
+            )
         raise fail(
             f"there is no run to take up in {folder}; expected a folder that `seqattn train` made, "
             "named with --run"
         )
+    told = _nothing_left(folder, budget)
+    if told is not None:
+        if process_rank() == 0:
+            print(f"{folder}: {told}", flush=True)
+        raise typer.Exit
     return resumed_run(folder, **budget, device=device, quiet=quiet)
+
+
+def _nothing_left(folder: Path, budget: Mapping[str, Any]) -> str | None:
+    """Say why a run that was tested at its end has nothing left to do, or None where it has."""
+    from seqattn.training.checkpoints import read_checkpoint
+    from seqattn.training.config import TrainingConfig
+    from seqattn.training.position import Position
+    from seqattn.training.runs import RunFolder
+
+    last, tested = RunFolder(folder).last, folder / "test.json"
+    if not tested.is_file() or tested.stat().st_mtime_ns < last.stat().st_mtime_ns:
+        return None  # it was interrupted, perhaps just before the end
+    stored = read_checkpoint(last, only="nothing").data
+    config, position = TrainingConfig(**stored["training"]), Position(**stored["position"])
+    if any(budget.values()):
+        config = replace(config, **budget)
+    if config.patience is not None and position.waited >= config.patience:
+        return (
+            f"stopped at update {position.step}, after {position.waited} validations without a "
+            "better BLEU (patience): nothing is left to do"
+        )
+    epochs = float(position.epoch)
+    if config.epochs and epochs < config.epochs < epochs + 1 and position.index:
+        epochs += position.index / _count_batches(stored, config)
+    if config.done(position.step, epochs, position.seconds) < 1:
+        return None
+    asked = ", ".join(f"{value:g} {unit}" for unit, value in budget.items() if value)
+    return (
+        f"the budget{f' of {asked}' if asked else ''} is used up at update {position.step}: "
+        "nothing is left to do. For more, name a larger one, counted from the beginning: "
+        f"--steps {2 * position.step}, or --epochs or --minutes"
+    )
+
+
+def _count_batches(stored: Mapping[str, Any], config: "TrainingConfig") -> int:
+    """Count the batches of an epoch, as the trainer of a checkpoint cuts them."""
+    from seqattn.data.batches import Batches, encode_pairs
+    from seqattn.data.corpora import CorpusConfig, read_split
+    from seqattn.data.vocabulary import Vocabularies
+
+    pairs = read_split(CorpusConfig.from_dict(stored["corpus"]), "train")
+    examples = encode_pairs(pairs, Vocabularies.from_dict(stored["vocabularies"]))
+    return len(Batches(examples, tokens=config.batch_tokens, seed=config.seed))
 
 
 def set_threads(trainer: "Trainer", threads: int | None) -> None:

@@ -1,5 +1,6 @@
 """What the commands share: plain errors, and how a corpus, a run and a device are named."""
 
+import logging
 import os
 import re
 import sys
@@ -17,17 +18,30 @@ if TYPE_CHECKING:
     from seqattn.data.pairs import TextPair
 
 __all__ = [
+    "LESS_AT_ONCE",
+    "RUN_HELP",
+    "SPLIT_HELP",
     "check_folder",
     "choose_device",
+    "count_known",
     "fail",
     "name_corpus",
     "plain_errors",
+    "read_run",
     "read_test",
     "run_folder",
 ]
 
 WRONG_INPUT, FAILED = 2, 1
 PAIR = re.compile(r"\w+-\w+")
+RUN_HELP = "folder of a run, a checkpoint, or toy, the model that comes with seqattn"
+SPLIT_HELP = (
+    "test, valid or train; of the toy corpus also long; of Multi30k also a test set by its full "
+    "name; of files also all"
+)
+LESS_AT_ONCE = "try a narrower --beam, or shorter sentences"
+# What the allocators of CPUs and GPUs say, in lower case.
+NO_MEMORY = ("out of memory", "can't allocate memory", "not enough memory")
 
 
 def fail(message: str, code: int = WRONG_INPUT) -> typer.Exit:
@@ -36,16 +50,41 @@ def fail(message: str, code: int = WRONG_INPUT) -> typer.Exit:
     return typer.Exit(code)
 
 
+class _Once(logging.Filter):
+    """Lets each message pass once: a command may read the same files several times."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.told: set[str] = set()
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        message = record.getMessage()
+        new = message not in self.told
+        self.told.add(message)
+        return new
+
+
 @contextmanager
-def plain_errors() -> Iterator[None]:
-    """Tell errors that a user can mend on one line: 2 for wrong input, 1 for what failed."""
+def plain_errors(less: str = LESS_AT_ONCE) -> Iterator[None]:
+    """Tell errors that a user can mend on one line: 2 for wrong input, 1 for what failed.
+
+    What the command prints belongs inside: a full disk is such an error.
+
+    Parameters
+    ----------
+    less : str
+        What to try where memory runs out.
+    """
     from seqattn.data.downloads import DownloadError
     from seqattn.data.pairs import CorpusError
     from seqattn.training.checkpoints import CheckpointError
     from seqattn.training.loop import DivergedError
 
+    reader, once = logging.getLogger("seqattn.data.pairs"), _Once()
+    reader.addFilter(once)
     try:
         yield
+        sys.stdout.flush()  # while an error can still be told
     except BrokenPipeError:
         raise  # whoever read our output has enough: typer ends in silence
     except (DivergedError, DownloadError) as error:
@@ -57,7 +96,29 @@ def plain_errors() -> Iterator[None]:
         raise fail(str(error)) from error
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
+        if not _output_works():
+            where = "standard output: "
         raise fail(f"{where}{error.strerror or error}", FAILED) from error
+    except (MemoryError, RuntimeError) as error:
+        told = isinstance(error, MemoryError) or any(t in str(error).lower() for t in NO_MEMORY)
+        if not told:
+            raise
+        raise fail(f"out of memory; {less}", FAILED) from error
+    finally:
+        reader.removeFilter(once)
+
+
+def _output_works() -> bool:
+    """Tell whether what was printed can be written; if not, forget it.
+
+    Python would try again at its end, and complain in words of its own.
+    """
+    try:
+        sys.stdout.flush()
+    except OSError:
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+        return False
+    return True
 
 
 def name_corpus(
@@ -104,11 +165,27 @@ def name_corpus(
     )
 
 
+def read_run(text: str) -> Path:
+    """Read ``--run``; an empty one would be the folder that we are in."""
+    if not text.strip():
+        raise fail("--run is empty; expected the folder of a run")
+    return Path(text)
+
+
 def run_folder(run: Path | None) -> Path:
-    """Give the run that was named, or the latest in ``runs/``, or the model of the package."""
+    """Give the run that was named, or the latest in ``runs/``, or the model of the package.
+
+    Folders without a checkpoint, of runs that stopped before their first, do not count.
+    """
+    from seqattn.training.runs import RunFolder
+
     if run is not None:
         return run
-    found = [path.parent for path in Path("runs").glob("*/config.json")]
+    found = []
+    for config in Path("runs").glob("*/config.json"):
+        kept = RunFolder(config.parent)
+        if any(path.is_file() for path in (kept.average, kept.best, kept.last)):
+            found.append(config.parent)
     if not found:
         print(
             "seqattn: there is no run in runs/: this is the model that comes with seqattn, toy",
@@ -121,7 +198,7 @@ def run_folder(run: Path | None) -> Path:
 def read_test(
     checkpoints: Sequence[Path], split: str, data: list[str] | None, encoding: str
 ) -> tuple[list["TextPair"], str, list[dict[str, Any]]]:
-    """Read what translators are to be judged on.
+    """Read what translators are to be judged on, and warn where they were trained on it.
 
     Parameters
     ----------
@@ -148,12 +225,51 @@ def read_test(
         languages = f"{stored['source']}-{stored['target']}" if stored else None
         corpus = name_corpus(data, languages, encoding)
         split = "all" if corpus.name == "files" else split
-        return read_split(corpus, split), " and ".join(data), corpora
+        pairs, name = read_split(corpus, split), " and ".join(data)
+        _warn_of_known(checkpoints, corpora, pairs)
+        return pairs, name, corpora
     if not stored:
         raise fail(f"{checkpoints[0]} does not say what it was trained on; name files with --data")
     # As it is printed: what is lower-cased in training is so by the translator itself.
     corpus = CorpusConfig.from_dict({**stored, "lowercase": False})
-    return read_split(corpus, split), split, corpora
+    pairs = read_split(corpus, split)
+    if split == "train":
+        print(f"seqattn: {checkpoints[0]} was trained on these sentences", file=sys.stderr)
+    else:
+        _warn_of_known(checkpoints, corpora, pairs)
+    return pairs, split, corpora
+
+
+def count_known(corpus: "CorpusConfig", pairs: Sequence["TextPair"]) -> int:
+    """Count the pairs whose source is one of those that a corpus has to train on."""
+    from seqattn.data.corpora import read_split
+
+    def form(pair: "TextPair") -> str:
+        return pair.source.lower() if corpus.lowercase else pair.source
+
+    known = {form(pair) for pair in read_split(corpus, "train")}
+    return sum(form(pair) in known for pair in pairs)
+
+
+def _warn_of_known(
+    checkpoints: Sequence[Path], corpora: Sequence[dict[str, Any]], pairs: Sequence["TextPair"]
+) -> None:
+    """Say which translators were trained on some of these pairs, where files at hand can tell."""
+    from seqattn.data.corpora import CorpusConfig
+    from seqattn.data.pairs import CorpusError
+
+    for checkpoint, stored in zip(checkpoints, corpora, strict=True):
+        if stored.get("name") != "files":
+            continue
+        try:
+            known = count_known(CorpusConfig.from_dict(stored), pairs)
+        except (CorpusError, OSError):  # the files are gone: nothing can be said
+            continue
+        if known:
+            print(
+                f"seqattn: {checkpoint} was trained on {known} of these {len(pairs)} sentences",
+                file=sys.stderr,
+            )
 
 
 def check_folder(folder: Path, *, overwrite: bool) -> None:
@@ -163,6 +279,11 @@ def check_folder(folder: Path, *, overwrite: bool) -> None:
     if folder.exists() and not folder.is_dir():
         raise fail(f"{folder} is a file; expected a folder, or a name that is free")
     if RunFolder(folder).files() and not overwrite:
+        if not RunFolder(folder).last.is_file():
+            raise fail(
+                f"{folder} holds a run that stopped before its first checkpoint: replace it "
+                "(--overwrite), or name another folder (--run)"
+            )
         raise fail(
             f"{folder} holds a run already: go on with it (--resume), replace it (--overwrite), "
             "or name another folder (--run)"

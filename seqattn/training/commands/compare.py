@@ -6,7 +6,13 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from seqattn.training.commands.common import choose_device, fail, plain_errors, read_test
+from seqattn.training.commands.common import (
+    SPLIT_HELP,
+    choose_device,
+    fail,
+    plain_errors,
+    read_test,
+)
 
 __all__ = ["compare"]
 
@@ -15,7 +21,7 @@ def compare(
     runs: Annotated[list[Path], Argument(help="folders of runs, or checkpoints: two or more")],
     split: Annotated[
         str,
-        Option(help="valid, test; of the toy corpus long; of Multi30k a test set by its full name"),
+        Option(help=SPLIT_HELP),
     ] = "test",
     data: Annotated[
         list[str] | None, Option(help="as for train", show_default="the first run's corpus")
@@ -63,18 +69,18 @@ def compare(
             RunFolder(out).make_folder(out)
             RunFolder(out).write("comparison.json", found.to_dict())
             write_atomically(out / "comparison.png", to_png(plot_comparison(found, logs)))
-    if as_json:
-        print(json.dumps(found.to_dict(), indent=2))
-        return
-    search = "greedy search" if beam == 1 else f"beam of {beam}"
-    print(f"{name}, {found.sentences} sentences, {search}; p against the first")
-    print("\n".join(found.table()))
-    print("BLEU by the length of the source")
-    print("\n".join(found.table_by_length()))
-    print(f"BLEU {found.bleu_signature}")
-    print(f"chrF {found.chrf_signature}")
-    if out is not None:
-        print(f"{out / 'comparison.json'}, {out / 'comparison.png'}")
+        if as_json:
+            print(json.dumps(found.to_dict(), indent=2))
+            return
+        search = "greedy search" if beam == 1 else f"beam of {beam}"
+        print(f"{name}, {found.sentences} sentences, {search}; p against the first")
+        print("\n".join(found.table()))
+        print("BLEU by the length of the source")
+        print("\n".join(found.table_by_length()))
+        print(f"BLEU {found.bleu_signature}")
+        print(f"chrF {found.chrf_signature}")
+        if out is not None:
+            print(f"{out / 'comparison.json'}, {out / 'comparison.png'}")
 
 
 def _short(run: Path, runs: list[Path]) -> str:

@@ -6,7 +6,14 @@ from typing import Annotated
 import typer
 from typer import Option
 
-from seqattn.training.commands.common import FAILED, choose_device, plain_errors, run_folder
+from seqattn.training.commands.common import (
+    FAILED,
+    RUN_HELP,
+    choose_device,
+    plain_errors,
+    read_run,
+    run_folder,
+)
 
 __all__ = ["doctor"]
 
@@ -14,7 +21,12 @@ __all__ = ["doctor"]
 def doctor(
     run: Annotated[
         Path | None,
-        Option(help="folder of a run, or a checkpoint", show_default="the latest in runs/"),
+        Option(
+            help=RUN_HELP,
+            show_default="the latest in runs/, else toy",
+            parser=read_run,
+            metavar="PATH",
+        ),
     ] = None,
     device: Annotated[str, Option(help="auto, cpu or cuda")] = "auto",
 ) -> None:
@@ -29,8 +41,8 @@ def doctor(
 
         path = find_checkpoint(run_folder(run))
         found = examine(Translator.load(path, device=choose_device(device)))
-    print(path)
-    for finding in found:
-        print(f"  {finding}")
+        print(path)
+        for finding in found:
+            print(f"  {finding}")
     if not all(finding.sound for finding in found):
         raise typer.Exit(FAILED)

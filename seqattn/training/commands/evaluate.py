@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Option
 
 from seqattn.training.commands.common import (
+    RUN_HELP,
+    SPLIT_HELP,
     choose_device,
     fail,
     plain_errors,
+    read_run,
     read_test,
     run_folder,
 )
@@ -25,13 +28,15 @@ def evaluate(
     run: Annotated[
         Path | None,
         Option(
-            help="folder of a run, a checkpoint, or toy, the model that comes with seqattn",
+            help=RUN_HELP,
             show_default="the latest in runs/, else toy",
+            parser=read_run,
+            metavar="PATH",
         ),
     ] = None,
     split: Annotated[
         str,
-        Option(help="valid, test; of the toy corpus long; of Multi30k a test set by its full name"),
+        Option(help=SPLIT_HELP),
     ] = "test",
     data: Annotated[
         list[str] | None,
@@ -58,7 +63,7 @@ def evaluate(
     as_json: Annotated[bool, Option("--json", help="print JSON")] = False,
     device: Annotated[str, Option(help="auto, cpu or cuda")] = "auto",
 ) -> None:
-    """Judge a translator on sentences that it was not trained on."""
+    """Judge a translator: on sentences that it was not trained on, unless you name such."""
     with plain_errors():
         from seqattn.training.evaluation import evaluate
         from seqattn.training.runs import find_checkpoint
@@ -78,12 +83,12 @@ def evaluate(
             details=True,
         )
         rates = _rate_ibm1(stored, pairs) if ibm1 else None
-    if as_json:
-        print(json.dumps({**found.to_dict(), **({"ibm1": rates} if rates else {})}, indent=2))
-        return
-    search = "greedy search" if beam == 1 else f"beam of {beam}"
-    print(f"{path}, {name}, {found.sentences} sentences, {search}")
-    print("\n".join(score_lines(found, rates)))
+        if as_json:
+            print(json.dumps({**found.to_dict(), **({"ibm1": rates} if rates else {})}, indent=2))
+            return
+        search = "greedy search" if beam == 1 else f"beam of {beam}"
+        print(f"{path}, {name}, {found.sentences} sentences, {search}")
+        print("\n".join(score_lines(found, rates)))
 
 
 def _rate_ibm1(stored: dict[str, Any], pairs: "list[TextPair]") -> dict[str, float]:

@@ -2,8 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import fields, replace
-from types import NoneType
-from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+from difflib import get_close_matches
+from typing import Any, TypeVar, get_type_hints
+
+from seqattn.training.presets import kinds_of, name_kinds
 
 __all__ = ["apply_settings"]
 
@@ -42,11 +44,21 @@ def apply_settings(texts: Sequence[str], *configs: Any) -> tuple[Any, ...]:
         name, equals, value = text.partition("=")
         places = [i for i, config in enumerate(configs) if name in _names(config)]
         if not equals or not places:
-            known = ", ".join(name for config in configs for name in _names(config))
-            raise ValueError(f"--set {text}: expected NAME=VALUE, where NAME is one of {known}")
+            raise ValueError(f"--set {text}: {_expect(name, configs)}")
         hint = get_type_hints(type(configs[places[0]]))[name]
         changes[places[0]][name] = _read(name, value, hint)
     return tuple(replace(config, **change) for config, change in zip(configs, changes))
+
+
+def _expect(name: str, configs: Sequence[Any]) -> str:
+    """Name the fields that are most like what came; in all there are dozens."""
+    known = [field for config in configs for field in _names(config)]
+    close = " or ".join(f"{field}=..." for field in get_close_matches(name, known))
+    return (
+        f"expected NAME=VALUE; {f'did you mean {close}? ' if close else ''}"
+        f"NAME is one of {', '.join(known[:3])} and {len(known) - 3} more, which stand in the "
+        "config.json of a run under model and training"
+    )
 
 
 def _names(config: Any) -> list[str]:
@@ -55,7 +67,7 @@ def _names(config: Any) -> list[str]:
 
 def _read(name: str, text: str, hint: Any) -> Any:
     """Read a value of a type such as int, float | None or Literal["gru", "lstm"]."""
-    kinds = [kind for part in _parts(hint) for kind in _parts(part)]
+    kinds = kinds_of(hint)
     words = {"none": None, "true": True, "false": False}
     if text.lower() in words:
         value = words[text.lower()]
@@ -69,13 +81,4 @@ def _read(name: str, text: str, hint: Any) -> Any:
                 return kind(text)
             except ValueError:
                 continue
-    expected = [getattr(kind, "__name__", str(kind)) for kind in kinds]
-    shown = ", ".join("none" if kind == NoneType.__name__ else kind for kind in expected)
-    raise ValueError(f"--set {name}={text}: expected {shown}")
-
-
-def _parts(hint: Any) -> tuple[Any, ...]:
-    """Take unions and literals apart."""
-    if get_origin(hint) is Literal:
-        return get_args(hint)
-    return get_args(hint) or (hint,)
+    raise ValueError(f"--set {name}={text}: expected {name_kinds(kinds)}")

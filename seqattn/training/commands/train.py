@@ -11,9 +11,11 @@ from typer import Option
 from seqattn.training.commands.common import (
     check_folder,
     choose_device,
+    count_known,
     fail,
     name_corpus,
     plain_errors,
+    read_run,
 )
 
 if TYPE_CHECKING:
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["train"]
 
 NAMES = sorted(path.stem for path in (Path(__file__).parents[1] / "presets").glob("*.toml"))
+LESS_IN_TRAINING = "try a smaller --set batch_tokens=... or --set d_hidden=..."
 CORPUS, BUDGET = "Corpus", "Budget: of several, the first that is used up ends the training"
 
 
@@ -64,7 +67,7 @@ def train(
         Option(
             "--joint/--separate",
             help="one vocabulary for both languages, or one for each",
-            show_default="separate",
+            show_default="the preset's",
             rich_help_panel=CORPUS,
         ),
     ] = None,
@@ -73,7 +76,7 @@ def train(
         Option(
             "--lowercase/--cased",
             help="read everything in lower case, or as it is printed",
-            show_default="cased",
+            show_default="the preset's",
             rich_help_panel=CORPUS,
         ),
     ] = None,
@@ -85,7 +88,13 @@ def train(
         Path | None, Option(help="settings from a file: TOML, or the config.json of a run")
     ] = None,
     run: Annotated[
-        Path | None, Option(help="folder of the run", show_default="runs/CORPUS-PAIR")
+        Path | None,
+        Option(
+            help="folder of the run",
+            show_default="runs/CORPUS-PAIR",
+            parser=read_run,
+            metavar="PATH",
+        ),
     ] = None,
     resume: Annotated[
         bool, Option("--resume", help="go on with a run where it was last saved")
@@ -116,7 +125,7 @@ def train(
         int | None, Option(min=1, help="on a CPU", show_default="the fastest, tried out")
     ] = None,
     compiled: Annotated[
-        bool, Option("--compile", help="compile the model: slow to begin, then faster on a GPU")
+        bool, Option("--compile", help="compile the model: minutes to begin; compare tokens/s")
     ] = False,
     tensorboard: Annotated[
         bool, Option("--tensorboard", help="write the log for TensorBoard as well")
@@ -128,7 +137,7 @@ def train(
     Ctrl-C saves first; --resume goes on from there, as if nothing had been.
     """
     budget = {"minutes": minutes, "epochs": epochs, "steps": steps}
-    with plain_errors():
+    with plain_errors(LESS_IN_TRAINING):
         from seqattn.training.commands.begin import (
             begin,
             choose_preset,
@@ -138,18 +147,20 @@ def train(
         )
         from seqattn.training.processes import process_rank
 
+        if resume:
+            named = {"data": data, "pair": pair} if run is not None else {}
+            _refuse_new_settings(
+                **named, valid=valid, test=test, encoding=encoding, subwords=subwords, joint=joint,
+                lowercase=lowercase, preset=preset, config=config, overwrite=overwrite or None,
+                set=settings, seed=seed, precision=precision, compile=compiled or None,
+                tensorboard=tensorboard or None,
+            )  # fmt: skip
         corpus = name_corpus(
             data or ["toy"], pair, encoding or "utf-8", {"valid": valid, "test": test}
         )
         folder = run or Path("runs") / _run_name(data or ["toy"], corpus, preset)
         where = choose_device(device)
         if resume:
-            _refuse_new_settings(
-                valid=valid, test=test, encoding=encoding, subwords=subwords, joint=joint,
-                lowercase=lowercase, preset=preset, config=config, overwrite=overwrite or None,
-                set=settings, seed=seed, precision=precision, compile=compiled or None,
-                tensorboard=tensorboard or None,
-            )  # fmt: skip
             trainer = take_up(folder, budget, where, quiet)
         else:
             if process_rank() == 0:
@@ -162,10 +173,9 @@ def train(
             trainer = begin(
                 folder, corpus, choose_preset(corpus, preset, config),
                 budget=budget, changes=changes, settings=settings or [], precision=precision,
-                subwords=subwords, joint=joint, lowercase=lowercase, device=where, quiet=quiet,
+                subwords=subwords, joint=joint, lowercase=lowercase, device=where,
+                overwrite=overwrite, quiet=quiet,
             )  # fmt: skip
-            if trainer.processes.lead:
-                trainer.run_folder.clear()  # not before all input is known to be good
         set_threads(trainer, threads)
         if not trainer.quiet:
             print(describe(trainer), flush=True)
@@ -182,6 +192,7 @@ def _run_name(data: list[str], corpus: "CorpusConfig", preset: str | None) -> st
 
 
 def _refuse_new_settings(**options: Any) -> None:
+    """Stop at what a run keeps; corpus and languages may name its folder, where --run does not."""
     for name, value in options.items():
         if value is not None:
             raise fail(f"--{name} does not go with --resume: a run keeps its settings")
@@ -206,9 +217,8 @@ def _conclude(trainer: "Trainer", outcome: "Outcome") -> None:
     # References as they are printed, whatever case was trained on.
     corpus = CorpusConfig.from_dict({**trainer.settings["corpus"], "lowercase": False})
     translator = Translator.load(folder, device=trainer.device)
-    found = evaluate(
-        translator, read_split(corpus, "test"), lowercase=translator.lowercase, details=True
-    )
+    pairs = read_split(corpus, "test")
+    found = evaluate(translator, pairs, lowercase=translator.lowercase, details=True)
     trainer.run_folder.write("test.json", found.to_dict())
     if not trainer.quiet:
         minutes, seconds = divmod(round(outcome.position.seconds), 60)
@@ -216,7 +226,10 @@ def _conclude(trainer: "Trainer", outcome: "Outcome") -> None:
         best = f"best weights from update {outcome.position.best_step}"
         which = "averaged weights" if used == trainer.run_folder.average else best
         print(f"trained for {minutes}:{seconds:02d}; {which}, {used}")
-    print(f"test, {found.sentences} unseen sentences, greedy search")
+    known = count_known(CorpusConfig.from_dict(trainer.settings["corpus"]), pairs)
+    unseen = "" if known else "unseen "
+    told = f" ({known} of {found.sentences} were trained on)" if known else ""
+    print(f"test, {found.sentences} {unseen}sentences{told}, greedy search")
     print("\n".join(score_lines(found)))
     if not trainer.quiet:
         print(f'try: seqattn translate --run {shlex.quote(str(folder))} "..."')

@@ -3,15 +3,25 @@
 import json
 import sys
 from collections.abc import Iterator
+from io import BytesIO
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 from typer import Argument, Option
 
-from seqattn.training.commands.common import choose_device, fail, plain_errors, run_folder
+from seqattn.training.commands.common import (
+    RUN_HELP,
+    choose_device,
+    fail,
+    plain_errors,
+    read_run,
+    run_folder,
+)
 
 if TYPE_CHECKING:
+    from io import BufferedReader
+
     from seqattn.translator import Translation, Translator
 
 __all__ = ["translate"]
@@ -19,6 +29,8 @@ __all__ = ["translate"]
 PICTURES = (".png", ".svg", ".pdf")
 # Sentences that are read before the first are translated; similar lengths go together.
 AT_ONCE = 1024
+# Pictures that are drawn without a second thought; the first block tells whether there are more.
+MOST_PICTURES = 100
 
 
 def translate(
@@ -26,11 +38,14 @@ def translate(
         list[str] | None, Argument(help="to translate; without any, --file or standard input")
     ] = None,
     file: Annotated[Path | None, Option(help="a text file, one sentence on each line")] = None,
+    encoding: Annotated[str, Option(help="of the file, or of standard input")] = "utf-8",
     run: Annotated[
         Path | None,
         Option(
-            help="folder of a run, a checkpoint, or toy, the model that comes with seqattn",
+            help=RUN_HELP,
             show_default="the latest in runs/, else toy",
+            parser=read_run,
+            metavar="PATH",
         ),
     ] = None,
     beam: Annotated[int, Option(min=1, help="width of the beam; 1 is greedy search")] = 5,
@@ -83,13 +98,20 @@ def translate(
             raise fail("--samples and --n-best; expected one of the two")
         if not samples and (temperature != 1.0 or top_k is not None or top_p is not None):
             raise fail("--temperature, --top-k and --top-p are for --samples")
-        lines = iter(sentences) if sentences else _lines(file)
+        lines = iter(sentences) if sentences else _lines(file, encoding)
         translator = Translator.load(run_folder(run), device=choose_device(device))
         if attention is not None and not translator.has_attention:
             raise fail("this model has no attention: there is no map to draw")
         several = not sentences or len(sentences) > 1
-        number = 0
+        number = pictures = 0
         while block := list(islice(lines, AT_ONCE)):
+            if attention is not None and attention.suffix in PICTURES:
+                pictures += sum(bool(line.strip()) for line in block)
+                if pictures > MOST_PICTURES:
+                    raise fail(
+                        f"--map {attention}: a picture for each of more than {MOST_PICTURES} "
+                        "sentences; expected fewer, or a name in .json for the weights themselves"
+                    )
             if samples:
                 every = translator.sample(
                     block, n=samples, temperature=temperature, top_k=top_k, top_p=top_p,
@@ -110,15 +132,16 @@ def translate(
             sys.stdout.flush()
 
 
-def _lines(file: Path | None) -> Iterator[str]:
+def _lines(file: Path | None, encoding: str) -> Iterator[str]:
     """Read the sentences of a file or of standard input."""
-    if file is not None:
-        from seqattn.data.pairs import read_lines
+    from seqattn.data.pairs import read_lines, stream_lines
 
-        return iter(read_lines(file))
+    if file is not None:
+        return iter(read_lines(file, encoding))
     if sys.stdin.isatty():
         print("one sentence a line; Ctrl-D ends", file=sys.stderr)
-    return (line.rstrip("\r\n") for line in sys.stdin)
+    stream = cast("BufferedReader", sys.stdin.buffer)
+    return stream_lines(stream, encoding, name="standard input")
 
 
 def _line(found: "Translation", number: int | None, as_json: bool) -> str:
@@ -141,14 +164,18 @@ def _numbered(path: Path, number: int | None) -> Path:
 
 
 def _write_map(found: "Translation", path: Path) -> None:
+    from seqattn.training.checkpoints import write_atomically
+
     if path.suffix == ".json":
-        path.write_text(json.dumps(found.to_dict(), ensure_ascii=False) + "\n", encoding="utf-8")
+        write_atomically(path, (json.dumps(found.to_dict(), ensure_ascii=False) + "\n").encode())
         return
     from seqattn.extras import require
 
     require("matplotlib", "--map", "viz").use("agg")
     from matplotlib import pyplot
 
+    content = BytesIO()
     found.plot()
-    pyplot.savefig(path, dpi=150)
+    pyplot.savefig(content, format=path.suffix.removeprefix("."), dpi=150)
     pyplot.close()
+    write_atomically(path, content.getvalue())  # its error names the file

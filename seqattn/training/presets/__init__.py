@@ -21,12 +21,21 @@ import json
 import tomllib
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from types import NoneType
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from seqattn.models import ModelConfig
 from seqattn.training.config import TrainingConfig
 
-__all__ = ["Preset", "default_preset", "preset_names", "read_config", "read_preset"]
+__all__ = [
+    "Preset",
+    "default_preset",
+    "kinds_of",
+    "name_kinds",
+    "preset_names",
+    "read_config",
+    "read_preset",
+]
 
 HERE = Path(__file__).parent
 # By the name of the corpus; see seqattn.data.CorpusConfig.
@@ -121,14 +130,19 @@ def read_config(path: str | Path) -> Preset:
         raise ValueError(
             f"{path} is no {path.suffix.lstrip('.') or 'toml'} file: {error}"
         ) from None
+    if not isinstance(values, dict):
+        raise ValueError(f"{path} holds {_short(values)}; expected tables, as in config.json")
     values.pop("corpus", None)  # a run's own; --data says it here
     tables = {"data": Preset, "model": ModelConfig, "training": TrainingConfig}
     _check_names(path, "table", values, list(tables))
     for table, kind in tables.items():
         if not isinstance(values.get(table, {}), dict):
-            raise ValueError(f"{path}: {table} is {values[table]!r}; expected a table [{table}]")
+            raise ValueError(
+                f"{path}: {table} is {_short(values[table])}; expected a table [{table}]"
+            )
         known = [field.name for field in fields(kind) if field.name not in tables]
         _check_names(path, f"[{table}] entry", values.get(table, {}), known)
+        _check_kinds(path, table, values.get(table, {}), kind)
     training = values.get("training", {})
     if not {"steps", "epochs", "minutes"} & training.keys():
         training = {**training, "epochs": 12}
@@ -140,6 +154,54 @@ def read_config(path: str | Path) -> Preset:
         )
     except (TypeError, ValueError) as error:
         raise ValueError(f"{path}: {error}") from error
+
+
+def kinds_of(hint: Any) -> list[Any]:
+    """List what a type allows: types, and the values of a literal.
+
+    Examples
+    --------
+    >>> kinds_of(Literal["gru", "lstm"] | None)
+    ['gru', 'lstm', <class 'NoneType'>]
+    """
+    return [kind for part in _parts(hint) for kind in _parts(part)]
+
+
+def name_kinds(kinds: list[Any]) -> str:
+    """Name them for people.
+
+    Examples
+    --------
+    >>> name_kinds(kinds_of(int | None))
+    'int, none'
+    """
+    names = [getattr(kind, "__name__", str(kind)) for kind in kinds]
+    return ", ".join("none" if name == NoneType.__name__ else name for name in names)
+
+
+def _parts(hint: Any) -> tuple[Any, ...]:
+    """Take unions and literals apart."""
+    if get_origin(hint) is Literal:
+        return get_args(hint)
+    return get_args(hint) or (hint,)
+
+
+def _check_kinds(path: Path, table: str, values: dict[str, Any], kind: type) -> None:
+    hints = get_type_hints(kind)
+    for name, value in values.items():
+        kinds = kinds_of(hints[name])
+        # Exactly: true is an int to Python, and none of ours. A whole number may be a float.
+        if type(value) in kinds or (type(value) is int and float in kinds):
+            continue
+        if type(value) is str and value in kinds:
+            continue
+        shown = _short(value)
+        raise ValueError(f"{path}: [{table}] {name} is {shown}; expected {name_kinds(kinds)}")
+
+
+def _short(value: Any) -> str:
+    shown = repr(value)
+    return shown if len(shown) <= 60 else f"{shown[:60]}..."
 
 
 def _check_names(path: Path, what: str, values: dict[str, Any], known: list[str]) -> None:
