@@ -1,9 +1,9 @@
 """Contestants in turns: one process for each, one window of time for each in every round.
 
-A contestant is a program that says "ready", reads a number of seconds from standard input, works
-for about as long, and answers with a line of JSON: ``{"tokens": ..., "seconds": ...}``. While one
-works, the others wait. What is compared are the ratios within each round, so that a machine that
-slows down for a while slows all of them down.
+A contestant is a program that begins its first line with "ready", reads a number of seconds from
+standard input, works for about as long, and answers with a line of JSON:
+``{"tokens": ..., "seconds": ...}``. While one works, the others wait. What is compared are the
+ratios within each round, so that a machine that slows down for a while slows all of them down.
 """
 
 import argparse
@@ -109,8 +109,11 @@ def contestants(
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
             )
             assert process.stdout is not None
-            if process.stdout.readline().strip() != "ready":
+            said = process.stdout.readline().strip()
+            if not said.startswith("ready"):
                 raise SystemExit(f"{name} did not start: {' '.join(command)}")
+            if "JoeyNMT" in said:
+                print(f"{name}, {said}", flush=True)
             started[name] = process
         yield started
     finally:
@@ -126,7 +129,9 @@ def race(
     speeds: dict[str, list[float]] = {name: [] for name in commands}
     with contestants(commands) as processes:
         for number in range(rounds + 1):
-            for name, process in processes.items():
+            # Another one begins each round, so that what comes with time falls on all alike.
+            first = number % len(processes)
+            for name, process in [*processes.items()][first:] + [*processes.items()][:first]:
                 assert process.stdin is not None
                 assert process.stdout is not None
                 process.stdin.write(f"{seconds}\n")

@@ -9,6 +9,7 @@ import json
 import logging
 import sys
 import time
+from importlib.metadata import version
 from itertools import cycle
 from pathlib import Path
 from types import SimpleNamespace
@@ -95,7 +96,7 @@ def make_batch(data, rows, with_target):
 
 def obey(work):
     """Work when told to, and say how much was done in what time."""
-    print("ready", flush=True)
+    print(f"ready: JoeyNMT {version('joeynmt')}, PyTorch {torch.__version__}", flush=True)
     for line in sys.stdin:
         began, done = time.perf_counter(), 0
         while time.perf_counter() - began < float(line):
@@ -129,8 +130,7 @@ def translate(path, beam, threads, answers) -> None:
     ids = [[BACK.get(i, i) for i in [*found[row], 3]] for row in range(len(found))]
     ids = [sentence[: sentence.index(2)] for sentence in ids]
     Path(answers).write_text(json.dumps(ids))
-    stream = cycle(data[beam])
-    obey(lambda: len(list(search_all(next(stream)))))
+    obey(lambda: sum(len(list(search_all(rows))) for rows in data[beam]))
 
 
 def main() -> None:

@@ -185,7 +185,8 @@ def test_again(folder: Path, device: str) -> None:
     corpus = CorpusConfig.from_dict({**config["corpus"], "lowercase": False})
     translator, pairs = Translator.load(folder, device=device), read_split(corpus, "test")
     plain = {"lowercase": translator.lowercase}
-    for name, options in (("beam5", plain), ("beam5-tokenized", {"language": corpus.target})):
+    tokenized = {**plain, "language": corpus.target}
+    for name, options in (("beam5", plain), ("beam5-tokenized", tokenized)):
         found = evaluate(translator, pairs, beam=BEAM, details=True, **options)
         RunFolder(folder).write(f"test-{name}.json", {**found.to_dict(), "beam": BEAM})
         print(f"{folder}: {name} BLEU {found.bleu:.2f}", flush=True)
