@@ -14,6 +14,7 @@ import re
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import jupytext
 import nbformat
@@ -95,19 +96,25 @@ def execute(notebook: NotebookNode, *, timeout: int = 1800) -> NotebookNode:
 def renew_prose(stored: NotebookNode, fresh: NotebookNode) -> NotebookNode | None:
     """Give a stored notebook the prose of its source, and keep what its code showed.
 
+    Prose is what stands between the code, and what a picture is called for those who cannot see it.
     None if the code differs: then it has to run again.
     """
 
     def code(notebook: NotebookNode) -> list[NotebookNode]:
         return [cell for cell in notebook.cells if cell.cell_type == "code"]
 
-    if [(c.id, dict(c.metadata)) for c in code(stored)] != [
-        (c.id, dict(c.metadata)) for c in code(fresh)
-    ]:
+    def essence(cell: NotebookNode) -> tuple[str, dict[str, Any]]:
+        # An id is that of its text.
+        return cell.id, {k: v for k, v in cell.metadata.items() if k != "mystnb"}
+
+    if list(map(essence, code(stored))) != list(map(essence, code(fresh))):
         return None
-    renewed, shown = copy.deepcopy(stored), iter(code(stored))
+    renewed, shown = copy.deepcopy(stored), iter(copy.deepcopy(code(stored)))
     renewed.metadata.seqattn = fresh.metadata.seqattn
-    renewed.cells = [next(shown) if c.cell_type == "code" else c for c in fresh.cells]
+    renewed.cells = [
+        NotebookNode(next(shown), metadata=cell.metadata) if cell.cell_type == "code" else cell
+        for cell in fresh.cells
+    ]
     return renewed
 
 

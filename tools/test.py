@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PYTEST = [sys.executable, "-m", "pytest", "-q"]
 # Workers share the cores, one torch thread each. loadscope keeps a module in one worker.
 PARALLEL = ["-n", str(min(4, os.cpu_count() or 1)), "--dist", "loadscope"]
-WHOLE = "book or browser or notebooks or slow"
+WHOLE = "book or browser or slow"
 
 STAGES: dict[str, list[list[str]]] = {
     "static": [
@@ -28,18 +28,8 @@ STAGES: dict[str, list[list[str]]] = {
     ],
     # Known right and wrong answers, hostile ones, the commands: each in processes of its own.
     "grading": [[*PYTEST, *PARALLEL, "tests/grading"]],
-    # nbval runs every cell again and compares what it prints with what is stored.
-    "notebooks": [
-        [
-            *PYTEST,
-            *PARALLEL,
-            "--nbval",
-            "--nbval-cell-timeout=1800",
-            "--nbval-sanitize-with=tests/nbval_sanitize.cfg",
-            "chapters",
-            "solutions",
-        ]
-    ],
+    # In empty folders, with the wheel alone: nbval runs every cell and compares what it prints.
+    "notebooks": [[sys.executable, "-m", "tools.alone", *PARALLEL]],
     "book": [[*PYTEST, "-m", WHOLE, "tests", "--ignore=tests/grading"]],
 }
 

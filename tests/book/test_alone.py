@@ -1,39 +1,35 @@
-"""Each notebook runs alone: an empty folder, and of the project nothing but the wheel."""
-
-import zipfile
-from pathlib import Path
+"""What runs the notebooks as a reader does: in empty folders, with the wheel alone."""
 
 import nbformat
 import pytest
-from nbclient import NotebookClient
 
-from seqattn.grading.bank import exercises, load
-from tools import build
-
-ROOT = Path(__file__).resolve().parents[2]
-NOTEBOOKS = sorted([*ROOT.glob("chapters/*.ipynb"), *ROOT.glob("solutions/*.ipynb")])
-WHENCE = "import seqattn\nassert seqattn.__file__.startswith({!r}), seqattn.__file__"
+from tools import alone
 
 
-@pytest.fixture(scope="module")
-def installed(tmp_path_factory) -> Path:
-    """Unpack the wheel into a folder of its own."""
-    folder = tmp_path_factory.mktemp("installed")
-    with zipfile.ZipFile(build.build_wheel()) as wheel:
-        wheel.extractall(folder)
-    return folder
+@pytest.fixture
+def notebook(tmp_path):
+    path = tmp_path / "42_test.ipynb"
+    cells = [nbformat.v4.new_code_cell("print(1)")]
+    nbformat.write(nbformat.v4.new_notebook(cells=cells), path)
+    return path
 
 
-@pytest.mark.notebooks
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: f"{path.parent.name}/{path.stem}")
-def test_a_notebook_needs_the_wheel_and_nothing_else_of_the_project(
-    path, installed, tmp_path, monkeypatch
-):
-    monkeypatch.setenv("PYTHONPATH", str(installed))  # comes before this checkout
-    notebook = nbformat.read(path, as_version=4)
-    notebook.cells.append(nbformat.v4.new_code_cell(WHENCE.format(str(installed))))
-    resources = {"metadata": {"path": str(tmp_path)}}
-    NotebookClient(notebook, timeout=1800, resources=resources).execute()
-    # And leaves nothing behind but the evidence of experiments.
-    evidence = {q.evidence for name in exercises() for q in load(name).questions}
-    assert {p.name for p in tmp_path.iterdir()} <= evidence
+def test_a_copy_stands_alone_and_asks_whose_code_it_ran(notebook, tmp_path):
+    copied = alone.copy(notebook, tmp_path / "alone", tmp_path / "installed")
+    assert [path.name for path in copied.parent.iterdir()] == ["42_test.ipynb"]
+    first, last = nbformat.read(copied, as_version=4).cells
+    assert first.source == "print(1)"
+    with pytest.raises(AssertionError, match="seqattn"):  # this checkout's
+        exec(last.source, {})
+    exec(alone.WHENCE.format(str(alone.ROOT)), {})
+
+
+def test_what_a_notebook_leaves_is_named_but_for_evidence(notebook, tmp_path):
+    folder = alone.copy(notebook, tmp_path / "alone", tmp_path / "installed").parent
+    assert alone.left_behind([folder]) == []
+    asked = [question for name in alone.exercises() for question in alone.load(name).questions]
+    some = next(question.evidence for question in asked if question.evidence)
+    (folder / some).write_text("x", encoding="utf-8")
+    assert alone.left_behind([folder]) == []
+    (folder / "model.pt").write_text("x", encoding="utf-8")
+    assert alone.left_behind([folder]) == ["alone/model.pt"]

@@ -64,10 +64,14 @@ def test_drift_names_a_missing_an_old_and_an_unrun_notebook(source):
 @pytest.mark.slow
 def test_prose_is_renewed_and_what_was_shown_stays(source):
     shown = notebooks.execute(notebooks.read_source(source))
-    source.write_text(SOURCE.replace("A chapter", "A better chapter"), encoding="utf-8")
+    better = SOURCE.replace("A chapter", "A better chapter")
+    better = better.replace("# %%\nprint", '# %% mystnb={"image": {"alt": "One."}}\nprint')
+    source.write_text(better, encoding="utf-8")
     renewed = notebooks.renew_prose(shown, notebooks.read_source(source))
     assert renewed.cells[0].source == "# A better chapter"
-    assert renewed.cells[1:] == shown.cells[1:]
+    assert renewed.cells[2].metadata.mystnb == {"image": {"alt": "One."}}
+    assert renewed.cells[2].outputs == shown.cells[2].outputs
+    assert renewed.cells[3:] == shown.cells[3:]
     assert renewed.metadata.widgets == shown.metadata.widgets
     notebooks.write(renewed, source.with_suffix(".ipynb"))
     assert notebooks.drift(source) is None

@@ -1,0 +1,76 @@
+"""Run every notebook as a reader does: ``python -m tools.alone``.
+
+Each is copied into an empty folder of its own, where nothing of the project is at hand but the
+wheel. There nbval runs every cell again and compares what it prints with what is stored. Arguments
+go to pytest: ``python -m tools.alone -k bottleneck``.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+import zipfile
+from pathlib import Path
+
+import nbformat
+
+from seqattn.grading.bank import exercises, load
+from tools.build import build_wheel
+
+ROOT = Path(__file__).resolve().parents[1]
+FOLDERS = ("chapters", "solutions")
+SANITIZE = ROOT / "tests" / "nbval_sanitize.cfg"
+# The last cell of each copy: whose code was it that ran?
+WHENCE = "import seqattn\nassert seqattn.__file__.startswith({!r}), seqattn.__file__"
+
+
+def install(folder: Path) -> Path:
+    """Unpack the wheel into a folder."""
+    with zipfile.ZipFile(build_wheel()) as wheel:
+        wheel.extractall(folder)
+    return folder
+
+
+def copy(path: Path, folder: Path, installed: Path) -> Path:
+    """Copy a notebook into an empty folder, with a last cell that asks where seqattn came from."""
+    folder.mkdir()
+    notebook = nbformat.read(path, as_version=4)
+    notebook.cells.append(nbformat.v4.new_code_cell(WHENCE.format(str(installed))))
+    nbformat.write(notebook, folder / path.name)
+    return folder / path.name
+
+
+def left_behind(folders: list[Path]) -> list[str]:
+    """Name what notebooks left in their folders, but for the evidence of experiments."""
+    evidence = {question.evidence for name in exercises() for question in load(name).questions}
+    return [
+        str(path.relative_to(folder.parent))
+        for folder in folders
+        for path in folder.iterdir()
+        if path.suffix != ".ipynb" and path.name not in evidence
+    ]
+
+
+def main() -> None:
+    """Copy, run, look what is left; exit as pytest does, or with 1 if anything was left behind."""
+    with tempfile.TemporaryDirectory() as temporary:
+        installed = install(Path(temporary) / "installed")
+        sources = [path for name in FOLDERS for path in sorted((ROOT / name).glob("*.ipynb"))]
+        folders = [Path(temporary) / f"{path.parent.name}-{path.stem}" for path in sources]
+        for path, folder in zip(sources, folders, strict=True):
+            copy(path, folder, installed)
+        command = [
+            sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider",
+            "-c", str(ROOT / "pyproject.toml"), "--rootdir", temporary,
+            "--nbval", "--nbval-cell-timeout=1800", f"--nbval-sanitize-with={SANITIZE}",
+            *sys.argv[1:], *map(str, folders),
+        ]  # fmt: skip
+        environment = os.environ | {"PYTHONPATH": str(installed)}  # comes before this checkout
+        status = subprocess.run(command, cwd=temporary, env=environment, check=False).returncode
+        if left := left_behind(folders):
+            raise SystemExit(f"left behind: {', '.join(left)}")
+        raise SystemExit(status)
+
+
+if __name__ == "__main__":
+    main()
