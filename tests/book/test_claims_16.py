@@ -13,7 +13,7 @@ import torch
 from seqattn import Attention, DotScore
 from seqattn.data import Batches, CorpusConfig, Vocabularies, encode_pairs, read_split
 from seqattn.data.measurements import measured
-from seqattn.metrics import corpus_bleu
+from seqattn.metrics import corpus_bleu, corpus_chrf
 from seqattn.training import cross_entropy
 
 CHAPTER = Path(__file__).resolve().parents[2] / "chapters" / "16_capstone.ipynb"
@@ -48,6 +48,33 @@ def test_bleu_is_the_formula():
     found = corpus_bleu(hypotheses, references).score
     assert found == pytest.approx(bleu(hypotheses, references))
     assert 10 < found < 90
+
+
+def chrf(hypotheses, references, beta=2):
+    """Give chrF of whole corpora, from the formula."""
+    shares = []
+    for n in range(1, 7):
+        matched = written = wanted = 0
+        for hypothesis, reference in zip(hypotheses, references):
+            found, there = (
+                Counter(text[i : i + n] for i in range(len(text) - n + 1))
+                for text in (hypothesis.replace(" ", ""), reference.replace(" ", ""))
+            )
+            matched += sum((found & there).values())
+            written += sum(found.values())
+            wanted += sum(there.values())
+        shares.append((matched / written, matched / wanted))
+    P, R = (sum(side) / 6 for side in zip(*shares))
+    return 100 * (1 + beta**2) * P * R / (beta**2 * P + R)
+
+
+def test_chrf_is_the_formula():
+    rng = random.Random(1)
+    references = [" ".join(rng.choices(WORDS, k=rng.randint(5, 12))) for _ in range(20)]
+    hypotheses = [text.replace("chat", "chats").removesuffix("sur") for text in references]
+    found = corpus_chrf(hypotheses, references).score
+    assert found == pytest.approx(chrf(hypotheses, references))
+    assert 50 < found < 99
 
 
 def test_bleu_by_hand():
@@ -126,6 +153,26 @@ def test_every_trial_is_in_the_table():
     for name in ("Bahdanau", "Luong", "coverage", "Transformer", "fixed vector"):
         assert len(re.findall(rf"^{name} +[123] ", shown, re.MULTILINE)) == 3
     assert "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:" in shown
+
+
+def test_what_the_prose_says_of_attention_dropout_is_what_was_printed():
+    told = {}
+    for line in printed("def per_rate(value)").splitlines():
+        name, none, most = re.match(r"(\w+) +0 %: +([\d.]+) +30 %: +([\d.]+)", line).groups()
+        told[name] = float(none), float(most), "apart" in line
+    assert told["bleu"][0] > told["bleu"][1]
+    assert told["entropy"][0] < told["entropy"][1]
+    assert [told[name][2] for name in ("bleu", "gap", "entropy")] == [True, False, True]
+
+
+def test_what_the_prose_says_of_score_and_order_is_what_was_printed():
+    lines = printed("swapped = {").splitlines()[1:]
+    grid = [[float(n) for n in re.findall(r"\d+\.\d", line)] for line in lines]
+    (before, after), (general, luong) = [(sum(row[:3]) / 3, sum(row[3:]) / 3) for row in grid]
+    score = [before - general, after - luong]
+    order = [before - after, general - luong]
+    assert min(score + order) > 3
+    assert sum(score) > sum(order)
 
 
 def test_the_doctor_finds_the_bug_that_was_put_in():
