@@ -101,7 +101,7 @@ class Comparison:
         for groups in zip(*(system.lengths for system in self.systems), strict=True):
             first = groups[0]
             scores = [f"{g.bleu:{width}.2f}" for g, width in zip(groups, widths, strict=True)]
-            words = f"{first.shortest} to {first.longest}"
+            words = first.words
             lines.append("  ".join([f"{words:8s}  {first.sentences:9d}", *scores]))
         return lines
 

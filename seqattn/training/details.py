@@ -37,6 +37,13 @@ class LengthScore:
     sentences: int
     bleu: float
 
+    @property
+    def words(self) -> str:
+        """The lengths, as a table says them."""
+        if self.shortest == self.longest:
+            return str(self.shortest)
+        return f"{self.shortest} to {self.longest}"
+
 
 @dataclass(frozen=True)
 class AttentionSummary:

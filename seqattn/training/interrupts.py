@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM: finish the update, save, and go."""
+"""Ctrl-C, SIGTERM and a closed terminal: finish the update, save, and go."""
 
 import signal
 import threading
@@ -40,7 +40,11 @@ class Interrupts:
 
     def __enter__(self) -> "Interrupts":
         if threading.current_thread() is threading.main_thread():
-            for number in (signal.SIGINT, signal.SIGTERM):
+            numbers = [signal.SIGINT, signal.SIGTERM]
+            hangup = getattr(signal, "SIGHUP", None)  # which is not on every system
+            if hangup is not None and signal.getsignal(hangup) != signal.SIG_IGN:  # by nohup
+                numbers.append(hangup)
+            for number in numbers:
                 self._before[number] = signal.signal(number, self._note)
         return self
 

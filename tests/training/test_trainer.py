@@ -175,6 +175,24 @@ def test_the_signal_handlers_are_put_back(tmp_path):
     assert (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)) == before
 
 
+@pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="this system has no SIGHUP")
+def test_a_closed_terminal_stops_a_run_but_not_under_nohup(tmp_path):
+    def hang_up():
+        signal.raise_signal(signal.SIGHUP)
+
+    trainer = prepare(tmp_path)
+    after(trainer, 2, hang_up)
+    outcome = trainer.run()
+    assert (outcome.reason, outcome.signal) == ("interrupted", signal.SIGHUP)
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        trainer = resumed_run(tmp_path / "run", quiet=True)
+        after(trainer, 4, hang_up)
+        assert trainer.run().reason == "done"
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
 def test_nan_stops_the_run_and_keeps_the_last_good_checkpoint(tmp_path):
     trainer = prepare(tmp_path)
 

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from seqattn.training import Evaluation
-    from seqattn.training.details import LengthScore
 
 __all__ = ["score_lines"]
 
@@ -28,7 +27,7 @@ def score_lines(found: "Evaluation", ibm1: Mapping[str, float] | None = None) ->
     if found.lengths and len(found.lengths) > 1:
         lines.append("  BLEU by the length of the source, in words")
         lines += [
-            f"    {_span(group):12s}{group.bleu:6.2f}    "
+            f"    {group.words:12s}{group.bleu:6.2f}    "
             f"{group.sentences} sentence{'' if group.sentences == 1 else 's'}"
             for group in found.lengths
         ]
@@ -41,12 +40,6 @@ def score_lines(found: "Evaluation", ibm1: Mapping[str, float] | None = None) ->
             f"their share, {100 * did.over:.2f} % more than twice",
         ]
     return lines
-
-
-def _span(group: "LengthScore") -> str:
-    if group.shortest == group.longest:
-        return str(group.shortest)
-    return f"{group.shortest} to {group.longest}"
 
 
 def ibm1_lines(rates: Mapping[str, float]) -> list[str]:
