@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
@@ -131,19 +131,32 @@ def run_trials(
         at_once = available_cores() if device == "cpu" else 1
     threads = max(available_cores() // at_once, 1)
     jobs = [
-        (Path(folder) / f"{name}-{seed}", corpus, config, replace(training, seed=seed),
-         subwords, joint, device, threads)
+        _Job(Path(folder) / f"{name}-{seed}", corpus, config, replace(training, seed=seed),
+             subwords, joint, device, threads)
         for name, config in models.items()
         for seed in seeds
     ]  # fmt: skip
     context = _processes()
     with ThreadPoolExecutor(at_once) as pool:
         codes = list(pool.map(lambda job: _in_a_process(context, job), jobs))
-    failed = [str(job[0]) for job, code in zip(jobs, codes, strict=True) if code]
+    failed = [str(job.folder) for job, code in zip(jobs, codes, strict=True) if code]
     if failed:
         raise RuntimeError(f"the training of {', '.join(failed)} ended with an error: see above")
     names = [(name, seed) for name in models for seed in seeds]
-    return [_read(name, seed, job[0]) for (name, seed), job in zip(names, jobs, strict=True)]
+    return [_read(name, seed, job.folder) for (name, seed), job in zip(names, jobs, strict=True)]
+
+
+class _Job(NamedTuple):
+    """What one training is told: plain values, which go into another process."""
+
+    folder: Path
+    corpus: CorpusConfig
+    model: ModelConfig
+    training: TrainingConfig
+    subwords: int
+    joint: bool
+    device: str
+    threads: int
 
 
 def _processes() -> Any:
@@ -155,47 +168,33 @@ def _processes() -> Any:
     return context
 
 
-def _in_a_process(context: Any, job: tuple[Any, ...]) -> int:
-    if _is_done(*job[:6]):
+def _in_a_process(context: Any, job: _Job) -> int:
+    if _is_done(job):
         return 0
-    process = context.Process(target=_train_and_test, args=job)
+    process = context.Process(target=_train_and_test, args=(job,))
     process.start()
     process.join()
     return process.exitcode
 
 
-def _is_done(
-    folder: Path,
-    corpus: CorpusConfig,
-    model: ModelConfig,
-    training: TrainingConfig,
-    subwords: int,
-    joint: bool,
-) -> bool:
-    run = RunFolder(folder)
+def _is_done(job: _Job) -> bool:
+    run = RunFolder(job.folder)
     if not (run.path / COST).is_file():
         return False
     stored = json.loads((run.path / "config.json").read_text(encoding="utf-8"))
+    lowercase = job.corpus.lowercase
     wanted = {
-        "model": asdict(model),
-        "training": asdict(training),
-        "corpus": asdict(corpus),
-        "data": {"subwords": subwords, "joint": joint, "lowercase": corpus.lowercase},
+        "model": asdict(job.model),
+        "training": asdict(job.training),
+        "corpus": asdict(job.corpus),
+        "data": {"subwords": job.subwords, "joint": job.joint, "lowercase": lowercase},
     }
     # As JSON has it, which knows no tuples.
     return all(stored[name] == json.loads(json.dumps(wanted[name])) for name in wanted)
 
 
-def _train_and_test(
-    folder: Path,
-    corpus: CorpusConfig,
-    model: ModelConfig,
-    training: TrainingConfig,
-    subwords: int,
-    joint: bool,
-    device: str,
-    threads: int,
-) -> None:
+def _train_and_test(job: _Job) -> None:
+    folder, corpus, model, training, subwords, joint, device, threads = job
     torch.set_num_threads(threads)
     prepare_process()
     run = RunFolder(folder)

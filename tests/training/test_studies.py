@@ -58,10 +58,11 @@ def test_what_is_there_is_not_trained_again_unless_its_settings_changed(study):
     again = run_trials(MODELS, folder / "runs", pairs, settings(), seeds=(3, 5))
     assert again == trials
     assert [(t.folder / "cost.json").stat().st_mtime_ns for t in again] == before
-    wanted = pairs, TINY, replace(settings(), seed=3)
-    assert studies._is_done(trials[0].folder, *wanted, 0, False)
-    assert not studies._is_done(trials[0].folder, *wanted, 300, False)
-    assert not studies._is_done(trials[0].folder, *wanted, 300, True)
+    seeded = replace(settings(), seed=3)
+    job = studies._Job(trials[0].folder, pairs, TINY, seeded, 0, False, "cpu", 1)
+    assert studies._is_done(job)
+    assert not studies._is_done(job._replace(subwords=300))
+    assert not studies._is_done(job._replace(subwords=300, joint=True))
     fixed = {"fixed": MODELS["fixed"]}
     [other] = run_trials(fixed, folder / "runs", pairs, settings(lr=0.01), seeds=[3])
     assert (other.folder / "cost.json").stat().st_mtime_ns != before[2]
