@@ -16,7 +16,8 @@ from seqattn.data import (
     read_split,
     tokenize,
 )
-from seqattn.data.pairs import read_lines, read_table, stream_lines
+from seqattn.data.lines import read_lines, stream_lines
+from seqattn.data.pairs import read_table
 
 
 def files(folder, german, english, encoding="utf-8"):
