@@ -1,7 +1,8 @@
 """JoeyNMT as a contestant; runs in an environment of its own, without seqattn.
 
 ``python benchmarks/joey.py train|decode DATA BATCHING SCORE THREADS [BEAM STEPS]`` with weights of
-its own, or ``python benchmarks/joey.py translate DATA BEAM THREADS ANSWERS`` with ours.
+its own, ``python benchmarks/joey.py translate DATA BEAM THREADS ANSWERS`` with ours, or
+``python benchmarks/joey.py learn DATA THREADS ANSWERS`` to train and then translate.
 """
 
 import ctypes
@@ -116,21 +117,56 @@ def translate(path, beam, threads, answers) -> None:
     model = make_model(data["sizes"], "luong", embed, hidden).eval()
     take_over(model, ours)
 
-    def search_all(rows):
-        batch = make_batch(data, rows, with_target=False)
-        most = 2 * int(batch.src_length.max()) + 10
-        found, *_ = search(
-            model, batch, max_output_length=most, beam_size=0 if beam == "1" else int(beam),
-            beam_alpha=0.6, n_best=1, min_output_length=0,
-        )  # fmt: skip
-        return zip(batch.indices.tolist(), found.tolist(), strict=True)
+    write_answers(model, data, beam, answers)
+    obey(lambda: sum(len(list(search_all(model, data, rows, beam))) for rows in data[beam]))
 
-    found = dict(pair for rows in data[beam] for pair in search_all(rows))
+
+def learn(path, threads, answers) -> None:
+    """Train on every batch of the schedule, then translate what nobody trained on, greedily."""
+    torch.set_num_threads(int(threads))
+    data = json.loads(Path(path).read_text())
+    model = make_model(data["sizes"], "luong").train()
+    train = make_trainer(model)
+    for rows, lr in zip(data["schedule"], data["lr"], strict=True):
+        train(make_batch(data, rows, with_target=True), lr)
+    write_answers(model.eval(), data, "1", answers)
+
+
+def search_all(model, data, rows, beam):
+    """Translate the sentences of these rows; give each with its row."""
+    batch = make_batch(data, rows, with_target=False)
+    most = 2 * int(batch.src_length.max()) + 10
+    found, *_ = search(
+        model, batch, max_output_length=most, beam_size=0 if beam == "1" else int(beam),
+        beam_alpha=0.6, n_best=1, min_output_length=0,
+    )  # fmt: skip
+    return zip(batch.indices.tolist(), found.tolist(), strict=True)
+
+
+def write_answers(model, data, beam, answers) -> None:
+    """Translate all batches of a beam into a file of our ids, in the order of their rows."""
+    found = dict(pair for rows in data[beam] for pair in search_all(model, data, rows, beam))
     # Its greedy search writes on until the last sentence of the batch has ended.
-    ids = [[BACK.get(i, i) for i in [*found[row], 3]] for row in range(len(found))]
+    ids = [[BACK.get(i, i) for i in [*found[row], 3]] for row in sorted(found)]
     ids = [sentence[: sentence.index(2)] for sentence in ids]
     Path(answers).write_text(json.dumps(ids))
-    obey(lambda: sum(len(list(search_all(rows))) for rows in data[beam]))
+
+
+def make_trainer(model):
+    """Give what makes an update with a batch and counts its target tokens."""
+    model.loss_function = ("crossentropy", SMOOTHING)
+    optimizer = torch.optim.Adam(model.parameters())
+
+    def train(batch, lr) -> int:
+        optimizer.param_groups[0]["lr"] = lr
+        loss, *_ = model(return_type="loss", **vars(batch))
+        batch.normalize(loss, "tokens").backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), CLIP)
+        optimizer.step()
+        optimizer.zero_grad()
+        return batch.ntokens
+
+    return train
 
 
 def main() -> None:
@@ -141,24 +177,13 @@ def main() -> None:
     for option in (-3, -1):
         ctypes.CDLL(None).mallopt(option, 2**31 - 1)
     torch.manual_seed(0)
-    if sys.argv[1] == "translate":
-        return translate(*sys.argv[2:])
+    if sys.argv[1] in ("translate", "learn"):
+        return {"translate": translate, "learn": learn}[sys.argv[1]](*sys.argv[2:])
     job, path, batching, score, threads, *rest = sys.argv[1:]
     torch.set_num_threads(int(threads))
     data = json.loads(Path(path).read_text())
     model = make_model(data["sizes"], score)
-    model.loss_function = ("crossentropy", SMOOTHING)
-    optimizer = torch.optim.Adam(model.parameters(), lr=5e-4)
     stream = (make_batch(data, rows, job == "train") for rows in cycle(data[batching]))
-
-    def train() -> int:
-        batch = next(stream)
-        loss, *_ = model(return_type="loss", **vars(batch))
-        batch.normalize(loss, "tokens").backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), CLIP)
-        optimizer.step()
-        optimizer.zero_grad()
-        return batch.ntokens
 
     def decode() -> int:
         beam, steps = map(int, rest)
@@ -170,7 +195,8 @@ def main() -> None:
         return batch.nseqs * steps
 
     model.train(job == "train")
-    work = train if job == "train" else decode
+    train = make_trainer(model)
+    work = (lambda: train(next(stream), 5e-4)) if job == "train" else decode
     work()
     obey(work)
 

@@ -8,10 +8,12 @@ with the general score and input feeding; the run must be one of those (``--pres
 
 import json
 import tempfile
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import torch
+from torch import nn
 
 from benchmarks.contest import (
     JOEY_LUONG,
@@ -22,7 +24,7 @@ from benchmarks.contest import (
     report,
     write_standings,
 )
-from seqattn.data import CorpusConfig, TextPair, Vocabulary, encode_pairs, read_split
+from seqattn.data import CorpusConfig, Example, TextPair, Vocabulary, encode_pairs, read_split
 from seqattn.data.batches import pad
 from seqattn.decoding import beam_search, greedy
 from seqattn.metrics import corpus_bleu
@@ -39,13 +41,11 @@ def write_task(path: Path, run: str) -> tuple[list[TextPair], Vocabulary]:
     model, vocabularies, data = load_model(find_checkpoint(run))
     pairs = read_split(CorpusConfig.from_dict(data["corpus"]), SPLIT)
     examples = encode_pairs(pairs, vocabularies)
-    rows = sorted(range(len(examples)), key=lambda row: -len(examples[row].source))
     weights = path.with_suffix(".pt")
     torch.save(model.state_dict(), weights)
     task = {"run": run, "weights": str(weights), "sizes": list(map(len, vocabularies))}
     for beam in (1, 5):
-        size = SIDE_BY_SIDE // beam
-        task[str(beam)] = [rows[i : i + size] for i in range(0, len(rows), size)]
+        task[str(beam)] = side_by_side(examples, range(len(examples)), beam)
     path.write_text(json.dumps({**task, "examples": examples}))
     return pairs, vocabularies.target
 
@@ -53,30 +53,47 @@ def write_task(path: Path, run: str) -> tuple[list[TextPair], Vocabulary]:
 def translate(task: dict, beam: int, bf16: bool, answers: Path) -> None:
     """Translate every sentence once, and then as told."""
     model = load_model(find_checkpoint(task["run"]))[0]
-    sources = [torch.tensor(source) for source, _ in task["examples"]]
-
-    def search(rows: list[int]) -> list[list[int]]:
-        batch = [sources[row] for row in rows]
-        lengths = torch.tensor([len(source) for source in batch])
-        source, most = (
-            pad([s.tolist() for s in batch]),
-            LONGEST[0] * int(lengths.max()) + LONGEST[1],
-        )
-        with autocast(CPU, bf16):
-            if beam == 1:
-                found = greedy(model, source, lengths, max_len=most)
-            else:
-                found = beam_search(
-                    model, source, lengths,
-                    beam=beam, max_len=most, length_penalty=LENGTH_PENALTY,
-                )  # fmt: skip
-        return [ids[:n] for ids, n in zip(found.tokens.tolist(), found.lengths.tolist())]
-
-    batches = task[str(beam)]
-    written = {row: ids for rows in batches for row, ids in zip(rows, search(rows), strict=True)}
-    answers.write_text(json.dumps([written[row] for row in range(len(written))]))
+    write_answers(model, task, beam, bf16, answers)
     # Whole passes: the first batches hold the longest sentences, and fewer of them in a second.
-    obey(lambda: sum(len(search(rows)) for rows in batches))
+    obey(lambda: sum(len(search(model, task, rows, beam, bf16)) for rows in task[str(beam)]))
+
+
+def search(model: nn.Module, task: dict, rows: list[int], beam: int, bf16: bool) -> list[list[int]]:
+    """Translate the sentences of these rows side by side."""
+    batch = [task["examples"][row][0] for row in rows]
+    lengths = torch.tensor([len(sentence) for sentence in batch])
+    source, most = pad(batch), LONGEST[0] * int(lengths.max()) + LONGEST[1]
+    with autocast(CPU, bf16):
+        if beam == 1:
+            found = greedy(model, source, lengths, max_len=most)
+        else:
+            found = beam_search(
+                model, source, lengths, beam=beam, max_len=most, length_penalty=LENGTH_PENALTY
+            )
+    return [ids[:n] for ids, n in zip(found.tokens.tolist(), found.lengths.tolist())]
+
+
+def write_answers(model: nn.Module, task: dict, beam: int, bf16: bool, answers: Path) -> None:
+    """Translate every batch of a beam into a file of ids, in the order of their rows."""
+    written = {
+        row: ids
+        for rows in task[str(beam)]
+        for row, ids in zip(rows, search(model, task, rows, beam, bf16), strict=True)
+    }
+    answers.write_text(json.dumps([written[row] for row in sorted(written)]))
+
+
+def side_by_side(examples: list[Example], rows: Sequence[int], beam: int) -> list[list[int]]:
+    """Cut rows into batches as the translator does, the longest sentences first."""
+    ordered = sorted(rows, key=lambda row: -len(examples[row].source))
+    size = SIDE_BY_SIDE // beam
+    return [ordered[i : i + size] for i in range(0, len(ordered), size)]
+
+
+def bleu(vocabulary: Vocabulary, pairs: list[TextPair], answers: Path) -> float:
+    """Give BLEU of the sentences in a file of ids."""
+    texts = [vocabulary.decode(ids) for ids in json.loads(answers.read_text())]
+    return corpus_bleu(texts, [pair.target for pair in pairs]).score
 
 
 def main() -> None:
@@ -104,10 +121,7 @@ def main() -> None:
             )
             print(f"\n{title}")
             speeds = race(started, rounds=arguments.rounds, seconds=arguments.seconds)
-            scores = {
-                name: _bleu(vocabulary, pairs, json.loads(Path(written[name]).read_text()))
-                for name in started
-            }
+            scores = {name: bleu(vocabulary, pairs, Path(written[name])) for name in started}
             print("BLEU", {name: round(score, 2) for name, score in scores.items()})
             parts[title] = [
                 replace(row, name=f"{row.name}: BLEU {scores[row.name]:.2f}")
@@ -116,11 +130,6 @@ def main() -> None:
     if arguments.book:
         how = "python -m benchmarks.translate RUN --joeynmt PYTHON --book"
         write_standings("translation", parts, how, unit="sentences/s")
-
-
-def _bleu(vocabulary: Vocabulary, pairs: list[TextPair], written: list[list[int]]) -> float:
-    texts = [vocabulary.decode(ids) for ids in written]
-    return corpus_bleu(texts, [pair.target for pair in pairs]).score
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """What training minimises."""
 
 import math
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import torch
@@ -111,11 +112,11 @@ class _CrossEntropy(torch.autograd.Function):
         gradient, size = torch.empty_like(logits), _rows(logits)
         parts = (given, targets, normalisers, gradient)
         for x, (g, y, log_z, out) in zip(_blocks(logits), zip(*(p.split(size) for p in parts))):
-            p = torch.exp(x - log_z[:, None])
+            p = (x - log_z[:, None]).exp_()
             if ctx.smoothing:
                 p -= ctx.smoothing / p.shape[-1]
             p.scatter_add_(-1, y[:, None], p.new_full((len(p), 1), ctx.smoothing - 1))
-            torch.mul(p, g[:, None], out=out) if p.dtype == out.dtype else out.copy_(p * g[:, None])
+            out.copy_(p.mul_(g[:, None]))
         return gradient, None, None
 
 
@@ -125,10 +126,10 @@ def _rows(logits: Tensor) -> int:
     return max(CACHED // max(logits.shape[-1], 1), 1)
 
 
-def _blocks(logits: Tensor) -> list[Tensor]:
-    """Cut into blocks of rows, in 32 bits at least."""
-    blocks = logits.split(_rows(logits))
-    return [x.float() if x.dtype.itemsize < 4 else x for x in blocks]
+def _blocks(logits: Tensor) -> Iterator[Tensor]:
+    """Cut into blocks of rows, in 32 bits at least; one at a time, so that it is still cached."""
+    for x in logits.split(_rows(logits)):
+        yield x.float() if x.dtype.itemsize < 4 else x
 
 
 def perplexity(nats_per_token: float) -> float:
