@@ -12,7 +12,7 @@ from seqattn.data.batches import Batch, Batches
 from seqattn.precision import autocast
 from seqattn.training.losses import cross_entropy
 
-__all__ = ["available_cores", "fastest_threads", "prepare_process"]
+__all__ = ["available_cores", "fastest_threads", "prepare_process", "return_free_memory"]
 
 # glibc's mallopt: the least size that gets pages of its own, and the most that is kept when free.
 M_MMAP_THRESHOLD, M_TRIM_THRESHOLD, TWO_GIB = -3, -1, 2**31 - 1
@@ -34,12 +34,27 @@ def prepare_process() -> None:
     nothing changes).
     """
     torch.set_flush_denormal(True)
+    _ask_library("mallopt", M_MMAP_THRESHOLD, TWO_GIB)
+    _ask_library("mallopt", M_TRIM_THRESHOLD, TWO_GIB)
+
+
+def return_free_memory() -> None:
+    """Give the system the memory that is free but scattered between what is in use.
+
+    Batches of many shapes leave gaps that nothing fits into any more: in thousands of updates they
+    grow to several times what the training needs. To return them costs the time to map them anew,
+    so this is for now and then (with glibc; elsewhere nothing happens).
+    """
+    _ask_library("malloc_trim", 0)
+
+
+def _ask_library(name: str, *arguments: int) -> None:
+    """Call a function of the C library, where it has it."""
     try:
-        set_option = ctypes.CDLL(None).mallopt
+        function = getattr(ctypes.CDLL(None), name)
     except (AttributeError, OSError, TypeError):
         return
-    set_option(M_MMAP_THRESHOLD, TWO_GIB)
-    set_option(M_TRIM_THRESHOLD, TWO_GIB)
+    function(*arguments)
 
 
 def fastest_threads(model: nn.Module, batches: Batches, *, bf16: bool = False) -> int:

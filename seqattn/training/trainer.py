@@ -40,6 +40,7 @@ from seqattn.training.position import (
 from seqattn.training.processes import Processes
 from seqattn.training.progress import Progress
 from seqattn.training.runs import RunFolder
+from seqattn.training.threads import return_free_memory
 from seqattn.training.validation import Log, Validator
 from seqattn.translator import Translator
 
@@ -223,6 +224,7 @@ class Trainer:
             due = self._validation_due(reason)
             if due:
                 self.validator.validate(position, self._began, self.log)
+                return_free_memory()
                 reason = reason or self._reason_to_stop(received)
             elif not reason and self._look_due():
                 self.validator.look(position, self._began, self.log)

@@ -22,7 +22,12 @@ from seqattn.training import (
     resumed_run,
     update,
 )
-from seqattn.training.threads import available_cores, fastest_threads, prepare_process
+from seqattn.training.threads import (
+    available_cores,
+    fastest_threads,
+    prepare_process,
+    return_free_memory,
+)
 from tests.training.corpus import TINY, corpus, numbers, settings, write_table
 
 
@@ -360,7 +365,9 @@ def test_trying_out_threads_changes_nothing_but_the_time(tmp_path):
 def allocator(monkeypatch):
     """Take down what the C library is asked for, and leave this process as it was."""
     asked = {}
-    library = SimpleNamespace(mallopt=asked.__setitem__)
+    library = SimpleNamespace(
+        mallopt=asked.__setitem__, malloc_trim=lambda rest: asked.setdefault("trimmed", rest)
+    )
     monkeypatch.setattr("ctypes.CDLL", lambda name: library)
     yield asked
     torch.set_flush_denormal(False)
@@ -376,6 +383,11 @@ def test_a_process_is_set_up_for_the_work(allocator):
     assert allocator == {-3: most, -1: most}  # M_MMAP_THRESHOLD and M_TRIM_THRESHOLD of glibc
 
 
+def test_a_validation_returns_memory_that_is_free(allocator, tmp_path):
+    prepare(tmp_path, steps=2, validate_every=2).run()
+    assert allocator == {"trimmed": 0}
+
+
 @pytest.mark.parametrize("error", [TypeError, OSError])
 def test_a_system_without_glibc_is_left_as_it_is(allocator, monkeypatch, error):
     def missing(name):
@@ -385,6 +397,7 @@ def test_a_system_without_glibc_is_left_as_it_is(allocator, monkeypatch, error):
     prepare_process()
     monkeypatch.setattr("ctypes.CDLL", lambda name: SimpleNamespace())
     prepare_process()
+    return_free_memory()
     assert not allocator
 
 
