@@ -185,12 +185,14 @@ def test_a_closed_terminal_stops_a_run_but_not_under_nohup(tmp_path):
     def hang_up():
         signal.raise_signal(signal.SIGHUP)
 
-    trainer = prepare(tmp_path)
-    after(trainer, 2, hang_up)
-    outcome = trainer.run()
-    assert (outcome.reason, outcome.signal) == ("interrupted", signal.SIGHUP)
-    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    # These tests may be run under nohup themselves.
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
     try:
+        trainer = prepare(tmp_path)
+        after(trainer, 2, hang_up)
+        outcome = trainer.run()
+        assert (outcome.reason, outcome.signal) == ("interrupted", signal.SIGHUP)
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
         trainer = resumed_run(tmp_path / "run", quiet=True)
         after(trainer, 4, hang_up)
         assert trainer.run().reason == "done"
