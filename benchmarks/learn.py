@@ -1,4 +1,4 @@
-"""What equal tokens teach: ``python -m benchmarks.learn [--joeynmt PYTHON] [--epochs 3]``.
+"""What equal tokens teach: ``python -m benchmarks.learn [--joeynmt PYTHON] [--epochs 2]``.
 
 A fast update is worth nothing if it learns less. Our model of Luong in bfloat16 and in 32 bits, and
 JoeyNMT's of the same architecture and sizes in 32 bits, each with its own first weights, train on
@@ -73,7 +73,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--joeynmt", help="the Python of an environment with joeynmt==2.3")
     parser.add_argument("--tokens", type=int, default=1024, help="target tokens in a batch")
-    parser.add_argument("--epochs", type=int, default=3)
+    parser.add_argument("--epochs", type=int, default=2)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--book", action="store_true", help="put the table into the book")
     parser.add_argument("--contestant", nargs=3, help=argparse.SUPPRESS)

@@ -191,3 +191,15 @@ def test_the_books_page_is_what_the_books_json_says():
     text = quality.PAGE.read_text(encoding="utf-8")
     block = text.partition(quality.MARKS[0])[2].partition(quality.MARKS[1])[0]
     assert block.strip() == "\n".join(quality.page_lines(record)).strip()
+
+
+def test_the_readme_quotes_the_runs_of_the_file():
+    groups = json.loads(quality.RESULT.read_text(encoding="utf-8"))["groups"]
+    reached = {
+        group["preset"]: group["tests"]["beam5"]["bleu"]["mean"]
+        for group in groups
+        if group["direction"] == "de-en" and not group["lowercase"]
+    }
+    readme = (quality.ROOT / "README.md").read_text(encoding="utf-8")
+    for preset in ("bahdanau", "transformer-tiny"):
+        assert f" {reached[preset]:.2f}" in readme
