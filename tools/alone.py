@@ -1,8 +1,9 @@
 """Run every notebook as a reader does: ``python -m tools.alone``.
 
 Each is copied into an empty folder of its own, where nothing of the project is at hand but the
-wheel. There nbval runs every cell again and compares what it prints with what is stored. Arguments
-go to pytest: ``python -m tools.alone -k bottleneck``.
+wheel. There nbval runs every cell again and compares what it prints with what is stored, and what
+the page claims is checked in the same kernel (:mod:`tools.claims`). Arguments go to pytest:
+``python -m tools.alone -k bottleneck``.
 """
 
 import os
@@ -15,6 +16,7 @@ from pathlib import Path
 import nbformat
 
 from seqattn.grading.bank import exercises, load
+from tools import claims, notebooks
 from tools.build import build_wheel
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -32,9 +34,15 @@ def install(folder: Path) -> Path:
 
 
 def copy(path: Path, folder: Path, installed: Path) -> Path:
-    """Copy a notebook into an empty folder, with a last cell that asks where seqattn came from."""
+    """Copy a notebook into an empty folder, with cells that check it.
+
+    Each claim is checked where it stands; the last cell asks where seqattn came from.
+    """
     folder.mkdir()
     notebook = nbformat.read(path, as_version=4)
+    if path.parent == notebooks.CHAPTERS:
+        said = claims.passages(notebooks.read_source(path.with_suffix(".py")))
+        notebook = claims.with_checks(notebook, claims.read(claims.table(path)), said)
     notebook.cells.append(nbformat.v4.new_code_cell(WHENCE.format(str(installed))))
     nbformat.write(notebook, folder / path.name)
     return folder / path.name

@@ -21,6 +21,8 @@ import nbformat
 from nbclient import NotebookClient
 from nbformat import NotebookNode
 
+from tools import claims
+
 ROOT = Path(__file__).resolve().parents[1]
 CHAPTERS = ROOT / "chapters"
 WIDGET_STATE = "application/vnd.jupyter.widget-state+json"
@@ -74,7 +76,7 @@ def execute(notebook: NotebookNode, *, timeout: int = 1800) -> NotebookNode:
     timeout : int
         Seconds allowed for one cell.
     """
-    notebook = copy.deepcopy(notebook)
+    notebook = claims.with_takers(copy.deepcopy(notebook))
     # The kernel inherits these. Same hash seed, same thread count: same text on every run.
     os.environ |= {"PYTHONHASHSEED": "0", "OMP_NUM_THREADS": "2", "TQDM_DISABLE": "1"}
     with tempfile.TemporaryDirectory() as folder:
@@ -89,6 +91,7 @@ def execute(notebook: NotebookNode, *, timeout: int = 1800) -> NotebookNode:
         )
         client.execute()
     _clean_outputs(notebook)
+    notebook = claims.settle(notebook)
     _settle_widgets(notebook)
     return notebook
 
@@ -97,7 +100,8 @@ def renew_prose(stored: NotebookNode, fresh: NotebookNode) -> NotebookNode | Non
     """Give a stored notebook the prose of its source, and keep what its code showed.
 
     Prose is what stands between the code, and what a picture is called for those who cannot see it.
-    None if the code differs: then it has to run again.
+    None if the code differs, or if prose asks for a value that was not asked for before: then it
+    has to run again.
     """
 
     def code(notebook: NotebookNode) -> list[NotebookNode]:
@@ -108,6 +112,8 @@ def renew_prose(stored: NotebookNode, fresh: NotebookNode) -> NotebookNode | Non
         return cell.id, {k: v for k, v in cell.metadata.items() if k != "mystnb"}
 
     if list(map(essence, code(stored))) != list(map(essence, code(fresh))):
+        return None
+    if not claims.take_over(fresh, stored):
         return None
     renewed, shown = copy.deepcopy(stored), iter(copy.deepcopy(code(stored)))
     renewed.metadata.seqattn = fresh.metadata.seqattn
@@ -209,6 +215,8 @@ def drift(path: Path) -> str | None:
     if not stored_path.exists():
         return f"{stored_path.name} is missing: {again}"
     stored, fresh = nbformat.read(stored_path, as_version=4), read_source(path)
+    if not claims.take_over(fresh, stored):
+        return f"{stored_path.name} has no value for a placeholder of {path.name}: {again}"
 
     def essence(notebook: NotebookNode) -> list:
         return [(c.id, c.cell_type, c.source, dict(c.metadata)) for c in notebook.cells]
