@@ -50,7 +50,15 @@ def _extra(module: str) -> str | None:
     """Name the extra that brings a missing module."""
     extras = {
         "grading": {"nbformat", "nbclient", "nbval", "pytest", "ipykernel"},
-        "nmt": {"sacrebleu", "sacremoses", "tokenizers", "tqdm", "safetensors", "accelerate"},
+        "nmt": {
+            "sacrebleu",
+            "sacremoses",
+            "tokenizers",
+            "tqdm",
+            "safetensors",
+            "accelerate",
+            "pydantic",
+        },
         "viz": {"matplotlib", "seaborn", "ipywidgets", "anywidget"},
     }
     root = module.partition(".")[0]

@@ -219,7 +219,7 @@ def load_model(
         raise CheckpointError(f"{path} holds no {' and no '.join(missing)}: it is not whole")
     vocabularies = Vocabularies.from_dict(checkpoint.data["vocabularies"])
     try:
-        config = ModelConfig(**checkpoint.data["model"])
+        config = ModelConfig.from_stored(checkpoint.data["model"])
         model = build_model(config, len(vocabularies.source), len(vocabularies.target))
         model.load_state_dict(checkpoint.weights)
     except (TypeError, ValueError, RuntimeError) as error:

@@ -168,14 +168,14 @@ def resumed_run(
     processes = Processes(torch.device(device))
     model, vocabularies, data = load_model(run.last, device)
     corpus = CorpusConfig.from_dict(data["corpus"])
-    training = TrainingConfig(**data["training"])
+    training = TrainingConfig.from_stored(data["training"])
     if steps or epochs or minutes:
         training = replace(training, steps=steps, epochs=epochs, minutes=minutes)
     with processes.in_turn():
         train, valid = read_split(corpus, "train"), read_split(corpus, "valid")
     trainer = Trainer(
         model,
-        ModelConfig(**data["model"]),
+        ModelConfig.from_stored(data["model"]),
         vocabularies,
         train,
         valid,

@@ -27,7 +27,7 @@ from seqattn.training.checkpoints import (
     restore_optimizer,
     restore_random,
 )
-from seqattn.training.config import TrainingConfig
+from seqattn.training.config import TrainingConfig, check_together
 from seqattn.training.interrupts import Interrupts
 from seqattn.training.keeping import Keeper
 from seqattn.training.loop import DivergedError, make_optimizer, update
@@ -96,6 +96,7 @@ class Trainer:
     ):
         self.model = model
         self.config = config
+        check_together(model_config, config)
         self._penalty = attention_penalty(config)
         self.run_folder = run
         self.translator = Translator(model, vocabularies, bf16=config.bf16)
@@ -148,7 +149,8 @@ class Trainer:
             If there is none, or it is of another model.
         """
         checkpoint = read_checkpoint(self.run_folder.last)
-        if checkpoint.data["model"] != self.settings["model"]:
+        stored = asdict(ModelConfig.from_stored(checkpoint.data["model"]))
+        if stored != self.settings["model"]:
             raise CheckpointError(f"{self.run_folder.last} is a checkpoint of another model")
         if checkpoint.data["fingerprint"] != self._fingerprint:
             raise CheckpointError(

@@ -137,7 +137,10 @@ def _nothing_left(folder: Path, budget: Mapping[str, Any]) -> str | None:
     if not tested.is_file() or tested.stat().st_mtime_ns < last.stat().st_mtime_ns:
         return None  # it was interrupted, perhaps just before the end
     stored = read_checkpoint(last, only="nothing").data
-    config, position = TrainingConfig(**stored["training"]), Position(**stored["position"])
+    config, position = (
+        TrainingConfig.from_stored(stored["training"]),
+        Position(**stored["position"]),
+    )
     if any(budget.values()):
         config = replace(config, **budget)
     if config.patience is not None and position.waited >= config.patience:
