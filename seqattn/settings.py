@@ -202,7 +202,7 @@ def parse(cls: type[Settings], name: str, text: str) -> Any:
     words = {"none": None, "true": True, "false": False}
     wrong = ValueError(f"{name}={text}: expected {expected(cls, name)}")
     if text.lower() in words:
-        value = words[text.lower()]
+        value: Any = words[text.lower()]
         if _suits(cls, name, value):
             return value
         value = text  # "none" may be the name of a choice

@@ -14,6 +14,7 @@ from seqattn.attention import (
 )
 from seqattn.models.decoders import AttentionDecoder
 from seqattn.models.encoders import Encoder
+from seqattn.models.pointer import PointerGenerator
 from seqattn.models.seq2seq import Seq2SeqAttention
 from seqattn.models.transformer import Transformer
 from seqattn.models.tying import Tie, tie_matrices
@@ -127,6 +128,14 @@ class ModelConfig(Settings):
     tie: Tie = "none"
     copy: Annotated[bool, RECURRENT_ATTENTION] = False
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.copy and self.tie == "all":
+            raise ValueError(
+                "tie is 'all'; copy=True expects 'none' or 'output': the gate is one more row of "
+                "the matrix that the source's embedding does not have"
+            )
+
     @property
     def score_used(self) -> ScoreName | None:
         """The score, where it is left open that of the paper; None where nothing is compared."""
@@ -140,7 +149,7 @@ class ModelConfig(Settings):
 
 def build_model(
     config: ModelConfig, source_vocab: int, target_vocab: int
-) -> Seq2SeqAttention | Transformer:
+) -> Seq2SeqAttention | PointerGenerator | Transformer:
     """Build the model that a configuration describes.
 
     Parameters
@@ -152,13 +161,13 @@ def build_model(
 
     Returns
     -------
-    Seq2SeqAttention or Transformer
-        With fresh weights; both are called, searched and trained alike.
+    Seq2SeqAttention, PointerGenerator or Transformer
+        With fresh weights; all are called, searched and trained alike.
 
     Raises
     ------
     ValueError
-        If a name is unknown or the sizes do not suit the score.
+        If the sizes do not suit the score, or a model that copies gets two vocabularies.
 
     Examples
     --------
@@ -169,6 +178,11 @@ def build_model(
     """
     if config.architecture == "transformer":
         return _transformer(config, source_vocab, target_vocab)
+    if config.copy and source_vocab != target_vocab:
+        raise ValueError(
+            f"copy=True needs one vocabulary; the source has {source_vocab} tokens and the target "
+            f"{target_vocab}"
+        )
     score = config.score_used
     directions = 2 if config.bidirectional else 1
     d_encoder = config.d_encoder
@@ -189,7 +203,7 @@ def build_model(
     if d_readout is None and config.tie != "none" and config.readout != "linear":
         d_readout = config.d_embed
     decoder = AttentionDecoder(
-        target_vocab,
+        target_vocab + config.copy,  # the gate is one more output
         config.d_embed,
         config.d_hidden,
         encoder.d_states,
@@ -204,7 +218,7 @@ def build_model(
         dropout=config.dropout,
     )
     tie_matrices(config.tie, encoder.embedding, decoder.embedding, decoder.vocabulary)
-    return Seq2SeqAttention(encoder, decoder)
+    return PointerGenerator(encoder, decoder) if config.copy else Seq2SeqAttention(encoder, decoder)
 
 
 def _transformer(config: ModelConfig, source_vocab: int, target_vocab: int) -> Transformer:

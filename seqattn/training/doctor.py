@@ -59,7 +59,8 @@ def examine(translator: Translator) -> list[Finding]:
     list of Finding
         One for each point: the weights are numbers; vocabularies fit the model and survive saving;
         special tokens are in their places; padding changes nothing and is never looked at; rows sum
-        to 1; the future is not read; the source is; translations end.
+        to 1; the future is not read; the source is; words that it has never met can be written,
+        where the model copies; translations end.
 
     Examples
     --------
@@ -74,7 +75,7 @@ def examine(translator: Translator) -> list[Finding]:
     True
     """
     points: list[Callable[[_Probe], Finding | None]] = [
-        _specials, _saved, _padding, _pads_unseen, _rows, _future, _source, _ends,
+        _specials, _saved, _padding, _pads_unseen, _rows, _future, _source, _copies, _ends,
     ]  # fmt: skip
     # In full 32 bits on a GPU, too: cuDNN's recurrent layers round to TF32 (10 bits) by default,
     # which changes more than padding may.
@@ -124,8 +125,9 @@ def _vocabularies(translator: Translator) -> Finding:
     device = translator.device
     output = translator.model(end.to(device), torch.tensor([1]).to(device), begin.to(device))
     logits = output.logits.shape[-1]
+    gated = translator.model.decoder.embedding if translator.copies else None
     tables = [
-        len(part.weight)
+        len(part.weight) - (part is gated)  # the gate's own row is none of a token
         for name, part in translator.model.named_modules()
         if isinstance(part, torch.nn.Embedding) and "position" not in name
     ]
@@ -199,6 +201,20 @@ def _source(probe: _Probe) -> Finding:
     least = (logits - probe.logits).abs().amax((1, 2)).min().item()
     return Finding(
         "another source, other logits", least > CLOSE, f"they move by at least {least:.1e}"
+    )
+
+
+def _copies(probe: _Probe) -> Finding | None:
+    if not probe.translator.copies:
+        return None
+    size = len(probe.translator.vocabularies.source)
+    # Two unknown words in each source, with ids after the vocabulary's own.
+    sources = [[size, size + 1, *source[2:]] for source in probe.sources]
+    logits, _ = probe.read(sources, probe.inputs)
+    least, sums = logits[..., size : size + 2].exp().min().item(), logits.exp().sum(-1)
+    sound = least > 0 and bool((sums - 1).abs().max() < CLOSE) and logits.shape[-1] == size + 2
+    return Finding(
+        "unknown words can be copied", sound, f"with a probability of at least {least:.1e}"
     )
 
 

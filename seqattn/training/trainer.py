@@ -104,7 +104,7 @@ class Trainer:
         self.processes = processes or Processes(self.device)
         self.quiet = quiet or not self.processes.lead
         self.optimizer = make_optimizer(model, weight_decay=config.weight_decay)
-        examples = self._short_enough(encode_pairs(train, vocabularies))
+        examples = self._short_enough(encode_pairs(train, vocabularies, copying=model_config.copy))
         self.batches = Batches(examples, tokens=config.batch_tokens, seed=config.seed)
         self.position = Position()
         self.settings = {

@@ -15,7 +15,7 @@ from tests.training.corpus import corpus
 
 def test_there_is_a_preset_for_every_model():
     wanted = {"toy", "fixed", "bahdanau", "bahdanau-tied", "luong", "luong-parallel"}
-    wanted |= {"coverage", "local-p", "transformer-tiny", "transformer-small"}
+    wanted |= {"coverage", "local-p", "pointer", "transformer-tiny", "transformer-small"}
     assert wanted == set(preset_names())
 
 

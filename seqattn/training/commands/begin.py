@@ -41,6 +41,7 @@ def begin(
     precision: str | None,
     subwords: int | None,
     joint: bool | None,
+    min_count: int | None,
     lowercase: bool | None,
     device: "torch.device",
     overwrite: bool,
@@ -60,7 +61,7 @@ def begin(
         As in "d_hidden=256"; see ``apply_settings``.
     precision : {"auto", "fp32", "bf16"}, optional
         By default bfloat16 where the preset says so or the device has units for it.
-    subwords, joint, lowercase
+    subwords, joint, min_count, lowercase
         The preset's where None.
     device, overwrite, quiet
         As in ``new_run``.
@@ -80,8 +81,11 @@ def begin(
         training = replace(training, **budget)
     model, training = apply_settings(settings, preset.model, training)
     lowercase = preset.lowercase if lowercase is None else lowercase
-    # Whole words cannot be shared: without subwords, a preset's joint vocabulary comes apart.
-    shared = preset.joint and subwords != 0
+    subwords = preset.subwords if subwords is None else subwords
+    if min_count is None:  # what a preset asks of whole words does not hold for subwords
+        min_count = 1 if subwords else preset.min_count
+    elif subwords:
+        raise fail("--min-count is for whole words; expected --subwords 0 with it")
     if not quiet and process_rank() == 0:
         print(f"reading {corpus.name}, {corpus.source} to {corpus.target}", flush=True)
     return new_run(
@@ -89,8 +93,9 @@ def begin(
         replace(corpus, lowercase=lowercase),
         model=model,
         training=training,
-        subwords=preset.subwords if subwords is None else subwords,
-        joint=shared if joint is None else joint,
+        subwords=subwords,
+        joint=preset.joint if joint is None else joint,
+        min_count=min_count,
         device=device,
         overwrite=overwrite,
         quiet=quiet,

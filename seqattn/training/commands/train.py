@@ -71,6 +71,15 @@ def train(
             rich_help_panel=CORPUS,
         ),
     ] = None,
+    min_count: Annotated[
+        int | None,
+        Option(
+            min=1,
+            help="of whole words, know those alone that occur so often",
+            show_default="the preset's",
+            rich_help_panel=CORPUS,
+        ),
+    ] = None,
     lowercase: Annotated[
         bool | None,
         Option(
@@ -151,7 +160,8 @@ def train(
             named = {"data": data, "pair": pair} if run is not None else {}
             _refuse_new_settings(
                 **named, valid=valid, test=test, encoding=encoding, subwords=subwords, joint=joint,
-                lowercase=lowercase, preset=preset, config=config, overwrite=overwrite or None,
+                min_count=min_count, lowercase=lowercase, preset=preset, config=config,
+                overwrite=overwrite or None,
                 set=settings, seed=seed, precision=precision, compile=compiled or None,
                 tensorboard=tensorboard or None,
             )  # fmt: skip
@@ -173,8 +183,8 @@ def train(
             trainer = begin(
                 folder, corpus, choose_preset(corpus, preset, config),
                 budget=budget, changes=changes, settings=settings or [], precision=precision,
-                subwords=subwords, joint=joint, lowercase=lowercase, device=where,
-                overwrite=overwrite, quiet=quiet,
+                subwords=subwords, joint=joint, min_count=min_count, lowercase=lowercase,
+                device=where,                 overwrite=overwrite, quiet=quiet,
             )  # fmt: skip
         set_threads(trainer, threads)
         if not trainer.quiet:
@@ -195,7 +205,9 @@ def _refuse_new_settings(**options: Any) -> None:
     """Stop at what a run keeps; corpus and languages may name its folder, where --run does not."""
     for name, value in options.items():
         if value is not None:
-            raise fail(f"--{name} does not go with --resume: a run keeps its settings")
+            raise fail(
+                f"--{name.replace('_', '-')} does not go with --resume: a run keeps its settings"
+            )
 
 
 def _conclude(trainer: "Trainer", outcome: "Outcome") -> None:

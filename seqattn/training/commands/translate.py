@@ -152,6 +152,8 @@ def _line(found: "Translation", number: int | None, as_json: bool) -> str:
 
 def _warn(translator: "Translator", found: "Translation", number: int | None) -> None:
     """Name the words that the model has never met: it read <unk> in their place."""
+    if translator.copies:
+        return  # it can write them all the same
     unknown = translator.vocabularies.source.unknown(found.source)
     if unknown:
         where = "" if number is None else f"sentence {number}: "
