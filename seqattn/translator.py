@@ -243,7 +243,7 @@ class Translator:
         sentences : sequence of str
             As they are printed.
         n : int
-            How many of each.
+            How many of each; of a blank sentence, which has one translation, that one.
         temperature, top_k, top_p
             As in :func:`seqattn.decoding.sample`.
         seed : int

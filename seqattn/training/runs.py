@@ -23,7 +23,12 @@ from torch import nn
 
 from seqattn.data.vocabulary import Vocabularies
 from seqattn.models import ModelConfig, build_model
-from seqattn.training.checkpoints import CheckpointError, read_checkpoint, write_atomically
+from seqattn.training.checkpoints import (
+    CheckpointError,
+    own_random,
+    read_checkpoint,
+    write_atomically,
+)
 
 __all__ = ["SHIPPED", "RunFolder", "find_checkpoint", "load_model"]
 
@@ -191,6 +196,7 @@ def find_checkpoint(run: str | Path) -> Path:
     return RunFolder(path).checkpoint()
 
 
+@own_random()
 def load_model(
     path: Path, device: torch.device | str = "cpu"
 ) -> tuple[nn.Module, Vocabularies, dict[str, Any]]:

@@ -8,7 +8,7 @@ import torch
 from seqattn.data.corpora import CorpusConfig, read_split
 from seqattn.data.vocabulary import Vocabularies
 from seqattn.models import ModelConfig, build_model, guess_frequencies
-from seqattn.training.checkpoints import CheckpointError
+from seqattn.training.checkpoints import CheckpointError, own_random
 from seqattn.training.config import TrainingConfig
 from seqattn.training.presets import default_preset
 from seqattn.training.processes import Processes
@@ -18,6 +18,7 @@ from seqattn.training.trainer import Trainer
 __all__ = ["new_run", "resumed_run"]
 
 
+@own_random()
 def new_run(
     folder: str | Path,
     corpus: CorpusConfig | None = None,

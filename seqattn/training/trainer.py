@@ -22,6 +22,7 @@ from seqattn.models import ModelConfig
 from seqattn.training.board import Board
 from seqattn.training.checkpoints import (
     CheckpointError,
+    own_random,
     random_states,
     read_checkpoint,
     restore_optimizer,
@@ -77,6 +78,12 @@ class Trainer:
         Those that train together; by default those that were launched together.
     quiet : bool
         Whether to show nothing.
+
+    Raises
+    ------
+    ValueError
+        If there is nothing to train or to validate on, or the model has no use for an option of the
+        training.
     """
 
     def __init__(
@@ -96,6 +103,9 @@ class Trainer:
     ):
         self.model = model
         self.config = config
+        for pairs, purpose in ((train, "train on"), (valid, "validate on")):
+            if not pairs:
+                raise ValueError(f"no sentence pairs to {purpose}; expected at least one")
         check_together(model_config, config)
         self._penalty = attention_penalty(config)
         self.run_folder = run
@@ -132,6 +142,11 @@ class Trainer:
         """Leave out what alone is longer than a batch: one such line could take all memory."""
         most = self.config.batch_tokens
         kept = [example for example in examples if max(map(len, example)) <= most]
+        if not kept:
+            raise ValueError(
+                f"each of the {len(examples)} training pairs has more than batch_tokens={most} "
+                "tokens on a side; expected a larger batch_tokens"
+            )
         if len(kept) < len(examples) and self.processes.lead:
             longest = max(len(side) for example in examples for side in example)
             log.warning(
@@ -166,6 +181,7 @@ class Trainer:
         self.threads_before = checkpoint.data["threads"]
         self._random = checkpoint.tensors
 
+    @own_random()
     def run(self) -> Outcome:
         """Train until the budget is used up, nothing gets better, or a signal comes.
 

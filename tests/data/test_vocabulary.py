@@ -111,9 +111,7 @@ def test_what_makes_no_sense_is_refused():
         Words(["cat", "mat", "cat"], "en")
     with pytest.raises(ValueError, match="size is 100; expected at least 260"):
         Subwords.learn(["a"], size=100)
-    with pytest.raises(
-        ValueError, match="min_count is 2 and subwords is 300; expected whole words"
-    ):
+    with pytest.raises(ValueError, match="min_count is 2 and subwords is 300; expected whole"):
         Vocabularies.learn(PAIRS, ("en", "fr"), subwords=300, min_count=2)
     with pytest.raises(ValueError, match="vocabulary of kind 'letters'"):
         Vocabularies.from_dict({"source": {"kind": "letters"}, "target": None})

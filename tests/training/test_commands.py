@@ -339,11 +339,11 @@ def test_a_disk_that_is_full_stops_the_run_on_one_line_and_keeps_the_last_checkp
         ("train --resume --min-count 2", "--min-count does not go with --resume"),
         (
             "train --data numbers.tsv --preset toy --set copy=true",
-            "share one (joint=True, or --joi",
+            "share one (joint=True, or --j",
         ),
         (
             "train --set coverage_penalty=0.1",
-            "coverage_penalty is called doubly_stochastic_penalty",
+            "coverage_penalty is called doubly_stochastic_penalt",
         ),
         ("train --set architecture=fixed", "doubly_stochastic_penalty is 0.2, and the model has a"),
         ("train --set rank=3", "rank=3 has no effect with score='additive'; it is for score='red"),
