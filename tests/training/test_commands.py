@@ -16,8 +16,8 @@ import torch
 import typer
 from typer.testing import CliRunner
 
-from seqattn import cli
-from seqattn.training import commands, read_checkpoint, resumed_run, write_checkpoint
+from seqattn import cli, commands
+from seqattn.training import read_checkpoint, resumed_run, write_checkpoint
 from seqattn.translator import Translator
 from tests.training import test_copying as copying
 from tests.training.corpus import numbers, write_table

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from seqattn.commands.settings import apply_settings
 from seqattn.models import ModelConfig
 from seqattn.training import TrainingConfig
-from seqattn.training.commands.settings import apply_settings
 from seqattn.training.config import check_together
 from seqattn.training.schedules import LEARNING_RATES, SAMPLING
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 from typer import Argument, Option
 
-from seqattn.training.commands.common import (
+from seqattn.commands.common import (
     RUN_HELP,
     choose_device,
     fail,

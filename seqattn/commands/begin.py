@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from seqattn.training.commands.common import fail
+from seqattn.commands.common import fail
 
 if TYPE_CHECKING:
     import torch
@@ -66,8 +66,8 @@ def begin(
     device, overwrite, quiet
         As in ``new_run``.
     """
+    from seqattn.commands.settings import apply_settings
     from seqattn.precision import computes_bf16
-    from seqattn.training.commands.settings import apply_settings
     from seqattn.training.processes import process_rank
     from seqattn.training.start import new_run
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer import Option
 
-from seqattn.training.commands.common import (
+from seqattn.commands.common import (
     check_folder,
     choose_device,
     count_known,
@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 
 __all__ = ["train"]
 
-NAMES = sorted(path.stem for path in (Path(__file__).parents[1] / "presets").glob("*.toml"))
+NAMES = sorted(
+    path.stem for path in (Path(__file__).parents[1] / "training" / "presets").glob("*.toml")
+)
 LESS_IN_TRAINING = "try a smaller --set batch_tokens=... or --set d_hidden=..."
 CORPUS, BUDGET = "Corpus", "Budget: of several, the first that is used up ends the training"
 
@@ -147,7 +149,7 @@ def train(
     """
     budget = {"minutes": minutes, "epochs": epochs, "steps": steps}
     with plain_errors(LESS_IN_TRAINING):
-        from seqattn.training.commands.begin import (
+        from seqattn.commands.begin import (
             begin,
             choose_preset,
             describe,
@@ -221,8 +223,8 @@ def _conclude(trainer: "Trainer", outcome: "Outcome") -> None:
         name = signal.Signals(outcome.signal or signal.SIGINT).name
         print(f"{name}: saved at update {outcome.position.step}. Go on with: {command}", flush=True)
         raise typer.Exit(128 + (outcome.signal or 0))
+    from seqattn.commands.scores import score_lines
     from seqattn.data.corpora import CorpusConfig, read_split
-    from seqattn.training.commands.scores import score_lines
     from seqattn.training.evaluation import evaluate
     from seqattn.translator import Translator
 
