@@ -5,9 +5,9 @@ command line answers at once. The names stand in the order of the course.
 """
 
 import importlib
-from typing import TYPE_CHECKING, Any
+import typing
 
-if TYPE_CHECKING:
+if typing.TYPE_CHECKING:
     from seqattn.attention import (
         AdditiveAttention,
         AdditiveScore,
@@ -119,7 +119,7 @@ _ELSEWHERE = {
 }
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> typing.Any:
     """Import what is asked for."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -57,10 +57,12 @@ def test_ctrl_c_while_it_waits_for_a_sentence_is_one_line():
 
 def test_who_ignores_ctrl_c_goes_on():
     code = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)\n"  # as nohup and & do
-    code += PRESS.format(moment="torch", arguments=["translate", "--run", "toy", "the cat"])
+    code += PRESS.format(
+        moment="torch", arguments=["translate", "--run", "toy", "the white cat sleeps"]
+    )
     process = start(code + ENTRIES["script"])
     out, _ = process.communicate()
-    assert (process.returncode, out) == (0, "le chat\n")
+    assert (process.returncode, out) == (0, "le chat blanc dort\n")
 
 
 def test_help_waits_for_no_library_of_numbers():
