@@ -58,7 +58,7 @@ def test_ctrl_c_while_it_waits_for_a_sentence_is_one_line():
 def test_who_ignores_ctrl_c_goes_on():
     code = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)\n"  # as nohup and & do
     code += PRESS.format(
-        moment="torch", arguments=["translate", "--run", "toy", "the white cat sleeps"]
+        moment="torch", arguments=["translate", "--run=toy", "the white cat sleeps"]
     )
     process = start(code + ENTRIES["script"])
     out, _ = process.communicate()

@@ -329,6 +329,12 @@ def test_a_disk_that_is_full_stops_the_run_on_one_line_and_keeps_the_last_checkp
         ("compare numbers.tsv", "one run, numbers.tsv; expected two or more to compare"),
         ("evaluate --lowercase --tokenized --run numbers.tsv", "--lowercase and --tokenized"),
         ("translate eins --top-k 3", "--temperature, --top-k and --top-p are for --samples"),
+        ("translate eins --samples 2 --beam 3", "--coverage-penalty are not for --samples"),
+        (
+            "translate eins --samples 2 --length-penalty 1",
+            "--length-penalty and --coverage-penalty",
+        ),
+        ("translate eins --beam 1 --coverage-penalty 1", "need a --beam of 2 or more"),
         ("translate eins --samples 2 --n-best 2", "--samples and --n-best; expected one"),
         ("train --data multi30k", "SEQATTN_DATA is set, and there is no"),
         ("train --valid numbers.tsv", "--valid is for files of your own; toy has its own"),
