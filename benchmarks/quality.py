@@ -124,7 +124,7 @@ def summarize_log(train: Sequence[Mapping], valid: Sequence[Mapping]) -> list[Va
 
 def name_preset(config: Mapping[str, Any]) -> str | None:
     """Find the preset whose model, and whose words, a run has; the closest training decides."""
-    model = ModelConfig(**config["model"])
+    model = ModelConfig.from_stored(config["model"])
     best, distance = None, None
     for name in preset_names():
         preset = read_preset(name)
@@ -140,7 +140,7 @@ def name_preset(config: Mapping[str, Any]) -> str | None:
 def changes_of(config: Mapping[str, Any], preset: Preset) -> Values:
     """List the training settings, but for budget and seed, that a preset does not have."""
     usual, budget = asdict(preset.training), {"steps", "epochs", "minutes", "seed", "bf16"}
-    known = asdict(TrainingConfig(**config["training"]))
+    known = asdict(TrainingConfig.from_stored(config["training"]))
     return {k: v for k, v in known.items() if k not in budget and v != usual[k]}
 
 

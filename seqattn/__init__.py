@@ -1,58 +1,63 @@
 """Attention in sequence-to-sequence models: the package behind the course.
 
-Importing it needs torch, numpy and jaxtyping only. The names stand in the order of the course.
+Importing it needs torch, numpy and jaxtyping only, and these not before a name is asked for: the
+command line answers at once. The names stand in the order of the course.
 """
 
-from seqattn.attention import (
-    AdditiveAttention,
-    AdditiveScore,
-    Attention,
-    AttentionOutput,
-    BahdanauAttention,
-    ConcatScore,
-    CoverageAttention,
-    CoverageOutput,
-    CrossAttention,
-    DotScore,
-    EfficientAttention,
-    GeneralScore,
-    HardAttention,
-    HardOutput,
-    LocalAttention,
-    LuongAttention,
-    Mechanism,
-    Memory,
-    MultiHeadAttention,
-    MultiplicativeAttention,
-    Past,
-    ReducedRankAttention,
-    ReducedRankScore,
-    ScaledDotProductAttention,
-    ScaledDotScore,
-    Score,
-    SelfAttention,
-    additive_score,
-    attend,
-    block_mask,
-    causal_mask,
-    concat_score,
-    coverage_loss,
-    dot_score,
-    general_score,
-    global_mask,
-    masked_softmax,
-    padding_mask,
-    reduced_rank_score,
-    scaled_dot_score,
-    score_function_loss,
-    strided_mask,
-    window_mask,
-    windowed_attention,
-)
-from seqattn.diagnostics import attention_entropy, effective_positions
-from seqattn.hostile import check_padding
-from seqattn.metrics import alignment_error_rate
-from seqattn.plots import plot_attention
+import importlib
+import typing
+
+if typing.TYPE_CHECKING:
+    from seqattn.attention import (
+        AdditiveAttention,
+        AdditiveScore,
+        Attention,
+        AttentionOutput,
+        BahdanauAttention,
+        ConcatScore,
+        CoverageAttention,
+        CoverageOutput,
+        CrossAttention,
+        DotScore,
+        EfficientAttention,
+        GeneralScore,
+        HardAttention,
+        HardOutput,
+        LocalAttention,
+        LuongAttention,
+        Mechanism,
+        Memory,
+        MultiHeadAttention,
+        MultiplicativeAttention,
+        Past,
+        ReducedRankAttention,
+        ReducedRankScore,
+        ScaledDotProductAttention,
+        ScaledDotScore,
+        Score,
+        SelfAttention,
+        additive_score,
+        attend,
+        block_mask,
+        causal_mask,
+        concat_score,
+        coverage_loss,
+        dot_score,
+        general_score,
+        global_mask,
+        masked_softmax,
+        padding_mask,
+        reduced_rank_score,
+        scaled_dot_score,
+        score_function_loss,
+        strided_mask,
+        window_mask,
+        windowed_attention,
+    )
+    from seqattn.diagnostics import attention_entropy, effective_positions
+    from seqattn.hostile import check_padding
+    from seqattn.metrics import alignment_error_rate
+    from seqattn.plots import plot_attention
 
 # In the order of the course, not of the alphabet.
 __all__ = [  # noqa: RUF022
@@ -106,3 +111,26 @@ __all__ = [  # noqa: RUF022
     "alignment_error_rate",
     "plot_attention",
 ]
+
+# Where a name is that seqattn.attention does not have.
+_ELSEWHERE = {
+    "check_padding": "seqattn.hostile",
+    "attention_entropy": "seqattn.diagnostics",
+    "effective_positions": "seqattn.diagnostics",
+    "alignment_error_rate": "seqattn.metrics",
+    "plot_attention": "seqattn.plots",
+}
+
+
+def __getattr__(name: str) -> typing.Any:
+    """Import what is asked for."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = getattr(importlib.import_module(_ELSEWHERE.get(name, "seqattn.attention")), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    """List the names, imported or not."""
+    return sorted({*globals(), *__all__})

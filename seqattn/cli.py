@@ -1,24 +1,51 @@
 """The ``seqattn`` command. Each group of commands stands beside the code that it runs.
 
 A group is a module with ``register(app)``, which adds its commands to the app. Such a module
-imports nothing before one of its commands is called that the package does not import by itself:
-``seqattn --help`` waits for torch, but for nothing that the extras bring.
+imports nothing before one of its commands is called that takes long, as torch does:
+``seqattn --help`` waits for typer alone.
 """
 
 import importlib
 import importlib.util
+import os
+import signal
 import sys
+from types import FrameType
+from typing import NoReturn
 
-GROUPS = ("seqattn.grading.commands", "seqattn.training.commands")
+GROUPS = ("seqattn.grading.commands", "seqattn.commands")
+INTERRUPTED = 128 + signal.SIGINT
 
 
 def main() -> None:
-    """Run the command line; Ctrl-C ends it with 130 and without a word."""
+    """Run the command line; Ctrl-C ends it with 130 and one line.
+
+    A command that saves what it has done listens for itself, and says so.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # else somebody ignores it
+        signal.signal(signal.SIGINT, _interrupt)
     try:
         _run()
     except KeyboardInterrupt:
-        # Where a command does not listen yet, or no longer. Whoever saves on Ctrl-C says so.
-        sys.exit(130)
+        sys.exit(INTERRUPTED)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
+    """Say that this is the end, and end."""
+    signal.signal(number, signal.SIG_IGN)  # once is enough
+    print("seqattn: interrupted", file=sys.stderr, flush=True)
+    if _imports(frame):
+        # There is nothing to clean up yet, and modules that are half there might tell of an error.
+        os._exit(INTERRUPTED)
+    raise KeyboardInterrupt
+
+
+def _imports(frame: FrameType | None) -> bool:
+    while frame is not None:
+        if frame.f_code.co_filename.startswith("<frozen importlib"):
+            return True
+        frame = frame.f_back
+    return False
 
 
 def _run() -> None:
@@ -50,7 +77,15 @@ def _extra(module: str) -> str | None:
     """Name the extra that brings a missing module."""
     extras = {
         "grading": {"nbformat", "nbclient", "nbval", "pytest", "ipykernel"},
-        "nmt": {"sacrebleu", "sacremoses", "tokenizers", "tqdm", "safetensors", "accelerate"},
+        "nmt": {
+            "sacrebleu",
+            "sacremoses",
+            "tokenizers",
+            "tqdm",
+            "safetensors",
+            "accelerate",
+            "pydantic",
+        },
         "viz": {"matplotlib", "seaborn", "ipywidgets", "anywidget"},
     }
     root = module.partition(".")[0]

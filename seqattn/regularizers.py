@@ -9,7 +9,7 @@ from torch import Tensor
 
 from seqattn.diagnostics import attention_entropy
 
-__all__ = ["coverage_penalty", "entropy_penalty", "sparsity_penalty"]
+__all__ = ["doubly_stochastic_penalty", "entropy_penalty", "sparsity_penalty"]
 
 Maps = Float[Tensor, "batch *heads steps keys"]
 Real = Bool[Tensor, "batch steps"]
@@ -87,7 +87,7 @@ def sparsity_penalty(weights: Maps, target_mask: Real | None = None) -> Float[Te
     return _mean(rows)
 
 
-def coverage_penalty(
+def doubly_stochastic_penalty(
     weights: Maps,
     target_mask: Real | None = None,
     source_mask: Bool[Tensor, "batch keys"] | None = None,
@@ -125,7 +125,7 @@ def coverage_penalty(
     Examples
     --------
     >>> import torch
-    >>> coverage_penalty(torch.eye(3)[None])
+    >>> doubly_stochastic_penalty(torch.eye(3)[None])
     tensor(0.)
     """
     weights = _at_real_steps(weights, target_mask)

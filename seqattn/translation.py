@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import torch
 from torch import Tensor
 
 if TYPE_CHECKING:
@@ -11,7 +12,7 @@ if TYPE_CHECKING:
 __all__ = ["Translation"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Translation:
     """A translation and how it came about.
 
@@ -33,6 +34,17 @@ class Translation:
     tokens: list[str]
     weights: Tensor | None
     score: float
+
+    def __eq__(self, other: object) -> bool:
+        """Say whether all is equal, weights to the last bit. There is no hash: lists have none."""
+        if not isinstance(other, Translation):
+            return NotImplemented
+        mine, theirs = ({**vars(one), "weights": None} for one in (self, other))
+        if mine != theirs or (self.weights is None) != (other.weights is None):
+            return False
+        return self.weights is other.weights or torch.equal(self.weights, other.weights)  # type: ignore
+
+    __hash__ = None  # type: ignore[assignment]
 
     def plot(self, ax: "Axes | None" = None, **options: Any) -> "Axes":
         """Draw the attention map; options as in :func:`~seqattn.plot_attention`.

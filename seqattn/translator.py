@@ -46,6 +46,11 @@ class Translator:
     lowercase : bool
         Read everything in lower case, as the model did when it was trained.
 
+    Raises
+    ------
+    ValueError
+        If the model copies, and the vocabularies are not one.
+
     Examples
     --------
     >>> from seqattn.models import ModelConfig, build_model
@@ -69,6 +74,11 @@ class Translator:
         self.lowercase = lowercase
         self.vocabularies = vocabularies
         self.bf16 = bf16
+        if self.copies and not vocabularies.shared:
+            raise ValueError(
+                "the model copies words of the source, and source and target have vocabularies of "
+                "their own; expected one, as Vocabularies.learn(..., joint=True) makes it"
+            )
 
     @classmethod
     def load(
@@ -114,6 +124,11 @@ class Translator:
     def device(self) -> torch.device:
         """Where the model is."""
         return next(self.model.parameters()).device
+
+    @property
+    def copies(self) -> bool:
+        """Whether it can write words of the source that are outside its vocabulary."""
+        return getattr(self.model, "copies", False)
 
     @property
     def has_attention(self) -> bool:
@@ -228,7 +243,7 @@ class Translator:
         sentences : sequence of str
             As they are printed.
         n : int
-            How many of each.
+            How many of each; of a blank sentence, which has one translation, that one.
         temperature, top_k, top_p
             As in :func:`seqattn.decoding.sample`.
         seed : int
@@ -275,7 +290,7 @@ class Translator:
         """
         found: dict[int, Translation] = {}
         read = [lower_case(pair) for pair in pairs] if self.lowercase else pairs
-        examples = encode_pairs(read, self.vocabularies)
+        examples = encode_pairs(read, self.vocabularies, copying=self.copies)
         for batch in Batches(examples, tokens=FORCED).epoch(0) if pairs else ():
             batch = batch.to(self.device)
             logits, weights = self._force(batch)
@@ -284,11 +299,12 @@ class Translator:
             scores = wanted - logits.logsumexp(-1)
             for i, row in enumerate(batch.rows):
                 source, target = examples[row]
+                own = self._own(read[row].source)
                 found[row] = Translation(
                     source=pairs[row].source,
                     text=pairs[row].target,
-                    source_tokens=self.vocabularies.source.tokens(source),
-                    tokens=self.vocabularies.target.tokens(target),
+                    source_tokens=self.vocabularies.source.tokens(source, own),
+                    tokens=self.vocabularies.target.tokens(target, own),
                     weights=_cut(weights, i, len(target), len(source)),
                     score=float(scores[i, : len(target)].sum()),
                 )
@@ -305,7 +321,8 @@ class Translator:
         if isinstance(sentences, str):
             raise TypeError("got one string; expected a list with a string for each sentence")
         read = [s.lower() if self.lowercase else s for s in sentences]
-        ids = [[*s, EOS] for s in self.vocabularies.source.encode_all(read)]
+        own = [self._own(sentence) for sentence in read]
+        ids = self._encode(read, own)
         found: list[list[Translation]] = [[] for _ in ids]
         blank = [row for row, sentence in enumerate(sentences) if not sentence.strip()]
         for row in blank:
@@ -316,7 +333,8 @@ class Translator:
             for i in range(n * len(rows)):
                 place, row = i // n, rows[i // n]
                 if i % n == 0 or hypotheses.scores[i].isfinite():  # it may end with fewer than n
-                    found[row].append(self._read(sentences[row], sources[place], hypotheses, i))
+                    one = self._read(sentences[row], sources[place], own[row], hypotheses, i)
+                    found[row].append(one)
         return found
 
     def _leave(self, sentence: str) -> Translation:
@@ -335,14 +353,26 @@ class Translator:
         with autocast(self.device, self.bf16):
             return search(source, lengths, most)
 
-    def _read(self, sentence: str, source: list[int], found: Hypotheses, row: int) -> Translation:
+    def _own(self, sentence: str) -> list[str]:
+        """List the words outside the vocabulary that a model that copies may write."""
+        return self.vocabularies.source.unknown(sentence) if self.copies else []
+
+    def _encode(self, sentences: Sequence[str], own: Sequence[Sequence[str]]) -> list[list[int]]:
+        source = self.vocabularies.source
+        if not self.copies:
+            return [[*ids, EOS] for ids in source.encode_all(sentences)]
+        return [[*source.encode(s, more), EOS] for s, more in zip(sentences, own, strict=True)]
+
+    def _read(
+        self, sentence: str, source: list[int], own: list[str], found: Hypotheses, row: int
+    ) -> Translation:
         length = int(found.lengths[row])
         ids = found.tokens[row, :length].tolist()
         return Translation(
             source=sentence,
-            text=self.vocabularies.target.decode(ids),
-            source_tokens=self.vocabularies.source.tokens(source),
-            tokens=self.vocabularies.target.tokens(ids),
+            text=self.vocabularies.target.decode(ids, own),
+            source_tokens=self.vocabularies.source.tokens(source, own),
+            tokens=self.vocabularies.target.tokens(ids, own),
             weights=_cut(found.weights, row, length, len(source)),
             score=float(found.scores[row]),
         )

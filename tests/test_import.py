@@ -14,7 +14,18 @@ def run(code):
 
 def test_importing_seqattn_pulls_in_no_extra():
     # Compared with torch alone, which may itself import what happens to be installed.
-    listing = "import sys, {}; print(*sys.modules)"
-    brought = set(run(listing.format("seqattn"))) - set(run(listing.format("torch, jaxtyping")))
+    listing = "import sys; import {}; print(*sys.modules)"
+    # All of it: names are imported when they are asked for.
+    everything = "seqattn; [getattr(seqattn, name) for name in seqattn.__all__]"
+    brought = set(run(listing.format(everything))) - set(run(listing.format("torch, jaxtyping")))
     others = {name.partition(".")[0] for name in brought} - set(sys.stdlib_module_names)
     assert others <= {"seqattn", "torch", "numpy", "jaxtyping"}
+
+
+def test_names_are_there_before_they_are_imported():
+    code = "import seqattn, sys; print('torch' in sys.modules, 'attend' in dir(seqattn), "
+    code += "seqattn.attend is seqattn.attention.attend, seqattn.plot_attention.__module__)"
+    assert run(code) == ["False", "True", "True", "seqattn.plots.maps"]
+    assert run("from seqattn import *; print(attention_entropy.__name__)") == ["attention_entropy"]
+    code = "import seqattn\ntry: seqattn.attendd\nexcept AttributeError as error: print(error)"
+    assert run(code)[-1] == "'attendd'"

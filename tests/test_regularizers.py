@@ -6,7 +6,7 @@ import torch
 from torch.autograd import gradcheck
 
 from seqattn import effective_positions, masked_softmax, padding_mask
-from seqattn.regularizers import coverage_penalty, entropy_penalty, sparsity_penalty
+from seqattn.regularizers import doubly_stochastic_penalty, entropy_penalty, sparsity_penalty
 from tests import oracles
 from tests.hostile import every_rubbish, surround
 
@@ -39,7 +39,7 @@ def test_values_are_those_of_the_formulas(heads):
         for h in range(H if heads else 1):
             rows_ = (weights[b, h] if heads else weights[b])[TARGET[b]]
             totals += [(1.5 - rows_[:, i].sum().item()) ** 2 for i in range(int(SOURCE[b].sum()))]
-    found = coverage_penalty(weights, TARGET, SOURCE, target=1.5).item()
+    found = doubly_stochastic_penalty(weights, TARGET, SOURCE, target=1.5).item()
     assert found == pytest.approx(np.mean(totals))
 
 
@@ -52,7 +52,7 @@ def test_padding_changes_nothing(heads, rubbish):
     for penalty, given, padded in (
         (entropy_penalty, (TARGET, SOURCE), (target, source)),
         (sparsity_penalty, (TARGET,), (target,)),
-        (coverage_penalty, (TARGET, SOURCE), (target, source)),
+        (doubly_stochastic_penalty, (TARGET, SOURCE), (target, source)),
     ):
         found = penalty(longer, *padded)
         torch.testing.assert_close(found, penalty(weights, *given))
@@ -81,7 +81,7 @@ def test_minimising_coverage_looks_everywhere():
     scores.requires_grad_()
     least = scores.softmax(-1).sum(1).min().item()
     for _ in range(200):
-        (gradient,) = torch.autograd.grad(coverage_penalty(scores.softmax(-1)), scores)
+        (gradient,) = torch.autograd.grad(doubly_stochastic_penalty(scores.softmax(-1)), scores)
         scores.data -= 2.0 * gradient
     assert least < 0.5
     assert scores.softmax(-1).sum(1).min() > 0.9
@@ -108,22 +108,22 @@ def test_gradcheck():
         return (
             entropy_penalty(weights, target, source),
             sparsity_penalty(weights, target),
-            coverage_penalty(weights, target, source),
+            doubly_stochastic_penalty(weights, target, source),
         )
 
     assert gradcheck(all_three, scores)
 
 
-@pytest.mark.parametrize("penalty", [entropy_penalty, sparsity_penalty, coverage_penalty])
+@pytest.mark.parametrize("penalty", [entropy_penalty, sparsity_penalty, doubly_stochastic_penalty])
 def test_a_mask_of_another_shape_is_refused(penalty, unchecked):
     with pytest.raises(ValueError, match="one flag per sentence and token"):
         penalty(maps(), torch.ones(B, T + 1).bool())
 
 
 def test_coverage_is_wanted_once_unless_told_otherwise():
-    assert coverage_penalty(torch.eye(3)[None]) == 0
-    assert coverage_penalty(2 * torch.eye(3)[None], target=2.0) == 0
-    assert coverage_penalty(torch.zeros(1, 4, 3)) == 1
+    assert doubly_stochastic_penalty(torch.eye(3)[None]) == 0
+    assert doubly_stochastic_penalty(2 * torch.eye(3)[None], target=2.0) == 0
+    assert doubly_stochastic_penalty(torch.zeros(1, 4, 3)) == 1
 
 
 def test_a_single_row_is_its_own_mean():

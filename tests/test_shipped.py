@@ -52,10 +52,10 @@ def test_it_is_small_and_good_by_its_record():
 
 def test_it_is_the_preset_of_today_from_the_seed_of_the_tool():
     preset, settings = read_preset("toy"), RECORD["settings"]
-    training = TrainingConfig(**settings["training"])
+    training = TrainingConfig.from_stored(settings["training"])
     seeded = replace(preset.training, seed=ship_model.SEED, bf16=training.bf16)
     assert training == seeded
-    assert ModelConfig(**settings["model"]) == preset.model
+    assert ModelConfig.from_stored(settings["model"]) == preset.model
     assert CorpusConfig.from_dict(settings["corpus"]) == CorpusConfig()
 
 

@@ -1,6 +1,7 @@
 """Text in, text and maps out."""
 
 import math
+from dataclasses import replace
 
 import pytest
 import torch
@@ -212,3 +213,19 @@ def test_the_coverage_penalty_reaches_the_search():
 
 def uncovered(found):
     return -found.weights.sum(0).clamp(1e-4, 1.0).log().sum().item()
+
+
+def test_translations_are_compared_as_values():
+    translator = make()
+    [one], [same] = translator.translate(SENTENCES[:1]), translator.translate(SENTENCES[:1])
+    assert one is not same
+    assert one == same
+    assert one != replace(one, score=one.score - 1)
+    assert one != replace(one, weights=one.weights + 0.1)
+    assert one != replace(one, weights=one.weights[:, :-1])
+    assert one != replace(one, weights=None)
+    assert replace(one, weights=None) == replace(one, weights=None)
+    assert one != one.text
+    assert [one] == [same]
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(one)

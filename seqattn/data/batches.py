@@ -60,8 +60,24 @@ class Batch(NamedTuple):
         return Batch(source, lengths, inputs, targets, self.rows)
 
 
-def encode_pairs(pairs: Sequence[TextPair], vocabularies: Vocabularies) -> list[Example]:
-    """Turn pairs into ids, with ``<eos>``."""
+def encode_pairs(
+    pairs: Sequence[TextPair], vocabularies: Vocabularies, *, copying: bool = False
+) -> list[Example]:
+    """Turn pairs into ids, with ``<eos>``.
+
+    For a model that copies, the unknown words of a source have ids after those of the vocabulary,
+    in the order in which they come, and so they have in its target; see
+    :class:`~seqattn.models.PointerGenerator`.
+    """
+    if copying:
+        found = []
+        for pair in pairs:
+            own = vocabularies.source.unknown(pair.source)
+            source = vocabularies.source.encode(pair.source, own)
+            found.append(
+                Example([*source, EOS], [*vocabularies.target.encode(pair.target, own), EOS])
+            )
+        return found
     sources = vocabularies.source.encode_all([pair.source for pair in pairs])
     targets = vocabularies.target.encode_all([pair.target for pair in pairs])
     return [Example([*s, EOS], [*t, EOS]) for s, t in zip(sources, targets, strict=True)]

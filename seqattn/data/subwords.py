@@ -100,8 +100,8 @@ class Subwords:
     def __len__(self) -> int:
         return len(self.pieces)
 
-    def encode(self, text: str) -> list[int]:
-        """Give the ids of a sentence, without special tokens."""
+    def encode(self, text: str, more: Sequence[str] = ()) -> list[int]:
+        """Give the ids of a sentence, without special tokens; no word is beyond them."""
         return self._tokenizer.encode(" " + text).ids
 
     def encode_all(self, texts: Sequence[str]) -> list[list[int]]:
@@ -112,11 +112,11 @@ class Subwords:
         """Give nothing: bytes spell every text."""
         return []
 
-    def tokens(self, ids: Sequence[int]) -> list[str]:
+    def tokens(self, ids: Sequence[int], more: Sequence[str] = ()) -> list[str]:
         """Give what each id stands for, legibly: ▁ is a space, � a part of a letter."""
         return [SPECIALS[i] if i < len(SPECIALS) else self._text([i]) for i in ids]
 
-    def decode(self, ids: Sequence[int]) -> str:
+    def decode(self, ids: Sequence[int], more: Sequence[str] = ()) -> str:
         """Give the sentence as it is printed; padding and sentence ends are left out."""
         text = self._tokenizer.decode([i for i in ids if not PAD <= i <= EOS])
         return text.removeprefix(" ")

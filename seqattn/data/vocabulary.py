@@ -25,8 +25,11 @@ class Vocabulary(Protocol):
     def __len__(self) -> int:
         """Give the number of tokens, the special ones included."""
 
-    def encode(self, text: str) -> list[int]:
-        """Give the ids of a sentence, without special tokens."""
+    def encode(self, text: str, more: Sequence[str] = ()) -> list[int]:
+        """Give the ids of a sentence, without special tokens.
+
+        ``more`` are unknown words that have ids of their own, after all others.
+        """
 
     def encode_all(self, texts: Sequence[str]) -> list[list[int]]:
         """Encode many sentences."""
@@ -34,10 +37,10 @@ class Vocabulary(Protocol):
     def unknown(self, text: str) -> list[str]:
         """Give the words of a sentence that it cannot hold."""
 
-    def tokens(self, ids: Sequence[int]) -> list[str]:
+    def tokens(self, ids: Sequence[int], more: Sequence[str] = ()) -> list[str]:
         """Give what each id stands for, legibly."""
 
-    def decode(self, ids: Sequence[int]) -> str:
+    def decode(self, ids: Sequence[int], more: Sequence[str] = ()) -> str:
         """Give the sentence as it is printed; padding and sentence ends are left out."""
 
     def to_dict(self) -> dict[str, Any]:
@@ -64,6 +67,7 @@ class Vocabularies(NamedTuple):
         *,
         subwords: int = 0,
         joint: bool = False,
+        min_count: int = 1,
     ) -> "Vocabularies":
         """Learn both from the training pairs.
 
@@ -76,7 +80,9 @@ class Vocabularies(NamedTuple):
         subwords : int
             Size of a subword vocabulary; 0 for whole words.
         joint : bool
-            Whether the two languages share one subword vocabulary.
+            Whether the two languages share one vocabulary.
+        min_count : int
+            How often a word must occur; of whole words alone.
 
         Returns
         -------
@@ -94,15 +100,30 @@ class Vocabularies(NamedTuple):
         >>> [len(v) for v in Vocabularies.learn(pairs, ("en", "fr"))]
         [7, 7]
         """
+        if subwords and min_count != 1:
+            raise ValueError(
+                f"min_count is {min_count} and subwords is {subwords}; expected whole words "
+                "(subwords=0) with it: subwords spell rare words"
+            )
         sources, targets = [p.source for p in pairs], [p.target for p in pairs]
         if joint and not subwords:
-            raise ValueError("joint=True with whole words; expected a number of subwords")
+            return cls(*Words.learn_together(sources, targets, languages, min_count=min_count))
         if joint:
             shared = Subwords.learn([*sources, *targets], subwords)
             return cls(shared, shared)
         if subwords:
             return cls(Subwords.learn(sources, subwords), Subwords.learn(targets, subwords))
-        return cls(Words.learn(sources, languages[0]), Words.learn(targets, languages[1]))
+        return cls(
+            Words.learn(sources, languages[0], min_count=min_count),
+            Words.learn(targets, languages[1], min_count=min_count),
+        )
+
+    @property
+    def shared(self) -> bool:
+        """Whether an id means the same token in both languages."""
+        if isinstance(self.source, Words) and isinstance(self.target, Words):
+            return self.source.words == self.target.words
+        return self.source is self.target
 
     def to_dict(self) -> dict[str, Any]:
         """Give plain values that go into JSON."""

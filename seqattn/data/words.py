@@ -51,6 +51,15 @@ def join(tokens: Sequence[str], language: str) -> str:
     return re.sub(r" ([.!;:])", r"\1", text)
 
 
+def _count(texts: Iterable[str], language: str) -> Counter[str]:
+    return Counter(word for text in texts for word in tokenize(text, language))
+
+
+def _rank(counts: Counter[str], min_count: int) -> list[str]:
+    ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    return [word for word, n in ranked if n >= min_count]
+
+
 class Words:
     """A vocabulary of words.
 
@@ -101,16 +110,48 @@ class Words:
         Words
             The commonest word first.
         """
-        counts = Counter(word for text in texts for word in tokenize(text, language))
-        ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-        return cls([word for word, n in ranked if n >= min_count], language)
+        return cls(_rank(_count(texts, language), min_count), language)
+
+    @classmethod
+    def learn_together(
+        cls,
+        sources: Iterable[str],
+        targets: Iterable[str],
+        languages: tuple[str, str],
+        *,
+        min_count: int = 1,
+    ) -> "tuple[Words, Words]":
+        """Collect the words of both languages: one list for two that split and join differently.
+
+        Parameters
+        ----------
+        sources, targets : iterables of str
+            Training sentences.
+        languages : (str, str)
+            Of sources and targets.
+        min_count : int
+            How often a word must occur on one of the two sides.
+
+        Returns
+        -------
+        (Words, Words)
+            Of source and target, with the same ids.
+        """
+        counts = _count(sources, languages[0]) | _count(targets, languages[1])
+        words = _rank(counts, min_count)
+        return cls(words, languages[0]), cls(words, languages[1])
 
     def __len__(self) -> int:
         return len(self.words)
 
-    def encode(self, text: str) -> list[int]:
-        """Give the ids of a sentence, without special tokens; unknown words are ``<unk>``."""
-        return [self._ids.get(word, UNK) for word in tokenize(text, self.language)]
+    def encode(self, text: str, more: Sequence[str] = ()) -> list[int]:
+        """Give the ids of a sentence, without special tokens; unknown words are ``<unk>``.
+
+        Those in ``more`` have ids after the vocabulary's own, in their order.
+        """
+        beyond = {word: len(self) + n for n, word in enumerate(more)}
+        words = tokenize(text, self.language)
+        return [self._ids.get(word, beyond.get(word, UNK)) for word in words]
 
     def encode_all(self, texts: Sequence[str]) -> list[list[int]]:
         """Encode many sentences."""
@@ -121,13 +162,14 @@ class Words:
         words = dict.fromkeys(tokenize(text, self.language))
         return [word for word in words if word not in self._ids]
 
-    def tokens(self, ids: Sequence[int]) -> list[str]:
-        """Give what each id stands for."""
-        return [self.words[i] for i in ids]
+    def tokens(self, ids: Sequence[int], more: Sequence[str] = ()) -> list[str]:
+        """Give what each id stands for, with ``more`` after the vocabulary's own."""
+        size = len(self)
+        return [self.words[i] if i < size else more[i - size] for i in ids]
 
-    def decode(self, ids: Sequence[int]) -> str:
+    def decode(self, ids: Sequence[int], more: Sequence[str] = ()) -> str:
         """Give the sentence as it is printed; padding and sentence ends are left out."""
-        return join([self.words[i] for i in ids if not PAD <= i <= EOS], self.language)
+        return join(self.tokens([i for i in ids if not PAD <= i <= EOS], more), self.language)
 
     def to_dict(self) -> dict[str, Any]:
         """Give plain values that go into JSON."""

@@ -9,7 +9,7 @@ from torch import Tensor
 from seqattn.attention import padding_mask
 from seqattn.decoding import penalties
 from seqattn.decoding.protocol import Hypotheses, StepModel, length_limits, rule_out, select
-from seqattn.decoding.rows import few, gather, precise, spread, top_first
+from seqattn.decoding.rows import few, gather, nothing, precise, spread, top_first
 from seqattn.models.seq2seq import evaluating
 from seqattn.specials import BOS, EOS, PAD
 
@@ -60,7 +60,8 @@ def beam_search(
     -------
     Hypotheses
         ``n_best`` rows for each source, best first: row ``b * n_best`` is the best for source b.
-        Among equally good ones the earlier place in the beam, and then the lower id, wins.
+        Among equally good ones the earlier place in the beam, and then the lower id, wins. An empty
+        batch has no rows, and no weights.
 
     Raises
     ------
@@ -75,6 +76,8 @@ def beam_search(
     if not 1 <= n_best <= beam:
         raise ValueError(f"beam is {beam} and n_best is {n_best}; expected 1 <= n_best <= beam")
     limits = length_limits(max_len, source)[:, None]
+    if not len(limits):
+        return nothing(source)
     real = padding_mask(lengths, source.shape[1])[:, None].expand(-1, beam, -1)
     ranking = _Ranking(length_penalty, coverage_penalty)
     with evaluating(model):

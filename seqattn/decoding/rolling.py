@@ -7,7 +7,7 @@ from jaxtyping import Int
 from torch import Tensor
 
 from seqattn.decoding.protocol import Hypotheses, StepModel, length_limits, permitted, select
-from seqattn.decoding.rows import few, gather, precise, spread
+from seqattn.decoding.rows import few, gather, nothing, precise, spread
 from seqattn.models.seq2seq import evaluating
 from seqattn.specials import BOS, EOS, PAD
 
@@ -35,7 +35,8 @@ def greedy(
     Returns
     -------
     Hypotheses
-        One for each sentence. Among equally likely tokens the lowest id wins.
+        One for each sentence. Among equally likely tokens the lowest id wins. An empty batch has
+        none, and no weights.
     """
     return roll_out(model, source, lengths, max_len, lambda logits: logits.argmax(-1))
 
@@ -50,6 +51,8 @@ def roll_out(
     """Write one sentence for each source, token after token, as ``choose(logits)`` says."""
     limits = length_limits(max_len, source)
     batch = source.shape[0]
+    if not batch:
+        return nothing(source)
     with evaluating(model):
         state, memory = model.begin(source, lengths)
         last = torch.full_like(limits, BOS)

@@ -9,7 +9,7 @@ from torch import Tensor
 from seqattn.decoding.protocol import Hypotheses
 from seqattn.specials import PAD
 
-__all__ = ["few", "gather", "precise", "spread", "top_first"]
+__all__ = ["few", "gather", "nothing", "precise", "spread", "top_first"]
 
 # A search goes on without the sentences that have ended once so few of the batch are left: moving
 # the others has its price as well.
@@ -22,6 +22,12 @@ Values = TypeVar("Values", Tensor, Tensor | None)
 def few(rows: Tensor, of: Tensor) -> bool:
     """Whether so few rows are left of those in work that a search should go on with them alone."""
     return len(rows) <= FEW * len(of)
+
+
+def nothing(source: Tensor) -> Hypotheses:
+    """Give what every search finds for an empty batch: no sentences, and no weights."""
+    none = source.new_zeros(0)
+    return Hypotheses(none[:, None], none, none.float(), None)
 
 
 def spread(values: Values, rows: Tensor, batch: int) -> Values:

@@ -44,7 +44,8 @@ def sample(
     -------
     Hypotheses
         One for each sentence. Scores are log-probabilities under the model itself, neither tempered
-        nor truncated, and so comparable with those of the other searches.
+        nor truncated, and so comparable with those of the other searches. An empty batch has none,
+        and no weights.
 
     Raises
     ------

@@ -1,7 +1,7 @@
 """A model as a few plain values: what a checkpoint stores beside the weights."""
 
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Annotated, Literal
 
 from seqattn.attention import (
     BahdanauAttention,
@@ -14,9 +14,11 @@ from seqattn.attention import (
 )
 from seqattn.models.decoders import AttentionDecoder
 from seqattn.models.encoders import Encoder
+from seqattn.models.pointer import PointerGenerator
 from seqattn.models.seq2seq import Seq2SeqAttention
 from seqattn.models.transformer import Transformer
 from seqattn.models.tying import Tie, tie_matrices
+from seqattn.settings import Limits, Only, Settings
 
 __all__ = ["ModelConfig", "build_model"]
 
@@ -24,13 +26,21 @@ Architecture = Literal["bahdanau", "luong", "fixed", "transformer"]
 AttentionName = Literal["global", "local-m", "local-p", "coverage"]
 ScoreName = Literal["additive", "dot", "scaled_dot", "general", "concat", "reduced_rank"]
 
+Size = Annotated[int, Limits(ge=1)]
+Share = Annotated[float, Limits(ge=0, lt=1)]
+RECURRENT = Only(architecture=("bahdanau", "luong", "fixed"))
+RECURRENT_ATTENTION = Only(architecture=("bahdanau", "luong"))
+ANY_ATTENTION = Only(architecture=("bahdanau", "luong", "transformer"))
+TRANSFORMER = Only(architecture=("transformer",))
+
 
 @dataclass(frozen=True)
-class ModelConfig:
+class ModelConfig(Settings):
     """Everything that, with the sizes of two vocabularies, makes a model.
 
-    Plain values only, so that ``dataclasses.asdict`` goes into JSON and ``ModelConfig(**values)``
-    comes back.
+    Plain values only, so that ``dataclasses.asdict`` goes into JSON and
+    ``ModelConfig.from_stored(values)`` comes back. An option that would have no effect, such as the
+    cell of a Transformer, is refused unless it has its default.
 
     Attributes
     ----------
@@ -76,49 +86,70 @@ class ModelConfig:
         "linear" cannot have.
     heads, d_feedforward, norm, positions, max_len
         Of a Transformer; see :class:`~seqattn.models.Transformer`.
+    copy : bool
+        Whether a recurrent decoder with attention may copy words of the source, those that it has
+        never met included; see :class:`~seqattn.models.PointerGenerator`. Source and target then
+        share one vocabulary.
+
+    Raises
+    ------
+    ValueError
+        If a value is of the wrong kind or out of its limits, or would have no effect.
+    TypeError
+        If there is no such option.
     """
 
     architecture: Architecture = "bahdanau"
-    d_embed: int = 256
-    d_hidden: int = 512
-    d_encoder: int | None = None
-    layers: int = 1
-    cell: Literal["gru", "lstm"] = "gru"
-    bidirectional: bool = True
-    dropout: float = 0.2
-    attention_dropout: float = 0.0
-    attention: AttentionName = "global"
-    window: int = 5
-    score: ScoreName | None = None
-    d_attn: int | None = None
-    rank: int = 64
-    input_feeding: bool = True
-    readout: Literal["linear", "tanh", "maxout"] | None = None
-    d_readout: int | None = None
-    feed_summary: bool = True
-    heads: int = 4
-    d_feedforward: int = 1024
-    norm: Literal["pre", "post"] = "pre"
-    positions: Literal["sinusoidal", "learned"] = "sinusoidal"
-    max_len: int = 256
+    d_embed: Annotated[Size, RECURRENT] = 256
+    d_hidden: Size = 512
+    d_encoder: Annotated[Size | None, RECURRENT] = None
+    layers: Size = 1
+    cell: Annotated[Literal["gru", "lstm"], RECURRENT] = "gru"
+    bidirectional: Annotated[bool, RECURRENT] = True
+    dropout: Share = 0.2
+    attention_dropout: Annotated[Share, ANY_ATTENTION] = 0.0
+    attention: Annotated[AttentionName, RECURRENT_ATTENTION] = "global"
+    window: Annotated[Size, Only(attention=("local-m", "local-p"))] = 5
+    score: Annotated[ScoreName | None, RECURRENT_ATTENTION] = None
+    d_attn: Annotated[
+        Size | None,
+        Only(score_used=("additive", "concat"), attention=("global", "coverage")),
+    ] = None
+    rank: Annotated[Size, Only(score_used=("reduced_rank",))] = 64
+    input_feeding: Annotated[bool, Only(architecture=("luong",))] = True
+    readout: Annotated[Literal["linear", "tanh", "maxout"] | None, RECURRENT] = None
+    d_readout: Annotated[Size | None, RECURRENT] = None
+    feed_summary: Annotated[bool, Only(architecture=("fixed",))] = True
+    heads: Annotated[Size, TRANSFORMER] = 4
+    d_feedforward: Annotated[Size, TRANSFORMER] = 1024
+    norm: Annotated[Literal["pre", "post"], TRANSFORMER] = "pre"
+    positions: Annotated[Literal["sinusoidal", "learned"], TRANSFORMER] = "sinusoidal"
+    max_len: Annotated[Size, Only(positions=("learned",))] = 256
     tie: Tie = "none"
+    copy: Annotated[bool, RECURRENT_ATTENTION] = False
 
     def __post_init__(self) -> None:
-        sizes = ("d_embed", "d_hidden", "d_encoder", "layers", "d_attn", "rank", "d_readout",
-                 "heads", "d_feedforward", "max_len")  # fmt: skip
-        for name in sizes:
-            value = getattr(self, name)
-            if value is not None and not (isinstance(value, int) and value >= 1):
-                raise ValueError(f"{name} is {value!r}; expected a whole number of at least 1")
-        for name in ("dropout", "attention_dropout"):
-            value = getattr(self, name)
-            if not (isinstance(value, int | float) and 0 <= value < 1):
-                raise ValueError(f"{name} is {value!r}; expected from 0 to below 1")
+        super().__post_init__()
+        if self.copy and self.tie == "all":
+            raise ValueError(
+                "tie is 'all'; copy=True expects 'none' or 'output': the gate is one more row of "
+                "the matrix that the source's embedding does not have"
+            )
+
+    @property
+    def score_used(self) -> ScoreName | None:
+        """The score, where it is left open that of the paper; None where nothing is compared."""
+        if self.architecture not in ("bahdanau", "luong"):
+            return None
+        if self.score is not None or self.attention == "coverage":
+            return self.score or "additive"
+        local = self.attention != "global"
+        return "general" if self.architecture == "luong" or local else "additive"
 
 
 def build_model(
     config: ModelConfig, source_vocab: int, target_vocab: int
-) -> Seq2SeqAttention | Transformer:
+) -> Seq2SeqAttention | PointerGenerator | Transformer:
     """Build the model that a configuration describes.
 
     Parameters
@@ -130,13 +161,13 @@ def build_model(
 
     Returns
     -------
-    Seq2SeqAttention or Transformer
-        With fresh weights; both are called, searched and trained alike.
+    Seq2SeqAttention, PointerGenerator or Transformer
+        With fresh weights; all are called, searched and trained alike.
 
     Raises
     ------
     ValueError
-        If a name is unknown or the sizes do not suit the score.
+        If the sizes do not suit the score, or a model that copies gets two vocabularies.
 
     Examples
     --------
@@ -145,22 +176,18 @@ def build_model(
     >>> model.encoder.d_states, model.decoder.vocabulary.out_features
     (16, 90)
     """
-    if config.architecture not in get_args(Architecture):
-        raise ValueError(
-            f"architecture is {config.architecture!r}; expected 'bahdanau', 'luong', 'fixed' or "
-            "'transformer'"
-        )
     if config.architecture == "transformer":
         return _transformer(config, source_vocab, target_vocab)
-    local = config.attention.startswith("local")
-    usual: ScoreName = "general" if config.architecture == "luong" or local else "additive"
-    if config.attention == "coverage":
-        usual = "additive"
-    score = config.score or usual
+    if config.copy and source_vocab != target_vocab:
+        raise ValueError(
+            f"copy=True needs one vocabulary; the source has {source_vocab} tokens and the target "
+            f"{target_vocab}"
+        )
+    score = config.score_used
     directions = 2 if config.bidirectional else 1
     d_encoder = config.d_encoder
     if d_encoder is None:
-        halve = config.architecture != "fixed" and score in ("dot", "scaled_dot")
+        halve = score in ("dot", "scaled_dot")
         d_encoder = config.d_hidden // directions if halve else config.d_hidden
     encoder = Encoder(
         source_vocab,
@@ -171,14 +198,12 @@ def build_model(
         bidirectional=config.bidirectional,
         dropout=config.dropout,
     )
-    attention = None
-    if config.architecture != "fixed":
-        attention = _attention(config, score, encoder.d_states)
+    attention = None if score is None else _attention(config, score, encoder.d_states)
     d_readout = config.d_readout
     if d_readout is None and config.tie != "none" and config.readout != "linear":
         d_readout = config.d_embed
     decoder = AttentionDecoder(
-        target_vocab,
+        target_vocab + config.copy,  # the gate is one more output
         config.d_embed,
         config.d_hidden,
         encoder.d_states,
@@ -193,7 +218,7 @@ def build_model(
         dropout=config.dropout,
     )
     tie_matrices(config.tie, encoder.embedding, decoder.embedding, decoder.vocabulary)
-    return Seq2SeqAttention(encoder, decoder)
+    return PointerGenerator(encoder, decoder) if config.copy else Seq2SeqAttention(encoder, decoder)
 
 
 def _transformer(config: ModelConfig, source_vocab: int, target_vocab: int) -> Transformer:
@@ -229,9 +254,6 @@ def _attention(config: ModelConfig, score: ScoreName, d_key: int) -> Mechanism:
         if score != "additive":
             raise ValueError(f"score is {score!r}; attention='coverage' expects 'additive'")
         return CoverageAttention(d_query, d_key, config.d_attn or d_query, dropout=dropout)
-    if config.attention != "global":
-        names = ", ".join(get_args(AttentionName))
-        raise ValueError(f"attention is {config.attention!r}; expected one of {names}")
     if score == "additive":
         return BahdanauAttention(d_query, d_key, config.d_attn or d_query, dropout=dropout)
     if score == "scaled_dot":
@@ -243,8 +265,5 @@ def _attention(config: ModelConfig, score: ScoreName, d_key: int) -> Mechanism:
         return ScaledDotProductAttention(dropout=dropout)
     if score == "reduced_rank":
         return ReducedRankAttention(d_query, d_key, config.rank, dropout=dropout)
-    if score in ("dot", "general", "concat"):
-        d_attn = config.d_attn if score == "concat" else None
-        return LuongAttention(d_query, d_key, score, d_attn, dropout=dropout)
-    names = ", ".join(get_args(ScoreName))
-    raise ValueError(f"score is {score!r}; expected one of {names}")
+    d_attn = config.d_attn if score == "concat" else None
+    return LuongAttention(d_query, d_key, score, d_attn, dropout=dropout)

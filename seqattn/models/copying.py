@@ -58,7 +58,7 @@ def mix_copy(
     logits : (batch, [steps,] vocabulary)
         Of writing each word of the vocabulary.
     weights : (batch, [steps,] keys)
-        Attention weights.
+        Attention weights; rows that do not sum to 1, as those of local attention, are made to.
     gate : (batch, [steps])
         Logit of p_gen, from :class:`CopyGate`.
     source : (batch, keys) integers
@@ -95,7 +95,10 @@ def mix_copy(
         raise ValueError(
             f"size is {size}; expected at least {vocabulary}, the words that can be written"
         )
-    copies = weights.sum(-1) > 0
+    total = weights.sum(-1, keepdim=True)
+    copies = total.squeeze(-1) > 0
+    # A Gaussian, or dropout, leaves rows that sum to something else than 1.
+    weights = weights / total.where(total > 0, 1.0)
     # Without a place to copy from, the gate is open: the row sums to 1 all the same.
     writes = torch.where(copies, F.logsigmoid(gate), 0.0).unsqueeze(-1)
     written = F.pad(logits.log_softmax(-1) + writes, (0, size - vocabulary), value=-torch.inf)

@@ -9,7 +9,9 @@ __all__ = ["guess_frequencies"]
 
 
 @torch.no_grad()
-def guess_frequencies(vocabulary: nn.Linear, targets: Iterable[Sequence[int]]) -> None:
+def guess_frequencies(
+    vocabulary: nn.Linear, targets: Iterable[Sequence[int]], *, size: int | None = None
+) -> None:
     r"""Set the bias of a vocabulary product to the logarithm of each token's frequency.
 
     .. math::
@@ -27,6 +29,10 @@ def guess_frequencies(vocabulary: nn.Linear, targets: Iterable[Sequence[int]]) -
         What a fresh model's logits come from; its bias is changed in place.
     targets : iterable of sequences of integers
         Target sentences of the training corpus, each ended by ``<eos>``.
+    size : int, optional
+        How many of the outputs are tokens, where not all are: the gate of a
+        :class:`~seqattn.models.PointerGenerator` keeps its bias, and words that are copied do not
+        count.
 
     Examples
     --------
@@ -36,7 +42,8 @@ def guess_frequencies(vocabulary: nn.Linear, targets: Iterable[Sequence[int]]) -
     >>> model.vocabulary.bias.detach().exp()
     tensor([0.0909, 0.0909, 0.2727, 0.0909, 0.2727, 0.1818])
     """
-    counts = torch.ones(vocabulary.out_features, dtype=torch.float64)
+    size = vocabulary.out_features if size is None else size
+    counts = torch.ones(size, dtype=torch.float64)
     tokens = torch.tensor([token for target in targets for token in target], dtype=torch.long)
-    counts += torch.bincount(tokens, minlength=len(counts))
-    vocabulary.bias.copy_((counts / counts.sum()).log())
+    counts += torch.bincount(tokens[tokens < size], minlength=size)
+    vocabulary.bias[:size] = (counts / counts.sum()).log()

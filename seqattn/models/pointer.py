@@ -3,7 +3,7 @@
 from typing import Any
 
 from jaxtyping import Int
-from torch import Tensor
+from torch import Tensor, nn
 
 from seqattn.attention import padding_mask
 from seqattn.models.copying import mix_copy
@@ -81,6 +81,23 @@ class PointerGenerator(StepwiseModel):
                 f"the encoder has {self.vocab_size} words and the decoder {outputs} outputs; "
                 f"expected {self.vocab_size + 1}, one vocabulary for both and the gate"
             )
+
+    copies = True
+
+    @property
+    def encoder(self) -> Encoder:
+        """What reads the source."""
+        return self.model.encoder
+
+    @property
+    def decoder(self) -> AttentionDecoder:
+        """What writes, and looks at what may be copied."""
+        return self.model.decoder
+
+    @property
+    def vocabulary(self) -> nn.Linear:
+        """The layer that written words come from, and the gate, last."""
+        return self.model.vocabulary
 
     def begin(
         self, source: Int[Tensor, "batch keys"], lengths: Int[Tensor, " batch"]

@@ -45,6 +45,9 @@ class StepwiseModel(nn.Module):
     longest: int | None = None
     """Most steps, where the model has a limit: that of learned positions."""
 
+    copies: bool = False
+    """Whether source and target hold words outside the vocabulary, under ids after its own."""
+
     begin: Callable[..., tuple[Any, Any]]
     step: Callable[..., Step]
     _score: Callable[[Tensor, Tensor, Tensor], Output]

@@ -7,8 +7,8 @@ stood. Reading one runs no code from it.
 
 import json
 import os
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,6 +21,7 @@ __all__ = [
     "Checkpoint",
     "CheckpointError",
     "optimizer_tensors",
+    "own_random",
     "random_states",
     "read_checkpoint",
     "restore_optimizer",
@@ -153,6 +154,18 @@ def restore_optimizer(
     for place, tensor in _strip(tensors, "optimizer.").items():
         name, key = place.rsplit(":", 1)
         optimizer.state[parameters[name]][key] = tensor.to(parameters[name].device)
+
+
+@contextmanager
+def own_random() -> Iterator[None]:
+    """Draw and seed as one likes: afterwards the caller's random numbers go on as if nothing was.
+
+    Also a decorator, ``@own_random()``.
+    """
+    # Of a GPU that nobody has used yet there is no stream to keep.
+    devices = range(torch.cuda.device_count() if torch.cuda.is_initialized() else 0)
+    with torch.random.fork_rng(devices=devices):
+        yield
 
 
 def random_states(device: torch.device, rank: int = 0) -> dict[str, Tensor]:

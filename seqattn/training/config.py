@@ -1,16 +1,31 @@
 """How to train, as a few plain values: what a run stores, so that it can be taken up again."""
 
-import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, ClassVar, Literal
 
+from seqattn.models import ModelConfig
+from seqattn.models.config import ANY_ATTENTION
+from seqattn.settings import Limits, Only, Settings
 from seqattn.training.schedules import LEARNING_RATES, SAMPLING
 
-__all__ = ["TrainingConfig"]
+__all__ = ["TrainingConfig", "check_together"]
+
+Count = Annotated[int, Limits(ge=1)]
+CountOr0 = Annotated[int, Limits(ge=0)]
+Positive = Annotated[float, Limits(gt=0)]
+PositiveOr0 = Annotated[float, Limits(ge=0)]
+
+# What options of the training ask of the model.
+OF_THE_MODEL = {
+    "coverage_loss": ANY_ATTENTION,
+    "doubly_stochastic_penalty": ANY_ATTENTION,
+    # A word that can be neither written nor copied has no probability to share in.
+    "smoothing": Only(copy=(False,)),
+}
 
 
 @dataclass(frozen=True)
-class TrainingConfig:
+class TrainingConfig(Settings):
     """Settings of a training run.
 
     Attributes
@@ -39,10 +54,11 @@ class TrainingConfig:
         Scheduled sampling: how the share of true inputs falls.
     sampling_constant : float, optional
         c or k of that schedule: below 1 for the first two, at least 1 for the third.
-    coverage_penalty, coverage_loss : float
+    doubly_stochastic_penalty, coverage_loss : float
         Weights of two terms that are added to the loss:
-        :func:`~seqattn.regularizers.coverage_penalty`, which wants each source word looked at, and
-        :func:`~seqattn.coverage_loss`, which wants none looked at twice.
+        :func:`~seqattn.regularizers.doubly_stochastic_penalty`, which wants each source word looked
+        at, and :func:`~seqattn.coverage_loss`, which wants none looked at twice. (The coverage
+        penalty belongs to the beam search: :func:`~seqattn.decoding.coverage_penalty`.)
     bf16 : bool
         Compute in bfloat16 where that is safe; weights stay in 32 bits.
     compile : bool
@@ -69,60 +85,42 @@ class TrainingConfig:
         Write the log for TensorBoard as well.
     """
 
-    steps: int | None = None
-    epochs: float | None = None
-    minutes: float | None = None
-    batch_tokens: int = 2048
-    lr: float = 2e-3
+    RENAMED: ClassVar = {"coverage_penalty": "doubly_stochastic_penalty"}
+
+    steps: Count | None = None
+    epochs: Positive | None = None
+    minutes: Positive | None = None
+    batch_tokens: Count = 2048
+    lr: Positive = 2e-3
     schedule: Literal["cosine", "inverse_square_root", "constant"] = "cosine"
-    warmup: int = 200
-    weight_decay: float = 0.01
-    smoothing: float = 0.1
-    clip: float = 1.0
-    accumulate: int = 1
+    warmup: CountOr0 = 200
+    weight_decay: PositiveOr0 = 0.01
+    smoothing: Annotated[float, Limits(ge=0, lt=1)] = 0.1
+    clip: Positive = 1.0
+    accumulate: Count = 1
     sampling: Literal["linear", "exponential", "inverse_sigmoid"] | None = None
-    sampling_constant: float | None = None
-    coverage_penalty: float = 0.0
-    coverage_loss: float = 0.0
+    sampling_constant: Annotated[Positive | None, Only(sampling=tuple(SAMPLING))] = None
+    doubly_stochastic_penalty: PositiveOr0 = 0.0
+    coverage_loss: PositiveOr0 = 0.0
     bf16: bool = False
     compile: bool = False
     seed: int = 1
-    validate_every: int | None = None
-    first_look: int | None = None
-    patience: int | None = None
-    average: int = 0
-    log_every: int = 50
-    save_minutes: float = 5.0
+    validate_every: Count | None = None
+    first_look: Count | None = None
+    patience: Count | None = None
+    average: CountOr0 = 0
+    log_every: Count = 50
+    save_minutes: PositiveOr0 = 5.0
     tensorboard: bool = False
 
     def __post_init__(self) -> None:
-        budget = {"steps": self.steps, "epochs": self.epochs, "minutes": self.minutes}
-        if not any(budget.values()):
+        super().__post_init__()
+        if self.steps is None and self.epochs is None and self.minutes is None:
             raise ValueError("no budget; expected steps, epochs or minutes, above 0")
-        for name in ("steps", "epochs", "minutes", "validate_every", "first_look", "patience"):
-            value = getattr(self, name)
-            if value is not None and not 0 < value < math.inf:
-                raise ValueError(f"{name} is {value}; expected above 0")
-        for name in ("lr", "clip", "batch_tokens", "accumulate", "log_every"):
-            if not 0 < getattr(self, name) < math.inf:
-                raise ValueError(f"{name} is {getattr(self, name)}; expected above 0")
-        at_least_0 = ("warmup", "weight_decay", "average", "save_minutes", "coverage_penalty",
-                      "coverage_loss")  # fmt: skip
-        for name in at_least_0:
-            if not 0 <= getattr(self, name) < math.inf:
-                raise ValueError(f"{name} is {getattr(self, name)}; expected 0 or more")
-        if not 0 <= self.smoothing < 1:
-            raise ValueError(f"smoothing is {self.smoothing}; expected from 0 to below 1")
-        if self.schedule not in LEARNING_RATES:
-            names = ", ".join(LEARNING_RATES)
-            raise ValueError(f"schedule is {self.schedule!r}; expected one of {names}")
         if self.sampling is not None:
-            self._check_sampling()
+            self._check_constant()
 
-    def _check_sampling(self) -> None:
-        if self.sampling not in SAMPLING:
-            names = ", ".join(SAMPLING)
-            raise ValueError(f"sampling is {self.sampling!r}; expected one of {names}")
+    def _check_constant(self) -> None:
         value = self.sampling_constant
         falls = self.sampling == "inverse_sigmoid"
         if value is None or not (value >= 1 if falls else 0 < value < 1):
@@ -157,3 +155,23 @@ class TrainingConfig:
         if self.sampling is None or self.sampling_constant is None:
             return 1.0
         return SAMPLING[self.sampling](step, self.sampling_constant)
+
+
+def check_together(model: ModelConfig, training: TrainingConfig) -> None:
+    """Refuse options of the training that the model has no use for.
+
+    Raises
+    ------
+    ValueError
+        Which option, and for which models it is.
+
+    Examples
+    --------
+    >>> check_together(ModelConfig("fixed"), TrainingConfig(steps=1, coverage_loss=0.1))
+    Traceback (most recent call last):
+    ValueError: coverage_loss is 0.1, and the model has architecture='fixed'; it is for ...
+    """
+    for name, only in OF_THE_MODEL.items():
+        value, reason = getattr(training, name), only.missed(model)
+        if value and reason is not None:
+            raise ValueError(f"{name} is {value}, and the model has {reason}; expected {name}=0")

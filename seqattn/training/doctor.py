@@ -23,7 +23,7 @@ from seqattn.data.vocabulary import Vocabularies
 from seqattn.data.words import SPECIALS
 from seqattn.decoding import Hypotheses, beam_search
 from seqattn.hostile import RUBBISH, check_padding
-from seqattn.models import PointerGenerator, evaluating
+from seqattn.models import evaluating
 from seqattn.specials import BOS, EOS, PAD, UNK
 from seqattn.translator import Translator
 
@@ -87,8 +87,9 @@ def examine(translator: Translator) -> list[Finding]:
         One for each point: the weights are numbers; vocabularies fit the model and survive saving;
         special tokens are in their places; two evaluations are equal, and so are a sentence alone
         and in a batch; hostile pads change nothing and are never looked at; rows sum to 1; the
-        future is not read; the source is, by every weight and from every position; a beam's score
-        is that of its words; translations end. Where a point fails with an error, that is its
+        future is not read; the source is, by every weight and from every position; words that it
+        has never met can be written, where the model copies; a beam's score is that of its words;
+        translations end. Where a point fails with an error, that is its
         finding.
 
     Examples
@@ -239,17 +240,14 @@ def _finite(probe: _Probe) -> Verdict:
 
 def _vocabularies(probe: _Probe) -> Verdict:
     logits = probe.run(torch.tensor([[EOS]]), [1], [[BOS]])[0].shape[-1]
+    gated = probe.model.decoder.embedding if probe.translator.copies else None
     tables = {
-        len(part.weight)
+        len(part.weight) - (part is gated)  # the gate's own row is none of a token
         for name, part in probe.model.named_modules()
         if isinstance(part, nn.Embedding) and "position" not in name
     }
     sizes = [len(vocabulary) for vocabulary in probe.translator.vocabularies]
-    wanted = {*sizes}
-    if isinstance(probe.model, PointerGenerator):
-        wanted.add(sizes[1] + 1)  # the decoder's last output is the gate
-        tables.add(sizes[1] + 1)
-    fits = {*tables, logits} == wanted and logits == sizes[1]
+    fits = {*tables, logits} == {*sizes} and logits == sizes[1]
     shown = " and ".join(f"{size:,}" for size in sizes)
     return fits, f"{shown} tokens, {logits:,} logits"
 
@@ -429,6 +427,20 @@ def _source(probe: _Probe) -> Verdict:
     logits, _ = probe.read(changed, probe.inputs)
     least = (logits - probe.before[0]).abs().amax((1, 2)).min().item()
     return least > MOVES, f"they move by at least {least:.1e}"
+
+
+def _copies(probe: _Probe) -> Verdict:
+    if not probe.translator.copies:
+        return None
+    size = len(probe.translator.vocabularies.source)
+    # Two unknown words in each source, with ids after the vocabulary's own.
+    sources = [[size, size + 1, *source[2:]] for source in probe.sources]
+    logits, _ = probe.read(sources, probe.inputs)
+    least, sums = logits[..., size : size + 2].exp().min().item(), logits.exp().sum(-1)
+    sound = (
+        least > 0 and bool((sums - 1).abs().max() < probe.close) and logits.shape[-1] == size + 2
+    )
+    return sound, f"with a probability of at least {least:.1e}"
 
 
 def _listens(probe: _Probe) -> Verdict:
@@ -631,6 +643,7 @@ PLAIN: Points = {
     "vocabularies survive saving": _saved,
     "no attention on padding": _pads_unseen,
     "rows of weights sum to 1": _rows,
+    "unknown words can be copied": _copies,
 }
 REPEATABLE: Points = {"two evaluations are equal": _repeatable}
 COMPARING: Points = {

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from seqattn.data.batches import Batch, Batches
 from seqattn.precision import autocast
 from seqattn.specials import PAD
+from seqattn.training.checkpoints import own_random
 from seqattn.training.config import TrainingConfig
 from seqattn.training.losses import TokenLoss, cross_entropy
 
@@ -155,6 +156,7 @@ class History:
         return len(self.losses)
 
 
+@own_random()
 def fit(
     model: nn.Module,
     batches: Batches,
@@ -184,7 +186,8 @@ def fit(
     lr, schedule, warmup, smoothing, clip
         As in :class:`~seqattn.training.config.TrainingConfig`.
     seed : int
-        Of dropout. The order of the batches has its own.
+        Of dropout. The order of the batches has its own, and the caller's random numbers go on
+        afterwards where they were.
     quiet : bool
         Whether to print nothing; otherwise a line for every ``every`` updates.
     watch : callable, optional

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from seqattn.attention import coverage_loss, padding_mask
 from seqattn.data import Batch
-from seqattn.regularizers import coverage_penalty
+from seqattn.regularizers import doubly_stochastic_penalty
 from seqattn.specials import PAD
 from seqattn.training.config import TrainingConfig
 
@@ -30,19 +30,21 @@ def attention_penalty(config: TrainingConfig) -> Penalty | None:
     >>> attention_penalty(TrainingConfig(steps=1)) is None
     True
     """
-    if not (config.coverage_penalty or config.coverage_loss):
+    if not (config.doubly_stochastic_penalty or config.coverage_loss):
         return None
 
     def penalty(weights: Tensor | None, batch: Batch) -> Tensor:
         if weights is None:
             raise ValueError(
-                "coverage_penalty and coverage_loss need attention, and the model has none"
+                "doubly_stochastic_penalty and coverage_loss need attention, and the model has none"
             )
         # In 16 bits the sums over a sentence would lose small weights.
         weights = weights.to(torch.promote_types(weights.dtype, torch.float32))
         written = batch.targets != PAD
         read = padding_mask(batch.lengths, batch.source.shape[1])
-        looked_at = config.coverage_penalty * coverage_penalty(weights, written, read)
+        looked_at = config.doubly_stochastic_penalty * doubly_stochastic_penalty(
+            weights, written, read
+        )
         return looked_at + config.coverage_loss * coverage_loss(weights, None, written)
 
     return penalty

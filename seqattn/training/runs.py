@@ -23,7 +23,12 @@ from torch import nn
 
 from seqattn.data.vocabulary import Vocabularies
 from seqattn.models import ModelConfig, build_model
-from seqattn.training.checkpoints import CheckpointError, read_checkpoint, write_atomically
+from seqattn.training.checkpoints import (
+    CheckpointError,
+    own_random,
+    read_checkpoint,
+    write_atomically,
+)
 
 __all__ = ["SHIPPED", "RunFolder", "find_checkpoint", "load_model"]
 
@@ -191,6 +196,7 @@ def find_checkpoint(run: str | Path) -> Path:
     return RunFolder(path).checkpoint()
 
 
+@own_random()
 def load_model(
     path: Path, device: torch.device | str = "cpu"
 ) -> tuple[nn.Module, Vocabularies, dict[str, Any]]:
@@ -219,7 +225,7 @@ def load_model(
         raise CheckpointError(f"{path} holds no {' and no '.join(missing)}: it is not whole")
     vocabularies = Vocabularies.from_dict(checkpoint.data["vocabularies"])
     try:
-        config = ModelConfig(**checkpoint.data["model"])
+        config = ModelConfig.from_stored(checkpoint.data["model"])
         model = build_model(config, len(vocabularies.source), len(vocabularies.target))
         model.load_state_dict(checkpoint.weights)
     except (TypeError, ValueError, RuntimeError) as error:

@@ -8,7 +8,7 @@ import torch
 from seqattn.data.corpora import CorpusConfig, read_split
 from seqattn.data.vocabulary import Vocabularies
 from seqattn.models import ModelConfig, build_model, guess_frequencies
-from seqattn.training.checkpoints import CheckpointError
+from seqattn.training.checkpoints import CheckpointError, own_random
 from seqattn.training.config import TrainingConfig
 from seqattn.training.presets import default_preset
 from seqattn.training.processes import Processes
@@ -18,6 +18,7 @@ from seqattn.training.trainer import Trainer
 __all__ = ["new_run", "resumed_run"]
 
 
+@own_random()
 def new_run(
     folder: str | Path,
     corpus: CorpusConfig | None = None,
@@ -26,6 +27,7 @@ def new_run(
     training: TrainingConfig | None = None,
     subwords: int | None = None,
     joint: bool = False,
+    min_count: int | None = None,
     device: torch.device | str = "cpu",
     overwrite: bool = False,
     quiet: bool = False,
@@ -43,7 +45,10 @@ def new_run(
     subwords : int, optional
         Size of each subword vocabulary, 0 for whole words; by default what suits the corpus.
     joint : bool
-        Whether both languages share one subword vocabulary.
+        Whether both languages share one vocabulary. A model that copies needs that.
+    min_count : int, optional
+        How often a word must occur to be in a vocabulary of whole words; by default what suits the
+        corpus. A model that copies learns to do so from words that are in none.
     device : device
         Where to compute.
     overwrite : bool
@@ -90,6 +95,7 @@ def new_run(
     preset = default_preset(corpus.name)
     model, training = model or preset.model, training or preset.training
     subwords = preset.subwords if subwords is None else subwords
+    min_count = preset.min_count if min_count is None else min_count
     processes = Processes(torch.device(device))
     with processes.in_turn():
         train, valid = read_split(corpus, "train"), read_split(corpus, "valid")
@@ -99,14 +105,20 @@ def new_run(
             corpus.languages,
             subwords=subwords,
             joint=joint,
+            min_count=min_count,
         ).to_dict()
     )
     vocabularies = Vocabularies.from_dict(learnt)
-    if model.tie == "all" and vocabularies.source is not vocabularies.target:
+    if model.tie == "all" and not vocabularies.shared:
         raise ValueError(
             "tie='all' makes one matrix of both embeddings, and here source and target have "
-            "vocabularies of their own: share one (subwords with joint=True, or --joint), or tie "
-            "the target's alone (tie='output')"
+            "vocabularies of their own: share one (joint=True, or --joint), or tie the target's "
+            "alone (tie='output')"
+        )
+    if model.copy and not vocabularies.shared:
+        raise ValueError(
+            "copy=True writes words of the source as they are, and here source and target have "
+            "vocabularies of their own: share one (joint=True, or --joint)"
         )
     torch.manual_seed(training.seed)
     built = build_model(model, len(vocabularies.source), len(vocabularies.target)).to(device)
@@ -119,11 +131,20 @@ def new_run(
         training,
         run,
         corpus=asdict(corpus),
-        data={"subwords": subwords, "joint": joint, "lowercase": corpus.lowercase},
+        data={
+            "subwords": subwords,
+            "joint": joint,
+            "min_count": min_count,
+            "lowercase": corpus.lowercase,
+        },
         processes=processes,
         quiet=quiet,
     )
-    guess_frequencies(built.vocabulary, [target for _, target in trainer.batches.examples])
+    guess_frequencies(
+        built.vocabulary,
+        [target for _, target in trainer.batches.examples],
+        size=len(vocabularies.target),
+    )
     if processes.lead:
         run.clear()  # not before all input is known to be good
     return trainer
@@ -168,14 +189,14 @@ def resumed_run(
     processes = Processes(torch.device(device))
     model, vocabularies, data = load_model(run.last, device)
     corpus = CorpusConfig.from_dict(data["corpus"])
-    training = TrainingConfig(**data["training"])
+    training = TrainingConfig.from_stored(data["training"])
     if steps or epochs or minutes:
         training = replace(training, steps=steps, epochs=epochs, minutes=minutes)
     with processes.in_turn():
         train, valid = read_split(corpus, "train"), read_split(corpus, "valid")
     trainer = Trainer(
         model,
-        ModelConfig(**data["model"]),
+        ModelConfig.from_stored(data["model"]),
         vocabularies,
         train,
         valid,

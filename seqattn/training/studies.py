@@ -78,6 +78,7 @@ def run_trials(
     seeds: Sequence[int] = (1, 2, 3),
     subwords: int = 0,
     joint: bool = False,
+    min_count: int = 1,
     device: str = "cpu",
     at_once: int | None = None,
 ) -> list[Trial]:
@@ -99,7 +100,7 @@ def run_trials(
         How, but for the seed.
     seeds : sequence of int
         Of the trainings of each model: first weights, dropout, order of the batches.
-    subwords, joint
+    subwords, joint, min_count
         As in :func:`~seqattn.training.new_run`.
     device : str
         Where to compute.
@@ -132,7 +133,7 @@ def run_trials(
     threads = max(available_cores() // at_once, 1)
     jobs = [
         _Job(Path(folder) / f"{name}-{seed}", corpus, config, replace(training, seed=seed),
-             subwords, joint, device, threads)
+             subwords, joint, min_count, device, threads)
         for name, config in models.items()
         for seed in seeds
     ]  # fmt: skip
@@ -155,6 +156,7 @@ class _Job(NamedTuple):
     training: TrainingConfig
     subwords: int
     joint: bool
+    min_count: int
     device: str
     threads: int
 
@@ -187,21 +189,34 @@ def _is_done(job: _Job) -> bool:
         "model": asdict(job.model),
         "training": asdict(job.training),
         "corpus": asdict(job.corpus),
-        "data": {"subwords": job.subwords, "joint": job.joint, "lowercase": lowercase},
+        "data": {
+            "subwords": job.subwords,
+            "joint": job.joint,
+            "min_count": job.min_count,
+            "lowercase": lowercase,
+        },
+    }
+    # What an earlier version wrote is as good.
+    there = {
+        "model": asdict(ModelConfig.from_stored(stored["model"])),
+        "training": asdict(TrainingConfig.from_stored(stored["training"])),
+        "corpus": stored["corpus"],
+        "data": {"min_count": 1, **stored["data"]},
     }
     # As JSON has it, which knows no tuples.
-    return all(stored[name] == json.loads(json.dumps(wanted[name])) for name in wanted)
+    return there == json.loads(json.dumps(wanted))
 
 
 def _train_and_test(job: _Job) -> None:
-    folder, corpus, model, training, subwords, joint, device, threads = job
+    folder, corpus, model, training, subwords, joint, min_count, device, threads = job
     torch.set_num_threads(threads)
     prepare_process()
     run = RunFolder(folder)
     (run.path / COST).unlink(missing_ok=True)
     trainer = new_run(
         folder, corpus, model=model, training=training,
-        subwords=subwords, joint=joint, device=device, overwrite=True, quiet=True,
+        subwords=subwords, joint=joint, min_count=min_count, device=device, overwrite=True,
+        quiet=True,
     )  # fmt: skip
     before, clock = _peak_memory(device), _clock(device)
     trainer.run()

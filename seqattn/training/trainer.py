@@ -22,12 +22,13 @@ from seqattn.models import ModelConfig
 from seqattn.training.board import Board
 from seqattn.training.checkpoints import (
     CheckpointError,
+    own_random,
     random_states,
     read_checkpoint,
     restore_optimizer,
     restore_random,
 )
-from seqattn.training.config import TrainingConfig
+from seqattn.training.config import TrainingConfig, check_together
 from seqattn.training.interrupts import Interrupts
 from seqattn.training.keeping import Keeper
 from seqattn.training.loop import DivergedError, make_optimizer, update
@@ -77,6 +78,12 @@ class Trainer:
         Those that train together; by default those that were launched together.
     quiet : bool
         Whether to show nothing.
+
+    Raises
+    ------
+    ValueError
+        If there is nothing to train or to validate on, or the model has no use for an option of the
+        training.
     """
 
     def __init__(
@@ -96,6 +103,10 @@ class Trainer:
     ):
         self.model = model
         self.config = config
+        for pairs, purpose in ((train, "train on"), (valid, "validate on")):
+            if not pairs:
+                raise ValueError(f"no sentence pairs to {purpose}; expected at least one")
+        check_together(model_config, config)
         self._penalty = attention_penalty(config)
         self.run_folder = run
         self.translator = Translator(model, vocabularies, bf16=config.bf16)
@@ -103,7 +114,7 @@ class Trainer:
         self.processes = processes or Processes(self.device)
         self.quiet = quiet or not self.processes.lead
         self.optimizer = make_optimizer(model, weight_decay=config.weight_decay)
-        examples = self._short_enough(encode_pairs(train, vocabularies))
+        examples = self._short_enough(encode_pairs(train, vocabularies, copying=model_config.copy))
         self.batches = Batches(examples, tokens=config.batch_tokens, seed=config.seed)
         self.position = Position()
         self.settings = {
@@ -131,6 +142,11 @@ class Trainer:
         """Leave out what alone is longer than a batch: one such line could take all memory."""
         most = self.config.batch_tokens
         kept = [example for example in examples if max(map(len, example)) <= most]
+        if not kept:
+            raise ValueError(
+                f"each of the {len(examples)} training pairs has more than batch_tokens={most} "
+                "tokens on a side; expected a larger batch_tokens"
+            )
         if len(kept) < len(examples) and self.processes.lead:
             longest = max(len(side) for example in examples for side in example)
             log.warning(
@@ -148,7 +164,8 @@ class Trainer:
             If there is none, or it is of another model.
         """
         checkpoint = read_checkpoint(self.run_folder.last)
-        if checkpoint.data["model"] != self.settings["model"]:
+        stored = asdict(ModelConfig.from_stored(checkpoint.data["model"]))
+        if stored != self.settings["model"]:
             raise CheckpointError(f"{self.run_folder.last} is a checkpoint of another model")
         if checkpoint.data["fingerprint"] != self._fingerprint:
             raise CheckpointError(
@@ -164,6 +181,7 @@ class Trainer:
         self.threads_before = checkpoint.data["threads"]
         self._random = checkpoint.tensors
 
+    @own_random()
     def run(self) -> Outcome:
         """Train until the budget is used up, nothing gets better, or a signal comes.
 

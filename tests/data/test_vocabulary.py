@@ -77,6 +77,29 @@ def test_vocabularies_go_through_json(options):
     assert (back.source is back.target) == options.get("joint", False)
 
 
+def test_one_list_of_words_for_two_languages():
+    pairs = [TextPair("the king's cat", "l'ami du cat"), TextPair("the mat", "l'ami")]
+    learnt = Vocabularies.learn(pairs, ("en", "fr"), joint=True, min_count=2)
+    assert learnt.shared
+    assert learnt.source.words[4:] == learnt.target.words[4:] == ("ami", "l'", "the")
+    back = Vocabularies.from_dict(json.loads(json.dumps(learnt.to_dict())))
+    assert back.shared
+    # Each splits and joins as its language does.
+    assert back.source.unknown("the king's cat") == ["king", "'s", "cat"]
+    assert back.target.decode(back.target.encode("l'ami")) == "l'ami"
+    assert not Vocabularies.learn(pairs, ("en", "fr")).shared
+    assert Vocabularies.learn(pairs, ("en", "fr"), subwords=280, joint=True).shared
+
+
+def test_words_beyond_the_vocabulary_have_ids_after_its_own():
+    words = Words.learn(["the cat sat"], "en")
+    ids = words.encode("the dog sat, dog", ["dog", ","])
+    assert ids == [6, 7, 5, 8, 7]
+    assert words.tokens(ids, ["dog", ","]) == ["the", "dog", "sat", ",", "dog"]
+    assert words.decode([*ids, 2], ["dog", ","]) == "the dog sat, dog"
+    assert words.encode("the dog sat, dog") == [6, 3, 5, 3, 3]
+
+
 def test_decoding_leaves_padding_and_ends_out(subwords):
     for vocabulary in (subwords, Words.learn(["the cat"], "en")):
         ids = vocabulary.encode("the cat")
@@ -88,7 +111,7 @@ def test_what_makes_no_sense_is_refused():
         Words(["cat", "mat", "cat"], "en")
     with pytest.raises(ValueError, match="size is 100; expected at least 260"):
         Subwords.learn(["a"], size=100)
-    with pytest.raises(ValueError, match="joint=True with whole words"):
-        Vocabularies.learn(PAIRS, ("en", "fr"), joint=True)
+    with pytest.raises(ValueError, match="min_count is 2 and subwords is 300; expected whole"):
+        Vocabularies.learn(PAIRS, ("en", "fr"), subwords=300, min_count=2)
     with pytest.raises(ValueError, match="vocabulary of kind 'letters'"):
         Vocabularies.from_dict({"source": {"kind": "letters"}, "target": None})

@@ -12,7 +12,7 @@ from seqattn.models import ModelConfig, build_model
 from seqattn.models.config import ScoreName
 from tests.models.families import SOURCE_VOCAB, TARGET_VOCAB, batch
 
-SMALL = ModelConfig(d_embed=5, d_hidden=14, rank=3)
+SMALL = ModelConfig(d_embed=5, d_hidden=14)
 SCORES = get_args(ScoreName)
 
 
@@ -24,7 +24,10 @@ def build(config):
 @pytest.mark.parametrize("score", SCORES)
 @pytest.mark.parametrize("bidirectional", [True, False])
 def test_every_score_goes_with_every_architecture(architecture, score, bidirectional):
-    config = replace(SMALL, architecture=architecture, score=score, bidirectional=bidirectional)
+    rank = {"rank": 3} if score == "reduced_rank" else {}
+    config = replace(
+        SMALL, architecture=architecture, score=score, bidirectional=bidirectional, **rank
+    )
     output = build(config)(*batch())
     assert output.logits.shape[-1] == TARGET_VOCAB
     torch.testing.assert_close(output.weights.sum(-1), torch.ones(output.weights.shape[:2]))
@@ -75,7 +78,9 @@ def test_sizes_and_options_reach_the_parts():
     assert decoder.rnn.input_size == 5 + 3
     assert build(replace(config, input_feeding=False)).decoder.rnn.input_size == 5
     assert build(replace(config, bidirectional=False)).encoder.d_states == 11
-    assert build(replace(SMALL, score="reduced_rank")).decoder.attention.score.U.shape[0] == 3
+    assert (
+        build(replace(SMALL, score="reduced_rank", rank=3)).decoder.attention.score.U.shape[0] == 3
+    )
     fixed = replace(SMALL, architecture="fixed")
     assert build(fixed).decoder.rnn.input_size == 5 + 28
     assert build(replace(fixed, feed_summary=False)).decoder.rnn.input_size == 5
@@ -84,7 +89,8 @@ def test_sizes_and_options_reach_the_parts():
 @pytest.mark.parametrize("attention", ["local-m", "local-p", "coverage"])
 @pytest.mark.parametrize("architecture", ["bahdanau", "luong"])
 def test_other_attentions_go_with_every_recurrent_architecture(architecture, attention):
-    config = replace(SMALL, architecture=architecture, attention=attention, window=2)
+    window = {} if attention == "coverage" else {"window": 2}
+    config = replace(SMALL, architecture=architecture, attention=attention, **window)
     model = build(config)
     found = model.decoder.attention
     if attention == "coverage":
@@ -119,7 +125,8 @@ def test_a_transformer_has_the_sizes_of_its_config():
 @pytest.mark.parametrize("architecture", ["bahdanau", "luong", "fixed", "transformer"])
 @pytest.mark.parametrize(("tie", "saved"), [("none", 0), ("output", 1), ("all", 2)])
 def test_tied_matrices_are_one(architecture, tie, saved):
-    config = ModelConfig(architecture, d_embed=5, d_hidden=12, layers=1, tie=tie)
+    sizes = {"d_hidden": 12} if architecture == "transformer" else {"d_embed": 5, "d_hidden": 12}
+    config = ModelConfig(architecture, layers=1, tie=tie, **sizes)
     model = build_model(config, TARGET_VOCAB, TARGET_VOCAB)
     shared = {id(p) for p in model.parameters() if p.shape[0] == TARGET_VOCAB and p.dim() == 2}
     assert len(shared) == 3 - saved
@@ -137,20 +144,30 @@ def test_tied_matrices_are_one(architecture, tie, saved):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"attention": "locla"}, "attention is 'locla'; expected one of global, local-m"),
+        ({"attention": "locla"}, "attention is 'locla'; expected 'global', 'local-m', "),
         ({"attention": "local-p", "score": "additive"}, "score is 'additive'; attention='local-p'"),
         ({"attention": "coverage", "score": "dot"}, "attention='coverage' expects 'additive'"),
         (
-            {"architecture": "transformer", "heads": 2, "tie": "all"},
+            {"architecture": "transformer", "d_embed": 256, "heads": 2, "tie": "all"},
             f"one vocabulary; the source has {SOURCE_VOCAB} tokens and the target {TARGET_VOCAB}",
         ),
         ({"d_hidden": -5}, "d_hidden is -5; expected a whole number of at least 1"),
         ({"d_embed": 0}, "d_embed is 0; expected a whole number of at least 1"),
         ({"d_attn": "7"}, "d_attn is '7'; expected a whole number of at least 1"),
+        ({"layers": True}, "layers is True; expected a whole number of at least 1"),
+        (
+            {"architecture": "foo"},
+            "architecture is 'foo'; expected 'bahdanau', 'luong', 'fixed' or",
+        ),
+        ({"input_feeding": 1}, "input_feeding is 1; expected True or False"),
+        ({"dropout": float("nan")}, "dropout is nan; expected a number from 0 to below 1"),
         ({"layers": 1.5}, "layers is 1.5; expected a whole number of at least 1"),
-        ({"dropout": 2}, "dropout is 2; expected from 0 to below 1"),
-        ({"attention_dropout": 1.0}, "attention_dropout is 1.0; expected from 0 to below 1"),
-        ({"tie": "both"}, "tie is 'both'; expected 'none'"),
+        ({"dropout": 2}, "dropout is 2; expected a number from 0 to below 1"),
+        (
+            {"attention_dropout": 1.0},
+            "attention_dropout is 1.0; expected a number from 0 to below 1",
+        ),
+        ({"tie": "both"}, "tie is 'both'; expected 'none', 'output' or 'all'"),
         (
             {"tie": "output", "d_readout": 6},
             "as an embedding has; they are 6",
@@ -160,7 +177,7 @@ def test_tied_matrices_are_one(architecture, tie, saved):
             {"architecture": "Luong"},
             "architecture is 'Luong'; expected 'bahdanau', 'luong', 'fixed'",
         ),
-        ({"score": "cosine"}, "score is 'cosine'; expected one of additive, dot, scaled_dot"),
+        ({"score": "cosine"}, "score is 'cosine'; expected 'additive', 'dot', 'scaled_dot'"),
         ({"score": "scaled_dot", "d_encoder": 11}, "needs states of equal size; .* 14, .* 22"),
         ({"score": "dot", "d_encoder": 11}, "score='dot' needs d_query == d_key; got 14 and 22"),
         ({"cell": "elman"}, "cell is 'elman'"),
@@ -170,3 +187,50 @@ def test_tied_matrices_are_one(architecture, tie, saved):
 def test_impossible_configs_are_refused(change, message, unchecked):
     with pytest.raises(ValueError, match=message):
         build(replace(SMALL, **change))
+
+
+# One value beside the default for each option, and a model that has no use for it.
+IDLE = [
+    ("transformer", {"d_embed": 7}),
+    ("transformer", {"d_encoder": 7}),
+    ("transformer", {"cell": "lstm"}),
+    ("transformer", {"bidirectional": False}),
+    ("fixed", {"attention_dropout": 0.1}),
+    ("fixed", {"attention": "coverage"}),
+    ("transformer", {"attention": "local-p"}),
+    ("bahdanau", {"window": 3}),
+    ("fixed", {"score": "dot"}),
+    ("transformer", {"score": "scaled_dot"}),
+    ("luong", {"d_attn": 7}),
+    ("luong", {"attention": "local-m", "score": "concat", "d_attn": 7}),
+    ("bahdanau", {"rank": 3}),
+    ("bahdanau", {"input_feeding": False}),
+    ("transformer", {"readout": "tanh"}),
+    ("transformer", {"d_readout": 7}),
+    ("bahdanau", {"feed_summary": False}),
+    ("luong", {"heads": 2}),
+    ("luong", {"d_feedforward": 7}),
+    ("luong", {"norm": "post"}),
+    ("luong", {"positions": "learned"}),
+    ("transformer", {"max_len": 7}),
+    ("fixed", {"copy": True}),
+    ("transformer", {"copy": True}),
+]
+
+
+@pytest.mark.parametrize(("architecture", "options"), IDLE)
+def test_an_option_without_effect_is_refused(architecture, options):
+    name = list(options)[-1]
+    with pytest.raises(ValueError, match=rf"^{name}={options[name]!r} has no effect with "):
+        ModelConfig(architecture, **options)
+
+
+def test_every_option_has_an_effect_or_is_refused():
+    """What is listed nowhere above must reach each architecture: sizes, layers, dropout, ties."""
+    everywhere = {"architecture", "d_hidden", "layers", "dropout", "tie"}
+    assert everywhere | {list(options)[-1] for _, options in IDLE} == set(ModelConfig.names())
+    for architecture in ("bahdanau", "luong", "fixed", "transformer"):
+        plain = ModelConfig(architecture, d_hidden=12)
+        shown = str(build(plain))
+        for change in ({"d_hidden": 16}, {"layers": 2}, {"dropout": 0.5}):
+            assert str(build(replace(plain, **change))) != shown

@@ -11,7 +11,7 @@ TARGETS = [[4, 5, 5, 2], [5, 2], [6, 5, 2]]
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_the_first_guess_is_the_frequency_of_each_token(architecture):
-    model = build_model(ModelConfig(architecture, d_embed=8, d_hidden=8), 9, 8)
+    model = build_model(ModelConfig(d_embed=8, d_hidden=8).changed(architecture=architecture), 9, 8)
     guess_frequencies(model.vocabulary, TARGETS)
     with torch.no_grad():
         model.vocabulary.weight.zero_()

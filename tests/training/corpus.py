@@ -40,4 +40,6 @@ def settings(**changes) -> TrainingConfig:
     """Twelve updates, five of them in an epoch, with all that is random switched on."""
     usual = dict(steps=12, batch_tokens=64, lr=0.02, warmup=3, log_every=2, validate_every=5)
     sampled = dict(sampling="linear", sampling_constant=0.05)
+    if "sampling" in changes:
+        sampled = {}
     return TrainingConfig(**{**usual, **sampled, **changes})

@@ -16,9 +16,10 @@ import torch
 import typer
 from typer.testing import CliRunner
 
-from seqattn import cli
-from seqattn.training import commands, read_checkpoint, resumed_run, write_checkpoint
+from seqattn import cli, commands
+from seqattn.training import read_checkpoint, resumed_run, write_checkpoint
 from seqattn.translator import Translator
+from tests.training import test_copying as copying
 from tests.training.corpus import numbers, write_table
 
 # Other tests check the shapes of all that is called here; these are spared the time.
@@ -70,6 +71,27 @@ def test_training_ends_with_the_scores_on_the_test_pairs(trained, tmp_path):
     assert f"  BLEU         {scores['bleu']:6.2f}    {scores['signature']}" in trained.out
     assert f"  exact match  {100 * scores['exact']:6.2f} %" in trained.out
     assert not trained.err
+
+
+def test_a_model_that_copies_is_trained_used_and_judged(run, tmp_path):
+    pairs = copying.sentences(60, seed=0)
+    write_table(tmp_path / "names.tsv", pairs)
+    train = ["train", "--data", "names.tsv", "--pair", "en-fr", "--preset", "pointer"]
+    run(*train, "--run", "names", "--steps", 4, *SMALL)
+    config = json.loads((tmp_path / "names" / "config.json").read_text())
+    assert (config["model"]["copy"], config["data"]["min_count"]) == (True, 3)
+    told = run("translate", "--run", "names", "--map", "map.json", "bababa sees dododo")
+    assert not told.err  # no word is lost on it
+    assert json.loads((tmp_path / "map.json").read_text())["source_tokens"] == [
+        "bababa", "sees", "dododo", "<eos>",
+    ]  # fmt: skip
+    assert "  BLEU" in "".join(run("evaluate", "--run", "names").out)
+    run(*train, "--run", "others", "--seed", 2, "--steps", 4, *SMALL)
+    compared = run("compare", "names", "others", "--beam", 2, "--samples", 9)
+    assert "p against the first" in compared.out[0]
+    assert "  ok     unknown words can be copied" in "\n".join(run("doctor", "--run", "names").out)
+    run("train", "--resume", "--run", "names", "--steps", 6)
+    assert read_checkpoint(tmp_path / "names" / "last.safetensors").data["position"]["step"] == 6
 
 
 def test_what_was_trained_translates(trained, run, tmp_path):
@@ -184,7 +206,7 @@ def test_runs_are_compared(trained, run, tmp_path):
     run(*other, "--preset", "luong", "--subwords", 0, "--steps", 4, "--lowercase", "--quiet")
     config = json.loads((tmp_path / "runs" / "b" / "config.json").read_text())
     assert config["model"]["architecture"] == "luong"
-    assert config["data"] == {"subwords": 0, "joint": False, "lowercase": True}
+    assert config["data"] == {"subwords": 0, "joint": False, "min_count": 1, "lowercase": True}
     options = ["compare", first, "runs/b", "--samples", 50, "--beam", 1, "--out", "both"]
     refused = run(*options, code=2).err
     assert refused == ["seqattn: b writes lower case alone; expected lowercase=True"]
@@ -307,16 +329,33 @@ def test_a_disk_that_is_full_stops_the_run_on_one_line_and_keeps_the_last_checkp
         ("compare numbers.tsv", "one run, numbers.tsv; expected two or more to compare"),
         ("evaluate --lowercase --tokenized --run numbers.tsv", "--lowercase and --tokenized"),
         ("translate eins --top-k 3", "--temperature, --top-k and --top-p are for --samples"),
+        ("translate eins --samples 2 --beam 3", "--coverage-penalty are not for --samples"),
+        (
+            "translate eins --samples 2 --length-penalty 1",
+            "--length-penalty and --coverage-penalty",
+        ),
+        ("translate eins --beam 1 --coverage-penalty 1", "need a --beam of 2 or more"),
         ("translate eins --samples 2 --n-best 2", "--samples and --n-best; expected one"),
         ("train --data multi30k", "SEQATTN_DATA is set, and there is no"),
         ("train --valid numbers.tsv", "--valid is for files of your own; toy has its own"),
         ("train --resume", "there is no run to take up in runs/toy-en-fr"),
         ("train --set d_hiden=5", "d_hiden=5: expected NAME=VALUE; did you mean d_hidden=...? "),
         ("train --data numbers.tsv --subwords 9", "size is 9; expected at least 260"),
-        ("train --data numbers.tsv --subwords 0 --joint", "joint=True with whole words"),
+        ("train --data numbers.tsv --subwords 300 --min-count 2", "--min-count is for whole words"),
+        ("train --resume --min-count 2", "--min-count does not go with --resume"),
+        (
+            "train --data numbers.tsv --preset toy --set copy=true",
+            "share one (joint=True, or --j",
+        ),
+        (
+            "train --set coverage_penalty=0.1",
+            "coverage_penalty is called doubly_stochastic_penalt",
+        ),
+        ("train --set architecture=fixed", "doubly_stochastic_penalty is 0.2, and the model has a"),
+        ("train --set rank=3", "rank=3 has no effect with score='additive'; it is for score='red"),
         ("train --data numbers.tsv --subwords 0 --set score=cosine", "score=cosine: expected"),
-        ("train --minutes 0", "no budget"),
-        ("train --steps -3", "steps is -3; expected above 0"),
+        ("train --minutes 0", "minutes is 0.0; expected a number above 0"),
+        ("train --steps -3", "steps is -3; expected a whole number of at least 1"),
         ("train --precision fp8", "--precision is 'fp8'; expected auto, fp32 or bf16"),
         ("train --device warp", "--device warp is not to be had here"),
         ("train --run numbers.tsv", "numbers.tsv is a file; expected a folder"),

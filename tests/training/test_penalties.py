@@ -6,7 +6,7 @@ import torch
 from seqattn import coverage_loss, padding_mask
 from seqattn.data import Batch
 from seqattn.models import ModelConfig, build_model
-from seqattn.regularizers import coverage_penalty
+from seqattn.regularizers import doubly_stochastic_penalty
 from seqattn.training import TrainingConfig
 from seqattn.training.loop import make_optimizer, update
 from seqattn.training.penalties import attention_penalty
@@ -29,14 +29,14 @@ def a_batch():
 def test_the_terms_are_weighed_and_added():
     batch = a_batch()
     weights = torch.rand(*batch.targets.shape, batch.source.shape[1]).softmax(-1)
-    config = TrainingConfig(steps=1, coverage_penalty=0.3, coverage_loss=0.7)
+    config = TrainingConfig(steps=1, doubly_stochastic_penalty=0.3, coverage_loss=0.7)
     written, read = batch.targets != 0, padding_mask(batch.lengths, batch.source.shape[1])
-    expected = 0.3 * coverage_penalty(weights, written, read)
+    expected = 0.3 * doubly_stochastic_penalty(weights, written, read)
     expected = expected + 0.7 * coverage_loss(weights, None, written)
     torch.testing.assert_close(attention_penalty(config)(weights, batch), expected)
 
 
-@pytest.mark.parametrize("name", ["coverage_penalty", "coverage_loss"])
+@pytest.mark.parametrize("name", ["doubly_stochastic_penalty", "coverage_loss"])
 def test_training_with_a_penalty_lowers_it(name, unchecked):
     batch = a_batch()
     asked = attention_penalty(TrainingConfig(steps=1, **{name: 1.0}))
@@ -56,7 +56,10 @@ def test_training_with_a_penalty_lowers_it(name, unchecked):
 def test_the_loss_told_is_that_of_the_words():
     batch = a_batch()
     told = []
-    for penalty in (None, attention_penalty(TrainingConfig(steps=1, coverage_penalty=5.0))):
+    for penalty in (
+        None,
+        attention_penalty(TrainingConfig(steps=1, doubly_stochastic_penalty=5.0)),
+    ):
         torch.manual_seed(0)
         model = build_model(SMALL, 300, 300)
         told.append(update(model, make_optimizer(model), batch, lr=1e-3, penalty=penalty))
@@ -66,7 +69,7 @@ def test_the_loss_told_is_that_of_the_words():
 
 def test_several_batches_weigh_as_their_tokens_do():
     batch = a_batch()
-    penalty = attention_penalty(TrainingConfig(steps=1, coverage_penalty=2.0))
+    penalty = attention_penalty(TrainingConfig(steps=1, doubly_stochastic_penalty=2.0))
     norms = []
     for given in (batch, [batch, batch]):
         torch.manual_seed(0)
@@ -75,7 +78,7 @@ def test_several_batches_weigh_as_their_tokens_do():
     torch.testing.assert_close(norms[0], norms[1])
 
 
-@pytest.mark.parametrize("term", ["coverage_penalty", "coverage_loss"])
+@pytest.mark.parametrize("term", ["doubly_stochastic_penalty", "coverage_loss"])
 def test_half_precision_weights_are_summed_in_full(term):
     penalty = attention_penalty(TrainingConfig(steps=1, **{term: 1.0}))
     torch.manual_seed(0)
@@ -95,5 +98,5 @@ def test_without_attention_there_is_nothing_to_ask():
 
 
 def test_a_negative_weight_is_refused():
-    with pytest.raises(ValueError, match=r"coverage_loss is -0.1; expected 0 or more"):
+    with pytest.raises(ValueError, match=r"coverage_loss is -0.1; expected a number, 0 or more"):
         TrainingConfig(steps=1, coverage_loss=-0.1)

@@ -15,7 +15,7 @@ from tests.training.corpus import corpus
 
 def test_there_is_a_preset_for_every_model():
     wanted = {"toy", "fixed", "bahdanau", "bahdanau-tied", "luong", "luong-parallel"}
-    wanted |= {"coverage", "local-p", "transformer-tiny", "transformer-small"}
+    wanted |= {"coverage", "local-p", "pointer", "transformer-tiny", "transformer-small"}
     assert wanted == set(preset_names())
 
 
@@ -31,7 +31,7 @@ def test_every_preset_builds_a_model_that_scores(name):
 def test_the_fixed_vector_differs_from_the_toy_model_in_attention_alone():
     fixed, toy = read_preset("fixed"), read_preset("toy")
     assert fixed.model == replace(toy.model, architecture="fixed")
-    assert fixed.training == replace(toy.training, coverage_penalty=0.0, first_look=None)
+    assert fixed.training == replace(toy.training, doubly_stochastic_penalty=0.0, first_look=None)
     assert (fixed.subwords, fixed.joint, fixed.lowercase) == (0, toy.joint, toy.lowercase)
 
 
@@ -74,21 +74,40 @@ def test_the_config_of_a_run_is_a_config(tmp_path):
     ("text", "message"),
     [
         ("[modell]", "mine.toml: no table 'modell'; expected one of data, model, training"),
-        ("[model]\nd_hiden = 5", r"no \[model\] entry 'd_hiden'; expected one of architecture, "),
-        ("[training]\nmodel = 5", r"no \[training\] entry 'model'; expected one of steps, "),
-        ("[data]\nmodel = 5", r"no \[data\] entry 'model'; expected one of subwords, joint, "),
-        ("[training]\nlr = -1.0", "mine.toml: lr is -1.0; expected above 0"),
+        (
+            "[model]\nd_hiden = 5",
+            r"mine.toml: \[model\] no option 'd_hiden'; did you mean 'd_hidden'",
+        ),
+        ("[training]\nmodel = 5", r"\[training\] no option 'model'; expected 'steps', "),
+        ("[data]\nmodel = 5", r"\[data\] no option 'model'; expected 'subwords', 'joint', "),
+        ("[training]\nlr = -1.0", r"mine.toml: \[training\] lr is -1.0; expected a number above 0"),
+        ("[data]\nmin_count = 2", r"min_count=2 has no effect with subwords=8000; it is for sub"),
+        ('[model]\narchitecture = "foo"', r"\[model\] architecture is 'foo'; expected 'bahdanau'"),
+        (
+            '[model]\narchitecture = "fixed"\nattention = "coverage"',
+            r"mine.toml: \[model\] attention='coverage' has no effect with architecture='fixed'",
+        ),
+        (
+            "[training]\ncoverage_penalty = 0.2",
+            r"\[training\] coverage_penalty is called doubly_st",
+        ),
         ("model = 5", r"model is 5; expected a table \[model\]"),
         ("[model", "mine.toml is no toml file: "),
-        ('[model]\nd_hidden = "abc"', r"\[model\] d_hidden is 'abc'; expected int"),
-        ("[model]\nd_hidden = true", r"\[model\] d_hidden is True; expected int"),
-        ("[model]\nd_hidden = 1.5", r"\[model\] d_hidden is 1.5; expected int"),
-        ('[model]\ncell = "rnn"', r"\[model\] cell is 'rnn'; expected gru, lstm"),
-        ("[training]\npatience = []", r"\[training\] patience is \[\]; expected int, none"),
-        ("[data]\njoint = 1", r"mine.toml: \[data\] joint is 1; expected bool"),
+        (
+            '[model]\nd_hidden = "abc"',
+            r"\[model\] d_hidden is 'abc'; expected a whole number of at least 1",
+        ),
+        ("[model]\nd_hidden = true", r"\[model\] d_hidden is True; expected a whole number"),
+        ("[model]\nd_hidden = 1.5", r"\[model\] d_hidden is 1.5; expected a whole number"),
+        ('[model]\ncell = "rnn"', r"\[model\] cell is 'rnn'; expected 'gru' or 'lstm'"),
+        (
+            "[training]\npatience = []",
+            r"\[training\] patience is \[\]; expected a whole number of at least 1, or None",
+        ),
+        ("[data]\njoint = 1", r"mine.toml: \[data\] joint is 1; expected True or False"),
     ],
 )
-def test_a_wrong_file_is_refused_with_its_name(tmp_path, text, message):
+def test_a_wrong_file_is_refused_with_its_name(tmp_path, text, message, unchecked):
     (tmp_path / "mine.toml").write_text(text)
     with pytest.raises(ValueError, match=message):
         read_config(tmp_path / "mine.toml")

@@ -59,10 +59,17 @@ def test_what_is_there_is_not_trained_again_unless_its_settings_changed(study):
     assert again == trials
     assert [(t.folder / "cost.json").stat().st_mtime_ns for t in again] == before
     seeded = replace(settings(), seed=3)
-    job = studies._Job(trials[0].folder, pairs, TINY, seeded, 0, False, "cpu", 1)
+    job = studies._Job(trials[0].folder, pairs, TINY, seeded, 0, False, 1, "cpu", 1)
     assert studies._is_done(job)
     assert not studies._is_done(job._replace(subwords=300))
     assert not studies._is_done(job._replace(subwords=300, joint=True))
+    # What an earlier version wrote under other names counts as well.
+    config = trials[0].folder / "config.json"
+    stored = json.loads(config.read_text())
+    del stored["data"]["min_count"]
+    stored["training"]["coverage_penalty"] = stored["training"].pop("doubly_stochastic_penalty")
+    config.write_text(json.dumps(stored))
+    assert studies._is_done(job)
     fixed = {"fixed": MODELS["fixed"]}
     [other] = run_trials(fixed, folder / "runs", pairs, settings(lr=0.01), seeds=[3])
     assert (other.folder / "cost.json").stat().st_mtime_ns != before[2]

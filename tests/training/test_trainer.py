@@ -8,8 +8,8 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from seqattn.data import Batches, encode_pairs
-from seqattn.models import ModelConfig
+from seqattn.data import Batches, Example, encode_pairs
+from seqattn.models import ModelConfig, build_model
 from seqattn.specials import EOS
 from seqattn.training import (
     CheckpointError,
@@ -410,3 +410,26 @@ def test_a_new_run_begins_with_the_frequencies_of_its_corpus(tmp_path):
     ends = sum(target.count(EOS) for _, target in trainer.batches.examples)
     tokens = sum(len(target) for _, target in trainer.batches.examples)
     assert bias[EOS].item() == pytest.approx((ends + 1) / (tokens + len(bias)), rel=1e-4)
+
+
+def test_the_random_numbers_of_the_caller_go_on_as_if_nothing_had_been(tmp_path):
+    torch.manual_seed(7)
+    expected = torch.rand(5)
+    torch.manual_seed(7)
+    trainer = prepare(tmp_path, steps=2)
+    trainer.run()
+    fit(trainer.model, trainer.batches, steps=1, seed=3)
+    resumed_run(tmp_path / "run", steps=3, quiet=True).run()
+    assert torch.equal(torch.rand(5), expected)
+
+
+def test_fit_depends_on_its_seed_alone():
+    found = []
+    for before, seed in ((1, 3), (2, 3), (1, 4)):
+        model = build_model(TINY, 9, 9)
+        for p in model.parameters():
+            torch.nn.init.constant_(p, 0.1)
+        torch.manual_seed(before)
+        batches = Batches([Example([5, 6, 2], [7, 8, 2])] * 9, tokens=16)
+        found.append(fit(model, batches, steps=4, seed=seed).losses)
+    assert found[0] == found[1] != found[2]

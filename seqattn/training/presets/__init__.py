@@ -8,6 +8,7 @@ your own has the same three tables, each of which may be left out, and so may ea
     [data]
     subwords = 8000     # 0 for whole words
     joint = true        # one vocabulary for both languages
+    min_count = 1       # with whole words: those that occur less often are unknown
     lowercase = false
 
     [model]             # fields of ModelConfig
@@ -19,31 +20,42 @@ your own has the same three tables, each of which may be left out, and so may ea
 
 import json
 import tomllib
-from dataclasses import dataclass, fields
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from types import NoneType
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, TypeVar
 
 from seqattn.models import ModelConfig
+from seqattn.settings import Limits, Only, Settings
 from seqattn.training.config import TrainingConfig
 
 __all__ = [
     "Preset",
     "default_preset",
-    "kinds_of",
-    "name_kinds",
     "preset_names",
     "read_config",
     "read_preset",
 ]
 
 HERE = Path(__file__).parent
+TABLES = ("data", "model", "training")
+Table = TypeVar("Table", bound=Settings)
 # By the name of the corpus; see seqattn.data.CorpusConfig.
 DEFAULTS = {"toy": "toy", "multi30k": "bahdanau", "files": "bahdanau"}
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Data(Settings):
+    """How the pairs are read: the table [data]."""
+
+    subwords: Annotated[int, Limits(ge=0)] = 8_000
+    joint: bool = False
+    min_count: Annotated[int, Limits(ge=1), Only(subwords=(0,))] = 1
+    lowercase: bool = False
+
+
 @dataclass(frozen=True)
-class Preset:
+class Preset(_Data):
     """Settings of a training, but for the corpus.
 
     Attributes
@@ -55,16 +67,15 @@ class Preset:
     subwords : int
         Size of each subword vocabulary; 0 for whole words.
     joint : bool
-        Whether both languages share one subword vocabulary.
+        Whether both languages share one vocabulary.
+    min_count : int
+        How often a word must occur in training to be in a vocabulary of whole words.
     lowercase : bool
         Whether to read everything in lower case.
     """
 
     model: ModelConfig
     training: TrainingConfig
-    subwords: int = 8_000
-    joint: bool = False
-    lowercase: bool = False
 
 
 def preset_names() -> list[str]:
@@ -133,78 +144,36 @@ def read_config(path: str | Path) -> Preset:
     if not isinstance(values, dict):
         raise ValueError(f"{path} holds {_short(values)}; expected tables, as in config.json")
     values.pop("corpus", None)  # a run's own; --data says it here
-    tables = {"data": Preset, "model": ModelConfig, "training": TrainingConfig}
-    _check_names(path, "table", values, list(tables))
-    for table, kind in tables.items():
-        if not isinstance(values.get(table, {}), dict):
+    for table in values:
+        if table not in TABLES:
+            raise ValueError(f"{path}: no table {table!r}; expected one of {', '.join(TABLES)}")
+        if not isinstance(values[table], dict):
             raise ValueError(
                 f"{path}: {table} is {_short(values[table])}; expected a table [{table}]"
             )
-        known = [field.name for field in fields(kind) if field.name not in tables]
-        _check_names(path, f"[{table}] entry", values.get(table, {}), known)
-        _check_kinds(path, table, values.get(table, {}), kind)
     training = values.get("training", {})
     if not {"steps", "epochs", "minutes"} & training.keys():
         training = {**training, "epochs": 12}
+    # What a run wrote may be of an earlier version, with the names of its time.
+    stored = path.suffix == ".json"
+    return Preset(
+        _read_table(path, "model", values.get("model", {}), ModelConfig, stored),
+        _read_table(path, "training", training, TrainingConfig, stored),
+        **vars(_read_table(path, "data", values.get("data", {}), _Data, stored)),
+    )
+
+
+def _read_table(
+    path: Path, table: str, values: Mapping[str, Any], kind: type[Table], stored: bool
+) -> Table:
+    names = kind.RENAMED if stored else {}
     try:
-        return Preset(
-            ModelConfig(**values.get("model", {})),
-            TrainingConfig(**training),
-            **values.get("data", {}),
-        )
+        return kind(**{names.get(name, name): value for name, value in values.items()})
     except (TypeError, ValueError) as error:
-        raise ValueError(f"{path}: {error}") from error
-
-
-def kinds_of(hint: Any) -> list[Any]:
-    """List what a type allows: types, and the values of a literal.
-
-    Examples
-    --------
-    >>> kinds_of(Literal["gru", "lstm"] | None)
-    ['gru', 'lstm', <class 'NoneType'>]
-    """
-    return [kind for part in _parts(hint) for kind in _parts(part)]
-
-
-def name_kinds(kinds: list[Any]) -> str:
-    """Name them for people.
-
-    Examples
-    --------
-    >>> name_kinds(kinds_of(int | None))
-    'int, none'
-    """
-    names = [getattr(kind, "__name__", str(kind)) for kind in kinds]
-    return ", ".join("none" if name == NoneType.__name__ else name for name in names)
-
-
-def _parts(hint: Any) -> tuple[Any, ...]:
-    """Take unions and literals apart."""
-    if get_origin(hint) is Literal:
-        return get_args(hint)
-    return get_args(hint) or (hint,)
-
-
-def _check_kinds(path: Path, table: str, values: dict[str, Any], kind: type) -> None:
-    hints = get_type_hints(kind)
-    for name, value in values.items():
-        kinds = kinds_of(hints[name])
-        # Exactly: true is an int to Python, and none of ours. A whole number may be a float.
-        if type(value) in kinds or (type(value) is int and float in kinds):
-            continue
-        if type(value) is str and value in kinds:
-            continue
-        shown = _short(value)
-        raise ValueError(f"{path}: [{table}] {name} is {shown}; expected {name_kinds(kinds)}")
+        told = str(error).removeprefix(f"{kind.__name__}: ")
+        raise ValueError(f"{path}: [{table}] {told}") from error
 
 
 def _short(value: Any) -> str:
     shown = repr(value)
     return shown if len(shown) <= 60 else f"{shown[:60]}..."
-
-
-def _check_names(path: Path, what: str, values: dict[str, Any], known: list[str]) -> None:
-    for name in values:
-        if name not in known:
-            raise ValueError(f"{path}: no {what} {name!r}; expected one of {', '.join(known)}")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from seqattn.training.commands.common import fail
+from seqattn.commands.common import fail
 
 if TYPE_CHECKING:
     import torch
@@ -41,6 +41,7 @@ def begin(
     precision: str | None,
     subwords: int | None,
     joint: bool | None,
+    min_count: int | None,
     lowercase: bool | None,
     device: "torch.device",
     overwrite: bool,
@@ -60,13 +61,13 @@ def begin(
         As in "d_hidden=256"; see ``apply_settings``.
     precision : {"auto", "fp32", "bf16"}, optional
         By default bfloat16 where the preset says so or the device has units for it.
-    subwords, joint, lowercase
+    subwords, joint, min_count, lowercase
         The preset's where None.
     device, overwrite, quiet
         As in ``new_run``.
     """
+    from seqattn.commands.settings import apply_settings
     from seqattn.precision import computes_bf16
-    from seqattn.training.commands.settings import apply_settings
     from seqattn.training.processes import process_rank
     from seqattn.training.start import new_run
 
@@ -80,8 +81,11 @@ def begin(
         training = replace(training, **budget)
     model, training = apply_settings(settings, preset.model, training)
     lowercase = preset.lowercase if lowercase is None else lowercase
-    # Whole words cannot be shared: without subwords, a preset's joint vocabulary comes apart.
-    shared = preset.joint and subwords != 0
+    subwords = preset.subwords if subwords is None else subwords
+    if min_count is None:  # what a preset asks of whole words does not hold for subwords
+        min_count = 1 if subwords else preset.min_count
+    elif subwords:
+        raise fail("--min-count is for whole words; expected --subwords 0 with it")
     if not quiet and process_rank() == 0:
         print(f"reading {corpus.name}, {corpus.source} to {corpus.target}", flush=True)
     return new_run(
@@ -89,8 +93,9 @@ def begin(
         replace(corpus, lowercase=lowercase),
         model=model,
         training=training,
-        subwords=preset.subwords if subwords is None else subwords,
-        joint=shared if joint is None else joint,
+        subwords=subwords,
+        joint=preset.joint if joint is None else joint,
+        min_count=min_count,
         device=device,
         overwrite=overwrite,
         quiet=quiet,
@@ -137,7 +142,10 @@ def _nothing_left(folder: Path, budget: Mapping[str, Any]) -> str | None:
     if not tested.is_file() or tested.stat().st_mtime_ns < last.stat().st_mtime_ns:
         return None  # it was interrupted, perhaps just before the end
     stored = read_checkpoint(last, only="nothing").data
-    config, position = TrainingConfig(**stored["training"]), Position(**stored["position"])
+    config, position = (
+        TrainingConfig.from_stored(stored["training"]),
+        Position(**stored["position"]),
+    )
     if any(budget.values()):
         config = replace(config, **budget)
     if config.patience is not None and position.waited >= config.patience:

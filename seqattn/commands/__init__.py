@@ -7,11 +7,11 @@ __all__ = ["register"]
 
 def register(app: typer.Typer) -> None:
     """Add ``train``, ``translate``, ``evaluate``, ``compare`` and ``doctor``."""
-    from seqattn.training.commands.compare import compare
-    from seqattn.training.commands.doctor import doctor
-    from seqattn.training.commands.evaluate import evaluate
-    from seqattn.training.commands.train import train
-    from seqattn.training.commands.translate import translate
+    from seqattn.commands.compare import compare
+    from seqattn.commands.doctor import doctor
+    from seqattn.commands.evaluate import evaluate
+    from seqattn.commands.train import train
+    from seqattn.commands.translate import translate
 
     for command in (train, translate, evaluate, compare, doctor):
         app.command()(command)

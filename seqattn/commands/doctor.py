@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 from typer import Option
 
-from seqattn.training.commands.common import (
+from seqattn.commands.common import (
     FAILED,
     RUN_HELP,
     choose_device,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Option
 
-from seqattn.training.commands.common import (
+from seqattn.commands.common import (
     RUN_HELP,
     SPLIT_HELP,
     choose_device,
@@ -16,7 +16,7 @@ from seqattn.training.commands.common import (
     read_test,
     run_folder,
 )
-from seqattn.training.commands.scores import score_lines
+from seqattn.commands.scores import score_lines
 
 if TYPE_CHECKING:
     from seqattn.data.pairs import TextPair

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer import Option
 
-from seqattn.training.commands.common import (
+from seqattn.commands.common import (
     check_folder,
     choose_device,
     count_known,
@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 
 __all__ = ["train"]
 
-NAMES = sorted(path.stem for path in (Path(__file__).parents[1] / "presets").glob("*.toml"))
+NAMES = sorted(
+    path.stem for path in (Path(__file__).parents[1] / "training" / "presets").glob("*.toml")
+)
 LESS_IN_TRAINING = "try a smaller --set batch_tokens=... or --set d_hidden=..."
 CORPUS, BUDGET = "Corpus", "Budget: of several, the first that is used up ends the training"
 
@@ -67,6 +69,15 @@ def train(
         Option(
             "--joint/--separate",
             help="one vocabulary for both languages, or one for each",
+            show_default="the preset's",
+            rich_help_panel=CORPUS,
+        ),
+    ] = None,
+    min_count: Annotated[
+        int | None,
+        Option(
+            min=1,
+            help="of whole words, know those alone that occur so often",
             show_default="the preset's",
             rich_help_panel=CORPUS,
         ),
@@ -138,7 +149,7 @@ def train(
     """
     budget = {"minutes": minutes, "epochs": epochs, "steps": steps}
     with plain_errors(LESS_IN_TRAINING):
-        from seqattn.training.commands.begin import (
+        from seqattn.commands.begin import (
             begin,
             choose_preset,
             describe,
@@ -151,7 +162,8 @@ def train(
             named = {"data": data, "pair": pair} if run is not None else {}
             _refuse_new_settings(
                 **named, valid=valid, test=test, encoding=encoding, subwords=subwords, joint=joint,
-                lowercase=lowercase, preset=preset, config=config, overwrite=overwrite or None,
+                min_count=min_count, lowercase=lowercase, preset=preset, config=config,
+                overwrite=overwrite or None,
                 set=settings, seed=seed, precision=precision, compile=compiled or None,
                 tensorboard=tensorboard or None,
             )  # fmt: skip
@@ -173,8 +185,8 @@ def train(
             trainer = begin(
                 folder, corpus, choose_preset(corpus, preset, config),
                 budget=budget, changes=changes, settings=settings or [], precision=precision,
-                subwords=subwords, joint=joint, lowercase=lowercase, device=where,
-                overwrite=overwrite, quiet=quiet,
+                subwords=subwords, joint=joint, min_count=min_count, lowercase=lowercase,
+                device=where,                 overwrite=overwrite, quiet=quiet,
             )  # fmt: skip
         set_threads(trainer, threads)
         if not trainer.quiet:
@@ -195,7 +207,9 @@ def _refuse_new_settings(**options: Any) -> None:
     """Stop at what a run keeps; corpus and languages may name its folder, where --run does not."""
     for name, value in options.items():
         if value is not None:
-            raise fail(f"--{name} does not go with --resume: a run keeps its settings")
+            raise fail(
+                f"--{name.replace('_', '-')} does not go with --resume: a run keeps its settings"
+            )
 
 
 def _conclude(trainer: "Trainer", outcome: "Outcome") -> None:
@@ -209,8 +223,8 @@ def _conclude(trainer: "Trainer", outcome: "Outcome") -> None:
         name = signal.Signals(outcome.signal or signal.SIGINT).name
         print(f"{name}: saved at update {outcome.position.step}. Go on with: {command}", flush=True)
         raise typer.Exit(128 + (outcome.signal or 0))
+    from seqattn.commands.scores import score_lines
     from seqattn.data.corpora import CorpusConfig, read_split
-    from seqattn.training.commands.scores import score_lines
     from seqattn.training.evaluation import evaluate
     from seqattn.translator import Translator
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from seqattn.training.commands.common import (
+from seqattn.commands.common import (
     SPLIT_HELP,
     choose_device,
     fail,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 from typer import Argument, Option
 
-from seqattn.training.commands.common import (
+from seqattn.commands.common import (
     RUN_HELP,
     choose_device,
     fail,
@@ -48,13 +48,26 @@ def translate(
             metavar="PATH",
         ),
     ] = None,
-    beam: Annotated[int, Option(min=1, help="width of the beam; 1 is greedy search")] = 5,
+    beam: Annotated[
+        int | None,
+        Option(min=1, help="width of the beam; 1 is greedy search", show_default="5"),
+    ] = None,
     length_penalty: Annotated[
-        float, Option(min=0, help="exponent: above 0 long translations are not worse for it")
-    ] = 0.6,
+        float | None,
+        Option(
+            min=0,
+            help="of the beam, exponent: above 0 long translations are not worse for it",
+            show_default="0.6",
+        ),
+    ] = None,
     coverage_penalty: Annotated[
-        float, Option(min=0, help="factor: above 0 source words that are left out cost something")
-    ] = 0.0,
+        float | None,
+        Option(
+            min=0,
+            help="of the beam, factor: above 0 source words that are left out cost something",
+            show_default="0",
+        ),
+    ] = None,
     n_best: Annotated[
         int, Option(min=1, help="translations of each sentence, with their scores")
     ] = 1,
@@ -98,6 +111,12 @@ def translate(
             raise fail("--samples and --n-best; expected one of the two")
         if not samples and (temperature != 1.0 or top_k is not None or top_p is not None):
             raise fail("--temperature, --top-k and --top-p are for --samples")
+        penalties = {"length_penalty": length_penalty, "coverage_penalty": coverage_penalty}
+        penalties = {name: value for name, value in penalties.items() if value is not None}
+        if samples and (beam is not None or penalties):
+            raise fail("--beam, --length-penalty and --coverage-penalty are not for --samples")
+        if beam == 1 and n_best == 1 and penalties:
+            raise fail("--length-penalty and --coverage-penalty need a --beam of 2 or more")
         lines = iter(sentences) if sentences else _lines(file, encoding)
         translator = Translator.load(run_folder(run), device=choose_device(device))
         if attention is not None and not translator.has_attention:
@@ -119,8 +138,7 @@ def translate(
                 )  # fmt: skip
             else:
                 every = translator.n_best(
-                    block, n=n_best, beam=max(beam, n_best),
-                    length_penalty=length_penalty, coverage_penalty=coverage_penalty,
+                    block, n=n_best, beam=max(beam or 5, n_best), **penalties
                 )  # fmt: skip
             for found in every:
                 number += 1
@@ -152,6 +170,8 @@ def _line(found: "Translation", number: int | None, as_json: bool) -> str:
 
 def _warn(translator: "Translator", found: "Translation", number: int | None) -> None:
     """Name the words that the model has never met: it read <unk> in their place."""
+    if translator.copies:
+        return  # it can write them all the same
     unknown = translator.vocabularies.source.unknown(found.source)
     if unknown:
         where = "" if number is None else f"sentence {number}: "
