@@ -111,8 +111,8 @@ def translate(
             raise fail("--samples and --n-best; expected one of the two")
         if not samples and (temperature != 1.0 or top_k is not None or top_p is not None):
             raise fail("--temperature, --top-k and --top-p are for --samples")
-        penalties = {"length_penalty": length_penalty, "coverage_penalty": coverage_penalty}
-        penalties = {name: value for name, value in penalties.items() if value is not None}
+        named = {"length_penalty": length_penalty, "coverage_penalty": coverage_penalty}
+        penalties = {name: value for name, value in named.items() if value is not None}
         if samples and (beam is not None or penalties):
             raise fail("--beam, --length-penalty and --coverage-penalty are not for --samples")
         if beam == 1 and n_best == 1 and penalties:
