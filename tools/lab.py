@@ -10,7 +10,6 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 import nbformat
@@ -85,12 +84,25 @@ def bring(source: Path, name: str, folder: Path, record: dict[str, str]) -> str 
 
 
 def _write(source: Path, path: Path) -> None:
-    """Copy in one step, and sign: JupyterLab shows stored figures only of what it trusts."""
+    """Copy in one step, as this Python's kernel would save it, and sign.
+
+    JupyterLab shows stored figures only of notebooks that it trusts, and marks one as changed, on
+    opening it, whose kernel describes itself in other words.
+    """
+    notebook = nbformat.read(source, as_version=4)
+    notebook.metadata.language_info = {
+        "codemirror_mode": {"name": "ipython", "version": sys.version_info[0]},
+        "file_extension": ".py",
+        "mimetype": "text/x-python",
+        "name": "python",
+        "nbconvert_exporter": "python",
+        "pygments_lexer": "ipython3",
+        "version": sys.version.split()[0],
+    }
     path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
-        file.write(source.read_bytes())
-    os.chmod(file.name, 0o644)
-    os.replace(file.name, path)
+    part = path.with_suffix(".part")
+    nbformat.write(notebook, part)
+    os.replace(part, path)
     data = Path(jupyter_data_dir())
     data.mkdir(parents=True, exist_ok=True)  # else signatures live in memory only
     NotebookNotary(data_dir=str(data)).sign(nbformat.read(path, as_version=4))
