@@ -1,5 +1,7 @@
 """The learner's folder: updates arrive, and nothing that somebody wrote is ever lost."""
 
+import re
+
 import nbformat
 import pytest
 from hypothesis import given, settings
@@ -94,6 +96,13 @@ def test_a_broken_record_costs_no_work(places):
         put(folder / NAME, "mine")
         lab.sync(built, folder)
         assert text(folder / NAME) == "mine"
+
+
+def test_cleaning_leaves_the_learners_folder_and_git_ignores_it():
+    make = (lab.ROOT / "Makefile").read_text(encoding="utf-8")
+    removed = re.search(r"^clean:.*\n\t@rm -rf (.*)$", make, re.MULTILINE)[1].split()
+    assert lab.FOLDER.name not in removed
+    assert f"/{lab.FOLDER.name}/" in (lab.ROOT / ".gitignore").read_text(encoding="utf-8").split()
 
 
 @settings(max_examples=60, deadline=None)
