@@ -6,6 +6,8 @@ VENV := .venv
 PY := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
 ONLY ?=
+# Which PyTorch: cpu, default (pip's own index), or the address of an index. Empty: by the machine.
+TORCH ?=
 
 .PHONY: help env html book lab test unit check execute prose exercises model clean
 
@@ -18,6 +20,7 @@ $(STAMP): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(v < (3, 11) and f"Python 3.11 or newer is needed; $(PYTHON) is {v[0]}.{v[1]} (choose another: make PYTHON=python3.12 ...)")'
 	@echo "== environment: $(VENV) (the first time takes a few minutes, torch is large)"
 	@test -x $(PY) || $(PYTHON) -m venv $(VENV)
+	@$(PY) tools/install_torch.py $(TORCH)
 	@$(PY) -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[test]'
 	@touch $@
 
@@ -27,8 +30,8 @@ html: $(STAMP)  ## build the book into _build/html
 book: html  ## build the book, serve it on localhost and open it
 	@$(PY) -m tools.serve
 
-lab: $(STAMP)  ## open the chapters in JupyterLab
-	@$(PY) -m jupyterlab chapters
+lab: $(STAMP)  ## open chapters and exercises in JupyterLab, in your own folder notebooks/
+	@$(PY) -m tools.lab
 
 test: $(STAMP)  ## run every test: package, grading, notebooks, built book, browser
 	@$(PY) -m tools.test

@@ -4,7 +4,8 @@
   address.
 - Under each labelled formula: where it is computed, tested, practised, and who found it.
 - ``{formula-map}`` and ``{inventory}``: the machine-checked map, from :mod:`tools.course_map`.
-- After the build: the wheel beside the pages and the notebooks' install cells pointing at it.
+- Formulas numbered by chapter, as in the plain notebooks.
+- After the build: the wheel and the plain notebooks (:mod:`tools.plain`) beside the pages.
 """
 
 import html
@@ -19,10 +20,11 @@ from docutils import nodes
 from docutils.statemachine import StringList
 from sphinx import addnodes
 from sphinx.application import Sphinx
+from sphinx.builders import Builder
 from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective
 
-from tools import address, course_map
+from tools import address, course_map, plain
 
 MAP_PAGE = "chapters/map"
 INVENTORY_GROUPS = {
@@ -43,13 +45,21 @@ def setup(app: Sphinx) -> dict:
     """Register everything with Sphinx."""
     app.add_directive("formula-map", FormulaMap)
     app.add_directive("inventory", Inventory)
+    app.add_config_value("formula_numbers", {}, "html")  # a new number writes all pages anew
     app.connect("config-inited", configure)
     app.connect("builder-inited", load_map)
     app.connect("env-get-outdated", reread_map_pages)
     app.connect("doctree-read", decorate)
+    app.connect("write-started", number_formulas)
     app.connect("html-page-context", mend_links_to_documentation)
     app.connect("build-finished", publish)
-    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
+    # A new env_version makes Sphinx read all pages again: raise it when what is read changes.
+    return {
+        "version": "1",
+        "env_version": 2,
+        "parallel_read_safe": True,
+        "parallel_write_safe": True,
+    }
 
 
 def mend_links_to_documentation(app: Sphinx, page: str, template, context: dict, doctree) -> None:
@@ -78,7 +88,8 @@ def mend_links_to_documentation(app: Sphinx, page: str, template, context: dict,
 
 
 def configure(app: Sphinx, config) -> None:
-    """Show repository buttons only when there is a repository to go to."""
+    """Give formulas their numbers; show repository buttons only when there is a repository."""
+    config.formula_numbers = course_map.formula_numbers(Path(app.srcdir))
     known = address.repository()
     options = config.html_theme_options
     options["repository_url"] = known
@@ -123,12 +134,12 @@ def decorate(app: Sphinx, doctree: nodes.document) -> None:
 
 def _launch_row(docname: str, notebook: Path) -> str:
     metadata = json.loads(notebook.read_text(encoding="utf-8"))["metadata"].get("seqattn", {})
-    source = posixpath.relpath(f"_sources/{docname}.ipynb", posixpath.dirname(docname))
+    source = posixpath.relpath(f"notebooks/{docname}.ipynb", posixpath.dirname(docname))
     parts = []
     if minutes := metadata.get("minutes"):
         parts.append(f'<span class="launch-time">{int(minutes)} min</span>')
     parts.append(f'<a class="launch" href="{html.escape(source)}" download>Download notebook</a>')
-    if colab := address.colab(f"_sources/{docname}.ipynb"):
+    if colab := address.colab(f"notebooks/{docname}.ipynb"):
         parts.append(f'<a class="launch" href="{html.escape(colab)}">Open in Colab</a>')
     return f'<p class="launch-row">{" ".join(parts)}</p>'
 
@@ -187,7 +198,9 @@ class FormulaMap(_Generated):
         lines = []
         for chapter in dict.fromkeys(f.chapter for f in course.formulas):
             here = [f for f in course.formulas if f.chapter == chapter]
-            lines += [f"**[{_title(course.root, chapter)}]({_file(course.root, chapter)})**", ""]
+            page = f"chapters/{chapter}"
+            title = course_map.page_title(course.root, page)
+            lines += [f"**[{title}]({posixpath.basename(_file(course.root, page))})**", ""]
             lines += ["| no. | formula | code | exercise | inventory |", "|---|---|---|---|---|"]
             for f in here:
                 exercise = "–"
@@ -230,42 +243,42 @@ class Inventory(_Generated):
 
 
 def _link(root: Path, page: str) -> str:
-    suffix = ".ipynb" if (root / f"{page}.ipynb").is_file() else ".md"
     folder, stem = posixpath.split(page)
-    return f"[{stem}]({'' if folder == 'chapters' else f'../{folder}/'}{stem}{suffix})"
+    file = posixpath.basename(_file(root, page))
+    return f"[{stem}]({'' if folder == 'chapters' else f'../{folder}/'}{file})"
 
 
-def _file(root: Path, chapter: str) -> str:
-    return (
-        f"{chapter}.md" if (root / "chapters" / f"{chapter}.md").is_file() else f"{chapter}.ipynb"
-    )
+def _file(root: Path, page: str) -> str:
+    return f"{page}.ipynb" if (root / f"{page}.ipynb").is_file() else f"{page}.md"
 
 
-def _title(root: Path, chapter: str) -> str:
-    path = root / "chapters" / _file(root, chapter)
-    if path.suffix == ".md":
-        return re.search(r"^# (.*)$", path.read_text(encoding="utf-8"), re.MULTILINE)[1]
-    notebook = json.loads((root / "chapters" / f"{chapter}.ipynb").read_text(encoding="utf-8"))
-    first = "".join(notebook["cells"][0]["source"])
-    return first.splitlines()[0].lstrip("# ")
+def number_formulas(app: Sphinx, builder: Builder) -> None:
+    """Use numbers by chapter, as the plain notebooks do; Sphinx counts through the book."""
+    numbers = app.config.formula_numbers
+    for page, kinds in app.env.toc_fignumbers.items():
+        for node_id in kinds.get("displaymath", {}):
+            label = node_id.removeprefix("equation-")
+            if label not in numbers:
+                raise ExtensionError(
+                    f"{page}: the formula {label} has no number (tools.course_map)"
+                )
+            kinds["displaymath"][node_id] = tuple(numbers[label].split("."))
 
 
 def publish(app: Sphinx, exception: Exception | None) -> None:
-    """Put the wheel beside the pages and, with a known address, point the notebooks at it."""
+    """Put the wheel and the plain notebooks beside the pages.
+
+    With a known address the notebooks install that wheel.
+    """
     if exception or app.builder.name != "html":
         return
     out = Path(app.outdir)
     (out / ".nojekyll").touch()
     wheels = sorted(Path(app.srcdir, "_build", "wheel").glob("*.whl"))
-    if not wheels:
-        return
-    (out / "wheels").mkdir(exist_ok=True)
-    shutil.copy2(wheels[-1], out / "wheels" / wheels[-1].name)
-    book = address.book()
-    for notebook in (out / "_sources").rglob("*.ipynb"):
-        original = Path(app.srcdir, notebook.relative_to(out / "_sources"))
-        text = original.read_text(encoding="utf-8")
-        if book:
-            wheel = f"{book}/wheels/{wheels[-1].name}"
-            text = text.replace('WHEEL = \\"\\"', f'WHEEL = \\"{wheel}\\"')
-        notebook.write_text(text, encoding="utf-8")
+    address_of_wheel = ""
+    if wheels:
+        (out / "wheels").mkdir(exist_ok=True)
+        shutil.copy2(wheels[-1], out / "wheels" / wheels[-1].name)
+        if book := address.book():
+            address_of_wheel = f"{book}/wheels/{wheels[-1].name}"
+    plain.write_all(out / "notebooks", address_of_wheel, Path(app.srcdir))

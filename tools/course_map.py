@@ -9,6 +9,7 @@ import ast
 import importlib
 import json
 import re
+from collections import Counter
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -137,6 +138,36 @@ def displayed_labels(root: Path) -> dict[str, str]:
         for label in LABEL.findall(path.read_text(encoding="utf-8")):
             labels[label] = path.stem
     return labels
+
+
+def formula_numbers(root: Path = ROOT) -> dict[str, str]:
+    """Give every labelled formula a number within its chapter: label → such as "2.3".
+
+    Formulas of the reference pages are R.1, R.2 and so on, in the order of the contents. A formula
+    more in one chapter changes no number in another, so that notebooks that were handed out before
+    stay true.
+    """
+    toc = (root / "_toc.yml").read_text(encoding="utf-8") + "\n"
+    pages = displayed_labels(root)
+    if lost := {page for page in pages.values() if f"chapters/{page}\n" not in toc}:
+        raise ValueError(f"_toc.yml lacks pages with numbered formulas: {', '.join(sorted(lost))}")
+    count: Counter[str] = Counter()
+    numbers = {}
+    for label in sorted(pages, key=lambda label: toc.index(f"chapters/{pages[label]}\n")):
+        chapter = re.match(r"\d+", pages[label])
+        prefix = str(int(chapter[0])) if chapter else "R"
+        count[prefix] += 1
+        numbers[label] = f"{prefix}.{count[prefix]}"
+    return numbers
+
+
+def page_title(root: Path, page: str) -> str:
+    """Give the title of a page such as ``chapters/03_additive``."""
+    path = root / f"{page}.md"
+    if path.is_file():
+        return re.search(r"^# (.*)$", path.read_text(encoding="utf-8"), re.MULTILINE)[1]
+    notebook = json.loads((root / f"{page}.ipynb").read_text(encoding="utf-8"))
+    return "".join(notebook["cells"][0]["source"]).splitlines()[0].lstrip("# ")
 
 
 def _pages_with_formulas(root: Path) -> list[Path]:

@@ -64,6 +64,9 @@ def fetch(url: str, path: Path, sha256: str, *, otherwise: str = "") -> Path:
     """
     if path.is_file() and checksum(path) == sha256:
         return path
+    wrong = ""
+    if path.is_file():
+        wrong = f". The file that is there, {path}, has SHA-256 {checksum(path)}; expected {sha256}"
     part = path.with_name(path.name + ".part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -76,7 +79,7 @@ def fetch(url: str, path: Path, sha256: str, *, otherwise: str = "") -> Path:
         reason = getattr(error, "reason", None) or error
         raise DownloadError(
             f"could not download {url}: {reason}. Try again with a network (it continues where "
-            f"it stopped){otherwise}"
+            f"it stopped){wrong}{otherwise}"
         ) from error
     found = checksum(part)
     if found != sha256:

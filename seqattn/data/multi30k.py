@@ -1,7 +1,8 @@
 """Multi30k: 31,014 captions of photographs, in English, German and French.
 
 The text is not part of this package. It is downloaded from its authors' repository on first use,
-checked, and kept in the user's cache; with ``SEQATTN_DATA`` set, a local copy is read instead.
+checked, and kept in the user's cache, where a file that was put there by hand serves as well; with
+``SEQATTN_DATA`` set, a local copy is read instead.
 
 References
 ----------
@@ -29,7 +30,16 @@ SPLITS = {
     "test_2017_mscoco": "test_2017_mscoco",
     "test_2018_flickr": "test_2018_flickr",
 }
+REPOSITORY = "https://github.com/multi30k/dataset"
+FOLDER = "data/task1/raw"
 URL = "https://raw.githubusercontent.com/multi30k/dataset/master/data/task1/raw"
+BY_HAND = (
+    "get {name}.gz from the folder "
+    + FOLDER
+    + " of "
+    + REPOSITORY
+    + ", in a browser or by git clone"
+)
 VARIABLE = "SEQATTN_DATA"
 SHA256 = {
     "test_2016_flickr.de": "9204244e408ccb38d2a55cfcd344df15005fc42a07a6e55ca6c52b6ababb8cc8",
@@ -90,12 +100,14 @@ def multi30k_file(split: str, language: str) -> Path:
     local = os.environ.get(VARIABLE)
     if local:
         return _in_local_copy(Path(local) / "multi30k" / f"{name}.gz", sha256)
+    cache = cache_folder() / "multi30k"
     return fetch(
         f"{URL}/{name}.gz",
-        cache_folder() / "multi30k" / f"{name}.gz",
+        cache / f"{name}.gz",
         sha256,
-        otherwise=f", or put {name}.gz into a folder named multi30k and let {VARIABLE} name the "
-        "folder that holds it.",
+        otherwise=f". Or by hand: {BY_HAND.format(name=name)}, and put it, packed as it is, into "
+        f"{cache}. A training reads train, val and test_2016_flickr, each in two languages. (Or "
+        f"keep them in a folder named multi30k, and let {VARIABLE} name the folder that holds it.)",
     )
 
 
@@ -103,11 +115,12 @@ def _in_local_copy(path: Path, sha256: str) -> Path:
     if not path.is_file():
         raise CorpusError(
             f"{VARIABLE} is set, and there is no {path}; expected {VARIABLE} to name a folder with "
-            "a folder multi30k in it, with files such as train.de.gz (unset it to download them)"
+            f"a folder multi30k in it, with files such as train.de.gz. Unset {VARIABLE} to "
+            f"download them, or {BY_HAND.format(name=path.stem)}"
         )
     if checksum(path) != sha256:
         raise DownloadError(
             f"{path} has SHA-256 {checksum(path)}; expected {sha256}: the copy is altered or "
-            f"incomplete. Replace it, or unset {VARIABLE} to download the file"
+            f"incomplete. Unset {VARIABLE} to download it, or {BY_HAND.format(name=path.stem)}"
         )
     return path

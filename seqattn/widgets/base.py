@@ -92,8 +92,8 @@ class LiveFigure(anywidget.AnyWidget):
         raise NotImplementedError
 
     def __repr__(self) -> str:
-        state = ", ".join(f"{name}={getattr(self, name)!r}" for name in self._moves)
-        return f"{type(self).__name__}({state})  # run this cell, or open the book, to move it"
+        # What stands in a notebook that has not run; ipywidgets 7 cuts it after 110 characters.
+        return "A live figure. To see and move it, run the cell above (Shift+Enter), or Run All."
 
 
 def _checked_question(asked: Mapping[str, Any]) -> dict[str, Any]:

@@ -14,15 +14,15 @@ def _unset(monkeypatch):
 def test_without_an_address_there_are_no_links(monkeypatch):
     monkeypatch.setattr(address, "repository", lambda: "")
     assert address.book() == ""
-    assert address.colab("_sources/chapters/x.ipynb") == ""
+    assert address.colab("notebooks/chapters/x.ipynb") == ""
 
 
 def test_a_fork_gets_its_own_links(monkeypatch):
     monkeypatch.setenv("SEQATTN_PUBLISH_REPOSITORY", "Ada/attention")
     assert address.repository() == "https://github.com/Ada/attention"
     assert address.book() == "https://ada.github.io/attention"
-    assert address.colab("_sources/chapters/x.ipynb") == (
-        "https://colab.research.google.com/github/Ada/attention/blob/gh-pages/_sources/chapters/x.ipynb"
+    assert address.colab("notebooks/chapters/x.ipynb") == (
+        "https://colab.research.google.com/github/Ada/attention/blob/gh-pages/notebooks/chapters/x.ipynb"
     )
 
 

@@ -42,14 +42,8 @@ class Page(HTMLParser):
 
 
 @pytest.fixture(scope="session")
-def html():
-    build.build_wheel()
-    return build.build_pages()
-
-
-@pytest.fixture(scope="session")
 def pages(html):
-    # _static holds the theme's own templates, _sources the notebooks for download.
+    # _static holds the theme's own templates.
     found = [p for p in html.rglob("*.html") if "_static" not in p.relative_to(html).parts]
     return {p.resolve(): Page(p) for p in found}
 
@@ -94,7 +88,7 @@ def test_every_picture_has_a_text_alternative(pages):
 def test_each_notebook_page_offers_its_notebook_and_no_dead_colab_link(pages, html):
     for stem in ("chapters/01_bottleneck", "chapters/03_additive", "exercises/03_additive"):
         text = (html / f"{stem}.html").read_text(encoding="utf-8")
-        assert f"_sources/{stem}.ipynb" in text
+        assert f"notebooks/{stem}.ipynb" in text
         assert "Download notebook" in text
         assert "colab.research" not in text
 
@@ -117,7 +111,7 @@ def test_answers_are_not_in_the_pages_or_their_sources(html):
         solution = source.read_text(encoding="utf-8")
         answers = re.findall(r"# BEGIN ANSWER\n(.*?)# END ANSWER", solution, re.DOTALL)
         lines = {line.strip() for answer in answers for line in answer.splitlines()}
-        stub = (html / "_sources" / "exercises" / f"{source.stem}.ipynb").read_text("utf-8")
+        stub = (html / "notebooks" / "exercises" / f"{source.stem}.ipynb").read_text("utf-8")
         page = (html / "exercises" / f"{source.stem}.html").read_text("utf-8")
         said = unescape(re.sub(r"<[^>]+>", "", page))
         assert stub.count("NotImplementedError") >= 4
@@ -147,8 +141,8 @@ def test_published_from_a_fork_everything_points_to_that_fork(tmp_path):
     (wheel,) = (html / "wheels").glob("*.whl")
     page = (html / "chapters" / "03_additive.html").read_text(encoding="utf-8")
     colab = "https://colab.research.google.com/github/Ada/attention/blob/gh-pages/"
-    assert f"{colab}_sources/chapters/03_additive.ipynb" in page
+    assert f"{colab}notebooks/chapters/03_additive.ipynb" in page
     assert "https://github.com/Ada/attention" in page
     for stem in ("chapters/03_additive", "exercises/03_additive"):
-        notebook = (html / "_sources" / f"{stem}.ipynb").read_text(encoding="utf-8")
+        notebook = (html / "notebooks" / f"{stem}.ipynb").read_text(encoding="utf-8")
         assert f'WHEEL = \\"https://ada.github.io/attention/wheels/{wheel.name}\\"' in notebook

@@ -1,13 +1,11 @@
-"""The same cell in JupyterLab: the keyboard moves the figure, and the kernel reads it back."""
+"""JupyterLab as ``make lab`` starts it: plain notebooks, live figures, the course's command."""
 
 import json
-import os
 import socket
 import subprocess
-import sys
 import time
 from pathlib import Path
-from urllib.request import urlopen
+from urllib.request import Request, urlopen
 
 import nbformat
 import pytest
@@ -16,6 +14,8 @@ from seqattn.widgets import SoftmaxTemperature
 from tests.browser.conftest import PATIENCE
 from tests.browser.test_live_figures import state, values
 from tests.widgets.figures import agrees
+from tools import lab as make_lab
+from tools import plain
 
 CELL = """
 import json, pathlib
@@ -33,9 +33,22 @@ figure
 
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory):
-    """Start JupyterLab in a folder with one notebook; give its address and the folder."""
-    folder = tmp_path_factory.mktemp("lab")
-    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(CELL.strip())])
+    """Start JupyterLab as ``make lab`` does, with one notebook more; give address and folder."""
+    places = tmp_path_factory.mktemp("lab")
+    folder = places / "notebooks"
+    variables = {
+        f"JUPYTER_{name}_DIR": str(places / name) for name in ("CONFIG", "RUNTIME", "DATA")
+    }
+    variables["PYTHONPATH"] = str(Path(__file__).resolve().parents[2])
+    plain.write_all(places / "built")
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in variables.items():
+            patch.setenv(name, value)
+        assert make_lab.sync(places / "built", folder) == []
+        patch.setattr(make_lab, "SETTINGS", places / "settings")
+        command, environment = make_lab.command(folder), make_lab.environment()
+    cells = [nbformat.v4.new_code_cell(text.strip()) for text in (CELL, "!seqattn --help")]
+    notebook = nbformat.v4.new_notebook(cells=cells)
     notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3"}
     nbformat.write(notebook, folder / "figure.ipynb")
     with socket.socket() as free:
@@ -43,28 +56,20 @@ def lab(tmp_path_factory):
         port = free.getsockname()[1]
     options = [
         f"--ServerApp.port={port}",
-        f"--ServerApp.root_dir={folder}",
         "--ServerApp.open_browser=False",
         "--ServerApp.allow_root=True",
+        "--ServerApp.disable_check_xsrf=True",
         "--IdentityProvider.token=",
         f"--MappingKernelManager.kernel_info_timeout={PATIENCE}",
         "--LabApp.expose_app_in_browser=True",
-        "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
-        "--LabApp.news_url=",
         "--LabApp.extension_manager=readonly",
     ]
-    places = {f"JUPYTER_{name}_DIR": str(folder / name) for name in ("CONFIG", "RUNTIME")}
-    root = Path(__file__).resolve().parents[2]
     address = f"http://127.0.0.1:{port}"
-    with (folder / "log").open("w") as log:
-        server = subprocess.Popen(
-            [sys.executable, "-m", "jupyterlab", *options],
-            env=os.environ | places | {"PYTHONPATH": str(root)},
-            stdout=log,
-            stderr=log,
-        )
+    log = places / "log"
+    with log.open("w") as file:
+        server = subprocess.Popen([*command, *options], env=environment, stdout=file, stderr=file)
         try:
-            wait_for(f"{address}/api", server, folder / "log")
+            wait_for(f"{address}/api", server, log)
             yield address, folder
         finally:
             server.terminate()
@@ -82,21 +87,42 @@ def wait_for(url, server, log):
     pytest.fail(f"JupyterLab did not answer:\n{log.read_text()}")
 
 
-def test_a_figure_in_jupyterlab_moves_by_keyboard_and_reports_to_the_kernel(browser, lab):
-    address, folder = lab
+def opened(browser, url):
+    """Open a notebook."""
     page = browser.new_page()
     page.set_default_timeout(1000 * PATIENCE)
-    page.goto(f"{address}/lab/tree/figure.ipynb?reset")
+    page.goto(url)
     page.wait_for_selector(".jp-NotebookPanel .jp-Cell")
-    page.evaluate(
+    page.evaluate("window.jupyterapp.shell.currentWidget.context.ready")
+    return page
+
+
+def run_all(page):
+    """Choose Run All and wait until it is through; give the errors that cells raised."""
+    return page.evaluate(
         """async () => {
             const { shell, commands } = window.jupyterapp;
-            await shell.currentWidget.context.ready;
-            await shell.currentWidget.sessionContext.ready;
-            await shell.currentWidget.sessionContext.session.kernel.info;
+            const { content, sessionContext } = shell.currentWidget;
+            await sessionContext.ready;
+            await sessionContext.session.kernel.info;
             await commands.execute("notebook:run-all-cells");
+            return content.model.sharedModel.cells.flatMap(cell => cell.outputs ?? [])
+                .filter(output => output.output_type === "error").map(output => output.evalue);
         }"""
     )
+
+
+def ask(address, path, content=None):
+    data = None if content is None else json.dumps(content).encode()
+    request = Request(f"{address}/{path}", data, method="PUT" if data else "GET")
+    with urlopen(request, timeout=60) as response:
+        return response.geturl(), response.read()
+
+
+def test_a_figure_in_jupyterlab_moves_by_keyboard_and_reports_to_the_kernel(browser, lab):
+    address, folder = lab
+    page = opened(browser, f"{address}/lab/tree/figure.ipynb?reset")
+    run_all(page)
     page.wait_for_selector(".sa-fig[data-values]")
     figure = page.locator(".sa-fig")
     for name, key in (("temperature", "ArrowRight"), ("score of cat", "ArrowUp")):
@@ -117,4 +143,53 @@ def test_a_figure_in_jupyterlab_moves_by_keyboard_and_reports_to_the_kernel(brow
     agrees(values(figure), kernel["numbers"])
     twin = SoftmaxTemperature(moved["scores"], temperature=moved["temperature"])
     agrees(values(figure), twin.numbers())
+    assert "Usage: seqattn" in page.locator(".jp-OutputArea").last.inner_text()
+    page.close()
+
+
+def test_the_server_shows_learners_plain_notebooks_and_writes_nothing_beside_them(lab):
+    address, folder = lab
+    assert ask(address, "")[0].endswith("/lab/tree/chapters/index.ipynb")
+    for page in plain.Book().notebooks:
+        model = json.loads(ask(address, f"api/contents/{page}.ipynb")[1])
+        cells = model["content"]["cells"]
+        assert cells[1]["source"].startswith("# On Colab"), "not the literal INSTALL"
+        assert "jupytext" not in model["content"]["metadata"]
+    listed = json.loads(ask(address, "api/contents/exercises")[1])["content"]
+    names = {entry["name"] for entry in listed}
+    assert names == {path.name for path in (plain.ROOT / "exercises").glob("*.ipynb")}
+    before = sorted(folder.rglob("*"))
+    ask(address, f"api/contents/{page}.ipynb", {"type": "notebook", "content": model["content"]})
+    written = {path for path in folder.rglob("*") if ".ipynb_checkpoints" not in path.parts}
+    assert written <= set(before)
+    assert "Jupytext Server Extension" not in (folder.parent / "log").read_text()
+
+
+def test_a_chapter_is_alive_before_and_after_run_all(browser, lab):
+    address, _ = lab
+    page = opened(browser, f"{address}/lab/tree/chapters/01_bottleneck.ipynb?reset")
+    page.wait_for_selector(".sa-fig[data-values]")  # trusted: stored figures live
+    assert run_all(page) == []
+    figure = page.locator(".sa-fig[data-values]").first
+    figure.wait_for(state="attached")
+    slider = figure.get_by_role("slider").first
+    before = slider.input_value()
+    slider.focus()
+    slider.press("ArrowRight")
+    assert slider.input_value() != before
+    page.close()
+
+
+def test_an_exercise_stops_at_the_first_answer_that_is_missing(browser, lab):
+    address, _ = lab
+    page = opened(browser, f"{address}/lab/tree/exercises/03_additive.ipynb?reset")
+    page.evaluate(
+        """async () => {
+            const { sessionContext } = window.jupyterapp.shell.currentWidget;
+            await sessionContext.ready;
+            await sessionContext.session.kernel.info;
+        }"""
+    )
+    assert not page.evaluate("window.jupyterapp.shell.currentWidget.context.model.dirty")
+    assert run_all(page) == ["q1: additive_score"]
     page.close()

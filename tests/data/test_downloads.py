@@ -5,6 +5,7 @@ import hashlib
 import http.server
 import re
 import threading
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -144,9 +145,52 @@ def test_multi30k_is_downloaded_to_the_cache_once(small_multi30k, server, tmp_pa
     assert (tmp_path / "multi30k" / "val.de.gz").is_file()
 
 
+def test_without_the_network_the_message_says_how_to_do_it_by_hand(
+    small_multi30k, tmp_path, monkeypatch
+):
+    monkeypatch.delenv("SEQATTN_DATA", raising=False)
+    monkeypatch.setattr(multi30k, "URL", "http://127.0.0.1:9")
+    monkeypatch.setattr(multi30k, "cache_folder", lambda: tmp_path)
+    with pytest.raises(DownloadError) as caught:
+        read_multi30k("valid", "de", "en")
+    for said in (
+        "could not download http://127.0.0.1:9/val.de.gz",
+        "get val.de.gz from the folder data/task1/raw of https://github.com/multi30k/dataset",
+        f"into {tmp_path / 'multi30k'}.",
+        "train, val and test_2016_flickr, each in two languages",
+    ):
+        assert said in str(caught.value)
+    # As it says: files put there are read, and checked.
+    for name, data in small_multi30k.items():
+        (tmp_path / "multi30k" / f"{name}.gz").write_bytes(data)
+    assert read_multi30k("valid", "de", "en")[0].target == "A dog."
+    altered = tmp_path / "multi30k" / "val.en.gz"
+    altered.write_bytes(b"not what it should be")
+    with pytest.raises(DownloadError) as caught:
+        read_multi30k("valid", "de", "en")
+    found = hashlib.sha256(b"not what it should be").hexdigest()
+    expected = multi30k.SHA256["val.en"]
+    assert f"{altered}, has SHA-256 {found}; expected {expected}" in str(caught.value)
+
+
+def test_the_page_names_the_files_and_the_folder():
+    page = Path(__file__).resolve().parents[2] / "chapters" / "how_to_use.md"
+    text = page.read_text(encoding="utf-8")
+    assert {"train", "val", "test_2016_flickr"} <= set(multi30k.SPLITS.values())
+    for part in ("train", "val", "test_2016_flickr"):
+        for language in ("de", "en"):
+            assert f"`{part}.{language}.gz`" in text
+    for said in (multi30k.REPOSITORY, multi30k.FOLDER, multi30k.VARIABLE, "corpora/multi30k"):
+        assert said in text
+    assert multi30k.URL.endswith(multi30k.FOLDER)
+
+
 def test_missing_and_altered_copies_are_told_apart(small_multi30k, tmp_path, monkeypatch):
     monkeypatch.setenv("SEQATTN_DATA", str(tmp_path))
-    with pytest.raises(CorpusError, match=r"SEQATTN_DATA is set, and there is no .*val"):
+    with pytest.raises(
+        CorpusError,
+        match=r"SEQATTN_DATA is set, and there is no .*val\.de\.gz; .* get val\.de\.gz from",
+    ):
         read_multi30k("valid")
     write_copy(tmp_path, {name: data + b"x" for name, data in small_multi30k.items()})
     with pytest.raises(DownloadError, match="altered or incomplete"):

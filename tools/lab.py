@@ -1,0 +1,160 @@
+"""Open the course in JupyterLab: ``make lab``.
+
+Learners work in ``notebooks/``, which git ignores: plain notebooks (:mod:`tools.plain`), chapters
+and exercises side by side. An update brings new versions there and never overwrites what somebody
+wrote. Arguments go to JupyterLab: ``python -m tools.lab --no-browser``.
+"""
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+from jupyter_core.paths import jupyter_data_dir
+from nbformat.sign import NotebookNotary
+
+from tools import plain
+
+ROOT = Path(__file__).resolve().parents[1]
+FOLDER = ROOT / "notebooks"
+SETTINGS = ROOT / "_build" / "lab"
+# Which version of each notebook was brought last, by the digest of its cells.
+RECORD = ".seqattn.json"
+# Nothing covers the page, and nothing asks the network for news.
+OVERRIDES = {
+    "@jupyterlab/apputils-extension:notification": {
+        "fetchNews": "false",
+        "checkForUpdates": False,
+        "doNotDisturbMode": True,
+    }
+}
+
+
+def digest(path: Path) -> str | None:
+    """Digest what was written in a notebook, not what it showed; None if it cannot be read."""
+    try:
+        notebook = nbformat.read(path, as_version=4)
+        written = [(cell.cell_type, cell.source) for cell in notebook.cells]
+    except Exception:
+        return None
+    return hashlib.sha256(json.dumps(written).encode()).hexdigest()
+
+
+def bring(source: Path, name: str, folder: Path, record: dict[str, str]) -> str | None:
+    """Bring one notebook to the learner, unless its newest version was brought before.
+
+    Parameters
+    ----------
+    source : Path
+        The newest version.
+    name : str
+        Where it goes below ``folder``, such as "chapters/03_additive.ipynb".
+    folder : Path
+        The learner's.
+    record : dict
+        What was brought last; changed in place.
+
+    Returns
+    -------
+    str or None
+        What the learner should know: the notebook had been changed, so the new version lies beside.
+    """
+    path, newest = folder / name, digest(source)
+    assert newest is not None, source
+    there = digest(path) if path.exists() else None
+    brought, record[name] = record.get(name), newest
+    if there == newest:
+        return None
+    if not path.exists() or (there is not None and there == brought):
+        _write(source, path)
+        return None
+    if brought == newest:
+        return None
+    beside = path.with_suffix(".new.ipynb")
+    number = 2
+    while beside.exists() and digest(beside) not in (newest, record.get(f"{name} beside")):
+        beside = path.with_suffix(f".new{number}.ipynb")
+        number += 1
+    _write(source, beside)
+    record[f"{name} beside"] = newest
+    return f"{name} holds your work and was kept; its new version is {beside.name}"
+
+
+def _write(source: Path, path: Path) -> None:
+    """Copy in one step, as this Python's kernel would save it, and sign.
+
+    JupyterLab shows stored figures only of notebooks that it trusts, and marks one as changed, on
+    opening it, whose kernel describes itself in other words.
+    """
+    notebook = nbformat.read(source, as_version=4)
+    notebook.metadata.language_info = {
+        "codemirror_mode": {"name": "ipython", "version": sys.version_info[0]},
+        "file_extension": ".py",
+        "mimetype": "text/x-python",
+        "name": "python",
+        "nbconvert_exporter": "python",
+        "pygments_lexer": "ipython3",
+        "version": sys.version.split()[0],
+    }
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_suffix(".part")
+    nbformat.write(notebook, part)
+    os.replace(part, path)
+    data = Path(jupyter_data_dir())
+    data.mkdir(parents=True, exist_ok=True)  # else signatures live in memory only
+    NotebookNotary(data_dir=str(data)).sign(nbformat.read(path, as_version=4))
+
+
+def sync(built: Path, folder: Path = FOLDER) -> list[str]:
+    """Bring all notebooks of ``built`` into the learner's folder; give what they should know."""
+    folder.mkdir(parents=True, exist_ok=True)
+    place = folder / RECORD
+    try:
+        record = json.loads(place.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        record = {}
+    if not isinstance(record, dict):
+        record = {}
+    names = sorted(path.relative_to(built).as_posix() for path in built.rglob("*.ipynb"))
+    said = [bring(built / name, name, folder, record) for name in names]
+    place.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    return [message for message in said if message]
+
+
+def command(folder: Path = FOLDER) -> list[str]:
+    """Give the command that starts JupyterLab in a folder of plain notebooks."""
+    SETTINGS.mkdir(parents=True, exist_ok=True)
+    (SETTINGS / "overrides.json").write_text(json.dumps(OVERRIDES), encoding="utf-8")
+    return [
+        sys.executable, "-m", "jupyterlab",
+        f"--ServerApp.root_dir={folder}",
+        # jupytext would read and write a .py beside each notebook; that is for maintainers.
+        "--ServerApp.jpserver_extensions={'jupyterlab_jupytext': False}",
+        "--LabApp.default_url=/lab/tree/chapters/index.ipynb",
+        f"--LabApp.app_settings_dir={SETTINGS}",
+    ]  # fmt: skip
+
+
+def environment() -> dict[str, str]:
+    """Give the variables under which terminals and ``!`` find ``seqattn``."""
+    binaries = str(Path(sys.executable).parent)
+    return os.environ | {"PATH": f"{binaries}{os.pathsep}{os.environ.get('PATH', '')}"}
+
+
+def main() -> None:
+    """Bring the notebooks, say what was kept, become JupyterLab."""
+    plain.write_all()
+    for message in sync(plain.OUT):
+        print(f"== {message}")
+    print(f"== your notebooks are in {FOLDER.relative_to(ROOT)}/ (Ctrl-C stops)", flush=True)
+    started = [*command(), *sys.argv[1:]]
+    if os.name == "posix":
+        os.execve(started[0], started, environment())
+    raise SystemExit(subprocess.run(started, env=environment(), check=False).returncode)
+
+
+if __name__ == "__main__":
+    main()
