@@ -33,7 +33,7 @@ from seqattn.grading.redaction import redact
 from seqattn.grading.sandbox.host import Sandbox, WorkerDiedError
 from seqattn.grading.sandbox.jobs import Limits, Outcome
 from seqattn.grading.similarity import copies_the_key
-from seqattn.grading.submission import Answer, find_answer, imports_of
+from seqattn.grading.submission import Answer, context_of, find_answer
 from seqattn.grading.tasks import Task, job_of
 from seqattn.grading.verdicts import Grade, Verdict
 
@@ -126,7 +126,10 @@ class Judge:
                 cases = [Case(s, (arrays,), None, q.oracle(arrays)) for s in q.stages]
             elif answer.state == "found":
                 cases = self._cases(exercise.name, q.id)
-            return self._judge(Task(exercise, q, imports_of(submission), cases or []), answer)
+            return self._judge(
+                Task(exercise, q, context_of(submission, exercise, answer.code), cases or []),
+                answer,
+            )
         except EvidenceError as error:
             return self._verdict(q, "missing", 0, str(error), notes=answer.notes)
         except Exception as error:

@@ -18,8 +18,10 @@ class Verdict:
         ``pass``, ``partial``, ``fail``, ``not_attempted``, ``missing``, ``syntax_error``,
         ``error``, ``timeout``, ``memory``, ``crashed``, ``output_limit``, ``forbidden`` or
         ``grader_error``.
-    points, out_of : int
-        What it earned, and what it could have earned.
+    points : float
+        What it earned; a person may give half points, the grader gives whole ones.
+    out_of : int
+        What it could have earned.
     hint : str
         One sentence, empty where there is nothing to say.
     mistake : str
@@ -39,7 +41,7 @@ class Verdict:
     question: str
     title: str
     verdict: str
-    points: int
+    points: float
     out_of: int
     hint: str = ""
     mistake: str = ""
@@ -85,7 +87,7 @@ class Grade:
     flags: list[str] = field(default_factory=list)
 
     @property
-    def points(self) -> int:
+    def points(self) -> float:
         """Sum of the points."""
         return sum(v.points for v in self.verdicts)
 
