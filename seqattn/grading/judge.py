@@ -21,10 +21,10 @@ from seqattn.grading.outcomes import (
     Case,
     advice,
     alike,
-    banned,
     by_case,
     fault,
     hint_for,
+    imports_the_key,
     reordered,
     result_line,
 )
@@ -144,8 +144,8 @@ class Judge:
         if answer.state != "found":
             hint = {"not_attempted": ""}.get(answer.state, answer.detail)
             return self._verdict(q, answer.state, 0, hint, line=answer.line, **more)
-        if found := banned(answer.code, q):
-            line, hint = found
+        if line := imports_the_key(answer.code):
+            hint = "seqattn is the answer key: write it yourself, with PyTorch"
             return self._verdict(q, "forbidden", 0, hint, line=line - answer.offset, **more)
         outcome = self._run(task, {"learner": answer.code})
         if outcome.ending == "broken":
@@ -164,10 +164,9 @@ class Judge:
                 q, "crashed", 0, "the answer broke off what was to be sent", **more
             )
         errors = [r["error"] for r in results.values() if "error" in r]
-        if len(errors) == len(cases) and errors[0]["type"] in (
-            "NotImplementedError",
-            "ForbiddenError",
-        ):
+        if used := next((e for e in errors if e["type"] == "ForbiddenError"), None):
+            return self._raised(q, used, answer)
+        if len(errors) == len(cases) and errors[0]["type"] == "NotImplementedError":
             return self._raised(q, errors[0], answer)
         wrong = {n: text for n, case in enumerate(cases) if (text := fault(results[n], case))}
         if not wrong:

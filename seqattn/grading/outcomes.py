@@ -16,10 +16,10 @@ __all__ = [
     "Case",
     "advice",
     "alike",
-    "banned",
     "by_case",
     "fault",
     "hint_for",
+    "imports_the_key",
     "reordered",
     "result_line",
 ]
@@ -176,19 +176,11 @@ def result_line(code: str, entry: str) -> int:
     return found
 
 
-def banned(code: str, q: Question) -> tuple[int, str] | None:
-    """Find a name that may not occur: its line, and why."""
+def imports_the_key(code: str) -> int:
+    """Find the line of an answer that imports the course's package, or 0."""
     for node in ast.walk(ast.parse(code)):
-        names: list[str] = []
         if isinstance(node, ast.Import | ast.ImportFrom):
             names = [a.name for a in node.names] + [getattr(node, "module", None) or ""]
             if any(KEY.search(name) for name in names):
-                return node.lineno, "seqattn is the answer key: write it yourself, with PyTorch"
-        elif isinstance(node, ast.Attribute):
-            names = [node.attr]
-        elif isinstance(node, ast.Name):
-            names = [node.id]
-        if found := next((name for name in names if name in q.forbidden), None):
-            line = getattr(node, "lineno", 0)
-            return line, f"{found} does what this question asks you to write: do it without"
-    return None
+                return node.lineno
+    return 0

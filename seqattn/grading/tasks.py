@@ -30,7 +30,7 @@ def job_of(task: Task, codes: dict[str, str]) -> dict[str, Any]:
         "probe": q.probe,
         # An optimiser loads PyTorch's compiler, which no confined process can.
         "preload": ["torch._dynamo"] if any("optim" in x for x in codes.values()) else [],
-        "traps": q.forbidden,
+        "refused": q.forbidden,
         "answers": [
             {"id": name, "name": q.entry, "entry": q.entry, "code": code}
             for name, code in codes.items()

@@ -8,16 +8,19 @@ import __future__
 
 import ast
 import builtins
+import contextlib
 import gc
 import linecache
 import sys
 import traceback
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import torch
+from torch.overrides import TorchFunctionMode
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from . import wire
 
@@ -45,8 +48,8 @@ def run(job: dict, send: Send) -> None:
         ``name`` (what the code calls it); ``probe``: code that defines ``probe(answer, *inputs)``,
         or "" to call the answer itself; ``cases``: dicts with ``inputs``, ``upstream`` (weights of
         the outputs whose gradients are asked for, or None) and ``twice`` (whether to call again).
-        ``preload``, for the worker: modules to import before the fork; ``traps``: names in torch
-        that raise when they are used.
+        ``preload``, for the worker: modules to import before the fork; ``refused``: operators
+        that raise when they are called.
     send : callable
         Takes the messages, plain data.
     """
@@ -54,14 +57,14 @@ def run(job: dict, send: Send) -> None:
     # Python starts without `site`, which defines these.
     builtins.exit = builtins.quit = sys.exit  # type: ignore[assignment]
     warnings.simplefilter("ignore")
-    for name in job.get("traps", ()):
-        _set_trap(name)
     for answer in job["answers"]:
         send({"answer": answer["id"], "event": "start"})
         call = _define(job, answer, send)
         if call is not None:
             for number, case in enumerate(job["cases"]):
-                _send_result(send, {"answer": answer["id"], "case": number}, _try(call, case))
+                with _watch(job.get("refused", ())):
+                    result = _try(call, case)
+                _send_result(send, {"answer": answer["id"], "case": number}, result)
     send({"event": "done"})
 
 
@@ -69,22 +72,60 @@ class ForbiddenError(Exception):
     """A function was used that the question asks to write."""
 
 
-def _set_trap(name: str) -> None:
-    """Replace what a question forbids; names in the code alone are easily got round."""
+class _Refused:
+    """Which operators may not run. A variable may be called like one of them.
 
-    def forbidden(*arguments: Any, **options: Any) -> None:
-        raise ForbiddenError(name)
+    Decided where operators are called, below every name that leads to them: PyTorch's own functions
+    and methods on the way in, its kernels (``aten``) on the way down.
+    """
 
-    for place in (
-        torch,
-        torch.nn,
-        torch.nn.functional,
-        torch.special,
-        torch.Tensor,
-        torch.nn.modules,
-    ):
-        if hasattr(place, name):
-            setattr(place, name, forbidden)
+    def __init__(self, names: Sequence[str]):
+        # The family of fused attention kernels carries the beginning of the name alone.
+        self._names = {_bare(name).removesuffix("attention") or _bare(name): name for name in names}
+
+    def check(self, operator: str) -> None:
+        """Raise ForbiddenError if an operator is one of them, or is made of one."""
+        for bare, name in self._names.items():
+            if bare in _bare(operator):
+                raise ForbiddenError(name)
+
+
+def _bare(name: str) -> str:
+    return name.rpartition("::")[2].replace("_", "").lower()
+
+
+class _WatchFunctions(TorchFunctionMode):
+    def __init__(self, refused: _Refused):
+        super().__init__()
+        self._refused = refused
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        self._refused.check(getattr(func, "__name__", ""))
+        return func(*args, **(kwargs or {}))
+
+
+class _WatchKernels(TorchDispatchMode):
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        return False  # else PyTorch's compiler is loaded, which no confined process can
+
+    def __init__(self, refused: _Refused):
+        super().__init__()
+        self._refused = refused
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        self._refused.check(func._schema.name)
+        return func(*args, **(kwargs or {}))
+
+
+def _watch(names: Sequence[str]) -> contextlib.ExitStack:
+    """Enter a block in which operators of these names are refused."""
+    stack = contextlib.ExitStack()
+    if names:
+        refused = _Refused(names)
+        stack.enter_context(_WatchFunctions(refused))
+        stack.enter_context(_WatchKernels(refused))
+    return stack
 
 
 def _define(job: dict, answer: dict, send: Send) -> Callable[..., Any] | None:
