@@ -28,7 +28,7 @@ class Row:
 
     question: str
     name: str
-    points: int
+    points: float
     expected: int
     lost: tuple[str, ...]
     said: str

@@ -109,7 +109,7 @@ class Question:
     uses : tuple of str
         Ids of questions whose reference answers are at hand.
     forbidden : tuple of str
-        Names that may not occur in an answer.
+        Names of operators that may not be called, by whatever name they are reached.
     evidence : str
         For open experiments: the name of the ``.npz`` file that the learner saves beside the
         notebook. Its arrays, a dict, are the only input of the question: ``draw`` makes a file's

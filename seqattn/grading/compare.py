@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from seqattn.grading.redaction import sizes_in, type_name, visible_shape
 from seqattn.grading.sandbox import wire
 
 __all__ = ["Difference", "difference", "same"]
@@ -38,6 +39,7 @@ def difference(
     expected: Any,
     where: str = "the result",
     tolerance: tuple[float, float] = (ROUNDED, 1e-4),
+    sizes: frozenset[int] = frozenset(),
 ) -> Difference | None:
     """Compare plain data from the sandbox with an oracle's output.
 
@@ -51,6 +53,8 @@ def difference(
         What to call it.
     tolerance : tuple of two floats
         How far plain numbers may be off, absolutely or relatively.
+    sizes : set of int
+        Sizes of the case's inputs, which may be named.
 
     Returns
     -------
@@ -60,15 +64,15 @@ def difference(
     if got is None and expected is not None:
         return Difference("nothing", f"{where} is None: did you forget to return it?")
     if isinstance(expected, dict):
-        return _dicts(got, expected, where, tolerance)
+        return _dicts(got, expected, where, tolerance, sizes)
     if isinstance(expected, tuple | list):
-        return _sequences(got, expected, where, tolerance)
+        return _sequences(got, expected, where, tolerance, sizes)
     if isinstance(expected, np.ndarray):
-        return _arrays(got, expected, where)
+        return _arrays(got, expected, where, sizes)
     if isinstance(expected, str | bool):
         right = type(got) is type(expected) and got == expected
         return None if right else Difference("value", f"{where} is not as expected")
-    return _numbers(got, expected, where, tolerance)
+    return _numbers(got, expected, where, tolerance, sizes)
 
 
 def same(one: Any, other: Any) -> bool:
@@ -95,38 +99,41 @@ def _close(a: Any, b: Any, equal_nan: bool = False) -> bool:
 
 
 def _dicts(
-    got: Any, expected: dict, where: str, tolerance: tuple[float, float]
+    got: Any, expected: dict, where: str, tolerance: tuple[float, float], sizes: frozenset[int]
 ) -> Difference | None:
     if not isinstance(got, dict):
-        return Difference("type", f"{where} is {_kind(got)}; expected a dict")
+        return Difference("type", f"{where} is {_kind(got, sizes)}; expected a dict")
     for name, value in expected.items():
         if name not in got:
             return Difference("missing", f"{where} has no entry {name}")
-        if found := difference(got.get(name), value, name, tolerance):
+        if found := difference(got.get(name), value, name, tolerance, sizes):
             return found
     return None
 
 
 def _sequences(
-    got: Any, expected: tuple | list, where: str, tolerance: tuple[float, float]
+    got: Any,
+    expected: tuple | list,
+    where: str,
+    tolerance: tuple[float, float],
+    sizes: frozenset[int],
 ) -> Difference | None:
     plain = isinstance(got, tuple | list) and not isinstance(got, wire.Tensor | wire.Other)
     if not plain or len(got) != len(expected):
-        count = f"{len(got)} things" if plain else _kind(got)
+        count = f"{len(got)} things" if plain else _kind(got, sizes)
         return Difference("type", f"{where} is {count}; expected {len(expected)} things in a row")
     for number, (a, b) in enumerate(zip(got, expected), start=1):
-        if found := difference(a, b, f"{where}, part {number},", tolerance):
+        if found := difference(a, b, f"{where}, part {number},", tolerance, sizes):
             return found
     return None
 
 
-def _arrays(got: Any, expected: np.ndarray, where: str) -> Difference | None:
+def _arrays(got: Any, expected: np.ndarray, where: str, sizes: frozenset[int]) -> Difference | None:
     if not isinstance(got, wire.Tensor):
-        return Difference("type", f"{where} is {_kind(got)}; expected a torch tensor")
+        return Difference("type", f"{where} is {_kind(got, sizes)}; expected a torch tensor")
     if got.array.shape != expected.shape:
-        return Difference(
-            "shape", f"{where} has shape {got.array.shape}; expected {expected.shape}"
-        )
+        seen = visible_shape(got.array.shape, {*sizes, *sizes_in(expected)})
+        return Difference("shape", f"{where} has shape {seen}; expected {expected.shape}")
     if expected.dtype == bool or np.issubdtype(expected.dtype, np.integer):
         return _exact(got, expected, where)
     if not got.dtype.startswith(("float", "bfloat")):
@@ -149,12 +156,12 @@ def _exact(got: wire.Tensor, expected: np.ndarray, where: str) -> Difference | N
 
 
 def _numbers(
-    got: Any, expected: float, where: str, tolerance: tuple[float, float]
+    got: Any, expected: float, where: str, tolerance: tuple[float, float], sizes: frozenset[int]
 ) -> Difference | None:
     if isinstance(got, wire.Tensor) and got.array.shape == ():
         got = got.array.item()
     if isinstance(got, bool) or not isinstance(got, int | float):
-        return Difference("type", f"{where} is {_kind(got)}; expected a number")
+        return Difference("type", f"{where} is {_kind(got, sizes)}; expected a number")
     if got != got and expected == expected:
         return Difference("nan", f"{where} is NaN")
     if not abs(got - expected) <= max(tolerance[0], tolerance[1] * abs(expected)):
@@ -162,11 +169,11 @@ def _numbers(
     return None
 
 
-def _kind(value: Any) -> str:
+def _kind(value: Any, sizes: frozenset[int]) -> str:
     if isinstance(value, wire.Tensor):
-        return f"a tensor of shape {value.array.shape}"
+        return f"a tensor of shape {visible_shape(value.array.shape, set(sizes))}"
     if isinstance(value, wire.Other):
-        return f"of type {value.type}"
+        return f"of type {type_name(value.type)}"
     if value is None:
         return "None"
     return f"of type {type(value).__name__}"

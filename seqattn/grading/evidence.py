@@ -40,7 +40,7 @@ def read_evidence(sandbox: Sandbox, q: Question, data: bytes | None) -> dict[str
         )
     job = {
         "prelude": "import numpy as np",
-        "imports": [],
+        "context": [],
         "probe": "",
         "answers": [{"id": "reader", "name": "read", "entry": "read", "code": _READER}],
         "cases": [

@@ -22,10 +22,10 @@ from seqattn.grading.outcomes import (
     Case,
     advice,
     alike,
-    banned,
     by_case,
     fault,
     hint_for,
+    imports_the_key,
     reordered,
     result_line,
 )
@@ -34,7 +34,7 @@ from seqattn.grading.redaction import redact
 from seqattn.grading.sandbox.host import Sandbox, WorkerDiedError
 from seqattn.grading.sandbox.jobs import LateError, Limits, Outcome
 from seqattn.grading.similarity import copies_the_key
-from seqattn.grading.submission import Answer, find_answer, imports_of
+from seqattn.grading.submission import Answer, context_of, find_answer
 from seqattn.grading.tasks import Task, job_of
 from seqattn.grading.verdicts import Grade, Verdict
 
@@ -130,7 +130,10 @@ class Judge:
                 cases = [Case(s, (arrays,), None, q.oracle(arrays)) for s in q.stages]
             elif answer.state == "found":
                 cases = self._cases(exercise.name, q.id)
-            return self._judge(Task(exercise, q, imports_of(submission), cases or []), answer)
+            return self._judge(
+                Task(exercise, q, context_of(submission, exercise, answer.code), cases or []),
+                answer,
+            )
         except EvidenceError as error:
             return self._verdict(q, "missing", 0, str(error), notes=answer.notes)
         except LateError as error:
@@ -147,8 +150,8 @@ class Judge:
         if answer.state != "found":
             hint = {"not_attempted": ""}.get(answer.state, answer.detail)
             return self._verdict(q, answer.state, 0, hint, line=answer.line, **more)
-        if found := banned(answer.code, q):
-            line, hint = found
+        if line := imports_the_key(answer.code):
+            hint = "seqattn is the answer key: write it yourself, with PyTorch"
             return self._verdict(q, "forbidden", 0, hint, line=line - answer.offset, **more)
         outcome = self._run(task, {"learner": answer.code})
         if outcome.ending == "broken":
@@ -171,10 +174,9 @@ class Judge:
                 q, "crashed", 0, "the answer broke off what was to be sent", **more
             )
         errors = [r["error"] for r in results.values() if "error" in r]
-        if len(errors) == len(cases) and errors[0]["type"] in (
-            "NotImplementedError",
-            "ForbiddenError",
-        ):
+        if used := next((e for e in errors if e["type"] == "ForbiddenError"), None):
+            return self._raised(q, used, answer)
+        if len(errors) == len(cases) and errors[0]["type"] == "NotImplementedError":
             return self._raised(q, errors[0], answer)
         wrong = {n: text for n, case in enumerate(cases) if (text := fault(results[n], case))}
         if not wrong:

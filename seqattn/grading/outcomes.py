@@ -9,16 +9,17 @@ import numpy as np
 
 from seqattn.grading.bank import Question, Stage
 from seqattn.grading.compare import difference, same
+from seqattn.grading.redaction import exception_name, sizes_in
 from seqattn.grading.sandbox.jobs import Outcome
 
 __all__ = [
     "Case",
     "advice",
     "alike",
-    "banned",
     "by_case",
     "fault",
     "hint_for",
+    "imports_the_key",
     "reordered",
     "result_line",
 ]
@@ -68,7 +69,7 @@ def _error(message: dict) -> dict:
     error = error if isinstance(error, dict) else {}
     line = error.get("line")
     return {
-        "type": str(error.get("type", "Exception"))[:80],
+        "type": exception_name(str(error.get("type"))),
         "message": " ".join(str(error.get("message", "")).split())[:200],
         "line": line if isinstance(line, int) else 0,
     }
@@ -78,16 +79,17 @@ def fault(one: dict, case: Case) -> tuple[str, str] | None:
     """Say what is wrong with the outcome of a case: a kind and a text."""
     if "error" in one:
         return "error", f"{one['error']['type']}: {one['error']['message']}"
-    result = one["result"]
+    result, sizes = one["result"], frozenset(sizes_in(case.inputs))
     if case.stage.gradients:
-        found = difference(result.get("gradients"), case.expected, "the gradient")
+        gradients = result.get("gradients")
+        found = difference(gradients, case.expected, "the gradient", sizes=sizes)
         return (found.kind, found.text) if found else None
     value, expected = result.get("value"), case.expected
     if case.stage.parts and isinstance(value, dict):
         expected = {name: expected[name] for name in case.stage.parts}
     if "again" in result and not same(result["value"], result["again"]):
         return "random", "not deterministic: the same inputs gave another result the second time"
-    if found := difference(value, expected, tolerance=case.stage.tolerance):
+    if found := difference(value, expected, tolerance=case.stage.tolerance, sizes=sizes):
         return found.kind, found.text
     if "inputs" in result and (changed := _changed(result["inputs"], case.inputs)):
         return (
@@ -132,8 +134,8 @@ def advice(error: dict, q: Question) -> str:
     kind, message = error["type"], error["message"]
     if kind == "NameError":
         return (
-            "Your answer cell must hold all that it needs: helpers and imports too. What "
-            "another cell defined lives in your session only; restart and run all to see."
+            "Imports, functions and constants of other cells are at hand; what another cell "
+            "computed lives in your session only: restart and run all to see."
         )
     if kind == "TypeError" and "argument" in message:
         return f"It is called as {q.signature}."
@@ -174,19 +176,11 @@ def result_line(code: str, entry: str) -> int:
     return found
 
 
-def banned(code: str, q: Question) -> tuple[int, str] | None:
-    """Find a name that may not occur: its line, and why."""
+def imports_the_key(code: str) -> int:
+    """Find the line of an answer that imports the course's package, or 0."""
     for node in ast.walk(ast.parse(code)):
-        names: list[str] = []
         if isinstance(node, ast.Import | ast.ImportFrom):
             names = [a.name for a in node.names] + [getattr(node, "module", None) or ""]
             if any(KEY.search(name) for name in names):
-                return node.lineno, "seqattn is the answer key: write it yourself, with PyTorch"
-        elif isinstance(node, ast.Attribute):
-            names = [node.attr]
-        elif isinstance(node, ast.Name):
-            names = [node.id]
-        if found := next((name for name in names if name in q.forbidden), None):
-            line = getattr(node, "lineno", 0)
-            return line, f"{found} does what this question asks you to write: do it without"
-    return None
+                return node.lineno
+    return 0

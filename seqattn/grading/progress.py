@@ -30,7 +30,7 @@ class Line:
     exercise: str
     title: str
     file: str
-    points: int
+    points: float
     out_of: int
     open_: list[str]
 

@@ -16,13 +16,13 @@ __all__ = ["Cell", "Submission", "UnreadableError", "read_submission"]
 
 MOST_BYTES = 20 * 2**20
 MOST_CELLS = 2_000
+MOST_SOURCE = 2_000_000  # characters of text and code, outputs aside: reading must take seconds
 MOST_FILES = 1_000
 FORMATS = "expected .ipynb, or .py or .md made from it, or a .zip with one of these"
 PERCENT = re.compile(r"^# ?%%(.*)$", re.MULTILINE)
-FENCE = re.compile(
-    r"^(?P<fence>`{3,}) *(?:\{code-cell\}[^\n]*|python\b[^\n]*|py)\n(?P<code>.*?)^(?P=fence) *$",
-    re.MULTILINE | re.DOTALL,
-)
+FENCE = re.compile(r"(`{3,}) *(?:\{code-cell\}.*|python\b.*|py)")
+# Canvas numbers each file of a student: "lovelaceada_12345_67890_name.ipynb".
+CANVAS_FILE = re.compile(r"(?P<student>[a-z]+(?:_LATE)?_\d+)_\d+_")
 
 
 class UnreadableError(Exception):
@@ -65,11 +65,14 @@ class Submission:
         if name in self.files:
             return self.files[name]
         # Learning platforms put the student's name before that of each file.
-        folder = self.path.parent
-        beside = [folder / name]
-        if (prefix := re.match(r".*_assignsubmission_file_|.*?_\d+_", self.path.name)) is not None:
-            beside.append(folder / f"{prefix[0]}{name}")
-        for path in beside:
+        folder, called = self.path.parent, self.path.name
+        beside = []
+        if moodle := re.match(r".*_assignsubmission_file_", called):
+            beside = [folder / f"{moodle[0]}{name}"]
+        elif canvas := CANVAS_FILE.match(called):
+            own = re.compile(re.escape(canvas["student"]) + r"_\d+_" + re.escape(name))
+            beside = sorted(path for path in folder.iterdir() if own.fullmatch(path.name))
+        for path in [*beside, folder / name]:
             if path.is_file() and not path.is_symlink() and path.stat().st_size <= MOST_BYTES:
                 return path.read_bytes()
         return None
@@ -112,9 +115,17 @@ def _from_bytes(path: Path, name: str, data: bytes, files: dict[str, bytes]) -> 
     cells = _from_text(text)
     if not cells:
         raise UnreadableError(f"not JSON, and no notebook saved as text ({FORMATS})")
+    return Submission(path, _bounded_cells(cells), files=files)
+
+
+def _bounded_cells(cells: list[Cell]) -> list[Cell]:
     if len(cells) > MOST_CELLS:
         raise UnreadableError(f"{len(cells)} cells; expected at most {MOST_CELLS}")
-    return Submission(path, cells, files=files)
+    if (size := sum(len(cell.source) for cell in cells)) > MOST_SOURCE:
+        raise UnreadableError(
+            f"{size:,} characters of text and code; expected at most {MOST_SOURCE:,}"
+        )
+    return cells
 
 
 def _from_json(path: Path, text: str, files: dict[str, bytes]) -> Submission:
@@ -132,12 +143,12 @@ def _from_json(path: Path, text: str, files: dict[str, bytes]) -> Submission:
     if not isinstance(cells, list):
         old = " (format 3: open and save it in Jupyter)" if "worksheets" in notebook else ""
         raise UnreadableError(f"no list of cells in it{old}")
-    if len(cells) > MOST_CELLS:
+    if len(cells) > MOST_CELLS:  # before any is looked at
         raise UnreadableError(f"{len(cells)} cells; expected at most {MOST_CELLS}")
     metadata = notebook.get("metadata")
     own = metadata.get("seqattn") if isinstance(metadata, dict) else None
     release = own.get("release", "") if isinstance(own, dict) else ""
-    found = [_cell(c) for c in cells if isinstance(c, dict)]
+    found = _bounded_cells([_cell(c) for c in cells if isinstance(c, dict)])
     return Submission(path, found, str(release)[:40], files)
 
 
@@ -156,7 +167,7 @@ def _cell(cell: dict) -> Cell:
 def _from_text(text: str) -> list[Cell]:
     """Split a notebook that was saved as text; text without cells is one cell if it has answers."""
     text = text.replace("\r\n", "\n").replace("\r", "\n")
-    if blocks := [Cell("code", match["code"]) for match in FENCE.finditer(text)]:
+    if blocks := _fenced(text):
         return blocks
     marks = list(PERCENT.finditer(text))
     if not marks:
@@ -170,6 +181,22 @@ def _from_text(text: str) -> list[Cell]:
     ]
 
 
+def _fenced(text: str) -> list[Cell]:
+    """Take the code out of Markdown, line by line: a file may have a hundred thousand fences."""
+    blocks: list[Cell] = []
+    code: list[str] = []
+    fence = ""
+    for line in text.split("\n"):
+        if fence and line.rstrip(" ") == fence:
+            blocks.append(Cell("code", "".join(code)))
+            fence, code = "", []
+        elif fence:
+            code.append(f"{line}\n")
+        elif opened := FENCE.fullmatch(line):
+            fence = opened[1]
+    return blocks
+
+
 def _from_archive(path: Path, data: bytes) -> Submission:
     """Read the one notebook of an archive. Nothing is unpacked to disk, so no name can escape."""
     try:
@@ -180,17 +207,24 @@ def _from_archive(path: Path, data: bytes) -> Submission:
                 or sum(e.file_size for e in entries) > MOST_BYTES
             ):
                 raise UnreadableError("the archive holds too much: pack the notebook alone")
+            names = [e.filename.rsplit("/", 1)[-1] for e in entries]
+            notebooks = [n for n in names if n.endswith(".ipynb")]
+            notebooks = notebooks or [n for n in names if n.endswith((".py", ".md"))]
+            if len(notebooks) != 1:
+                raise UnreadableError(f"{len(notebooks)} notebooks in the archive; expected one")
+            evidence = [n for n in names if n.endswith(".npz")]
+            if twice := sorted({n for n in evidence if evidence.count(n) > 1}):
+                raise UnreadableError(f"{twice[0]} is twice in the archive: pack it once")
             files, left = {}, MOST_BYTES
-            for entry in entries:
-                content = _bounded(archive, entry, left)
-                files[entry.filename.rsplit("/", 1)[-1]] = content
-                left -= len(content)
-    except (zipfile.BadZipFile, RuntimeError, NotImplementedError, OSError, EOFError, ValueError):
-        raise UnreadableError("a damaged or encrypted archive: pack it again") from None
-    notebooks = [n for n in files if n.endswith(".ipynb")]
-    notebooks = notebooks or [n for n in files if n.endswith((".py", ".md"))]
-    if len(notebooks) != 1:
-        raise UnreadableError(f"{len(notebooks)} notebooks in the archive; expected one")
+            for name, entry in zip(names, entries, strict=True):
+                files[name] = _bounded(archive, entry, left)
+                left -= len(files[name])
+    except UnreadableError:
+        raise
+    except Exception as error:
+        # Damaged bytes come out of zipfile and its decompressors as a dozen kinds of errors.
+        kind = type(error).__name__
+        raise UnreadableError(f"a damaged or encrypted archive ({kind}): pack it again") from None
     return _from_bytes(path, notebooks[0], files[notebooks[0]], files)
 
 

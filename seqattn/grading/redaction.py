@@ -1,9 +1,15 @@
 """Errors without the data of hidden cases: what their messages may say to a learner."""
 
 import ast
+import builtins
 import re
+from collections.abc import Iterable
+from itertools import combinations_with_replacement
+from typing import Any
 
-__all__ = ["redact"]
+import numpy as np
+
+__all__ = ["exception_name", "redact", "sizes_in", "type_name", "visible_shape"]
 
 # Sizes are no secret, and PyTorch's messages name a few; many numbers in a row are data.
 MOST_NUMBERS = 8
@@ -58,3 +64,44 @@ def _raises(code: str, line: int) -> bool:
         isinstance(node, ast.Raise | ast.Assert) and node.lineno <= line <= (node.end_lineno or 0)
         for node in nodes
     )
+
+
+EXCEPTIONS = frozenset(
+    name
+    for name, value in vars(builtins).items()
+    if isinstance(value, type) and issubclass(value, BaseException)
+) | {"ForbiddenError", "LinAlgError", "OutOfMemoryError", "TooMuchError", "BackendCompilerFailed"}
+TYPES = frozenset(name for name, value in vars(builtins).items() if isinstance(value, type)) | {
+    *("function", "method", "builtin_function_or_method", "generator", "module", "ndarray"),
+    *("Size", "dtype", "device", "Parameter", "Generator", "ellipsis", "NoneType", "dict_values"),
+}
+
+
+def exception_name(name: str) -> str:
+    """Give the name of an exception's type if it is Python's or PyTorch's; an answer makes any."""
+    return name if name in EXCEPTIONS else "Exception"
+
+
+def type_name(name: str) -> str:
+    """Give the name of a type if it is Python's or PyTorch's; an answer makes any."""
+    ours = name.startswith(("tensor on ", "tensor of ", "int with over ", "too deeply "))
+    return name if name in TYPES or ours else "an object of its own"
+
+
+def sizes_in(value: Any) -> set[int]:
+    """Collect the sizes of all arrays in a case, and its whole numbers."""
+    if isinstance(value, np.ndarray):
+        return set(value.shape)
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, list | tuple):
+        return {size for one in value for size in sizes_in(one)}
+    return {value} if type(value) is int else set()
+
+
+def visible_shape(shape: Iterable[int], sizes: set[int]) -> str:
+    """Write a shape with the sizes that come from the case's own, alone or two together."""
+    pairs = list(combinations_with_replacement(sorted(sizes), 2))
+    known = {0, 1, *sizes, *(a + b for a, b in pairs), *(a * b for a, b in pairs)}
+    written = [str(n) if n in known else "…" for n in shape]
+    return f"({', '.join(written)}{',' if len(written) == 1 else ''})"

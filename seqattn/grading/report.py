@@ -41,7 +41,7 @@ WORDS = {
 }
 
 # What as_json and as_record write, as JSON Schema.
-_TEXT, _NUMBER = {"type": "string"}, {"type": "integer"}
+_TEXT, _NUMBER = {"type": "string"}, {"type": "number"}
 _TEXTS = {"type": "array", "items": _TEXT}
 _VERDICT: dict = {
     "question": _TEXT,
@@ -187,7 +187,8 @@ def as_html(grade: Grade, book: str = "") -> str:
         Address of the book, so that what to read again is a link.
     """
     head = grade.problem or _score(grade)
-    foot = f"seed {grade.seed}, isolation: {grade.isolation}"
+    # Without the seed: a page goes to a student, and who knows the seed knows the cases.
+    foot = f"isolation: {grade.isolation}"
     body = "".join(_section(v, book) for v in grade.verdicts)
     notes = "".join(f"<p>note: {_text(note)}</p>" for note in grade.notes)
     return _document(grade.file, f"<p>{_text(head)}</p>{notes}{body}<footer>{_text(foot)}</footer>")

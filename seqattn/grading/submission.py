@@ -9,12 +9,15 @@ from functools import lru_cache
 from seqattn.grading.bank import Exercise, Question
 from seqattn.grading.reading import Cell, Submission
 
-__all__ = ["Answer", "find_answer", "imports_of", "marker"]
+__all__ = ["Answer", "context_of", "find_answer", "marker"]
 
 # Much more than any answer needs; parsing takes long for code that was made to take long.
 MOST_TEXT = 50_000
-MARKER = re.compile(r"^\s*#\s*Question\s+(q\d+)\b", re.IGNORECASE | re.MULTILINE)
-MAGIC = re.compile(r"^\s*(%|!|\?)|\?\s*$")
+MARKER = re.compile(r"^[ \t]*#[ \t]*Question[ \t]+(q\d+)\b", re.IGNORECASE | re.MULTILINE)
+# What IPython takes for its own: magics, shell lines, questions for help.
+MAGIC = re.compile(r"[ \t]*(?:[\w ,]+=[ \t]*)?[%!]|[ \t]*\?|[ \t]*[%\w.*]+\?{1,2}[ \t]*$")
+MOST_MAGICS = 50
+MOST_CONTEXT = 50
 
 
 @dataclass
@@ -51,15 +54,66 @@ def marker(question: Question) -> str:
     return f"# Question {question.id} ({question.points} {noun}). Keep this line and this cell."
 
 
-def imports_of(submission: Submission) -> list[str]:
-    """Collect the import lines of all code cells: what a learner took for granted."""
-    lines = []
+def context_of(submission: Submission, exercise: Exercise, code: str) -> list[str]:
+    """Collect what an answer takes for granted: imports and plain definitions of other cells.
+
+    Only what defines a name that the answer uses, directly or through another definition, is taken,
+    so that nothing else in a notebook can reach an answer. The last definition of a name counts.
+    What other questions ask for is not taken: where it may be used, the reference is at hand.
+
+    Parameters
+    ----------
+    submission : Submission
+        The notebook.
+    exercise : Exercise
+        Which exercise it is.
+    code : str
+        The answer.
+
+    Returns
+    -------
+    list of str
+        Statements, in the notebook's order.
+    """
+    offered: dict[str, tuple[int, ast.stmt]] = {}
+    position = 0
     for cell in submission.cells:
-        if cell.kind == "code":
-            for line in _clean(cell.source)[0].splitlines():
-                if re.match(r"(import|from)\s", line) and "seqattn" not in line:
-                    lines.append(line)
-    return list(dict.fromkeys(lines))[:50]
+        if cell.kind != "code" or len(cell.source) > MOST_TEXT:
+            continue
+        for statement in _parsed(_clean(cell.source)[0]).body:
+            position += 1
+            for name in _offers(statement):
+                offered[name] = (position, statement)
+    for question in exercise.questions:
+        offered.pop(question.entry, None)
+    wanted, taken = list(_used(_parsed(code)) - set(_defined(code))), {}
+    while wanted:
+        found = offered.get(wanted.pop())
+        if found and found[0] not in taken:
+            taken[found[0]] = found[1]
+            wanted += _used(found[1])
+    return [ast.unparse(taken[at]) for at in sorted(taken)][:MOST_CONTEXT]
+
+
+def _offers(statement: ast.stmt) -> list[str]:
+    """Name what an import, a function, a class or a constant defines; other code offers nothing."""
+    if isinstance(statement, ast.Import | ast.ImportFrom):
+        if "seqattn" in ast.unparse(statement):
+            return []  # it cannot be imported where answers are graded
+        return [(a.asname or a.name).partition(".")[0] for a in statement.names]
+    if isinstance(statement, ast.FunctionDef | ast.ClassDef):
+        return [statement.name]
+    if isinstance(statement, ast.Assign):
+        try:
+            ast.literal_eval(statement.value)
+        except (ValueError, TypeError, MemoryError, RecursionError):
+            return []
+        return [target.id for target in statement.targets if isinstance(target, ast.Name)]
+    return []
+
+
+def _used(tree: ast.AST) -> set[str]:
+    return {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
 
 
 def find_answer(submission: Submission, exercise: Exercise, question: Question) -> Answer:
@@ -138,26 +192,44 @@ def _why(code: str, error: SyntaxError) -> str:
 
 
 # The same cells are looked at for every question of every exercise.
-@lru_cache(1024)
+@lru_cache(4096)
 def _clean(source: str) -> tuple[str, int]:
-    """Drop magics and what editors leave behind; blank lines keep the line numbers."""
+    """Drop magics and what editors leave behind; blank lines keep the line numbers.
+
+    Python decides what is a magic: only a line at which it stops reading can be one.
+    """
     text = source.lstrip("\ufeff").replace("\r\n", "\n").replace("\r", "\n").replace("\xa0", " ")
-    lines, dropped, depth = [], 0, 0
-    for line in text.split("\n"):
-        if depth == 0 and MAGIC.search(line) and not line.lstrip().startswith("#"):
-            lines.append("")
+    if len(text) > MOST_TEXT or not any(mark in text for mark in "%!?"):
+        return text, 0
+    lines, dropped = text.split("\n"), 0
+    while dropped < MOST_MAGICS:
+        try:
+            ast.parse("\n".join(lines))
+        except SyntaxError as error:
+            at = (error.lineno or 0) - 1
+            if not (0 <= at < len(lines) and MAGIC.match(lines[at])):
+                break
+            lines[at] = ""
             dropped += 1
-            continue
-        # Inside brackets a line may begin with the modulo operator.
-        bare = re.sub(r"(#.*$|'[^']*'|\"[^\"]*\")", "", line)
-        depth = max(
-            0, depth + sum(bare.count(b) for b in "([{") - sum(bare.count(b) for b in ")]}")
-        )
-        lines.append(line)
+        except (ValueError, RecursionError, MemoryError):
+            break
+        else:
+            break
     return "\n".join(lines), dropped
 
 
-@lru_cache(1024)
+@lru_cache(4096)
+def _parsed(code: str) -> ast.Module:
+    """Parse code; an empty module where it is none, or is longer than any answer."""
+    if len(code) <= MOST_TEXT:
+        try:
+            return ast.parse(code)
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            pass
+    return ast.Module([], [])
+
+
+@lru_cache(4096)
 def _essence(code: str) -> str:
     """Reduce code to what matters, so that blanks and comments make no answer."""
     if len(code) > MOST_TEXT:
@@ -168,7 +240,7 @@ def _essence(code: str) -> str:
         return " ".join(re.sub(r"#.*", "", code).split())
 
 
-@lru_cache(1024)
+@lru_cache(4096)
 def _defined(code: str) -> tuple[str, ...]:
     if len(code) > MOST_TEXT:
         return ()

@@ -9,11 +9,11 @@ __all__ = ["Task", "job_of"]
 
 
 class Task(NamedTuple):
-    """A question, with the cases on which an answer to it is tried."""
+    """A question, the cases on which an answer to it is tried, and what else the answer uses."""
 
     exercise: Exercise
     question: Question
-    imports: list[str]
+    context: list[str]
     cases: list[Case]
 
 
@@ -26,11 +26,11 @@ def job_of(task: Task, codes: dict[str, str]) -> dict[str, Any]:
         references.append("np.savez = np.savez_compressed = lambda *a, **k: None")
     return {
         "prelude": "\n".join([task.exercise.prelude, *references]),
-        "imports": task.imports,
+        "context": task.context,
         "probe": q.probe,
         # An optimiser loads PyTorch's compiler, which no confined process can.
         "preload": ["torch._dynamo"] if any("optim" in x for x in codes.values()) else [],
-        "traps": q.forbidden,
+        "refused": q.forbidden,
         "answers": [
             {"id": name, "name": q.entry, "entry": q.entry, "code": code}
             for name, code in codes.items()

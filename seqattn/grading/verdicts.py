@@ -18,9 +18,11 @@ class Verdict:
         ``pass``, ``partial``, ``fail``, ``not_attempted``, ``missing``, ``syntax_error``,
         ``error``, ``timeout``, ``memory``, ``crashed``, ``output_limit``, ``forbidden``; or, where
         points are pending, ``not_judged`` (the machine was too busy) and ``grader_error``.
-    points, out_of : int
-        What it earned, and what it could have earned. Pending points are not earned yet: look at
-        ``pending`` before you count a 0.
+    points : float
+        What it earned; a person may give half points, the grader gives whole ones. Pending points
+        are not earned yet: look at ``pending`` before you count a 0.
+    out_of : int
+        What it could have earned.
     hint : str
         One sentence, empty where there is nothing to say.
     mistake : str
@@ -40,7 +42,7 @@ class Verdict:
     question: str
     title: str
     verdict: str
-    points: int
+    points: float
     out_of: int
     hint: str = ""
     mistake: str = ""
@@ -91,7 +93,7 @@ class Grade:
     flags: list[str] = field(default_factory=list)
 
     @property
-    def points(self) -> int:
+    def points(self) -> float:
         """Sum of the points, without those that are pending."""
         return sum(v.points for v in self.verdicts)
 

@@ -115,7 +115,7 @@ def run_all(page):
 def ask(address, path, content=None):
     data = None if content is None else json.dumps(content).encode()
     request = Request(f"{address}/{path}", data, method="PUT" if data else "GET")
-    with urlopen(request, timeout=60) as response:
+    with urlopen(request, timeout=PATIENCE) as response:
         return response.geturl(), response.read()
 
 

@@ -191,14 +191,40 @@ def judged(exercise, question, code):
         return judge.judge_code(exercise, question, code)
 
 
+SOFTMAXES = [
+    "torch.softmax(s / t, -1)",
+    "getattr(torch, 'soft' 'max')(s / t, -1)",
+    "(s / t).softmax(-1)",
+    "nn.Softmax(-1)(s / t)",
+    "F.softmin(-s / t, -1)",
+    "(s / t).log_softmax(-1).exp()",
+    "torch._softmax(s / t, -1, False)",
+    "torch._C._nn.softplus(s) * 0 + torch._C._VariableFunctions.softmax(s / t, -1)",
+    "torch.ops.aten.softmax.int(s / t, -1)",
+    "torch.ops.aten._softmax(s / t, -1, False)",
+    "getattr(torch.ops.aten, '_soft' 'max')(s / t, -1, False)",
+    "torch._C._special.special_softmax(s / t, -1)",
+    "torch._masked_softmax(s / t, torch.zeros_like(s) > 0, -1)",
+    "torch.softmax(s / t, -1) if len(s) > 1 else (e := (s / t).exp()) / e.sum(-1, keepdim=True)",
+]
+
+
 @pytest.mark.parametrize(
     ("exercise", "question", "code"),
     [
-        ("02_softmax", "q1", "def softmax(s, t):\n    return torch.softmax(s / t, -1)"),
+        *(("02_softmax", "q1", f"def softmax(s, t):\n    return {x}") for x in SOFTMAXES),
         (
-            "02_softmax",
-            "q1",
-            "def softmax(s, t):\n    return getattr(torch, 'soft' 'max')(s / t, -1)",
+            "04_luong",
+            "q4",
+            "def scaled_dot_attention(q, k, v):\n"
+            "    return torch._scaled_dot_product_attention_math(q, k, v)[0]",
+        ),
+        (
+            "04_luong",
+            "q4",
+            "def scaled_dot_attention(q, k, v):\n"
+            "    f = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu\n"
+            "    return f(q[None], k[None], v[None])[0][0]",
         ),
         (
             "04_luong",
@@ -214,6 +240,14 @@ def test_t_098_what_a_question_forbids_is_caught_by_name_and_when_it_is_used(
     found = judged(exercise, question, code)
     assert (found.verdict, found.points) == ("forbidden", 0)
     assert "do it without" in found.hint
+
+
+def test_a_variable_may_be_called_like_what_is_forbidden():
+    code = (
+        "def softmax(s, t):\n    log_softmax = (s / t) - (s / t).logsumexp(-1, keepdim=True)\n"
+        "    softmax = log_softmax.exp()\n    return softmax\n"
+    )
+    assert judged("02_softmax", "q1", code).verdict == "pass"
 
 
 def test_t_102_and_t_103_hints_hold_no_value_of_a_hidden_case(grade):

@@ -2,25 +2,31 @@
 """A class: who is who, the same reports whatever the number of jobs, resuming, regrading."""
 
 import csv
+import errno
 import io
 import json
 import os
+import re
 import shutil
+import time
 import zipfile
 from contextlib import redirect_stderr, redirect_stdout
+from pathlib import Path
 from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import jsonschema
 import pytest
 import typer
+import yaml
 
 from seqattn.grading.classroom import commands
-from seqattn.grading.classroom.collecting import collect, find_person, read_roster
+from seqattn.grading.classroom.collecting import Person, collect, find_person, read_roster
 from seqattn.grading.classroom.lms import as_gradescope, as_junit, autograder_zip
-from seqattn.grading.classroom.outputs import read_overrides, write_all
-from seqattn.grading.classroom.regrade import compare, load_run
+from seqattn.grading.classroom.outputs import check_overrides, read_overrides, write_all
+from seqattn.grading.classroom.regrade import compare, load_run, save_run
 from seqattn.grading.classroom.run import Result, WeakIsolationError, grade_all, settle
+from seqattn.grading.reading import Submission
 from seqattn.grading.report import SCHEMA, as_text
 from seqattn.grading.sandbox.host import Sandbox
 from seqattn.grading.verdicts import Grade, Verdict
@@ -134,9 +140,13 @@ def test_t_121_platforms_names_are_read(tmp_path):
     ):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("{}")
-    users = {"users": [{"name": "Gil", "email": "g@x.org"}]}
-    (tmp_path / "grade" / "submission_metadata.json").write_text(json.dumps(users))
+    submitters = [{":name": "Gil", ":email": "g@x.org", ":sid": None}]
+    export = {"grade": {":submitters": submitters, ":score": 3.0}}
+    (tmp_path / "submission_metadata.yml").write_text(yaml.safe_dump(export))
     assert {f.called for f in collect(tmp_path)} == {("Ann B",), ("canvasann",), ("g@x.org", "Gil")}
+    (tmp_path / "submission_metadata.yml").write_text("- of something else")
+    with pytest.raises(ValueError, match="does not say who handed in what"):
+        collect(tmp_path)
 
 
 def test_t_120_the_reports_are_the_same_whatever_the_number_of_jobs(
@@ -320,16 +330,203 @@ def test_t_119_a_class_is_graded_and_regraded_with_points_given_by_hand(folder, 
     assert load_run(again)["seed"] == seed
     assert "bob-03_additive  q1: 0 fail -> 2 fail" in done.stdout
     assert "1 changes for 1 students" in done.stdout
+    assert (
+        "points given by hand (0 by the grader): said so orally"
+        in (again / "grades.csv").read_text()
+    )
     assert {r["student"]: r["points"] for r in table(again / "grades.csv")}["bob"] == "2"
     third = seqattn("regrade", "--diff", again, "-o", tmp_path / "third")
     assert third.stdout.strip().endswith("no score changed")
 
 
-def test_overrides_that_make_no_sense_are_refused(tmp_path):
-    (tmp_path / "o.csv").write_text("student,question,points\nada,q1,many\n")
-    with pytest.raises(ValueError, match="line 2"):
-        read_overrides(tmp_path / "o.csv")
+@pytest.mark.parametrize(
+    ("rows", "why"),
+    [
+        ("ada,q1,many", "line 2: 'many' is no number"),
+        ("ada,q1,nan", "line 2: nan points"),
+        ("ada,q1,inf", "line 2: inf points"),
+        ("ada,q1,0.3", "whole or half points"),
+        ("ada,q1,1\nada,q1,2", "line 3: q1 of ada is given points a second time"),
+        ("ada,q1,1000", "1000 points for ada, q1: expected 0 to 3"),
+        ("ada,q1,-5", "-5 points for ada, q1"),
+        ("adam,q1,1", "nobody here is called 'adam'"),
+        ("ada,q77,1", "ada has no graded question 'q77'"),
+        ("cy,q1,1", "cy has no graded question 'q1'"),
+    ],
+)
+def test_overrides_that_make_no_sense_are_refused(rows, why, results, tmp_path):
+    (tmp_path / "o.csv").write_text(f"student,question,points\n{rows}\n")
+    with pytest.raises(ValueError, match=re.escape(why)):
+        check_overrides(read_overrides(tmp_path / "o.csv"), results)
     assert read_overrides(tmp_path / "none.csv") == {}
+
+
+def test_half_points_and_who_gave_them_stand_in_the_table(results, tmp_path):
+    (tmp_path / "o.csv").write_text("student,question,points,reason\nada,q1,2.5,late\n")
+    given = read_overrides(tmp_path / "o.csv")
+    check_overrides(given, results)
+    write_all(tmp_path, results, overrides=given)
+    [ada] = [row for row in table(tmp_path / "grades.csv") if row["student"] == "ada"]
+    assert (ada["03_additive q1"], ada["points"]) == ("2.5", "14.5")
+    assert "q1: points given by hand (3 by the grader): late" in ada["notes"]
+    record = json.loads((tmp_path / "students" / "ada-03_additive.json").read_text())
+    jsonschema.validate(record, SCHEMA)
+
+
+def test_a_roster_that_names_nobody_or_one_twice_is_refused(tmp_path):
+    path = tmp_path / "roster.csv"
+    for text, why in (
+        ("id,name\n", "nobody below it"),
+        ("id,name\nada,Ada\nada,Bob\n", "line 3: ada is also Ada"),
+        ("colour\nred\n", "expected id, name or email"),
+        ("id,name\nada," + "x" * 200_000, "line 2: field larger"),
+        ("id,name\nada,\0\n", None),
+    ):
+        path.write_text(text, encoding="utf-8")
+        if why:
+            with pytest.raises(ValueError, match=why):
+                read_roster(path)
+        else:
+            read_roster(path)
+    path.write_bytes("id,name\né,É\n".encode("utf-16"))
+    with pytest.raises(ValueError, match="not UTF-8"):
+        read_roster(path)
+
+
+def damaged(method):
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", method) as archive:
+        archive.writestr("nb.ipynb", json.dumps(filled(RIGHT)))
+    data = bytearray(stream.getvalue())
+    middle = len(data) // 2
+    data[middle : middle + 200] = b"\x99" * 200
+    return bytes(data)
+
+
+def two_notebooks():
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as archive:
+        for folder in ("first", "second"):
+            archive.writestr(f"{folder}/nb.ipynb", json.dumps(filled(RIGHT)))
+    return stream.getvalue()
+
+
+def cells_of(*sources):
+    cells = [{"cell_type": "code", "metadata": {}, "source": source} for source in sources]
+    return json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}).encode()
+
+
+HOSTILE = {
+    "deflate": damaged(zipfile.ZIP_DEFLATED),
+    "lzma": damaged(zipfile.ZIP_LZMA),
+    "bzip2": damaged(zipfile.ZIP_BZIP2),
+    "two of one name": two_notebooks(),
+    "newlines": cells_of("\n" * 60_000 + "x"),
+    "blanks": cells_of((" " * 500 + "\n") * 100 + "# Question q1\n" + "? " * 20_000),
+    "fences": b"```python\n" * 20_000,
+    "many cells": cells_of(*["def additive_score(): pass\n" + "x = 1\n" * 1400] * 1900),
+    "many digits": b'{"cells": [' + b"9" * 100_000 + b"]}",
+    "deep": b'{"cells": ' + b"[" * 100_000 + b"]" * 100_000 + b"}",
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_file_costs_its_author_a_row_and_nobody_else_anything(name, tmp_path):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "mal.ipynb").write_bytes(HOSTILE[name])
+    (tmp_path / "in" / "ada.ipynb").write_text(json.dumps(filled(RIGHT)))
+    files = collect(tmp_path / "in")
+    before = time.process_time()
+    grades = grade_all(files, "s", tmp_path / "store")
+    # Of this process: reading what was handed in, not judging it.
+    assert time.process_time() - before < 30
+    assert grades["ada.ipynb"].points == 15
+    assert grades["mal.ipynb"].points == 0
+    assert grades["mal.ipynb"].problem or all(v.hint for v in grades["mal.ipynb"].verdicts[:1])
+    write_all(tmp_path / "out", settle(files, grades, []))
+    assert len(table(tmp_path / "out" / "grades.csv")) == 2
+
+
+def test_a_fault_of_ours_in_reading_a_file_is_told_and_not_kept(folder, tmp_path, monkeypatch):
+    def broken(*_):
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("seqattn.grading.judge.match", broken)
+    files = [f for f in collect(folder) if f.label.startswith("ada")]
+    [grade] = grade_all(files, "s", tmp_path).values()
+    assert grade.problem == "grader_error: reading it failed (ZeroDivisionError)"
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_a_folder_contains_never_speaks_for_another_student(tmp_path):
+    (tmp_path / "eve").mkdir()
+    (tmp_path / "eve" / "nb.ipynb").write_text("{}")
+    users = {"users": [{"name": "Ada", "email": "ada@x.org"}], "eve": {"users": []}}
+    (tmp_path / "eve" / "submission_metadata.json").write_text(json.dumps(users))
+    os.mkfifo(tmp_path / "eve" / "submission_metadata.yml")
+    assert [(f.label, f.called) for f in collect(tmp_path)] == [("eve/nb.ipynb", ("eve",))]
+
+
+def test_names_that_begin_alike_or_with_a_dot_keep_their_files(tmp_path):
+    names = {
+        "leean_11_1_nb.ipynb",
+        "leeanna_12_2_answer.txt",
+        "leeanna_12_3_more.txt",
+        ".hidden.ipynb",
+        "._nb.ipynb",
+        ".DS_Store",
+    }
+    for name in names:
+        (tmp_path / name).write_text("{}")
+    found = {f.label for f in collect(tmp_path)}
+    assert found == names - {"._nb.ipynb", ".DS_Store"}
+
+
+def test_evidence_has_a_number_of_its_own_on_canvas(tmp_path):
+    for name in ("annb_1_70_nb.ipynb", "annb_1_71_scaling.npz", "annbo_2_72_scaling.npz"):
+        (tmp_path / name).write_text(name)
+    own = Submission(tmp_path / "annb_1_70_nb.ipynb", [])
+    assert own.evidence("scaling.npz") == b"annb_1_71_scaling.npz"
+    (tmp_path / "annb_1_71_scaling.npz").unlink()
+    assert own.evidence("scaling.npz") is None
+
+
+def test_a_long_name_has_reports_too(tmp_path):
+    person = Person("\u6f22" * 80)
+    result = Result(person, Grade("nb", "03_additive", "", [], "s", ""), "nb")
+    write_all(tmp_path, [result, result])
+    assert len(list((tmp_path / "feedback").iterdir())) == 2
+
+
+def test_a_full_disk_is_said_and_keeps_the_seed(folder, tmp_path, monkeypatch):
+    out = tmp_path / "out"
+    save_run(out, {"submissions": str(folder), "seed": "abc"})
+    room = Path.write_text
+
+    def full(path, text, *args, **options):
+        if path.parent.is_relative_to(out):
+            room(path, text[:1], *args, **options)
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return room(path, text, *args, **options)
+
+    monkeypatch.setattr(Path, "write_text", full)
+    done = seqattn("grade-class", folder / "ada", "-o", out, "-j", 1)
+    assert done.returncode == 2
+    assert "No space left on device" in done.stderr
+    assert "the same command goes on" in done.stderr
+    monkeypatch.undo()
+    assert load_run(out)["seed"] == "abc"
+    assert not list(out.rglob("*.part"))
+
+
+def test_no_page_of_a_student_says_the_seed(results, tmp_path):
+    secret = "an unguessable seed"
+    for result in results:
+        if result.grade:
+            result.grade = Grade(**{**vars(result.grade), "seed": secret})
+    write_all(tmp_path, results)
+    for path in [*(tmp_path / "feedback").iterdir(), *(tmp_path / "gradescope").rglob("*.json")]:
+        assert secret not in path.read_text(encoding="utf-8")
 
 
 @pytest.mark.slow

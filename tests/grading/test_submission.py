@@ -257,24 +257,96 @@ def test_t_014_cells_of_one_id_are_told_apart_by_their_marker(grade):
     assert verdicts(grade(notebook)) == ALL_PASS
 
 
-def test_t_015_a_helper_in_another_cell_is_not_at_hand_and_the_hint_says_so(grade):
-    notebook = filled({"q6": RIGHT["q6"]})
-    helper = {
-        "cell_type": "code",
-        "metadata": {},
-        "source": "def project(x, W):\n    return x @ W.T",
-    }
-    notebook["cells"].insert(2, helper | {"outputs": [], "execution_count": 1})
-    marker = text(answer_cell(notebook, "q1")).split("\n", 1)[0]
-    answer_cell(notebook, "q1")["source"] = (
-        f"{marker}\ndef additive_score(query, keys, W_q, W_k, v):\n"
-        "    return torch.tanh(project(query, W_q)[:, None] + project(keys, W_k)) @ v\n"
-    )
-    found = verdict(grade(notebook), "q1")
+def with_cell(notebook, source, at=2):
+    cell = {"cell_type": "code", "metadata": {}, "source": source}
+    notebook["cells"].insert(at, cell | {"outputs": [], "execution_count": 1})
+    return notebook
+
+
+def answered(question, code, *cells):
+    notebook = filled({question: code})
+    for source in cells:
+        with_cell(notebook, source)
+    return notebook
+
+
+BY_PROJECT = (
+    "def additive_score(query, keys, W_q, W_k, v):\n"
+    "    return torch.tanh(project(query, W_q)[..., None, :] + project(keys, W_k)[:, None]\n"
+    "        if query.ndim == 3 else project(query, W_q)[:, None] + project(keys, W_k)) @ v\n"
+)
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        "def project(x, W):\n    return x @ W.T",
+        "from torch.nn.functional import (\n    linear as project,\n)",
+        "SIDE = -1\ndef turn(W):\n    return W.transpose(SIDE, 0)\n"
+        "def project(x, W):\n    return x @ turn(W)",
+    ],
+    ids=["function", "import in parentheses", "what a helper uses"],
+)
+def test_t_015_definitions_of_another_cell_are_at_hand(cell, grade):
+    assert verdict(grade(answered("q1", BY_PROJECT, cell)), "q1").verdict == "pass"
+
+
+def test_t_015_what_only_ran_is_not_at_hand_and_the_hint_says_so(grade):
+    found = verdict(grade(answered("q1", BY_PROJECT, "project = make_it(3)")), "q1")
     assert found.verdict == "error"
     assert "NameError: name 'project'" in found.hint
-    assert "must hold all that it needs" in found.hint
-    assert found.line == 3
+    assert "what another cell computed" in found.hint
+    assert found.line == 4
+
+
+def test_what_another_cell_does_reaches_only_who_uses_it(grade):
+    # One line that would end every question's process, were it executed for each.
+    hostile = "import os; os._exit(0)\nimport torch; torch.tanh = None\nTANH = 1\n"
+    notebook = with_cell(filled(RIGHT), hostile)
+    assert verdicts(grade(notebook)) == ALL_PASS
+    trap = "def project(x, W, end=__import__('os')._exit(0)):\n    return x @ W.T"
+    with_cell(notebook, trap)
+    answer_cell(notebook, "q1")["source"] = BY_PROJECT
+    found = verdicts(grade(notebook))
+    assert found.pop("q1") == "crashed"
+    assert set(found.values()) == {"pass"}
+
+
+def behind(code):
+    return lambda text: f"{text}\n{code}"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda text: (
+            text.replace("\n    return", "\n    # why?\n    return", 1) + "  # is this right?"
+        ),
+        lambda text: "import matplotlib_is_not_here\nprint(nothing)\nassert False\n" + text,
+        behind("print(additive_score(TINY.query, TINY.keys))"),
+        behind("answer = additive_score(1)\nfor i in range(3):\n    print(answer)"),
+        behind("while True:\n    pass"),
+        behind("exit()"),
+        behind("7 ** 7 ** 7 ** 7"),
+        lambda text: "from __future__ import annotations\ndef unused(x: Nothing): ...\n" + text,
+        lambda text: "many = (7\n  % 3)\nword = '''\n%time\n!ls\n'''\n" + text,
+        lambda text: "files = !ls\n%%time\nadditive_score?\n" + text,
+    ],
+)
+def test_what_stands_around_a_right_answer_does_it_no_harm(change, grade):
+    notebook = filled(RIGHT)
+    for cell in notebook["cells"]:
+        if question_of(cell):
+            marker, code = text(cell).split("\n", 1)
+            cell["source"] = f"{marker}\n{change(code)}"
+    assert verdicts(grade(notebook)) == ALL_PASS
+
+
+def test_a_name_whose_definition_failed_is_blamed_on_the_definition(grade):
+    code = "from seqattn_plus import project\n" + BY_PROJECT
+    found = verdict(grade(filled({"q1": code})), "q1")
+    assert "ModuleNotFoundError" in found.hint
+    assert found.line == 2
 
 
 def test_t_021_and_t_022_stored_outputs_and_kernels_play_no_part(grade):

@@ -5,19 +5,24 @@ listed as unmatched.
 """
 
 import csv
-import json
+import io
 import re
 import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-__all__ = ["Handed", "Person", "collect", "find_person", "read_roster"]
+import yaml
+
+__all__ = ["Handed", "Person", "collect", "find_person", "read_roster", "read_table"]
 
 NOTEBOOKS = (".ipynb", ".py", ".md", ".zip", ".ipynb.txt", ".ipynb.json")
 # Moodle: "Ada Lovelace_12345_assignsubmission_file"; Canvas: "lovelaceada_12345_67890_name.ipynb".
-MOODLE = re.compile(r"^(?P<name>.+?)_\d+_assignsubmission_")
-CANVAS = re.compile(r"^(?P<name>[a-z]+)(_LATE)?_\d+_\d+_")
+MOODLE = re.compile(r"^(?P<owner>(?P<name>.+?)_\d+)_assignsubmission_")
+CANVAS = re.compile(r"^(?P<owner>(?P<name>[a-z]+)(_LATE)?_\d+)_\d+_")
+# What Jupyter, Python and operating systems leave behind.
+CLUTTER = {".ipynb_checkpoints", "__pycache__", "__MACOSX", ".git", ".DS_Store", "Thumbs.db"}
+MOST_ROSTER = 10 * 2**20
 ID, NAME = ("id", "student id", "username"), ("name", "full name")
 EMAIL = ("email", "email address")
 
@@ -64,54 +69,77 @@ class Handed:
 def collect(folder: Path) -> list[Handed]:
     """List what was handed in, without what Jupyter and the system keep beside it.
 
-    Where a folder holds notebooks, other files in it belong to them and are not listed.
+    Where a folder holds notebooks, other files in it belong to them and are not listed. Whose a
+    file is depends on where the platform put it, never on what it or one beside it says.
     """
     found = []
     for path in sorted(folder.rglob("*")):
         parts = path.relative_to(folder).parts
-        hidden = any(p.startswith(".") or p in ("__pycache__", "__MACOSX") for p in parts)
-        if not hidden and (path.is_symlink() or not path.is_dir()):
+        clutter = any(part in CLUTTER or part.startswith("._") for part in parts)
+        if not clutter and (path.is_symlink() or not path.is_dir()):
             found.append(path)
-    metadata = {p.parent: p for p in found if p.name == "submission_metadata.json"}
-    listed = [p for p in found if p not in metadata.values()]
+    submitters = _gradescope_submitters(folder)
+    listed = [p for p in found if p.parent != folder or p.name not in METADATA]
     usual = [p for p in listed if p.name.lower().endswith(NOTEBOOKS)]
     kept = [p for p in listed if p in usual or not _has_company(p, usual, folder)]
-    return [
-        Handed(p, str(p.relative_to(folder)), _called(p, folder, metadata.get(p.parent)))
-        for p in kept
-    ]
+    return [Handed(p, str(p.relative_to(folder)), _called(p, folder, submitters)) for p in kept]
 
 
 def _has_company(path: Path, usual: list[Path], folder: Path) -> bool:
     if path.parent != folder:
         return any(p.parent == path.parent for p in usual)
-    prefix = MOODLE.match(path.name) or CANVAS.match(path.name)
+    owner = _owner(path.name)
     # Side by side without names to tell whose is whose: only evidence is left out.
-    if prefix is None:
+    if owner is None:
         return path.suffix in (".npz", ".csv", ".json", ".txt", ".yml", ".yaml")
-    return any(p.name.startswith(prefix["name"]) for p in usual)
+    return any(_owner(p.name) == owner for p in usual)
 
 
-def _called(path: Path, folder: Path, metadata: Path | None) -> tuple[str, ...]:
-    called: list[str] = []
-    if metadata is not None:
-        called += _from_gradescope(metadata)
+def _owner(name: str) -> str | None:
+    """Take the part of a platform's file name that all files of one student share."""
+    match = MOODLE.match(name) or CANVAS.match(name)
+    return match["owner"] if match else None
+
+
+def _called(path: Path, folder: Path, submitters: dict[str, list[str]]) -> tuple[str, ...]:
     top = path.relative_to(folder).parts[0]
+    if top in submitters:
+        return tuple(submitters[top])
     for pattern in (MOODLE, CANVAS):
         if match := pattern.match(top):
-            called.append(match["name"])
-    if not called:
-        called.append(top.partition(".")[0] if path.parent == folder else top)
-    return tuple(called)
+            return (match["name"],)
+    return (top.partition(".")[0] or top if path.parent == folder else top,)
 
 
-def _from_gradescope(metadata: Path) -> list[str]:
-    try:
-        content = json.loads(metadata.read_text(encoding="utf-8"))
-        users = content["users"]
-        return [str(u[k]) for u in users for k in ("email", "sid", "name") if u.get(k)]
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        return []
+# Gradescope's export has one of these beside the students' folders. A file of that name inside a
+# student's folder is the student's own, and says nothing.
+METADATA = ("submission_metadata.yml", "submission_metadata.json")
+
+
+def _gradescope_submitters(folder: Path) -> dict[str, list[str]]:
+    """Read who handed in which folder of an export: addresses, ids, names by folder."""
+    for path in (folder / name for name in METADATA):
+        if not path.is_file() or path.is_symlink():
+            continue
+        try:
+            # YAML includes JSON. Gradescope writes Ruby's symbols, ":email", as keys.
+            content = yaml.safe_load(path.read_text(encoding="utf-8"))
+            return {
+                str(name): [
+                    str(one[key])
+                    for one in _field(entry, "submitters", "users")
+                    for key in (":email", ":sid", ":name", "email", "sid", "name")
+                    if one.get(key)
+                ]
+                for name, entry in content.items()
+            }
+        except (OSError, ValueError, yaml.YAMLError, AttributeError, TypeError, KeyError) as error:
+            raise ValueError(f"{path} does not say who handed in what: {error}") from None
+    return {}
+
+
+def _field(entry: dict, *names: str) -> list[dict]:
+    return next(entry[k] for name in names for k in (f":{name}", name) if k in entry)
 
 
 def read_roster(path: Path) -> list[Person]:
@@ -120,22 +148,61 @@ def read_roster(path: Path) -> list[Person]:
     Raises
     ------
     ValueError
-        If no column says who is meant.
+        If no column says who is meant, nobody stands in it, or one id stands for two people.
     """
-    with path.open(encoding="utf-8-sig", newline="") as stream:
-        table = csv.DictReader(stream)
-        columns = {_plain(c): c for c in table.fieldnames or []}
+    rows = read_table(path)
+    columns = {_plain(c): c for c in rows.columns}
 
-        def column(names: Iterable[str]) -> str | None:
-            return next((columns[n] for n in map(_plain, names) if n in columns), None)
+    def column(names: Iterable[str]) -> str | None:
+        return next((columns[n] for n in map(_plain, names) if n in columns), None)
 
-        id_, name, email = column(ID), column(NAME), column(EMAIL)
-        if not (key := id_ or email or name):
-            have = ", ".join(table.fieldnames or []) or "none"
-            raise ValueError(f"{path} has the columns {have}; expected id, name or email")
-        rows = [{k: (v or "").strip() for k, v in row.items() if k} for row in table]
-    people = [Person(r[key], r.get(name or "", ""), r.get(email or "", "")) for r in rows if r[key]]
-    return list({p.id: p for p in people}.values())
+    id_, name, email = column(ID), column(NAME), column(EMAIL)
+    if not (key := id_ or email or name):
+        have = ", ".join(rows.columns) or "none"
+        raise ValueError(f"{path} has the columns {have}; expected id, name or email")
+    people: dict[str, Person] = {}
+    for line, row in rows.numbered:
+        person = Person(row[key], row.get(name or "", ""), row.get(email or "", ""))
+        if person.id and people.setdefault(person.id, person) != person:
+            raise ValueError(f"{path}, line {line}: {person.id} is also {people[person.id].name}")
+    if not people:
+        raise ValueError(f"{path} has a head and nobody below it; expected a line for each student")
+    return list(people.values())
+
+
+@dataclass(frozen=True)
+class Table:
+    """A CSV file: the names of its columns, and its rows with the lines on which they end."""
+
+    columns: list[str]
+    numbered: list[tuple[int, dict[str, str]]]
+
+
+def read_table(path: Path) -> Table:
+    """Read a CSV file, as spreadsheets save it.
+
+    Raises
+    ------
+    ValueError
+        If it is none; the message names the file, and the line where there is one.
+    """
+    if path.stat().st_size > MOST_ROSTER:
+        raise ValueError(f"{path} is larger than {MOST_ROSTER >> 20} MB: no table of a class")
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ValueError(
+            f"{path} is not UTF-8 text ({error.reason}): save it as CSV UTF-8"
+        ) from None
+    reader = csv.DictReader(io.StringIO(text, newline=""))
+    try:
+        columns = [str(c) for c in reader.fieldnames or []]
+        rows = [
+            (reader.line_num, {k: (v or "").strip() for k, v in row.items() if k}) for row in reader
+        ]
+    except csv.Error as error:
+        raise ValueError(f"{path}, line {reader.line_num + 1}: {error}") from None
+    return Table(columns, rows)
 
 
 def find_person(handed: Handed, roster: list[Person]) -> tuple[Person | None, str]:

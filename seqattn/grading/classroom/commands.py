@@ -159,7 +159,7 @@ def autograder(
 
 def _grade(run: dict, out: Path, jobs: int, overrides: Path) -> list["Result"]:
     from seqattn.grading.classroom.collecting import collect, read_roster
-    from seqattn.grading.classroom.outputs import read_overrides, write_all
+    from seqattn.grading.classroom.outputs import check_overrides, read_overrides, write_all
     from seqattn.grading.classroom.regrade import save_run
     from seqattn.grading.classroom.run import WeakIsolationError, grade_all, settle
 
@@ -170,10 +170,13 @@ def _grade(run: dict, out: Path, jobs: int, overrides: Path) -> list["Result"]:
         given = read_overrides(overrides)
     except (OSError, ValueError) as error:
         raise _fail(str(error)) from None
-    files = [f for f in collect(folder) if not f.path.resolve().is_relative_to(out.resolve())]
+    try:
+        handed = collect(folder)
+    except ValueError as error:
+        raise _fail(str(error)) from None
+    files = [f for f in handed if not f.path.resolve().is_relative_to(out.resolve())]
     if not files:
         raise _fail(f"there are no files in {folder}")
-    save_run(out, run)
     started = time.monotonic()
 
     def tell(done: int, total: int, handed: "Handed", grade: "Grade") -> None:
@@ -185,6 +188,7 @@ def _grade(run: dict, out: Path, jobs: int, overrides: Path) -> list["Result"]:
         print(plain(f"[{done}/{total}, {spent:.0f} s] {handed.label}: {result}"), flush=True)
 
     try:
+        save_run(out, run)
         grades = grade_all(
             files,
             run["seed"],
@@ -201,15 +205,30 @@ def _grade(run: dict, out: Path, jobs: int, overrides: Path) -> list["Result"]:
         raise _fail(
             f"interrupted; what is graded is kept in {out}: the same command goes on"
         ) from None
+    except OSError as error:
+        raise _stopped(error, out) from None
     results = settle(files, grades, roster)
-    write_all(
-        out,
-        results,
-        overrides=given,
-        absent_as_zero=run["absent_as_zero"],
-        book=run["book"],
-    )
+    try:
+        check_overrides(given, results)
+        write_all(
+            out,
+            results,
+            overrides=given,
+            absent_as_zero=run["absent_as_zero"],
+            book=run["book"],
+        )
+    except ValueError as error:
+        raise _fail(f"{overrides}: {error}") from None
+    except OSError as error:
+        raise _stopped(error, out) from None
     return results
+
+
+def _stopped(error: OSError, out: Path) -> typer.Exit:
+    return _fail(
+        f"stopped: {error.strerror or error}; what is graded is kept in {out}: make room, and the "
+        "same command goes on"
+    )
 
 
 def _warn(results: list["Result"]) -> None:

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import math
 import re
 from collections import Counter, defaultdict
 from dataclasses import replace
@@ -11,20 +12,23 @@ from statistics import median
 from typing import Any
 
 from seqattn.grading.bank import load
+from seqattn.grading.classroom.collecting import read_table
 from seqattn.grading.classroom.lms import as_gradescope, as_junit, as_moodle
-from seqattn.grading.classroom.run import Result
+from seqattn.grading.classroom.run import Result, write_whole
 from seqattn.grading.report import WORDS, as_csv, as_html, as_record, harmless, page
 from seqattn.grading.similarity import Pair, similar_pairs
 from seqattn.grading.verdicts import Grade
 
-__all__ = ["apply_overrides", "file_names", "read_overrides", "write_all"]
+__all__ = ["apply_overrides", "check_overrides", "file_names", "read_overrides", "write_all"]
+
+BY_HAND = "points given by hand"
 
 
 def write_all(
     out: Path,
     results: list[Result],
     *,
-    overrides: dict[tuple[str, str], tuple[int, str]] | None = None,
+    overrides: dict[tuple[str, str], tuple[float, str]] | None = None,
     absent_as_zero: bool = False,
     book: str = "",
 ) -> list[Path]:
@@ -65,10 +69,7 @@ def write_all(
     for name, text in files.items():
         path = out / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        beside = path.with_name(f".{path.name}.part")
-        # The tables end their lines as spreadsheets expect; nothing may be translated.
-        beside.write_text(text, encoding="utf-8", errors="replace", newline="")
-        beside.replace(path)
+        write_whole(path, text)
     return [out / name for name in files]
 
 
@@ -79,11 +80,16 @@ def file_names(results: list[Result]) -> list[str]:
         exercise = result.grade.exercise if result.grade else ""
         who = result.person.id if result.person else f"unmatched-{result.label}"
         name = re.sub(r"[^\w.@-]+", "_", f"{who}-{exercise}" if exercise else who)
-        name = name.strip("._")[:100] or "student"
+        name = _cut(name.strip("._")) or "student"
         taken[name.casefold()] += 1
         count = taken[name.casefold()]
         names.append(name if count == 1 else f"{name}-{count}")
     return names
+
+
+def _cut(name: str) -> str:
+    """Shorten a name to what any file system takes: 255 bytes, with what is put around it."""
+    return name.encode()[:180].decode("utf-8", "ignore")
 
 
 def _labels(results: list[Result]) -> list[str]:
@@ -113,7 +119,9 @@ def as_table(results: list[Result], absent_as_zero: bool) -> str:
             # Where points are pending, a sum would look like the whole.
             total: Any = g.points if g.verdicts and not g.pending else ""
             pending = [f"{v.question} {WORDS[v.verdict]}" for v in g.verdicts if v.pending]
-            notes = "; ".join(filter(None, [r.problem, g.problem, *pending, *g.notes, *g.flags]))
+            by_hand = [f"{v.question}: {n}" for v in g.verdicts for n in v.notes if BY_HAND in n]
+            said = [r.problem, g.problem, *pending, *by_hand, *g.notes, *g.flags]
+            notes = "; ".join(filter(None, said))
             row = [*person, r.label, g.exercise, _status(r), total, g.out_of or ""]
             row += [*(got.get(c, "") for c in columns), notes]
         table.writerow([harmless(cell) for cell in row])
@@ -123,30 +131,69 @@ def as_table(results: list[Result], absent_as_zero: bool) -> str:
 # --- what a person decided ---------------------------------------------------------------------
 
 
-def read_overrides(path: Path) -> dict[tuple[str, str], tuple[int, str]]:
+def read_overrides(path: Path) -> dict[tuple[str, str], tuple[float, str]]:
     """Read points that a person gave: columns student, question, points, reason.
 
     Raises
     ------
     ValueError
-        If a row makes no sense.
+        If a row makes no sense in itself; the message names its line. Whether student and question
+        exist, and whether so many points can be had, :func:`check_overrides` says.
     """
     if not path.is_file():
         return {}
-    found = {}
-    with path.open(encoding="utf-8-sig", newline="") as stream:
-        for number, row in enumerate(csv.DictReader(stream), start=2):
-            try:
-                key = (row["student"].strip(), row["question"].strip())
-                found[key] = (int(row["points"]), (row.get("reason") or "").strip())
-            except (KeyError, TypeError, ValueError, AttributeError):
-                columns = "student, question, points, reason"
-                raise ValueError(f"{path}, line {number}: expected the columns {columns}") from None
+    found: dict[tuple[str, str], tuple[float, str]] = {}
+    for number, row in read_table(path).numbered:
+        where = f"{path}, line {number}"
+        if not row.keys() >= {"student", "question", "points"}:
+            raise ValueError(f"{where}: expected the columns student, question, points, reason")
+        key = (row["student"], row["question"])
+        try:
+            points = float(row["points"])
+        except ValueError:
+            raise ValueError(f"{where}: {row['points']!r} is no number of points") from None
+        if not (math.isfinite(points) and 2 * points == int(2 * points)):
+            raise ValueError(f"{where}: {row['points']} points; expected whole or half points")
+        if key in found:
+            raise ValueError(f"{where}: {key[1]} of {key[0]} is given points a second time")
+        found[key] = (int(points) if points == int(points) else points, row.get("reason", ""))
     return found
 
 
+def check_overrides(
+    overrides: dict[tuple[str, str], tuple[float, str]], results: list[Result]
+) -> None:
+    """Refuse points for students or questions that there are not, or more than can be had.
+
+    Raises
+    ------
+    ValueError
+        With a line for each.
+    """
+    most: dict[tuple[str, str], int] = {}
+    for r in results:
+        if r.person and r.grade:
+            for v in r.grade.verdicts:
+                for name in (v.question, f"{r.grade.exercise} {v.question}"):
+                    most[r.person.id, name] = v.out_of
+    students = {r.person.id for r in results if r.person}
+    wrong = []
+    for (student, question), (points, _) in overrides.items():
+        if student not in students:
+            wrong.append(f"nobody here is called {student!r}")
+        elif (student, question) not in most:
+            wrong.append(f"{student} has no graded question {question!r}")
+        elif not 0 <= points <= most[student, question]:
+            wrong.append(
+                f"{points} points for {student}, {question}: expected 0 to "
+                f"{most[student, question]}"
+            )
+    if wrong:
+        raise ValueError("points given by hand make no sense:\n  " + "\n  ".join(wrong))
+
+
 def apply_overrides(
-    grade: Grade, student: str, overrides: dict[tuple[str, str], tuple[int, str]]
+    grade: Grade, student: str, overrides: dict[tuple[str, str], tuple[float, str]]
 ) -> Grade:
     """Put a person's points in place of the grader's, and say so."""
     verdicts = []
@@ -156,8 +203,8 @@ def apply_overrides(
         if found is not None:
             points, reason = found
             before = "none" if v.pending else v.points
-            note = f"points given by hand ({before} by the grader)" + (reason and f": {reason}")
-            notes = [n for n in v.notes if not n.startswith("points given by hand")]
+            note = f"{BY_HAND} ({before} by the grader)" + (reason and f": {reason}")
+            notes = [n for n in v.notes if not n.startswith(BY_HAND)]
             # What a person judged is pending no longer.
             judged = "pass" if points >= v.out_of else "partial" if points else "fail"
             verdict = judged if v.pending else v.verdict

@@ -4,6 +4,8 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
+from seqattn.grading.classroom.run import write_whole
+
 __all__ = ["Change", "as_text", "compare", "load_run", "save_run"]
 
 
@@ -61,9 +63,9 @@ def as_text(changes: list[Change]) -> str:
 
 
 def save_run(out: Path, run: dict) -> None:
-    """Keep what a grading was told, so that it can be done again."""
+    """Keep what a grading was told, so that it can be done again; on a full disk, keep the last."""
     out.mkdir(parents=True, exist_ok=True)
-    (out / "run.json").write_text(json.dumps(run, indent=1) + "\n", encoding="utf-8")
+    write_whole(out / "run.json", json.dumps(run, indent=1) + "\n")
 
 
 def load_run(folder: Path) -> dict:
@@ -79,4 +81,5 @@ def load_run(folder: Path) -> dict:
         run = json.loads(path.read_text(encoding="utf-8"))
         return {"submissions": run["submissions"], "seed": run["seed"], **run}
     except (OSError, ValueError, KeyError, TypeError):
-        raise ValueError(f"{folder} holds no report of grade-class: {path} is missing") from None
+        what = "cannot be read" if path.exists() else "is missing"
+        raise ValueError(f"{folder} holds no report of grade-class: {path} {what}") from None

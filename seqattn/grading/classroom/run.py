@@ -3,8 +3,8 @@
 import hashlib
 import json
 import queue
+import secrets
 import threading
-import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import ExitStack, contextmanager
@@ -15,15 +15,15 @@ from seqattn.grading.bank import exercises, load
 from seqattn.grading.classroom.collecting import Handed, Person, find_person
 from seqattn.grading.judge import Judge
 from seqattn.grading.matching import match
-from seqattn.grading.reading import UnreadableError, read_submission
+from seqattn.grading.reading import read_submission
 from seqattn.grading.similarity import fingerprint
 from seqattn.grading.submission import find_answer
 from seqattn.grading.verdicts import Grade
 
-__all__ = ["Result", "WeakIsolationError", "grade_all", "settle"]
+__all__ = ["Result", "WeakIsolationError", "grade_all", "settle", "write_whole"]
 
 # Raised when the way in which answers are judged changes: older results are graded again.
-ENGINE = 3
+ENGINE = 4
 
 
 class WeakIsolationError(Exception):
@@ -112,11 +112,17 @@ def grade_all(
                 judge = idle.get()
                 try:
                     grade = judge.grade(handed.path, exercise)
+                except OSError:
+                    raise  # a full disk is nobody's file
+                except Exception as error:
+                    # Whatever a file is, it costs its author's row and nobody else's.
+                    trouble = f"grader_error: reading it failed ({type(error).__name__})"
+                    return handed, Grade(handed.path.name, "", trouble, [], seed, "")
                 finally:
                     idle.put(judge)
                 # A trouble of ours is not kept: the next run tries again.
                 if not grade.pending:
-                    _write(store / f"{key}.json", json.dumps(grade.to_dict()))
+                    write_whole(store / f"{key}.json", json.dumps(grade.to_dict()))
                 return handed, grade
 
             pool = ThreadPoolExecutor(jobs)
@@ -181,7 +187,7 @@ def settle(files: list[Handed], grades: dict[str, Grade], roster: list[Person]) 
 
 
 def fingerprints(path: Path, name: str) -> dict:
-    """Take the fingerprint of each answer."""
+    """Take the fingerprint of each answer of a notebook that was graded."""
     exercise = load(name)
     submission = read_submission(path)
     answers = {q.id: find_answer(submission, exercise, q) for q in exercise.questions}
@@ -218,7 +224,7 @@ def _evidence_of(path: Path) -> bytes:
     try:
         submission = read_submission(path)
         name = match(submission)
-    except UnreadableError:
+    except Exception:  # grading the file says what is wrong with it
         return b""
     asked = [q.evidence for q in load(name).questions if q.evidence] if name else []
     return b"\0".join(submission.evidence(file) or b"" for file in asked)
@@ -239,7 +245,12 @@ def _load(path: Path) -> Grade | None:
         return None
 
 
-def _write(path: Path, text: str) -> None:
-    beside = path.with_name(f".{path.name}.{time.monotonic_ns()}.part")
-    beside.write_text(text, encoding="utf-8")
-    beside.replace(path)
+def write_whole(path: Path, text: str) -> None:
+    """Write a file so that it is never seen half written, whatever happens meanwhile."""
+    beside = path.with_name(f".{secrets.token_hex(8)}.part")
+    try:
+        # The tables end their lines as spreadsheets expect; nothing may be translated.
+        beside.write_text(text, encoding="utf-8", errors="replace", newline="")
+        beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)

@@ -48,7 +48,7 @@ class Sandbox:
 
     Examples
     --------
-    >>> job = {"prelude": "import torch", "imports": [], "probe": "", "cases": [{"inputs": (2.0,),
+    >>> job = {"prelude": "import torch", "context": [], "probe": "", "cases": [{"inputs": (2.0,),
     ...        "upstream": None, "twice": False}], "answers": [{"id": "a", "name": "f",
     ...        "entry": "f", "code": "def f(x): return 3 * x"}]}
     >>> with Sandbox() as sandbox:

@@ -4,17 +4,23 @@ There is nothing here to decide and nothing to compare with: whoever takes over 
 change the outputs of their own answer, which writing another answer does too.
 """
 
+import __future__
+
+import ast
 import builtins
+import contextlib
 import gc
 import linecache
 import sys
 import traceback
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import torch
+from torch.overrides import TorchFunctionMode
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from . import wire
 
@@ -37,13 +43,13 @@ def run(job: dict, send: Send) -> None:
     Parameters
     ----------
     job : dict
-        ``prelude``: code that comes before any answer; ``imports``: lines that may fail;
+        ``prelude``: code that comes before any answer; ``context``: statements that may fail;
         ``answers``: dicts with ``id``, ``code``, ``entry`` (what the question asks for) and
         ``name`` (what the code calls it); ``probe``: code that defines ``probe(answer, *inputs)``,
         or "" to call the answer itself; ``cases``: dicts with ``inputs``, ``upstream`` (weights of
         the outputs whose gradients are asked for, or None) and ``twice`` (whether to call again).
-        ``preload``, for the worker: modules to import before the fork; ``traps``: names in torch
-        that raise when they are used.
+        ``preload``, for the worker: modules to import before the fork; ``refused``: operators
+        that raise when they are called.
     send : callable
         Takes the messages, plain data.
     """
@@ -51,14 +57,14 @@ def run(job: dict, send: Send) -> None:
     # Python starts without `site`, which defines these.
     builtins.exit = builtins.quit = sys.exit  # type: ignore[assignment]
     warnings.simplefilter("ignore")
-    for name in job.get("traps", ()):
-        _set_trap(name)
     for answer in job["answers"]:
         send({"answer": answer["id"], "event": "start"})
         call = _define(job, answer, send)
         if call is not None:
             for number, case in enumerate(job["cases"]):
-                _send_result(send, {"answer": answer["id"], "case": number}, _try(call, case))
+                with _watch(job.get("refused", ())):
+                    result = _try(call, case)
+                _send_result(send, {"answer": answer["id"], "case": number}, result)
     send({"event": "done"})
 
 
@@ -66,48 +72,161 @@ class ForbiddenError(Exception):
     """A function was used that the question asks to write."""
 
 
-def _set_trap(name: str) -> None:
-    """Replace what a question forbids; names in the code alone are easily got round."""
+class _Refused:
+    """Which operators may not run. A variable may be called like one of them.
 
-    def forbidden(*arguments: Any, **options: Any) -> None:
-        raise ForbiddenError(name)
+    Decided where operators are called, below every name that leads to them: PyTorch's own functions
+    and methods on the way in, its kernels (``aten``) on the way down.
+    """
 
-    for place in (
-        torch,
-        torch.nn,
-        torch.nn.functional,
-        torch.special,
-        torch.Tensor,
-        torch.nn.modules,
-    ):
-        if hasattr(place, name):
-            setattr(place, name, forbidden)
+    def __init__(self, names: Sequence[str]):
+        # The family of fused attention kernels carries the beginning of the name alone.
+        self._names = {_bare(name).removesuffix("attention") or _bare(name): name for name in names}
+
+    def check(self, operator: str) -> None:
+        """Raise ForbiddenError if an operator is one of them, or is made of one."""
+        for bare, name in self._names.items():
+            if bare in _bare(operator):
+                raise ForbiddenError(name)
+
+
+def _bare(name: str) -> str:
+    return name.rpartition("::")[2].replace("_", "").lower()
+
+
+class _WatchFunctions(TorchFunctionMode):
+    def __init__(self, refused: _Refused):
+        super().__init__()
+        self._refused = refused
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        self._refused.check(getattr(func, "__name__", ""))
+        return func(*args, **(kwargs or {}))
+
+
+class _WatchKernels(TorchDispatchMode):
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        return False  # else PyTorch's compiler is loaded, which no confined process can
+
+    def __init__(self, refused: _Refused):
+        super().__init__()
+        self._refused = refused
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        self._refused.check(func._schema.name)
+        return func(*args, **(kwargs or {}))
+
+
+def _watch(names: Sequence[str]) -> contextlib.ExitStack:
+    """Enter a block in which operators of these names are refused."""
+    stack = contextlib.ExitStack()
+    if names:
+        refused = _Refused(names)
+        stack.enter_context(_WatchFunctions(refused))
+        stack.enter_context(_WatchKernels(refused))
+    return stack
 
 
 def _define(job: dict, answer: dict, send: Send) -> Callable[..., Any] | None:
     """Execute the code of an answer; return what takes a case and calls it."""
     space: dict[str, Any] = {"__name__": "__main__"}
     exec(compile(job["prelude"], "<prelude>", "exec"), space)
-    for line in job["imports"]:
+    for statement in job["context"]:
         try:
-            exec(compile(line, "<imports>", "exec"), space)
-        except Exception:
+            exec(compile(statement, "<context>", "exec"), space)
+        except BaseException:
             continue
     lines = answer["code"].splitlines(keepends=True)
     linecache.cache[ANSWER] = (len(answer["code"]), None, lines, ANSWER)
     try:
-        exec(compile(answer["code"], ANSWER, "exec", dont_inherit=True), space)
+        failed = _execute(answer["code"], answer["name"], space)
+        if answer["name"] not in space and failed:
+            raise next(iter(failed.values()))
         entry = space[answer["name"]]
     except BaseException as error:
         send({"answer": answer["id"], "event": "undefined", "error": describe(error)})
         return None
     space[answer["entry"]] = entry
     if not job["probe"]:
-        return lambda case: _call(entry, case)
-    # The probe sees the prelude's names and none of the answer's.
-    probe_space: dict[str, Any] = {"__name__": "probe"}
-    exec(compile(job["prelude"] + "\n" + job["probe"], "<probe>", "exec"), probe_space)
-    return lambda case: {"value": probe_space["probe"](entry, *_to_torch(case["inputs"]))}
+        call = lambda case: _call(entry, case)
+    else:
+        # The probe sees the prelude's names and none of the answer's.
+        probe_space: dict[str, Any] = {"__name__": "probe"}
+        exec(compile(job["prelude"] + "\n" + job["probe"], "<probe>", "exec"), probe_space)
+        probe = probe_space["probe"]
+        call = lambda case: {"value": probe(entry, *_to_torch(case["inputs"]))}
+
+    def called(case: dict) -> dict:
+        try:
+            return call(case)
+        except NameError as error:
+            # The name is missing because the line that defines it failed: say that instead.
+            raise failed.get(error.name or "", error) from None
+
+    return called
+
+
+# What defines names. Everything else acts: prints, draws, tries the answer out.
+_DEFINES = (
+    ast.Import,
+    ast.ImportFrom,
+    ast.FunctionDef,
+    ast.AsyncFunctionDef,
+    ast.ClassDef,
+    ast.Assign,
+    ast.AnnAssign,
+)
+
+
+def _execute(code: str, entry: str, space: dict[str, Any]) -> dict[str, BaseException]:
+    """Execute an answer statement by statement, as far as it defines what was asked for.
+
+    A print, a plot or a call around the answer does it no harm: an error there is passed over, and
+    what acts behind the answer without defining anything is not executed at all.
+
+    Returns
+    -------
+    dict of str to exception
+        By name: why a statement that should define it failed.
+    """
+    body = ast.parse(code, ANSWER).body
+    flags = 0
+    for statement in body:
+        if isinstance(statement, ast.ImportFrom) and statement.module == "__future__":
+            for alias in statement.names:
+                flags |= getattr(__future__, alias.name).compiler_flag
+    last = max((n for n, statement in enumerate(body) if entry in _bound(statement)), default=-1)
+    used = {n.id for n in ast.walk(ast.Module(body, [])) if isinstance(n, ast.Name)}
+    failed: dict[str, BaseException] = {}
+    for number, statement in enumerate(body):
+        if number > last and not (isinstance(statement, _DEFINES) or _bound(statement) & used):
+            continue
+        try:
+            module = ast.Module([statement], [])
+            exec(compile(module, ANSWER, "exec", flags=flags, dont_inherit=True), space)
+        except BaseException as error:
+            failed |= dict.fromkeys(_bound(statement) or {""}, error)
+        else:
+            for name in _bound(statement):
+                failed.pop(name, None)
+    return failed
+
+
+def _bound(statement: ast.stmt) -> set[str]:
+    """Name what a statement binds at the top of a module."""
+    if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        return {statement.name}
+    if isinstance(statement, ast.Import | ast.ImportFrom):
+        return {(a.asname or a.name).partition(".")[0] for a in statement.names}
+    if isinstance(statement, ast.Expr):
+        return set()
+    return {
+        n.name if isinstance(n, ast.FunctionDef | ast.ClassDef) else n.id
+        for n in ast.walk(statement)
+        if isinstance(n, ast.FunctionDef | ast.ClassDef)
+        or (isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
+    }
 
 
 def _send_result(send: Send, which: dict, result: dict) -> None:

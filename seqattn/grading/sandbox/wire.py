@@ -15,6 +15,7 @@ import numpy as np
 MAX_BYTES = 64 * 2**20
 MAX_TEXT = 10_000
 MAX_DEPTH = 20
+MAX_BITS = 1000
 DTYPES = ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64")
 
 
@@ -64,7 +65,7 @@ def _encode(value: Any, arrays: list[np.ndarray], depth: int) -> Any:
     if value is None or kind in (bool, float):
         return value
     if kind is int:
-        return value if value.bit_length() < 1000 else {"other": "int with over 300 digits"}
+        return value if value.bit_length() < MAX_BITS else {"other": "int with over 300 digits"}
     if kind is str:
         return value[:MAX_TEXT]
     if depth == MAX_DEPTH:
@@ -102,8 +103,8 @@ def read(stream: io.BufferedIOBase) -> Any:
         header = json.loads(_exactly(stream, size))
         arrays, total = [], 0
         for entry in header["arrays"]:
-            dtype, shape = np.dtype(_known(entry["dtype"])), [int(n) for n in entry["shape"]]
-            if len(shape) > 16 or any(n < 0 for n in shape):
+            dtype, shape = np.dtype(_known(entry["dtype"])), entry["shape"]
+            if len(shape) > 16 or any(type(n) is not int or n < 0 for n in shape):
                 raise MalformedError("an impossible shape")
             count = math.prod(shape)
             total += count * dtype.itemsize
@@ -111,8 +112,11 @@ def read(stream: io.BufferedIOBase) -> Any:
                 raise MalformedError("the arrays are too large")
             data = _exactly(stream, count * dtype.itemsize)
             arrays.append(np.frombuffer(data, dtype).reshape(shape))
-        return _decode(header["tree"], arrays)
-    except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError) as error:
+        return _decode(header["tree"], arrays, 0)
+    except (
+        *(ValueError, KeyError, TypeError, IndexError, AttributeError),
+        *(RecursionError, ArithmeticError, MemoryError),
+    ) as error:
         raise MalformedError(str(error)[:200]) from None
 
 
@@ -122,17 +126,22 @@ def _known(name: str) -> str:
     return name
 
 
-def _decode(node: Any, arrays: list[np.ndarray]) -> Any:
+def _decode(node: Any, arrays: list[np.ndarray], depth: int) -> Any:
+    # The sender may be anybody: what _encode never makes is refused here.
+    if depth > MAX_DEPTH + 1:
+        raise MalformedError("too deeply nested")
     if not isinstance(node, dict):
         if isinstance(node, list):
             raise MalformedError("a bare list")
+        if isinstance(node, int) and node.bit_length() >= MAX_BITS:
+            raise MalformedError("a number of many digits")
         return node
     if "list" in node:
-        return [_decode(n, arrays) for n in node["list"]]
+        return [_decode(n, arrays, depth + 1) for n in node["list"]]
     if "tuple" in node:
-        return tuple(_decode(n, arrays) for n in node["tuple"])
+        return tuple(_decode(n, arrays, depth + 1) for n in node["tuple"])
     if "dict" in node:
-        return {str(k): _decode(v, arrays) for k, v in node["dict"]}
+        return {str(k): _decode(v, arrays, depth + 1) for k, v in node["dict"]}
     if "tensor" in node:
         return Tensor(arrays[node["tensor"]], str(node["dtype"]))
     if "array" in node:
