@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 
@@ -81,7 +81,7 @@ def run_trials(
     training: TrainingConfig,
     *,
     seeds: Sequence[int] = (1, 2, 3),
-    split: Literal["valid", "test"] = "valid",
+    split: str = "valid",
     subwords: int = 0,
     joint: bool = False,
     device: str = "cpu",
