@@ -22,12 +22,13 @@ import itertools
 import json
 import platform
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import torch
 
 from seqattn.attention import BahdanauAttention, LuongAttention, Mechanism
-from seqattn.data import Batches, CorpusConfig, Vocabularies, encode_pairs, read_split
+from seqattn.data import Batches, CorpusConfig, TextPair, Vocabularies, encode_pairs, read_split
 from seqattn.models import AttentionDecoder, Encoder, Seq2SeqAttention, State, guess_frequencies
 from seqattn.models.recurrent import rnn_step
 from seqattn.training import evaluate, fit
@@ -36,7 +37,7 @@ from seqattn.translator import Translator
 
 RESULT = Path(__file__).parents[1] / "seqattn/data/measured/order.json"
 SCORES, ORDERS, READOUTS = ("additive", "general"), ("before", "after"), ("maxout", "tanh")
-RATES, SEEDS = (0.007, 0.0035), (1, 2, 3)
+LR, SEEDS = 0.007, (1, 2, 3)
 CORPUS = CorpusConfig("toy", "en", "fr", pairs=8_000)
 D_EMBED, D_HIDDEN, DROPOUT, TOKENS, WARMUP = 64, 96, 0.1, 256, 100
 # So that an additive score has as many weights as a general one, and a maxout readout with its
@@ -78,8 +79,7 @@ def build(score: str, order: str, readout: str, sizes: tuple[int, int]) -> Seq2S
 
 def train_and_validate(cell: dict, steps: int) -> dict:
     """Train one model from one seed; give what it reaches on the validation pairs."""
-    train, valid = read_split(CORPUS, "train"), read_split(CORPUS, "valid")
-    vocabularies = Vocabularies.learn(train, CORPUS.languages)
+    (train, vocabularies), valid = read_corpus(), read_split(CORPUS, "valid")
     examples = encode_pairs(train, vocabularies)
     torch.manual_seed(cell["seed"])
     sizes = len(vocabularies.source), len(vocabularies.target)
@@ -87,11 +87,12 @@ def train_and_validate(cell: dict, steps: int) -> dict:
     guess_frequencies(model.decoder.vocabulary, [target for _, target in examples])
     batches = Batches(examples, tokens=TOKENS, seed=cell["seed"])
     began = time.process_time()
-    history = fit(model, batches, steps=steps, lr=cell["lr"], warmup=WARMUP, seed=cell["seed"])
+    history = fit(model, batches, steps=steps, lr=LR, warmup=WARMUP, seed=cell["seed"])
     seconds = time.process_time() - began
     found = evaluate(Translator(model.eval(), vocabularies), valid)
     return {
         **cell,
+        "lr": LR,
         "parameters": sum(p.numel() for p in model.parameters()),
         "bleu": round(found.bleu, 2),
         "perplexity": round(found.perplexity, 4),
@@ -102,26 +103,32 @@ def train_and_validate(cell: dict, steps: int) -> dict:
     }
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     """Train, validate, write."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--steps", type=int, default=1000, help="updates of each training")
     parser.add_argument("--work", type=Path, default=Path("runs/order"), help="finished trainings")
     parser.add_argument("--result", type=Path, default=RESULT)
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     prepare_process()
     torch.set_num_threads(1)
     options.work.mkdir(parents=True, exist_ok=True)
-    names = ("lr", "seed", "readout", "score", "order")
+    names = ("seed", "readout", "score", "order")
     rows = []
-    for values in itertools.product(RATES, SEEDS, READOUTS, SCORES, ORDERS):
+    for values in itertools.product(SEEDS, READOUTS, SCORES, ORDERS):
         cell = dict(zip(names, values, strict=True))
-        file = options.work / f"{'-'.join(map(str, values))}-{options.steps}.json"
+        file = options.work / f"{LR}-{'-'.join(map(str, values))}-{options.steps}.json"
         if not file.exists():
             file.write_text(json.dumps(train_and_validate(cell, options.steps)), encoding="utf-8")
         rows.append(json.loads(file.read_text(encoding="utf-8")))
         print(rows[-1], flush=True)
         write(options.result, rows, options.steps)
+
+
+def read_corpus() -> tuple[list[TextPair], Vocabularies]:
+    """Give the training pairs, and the vocabularies learned from them."""
+    train = read_split(CORPUS, "train")
+    return train, Vocabularies.learn(train, CORPUS.languages)
 
 
 def write(result: Path, rows: list[dict], steps: int) -> None:
@@ -132,11 +139,12 @@ def write(result: Path, rows: list[dict], steps: int) -> None:
         "machine": f"{platform.machine()}, one core",
         "torch": torch.__version__,
         "corpus": f"toy, {CORPUS.pairs:,} pairs",
+        "vocabularies": list(map(len, read_corpus()[1])),
         "judged_on": "validation",
         "updates": steps,
         "epochs": rows[0]["epochs"],
         "batch_tokens": TOKENS,
-        "rates": sorted({row["lr"] for row in rows}),
+        "lr": LR,
         "seeds": sorted({row["seed"] for row in rows}),
     }
     text = json.dumps({"card": card, "rows": rows}, indent=1) + "\n"
