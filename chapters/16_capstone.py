@@ -5,7 +5,7 @@
 #     text_representation: {extension: .py, format_name: percent}
 #   kernelspec: {display_name: Python 3, language: python, name: python3}
 #   seqattn:
-#     minutes: 60
+#     minutes: 75
 #     covers: [F-21, F-22, F-23, F-24, F-33, F-34, M-18, M-20, M-21, M-23, M-24, M-25, T-02, T-09, T-10, V-07, V-14, D-03, D-11, D-12, D-16, D-19, X-01, X-04, X-05, P-01, P-02, P-03, P-04, P-05, P-06, P-07, P-08, P-09, P-10, P-11, E-03]
 # ---
 
@@ -13,23 +13,23 @@
 # # A translator you can trust
 #
 # In this chapter you build a translator from raw sentence pairs: data, subwords, batches, model,
-# training, decoding, evaluation, analysis, use. At each step you look inside, so that at the end you
-# know how good it is, where it fails, and what its attention says about that and what not.
+# training, decoding, evaluation, analysis and use. At each step you look inside. By the end you know
+# how good it is, where it fails, and what its attention does and does not tell you about that.
 #
-# **You need** [additive attention](03_additive.ipynb), and about three to five minutes of two processor
-# cores. **It covers** the whole way in a few lines of Python and as commands; alignment that emerges;
-# four kinds of attention at one budget; long sentences; attention dropout; choices of decoding; and how to
-# repeat all of it on real data.
+# **You need** [additive attention](03_additive.ipynb), a little over an hour to read, and ten to thirty
+# minutes of processor time to run it. **It covers** the whole path in a few lines of Python and as
+# commands; alignment that emerges; four kinds of attention at one budget; long sentences; attention
+# dropout; choices in decoding; and how to repeat all of it on real data.
 
 # %% tags=["install", "hide-cell"]
 INSTALL
 
 # %% [markdown]
 # One flag decides what everything below runs on. `FULL = False` takes the toy corpus: French that a
-# grammar wrote, so that nothing has to be downloaded and true word alignments are known. `FULL = True`
-# takes Multi30k, 29,000 captions of photographs in German and English, and a GPU if there is one;
-# then this notebook runs for hours on a GPU, a day or more without, and the folder `runs` keeps its
-# trainings (those of the comparisons are not repeated). The sentences between the cells speak of quick mode.
+# grammar wrote, so that nothing has to be downloaded and the true word alignments are known. `FULL = True`
+# takes Multi30k, captions of photographs in German and English, and a GPU if there is one. The notebook
+# then runs for hours on a GPU, for a day or more without one, and the folder `runs` keeps its trainings.
+# The sentences between the cells describe quick mode.
 
 # %%
 FULL = False
@@ -41,12 +41,14 @@ import sys
 import tempfile
 from dataclasses import replace
 from pathlib import Path
+from statistics import mean, stdev
 
 import matplotlib.pyplot as plt
 import torch
 
 import seqattn
 from seqattn.data import Batches, CorpusConfig, Vocabularies, encode_pairs, read_split
+from seqattn.metrics import corpus_bleu
 from seqattn.models import ModelConfig, build_model
 from seqattn.plots import BLUE, GREY, ORANGE, use_style
 from seqattn.training import TrainingConfig, evaluate, fit, new_run, read_preset
@@ -57,7 +59,9 @@ torch.set_num_threads((os.cpu_count() or 1) if FULL else 1)  # small models gain
 torch.set_flush_denormal(True)
 DEVICE = "cuda" if FULL and torch.cuda.is_available() else "cpu"
 SCRATCH = tempfile.TemporaryDirectory()  # deleted when the notebook ends
-WORK = Path("runs/capstone").absolute() if FULL else Path(SCRATCH.name)
+# Set SEQATTN_RUNS to a folder, and quick mode keeps the trainings of its studies there, too.
+QUICK = Path(os.environ.get("SEQATTN_RUNS", SCRATCH.name))
+WORK = Path("runs/capstone").absolute() if FULL else QUICK
 WORK.mkdir(parents=True, exist_ok=True)
 
 
@@ -74,9 +78,9 @@ def shell(command):
 # %% [markdown]
 # ## A question you can see
 #
-# Here is the whole way, made as small as it goes: 400 sentence pairs, 100 updates, a few seconds. The
+# Here is the whole path, made as small as possible: 400 sentence pairs, 100 updates, a few seconds. The
 # translator that comes out has seen hardly anything. Before you look: what will it write for *the cat sat
-# on the mat*, noise, silence, or something in between?
+# on the mat*? Noise, silence, or something in between?
 
 # %% tags=["nbval-ignore-output"]
 small = read_split(CorpusConfig(pairs=400), "train")
@@ -91,17 +95,18 @@ for found in Translator(model, words).translate(
 
 # %% [markdown]
 # Something in between: it has learned French words, how sentences begin, and that a question begins like a
-# question. It has not found out what you said. With more updates it will write good French before it
-# writes *your* sentence, and a reader who has no English cannot tell. To trust a translator you need numbers
-# on sentences that it has not seen, a look at where it looks, and a list of checks. The rest of the chapter
+# question. It has not found out what you said. A reader without English could not tell: the output looks
+# French long before it means what *your* sentence means. To trust a translator you need numbers on
+# sentences that it has not seen, a look at where it looks, and a list of checks. The rest of the chapter
 # builds them.
 #
 # ## Data
 #
-# A corpus is a list of sentence pairs in three parts: one to learn from, one to choose by, one to judge by.
-# Whatever you choose or look into, weights, thresholds, settings of the search, single failures, you do on
-# the second part, `valid`. The third, `test`, gives final scores and decides nothing. In the toy corpus no
-# test sentence is among the training sentences, and the gold links come along.
+# A corpus is a list of sentence pairs in three parts. The model learns from the first part, `train`.
+# Whatever *you* choose or look into, you do on the second, `valid`: weights, thresholds, settings of the
+# search, comparisons of models, single failures. The third, `test`, gives the final scores and decides
+# nothing. On this page it is read once, in [one table near the end](one-look-at-the-test-pairs). In
+# the toy corpus the gold links between words come along.
 
 # %%
 quick = CorpusConfig("toy", "en", "fr", pairs=8_000)
@@ -113,11 +118,47 @@ for pair in valid[:3]:
 assert not {pair.source for pair in train} & {pair.source for pair in test} or FULL
 
 # %% [markdown]
+# No test sentence is a training sentence. But how new is it? Count the held-out sentences that differ from
+# some training sentence in *one word*. And let the laziest of translators set a floor: look for the training
+# sentence of the same length that shares the most words in the same places, and copy its translation.
+
+
+# %%
+def holes(sentence):  # the sentence with each word left out in turn
+    words = sentence.split()
+    return {(*words[:i], "_", *words[i + 1 :]) for i in range(len(words))}
+
+
+def alike(one, other):
+    return sum(a == b for a, b in zip(one.source.split(), other.source.split()))
+
+
+seen = set().union(*(holes(pair.source) for pair in train))
+near = {name: [p for p in pairs if holes(p.source) & seen]
+        for name, pairs in (("valid", valid), ("test", test))}  # fmt: skip
+print({name: len(pairs) for name, pairs in near.items()})
+
+# %% tags=["hide-input"]
+by_words = {}
+for pair in train:
+    by_words.setdefault(len(pair.source.split()), []).append(pair)
+nearest = [
+    max(by_words.get(len(p.source.split()), train), key=lambda known: alike(known, p))
+    for p in valid
+]
+copied = corpus_bleu([p.target for p in nearest], [p.target for p in valid]).score
+print(f"copying the nearest training sentence: validation BLEU {copied:.1f}")
+
+# %% [markdown]
+# One word away from a training sentence are {{ len(near["valid"]) }} of {{ len(valid) }} validation sentences and
+# {{ len(near["test"]) }} of {{ len(test) }} test sentences. The test table will give the score without them. The
+# copyist reaches {{ f"{copied:.1f}" }} BLEU: a model below that has learned less than a lookup.
+#
 # ### Words, or pieces of words
 #
-# A vocabulary of whole words cannot write a word that it has never met. Byte-pair encoding
+# A vocabulary of whole words cannot write a word that it has not met. Byte-pair encoding
 # {cite:p}`sennrich2016` starts from single characters (here, after {cite:t}`radford2019`, from bytes) and
-# joins, again and again, the two neighbours that stand together most often; frequent words become one piece,
+# repeatedly joins the two neighbours that stand together most often. Frequent words become one piece,
 # rare ones several, and nothing is unknown.
 # Vocabularies are learned from the *training* sentences alone. Learning them from all sentences lets
 # the test set in by the back door.
@@ -133,11 +174,11 @@ for sentence in (valid[0].source, RARE):
 
 # %% [markdown]
 # (▁ is the space before a word.) With words, the second sentence loses its subject before any model
-# has seen it. With pieces it arrives, if in fragments, and comes back to the last letter. Real text needs
-# pieces. (A name that is best left as it is can also be copied from the source:
-# {class}`~seqattn.models.PointerGenerator`.) The toy corpus has few words and gold links that count words, so there we keep whole words.
-# Either way the vocabulary belongs *to the model*: it is stored inside every checkpoint. A model with
-# another run's vocabulary translates fluently into nonsense.
+# has seen it. With pieces it arrives, if in fragments, and can be put together again to the last letter.
+# Real text needs pieces. (A name that is best left as it is can also be copied from the source:
+# {class}`~seqattn.models.PointerGenerator`.) The toy corpus has few words, and gold links that count words,
+# so there we keep whole words. Either way the vocabulary belongs *to the model* and is stored inside every
+# checkpoint. A model with another run's vocabulary writes words that have nothing to do with the source.
 
 # %%
 SUBWORDS = 8_000 if FULL else 0
@@ -148,11 +189,11 @@ print([len(vocabulary) for vocabulary in vocabularies])
 # %% [markdown]
 # ## Batches
 #
-# Sentences of a batch become one rectangle of ids, and short ones are padded. Padding is work for
-# nothing, so sentences of similar length go together (**bucketing**). A batch is then measured in tokens
-# and not in sentences: many short ones or few long ones. The encoder also **packs** its batch: it hands
+# The sentences of a batch become one rectangle of ids, and short ones are padded. Padding is work for
+# nothing, so sentences of similar length go together (**bucketing**). The size of a batch is measured in
+# tokens, not in sentences: many short ones or few long ones. The encoder also **packs** its batch: it hands
 # PyTorch the true lengths, so that no state is computed from padding. Compare the share of padding with
-# batches of as many sentences drawn at random:
+# that of random batches, which hold as many sentences:
 
 
 # %%
@@ -168,15 +209,18 @@ bucketed = list(batches.epoch(0))
 rows = torch.randperm(len(examples), generator=torch.Generator().manual_seed(0)).tolist()
 size = round(len(examples) / len(bucketed))
 shuffled = [batches.take(rows[i : i + size]) for i in range(0, len(rows), size)]
+
+# %%
 for name, side in (("by length", padding(bucketed)), ("at random", padding(shuffled))):
     print(f"padding {name}: {side[0]:.1%} of the sources, {side[1]:.1%} of the targets")
 assert padding(bucketed)[0] < padding(shuffled)[0]
 assert padding(bucketed)[1] < 0.05 < 0.15 < padding(shuffled)[1]
 
 # %% [markdown]
-# Targets decide first, since the decoder does most of the work; sources come second. One row of a batch
-# shows the **label shift**. The decoder reads `<bos>` and all but the last token; it
-# is to produce all but the first. Column $t$ of the one stands above what follows it:
+# Batches are sorted by the length of the target first, since the decoder does most of the work, and by the
+# source second. One row of a batch shows the **label shift**. The decoder reads `<bos>` and all but the last
+# token; it has to produce all but `<bos>`. Each token that it reads is the one it had to produce a step
+# before:
 
 # %%
 batch = bucketed[0]
@@ -192,15 +236,15 @@ assert columns[1:] == wanted[:-1]
 # The model gives a distribution $p_t$ over the vocabulary at each step. **Cross-entropy** is the mean of
 # $-\log p_t(y_t)$ over the *real* tokens of a batch: padding is left out of the sum and of the count.
 # **Label smoothing** with $\varepsilon$ {cite:p}`szegedy2016` mixes the one right answer with a uniform
-# distribution over all $|V|$ words, which keeps the model from betting everything:
+# distribution over all $|V|$ words, which keeps the model from betting everything on one word:
 #
 # $$ L = -\frac{1}{N}\sum_{t \,\text{real}} \Big[ (1-\varepsilon)\log p_t(y_t) + \frac{\varepsilon}{|V|}\sum_{w} \log p_t(w) \Big] $$ (eq-smoothed-loss)
 #
-# where $N$ is the number of real tokens. Take three words, $p = (0.5, 0.25, 0.25)$ and the right word
-# the first. Without smoothing the loss is $-\ln 0.5 = 0.693$. With $\varepsilon = 0.3$ it is
+# where $N$ is the number of real tokens. Take three words with $p = (0.5, 0.25, 0.25)$, the first of them
+# right. Without smoothing the loss is $-\ln 0.5 = 0.693$. With $\varepsilon = 0.3$ it is
 # $0.7\cdot 0.693$ $+\ 0.1\cdot(0.693 + 1.386 + 1.386)$ $= 0.832$. **Perplexity** is $e^{L}$ with
 # $\varepsilon = 0$: here $e^{0.693} = 2$, as if the model had to choose between two equally likely words.
-# Now five lines, and the package's:
+# Now in five lines, beside the package's function:
 
 # %%
 from seqattn.training import cross_entropy
@@ -216,10 +260,32 @@ print(f"{by_hand:.3f}; tokens counted: {int(loss.tokens)}")
 assert abs(by_hand - 0.832) < 0.0005
 
 # %% [markdown]
+# ### Where the loss starts
+#
+# A fresh model knows nothing, so it gives each token of the vocabulary nearly the same probability, and its loss is
+# near $\ln |V|$. The first thing to learn is that some tokens are more frequent than others, and that needs no
+# attention. So every run in this chapter starts one step later: {func}`~seqattn.models.guess_frequencies` sets
+# the bias of the output layer to the logarithm of each token's frequency in the training sentences. The loss
+# then starts near the entropy of these frequencies:
+
+# %%
+from seqattn.models import guess_frequencies
+
+layer = torch.nn.Linear(1, len(vocabularies.target))
+guess_frequencies(layer, [target for _, target in examples])
+p = layer.bias.detach().exp()
+tokens = torch.cat([torch.tensor(target) for _, target in examples])
+uniform, frequent = torch.tensor(len(p)).log().item(), -p[tokens].log().mean().item()
+print(f"nats per token: uniform {uniform:.2f}, frequencies {frequent:.2f}")
+
+# %% [markdown]
+# What is left to learn depends on the sentence. (The tiny `fit` at the top of this page had no such start.)
+# All models that are compared below have it. It may help one of them more than another; that was not measured.
+#
 # ## Train
 #
 # Model and training are two lists of plain values, and a run is a folder. The decoder is *told* the
-# true word before each step, whatever it would have written (teacher forcing); in use it reads its own
+# true word before each step, whatever it would have written (**teacher forcing**); in use it reads its own
 # words. The two differ in more than that:
 #
 # | what | in training | in use |
@@ -232,14 +298,22 @@ assert abs(by_hand - 0.832) < 0.0005
 # | the weights that make the context | after dropout: rows need not sum to 1 | rows sum to 1: draw these |
 #
 # The two columns can disagree: a model that is sure of the next *true* word may still drift on its own
-# words {cite:p}`bengio2015`. So a validation measures both. Gradients are cut to a length of at most 1
-# before each update: if $g$ is the gradient of all parameters together,
+# words {cite:p}`bengio2015`. So a validation measures both.
+
+# %% [markdown]
+# ### The update
+#
+# The optimiser is **AdamW**: it divides each step by a running estimate of the size of that parameter's
+# gradient, and shrinks matrices a little at each step (weight decay). Those estimates are poor at first, so
+# the learning rate rises in a straight line for the first updates (the **warm-up**) and then falls along
+# a cosine to zero at the end of the budget. Gradients are cut to a length of at most 1 before each update: if
+# $g$ is the gradient of all parameters together,
 #
 # $$ g \leftarrow g \cdot \min\!\Big(1, \frac{1}{\lVert g \rVert}\Big) $$ (eq-clipping)
 #
 # keeps its direction and stops one odd batch from throwing the model back {cite:p}`pascanu2013`.
 
-# %% tags=["nbval-ignore-output"]
+# %% tags=["hide-input"]
 if FULL:
     preset = read_preset("bahdanau")
     CONFIG, TRAINING = preset.model, replace(preset.training, average=10)
@@ -250,6 +324,7 @@ else:
         coverage_penalty=0.1, validate_every=125, first_look=16, average=8, log_every=25,
     )  # fmt: skip
 
+# %% tags=["nbval-ignore-output"]
 trainer = new_run(WORK / "main", corpus, model=CONFIG, training=TRAINING, subwords=SUBWORDS,
                   device=DEVICE, overwrite=True, quiet=True)  # fmt: skip
 outcome = trainer.run()
@@ -258,12 +333,12 @@ print(outcome.reason, "at update", outcome.position.step)
 print(sorted(path.name for path in run.path.iterdir()))
 
 # %% [markdown]
-# `config.json` is what was asked for, `metrics.jsonl` what was measured, a line each time. The
+# `config.json` is what was asked for, `metrics.jsonl` what was measured, one line each time. The
 # checkpoints hold weights and vocabularies; `last` also holds optimiser, random numbers and position, so
-# that a run that was interrupted, taken up again with `resumed_run`, gives the same weights bit for bit
+# that an interrupted run, taken up again with `resumed_run`, gives the same weights bit for bit
 # on a CPU. On a GPU, sums may be taken in another order from run to run, and seeds repeat a training only
-# nearly. The eight best validations' weights are kept as well, and their *mean* is tried at the end: it
-# often writes better than each of them, and is used, as `average.safetensors`, unless it is worse.
+# approximately. The weights of the eight best validations are kept as well. Their *mean* is tried at the end
+# and kept, as `average.safetensors`, unless it is worse in both BLEU and perplexity.
 # `coverage_penalty` asks the attention to leave no source word unread; we come back to it.
 #
 # The same as a command, on a corpus of your own: a table with a tab between the two sentences of a line.
@@ -275,10 +350,11 @@ shell(f"seqattn train --data mine.tsv --pair {corpus.source}-{corpus.target} --p
       "--set d_hidden=64 --threads 1 --run mine --overwrite")  # fmt: skip
 
 # %% [markdown]
-# Sixty updates make no translator, and the scores say so. `seqattn train` alone trains the toy corpus
-# for as long as it takes; `accelerate launch -m seqattn train` uses several GPUs; `--precision bf16`
-# computes products in 16 bits where that is safe (weights and optimiser keep 32; it is the default where the
-# processor is faster that way); Ctrl-C saves, and `--resume` goes on.
+# Sixty updates make no translator, and the scores say so. `seqattn train` alone trains on the toy corpus
+# for as long as its preset says; `accelerate launch -m seqattn train` uses several GPUs. `--precision bf16`
+# computes products in **bfloat16**, a 16-bit number with the range of a 32-bit one and fewer digits, where
+# that is safe; weights and optimiser stay in 32 bits. It is the default on processors that are faster that
+# way. Ctrl-C saves, and `--resume` goes on.
 #
 # ## Curves
 #
@@ -308,24 +384,53 @@ if not FULL:  # which judges for the first time when much is learned
     assert shares[-1] < 0.6 * shares[0]
 
 # %% [markdown]
-# Attention starts uniform, since untrained scores are nearly equal, and gets sharper while the model
-# learns; most of the fall comes with the rise of BLEU. A falling entropy alone is no proof of quality:
+# Attention starts uniform, because untrained scores are nearly equal, and gets sharper while the model
+# learns. Most of the fall comes with the rise of BLEU. A falling entropy alone is no proof of quality:
 # a model can be sharp, even with good links, and still translate badly. We will meet one below.
 #
 # ## Alignment that nobody taught
 #
-# The training saw pairs of sentences, never a link between words. Does its attention link them all the
-# same? The alignment error rate {eq}`eq-aer` compares the links of its maps (large weights of rows and of
-# columns, combined as aligners combine two directions) with the gold links, at each validation. (Gold links
-# of real text are of two kinds, *sure* and *possible*; the grammar's are all sure.)
+# The training saw pairs of sentences and no link between words. Does its attention link them all the
+# same? The alignment error rate {eq}`eq-aer` compares the links of its maps with the gold links, at each
+# validation. (Gold links of real text are of two kinds, *sure* and *possible*; the grammar's are all sure.)
 #
-# The yardstick is IBM Model 1 {cite:p}`brown1993`, the classic statistical aligner. Take two pairs, *the
+# How does a map become links? Each row links its target word with the largest weight, and with all weights
+# above a threshold; each column links its source word with its largest weight. Then both are combined as
+# aligners combine their two directions, by **grow-diag** {cite:p}`och2003`: start from the links that both have,
+# and add neighbouring links that one of them has, as long as they link a word that has none. The threshold is
+# chosen on *training* pairs, whose links the model has not seen either:
+
+# %%
+from seqattn.metrics import alignment_error_rate
+from seqattn.training import alignment_links
+
+watched = Translator.load(run.path)
+if not FULL:
+    known = train[:300]
+    gold, maps = [pair.links for pair in known], [t.weights for t in watched.force(known)]
+    for threshold in (0.15, 0.2, 0.25, 0.3, 0.35, 0.4):
+        links = [alignment_links(weights, "grow-diag", threshold) for weights in maps]
+        print(f"threshold {threshold}: {alignment_error_rate(links, gold, gold):.1%}")
+
+# %% [markdown]
+# The rate hardly depends on the threshold here; the package's is 0.25, for every model.
+#
+# ### Three yardsticks
+#
+# A rate alone says little, so three rules stand beside it. The first links each French word with a *random*
+# English word. The second follows the *diagonal*: the word at the same fraction of the sentence. The third
+# is IBM Model 1 {cite:p}`brown1993`, the classic statistical aligner. Take two pairs, *the
 # cat / le chat* and *the dog / le chien*, and believe at first that all translations are equally likely. Each
 # French word hands out one vote among the English words beside it: *le* gives *the* a half in the first pair
 # and a half in the second; *chat* gives *the* a half and *cat* a half. Now *the* has one vote from *le*, half
-# a vote from *chat* and half a vote from *chien*: it has begun to prefer *le*, so *chat* will give *cat* more.
-# Vote again with these preferences, and so on; each round is a step of expectation and maximisation. In general, with $\theta(y \mid x)$ for the probability that the
-# English word $x$ is translated by the French word $y$,
+# a vote from *chat* and half a vote from *chien*: it has begun to prefer *le*, so in the next round *chat* gives
+# *cat* the larger part of its vote. Each round of votes is a step of **expectation and maximisation**. It knows
+# no order of words and no neighbours. Here it learns from the pairs that the model learned from, in five rounds
+# and both directions, which are combined by grow-diag as well.
+
+# %% [markdown]
+# In general, with $\theta(y \mid x)$ for the probability that the English word $x$ is translated by the French
+# word $y$,
 #
 # $$
 # \begin{aligned}
@@ -335,36 +440,61 @@ if not FULL:  # which judges for the first time when much is learned
 # $$ (eq-ibm1)
 #
 # where $x_i$ and $y_j$ are the words of a pair ($x_0$ is an empty word, for what has no source) and
-# $[\cdot]$ is 1 if true and else 0. It knows no order of words and no neighbours. It gets 4,000 of the
-# training pairs and five rounds, in both directions; the attention has seen all 8,000.
+# $[\cdot]$ is 1 if true and else 0.
 
-# %% mystnb={"image": {"alt": "The alignment error rate of the attention against updates on a logarithmic axis, with a dashed line for IBM Model 1. The curve starts far above the line, falls steeply between 100 and 500 updates, and ends close to it."}}
+# %%
 from seqattn.baselines import ibm1_error_rates
+from seqattn.data.words import tokenize
+
+
+def rule(place):  # link every target word j of T with source word place(j, S, T) of S
+    sides = [(len(tokenize(p.source, "en")), len(tokenize(p.target, "fr"))) for p in valid]
+    return [{(int(place(j, S, T)), j) for j in range(T)} for S, T in sides]
+
+
+# %%
+if not FULL:
+    gold, draw = [pair.links for pair in valid], torch.Generator().manual_seed(0)
+    random = rule(lambda j, S, T: torch.randint(S, (), generator=draw))
+    diagonal = rule(lambda j, S, T: (j + 0.5) * S // T)
+    rules = {
+        "random": alignment_error_rate(random, gold, gold),
+        "diagonal": alignment_error_rate(diagonal, gold, gold),
+    }
+    rules["IBM Model 1"] = ibm1_error_rates(train, valid)["grow-diag"]
+    print({name: round(rate, 3) for name, rate in rules.items()})
+
+# %% tags=["hide-input"] mystnb={"image": {"alt": "The alignment error rate of the attention against updates on a logarithmic axis, with dashed lines for the diagonal and, below it, IBM Model 1. The curve starts above both lines, falls steeply after the first hundred updates, crosses the diagonal, and ends near IBM Model 1."}}
 from seqattn.plots import plot_error_rate
 
 if not FULL:
-    baseline = ibm1_error_rates(train, valid, most=4_000)["grow-diag"]
-    axes = plot_error_rate(records, baselines={"IBM Model 1": baseline})
-    axes.texts[0].set(ha="left")  # where the curve is far away
-    axes.texts[0].xy = (0.02, 100 * baseline)
+    lines = {name: rules[name] for name in ("diagonal", "IBM Model 1")}
+    axes = plot_error_rate(records, baselines=lines)
+    for text, rate in zip(axes.texts, lines.values()):
+        text.set(ha="left")  # where the curve is far away
+        text.xy = (0.02, 100 * rate)
     plt.show()
 
 # %%
 if not FULL:
     rates = [record["aer"] for record in judged]
+    print(f"from {rates[0]:.1%} to {rates[-1]:.1%}; IBM Model 1 {rules['IBM Model 1']:.1%}")
     assert rates[0] > 0.6
-    assert rates[-1] < 0.35
-    assert rates[-1] < rates[0] / 2
+    assert rates[-1] < 0.75 * rules["diagonal"]
+    assert abs(rates[-1] - rules["IBM Model 1"]) < 0.05
 
 # %% [markdown]
-# From nearly all links wrong to the level of an aligner, most of it in a few hundred updates: alignment and
-# BLEU rise together. Attention has one reason to find the links: they help to predict the next word. It also
-# has reasons not to: an article needs the gender of its noun and looks there. The penalty on coverage in our
-# settings is meant to pull such articles back to their own. It does not do the work: the models of the
-# contest below train without it, and their error rates end low as well. (`seqattn train`, on five times the
-# pairs and with a larger model, prints its own error rate beside each validation.)
+# The error rate falls while BLEU rises, from near the random rule to less than half of the diagonal's. This run
+# ends close to IBM Model 1, which saw the same pairs. It is one seed, with a penalty on coverage. The contest below
+# trains three seeds without it, and we will set their rates beside the same line.
+# Attention has one reason to find the links: they help to predict the next word. It also has reasons not to: an
+# article needs the gender of its noun, and may look there. The penalty in our settings is meant to pull such
+# articles back to their own word. Whether it does is a question for two sets of trainings that differ in nothing
+# else; [they come with the contest](the-penalty-apart).
 #
-# You can watch it happen. The run kept the weights of its validations; load them in turn, make the model
+# ### Watch it happen
+#
+# The run kept the weights of its validations. Load them in turn, make the model
 # write the same known translation, and take one row of each map. Move the slider through the
 # training: at which update does the row stop being flat, and does it find its word at once? Then change
 # `row`, and guess before you look whether that word is found earlier or later.
@@ -373,9 +503,7 @@ if not FULL:
 from seqattn.training import average_weights
 from seqattn.widgets import BarsBySlider
 
-example = valid[0]
-watched = Translator.load(run.path)
-maps = {}
+example, maps = valid[0], {}
 for path in run.all_kept():
     watched.model.load_state_dict(average_weights([path]))
     maps[int(path.stem.split("-")[1])] = watched.force([example])[0]
@@ -425,9 +553,10 @@ print([finding.point for finding in examine(forgetful) if not finding.sound])
 # %% [markdown]
 # ## Evaluate
 #
-# BLEU {cite:p}`papineni2002` counts, for $n = 1$ to $4$, which share $p_n$ of the translation's $n$-word
-# sequences the reference has too (each at most as often as there), and multiplies their geometric mean
-# by a **brevity penalty**, with $c$ words written and $r$ in the references, both over the whole corpus:
+# For $n = 1$ to $4$, BLEU {cite:p}`papineni2002` takes the translation's sequences of $n$ words and counts the
+# share $p_n$ of them that the reference has too (each at most as often as there). It multiplies the geometric
+# mean of these shares by a **brevity penalty**, with $c$ words written and $r$ in the references, both over the
+# whole corpus:
 #
 # $$ \mathrm{BLEU} = 100 \cdot \min\!\big(1, e^{1 - r/c}\big) \cdot \big(p_1 p_2 p_3 p_4\big)^{1/4} $$ (eq-bleu)
 #
@@ -436,8 +565,6 @@ print([finding.point for finding in examine(forgetful) if not finding.sound])
 # $100\cdot(\tfrac67\cdot\tfrac46\cdot\tfrac25\cdot\tfrac14)^{1/4}$ $= 48.9$.
 
 # %%
-from seqattn.metrics import corpus_bleu
-
 by_hand = 100 * (6 / 7 * 4 / 6 * 2 / 5 * 1 / 4) ** (1 / 4)
 found = corpus_bleu(["le chat noir dort sur le lit"], ["le chat blanc dort sur le lit"])
 print(f"{by_hand:.1f}  {found.score:.1f}  {found.signature}")
@@ -453,10 +580,10 @@ assert abs(by_hand - found.score) < 1e-6
 #
 # $$ \mathrm{chrF} = 100 \cdot \frac{(1 + \beta^2)\,P R}{\beta^2 P + R}, \qquad \beta = 2, $$ (eq-chrf)
 #
-# where $\beta = 2$ makes recall weigh more. As a command, with details, on the test sentences:
+# where $\beta = 2$ makes recall weigh more. As a command, with details, on the validation sentences:
 
 # %% tags=["nbval-ignore-output"]
-shell("seqattn evaluate --run main --beam 5")
+shell("seqattn evaluate --run main --beam 5 --split valid")
 
 # %% [markdown]
 # ## Four kinds of attention at one budget
@@ -468,14 +595,20 @@ shell("seqattn evaluate --run main --beam 5")
 # |---|---|---|
 # | score | additive, $v^\top\tanh(W_q s + W_k h_i)$ | dot, general $s^\top W h_i$, or concat |
 # | asks with | $s_{t-1}$, before the update | $s_t$, after it |
-# | the context enters | the update and the output | the output; the next update by input feeding |
-# | at each step, for $T_s$ positions | $T_s d_a$ tanhs, the keys being projected once | $T_s d_h$ products, the keys being projected once |
+# | the update reads, beside the last word | the context $c_t$ | the last readout $\tilde s_{t-1}$ (input feeding) |
+# | readout, before the output matrix | maxout of $s_t$, $c_t$ and the last word | $\tilde s_t = \tanh(W_c[c_t; s_t])$ |
+# | at each step, for $T_s$ positions | $T_s d_a$ tanhs, the keys being projected once | $T_s d_s$ products (general), the keys being projected once |
 # | in training | step by step: each context enters the next update | without input feeding, all states at once; in use step by step like every other |
 #
+# Here $d_a$ is the size of the comparison space and $d_s$ that of a decoder state.
+
+# %% [markdown]
 # Add **coverage** and a small **Transformer**, and, as a yardstick, the fixed vector. Same pairs, same
-# batches, same number of updates, three seeds each. Each training gets a process of its own, so that time
-# and memory are its own. The Transformer's weights are the mean of the heads of its last layer: a mean of
-# sharp rows is less sharp than they are, so its entropy and its links cannot be held against single maps.
+# batches, same number of updates, three seeds each. The budget is updates, not weights: the sizes of the states
+# agree and the models' numbers of parameters do not, so they stand in the table. Each training gets a process
+# of its own, so that time and memory are its own. The Transformer's weights are the mean of the heads of its last
+# layer: a mean of sharp rows is less sharp than they are, so its entropy and its links cannot be held against
+# single maps.
 #
 # Four different things are called coverage. This contestant has the first:
 #
@@ -486,7 +619,7 @@ shell("seqattn evaluate --run main --beam 5")
 # | the loss | asks that the weights of each word sum to one: $\sum_i (1 - \sum_t \alpha_{ti})^2$ {cite:p}`xu2015` | here | `coverage_penalty` in training |
 # | the beam | prefers sentences that looked at every word | {eq}`eq-coverage-penalty` | `coverage_penalty` in decoding |
 
-# %%
+# %% tags=["hide-input"]
 from seqattn.training import run_trials
 
 if FULL:
@@ -511,18 +644,21 @@ else:
 BUDGET = replace(BUDGET, validate_every=BUDGET.steps)  # once, at the end
 trials = run_trials(MODELS, WORK / "contest", corpus, BUDGET, subwords=SUBWORDS, device=DEVICE)
 table = [trial.row() for trial in trials]
-print("model        seed  BLEU  perplexity  AER  entropy  seconds  MiB")
+print("model        seed  parameters  BLEU  perplexity  AER  entropy  seconds  MiB")
 for r in table:
     shown = [f"{r[name]:.2f}" if r[name] is not None else "  – " for name in ("aer", "entropy")]
-    print(f"{r['model']:12} {r['seed']:4} {r['bleu']:5.1f} {r['perplexity']:11.2f}"
-          f" {shown[0]} {shown[1]:>8} {r['seconds']:8.1f} {r['memory']:4.0f}")  # fmt: skip
+    print(f"{r['model']:12} {r['seed']:4} {r['parameters']:11,} {r['bleu']:5.1f}"
+          f" {r['perplexity']:11.2f} {shown[0]} {shown[1]:>8} {r['seconds']:8.1f}"
+          f" {r['memory']:4.0f}")  # fmt: skip
+passes = BUDGET.steps / len(batches)
+print(f"{BUDGET.steps} updates, {passes:.1f} passes over the pairs, rate {BUDGET.lr}, validation")
 print("BLEU:", trials[0].scores["signature"])
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Dots for three seeds of each of five models, with mean and standard deviation, in two panels: test BLEU, and processor seconds of the training. The additive models and the Transformer have clearly more BLEU than Luong's model and the fixed vector."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Dots for three seeds of each of five models, with mean and standard deviation, in two panels: validation BLEU, and processor seconds of the training. The additive models and the Transformer have clearly more BLEU than Luong's model and the fixed vector."}}
 from seqattn.plots import plot_spread
 
 figure, panels = plt.subplots(2, figsize=(5.8, 5.4))
-plot_spread(table, "bleu", label="test BLEU after equal updates", ax=panels[0])
+plot_spread(table, "bleu", label="validation BLEU after equal updates", ax=panels[0])
 plot_spread(table, "seconds", label="seconds of one core" if DEVICE == "cpu" else "seconds",
             ax=panels[1])  # fmt: skip
 plt.show()
@@ -533,63 +669,126 @@ def of(value):
     return {name: [r[value] for r in table if r["model"] == name] for name in MODELS}
 
 
+bleu, aer, entropy_of = of("bleu"), of("aer"), of("entropy")
 if not FULL:
-    bleu, aer = of("bleu"), of("aer")
     assert min(bleu["Luong"]) > max(bleu["fixed vector"])
     for name in ("Bahdanau", "coverage", "Transformer"):
         assert min(bleu[name]) > max(bleu["Luong"])
-    assert max(aer["Luong"]) < max(aer["Bahdanau"]) + 0.1
 
 # %% [markdown]
-# Say only what this shows. **It shows** what each model reaches on a small corpus, after so many updates at one
-# learning rate, from three seeds: where two ranges do not overlap, seeds alone hardly explain the difference.
-# The additive models and the Transformer are ahead of Luong's, and all of them ahead of the fixed vector.
-# **It does not show** which model is best when training is over, or with a learning rate of its own; the long
-# runs at the end of this chapter have not tried all of them yet. The seconds are of these small models on one
-# core each; sizes, lengths and a GPU change their order. The memory is the growth of a process while it trains,
-# allocator and all.
+# Say only what this shows. **It shows** what each model reaches on a small corpus after {{ BUDGET.steps }} updates, little
+# more than two passes over the pairs, at one learning rate that was chosen by hand and tuned for none of them.
+# Where the ranges of two models do not overlap, seeds alone hardly explain the difference.
+# The additive models and the Transformer are ahead of Luong's, and all of them ahead of the fixed vector; the
+# fixed vector's score can be held against the copyist's {{ f"{copied:.1f}" }}.
 #
-# Luong's rows are a lesson. Read three columns together: hardly any entropy, alignment errors like those of
-# Bahdanau's model, and far fewer points of BLEU. So its attention is sharp, its links are about as good, and its
-# translations are much worse. A good map is not a good translation: something must still be done with what was
+# **It does not show** which model is best when training is over, or with a learning rate of its own, or with equal
+# numbers of parameters. The seconds are of these small models on one core each; sizes, lengths and a GPU change
+# their order. The memory is the growth of a process while it trains, allocator and all.
+#
+# Luong's rows are a lesson. Read three columns together: hardly any entropy, alignment error rates that overlap with
+# Bahdanau's, and far fewer points of BLEU. So a model can look sharply, and at about the same words, and still
+# translate much worse. A good map is not a good translation: something must still be done with what was
 # fetched.
+#
+# (the-penalty-apart)=
+# ### The penalty, apart
+#
+# The main run had a penalty on coverage, the contest none. Train Bahdanau's model of the contest once more with
+# the penalty, everything else equal, and compare the links:
+
+# %% tags=["nbval-ignore-output"]
+penalised = run_trials(
+    {"penalty": MODELS["Bahdanau"]}, WORK / "penalty", corpus,
+    replace(BUDGET, coverage_penalty=0.1), subwords=SUBWORDS, device=DEVICE,
+)  # fmt: skip
+without, held = aer["Bahdanau"], [trial.scores["aer"] for trial in penalised]
+if not FULL:
+    for name, found in (("without the penalty", without), ("with it", held)):
+        print(f"AER of three seeds, {name:20}", " ".join(f"{rate:.1%}" for rate in found))
+    print(f"IBM Model 1 {rules['IBM Model 1']:.1%}, diagonal {rules['diagonal']:.1%}")
+    print("BLEU", bleu["Bahdanau"], [trial.scores["bleu"] for trial in penalised])
+
+# %% [markdown]
+# PENALTY
 #
 # ### The score, or the order?
 #
-# The two classics differ in two choices that do not depend on each other: *which score*, and *when it is asked*,
-# before the update or after. To see which of them counts here, cross them: the same two models with each
-# other's score. Guess first: which of the two swaps will move BLEU more?
-
-# %% tags=["nbval-ignore-output"]
-from statistics import mean, stdev
-
-swapped = {
-    "Bahdanau-general": replace(MODELS["Bahdanau"], score="general"),
-    "Luong-additive": replace(MODELS["Luong"], score="additive"),
-}
-more = run_trials(swapped, WORK / "contest", corpus, BUDGET, subwords=SUBWORDS, device=DEVICE)
-reached = {name: [] for name in (*MODELS, *swapped)}
-for r in [*table, *(trial.row() for trial in more)]:
-    reached[r["model"]].append(r["bleu"])
-grid = {"additive": ("Bahdanau", "Luong-additive"), "general": ("Bahdanau-general", "Luong")}
-print("BLEU of three seeds   asked before the update   asked after it")
-for score, names in grid.items():
-    print(f"{score:22}", *(" ".join(f"{b:6.1f}" for b in reached[n]) + "     " for n in names))
+# The contest cannot say *why* Luong's model is behind. It differs from Bahdanau's in five things at once: the
+# score, the order (ask before the update, or after it), what the update reads, the readout, and the number of
+# weights. A tempting experiment swaps the scores of the two and credits the rest to the order. That would be
+# wrong, for with the order come the other three.
+#
+# So build eight models in which *only* score, order and readout change. The update always reads the
+# context that $s_{t-1}$ asks for. With "before", the output reads that same context. With "after", it reads the
+# context that $s_t$ asks for, which is also what the next update reads. Then both orders have the same weights,
+# down to their first values. The comparison space and the readouts are sized so that all eight have nearly equal
+# numbers of parameters, and all start from the frequencies of the tokens. Guess first: which of the three
+# counts most for BLEU, and which order is ahead?
 
 # %%
-if not FULL:
-    assert mean(reached["Bahdanau"]) > mean(reached["Bahdanau-general"])
-    assert mean(reached["Luong-additive"]) > mean(reached["Luong"])
+from itertools import product
+
+from seqattn.data.measurements import measured
+
+study = measured("order")
+FACTORS = {"score": ("additive", "general"), "order": ("after", "before"),
+           "readout": ("maxout", "tanh")}  # fmt: skip
+
+
+def reached(what="bleu", **which):
+    return [r[what] for r in study["rows"] if all(r[k] == v for k, v in which.items())]
+
+
+# %%
+print("readout score    parameters   asked before the update   asked after it")
+for readout, score in product(*(FACTORS[name] for name in ("readout", "score"))):
+    cells = [reached(readout=readout, score=score, order=o) for o in ("before", "after")]
+    row = "        ".join(" ".join(f"{b:5.1f}" for b in cell) for cell in cells)
+    size = reached("parameters", readout=readout, score=score)[0]
+    print(f"{readout:7} {score:9} {size:9,}     {row}")
 
 # %% [markdown]
-# Go down a column, and the score alone changes; go along a row, and the order alone. Each change costs points,
-# the score a little more than the order, and the two add up: neither by itself is "the" difference between
-# Bahdanau and Luong. For the score there is a likely reason. A product of two states knows no bound, so it is
-# sharp early, and a sharp softmax passes hardly any gradient back ({eq}`eq-softmax-jacobian`), while additive
-# scores stay within {eq}`eq-additive-bound`. For the order another: what is fetched before the update goes
-# through the recurrent unit *and* to the output. The grid proves neither. Whether more updates, another learning
-# rate or more data close the gap was not measured here; Luong et al. trained on millions of pairs. Try it:
-# `lr=0.014` in `BUDGET`, or twice the updates.
+# Each line holds two cells that differ in the order alone. For each factor there are four such pairs of cells, one for each
+# setting of the other two factors. What does each factor change, and do the ranges of the three seeds overlap?
+
+
+# %%
+def compare(factor, what="bleu"):  # four pairs of cells that differ in this factor alone
+    (one, other), rest = FACTORS[factor], [name for name in FACTORS if name != factor]
+    for values in product(*(FACTORS[name] for name in rest)):
+        same = dict(zip(rest, values))
+        yield reached(what, **{factor: one}, **same), reached(what, **{factor: other}, **same)
+
+
+def is_apart(a, b):
+    return min(a) > max(b) or min(b) > max(a)
+
+
+# %%
+gain = {name: [mean(a) - mean(b) for a, b in compare(name)] for name in FACTORS}
+apart = {name: sum(is_apart(a, b) for a, b in compare(name)) for name in FACTORS}
+fewer = [mean(b) - mean(a) for a, b in compare("order", "aer")]
+for name, (one, other) in FACTORS.items():
+    gains = " ".join(f"{g:+5.1f}" for g in gain[name])
+    print(f"{name:8} {one:>8} minus {other:8} {gains}   ranges apart in {apart[name]} of 4")
+
+# %% [markdown]
+# At a fixed readout and score, asking *after* the update is {{ f"{min(gain['order']):.1f}" }} to
+# {{ f"{max(gain['order']):.1f}" }} points ahead, and the ranges are apart in {{ apart["order"] }} of four pairs.
+# The contest had suggested the opposite. The additive score is {{ f"{min(gain['score']):.1f}" }} to
+# {{ f"{max(gain['score']):.1f}" }} points ahead of the general one (ranges apart in {{ apart["score"] }} of four), the
+# maxout readout {{ f"{min(gain['readout']):.1f}" }} to {{ f"{max(gain['readout']):.1f}" }} ahead of tanh
+# ({{ apart["readout"] }} of four). So what looked like "before against after" was readout, score, input and size; a
+# grid of two swaps would have blamed the order for them.
+#
+# The maps go the same way: over the four pairs, "after" takes {{ f"{100 * min(fewer):.1f}" }} to
+# {{ f"{100 * max(fewer):.1f}" }} percentage points off the mean alignment error rate. One reason is in the definitions: $s_{t-1}$ has
+# not read the word that was just written, $s_t$ has. So a model that asks before the update asks without knowing
+# its own last word. Whether that is *the* reason, this study does not say; nor why the additive score and maxout
+# are ahead. It says what {{ study["card"]["updates"] }} updates reach ({{ f"{study['card']['epochs']:.1f}" }} passes over
+# the pairs), at one learning rate; no training had converged. `{{ study["card"]["command"] }}` repeats it: add a
+# learning rate, or twice the updates.
 #
 # ### Do they look at the same words?
 #
@@ -598,16 +797,17 @@ if not FULL:
 #
 # $$ d_t = \tfrac12 \sum_i |\alpha_{ti} - \beta_{ti}| $$ (eq-weight-distance)
 #
-# 0 if the rows $\alpha_t$ and $\beta_t$ are equal, 1 if they share no position. The yardstick is the
-# distance between two *seeds* of one model: what differs by more than that differs by kind.
+# It is 0 if the rows $\alpha_t$ and $\beta_t$ are equal, 1 if they share no position. The yardstick is the
+# distance between two *seeds* of one model.
 
 # %% tags=["nbval-ignore-output"]
 from seqattn.diagnostics import weight_distance
 
 sample = valid[:200]
-looking = [trial for trial in trials if trial.name != "fixed vector" and trial.seed < 3]
 forced = {
-    (trial.name, trial.seed): Translator.load(trial.folder).force(sample) for trial in looking
+    (trial.name, trial.seed): Translator.load(trial.folder).force(sample)
+    for trial in trials
+    if trial.name != "fixed vector" and trial.seed < 3
 }
 
 
@@ -616,6 +816,7 @@ def distance(one, other):
     return torch.cat([weight_distance(a.weights, b.weights) for a, b in pairs]).mean().item()
 
 
+# %% tags=["nbval-ignore-output"]
 kinds = list(dict.fromkeys(name for name, _ in forced))
 print("             ", *(f"{name:>11}" for name in kinds))
 for one in kinds:
@@ -624,14 +825,14 @@ for one in kinds:
 
 # %% [markdown]
 # Rows are models of seed 1, columns of seed 2, so the diagonal is one model against itself with another
-# seed, and the table need not be symmetric. Read a row against its diagonal: even two seeds of one mechanism
-# do not draw the same map. A sentence such as "Bahdanau attends to …" about a single map of a single training
-# says little about the mechanism.
+# seed, and the table need not be symmetric. Read a row against its diagonal: two seeds of one mechanism
+# do not draw the same map. One pair of seeds is too few to rank the mechanisms by their distances; it is enough to
+# warn of a sentence such as "Bahdanau attends to …" about a single map of a single training.
 #
 # And how are the weights distributed? A cumulative curve of the largest weight of each row: one that
 # rises late belongs to a model that commits itself.
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Cumulative curves of the largest weight in each row of the maps for Bahdanau, Luong, coverage and Transformer. Three curves rise steadily from 0.2 to 1; Luong's stays at zero and jumps at 1, since nearly every row puts all weight on one word."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Cumulative curves of the largest weight in each row of the maps for Bahdanau, Luong, coverage and Transformer, one seed each. Three curves rise steadily; Luong's stays near zero and jumps at the right end, since in its rows nearly all weight is on one word."}}
 from seqattn.plots import plot_distributions
 
 largest = {
@@ -645,20 +846,21 @@ plt.show()
 # ## Long sentences
 #
 # The question of [chapter 1](01_bottleneck.ipynb), now for *your* models: the fixed vector beside
-# Bahdanau's attention, on new sentences of 3, 6, … 30 words. Training had none above twelve. Answer the
-# question of the figure first, then move the slider and read.
+# Bahdanau's attention, on new sentences of 3, 6, … 30 English tokens. Training had none above twelve.
+# The sentences were drawn for this figure and are neither validation nor test pairs. Answer the
+# question of the figure before you look at the curves, then move the slider and read.
 
 # %%
 from seqattn.data import toy_by_length
 from seqattn.training import summarize_attention
 
 if FULL:  # by length, in groups of three words
-    longer = [pair for pair in test if 6 <= len(pair.source.split()) <= 24]
+    longer = [pair for pair in valid if 6 <= len(pair.source.split()) <= 24]
 else:
     longer = [pair for i, pair in enumerate(toy_by_length(corpus.pairs)) if i % 100 < 40]
 groups = {}
 for pair in longer:
-    groups.setdefault((len(pair.source.split()) + 2) // 3 * 3, []).append(pair)
+    groups.setdefault((len(tokenize(pair.source, corpus.source)) + 2) // 3 * 3, []).append(pair)
 groups = {length: groups[length] for length in sorted(groups)}
 print({length: len(pairs) for length, pairs in groups.items()})
 
@@ -678,6 +880,10 @@ for trial in trials:
 # %% tags=["hide-input"]
 from seqattn.widgets import FixedVersusDynamic
 
+names = ("fixed vector", "Bahdanau")
+lost = {m: [a - b for a, b in zip(curves[m, 6], curves[m, 12])] for m in names}
+left = {m: [b / a for a, b in zip(curves[m, 6], curves[m, 12])] for m in names}
+drop, kept = ({m: mean(found[m]) for m in names} for found in (lost, left))
 FixedVersusDynamic(
     list(groups),
     fixed=[mean(curves["fixed vector", n]) for n in groups],
@@ -690,18 +896,71 @@ FixedVersusDynamic(
         for n, pairs in groups.items()
     ],
     predict={
-        "question": "From 6 to 12 words, lengths that both saw in training, whose score falls by more?",
-        "options": ["The fixed vector's.", "The attention model's.", "Both alike."],
-        "answer": 0,
-        "explain": "Relative to where it stands at 6 words, the fixed vector loses by far the larger "
-        "share, though it saw such lengths: one vector has to hold a longer sentence. Attention does "
-        "not have that trouble. Beyond 12 words it has another: it never saw such lengths.",
+        "question": "From 6 to 12 words, lengths that both saw in training, which model loses more "
+        "points of BLEU?",
+        "options": ["The fixed vector.", "The attention model.", "No difference can be seen."],
+        "answer": 2 if not is_apart(*lost.values()) else int(drop["Bahdanau"] > drop["fixed vector"]),
+        "explain": f"From 6 to 12 words, means of three seeds: the fixed vector loses "
+        f"{drop['fixed vector']:.0f} points and attention {drop['Bahdanau']:.0f}. But the fixed "
+        f"vector has fewer to lose: {kept['fixed vector']:.0%} of its score is left, and of "
+        f"attention's {kept['Bahdanau']:.0%}.",
     },
     trained_to=None if FULL else 12,
     note="The small models of this chapter, three seeds; the band is one standard deviation.",
 )  # fmt: skip
 
-# %% mystnb={"image": {"alt": "Two curves over sentence length for the attention model. Mean entropy in nats rises with length throughout. Its share of the largest possible entropy is level up to twelve words, the longest in training, and rises beyond."}}
+# %%
+if not FULL:
+    for name in names:
+        print(f"{name:12} from 6 to 12 words, three seeds: lost",
+              " ".join(f"{points:.1f}" for points in lost[name]), "points; left",
+              " ".join(f"{part:.0%}" for part in left[name]))  # fmt: skip
+    assert min(left["Bahdanau"]) > max(left["fixed vector"])
+    assert max(curves["Bahdanau", 30]) < min(curves["Bahdanau", 12]) / 2
+
+# %% [markdown]
+# Three things are in these pictures. At *three* words the fixed vector is already far behind: {{ BUDGET.steps }} updates
+# are few for it, and that has nothing to do with length. From six words to twelve LOST
+#
+# Beyond twelve, attention collapses as well. Before you blame the length, look at the sentences. Twelve
+# words can be one clause, or two that are joined by a comma or a conjunction; thirty cannot. How many sentences
+# of each length are joined, and what does joining cost where the *length* is one that training had?
+
+# %%
+import re
+
+
+def is_joined(pair):
+    return bool(re.search(r",|\b(and|but|so|because|while|when|if)\b", pair.source))
+
+
+joined = {n: mean(is_joined(pair) for pair in pairs) for n, pairs in groups.items()}
+print("joined, by length:", {n: f"{share:.0%}" for n, share in joined.items()})
+some = [pair for pair in valid if 9 <= len(tokenize(pair.source, corpus.source)) <= 12]
+kinds = {"one clause": [p for p in some if not is_joined(p)],
+         "joined": [p for p in some if is_joined(p)]}  # fmt: skip
+print("of 9 to 12 words:", {kind: len(pairs) for kind, pairs in kinds.items()})
+
+# %% tags=["nbval-ignore-output"]
+clauses = {}
+for trial in [trial for trial in trials if trial.name in names]:
+    model = Translator.load(trial.folder)
+    for kind, pairs in kinds.items():
+        written = model.translate([pair.source for pair in pairs], beam=1)
+        score = corpus_bleu([t.text for t in written], [p.target for p in pairs]).score
+        clauses.setdefault((trial.name, kind), []).append(score)
+for (name, kind), scores in clauses.items():
+    print(f"{name:12} {kind:10} BLEU of three seeds", " ".join(f"{b:5.1f}" for b in scores))
+
+# %% [markdown]
+# JOINED
+#
+# ### Is attention more diffuse on long sentences?
+#
+# In nats it must look so: a row over thirty words has room for more than a row over three, whatever it does.
+# Compare entropies of different lengths only as shares of the largest possible.
+
+# %% mystnb={"image": {"alt": "Two curves over sentence length for the attention model. Mean entropy in nats rises with length throughout. Its share of the largest possible entropy is nearly level up to twelve words, the longest in training, and rises beyond."}} tags=["hide-input"]
 figure, axes = plt.subplots()
 nats = [mean(found.entropy for found in entropy[n]) for n in groups]
 share = [mean(found.relative for found in entropy[n]) for n in groups]
@@ -712,33 +971,24 @@ axes.legend()
 plt.show()
 
 # %%
+relative = {n: [found.relative for found in entropy[n]] for n in groups}
+for n, found in relative.items():
+    print(f"{n:2} words, three seeds:", " ".join(f"{value:.2f}" for value in found))
 if not FULL:
-    kept = {name: mean(curves[name, 12]) / mean(curves[name, 6]) for name, _ in curves}
-    for name, part in kept.items():
-        print(f"{name}: {part:.0%} of its BLEU at 6 words is left at 12")
-    assert kept["Bahdanau"] > kept["fixed vector"] + 0.1
-    assert mean(curves["Bahdanau", 30]) < mean(curves["Bahdanau", 12]) / 2
     assert nats[-1] > nats[0]
-    assert share[-1] > share[3] + 0.05
+    assert min(relative[30]) > max(relative[12])
 
 # %% [markdown]
-# Three things are in these pictures. At *three* words the fixed vector is already far behind: 700 updates
-# are few for it, and that has nothing to do with length. From six words to twelve it loses about two thirds of
-# the score that it has, and attention about a quarter: that is the bottleneck. Beyond twelve, attention collapses
-# as well, for it never saw such lengths. (The last points rest on few sentences; [chapter 1](01_bottleneck.ipynb)
-# has this figure after long trainings.)
-#
-# Compare entropies of different lengths only as shares: a row over thirty words has room for more nats than
-# a row over three, whatever it does. Within the lengths of training the share hardly moves. Beyond, it
-# rises: there the attention really is more diffuse, and BLEU falls with it. You compute such a table by
+# Within the lengths of training the share moves little. Beyond them it
+# rises: there the attention really is more diffuse, and BLEU is low. You compute such a table
 # yourself in [the exercises on reading maps](../exercises/08_reading_maps.ipynb).
 #
 # ## Your own sentences
 #
 # Change them. Beside your model stands one that comes with the package: larger, and made by the same code
-# from five times the pairs and six times the tokens. (Some of *our* test sentences were in its training, so it may
-# not be judged by them; its own test comes below.) The corpus has about a thousand English words; what your
-# model does not know, it reads as `<unk>`.
+# from five times the pairs. (Some of *our* test sentences were in its training, so it may
+# not be judged by them; it has test sentences of its own.) The corpus has about a thousand English words; what
+# your model does not know, it reads as `<unk>`.
 
 # %%
 MINE = ["the cat sat on the mat", "the small black dog does not sleep", "i saw him in the garden"]
@@ -759,41 +1009,47 @@ for ax, found in zip(axes, translations):
 plt.show()
 
 # %% [markdown]
-# These are your model's maps. How to read one: a **diagonal** says that the orders agree; a **jump** that
-# they do not, such as an adjective that follows its noun; a **diffuse** row that the step had no one word
+# These are your model's maps. How to read one: a **diagonal** says that the orders agree; a **jump**, that
+# they do not, as for an adjective that follows its noun; a **diffuse** row, that the step had no one word
 # to look at, or no idea. A **column without weight** may be a word left out, and one that gets weight again
 # and again a word said twice.
 #
 # Diffuse rows are not spread evenly over the language. Here is the mean entropy of the row that writes a word,
-# for frequent words. Which kind of word will be at the end of the list?
+# for frequent words, beside two facts from the gold links: in what share of its occurrences the word has a link
+# at all, and how much of its row's weight falls on the words that it is linked with. Which kind of word will be
+# at the end of the list?
 
 # %% tags=["nbval-ignore-output"]
 from seqattn.diagnostics import attention_entropy
 
 by_word = {}
-for t in translator.force(valid[:500]):
-    for word, nats in zip(t.tokens, attention_entropy(t.weights[None])[0].tolist()):
-        by_word.setdefault(word, []).append(nats)
-ranked = sorted((mean(found), word) for word, found in by_word.items() if len(found) >= 40)
-for name, part in (("sharpest", ranked[:7]), ("most diffuse", ranked[-7:])):
-    print(f"{name:13}", ", ".join(f"{word} {nats:.2f}" for nats, word in part))
-
-# %% [markdown]
-# Articles, which have an English word of their own, are among the sharpest. At the end stand words that have
-# none: *est-ce que* for a question mark and the order of words, *à*, *de*, *que*, and *pas*, the second half of
-# *ne … pas*. {cite:t}`ghader2017` measured the same on real text, by parts of speech.
-#
-# And this is what a longer training of the same kind reaches, on test sentences of its own:
+for pair, t in zip(valid, translator.force(valid)):
+    nats = attention_entropy(t.weights[None])[0].tolist()
+    for j, word in enumerate(t.tokens[:-1]):
+        own = [i for i, k in pair.links or () if k == j]
+        seen = by_word.setdefault(word, [])
+        seen.append((nats[j], bool(own), t.weights[j, own].sum().item()))
+ranked = {word: [mean(column) for column in zip(*found)]
+          for word, found in by_word.items() if len(found) >= 40}  # fmt: skip
+ranked = dict(sorted(ranked.items(), key=lambda item: item[1]))
 
 # %% tags=["nbval-ignore-output"]
-shell("seqattn evaluate --run toy")
+print("           word     nats  linked  weight on its links")
+for name, part in (("sharpest", [*ranked][:7]), ("most diffuse", [*ranked][-7:])):
+    for word in part:
+        nats, linked, weight = ranked[word]
+        print(f"{name:12} {word:8} {nats:5.2f}  {linked:5.0%}  {weight:5.0%}")
+
+# %% [markdown]
+# WORDS {cite:t}`ghader2017` measured the entropy of attention on real text, by parts of speech.
 
 # %% [markdown]
 # ### Failures, and what the map says
 #
 # When the output is wrong, look at the map first. Take the validation sentences that went wrong, and ask of
 # each whether attention passed over a source word: whether its column sums to less than half its share, which
-# is the number of words written over the number of words read.
+# is the number of words written over the number of words read. Longer sentences offer more words to pass over,
+# and go wrong more often, so compare right and wrong translations of *similar length*.
 
 # %% tags=["nbval-ignore-output"]
 from seqattn.maps import coverage_report
@@ -808,29 +1064,31 @@ def passed_over(t):
     return [word for word, missed in zip(t.source_tokens, under) if missed]
 
 
-for name, group in (("wrong", wrong), ("right", right)):
-    share = mean(bool(passed_over(t)) for _, t in group)
-    print(f"{name}: {len(group)} sentences, a word passed over in {share:.0%}")
+# %% tags=["nbval-ignore-output"]
+over = {}
+for low, high in ((3, 5), (6, 8), (9, 12)):
+    for name, group in (("right", right), ("wrong", wrong)):
+        some = [passed_over(t) for _, t in group if low <= len(t.source_tokens) - 1 <= high]
+        over[name, low] = mean(map(bool, some)) if some else float("nan")
+        print(f"{low} to {high:2} words, {name}: {len(some):3} sentences, "
+              f"a word passed over in {over[name, low]:.0%}")  # fmt: skip
 for pair, t in wrong[:3]:
     print(
         f"\n{pair.source}\n  wanted {pair.target}\n  wrote  {t.text}\n  passed over {passed_over(t)}"
     )
 
-# %% mystnb={"image": {"alt": "Attention map of the wrongly translated test sentence with the most source words passed over: words that it wrote as rows, source words as columns. After a diagonal beginning the model writes one word again and again, its rows all alike and spread over three source words; the columns after these are white."}} tags=["hide-input", "nbval-ignore-output"]
+# %% mystnb={"image": {"alt": "Attention map of the wrongly translated validation sentence with the most source words passed over: words that it wrote as rows, source words as columns, several of them nearly white from top to bottom."}} tags=["hide-input", "nbval-ignore-output"]
 worst = max(wrong, key=lambda item: len(passed_over(item[1])))
 worst[1].plot()
 plt.show()
 
 # %% [markdown]
-# The map says *where the model looked* when it erred. The one above is of the sentence with most words passed
-# over, on this page one that never ends: attention stands still on three words, so every step sees what the
-# last one saw and writes the same word, and the rest of the sentence is never read. Of the three sentences
-# printed before, in the first no word was passed over: *forte* for *fort* is agreement. In the second neither:
-# it knows that she meets somebody, and writes the wrong noun. In the third it passed over *has*, and with it
-# the tense is lost. So, if the right word was looked at and the wrong
-# word came out, the trouble is behind the attention: vocabulary, form, agreement. If nothing was looked at,
-# the trouble is the attention. Passing over a word is a hint and no verdict, as the share among *right*
-# translations shows: the state of a neighbour knows the word as well. Coverage in the score
+# FAILURES
+#
+# If the right word was looked at and a wrong
+# word came out, look for the trouble behind the attention: vocabulary, form, agreement. If nothing was looked at,
+# look at the attention. Passing over a word is a hint and no verdict, as the share among *right*
+# translations shows: the state of a neighbour has read the word as well. Coverage in the score
 # {eq}`eq-coverage-score` or in the loss {eq}`eq-coverage-loss` is meant against omission and repetition; its
 # measure is the minimum of new and old weight, since only that tells "twice at one word" from "once at each
 # of two".
@@ -839,7 +1097,7 @@ plt.show()
 #
 # It does not say *why* {cite:p}`jain2019,serrano2019,wiegreffe2019`. Whether the most-looked-at word is the
 # one that counts is a question for an experiment: hide one source word at a time (put `<unk>` in its
-# place) and see how many nats the probability of each true target word loses.
+# place) and see how many nats the log-probability of each true target word loses.
 
 
 # %%
@@ -858,25 +1116,33 @@ def damage(pair):  # (target words, source words), in nats
     return (true[0] - true[1:]).T[:-1]
 
 
+# %% [markdown]
+# Hold the map against three rules that never saw it: a random word, the word on the diagonal, and a word that the
+# gold links name.
+
 # %% tags=["nbval-ignore-output"]
-agree, chance, rows = 0, 0.0, 0
+hits, rows = dict.fromkeys(("map", "random", "diagonal", "gold link"), 0.0), 0
 for pair, t in zip(valid[:150], translator.force(valid[:150])):
     hurt = damage(pair)
-    looked = t.weights[:-1, :-1].argmax(-1)
-    agree += (looked == hurt.argmax(-1)).sum().item()
-    chance += len(hurt) / hurt.shape[1]
-    rows += len(hurt)
-print(f"the word looked at most is the one that counts most: {agree / rows:.0%} of {rows} steps")
-print(f"a random word would be: {chance / rows:.0%}")
-assert FULL or 1.5 * chance < agree < 0.97 * rows
+    (T, S), counts = hurt.shape, hurt.argmax(-1).tolist()
+    hits["map"] += (t.weights[:-1, :-1].argmax(-1) == hurt.argmax(-1)).sum().item()
+    hits["random"] += T / S
+    hits["diagonal"] += sum(int((j + 0.5) * S / T) == i for j, i in enumerate(counts))
+    hits["gold link"] += sum((i, j) in (pair.links or ()) for j, i in enumerate(counts))
+    rows += T
+agree = {name: found / rows for name, found in hits.items()}
+print(f"of {rows} steps, the word that counts most is the one named by the",
+      ", ".join(f"{name} {found:.0%}" for name, found in agree.items()))  # fmt: skip
+assert FULL or agree["diagonal"] + 0.05 < agree["map"] < 0.97
 
 # %% [markdown]
-# Far more often than by chance, and far from always. That is the sober middle of the debate: a map is
+# DAMAGE That is the sober middle of the debate: a map is
 # evidence about what the model uses, and not a proof. (Hiding a word is not neutral either: `<unk>` is
 # rare in training, so the damage has a share of surprise in it.) {cite:t}`koehn2017` met a translator,
 # German to English, whose maps were off by one word and which translated well; alignment is what attention is
 # often *useful* as, not what it is.
-#
+
+# %% [markdown]
 # ## Attention dropout
 #
 # Dropout {cite:p}`srivastava2014` can be applied to the weights themselves: after the softmax each weight is
@@ -884,12 +1150,11 @@ assert FULL or 1.5 * chance < agree < 0.97 * rows
 #
 # $$ \tilde\alpha_{ti} = \frac{m_{ti}}{1-p}\,\alpha_{ti}, \qquad m_{ti} \in \{0, 1\},\; P(m_{ti} = 0) = p $$ (eq-attention-dropout)
 #
-# In expectation nothing changes; in each single step the row no longer sums to 1, so maps are drawn from
+# In expectation nothing changes; in each single step the row need not sum to 1, so maps are drawn from
 # weights *without* dropout. The thought: a model that cannot rely on one position spreads its attention and
-# learns what the neighbours know. Test it where generalisation is at stake: 1,000 training pairs, seen about
-# nine times, with 0, 10, 20 and 30 %. Predict: which way will test BLEU go?
+# learns what the neighbours know. Test it where a model can memorise: on few training pairs, seen many times.
 
-# %% tags=["nbval-ignore-output"]
+# %% tags=["hide-input"]
 few = CorpusConfig(pairs=1_000)
 if FULL:
     parts = {"train": train[:1_000], "valid": valid, "test": test}
@@ -898,25 +1163,32 @@ if FULL:
         (WORK / f"few-{name}.tsv").write_text(rows, encoding="utf-8")
     paths = {name: (str(WORK / f"few-{name}.tsv"),) for name in parts}
     few = CorpusConfig("files", *corpus.languages, **paths)
-RATES = (0.0, 0.1, 0.2, 0.3)
-dropped = {f"{p:.0%}": replace(CONFIG, attention_dropout=p) for p in RATES}
 short = replace(BUDGET, steps=BUDGET.steps // 2, validate_every=BUDGET.steps // 2)
 short = short if FULL else replace(short, lr=0.01)
-tests = run_trials(dropped, WORK / "dropout", few, short, subwords=SUBWORDS, device=DEVICE)
+known = read_split(few, "train")
+again = Batches(encode_pairs(known, vocabularies), tokens=short.batch_tokens)
+rounds = short.steps / len(again)
+print(f"{len(known)} training pairs, each seen {rounds:.1f} times")
 
-known = read_split(few, "train")[:300]
+# %% [markdown]
+# Two rates, three seeds each. Predict: which way will validation BLEU go?
+
+# %% tags=["nbval-ignore-output"]
+RATES = (0.0, 0.3)
+dropped = {f"{p:.0%}": replace(CONFIG, attention_dropout=p) for p in RATES}
+tests = run_trials(dropped, WORK / "dropout", few, short, subwords=SUBWORDS, device=DEVICE)
 results = []
 for trial in tests:
-    seen = evaluate(Translator.load(trial.folder), known)
-    results.append({**trial.row(), "gap": trial.scores["perplexity"] / seen.perplexity})
-print("dropout  seed  test BLEU  test perplexity  test/train perplexity  entropy")
+    on_known = evaluate(Translator.load(trial.folder), known[:300])
+    results.append({**trial.row(), "gap": trial.scores["perplexity"] / on_known.perplexity})
+print("dropout  seed  valid. BLEU  perplexity  valid./train perplexity  entropy")
 for r in results:
-    print(f"{r['model']:>7} {r['seed']:5} {r['bleu']:10.1f} {r['perplexity']:16.2f}"
-          f" {r['gap']:22.2f} {r['entropy']:8.2f}")  # fmt: skip
+    print(f"{r['model']:>7} {r['seed']:5} {r['bleu']:12.1f} {r['perplexity']:11.2f}"
+          f" {r['gap']:24.2f} {r['entropy']:8.2f}")  # fmt: skip
 
-# %% mystnb={"image": {"alt": "Three panels against the rate of attention dropout, with a dot for each of three seeds and their mean and standard deviation: test BLEU, the ratio of test to training perplexity, and the entropy of attention in nats."}} tags=["hide-input"]
-figure, panels = plt.subplots(3, figsize=(5.8, 7.2))
-labels = ("test BLEU", "perplexity, test / training", "entropy of attention (nats)")
+# %% mystnb={"image": {"alt": "Three panels against the rate of attention dropout, with a dot for each of three seeds and their mean and standard deviation: validation BLEU, the ratio of validation to training perplexity, and the entropy of attention in nats."}} tags=["hide-input"]
+figure, panels = plt.subplots(3, figsize=(5.8, 5.6))
+labels = ("validation BLEU", "perplexity, validation / training", "entropy of attention (nats)")
 for ax, value, label in zip(panels, ("bleu", "gap", "entropy"), labels):
     plot_spread(results, value, label=label, ax=ax)
     ax.set_ylabel("dropout")
@@ -930,20 +1202,12 @@ def per_rate(value):
 
 for value in ("bleu", "gap", "entropy"):
     none, most = per_rate(value)["0%"], per_rate(value)["30%"]
-    apart = max(none) < min(most) or max(most) < min(none)
-    verdict = "apart" if apart else "overlap: no claim"
-    print(f"{value:8} 0 %: {mean(none):6.2f}   30 %: {mean(most):6.2f}   ranges {verdict}")
+    verdict = "apart" if is_apart(none, most) else "overlap: no difference seen"
+    print(f"{value:8} 0 %: {mean(none):6.2f}   30 %: {mean(most):6.2f}   {verdict}")
 assert FULL or max(per_rate("entropy")["0%"]) < min(per_rate("entropy")["30%"])
 
 # %% [markdown]
-# The last lines are the rule to take home: with three seeds a difference is worth a sentence only if the
-# ranges do not overlap. Two sentences are earned here. Models that were trained with dropped weights spread
-# their attention more, and since entropy is measured *without* dropout, it is the model that has learned to
-# look differently. And here dropout *costs*: test BLEU falls with every step. The ratio of test to training
-# perplexity overlaps, so they did not generalise worse either; they learned less from the same 350 updates, in
-# training as in test. A longer training may judge otherwise. Whether attention dropout helps depends on how much
-# a model memorises, on the other dropout (there is some in the features) and on the data; this is one small
-# setting, tested on 250 sentences.
+# DROPOUT
 #
 # ## Decoding
 #
@@ -957,11 +1221,10 @@ assert FULL or max(per_rate("entropy")["0%"]) < min(per_rate("entropy")["30%"])
 # from logits $z$ and temperature $\tau$, below 1 to be careful, often from a part of the vocabulary alone: from
 # the $k$ likeliest words (**top-k**), or from the **nucleus**, the fewest likeliest words whose probabilities
 # sum to at least $P$ {cite:p}`holtzman2020`. With $p = (0.5, 0.3, 0.15, 0.05)$ and $P = 0.9$, the nucleus is
-# the first three, and they are drawn with $0.53$, $0.32$ and $0.16$. Greedy first: if greedy output is bad,
-# no search will save it.
+# the first three, and they are drawn with $0.53$, $0.32$ and $0.16$. Try greedy first: a search can
+# only choose among what the model finds likely.
 
-# %% tags=["nbval-ignore-output"]
-sources, references = [p.source for p in valid[:300]], [p.target for p in valid[:300]]
+# %%
 choices = {
     "greedy": {"beam": 1},
     "beam 5, sums": {"length_penalty": 0.0},
@@ -969,8 +1232,11 @@ choices = {
     "beam 5, length 1.0": {"length_penalty": 1.0},
     "beam 5, coverage 0.2": {"coverage_penalty": 0.2},
 }
-written = {name: translator.translate(sources, **how) for name, how in choices.items()}
 draws = {"temperature 0.5": {"temperature": 0.5}, "temperature 1": {}, "top-p 0.9": {"top_p": 0.9}}
+
+# %% tags=["nbval-ignore-output"]
+sources, references = [p.source for p in valid[:300]], [p.target for p in valid[:300]]
+written = {name: translator.translate(sources, **how) for name, how in choices.items()}
 for name, how in draws.items():
     written[f"sampled, {name}"] = [s[0] for s in translator.sample(sources, **how)]
 print("                            BLEU  tokens  mean log-probability")
@@ -992,9 +1258,10 @@ assert [round(p, 2) for p in (nucleus / nucleus.sum()).tolist()] == [0.53, 0.32,
 
 # %% [markdown]
 # The beam finds sentences that the *model* likes better (the last column), which is what a search is for;
-# whether readers like them better, BLEU has to say. Here the gain is small, and the choices of length and
-# coverage differ by no more than luck: these sentences are short. With wide beams and long text, sums come out
-# too short. Sampling is for variety and costs quality; a low temperature comes close to greedy. No choice of
+# whether readers like them better, BLEU has to say. This is one model and one set of sentences: the choices of
+# length and coverage lie within a point of each other, which says nothing for any of them. These sentences are
+# short; the length penalty was made for wide beams and long text {cite:p}`wu2016`. Sampling is for variety, and
+# here it costs BLEU, less at a low temperature. No choice of
 # search mends a model that was only ever shown true beginnings: that is a matter of training.
 #
 # From the command line, with the three best and their scores:
@@ -1007,17 +1274,46 @@ shell("seqattn translate --run main --file in.txt --samples 2 --temperature 0.7 
 # %% [markdown]
 # ## Is the difference luck?
 #
-# `seqattn compare` translates the same sentences with two runs and draws the *sentences* again and again
-# (paired bootstrap {cite:p}`koehn2004`): as many as there are, with replacement. A small p says that, if both
-# were equally good, so large a difference would be rare among test sets drawn like this one. With 200 draws the
-# smallest possible p is $1/201 = 0.005$. It says nothing of the luck of *seeds*; for that, train several, and
-# look at the dots of the contest again: two trainings of one model can lie further apart than two models of
-# one seed.
+# `seqattn compare` translates the same sentences with several runs. The **paired bootstrap**
+# {cite:p}`koehn2004` then asks how much hangs on the choice of sentences: it draws the *sentences* again and again,
+# as many as there are, with replacement, and scores all runs on each draw. A small p says that, if both runs
+# were equally good, so large a difference would be rare among sets of sentences drawn like this one. With 200
+# draws the smallest possible p is $1/201 = 0.005$. It says nothing of the luck of *seeds*. For that, train
+# several, and look at the dots of the contest again.
 
 # %% tags=["nbval-ignore-output"]
-shell(
-    "seqattn compare contest/Bahdanau-1 contest/coverage-1 contest/Luong-1 --beam 1 --samples 200"
-)
+shell("seqattn compare contest/Bahdanau-1 contest/coverage-1 contest/Luong-1 --beam 1 --samples 200"
+      " --split valid")  # fmt: skip
+
+# %% [markdown]
+# (one-look-at-the-test-pairs)=
+# ## One look at the test pairs
+#
+# All is chosen, so the test pairs may speak: once, for every model of the contest and for the main run,
+# with all sentences and without those that are one word away from a training sentence.
+
+# %% tags=["nbval-ignore-output"]
+final = run_trials(
+    MODELS, WORK / "contest", corpus, BUDGET,
+    split="test", subwords=SUBWORDS, device=DEVICE,
+)  # fmt: skip
+tested = {name: [t.scores["bleu"] for t in final if t.name == name] for name in MODELS}
+for name, scores in tested.items():
+    print(f"{name:12} BLEU of three seeds", " ".join(f"{score:5.1f}" for score in scores))
+nearby = set(near["test"])
+far = [pair for pair in test if pair not in nearby]
+whole_test, without_near = (evaluate(translator, pairs, beam=5) for pairs in (test, far))
+print(f"main run, one seed, beam 5: BLEU {whole_test.bleu:.1f} of {len(test)} sentences, "
+      f"{without_near.bleu:.1f} of the {len(far)} not near; {whole_test.signature}")  # fmt: skip
+
+# %% [markdown]
+# TESTED
+#
+# The model that comes with the package, larger and trained for longer, is judged on test sentences of its own; it is
+# one training, too:
+
+# %% tags=["nbval-ignore-output"]
+shell("seqattn evaluate --run toy")
 
 # %% [markdown]
 # ## Full mode: real sentences
@@ -1039,34 +1335,38 @@ shell(
 # the exact commands. The next cell prints that file.
 
 # %%
-from seqattn.data.measurements import measured
-
 record = measured("multi30k")
 for group in record["groups"]:
+    seeds = len(group["seeds"])
+    luck = "one seed: the luck of seeds is unknown" if seeds == 1 else f"{seeds} seeds"
     for name, found in group["tests"].items():
-        bleu, width = found["bleu"], found["bleu"]["spread"]
+        bleu_, width = found["bleu"], found["bleu"]["spread"]
         spread = "" if width is None else f" ± {width:.2f}"
-        print(f"{group['preset']:18} {group['direction']} {name:16} BLEU {bleu['mean']:.2f}{spread},"
-              f" {len(group['seeds'])} seed(s), {found['signature']}")  # fmt: skip
+        print(f"{group['preset']:18} {group['direction']} {name:16} BLEU {bleu_['mean']:.2f}{spread},"
+              f" {luck}\n    {found['signature']}")  # fmt: skip
 if not record["groups"]:
     print("no run has been collected yet: python -m benchmarks.quality --help")
 
 # %% [markdown]
+# Each row with one seed is one training. The p of a bootstrap would not change that: two rows may differ by the luck of
+# their seeds alone, and the contest above shows how far two seeds can be apart.
+#
 # ## Where it breaks
 #
-# - **The test set in the vocabulary, or in the choice of the checkpoint.** Learn pieces from training
+# - **The test set in the vocabulary, or in any choice.** Learn pieces from training
 #   sentences; choose by validation; test once.
 # - **Loss against BLEU.** Teacher-forced loss judges the next word after a true beginning. It falls smoothly
-#   while free-running output is still useless, and *training* loss goes on falling when BLEU no longer rises.
+#   while free-running output is still useless, and *training* loss can go on falling when BLEU no longer rises.
 # - **Scores that may not stand side by side**: other tokenisation, other case, a sentence's score beside a
 #   corpus's, training loss under dropout beside validation loss without.
-# - **One seed.** Two trainings of the same model differ; see the dots above.
+# - **Two changes called one.** Luong's model trails Bahdanau's in the contest, and asking later is not the cause.
 # - **A good-looking map of a bad model.** Look back at the contest: neither sharpness nor alignment error is
 #   BLEU.
 # - **What is not reproducible.** Seeds fix the weights, dropout and the order of batches. Another number of
-#   threads, another processor or a GPU sums in another order, and a training is chaotic: the last digits
-#   grow into other models of the same quality.
-#
+#   threads, another processor or a GPU sums in another order, and a training amplifies the last digits until the
+#   weights are others.
+
+# %% [markdown]
 # Before you ship:
 #
 # | check | how |
@@ -1078,8 +1378,9 @@ if not record["groups"]:
 # | gradients clipped; loss finite | `norm` in `metrics.jsonl`; the run stops at NaN |
 # | greedy, then a beam | `seqattn evaluate`, `--beam 5` |
 # | the maps looked at, wrong outputs first | `seqattn translate --map map.png` |
-# | score with signature, several seeds, test set touched once | `seqattn evaluate`, `run_trials` |
-#
+# | score with signature, several seeds, studies on validation pairs, test set touched once | `seqattn evaluate`, `run_trials` |
+
+# %% [markdown]
 # ## Check yourself
 #
 # **1.** A colleague's model has a validation loss of 0.2 nats and writes *le le le le*. What do you look at
@@ -1101,7 +1402,8 @@ if not record["groups"]:
 # say: train several of each and see whether their ranges overlap.
 #
 # </details>
-#
+
+# %% [markdown]
 # **3.** The entropy of attention is 0.3 nats for sentences of five words and 0.6 for sentences of forty. Has
 # attention become more diffuse?
 #
@@ -1130,17 +1432,28 @@ if not record["groups"]:
 #
 # </details>
 #
+# **6.** You swap the scores of two models, and each swap changes BLEU. May you credit the rest of their difference
+# to the order in which they ask?
+#
+# <details><summary>Answer</summary>
+#
+# Only if nothing else differs: readout, what the update reads, and the number of weights came along with
+# the order here.
+#
+# </details>
+
+# %% [markdown]
 # ## What you now know
 #
-# - The way from sentence pairs to a translator is ten lines, and a run folder holds all that is needed to
+# - The path from sentence pairs to a translator is ten lines, and a run folder holds all that is needed to
 #   repeat, resume, judge and use it.
 # - Attention begins uniform and sharpens; alignment comes along because it helps to predict.
-# - At one small budget mechanisms differ in what they reach, and a learning rate may explain as much; two seeds
+# - At one small budget mechanisms differ in what they reach. To say *why*, change one thing at a time; two seeds
 #   of one mechanism already draw different maps.
-# - A fixed vector loses sentences of lengths that it saw; attention keeps those, and loses lengths that it
-#   never saw.
+# - A fixed vector keeps a smaller part of its score as sentences grow, within the lengths that it saw. Beyond
+#   them attention fails as well; there length and construction change together, and this page cannot part them.
 # - A map shows where the context came from. Whether that word counted is another experiment.
-# - A difference without a spread is an anecdote.
+# - A difference without a spread is an anecdote, and a rate without a simple rule beside it a riddle.
 #
 # **Sources**
 #

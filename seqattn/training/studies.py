@@ -45,8 +45,11 @@ class Trial:
     memory : float, or None
         MiB that the training needed at its peak, beyond what the process held when its model was
         built: of main memory, or of the GPU's. None where the system does not tell.
+    parameters : int
+        Number of weights of its model.
     scores : dict
-        Those of the test pairs: the attributes of :class:`~seqattn.training.Evaluation`.
+        Those of the pairs it was judged on: the attributes of
+        :class:`~seqattn.training.Evaluation`.
     """
 
     name: str
@@ -54,6 +57,7 @@ class Trial:
     folder: Path
     seconds: float
     memory: float | None
+    parameters: int
     scores: dict[str, Any]
 
     def row(self) -> dict[str, Any]:
@@ -64,6 +68,7 @@ class Trial:
             "seed": self.seed,
             "seconds": self.seconds,
             "memory": self.memory,
+            "parameters": self.parameters,
             "entropy": attention.get("entropy"),
             **{name: self.scores[name] for name in ("bleu", "chrf", "perplexity", "aer")},
         }
@@ -76,17 +81,20 @@ def run_trials(
     training: TrainingConfig,
     *,
     seeds: Sequence[int] = (1, 2, 3),
+    split: str = "valid",
     subwords: int = 0,
     joint: bool = False,
     min_count: int = 1,
     device: str = "cpu",
     at_once: int | None = None,
 ) -> list[Trial]:
-    """Train each model from each seed on the same pairs with the same budget, and test it.
+    """Train each model from each seed on the same pairs with the same budget, and judge it.
 
     Every training has a process of its own, so that its time and memory are its own, and every
-    core gets one. A trial that is there already is not repeated. In a program of your own, call
-    this below ``if __name__ == "__main__":``, for the processes read that file again.
+    core gets one. A trial that is there already is not repeated: call this again with
+    ``split="test"`` once all is chosen, and the same trainings are judged on the test pairs. In a
+    program of your own, call this below ``if __name__ == "__main__":``, for the processes read that
+    file again.
 
     Parameters
     ----------
@@ -95,11 +103,13 @@ def run_trials(
     folder : str or Path
         Where to keep a run folder, ``NAME-SEED``, for each trial.
     corpus : CorpusConfig
-        What all of them learn from, and are tested on.
+        What all of them learn from, and are judged on.
     training : TrainingConfig
         How, but for the seed.
     seeds : sequence of int
         Of the trainings of each model: first weights, dropout, order of the batches.
+    split : {"valid", "test"}
+        Which pairs judge. A study that leads to a choice reads the validation pairs.
     subwords, joint, min_count
         As in :func:`~seqattn.training.new_run`.
     device : str
@@ -114,6 +124,8 @@ def run_trials(
 
     Raises
     ------
+    ValueError
+        If the split is neither.
     RuntimeError
         If a training ended with an error, which its process prints.
 
@@ -128,12 +140,14 @@ def run_trials(
     >>> trial.name, trial.seed, trial.seconds > 0, sorted(trial.row())[0]
     ('small', 5, True, 'aer')
     """
+    if split not in ("valid", "test"):
+        raise ValueError(f"split is {split!r}; expected 'valid' or 'test'")
     if at_once is None:
         at_once = available_cores() if device == "cpu" else 1
     threads = max(available_cores() // at_once, 1)
     jobs = [
         _Job(Path(folder) / f"{name}-{seed}", corpus, config, replace(training, seed=seed),
-             subwords, joint, min_count, device, threads)
+             subwords, joint, min_count, device, threads, split)
         for name, config in models.items()
         for seed in seeds
     ]  # fmt: skip
@@ -144,7 +158,7 @@ def run_trials(
     if failed:
         raise RuntimeError(f"the training of {', '.join(failed)} ended with an error: see above")
     names = [(name, seed) for name in models for seed in seeds]
-    return [_read(name, seed, job.folder) for (name, seed), job in zip(names, jobs, strict=True)]
+    return [_read(name, seed, job) for (name, seed), job in zip(names, jobs, strict=True)]
 
 
 class _Job(NamedTuple):
@@ -159,6 +173,12 @@ class _Job(NamedTuple):
     min_count: int
     device: str
     threads: int
+    split: str
+
+    @property
+    def judged(self) -> Path:
+        """Where the scores are kept."""
+        return self.folder / f"{self.split}.json"
 
 
 def _processes() -> Any:
@@ -171,15 +191,15 @@ def _processes() -> Any:
 
 
 def _in_a_process(context: Any, job: _Job) -> int:
-    if _is_done(job):
+    if _is_trained(job) and job.judged.is_file():
         return 0
-    process = context.Process(target=_train_and_test, args=(job,))
+    process = context.Process(target=_train_and_judge, args=(job,))
     process.start()
     process.join()
     return process.exitcode
 
 
-def _is_done(job: _Job) -> bool:
+def _is_trained(job: _Job) -> bool:
     run = RunFolder(job.folder)
     if not (run.path / COST).is_file():
         return False
@@ -207,34 +227,41 @@ def _is_done(job: _Job) -> bool:
     return there == json.loads(json.dumps(wanted))
 
 
-def _train_and_test(job: _Job) -> None:
-    folder, corpus, model, training, subwords, joint, min_count, device, threads = job
-    torch.set_num_threads(threads)
+def _train_and_judge(job: _Job) -> None:
+    torch.set_num_threads(job.threads)
     prepare_process()
-    run = RunFolder(folder)
-    (run.path / COST).unlink(missing_ok=True)
+    if not _is_trained(job):
+        _train(job)
+    translator = Translator.load(job.folder, device=job.device)
+    pairs = read_split(job.corpus, job.split)
+    found = evaluate(translator, pairs, lowercase=job.corpus.lowercase, details=True)
+    RunFolder(job.folder).write(job.judged.name, found.to_dict())
+
+
+def _train(job: _Job) -> None:
+    run, device = RunFolder(job.folder), job.device
+    for name in (COST, "valid.json", "test.json"):  # of an earlier training
+        (run.path / name).unlink(missing_ok=True)
     trainer = new_run(
-        folder, corpus, model=model, training=training,
-        subwords=subwords, joint=joint, min_count=min_count, device=device, overwrite=True,
-        quiet=True,
+        job.folder, job.corpus, model=job.model, training=job.training, subwords=job.subwords,
+        joint=job.joint, min_count=job.min_count, device=device, overwrite=True, quiet=True,
     )  # fmt: skip
     before, clock = _peak_memory(device), _clock(device)
     trainer.run()
     seconds, after = _clock(device) - clock, _peak_memory(device)
-    translator = Translator.load(folder, device=device)
-    found = evaluate(
-        translator, read_split(corpus, "test"), lowercase=corpus.lowercase, details=True
-    )
-    run.write("test.json", found.to_dict())
     memory = None if before is None or after is None else round(after - before, 1)
-    run.write(COST, {"seconds": round(seconds, 2), "memory": memory, "threads": threads})
+    parameters = sum(p.numel() for p in trainer.model.parameters())
+    cost = {"seconds": round(seconds, 2), "memory": memory, "parameters": parameters}
+    run.write(COST, {**cost, "threads": job.threads})
 
 
-def _read(name: str, seed: int, folder: Path) -> Trial:
+def _read(name: str, seed: int, job: _Job) -> Trial:
     scores, cost = (
-        json.loads((folder / file).read_text(encoding="utf-8")) for file in ("test.json", COST)
+        json.loads(path.read_text(encoding="utf-8")) for path in (job.judged, job.folder / COST)
     )
-    return Trial(name, seed, folder, cost["seconds"], cost["memory"], scores)
+    return Trial(
+        name, seed, job.folder, cost["seconds"], cost["memory"], cost["parameters"], scores
+    )
 
 
 def _clock(device: str) -> float:

@@ -5,8 +5,9 @@ from dataclasses import replace
 
 import pytest
 
+from seqattn.data import read_split
 from seqattn.models import ModelConfig
-from seqattn.training import RunFolder, new_run, run_trials, studies
+from seqattn.training import RunFolder, evaluate, new_run, run_trials, studies
 from seqattn.training.checkpoints import read_checkpoint
 from seqattn.translator import Translator
 from tests.training.corpus import TINY, corpus, settings
@@ -36,7 +37,9 @@ def test_every_model_is_trained_from_every_seed_in_order(study):
         assert row["model"] == trial.name
         assert trial.seconds > 0
         assert trial.memory is None or trial.memory >= 0
-        assert row["bleu"] == json.loads((trial.folder / "test.json").read_text())["bleu"]
+        assert row["bleu"] == json.loads((trial.folder / "valid.json").read_text())["bleu"]
+        model = Translator.load(trial.folder).model
+        assert row["parameters"] == sum(p.numel() for p in model.parameters())
         assert (row["entropy"] is None) == (trial.name == "fixed")
         assert Translator.load(trial.folder).has_attention == (trial.name == "attention")
 
@@ -59,20 +62,36 @@ def test_what_is_there_is_not_trained_again_unless_its_settings_changed(study):
     assert again == trials
     assert [(t.folder / "cost.json").stat().st_mtime_ns for t in again] == before
     seeded = replace(settings(), seed=3)
-    job = studies._Job(trials[0].folder, pairs, TINY, seeded, 0, False, 1, "cpu", 1)
-    assert studies._is_done(job)
-    assert not studies._is_done(job._replace(subwords=300))
-    assert not studies._is_done(job._replace(subwords=300, joint=True))
+    job = studies._Job(trials[0].folder, pairs, TINY, seeded, 0, False, 1, "cpu", 1, "valid")
+    assert studies._is_trained(job)
+    assert not studies._is_trained(job._replace(subwords=300))
+    assert not studies._is_trained(job._replace(subwords=300, joint=True))
     # What an earlier version wrote under other names counts as well.
     config = trials[0].folder / "config.json"
     stored = json.loads(config.read_text())
     del stored["data"]["min_count"]
     stored["training"]["coverage_penalty"] = stored["training"].pop("doubly_stochastic_penalty")
     config.write_text(json.dumps(stored))
-    assert studies._is_done(job)
+    assert studies._is_trained(job)
     fixed = {"fixed": MODELS["fixed"]}
     [other] = run_trials(fixed, folder / "runs", pairs, settings(lr=0.01), seeds=[3])
     assert (other.folder / "cost.json").stat().st_mtime_ns != before[2]
+
+
+@pytest.mark.slow
+def test_studies_read_the_validation_pairs_and_the_test_pairs_when_told_to(study):
+    folder, pairs, _ = study
+    judged = {
+        split: run_trials(MODELS, folder / "runs", pairs, settings(), seeds=(3, 5), split=split)
+        for split in ("valid", "test")
+    }
+    for split, trials in judged.items():
+        for trial in trials:
+            alone = evaluate(Translator.load(trial.folder), read_split(pairs, split))
+            assert trial.scores["perplexity"] == pytest.approx(alone.perplexity, rel=1e-4)
+    assert [t.seconds for t in judged["valid"]] == [t.seconds for t in judged["test"]]
+    with pytest.raises(ValueError, match="split is 'train'; expected 'valid' or 'test'"):
+        run_trials(MODELS, folder / "runs", pairs, settings(), split="train")
 
 
 @pytest.mark.slow

@@ -1,0 +1,155 @@
+"""What the score does, and what the order does: ``python -m benchmarks.order``.
+
+The decoders of Bahdanau et al. and of Luong et al. differ in their score, in when they ask (before
+the recurrent update or after it), and also in their readout, in what the update reads beside the
+last token, and so in their number of weights. Here everything but score, order and readout is
+held fixed:
+
+- the update always reads the context that :math:`s_{t-1}` asks for. With the order "before" the
+  output reads that context too; with "after" it reads the one that :math:`s_t` asks for, which
+  enters the next update. So the two orders have the same weights and the same first values;
+- the sizes of comparison space and readout are chosen so that all eight models have nearly the
+  same number of weights;
+- the output bias starts from the frequencies of the training tokens, in every model.
+
+Every model is trained from the same seeds on the same batches, and judged on the validation pairs.
+Writes ``seqattn/data/measured/order.json`` for the capstone. A training that is in ``--work``
+already is not repeated, so that the command can be stopped and taken up again.
+"""
+
+import argparse
+import itertools
+import json
+import platform
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import torch
+
+from seqattn.attention import BahdanauAttention, LuongAttention, Mechanism
+from seqattn.data import Batches, CorpusConfig, TextPair, Vocabularies, encode_pairs, read_split
+from seqattn.models import AttentionDecoder, Encoder, Seq2SeqAttention, State, guess_frequencies
+from seqattn.models.recurrent import rnn_step
+from seqattn.training import evaluate, fit
+from seqattn.training.threads import prepare_process
+from seqattn.translator import Translator
+
+RESULT = Path(__file__).parents[1] / "seqattn/data/measured/order.json"
+SCORES, ORDERS, READOUTS = ("additive", "general"), ("before", "after"), ("maxout", "tanh")
+LR, SEEDS = 0.007, (1, 2, 3)
+CORPUS = CorpusConfig("toy", "en", "fr", pairs=8_000)
+D_EMBED, D_HIDDEN, DROPOUT, TOKENS, WARMUP = 64, 96, 0.1, 256, 100
+# So that an additive score has as many weights as a general one, and a maxout readout with its
+# output matrix as many as a tanh.
+D_ATTN, D_READOUT = 64, {"maxout": 80, "tanh": 96}
+
+
+class AsksAfter(AttentionDecoder):
+    """The decoder of the order "before", but for which context the output reads.
+
+    Its update reads the context of the step before, which :math:`s_{t-1}` asked for: what the
+    other order's update reads.
+    """
+
+    def _advance(self, project, embedded, state, memory):
+        fed = state.context
+        if fed is None:
+            fed, _, _ = self._attend(state.hidden.outputs[-1], memory, state)
+        hidden = rnn_step(self.rnn, project(fed), state.hidden)
+        context, weights, past = self._attend(hidden.outputs[-1], memory, state)
+        return State(hidden, None, context, past), context, weights
+
+
+def build(score: str, order: str, readout: str, sizes: tuple[int, int]) -> Seq2SeqAttention:
+    """Build one of the eight models, with fresh weights."""
+    source, target = sizes
+    encoder = Encoder(source, D_EMBED, D_HIDDEN, dropout=DROPOUT)
+    attention: Mechanism
+    if score == "additive":
+        attention = BahdanauAttention(D_HIDDEN, encoder.d_states, D_ATTN)
+    else:
+        attention = LuongAttention(D_HIDDEN, encoder.d_states, score)
+    decoder = (AttentionDecoder if order == "before" else AsksAfter)(
+        target, D_EMBED, D_HIDDEN, encoder.d_states, attention,
+        readout=readout, d_readout=D_READOUT[readout], dropout=DROPOUT,
+    )  # fmt: skip
+    return Seq2SeqAttention(encoder, decoder)
+
+
+def train_and_validate(cell: dict, steps: int) -> dict:
+    """Train one model from one seed; give what it reaches on the validation pairs."""
+    (train, vocabularies), valid = read_corpus(), read_split(CORPUS, "valid")
+    examples = encode_pairs(train, vocabularies)
+    torch.manual_seed(cell["seed"])
+    sizes = len(vocabularies.source), len(vocabularies.target)
+    model = build(cell["score"], cell["order"], cell["readout"], sizes)
+    guess_frequencies(model.decoder.vocabulary, [target for _, target in examples])
+    batches = Batches(examples, tokens=TOKENS, seed=cell["seed"])
+    began = time.process_time()
+    history = fit(model, batches, steps=steps, lr=LR, warmup=WARMUP, seed=cell["seed"])
+    seconds = time.process_time() - began
+    found = evaluate(Translator(model.eval(), vocabularies), valid)
+    return {
+        **cell,
+        "lr": LR,
+        "parameters": sum(p.numel() for p in model.parameters()),
+        "bleu": round(found.bleu, 2),
+        "perplexity": round(found.perplexity, 4),
+        "aer": round(found.aer, 4),
+        "loss": round(sum(history.losses[-50:]) / 50, 4),
+        "epochs": round(steps / len(batches), 2),
+        "core_seconds": round(seconds, 1),
+    }
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Train, validate, write."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--steps", type=int, default=1000, help="updates of each training")
+    parser.add_argument("--work", type=Path, default=Path("runs/order"), help="finished trainings")
+    parser.add_argument("--result", type=Path, default=RESULT)
+    options = parser.parse_args(arguments)
+    prepare_process()
+    torch.set_num_threads(1)
+    options.work.mkdir(parents=True, exist_ok=True)
+    names = ("seed", "readout", "score", "order")
+    rows = []
+    for values in itertools.product(SEEDS, READOUTS, SCORES, ORDERS):
+        cell = dict(zip(names, values, strict=True))
+        file = options.work / f"{LR}-{'-'.join(map(str, values))}-{options.steps}.json"
+        if not file.exists():
+            file.write_text(json.dumps(train_and_validate(cell, options.steps)), encoding="utf-8")
+        rows.append(json.loads(file.read_text(encoding="utf-8")))
+        print(rows[-1], flush=True)
+        write(options.result, rows, options.steps)
+
+
+def read_corpus() -> tuple[list[TextPair], Vocabularies]:
+    """Give the training pairs, and the vocabularies learned from them."""
+    train = read_split(CORPUS, "train")
+    return train, Vocabularies.learn(train, CORPUS.languages)
+
+
+def write(result: Path, rows: list[dict], steps: int) -> None:
+    """Store what is known so far."""
+    card = {
+        "command": "python -m benchmarks.order",
+        "date": time.strftime("%Y-%m-%d"),
+        "machine": f"{platform.machine()}, one core",
+        "torch": torch.__version__,
+        "corpus": f"toy, {CORPUS.pairs:,} pairs",
+        "vocabularies": list(map(len, read_corpus()[1])),
+        "judged_on": "validation",
+        "updates": steps,
+        "epochs": rows[0]["epochs"],
+        "batch_tokens": TOKENS,
+        "lr": LR,
+        "seeds": sorted({row["seed"] for row in rows}),
+    }
+    text = json.dumps({"card": card, "rows": rows}, indent=1) + "\n"
+    result.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
