@@ -321,7 +321,7 @@ else:
     CONFIG = ModelConfig("bahdanau", d_embed=64, d_hidden=96, dropout=0.1)
     TRAINING = TrainingConfig(
         steps=1000, batch_tokens=256, lr=0.01, warmup=100, smoothing=0.0,
-        coverage_penalty=0.1, validate_every=125, first_look=16, average=8, log_every=25,
+        doubly_stochastic_penalty=0.1, validate_every=125, first_look=16, average=8, log_every=25,
     )  # fmt: skip
 
 # %% tags=["nbval-ignore-output"]
@@ -339,7 +339,7 @@ print(sorted(path.name for path in run.path.iterdir()))
 # on a CPU. On a GPU, sums may be taken in another order from run to run, and seeds repeat a training only
 # approximately. The weights of the eight best validations are kept as well. Their *mean* is tried at the end
 # and kept, as `average.safetensors`, unless it is worse in both BLEU and perplexity.
-# `coverage_penalty` asks the attention to leave no source word unread; we come back to it.
+# `doubly_stochastic_penalty` asks the attention to leave no source word unread; we come back to it.
 #
 # The same as a command, on a corpus of your own: a table with a tab between the two sentences of a line.
 
@@ -616,7 +616,7 @@ shell("seqattn evaluate --run main --beam 5 --split valid")
 # |---|---|---|---|
 # | the score | feels how much each word was looked at | {eq}`eq-coverage-score` | `attention="coverage"` |
 # | the loss | costs looking twice at one word | {eq}`eq-coverage-loss` | `coverage_loss` |
-# | the loss | asks that the weights of each word sum to one: $\sum_i (1 - \sum_t \alpha_{ti})^2$ {cite:p}`xu2015` | here | `coverage_penalty` in training |
+# | the loss | asks that the weights of each word sum to one: $\sum_i (1 - \sum_t \alpha_{ti})^2$ {cite:p}`xu2015` | here | `doubly_stochastic_penalty` in training |
 # | the beam | prefers sentences that looked at every word | {eq}`eq-coverage-penalty` | `coverage_penalty` in decoding |
 
 # %% tags=["hide-input"]
@@ -700,7 +700,7 @@ if not FULL:
 # %% tags=["nbval-ignore-output"]
 penalised = run_trials(
     {"penalty": MODELS["Bahdanau"]}, WORK / "penalty", corpus,
-    replace(BUDGET, coverage_penalty=0.1), subwords=SUBWORDS, device=DEVICE,
+    replace(BUDGET, doubly_stochastic_penalty=0.1), subwords=SUBWORDS, device=DEVICE,
 )  # fmt: skip
 without, held = aer["Bahdanau"], [trial.scores["aer"] for trial in penalised]
 if not FULL:
