@@ -74,7 +74,7 @@ def grade(notebooks: Notebooks, seed: Seed = None, out: Out = None) -> None:
                 out.mkdir(parents=True, exist_ok=True)
                 (out / f"{notebook.stem}.json").write_text(as_json(found), "utf-8", "replace")
                 (out / f"{notebook.stem}.html").write_text(as_html(found), "utf-8", "replace")
-    if any(g.problem or any(v.verdict == "grader_error" for v in g.verdicts) for g in grades):
+    if any(g.problem or g.pending for g in grades):
         raise typer.Exit(1)
 
 

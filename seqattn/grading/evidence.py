@@ -6,7 +6,7 @@ import numpy as np
 
 from seqattn.grading.bank import Question
 from seqattn.grading.sandbox import wire
-from seqattn.grading.sandbox.host import Sandbox
+from seqattn.grading.sandbox.host import Sandbox, WorkerDiedError
 
 __all__ = ["EvidenceError", "read_evidence"]
 
@@ -48,6 +48,8 @@ def read_evidence(sandbox: Sandbox, q: Question, data: bytes | None) -> dict[str
         ],
     }
     outcome = sandbox.run(job)
+    if outcome.ending == "broken":
+        raise WorkerDiedError
     arrays = _value(outcome.messages)
     if outcome.ending != "done" or not isinstance(arrays, dict):
         raise EvidenceError(f"{q.evidence} is no file of plain arrays: save it with np.savez")

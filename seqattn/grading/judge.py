@@ -7,6 +7,7 @@ outputs is the mistake that was made.
 
 import secrets
 from collections.abc import Callable, Collection
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -31,7 +32,7 @@ from seqattn.grading.outcomes import (
 from seqattn.grading.reading import Submission, UnreadableError, read_submission
 from seqattn.grading.redaction import redact
 from seqattn.grading.sandbox.host import Sandbox, WorkerDiedError
-from seqattn.grading.sandbox.jobs import Limits, Outcome
+from seqattn.grading.sandbox.jobs import LateError, Limits, Outcome
 from seqattn.grading.similarity import copies_the_key
 from seqattn.grading.submission import Answer, find_answer, imports_of
 from seqattn.grading.tasks import Task, job_of
@@ -53,14 +54,14 @@ class Judge:
     limits : Limits, optional
         For each answer.
     like : Judge, optional
-        One of the same seed, whose cases need not be drawn again.
+        One of the same seed, whose cases need not be drawn again, and which works beside this one.
     """
 
     def __init__(
         self, seed: str | None = None, limits: Limits | None = None, like: "Judge | None" = None
     ):
         self.seed = seed or secrets.token_hex(8)
-        self.sandbox = Sandbox(limits)
+        self.sandbox: Sandbox = Sandbox(limits, like.sandbox.turns if like else None)
         self._cases: Callable[[str, str], list[Case]]
         self._cases = like._cases if like else cache(self._draw)
         self._mistakes = cache(self._compute_mistakes)
@@ -113,7 +114,10 @@ class Judge:
         """Judge an answer that is at hand as text; open experiments on evidence that is drawn."""
         known = _exercise(exercise)
         q = known.question(question)
-        return self._judge(Task(known, q, [], self._cases(exercise, question)), Answer(code))
+        try:
+            return self._judge(Task(known, q, [], self._cases(exercise, question)), Answer(code))
+        except LateError as error:
+            return self._verdict(q, "not_judged", 0, _LATE.format(error))
 
     def _safely(
         self, submission: Submission, exercise: Exercise, q: Question, answer: Answer
@@ -129,6 +133,8 @@ class Judge:
             return self._judge(Task(exercise, q, imports_of(submission), cases or []), answer)
         except EvidenceError as error:
             return self._verdict(q, "missing", 0, str(error), notes=answer.notes)
+        except LateError as error:
+            return self._verdict(q, "not_judged", 0, _LATE.format(error), notes=answer.notes)
         except Exception as error:
             hint = f"the grader itself failed ({type(error).__name__}); this is not your score"
             return self._verdict(q, "grader_error", 0, hint)
@@ -154,8 +160,12 @@ class Judge:
         if "undefined" in results:
             return self._raised(q, results["undefined"], answer)
         if outcome.ending != "done":
-            hint = _ENDINGS[outcome.ending].format(s=self.sandbox.limits.seconds, d=outcome.detail)
-            return self._verdict(q, outcome.ending, 0, hint, **more)
+            limits = self.sandbox.limits
+            hint = _ENDINGS[outcome.ending].format(
+                s=limits.seconds, i=limits.idle, d=outcome.detail
+            )
+            ending = "timeout" if outcome.ending == "waited" else outcome.ending
+            return self._verdict(q, ending, 0, hint, **more)
         if set(results) != set(range(len(cases))):
             return self._verdict(
                 q, "crashed", 0, "the answer broke off what was to be sent", **more
@@ -232,8 +242,11 @@ class Judge:
         return cases
 
     def _run(self, task: Task, codes: dict[str, str]) -> Outcome:
+        limits = self.sandbox.limits
         try:
-            return self.sandbox.run(job_of(task, codes))
+            # The bank's wrong answers are one job; each may take as long as a learner's.
+            limits = replace(limits, seconds=limits.seconds * len(codes))
+            return self.sandbox.run(job_of(task, codes), limits)
         except WorkerDiedError:
             return Outcome(ending="broken")
 
@@ -241,7 +254,11 @@ class Judge:
         known = _exercise(exercise)
         q = known.question(question)
         task = Task(known, q, [], self._cases(exercise, question))
-        return by_case(self._run(task, {w.name: w.code for w in q.wrong}))
+        outcome = self._run(task, {w.name: w.code for w in q.wrong})
+        if outcome.ending == "broken":
+            # Not to be kept: all who make these mistakes would go without their hints.
+            raise WorkerDiedError
+        return by_case(outcome)
 
     def _recognise(self, task: Task, results: dict) -> Wrong | None:
         """Find the wrong answer with the same outputs on every case, down to what earns nothing."""
@@ -271,13 +288,19 @@ def _parts(case: Case) -> Collection[str] | None:
     return case.expected.keys() if isinstance(case.expected, dict) else None
 
 
+_LATE = "this machine was too busy to judge it ({}, twice): grade again; this is not your score"
+
+
 @cache
 def _exercise(name: str) -> Exercise:
     return load(name)
 
 
 _ENDINGS = {
-    "timeout": "it took longer than {s:.0f} seconds: is there a loop that never ends?",
+    "timeout": "it computed longer than {s:g} seconds (of processor time): is there a loop that "
+    "never ends?",
+    "waited": "it waited longer than {i:g} seconds without computing anything, and did so again: "
+    "leave out what sleeps, or waits for somebody",
     "memory": "it needed more memory than an answer may use",
     "crashed": "the process died ({d})",
     "output_limit": "it printed or returned too much ({d})",

@@ -54,7 +54,11 @@ def progress(folder: Path) -> list[Line]:
                 lines.append(Line(name, known.title, "", 0, known.points, []))
                 continue
             path, best = max(grades, key=lambda g: g[1].points)
-            left = [v.question for v in best.verdicts if v.points < v.out_of]
+            left = [
+                v.question + (" (not judged)" if v.pending else "")
+                for v in best.verdicts
+                if v.points < v.out_of
+            ]
             lines.append(Line(name, known.title, path.name, best.points, known.points, left))
     return lines
 

@@ -36,7 +36,8 @@ WORDS = {
     "crashed": "crashes",
     "output_limit": "prints too much",
     "forbidden": "uses what it may not",
-    "grader_error": "could not be graded",
+    "not_judged": "not judged, points pending",
+    "grader_error": "the grader failed, points pending",
 }
 
 # What as_json and as_record write, as JSON Schema.
@@ -46,7 +47,8 @@ _VERDICT: dict = {
     "question": _TEXT,
     "title": _TEXT,
     "verdict": {"enum": list(WORDS)},
-    "points": _NUMBER,
+    # null: pending, to be judged again.
+    "points": {"type": ["integer", "null"]},
     "out_of": _NUMBER,
     "hint": _TEXT,
     "mistake": _TEXT,
@@ -57,7 +59,7 @@ _VERDICT: dict = {
     "notes": _TEXTS,
 }
 _GRADE: dict = {
-    "schema": {"const": 2},
+    "schema": {"const": 3},
     "seqattn": _TEXT,
     "file": _TEXT,
     "exercise": _TEXT,
@@ -77,6 +79,7 @@ _GRADE: dict = {
     "flags": _TEXTS,
     "points": _NUMBER,
     "out_of": _NUMBER,
+    "pending": _NUMBER,
 }
 SCHEMA: dict = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -93,15 +96,20 @@ def as_text(grade: Grade) -> str:
     if grade.problem:
         return f"{plain(grade.file)}: {plain(grade.problem)}"
     title = load(grade.exercise).title
-    lines = [f"{plain(grade.file)}: {title}, {grade.points} of {grade.out_of} points", ""]
+    lines = [f"{plain(grade.file)}: {title}, {_score(grade)}", ""]
     width = max(len(v.title) for v in grade.verdicts)
     for v in grade.verdicts:
-        score = f"{v.points}/{v.out_of}"
+        score = f"{'?' if v.pending else v.points}/{v.out_of}"
         lines.append(f"  {v.question}  {v.title:{width}}  {score:>5}  {WORDS[v.verdict]}")
         lines += [f"      {text}" for text in details(v)]
     lines += [f"\nnote: {plain(note)}" for note in grade.notes]
     lines += ["", f"Hidden cases from seed {grade.seed}. Isolation: {grade.isolation}."]
     return "\n".join(lines)
+
+
+def _score(grade: Grade) -> str:
+    pending = f", {grade.pending} pending: grade again" if grade.pending else ""
+    return f"{grade.points} of {grade.out_of} points{pending}"
 
 
 def details(v: Verdict) -> list[str]:
@@ -129,7 +137,9 @@ def _escaped(match: re.Match) -> str:
 
 def as_json(grade: Grade) -> str:
     """Write a grade for a program. ``schema`` says which fields to expect."""
-    content = {"schema": 2, "seqattn": version("seqattn"), **grade.to_dict()}
+    content = {"schema": 3, "seqattn": version("seqattn"), **grade.to_dict()}
+    for v, plain_v in zip(grade.verdicts, content["verdicts"], strict=True):
+        plain_v["points"] = None if v.pending else v.points
     return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
 
 
@@ -153,7 +163,8 @@ def as_csv(grades: Sequence[Grade], names: Sequence[str] | None = None) -> str:
             problem = harmless(grade.problem)
             table.writerow([name, "", "", grade.problem.split(":")[0], "", "", "", problem])
         for v in grade.verdicts:
-            row = [grade.exercise, v.question, v.verdict, v.points, v.out_of, v.mistake, v.hint]
+            points = "" if v.pending else v.points
+            row = [grade.exercise, v.question, v.verdict, points, v.out_of, v.mistake, v.hint]
             table.writerow([name, *map(harmless, row)])
     return stream.getvalue()
 
@@ -175,7 +186,7 @@ def as_html(grade: Grade, book: str = "") -> str:
     book : str
         Address of the book, so that what to read again is a link.
     """
-    head = grade.problem or f"{grade.points} of {grade.out_of} points"
+    head = grade.problem or _score(grade)
     foot = f"seed {grade.seed}, isolation: {grade.isolation}"
     body = "".join(_section(v, book) for v in grade.verdicts)
     notes = "".join(f"<p>note: {_text(note)}</p>" for note in grade.notes)
@@ -192,7 +203,8 @@ def _section(v: Verdict, book: str) -> str:
         lines.append(f"<p>Read again: {where}</p>")
     return (
         f'<section class="{_text(v.verdict)}"><h2>{_text(v.question)} {_text(v.title)}: '
-        f"{v.points} of {v.out_of}</h2><p><strong>{_text(WORDS[v.verdict])}</strong></p>"
+        f"{'?' if v.pending else v.points} of {v.out_of}</h2>"
+        f"<p><strong>{_text(WORDS[v.verdict])}</strong></p>"
         f"{''.join(lines)}</section>"
     )
 

@@ -16,10 +16,11 @@ class Verdict:
         Which one.
     verdict : str
         ``pass``, ``partial``, ``fail``, ``not_attempted``, ``missing``, ``syntax_error``,
-        ``error``, ``timeout``, ``memory``, ``crashed``, ``output_limit``, ``forbidden`` or
-        ``grader_error``.
+        ``error``, ``timeout``, ``memory``, ``crashed``, ``output_limit``, ``forbidden``; or, where
+        points are pending, ``not_judged`` (the machine was too busy) and ``grader_error``.
     points, out_of : int
-        What it earned, and what it could have earned.
+        What it earned, and what it could have earned. Pending points are not earned yet: look at
+        ``pending`` before you count a 0.
     hint : str
         One sentence, empty where there is nothing to say.
     mistake : str
@@ -48,6 +49,11 @@ class Verdict:
     lost: list[str] = field(default_factory=list)
     read: str = ""
     notes: list[str] = field(default_factory=list)
+
+    @property
+    def pending(self) -> bool:
+        """Whether nothing is known about the answer yet, through no fault of its own."""
+        return self.verdict in ("not_judged", "grader_error")
 
 
 @dataclass(frozen=True)
@@ -86,8 +92,13 @@ class Grade:
 
     @property
     def points(self) -> int:
-        """Sum of the points."""
+        """Sum of the points, without those that are pending."""
         return sum(v.points for v in self.verdicts)
+
+    @property
+    def pending(self) -> int:
+        """Sum of what questions are worth about which nothing is known yet."""
+        return sum(v.out_of for v in self.verdicts if v.pending)
 
     @property
     def out_of(self) -> int:
@@ -97,9 +108,10 @@ class Grade:
     @classmethod
     def from_dict(cls, content: dict[str, Any]) -> "Grade":
         """Make a grade of what :meth:`to_dict` gave."""
-        known = {k: v for k, v in content.items() if k not in ("points", "out_of")}
+        known = {k: v for k, v in content.items() if k not in ("points", "out_of", "pending")}
         return cls(**{**known, "verdicts": [Verdict(**v) for v in known["verdicts"]]})
 
     def to_dict(self) -> dict[str, Any]:
         """Give plain values that go into JSON."""
-        return {**asdict(self), "points": self.points, "out_of": self.out_of}
+        sums = {"points": self.points, "out_of": self.out_of, "pending": self.pending}
+        return {**asdict(self), **sums}

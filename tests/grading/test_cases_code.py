@@ -71,7 +71,16 @@ CASES = {
     "T-047 exits when it is defined": ("import sys\nsys.exit(0)\n" + body(), {"error"}, "SystemExit"),
     "T-048 recursion": (returns("additive_score(query, keys, W_q, W_k, v)"), {"error"}, "without end"),
     "T-049 segfault": (body("import ctypes", "ctypes.string_at(0)"), {"crashed"}, "signal 11"),
-    "T-050 trains for minutes": ("import time\ntime.sleep(99)\n" + body(), {"timeout"}, "4 seconds"),
+    "T-050 trains for minutes": (
+        "for _ in range(10**9): torch.ones(99, 99) @ torch.ones(99, 99)\n" + body(),
+        {"timeout"},
+        "computed longer than 4 seconds",
+    ),
+    "sleeps for minutes": (
+        "import time\ntime.sleep(999)\n" + body(),
+        {"timeout"},
+        "without computing",
+    ),
     "T-051 wants a GPU": (body("query = query.cuda()"), {"error"}, "graded on a CPU"),
     "T-051 downloads": (
         body("import urllib.request", "urllib.request.urlopen('http://example.org')"),
@@ -81,7 +90,7 @@ CASES = {
     "T-052 slow": (body("for _ in range(100): torch.ones(50, 50) @ torch.ones(50, 50)"), {"pass"}, ""),
     "T-053 await": ("await something\n" + body(), {"syntax_error"}, "await"),
     "T-054 a newer Python": ("type X = int\n" + body(), {"syntax_error", "pass"}, ""),
-    "T-055 endless": (body("while True: pass"), {"timeout"}, "longer than"),
+    "T-055 endless": (body("while True: pass"), {"timeout"}, "a loop that never ends"),
     "T-057 deaf to signals": (
         body("import signal", "for s in (2, 15, 24): signal.signal(s, signal.SIG_IGN)", "while 1: pass"),
         {"timeout"},

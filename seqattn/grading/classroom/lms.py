@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
 from seqattn.grading.report import details, harmless
-from seqattn.grading.verdicts import Grade
+from seqattn.grading.verdicts import Grade, Verdict
 
 if TYPE_CHECKING:
     from seqattn.grading.classroom.run import Result
@@ -22,7 +22,7 @@ NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def as_gradescope(grade: Grade) -> str:
-    """Write ``results.json`` for Gradescope's autograder."""
+    """Write ``results.json`` for Gradescope's autograder. What is pending gets no score, not 0."""
     if grade.problem:
         content: dict = {"score": 0, "output": grade.problem, "tests": []}
         return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
@@ -30,17 +30,24 @@ def as_gradescope(grade: Grade) -> str:
         {
             "number": v.question,
             "name": f"{v.question} {v.title}",
-            "score": v.points,
+            **({} if v.pending else _scored(v)),
             "max_score": v.out_of,
-            "status": "passed" if v.verdict == "pass" else "failed",
             "output": "\n".join(details(v)),
             "output_format": "text",
             "visibility": "visible",
         }
         for v in grade.verdicts
     ]
-    content = {"output": "\n".join(grade.notes), "output_format": "text", "tests": tests}
+    pending = (
+        f"{grade.pending} points are pending: run the autograder again" if grade.pending else ""
+    )
+    said = "\n".join(filter(None, [pending, *grade.notes]))
+    content = {"output": said, "output_format": "text", "tests": tests}
     return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
+
+
+def _scored(v: Verdict) -> dict:
+    return {"score": v.points, "status": "passed" if v.verdict == "pass" else "failed"}
 
 
 def as_moodle(results: list["Result"], absent_as_zero: bool = False) -> str:
@@ -51,9 +58,8 @@ def as_moodle(results: list["Result"], absent_as_zero: bool = False) -> str:
     people = {r.person.id: r.person for r in results if r.person}
     for id_, person in people.items():
         grades = [r.grade for r in results if r.person and r.person.id == id_ and r.grade]
-        # A file that could not be read, and a fault of the grader, are nobody's 0.
-        failed = any(v.verdict == "grader_error" for g in grades for v in g.verdicts)
-        failed = failed or any(g.problem for g in grades)
+        # A file that could not be read, and points that are pending, are nobody's 0.
+        failed = any(g.pending or g.problem for g in grades)
         blank = 0 if absent_as_zero else ""
         total: object = "" if failed else sum(g.points for g in grades) if grades else blank
         said = " ".join(f"{v.question}: {v.hint}" for g in grades for v in g.verdicts if v.hint)
@@ -70,8 +76,8 @@ def as_junit(results: list["Result"]) -> str:
         if r.grade is None:
             continue
         g = r.grade
-        failed = sum(v.verdict not in ("pass", "grader_error") for v in g.verdicts)
-        errors = sum(v.verdict == "grader_error" for v in g.verdicts) + bool(g.problem)
+        failed = sum(v.verdict != "pass" and not v.pending for v in g.verdicts)
+        errors = sum(v.pending for v in g.verdicts) + bool(g.problem)
         name = _xml(r.person.id if r.person else r.label)
         counts = {"tests": len(g.verdicts) or 1, "failures": failed, "errors": errors}
         suite = ElementTree.SubElement(root, "testsuite", name=name)
@@ -84,7 +90,7 @@ def as_junit(results: list["Result"]) -> str:
                 suite, "testcase", name=f"{v.question} {v.title}", classname=f"{name}.{g.exercise}"
             )
             if v.verdict != "pass":
-                kind = "error" if v.verdict == "grader_error" else "failure"
+                kind = "error" if v.pending else "failure"
                 fault = ElementTree.SubElement(case, kind, message=_xml(v.hint), type=v.verdict)
                 fault.text = _xml("\n".join(details(v)))
     ElementTree.indent(root, " ")

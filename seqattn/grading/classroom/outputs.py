@@ -5,6 +5,7 @@ import io
 import json
 import re
 from collections import Counter, defaultdict
+from dataclasses import replace
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -12,7 +13,7 @@ from typing import Any
 from seqattn.grading.bank import load
 from seqattn.grading.classroom.lms import as_gradescope, as_junit, as_moodle
 from seqattn.grading.classroom.run import Result
-from seqattn.grading.report import as_csv, as_html, as_record, harmless, page
+from seqattn.grading.report import WORDS, as_csv, as_html, as_record, harmless, page
 from seqattn.grading.similarity import Pair, similar_pairs
 from seqattn.grading.verdicts import Grade
 
@@ -108,23 +109,15 @@ def as_table(results: list[Result], absent_as_zero: bool) -> str:
             row = [*person, "", "", "absent", *points, "", *[""] * len(columns), ""]
         else:
             g = r.grade
-            status = r.problem.partition(":")[0] or g.problem.partition(":")[0] or "graded"
-            got = {(g.exercise, v.question): _points(v) for v in g.verdicts}
-            total: Any = _total(g) if g.verdicts else ""
-            notes = "; ".join(filter(None, [r.problem, g.problem, *g.notes, *g.flags]))
-            row = [*person, r.label, g.exercise, status, total, g.out_of or ""]
+            got = {(g.exercise, v.question): "" if v.pending else v.points for v in g.verdicts}
+            # Where points are pending, a sum would look like the whole.
+            total: Any = g.points if g.verdicts and not g.pending else ""
+            pending = [f"{v.question} {WORDS[v.verdict]}" for v in g.verdicts if v.pending]
+            notes = "; ".join(filter(None, [r.problem, g.problem, *pending, *g.notes, *g.flags]))
+            row = [*person, r.label, g.exercise, _status(r), total, g.out_of or ""]
             row += [*(got.get(c, "") for c in columns), notes]
         table.writerow([harmless(cell) for cell in row])
     return stream.getvalue()
-
-
-def _points(v: Any) -> Any:
-    # A fault of the grader is nobody's 0.
-    return "" if v.verdict == "grader_error" else v.points
-
-
-def _total(g: Grade) -> Any:
-    return "" if any(v.verdict == "grader_error" for v in g.verdicts) else g.points
 
 
 # --- what a person decided ---------------------------------------------------------------------
@@ -162,9 +155,13 @@ def apply_overrides(
         found = next((overrides[k] for k in keys if k in overrides), None)
         if found is not None:
             points, reason = found
-            note = f"points given by hand ({v.points} by the grader)" + (reason and f": {reason}")
+            before = "none" if v.pending else v.points
+            note = f"points given by hand ({before} by the grader)" + (reason and f": {reason}")
             notes = [n for n in v.notes if not n.startswith("points given by hand")]
-            v = type(v)(**{**vars(v), "points": points, "notes": [*notes, note]})
+            # What a person judged is pending no longer.
+            judged = "pass" if points >= v.out_of else "partial" if points else "fail"
+            verdict = judged if v.pending else v.verdict
+            v = replace(v, verdict=verdict, points=points, notes=[*notes, note])
         verdicts.append(v)
     return Grade(**{**vars(grade), "verdicts": verdicts})
 
@@ -199,22 +196,30 @@ def as_summary(results: list[Result]) -> str:
     lines.append(("Files", [[status, number] for status, number in sorted(count.items())]))
     for exercise in sorted({g.exercise for g in graded}):
         mine = [g for g in graded if g.exercise == exercise]
-        middle = median(g.points for g in mine)
+        whole = [g.points for g in mine if not g.pending]
+        middle = f"{median(whole):g}" if whole else "none yet"
         title = (
-            f"{load(exercise).title}: {len(mine)} students, median {middle:g} of "
+            f"{load(exercise).title}: {len(mine)} students, median {middle} of "
             f"{mine[0].out_of} points"
         )
+        if len(whole) < len(mine):
+            title += f", {len(mine) - len(whole)} with points pending and not counted"
         rows: list[list[object]] = [
             ["question", "right", "points on average", "most frequent mistake"]
         ]
         for number, q in enumerate(mine[0].verdicts):
-            verdicts = [g.verdicts[number] for g in mine]
+            verdicts = [g.verdicts[number] for g in mine if not g.verdicts[number].pending]
+            if not verdicts:
+                rows.append([f"{q.question} {q.title}", "pending", "pending", ""])
+                continue
             right = sum(v.verdict == "pass" for v in verdicts)
             mean = sum(v.points for v in verdicts) / len(verdicts)
             mistakes = Counter(v.mistake for v in verdicts if v.mistake)
             common = sorted(mistakes.items(), key=lambda x: (-x[1], x[0]))[:1]
             said = f"{common[0][0]} ({common[0][1]})" if common else ""
             share = f"{right}\u00a0({100 * right / len(verdicts):.0f}\u00a0%)"
+            if pending := len(mine) - len(verdicts):
+                share += f", {pending}\u00a0pending"
             rows.append([f"{q.question} {q.title}", share, f"{mean:.1f} of {q.out_of}", said])
         lines.append((title, rows))
     return page("Class summary", lines)
@@ -223,7 +228,8 @@ def as_summary(results: list[Result]) -> str:
 def _status(r: Result) -> str:
     if r.grade is None:
         return "absent"
-    return r.problem.partition(":")[0] or r.grade.problem.partition(":")[0] or "graded"
+    problem = r.problem.partition(":")[0] or r.grade.problem.partition(":")[0]
+    return problem or ("pending" if r.grade.pending else "graded")
 
 
 def read_records(folder: Path) -> dict[str, dict]:

@@ -44,7 +44,11 @@ def _points(record: dict | None) -> dict[str, str]:
         return {}
     if record["problem"]:
         return {"file": record["problem"]}
-    return {v["question"]: f"{v['points']} {v['verdict']}" for v in record["verdicts"]}
+    # No points: they are pending.
+    return {
+        v["question"]: f"{'?' if v['points'] is None else v['points']} {v['verdict']}"
+        for v in record["verdicts"]
+    }
 
 
 def as_text(changes: list[Change]) -> str:

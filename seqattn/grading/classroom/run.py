@@ -23,7 +23,7 @@ from seqattn.grading.verdicts import Grade
 __all__ = ["Result", "WeakIsolationError", "grade_all", "settle"]
 
 # Raised when the way in which answers are judged changes: older results are graded again.
-ENGINE = 2
+ENGINE = 3
 
 
 class WeakIsolationError(Exception):
@@ -115,7 +115,7 @@ def grade_all(
                 finally:
                     idle.put(judge)
                 # A trouble of ours is not kept: the next run tries again.
-                if not any(v.verdict == "grader_error" for v in grade.verdicts):
+                if not grade.pending:
                     _write(store / f"{key}.json", json.dumps(grade.to_dict()))
                 return handed, grade
 

@@ -158,7 +158,7 @@ def enter(seconds: int, memory: int, files: int | None) -> None:
     Parameters
     ----------
     seconds : int
-        Processor time, a second line behind the host's clock.
+        Processor time, a second line behind the worker's watch.
     memory : int
         Bytes of address space, on top of what is in use now.
     files : int or None

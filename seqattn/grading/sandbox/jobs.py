@@ -2,25 +2,33 @@
 
 import contextlib
 import io
+import threading
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from seqattn.grading.sandbox import wire
 
-__all__ = ["Limits", "Outcome", "ending", "frames"]
+__all__ = ["LateError", "Limits", "Outcome", "Turns", "ending", "frames"]
 
 # The status of a child whose sandbox failed before the answer ran.
 BROKEN = 70
+# The status of one that ended itself since its processor time was up.
+EXHAUSTED = 71
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What one job may use.
+    """What one job may use. How busy the machine is plays no part in it.
 
     Attributes
     ----------
     seconds : float
-        Wall-clock time.
+        Processor time, of all its threads together.
+    idle : float
+        Seconds in which no thread of it computes, nor stands in line for a processor.
+    wall : float
+        Seconds on the clock after which nothing can be said about it: see :class:`LateError`.
     memory : int
         Bytes, on top of what torch itself takes.
     prints : int
@@ -30,6 +38,8 @@ class Limits:
     """
 
     seconds: float = 10.0
+    idle: float = 10.0
+    wall: float = 600.0
     memory: int = 2**30
     prints: int = 16 * 2**20
     results: int = 256 * 2**20
@@ -44,14 +54,15 @@ class Outcome:
     messages : list
         What the child sent, in order.
     ending : str
-        ``done``, ``timeout``, ``output_limit``, ``memory``, ``crashed``, or ``broken`` where the
-        fault is the sandbox's own.
+        ``done``, ``timeout``, ``waited``, ``output_limit``, ``memory``, ``crashed``; ``late`` where
+        neither limit of time was reached before the backstop was, or ``broken`` where the fault is
+        the sandbox's own.
     detail : str
         More on an ending that is not ``done``.
     printed : str
         The beginning of what was printed.
     seconds : float
-        Wall-clock time.
+        Processor time.
     """
 
     messages: list[Any] = field(default_factory=list)
@@ -59,6 +70,55 @@ class Outcome:
     detail: str = ""
     printed: str = ""
     seconds: float = 0.0
+
+
+class LateError(Exception):
+    """A job got too little of the processor, even alone: nobody's answer is to blame."""
+
+
+class Turns:
+    """Has jobs run side by side, or one alone.
+
+    Examples
+    --------
+    >>> turns = Turns()
+    >>> with turns.beside():
+    ...     pass
+    >>> with turns.alone():
+    ...     pass
+    """
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._running = 0
+        self._closed = False
+
+    @contextlib.contextmanager
+    def beside(self) -> Iterator[None]:
+        """Run beside others, once nobody wants to be alone."""
+        with self._changed:
+            self._changed.wait_for(lambda: not self._closed)
+            self._running += 1
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._running -= 1
+                self._changed.notify_all()
+
+    @contextlib.contextmanager
+    def alone(self) -> Iterator[None]:
+        """Run once all others have ended, and keep new ones waiting."""
+        with self._changed:
+            self._changed.wait_for(lambda: not self._closed)
+            self._closed = True
+            self._changed.wait_for(lambda: self._running == 0)
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._closed = False
+                self._changed.notify_all()
 
 
 def frames(data: bytes) -> list[Any]:
@@ -75,9 +135,8 @@ def ending(report: dict, messages: list[Any], flood: str) -> tuple[str, str]:
     """Name how a child ended, from what its parent saw: the ending, and more on it."""
     if flood:
         return "output_limit", flood
-    # SIGXCPU: the processor's clock ran out before the wall's.
-    if report.get("timed_out") or report["signal"] == 24:
-        return "timeout", ""
+    if report.get("stopped"):
+        return report["stopped"], ""
     if messages and messages[-1] == {"event": "done"}:
         return "done", ""
     if not messages and report["status"] == BROKEN:

@@ -1,7 +1,8 @@
 """The worker: imports torch once, then forks a confined child for each job. Run by the host.
 
-``python -I -S worker.py FD`` serves jobs over the socket FD. ``python -I -S worker.py once`` runs a
-single job from standard input in this process, where there is no fork to rely on.
+``python -I -S worker.py FD FOLDER`` serves jobs over the socket FD, and removes its FOLDER if the
+host is gone. ``python -I -S worker.py once`` runs a single job from standard input in this process,
+where there is no fork to rely on.
 """
 
 import contextlib
@@ -10,10 +11,12 @@ import importlib
 import json
 import os
 import select
+import shutil
 import signal
 import socket
 import sys
 import tempfile
+import threading
 import time
 import traceback
 from pathlib import Path
@@ -21,9 +24,17 @@ from typing import Any, NoReturn
 
 # Exit status for a fault of this file rather than of the answer.
 BROKEN = 70
+# Exit status of a process that ended itself since its processor time was up.
+EXHAUSTED = 71
+# Seconds between two looks at a child.
+TICK = 0.1
 # Descriptor of the Landlock ruleset, out of the way of those that a child arranges.
 RULES = 100
 FOLDER = str(Path(__file__).resolve().parents[1])
+
+
+class HostGoneError(Exception):
+    """Nobody is left to work for."""
 
 
 def prepare(config: dict) -> Any:
@@ -48,7 +59,7 @@ def prepare(config: dict) -> Any:
 
 
 def serve(control: socket.socket) -> None:
-    """Fork a child for each request on the control socket until it closes."""
+    """Fork a child for each request on the control socket; raise HostGoneError when it closes."""
     config = json.loads(_line(control))
     runner, wire = prepare(config)
     confine, files, found = _confinement(config)
@@ -59,7 +70,7 @@ def serve(control: socket.socket) -> None:
     while True:
         message, descriptors, *_ = socket.recv_fds(control, 65536, 3)
         if not message:
-            return
+            raise HostGoneError
         request = json.loads(message)
         # Slow to import, or impossible to import once confined: before the fork, and only once.
         for name in request["preload"]:
@@ -68,9 +79,9 @@ def serve(control: socket.socket) -> None:
         if child == 0:
             control.close()
             _child(request, descriptors, runner, wire, confine, files)
+        report = _watch(child, request, control, descriptors[1:])
         for descriptor in descriptors:
             os.close(descriptor)
-        report = _watch(child, request["seconds"], control)
         control.sendall(json.dumps(report).encode() + b"\n")
 
 
@@ -129,35 +140,73 @@ def _results(job: dict, descriptor: int, runner: Any, wire: Any) -> None:
         runner.run(job, send)
 
 
-def _watch(child: int, seconds: float, control: socket.socket) -> dict:
-    """Wait for the child; kill it when its time is up or the host says anything."""
-    started = time.monotonic()
-    timed_out = False
+def _watch(child: int, limits: dict, control: socket.socket, pipes: list[int]) -> dict:
+    """Wait for the child; kill it when it has used up a limit, or when the host says anything."""
+    started = before = time.monotonic()
+    used = idle = 0.0
+    stopped = ""
     handle = os.pidfd_open(child)
-    while True:
-        left = started + seconds - time.monotonic()
-        either: list[Any] = [handle, control]
-        ready, _, _ = select.select(either, [], [], max(0.0, left))
-        if handle in ready:
+    either: list[Any] = [handle, control]
+    while not (ready := select.select(either, [], [], TICK)[0]):
+        now = time.monotonic()
+        computed, waits = _look_at(child)
+        if waits and not any(map(_holds_data, pipes)):
+            # Where this process had to wait for its own turn, nobody knows what the child did.
+            idle += max(0.0, min(now - before, 2 * TICK) - (computed - used))
+        used, before = computed, now
+        times = {"timeout": used, "waited": idle, "late": now - started}
+        caps = {"timeout": limits["seconds"], "waited": limits["idle"], "late": limits["wall"]}
+        if stopped := next((name for name in times if times[name] >= caps[name]), ""):
             break
-        timed_out = not ready
-        if ready:
-            control.recv(1)
+    if handle not in ready:
         os.kill(child, signal.SIGKILL)
-        break
     select.select([handle], [], [])
     os.close(handle)
     # Where nothing forbids it, the child may have left others in its group.
     with contextlib.suppress(ProcessLookupError):
         os.killpg(child, signal.SIGKILL)
     _, status, usage = os.wait4(child, 0)
+    if control in ready and not control.recv(1):
+        raise HostGoneError
+    used = usage.ru_utime + usage.ru_stime
+    ended_by = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
+    # The kernel's own limit, where this process came too late. It counts in whole ticks.
+    if ended_by in (signal.SIGKILL, signal.SIGXCPU) and used >= 0.9 * limits["seconds"]:
+        stopped = "timeout"
     return {
-        "signal": os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0,
+        "signal": ended_by,
         "status": os.WEXITSTATUS(status) if os.WIFEXITED(status) else 0,
-        "timed_out": timed_out,
-        "seconds": time.monotonic() - started,
+        "stopped": stopped,
+        "seconds": used,
         "memory": usage.ru_maxrss,
     }
+
+
+def _look_at(child: int) -> tuple[float, bool]:
+    """Return the processor seconds of a child, and whether all its threads sleep."""
+    try:
+        fields = _stat(Path(f"/proc/{child}/stat"))
+        states = [_stat(path)[0] for path in Path(f"/proc/{child}/task").glob("*/stat")]
+    except OSError:
+        # It ends just now, or a thread of it does.
+        return 0.0, False
+    seconds = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    # R: computes, or stands in line for a processor. D: waits for a disk.
+    return seconds, not {"R", "D"} & {*states}
+
+
+def _stat(path: Path) -> list[str]:
+    """Return what follows the name, which may be anything."""
+    return path.read_text(errors="replace").rpartition(")")[2].split()
+
+
+def _holds_data(pipe: int) -> bool:
+    """Tell whether a pipe holds what the host has not read yet: it may be full."""
+    # Not everywhere, and not needed where there is no fork.
+    import fcntl
+    import termios
+
+    return any(fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)))
 
 
 def once() -> None:
@@ -167,17 +216,26 @@ def once() -> None:
     config = json.loads(sys.stdin.buffer.readline())
     runner, wire = prepare(config)
     job = wire.read(sys.stdin.buffer)
+    threading.Thread(target=_end_after, args=(config["seconds"],), daemon=True).start()
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     with contextlib.suppress(BaseException):
         _results(job, results, runner, wire)
     os._exit(0)
 
 
+def _end_after(seconds: float) -> NoReturn:
+    """End this process when it has computed for so long from now on."""
+    end = time.process_time() + seconds
+    while time.process_time() < end:
+        time.sleep(TICK)
+    os._exit(EXHAUSTED)
+
+
 def _line(control: socket.socket) -> bytes:
     data = b""
     while not data.endswith(b"\n"):
         if not (piece := control.recv(65536)):
-            sys.exit()
+            raise HostGoneError
         data += piece
     return data
 
@@ -186,4 +244,7 @@ if __name__ == "__main__":
     if sys.argv[1] == "once":
         once()
     else:
-        serve(socket.socket(fileno=int(sys.argv[1])))
+        with contextlib.suppress(HostGoneError, ConnectionError):
+            serve(socket.socket(fileno=int(sys.argv[1])))
+        # Only a host that was killed leaves a worker behind.
+        shutil.rmtree(sys.argv[2], ignore_errors=True)
