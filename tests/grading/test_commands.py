@@ -118,6 +118,7 @@ def test_a_file_that_is_not_there_is_said_so(command, tmp_path):
 def test_plain_nbval_passes_the_solution_and_fails_the_stub_at_its_checks(tmp_path):
     nbval = [sys.executable, "-m", "pytest", "--nbval", "-q", "-p", "no:cacheprovider"]
     nbval += ["-c", os.devnull, "--rootdir", ".", "mine.ipynb"]
+    nbval += ["--nbval-kernel-startup-timeout=1800", "--nbval-cell-timeout=1800"]
     code = [c for c in STUB["cells"] if c["cell_type"] == "code"]
     checks = [i for i, c in enumerate(code) if "check" in c["metadata"].get("seqattn", {})]
     for submission, expected in ((STUB, checks), (filled(RIGHT), [])):
