@@ -22,6 +22,9 @@ from tools.build import build_wheel
 ROOT = Path(__file__).resolve().parents[1]
 FOLDERS = ("chapters", "solutions")
 SANITIZE = ROOT / "tests" / "nbval_sanitize.cfg"
+# Seconds that a kernel may take to start, and a cell to run: nobody's verdict on how fast they are,
+# but an end for what hangs.
+START, CELL = 30 * 60, 4 * 3600
 # The last cell of each copy: whose code was it that ran?
 WHENCE = "import seqattn\nassert seqattn.__file__.startswith({!r}), seqattn.__file__"
 
@@ -70,7 +73,8 @@ def main() -> None:
         command = [
             sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider",
             "-c", str(ROOT / "pyproject.toml"), "--rootdir", temporary,
-            "--nbval", "--nbval-cell-timeout=1800", f"--nbval-sanitize-with={SANITIZE}",
+            "--nbval", f"--nbval-kernel-startup-timeout={START}", f"--nbval-cell-timeout={CELL}",
+            f"--nbval-sanitize-with={SANITIZE}",
             *sys.argv[1:], *map(str, folders),
         ]  # fmt: skip
         environment = os.environ | {"PYTHONPATH": str(installed)}  # comes before this checkout

@@ -14,6 +14,7 @@ import ast
 import importlib
 import multiprocessing
 import os
+import resource
 import signal
 import sys
 import time
@@ -85,7 +86,7 @@ OPERATORS = (
 UNUSED = [
     part for name in ("cacheprovider", "nbval", "xdist", "cov") for part in ("-p", f"no:{name}")
 ]
-SECONDS = 120  # a mutant may loop for ever; that is noticed
+SECONDS = 120  # of a processor: a mutant may loop for ever; that is noticed
 
 
 def mutants(path: Path) -> Iterator[tuple[int, str, str]]:
@@ -137,6 +138,7 @@ def survives(path: Path, changed: str, tests: str) -> bool:
     child = os.fork()
     if child == 0:
         os.setpgid(0, 0)
+        resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
         for descriptor in (1, 2):
             os.dup2(os.open(os.devnull, os.O_WRONLY), descriptor)
         whole, stored = SourceFileLoader.get_data, f"{path.parent / '__pycache__' / path.stem}."
@@ -156,7 +158,7 @@ def survives(path: Path, changed: str, tests: str) -> bool:
             status = int(pytest.main(["-x", "-q", "--assert=plain", *UNUSED, tests]))
         finally:
             os._exit(status)
-    ends = time.monotonic() + SECONDS
+    ends = time.monotonic() + 30 * SECONDS  # for one that waits for ever
     while time.monotonic() < ends:
         found, status = os.waitpid(child, os.WNOHANG)
         if found:

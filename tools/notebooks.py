@@ -66,7 +66,7 @@ def read_source(path: Path) -> NotebookNode:
     return notebook
 
 
-def execute(notebook: NotebookNode, *, timeout: int = 1800) -> NotebookNode:
+def execute(notebook: NotebookNode, *, timeout: int = 4 * 3600) -> NotebookNode:
     """Run a notebook in an empty folder and return it with clean outputs.
 
     Parameters
@@ -74,7 +74,7 @@ def execute(notebook: NotebookNode, *, timeout: int = 1800) -> NotebookNode:
     notebook : NotebookNode
         A notebook from :func:`read_source`.
     timeout : int
-        Seconds allowed for one cell.
+        Seconds allowed for one cell, and for the start of the kernel.
     """
     notebook = claims.with_takers(copy.deepcopy(notebook))
     # The kernel inherits these. Same hash seed, same thread count: same text on every run.
@@ -83,6 +83,7 @@ def execute(notebook: NotebookNode, *, timeout: int = 1800) -> NotebookNode:
         client = NotebookClient(
             notebook,
             timeout=timeout,
+            startup_timeout=timeout,
             kernel_name="python3",
             resources={"metadata": {"path": folder}},
             store_widget_state=True,

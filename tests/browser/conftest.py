@@ -28,6 +28,8 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
+# A page that never gets there would hang the tests; one on a busy machine gets there in time.
+PATIENCE = 10 * 60  # seconds
 INSIDE = ("file", "data", "blob", "about")
 
 
@@ -48,7 +50,9 @@ def browser():
             pytest.fail(why)
         pytest.skip(why)
     with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=path, args=FLAGS)
+        chromium = playwright.chromium.launch(
+            executable_path=path, args=FLAGS, timeout=1000 * PATIENCE
+        )
         yield chromium
         chromium.close()
 
@@ -87,6 +91,7 @@ def new_page(browser):
         context = browser.new_context(
             viewport={"width": width, "height": height}, color_scheme=theme
         )
+        context.set_default_timeout(1000 * PATIENCE)
         page = context.new_page()
         opened.append((context, watch(page)))
         return page
@@ -162,3 +167,10 @@ def widgets_ready(page):
     """Wait until the stored widgets of the page are drawn."""
     page.wait_for_selector("html[data-widgets=ready]")
     page.wait_for_selector(".sa-fig[data-values]")
+    # They are drawn again, at their own width, in the frame after the one that finds it out.
+    page.evaluate(
+        """async () => {
+            for (let frame = 0; frame < 3; frame++)
+                await new Promise(done => requestAnimationFrame(done));
+        }"""
+    )

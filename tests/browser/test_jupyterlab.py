@@ -13,6 +13,7 @@ import nbformat
 import pytest
 
 from seqattn.widgets import SoftmaxTemperature
+from tests.browser.conftest import PATIENCE
 from tests.browser.test_live_figures import state, values
 from tests.widgets.figures import agrees
 
@@ -23,7 +24,8 @@ from seqattn.widgets import SoftmaxTemperature
 figure = SoftmaxTemperature()
 def write(change):
     seen = {name: getattr(figure, name) for name in ("scores", "temperature", "mask")}
-    pathlib.Path("kernel.json").write_text(json.dumps(seen | {"numbers": figure.numbers()}))
+    pathlib.Path("part").write_text(json.dumps(seen | {"numbers": figure.numbers()}))
+    pathlib.Path("part").rename("kernel.json")
 figure.observe(write)
 figure
 """
@@ -45,6 +47,7 @@ def lab(tmp_path_factory):
         "--ServerApp.open_browser=False",
         "--ServerApp.allow_root=True",
         "--IdentityProvider.token=",
+        f"--MappingKernelManager.kernel_info_timeout={PATIENCE}",
         "--LabApp.expose_app_in_browser=True",
         "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
         "--LabApp.news_url=",
@@ -65,13 +68,13 @@ def lab(tmp_path_factory):
             yield address, folder
         finally:
             server.terminate()
-            server.wait(30)
+            server.wait(PATIENCE)
 
 
 def wait_for(url, server, log):
-    for _ in range(240):
+    for _ in range(2 * PATIENCE):
         try:
-            urlopen(url, timeout=5).close()
+            urlopen(url, timeout=PATIENCE).close()
             return
         except OSError:
             assert server.poll() is None, log.read_text()
@@ -82,7 +85,8 @@ def wait_for(url, server, log):
 def test_a_figure_in_jupyterlab_moves_by_keyboard_and_reports_to_the_kernel(browser, lab):
     address, folder = lab
     page = browser.new_page()
-    page.goto(f"{address}/lab/tree/figure.ipynb?reset", timeout=90_000)
+    page.set_default_timeout(1000 * PATIENCE)
+    page.goto(f"{address}/lab/tree/figure.ipynb?reset")
     page.wait_for_selector(".jp-NotebookPanel .jp-Cell")
     page.evaluate(
         """async () => {
@@ -93,7 +97,7 @@ def test_a_figure_in_jupyterlab_moves_by_keyboard_and_reports_to_the_kernel(brow
             await commands.execute("notebook:run-all-cells");
         }"""
     )
-    page.wait_for_selector(".sa-fig[data-values]", timeout=90_000)
+    page.wait_for_selector(".sa-fig[data-values]")
     figure = page.locator(".sa-fig")
     for name, key in (("temperature", "ArrowRight"), ("score of cat", "ArrowUp")):
         slider = figure.get_by_role("slider", name=name)
@@ -103,9 +107,9 @@ def test_a_figure_in_jupyterlab_moves_by_keyboard_and_reports_to_the_kernel(brow
         assert slider.input_value() != before
     moved = state(figure)
     agrees(moved["scores"][1], 2.1)
-    for _ in range(100):
+    for _ in range(10 * PATIENCE):
         seen = folder / "kernel.json"
-        kernel = json.loads(seen.read_text() or "{}") if seen.exists() else {}
+        kernel = json.loads(seen.read_text()) if seen.exists() else {}
         if kernel and kernel["scores"] == moved["scores"]:
             break
         page.wait_for_timeout(100)

@@ -17,8 +17,9 @@ SHA256 = hashlib.sha256(CONTENT).hexdigest()
 
 
 @pytest.fixture
-def server():
+def server(monkeypatch):
     """A server whose content, ranges and patience the tests set."""
+    monkeypatch.setattr(downloads, "TIMEOUT", 600)  # it may be slow where the machine is busy
     state = SimpleNamespace(content=CONTENT, ranges=True, stop_after=None, asked=[], missing=False)
 
     class Handler(http.server.BaseHTTPRequestHandler):

@@ -23,7 +23,7 @@ def test_a_run_that_is_killed_again_and_again_ends_as_if_nothing_had_been():
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=3600,
     )
     assert done.returncode == 0, done.stderr
     assert "6 kills: every checkpoint readable, every run resumed" in done.stdout

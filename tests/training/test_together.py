@@ -6,6 +6,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 
 import pytest
 import torch
@@ -104,7 +105,7 @@ def launch(tmp_path_factory):
 
     def finish(*arguments):
         process = start(*arguments)
-        said, _ = process.communicate(timeout=120)
+        said, _ = process.communicate(timeout=3600)
         assert process.returncode == 0, said
         return read_checkpoint(folder / arguments[1] / "last.safetensors"), said
 
@@ -126,10 +127,11 @@ def test_two_processes_train_what_one_does(launch):
 def test_two_processes_stop_together_and_go_on_as_if_nothing_had_been(launch):
     whole, _ = launch(2, "whole", "--set", "dropout=0.3")
     process = launch.start(2, "stopped", "--set", "dropout=0.3", "--set", "save_minutes=0")
-    while not (launch.folder / "stopped" / "last.safetensors").is_file():
-        assert process.poll() is None
+    # On a busy machine it may be at its end before it is told to stop.
+    while process.poll() is None and not (launch.folder / "stopped/last.safetensors").is_file():
+        time.sleep(0.01)
     process.send_signal(signal.SIGTERM)
-    said, _ = process.communicate(timeout=120)
+    said, _ = process.communicate(timeout=3600)
     train = process.args[: process.args.index("train") + 1]
     resumed = subprocess.run(
         [*train, "--resume", "--run", "stopped", "--device", "cpu", "--quiet"],
