@@ -1,20 +1,32 @@
 """Run the tests in stages, the quickest first, and stop at the first stage that fails.
 
 ``python -m tools.test`` runs everything; ``python -m tools.test unit`` one stage (or several).
+``--busy 16`` keeps the processors busy meanwhile: no test may fail because others compute too.
 """
 
 import argparse
 import os
 import subprocess
 import sys
+import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from xml.etree import ElementTree
 
 ROOT = Path(__file__).resolve().parents[1]
 PYTEST = [sys.executable, "-m", "pytest", "-q"]
 # Workers share the cores, one torch thread each. loadscope keeps a module in one worker.
 PARALLEL = ["-n", str(min(4, os.cpu_count() or 1)), "--dist", "loadscope"]
 WHOLE = "book or browser or slow"
+# Ends with whoever started it, however that one ends.
+LOOP = """
+import os, sys
+while os.getppid() == int(sys.argv[1]):
+    for _ in range(10**6):
+        pass
+"""
 
 STAGES: dict[str, list[list[str]]] = {
     "static": [
@@ -34,28 +46,61 @@ STAGES: dict[str, list[list[str]]] = {
 }
 
 
-def run(stage: str) -> float:
-    """Run one stage; exit at its first failing command; return its seconds."""
-    started = time.perf_counter()
+def run(stage: str, report: Path) -> str:
+    """Run one stage, its tests' times into a report; exit where it fails; say what it took."""
+    started, before = time.monotonic(), os.times()
     environment = os.environ | {"KERAS_BACKEND": "torch", "TQDM_DISABLE": "1"}
     if stage != "book":
         environment |= {"OMP_NUM_THREADS": "1"}
     for command in STAGES[stage]:
-        status = subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode
+        times = [f"--junitxml={report}"] if {"pytest", "tools.alone"} & {*command} else []
+        status = subprocess.run([*command, *times], cwd=ROOT, env=environment).returncode
         if status:
             raise SystemExit(f"stage {stage!r} failed: {' '.join(command[1:])}")
-    return time.perf_counter() - started
+    now = os.times()
+    computed = now.children_user + now.children_system
+    computed -= before.children_user + before.children_system
+    return f"{stage} {time.monotonic() - started:.0f} s ({computed:.0f} s of a processor)"
+
+
+def slowest(folder: Path, count: int = 10) -> list[str]:
+    """Name the slowest tests of all reports in a folder, with their seconds."""
+    cases = [
+        case for path in folder.glob("*.xml") for case in ElementTree.parse(path).iter("testcase")
+    ]
+    cases.sort(key=lambda case: -float(case.get("time", 0)))
+    return [
+        f"{float(case.get('time', 0)):8.1f} s  {case.get('classname')} {case.get('name')}"
+        for case in cases[:count]
+    ]
+
+
+@contextmanager
+def busy(loops: int) -> Iterator[None]:
+    """Have so many processes compute nothing, as fast as they can."""
+    command = [sys.executable, "-c", LOOP, str(os.getpid())]
+    started = [subprocess.Popen(command) for _ in range(loops)]
+    try:
+        yield
+    finally:
+        for loop in started:
+            loop.kill()
+            loop.wait()
 
 
 def main() -> None:
     """Run the stages asked for, or all."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("stages", nargs="*", choices=[[], *STAGES], help="default: all")
-    times = {}
-    for stage in parser.parse_args().stages or STAGES:
-        print(f"== {stage}", flush=True)
-        times[stage] = run(stage)
-    print("== all passed: " + ", ".join(f"{name} {s:.0f} s" for name, s in times.items()))
+    parser.add_argument("--busy", type=int, default=0, metavar="N", help="beside N busy loops")
+    arguments = parser.parse_args()
+    times = []
+    with busy(arguments.busy), tempfile.TemporaryDirectory() as folder:
+        for stage in arguments.stages or STAGES:
+            print(f"== {stage}", flush=True)
+            times.append(run(stage, Path(folder) / f"{stage}.xml"))
+        print("== the slowest tests", *slowest(Path(folder)), sep="\n")
+    print(f"== all passed: {', '.join(times)}")
 
 
 if __name__ == "__main__":
