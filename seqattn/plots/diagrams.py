@@ -232,22 +232,22 @@ def plot_sum_of_arrows(
     if points.shape != (len(words), 2):
         raise ValueError(f"values have shape {points.shape}; expected {(len(words), 2)}")
     ax = ax or import_pyplot().subplots(figsize=(5.8, 4.8))[1]
-    tail = np.zeros(2)
+    x = y = 0.0  # where the next arrow begins
     for word, weight, point, colour in zip(words, alpha, points, (BLUE, GREEN, PINK, GREY)):
-        _arrow(ax, (0, 0), tuple(point), colour, alpha=0.25, lw=2)
-        ax.text(*(1.12 * point), word, color=colour, ha="center", va="center", weight="bold")
-        step = weight * point
-        head = min(16.0, 4 + 60 * np.hypot(*step))
-        _arrow(ax, tuple(tail), tuple(tail + step), colour, lw=2.4, mutation_scale=head)
-        side = np.array([step[1], -step[0]]) / max(np.hypot(*step), 1e-9)
-        ax.text(*(tail + step / 2 + 0.17 * side), f"{weight:.2f}", color=colour, ha="center",
-                va="center", size=11)  # fmt: skip
-        tail = tail + step
-    ax.plot([0, tail[0]], [0, tail[1]], color=ORANGE, lw=1.6, ls=(0, (4, 2)), zorder=1)
-    ax.plot(*tail, "o", color=ORANGE, zorder=3)
-    note = {"xytext": (-12, -26), "textcoords": "offset points", "ha": "right", "color": ORANGE}
-    ax.annotate(f"context ({tail[0]:.2f}, {tail[1]:.2f})", tuple(tail), **note)
-    low, high = (f(np.vstack([points, tail, [0, 0]]), axis=0) for f in (np.min, np.max))
+        _arrow(ax, (0, 0), (point[0], point[1]), colour, alpha=0.25, lw=2)
+        style: dict[str, Any] = {"color": colour, "ha": "center", "va": "center"}
+        ax.text(1.12 * point[0], 1.12 * point[1], word, weight="bold", **style)
+        dx, dy = weight * point
+        size = max(float(np.hypot(dx, dy)), 1e-9)
+        _arrow(ax, (x, y), (x + dx, y + dy), colour, lw=2.4, mutation_scale=min(16, 4 + 60 * size))
+        aside = (x + dx / 2 + 0.17 * dy / size, y + dy / 2 - 0.17 * dx / size)
+        ax.text(*aside, f"{weight:.2f}", size=11, **style)
+        x, y = x + dx, y + dy
+    ax.plot([0, x], [0, y], color=ORANGE, lw=1.6, ls=(0, (4, 2)), zorder=1)
+    ax.plot(x, y, "o", color=ORANGE, zorder=3)
+    note: dict[str, Any] = {"textcoords": "offset points", "ha": "right", "color": ORANGE}
+    ax.annotate(f"context ({x:.2f}, {y:.2f})", (x, y), xytext=(-12, -26), **note)
+    low, high = (f(np.vstack([points, [x, y], [0, 0]]), axis=0) for f in (np.min, np.max))
     edge = 0.25 * (high - low).max()
     ax.set(xlim=(low[0] - edge, high[0] + edge), ylim=(low[1] - edge, high[1] + edge))
     ax.set(aspect="equal", title=title)
