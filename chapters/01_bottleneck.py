@@ -270,9 +270,9 @@ for name, vector in contexts.items():
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Two diagrams of three source and four target words. Above, one context for all steps: the last encoder state feeds one box c, and c feeds every decoder state. Below, a context for each step: lines of different thickness join each decoder state to all three encoder states, thickest for the word that it translates."}}
 weights = torch.tensor([[4.0, 1, 0], [0, 4, 1], [0, 1, 4], [0, 0, 3]]).softmax(-1)
-_, (above, below) = plt.subplots(2, 1, figsize=(5.8, 8.6))
-plot_translator(ENGLISH, FRENCH, ax=above, title="One context for all steps")
-plot_translator(ENGLISH, FRENCH, weights=weights, ax=below, title="A context for each step")
+_, (upper, lower) = plt.subplots(2, 1, figsize=(5.8, 8.6))
+plot_translator(ENGLISH, FRENCH, ax=upper, title="One context for all steps")
+plot_translator(ENGLISH, FRENCH, weights=weights, ax=lower, title="A context for each step")
 plt.show()
 
 # %% [markdown]
