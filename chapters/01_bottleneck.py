@@ -16,20 +16,14 @@
 # sentences and loses its way on long ones. In this chapter you watch that happen, find out why, and
 # see what changes when the translator may look back.
 #
-# **Time** about 50 minutes. **You need** Python, PyTorch tensors, and a rough idea of what a
-# recurrent network does. **It covers** the encoder–decoder and its probability, the fixed context,
-# how much a vector can hold, how far gradients reach, and the measurement that led to attention.
+# **You need** Python, PyTorch tensors, and a rough idea of what a recurrent network does. **It covers**
+# the encoder–decoder and its probability, the fixed context, how much a vector can hold, how far
+# gradients reach, and the measurement that led to attention.
 
 # %% tags=["install", "hide-cell"]
 INSTALL
 
-# %% [markdown]
-# ## A translation that went wrong
-#
-# A small neural network was trained to translate English into French. Here is a sentence that it had
-# not seen, the correct translation, and what the network wrote:
-
-# %% tags=["hide-input"]
+# %% tags=["hide-cell"]
 import math
 
 import matplotlib.pyplot as plt
@@ -44,16 +38,23 @@ from seqattn.widgets import FixedVersusDynamic, Recency
 use_style()
 figure = measured("bottleneck")["figure"]
 example = figure["examples"][2]
-for name in ("source", "reference", "fixed"):
-    print(f"{'network' if name == 'fixed' else name:>9}: {example[name]}")
 
 # %% [markdown]
+# ## A translation that went wrong
+#
+# A small neural network was trained to translate English into French. Here is a sentence that it had
+# not seen, the correct translation, and what the network wrote:
+#
+# > **English:** {{ example["source"] }}<br>
+# > **Correct:** {{ example["reference"] }}<br>
+# > **Network:** {{ example["fixed"] }}
+#
 # The French is fluent. The grammar is right, the comparison with *me* is there, and the teachers are
 # French. But the little child (*le petit enfant*) has become a hedgehog (*le hérisson*). The network
 # kept the *pattern* of the sentence and lost some of its *words*.
 #
-# That is no accident of this sentence. It is what this kind of network does more and more as
-# sentences grow. To see why, look at how it is built.
+# That is no accident of this sentence. This kind of network does it more and more as sentences grow.
+# To see why, look at how it is built.
 
 # %% [markdown]
 # ## The machine, drawn
@@ -108,7 +109,7 @@ plt.show()
 # translation contains, and of its runs of two, three and four words, how many also stand in the
 # reference? The four shares are combined into one number. Precision alone would reward saying
 # little, so output that is shorter than the reference is marked down (the *brevity penalty*). A
-# text identical to its reference scores 100. ({eq}`eq-bleu` is the formula.)
+# text identical to its reference scores 100. The formula is {eq}`eq-bleu`, in the capstone.
 #
 # The bands are one standard deviation over three seeds, and the dotted line marks the longest
 # training sentence. Answer the question in the figure, then move the slider and read the
@@ -118,7 +119,7 @@ plt.show()
 FixedVersusDynamic(
     **figure,
     predict={
-        "question": "The blue translations of four words are right. What will the fixed vector's "
+        "question": "At four words, both translations are right. What will the fixed vector's "
         "translations of thirty words look like?",
         "options": [
             "A heap of unconnected words.",
@@ -414,7 +415,7 @@ Recency({n: reach(n).tolist() for n in (5, 10, 15, 20, 25, 30)}, predict=False)
 # %% [markdown]
 # ### It depends on how the gates start
 #
-# How steep the line is, is no law of recurrent networks. It is decided by one gate. A GRU mixes its old
+# The steepness of that line is no law of recurrent networks. One gate decides it. A GRU mixes its old
 # state with a new proposal $n_i$: $h_i = z_i \odot h_{i-1} + (1 - z_i) \odot n_i$. The *update gate*
 # $z_i$ is a sigmoid with a learned bias $b$. PyTorch starts $b$ near 0, where the sigmoid is
 # $\tfrac12$: about the halving of the example by hand. Start $b$ at 1 and a step keeps

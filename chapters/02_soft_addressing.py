@@ -16,10 +16,9 @@
 # you soften that rule until every query gets an answer, every answer is a mixture, and a network
 # can learn what to ask for.
 #
-# **Time** about 65 minutes. **You need** PyTorch tensors, the exponential function, and what a
-# gradient is. **It covers** queries, keys and values; softmax, its Jacobian and its numerics;
-# temperature; masks, and six ways to get them wrong; entropy; hard against soft. Sections marked
-# *optional* are needed nowhere else in this book.
+# **You need** PyTorch tensors, the exponential function, and what a gradient is. **It covers** queries,
+# keys and values; softmax, its Jacobian and its numerics; temperature; masks, and six ways to get them
+# wrong; entropy; hard against soft. Sections marked *optional* are needed nowhere else in this book.
 
 # %% tags=["install", "hide-cell"]
 INSTALL
@@ -190,9 +189,11 @@ plt.show()
 #
 # $$ \alpha_i = \frac{\exp(e_i)}{\sum_{j=1}^{n} \exp(e_j)} $$ (eq-softmax)
 #
-# The ratio of two weights is $\alpha_i / \alpha_j = \exp(e_i - e_j)$, so only *differences* of
-# scores count. (And on paper no weight is ever exactly 0: a softmax can turn down a position but
-# not off.) Add the same number $b$ to all scores, and $\exp(b)$ cancels:
+# Why the exponential? Squares would be positive too, but then a score of $-3$ would weigh as much as
+# one of 3. The exponential keeps the order, has a simple derivative (below), and turns differences
+# into ratios: $\alpha_i / \alpha_j = \exp(e_i - e_j)$, so only *differences* of scores count. (It has a
+# price: on paper no weight is ever exactly 0. A softmax can turn a position down but not off.) Add the
+# same number $b$ to all scores, and $\exp(b)$ cancels:
 #
 # $$
 # \begin{aligned}
@@ -400,6 +401,7 @@ print("hard lookup passes a gradient to the query:", hard.requires_grad)
 # make steps of full size. **Predict:** gradient descent fails at both ends of the temperature. Where
 # does Adam help? (a) At both ends. (b) At the cold end, small $\tau$. (c) At the hot end, large $\tau$.
 
+
 # %%
 def found(temperature, optimizer, steps=100):
     torch.manual_seed(0)
@@ -522,7 +524,7 @@ def minus_10_000(e, real):  # added, and finite
 # **Predict** from the code: which of the first three is right on the left and wrong on the right?
 
 
-# %% tags=["hide-input"]
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Grids of weights, four queries by two words and two pads, pads hatched. masked_softmax: no weight on pads, rows sum to 1, for both pad scores. masked_late: right where pads score 0; where they score 35 all weights are near zero. filled_with_zero: for both pad scores a good part of the weight is on the pads. mask_added: some weight on the pads where they score 0, all of it where they score 35."}}
 def four_sentences(pad_score, left=False):
     """Random scores (4, 4, 4) and a mask; pads have the score given, behind or before the words."""
     real = padding_mask(torch.tensor([4, 3, 2, 1]))
@@ -541,7 +543,6 @@ def show(*ways):
     plt.show()
 
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Grids of weights, four queries by two words and two pads, pads hatched. masked_softmax: no weight on pads, rows sum to 1, for both pad scores. masked_late: right where pads score 0; where they score 35 all weights are near zero. filled_with_zero: for both pad scores a good part of the weight is on the pads. mask_added: some weight on the pads where they score 0, all of it where they score 35."}}
 show(masked_softmax, masked_late, filled_with_zero, mask_added)
 
 # %% [markdown]

@@ -1,7 +1,8 @@
 """How long a chapter takes: one formula, for the chapters' heads and the table of all times.
 
 ``python -m tools.minutes`` prints the times; with ``--write`` it puts them where they are
-said: into each chapter's header, head and claims, and into the table of ``how_to_use.md``.
+said: into each chapter's header, which the page shows under its title, and into the table of
+``how_to_use.md``.
 """
 
 import argparse
@@ -17,9 +18,8 @@ ROOT = Path(__file__).resolve().parents[1]
 WORDS_A_MINUTE = 120
 CELL, FIGURE, QUESTION = 0.5, 2.0, 1.0  # minutes: to run and look; to move; to think about
 
-_HEADER = re.compile(r"(?m)^(#     minutes: )(\d+)($)")
-_HEAD = re.compile(r"(\*\*Time\*\* about )(\d+)( minutes)")
-_CLAIM = re.compile(r'(says: "about )(\d+)( minutes")')
+_HIDDEN = {"hide-cell", "hide-input", "remove-cell", "remove-input"}
+_HEADER = re.compile(r"(?m)^(#     minutes: )(\d+)$")
 _TABLE = re.compile(r"(?s)(```\{list-table\} Minutes\n).*?(```\n)")
 _LIVE = re.compile(rf"\b(?:{'|'.join(set(widgets.__all__) - {'LiveFigure'})})\(")
 
@@ -44,15 +44,15 @@ def minutes(text: str) -> int:
             total += len(cell.source.split()) / WORDS_A_MINUTE
             total += QUESTION * cell.source.count("<details>")
         elif cell.cell_type == "code":
-            total += CELL * ("hide-input" not in cell.metadata.get("tags", []))
+            total += CELL * (not _HIDDEN & set(cell.metadata.get("tags", [])))
             total += FIGURE * len(_LIVE.findall(cell.source))
     return max(5, 5 * round(total / 5))
 
 
-def said(path: Path) -> list[int]:
-    """List every number of minutes that a chapter says about itself."""
-    text = path.read_text(encoding="utf-8")
-    return [int(found[2]) for pattern in (_HEADER, _HEAD) for found in pattern.finditer(text)]
+def said(path: Path) -> int:
+    """Read what a chapter's header says."""
+    found = _HEADER.search(path.read_text(encoding="utf-8"))
+    return int(found[2]) if found else 0
 
 
 def pages() -> list[tuple[Path, int]]:
@@ -62,7 +62,7 @@ def pages() -> list[tuple[Path, int]]:
         found.append((path, minutes(path.read_text(encoding="utf-8"))))
     # How long an exercise takes depends on the learner: its author's estimate stands in its header.
     for path in (ROOT / "solutions").glob("[0-9][0-9]_*.py"):
-        found.append((path, int(_HEADER.search(path.read_text(encoding="utf-8"))[2])))
+        found.append((path, said(path)))
     return sorted(found, key=lambda page: (page[0].name[:2], page[0].parent.name))
 
 
@@ -82,13 +82,9 @@ def write() -> None:
     for path, time in pages():
         if path.parent.name == "solutions":
             continue
-        claims = path.parent / "claims" / f"{path.stem}.yml"
-        for file, patterns in ((path, (_HEADER, _HEAD)), (claims, (_CLAIM,))):
-            if file.exists():
-                text = file.read_text(encoding="utf-8")
-                for pattern in patterns:
-                    text = pattern.sub(lambda m, n=time: f"{m[1]}{n}{m[3]}", text)
-                file.write_text(text, encoding="utf-8")
+        text = path.read_text(encoding="utf-8")
+        text = _HEADER.sub(lambda m, n=time: f"{m[1]}{n}", text)
+        path.write_text(text, encoding="utf-8")
     page = ROOT / "chapters" / "how_to_use.md"
     text = page.read_text(encoding="utf-8")
     page.write_text(_TABLE.sub(lambda m: m[1] + table() + m[2], text), encoding="utf-8")

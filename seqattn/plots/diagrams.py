@@ -263,7 +263,7 @@ def plot_masked(
 ) -> "Axes":
     """Draw weights as a grid of numbers, whatever they are, with the columns of pads hatched.
 
-    Unlike :func:`~seqattn.plots.plot_attention` it takes what a wrong mask makes: rows that do not
+    Unlike :func:`~seqattn.plot_attention` it takes what a wrong mask makes: rows that do not
     sum to 1, and NaN.
 
     Parameters
