@@ -5,7 +5,7 @@
 #     text_representation: {extension: .py, format_name: percent}
 #   kernelspec: {display_name: Python 3, language: python, name: python3}
 #   seqattn:
-#     minutes: 35
+#     minutes: 65
 #     covers: [F-02, F-03, F-04, F-19, F-26, V-02, D-02, P-01]
 # ---
 
@@ -16,10 +16,9 @@
 # you soften that rule until every query gets an answer, every answer is a mixture, and a network
 # can learn what to ask for.
 #
-# **You need** PyTorch tensors, the exponential function, and what a gradient is. **It covers**
-# queries, keys and values; softmax, its Jacobian and its numerics; temperature and entropy; hard
-# against soft; two other readings of the same formula (expectation, kernel smoothing); masks, and
-# four ways to get them wrong.
+# **You need** PyTorch tensors, the exponential function, and what a gradient is. **It covers** queries,
+# keys and values; softmax, its Jacobian and its numerics; temperature; masks, and six ways to get them
+# wrong; entropy; hard against soft. Sections marked *optional* are needed nowhere else in this book.
 
 # %% tags=["install", "hide-cell"]
 INSTALL
@@ -29,8 +28,8 @@ INSTALL
 #
 # Ask Python's `{"cat": 10, "sat": 20}` for `"cat"` and you get 10. Ask it for `"kitten"` and you
 # get a `KeyError`: keys are compared for *equality*, so the answer is the right value or nothing. A
-# network could not use such a memory. What it asks with is a vector of real numbers, which never
-# equals a stored vector to the last digit; and "nothing" contains no hint how to ask better.
+# network could not use such a memory. What it asks with is a vector of real numbers, which hardly
+# ever equals a stored vector to the last digit. And an error does not tell it how to ask better.
 #
 # Here is a memory with four entries that always answers. Each entry has a **key**, an arrow in the
 # plane, and a **value**, a number. You ask with a **query**, the orange arrow, and get a mixture of
@@ -47,7 +46,7 @@ from torch.nn import functional as F
 
 from seqattn import dot_score
 from seqattn.data.tiny import TINY
-from seqattn.plots import BLUE, GREY, ORANGE, use_style
+from seqattn.plots import BLUE, GREY, ORANGE, plot_masked, plot_sum_of_arrows, use_style
 from seqattn.widgets import KernelSmoother, SoftLookup, SoftmaxTemperature
 
 use_style()
@@ -58,16 +57,17 @@ SoftLookup(
         "question": "Tick “hard” and turn the query slowly through the full circle. "
         "What does the answer do?",
         "options": [
-            "It changes a little with every step.",
+            "It changes a little with every step, only less smoothly than before.",
             "It stays the same for a long stretch, then jumps.",
-            "It is always the mean of the four values.",
+            "It jumps at every quarter of the circle, since there are four keys.",
         ],
         "answer": 1,
         "explain": [
             "The mixture does so. One value alone has nothing in between.",
             "Between two jumps a small turn changes nothing at all, so nothing tells the query "
             "which way to turn.",
-            "That is what a query of length zero gets, and only if the lookup is soft.",
+            "It jumps where two keys fit equally well. That depends on the keys, and theirs are no "
+            "quarters.",
         ],
     },
 )
@@ -81,14 +81,15 @@ SoftLookup(
 # - Lower the temperature to 0.05. The soft answer becomes the hard one, except close to a jump.
 #
 # Everything in this figure is one formula with four steps. The rest of the chapter builds it.
-#
+
+# %% [markdown]
 # ## By hand
 #
 # Three source words have encoder states $h_i$ with two numbers each, and a decoder, about to
 # produce a word, has the state $s = (0.5, 1.0)$. (These are the numbers of the whole book.) The
 # decoder state is the query; each encoder state serves both as key, to be compared, and as value,
 # to be mixed. Compare by the dot product, the shortest comparison there is; the next chapters have
-# better ones. Four columns lead from states to weights:
+# others, with something to learn in them. Four columns lead from states to weights:
 #
 # | word | state $h_i$ | score $e_i = s^\top h_i$ | exponential $\exp(e_i)$ | weight $\alpha_i$ |
 # |---|---|---|---|---|
@@ -110,6 +111,40 @@ context = sum(weights[0, i] * H[0, i] for i in range(3))
 print("scores ", scores[0])
 print("weights", weights[0])
 print("context", context)
+
+# %% [markdown]
+# ### What each value adds
+#
+# A weighted sum has a picture. Shorten each state's arrow to its weight and lay the three pieces tip
+# to tail. Where the last one ends, there is the context.
+
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Plane with three faint arrows from the origin: cat to the right, sat up and to the left, mat down and to the right. From the origin a piece of the arrow of cat, 0.41 of it, then from its tip 0.52 of that of sat, then a short piece, 0.07 of that of mat. The end of the last piece is marked context (0.18, 0.92)."}}
+plot_sum_of_arrows(weights[0], H[0], TINY.words)
+plt.show()
+
+# %% [markdown]
+# *Sat* pulls the context up and to the left, *cat* pulls it to the right, and *mat* hardly counts. The
+# context lies between the states, nearest to those with large weights. Each coordinate of it answers a
+# question about the sentence "on average", weighted by relevance to the query. What comes next in the
+# network reads those averages.
+
+# %% [markdown]
+# ### Where are the three in a translator?
+#
+# The words *query*, *key* and *value* came into use with the Transformer (2017). The roles are older:
+#
+# | role | asks or tells | in {cite:t}`bahdanau2015` | in {cite:t}`vaswani2017` |
+# |---|---|---|---|
+# | query | what does this step look for? | $s_{t-1}$, times $W_a$ | a state times $W_Q$ |
+# | key | what can position $i$ be found by? | $h_i$, times $U_a$ | a state times $W_K$ |
+# | value | what does position $i$ hand over? | $h_i$ itself | a state times $W_V$ |
+#
+# So why should key and value differ, if here both are $h_i$? Because they do different jobs. To be
+# *found*, the state of *bank* needs its part of speech and its place in the sentence. To be *used*, it
+# needs the meaning. With one vector for both, the encoder has to fit the two jobs into one set of
+# numbers. In a recurrent translator that works: the score's own weights ($U_a$) select what to compare.
+# In a Transformer every token is query, key and value at once, and three matrices keep the roles
+# apart.
 
 # %% [markdown]
 # ## Derive: from one value to a mixture
@@ -144,7 +179,8 @@ print("context", context)
 #
 # *Shapes:* $A$ is $(T_t \times T_s)$, $H$ is $(T_s \times d_h)$, so $C$ is $(T_t \times d_h)$: one
 # context for each target step.
-#
+
+# %% [markdown]
 # ### From scores to weights
 #
 # Scores are any real numbers, weights must not be negative and sum to one. The exponential makes any
@@ -153,9 +189,11 @@ print("context", context)
 #
 # $$ \alpha_i = \frac{\exp(e_i)}{\sum_{j=1}^{n} \exp(e_j)} $$ (eq-softmax)
 #
-# The ratio of two weights is $\alpha_i / \alpha_j = \exp(e_i - e_j)$, so only *differences* of
-# scores count. (And on paper no weight is ever exactly 0: a softmax can turn down a position but
-# not off.) Add the same number $b$ to all scores, and $\exp(b)$ cancels:
+# Why the exponential? Squares would be positive too, but then a score of $-3$ would weigh as much as
+# one of 3. The exponential keeps the order, has a simple derivative (below), and turns differences
+# into ratios: $\alpha_i / \alpha_j = \exp(e_i - e_j)$, so only *differences* of scores count. (It has a
+# price: on paper no weight is ever exactly 0. A softmax can turn a position down but not off.) Add the
+# same number $b$ to all scores, and $\exp(b)$ cancels:
 #
 # $$
 # \begin{aligned}
@@ -166,8 +204,9 @@ print("context", context)
 # $$ (eq-shift-invariance)
 #
 # That decides how to compute it. A 32-bit float overflows at $\exp(89)$ and becomes zero below
-# about $\exp(-104)$. So predict: what will the formula, typed as it stands, make of the three
-# scores if 100 is added to each? And what if 150 is taken away?
+# about $\exp(-104)$. **Predict** what the formula, typed as it stands, makes of the three scores if
+# 100 is added to each, and if 150 is taken away. (a) The same weights, as the algebra says. (b) The
+# same weights, with rounding errors. (c) No numbers at all. Write it down, then run the cell.
 
 
 # %%
@@ -181,9 +220,9 @@ for b in (0, 100, -150):
     print(f"{b:4d} added, shifted", naive_softmax(e - e.max()))
 
 # %% [markdown]
-# $\infty/\infty$ in one case, $0/0$ in the other; both are NaN, "not a number". The cure is free:
+# (c): $\infty/\infty$ in one case, $0/0$ in the other; both are NaN, "not a number". The cure is free:
 # by {eq}`eq-shift-invariance` the shift $b = -\max_j e_j$ changes nothing, and then the largest
-# exponential is $\exp(0) = 1$, so that the sum is at least 1 and at most $n$. Written with
+# exponential is $\exp(0) = 1$. The sum lies between 1 and $n$. Written with
 # logarithms the same trick is called *log-sum-exp*:
 #
 # $$
@@ -195,7 +234,8 @@ for b in (0, 100, -150):
 # $$ (eq-log-sum-exp)
 #
 # Every softmax in PyTorch does this for you. One that you write yourself has to.
-#
+
+# %% [markdown]
 # ### How a score moves the weights
 #
 # To learn, a network needs the derivative of each weight by each score. Let $z_i = \exp(e_i)$ and
@@ -214,8 +254,9 @@ for b in (0, 100, -150):
 # Read it off: raising a score raises its own weight at the rate $\alpha_i(1-\alpha_i)$ and lowers
 # every other weight in proportion to its size. Each column sums to zero, since the weights must
 # still sum to one when a score has moved. The matrix is symmetric, so each row sums to zero too:
-# that is {eq}`eq-shift-invariance` again, all scores raised together move nothing. On paper, for *cat*: $0.41 \cdot (1 - 0.41) = 0.24$. PyTorch can differentiate the
-# softmax by itself; it must find the same matrix.
+# that is {eq}`eq-shift-invariance` again, since raising all scores together moves nothing. On paper,
+# for *cat*: $0.41 \cdot (1 - 0.41) = 0.24$. PyTorch can differentiate the softmax by itself; it must
+# find the same matrix.
 
 # %%
 alpha = weights[0]
@@ -229,7 +270,7 @@ print(jacobian)
 #
 # Sentences of one batch have different lengths, and the short ones are filled up with padding. A
 # pad is no word: it must get no weight. Say so with a **mask** $m_i$, 1 where position $i$ may be
-# attended and 0 where not, and let only the former into the sum:
+# attended and 0 where not, and let only the first kind into the sum:
 #
 # $$ \alpha_i = \frac{m_i \exp(e_i)}{\sum_{j} m_j \exp(e_j)} $$ (eq-masked-softmax)
 #
@@ -245,13 +286,14 @@ print(jacobian)
 # \text{sum:}\quad c_t &= \sum_i \alpha_{ti}\, v_i
 # \end{aligned}
 # $$ (eq-pipeline)
-#
+
+# %% [markdown]
 # ## Ten lines of PyTorch
 #
 # A batch of $B$ sentences, $T$ queries for each and $S$ positions: scores are `(B, T, S)`, values
-# `(B, S, d)`, the mask `(B, S)`. The first step is dealt with in the next chapters; here are the
-# other three, and the package's version of them, which must agree. (The two differ in one case,
-# left out here on purpose; you will meet it under *Where it breaks*.)
+# `(B, S, d)`, the mask `(B, S)`. The first step, the score, is the subject of the next chapters. Here
+# are the other three, and the package's version of them, which must agree. (The two differ in one
+# case, left out here on purpose; you will meet it under *Where it breaks*.)
 
 
 # %%
@@ -329,14 +371,353 @@ SoftmaxTemperature(
 # In the cold limit only the best keep any weight: argmax, the hard lookup (several that tie share
 # it). In the hot limit all weights become equal, $1/n$: the plain mean, which has forgotten the
 # query.
+
+# %% [markdown]
+# ## Measure it: can the query learn?
 #
-# ### How spread out?
+# The point of softening was learning. With temperature $\tau$, the matrix of
+# {eq}`eq-softmax-jacobian` becomes
+# $\frac{1}{\tau}\big(\mathrm{diag}(\alpha) - \alpha\alpha^\top\big)$. Look at its two ends. For
+# large $\tau$ the factor $1/\tau$ makes it small. For small $\tau$ the weights are close to 0 and
+# 1, so every $\alpha_i(1-\alpha_i)$ is close to 0: if the best score leads by $\Delta$, of the
+# order of $\exp(-\Delta/\tau)$, which falls faster than $1/\tau$ grows. In the limit, the hard
+# lookup, the gradient is exactly zero wherever it exists: nothing moves between two jumps. PyTorch
+# does not even offer one: the result of `argmax` is not connected to its input. (Weights close to 0
+# and 1 are called **saturated**.)
+
+# %%
+query = q.clone().requires_grad_()
+hard = H[0, dot_score(query, H).argmax(-1)]
+print("hard lookup passes a gradient to the query:", hard.requires_grad)
+
+# %% [markdown]
+# Now an experiment. There are 500 memories of 8 entries with random keys of 16 numbers. Each query
+# starts at random and is to learn, by 100 steps of gradient descent on the squared error of its
+# *answer*, to fetch entry 0. Success is measured the same way for all: is key 0 the best match at
+# the end?
 #
-# The dashed curve in the figure is the **entropy** $H$ of the weights, with $0 \log 0 = 0$. It is 0
-# for a hard lookup and $\log n$ for equal weights over the $n$ positions that may be attended, so
-# divide by $\log n$ to compare sentences of different lengths: the normalised entropy runs from 0
-# to 1. The exponential reads as a number of *effective positions*, from 1 to $n$: it is $k$ for $k$
-# equal weights.
+# Two ways to take steps are compared. Plain gradient descent (step size 1) moves along the gradient.
+# *Adam* (step size 0.01) first divides each gradient by its own running size, so small gradients still
+# make steps of full size. **Predict:** gradient descent fails at both ends of the temperature. Where
+# does Adam help? (a) At both ends. (b) At the cold end, small $\tau$. (c) At the hot end, large $\tau$.
+
+
+# %%
+def found(temperature, optimizer, steps=100):
+    torch.manual_seed(0)
+    keys, values = torch.randn(500, 8, 16), torch.eye(8).expand(500, 8, 8)
+    query = (0.3 * torch.randn(500, 16)).requires_grad_()
+    update = optimizer([query])
+    for _ in range(steps):
+        scores = dot_score(query, keys)
+        context, _ = attend(scores, values, temperature=temperature)
+        update.zero_grad()
+        (context - values[:, 0]).square().sum().backward()
+        update.step()
+    right = dot_score(query, keys).argmax(-1) == 0
+    return 100 * right.view(5, 100).float().mean(-1)  # five shares, in %
+
+
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Queries that found their entry, in percent, against the temperature from 0.001 to 1000 on a logarithmic axis. Gradient descent: about 15 percent at the left, as before training, rising to 100 between 1 and 30, falling back to about 20 at the right. Adam: much the same on the left, but it stays near 100 percent up to the right end."}}
+taus = [1e-3, 1e-2, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100, 300, 1000]
+ways = {
+    "gradient descent": lambda p: torch.optim.SGD(p, lr=1.0),
+    "Adam": lambda p: torch.optim.Adam(p, lr=0.01),
+}
+found_by = {}
+figure, ax = plt.subplots(figsize=(5.8, 4.6))
+for colour, (name, optimizer) in zip((BLUE, ORANGE), ways.items()):
+    runs = found_by[name] = torch.stack([found(tau, optimizer) for tau in taus])
+    ax.plot(taus, runs.mean(-1), color=colour, label=name)
+    ax.fill_between(taus, runs.amin(-1), runs.amax(-1), color=colour, alpha=0.2, lw=0)
+before = found(1.0, ways["Adam"], steps=0).mean()
+ax.axhline(before, color=GREY, ls=":", label="before training; hard lookup")
+ax.set(xscale="log", ylim=(0, 105), xlabel="temperature τ", ylabel="found their entry, %")
+ax.legend(loc="upper left", bbox_to_anchor=(0, -0.18))
+plt.show()
+
+
+def largest_weight(temperature):
+    torch.manual_seed(0)
+    keys, query = torch.randn(500, 8, 16), 0.3 * torch.randn(500, 16)
+    return (dot_score(query, keys) / temperature).softmax(-1).amax(-1).mean().item()
+
+
+# %% [markdown]
+# (c). The lines are means over 500 memories, the bands reach from the worst hundred to the best.
+#
+# On the right, gradients are small but point the right way: Adam rescales them and succeeds. On the
+# left the weights are saturated before training begins. At $\tau = 0.1$ the largest of a query's eight
+# weights is {{ f"{largest_weight(0.1):.2f}" }} on average. At 0.01 and below, the gradient is lost in
+# rounding and there is nothing to rescale: the queries stay where they were, right by luck in about
+# one case of eight. Soft addressing learns because its weights are *not* saturated. Keeping them so is
+# why the Transformer divides its dot products by $\sqrt{d}$, the *scaled* dot product of a later
+# chapter.
+#
+# There is a third way, *hard attention*: draw one position at random with probabilities $\alpha_i$.
+# Then the average gradient exists but has to be estimated from samples, which Xu et al. (2015) did
+# for image captions. A later chapter trains one.
+
+# %% [markdown]
+# ## Where it breaks: masks
+#
+# The softmax gives every position a positive weight, pads included. What harm is done? Pad the
+# example with zero vectors, whose scores are 0, and watch the weights and the context:
+
+# %%
+print("pads  weight on pads  context without a mask")
+for pads in (0, 5, 15, 45):
+    states = F.pad(H, (0, 0, 0, pads))
+    e, real = dot_score(q, states), padding_mask(torch.tensor([3]), 3 + pads)
+    none, masked = attend(e, states), attend(e, states, real)
+    # With a mask, padding changes nothing:
+    torch.testing.assert_close(masked.context[0], context)
+    leak = none.weights[~real].sum()
+    print(f"{pads:4d}  {leak:14.2f}  {none.context[0]}")
+
+# %% [markdown]
+# Without a mask, 45 pads take nearly nine tenths of the weight from three words, and the context
+# shrinks towards zero. The translation of a sentence then depends on how long its neighbours in the
+# batch are. With a mask on the scores the context is the same for 0 pads and for 45.
+#
+# There are many ways to get this nearly right. Here are six; all of them run without an error. The first
+# three put the mask in the wrong place or with the wrong strength:
+
+
+# %%
+def masked_late(e, real):  # the softmax first, then a small constant against 0/0
+    weights = e.softmax(-1) * real[:, None]
+    return weights / (weights.sum(-1, keepdim=True) + 1e-13)
+
+
+def filled_with_zero(e, real):  # multiplies the scores
+    return (e * real[:, None]).softmax(-1)
+
+
+def mask_added(e, real):  # a 0/1 mask where one of 0 and -inf belongs
+    return (e + real[:, None].float()).softmax(-1)
+
+
+# %% [markdown]
+# The other three mask something else, or not enough:
+
+
+# %%
+def rows_masked(e, real):  # queries in place of keys
+    return e.masked_fill(~real[:, :, None], -torch.inf).softmax(-1)
+
+
+def broadcast(e, real):  # (B, S) against (B, T, S): sentence b masks query b
+    return e.masked_fill(~real, -torch.inf).softmax(-1)
+
+
+def minus_10_000(e, real):  # added, and finite
+    return (e - 10_000.0 * ~real[:, None]).softmax(-1)
+
+
+# %% [markdown]
+# To see them, take four sentences of 4, 3, 2 and 1 words, with four queries each. So there are as many
+# queries as sentences and as positions, and every wrong shape fits. The pictures show the third
+# sentence: two words and two pads, one row for each query. On the left the pads' scores are 0; on the
+# right they are 35.
+#
+# **Predict** from the code: which of the first three is right on the left and wrong on the right?
+
+
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Grids of weights, four queries by two words and two pads, pads hatched. masked_softmax: no weight on pads, rows sum to 1, for both pad scores. masked_late: right where pads score 0; where they score 35 all weights are near zero. filled_with_zero: for both pad scores a good part of the weight is on the pads. mask_added: some weight on the pads where they score 0, all of it where they score 35."}}
+def four_sentences(pad_score, left=False):
+    """Random scores (4, 4, 4) and a mask; pads have the score given, behind or before the words."""
+    real = padding_mask(torch.tensor([4, 3, 2, 1]))
+    real = real.flip(-1) if left else real
+    e = torch.randn(4, 4, 4, generator=torch.Generator().manual_seed(0))
+    return e.masked_fill(~real[:, None], pad_score), real
+
+
+def show(*ways):
+    _, axes = plt.subplots(len(ways), 2, figsize=(5.8, 2.65 * len(ways)))
+    for (left, right), way in zip(axes, ways):
+        for ax, pad_score in ((left, 0.0), (right, 35.0)):
+            e, real = four_sentences(pad_score)
+            title = f"{way.__name__}, pads score {pad_score:.0f}"
+            plot_masked(way(e, real)[2], real[2], ax=ax, title=title)
+    plt.show()
+
+
+show(masked_softmax, masked_late, filled_with_zero, mask_added)
+
+# %% [markdown]
+# - **Masked late** looks perfect until a pad's score stands far above the words'. Then the softmax has
+#   made the words' weights tiny, smaller than the constant in the sum. (Without the constant it divides
+#   0 by 0 a little further up.)
+# - **Filled with zero**: a score of 0 is a weight like any other.
+# - **A 0/1 mask, added**: words gain one point and pads keep theirs. It hides nothing.
+#
+# A mistake of the first kind was found in AllenNLP in 2017 (pull request 437 of that project). Three
+# scores are enough to see it: 1, 1 and 35, the third one masked.
+
+# %%
+e, real = torch.tensor([[[1.0, 1.0, 35.0]]]), torch.tensor([[True, True, False]])
+late_weights = masked_late(e, real)[0, 0]
+print("masked late:   ", late_weights)
+print("masked_softmax:", masked_softmax(e, real)[0, 0])
+
+# %% [markdown]
+# Each word gets {{ f"{late_weights[0]:.3f}" }} where 0.5 is right. Nothing warns: the pad has weight 0, and
+# no number is NaN. Now the other three:
+
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Grids of weights as before. rows_masked: rows 1 and 2 have weight on the pads, rows 3 and 4 are NaN. broadcast: row 1 has weight on the pads, each further row loses one more position, whatever sentence it belongs to. minus_10_000: no weight on the pads, for both pad scores."}}
+show(rows_masked, broadcast, minus_10_000)
+
+# %% [markdown]
+# - **Rows for columns.** A mask says which *keys* may be looked at: it blanks columns, never rows. What
+#   a pad's own query finds does not matter, since nobody reads it. Blank a row, and all its scores are
+#   $-\infty$: that is where the NaN come from.
+# - **A mask that fits by accident.** PyTorch lines up axes from the right, so a `(B, S)` mask against
+#   `(B, T, S)` scores is read as *one row for each query*. If there are not as many queries as
+#   sentences, you get an error. If there are, it runs. Write `mask[:, None]`. (`masked_softmax` does so
+#   itself: it reads two axes as `(B, S)` first, so hand it a causal mask as `mask[None]`.)
+# - **Minus ten thousand** looks right in both pictures. Is it?
+
+# %% [markdown]
+# ### The test that finds them all
+#
+# "Append pads, and the context must not change" is a good test only if the pads are **hostile**. A
+# friendly pad, such as a vector of zeros, hides the mistakes that need a large score to show. A pad's
+# score can be anything: nobody trained the network on pads. So let it be 0, 35, 100,000, infinite and
+# NaN, and put the pads behind the words and before them. The right answer needs no mask at all: cut
+# the pads off.
+
+
+# %%
+def right_with(weigh, pad_score, left):
+    e, real = four_sentences(pad_score, left)
+    weights = weigh(e, real)
+    for b in range(4):
+        words = e[b][:, real[b]].softmax(-1)  # the words alone, without a mask
+        if not torch.allclose(weights[b][:, real[b]], words, atol=1e-4):
+            return False
+    return bool((weights * ~real[:, None] == 0).all())
+
+
+# %%
+PADS = (0.0, 35.0, 1e5, torch.inf, torch.nan)
+WAYS = (masked_softmax, masked_late, filled_with_zero, mask_added)
+WAYS += (rows_masked, broadcast, minus_10_000)
+passed = {}
+print(f"{'pads score':20}", *(f"{pad:>8g}" for pad in PADS))
+for way in WAYS:
+    both = [all(right_with(way, pad, left) for left in (False, True)) for pad in PADS]
+    passed[way.__name__] = both
+    print(f"{way.__name__:20}", *(f"{'passes' if ok else '-':>8}" for ok in both))
+
+# %% [markdown]
+# With friendly pads, two of the six wrong ways pass. With hostile pads none does. Only a mask that
+# *replaces* the scores, before the softmax, is right for all.
+#
+# One thing no mask can do: a weight of 0 does not protect against a NaN in a *value*, because
+# $0 \cdot \mathrm{NaN}$ is NaN. The states at pads must be finite numbers. The package's encoder
+# makes them 0.
+
+# %% [markdown]
+# ### Which number stands for minus infinity?
+#
+# In real code you meet $-10{,}000$, $-10^9$, the smallest number of the type, and $-\infty$. Here are
+# all four as a *replacement* for the pad's score, in three number formats (16 bits, bfloat16, 32 bits).
+# The two words have scores of $-20{,}000$, which a diverging training can produce. The table shows the
+# weight of the pad, then the weights of a row in which all three positions are masked:
+
+# %%
+fills = {"-10,000": -1e4, "-10^9": -1e9, "smallest": None, "-inf": -torch.inf}
+for name, number in fills.items():
+    for dtype in (torch.float16, torch.bfloat16, torch.float32):
+        fill = torch.finfo(dtype).min if number is None else number
+        scores3 = torch.tensor([-2e4, -2e4, 0.0], dtype=dtype)
+        try:
+            pad = scores3.masked_fill(torch.tensor([False, False, True]), fill).softmax(-1)[2]
+            empty = scores3.masked_fill(torch.tensor([True, True, True]), fill).softmax(-1)
+            print(f"{name:9} {str(dtype)[6:]:9} pad {pad:.2f}   all masked {empty.float()}")
+        except RuntimeError:
+            print(f"{name:9} {str(dtype)[6:]:9} does not fit into this format")
+
+# %% [markdown]
+# $-10{,}000$ is not small enough here. $-10^9$ does not exist in 16 bits. The smallest number of the
+# type works as a replacement, but a row with nothing to attend gets equal weights on its pads. $-\infty$
+# is exact, and turns such a row into NaN. The package uses $-\infty$ and deals with that row:
+
+# %% [markdown]
+# ### A row with nothing to attend
+#
+# Sometimes *no* position may be attended: an empty sentence in a batch, or, in a Transformer's decoder,
+# a *causal mask* (query $t$ may see the positions up to $t$ only) on a sentence that is padded on the
+# left. With all scores at $-\infty$, `attend_by_hand` computes $-\infty - (-\infty)$, NaN.
+#
+# One bad row that nobody reads, one might think. In the next cell the loss looks at the first sentence
+# alone, and the second is empty. The model has 61 parameters. **Predict** how many of them are still
+# finite numbers after one training step with `attend_by_hand`: (a) all 61, because the loss never sees
+# sentence 2; (b) all but the 5 of the pad's embedding; (c) none.
+
+
+# %%
+def survivors(attention):
+    torch.manual_seed(0)
+    embed, read = nn.Embedding(11, 5), nn.Linear(5, 1)
+    parameters = [*embed.parameters(), *read.parameters()]
+    keys = embed(torch.tensor([[4, 7, 2], [0, 0, 0]]))
+    mask = torch.tensor([[True, True, True], [False, False, False]])
+    context, _ = attention(read(keys).mT, keys, mask)
+    context[0].square().sum().backward()  # sentence 1 alone
+    nn.utils.clip_grad_norm_(parameters, 1.0)
+    torch.optim.SGD(parameters, lr=0.1).step()
+    return sum(p.isfinite().sum().item() for p in parameters)
+
+
+# %%
+def patched(scores, values, mask):
+    context, weights = attend_by_hand(scores, values, mask)
+    return context.nan_to_num(), weights
+
+
+left = {way.__name__: survivors(way) for way in (attend_by_hand, patched, attend)}
+for name, parameters in left.items():
+    print(f"{name:15s}{parameters} of 61 parameters")
+
+# %% [markdown]
+# (c), none. In the backward pass the weighted sum multiplies the second sentence's NaN weights by its
+# zero gradient, and $\mathrm{NaN}\cdot 0$ is NaN, in the embedding of the pad. Clipping divides
+# every gradient by their common norm, which is NaN now, and the step writes it into every
+# parameter. The package's `masked_softmax` gives a row with nothing to attend **zeros**, and zero
+# gradient.
+#
+# Patching the context with `nan_to_num`, the line in the middle, helps no one. The loss was a finite
+# number all along; the NaN weights are still there for the backward pass to multiply by zero.
+
+# %% [markdown]
+# ### Dropped weights
+#
+# *Dropout* sets some numbers to 0 at random during training, so that a network cannot rely on any one
+# of them. On attention weights it goes *after* the softmax: each weight is dropped with probability
+# $p$, and the others are divided by $1 - p$. A row then sums to 1 only on average, and that is meant:
+# normalising again would undo part of the noise. In evaluation nothing is dropped.
+
+# %%
+torch.manual_seed(0)
+dropped = F.dropout(weights.expand(20_000, 3), p=0.2)
+print("one row:     ", dropped[0], "sum", f"{dropped[0].sum():.2f}")
+print("mean of rows:", dropped.mean(0), "sum", f"{dropped.sum(-1).mean():.2f}")
+assert torch.equal(F.dropout(weights, p=0.2, training=False), weights)
+
+# %% [markdown]
+# Now you have all that the first graded exercise asks for:
+# [softmax, temperature, masks](../exercises/02_softmax.ipynb). You can do it here, or read on.
+
+# %% [markdown]
+# ## How spread out?
+#
+# A row of weights can rest on one position or on all. One number says how spread out it is: the
+# **entropy** $H$, with $0 \log 0 = 0$ (the dashed curve in the temperature figure). It is 0 for a hard
+# lookup and $\log n$ for equal weights over the $n$ positions that may be attended. Divide by $\log n$
+# to compare sentences of different lengths: the normalised entropy runs from 0 to 1. The exponential
+# reads as a number of *effective positions*, from 1 to $n$: it is $k$ for $k$ equal weights.
 #
 # $$
 # \begin{aligned}
@@ -346,28 +727,11 @@ SoftmaxTemperature(
 # \end{aligned}
 # $$ (eq-entropy)
 #
-# Natural logarithms give *nats*, base 2 gives *bits*; 1 nat is $1/\log 2 \approx 1.44$ bits. How
-# does entropy depend on the temperature? Let $\beta = 1/\tau$ and $\bar e = \sum_i \alpha_i e_i$,
-# the mean score under the weights. Since $\log \alpha_i = \beta e_i - \log Z$ with
-# $Z = \sum_j \exp(\beta e_j)$,
+# Natural logarithms give *nats*, base 2 gives *bits*; 1 nat is $1/\log 2 \approx 1.44$ bits.
 #
-# $$
-# \begin{aligned}
-# H &= \log Z - \beta \bar e \\
-# \frac{dH}{d\beta} &= \frac{d\log Z}{d\beta} - \bar e - \beta\,\frac{d\bar e}{d\beta} \\
-# &= \bar e - \bar e - \beta\,\mathrm{Var}_\alpha(e) \\
-# \frac{dH}{d\tau} &= -\frac{1}{\tau^2}\,\frac{dH}{d\beta} = \frac{\mathrm{Var}_\alpha(e)}{\tau^3} \ge 0
-# \end{aligned}
-# $$ (eq-entropy-slope)
-#
-# Here $\mathrm{Var}_\alpha(e) = \sum_i \alpha_i (e_i - \bar e)^2$ is the variance of the scores
-# under the weights. (It enters because $d\bar e/d\beta$ is that variance: differentiate
-# $\bar e = \sum_i \alpha_i e_i$ with {eq}`eq-softmax-jacobian`.) A variance is never negative: a
-# higher temperature never makes the weights sharper, whatever the scores.
-#
-# First the example by hand at $\tau = 1$, in numbers. Then its context on the way from one limit to
-# the other, from the corner of *sat*, the hard lookup, to the mean of the three states. Beside each
-# temperature stands the effective number of positions.
+# First the example by hand at $\tau = 1$, in numbers. Then its context on the way from one limit of
+# the temperature to the other: from the corner of *sat*, the hard lookup, to the mean of the three
+# states. Beside each temperature stands the effective number of positions.
 
 # %%
 from seqattn import attention_entropy, effective_positions
@@ -403,81 +767,6 @@ ax.set(xlabel="first number of the state", ylabel="second number")
 plt.show()
 
 # %% [markdown]
-# ## Measure it: can the query learn?
-#
-# The point of softening was learning. With temperature $\tau$, the matrix of
-# {eq}`eq-softmax-jacobian` becomes
-# $\frac{1}{\tau}\big(\mathrm{diag}(\alpha) - \alpha\alpha^\top\big)$. Look at its two ends. For
-# large $\tau$ the factor $1/\tau$ makes it small. For small $\tau$ the weights are close to 0 and
-# 1, so every $\alpha_i(1-\alpha_i)$ is close to 0: if the best score leads by $\Delta$, of the
-# order of $\exp(-\Delta/\tau)$, which falls faster than $1/\tau$ grows. In the limit, the hard
-# lookup, the gradient is exactly zero wherever it exists: nothing moves between two jumps. PyTorch
-# does not even offer one: the result of `argmax` is not connected to its input.
-#
-# An experiment. There are 500 memories of 8 entries with random keys of 16 numbers. Each query
-# starts at random and is to learn, by 100 steps of gradient descent on the squared error of its
-# *answer*, to fetch entry 0. Success is measured the same way for all: is key 0 the best match at
-# the end? Plain gradient descent (step size 1) is compared with Adam (step size 0.01), which
-# divides each gradient by its own running size. **Predict:** at which temperatures will this work,
-# and is it the same at both ends, and for both?
-
-# %%
-query = q.clone().requires_grad_()
-hard = H[0, dot_score(query, H).argmax(-1)]
-print("hard lookup passes a gradient to the query:", hard.requires_grad)
-
-
-def found(temperature, optimizer, steps=100):
-    torch.manual_seed(0)
-    keys, values = torch.randn(500, 8, 16), torch.eye(8).expand(500, 8, 8)
-    query = (0.3 * torch.randn(500, 16)).requires_grad_()
-    update = optimizer([query])
-    for _ in range(steps):
-        scores = dot_score(query, keys)
-        context, _ = attend(scores, values, temperature=temperature)
-        update.zero_grad()
-        (context - values[:, 0]).square().sum().backward()
-        update.step()
-    right = dot_score(query, keys).argmax(-1) == 0
-    return 100 * right.view(5, 100).float().mean(-1)  # five shares, in %
-
-
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Queries that found their entry, in percent, against the temperature from 0.001 to 1000 on a logarithmic axis. Gradient descent: about 15 percent at the left, as before training, rising to 100 between 1 and 30, falling back to about 20 at the right. Adam: much the same on the left, but it stays near 100 percent up to the right end."}}
-taus = [1e-3, 1e-2, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100, 300, 1000]
-ways = {
-    "gradient descent": lambda p: torch.optim.SGD(p, lr=1.0),
-    "Adam": lambda p: torch.optim.Adam(p, lr=0.01),
-}
-figure, ax = plt.subplots(figsize=(5.8, 4.6))
-for colour, (name, optimizer) in zip((BLUE, ORANGE), ways.items()):
-    runs = torch.stack([found(tau, optimizer) for tau in taus])
-    assert runs[5:8].min() > 95  # all of them at 1 to 10
-    assert runs[:2].max() < 30  # few at 0.01 and below
-    assert runs[-1].max() < 35 if name == "gradient descent" else runs[-1].min() > 90
-    ax.plot(taus, runs.mean(-1), color=colour, label=name)
-    ax.fill_between(taus, runs.amin(-1), runs.amax(-1), color=colour, alpha=0.2, lw=0)
-before = found(1.0, ways["Adam"], steps=0).mean()
-ax.axhline(before, color=GREY, ls=":", label="before training; hard lookup")
-ax.set(xscale="log", ylim=(0, 105), xlabel="temperature τ", ylabel="found their entry, %")
-ax.legend(loc="upper left", bbox_to_anchor=(0, -0.18))
-plt.show()
-
-# %% [markdown]
-# The lines are means over 500 memories, the bands reach from the worst hundred to the best.
-#
-# Both ends fail for plain gradient descent, for different reasons. On the right the gradients are
-# small but point the right way: Adam, which rescales them, succeeds. On the left the weights are
-# saturated before training begins. At $\tau = 0.1$ the largest of a query's eight weights is 0.91 on
-# average; at 0.01 and below the gradient is lost in rounding, so that there is nothing to
-# rescale, and the queries stay where they were, right by luck in about one case of eight. Between
-# 0.03 and 0.3 some escape, and others are thrown from one corner into another. Soft addressing
-# learns because its weights are *not* saturated; keeping them so is why the scaled dot product has
-# its scale.
-#
-# There is a third way, *hard attention*: draw one position at random with probabilities $\alpha_i$.
-# Then the average gradient exists but has to be estimated from samples, which Xu et al. (2015) did
-# for image captions. A later chapter trains one.
-#
 # ## The same formula, read as an expectation
 #
 # Weights that are not negative and sum to one are a probability distribution. Draw a position $I$ with
@@ -508,11 +797,34 @@ print("f of the mean", torch.tanh(2 * context))
 print("mean of f    ", mean_of_f)
 
 # %% [markdown]
-# The first numbers differ by a factor of seven. The context is a point that no source word
+# The first numbers differ by a factor of
+# {{ f"{torch.tanh(2 * context)[0] / mean_of_f[0]:.0f}" }}. The context is a point that no source word
 # occupies, and what follows has to make sense of mixtures. A model trained with soft attention has
 # to learn that.
+
+# %% [markdown]
+# ## Why entropy rises with temperature (optional)
 #
-# ## The same formula, read as a kernel smoother
+# The picture shows one path. It holds for any scores, and here is why. Let $\beta = 1/\tau$ and
+# $\bar e = \sum_i \alpha_i e_i$, the mean score under the weights. Since
+# $\log \alpha_i = \beta e_i - \log Z$ with $Z = \sum_j \exp(\beta e_j)$,
+#
+# $$
+# \begin{aligned}
+# H &= \log Z - \beta \bar e \\
+# \frac{dH}{d\beta} &= \frac{d\log Z}{d\beta} - \bar e - \beta\,\frac{d\bar e}{d\beta} \\
+# &= \bar e - \bar e - \beta\,\mathrm{Var}_\alpha(e) \\
+# \frac{dH}{d\tau} &= -\frac{1}{\tau^2}\,\frac{dH}{d\beta} = \frac{\mathrm{Var}_\alpha(e)}{\tau^3} \ge 0
+# \end{aligned}
+# $$ (eq-entropy-slope)
+#
+# Here $\mathrm{Var}_\alpha(e) = \sum_i \alpha_i (e_i - \bar e)^2$ is the variance of the scores
+# under the weights. (It enters because $d\bar e/d\beta$ is that variance: differentiate
+# $\bar e = \sum_i \alpha_i e_i$ with {eq}`eq-softmax-jacobian`.) A variance is never negative: a
+# higher temperature never makes the weights sharper, whatever the scores.
+
+# %% [markdown]
+# ## The same formula, read as a kernel smoother (optional)
 #
 # Fifty years before neural attention, Nadaraya and Watson (both 1964) asked how to estimate a curve
 # from points $(x_i, y_i)$ scattered around it. Their answer: average the $y_i$, with more weight
@@ -550,9 +862,9 @@ KernelSmoother()
 # $$ (eq-gaussian-kernel)
 #
 # The last term is the same for all $i$, so by {eq}`eq-shift-invariance` it has no effect. The
-# middle one is not: **the two give equal weights if and only if all keys have the same length.** In
-# the example by hand they do not: $|k_i|^2 = 1.25, 2.5, 1.25$. Before you run it: which of the
-# three words can gain from the dot product, compared with the Gaussian?
+# middle one is not. **The two give equal weights for every query if and only if all keys have the same
+# length.** In the example by hand they do not: $|k_i|^2 = 1.25, 2.5, 1.25$. Before you run it: which
+# of the three words gains from the dot product, compared with the Gaussian?
 
 
 # %%
@@ -572,102 +884,9 @@ torch.testing.assert_close(gaussian_weights(q, unit), dot)
 # *Sat* has the longest key and wins by the dot product; *cat* lies nearer to the query and wins by
 # distance. A long key is heard by every query that points roughly its way: dot products mix
 # direction with length.
-#
-# ## Where it breaks: masks
-#
-# The softmax gives every position a positive weight, pads included. What harm is done? Pad the
-# example with zero vectors, whose scores are 0, and compare three treatments. *No mask* (the same
-# as the popular slip of multiplying the **scores** by 0 and 1: a score of 0 is a weight like any
-# other). *Mask the weights* after the softmax, by multiplying them by 0 and 1. *Mask the scores*
-# before it.
-
-# %%
-print("pads  on pads  sum if late  context without a mask")
-for pads in (0, 5, 15, 45):
-    states = F.pad(H, (0, 0, 0, pads))
-    e, real = dot_score(q, states), padding_mask(torch.tensor([3]), 3 + pads)
-    none, masked = attend(e, states), attend(e, states, real)
-    # With a mask, padding changes nothing:
-    torch.testing.assert_close(masked.context[0], context)
-    leak, late = none.weights[~real].sum(), (none.weights * real).sum()
-    print(f"{pads:4d}  {leak:7.2f}  {late:11.2f}  {none.context[0]}")
-
-late = torch.tensor([1.0, 1.25, -0.75, 200.0]).softmax(-1)
-late = late * torch.tensor([1, 1, 1, 0])
-print("masked late, then divided by the sum:", late / late.sum())
 
 # %% [markdown]
-# Without a mask, 45 pads take nearly nine tenths of the weight from three words, and the context
-# shrinks towards zero: the translation of a sentence depends on how long its neighbours in the
-# batch are. Masking late leaves weights that do not sum to 1. Dividing by their sum would repair
-# that on paper; in floating point it is too late when a masked score is large, since the real
-# weights have been rounded to 0 by then: the last line, with a pad at 200, divides 0 by 0. (In half
-# precision a pad at 20 is enough.) So **mask the scores, before the softmax.** Then the context is
-# the same for 0 pads and for 45, which is the test to write for your own model.
-#
-# ### A row with nothing to attend
-#
-# An empty sentence in a batch, or a causal mask on a sentence that is padded on the *left*: sometimes
-# *no* position may be attended. With all scores at $-\infty$ `attend_by_hand` computes $-\infty - (-\infty)$,
-# NaN. One bad row that nobody reads, one might think. Here the loss looks at the first sentence
-# alone, and the second is empty. **Predict** how many of the model's 61 parameters survive one
-# training step:
-
-
-# %%
-def survivors(attention):
-    torch.manual_seed(0)
-    embed, read = nn.Embedding(11, 5), nn.Linear(5, 1)
-    parameters = [*embed.parameters(), *read.parameters()]
-    keys = embed(torch.tensor([[4, 7, 2], [0, 0, 0]]))
-    mask = torch.tensor([[True, True, True], [False, False, False]])
-    context, _ = attention(read(keys).mT, keys, mask)
-    context[0].square().sum().backward()  # sentence 1 alone
-    nn.utils.clip_grad_norm_(parameters, 1.0)
-    torch.optim.SGD(parameters, lr=0.1).step()
-    return sum(p.isfinite().sum().item() for p in parameters)
-
-
-def patched(scores, values, mask):
-    context, weights = attend_by_hand(scores, values, mask)
-    return context.nan_to_num(), weights
-
-
-for attention in (attend_by_hand, patched, attend):
-    print(f"{attention.__name__:15s}{survivors(attention)} of 61 parameters")
-
-# %% [markdown]
-# None. In the backward pass the weighted sum multiplies the second sentence's NaN weights by its
-# zero gradient, and $\mathrm{NaN}\cdot 0$ is NaN, in the embedding of the pad. Clipping divides
-# every gradient by their common norm, which is NaN now, and the step writes it into every
-# parameter. The package's `masked_softmax` gives a row with nothing to attend **zeros**, and zero
-# gradient. Patching the context with `nan_to_num`, the line in the middle, makes the loss finite and
-# helps no one: the NaN weights are still there for the backward pass to multiply by zero.
-#
-# ### A mask that fits by accident
-#
-# A padding mask is `(B, S)`, scores are `(B, T, S)`. PyTorch lines up axes from the right, so it
-# reads the mask's *sentences* as *queries*. Usually that fails with an error. When there happen to
-# be as many queries as sentences, it runs. Two sentences, two queries each, and sentence 2 ends in
-# two pads:
-
-# %%
-equal, real = torch.zeros(2, 2, 4), padding_mask(torch.tensor([4, 2]))
-accident = equal.masked_fill(~real, -torch.inf).softmax(-1)
-meant = masked_softmax(equal, real)
-for name, w in {"by accident": accident, "as meant": meant}.items():
-    print(f"weights {name}, query by query")
-    print("  on the pads of sentence 2:     ", w[1, :, 2:].sum(-1))
-    print("  on words 3 and 4 of sentence 1:", w[0, :, 2:].sum(-1))
-
-# %% [markdown]
-# No error, no NaN, half of the rows wrong. `masked_softmax` knows the shapes `(B, S)`, `(B, T, S)`
-# and `(T, S)` and refuses anything else. Where there are as many queries as sentences, it reads two
-# axes as `(B, S)`; so hand it a causal mask as `mask[None]`, `(1, T, S)`, and nothing is left to
-# chance. (The same accident waits for a `(B, T, S)`
-# mask where a model has as many heads as sentences.)
-#
-# ### What True means elsewhere
+# ## What True means elsewhere (optional)
 #
 # In this book, in the code and in the text, **True means "may be attended"**. Other libraries
 # differ, some of them from themselves:
@@ -690,7 +909,9 @@ real = torch.tensor([[True, True, False]])  # the third position is a pad
 eye, nowhere = torch.eye(3)[None], torch.zeros(1, 3, 3).bool()
 sdpa = F.scaled_dot_product_attention
 mha = nn.MultiheadAttention(4, 2, batch_first=True)
+blocked = torch.full((1, 3, 3), -torch.inf)
 
+# %%
 assert (masked_softmax(x @ x.mT, real)[..., 2] == 0).all()
 assert (masked_softmax(x @ x.mT, nowhere) == 0).all()
 assert (sdpa(x, x, eye, attn_mask=real[:, None])[..., 2] == 0).all()
@@ -698,7 +919,6 @@ assert (sdpa(x, x, eye, attn_mask=nowhere) == 0).all()
 assert (sdpa(x, x, eye, attn_mask=real[:, None].float())[..., 2] > 0).all()
 assert (mha(x, x, x, key_padding_mask=~real)[1][..., 2] == 0).all()
 assert (mha(x, x, x, attn_mask=~real.expand(3, 3))[1][..., 2] == 0).all()
-blocked = torch.full((1, 3, 3), -torch.inf)
 assert (sdpa(x, x, eye, attn_mask=blocked) == 0).all()
 assert mha(x, x, x, key_padding_mask=~nowhere[:, 0])[1].isnan().all()
 assert mha(x, x, x, attn_mask=~nowhere[0])[1].isnan().all()
@@ -708,7 +928,8 @@ print(mha(x, x, x, key_padding_mask=real)[1].detach())
 
 # %% [markdown]
 # All the weight on the pad, for every query, without a warning.
-#
+
+# %% [markdown]
 # ## Check yourself
 #
 # **1.** You multiply all scores by 2; a colleague adds 2 to all of hers. Who sees other weights?
@@ -741,7 +962,8 @@ print(mha(x, x, x, key_padding_mask=real)[1].detach())
 # lengths.
 #
 # </details>
-#
+
+# %% [markdown]
 # **4.** A classifier ends in a softmax too. When it is confidently wrong it still gets a large
 # gradient. Why does a saturated attention not?
 #
@@ -755,34 +977,46 @@ print(mha(x, x, x, key_padding_mask=real)[1].detach())
 #
 # </details>
 #
-# **5.** Someone normalises first and then sets the weights of pads to zero. Which test, in one
-# line, finds this?
+# **5.** Someone normalises first, sets the weights of pads to zero, and divides by the sum that is left
+# plus $10^{-13}$. The weights of pads are zero, each row sums to 1, and appended zero vectors change
+# nothing. Which test finds the mistake?
 #
 # <details><summary>Answer</summary>
 #
-# Append more pads to the same sentence: the context must not change. (That the weights of pads are
-# zero proves nothing here; they are.)
+# Hostile pads: give the pads scores 35 above the words'. (That the weights of pads are zero proves
+# nothing here; they are.)
 #
 # </details>
 #
+# **6.** Your sentences have pads, and you blank the *rows* of pads in the score matrix as well. What do
+# you get for it?
+#
+# <details><summary>Answer</summary>
+#
+# NaN, since such a row has nothing to attend, and in the backward pass they reach every parameter.
+# Nothing is gained: nobody reads the rows of pads, and the loss leaves them out.
+#
+# </details>
+
+# %% [markdown]
 # ## What you now know
 #
 # - Soft addressing is a weighted average of values: score, mask, normalise, sum. In matrix form,
 #   $C = AH$.
 # - Softmax depends on differences of scores alone, which also makes it safe to compute. Its
 #   Jacobian is $\mathrm{diag}(\alpha) - \alpha\alpha^\top$.
-# - Temperature leads from argmax to the plain mean; entropy never falls on the way. Queries learn
-#   in between: at the cold end the gradient vanishes (in floating point it is exactly zero), at the
-#   hot end it is small.
-# - The context is the expectation of what hard attention would fetch, and a kernel regression. It
-#   is not the same as fetching, and dot products are Gaussian only for keys of one length.
-# - True means "may be attended"; masks go on the scores, before the softmax; a row with nothing to
-#   attend gives zeros; the test is that padding changes nothing.
+# - Temperature leads from argmax to the plain mean. Queries learn in between: at the cold end the
+#   gradient vanishes (in floating point it is exactly zero), at the hot end it is small.
+# - True means "may be attended". Masks go on the scores, before the softmax, over keys. A row with
+#   nothing to attend gives zeros. The test is that *hostile* padding changes nothing.
+# - The context is the expectation of what hard attention would fetch, which is not the same as
+#   fetching.
 #
-# **Next.** The dot product in this chapter had nothing to learn. In [Additive
-# attention](03_additive.ipynb) a small network does the comparing, and you train a translator with
-# it. The first graded exercise comes after it.
-#
+# **Next.** The graded exercise [softmax, temperature, masks](../exercises/02_softmax.ipynb). Then: the
+# dot product in this chapter had nothing to learn. In [Additive attention](03_additive.ipynb) a small
+# network does the comparing, and you train a translator with it.
+
+# %% [markdown]
 # **Sources**
 #
 # - Soft addressing: *Neural Turing Machines* {cite:p}`graves2014`, where a memory is addressed by a

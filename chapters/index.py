@@ -31,13 +31,14 @@ WeightedSum()
 # %% [markdown]
 # Choose *tapis* (rug) in place of *chat* (cat): the weight moves to *mat*, and the context with it.
 # Then move single scores, with the mouse or with the arrow keys. These scores were set by hand. In
-# [Additive attention](03_additive.ipynb) you train a model that finds its own, and check them
-# against the true word alignments.
+# [Additive attention](03_additive.ipynb) you train a model that finds its own, and compare them with
+# the true word alignments.
 #
 # This book derives every formula behind that figure in front of you, with numbers small enough for
-# paper. It turns each formula into a few lines of PyTorch, asserts that they equal the `seqattn`
+# paper. It turns each formula into a few lines of PyTorch, asserts that they agree with the `seqattn`
 # package, draws what they compute, measures what it is good for, and shows where it breaks.
-#
+
+# %% [markdown]
 # ## Three ways in
 #
 # ::::{grid} 1 1 3 3
@@ -54,18 +55,19 @@ WeightedSum()
 # :link: how_to_use
 # :link-type: doc
 #
-# Each chapter is a notebook that runs alone, on your machine or on Colab, in under two minutes.
+# Each chapter is a notebook that runs alone, on your machine or on Colab, without a GPU.
 # :::
 #
 # :::{grid-item-card} Do
-# :link: ../exercises/03_additive
+# :link: ../exercises/02_softmax
 # :link-type: doc
 #
 # Exercises with points, and with hints that name the mistake you made.
 # :::
 # ::::
 #
-# You need Python and enough PyTorch to recognise a tensor, an `nn.Module` and a training loop.
+# You need Python and enough PyTorch to recognise a tensor, an `nn.Module` and a training loop. [How to
+# use this book](how_to_use.md) says how long each page takes.
 #
 # ## Contents
 #

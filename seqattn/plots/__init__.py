@@ -7,6 +7,7 @@ Importing this package needs no matplotlib; drawing does.
 from seqattn.plots.charts import plot_statistics, plot_weights
 from seqattn.plots.coverage import plot_coverage, plot_coverage_curve
 from seqattn.plots.curves import plot_entropy_curve
+from seqattn.plots.diagrams import plot_masked, plot_sum_of_arrows, plot_translator
 from seqattn.plots.grids import plot_heads
 from seqattn.plots.maps import plot_attention
 from seqattn.plots.progress import plot_bleu_by_length, plot_error_rate
@@ -29,8 +30,11 @@ __all__ = [
     "plot_entropy_curve",
     "plot_error_rate",
     "plot_heads",
+    "plot_masked",
     "plot_spread",
     "plot_statistics",
+    "plot_sum_of_arrows",
+    "plot_translator",
     "plot_weights",
     "use_style",
 ]

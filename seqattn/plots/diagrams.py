@@ -1,0 +1,338 @@
+"""Diagrams: what feeds what in a translator, a weighted sum as arrows, what a mask left over."""
+
+import itertools
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from torch import Tensor
+
+from seqattn.plots.style import (
+    BLUE,
+    GREEN,
+    GREY,
+    INK,
+    ORANGE,
+    PINK,
+    as_weights,
+    import_pyplot,
+    weight_colours,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["plot_masked", "plot_sum_of_arrows", "plot_translator"]
+
+# Heights of the rows, from the source words up.
+_SOURCE, _ENCODER, _CONTEXT, _DECODER, _TARGET = 0.0, 1.0, 2.1, 3.2, 4.3
+
+
+def plot_translator(
+    source: Sequence[str],
+    target: Sequence[str],
+    *,
+    weights: Any = None,
+    bidirectional: bool = False,
+    training: bool = False,
+    ax: "Axes | None" = None,
+    title: str | None = None,
+) -> "Axes":
+    """Draw an encoder–decoder: states as boxes, and an arrow wherever one thing feeds another.
+
+    Source words stand at the bottom, encoder states (blue) above them, then what the decoder gets
+    of them (green), decoder states (orange) and target words. Each decoder state is fed the target
+    word before it.
+
+    Parameters
+    ----------
+    source : sequence of S str
+        Source words.
+    target : sequence of T str
+        Target words, usually ended by ``<eos>``.
+    weights : (T, S), optional
+        Attention weights: every decoder state gets a context of its own, with lines as thick as
+        the weights. Without them one vector c, made of the encoder's last state, serves all steps.
+    bidirectional : bool
+        Whether the encoder also reads from right to left.
+    training : bool
+        Draw one training step instead of a translation: the decoder is fed the reference's words,
+        a loss compares, and a gradient goes back.
+    ax : Axes, optional
+        Where to draw; a new figure if not given.
+    title : str, optional
+        Title of the diagram.
+
+    Returns
+    -------
+    Axes
+        What was drawn on.
+
+    Raises
+    ------
+    ValueError
+        If the weights are no (T, S) attention weights, or a sentence is empty.
+    ImportError
+        If matplotlib is missing.
+
+    Examples
+    --------
+    >>> ax = plot_translator(["the", "cat"], ["le", "chat", "<eos>"])
+    >>> [t.get_text() for t in ax.texts if t.get_text().startswith("$s")]
+    ['$s_{1}$', '$s_{2}$', '$s_{3}$']
+    """
+    if not source or not target:
+        raise ValueError(f"{len(source)} source and {len(target)} target words; expected some")
+    grid = None
+    if weights is not None:
+        meaning = "(target words, source words)"
+        grid = as_weights(weights, (len(target), len(source)), meaning)
+    ax = ax or import_pyplot().subplots(figsize=(5.8, 5.0))[1]
+    wide = max(len(source), len(target))
+    h = [(i + (wide - len(source)) / 2, _ENCODER) for i in range(len(source))]
+    s = [(t + (wide - len(target)) / 2, _DECODER) for t in range(len(target))]
+    _draw_encoder(ax, source, h, bidirectional)
+    if grid is None:
+        _draw_fixed_context(ax, h, s, bidirectional)
+    else:
+        _draw_weights(ax, h, s, grid)
+    _draw_decoder(ax, target, s, training)
+    if training:
+        _draw_loss(ax, wide)
+    rows = {_SOURCE: "source", _ENCODER: "encoder", _DECODER: "decoder"}
+    rows |= {_CONTEXT: "context" if grid is None else "weights"}
+    rows |= {_TARGET: "reference" if training else "translation"}
+    for y, name in rows.items():
+        ax.text(-0.55, y, name, ha="right", va="center", color=GREY, size=11)
+    ax.set(xlim=(-1.75, wide - 0.3), ylim=(-0.35, 5.45 if training else 4.65))
+    ax.axis("off")
+    if title is not None:
+        ax.set_title(title)
+    return ax
+
+
+def _box(ax: "Axes", place: tuple[float, float], text: str, colour: str) -> None:
+    box = {"boxstyle": "round,pad=0.45", "fc": "white", "ec": colour, "lw": 2}
+    ax.text(*place, text, ha="center", va="center", color=colour, bbox=box, zorder=3)
+
+
+def _arrow(
+    ax: "Axes", start: tuple[float, float], end: tuple[float, float], colour: str, **style: Any
+) -> None:
+    arrow = {"arrowstyle": "-|>", "color": colour, "lw": 1.6, "shrinkA": 0, "shrinkB": 0, **style}
+    ax.annotate("", end, start, arrowprops=arrow, zorder=2)
+
+
+def _draw_encoder(
+    ax: "Axes", words: Sequence[str], h: list[tuple[float, float]], both: bool
+) -> None:
+    lane = 0.09 if both else 0.0
+    for i, (word, (x, y)) in enumerate(zip(words, h), start=1):
+        ax.text(x, _SOURCE, word, ha="center", va="center", color=INK)
+        _arrow(ax, (x, _SOURCE + 0.2), (x, y - 0.3), GREY)
+        _box(ax, (x, y), f"$h_{{{i}}}$", BLUE)
+    for (x, y), (after, _) in itertools.pairwise(h):
+        _arrow(ax, (x + 0.25, y - lane), (after - 0.25, y - lane), BLUE)
+        if both:
+            _arrow(ax, (after - 0.25, y + lane), (x + 0.25, y + lane), BLUE)
+
+
+def _draw_fixed_context(
+    ax: "Axes", h: list[tuple[float, float]], s: list[tuple[float, float]], both: bool
+) -> None:
+    c = ((s[0][0] + s[-1][0]) / 2, _CONTEXT)
+    # Where each direction ends: the last word, and the first when read from right to left.
+    for x, y in {h[-1], h[0]} if both else {h[-1]}:
+        _arrow(ax, (x, y + 0.3), (c[0] + 0.12 * (x - c[0]), c[1] - 0.28), BLUE)
+    for x, y in s:
+        _arrow(ax, (c[0] + 0.12 * (x - c[0]), c[1] + 0.28), (x, y - 0.3), GREEN)
+    _box(ax, c, "$c$", GREEN)
+
+
+def _draw_weights(
+    ax: "Axes", h: list[tuple[float, float]], s: list[tuple[float, float]], grid: np.ndarray
+) -> None:
+    for (x, y), row in zip(s, grid):
+        for (start, below), weight in zip(h, row):
+            line = {"color": GREEN, "lw": 0.4 + 6 * weight, "alpha": 0.75, "zorder": 1}
+            ax.plot([start, x], [below + 0.3, y - 0.3], solid_capstyle="butt", **line)
+
+
+def _draw_decoder(
+    ax: "Axes", words: Sequence[str], s: list[tuple[float, float]], training: bool
+) -> None:
+    colour = GREY if training else ORANGE
+    for t, (word, (x, y)) in enumerate(zip(words, s), start=1):
+        _box(ax, (x, y), f"$s_{{{t}}}$", ORANGE)
+        _arrow(ax, (x, y + 0.3), (x, _TARGET - 0.2), ORANGE)
+        ax.text(x, _TARGET, word, ha="center", va="center", color=colour)
+        if t < len(words):
+            after = s[t][0]
+            _arrow(ax, (x + 0.25, y), (after - 0.25, y), ORANGE)
+            # The word written (in training: the reference's) is read at the next step.
+            fed = {"linestyle": (0, (3, 2)), "connectionstyle": "arc3,rad=0"}
+            _arrow(ax, (x + 0.22, _TARGET - 0.2), (after - 0.16, y + 0.31), colour, **fed)
+
+
+def _draw_loss(ax: "Axes", wide: int) -> None:
+    _box(ax, ((wide - 1) / 2, _TARGET + 0.8), "loss: mean of $-\\log p$", PINK)
+    for t in range(wide):
+        _arrow(ax, (t, _TARGET + 0.2), (t * 0.5 + (wide - 1) / 4, _TARGET + 0.55), PINK)
+    edge = wide - 0.45
+    ax.plot([edge - 0.9, edge, edge], [_TARGET + 0.8, _TARGET + 0.8, _DECODER], color=PINK, lw=1.6)
+    _arrow(ax, (edge, _DECODER), (edge, _ENCODER - 0.3), PINK)
+    ax.text(edge - 0.08, _CONTEXT, "gradient", rotation=90, ha="right", va="center", color=PINK)
+
+
+def plot_sum_of_arrows(
+    weights: Any,
+    values: Any,
+    words: Sequence[str],
+    *,
+    ax: "Axes | None" = None,
+    title: str | None = None,
+) -> "Axes":
+    """Draw a weighted sum of vectors in the plane: shortened arrows, laid tip to tail.
+
+    Parameters
+    ----------
+    weights : (n,)
+        Attention weights.
+    values : (n, 2)
+        Vectors in the plane.
+    words : sequence of n str
+        What the vectors belong to.
+    ax : Axes, optional
+        Where to draw; a new figure if not given.
+    title : str, optional
+        Title of the drawing.
+
+    Returns
+    -------
+    Axes
+        What was drawn on.
+
+    Raises
+    ------
+    ValueError
+        If the weights are none, or the values are not n vectors of two numbers.
+    ImportError
+        If matplotlib is missing.
+
+    Examples
+    --------
+    >>> ax = plot_sum_of_arrows([0.5, 0.5], [[2.0, 0.0], [0.0, 2.0]], ["a", "b"])
+    >>> ax.texts[-1].get_text()
+    'context (1.00, 1.00)'
+    """
+    if isinstance(values, Tensor):
+        values = values.detach().cpu()
+    alpha, points = np.asarray(weights, dtype=float), np.asarray(values, dtype=float)
+    alpha = as_weights(alpha[None], (1, len(words)), "(1, words)")[0]
+    if points.shape != (len(words), 2):
+        raise ValueError(f"values have shape {points.shape}; expected {(len(words), 2)}")
+    ax = ax or import_pyplot().subplots(figsize=(5.8, 4.8))[1]
+    x = y = 0.0  # where the next arrow begins
+    for word, weight, point, colour in zip(words, alpha, points, (BLUE, GREEN, PINK, GREY)):
+        _arrow(ax, (0, 0), (point[0], point[1]), colour, alpha=0.25, lw=2)
+        style: dict[str, Any] = {"color": colour, "ha": "center", "va": "center"}
+        ax.text(1.12 * point[0], 1.12 * point[1], word, weight="bold", **style)
+        dx, dy = weight * point
+        size = max(float(np.hypot(dx, dy)), 1e-9)
+        _arrow(ax, (x, y), (x + dx, y + dy), colour, lw=2.4, mutation_scale=min(16, 4 + 60 * size))
+        aside = (x + dx / 2 + 0.17 * dy / size, y + dy / 2 - 0.17 * dx / size)
+        ax.text(*aside, f"{weight:.2f}", size=11, **style)
+        x, y = x + dx, y + dy
+    ax.plot([0, x], [0, y], color=ORANGE, lw=1.6, ls=(0, (4, 2)), zorder=1)
+    ax.plot(x, y, "o", color=ORANGE, zorder=3)
+    note: dict[str, Any] = {"textcoords": "offset points", "ha": "right", "color": ORANGE}
+    ax.annotate(f"context ({x:.2f}, {y:.2f})", (x, y), xytext=(-12, -26), **note)
+    low, high = (f(np.vstack([points, [x, y], [0, 0]]), axis=0) for f in (np.min, np.max))
+    edge = 0.25 * (high - low).max()
+    ax.set(xlim=(low[0] - edge, high[0] + edge), ylim=(low[1] - edge, high[1] + edge))
+    ax.set(aspect="equal", title=title)
+    return ax
+
+
+def plot_masked(
+    weights: Any,
+    real: Any,
+    *,
+    ax: "Axes | None" = None,
+    title: str | None = None,
+) -> "Axes":
+    """Draw weights as a grid of numbers, whatever they are, with the columns of pads hatched.
+
+    Unlike :func:`~seqattn.plot_attention` it takes what a wrong mask makes: rows that do not
+    sum to 1, and NaN.
+
+    Parameters
+    ----------
+    weights : (queries, keys)
+        What came out.
+    real : (keys,) bool
+        True where a key is a word, False where it is a pad.
+    ax : Axes, optional
+        Where to draw; a new figure if not given.
+    title : str, optional
+        Title of the grid.
+
+    Returns
+    -------
+    Axes
+        What was drawn on.
+
+    Raises
+    ------
+    ValueError
+        If there is not one flag for each column.
+    ImportError
+        If matplotlib is missing.
+
+    Examples
+    --------
+    >>> ax = plot_masked([[0.5, 0.5, 0.0]], [True, True, False])
+    >>> [text.get_text() for text in ax.texts]
+    ['.50', '.50', '0']
+    """
+    if isinstance(weights, Tensor):
+        weights = weights.detach().cpu().double()
+    grid, flags = np.asarray(weights, dtype=float), np.asarray(real, dtype=bool)
+    if grid.ndim != 2 or flags.shape != grid.shape[1:]:
+        raise ValueError(
+            f"weights have shape {grid.shape} and real {flags.shape}; expected (queries, keys) "
+            "and one flag for each key"
+        )
+    from matplotlib.patches import Rectangle
+
+    ax = ax or import_pyplot().subplots(figsize=(2.9, 2.6))[1]
+    colours = weight_colours()
+    for (t, i), weight in np.ndenumerate(grid):
+        lost = not np.isfinite(weight)
+        face = "#f6dfeb" if lost else colours(min(max(weight, 0.0), 1.0))
+        ax.add_patch(Rectangle((i, t), 1, 1, fc=face, ec="white", lw=1.5))
+        if not flags[i]:
+            edge = PINK if lost or weight > 0.005 else GREY
+            ax.add_patch(Rectangle((i, t), 1, 1, fc="none", ec=edge, hatch="///", lw=0, alpha=0.35))
+        ink = PINK if lost else ("white" if weight > 0.55 else INK)
+        ax.text(i + 0.5, t + 0.5, _number(weight), ha="center", va="center", color=ink, size=11)
+    n, keys = grid.shape
+    labels = [str(i) if word else "pad" for i, word in enumerate(flags, start=1)]
+    ax.set_xticks(np.arange(keys) + 0.5, labels)
+    ax.set_yticks(np.arange(n) + 0.5, [str(t) for t in range(1, n + 1)])
+    ax.set(xlim=(0, keys), ylim=(n, 0), aspect="equal")
+    ax.tick_params(length=0, labelsize=10)
+    ax.grid(False)
+    for spine in ax.spines.values():
+        spine.set_visible(False)
+    if title is not None:
+        ax.set_title(title, size=11)
+    return ax
+
+
+def _number(weight: float) -> str:
+    if np.isnan(weight):
+        return "NaN"
+    if weight == 0:
+        return "0"
+    return f"{weight:.2f}".lstrip("0") if abs(weight) < 0.995 else f"{weight:.3g}"

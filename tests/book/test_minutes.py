@@ -1,0 +1,38 @@
+"""One formula says how long each chapter takes, wherever that is said."""
+
+import pytest
+
+from tools import minutes
+
+TEXT = """\
+# %% [markdown]
+# {words}
+# <details><summary>Answer</summary></details>
+# %%
+x = 1
+# %% tags=["hide-cell"]
+y = 2
+# %% tags=["hide-input"]
+Recency(), SoftLookup(predict=False)
+"""
+
+
+def test_the_formula():
+    # 598 words and 2 of the answer, one question, one cell shown, two figures: 5 + 1 + 0.5 + 4.
+    assert minutes.minutes(TEXT.format(words="word " * 598)) == 10
+    # 13 minutes of words more are 5.5 + 18.
+    assert minutes.minutes(TEXT.format(words="word " * (598 + 13 * 120))) == 25
+    assert minutes.minutes("# %% [markdown]\n# Little.\n") == 5
+
+
+CHAPTERS = [page for page in minutes.pages() if page[0].parent.name == "chapters"]
+
+
+@pytest.mark.parametrize(("path", "time"), CHAPTERS, ids=lambda x: getattr(x, "stem", None))
+def test_a_chapter_says_how_long_it_takes(path, time):
+    assert minutes.said(path) == time, f"{path.name}: python -m tools.minutes --write"
+
+
+def test_the_table_of_all_times_is_the_same():
+    page = (minutes.ROOT / "chapters" / "how_to_use.md").read_text(encoding="utf-8")
+    assert minutes.table() in page, "python -m tools.minutes --write"
