@@ -74,12 +74,8 @@ AdditiveSteps()
 #
 # We use the numbers of the whole book: decoder state $s = (0.5, 1.0)$ and the encoder states $h_i$ of
 # *cat*, *sat* and *mat* from the last chapter. The score has two matrices and a vector:
-#
-# $$
-# W_q = \begin{pmatrix} 0.2 & -0.3 \\ -1.0 & 0.6 \end{pmatrix}, \quad
-# W_k = \begin{pmatrix} 0.2 & -0.6 \\ 0.5 & 0.9 \end{pmatrix}, \quad
-# v = (1.0, 1.5)
-# $$
+# $W_q = \begin{pmatrix} 0.2 & -0.3 \\ -1.0 & 0.6 \end{pmatrix}$,
+# $W_k = \begin{pmatrix} 0.2 & -0.6 \\ 0.5 & 0.9 \end{pmatrix}$ and $v = (1.0, 1.5)$.
 #
 # The index $q$ stands for *query*: the decoder state asks. The index $k$ stands for *key*: the encoder
 # states are what it is compared with. They are also the *values*, which the weights will mix.
@@ -98,10 +94,8 @@ AdditiveSteps()
 
 # %% [markdown]
 # From here on nothing is new. The exponentials of the scores are 2.41, 1.52 and 0.75. Their sum is
-# 4.68, and the weights are 0.52, 0.32 and 0.16. The context is the mixture
-#
-# $$ 0.52\,(1.0, 0.5) + 0.32\,(-0.5, 1.5) + 0.16\,(0.5, -1.0) \approx (0.43, 0.58) $$
-#
+# 4.68, and the weights are 0.52, 0.32 and 0.16. The context is the mixture $0.52\,(1.0, 0.5)$
+# $+\ 0.32\,(-0.5, 1.5)$ $+\ 0.16\,(0.5, -1.0)$ $\approx (0.43, 0.58)$.
 # (With weights rounded to two decimals you get 0.44 for the first number. The cell keeps all
 # digits.) Check the table:
 
