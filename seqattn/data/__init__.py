@@ -17,12 +17,13 @@ from seqattn.data.grammar import (
 from seqattn.data.multi30k import read_multi30k
 from seqattn.data.pairs import CorpusError, TextPair, hold_out, read_pairs, read_table
 from seqattn.data.subwords import Subwords
-from seqattn.data.tiny import TINY, TinyExample
+from seqattn.data.tiny import FIVE, TINY, TinyExample
 from seqattn.data.vocabulary import Vocabularies, Vocabulary
 from seqattn.data.words import Words, tokenize
 
 __all__ = [
     "CONSTRUCTIONS",
+    "FIVE",
     "TINY",
     "Batch",
     "Batches",

@@ -1,4 +1,6 @@
-"""One tiny numeric example, the same in every figure, derivation, test and quiz of the course.
+"""Small examples, the same throughout the course: three words in numbers, and five sentences.
+
+The numbers stand in every figure, derivation, test and quiz.
 
 Three source words with 2-dimensional encoder states, one decoder state, and weights for every score
 function. All numbers have one decimal, so that each step fits on paper. They are chosen so that
@@ -16,7 +18,9 @@ import torch
 from jaxtyping import Float64
 from torch import Tensor
 
-__all__ = ["TINY", "TinyExample"]
+from seqattn.data.pairs import TextPair
+
+__all__ = ["FIVE", "TINY", "TinyExample"]
 
 
 def _matrix(*rows: tuple[float, ...]) -> Tensor:
@@ -83,3 +87,39 @@ class TinyExample:
 
 
 TINY = TinyExample()
+
+FIVE = (
+    TextPair(
+        "the cat sat on the mat",
+        "le chat s'est assis sur le tapis",
+        frozenset({(0, 0), (1, 1), (2, 2), (2, 3), (2, 4), (3, 5), (4, 6), (5, 7)}),
+    ),
+    TextPair(
+        "the thief loses it",
+        "le voleur le perd",
+        frozenset({(0, 0), (1, 1), (2, 3), (3, 2)}),
+    ),
+    TextPair(
+        "the lazy owls are not eating the strawberry",
+        "les hiboux paresseux ne mangent pas la fraise",
+        frozenset({(0, 0), (1, 2), (2, 1), (3, 4), (4, 3), (4, 5), (5, 4), (6, 6), (7, 7)}),
+    ),
+    TextPair(
+        "did the king buy the box?",
+        "est-ce que le roi a acheté la boîte\N{NO-BREAK SPACE}?",
+        frozenset(
+            {(0, 0), (0, 1), (0, 4), (1, 2), (2, 3), (3, 5), (4, 6), (5, 7), (6, 8)},
+        ),
+    ),
+    TextPair(
+        "the hero no longer misses him",
+        "il ne manque plus au héros",
+        frozenset({(0, 4), (1, 5), (2, 1), (2, 3), (3, 1), (3, 3), (4, 2), (4, 4), (5, 0)}),
+    ),
+)
+"""Five test pairs of the toy corpus, each harder to put in French than the one before.
+
+The cat; a pronoun that stands before its verb; a negation on both sides of it, and an adjective
+behind its noun; a question; a verb that exchanges subject and object. None of them is ever trained
+on, however small the corpus: all are test pairs of ``toy_corpus(40_000)``.
+"""

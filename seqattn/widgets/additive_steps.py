@@ -51,14 +51,15 @@ class AdditiveSteps(LiveFigure):
         "options": [
             "No: what is added to every word cancels in the softmax.",
             "Yes: it is added before the tanh, which bends it differently for each word.",
-            "Only if v changes too.",
+            "No: it can make the weights sharper or flatter, but their order stays.",
         ],
         "answer": 1,
         "explain": [
             "It would cancel if it were added to the scores. It is added inside the tanh.",
             "The shift moves each word to another part of the tanh, flat for some and steep for "
             "others. Move s₁ to −1 and s₂ to 0.5 and see the largest weight change places.",
-            "v stays the same for every query; the curvature of the tanh is enough.",
+            "That is what a temperature does: it multiplies all scores. Here the tanh bends each "
+            "word's sum differently, and the order changes too.",
         ],
     }
 

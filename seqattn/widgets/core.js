@@ -127,6 +127,8 @@ function live(figure, { model, el }) {
 
   const ui = {
     id, get, set, setAt, model,
+    // What would give the answer away is drawn once an answer was checked.
+    answered: () => !get("predict").question || get("predicted") >= 0,
     // A labelled native range input on a trait, or on entry `at` of a list trait.
     slider({ label, name = label, trait, at, min, max, step, log = false, show = fmt }) {
       const to = log ? Math.log10 : Number;

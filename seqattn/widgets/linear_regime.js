@@ -15,8 +15,9 @@ const figure = {
   numbers(get) { return this.at(get, get("scale")); },
 
   text(n) {
-    return `At scale ${short(n.scale)} the two queries' weights differ by at most ${short(n.max_difference)}, ` +
-      `which is ${short(100 * n.relative_difference)} % of their distance from uniform.`;
+    const contrast = n.max_difference / n.relative_difference;
+    return `At scale λ = ${short(n.scale)} the two queries’ weights differ by at most ${short(n.max_difference)}. ` +
+      `The first query’s own weights are at most ${short(contrast)} away from equal ones.`;
   },
 
   build(ui) {
@@ -26,27 +27,31 @@ const figure = {
       return { bars, shown, el: h("div", { class: "sa-two" }, h("span", {}, name), h("div", {}, bars), h("div", {}, shown)) };
     });
     const plot = ui.svg("Difference of the two queries' weights against the scale, both logarithmic");
+    const later = h("p", { class: "sa-heads" }, "The curve for all scales appears when you have checked an answer.");
     ui.add(
       h("p", { class: "sa-heads" }, h("span", { class: "main" }, `■ s = ${a}`), " \u2003 ", h("span", { class: "warm" }, `■ s′ = ${b}`)),
       rows.map((row) => row.el),
-      ui.slider({ label: "scale λ", trait: "scale", min: 0.001, max: 10, log: true, show: short }),
-      plot);
+      ui.slider({ label: "scale λ", trait: "scale", min: 0.01, max: 10, log: true, show: short }),
+      later, plot);
     return (n, width) => {
       rows.forEach((row, i) => [n.first_weights[i], n.second_weights[i]].forEach((w, j) => {
         row.bars[j].set(w, ["main", "warm"][j]);
         row.shown[j].textContent = fmt(w, 3);
       }));
-      this.fall(plot, n, ui.get, width);
+      const open = ui.answered();
+      later.style.display = open ? "none" : "";
+      plot.style.display = open ? "" : "none";
+      if (open) this.fall(plot, n, ui.get, width);
     };
   },
 
   fall(plot, n, get, width) {
-    const powers = [-9, -6, -3, 0], right = width - 74, at = Math.log10(n.scale);
-    const { group, sx, sy } = axes({ x: [-3, 1], y: [-10, 1.4], box: [42, 30, right, 176],
-      xticks: [-3, -2, -1, 0, 1].map((p) => [p, String(10 ** p)]), yticks: powers.map((p) => [p, powerOfTen(p)]),
-      xlabel: "scale λ (logarithmic)", ylabel: "difference of the weights" });
-    const grid = Array.from({ length: 81 }, (_, i) => -3 + i / 20).map((p) => [p, this.at(get, 10 ** p)]);
-    const y = (x) => sy(Math.max(-10, Math.log10(x)));
+    const right = width - 74, at = Math.log10(n.scale);
+    const { group, sx, sy } = axes({ x: [-2, 1], y: [-7, 1.4], box: [68, 30, right, 176],
+      xticks: [-2, -1, 0, 1].map((p) => [p, String(10 ** p)]), yticks: [-6, -3, 0].map((p) => [p, (10 ** p).toFixed(-p)]),
+      xlabel: "scale λ (logarithmic)", ylabel: "difference of the weights (logarithmic)" });
+    const grid = Array.from({ length: 61 }, (_, i) => -2 + i / 20).map((p) => [p, this.at(get, 10 ** p)]);
+    const y = (x) => sy(Math.max(-7, Math.log10(x)));
     const last = grid.at(-1)[1];
     plot.paint([width, 216], group,
       line(grid.map(([p, v]) => [sx(p), y(v.relative_difference)]), { class: "green", "stroke-width": 2, "stroke-dasharray": "5 4" }),

@@ -27,7 +27,7 @@ class LinearRegime(LiveFigure):
     queries : two sequences of 2 float
         Two decoder states to compare.
     scale : float
-        λ, from 0.001 to 10.
+        λ; the reader moves it from 0.01 to 10.
     title, caption, predict : optional
         As in :class:`LiveFigure`.
 
@@ -43,7 +43,11 @@ class LinearRegime(LiveFigure):
     _question: ClassVar[Mapping[str, Any]] = {
         "question": "You shrink everything inside the tanh by a factor of ten. By what factor does "
         "the difference between the weights of the two queries shrink, once the scale is small?",
-        "options": ["10", "100", "1000"],
+        "options": [
+            "10: all scores shrink by ten",
+            "100: the query’s part and the keys’ part, ten each",
+            "1000",
+        ],
         "answer": 2,
         "explain": [
             "That would be the linear term of tanh, and it is the same for both queries up to a "

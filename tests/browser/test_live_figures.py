@@ -6,7 +6,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from ipywidgets import FloatSlider, VBox, jslink
 
-from seqattn.widgets import SoftmaxTemperature
+from seqattn.widgets import AdditiveSteps, LinearRegime, SoftmaxTemperature
 from tests.browser.conftest import serving, widgets_ready
 from tests.widgets.figures import FIGURES, agrees
 
@@ -212,3 +212,29 @@ def test_a_figure_with_its_own_question_or_none(page, static_page):
     )
     assert figures.first.locator(".sa-predict p sub").inner_text() == "q"
     assert figures.nth(1).locator(".sa-predict").count() == 0
+
+
+@pytest.mark.parametrize(
+    ("make", "answer"),
+    [(LinearRegime, "polyline"), (AdditiveSteps, "rect[fill-opacity]")],
+    ids=["LinearRegime", "AdditiveSteps"],
+)
+def test_what_gives_the_answer_away_is_drawn_once_one_was_checked(make, answer, page, static_page):
+    figure = show(page, static_page(make()))
+    drawn = figure.locator(f"svg[role=img] {answer}")
+    before = drawn.count()
+    figure.locator(".sa-options input").first.press("Space")
+    assert drawn.count() == before == 0
+    figure.get_by_role("button", name="Check").press("Enter")
+    assert drawn.count() > 1
+
+
+def test_the_state_can_be_dragged_in_its_plane(page, static_page):
+    figure = show(page, static_page(AdditiveSteps()))
+    box = figure.locator("svg.sa-drag").bounding_box()
+    page.mouse.move(box["x"] + 0.5 * box["width"], box["y"] + 0.25 * box["height"])
+    page.mouse.down()
+    page.mouse.move(box["x"] + 0.25 * box["width"], box["y"] + 0.375 * box["height"])
+    page.mouse.up()
+    assert state(figure)["query"] == pytest.approx([-1.0, 0.5], abs=0.11)
+    assert "on “mat”" in figure.locator(".sa-text").inner_text()

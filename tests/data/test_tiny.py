@@ -4,7 +4,8 @@ import pytest
 import torch
 
 from seqattn import attention
-from seqattn.data.tiny import TINY
+from seqattn.data import toy_corpus
+from seqattn.data.tiny import FIVE, TINY
 
 SCORES = {
     "additive": attention.additive_score(TINY.query, TINY.keys, TINY.W_q, TINY.W_k, TINY.v),
@@ -40,3 +41,11 @@ def test_matrices_are_not_symmetric_and_no_entry_is_zero():
         assert tensor.dtype == torch.float64
         assert (tensor != 0).all()
         assert torch.equal(tensor, (tensor * 10).round() / 10)
+
+
+@pytest.mark.parametrize("train", [800, 8_000, 40_000])
+def test_no_corpus_trains_on_the_five_sentences(train):
+    corpus = toy_corpus(train)
+    assert not {p.source for p in FIVE} & {p.source for p in corpus["train"]}
+    if train == 40_000:
+        assert set(FIVE) <= set(corpus["test"])
