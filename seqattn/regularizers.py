@@ -48,7 +48,8 @@ def entropy_penalty(
     >>> entropy_penalty(torch.full((1, 2, 4), 0.25))
     tensor(1.)
     """
-    return _mean(attention_entropy(weights, source_mask, normalized=True), target_mask)
+    weights = _at_real_steps(weights, target_mask)
+    return _mean(attention_entropy(weights, source_mask, normalized=True))
 
 
 def sparsity_penalty(weights: Maps, target_mask: Real | None = None) -> Float[Tensor, ""]:
@@ -80,9 +81,10 @@ def sparsity_penalty(weights: Maps, target_mask: Real | None = None) -> Float[Te
     >>> sparsity_penalty(torch.full((1, 2, 4), 0.25))
     tensor(0.7500)
     """
+    weights = _at_real_steps(weights, target_mask)
     attends = weights.sum(-1) > 0
     rows = (1.0 - weights.square().sum(-1)).where(attends, float("nan"))
-    return _mean(rows, target_mask)
+    return _mean(rows)
 
 
 def coverage_penalty(
@@ -126,15 +128,21 @@ def coverage_penalty(
     >>> coverage_penalty(torch.eye(3)[None])
     tensor(0.)
     """
-    if target_mask is not None:
-        weights = weights * _placed(target_mask, weights[..., 0]).unsqueeze(-1)
+    weights = _at_real_steps(weights, target_mask)
     missing = (target - weights.sum(-2)).square()
     if source_mask is None:
         return missing.mean()
     return _mean(missing, source_mask)
 
 
-def _mean(values: Tensor, mask: Tensor | None) -> Tensor:
+def _at_real_steps(weights: Tensor, target_mask: Tensor | None) -> Tensor:
+    """Set the rows of padded steps to zero, NaN included: rows that attend nowhere."""
+    if target_mask is None:
+        return weights
+    return weights.where(_placed(target_mask, weights[..., 0]).unsqueeze(-1), 0.0)
+
+
+def _mean(values: Tensor, mask: Tensor | None = None) -> Tensor:
     """Average over what the mask keeps; rows that attend nowhere are NaN and left out."""
     kept = ~values.isnan()
     if mask is not None:

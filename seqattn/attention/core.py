@@ -9,7 +9,7 @@ from typing import NamedTuple
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from seqattn.attention.masks import clear_unseen, expand_mask, floors
+from seqattn.attention.masks import clear_unseen, expand_mask, floors, forget_unseen
 from seqattn.attention.mechanism import Mechanism, Memory
 from seqattn.attention.score_modules import Score
 from seqattn.dropout import dropout
@@ -59,8 +59,8 @@ def masked_softmax(
     Returns
     -------
     same shape as scores
-        Weights. Masked positions get exactly 0 and pass no gradient; a row with no attendable
-        position is all zeros, never NaN.
+        Weights. Masked positions get exactly 0 and pass no gradient, whatever their scores are, NaN
+        and infinite ones included; a row with no attendable position is all zeros, never NaN.
 
     Raises
     ------
@@ -125,7 +125,8 @@ def attend(
     Returns
     -------
     AttentionOutput
-        ``context`` (batch, [queries,] d_value) and ``weights`` (batch, [queries,] keys).
+        ``context`` (batch, [queries,] d_value) and ``weights`` (batch, [queries,] keys). A value
+        that no query may attend never reaches the context, NaN and infinite values included.
 
     Raises
     ------
@@ -143,7 +144,7 @@ def attend(
     tensor([[2., 2.]])
     """
     weights = masked_softmax(scores, mask, temperature=temperature)
-    return AttentionOutput(_weighted_sum(weights, values), weights)
+    return AttentionOutput(_weighted_sum(weights, forget_unseen(values, mask)), weights)
 
 
 class Attention(Mechanism):
@@ -193,7 +194,9 @@ class Attention(Mechanism):
         mask: Bool[Tensor, "..."] | None = None,
     ) -> Memory:
         """Project the keys once, for all the queries to come; see :meth:`Mechanism.remember`."""
-        return Memory(self.score.project_keys(keys), keys if values is None else values, mask)
+        known = forget_unseen(keys, mask)
+        values = known if values is None else forget_unseen(values, mask)
+        return Memory(self.score.project_keys(known), values, mask)
 
     def forward(
         self,

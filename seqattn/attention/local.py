@@ -8,6 +8,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from seqattn.attention.core import AttentionOutput, masked_softmax
+from seqattn.attention.masks import forget_unseen
 from seqattn.attention.mechanism import Mechanism, Memory, Past
 from seqattn.attention.named import LuongAttention
 from seqattn.dropout import dropout
@@ -27,7 +28,8 @@ class LocalAttention(Mechanism):
         \alpha_{ti} &= \mathrm{softmax}_{\text{window}}(e_{ti})
         \exp\Big({-\frac{(i - p_t)^2}{2\sigma^2}}\Big), \quad \sigma = D/2
 
-    S is the true length of each sentence, without padding. As in the paper, the Gaussian leaves
+    S is the true length of each sentence, without padding, which may stand on its left or on its
+    right: positions count from the first real token. As in the paper, the Gaussian leaves
     rows that sum to less than 1, and the window is cut at the sentence's ends. The window's
     positions are *gathered*: the others are not scored, and a step costs the same for any length.
 
@@ -106,11 +108,10 @@ class LocalAttention(Mechanism):
     ) -> Memory:
         """Project the keys once, for all the queries to come.
 
-        ``mask`` is a padding mask, (batch, keys): real tokens first, then padding. Its sums are the
-        lengths S; which positions they are is not looked at.
+        ``mask`` is a padding mask, (batch, keys): real tokens without gaps, with padding behind or
+        before them. Its sums are the lengths S; whether there are gaps is not looked at.
         """
-        if mask is not None:
-            _lengths(mask, keys)
+        _sentences(mask, keys)
         return self.global_attention.remember(keys, values, mask)
 
     def first_past(self, keys: Float[Tensor, "batch keys d_key"]) -> Past | None:
@@ -179,12 +180,20 @@ class LocalAttention(Mechanism):
         else:
             memory = self._recall(keys, values, mask)
         queries = query.unsqueeze(1) if one else query
-        lengths = _lengths(memory.mask, memory.keys)
+        first, lengths = _sentences(memory.mask, memory.keys)
         centres = self._centres(queries, lengths, position, one)
-        context, weights = self._attend(queries, memory, lengths, centres, raw)
+        context, weights = self._attend(queries, memory, first, lengths, centres, raw)
         if one:
             context, weights = context[:, 0], weights[:, 0]
         return AttentionOutput(context, weights)
+
+    def reach(
+        self, query: Float[Tensor, "batch queries d_query"], size: int, step: int = 0
+    ) -> Bool[Tensor, "batch queries keys"]:
+        """Say which positions are in the window of each query; see :meth:`Mechanism.reach`."""
+        lengths = torch.full((query.shape[0],), size, device=query.device)
+        centres = self._centres(query, lengths, step, one=False).unsqueeze(-1)
+        return (torch.arange(size, device=query.device) - centres).abs() <= self.window
 
     def _centres(
         self, queries: Tensor, lengths: Tensor, position: int | Tensor | None, one: bool
@@ -202,7 +211,13 @@ class LocalAttention(Mechanism):
         return (first.unsqueeze(1) + steps).to(queries.dtype)
 
     def _attend(
-        self, queries: Tensor, memory: Memory, lengths: Tensor, centres: Tensor, raw: bool
+        self,
+        queries: Tensor,
+        memory: Memory,
+        first: Tensor | None,
+        lengths: Tensor,
+        centres: Tensor,
+        raw: bool,
     ) -> tuple[Tensor, Tensor]:
         batch, steps = centres.shape
         offsets = torch.arange(2 * self.window + 1, device=centres.device)
@@ -212,11 +227,16 @@ class LocalAttention(Mechanism):
         # What lies outside is read from the window's last place, so that nothing else is touched.
         last = (centres.detach() + self.window).floor().long().minimum(lengths[:, None] - 1)
         positions = positions.minimum(last.unsqueeze(-1)).clamp(min=0)
+        if first is not None:
+            positions = positions + first[:, None, None]
         # Each query with its window is a sentence of its own.
         keys, values = (_gather(x, positions) for x in (memory.keys, memory.values))
-        score = self.global_attention.score
-        compared = score.compare(queries.flatten(0, 1), score.project_keys(keys) if raw else keys)
         seen, distance = seen.flatten(0, 1), distance.flatten(0, 1)
+        score = self.global_attention.score
+        if raw:
+            keys, values = forget_unseen(keys, seen), forget_unseen(values, seen)
+            keys = score.project_keys(keys)
+        compared = score.compare(queries.flatten(0, 1), keys)
         weights = masked_softmax(compared, seen)
         if self.v_p is not None:
             weights = weights * torch.exp(-(distance**2) / (2 * (self.window / 2) ** 2))
@@ -236,14 +256,14 @@ def _gather(x: Tensor, positions: Tensor) -> Tensor:
     return x[rows, positions].flatten(0, 1)
 
 
-def _lengths(mask: Tensor | None, keys: Tensor) -> Tensor:
-    """Count the real tokens of each sentence."""
+def _sentences(mask: Tensor | None, keys: Tensor) -> tuple[Tensor | None, Tensor]:
+    """Give the first real position of each sentence, None for 0 in all, and its length."""
     batch, size = keys.shape[:2]
     if mask is None:
-        return torch.full((batch,), size, device=keys.device)
+        return None, torch.full((batch,), size, device=keys.device)
     if mask.shape != (batch, size):
         raise ValueError(
             f"mask has shape {tuple(mask.shape)}; local attention expected a padding mask, "
             f"(batch, keys) = {(batch, size)}"
         )
-    return mask.sum(-1)
+    return (mask.int().argmax(-1) if size else None), mask.sum(-1)

@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
-__all__ = ["causal_mask", "clear_unseen", "expand_mask", "floors", "padding_mask"]
+__all__ = ["causal_mask", "clear_unseen", "expand_mask", "floors", "forget_unseen", "padding_mask"]
 
 
 def padding_mask(lengths: Int[Tensor, " batch"], max_len: int | None = None) -> Bool[Tensor, "..."]:
@@ -161,6 +161,41 @@ def clear_unseen(weights: Tensor, mask: Tensor) -> Tensor:
     seen = mask.any(-1, keepdim=True)
     # Mostly there are none, and a look at the mask saves two passes over the weights.
     return weights if _surely_all(seen) else weights.masked_fill(~seen, 0.0)
+
+
+def forget_unseen(x: Tensor, mask: Tensor | None) -> Tensor:
+    """Set keys or values that no query may attend to zero, whatever stands there.
+
+    A weight of exactly 0 keeps a number out of the weighted sum, and neither NaN nor an infinite
+    value: 0 · NaN and 0 · ∞ are NaN. So does a gradient of 0 on its way to the weights that
+    project the keys.
+
+    Parameters
+    ----------
+    x : (batch, keys, size)
+        Keys or values.
+    mask : bool, or None
+        True = may be attended, in the shapes of :func:`expand_mask`. A position is forgotten where
+        no query at all may attend it. What one query may attend and another may not has to be a
+        number.
+
+    Returns
+    -------
+    (batch, keys, size)
+        Without what cannot be seen, and no gradient passes there. The tensor itself where all can
+        be seen, and also where the mask does not fit, which is refused where it is used.
+    """
+    if mask is None or mask.dtype != torch.bool or x.dim() != 3:
+        return x
+    batch, keys = x.shape[:2]
+    seen = mask
+    if mask.dim() == 3:
+        seen = mask.any(1)
+    elif mask.dim() == 2 and mask.shape[0] != batch:
+        seen = mask.any(0, keepdim=True)
+    if tuple(seen.shape) not in {(batch, keys), (1, keys)} or _surely_all(seen):
+        return x
+    return x.masked_fill(~seen.unsqueeze(-1), 0.0)
 
 
 def _surely_all(flags: Tensor) -> bool:

@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
@@ -73,7 +74,10 @@ class Mechanism(nn.Module):
     ) -> Memory:
         """Do what depends on the sentence alone, once, for all the queries to come.
 
-        The result is yours to pass on; nothing is cached on the module.
+        The result is yours to pass on; nothing is cached on the module. What stands at positions
+        that no query may attend never reaches a result or a gradient, NaN included: every mechanism
+        of this package sets it to zero here, and one of your own should, too
+        (:func:`~seqattn.attention.masks.forget_unseen`).
 
         Parameters
         ----------
@@ -125,6 +129,28 @@ class Mechanism(nn.Module):
         """
         context, weights = self(query, memory)[:2]
         return context, weights, past
+
+    def reach(
+        self, query: Float[Tensor, "batch queries d_query"], size: int, step: int = 0
+    ) -> Bool[Tensor, "batch queries keys"]:
+        """Say which positions of a sentence each query looks at: here, all.
+
+        Parameters
+        ----------
+        query : (batch, queries, d_query)
+            Decoder states of several steps in their order.
+        size : int
+            Number of positions of each sentence, which is not padded.
+        step : int
+            Number of steps before the first.
+
+        Returns
+        -------
+        (batch, queries, keys) bool
+            False where a weight is 0 whatever the keys are, as outside a window.
+        """
+        shape = (*query.shape[:2], size)
+        return torch.ones(shape, dtype=torch.bool, device=query.device)
 
     def _recall(self, keys: Memory | Tensor, values: Tensor | None, mask: Tensor | None) -> Memory:
         """Take a memory as it is, and make one of raw keys."""

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from seqattn.attention.core import AttentionOutput
-from seqattn.attention.masks import clear_unseen, expand_mask, floors
+from seqattn.attention.masks import clear_unseen, expand_mask, floors, forget_unseen
 from seqattn.attention.mechanism import Mechanism, Memory, Past
 from seqattn.dropout import dropout
 
@@ -86,7 +86,9 @@ class MultiHeadAttention(Mechanism):
 
         Keys and values of the result are (batch, heads, keys, d_head).
         """
-        values = keys if values is None else values
+        known = forget_unseen(keys, mask)
+        values = known if values is None or values is keys else forget_unseen(values, mask)
+        keys = known
         return Memory(self._split(self.key(keys)), self._split(self.value(values)), mask)
 
     def look(
@@ -121,7 +123,9 @@ class MultiHeadAttention(Mechanism):
         values, mask : optional
             As in :meth:`remember`; only together with raw keys.
         need_weights : bool
-            Without weights PyTorch's fused operator does the work, in less time and memory.
+            Without weights PyTorch's fused operator does the work, in less time and memory. It
+            multiplies every value by its weight, so that NaN in a value which this query may not
+            attend but another one may is NaN in the context, there as here.
 
         Returns
         -------

@@ -13,6 +13,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from seqattn.attention.core import AttentionOutput, masked_softmax
+from seqattn.attention.masks import forget_unseen
 
 __all__ = ["block_mask", "global_mask", "strided_mask", "window_mask", "windowed_attention"]
 
@@ -199,7 +200,7 @@ def windowed_attention(
     window : int
         How far to each side.
     mask : (batch, size) bool, optional
-        True = may be attended.
+        True = may be attended. What stands at the other positions never reaches a result.
     causal : bool
         Whether to look to the left alone.
 
@@ -232,6 +233,7 @@ def windowed_attention(
             f"{tuple(values.shape)}; expected one sequence, (batch, size, ...) of each"
         )
     batch, size = keys.shape[:2]
+    keys, values = forget_unseen(keys, mask), forget_unseen(values, mask)
     right = 0 if causal else window
     real = keys.new_ones(batch, size) if mask is None else mask.to(keys.dtype)
     seen = _windows(real.unsqueeze(-1), window, right).squeeze(2) > 0

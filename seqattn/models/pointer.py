@@ -5,12 +5,13 @@ from typing import Any
 from jaxtyping import Int
 from torch import Tensor
 
+from seqattn.attention import padding_mask
 from seqattn.models.copying import mix_copy
 from seqattn.models.decoders import AttentionDecoder
 from seqattn.models.encoders import Encoder
 from seqattn.models.seq2seq import Output, Seq2SeqAttention, StepwiseModel
 from seqattn.models.steps import State, Step
-from seqattn.specials import UNK
+from seqattn.specials import PAD, UNK
 
 __all__ = ["PointerGenerator"]
 
@@ -85,6 +86,7 @@ class PointerGenerator(StepwiseModel):
         self, source: Int[Tensor, "batch keys"], lengths: Int[Tensor, " batch"]
     ) -> tuple[State, tuple[Any, Tensor]]:
         """Encode the source: the first state, and what every step looks at and copies from."""
+        source = _without_pads(source, lengths)
         state, memory = self.model.begin(self._known(source), lengths)
         return state, (memory, source)
 
@@ -95,6 +97,7 @@ class PointerGenerator(StepwiseModel):
         return step._replace(logits=self._mix(step.logits, step.weights, source))
 
     def _score(self, source: Tensor, lengths: Tensor, inputs: Tensor) -> Output:
+        source = _without_pads(source, lengths)
         raw, weights = self.model(self._known(source), lengths, self._known(inputs))
         return Output(self._mix(raw, weights, source), weights)
 
@@ -106,3 +109,8 @@ class PointerGenerator(StepwiseModel):
         largest = int(source.max()) if source.numel() else 0
         size = max(self.vocab_size, largest + 1)
         return mix_copy(raw[..., :-1], weights, raw[..., -1], source, size)
+
+
+def _without_pads(source: Tensor, lengths: Tensor) -> Tensor:
+    """Set ids at padding to 0: a large one would ask for that many outputs."""
+    return source.masked_fill(~padding_mask(lengths, source.shape[1]).to(source.device), PAD)

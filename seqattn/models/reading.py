@@ -44,7 +44,7 @@ def read_sentences(
     rnn : GRU or LSTM
         With the batch first.
     inputs : (batch, positions, d_input)
-        Padded on the right.
+        Padded on the right; what stands there never reaches a result or a gradient.
     lengths : (batch,) integers
         Numbers of real positions, at least 1.
     mask : (batch, positions) bool
@@ -81,6 +81,8 @@ def read_sentences(
 def _by_steps(rnn: nn.GRU | nn.LSTM, inputs: Tensor, mask: Tensor) -> Read:
     finals, directions = [], ("", "_reverse")[: 1 + rnn.bidirectional]
     real = None if bool(mask.all()) else mask.unsqueeze(-1).unbind(1)
+    if real is not None:  # a gradient of 0 times NaN would be NaN
+        inputs = inputs.where(mask.unsqueeze(-1), 0.0)
     for layer in range(rnn.num_layers):
         if layer:
             inputs = dropout(inputs, rnn.dropout, rnn.training)

@@ -7,6 +7,7 @@ from jaxtyping import Int
 from torch import Tensor, nn
 
 from seqattn.attention import Memory, causal_mask, padding_mask
+from seqattn.attention.masks import forget_unseen
 from seqattn.dropout import Dropout
 from seqattn.models.positions import LearnedPositions, SinusoidalPositions
 from seqattn.models.seq2seq import Output, StepwiseModel
@@ -155,7 +156,8 @@ class Transformer(StepwiseModel):
 
     def _remember(self, source: Tensor, lengths: Tensor) -> tuple[Memory, ...]:
         mask = padding_mask(lengths, source.shape[1]).to(source.device)
-        x = self.dropout(self.source_positions(self.source_embedding(source) * self.scale))
+        embedded = forget_unseen(self.source_embedding(source), mask)
+        x = self.dropout(self.source_positions(embedded * self.scale))
         for layer in self.encoder:
             x = layer(x, mask)
         x = self.encoder_norm(x)

@@ -1,27 +1,50 @@
-"""A checklist as code: is what a trained translator rests on really in place?"""
+"""A checklist as code: is what a trained translator rests on really in place?
+
+Each point is a property that a bug of published code breaks, looked at from outside: by what the
+model gives, and by what stands in the memories of its attention. Most compare two runs that should
+agree, or disagree. They are made in double precision, where two runs that agree differ by 1e-13 and
+anything else by far more, so that no threshold has to be chosen with care.
+"""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.backends import cudnn
 
-from seqattn.attention import LocalAttention
+from seqattn.attention import HardAttention, LocalAttention, Mechanism, Memory
 from seqattn.data.batches import pad
 from seqattn.data.vocabulary import Vocabularies
 from seqattn.data.words import SPECIALS
-from seqattn.models import evaluating
+from seqattn.decoding import Hypotheses, beam_search
+from seqattn.hostile import RUBBISH, check_padding
+from seqattn.models import PointerGenerator, evaluating
 from seqattn.specials import BOS, EOS, PAD, UNK
 from seqattn.translator import Translator
 
 __all__ = ["Finding", "examine"]
 
-# Sentences to look at, of these lengths, <eos> included.
+# Sentences to look at, of these lengths, <eos> included; and as many of one length, not padded.
 LENGTHS = (3, 5, 7, 11)
+LENGTH = 7
 STEPS = 5
-CLOSE = 1e-4
+# Positions of padding beyond the longest sentence.
+MORE = 3
+# A beam, and how far it goes: wide enough for beginnings to change places.
+BEAM, FURTHEST = 4, 8
+# What should move moves by this at least: untrained models, which listen least, by 1e-3 and more.
+MOVES = 1e-4
+# The share of itself by which a context moves, at least, when the keys are those of another
+# sentence: 1e-4 in untrained models, whose weights are nearly uniform, and exactly 0 where keys are
+# not read.
+LISTENS = 1e-7
+# By how much a beam's score may differ from that of the same words: it is summed in 32 bits.
+SAME_SCORE = 1e-4
 
 
 @dataclass(frozen=True)
@@ -32,18 +55,23 @@ class Finding:
     ----------
     point : str
         What was looked at.
-    sound : bool
-        Whether it is in order.
+    sound : bool, or None
+        Whether it is in order; None if that could not be judged.
     detail : str
         What was measured.
     """
 
     point: str
-    sound: bool
+    sound: bool | None
     detail: str
 
     def __str__(self) -> str:
-        return f"{'ok   ' if self.sound else 'WRONG'}  {self.point:36s} {self.detail}"
+        verdict = {True: "ok   ", False: "WRONG", None: "?    "}[self.sound]
+        return f"{verdict}  {self.point:37s} {self.detail}"
+
+
+# What a point gives: whether it is in order, and what was measured; None where it does not apply.
+Verdict = tuple[bool, str] | None
 
 
 def examine(translator: Translator) -> list[Finding]:
@@ -52,14 +80,18 @@ def examine(translator: Translator) -> list[Finding]:
     Parameters
     ----------
     translator : Translator
-        What to look at.
+        What to look at. For the time of the examination its model computes in double precision,
+        if it can.
 
     Returns
     -------
     list of Finding
         One for each point: the weights are numbers; vocabularies fit the model and survive saving;
-        special tokens are in their places; padding changes nothing and is never looked at; rows sum
-        to 1; the future is not read; the source is; translations end.
+        special tokens are in their places; two evaluations are equal, and so are a sentence alone
+        and in a batch; hostile pads change nothing and are never looked at; rows sum to 1; the
+        future is not read; the source is, by every weight and from every position; a beam's score
+        is that of its words; translations end. Where a point fails with an error, that is its
+        finding.
 
     Examples
     --------
@@ -69,22 +101,57 @@ def examine(translator: Translator) -> list[Finding]:
     >>> model = build_model(ModelConfig(d_embed=5, d_hidden=7), 6, 6)
     >>> found = examine(Translator(model, vocabularies))
     >>> print(found[1])
-    ok     vocabularies fit the model           6 and 6 tokens, 6 logits
+    ok     vocabularies fit the model            6 and 6 tokens, 6 logits
     >>> {finding.point: finding.sound for finding in found}["no attention on padding"]
     True
     """
-    points: list[Callable[[_Probe], Finding | None]] = [
-        _specials, _saved, _padding, _pads_unseen, _rows, _future, _source, _ends,
-    ]  # fmt: skip
-    # In full 32 bits on a GPU, too: cuDNN's recurrent layers round to TF32 (10 bits) by default,
-    # which changes more than padding may.
-    exact = cudnn.flags(enabled=cudnn.enabled, allow_tf32=False)
-    with evaluating(translator.model), exact:
-        found = [_finite(translator), _vocabularies(translator)]
+    with evaluating(translator.model), _precisely(translator.model):
+        probe = _Probe(translator)
+        found = _ask(BASICS, probe)
         if all(finding.sound for finding in found):  # else there is nothing to run
-            probe = _Probe(translator)
-            found += [finding for point in points if (finding := point(probe)) is not None]
+            found += _ask(PLAIN, probe) + _ask(REPEATABLE, probe)
+            steady = found[-1].sound
+            why = "not judged, because two evaluations differ"
+            if steady:
+                found += _ask(COMPARING, probe)
+            else:
+                found += [Finding(point, None, why) for point in COMPARING]
+            found += _ask(LAST, probe)
     return found
+
+
+def _ask(points: "dict[str, Callable[[_Probe], Verdict]]", probe: "_Probe") -> list[Finding]:
+    """Look at each point; an error on the way is what the point found."""
+    found = []
+    for name, point in points.items():
+        try:
+            verdict = point(probe)
+        except Exception as error:
+            said = (str(error).strip().splitlines() or [""])[0]
+            verdict = False, f"{type(error).__name__}: {said}"
+        if verdict is not None:
+            found.append(Finding(name, *verdict))
+    return found
+
+
+@contextmanager
+def _precisely(model: nn.Module) -> Iterator[None]:
+    """Compute in double precision, and put every weight back as it was, bit by bit."""
+    kinds = {p.dtype for p in model.parameters()} | {
+        b.dtype for b in model.buffers() if b.is_floating_point()
+    }
+    devices = {p.device.type for p in model.parameters()}
+    # 32 bits and back through 64 are the same bits. Some devices have no 64.
+    if len(kinds) != 1 or not devices <= {"cpu", "cuda"}:
+        # In full 32 bits, then: cuDNN's recurrent layers round to TF32 (10 bits) by default.
+        with cudnn.flags(enabled=cudnn.enabled, allow_tf32=False):
+            yield
+        return
+    try:
+        model.double()
+        yield
+    finally:
+        model.to(kinds.pop())
 
 
 class _Probe:
@@ -96,53 +163,107 @@ class _Probe:
         dice = torch.Generator().manual_seed(0)
 
         def draw(size: int, most: int) -> list[int]:
-            return torch.randint(UNK + 1, most, (size,), generator=dice).tolist()
+            return torch.randint(UNK + 1, max(most, UNK + 2), (size,), generator=dice).tolist()
 
         self.sources = [[*draw(n - 1, len(source)), EOS] for n in LENGTHS]
         self.inputs = [[BOS, *draw(STEPS - 1, len(target))] for _ in LENGTHS]
-        self.logits, self.weights = self.read(self.sources, self.inputs)
+        self.even = [[*draw(LENGTH - 1, len(source)), EOS] for _ in LENGTHS]
+        self.rubbish = draw(len(LENGTHS) * (max(LENGTHS) + MORE), len(source))
+
+    @cached_property
+    def before(self) -> tuple[Tensor, Tensor | None]:
+        """Logits and weights of the padded batch."""
+        return self.read(self.sources, self.inputs)
+
+    @cached_property
+    def close(self) -> float:
+        """By how much two runs may differ that should agree."""
+        return 1e-8 if next(self.model.parameters()).dtype == torch.float64 else 1e-4
 
     def read(
         self, sources: list[list[int]], inputs: list[list[int]]
     ) -> tuple[Tensor, Tensor | None]:
         """Run the model on a batch, teacher-forced."""
+        return self.run(pad(sources), [len(source) for source in sources], inputs)
+
+    def run(
+        self, source: Tensor, lengths: list[int], inputs: list[list[int]]
+    ) -> tuple[Tensor, Tensor | None]:
+        """Run the model on a batch that is padded already."""
         device = self.translator.device
-        lengths = torch.tensor([len(source) for source in sources])
         logits, weights = self.model(
-            pad(sources).to(device), lengths.to(device), torch.tensor(inputs, device=device)
+            source.to(device),
+            torch.tensor(lengths, device=device),
+            torch.tensor(inputs, device=device),
         )
-        return logits.float().cpu(), None if weights is None else weights.float().cpu()
+        return logits, weights
+
+    @cached_property
+    def mechanisms(self) -> dict[str, Mechanism]:
+        """The attentions of the model by name, without those inside another."""
+        found: dict[str, Mechanism] = {}
+        for name, part in self.model.named_modules():
+            within = any(name.startswith(f"{outer}.") for outer in found)
+            if isinstance(part, Mechanism) and not within:
+                found[name] = part
+        return found
 
 
-def _finite(translator: Translator) -> Finding:
-    count = sum(int((~p.isfinite()).sum()) for p in translator.model.parameters())
-    return Finding("all weights are numbers", count == 0, f"{count} are not")
+Remember = Callable[..., Memory]
 
 
-def _vocabularies(translator: Translator) -> Finding:
-    end, begin = torch.tensor([[EOS]]), torch.tensor([[BOS]])
-    device = translator.device
-    output = translator.model(end.to(device), torch.tensor([1]).to(device), begin.to(device))
-    logits = output.logits.shape[-1]
-    tables = [
+@contextmanager
+def _replaced(mechanism: Mechanism, make: Callable[[Remember], Remember]) -> Iterator[None]:
+    """Put something between an attention and what it is given to remember."""
+    own = vars(mechanism).get("remember")
+    mechanism.remember = make(mechanism.remember)  # type: ignore[method-assign]
+    try:
+        yield
+    finally:
+        del mechanism.remember
+        if own is not None:
+            mechanism.remember = own  # type: ignore[method-assign]
+
+
+def _apart(one: Tensor, other: Tensor) -> float:
+    """Give the largest difference; NaN where one has it and the other not."""
+    same = (one == other) | (one.isnan() & other.isnan())  # infinite ones, too
+    return (one - other).abs().masked_fill(same, 0.0).max().item() if one.numel() else 0.0
+
+
+# The points, in the order of the page. First what everything rests on.
+
+
+def _finite(probe: _Probe) -> Verdict:
+    count = sum(int((~p.isfinite()).sum()) for p in probe.model.parameters())
+    return count == 0, f"{count} are not"
+
+
+def _vocabularies(probe: _Probe) -> Verdict:
+    logits = probe.run(torch.tensor([[EOS]]), [1], [[BOS]])[0].shape[-1]
+    tables = {
         len(part.weight)
-        for name, part in translator.model.named_modules()
-        if isinstance(part, torch.nn.Embedding) and "position" not in name
-    ]
-    sizes = [len(vocabulary) for vocabulary in translator.vocabularies]
-    fits = {*tables, logits} == {*sizes} and logits == sizes[1]
+        for name, part in probe.model.named_modules()
+        if isinstance(part, nn.Embedding) and "position" not in name
+    }
+    sizes = [len(vocabulary) for vocabulary in probe.translator.vocabularies]
+    wanted = {*sizes}
+    if isinstance(probe.model, PointerGenerator):
+        wanted.add(sizes[1] + 1)  # the decoder's last output is the gate
+        tables.add(sizes[1] + 1)
+    fits = {*tables, logits} == wanted and logits == sizes[1]
     shown = " and ".join(f"{size:,}" for size in sizes)
-    return Finding("vocabularies fit the model", fits, f"{shown} tokens, {logits:,} logits")
+    return fits, f"{shown} tokens, {logits:,} logits"
 
 
-def _specials(probe: _Probe) -> Finding:
+def _specials(probe: _Probe) -> Verdict:
     names = [vocabulary.tokens(range(UNK + 1)) for vocabulary in probe.translator.vocabularies]
     clean = all(v.decode([EOS, PAD]) == "" for v in probe.translator.vocabularies)
     sound = clean and all(found == list(SPECIALS) for found in names)
-    return Finding("special tokens in their places", sound, " ".join(names[-1]))
+    return sound, " ".join(names[-1])
 
 
-def _saved(probe: _Probe) -> Finding:
+def _saved(probe: _Probe) -> Verdict:
     before = probe.translator.vocabularies
     after = Vocabularies.from_dict(json.loads(json.dumps(before.to_dict())))
     same = all(
@@ -150,69 +271,376 @@ def _saved(probe: _Probe) -> Finding:
         for old, new, sentences in zip(before, after, (probe.sources, probe.inputs), strict=True)
         for text in map(old.decode, sentences)
     )
-    return Finding("vocabularies survive saving", same, "as JSON, and back")
+    return same, "as JSON, and back"
 
 
-def _padding(probe: _Probe) -> Finding:
-    most = 0.0
-    for i, (source, inputs) in enumerate(zip(probe.sources, probe.inputs, strict=True)):
-        alone, _ = probe.read([source], [inputs])
-        most = max(most, (alone[0] - probe.logits[i]).abs().max().item())
-    return Finding(
-        "padding changes no logit", most < CLOSE, f"at most {most:.1e} between alone and in a batch"
-    )
+def _rows(probe: _Probe) -> Verdict:
+    weights = probe.before[1]
+    if weights is None:
+        return None
+    sums = weights.sum(-1)
+    # Luong's Gaussian is not normalised again: rows of local attention sum to less.
+    local = any(isinstance(part, LocalAttention) for part in probe.mechanisms.values())
+    low, high = sums.min().item(), sums.max().item()
+    return high < 1 + 1e-4 and (local or low > 1 - 1e-4), f"from {low:.4f} to {high:.4f}"
 
 
-def _pads_unseen(probe: _Probe) -> Finding | None:
-    if probe.weights is None:
+def _pads_unseen(probe: _Probe) -> Verdict:
+    weights = probe.before[1]
+    if weights is None:
         return None
     sizes = torch.tensor(LENGTHS)[:, None]
-    pads = torch.arange(probe.weights.shape[-1])[None] >= sizes
-    most = probe.weights.masked_select(pads[:, None].expand_as(probe.weights)).max().item()
-    return Finding("no attention on padding", most == 0.0, f"largest weight there {most:.1e}")
+    pads = (torch.arange(weights.shape[-1])[None] >= sizes).to(weights.device)
+    most = weights.masked_select(pads[:, None].expand_as(weights)).abs().max().item()
+    return most == 0.0, f"largest weight there {most:.1e}"
 
 
-def _rows(probe: _Probe) -> Finding | None:
-    if probe.weights is None:
-        return None
-    sums = probe.weights.sum(-1)
-    # Luong's Gaussian is not normalised again: rows of local attention sum to less.
-    local = isinstance(getattr(probe.model.decoder, "attention", None), LocalAttention)
-    low, high = sums.min().item(), sums.max().item()
-    sound = high < 1 + CLOSE and (local or low > 1 - CLOSE)
-    return Finding("rows of weights sum to 1", sound, f"from {low:.4f} to {high:.4f}")
+def _repeatable(probe: _Probe) -> Verdict:
+    forced = _apart(probe.before[0], probe.read(probe.sources, probe.inputs)[0])
+    one, other = (_search(probe, probe.sources).scores for _ in range(2))
+    searched = _apart(one, other)
+    detail = f"logits apart by {forced:.1e}, scores of a search by {searched:.1e}"
+    if max(forced, searched) < probe.close:
+        return True, detail
+    return False, f"{detail}: dropout in evaluation?"
 
 
-def _future(probe: _Probe) -> Finding:
-    changed = [
-        [*inputs[:-1], _other(inputs[-1], probe.logits.shape[-1])] for inputs in probe.inputs
+# What compares two runs, and so needs runs that can be repeated.
+
+
+def _alone(probe: _Probe) -> Verdict:
+    together, _ = probe.read(probe.even, probe.inputs)
+    most = 0.0
+    for i, (source, inputs) in enumerate(zip(probe.even, probe.inputs, strict=True)):
+        most = max(most, _apart(probe.read([source], [inputs])[0][0], together[i]))
+    return most < probe.close, f"at most {most:.1e} between alone and in a batch, without padding"
+
+
+def _padding(probe: _Probe) -> Verdict:
+    """What stands at padding: other words, embeddings and states that do most harm."""
+    alone = [
+        probe.read([source], [inputs])[0][0]
+        for source, inputs in zip(probe.sources, probe.inputs, strict=True)
     ]
-    logits, _ = probe.read(probe.sources, changed)
-    most = (logits - probe.logits)[:, :-1].abs().max().item()
-    return Finding("no step reads a later word", most < CLOSE, f"earlier logits move {most:.1e}")
+    width = min(max(LENGTHS) + MORE, getattr(probe.model, "longest", None) or 10**6)
+    padded = torch.tensor(probe.rubbish).view(len(LENGTHS), -1)[:, :width]
+    pads = torch.arange(width)[None] >= torch.tensor(LENGTHS)[:, None]
+    for row, source in zip(padded, probe.sources, strict=True):
+        row[: len(source)] = torch.tensor(source)
+    pads = pads.to(probe.translator.device)
+
+    def off() -> float:
+        logits = probe.run(padded, list(LENGTHS), probe.inputs)[0]
+        pairs = zip(alone, logits, strict=True)
+        # One NaN is enough, and max() would pass over it.
+        return max(torch.inf if b.isnan().any() else _apart(a, b) for a, b in pairs)
+
+    moved = {"other words": off()}
+    for kind, factor in RUBBISH.items():
+        with ExitStack() as undo:
+            for part in probe.model.modules():
+                if isinstance(part, nn.Embedding):
+                    hook = part.register_forward_hook(partial(_spoil, factor, pads))
+                    undo.callback(hook.remove)
+            moved[f"{kind} embeddings"] = off()
+        with ExitStack() as undo:
+            for mechanism in probe.mechanisms.values():
+                undo.enter_context(_replaced(mechanism, partial(_spoiling, factor)))
+            moved[f"{kind} states"] = off()
+    wrong = [f"{what}: {by:.1e}" for what, by in moved.items() if not by < probe.close]
+    looked = _look_at_source(probe)
+    for name, (queries, keys) in looked.items():
+        mechanism = probe.mechanisms[name]
+        wrong += [f"{name}, {what}" for what in check_padding(mechanism, queries[0], keys)]
+    if wrong:
+        more = f", and {len(wrong) - 3} more" if len(wrong) > 3 else ""
+        return False, "logits move with " + "; ".join(wrong[:3]) + more
+    most = max(moved.values())
+    return True, f"at most {most:.1e} with {', '.join(RUBBISH)} pads"
 
 
-def _source(probe: _Probe) -> Finding:
+def _spoil(factor: float, pads: Tensor, part: nn.Module, args: Any, output: Tensor) -> Tensor:
+    """Overwrite the embeddings of source pads."""
+    if args[0].shape != pads.shape:
+        return output
+    rubbish = torch.tensor(factor, dtype=output.dtype, device=output.device)
+    return torch.where(pads.unsqueeze(-1), rubbish, output)
+
+
+def _spoiling(factor: float, remember: Remember) -> Remember:
+    """Overwrite keys and values at padding before they are remembered."""
+
+    def spoiled(keys: Tensor, values: Tensor | None = None, mask: Tensor | None = None) -> Memory:
+        if mask is None or mask.shape != keys.shape[:2]:
+            return remember(keys, values, mask)
+        pads = ~mask.unsqueeze(-1)
+        parts = [keys, keys if values is None else values]
+        # Both signs, so that some score far above the real ones.
+        bad = [
+            torch.where(pads, torch.full_like(x, factor) * x[:, :1].sign() * sign, x)
+            if factor == factor
+            else torch.where(pads, torch.full_like(x, factor), x)
+            for x, sign in zip(parts, (1.0, -1.0), strict=True)
+        ]
+        return remember(bad[0], bad[1], mask)
+
+    return spoiled
+
+
+def _look_at_source(probe: _Probe) -> dict[str, tuple[list[Tensor], Tensor]]:
+    """Give the queries of each attention that looks at the source, and the keys."""
+    keys: dict[str, Tensor] = {}
+    queries: dict[str, list[Tensor]] = {}
+
+    def noting(name: str, remember: Remember) -> Remember:
+        def noted(
+            given: Tensor, values: Tensor | None = None, mask: Tensor | None = None
+        ) -> Memory:
+            if given.shape[1] == LENGTH:
+                keys[name] = given
+            return remember(given, values, mask)
+
+        return noted
+
+    def note(name: str, part: nn.Module, args: Any) -> None:
+        queries.setdefault(name, []).append(args[0])
+
+    with ExitStack() as undo:
+        for name, mechanism in probe.mechanisms.items():
+            undo.enter_context(_replaced(mechanism, partial(noting, name)))
+            undo.callback(mechanism.register_forward_pre_hook(partial(note, name)).remove)
+        probe.read(probe.even, probe.inputs)
+    return {name: (queries[name], keys[name]) for name in keys if name in queries}
+
+
+def _future(probe: _Probe) -> Verdict:
+    logits, most = probe.before[0], 0.0
+    for t in range(1, STEPS):
+        changed = [
+            [*inputs[:t], *(_other(token, logits.shape[-1]) for token in inputs[t:])]
+            for inputs in probe.inputs
+        ]
+        after, _ = probe.read(probe.sources, changed)
+        most = max(most, _apart(after[:, :t], logits[:, :t]))
+    return most < probe.close, f"earlier logits move {most:.1e}"
+
+
+def _source(probe: _Probe) -> Verdict:
     size = len(probe.translator.vocabularies.source)
     changed = [[*(_other(i, size) for i in source[:-1]), EOS] for source in probe.sources]
     logits, _ = probe.read(changed, probe.inputs)
-    least = (logits - probe.logits).abs().amax((1, 2)).min().item()
-    return Finding(
-        "another source, other logits", least > CLOSE, f"they move by at least {least:.1e}"
-    )
+    least = (logits - probe.before[0]).abs().amax((1, 2)).min().item()
+    return least > MOVES, f"they move by at least {least:.1e}"
 
 
-def _ends(probe: _Probe) -> Finding:
+def _listens(probe: _Probe) -> Verdict:
+    """Give each attention the keys of another sentence, and leave the values where they are."""
+    if not probe.mechanisms:
+        return None
+    moved: dict[str, float] = {}
+    for name, mechanism in probe.mechanisms.items():
+        before, after = (
+            _first_look(probe, mechanism, change) for change in (lambda x: x, _of_another)
+        )
+        if before is not None and after is not None:
+            size = before.abs().max().item()
+            moved[name] = _apart(before, after) / size if size else 0.0
+    if not moved:
+        return None
+    name = min(moved, key=moved.__getitem__)
+    sound = moved[name] > LISTENS
+    return sound, f"contexts by at least {moved[name]:.1e} of their size, in {name}"
+
+
+def _of_another(x: Tensor) -> Tensor:
+    return x.roll(1, 0)
+
+
+def _first_look(
+    probe: _Probe, mechanism: Mechanism, change: Callable[[Tensor], Tensor]
+) -> Tensor | None:
+    """Give the context of an attention's first look, before anything can follow from it."""
+    seen: list[Tensor] = []
+
+    def changing(remember: Remember) -> Remember:
+        def changed(
+            keys: Tensor, values: Tensor | None = None, mask: Tensor | None = None
+        ) -> Memory:
+            return remember(change(keys), keys if values is None else values, mask)
+
+        return changed
+
+    hook = mechanism.register_forward_hook(lambda part, args, output: seen.append(output[0]))
+    try:
+        with _replaced(mechanism, changing):
+            probe.read(probe.even, probe.inputs)
+    finally:
+        hook.remove()
+    return seen[0] if seen else None
+
+
+def _reaches(probe: _Probe) -> Verdict:
+    """Ask for gradients, which in double precision are exactly 0 only where no path leads.
+
+    A word reaches the logits in many ways, so its *state* is looked at as well: each attention must
+    see all that it can reach, at each step, and each step's logits must depend on it.
+    """
+    words: list[Tensor] = []
+    values: dict[str, Tensor] = {}
+    queries: dict[str, list[Tensor]] = {}
+    contexts: dict[str, list[Tensor]] = {}
+
+    def opening(name: str, remember: Remember) -> Remember:
+        def opened(keys: Tensor, given: Tensor | None = None, mask: Tensor | None = None) -> Memory:
+            if keys.shape[1] != LENGTH:
+                return remember(keys, given, mask)
+            values[name] = _traced(keys if given is None else given)
+            return remember(keys, values[name], mask)
+
+        return opened
+
+    def embedded(part: nn.Module, args: Any, output: Tensor) -> Tensor:
+        if args[0].shape[1:] != (LENGTH,):
+            return output
+        words.append(_traced(output))
+        return words[-1]
+
+    def asked(name: str, part: nn.Module, args: Any) -> Any:
+        # What a query owes to an earlier look is no part of this one.
+        query = args[0].detach()
+        queries.setdefault(name, []).append(query)
+        return (query, *args[1:])
+
+    def answered(name: str, part: nn.Module, args: Any, output: Any) -> None:
+        contexts.setdefault(name, []).append(output[0])
+
+    with ExitStack() as undo, torch.enable_grad():
+        for part in probe.model.modules():
+            if isinstance(part, nn.Embedding):
+                undo.callback(part.register_forward_hook(embedded).remove)
+        for name, mechanism in probe.mechanisms.items():
+            if not isinstance(mechanism, HardAttention):  # it fetches one position, of any
+                undo.enter_context(_replaced(mechanism, partial(opening, name)))
+                undo.callback(mechanism.register_forward_pre_hook(partial(asked, name)).remove)
+                undo.callback(mechanism.register_forward_hook(partial(answered, name)).remove)
+        logits, _ = probe.read(probe.even, probe.inputs)
+        looks = {
+            name: (
+                torch.cat([q[:, None] if q.dim() == 2 else q for q in queries[name]], 1),
+                torch.cat([c[:, None] if c.dim() == 2 else c for c in contexts[name]], 1),
+            )
+            for name in values
+            if name in contexts
+        }
+        missed: list[str] = []
+        for t, row in enumerate(logits.unbind(1)):
+            inputs = [*words, *(values[name] for name in looks)]
+            reached = _reached(_mixed(row), inputs)
+            for seen in reached[: len(words)]:
+                missed += _tell(f"step {t}", ~seen)
+            for (name, (query, _)), seen in zip(looks.items(), reached[len(words) :], strict=True):
+                if query.shape[1] == STEPS:
+                    wanted = probe.mechanisms[name].reach(query, LENGTH)[:, t]
+                    missed += _tell(f"step {t}, through {name},", wanted & ~seen)
+        for name, (query, context) in looks.items():
+            wanted = probe.mechanisms[name].reach(query, LENGTH)
+            for t, row in enumerate(context.unbind(1)):
+                [seen] = _reached(_mixed(row), [values[name]])
+                missed += _tell(f"query {t} of {name}", wanted[:, t] & ~seen)
+    if missed:
+        more = f"; and {len(missed) - 2} more" if len(missed) > 2 else ""
+        return False, "; ".join(missed[:2]) + more
+    return True, f"all that can be seen of {LENGTH} positions, at each of {STEPS} steps"
+
+
+def _traced(x: Tensor) -> Tensor:
+    copy = x.clone()
+    return copy if copy.requires_grad else copy.requires_grad_()
+
+
+def _reached(total: Tensor, inputs: list[Tensor]) -> list[Tensor]:
+    """Say which positions (batch, keys) of each input a sum depends on."""
+    if not total.requires_grad:
+        return [torch.zeros(x.shape[:2], dtype=torch.bool, device=x.device) for x in inputs]
+    grads = torch.autograd.grad(total, inputs, retain_graph=True, materialize_grads=True)
+    return [grad.ne(0).any(-1) for grad in grads]
+
+
+def _mixed(x: Tensor) -> Tensor:
+    """Sum features up with weights of no pattern, so that no two cancel."""
+    dice = torch.Generator().manual_seed(1)
+    return (x * torch.randn(x.shape, generator=dice).to(x)).sum()
+
+
+def _tell(where: str, missing: Tensor) -> list[str]:
+    """Name the positions that are missing in any sentence."""
+    places = missing.any(0).nonzero()[:, 0].tolist()
+    if not places:
+        return []
+    return [f"{where} misses position{'s' * (len(places) > 1)} {', '.join(map(str, places))}"]
+
+
+def _end_to_end(probe: _Probe) -> Verdict:
     vocabulary = probe.translator.vocabularies.source
     texts = [vocabulary.decode(source) for source in probe.sources]
     found = probe.translator.translate(texts, beam=1)
     ended = sum(one.tokens[-1] == "<eos>" for one in found)
     clean = all("<pad>" not in one.tokens and "<eos>" not in one.tokens[:-1] for one in found)
-    detail = f"{ended} of {len(found)} sentences of random words with <eos>"
-    return Finding("translations end, once", clean and ended > 0, detail)
+    return (
+        clean and ended > 0,
+        f"{ended} of {len(found)} sentences of random words with <eos>",
+    )
+
+
+def _search(probe: _Probe, sources: list[list[int]]) -> Hypotheses:
+    device = probe.translator.device
+    lengths = torch.tensor([len(source) for source in sources], device=device)
+    return beam_search(
+        probe.model, pad(sources).to(device), lengths,
+        beam=BEAM, n_best=BEAM, max_len=FURTHEST, length_penalty=0.0,
+    )  # fmt: skip
+
+
+def _rescored(probe: _Probe) -> Verdict:
+    """Search in a padded batch; score what was found without padding, all steps at once."""
+    found = _search(probe, probe.sources)
+    worst, number = 0.0, 0
+    for row, (tokens, length) in enumerate(zip(found.tokens, found.lengths.tolist(), strict=True)):
+        if found.scores[row] == -torch.inf:
+            continue  # fewer were found than asked for
+        words = tokens[:length]
+        inputs = [BOS, *words[:-1].tolist()]
+        logits, _ = probe.read([probe.sources[row // BEAM]], [inputs])
+        steps = logits[0].log_softmax(-1).gather(1, words[:, None])
+        off = abs(steps.sum().item() - found.scores[row].item())
+        worst, number = max(worst, off if off == off else torch.inf), number + 1
+    return worst < SAME_SCORE, f"at most {worst:.1e} apart, in {number} translations"
 
 
 def _other(token: int, size: int) -> int:
     """Give another ordinary token."""
     first = UNK + 1
     return first + (token - first + 1) % (size - first)
+
+
+BASICS = {
+    "all weights are numbers": _finite,
+    "vocabularies fit the model": _vocabularies,
+}
+PLAIN = {
+    "special tokens in their places": _specials,
+    "vocabularies survive saving": _saved,
+    "no attention on padding": _pads_unseen,
+    "rows of weights sum to 1": _rows,
+}
+REPEATABLE = {"two evaluations are equal": _repeatable}
+COMPARING = {
+    "batch of one equals batch of many": _alone,
+    "hostile pads change no logit": _padding,
+    "no step reads a later word": _future,
+    "another source, other logits": _source,
+    "weights move with the keys": _listens,
+    "every source word reaches the logits": _reaches,
+    "beam score equals the rescored": _rescored,
+}
+LAST = {"translations end, once": _end_to_end}
