@@ -43,8 +43,6 @@ MOVES = 1e-4
 # sentence: 1e-4 in untrained models, whose weights are nearly uniform, and exactly 0 where keys are
 # not read.
 LISTENS = 1e-7
-# By how much a beam's score may differ from that of the same words: it is summed in 32 bits.
-SAME_SCORE = 1e-4
 
 
 @dataclass(frozen=True)
@@ -317,7 +315,7 @@ def _alone(probe: _Probe) -> Verdict:
 
 
 def _padding(probe: _Probe) -> Verdict:
-    """What stands at padding: other words, embeddings and states that do most harm."""
+    """Put at padding what does most harm: other words, embeddings and states."""
     alone = [
         probe.read([source], [inputs])[0][0]
         for source, inputs in zip(probe.sources, probe.inputs, strict=True)
@@ -614,7 +612,7 @@ def _rescored(probe: _Probe) -> Verdict:
         steps = logits[0].log_softmax(-1).gather(1, words[:, None])
         off = abs(steps.sum().item() - found.scores[row].item())
         worst, number = max(worst, off if off == off else torch.inf), number + 1
-    return worst < SAME_SCORE, f"at most {worst:.1e} apart, in {number} translations"
+    return worst < probe.close, f"at most {worst:.1e} apart, in {number} translations"
 
 
 def _other(token: int, size: int) -> int:
