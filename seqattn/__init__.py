@@ -50,6 +50,7 @@ from seqattn.attention import (
     windowed_attention,
 )
 from seqattn.diagnostics import attention_entropy, effective_positions
+from seqattn.hostile import check_padding
 from seqattn.metrics import alignment_error_rate
 from seqattn.plots import plot_attention
 
@@ -99,6 +100,7 @@ __all__ = [  # noqa: RUF022
     "HardOutput",
     "score_function_loss",
     "windowed_attention",
+    "check_padding",
     "attention_entropy",
     "effective_positions",
     "alignment_error_rate",

@@ -14,6 +14,7 @@ from seqattn import attention_entropy, effective_positions, masked_softmax, padd
 from seqattn.diagnostics import hard_alignment, max_weight, weight_distance
 from seqattn.metrics import alignment_error_rate
 from tests import oracles
+from tests.hostile import every_rubbish
 
 
 @st.composite
@@ -101,8 +102,9 @@ def test_entropy_does_not_depend_on_the_order_of_positions():
     torch.testing.assert_close(attention_entropy(weights), attention_entropy(shuffled))
 
 
-def test_padding_changes_nothing():
-    weights, mask = torch.zeros(1, 9), padding_mask(torch.tensor([5]), 9)
+@every_rubbish
+def test_padding_changes_nothing(rubbish):
+    weights, mask = torch.full((1, 9), rubbish), padding_mask(torch.tensor([5]), 9)
     weights[:, :5] = torch.tensor([0.4, 0.3, 0.1, 0.1, 0.1])
     for measure in (attention_entropy, effective_positions, max_weight):
         assert measure(weights, mask).item() == pytest.approx(measure(weights[:, :5]).item())

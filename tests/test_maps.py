@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from seqattn import padding_mask
 from seqattn.maps import coverage_report, merge_pieces
+from tests.hostile import every_rubbish, surround
 
 B, T, S = 3, 5, 7
 TARGET = padding_mask(torch.tensor([T, 2, 4]), T)
@@ -52,9 +53,10 @@ def test_without_target_or_source_nothing_is_under_or_over_and_no_share_is_infin
     assert report.share.tolist() == [0, int(TARGET[1].sum()), 0]
 
 
-def test_padding_changes_nothing():
+@every_rubbish
+def test_padding_changes_nothing(rubbish):
     weights = maps()
-    longer = torch.nn.functional.pad(weights, (0, 4, 0, 6), value=0.25)
+    longer = surround(surround(weights, rubbish, 4, dim=2), rubbish, 6)
     target, source = (torch.nn.functional.pad(m, (0, n)) for m, n in ((TARGET, 6), (SOURCE, 4)))
     report, padded = (
         coverage_report(weights, TARGET, SOURCE),

@@ -8,6 +8,7 @@ from torch.autograd import gradcheck
 from seqattn import effective_positions, masked_softmax, padding_mask
 from seqattn.regularizers import coverage_penalty, entropy_penalty, sparsity_penalty
 from tests import oracles
+from tests.hostile import every_rubbish, surround
 
 B, H, T, K = 3, 2, 4, 7
 TARGET = padding_mask(torch.tensor([T, 2, 3]), T)
@@ -43,16 +44,21 @@ def test_values_are_those_of_the_formulas(heads):
 
 
 @pytest.mark.parametrize("heads", [False, True])
-def test_padding_changes_nothing(heads):
+@every_rubbish
+def test_padding_changes_nothing(heads, rubbish):
     weights = maps(heads)
-    longer = torch.nn.functional.pad(weights, (0, 3, 0, 5))
+    longer = surround(surround(weights, 0.0, 3, dim=-1), rubbish, 5, dim=-2).requires_grad_()
     target, source = (torch.nn.functional.pad(m, (0, n)) for m, n in ((TARGET, 5), (SOURCE, 3)))
     for penalty, given, padded in (
         (entropy_penalty, (TARGET, SOURCE), (target, source)),
         (sparsity_penalty, (TARGET,), (target,)),
         (coverage_penalty, (TARGET, SOURCE), (target, source)),
     ):
-        torch.testing.assert_close(penalty(longer, *padded), penalty(weights, *given))
+        found = penalty(longer, *padded)
+        torch.testing.assert_close(found, penalty(weights, *given))
+        (gradient,) = torch.autograd.grad(found, longer)
+        assert gradient.isfinite().all()
+        assert not gradient[..., -5:, :].any()
 
 
 @pytest.mark.parametrize(

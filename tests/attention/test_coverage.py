@@ -10,6 +10,7 @@ from torch.autograd import gradcheck
 
 from seqattn import BahdanauAttention, CoverageAttention, coverage_loss, padding_mask
 from tests import oracles
+from tests.hostile import every_rubbish, surround
 
 B, T, K, D_QUERY, D_KEY, D_VALUE, D_ATTN = 3, 4, 7, 5, 11, 13, 6
 
@@ -188,14 +189,17 @@ def test_steps_one_at_a_time_add_up_to_the_whole():
     torch.testing.assert_close(torch.stack(steps).mean(), coverage_loss(weights))
 
 
-def test_neither_batch_size_nor_padding_changes_the_loss():
+@every_rubbish
+def test_neither_batch_size_nor_padding_changes_the_loss(rubbish):
     weights = torch.randn(1, T, K).double().softmax(-1)
     loss = coverage_loss(weights)
     torch.testing.assert_close(coverage_loss(weights.expand(8, T, K)), loss)
-    padded = torch.cat([weights, torch.full((1, 9, K), 1 / K).double()], 1)
-    torch.testing.assert_close(
-        coverage_loss(padded, target_mask=padding_mask(torch.tensor([T]), T + 9)), loss
-    )
+    padded = surround(weights, rubbish, 9).requires_grad_()
+    found = coverage_loss(padded, target_mask=padding_mask(torch.tensor([T]), T + 9))
+    torch.testing.assert_close(found, loss)
+    (gradient,) = torch.autograd.grad(found, padded)
+    assert gradient.isfinite().all()
+    assert not gradient[:, T:].any()
 
 
 def test_coverage_after_the_step_would_be_a_constant():

@@ -18,9 +18,11 @@ from seqattn import (
     MultiHeadAttention,
     ReducedRankAttention,
     ScaledDotProductAttention,
+    check_padding,
     masked_softmax,
     padding_mask,
 )
+from tests.hostile import either_side, every_rubbish, spoil, surround
 
 # Distinct primes: no swapped axis fits. Sizes are equal where a kind wants them so.
 BATCH, STEPS, KEYS, D_QUERY, D_KEY, D_ATTN = 3, 5, 7, 11, 13, 17
@@ -102,14 +104,59 @@ def test_all_steps_in_two_parts_are_all_steps_at_once(kind):
 
 
 @every_kind
-def test_a_batch_gives_what_its_sentences_give_alone_and_unpadded(kind):
+@every_rubbish
+def test_a_batch_gives_what_its_sentences_give_alone_and_unpadded(kind, rubbish):
     attention, (query, keys) = build(kind), inputs(kind)
-    together = look(attention, query, keys, a_mask())
+    together = look(attention, query, spoil(keys, a_mask(), rubbish), a_mask())
     for b, length in enumerate(a_mask().sum(1).tolist()):
         alone = look(attention, query[b : b + 1], keys[b : b + 1, :length])
         close(alone[0][0], together[0][b])
         close(alone[1][0], together[1][b, :, :length])
         assert not together[1][b, :, length:].any()
+
+
+@every_kind
+@every_rubbish
+@either_side
+def test_hostile_pads_reach_neither_result_nor_gradient(kind, rubbish, side):
+    attention, (query, keys) = build(kind).eval(), inputs(kind)
+
+    def results(keys, real):
+        given = [query.clone().requires_grad_(), keys.clone().requires_grad_()]
+        context, weights = look(attention, *given, real)
+        wanted = given + list(attention.parameters())
+        grads = torch.autograd.grad(
+            context.square().sum(), wanted, allow_unused=True, materialize_grads=True
+        )
+        return context, weights, *grads
+
+    real = torch.ones(BATCH, KEYS, dtype=torch.bool)
+    alone = list(results(keys, real))
+    padded = list(results(surround(keys, rubbish, 4, side), surround(real, False, 4, side)))
+    at = slice(0, KEYS) if side == "right" else slice(4, None)
+    assert padded[1].sum() == pytest.approx(padded[1][..., at].sum().item())
+    assert not torch.cat([padded[3][:, : at.start], padded[3][:, KEYS + at.start :]], 1).any()
+    padded[1], padded[3] = padded[1][..., at], padded[3][:, at]
+    torch.testing.assert_close(padded, alone, atol=1e-10, rtol=1e-10)
+
+
+@every_kind
+def test_the_public_check_of_padding_finds_nothing(kind):
+    assert check_padding(build(kind), *inputs(kind)) == []
+    query, keys = inputs(kind)
+    assert check_padding(build(kind), query, keys, torch.randn_like(keys)) == []
+
+
+@every_kind
+@every_rubbish
+def test_a_sentence_that_is_all_padding_gives_nothing(kind, rubbish):
+    attention, (query, keys) = build(kind), inputs(kind)
+    real = padding_mask(torch.tensor([KEYS, 0, 2]), KEYS)
+    context, weights = look(attention, query, spoil(keys, real, rubbish), real)
+    raw = attention(query, spoil(keys, real, rubbish), None, real)
+    assert context.isfinite().all()
+    assert not weights[1].any()
+    close(raw.context, context)
 
 
 @every_kind
@@ -143,6 +190,7 @@ def test_where_nothing_may_be_attended_gradients_are_finite(kind):
     attention, (query, keys) = build(kind), inputs(kind)
     query, keys = query.requires_grad_(), keys.requires_grad_()
     mask = padding_mask(torch.tensor([KEYS, 0, 2]), KEYS)
+    keys = spoil(keys.detach(), mask, torch.nan).requires_grad_()
     with torch.autograd.set_detect_anomaly(True):
         context, weights = look(attention, query, keys, mask)
         context.square().sum().backward()

@@ -12,6 +12,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from seqattn import LocalAttention, padding_mask
 from tests import oracles
+from tests.hostile import either_side, every_rubbish, surround
 
 B, T, K, D_QUERY, D_KEY, D_VALUE, WINDOW = 3, 5, 23, 11, 13, 7, 3
 LENGTHS = torch.tensor([K, 6, 1])
@@ -121,12 +122,19 @@ def test_step_by_step_is_all_steps_at_once(alignment):
     torch.testing.assert_close(later.context, whole.context[:, 2:])
 
 
-def test_padding_moves_no_centre():
-    attention, (queries, keys, values) = build(), inputs()
-    short = attention(queries[1:2], keys[1:2, :6], values[1:2, :6])
-    padded = attention(queries[1:2], keys[1:2], values[1:2], MASK[1:2])
+@pytest.mark.parametrize("alignment", ["predictive", "monotonic"])
+@every_rubbish
+@either_side
+def test_padding_moves_no_centre(alignment, rubbish, side):
+    attention, (queries, keys, values) = build(alignment), inputs()
+    real = surround(torch.ones(B, K, dtype=torch.bool), False, 5, side)
+    long = [surround(x, rubbish, 5, side) for x in (keys, values)]
+    at = slice(0, K) if side == "right" else slice(5, None)
+    short, padded = attention(queries, keys, values), attention(queries, *long, real)
     torch.testing.assert_close(padded.context, short.context)
-    torch.testing.assert_close(padded.weights[..., :6], short.weights)
+    torch.testing.assert_close(padded.weights[..., at], short.weights)
+    one = attention(queries[:, 2], *long, real, position=2)  # raw: its window is projected alone
+    torch.testing.assert_close(one.context, short.context[:, 2])
 
 
 def test_rows_sum_to_less_than_one_unless_renormalised():

@@ -9,6 +9,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from seqattn import ScaledDotProductAttention, causal_mask, padding_mask
 from seqattn.attention import block_mask, global_mask, strided_mask, window_mask, windowed_attention
+from tests.hostile import RUBBISH, spoil
 
 B, D, D_VALUE = 3, 5, 7
 
@@ -37,10 +38,18 @@ def inputs(size, dtype=torch.float64):
     return [torch.randn(*shape, dtype=dtype) for shape in shapes]
 
 
-@given(st.integers(1, 13), st.integers(0, 15), st.booleans(), st.booleans())
-def test_gathering_gives_what_the_mask_gives(size, window, causal, padded):
+@given(
+    st.integers(1, 13),
+    st.integers(0, 15),
+    st.booleans(),
+    st.booleans(),
+    st.sampled_from(sorted(RUBBISH)),
+)
+def test_gathering_gives_what_the_mask_gives(size, window, causal, padded, rubbish):
     query, keys, values = inputs(size)
     mask = padding_mask(torch.tensor([size, size // 2, 0]), size) if padded else None
+    if mask is not None:
+        keys, values = (spoil(x, mask, RUBBISH[rubbish]) for x in (keys, values))
     pattern = window_mask(size, window)
     if causal:
         pattern = pattern & causal_mask(size)

@@ -9,6 +9,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from seqattn import padding_mask
 from seqattn.decoding import beam_search, greedy
 from seqattn.decoding.rows import top_first
 from seqattn.models import Step
@@ -25,7 +26,8 @@ from tests.decoding.stub import (
     slow_beam_search,
     sources,
 )
-from tests.models.families import ATTENDING, Family, batch, every_kind
+from tests.hostile import other_words, spoil_embeddings, surround
+from tests.models.families import ATTENDING, SOURCE_VOCAB, Family, batch, every_kind
 
 IDS = (11, 5, 8, 2, 9)
 seeds = st.integers(0, 10**6)
@@ -362,7 +364,11 @@ def test_impossible_options_are_refused(options, message):
 def test_real_models_search_the_same_alone_and_in_a_batch(family, search):
     model = family.build()
     source, lengths, _ = batch()
-    together = search(model, source, lengths, max_len=9)
+    real = padding_mask(lengths, source.shape[1] + 3)
+    padded = other_words(surround(source, 0), real, SOURCE_VOCAB)
+    hook = spoil_embeddings(model.encoder.embedding, padded, real, torch.nan)
+    together = search(model, padded, lengths, max_len=9)
+    hook.remove()
     each = len(together.tokens) // len(source)
     for row, length in enumerate(lengths.tolist()):
         alone = search(model, source[row : row + 1, :length], lengths[row : row + 1], max_len=9)

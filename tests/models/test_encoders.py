@@ -3,7 +3,9 @@
 import pytest
 import torch
 
+from seqattn import padding_mask
 from seqattn.models import Encoder
+from tests.hostile import every_rubbish, spoil_embeddings, surround
 from tests.models import oracles
 
 BATCH, KEYS, VOCAB, D_EMBED, D = 3, 7, 23, 5, 11
@@ -44,11 +46,17 @@ def test_a_batch_without_sentences_is_read(cell):
     assert (found.states.shape, found.summary.shape) == ((0, KEYS, 2 * D), (0, 1, 2 * D))
 
 
-def test_more_padding_changes_nothing():
-    encoder = Encoder(VOCAB, D_EMBED, D).double()
+@every_rubbish
+@every_depth
+@pytest.mark.parametrize("training", [True, False])
+def test_more_padding_changes_nothing(layers, rubbish, training):
+    encoder = Encoder(VOCAB, D_EMBED, D, layers=layers).double()
     source = a_batch()
-    wider = torch.cat([source, torch.zeros(BATCH, 13, dtype=torch.long)], 1)
-    narrow, wide = encoder(source, LENGTHS), encoder(wider, LENGTHS)
+    narrow = encoder(source, LENGTHS)
+    wider = surround(source, 17, 13)
+    spoil_embeddings(encoder.embedding, wider, padding_mask(LENGTHS, KEYS + 13), rubbish)
+    with torch.set_grad_enabled(training):  # by steps, or packed
+        wide = encoder(wider, LENGTHS)
     assert wide.states.shape[1] == wide.mask.shape[1] == KEYS + 13
     torch.testing.assert_close(wide.states[:, :KEYS], narrow.states)
     torch.testing.assert_close(wide.summary, narrow.summary)
@@ -102,17 +110,22 @@ def test_lower_summaries_belong_to_lower_layers():
     )
 
 
-def test_padding_gets_no_gradient():
-    encoder = Encoder(VOCAB, D_EMBED, D)
+@every_rubbish
+@every_cell
+def test_padding_gets_no_gradient(cell, rubbish):
+    encoder = Encoder(VOCAB, D_EMBED, D, cell=cell)
     source = a_batch()
     source[source == 0] = 17  # an embedding of 0 would hide it
     embedded = []
+    spoil_embeddings(encoder.embedding, source, padding_mask(LENGTHS, KEYS), rubbish)
     encoder.embedding.register_forward_hook(lambda _, __, output: embedded.append(output))
     encoded = encoder(source, LENGTHS)
-    (gradient,) = torch.autograd.grad(
-        encoded.states.sum() + encoded.summary.square().sum(), embedded[0]
+    gradient, *others = torch.autograd.grad(
+        encoded.states.sum() + encoded.summary.square().sum(),
+        [embedded[0], *encoder.rnn.parameters()],
     )
     assert torch.equal(gradient.abs().sum(-1) > 0, encoded.mask)
+    assert all(other.isfinite().all() for other in others)
 
 
 def test_dropout_is_drawn_in_training_only():

@@ -7,6 +7,7 @@ from seqattn import BahdanauAttention, CoverageAttention, padding_mask
 from seqattn.decoding import beam_search, greedy
 from seqattn.models import AttentionDecoder, Encoder, PointerGenerator
 from seqattn.training.losses import cross_entropy
+from tests.hostile import every_rubbish, spoil, spoil_embeddings, surround
 
 # Distinct primes where sizes may differ.
 VOCAB, D_EMBED, D_HIDDEN, D_ENCODER, D_ATTN = 11, 5, 13, 14, 3
@@ -69,6 +70,21 @@ def test_unknown_words_are_read_alike_and_written_apart():
     # The first sentence has one unknown word in place of two: its chances are added up.
     both = torch.logaddexp(logits[0, :, 11], logits[0, :, 12])
     torch.testing.assert_close(changed[0, :, 11], both)
+
+
+@every_rubbish
+def test_what_stands_at_padding_does_not_matter(rubbish):
+    model = build()
+    logits, weights = model(SOURCE, LENGTHS, INPUTS)
+    real = padding_mask(LENGTHS, 8)
+    padded = spoil(surround(SOURCE, 0), real, 400)  # an id that would ask for 401 outputs
+    spoil_embeddings(model.model.encoder.embedding, padded, real, rubbish)
+    found = model(padded, LENGTHS, INPUTS)
+    torch.testing.assert_close(found.logits, logits)
+    torch.testing.assert_close(found.weights[..., :5], weights)
+    for search in (greedy, beam_search):
+        searched = search(model, padded, LENGTHS, max_len=6)
+        assert torch.equal(searched.tokens, search(model, SOURCE, LENGTHS, max_len=6).tokens)
 
 
 def test_every_parameter_learns_to_copy():

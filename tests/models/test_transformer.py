@@ -9,6 +9,7 @@ from seqattn import causal_mask, padding_mask
 from seqattn.decoding import StepModel, beam_search, greedy, sample
 from seqattn.models import Transformer
 from seqattn.models.transformer_layers import DecoderLayer, EncoderLayer
+from tests.hostile import every_rubbish, other_words, spoil_embeddings, surround
 
 B, S, T, D, H, D_FF, SOURCE, TARGET = 3, 7, 5, 6, 2, 11, 13, 17
 LENGTHS = torch.tensor([S, 2, 4])
@@ -104,9 +105,16 @@ def test_later_target_tokens_have_no_influence(norm, positions):
 
 
 @every_kind
-def test_neither_padding_nor_the_other_sentences_matter(norm, positions):
+@every_rubbish
+def test_neither_padding_nor_the_other_sentences_matter(norm, positions, rubbish):
     model, (source, lengths, inputs) = build(norm, positions), sentences()
-    whole = model(F.pad(source, (0, 4)), lengths, inputs)
+    real = padding_mask(LENGTHS, S + 4)
+    padded = other_words(surround(source, 0, 4), real, SOURCE)
+    hook = spoil_embeddings(model.source_embedding, padded, real, rubbish)
+    whole = model(padded, lengths, inputs)
+    grads = torch.autograd.grad(whole.logits.square().sum(), list(model.parameters()))
+    assert all(grad.isfinite().all() for grad in grads)
+    hook.remove()
     for b, n in enumerate(LENGTHS.tolist()):
         alone = model(source[b : b + 1, :n], lengths[b : b + 1], inputs[b : b + 1])
         torch.testing.assert_close(whole.logits[b : b + 1], alone.logits)

@@ -152,8 +152,19 @@ def drops_weights(model, source, lengths, inputs):
     ("defect", "points"),
     [
         (forgets_the_mask, ["no attention on padding", "hostile pads change no logit"]),
-        (ignores_the_source, ["another source, other logits"]),
-        (reads_the_future, ["no step reads a later word"]),
+        (
+            ignores_the_source,
+            [
+                "another source, other logits",
+                "weights move with the keys",  # the only key is always the same
+                "every source word reaches the logits",
+                "beam score equals the rescored",  # a search goes other ways
+            ],
+        ),
+        (
+            reads_the_future,
+            ["no step reads a later word", "beam score equals the rescored"],
+        ),
         (drops_weights, ["rows of weights sum to 1"]),
     ],
 )

@@ -8,6 +8,7 @@ import torch
 from torch.nn import functional as F
 
 from seqattn.training import cross_entropy, losses, perplexity
+from tests.hostile import every_rubbish, spoil, surround
 
 BATCH, STEPS, VOCAB = 3, 5, 11
 
@@ -51,13 +52,15 @@ def test_cross_entropy_is_pytorchs_mean_over_real_tokens(epsilon):
     torch.testing.assert_close(cross_entropy(logits, targets, smoothing=epsilon).mean, expected)
 
 
-def test_padding_has_no_influence_and_no_gradient():
+@every_rubbish
+def test_padding_has_no_influence_and_no_gradient(rubbish):
     logits, targets = example()
+    logits = spoil(logits, targets != 0, rubbish)
     logits.requires_grad_()
     cross_entropy(logits, targets, smoothing=0.1).total.backward()
     assert (logits.grad[targets == 0] == 0).all()
     assert (logits.grad[targets != 0] != 0).all()
-    wider = torch.cat([logits, torch.full((BATCH, 2, VOCAB), 1e6)], 1)
+    wider = surround(logits, rubbish, 2)
     padded = F.pad(targets, (0, 2))
     torch.testing.assert_close(
         cross_entropy(wider, padded).total, cross_entropy(logits, targets).total, rtol=1e-14, atol=0
