@@ -79,7 +79,7 @@ def coverage_report(
     batch, steps, keys = weights.shape
     target = _real(target_mask, (batch, steps), weights, "target_mask")
     source = _real(source_mask, (batch, keys), weights, "source_mask")
-    total = (weights * target.unsqueeze(-1)).sum(1).masked_fill(~source, 0.0)
+    total = weights.where(target.unsqueeze(-1), 0.0).sum(1).masked_fill(~source, 0.0)
     share = target.sum(1) / source.sum(1).clamp(min=1)
     # Rounding must not decide where all got the same.
     slack = 1e-6 * share.unsqueeze(1)

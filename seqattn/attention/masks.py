@@ -9,7 +9,15 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
-__all__ = ["causal_mask", "clear_unseen", "expand_mask", "floors", "forget_unseen", "padding_mask"]
+__all__ = [
+    "causal_mask",
+    "clear_unseen",
+    "expand_mask",
+    "floors",
+    "forget_unseen",
+    "padding_mask",
+    "surely_all",
+]
 
 
 def padding_mask(lengths: Int[Tensor, " batch"], max_len: int | None = None) -> Bool[Tensor, "..."]:
@@ -160,7 +168,7 @@ def clear_unseen(weights: Tensor, mask: Tensor) -> Tensor:
     """Set rows where nothing may be attended to zero; no gradient passes there."""
     seen = mask.any(-1, keepdim=True)
     # Mostly there are none, and a look at the mask saves two passes over the weights.
-    return weights if _surely_all(seen) else weights.masked_fill(~seen, 0.0)
+    return weights if surely_all(seen) else weights.masked_fill(~seen, 0.0)
 
 
 def forget_unseen(x: Tensor, mask: Tensor | None) -> Tensor:
@@ -193,12 +201,12 @@ def forget_unseen(x: Tensor, mask: Tensor | None) -> Tensor:
         seen = mask.any(1)
     elif mask.dim() == 2 and mask.shape[0] != batch:
         seen = mask.any(0, keepdim=True)
-    if tuple(seen.shape) not in {(batch, keys), (1, keys)} or _surely_all(seen):
+    if tuple(seen.shape) not in {(batch, keys), (1, keys)} or surely_all(seen):
         return x
     return x.masked_fill(~seen.unsqueeze(-1), 0.0)
 
 
-def _surely_all(flags: Tensor) -> bool:
+def surely_all(flags: Tensor) -> bool:
     """Say whether all flags are True, where asking is cheap and the answer may be acted on."""
     if flags.device.type != "cpu" or torch.compiler.is_compiling() or torch.jit.is_tracing():
         return False

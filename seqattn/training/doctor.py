@@ -621,18 +621,19 @@ def _other(token: int, size: int) -> int:
     return first + (token - first + 1) % (size - first)
 
 
-BASICS = {
+Points = dict[str, Callable[[_Probe], Verdict]]
+BASICS: Points = {
     "all weights are numbers": _finite,
     "vocabularies fit the model": _vocabularies,
 }
-PLAIN = {
+PLAIN: Points = {
     "special tokens in their places": _specials,
     "vocabularies survive saving": _saved,
     "no attention on padding": _pads_unseen,
     "rows of weights sum to 1": _rows,
 }
-REPEATABLE = {"two evaluations are equal": _repeatable}
-COMPARING = {
+REPEATABLE: Points = {"two evaluations are equal": _repeatable}
+COMPARING: Points = {
     "batch of one equals batch of many": _alone,
     "hostile pads change no logit": _padding,
     "no step reads a later word": _future,
@@ -641,4 +642,4 @@ COMPARING = {
     "every source word reaches the logits": _reaches,
     "beam score equals the rescored": _rescored,
 }
-LAST = {"translations end, once": _end_to_end}
+LAST: Points = {"translations end, once": _end_to_end}

@@ -9,6 +9,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from seqattn.attention.masks import surely_all
 from seqattn.specials import PAD
 
 __all__ = ["TokenLoss", "cross_entropy", "perplexity"]
@@ -116,7 +117,10 @@ class _CrossEntropy(torch.autograd.Function):
             if ctx.smoothing:
                 p -= ctx.smoothing / p.shape[-1]
             p.scatter_add_(-1, y[:, None], p.new_full((len(p), 1), ctx.smoothing - 1))
-            out.copy_(p.mul_(g[:, None]))
+            p.mul_(g[:, None])
+            if not surely_all(log_z.isfinite()):  # 0 · NaN, where no gradient is due
+                p.masked_fill_((g == 0)[:, None], 0.0)
+            out.copy_(p)
         return gradient, None, None
 
 
