@@ -89,11 +89,11 @@ def check_padding(
                 title = f"{kind} pads, {side}"
                 size = keys.shape[1]
                 real = slice(0, size) if side == "right" else slice(PADS, PADS + size)
-                padded = [_pad(x, factor, real) for x in (keys, values)]
-                mask = torch.zeros(padded[0].shape[:2], dtype=torch.bool, device=keys.device)
+                longer, rest = _pad(keys, factor, real), _pad(values, factor, real)
+                mask = torch.zeros(longer.shape[:2], dtype=torch.bool, device=keys.device)
                 mask[:, real] = True
                 try:
-                    after = _look(attend, module, gradients, query, *padded, mask)
+                    after = _look(attend, module, gradients, query, longer, rest, mask)
                 except Exception as error:
                     found.append(f"{title}: {type(error).__name__}: {error}")
                     continue
@@ -122,9 +122,9 @@ def _look(
     mask: Tensor,
 ) -> dict[str, Tensor]:
     """Give context, weights and every gradient of a function of the context."""
-    given = [x.detach().clone().requires_grad_() for x in (query, keys, values)]
-    context, weights = attend(*given, mask)
-    wanted = dict(zip(("query", "keys", "values"), given, strict=True))
+    query, keys, values = (x.detach().clone().requires_grad_() for x in (query, keys, values))
+    context, weights = attend(query, keys, values, mask)
+    wanted = {"query": query, "keys": keys, "values": values}
     if module is not None:
         wanted |= {name: p for name, p in module.named_parameters() if p.requires_grad}
     grads: Sequence[Tensor | None] = [None] * len(wanted)

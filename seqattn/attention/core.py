@@ -9,7 +9,7 @@ from typing import NamedTuple
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from seqattn.attention.masks import clear_unseen, expand_mask, floors, forget_unseen
+from seqattn.attention.masks import clear_unseen, expand_mask, floors, forget_unseen, surely_all
 from seqattn.attention.mechanism import Mechanism, Memory
 from seqattn.attention.score_modules import Score
 from seqattn.dropout import dropout
@@ -144,7 +144,11 @@ def attend(
     tensor([[2., 2.]])
     """
     weights = masked_softmax(scores, mask, temperature=temperature)
-    return AttentionOutput(_weighted_sum(weights, forget_unseen(values, mask)), weights)
+    context = _weighted_sum(weights, values)
+    # Values are many and contexts few: what is not finite in the one shows in the other, as NaN.
+    if mask is not None and not surely_all(context.isfinite()):
+        context = _weighted_sum(weights, forget_unseen(values, mask))
+    return AttentionOutput(context, weights)
 
 
 class Attention(Mechanism):

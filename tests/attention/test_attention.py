@@ -34,6 +34,7 @@ from tests.attention.mechanisms import (
     as_arrays,
     weights_of,
 )
+from tests.hostile import either_side, every_rubbish, surround
 
 every_mechanism = pytest.mark.parametrize("mechanism", MECHANISMS, ids=NAMES)
 every_query_form = pytest.mark.parametrize("one_query", [False, True], ids=["many", "one"])
@@ -376,3 +377,20 @@ def test_a_memory_of_another_batch_is_refused(unchecked):
     attention = BahdanauAttention(11, 13, 19)
     with pytest.raises(ValueError, match="query has shape"):
         attention(torch.zeros(2, 11), attention.remember(torch.zeros(3, 7, 13)))
+
+
+@every_rubbish
+@either_side
+def test_values_at_padding_reach_neither_the_weighted_sum_nor_a_gradient(rubbish, side):
+    scores, values = torch.randn(BATCH, QUERIES, KEYS), torch.randn(BATCH, KEYS, D_VALUE)
+    real = surround(torch.ones(BATCH, KEYS, dtype=torch.bool), False, 3, side)
+    padded = [surround(scores, rubbish, 3, side, dim=2), surround(values, rubbish, 3, side)]
+    given = [x.requires_grad_() for x in padded]
+    context, weights = attend(*given, real)
+    alone = attend(scores, values)
+    torch.testing.assert_close(context, alone.context)
+    torch.testing.assert_close(weights[..., real[0]], alone.weights)
+    for gradient in torch.autograd.grad(context.square().sum(), given):
+        assert gradient.isfinite().all()
+    one = attend(padded[0][:, 1], padded[1], real)
+    torch.testing.assert_close(one.context, alone.context[:, 1])
