@@ -146,7 +146,7 @@ def attend(
     weights = masked_softmax(scores, mask, temperature=temperature)
     context = _weighted_sum(weights, values)
     # Values are many and contexts few: what is not finite in the one shows in the other, as NaN.
-    if mask is not None and not surely_all(context.isfinite()):
+    if mask is not None and not surely_all(context.detach().sum().isfinite()):
         context = _weighted_sum(weights, forget_unseen(values, mask))
     return AttentionOutput(context, weights)
 
