@@ -75,7 +75,7 @@ def check_padding(
     ...     weights = weights / (weights.sum(-1, keepdim=True) + 1e-13)
     ...     return weights @ values, weights
     >>> check_padding(late, query, keys, gradients=False)[0]
-    'huge pads, right: the context moves by 1.6'
+    'huge pads, right: the context moves by 3.1'
     """
     attend = _as_function(attention)
     values = keys if values is None else values
