@@ -7,6 +7,7 @@ from seqattn.attention import (
     BahdanauAttention,
     CoverageAttention,
     LocalAttention,
+    LocationAttention,
     LuongAttention,
     Mechanism,
     ReducedRankAttention,
@@ -24,7 +25,9 @@ __all__ = ["ModelConfig", "build_model"]
 
 Architecture = Literal["bahdanau", "luong", "fixed", "transformer"]
 AttentionName = Literal["global", "local-m", "local-p", "coverage"]
-ScoreName = Literal["additive", "dot", "scaled_dot", "general", "concat", "reduced_rank"]
+ScoreName = Literal[
+    "additive", "dot", "scaled_dot", "general", "concat", "reduced_rank", "location"
+]
 
 Size = Annotated[int, Limits(ge=1)]
 Share = Annotated[float, Limits(ge=0, lt=1)]
@@ -63,7 +66,8 @@ class ModelConfig(Settings):
         What a recurrent decoder looks at, and with which memory of the past.
     window : int
         Half-width D of local attention, in positions.
-    score : {"additive", "dot", "scaled_dot", "general", "concat", "reduced_rank"}, optional
+    score : {"additive", "dot", "scaled_dot", "general", "concat", "reduced_rank", "location"}, \
+optional
         By default that of the architecture's paper: additive for Bahdanau, general for Luong and
         for local attention, which takes Luong's scores alone. Coverage is additive.
     d_attn : int, optional
@@ -84,6 +88,8 @@ class ModelConfig(Settings):
         or both, which needs one vocabulary; see :func:`~seqattn.models.tie_matrices`. A
         recurrent model then has ``d_embed`` features before the vocabulary, which the readout
         "linear" cannot have.
+    max_source : int
+        Most positions of a source that "location" can look at, ``<eos>`` included.
     heads, d_feedforward, norm, positions, max_len
         Of a Transformer; see :class:`~seqattn.models.Transformer`.
     copy : bool
@@ -116,6 +122,7 @@ class ModelConfig(Settings):
         Only(score_used=("additive", "concat"), attention=("global", "coverage")),
     ] = None
     rank: Annotated[Size, Only(score_used=("reduced_rank",))] = 64
+    max_source: Annotated[Size, Only(score_used=("location",))] = 256
     input_feeding: Annotated[bool, Only(architecture=("luong",))] = True
     readout: Annotated[Literal["linear", "tanh", "maxout"] | None, RECURRENT] = None
     d_readout: Annotated[Size | None, RECURRENT] = None
@@ -263,6 +270,8 @@ def _attention(config: ModelConfig, score: ScoreName, d_key: int) -> Mechanism:
                 f"the encoder's {d_key} (leave d_encoder out to make them fit)"
             )
         return ScaledDotProductAttention(dropout=dropout)
+    if score == "location":
+        return LocationAttention(d_query, config.max_source, dropout=dropout)
     if score == "reduced_rank":
         return ReducedRankAttention(d_query, d_key, config.rank, dropout=dropout)
     d_attn = config.d_attn if score == "concat" else None

@@ -300,8 +300,9 @@ def _one_way(
     )
     gates = F.linear(inputs, W_x, b_x)
     if state is None:
-        zeros = gates.new_zeros(gates.shape[0], rnn.hidden_size)
-        state = (zeros, zeros) if rnn.mode == "LSTM" else (zeros,)
+        # Of an LSTM two, and not one twice, which an exported loop would take for one.
+        parts = 2 if rnn.mode == "LSTM" else 1
+        state = tuple(gates.new_zeros(gates.shape[0], rnn.hidden_size) for _ in range(parts))
     step = partial(_step, rnn.mode, W_h, b_h)
     along = (gates,) if real is None else (gates, real)
     return _loop(step, state, along, backwards=name.endswith("_reverse"))

@@ -47,6 +47,9 @@ class TrainingConfig(Settings):
         Of the labels.
     clip : float
         Largest norm of the gradient, all parameters together.
+    guess : bool
+        Begin with the frequencies of the target's tokens as the bias of the vocabulary product, so
+        that they need not be learned; see :func:`~seqattn.models.guess_frequencies`.
     accumulate : int
         Batches in an update: their gradients are added up as if they were one. Gives large updates
         to a small memory.
@@ -97,6 +100,7 @@ class TrainingConfig(Settings):
     weight_decay: PositiveOr0 = 0.01
     smoothing: Annotated[float, Limits(ge=0, lt=1)] = 0.1
     clip: Positive = 1.0
+    guess: bool = True
     accumulate: Count = 1
     sampling: Literal["linear", "exponential", "inverse_sigmoid"] | None = None
     sampling_constant: Annotated[Positive | None, Only(sampling=tuple(SAMPLING))] = None

@@ -140,11 +140,12 @@ def new_run(
         processes=processes,
         quiet=quiet,
     )
-    guess_frequencies(
-        built.vocabulary,
-        [target for _, target in trainer.batches.examples],
-        size=len(vocabularies.target),
-    )
+    if training.guess:
+        guess_frequencies(
+            built.vocabulary,
+            [target for _, target in trainer.batches.examples],
+            size=len(vocabularies.target),
+        )
     if processes.lead:
         run.clear()  # not before all input is known to be good
     return trainer
