@@ -2,6 +2,7 @@
 
 from typing import Literal, NamedTuple
 
+import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
@@ -67,7 +68,6 @@ class Encoder(nn.Module):
 
     Examples
     --------
-    >>> import torch
     >>> encoder = Encoder(vocab_size=11, d_embed=3, d_hidden=5)
     >>> encoded = encoder(torch.tensor([[4, 5, 2], [6, 2, 0]]), torch.tensor([3, 2]))
     >>> encoded.states.shape, encoded.summary.shape
@@ -120,7 +120,7 @@ class Encoder(nn.Module):
             If a length is below 1 or beyond the width of the batch.
         """
         mask: Bool[Tensor, "batch keys"] = padding_mask(lengths, source.shape[1])
-        if lengths.numel() and int(lengths.min()) < 1:
+        if not torch.compiler.is_compiling() and lengths.numel() and int(lengths.min()) < 1:
             raise ValueError("lengths hold a 0; expected at least one token in each sentence")
         inputs = self.dropout(self.embedding(source))
         states, final = read_sentences(self.rnn, inputs, lengths, mask)

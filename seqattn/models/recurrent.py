@@ -5,11 +5,13 @@ not have one: its input at step t depends on its state at step t − 1. These st
 weights, so that a decoder can run step by step or, where it may, all at once.
 """
 
+from collections.abc import Callable
 from contextlib import nullcontext
+from functools import partial
 from typing import Any, NamedTuple
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor, nn
 from torch.backends import cudnn
 from torch.nn import functional as F
@@ -17,7 +19,42 @@ from torch.nn.utils.rnn import PackedSequence
 
 from seqattn.dropout import dropout
 
-__all__ = ["Hidden", "gru_step", "initialise", "lstm_step", "make_rnn", "rnn_step", "run_rnn"]
+__all__ = [
+    "GRU",
+    "LSTM",
+    "Hidden",
+    "gru_step",
+    "initialise",
+    "lstm_step",
+    "make_rnn",
+    "rnn_step",
+    "run_rnn",
+    "run_steps",
+]
+
+
+class GRU(nn.RNNBase):
+    """:class:`torch.nn.GRU` by another type's name.
+
+    :func:`torch.compile` refuses whatever touches the original, be it for its weights alone.
+    """
+
+    def __init__(self, *sizes: Any, **options: Any):
+        super().__init__("GRU", *sizes, **options)
+
+    forward = nn.GRU.forward
+
+
+class LSTM(nn.RNNBase):
+    """:class:`torch.nn.LSTM` by another type's name; see :class:`GRU`."""
+
+    def __init__(self, *sizes: Any, **options: Any):
+        super().__init__("LSTM", *sizes, **options)
+
+    forward = nn.LSTM.forward
+    check_forward_args = nn.LSTM.check_forward_args  # type: ignore[assignment]
+    get_expected_cell_size = nn.LSTM.get_expected_cell_size
+    permute_hidden = nn.LSTM.permute_hidden  # type: ignore[assignment]
 
 
 class Hidden(NamedTuple):
@@ -43,9 +80,9 @@ def make_rnn(
     *,
     dropout: float = 0.0,
     bidirectional: bool = False,
-) -> nn.GRU | nn.LSTM:
+) -> GRU | LSTM:
     """Build a stack of layers, or say which kinds there are."""
-    kinds: dict[str, type[nn.GRU] | type[nn.LSTM]] = {"gru": nn.GRU, "lstm": nn.LSTM}
+    kinds: dict[str, type[GRU] | type[LSTM]] = {"gru": GRU, "lstm": LSTM}
     if cell not in kinds:
         raise ValueError(f"cell is {cell!r}; expected 'gru' or 'lstm'")
     return kinds[cell](
@@ -151,9 +188,7 @@ def lstm_step(
     return torch.sigmoid(o) * torch.tanh(c), c
 
 
-def rnn_step(
-    rnn: nn.GRU | nn.LSTM, gates_x: Float[Tensor, "batch gates"], hidden: Hidden
-) -> Hidden:
+def rnn_step(rnn: nn.RNNBase, gates_x: Float[Tensor, "batch gates"], hidden: Hidden) -> Hidden:
     """Take one step of every layer.
 
     Parameters
@@ -187,14 +222,16 @@ def rnn_step(
 
 
 def run_rnn(
-    rnn: nn.GRU | nn.LSTM, inputs: Tensor | PackedSequence, hidden: Any = None
+    rnn: nn.RNNBase, inputs: Tensor | PackedSequence, hidden: Any = None
 ) -> tuple[Any, Any]:
     """Run PyTorch's own layers over whole sentences, and keep cuDNN from two things.
 
     Under autocast it computes in float16, whatever type was asked for, and half of the bits of a
     small gradient are lost there: it gets 32 bits. And it has no gradient for layers in evaluation
-    mode, which a saliency map needs: PyTorch's own kernels have.
+    mode, which a saliency map needs: PyTorch's own kernels have. A compiler knows none of them.
     """
+    if torch.compiler.is_compiling() and isinstance(inputs, Tensor):
+        return run_steps(rnn, inputs, hidden)
     W = weight(rnn, "weight_hh", 0)
     if not W.is_cuda:
         return rnn(inputs, hidden)
@@ -206,7 +243,108 @@ def run_rnn(
         return rnn(inputs.float(), hidden)
 
 
-def weight(rnn: nn.GRU | nn.LSTM, name: str, layer: int | str) -> Tensor:
+def run_steps(
+    rnn: nn.RNNBase,
+    inputs: Float[Tensor, "batch positions d_input"],
+    hidden: Any = None,
+    mask: Bool[Tensor, "batch positions"] | None = None,
+) -> tuple[Tensor, Tensor]:
+    """Run all layers step by step: what :func:`run_rnn` does, in operations that compilers know.
+
+    Parameters
+    ----------
+    rnn : GRU or LSTM
+        With the batch first.
+    inputs : (batch, positions, d_input)
+        Padded on the right.
+    hidden : (layers, batch, d_hidden), or two of them for an LSTM, optional
+        First states (and memory cells) of layers in one direction; zeros if not given.
+    mask : (batch, positions) bool, optional
+        True at real positions. Elsewhere a state stays what it was, and comes out as 0.
+
+    Returns
+    -------
+    states : (batch, positions, directions · d_hidden)
+        Of the top layer.
+    final : (layers · directions, batch, d_hidden)
+        Last states, in PyTorch's order.
+    """
+    firsts = hidden if isinstance(hidden, tuple) else (hidden,)
+    real = None if mask is None else mask.unsqueeze(-1)
+    finals = []
+    for layer in range(rnn.num_layers):
+        if layer:
+            inputs = dropout(inputs, rnn.dropout, rnn.training)
+        state = None if hidden is None else tuple(first[layer] for first in firsts)
+        seen = []
+        for suffix in ("", "_reverse")[: 1 + rnn.bidirectional]:
+            states, final = _one_way(rnn, f"{layer}{suffix}", inputs, state, real)
+            seen.append(states)
+            finals.append(final)
+        inputs = torch.cat(seen, -1)
+    return inputs if real is None else inputs.where(real, 0.0), torch.stack(finals)
+
+
+def _one_way(
+    rnn: nn.RNNBase,
+    name: str,
+    inputs: Tensor,
+    state: tuple[Tensor, ...] | None,
+    real: Tensor | None,
+) -> tuple[Tensor, Tensor]:
+    """Run one layer in one direction; give the states in the order of the text, and the last."""
+    W_x, W_h, b_x, b_h = (
+        weight(rnn, kind, name) for kind in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
+    )
+    gates = F.linear(inputs, W_x, b_x)
+    if state is None:
+        # Of an LSTM two, and not one twice, which an exported loop would take for one.
+        parts = 2 if rnn.mode == "LSTM" else 1
+        state = tuple(gates.new_zeros(gates.shape[0], rnn.hidden_size) for _ in range(parts))
+    step = partial(_step, rnn.mode, W_h, b_h)
+    along = (gates,) if real is None else (gates, real)
+    return _loop(step, state, along, backwards=name.endswith("_reverse"))
+
+
+def _step(
+    kind: str, W_h: Tensor, b_h: Tensor, state: tuple[Tensor, ...], now: tuple[Tensor, ...]
+) -> tuple[tuple[Tensor, ...], Tensor]:
+    """Take one step of one layer, from gates and, if there is padding, what is real."""
+    new: tuple[Tensor, ...]
+    if kind == "LSTM":
+        new = lstm_step(now[0], state[0], state[1], W_h, b_h)
+    else:
+        new = (gru_step(now[0], state[0], W_h, b_h),)
+    if len(now) > 1:
+        # At padding a state stays what it was: the last one forwards, the first backwards.
+        new = tuple(x.where(now[1], before) for x, before in zip(new, state))
+    return new, new[0].clone()  # a loop that is one operation wants memory of its own
+
+
+def _loop(
+    step: Callable[..., tuple[Any, Tensor]],
+    state: tuple[Tensor, ...],
+    along: tuple[Tensor, ...],
+    *,
+    backwards: bool,
+) -> tuple[Tensor, Tensor]:
+    """Take a step at each position; give what each gave, and the first part of the last state."""
+    if getattr(torch.compiler, "is_exporting", bool)():
+        # One operation for a loop as long as its input: written out, it would have one length.
+        from torch._higher_order_ops.scan import scan
+
+        along = tuple(x.transpose(0, 1) for x in along)
+        (h, *_), states = scan(step, state, along, reverse=backwards)
+        return states.transpose(0, 1), h
+    positions = list(zip(*(x.unbind(1) for x in along)))
+    states = []
+    for now in reversed(positions) if backwards else positions:
+        state, seen = step(state, now)
+        states.append(seen)
+    return torch.stack(states[::-1] if backwards else states, 1), state[0]
+
+
+def weight(rnn: nn.RNNBase, name: str, layer: int | str) -> Tensor:
     """Look a parameter of one layer up by PyTorch's name for it."""
     return getattr(rnn, f"{name}_l{layer}")
 
@@ -220,7 +358,7 @@ def initialise(module: nn.Module) -> None:
     gates of an LSTM at 1.
     """
     for part in module.modules():
-        if isinstance(part, nn.GRU | nn.LSTM):
+        if isinstance(part, nn.RNNBase):
             for name, p in part.named_parameters():
                 if name.startswith("weight_hh"):
                     for gate in p.split(part.hidden_size):
@@ -230,7 +368,7 @@ def initialise(module: nn.Module) -> None:
                         nn.init.xavier_uniform_(gate)
                 else:
                     nn.init.zeros_(p)
-                    if name.startswith("bias_ih") and isinstance(part, nn.LSTM):
+                    if name.startswith("bias_ih") and part.mode == "LSTM":
                         nn.init.ones_(p[part.hidden_size : 2 * part.hidden_size])
         elif isinstance(part, nn.Linear):
             nn.init.xavier_uniform_(part.weight)

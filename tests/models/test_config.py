@@ -66,8 +66,7 @@ def test_sizes_and_options_reach_the_parts():
     encoder, decoder = model.encoder, model.decoder
     assert (encoder.rnn.hidden_size, encoder.rnn.num_layers, encoder.d_states) == (11, 2, 22)
     assert (decoder.rnn.hidden_size, decoder.rnn.num_layers) == (14, 2)
-    assert isinstance(encoder.rnn, torch.nn.LSTM)
-    assert isinstance(decoder.rnn, torch.nn.LSTM)
+    assert encoder.rnn.mode == decoder.rnn.mode == "LSTM"
     assert encoder.dropout.p == decoder.dropout.p == encoder.rnn.dropout == decoder.rnn.dropout
     assert (decoder.dropout.p, decoder.attention.dropout) == (0.25, 0.125)
     assert decoder.attention.score.W_q.shape == (7, 14)

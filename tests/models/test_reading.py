@@ -1,4 +1,4 @@
-"""Reading sentences step by step, against PyTorch's own recurrent layers."""
+"""Reading sentences, packed or step by step, against one sentence after the other."""
 
 import pytest
 import torch
@@ -6,6 +6,7 @@ from torch import nn
 
 from seqattn.attention import padding_mask
 from seqattn.models.reading import read_sentences
+from seqattn.models.recurrent import make_rnn, run_steps
 
 BATCH, POSITIONS, D_INPUT, D = 4, 6, 3, 5
 LENGTHS = {
@@ -30,7 +31,7 @@ def read_as_pytorch(rnn, inputs, lengths):
 @pytest.mark.parametrize("bidirectional", [False, True], ids=["one way", "both ways"])
 @pytest.mark.parametrize("layers", [1, 3])
 @pytest.mark.parametrize("kind", [nn.GRU, nn.LSTM])
-def test_steps_are_pytorchs_layers(kind, layers, bidirectional, lengths):
+def test_both_ways_are_pytorchs_layers(kind, layers, bidirectional, lengths):
     rnn = kind(D_INPUT, D, layers, batch_first=True, bidirectional=bidirectional).double()
     inputs = torch.randn(BATCH, POSITIONS, D_INPUT, dtype=torch.float64, requires_grad=True)
     mask = padding_mask(lengths, POSITIONS)
@@ -38,24 +39,25 @@ def test_steps_are_pytorchs_layers(kind, layers, bidirectional, lengths):
     results = []
     for found in (
         read_sentences(rnn, inputs, lengths, mask),
+        run_steps(rnn, inputs, mask=mask),
         read_as_pytorch(rnn, inputs, lengths),
     ):
         total = found[0].sin().sum() + (found[1] * torch.arange(D)).sum()
         results.append((*found, *torch.autograd.grad(total, given)))
-    for ours, theirs in zip(*results):
-        torch.testing.assert_close(ours, theirs, rtol=1e-10, atol=1e-12)
+    for packed, stepped, theirs in zip(*results):
+        torch.testing.assert_close(packed, theirs, rtol=1e-10, atol=1e-12)
+        torch.testing.assert_close(stepped, theirs, rtol=1e-10, atol=1e-12)
 
 
-def test_without_gradients_pytorchs_layers_do_the_work(monkeypatch):
-    rnn = nn.GRU(D_INPUT, D, batch_first=True)
-    inputs, lengths = torch.randn(BATCH, POSITIONS, D_INPUT), LENGTHS["ragged"]
-    mask = padding_mask(lengths, POSITIONS)
-    learning = read_sentences(rnn, inputs, lengths, mask)
-    with torch.no_grad():
-        using = read_sentences(rnn, inputs, lengths, mask)
-    assert learning.states.requires_grad
-    torch.testing.assert_close(learning.states.detach(), using.states)
-    torch.testing.assert_close(learning.final.detach(), using.final)
+@pytest.mark.parametrize("kind", ["gru", "lstm"])
+def test_steps_begin_where_they_are_told(kind):
+    rnn = make_rnn(kind, D_INPUT, D, 2)
+    inputs, first = torch.randn(BATCH, POSITIONS, D_INPUT), torch.randn(2, 2, BATCH, D)
+    hidden = tuple(first) if kind == "lstm" else first[0]
+    states, final = run_steps(rnn, inputs, hidden)
+    expected, last = rnn(inputs, hidden)
+    torch.testing.assert_close(states, expected)
+    torch.testing.assert_close(final, last[0] if kind == "lstm" else last)
 
 
 def test_layers_drop_features_between_them_in_training_alone():
