@@ -5,7 +5,6 @@ from typing import Literal, NamedTuple
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
-from torch.nn import functional as F
 
 from seqattn.attention.core import Attention
 from seqattn.attention.mechanism import Mechanism, Memory
@@ -135,7 +134,8 @@ class HardAttention(Mechanism):
             position = torch.multinomial(flat, 1, generator=generator).view(possible.shape)
         else:
             position = chances.argmax(-1)
-        one_hot = F.one_hot(position, weights.shape[-1]).to(weights.dtype) * possible.unsqueeze(-1)
+        places = torch.arange(weights.shape[-1], device=position.device)
+        one_hot = ((position.unsqueeze(-1) == places) & possible.unsqueeze(-1)).to(weights.dtype)
         rows = one_hot.unsqueeze(1) if one_hot.dim() == 2 else one_hot
         context = (rows @ keys.values).view(*possible.shape, keys.values.shape[-1])
         if self.gradient == "straight-through":

@@ -137,7 +137,7 @@ def expand_mask(mask: Tensor, scores: Tensor) -> Tensor:
         mask = mask[:, None, :]
     elif shape == (queries, n_keys):
         mask = mask[None]
-    elif shape not in {(batch, queries, n_keys), (1, queries, n_keys)}:
+    elif shape not in ((batch, queries, n_keys), (1, queries, n_keys)):  # symbols have no hash
         raise ValueError(
             f"mask has shape {shape}; expected (batch, keys) = {(batch, n_keys)}, "
             f"(batch, queries, keys) = {(batch, queries, n_keys)} "

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import torch
 from jaxtyping import Int
 from torch import Tensor
 
@@ -48,7 +49,8 @@ class PointerGenerator(StepwiseModel):
     What comes out are log-probabilities of the vocabulary and of the batch's unknown words, as many
     as its largest id asks for: softmax leaves them as they are, so that the usual losses and
     searches take them. Label smoothing does not: a word that can be neither written nor copied
-    has a log-probability of −inf.
+    has a log-probability of −inf. A compiled or exported model, whose shapes may not depend on ids,
+    has room for as many unknown words as the source has positions.
 
     References
     ----------
@@ -57,7 +59,6 @@ class PointerGenerator(StepwiseModel):
 
     Examples
     --------
-    >>> import torch
     >>> from seqattn import BahdanauAttention
     >>> encoder, attention = Encoder(9, 3, 5), BahdanauAttention(7, 10, 6)
     >>> decoder = AttentionDecoder(9 + 1, 3, 7, 10, attention, readout="linear")
@@ -103,6 +104,9 @@ class PointerGenerator(StepwiseModel):
 
     def _mix(self, raw: Tensor, weights: Tensor | None, source: Tensor) -> Tensor:
         assert weights is not None  # the decoder attends
-        largest = int(source.max()) if source.numel() else 0
-        size = max(self.vocab_size, largest + 1)
+        if torch.compiler.is_compiling():  # which knows no values: each word may be unknown
+            size = self.vocab_size + source.shape[1]
+        else:
+            largest = int(source.max()) if source.numel() else 0
+            size = max(self.vocab_size, largest + 1)
         return mix_copy(raw[..., :-1], weights, raw[..., -1], source, size)
