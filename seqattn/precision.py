@@ -3,7 +3,15 @@
 import torch
 from torch import Tensor
 
-__all__ = ["autocast", "computes_bf16", "ready_for_products"]
+__all__ = ["at_least_single", "autocast", "computes_bf16", "ready_for_products"]
+
+
+def at_least_single(kind: torch.dtype) -> torch.dtype:
+    """Give the type in which positions and running sums of a type are computed: 32 bits or more.
+
+    In bfloat16 there is no number between 256 and 258: position 257 would be another word's.
+    """
+    return torch.promote_types(kind, torch.float32)
 
 
 def autocast(device: torch.device, bf16: bool) -> torch.autocast:

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from seqattn.attention.mechanism import Mechanism, Memory, Past
 from seqattn.attention.named import BahdanauAttention
+from seqattn.precision import at_least_single
 
 __all__ = ["CoverageAttention", "CoverageOutput", "coverage_loss"]
 
@@ -160,8 +161,7 @@ class CoverageAttention(Mechanism):
 
 def _nothing_seen(keys: Tensor) -> Tensor:
     """Start a sum of weights, in 32 bits at least: in 16, a small weight added to 1 is lost."""
-    kind = torch.promote_types(keys.dtype, torch.float32)
-    return keys.new_zeros(keys.shape[:2], dtype=kind)
+    return keys.new_zeros(keys.shape[:2], dtype=at_least_single(keys.dtype))
 
 
 def coverage_loss(
@@ -190,7 +190,7 @@ def coverage_loss(
     Returns
     -------
     scalar
-        Mean over real target tokens, between 0 and 1; 0 if there are none.
+        Mean over real target tokens, between 0 and 1, in 32 bits at least; 0 if there are none.
 
     Raises
     ------
@@ -210,6 +210,7 @@ def coverage_loss(
     >>> coverage_loss(weights)
     tensor(0.3333)
     """
+    weights = weights.to(at_least_single(weights.dtype))
     if coverage is None:
         if weights.dim() != 3:
             raise ValueError(
@@ -238,6 +239,6 @@ def _at_step(memory: Memory, t: int, steps: int) -> Memory:
     mask, (batch, keys) = memory.mask, memory.keys.shape[:2]
     if mask is None or mask.shape == (batch, keys):
         return memory
-    if mask.shape not in {(batch, steps, keys), (1, steps, keys), (steps, keys)}:
+    if mask.shape not in ((batch, steps, keys), (1, steps, keys), (steps, keys)):
         return memory  # refused with its shape where it is used
     return memory._replace(mask=mask[..., t, :].expand(batch, keys))

@@ -11,6 +11,7 @@ from seqattn.attention.core import AttentionOutput, masked_softmax
 from seqattn.attention.mechanism import Mechanism, Memory, Past
 from seqattn.attention.named import LuongAttention
 from seqattn.dropout import dropout
+from seqattn.precision import at_least_single, autocast
 
 __all__ = ["LocalAttention"]
 
@@ -189,17 +190,19 @@ class LocalAttention(Mechanism):
     def _centres(
         self, queries: Tensor, lengths: Tensor, position: int | Tensor | None, one: bool
     ) -> Tensor:
-        """Give p_t of each query, (batch, queries)."""
+        """Give p_t of each query, (batch, queries), in 32 bits or more whatever the model's."""
+        kind = at_least_single(queries.dtype)
         if self.v_p is not None:
-            share = torch.sigmoid(torch.tanh(queries @ self.W_p.mT) @ self.v_p)
-            return share * lengths.unsqueeze(1)
+            with autocast(queries.device, False):
+                features = torch.tanh(queries.to(kind) @ self.W_p.to(kind).mT)
+                return torch.sigmoid(features @ self.v_p.to(kind)) * lengths.unsqueeze(1)
         if position is None:
             if one:
                 raise ValueError("monotonic alignment needs the position of the query, from 0")
             position = 0
         first = torch.as_tensor(position, device=queries.device).expand(queries.shape[0])
         steps = torch.arange(queries.shape[1], device=queries.device)
-        return (first.unsqueeze(1) + steps).to(queries.dtype)
+        return (first.unsqueeze(1) + steps).to(kind)
 
     def _attend(
         self, queries: Tensor, memory: Memory, lengths: Tensor, centres: Tensor, raw: bool
@@ -219,7 +222,8 @@ class LocalAttention(Mechanism):
         seen, distance = seen.flatten(0, 1), distance.flatten(0, 1)
         weights = masked_softmax(compared, seen)
         if self.v_p is not None:
-            weights = weights * torch.exp(-(distance**2) / (2 * (self.window / 2) ** 2))
+            near = torch.exp(-(distance**2) / (2 * (self.window / 2) ** 2))
+            weights = weights * near.to(weights.dtype)
             if self.renormalize:
                 total = weights.sum(-1, keepdim=True)
                 weights = weights / total.where(total > 0, 1.0)

@@ -6,6 +6,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from seqattn.precision import at_least_single
+
 __all__ = ["LearnedPositions", "SinusoidalPositions", "sinusoidal_positions"]
 
 Embedded = Float[Tensor, "batch positions d_model"]
@@ -55,9 +57,12 @@ def sinusoidal_positions(
     """
     if d_model % 2:
         raise ValueError(f"d_model is {d_model}; expected an even number, sines with cosines")
-    rates = torch.exp(-math.log(10_000) / d_model * torch.arange(0, d_model, 2, device=device))
+    kind = at_least_single(torch.get_default_dtype())
+    steps = torch.arange(0, d_model, 2, device=device, dtype=kind)
+    rates = torch.exp(-math.log(10_000) / d_model * steps)
     angles = torch.arange(start, start + length, device=device)[:, None] * rates
-    return torch.stack((angles.sin(), angles.cos()), -1).flatten(-2)
+    table = torch.stack((angles.sin(), angles.cos()), -1).flatten(-2)
+    return table.to(torch.get_default_dtype())
 
 
 class SinusoidalPositions(nn.Module):

@@ -248,3 +248,12 @@ def test_a_batch_of_padding_alone_costs_nothing():
 def test_errors_name_what_was_wrong(call, error, said, unchecked):
     with pytest.raises(error, match=said):
         call()
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_the_loss_adds_up_in_32_bits(dtype):
+    # In 16 bits a running sum soon stops growing, and so does the count of the tokens.
+    weights = torch.rand(1, 300, 7).softmax(-1).to(dtype)
+    found = coverage_loss(weights)
+    assert found.dtype == torch.float32
+    torch.testing.assert_close(found, coverage_loss(weights.float()))

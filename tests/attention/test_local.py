@@ -1,5 +1,6 @@
 """Local attention: against loops, truly local, and global where the window covers everything."""
 
+import copy
 import math
 
 import numpy as np
@@ -242,3 +243,47 @@ def test_weights_of_the_centre_start_within_their_bound_and_around_zero():
         assert 0.09 < p.abs().max() <= 0.1
         assert p.abs().mean().item() == pytest.approx(0.05, rel=0.2)
         assert abs(p.mean().item()) < 0.02
+
+
+HALF = [torch.bfloat16, torch.float16]
+
+
+def twin(attention):
+    """The same weights in 32 bits."""
+    other = copy.deepcopy(attention)
+    return other.float()
+
+
+@pytest.mark.parametrize("dtype", HALF)
+@pytest.mark.parametrize("position", [255, 257, 301, 399])
+def test_a_step_keeps_its_window_in_half_precision(dtype, position):
+    # bfloat16 has no number between 300 and 302: the window of 301 would be that of another word.
+    attention = LocalAttention(D_QUERY, D_KEY, 1, "monotonic").to(dtype)
+    query, keys = torch.randn(B, D_QUERY, dtype=dtype), torch.randn(B, 400, D_KEY, dtype=dtype)
+    weights = attention(query, keys, position=position).weights
+    assert weights.dtype == dtype
+    around = [i for i in (position - 1, position, position + 1) if i < 400]
+    assert all(row.nonzero().flatten().tolist() == around for row in weights)
+    several = attention(query.unsqueeze(1).expand(-1, 3, -1), keys, position=position - 2).weights
+    assert several[0, 2].nonzero().flatten().tolist() == around
+
+
+@pytest.mark.parametrize("dtype", HALF)
+def test_a_predicted_window_is_where_32_bits_put_it(dtype):
+    attention = LocalAttention(D_QUERY, D_KEY, 3).to(dtype)
+    query, keys = torch.randn(64, D_QUERY, dtype=dtype), torch.randn(64, 400, D_KEY, dtype=dtype)
+    context, weights = attention(query, keys)
+    assert context.dtype == weights.dtype == dtype
+    exact = twin(attention)(query.float(), keys.float())
+    seen = exact.weights > 1e-4  # the Gaussian's tail is below half precision's smallest numbers
+    assert ((weights > 0) & seen).equal(seen)
+    torch.testing.assert_close(weights.float(), exact.weights, atol=0.03, rtol=0)
+
+
+def test_autocast_does_not_shift_a_predicted_window():
+    attention = LocalAttention(D_QUERY, D_KEY, 3)
+    query, keys = torch.randn(64, D_QUERY), torch.randn(64, 400, D_KEY)
+    plain = attention(query, keys).weights
+    with torch.autocast("cpu", torch.bfloat16):
+        half = attention(query, keys).weights
+    assert ((half > 0) == (plain > 0)).all()

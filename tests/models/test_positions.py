@@ -55,3 +55,15 @@ def test_learned_positions_get_gradients_and_refuse_what_they_never_learned(unch
 def test_an_odd_size_is_refused():
     with pytest.raises(ValueError, match="d_model is 5; expected an even number"):
         sinusoidal_positions(3, 5)
+
+
+def test_positions_are_computed_in_32_bits_where_the_default_is_half():
+    exact = sinusoidal_positions(6, 8, start=300)
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(torch.bfloat16)
+    try:
+        table = sinusoidal_positions(6, 8, start=300)
+    finally:
+        torch.set_default_dtype(before)
+    assert table.dtype == torch.bfloat16
+    torch.testing.assert_close(table.float(), exact, atol=2**-8, rtol=0)
