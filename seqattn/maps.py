@@ -7,6 +7,8 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
+from seqattn.precision import at_least_single
+
 __all__ = ["CoverageReport", "coverage_report", "merge_pieces"]
 
 
@@ -21,7 +23,7 @@ class CoverageReport(NamedTuple):
         What each would get if all got the same: target length over source length, the mean of
         ``total`` whatever the map.
     under, over : (batch, keys) bool
-        Positions with much less, or much more, than their share.
+        Positions with much less, or much more, than their share, or than was expected.
     """
 
     total: Tensor
@@ -37,6 +39,7 @@ def coverage_report(
     *,
     low: float = 0.5,
     high: float = 2.0,
+    expected: float | Float[Tensor, "batch keys"] | None = None,
 ) -> CoverageReport:
     """Find source positions that a translation may have left out, or said twice.
 
@@ -49,8 +52,12 @@ def coverage_report(
     target_mask, source_mask : bool, optional
         True at real tokens.
     low, high : float
-        Under is below ``low`` shares, over is above ``high`` shares. In shares, not in absolute
-        numbers, so that a short translation of a long sentence is not "under" everywhere.
+        Under is below ``low`` shares, over is above ``high`` shares.
+    expected : float, or (batch, keys), optional
+        The total that each position should get, in place of its share: with 1 a word needs the
+        weight of one target token. A share is T_t/T_s, so a translation that leaves out a clause is
+        short and lowers its own bar; a total does not move, but calls a translation short that is
+        rightly so. Compare the lengths first.
 
     Returns
     -------
@@ -60,7 +67,7 @@ def coverage_report(
     Raises
     ------
     ValueError
-        If a mask does not fit, or ``low`` is above ``high``.
+        If a mask or what is expected does not fit, or ``low`` is above ``high``.
 
     References
     ----------
@@ -73,19 +80,33 @@ def coverage_report(
     >>> report = coverage_report(weights)
     >>> report.total, report.over
     (tensor([[2.8000, 0.2000, 0.0000]]), tensor([[ True, False, False]]))
+
+    One word stands for six. Each of them got its share, and a sixth of what a word needs:
+
+    >>> one = torch.full((1, 1, 6), 1 / 6)
+    >>> coverage_report(one).under.any(), coverage_report(one, expected=1.0).under.all()
+    (tensor(False), tensor(True))
     """
     if low > high:
         raise ValueError(f"low is {low} and high is {high}; expected low to be the lower")
     batch, steps, keys = weights.shape
     target = _real(target_mask, (batch, steps), weights, "target_mask")
     source = _real(source_mask, (batch, keys), weights, "source_mask")
+    kind = weights.dtype
+    weights = weights.to(at_least_single(kind))  # many small weights are to be added
     total = (weights * target.unsqueeze(-1)).sum(1).masked_fill(~source, 0.0)
     share = target.sum(1) / source.sum(1).clamp(min=1)
+    fair = share.unsqueeze(1) if expected is None else torch.as_tensor(expected).to(total)
+    if fair.dim() and expected is not None and fair.shape != total.shape:
+        raise ValueError(
+            f"expected has shape {tuple(fair.shape)}; one number, or (batch, keys) = "
+            f"{(batch, keys)} would fit"
+        )
     # Rounding must not decide where all got the same.
-    slack = 1e-6 * share.unsqueeze(1)
-    under = source & (total < low * share.unsqueeze(1) - slack)
-    over = source & (total > high * share.unsqueeze(1) + slack)
-    return CoverageReport(total, share.to(weights.dtype), under, over)
+    slack = 1e-6 * fair
+    under = source & (total < low * fair - slack)
+    over = source & (total > high * fair + slack)
+    return CoverageReport(total.to(kind), share.to(kind), under, over)
 
 
 def merge_pieces(

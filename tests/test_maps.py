@@ -72,6 +72,32 @@ def test_a_perfect_alignment_leaves_nothing_out_and_says_nothing_twice():
     assert report.under[0].tolist() == [False, True, True, False, False]
 
 
+def test_a_translation_that_drops_a_clause_does_not_lower_a_bar_that_stands_still():
+    # Twelve source words, of which the first four are translated word by word: the share is 1/3,
+    # and the dropped words got a good half of that from a map that is not quite sharp.
+    weights = torch.full((1, 4, 12), 0.05)
+    weights[0, torch.arange(4), torch.arange(4)] = 0.45
+    assert not coverage_report(weights).under.any()
+    report = coverage_report(weights, expected=1.0)
+    assert report.under[0].tolist() == [False] * 4 + [True] * 8
+    assert report.share.item() == pytest.approx(4 / 12)
+    assert coverage_report(weights, expected=0.2).over[0].tolist() == [True] * 4 + [False] * 8
+    wanted = torch.tensor([[0.5] * 4 + [0.2] * 8])
+    report = coverage_report(weights, low=1.0, high=1.0, expected=wanted)
+    assert report.over[0].tolist() == [True] * 4 + [False] * 8
+    assert not report.under.any()
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_totals_are_added_up_in_32_bits(dtype):
+    weights = torch.rand(1, 700, 3).softmax(-1).to(dtype)
+    report = coverage_report(weights, low=0.999, high=1.001)
+    exact = coverage_report(weights.float(), low=0.999, high=1.001)
+    assert report.total.dtype == dtype
+    assert torch.equal(report.total, exact.total.to(dtype))
+    assert torch.equal(report.under, exact.under)
+
+
 words = st.lists(st.integers(1, 3), min_size=1, max_size=4).map(
     lambda sizes: [word for word, size in enumerate(sizes) for _ in range(size)]
 )
@@ -95,6 +121,10 @@ def test_merging_sums_columns_and_averages_rows(target, source):
     [
         (lambda: coverage_report(maps(), low=2.0, high=1.0), "expected low to be the lower"),
         (lambda: coverage_report(maps(), SOURCE), "target_mask has shape"),
+        (
+            lambda: coverage_report(maps(), expected=torch.ones(B, T)),
+            r"expected has shape \(3, 5\); one number, or \(batch, keys\) = \(3, 7\) would fit",
+        ),
         (lambda: coverage_report(maps(), TARGET, TARGET), "source_mask has shape"),
         (lambda: merge_pieces(torch.rand(2, 3), [0], [0, 1, 2]), "1 numbers for 2 pieces"),
         (lambda: merge_pieces(torch.rand(2, 3), [0, 2], [0, 1, 2]), "without gaps"),
