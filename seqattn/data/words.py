@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from typing import Any
 
 from seqattn.data.grammar import detokenize
@@ -18,15 +19,25 @@ WORDS = {
 }
 
 
+# On the side of a token where the text is not spaced as usual: nothing stands between it and its
+# neighbour, or a space does.
+GLUE, SPACE = "￭", "▁"
+
+
 def tokenize(text: str, language: str) -> list[str]:
     """Split a sentence into words and punctuation, in lower case.
+
+    :func:`join` undoes it, for any text: what comes back is the text in lower case, with straight
+    apostrophes for curly ones and one space wherever there was white space of any kind; at its ends
+    there is none. Where that takes more than the usual rules, a mark says so: ``￭`` stands on the
+    side of a token that touches its neighbour, ``▁`` where there is a space in spite of the rules.
 
     Parameters
     ----------
     text : str
         As it is printed.
     language : str
-        "fr" for French apostrophes; any other language is treated like English.
+        "fr" for French apostrophes and question marks; any other language is treated like English.
 
     Examples
     --------
@@ -34,9 +45,25 @@ def tokenize(text: str, language: str) -> list[str]:
     ["l'", 'homme', "n'", 'a', 'pas', 'vu', 'le', 'chat', '.']
     >>> tokenize("Is the king's cat asleep?", "en")
     ['is', 'the', 'king', "'s", 'cat', 'asleep', '?']
+    >>> tokenize("Don't pay $3.5 (yet)...", "en")
+    ['don', "￭'￭", 't', 'pay', '$￭', '3', '.￭', '5', '(￭', 'yet', '￭)', '.', '.', '.']
     """
-    words = WORDS["fr" if language == "fr" else "en"]
-    return words.findall(text.lower().replace("’", "'"))
+    text = text.lower().replace("’", "'")
+    found = list(WORDS["fr" if language == "fr" else "en"].finditer(text))
+    tokens = [match[0] for match in found]
+    # Marks go to punctuation, so that a word is the same word within brackets.
+    words = [token[0].isalnum() or token[0] == "_" for token in tokens]
+    marked = tokens.copy()
+    for i, (left, right) in enumerate(pairwise(found)):
+        spaced = left.end() < right.start()
+        if spaced == bool(_between(left[0], right[0], language)):
+            continue
+        mark = SPACE if spaced else GLUE
+        if words[i + 1] and not words[i] and tokens[i] not in (GLUE, SPACE):
+            marked[i] += mark
+        else:
+            marked[i + 1] = mark + marked[i + 1]
+    return marked
 
 
 def join(tokens: Sequence[str], language: str) -> str:
@@ -46,9 +73,48 @@ def join(tokens: Sequence[str], language: str) -> str:
     --------
     >>> join(["l'", "homme", "rit", "."], "fr")
     "l'homme rit."
+    >>> join(tokenize("www.example.org: 1,000 e-mails - don't!", "en"), "en")
+    "www.example.org: 1,000 e-mails - don't!"
     """
-    text = detokenize(tokens, "fr" if language == "fr" else "en")
-    return re.sub(r" ([.!;:])", r"\1", text)
+    text, before, after = "", "", ""
+    for number, token in enumerate(tokens):
+        mark, word, mark_after = _split_marks(token)
+        if number:
+            asked = mark or after
+            usual = _between(before, word, language)
+            text += {GLUE: "", SPACE: " "}.get(asked, usual)
+        text += word
+        before, after = word, mark_after
+    return text
+
+
+def without_marks(token: str) -> str:
+    """Give a token as it stands in the text.
+
+    Examples
+    --------
+    >>> without_marks("￭)"), without_marks("word")
+    (')', 'word')
+    """
+    return _split_marks(token)[1]
+
+
+def _split_marks(token: str) -> tuple[str, str, str]:
+    """Take the marks off: the one before, the token, the one after. One alone is a token itself."""
+    before = after = ""
+    if len(token) > 1 and token[0] in (GLUE, SPACE):
+        before, token = token[0], token[1:]
+    if len(token) > 1 and token[-1] in (GLUE, SPACE):
+        token, after = token[:-1], token[-1]
+    return before, token, after
+
+
+def _between(left: str, right: str, language: str) -> str:
+    """Give what usually stands between two tokens, as the grammar prints its sentences."""
+    if right[0].isalnum() and not left.endswith("'"):
+        return " "
+    pair = detokenize([left, right], "fr" if language == "fr" else "en")
+    return "" if right in (".", "!", ";", ":") else pair[len(left) : len(pair) - len(right)]
 
 
 class Words:
@@ -110,7 +176,11 @@ class Words:
 
     def encode(self, text: str) -> list[int]:
         """Give the ids of a sentence, without special tokens; unknown words are ``<unk>``."""
-        return [self._ids.get(word, UNK) for word in tokenize(text, self.language)]
+        return [self._id(word) for word in tokenize(text, self.language)]
+
+    def _id(self, word: str) -> int:
+        """Look a word up; with marks that it never had in training, the same word without."""
+        return self._ids.get(word, self._ids.get(without_marks(word), UNK))
 
     def encode_all(self, texts: Sequence[str]) -> list[list[int]]:
         """Encode many sentences."""
@@ -119,7 +189,7 @@ class Words:
     def unknown(self, text: str) -> list[str]:
         """Give the words of a sentence that are not in the vocabulary, each once."""
         words = dict.fromkeys(tokenize(text, self.language))
-        return [word for word in words if word not in self._ids]
+        return [word for word in words if self._id(word) == UNK]
 
     def tokens(self, ids: Sequence[int]) -> list[str]:
         """Give what each id stands for."""

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seqattn.data import Subwords, TextPair, Vocabularies, Words, detokenize, tokenize
+from seqattn.data.words import join
 
 PAIRS = [
     TextPair("The cat's mat, the owl.", "Le tapis du chat, l'hibou."),
@@ -92,3 +93,72 @@ def test_what_makes_no_sense_is_refused():
         Vocabularies.learn(PAIRS, ("en", "fr"), joint=True)
     with pytest.raises(ValueError, match="vocabulary of kind 'letters'"):
         Vocabularies.from_dict({"source": {"kind": "letters"}, "target": None})
+
+
+def as_promised(text):
+    return " ".join(text.lower().replace("’", "'").split())
+
+
+def comes_back(text, language):
+    return " ".join(join(tokenize(text, language), language).split())
+
+
+@pytest.mark.parametrize("language", ["en", "fr", "de"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "It costs 3.5, not 1,000.50 (or -2 %)!",
+        "I don't, he'd, they’re; the king's, the dogs' and O'Neill's.",
+        "L’homme n'a-t-il pas vu l' « oiseau » aujourd'hui ?",
+        "Qu'est-ce que c'est ? Rien; c'est \u00e0 10 h 30 : voil\u00e0 !",
+        "Er sagte: „Geht's dir gut?“ – „Ja …“, z. B. um 12:30 Uhr.",
+        "A 'quoted' word, \"another\", `code` and 5'11\".",
+        "see https://www.example.org/a_b?c=d&e=%20#f, or mail a.b+c@example.org",
+        "well-known, re - entered, 2020-2021, — dash—dash, and/or, #1 & $5",
+        "Wait... what?! No. . .  ¿Qué? Ünïcödé 東京 🐈🐈 e\u0301",
+        "a ￭ mark, ￭glued￭ ▁and▁ ▁ (￭) ￭￭▁",
+        "  spaces\tand\u00a0kinds of \u2009 it \n",
+        "",
+        "'",
+    ],
+)
+def test_text_in_usual_forms_comes_back(text, language):
+    assert comes_back(text, language) == as_promised(text)
+
+
+@given(
+    st.one_of(st.text(max_size=40), st.text("ab3 '’.,-?!:;()\"…￭▁s_\u00a0", max_size=40)),
+    st.sampled_from(["en", "fr", "de"]),
+)
+def test_every_text_comes_back(text, language):
+    assert comes_back(text, language) == as_promised(text)
+
+
+def test_sentences_of_the_grammar_come_back_to_the_last_space_and_need_no_marks(drawn):
+    for pair in drawn.ordinary[:999]:
+        for tokens, language in ((pair.source, "en"), (pair.target, "fr")):
+            text = detokenize(tokens, language)
+            assert tokenize(text, language) == list(tokens)
+            assert join(tokenize(text, language), language) == text
+
+
+def test_marks_stand_on_punctuation_and_leave_words_alone():
+    assert tokenize('He said "well" (3.5).', "en") == [
+        "he", "said", '"￭', "well", '￭"', "(￭", "3", ".￭", "5", "￭)", ".",
+    ]  # fmt: skip
+    assert tokenize("odd , is it .", "en") == ["odd", "▁,", "is", "it", "▁."]
+
+
+def test_a_vocabulary_that_has_never_seen_a_mark_takes_the_word_without():
+    # As one that was learnt when there were none.
+    words = Words(["don", "'", "t", "3", ".", "5", "(", ")"], "en")
+    assert words.tokens(words.encode("Don't (3.5)")) == ["don", "'", "t", "(", "3", ".", "5", ")"]
+    assert words.unknown("don't [3.5]") == ["[￭", "￭]"]
+    # And what it decodes stands as it did.
+    assert words.decode(words.encode("3 . 5")) == "3. 5"
+
+
+def test_decoded_sentences_are_the_texts_that_were_learnt_from():
+    texts = ["It's 3.5 km (or so), isn't it?", '"No..." – he\'d said: e-mails, 10:30!']
+    words = Words.learn(texts, "en")
+    assert [words.decode(words.encode(text)) for text in texts] == [as_promised(t) for t in texts]
