@@ -67,6 +67,14 @@ def reduced_rank(s, h, U, V):
     return total
 
 
+def location(s, i, W):
+    """Row i of W s: the position, and not what stands there."""
+    total = 0.0
+    for j in range(len(s)):
+        total += W[i, j] * s[j]
+    return total
+
+
 def score_all(score, queries, keys, **weights):
     """Score all queries against all keys of their sentence, giving (B, Q, K)."""
     out = np.zeros((len(queries), queries.shape[1], keys.shape[1]))

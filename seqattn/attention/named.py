@@ -8,6 +8,7 @@ from seqattn.attention.score_modules import (
     ConcatScore,
     DotScore,
     GeneralScore,
+    LocationScore,
     ReducedRankScore,
     ScaledDotScore,
     Score,
@@ -17,6 +18,7 @@ __all__ = [
     "AdditiveAttention",
     "BahdanauAttention",
     "EfficientAttention",
+    "LocationAttention",
     "LuongAttention",
     "MultiplicativeAttention",
     "ReducedRankAttention",
@@ -126,6 +128,46 @@ class LuongAttention(Attention):
 
 
 MultiplicativeAttention = LuongAttention
+
+
+class LocationAttention(Attention):
+    r"""Location-based attention, :math:`\alpha_t = \mathrm{softmax}(W_a s_t)`.
+
+    It never compares: the decoder state alone says where to look, by position, and what stands
+    there matters only for the context.
+
+    Parameters
+    ----------
+    d_query : int
+        Size of the decoder state.
+    max_len : int
+        Most positions of a source, ``<eos>`` and padding included; a longer one is an error.
+    dropout : float
+        Attention dropout; see :class:`~seqattn.attention.core.Attention`.
+
+    Raises
+    ------
+    ValueError
+        If ``max_len`` is below 1.
+
+    References
+    ----------
+    Luong, Pham and Manning (2015), "Effective Approaches to Attention-based Neural Machine
+    Translation", section 3.1, equation 8.
+
+    Examples
+    --------
+    >>> import torch
+    >>> attention, query = LocationAttention(d_query=3, max_len=50), torch.randn(2, 3)
+    >>> one, other = attention(query, torch.randn(2, 7, 4)), attention(query, torch.zeros(2, 7, 4))
+    >>> torch.equal(one.weights, other.weights)
+    True
+    """
+
+    def __init__(self, d_query: int, max_len: int, *, dropout: float = 0.0):
+        if max_len < 1:
+            raise ValueError(f"max_len is {max_len}; expected at least 1 position")
+        super().__init__(LocationScore(d_query, max_len), dropout=dropout)
 
 
 class ReducedRankAttention(Attention):

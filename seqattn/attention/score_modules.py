@@ -17,6 +17,7 @@ from seqattn.attention.scores import (
     Query,
     Scores,
     dot_score,
+    location_score,
     scaled_dot_score,
 )
 
@@ -25,6 +26,7 @@ __all__ = [
     "ConcatScore",
     "DotScore",
     "GeneralScore",
+    "LocationScore",
     "ReducedRankScore",
     "ScaledDotScore",
     "Score",
@@ -173,6 +175,26 @@ class ReducedRankScore(Score):
         """Take dot products in the shared space."""
         check_size("query", query, "U", self.U)
         return dot_score(F.linear(query, self.U), projected)
+
+
+class LocationScore(Score):
+    """Location score with its weights: the keys are counted, not read; see :func:`location_score`.
+
+    Parameters
+    ----------
+    d_query : int
+        Size of the query.
+    max_len : int
+        Most positions of a source, ``<eos>`` and padding included.
+    """
+
+    def __init__(self, d_query: int, max_len: int):
+        super().__init__()
+        self.W = _weight(max_len, d_query)
+
+    def compare(self, query: Query, projected: Keys) -> Scores:
+        """Score every position that there is."""
+        return location_score(query, projected, self.W)
 
 
 def _weight(rows: int, columns: int) -> nn.Parameter:

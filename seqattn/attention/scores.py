@@ -20,6 +20,7 @@ __all__ = [
     "concat_score",
     "dot_score",
     "general_score",
+    "location_score",
     "reduced_rank_score",
     "scaled_dot_score",
 ]
@@ -295,3 +296,54 @@ def reduced_rank_score(
     check_size("query", query, "U", U)
     check_size("keys", keys, "V", V)
     return dot_score(F.linear(query, U), F.linear(keys, V))
+
+
+def location_score(
+    query: Query, keys: Float[Tensor, "batch keys _"], W: Float[Tensor, "max_len d_query"]
+) -> Scores:
+    r"""Location score, :math:`e_{ti} = (W s_t)_i`: by the query alone, whatever stands there.
+
+    Row i of W scores position i, so there are as many positions as rows. No key is looked at: two
+    sources that lead to one query get one row of weights.
+
+    Parameters
+    ----------
+    query : (batch, [queries,] d_query)
+        Decoder state or states, s.
+    keys : (batch, keys, d_key)
+        Encoder states, for their number alone.
+    W : (max_len, d_query)
+        One row for each position, from 0; those beyond the keys are not used.
+
+    Returns
+    -------
+    (batch, [queries,] keys)
+        Scores.
+
+    Raises
+    ------
+    ValueError
+        If there are more keys than rows, the batch sizes differ, or W does not fit.
+
+    References
+    ----------
+    Luong, Pham and Manning (2015), "Effective Approaches to Attention-based Neural Machine
+    Translation", section 3.1, equation 8. There, words beyond the last row are ignored.
+
+    Examples
+    --------
+    >>> import torch
+    >>> W = torch.tensor([[1.0, 0.0], [0.0, 1.0], [5.0, 5.0]])
+    >>> location_score(torch.tensor([[2.0, 3.0]]), torch.randn(1, 2, 7), W)
+    tensor([[2., 3.]])
+    """
+    check_pair(query, keys)
+    check_size("query", query, "W", W)
+    positions = keys.shape[1]
+    if positions > W.shape[0]:
+        raise ValueError(
+            f"the source has {positions} positions and W has rows for {W.shape[0]}, its max_len: "
+            "position by position is all that this score knows (build it with a larger max_len, "
+            "or take a score that compares)"
+        )
+    return F.linear(query, W[:positions])

@@ -7,6 +7,7 @@ from seqattn.attention import (
     BahdanauAttention,
     CoverageAttention,
     LocalAttention,
+    LocationAttention,
     LuongAttention,
     Mechanism,
     ReducedRankAttention,
@@ -22,7 +23,9 @@ __all__ = ["ModelConfig", "build_model"]
 
 Architecture = Literal["bahdanau", "luong", "fixed", "transformer"]
 AttentionName = Literal["global", "local-m", "local-p", "coverage"]
-ScoreName = Literal["additive", "dot", "scaled_dot", "general", "concat", "reduced_rank"]
+ScoreName = Literal[
+    "additive", "dot", "scaled_dot", "general", "concat", "reduced_rank", "location"
+]
 
 
 @dataclass(frozen=True)
@@ -53,7 +56,8 @@ class ModelConfig:
         What a recurrent decoder looks at, and with which memory of the past.
     window : int
         Half-width D of local attention, in positions.
-    score : {"additive", "dot", "scaled_dot", "general", "concat", "reduced_rank"}, optional
+    score : {"additive", "dot", "scaled_dot", "general", "concat", "reduced_rank", "location"}, \
+optional
         By default that of the architecture's paper: additive for Bahdanau, general for Luong and
         for local attention, which takes Luong's scores alone. Coverage is additive.
     d_attn : int, optional
@@ -74,6 +78,8 @@ class ModelConfig:
         or both, which needs one vocabulary; see :func:`~seqattn.models.tie_matrices`. A
         recurrent model then has ``d_embed`` features before the vocabulary, which the readout
         "linear" cannot have.
+    max_source : int
+        Most positions of a source that "location" can look at, ``<eos>`` included.
     heads, d_feedforward, norm, positions, max_len
         Of a Transformer; see :class:`~seqattn.models.Transformer`.
     """
@@ -92,6 +98,7 @@ class ModelConfig:
     score: ScoreName | None = None
     d_attn: int | None = None
     rank: int = 64
+    max_source: int = 256
     input_feeding: bool = True
     readout: Literal["linear", "tanh", "maxout"] | None = None
     d_readout: int | None = None
@@ -104,8 +111,8 @@ class ModelConfig:
     tie: Tie = "none"
 
     def __post_init__(self) -> None:
-        sizes = ("d_embed", "d_hidden", "d_encoder", "layers", "d_attn", "rank", "d_readout",
-                 "heads", "d_feedforward", "max_len")  # fmt: skip
+        sizes = ("d_embed", "d_hidden", "d_encoder", "layers", "d_attn", "rank", "max_source",
+                 "d_readout", "heads", "d_feedforward", "max_len")  # fmt: skip
         for name in sizes:
             value = getattr(self, name)
             if value is not None and not (isinstance(value, int) and value >= 1):
@@ -241,6 +248,8 @@ def _attention(config: ModelConfig, score: ScoreName, d_key: int) -> Mechanism:
                 f"the encoder's {d_key} (leave d_encoder out to make them fit)"
             )
         return ScaledDotProductAttention(dropout=dropout)
+    if score == "location":
+        return LocationAttention(d_query, config.max_source, dropout=dropout)
     if score == "reduced_rank":
         return ReducedRankAttention(d_query, d_key, config.rank, dropout=dropout)
     if score in ("dot", "general", "concat"):

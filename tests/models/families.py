@@ -13,6 +13,7 @@ from seqattn import (
     CoverageAttention,
     HardAttention,
     LocalAttention,
+    LocationAttention,
     LuongAttention,
     MultiHeadAttention,
     ReducedRankAttention,
@@ -134,11 +135,12 @@ FAMILIES += [
     Family("a readout of its own size", general, {"style": "luong", "d_readout": 31}),
 ]
 
-# Attentions that carry a past, look at a part, or do not stand in the core.
+# Attentions that carry a past, look at a part, at no key, or do not stand in the core.
 OTHERS = {
     "coverage": lambda: CoverageAttention(D_HIDDEN, D_ENCODER, D_ATTN),
     "local-m": lambda: LocalAttention(D_HIDDEN, D_ENCODER, 1, "monotonic"),
     "local-p": lambda: LocalAttention(D_HIDDEN, D_ENCODER, 2),
+    "location": lambda: LocationAttention(D_HIDDEN, 2 * KEYS),
     "hard": lambda: HardAttention(
         AdditiveScore(D_HIDDEN, D_ENCODER, D_ATTN), "argmax", "straight-through"
     ),
