@@ -32,6 +32,9 @@ class TrainingConfig:
         Of the labels.
     clip : float
         Largest norm of the gradient, all parameters together.
+    guess : bool
+        Begin with the frequencies of the target's tokens as the bias of the vocabulary product, so
+        that they need not be learned; see :func:`~seqattn.models.guess_frequencies`.
     accumulate : int
         Batches in an update: their gradients are added up as if they were one. Gives large updates
         to a small memory.
@@ -79,6 +82,7 @@ class TrainingConfig:
     weight_decay: float = 0.01
     smoothing: float = 0.1
     clip: float = 1.0
+    guess: bool = True
     accumulate: int = 1
     sampling: Literal["linear", "exponential", "inverse_sigmoid"] | None = None
     sampling_constant: float | None = None

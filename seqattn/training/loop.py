@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from seqattn.data.batches import Batch, Batches
+from seqattn.models.first_guess import guess_frequencies
 from seqattn.precision import autocast
 from seqattn.specials import PAD
 from seqattn.training.config import TrainingConfig
@@ -166,6 +167,8 @@ def fit(
     warmup: int = 100,
     smoothing: float = 0.0,
     clip: float = 1.0,
+    teacher_forcing: float = 1.0,
+    guess: bool = False,
     seed: int = 0,
     quiet: bool = True,
     watch: Callable[[int], None] | None = None,
@@ -183,6 +186,12 @@ def fit(
         The budget, in updates or in time; at least one. Only ``steps`` repeats exactly.
     lr, schedule, warmup, smoothing, clip
         As in :class:`~seqattn.training.config.TrainingConfig`.
+    teacher_forcing : float
+        Probability that a step reads the true last token.
+    guess : bool
+        Whether to begin with the frequencies of the target's tokens as the bias of the vocabulary
+        product; see :func:`~seqattn.models.guess_frequencies`. For a fresh model: one that has
+        learned loses its bias.
     seed : int
         Of dropout. The order of the batches has its own.
     quiet : bool
@@ -220,6 +229,8 @@ def fit(
     config = TrainingConfig(
         steps=steps, minutes=minutes, lr=lr, schedule=schedule, warmup=warmup  # type: ignore
     )  # fmt: skip
+    if guess:
+        guess_frequencies(model.vocabulary, [target for _, target in batches.examples])  # type: ignore[arg-type]
     optimizer = make_optimizer(model, weight_decay=config.weight_decay)
     device = next(model.parameters()).device
     history = History()
@@ -235,7 +246,13 @@ def fit(
             batch = next(stream)
             rate = config.learning_rate(history.steps + 1, done)
             loss, _ = update(
-                model, optimizer, batch.to(device), lr=rate, smoothing=smoothing, clip=clip
+                model,
+                optimizer,
+                batch.to(device),
+                lr=rate,
+                smoothing=smoothing,
+                clip=clip,
+                teacher_forcing=teacher_forcing,
             )
             history.losses.append(loss.mean.item())
             history.tokens += int(loss.tokens)

@@ -123,7 +123,8 @@ def new_run(
         processes=processes,
         quiet=quiet,
     )
-    guess_frequencies(built.vocabulary, [target for _, target in trainer.batches.examples])
+    if training.guess:
+        guess_frequencies(built.vocabulary, [target for _, target in trainer.batches.examples])
     if processes.lead:
         run.clear()  # not before all input is known to be good
     return trainer

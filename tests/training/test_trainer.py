@@ -1,5 +1,6 @@
 """Whole runs: what is resumed equals what never stopped, and nothing good is ever lost."""
 
+import copy
 import json
 import signal
 from pathlib import Path
@@ -352,6 +353,45 @@ def test_fit_repeats_exactly_and_watches(tmp_path):
         assert history.steps == 7
         losses.append(history.losses)
     assert losses[0] == losses[1]
+
+
+def test_frequencies_are_guessed_where_they_are_asked_for(tmp_path):
+    trainer = prepare(tmp_path)
+    batches = trainer.batches
+    counts = torch.ones(trainer.model.vocabulary.out_features)
+    for _, target in batches.examples:
+        counts += torch.bincount(torch.tensor(target), minlength=len(counts))
+    frequencies = (counts / counts.sum()).log()
+
+    def begin(**options):
+        model = copy.deepcopy(trainer.model)
+        torch.nn.init.zeros_(model.vocabulary.bias)
+        seen = []
+        fit(
+            model,
+            batches,
+            steps=1,
+            watch=lambda _: seen.append(model.vocabulary.bias.detach().clone()),
+            **options,
+        )
+        return seen[0]
+
+    torch.testing.assert_close(begin(guess=True), frequencies)
+    assert not begin().any()
+    for guess, expected in ((True, frequencies), (False, torch.zeros_like(frequencies))):
+        run = prepare(tmp_path, f"guess {guess}", guess=guess)
+        torch.testing.assert_close(run.model.vocabulary.bias.detach(), expected)
+
+
+def test_fit_feeds_guesses_back_where_it_is_told_to(tmp_path):
+    trainer = prepare(tmp_path)
+    losses = []
+    for share in (1.0, 1.0, 0.0):
+        model = copy.deepcopy(trainer.model)
+        history = fit(model, trainer.batches, steps=2, teacher_forcing=share)
+        losses.append(history.losses)
+    assert losses[0] == losses[1]
+    assert losses[0] != losses[2]
 
 
 def test_trying_out_threads_changes_nothing_but_the_time(tmp_path):
