@@ -883,7 +883,7 @@ def row_to_column(weights):
     return (weights.std(0).mean() / weights.mean(0).std()).item()
 
 
-# %%
+# %% tags=["nbval-ignore-output"]
 ratios, agree = {"additive": [], "general": []}, []
 for score in ratios:
     for seed in range(5):
