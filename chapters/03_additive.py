@@ -349,7 +349,7 @@ boxes = {
 joins = ["sw", "hw", "wc", "hc", "cg", "yg", "yp", "gp"]
 for a, b in joins:
     (xa, ya, _), (xb, yb, _) = boxes[a], boxes[b]
-    reach = {"arrowstyle": "-|>", "color": GREY, "shrinkA": 24, "shrinkB": 24, "lw": 1.5}
+    reach = {"arrowstyle": "-|>", "color": GREY, "shrinkA": 30, "shrinkB": 32, "lw": 1.5}
     axes.annotate("", (xb, yb), (xa, ya), arrowprops=reach)
 for a, b, colour in ((0.7, 7.1, BLUE), (5.1, 9.5, ORANGE)):
     bow = reach | {"connectionstyle": "arc3,rad=-0.32", "color": colour, "shrinkA": 4, "shrinkB": 4}
