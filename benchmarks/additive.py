@@ -23,7 +23,7 @@ from seqattn.baselines import ibm1_links
 from seqattn.data import FIVE, Batches, TextPair, Vocabularies, encode_pairs, toy_corpus
 from seqattn.metrics import alignment_error_rate, corpus_bleu
 from seqattn.models import ModelConfig, build_model
-from seqattn.regularizers import coverage_penalty
+from seqattn.regularizers import doubly_stochastic_penalty
 from seqattn.training import alignment_links
 from seqattn.translator import Translator
 
@@ -57,7 +57,7 @@ def train(short: dict[str, list[TextPair]], seed: int, penalty: float, lr: float
         for batch in batches.epoch(epoch):
             logits, weights = model(batch.source, batch.lengths, batch.inputs)
             loss = F.cross_entropy(logits.mT, batch.targets, ignore_index=0)
-            asked = coverage_penalty(weights, batch.targets != 0, batch.source != 0)
+            asked = doubly_stochastic_penalty(weights, batch.targets != 0, batch.source != 0)
             optimizer.zero_grad()
             (loss + penalty * asked).backward()
             nn.utils.clip_grad_norm_(model.parameters(), 1.0)

@@ -27,15 +27,14 @@ const figure = {
     map.classList.add("sa-free");
     const shared = h("p", { class: "sa-terms" }), plots = [0, 1].map((d) => ui.svg(`tanh of feature ${d + 1}, one point for each word`));
     ui.add(
-      h("div", { class: "sa-side" }, map,
-        h("div", {},
-          ui.slider({ label: "s₁", name: "decoder state s₁", trait: "query", at: 0, min: -2, max: 2, show: (x) => fmt(x, 1) }),
-          ui.slider({ label: "s₂", name: "decoder state s₂", trait: "query", at: 1, min: -2, max: 2, show: (x) => fmt(x, 1) }),
-          legend)),
+      h("div", { class: "sa-side" }, map, legend),
+      ui.slider({ label: "decoder state s₁", trait: "query", at: 0, min: -2, max: 2, show: (x) => fmt(x, 1) }),
+      ui.slider({ label: "decoder state s₂", trait: "query", at: 1, min: -2, max: 2, show: (x) => fmt(x, 1) }),
       shared, table, h("div", { class: "sa-pair" }, plots));
     return (n, width) => {
-      this.winners(map, n, ui, Math.min(width, 240));
-      legend.replaceChildren(...(ui.answered() ? ["Largest weight: ", ...names.flatMap((name, i) => [h("span", { class: this.colours[i % 3] }, `■ ${name}`), " \u2003 "])]
+      const won = this.winners(map, n, ui);
+      legend.replaceChildren(...(won ? ["Largest weight: ", ...names.flatMap((name, i) => won.has(i)
+        ? [h("span", { class: this.colours[i % 3] }, `■ ${name}`), " \u2003 "] : [`${name} nowhere in this square \u2003 `])]
         : ["Which word wins where? The plane is coloured when you have checked an answer."]));
       shared.replaceChildren("The same for every word: ", ...rich("W_q s").flat(), ` = ${fmtVector(n.projected_query)}, and v = ${fmtVector(ui.get("v"), 1)}.`);
       const top = argmax(n.weights);
@@ -51,8 +50,8 @@ const figure = {
   colours: ["main", "warm", "green"],
 
   // For which states s which word has the largest weight.
-  winners(map, n, ui, size) {
-    const { group, sx, sy } = plane(size, 2), cells = 32, side = size / cells;
+  winners(map, n, ui) {
+    const size = 240, { group, sx, sy } = plane(size, 2), cells = 40, side = size / cells;
     const at = (s) => ui.get("states").map((x) => dot(ui.get("v"), matvec(ui.get("W_k"), x).map((key, d) => Math.tanh(key + dot(ui.get("W_q")[d], s)))));
     const runs = []; // neighbours of one colour in a row are one rectangle
     for (let j = 0; ui.answered() && j < cells; j++) for (let i = 0; i < cells; i++) {
@@ -61,10 +60,11 @@ const figure = {
       else runs.push({ i, j, top, length: 1 });
     }
     map.paint([size, size],
-      runs.map((r) => s("rect", { x: r.i * side, y: r.j * side, width: r.length * side, height: side + 0.5, fill: "currentColor", "fill-opacity": 0.28, style: "stroke:none", class: this.colours[r.top % 3] })),
+      runs.map((r) => s("rect", { x: r.i * side, y: r.j * side, width: r.length * side, height: side, fill: "currentColor", "fill-opacity": 0.28, "shape-rendering": "crispEdges", style: "stroke:none", class: this.colours[r.top % 3] })),
       group,
       s("circle", { cx: sx(n.query[0]), cy: sy(n.query[1]), r: 8, fill: "currentColor", class: "main" }),
       words(clamp(sx(n.query[0]) + 13, 4, size - 14), clamp(sy(n.query[1]) - 9, 14, size - 4), "s", { "font-weight": 700 }));
+    return ui.answered() && new Set(runs.map((r) => r.top));
   },
 
   // Where each word stands on the tanh: moving s slides all of them along it by the same step.
