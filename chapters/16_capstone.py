@@ -782,27 +782,25 @@ for name, (one, other) in FACTORS.items():
     print(f"{name:8} {one:>8} minus {other:8} {gains}   ranges apart in {apart[name]} of 4")
 
 # %% [markdown]
-# At a fixed readout and score, asking *after* the update is {{ f"{min(gain['order']):.1f}" }} to {{
-# f"{max(gain['order']):.1f}" }} points ahead, and the ranges are apart in {{ apart["order"] }} of four
-# pairs. The contest had suggested the opposite. The additive score is {{ f"{min(gain['score']):.1f}" }} to
-# {{ f"{max(gain['score']):.1f}" }} points ahead of the general one (ranges apart in {{ apart["score"] }} of
-# four), the maxout readout {{ f"{min(gain['readout']):.1f}" }} to {{ f"{max(gain['readout']):.1f}" }} ahead
-# of tanh
-# ({{ apart["readout"] }} of four). The tanh readout and the
-# general score come with the order "after" in Luong's model, and each costs more than that order gains. A grid of
-# two swaps would have put the loss down to the order. (What input feeding and the sizes contribute to the contest,
-# this study does not show.)
+# At a fixed readout and score, asking *after* the update is {{ f"{min(gain['order']):.1f}" }} to
+# {{ f"{max(gain['order']):.1f}" }} points ahead, and the ranges are apart in {{ apart["order"] }} of four pairs.
+# The contest had suggested the opposite. The additive score is {{ f"{min(gain['score']):.1f}" }} to
+# {{ f"{max(gain['score']):.1f}" }} points ahead of the general one (ranges apart in {{ apart["score"] }} of four),
+# the maxout readout {{ f"{min(gain['readout']):.1f}" }} to {{ f"{max(gain['readout']):.1f}" }} ahead of tanh
+# ({{ apart["readout"] }} of four). In Luong's model the tanh readout and the general score come along with the
+# order "after", and each costs more than that order gains. A grid of two swaps would have put the loss down to
+# the order. (What input feeding and the sizes contribute to the contest, this study does not show.)
 
 # %% [markdown]
-# The maps tell two stories. "After" takes {{ f"{100 * min(fewer):.1f}" }} to {{ f"{100 * max(fewer):.1f}"
-# }} percentage points off the mean alignment error rate, and its ranges are apart in three of the four
-# pairs: better links and better translations together. The readout moves BLEU by more than either, and the
+# The maps tell two stories. "After" takes {{ f"{100 * min(fewer):.1f}" }} to
+# {{ f"{100 * max(fewer):.1f}" }} percentage points off the mean alignment error rate, and its ranges are apart
+# in three of the four pairs: better links and better translations together. The readout moves BLEU by more than either, and the
 # links hardly: ranges overlap in three of four. It works on what was fetched.
 #
 # One reason for the order is in the definitions: $s_{t-1}$ has not read the word that was just written,
 # $s_t$ has. So a model that asks before the update asks without knowing its own last word. Whether that is
-# *the* reason, this study does not say; nor why the additive score and maxout are ahead. It says what {{
-# study["card"]["updates"] }} updates reach ({{ f"{study['card']['epochs']:.1f}" }} passes over the pairs),
+# *the* reason, this study does not say; nor why the additive score and maxout are ahead. It says what
+# {{ study["card"]["updates"] }} updates reach ({{ f"{study['card']['epochs']:.1f}" }} passes over the pairs),
 # at one learning rate: a budget ended these trainings, not convergence. `{{ study["card"]["command"] }}`
 # repeats it: try another learning rate, or more updates.
 
