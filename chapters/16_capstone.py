@@ -150,9 +150,10 @@ copied = corpus_bleu([p.target for p in nearest], [p.target for p in valid]).sco
 print(f"copying the nearest training sentence: validation BLEU {copied:.1f}")
 
 # %% [markdown]
-# One word away from a training sentence are {{ len(near["valid"]) }} of {{ len(valid) }} validation sentences and
-# {{ len(near["test"]) }} of {{ len(test) }} test sentences. The test table will give the score without them. The
-# copyist reaches {{ f"{copied:.1f}" }} BLEU: a model below that has learned less than a lookup.
+# One word away from a training sentence are {{ len(near["valid"]) }} of {{ len(valid) }} validation
+# sentences and {{ len(near["test"]) }} of {{ len(test) }} test sentences. The test table will give the
+# score without them. The copyist reaches {{ f"{copied:.1f}" }} BLEU: a model below that has learned less
+# than a lookup.
 #
 # ### Words, or pieces of words
 #
@@ -262,11 +263,11 @@ assert abs(by_hand - 0.832) < 0.0005
 # %% [markdown]
 # ### Where the loss starts
 #
-# A fresh model knows nothing, so it gives each token of the vocabulary nearly the same probability, and its loss is
-# near $\ln |V|$. The first thing to learn is that some tokens are more frequent than others, and that needs no
-# attention. So every run in this chapter starts one step later: {func}`~seqattn.models.guess_frequencies` sets
-# the bias of the output layer to the logarithm of each token's frequency in the training sentences. The loss
-# then starts near the entropy of these frequencies:
+# A fresh model knows nothing, so it gives each token of the vocabulary nearly the same probability, and its
+# loss is near $\ln |V|$. The first thing to learn is that some tokens are more frequent than others, and
+# that needs no attention. So every run in this chapter starts one step later:
+# {func}`~seqattn.models.guess_frequencies` sets the bias of the output layer to the logarithm of each
+# token's frequency in the training sentences. The loss then starts near the entropy of these frequencies:
 
 # %%
 from seqattn.models import guess_frequencies
@@ -280,7 +281,8 @@ print(f"nats per token: uniform {uniform:.2f}, frequencies {frequent:.2f}")
 
 # %% [markdown]
 # What is left to learn depends on the sentence. (The tiny `fit` at the top of this page had no such start.)
-# All models that are compared below have it. It may help one of them more than another; that was not measured.
+# All models that are compared below have it. It may help one of them more than another; that was not
+# measured.
 #
 # ## Train
 #
@@ -396,9 +398,9 @@ if not FULL:  # which judges for the first time when much is learned
 #
 # How does a map become links? Each row links its target word with the largest weight, and with all weights
 # above a threshold; each column links its source word with its largest weight. Then both are combined as
-# aligners combine their two directions, by **grow-diag** {cite:p}`och2003`: start from the links that both have,
-# and add neighbouring links that one of them has, as long as they link a word that has none. The threshold is
-# chosen on *training* pairs, whose links the model has not seen either:
+# aligners combine their two directions, by **grow-diag** {cite:p}`och2003`: start from the links that both
+# have, and add neighbouring links that one of them has, as long as they link a word that has none. The
+# threshold is chosen on *training* pairs, whose links the model has not seen either:
 
 # %%
 from seqattn.metrics import alignment_error_rate
@@ -419,23 +421,24 @@ if not FULL:
 #
 # A rate alone says little, so three rules stand beside it. The first links each French word with a *random*
 # English word. The second follows the *diagonal*: the word at the same fraction of the sentence. The third
-# is IBM Model 1 {cite:p}`brown1993`, the classic statistical aligner. Take two pairs, *the
-# cat / le chat* and *the dog / le chien*, and believe at first that all translations are equally likely. Each
-# French word hands out one vote among the English words beside it: *le* gives *the* a half in the first pair
-# and a half in the second; *chat* gives *the* a half and *cat* a half. Now *the* has one vote from *le*, half
-# a vote from *chat* and half a vote from *chien*: it has begun to prefer *le*, so in the next round *chat* gives
-# *cat* the larger part of its vote. Each round of votes is a step of **expectation and maximisation**. It knows
-# no order of words and no neighbours. Here it learns from the pairs that the model learned from, in five rounds
-# and both directions, which are combined by grow-diag as well.
+# is IBM Model 1 {cite:p}`brown1993`, the classic statistical aligner. Take two pairs, *the cat / le chat*
+# and *the dog / le chien*, and believe at first that all translations are equally likely. Each French word
+# hands out one vote among the English words beside it: *le* gives *the* a half in the first pair and a half
+# in the second; *chat* gives *the* a half and *cat* a half. Now *the* has one vote from *le*, half a vote
+# from *chat* and half a vote from *chien*: it has begun to prefer *le*, so in the next round *chat* gives
+# *cat* the larger part of its vote. Each round of votes is a step of **expectation and maximisation**. It
+# knows no order of words and no neighbours. Here it learns from the pairs that the model learned from, in
+# five rounds and both directions, which are combined by grow-diag as well.
 
 # %% [markdown]
-# In general, with $\theta(y \mid x)$ for the probability that the English word $x$ is translated by the French
-# word $y$,
+# In general, with $\theta(y \mid x)$ for the probability that the English word $x$ is translated by the
+# French word $y$,
 #
 # $$
 # \begin{aligned}
 # \theta(y \mid x) &\leftarrow \frac{c(y, x)}{\sum_{y'} c(y', x)} \\
-# c(y, x) &= \sum_{\text{pairs}} \sum_{i,j} \frac{\theta(y_j \mid x_i)}{\sum_{i'} \theta(y_j \mid x_{i'})}\,[x_i = x,\; y_j = y]
+# c(y, x) &= \sum_{\text{pairs}} \sum_{i,j} \frac{\theta(y_j \mid x_i)}{\sum_{i'} \theta(y_j \mid
+# x_{i'})}\,[x_i = x,\; y_j = y]
 # \end{aligned}
 # $$ (eq-ibm1)
 #
@@ -484,13 +487,13 @@ if not FULL:
     assert abs(rates[-1] - rules["IBM Model 1"]) < 0.05
 
 # %% [markdown]
-# The error rate falls while BLEU rises, from near the random rule to less than half of the diagonal's. This run
-# ends close to IBM Model 1, which saw the same pairs. It is one seed, with a penalty on coverage. The contest below
-# trains three seeds without it, and we will set their rates beside the same line.
-# Attention has one reason to find the links: they help to predict the next word. It also has reasons not to: an
-# article needs the gender of its noun, and may look there. The penalty in our settings is meant to pull such
-# articles back to their own word. Whether it does is a question for two sets of trainings that differ in nothing
-# else; [they come with the contest](the-penalty-apart).
+# The error rate falls while BLEU rises, from near the random rule to less than half of the diagonal's. This
+# run ends close to IBM Model 1, which saw the same pairs. It is one seed, with a penalty on coverage. The
+# contest below trains three seeds without it, and we will set their rates beside the same line. Attention
+# has one reason to find the links: they help to predict the next word. It also has reasons not to: an
+# article needs the gender of its noun, and may look there. The penalty in our settings is meant to pull
+# such articles back to their own word. Whether it does is a question for two sets of trainings that differ
+# in nothing else; [they come with the contest](the-penalty-apart).
 #
 # ### Watch it happen
 #
@@ -553,10 +556,10 @@ print([finding.point for finding in examine(forgetful) if not finding.sound])
 # %% [markdown]
 # ## Evaluate
 #
-# For $n = 1$ to $4$, BLEU {cite:p}`papineni2002` takes the translation's sequences of $n$ words and counts the
-# share $p_n$ of them that the reference has too (each at most as often as there). It multiplies the geometric
-# mean of these shares by a **brevity penalty**, with $c$ words written and $r$ in the references, both over the
-# whole corpus:
+# For $n = 1$ to $4$, BLEU {cite:p}`papineni2002` takes the translation's sequences of $n$ words and counts
+# the share $p_n$ of them that the reference has too (each at most as often as there). It multiplies the
+# geometric mean of these shares by a **brevity penalty**, with $c$ words written and $r$ in the references,
+# both over the whole corpus:
 #
 # $$ \mathrm{BLEU} = 100 \cdot \min\!\big(1, e^{1 - r/c}\big) \cdot \big(p_1 p_2 p_3 p_4\big)^{1/4} $$ (eq-bleu)
 #
@@ -572,11 +575,11 @@ assert abs(by_hand - found.score) < 1e-6
 
 # %% [markdown]
 # The signature says how it was computed: tokenisation, case, smoothing. Two BLEU scores with different
-# signatures are not comparable, nor is a sentence's score with a corpus's. And BLEU knows one reference:
-# a good translation in other words scores low. So other scores stand beside it: exact matches, perplexity,
-# AER, and **chrF** {cite:p}`popovic2015`, which compares sequences of one to six *letters* and so gives credit
-# for the right word in the wrong form. With the mean share $P$ of the translation's sequences that the
-# reference has, and $R$ of the reference's that the translation has,
+# signatures are not comparable, nor is a sentence's score with a corpus's. And BLEU knows one reference: a
+# good translation in other words scores low. So other scores stand beside it: exact matches, perplexity,
+# AER, and **chrF** {cite:p}`popovic2015`, which compares sequences of one to six *letters* and so gives
+# credit for the right word in the wrong form. With the mean share $P$ of the translation's sequences that
+# the reference has, and $R$ of the reference's that the translation has,
 #
 # $$ \mathrm{chrF} = 100 \cdot \frac{(1 + \beta^2)\,P R}{\beta^2 P + R}, \qquad \beta = 2, $$ (eq-chrf)
 #
@@ -604,11 +607,11 @@ shell("seqattn evaluate --run main --beam 5 --split valid")
 
 # %% [markdown]
 # Add **coverage** and a small **Transformer**, and, as a yardstick, the fixed vector. Same pairs, same
-# batches, same number of updates, three seeds each. The budget is updates, not weights: the sizes of the states
-# agree and the models' numbers of parameters do not, so they stand in the table. Each training gets a process
-# of its own, so that time and memory are its own. The Transformer's weights are the mean of the heads of its last
-# layer: a mean of sharp rows is less sharp than they are, so its entropy and its links cannot be held against
-# single maps.
+# batches, same number of updates, three seeds each. The budget is updates, not weights: the sizes of the
+# states agree and the models' numbers of parameters do not, so they stand in the table. Each training gets
+# a process of its own, so that time and memory are its own. The Transformer's weights are the mean of the
+# heads of its last layer: a mean of sharp rows is less sharp than they are, so its entropy and its links
+# cannot be held against single maps.
 #
 # Four different things are called coverage. This contestant has the first:
 #
@@ -678,26 +681,26 @@ if not FULL:
         assert min(bleu[name]) > max(bleu["Luong"])
 
 # %% [markdown]
-# Say only what this shows. **It shows** what each model reaches on a small corpus after {{ BUDGET.steps }} updates, little
-# more than two passes over the pairs, at one learning rate that was chosen by hand and tuned for none of them.
-# Where the ranges of two models do not overlap, seeds alone hardly explain the difference.
-# The additive models and the Transformer are ahead of Luong's, and all of them ahead of the fixed vector; the
-# fixed vector's score can be held against the copyist's {{ f"{copied:.1f}" }}.
+# Say only what this shows. **It shows** what each model reaches on a small corpus after {{ BUDGET.steps }}
+# updates, little more than two passes over the pairs, at one learning rate that was chosen by hand and
+# tuned for none of them. Where the ranges of two models do not overlap, seeds alone hardly explain the
+# difference. The additive models and the Transformer are ahead of Luong's, and all of them ahead of the
+# fixed vector; the fixed vector's score can be held against the copyist's {{ f"{copied:.1f}" }}.
 #
-# **It does not show** which model is best when training is over, or with a learning rate of its own, or with equal
-# numbers of parameters. The seconds are of these small models on one core each; sizes, lengths and a GPU change
-# their order. The memory is the growth of a process while it trains, allocator and all.
+# **It does not show** which model is best when training is over, or with a learning rate of its own, or
+# with equal numbers of parameters. The seconds are of these small models on one core each; sizes, lengths
+# and a GPU change their order. The memory is the growth of a process while it trains, allocator and all.
 #
-# Luong's rows are a lesson. Read three columns together: hardly any entropy, alignment error rates that overlap with
-# Bahdanau's, and far fewer points of BLEU. So a model can look sharply, and at about the same words, and still
-# translate much worse. A good map is not a good translation: something must still be done with what was
-# fetched.
+# Luong's rows are a lesson. Read three columns together: hardly any entropy, alignment error rates that
+# overlap with Bahdanau's, and far fewer points of BLEU. So a model can look sharply, and at about the same
+# words, and still translate much worse. A good map is not a good translation: something must still be done
+# with what was fetched.
 #
 # (the-penalty-apart)=
 # ### The penalty, apart
 #
-# The main run had a penalty on coverage, the contest none. Train Bahdanau's model of the contest once more with
-# the penalty, everything else equal, and compare the links:
+# The main run had a penalty on coverage, the contest none. Train Bahdanau's model of the contest once more
+# with the penalty, everything else equal, and compare the links:
 
 # %% tags=["nbval-ignore-output"]
 penalised = run_trials(
@@ -712,11 +715,12 @@ if not FULL:
     print("BLEU", bleu["Bahdanau"], [trial.scores["bleu"] for trial in penalised])
 
 # %% [markdown]
-# The ranges of the three seeds overlap, in alignment error and in BLEU: no difference seen at this budget. So
-# nothing here says that the penalty finds the links, nor that it is useless. All six rates lie between IBM Model 1
-# and the diagonal. After little more than two passes none of these models has reached the aligner; the main run,
-# with more updates and another learning rate, ended close to it.
-#
+# The ranges of the three seeds overlap, in alignment error and in BLEU: no difference seen at this budget.
+# So nothing here says that the penalty finds the links, nor that it is useless. All six rates lie between
+# IBM Model 1 and the diagonal. After little more than two passes none of these models has reached the
+# aligner; the main run, with more updates and another learning rate, ended close to it.
+
+# %% [markdown]
 # ### The score, or the order?
 #
 # The contest cannot say *why* Luong's model is behind. It differs from Bahdanau's in five things at once: the
@@ -724,12 +728,12 @@ if not FULL:
 # weights. A tempting experiment swaps the scores of the two and credits the rest to the order. That would be
 # wrong, for with the order come the other three.
 #
-# So build eight models in which *only* score, order and readout change. The update always reads the
-# context that $s_{t-1}$ asks for. With "before", the output reads that same context. With "after", it reads the
-# context that $s_t$ asks for, which is also what the next update reads. Then both orders have the same weights,
-# down to their first values. The comparison space and the readouts are sized so that all eight have nearly equal
-# numbers of parameters, and all start from the frequencies of the tokens. Guess first: which of the three
-# counts most for BLEU, and which order is ahead?
+# So build eight models in which *only* score, order and readout change. The update always reads the context
+# that $s_{t-1}$ asks for. With "before", the output reads that same context. With "after", it reads the
+# context that $s_t$ asks for, which is also what the next update reads. Then both orders have the same
+# weights, down to their first values. The comparison space and the readouts are sized so that all eight
+# have nearly equal numbers of parameters, and all start from the frequencies of the tokens. Guess first:
+# which of the three counts most for BLEU, and which order is ahead?
 
 # %%
 from itertools import product
@@ -754,8 +758,9 @@ for readout, score in product(*(FACTORS[name] for name in ("readout", "score")))
     print(f"{readout:7} {score:9} {size:9,}     {row}")
 
 # %% [markdown]
-# Each line holds two cells that differ in the order alone. For each factor there are four such pairs of cells, one for each
-# setting of the other two factors. What does each factor change, and do the ranges of the three seeds overlap?
+# Each line holds two cells that differ in the order alone. For each factor there are four such pairs of
+# cells, one for each setting of the other two factors. What does each factor change, and do the ranges of
+# the three seeds overlap?
 
 
 # %%
@@ -782,23 +787,26 @@ for name, (one, other) in FACTORS.items():
 # At a fixed readout and score, asking *after* the update is {{ f"{min(gain['order']):.1f}" }} to
 # {{ f"{max(gain['order']):.1f}" }} points ahead, and the ranges are apart in {{ apart["order"] }} of four pairs.
 # The contest had suggested the opposite. The additive score is {{ f"{min(gain['score']):.1f}" }} to
-# {{ f"{max(gain['score']):.1f}" }} points ahead of the general one (ranges apart in {{ apart["score"] }} of four), the
-# maxout readout {{ f"{min(gain['readout']):.1f}" }} to {{ f"{max(gain['readout']):.1f}" }} ahead of tanh
-# ({{ apart["readout"] }} of four). So what looked like "before against after" was readout, score, input and size; a
-# grid of two swaps would have blamed the order for them.
+# {{ f"{max(gain['score']):.1f}" }} points ahead of the general one (ranges apart in {{ apart["score"] }} of four),
+# the maxout readout {{ f"{min(gain['readout']):.1f}" }} to {{ f"{max(gain['readout']):.1f}" }} ahead of tanh
+# ({{ apart["readout"] }} of four). In Luong's model the tanh readout and the general score come along with the
+# order "after", and each costs more than that order gains. A grid of two swaps would have put the loss down to
+# the order. (What input feeding and the sizes contribute to the contest, this study does not show.)
+
+# %% [markdown]
+# The maps tell two stories. "After" takes {{ f"{100 * min(fewer):.1f}" }} to
+# {{ f"{100 * max(fewer):.1f}" }} percentage points off the mean alignment error rate, and its ranges are apart
+# in three of the four pairs: better links and better translations together. The readout moves BLEU by more than either, and the
+# links hardly: ranges overlap in three of four. It works on what was fetched.
 #
-# The maps tell two stories. "After" takes {{ f"{100 * min(fewer):.1f}" }} to {{ f"{100 * max(fewer):.1f}" }}
-# percentage points off the mean alignment error rate, and its ranges are apart in three of the four pairs: better links and better
-# translations together. The readout moves BLEU by more than either, and the links hardly: ranges overlap in three of
-# four. It works on what was fetched.
-#
-# One reason for the order is in the definitions: $s_{t-1}$ has not read the word that was just written, $s_t$ has. So
-# a model that asks before the update asks without knowing its own last word. Whether that is *the* reason, this
-# study does not say; nor why the additive score and maxout are ahead. It says what {{ study["card"]["updates"] }} updates
-# reach ({{ f"{study['card']['epochs']:.1f}" }} passes over the pairs), at one learning rate: a budget ended
-# these trainings, not convergence.
-# `{{ study["card"]["command"] }}` repeats it: try another learning rate, or more updates.
-#
+# One reason for the order is in the definitions: $s_{t-1}$ has not read the word that was just written,
+# $s_t$ has. So a model that asks before the update asks without knowing its own last word. Whether that is
+# *the* reason, this study does not say; nor why the additive score and maxout are ahead. It says what
+# {{ study["card"]["updates"] }} updates reach ({{ f"{study['card']['epochs']:.1f}" }} passes over the pairs),
+# at one learning rate: a budget ended these trainings, not convergence. `{{ study["card"]["command"] }}`
+# repeats it: try another learning rate, or more updates.
+
+# %% [markdown]
 # ### Do they look at the same words?
 #
 # Make all of them write the same reference translations, and compare their rows, word by word. The
@@ -834,9 +842,9 @@ for one in kinds:
 
 # %% [markdown]
 # Rows are models of seed 1, columns of seed 2, so the diagonal is one model against itself with another
-# seed, and the table need not be symmetric. Read a row against its diagonal: two seeds of one mechanism
-# do not draw the same map. One pair of seeds is too few to rank the mechanisms by their distances; it is enough to
-# warn of a sentence such as "Bahdanau attends to …" about a single map of a single training.
+# seed, and the table need not be symmetric. Read a row against its diagonal: two seeds of one mechanism do
+# not draw the same map. One pair of seeds is too few to rank the mechanisms by their distances; it is
+# enough to warn of a sentence such as "Bahdanau attends to …" about a single map of a single training.
 #
 # And how are the weights distributed? A cumulative curve of the largest weight of each row: one that
 # rises late belongs to a model that commits itself.
@@ -928,12 +936,17 @@ if not FULL:
     assert max(curves["Bahdanau", 30]) < min(curves["Bahdanau", 12]) / 2
 
 # %% [markdown]
-# Three things are in these pictures. At *three* words the fixed vector is already far behind: {{ BUDGET.steps }} updates
-# are few for it, and that has nothing to do with length. From six words to twelve LOST
+# Three things are in these pictures. At *three* words the fixed vector is already far behind: {{
+# BUDGET.steps }} updates are few for it, and that has nothing to do with length. From six words to twelve
+# both models lose points of BLEU, and the ranges overlap: no difference seen. But the fixed vector has
+# fewer to lose. It keeps less than half of its score and attention keeps well over half, and those ranges
+# are apart. That agrees with the bottleneck of [chapter 1](01_bottleneck.ipynb), whose longer trainings
+# test it.
 #
 # Beyond twelve, attention collapses as well. Before you blame the length, look at the sentences. Twelve
-# words can be one clause, or two that are joined by a comma or a conjunction; thirty cannot. How many sentences
-# of each length are joined, and what does joining cost where the *length* is one that training had?
+# words can be one clause, or two that are joined by a comma or a conjunction; thirty cannot. How many
+# sentences of each length are joined, and what does joining cost where the *length* is one that training
+# had?
 
 # %%
 import re
@@ -962,7 +975,11 @@ for (name, kind), scores in clauses.items():
     print(f"{name:12} {kind:10} BLEU of three seeds", " ".join(f"{b:5.1f}" for b in scores))
 
 # %% [markdown]
-# JOINED
+# At lengths that training had, joined sentences are not the harder ones: for both models all three seeds
+# score higher on them than on single clauses. So one comma or conjunction does not explain the fall. But
+# beyond twelve words every sentence is joined, most of them more than once, and training had neither such
+# lengths nor such chains. Length and number of clauses grow together here, and this figure cannot part
+# them.
 #
 # ### Is attention more diffuse on long sentences?
 #
@@ -995,9 +1012,9 @@ if not FULL:
 # ## Your own sentences
 #
 # Change them. Beside your model stands one that comes with the package: larger, and made by the same code
-# from five times the pairs. (Some of *our* test sentences were in its training, so it may
-# not be judged by them; it has test sentences of its own.) The corpus has about a thousand English words; what
-# your model does not know, it reads as `<unk>`.
+# from five times the pairs. (Some of *our* test sentences were in its training, so it may not be judged by
+# them; it has test sentences of its own.) The corpus has about a thousand English words; what your model
+# does not know, it reads as `<unk>`.
 
 # %%
 MINE = ["the cat sat on the mat", "the small black dog does not sleep", "i saw him in the garden"]
@@ -1023,10 +1040,10 @@ plt.show()
 # to look at, or no idea. A **column without weight** may be a word left out, and one that gets weight again
 # and again a word said twice.
 #
-# Diffuse rows are not spread evenly over the language. Here is the mean entropy of the row that writes a word,
-# for frequent words, beside two facts from the gold links: in what share of its occurrences the word has a link
-# at all, and how much of its row's weight falls on the words that it is linked with. Which kind of word will be
-# at the end of the list?
+# Diffuse rows are not spread evenly over the language. Here is the mean entropy of the row that writes a
+# word, for frequent words, beside two facts from the gold links: in what share of its occurrences the word
+# has a link at all, and how much of its row's weight falls on the words that it is linked with. Which kind
+# of word will be at the end of the list?
 
 # %% tags=["nbval-ignore-output"]
 from seqattn.diagnostics import attention_entropy
@@ -1050,15 +1067,20 @@ for name, part in (("sharpest", [*ranked][:7]), ("most diffuse", [*ranked][-7:])
         print(f"{name:12} {word:8} {nats:5.2f}  {linked:5.0%}  {weight:5.0%}")
 
 # %% [markdown]
-# WORDS {cite:t}`ghader2017` measured the entropy of attention on real text, by parts of speech.
+# Articles are among the sharpest. At the other end stand *est-ce*, *à*, *que*, *pas*: words, one would like
+# to say, that have no English word of their own. The gold links contradict this: each word in the list is
+# linked in all its occurrences. What differs is where the weight goes. The rows of the sharpest words put
+# most of it on their own links, those of the most diffuse ones less than half on average; *est-ce* looks
+# almost anywhere else. Why, the list does not say, and it is the list of one model. {cite:t}`ghader2017`
+# measured the entropy of attention on real text, by parts of speech.
 
 # %% [markdown]
 # ### Failures, and what the map says
 #
 # When the output is wrong, look at the map first. Take the validation sentences that went wrong, and ask of
-# each whether attention passed over a source word: whether its column sums to less than half its share, which
-# is the number of words written over the number of words read. Longer sentences offer more words to pass over,
-# and go wrong more often, so compare right and wrong translations of *similar length*.
+# each whether attention passed over a source word: whether its column sums to less than half its share,
+# which is the number of words written over the number of words read. Longer sentences offer more words to
+# pass over, and go wrong more often, so compare right and wrong translations of *similar length*.
 
 # %% tags=["nbval-ignore-output"]
 from seqattn.maps import coverage_report
@@ -1092,16 +1114,23 @@ worst[1].plot()
 plt.show()
 
 # %% [markdown]
-# FAILURES
+# Two things grow: longer sentences go wrong more often, and their maps pass over more words, *also where
+# the translation is right*. At similar length, wrong translations have more of them up to eight words; from
+# nine words on the two shares are alike.
 #
-# If the right word was looked at and a wrong
-# word came out, look for the trouble behind the attention: vocabulary, form, agreement. If nothing was looked at,
-# look at the attention. Passing over a word is a hint and no verdict, as the share among *right*
-# translations shows: the state of a neighbour has read the word as well. Coverage in the score
-# {eq}`eq-coverage-score` or in the loss {eq}`eq-coverage-loss` is meant against omission and repetition; its
-# measure is the minimum of new and old weight, since only that tells "twice at one word" from "once at each
-# of two".
+# The map says *where the model looked* when it erred. Of the three sentences printed above, no word was
+# passed over in the first: *forte* for *fort* is agreement. None in the second, either: it knows that she
+# meets somebody, and writes the wrong noun. In the third it passed over *has*, and the tense is lost. The
+# figure is the map of the sentence with the most words passed over.
 #
+# If the right word was looked at and a wrong word came out, look for the trouble behind the attention:
+# vocabulary, form, agreement. If nothing was looked at, look at the attention. Passing over a word is a
+# hint and no verdict, as the share among *right* translations shows: the state of a neighbour has read the
+# word as well. Coverage in the score {eq}`eq-coverage-score` or in the loss {eq}`eq-coverage-loss` is meant
+# against omission and repetition; its measure is the minimum of new and old weight, since only that tells
+# "twice at one word" from "once at each of two".
+
+# %% [markdown]
 # ### What the map does not say
 #
 # It does not say *why* {cite:p}`jain2019,serrano2019,wiegreffe2019`. Whether the most-looked-at word is the
@@ -1126,8 +1155,8 @@ def damage(pair):  # (target words, source words), in nats
 
 
 # %% [markdown]
-# Hold the map against three rules that never saw it: a random word, the word on the diagonal, and a word that the
-# gold links name.
+# Hold the map against three rules that never saw it: a random word, the word on the diagonal, and a word
+# that the gold links name.
 
 # %% tags=["nbval-ignore-output"]
 hits, rows = dict.fromkeys(("map", "random", "diagonal", "gold link"), 0.0), 0
@@ -1145,11 +1174,13 @@ print(f"of {rows} steps, the word that counts most is the one named by the",
 assert FULL or agree["diagonal"] + 0.05 < agree["map"] < 0.97
 
 # %% [markdown]
-# DAMAGE That is the sober middle of the debate: a map is
-# evidence about what the model uses, and not a proof. (Hiding a word is not neutral either: `<unk>` is
-# rare in training, so the damage has a share of surprise in it.) {cite:t}`koehn2017` met a translator,
-# German to English, whose maps were off by one word and which translated well; alignment is what attention is
-# often *useful* as, not what it is.
+# The map names the word that counts most far more often than a random word would, and more often than the
+# diagonal, which is the rule to hold it against. The gold link, which no model has seen, names it more
+# often still. And in about every fourth step the map is wrong. That is the sober middle of the debate: a
+# map is evidence about what the model uses, and not a proof. (Hiding a word is not neutral either: `<unk>`
+# is rare in training, so the damage has a share of surprise in it.) {cite:t}`koehn2017` met a translator,
+# German to English, whose maps were off by one word and which translated well; alignment is what attention
+# is often *useful* as, not what it is.
 
 # %% [markdown]
 # ## Attention dropout
@@ -1216,8 +1247,18 @@ for value in ("bleu", "gap", "entropy"):
 assert FULL or max(per_rate("entropy")["0%"]) < min(per_rate("entropy")["30%"])
 
 # %% [markdown]
-# DROPOUT
+# With three seeds, the rule is: a difference is worth a sentence only if the ranges do not overlap. Two
+# sentences are earned. Models trained with dropped weights spread their attention more, and since entropy
+# is measured *without* dropout, it is the model that has learned to look differently. And here dropout
+# *costs*: validation BLEU is lower with 30 % than without. The ratio of validation to training perplexity
+# overlaps: no difference seen in how much they memorise.
 #
+# Keep the scale in mind. After half the updates of the contest these models score little above the copyist
+# at the top of the page, so this is about the beginning of a training. Whether attention dropout helps in a
+# long one depends on how much a model memorises, on the other dropout (there is some in the features) and
+# on the data. This is one small setting, judged on the 250 validation sentences of its corpus.
+
+# %% [markdown]
 # ## Decoding
 #
 # The model gives probabilities; what to write is a choice. Greedy search takes the likeliest word each time.
@@ -1227,11 +1268,11 @@ assert FULL or max(per_rate("entropy")["0%"]) < min(per_rate("entropy")["30%"])
 #
 # $$ p(w) = \frac{e^{z_w/\tau}}{\sum_{w'} e^{z_{w'}/\tau}} $$ (eq-sampling)
 #
-# from logits $z$ and temperature $\tau$, below 1 to be careful, often from a part of the vocabulary alone: from
-# the $k$ likeliest words (**top-k**), or from the **nucleus**, the fewest likeliest words whose probabilities
-# sum to at least $P$ {cite:p}`holtzman2020`. With $p = (0.5, 0.3, 0.15, 0.05)$ and $P = 0.9$, the nucleus is
-# the first three, and they are drawn with $0.53$, $0.32$ and $0.16$. Try greedy first: a search can
-# only choose among what the model finds likely.
+# from logits $z$ and temperature $\tau$, below 1 to be careful, often from a part of the vocabulary alone:
+# from the $k$ likeliest words (**top-k**), or from the **nucleus**, the fewest likeliest words whose
+# probabilities sum to at least $P$ {cite:p}`holtzman2020`. With $p = (0.5, 0.3, 0.15, 0.05)$ and $P = 0.9$,
+# the nucleus is the first three, and they are drawn with $0.53$, $0.32$ and $0.16$. Try greedy first: a
+# search can only choose among what the model finds likely.
 
 # %%
 choices = {
@@ -1267,11 +1308,11 @@ assert [round(p, 2) for p in (nucleus / nucleus.sum()).tolist()] == [0.53, 0.32,
 
 # %% [markdown]
 # The beam finds sentences that the *model* likes better (the last column), which is what a search is for;
-# whether readers like them better, BLEU has to say. This is one model and one set of sentences: the choices of
-# length and coverage lie within a point of each other, which says nothing for any of them. These sentences are
-# short; the length penalty was made for wide beams and long text {cite:p}`wu2016`. Sampling is for variety, and
-# here it costs BLEU, less at a low temperature. No choice of
-# search mends a model that was only ever shown true beginnings: that is a matter of training.
+# whether readers like them better, BLEU has to say. This is one model and one set of sentences: the choices
+# of length and coverage lie within a point of each other, which says nothing for any of them. These
+# sentences are short; the length penalty was made for wide beams and long text {cite:p}`wu2016`. Sampling
+# is for variety, and here it costs BLEU, less at a low temperature. No choice of search mends a model that
+# was only ever shown true beginnings: that is a matter of training.
 #
 # From the command line, with the three best and their scores:
 
@@ -1284,11 +1325,11 @@ shell("seqattn translate --run main --file in.txt --samples 2 --temperature 0.7 
 # ## Is the difference luck?
 #
 # `seqattn compare` translates the same sentences with several runs. The **paired bootstrap**
-# {cite:p}`koehn2004` then asks how much hangs on the choice of sentences: it draws the *sentences* again and again,
-# as many as there are, with replacement, and scores all runs on each draw. A small p says that, if both runs
-# were equally good, so large a difference would be rare among sets of sentences drawn like this one. With 200
-# draws the smallest possible p is $1/201 = 0.005$. It says nothing of the luck of *seeds*. For that, train
-# several, and look at the dots of the contest again.
+# {cite:p}`koehn2004` then asks how much hangs on the choice of sentences: it draws the *sentences* again
+# and again, as many as there are, with replacement, and scores all runs on each draw. A small p says that,
+# if both runs were equally good, so large a difference would be rare among sets of sentences drawn like
+# this one. With 200 draws the smallest possible p is $1/201 = 0.005$. It says nothing of the luck of
+# *seeds*. For that, train several, and look at the dots of the contest again.
 
 # %% tags=["nbval-ignore-output"]
 shell("seqattn compare contest/Bahdanau-1 contest/coverage-1 contest/Luong-1 --beam 1 --samples 200"
@@ -1316,10 +1357,13 @@ print(f"main run, one seed, beam 5: BLEU {whole_test.bleu:.1f} of {len(test)} se
       f"{without_near.bleu:.1f} of the {len(far)} not near; {whole_test.signature}")  # fmt: skip
 
 # %% [markdown]
-# TESTED
+# The test pairs tell the same as the validation pairs: the additive models and the Transformer are ahead of
+# Luong's, and that one of the fixed vector, with no range in common. Leaving out the sentences that are one
+# word away from a training sentence changes the main run's score by less than two points, so its score does
+# not rest on them.
 #
-# The model that comes with the package, larger and trained for longer, is judged on test sentences of its own; it is
-# one training, too:
+# The model that comes with the package, larger and trained for longer, is judged on test sentences of its
+# own; it is one training, too:
 
 # %% tags=["nbval-ignore-output"]
 shell("seqattn evaluate --run toy")
@@ -1338,10 +1382,10 @@ shell("seqattn evaluate --run toy")
 # seqattn compare runs/bahdanau-1 runs/tiny-1 --out both
 # ```
 #
-# The data are downloaded once, with a checksum (set `SEQATTN_DATA` to a folder that has them). Ctrl-C saves;
-# `--resume --run runs/bahdanau-1` goes on. What long trainings reach, and from how many seeds, the book keeps as a
-# file that a command fills from the run folders; [this page](training_runs.md) has every seed, the logs and
-# the exact commands. The next cell prints that file.
+# The data are downloaded once, with a checksum (set `SEQATTN_DATA` to a folder that has them). Ctrl-C
+# saves; `--resume --run runs/bahdanau-1` goes on. What long trainings reach, and from how many seeds, the
+# book keeps as a file that a command fills from the run folders; [this page](training_runs.md) has every
+# seed, the logs and the exact commands. The next cell prints that file.
 
 # %%
 record = measured("multi30k")
@@ -1357,8 +1401,8 @@ if not record["groups"]:
     print("no run has been collected yet: python -m benchmarks.quality --help")
 
 # %% [markdown]
-# Each row with one seed is one training. The p of a bootstrap would not change that: two rows may differ by the luck of
-# their seeds alone, and the contest above shows how far two seeds can be apart.
+# Each row with one seed is one training. The p of a bootstrap would not change that: two rows may differ by
+# the luck of their seeds alone, and the contest above shows how far two seeds can be apart.
 #
 # ## Where it breaks
 #
@@ -1368,7 +1412,8 @@ if not record["groups"]:
 #   while free-running output is still useless, and *training* loss can go on falling when BLEU no longer rises.
 # - **Scores that may not stand side by side**: other tokenisation, other case, a sentence's score beside a
 #   corpus's, training loss under dropout beside validation loss without.
-# - **Two changes called one.** Luong's model trails Bahdanau's in the contest, and asking later is not the cause.
+# - **Five changes called one.** Luong's model trails Bahdanau's in the contest. Asking later, changed alone, was
+#   no handicap.
 # - **A good-looking map of a bad model.** Look back at the contest: neither sharpness nor alignment error is
 #   BLEU.
 # - **What is not reproducible.** Seeds fix the weights, dropout and the order of batches. Another number of
@@ -1441,8 +1486,8 @@ if not record["groups"]:
 #
 # </details>
 #
-# **6.** You swap the scores of two models, and each swap changes BLEU. May you credit the rest of their difference
-# to the order in which they ask?
+# **6.** You swap the scores of two models, and each swap changes BLEU. May you credit the rest of their
+# difference to the order in which they ask?
 #
 # <details><summary>Answer</summary>
 #
@@ -1460,7 +1505,7 @@ if not record["groups"]:
 # - At one small budget mechanisms differ in what they reach. To say *why*, change one thing at a time; two seeds
 #   of one mechanism already draw different maps.
 # - A fixed vector keeps a smaller part of its score as sentences grow, within the lengths that it saw. Beyond
-#   them attention fails as well; there length and construction change together, and this page cannot part them.
+#   them attention fails as well; there length and number of clauses grow together, and this page cannot part them.
 # - A map shows where the context came from. Whether that word counted is another experiment.
 # - A difference without a spread is an anecdote, and a rate without a simple rule beside it a riddle.
 #

@@ -159,6 +159,35 @@ def test_every_trial_is_in_the_table():
     assert "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:" in shown
 
 
+def test_what_the_prose_says_of_diffuse_rows_is_what_was_printed():
+    lines = [line.split() for line in printed("weight on its links").splitlines()[1:]]
+    sharp = [words[1] for words in lines if words[0] == "sharpest"]
+    diffuse = [words[2] for words in lines if words[:2] == ["most", "diffuse"]]
+    assert len(sharp) == len(diffuse) == 7
+    assert {"un", "les", "le", "la", "l'"} <= set(sharp)
+    assert {"est-ce", "à", "que", "pas"} <= set(diffuse)
+
+
+def test_what_the_prose_says_of_words_passed_over_is_what_was_printed():
+    shown = printed("over = {}")
+    table = {
+        (found[1], found[2]): int(found[3])
+        for found in re.finditer(r"^(\d+) to +\d+ words, (\w+): .* in (\d+)%", shown, re.MULTILINE)
+    }
+    assert table["3", "wrong"] > table["3", "right"]
+    assert table["6", "wrong"] > table["6", "right"]
+    assert abs(table["9", "wrong"] - table["9", "right"]) <= 3
+    first, second, third = shown.split("\n\n")[1:]
+    assert "forte" in first
+    assert "fort," in first
+    assert all("passed over []" in text for text in (first, second))
+    assert second.startswith("she meets")
+    assert "rencontre" in second.split("wrote")[1]
+    assert "'has'" in third.split("passed over")[1]
+    assert "est revenu" in third
+    assert "revient" in third
+
+
 def test_studies_read_validation_pairs_and_one_table_reads_the_test_pairs():
     code = ["".join(c["source"]) for c in cells() if c["cell_type"] == "code"]
     reading = [text for text in code if 'split="test"' in text or "(test, far)" in text]
@@ -182,7 +211,7 @@ def test_the_two_orders_differ_in_what_the_output_reads_alone():
             model = found[name] = order.build(score, name, readout, SIZES).eval()
             with torch.no_grad():
                 for weights in model.parameters():
-                    weights.mul_(8)  # as if trained: rows that are not uniform
+                    weights.mul_(4)  # as if trained: rows that are not uniform
         before, after = found["before"], found["after"]
         assert all(
             torch.equal(x, y) for x, y in zip(before.parameters(), after.parameters(), strict=True)
