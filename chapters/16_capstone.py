@@ -936,8 +936,8 @@ if not FULL:
     assert max(curves["Bahdanau", 30]) < min(curves["Bahdanau", 12]) / 2
 
 # %% [markdown]
-# Three things are in these pictures. At *three* words the fixed vector is already far behind: {{
-# BUDGET.steps }} updates are few for it, and that has nothing to do with length. From six words to twelve
+# Three things are in these pictures. At *three* words the fixed vector is already far behind:
+# {{ BUDGET.steps }} updates are few for it, and that has nothing to do with length. From six words to twelve
 # both models lose points of BLEU, and the ranges overlap: no difference seen. But the fixed vector has
 # fewer to lose. It keeps less than half of its score and attention keeps well over half, and those ranges
 # are apart. That agrees with the bottleneck of [chapter 1](01_bottleneck.ipynb), whose longer trainings
