@@ -78,7 +78,7 @@ def execute(notebook: NotebookNode, *, timeout: int = 4 * 3600) -> NotebookNode:
     """
     notebook = claims.with_takers(copy.deepcopy(notebook))
     # The kernel inherits these. Same hash seed, same thread count: same text on every run.
-    os.environ |= {"PYTHONHASHSEED": "0", "OMP_NUM_THREADS": "2", "TQDM_DISABLE": "1"}
+    os.environ |= {"PYTHONHASHSEED": "0", "OMP_NUM_THREADS": "1", "TQDM_DISABLE": "1"}
     with tempfile.TemporaryDirectory() as folder:
         client = NotebookClient(
             notebook,
