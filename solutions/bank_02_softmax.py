@@ -311,7 +311,7 @@ Q2 = Question(
             "You normalise over the steps; each step's row of words must sum to 1: the last axis.",
         ),
     ),
-    read=f"{CHAPTER}: masks",
+    read=f"{CHAPTER}: where it breaks: masks",
 )
 
 POOL = "def attention_pool(states, w, mask):\n"
@@ -405,7 +405,7 @@ Q3 = Question(
             "You set the weights of pads to 0 after the softmax: the rest no longer sums to 1.",
         ),
     ),
-    read=f"{CHAPTER}: from one value to a mixture",
+    read=f"{CHAPTER}: derive: from one value to a mixture",
 )
 
 DROP = (
@@ -495,7 +495,7 @@ Q4 = Question(
             keeps=1,
         ),
     ),
-    read=f"{CHAPTER}: softmax, temperature, mask",
+    read=f"{CHAPTER}: dropped weights",
 )
 
 Q5 = Question(
@@ -549,7 +549,7 @@ Q5 = Question(
             "You squared the ratio: the scores are divided by the temperature itself.",
         ),
     ),
-    read=f"{CHAPTER}: softmax, temperature, mask",
+    read=f"{CHAPTER}: see it: softmax, temperature, mask",
 )
 
 EXERCISE = Exercise("02_softmax", "Softmax, temperature, masks", (Q1, Q2, Q3, Q4, Q5))

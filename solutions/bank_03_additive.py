@@ -254,7 +254,7 @@ Q1 = Question(
             "v itself, or squeeze.",
         ),
     ),
-    read=f"{CHAPTER}: the additive score",
+    read=f"{CHAPTER}: in general: a network with two layers",
 )
 
 Q2 = Question(
@@ -402,7 +402,7 @@ Q2 = Question(
             keeps=3,
         ),
     ),
-    read="chapters/02_soft_addressing: masks",
+    read="chapters/02_soft_addressing: where it breaks: masks",
 )
 
 ATTEND = "def attend(query, keys, mask, W_q, W_k, v):\n"
@@ -490,7 +490,7 @@ Q3 = Question(
             keeps=1,
         ),
     ),
-    read=f"{CHAPTER}: context and masks",
+    read=f"{CHAPTER}: masks",
 )
 
 STEPS = "def score_all_steps(queries, keys, W_q, W_k, v):\n"
@@ -692,7 +692,7 @@ Q5 = Question(
             "parameters called W_q, W_k and v.",
         ),
     ),
-    read=f"{CHAPTER}: the module",
+    read=f"{CHAPTER}: five lines of PyTorch",
 )
 
 Q6 = Question(

@@ -153,3 +153,14 @@ def test_the_same_seed_gives_the_same_verdict_and_another_seed_other_cases():
     assert (draws[0] == draws[1]).all()
     assert (draws[0] != draws[2]).any()
     assert found[0] == found[1] == found[2]
+
+
+@pytest.mark.parametrize("name", exercises())
+def test_what_to_read_again_is_a_heading_that_exists(name):
+    for question in load(name).questions:
+        page, _, wanted = question.read.partition(": ")
+        folder, _, stem = page.partition("/")
+        source = ROOT / ("solutions" if folder == "exercises" else folder) / f"{stem}.py"
+        text = source.read_text(encoding="utf-8")
+        headings = [h.lower() for h in re.findall(r"^# #+ (.+)$", text, re.MULTILINE)]
+        assert wanted.lower() in headings, f"{question.id}: {page} has no heading {wanted!r}"
