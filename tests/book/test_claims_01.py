@@ -139,5 +139,5 @@ def test_the_bits_in_the_answers():
 
 
 def test_an_unknown_measurement_is_refused_by_name():
-    with pytest.raises(ValueError, match="expected one of bottleneck"):
+    with pytest.raises(ValueError, match="expected one of additive, bottleneck"):
         measured("botleneck")
