@@ -5,7 +5,7 @@
 #     text_representation: {extension: .py, format_name: percent}
 #   kernelspec: {display_name: Python 3, language: python, name: python3}
 #   seqattn:
-#     minutes: 90
+#     minutes: 95
 #     covers: [F-21, F-22, F-23, F-24, F-33, F-34, M-18, M-20, M-21, M-23, M-24, M-25, T-02, T-09, T-10, V-07, V-14, D-03, D-11, D-12, D-16, D-19, X-01, X-04, X-05, P-01, P-02, P-03, P-04, P-05, P-06, P-07, P-08, P-09, P-10, P-11, E-03]
 # ---
 
@@ -1119,9 +1119,9 @@ plt.show()
 # nine words on the two shares are alike.
 #
 # The map says *where the model looked* when it erred. Of the three sentences printed above, no word was
-# passed over in the first: *forte* for *fort* is agreement. None in the second, either: it knows that she
-# meets somebody, and writes the wrong noun. In the third it passed over *has*, and the tense is lost. The
-# figure is the map of the sentence with the most words passed over.
+# passed over in the first: verb and object are wrong all the same. None in the second, either: *forte*
+# for *fort* is agreement. In the third it passed over *the*, and the whole evening is lost. The figure is
+# the map of the sentence with the most words passed over.
 #
 # If the right word was looked at and a wrong word came out, look for the trouble behind the attention:
 # vocabulary, form, agreement. If nothing was looked at, look at the attention. Passing over a word is a

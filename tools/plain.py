@@ -41,6 +41,7 @@ LEFT = re.compile(
     r"\{[\w:-]+\}`|:::|^\s*\([\w-]+\)=|\$\$|\[\^[^\]]+\]|^:\s+\S|\{\{|\]\{[.#]|^\+\+\+|^%\s",
     re.MULTILINE,
 )
+LABEL = re.compile(r"^\([\w-]+\)=\n+(?=#)", re.MULTILINE)  # names a heading, for links to it
 HIDDEN = {"hide-input", "hide-cell", "remove-input", "remove-cell"}
 # Only the book reads these.
 BOOK_METADATA = ("mystnb", "lines_to_next_cell", "tags")
@@ -153,6 +154,7 @@ class Text:
 
     def prose(self, text: str) -> str:
         """Convert what stands outside fences: roles, formulas, links."""
+        text = LABEL.sub("", text)
         if left := LEFT.search(TOKEN.sub(" ", text)):
             line = text[: text.find(left[0])].count("\n")
             raise PlainError(

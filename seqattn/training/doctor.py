@@ -438,7 +438,9 @@ def _copies(probe: _Probe) -> Verdict:
     logits, _ = probe.read(sources, probe.inputs)
     least, sums = logits[..., size : size + 2].exp().min().item(), logits.exp().sum(-1)
     sound = (
-        least > 0 and bool((sums - 1).abs().max() < probe.close) and logits.shape[-1] == size + 2
+        least > torch.finfo(torch.float32).tiny
+        and bool((sums - 1).abs().max() < probe.close)
+        and logits.shape[-1] == size + 2
     )
     return sound, f"with a probability of at least {least:.1e}"
 

@@ -143,4 +143,6 @@ def test_make_and_the_readme_and_the_workflows_use_it():
         text = (ROOT / name).read_text(encoding="utf-8")
         assert text.index(line) < text.index("pip install -c constraints.txt -e")
     for workflow in (ROOT / ".github" / "workflows").glob("*.yml"):
-        assert "pip install" not in workflow.read_text(encoding="utf-8"), "by make, as everybody"
+        text = workflow.read_text(encoding="utf-8")
+        # The weekly one takes what is newest, without our pins.
+        assert "pip install" not in text or workflow.stem == "weekly", "by make, as everybody"

@@ -140,7 +140,7 @@ OTHERS = {
     "coverage": lambda: CoverageAttention(D_HIDDEN, D_ENCODER, D_ATTN),
     "local-m": lambda: LocalAttention(D_HIDDEN, D_ENCODER, 1, "monotonic"),
     "local-p": lambda: LocalAttention(D_HIDDEN, D_ENCODER, 2),
-    "location": lambda: LocationAttention(D_HIDDEN, 2 * KEYS),
+    "location": lambda: LocationAttention(D_HIDDEN, 64),
     "hard": lambda: HardAttention(
         AdditiveScore(D_HIDDEN, D_ENCODER, D_ATTN), "argmax", "straight-through"
     ),

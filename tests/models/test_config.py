@@ -203,6 +203,7 @@ IDLE = [
     ("luong", {"d_attn": 7}),
     ("luong", {"attention": "local-m", "score": "concat", "d_attn": 7}),
     ("bahdanau", {"rank": 3}),
+    ("luong", {"max_source": 9}),
     ("bahdanau", {"input_feeding": False}),
     ("transformer", {"readout": "tanh"}),
     ("transformer", {"d_readout": 7}),

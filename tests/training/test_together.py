@@ -37,7 +37,7 @@ def test_gradients_of_several_batches_add_up_to_those_of_one():
     whole, one = trained([batches.take(every)])
     parts, several = trained([[batches.take(part) for part in rows]])
     for a, b in zip(whole, parts, strict=True):
-        torch.testing.assert_close(a, b, rtol=1e-5, atol=1e-6)
+        torch.testing.assert_close(a, b, rtol=1e-4, atol=1e-5)
     assert several.loss.tokens == one.loss.tokens == batches.count_tokens(every)
     torch.testing.assert_close(several.loss.total, one.loss.total)
     torch.testing.assert_close(several.norm, one.norm)
