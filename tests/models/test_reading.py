@@ -60,6 +60,23 @@ def test_steps_begin_where_they_are_told(kind):
     torch.testing.assert_close(final, last[0] if kind == "lstm" else last)
 
 
+@pytest.mark.parametrize("way", ["packed", "step by step"])
+def test_what_stands_at_padding_reaches_nothing(way):
+    rnn = make_rnn("lstm", D_INPUT, D, 2, bidirectional=True)
+    lengths, mask = LENGTHS["ragged"], padding_mask(LENGTHS["ragged"], POSITIONS)
+    inputs, found = torch.randn(BATCH, POSITIONS, D_INPUT), []
+    for pad in (0.0, torch.nan):
+        given = inputs.masked_fill(~mask.unsqueeze(-1), pad).requires_grad_()
+        if way == "packed":
+            states, final = read_sentences(rnn, given, lengths, mask)
+        else:
+            states, final = run_steps(rnn, given, mask=mask)
+        total = states.square().sum() + final.sum()
+        found.append((states, final, *torch.autograd.grad(total, [given, *rnn.parameters()])))
+    for clean, spoilt in zip(*found):
+        assert torch.equal(clean, spoilt)
+
+
 def test_layers_drop_features_between_them_in_training_alone():
     rnn = nn.GRU(D_INPUT, D, 2, batch_first=True, dropout=0.5)
     inputs, lengths = torch.randn(BATCH, POSITIONS, D_INPUT), LENGTHS["full"]
