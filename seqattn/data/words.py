@@ -27,7 +27,7 @@ GLUE, SPACE = "￭", "▁"
 def tokenize(text: str, language: str) -> list[str]:
     """Split a sentence into words and punctuation, in lower case.
 
-    :func:`join` undoes it, for any text: what comes back is the text in lower case, with straight
+    ``join`` undoes it, for any text: what comes back is the text in lower case, with straight
     apostrophes for curly ones and one space wherever there was white space of any kind; at its ends
     there is none. Where that takes more than the usual rules, a mark says so: ``￭`` stands on the
     side of a token that touches its neighbour, ``▁`` where there is a space in spite of the rules.
