@@ -614,9 +614,9 @@ for way in WAYS:
 # With friendly pads, two of the six wrong ways pass. With hostile pads none does. Only a mask that
 # *replaces* the scores, before the softmax, is right for all.
 #
-# One thing no mask can do: a weight of 0 does not protect against a NaN in a *value*, because
-# $0 \cdot \mathrm{NaN}$ is NaN. The states at pads must be finite numbers. The package's encoder
-# makes them 0.
+# One thing no mask on scores can do: a weight of 0 does not protect against a NaN in a *value*, because
+# $0 \cdot \mathrm{NaN}$ is NaN. The states at pads must be finite numbers, or be replaced as well, as
+# `seqattn.attend` does. The package's encoder makes them 0.
 
 # %% [markdown]
 # ### Which number stands for minus infinity?

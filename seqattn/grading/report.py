@@ -48,7 +48,7 @@ _VERDICT: dict = {
     "title": _TEXT,
     "verdict": {"enum": list(WORDS)},
     # null: pending, to be judged again.
-    "points": {"type": ["integer", "null"]},
+    "points": {"type": ["number", "null"]},
     "out_of": _NUMBER,
     "hint": _TEXT,
     "mistake": _TEXT,

@@ -113,7 +113,7 @@ def test_an_unknown_mistake_still_gets_a_hint():
             "expected a torch tensor",
         ),
         ("q1", "def additive_score(q):\n    return q", "It is called as additive_score(query"),
-        ("q1", "def additive_score(*x):\n    return helper(x)", "must hold all that it needs"),
+        ("q1", "def additive_score(*x):\n    return helper(x)", "what another cell computed"),
         (
             "q2",
             "def masked_softmax(s, m):\n    return torch.rand_like(s)",

@@ -196,7 +196,9 @@ def _execute(code: str, entry: str, space: dict[str, Any]) -> dict[str, BaseExce
         if isinstance(statement, ast.ImportFrom) and statement.module == "__future__":
             for alias in statement.names:
                 flags |= getattr(__future__, alias.name).compiler_flag
-    last = max((n for n, statement in enumerate(body) if entry in _bound(statement)), default=-1)
+    last = max(
+        (n for n, statement in enumerate(body) if entry in _bound(statement)), default=len(body)
+    )
     used = {n.id for n in ast.walk(ast.Module(body, [])) if isinstance(n, ast.Name)}
     failed: dict[str, BaseException] = {}
     for number, statement in enumerate(body):
