@@ -40,6 +40,8 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from seqattn.grading import checking
+
 # %% [markdown]
 # ## Softmax with a temperature
 #
@@ -65,14 +67,19 @@ def softmax(scores, temperature):
 
 
 # %% check="q1"
-weights = softmax(torch.tensor([[2.0, 1.0, 0.0], [5.0, 5.0, 5.0]]), 1.0)
-assert weights is not None, "softmax returns None: is there a return?"
-assert weights.shape == (2, 3), f"weights are shaped like scores, not {tuple(weights.shape)}"
-assert torch.allclose(weights.sum(-1), torch.ones(2)), f"rows must sum to 1, not {weights.sum(-1)}"
-sharp, flat = softmax(torch.tensor([[2.0, 1.0]]), 0.1), softmax(torch.tensor([[2.0, 1.0]]), 10.0)
-assert sharp[0, 0] > 0.99, "a low temperature gives the larger score almost everything"
-assert flat[0, 0] < 0.55, "a high temperature makes the weights almost equal"
-print("q1 looks right")
+with checking("q1"):
+    weights = softmax(torch.tensor([[2.0, 1.0, 0.0], [5.0, 5.0, 5.0]]), 1.0)
+    assert weights is not None, "softmax returns None: is there a return?"
+    assert weights.shape == (2, 3), f"weights are shaped like scores, not {tuple(weights.shape)}"
+    assert torch.allclose(weights.sum(-1), torch.ones(2)), (
+        f"rows must sum to 1, not {weights.sum(-1)}"
+    )
+    sharp, flat = (
+        softmax(torch.tensor([[2.0, 1.0]]), 0.1),
+        softmax(torch.tensor([[2.0, 1.0]]), 10.0),
+    )
+    assert sharp[0, 0] > 0.99, "a low temperature gives the larger score almost everything"
+    assert flat[0, 0] < 0.55, "a high temperature makes the weights almost equal"
 
 # %% [markdown]
 # ## A mask for every step
@@ -99,14 +106,14 @@ def masked_softmax(scores, mask, temperature):
 
 
 # %% check="q2"
-mask = torch.tensor([[True, True, False], [True, False, False]])
-weights = masked_softmax(torch.ones(2, 4, 3), mask, 0.5)
-assert weights is not None, "masked_softmax returns None: is there a return?"
-assert weights.shape == (2, 4, 3), f"weights are shaped like scores, not {tuple(weights.shape)}"
-assert (weights[0, :, 2] == 0).all(), "the third word of sentence 1 is a pad, at every step"
-assert (weights[1, :, 0] == 1).all(), "sentence 2 has one word, which gets all the weight"
-assert torch.allclose(weights[0, :, :2], torch.full((4, 2), 0.5)), "equal scores, equal weights"
-print("q2 looks right")
+with checking("q2"):
+    mask = torch.tensor([[True, True, False], [True, False, False]])
+    weights = masked_softmax(torch.ones(2, 4, 3), mask, 0.5)
+    assert weights is not None, "masked_softmax returns None: is there a return?"
+    assert weights.shape == (2, 4, 3), f"weights are shaped like scores, not {tuple(weights.shape)}"
+    assert (weights[0, :, 2] == 0).all(), "the third word of sentence 1 is a pad, at every step"
+    assert (weights[1, :, 0] == 1).all(), "sentence 2 has one word, which gets all the weight"
+    assert torch.allclose(weights[0, :, :2], torch.full((4, 2), 0.5)), "equal scores, equal weights"
 
 # %% [markdown]
 # ## Pooling a sentence
@@ -131,15 +138,15 @@ def attention_pool(states, w, mask):
 
 
 # %% check="q3"
-states = torch.tensor([[[1.0, 0.0], [0.0, 1.0], [99.0, 99.0]]])
-mixed = attention_pool(states, torch.tensor([2.0, 2.0]), torch.tensor([[True, True, False]]))
-assert mixed is not None, "attention_pool returns None: is there a return?"
-assert mixed.shape == (1, 2), f"one vector of two numbers: (1, 2), not {tuple(mixed.shape)}"
-assert mixed.max() < 2, "the third word is a pad: its 99 must not reach the result"
-assert torch.allclose(mixed, torch.tensor([[0.5, 0.5]])), (
-    "two words with equal scores: half of each"
-)
-print("q3 looks right")
+with checking("q3"):
+    states = torch.tensor([[[1.0, 0.0], [0.0, 1.0], [99.0, 99.0]]])
+    mixed = attention_pool(states, torch.tensor([2.0, 2.0]), torch.tensor([[True, True, False]]))
+    assert mixed is not None, "attention_pool returns None: is there a return?"
+    assert mixed.shape == (1, 2), f"one vector of two numbers: (1, 2), not {tuple(mixed.shape)}"
+    assert mixed.max() < 2, "the third word is a pad: its 99 must not reach the result"
+    assert torch.allclose(mixed, torch.tensor([[0.5, 0.5]])), (
+        "two words with equal scores: half of each"
+    )
 
 # %% [markdown]
 # ## Dropping weights
@@ -163,14 +170,18 @@ def drop_weights(weights, p, training, coins):
 
 
 # %% check="q4"
-weights, coins = torch.tensor([[0.5, 0.25, 0.25]]), torch.tensor([[0.9, 0.1, 0.6]])
-kept = drop_weights(weights, 0.5, True, coins)
-assert kept is not None, "drop_weights returns None: is there a return?"
-assert kept.shape == (1, 3), f"weights keep their shape, (1, 3), not {tuple(kept.shape)}"
-assert kept[0, 1] == 0, "the second coin is below p: that weight goes"
-assert (kept[0, [0, 2]] > 0).all(), "the first and the third coin are above p: those weights stay"
-assert torch.equal(drop_weights(weights, 0.5, False, coins), weights), "evaluation drops nothing"
-print("q4 looks right")
+with checking("q4"):
+    weights, coins = torch.tensor([[0.5, 0.25, 0.25]]), torch.tensor([[0.9, 0.1, 0.6]])
+    kept = drop_weights(weights, 0.5, True, coins)
+    assert kept is not None, "drop_weights returns None: is there a return?"
+    assert kept.shape == (1, 3), f"weights keep their shape, (1, 3), not {tuple(kept.shape)}"
+    assert kept[0, 1] == 0, "the second coin is below p: that weight goes"
+    assert (kept[0, [0, 2]] > 0).all(), (
+        "the first and the third coin are above p: those weights stay"
+    )
+    assert torch.equal(drop_weights(weights, 0.5, False, coins), weights), (
+        "evaluation drops nothing"
+    )
 
 # %% [markdown]
 # ## By hand
@@ -184,9 +195,9 @@ temperature_by_hand = 2
 # END ANSWER
 
 # %% check="q5"
-assert temperature_by_hand is not None, "write a number: temperature_by_hand = ..."
-assert temperature_by_hand > 0, "temperatures are positive"
-print("q5 looks right")
+with checking("q5"):
+    assert temperature_by_hand is not None, "write a number: temperature_by_hand = ..."
+    assert temperature_by_hand > 0, "temperatures are positive"
 
 # %% [markdown]
 # ## What next

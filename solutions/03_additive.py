@@ -39,6 +39,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from seqattn.data import TINY
+from seqattn.grading import checking
 
 # %% [markdown]
 # ## The additive score
@@ -69,14 +70,14 @@ def additive_score(query, keys, W_q, W_k, v):
 
 
 # %% check="q1"
-scores = additive_score(TINY.query, TINY.keys, TINY.W_q, TINY.W_k, TINY.v)
-assert scores is not None, "additive_score returns None: is there a return?"
-assert scores.shape == (1, 3), f"one sentence, three keys: (1, 3), not {tuple(scores.shape)}"
-by_hand = torch.tensor([[0.88, 0.42, -0.29]], dtype=torch.float64)
-assert torch.allclose(scores, by_hand, atol=0.01), f"by hand they are {by_hand}, not {scores}"
-two = additive_score(*[torch.ones(n) for n in ((2, 3), (2, 5, 7), (11, 3), (11, 7), (11,))])
-assert two.shape == (2, 5), f"two sentences, five keys: (2, 5), not {tuple(two.shape)}"
-print("q1 looks right")
+with checking("q1"):
+    scores = additive_score(TINY.query, TINY.keys, TINY.W_q, TINY.W_k, TINY.v)
+    assert scores is not None, "additive_score returns None: is there a return?"
+    assert scores.shape == (1, 3), f"one sentence, three keys: (1, 3), not {tuple(scores.shape)}"
+    by_hand = torch.tensor([[0.88, 0.42, -0.29]], dtype=torch.float64)
+    assert torch.allclose(scores, by_hand, atol=0.01), f"by hand they are {by_hand}, not {scores}"
+    two = additive_score(*[torch.ones(n) for n in ((2, 3), (2, 5, 7), (11, 3), (11, 7), (11,))])
+    assert two.shape == (2, 5), f"two sentences, five keys: (2, 5), not {tuple(two.shape)}"
 
 # %% [markdown]
 # ## Softmax with a mask
@@ -106,14 +107,16 @@ def masked_softmax(scores, mask):
 
 
 # %% check="q2"
-mask = torch.tensor([[True, True, False], [True, True, True]])
-weights = masked_softmax(torch.tensor([[1.0, 0.0, 2.0], [5.0, 5.0, 5.0]]), mask)
-assert weights is not None, "masked_softmax returns None: is there a return?"
-assert weights.shape == (2, 3), f"weights are shaped like scores, not {tuple(weights.shape)}"
-assert weights[0, 2] == 0, f"the third position of row 1 is masked, and got {weights[0, 2]:.3f}"
-assert torch.allclose(weights.sum(-1), torch.ones(2)), f"rows must sum to 1, not {weights.sum(-1)}"
-assert torch.allclose(weights[1], torch.full((3,), 1 / 3)), "equal scores give equal weights"
-print("q2 looks right")
+with checking("q2"):
+    mask = torch.tensor([[True, True, False], [True, True, True]])
+    weights = masked_softmax(torch.tensor([[1.0, 0.0, 2.0], [5.0, 5.0, 5.0]]), mask)
+    assert weights is not None, "masked_softmax returns None: is there a return?"
+    assert weights.shape == (2, 3), f"weights are shaped like scores, not {tuple(weights.shape)}"
+    assert weights[0, 2] == 0, f"the third position of row 1 is masked, and got {weights[0, 2]:.3f}"
+    assert torch.allclose(weights.sum(-1), torch.ones(2)), (
+        f"rows must sum to 1, not {weights.sum(-1)}"
+    )
+    assert torch.allclose(weights[1], torch.full((3,), 1 / 3)), "equal scores give equal weights"
 
 # %% [markdown]
 # ## The context
@@ -135,13 +138,15 @@ def attend(query, keys, mask, W_q, W_k, v):
 
 
 # %% check="q3"
-pair = attend(TINY.query, TINY.keys, torch.ones(1, 3).bool(), TINY.W_q, TINY.W_k, TINY.v)
-assert isinstance(pair, tuple) and len(pair) == 2, "return two things: context, weights"
-context, weights = pair
-assert context.shape == (1, 2), f"one context of two numbers: (1, 2), not {tuple(context.shape)}"
-by_hand = torch.tensor([[0.43, 0.58]], dtype=torch.float64)
-assert torch.allclose(context, by_hand, atol=0.01), f"by hand it is {by_hand}, not {context}"
-print("q3 looks right")
+with checking("q3"):
+    pair = attend(TINY.query, TINY.keys, torch.ones(1, 3).bool(), TINY.W_q, TINY.W_k, TINY.v)
+    assert isinstance(pair, tuple) and len(pair) == 2, "return two things: context, weights"
+    context, weights = pair
+    assert context.shape == (1, 2), (
+        f"one context of two numbers: (1, 2), not {tuple(context.shape)}"
+    )
+    by_hand = torch.tensor([[0.43, 0.58]], dtype=torch.float64)
+    assert torch.allclose(context, by_hand, atol=0.01), f"by hand it is {by_hand}, not {context}"
 
 # %% [markdown]
 # ## All steps at once
@@ -160,15 +165,15 @@ def score_all_steps(queries, keys, W_q, W_k, v):
 
 
 # %% check="q4"
-torch.manual_seed(0)
-queries, keys = torch.randn(2, 3, 4), torch.randn(2, 5, 6)
-W_q, W_k, v = torch.randn(7, 4), torch.randn(7, 6), torch.randn(7)
-every = score_all_steps(queries, keys, W_q, W_k, v)
-assert every is not None, "score_all_steps returns None: is there a return?"
-assert every.shape == (2, 3, 5), f"(B, T, S) is (2, 3, 5), not {tuple(every.shape)}"
-alone = score_all_steps(queries[:, 1:2], keys, W_q, W_k, v)
-assert torch.allclose(every[:, 1:2], alone, atol=1e-5), "row t must depend on query t alone"
-print("q4 looks right")
+with checking("q4"):
+    torch.manual_seed(0)
+    queries, keys = torch.randn(2, 3, 4), torch.randn(2, 5, 6)
+    W_q, W_k, v = torch.randn(7, 4), torch.randn(7, 6), torch.randn(7)
+    every = score_all_steps(queries, keys, W_q, W_k, v)
+    assert every is not None, "score_all_steps returns None: is there a return?"
+    assert every.shape == (2, 3, 5), f"(B, T, S) is (2, 3, 5), not {tuple(every.shape)}"
+    alone = score_all_steps(queries[:, 1:2], keys, W_q, W_k, v)
+    assert torch.allclose(every[:, 1:2], alone, atol=1e-5), "row t must depend on query t alone"
 
 # %% [markdown]
 # ## A module that learns
@@ -201,15 +206,15 @@ class AdditiveAttention(nn.Module):
 
 
 # %% check="q5"
-module = AdditiveAttention(3, 4, 5)
-shapes = {name: tuple(p.shape) for name, p in module.named_parameters()}
-assert shapes == {"W_q": (5, 3), "W_k": (5, 4), "v": (5,)}, f"the parameters are {shapes}"
-context, weights = module(torch.randn(2, 3), torch.randn(2, 6, 4), torch.ones(2, 6).bool())
-assert context.shape == (2, 4), f"the context is (2, 4), not {tuple(context.shape)}"
-context.sum().backward()
-idle = [name for name, p in module.named_parameters() if p.grad is None]
-assert not idle, f"no gradient reaches {idle}"
-print("q5 looks right")
+with checking("q5"):
+    module = AdditiveAttention(3, 4, 5)
+    shapes = {name: tuple(p.shape) for name, p in module.named_parameters()}
+    assert shapes == {"W_q": (5, 3), "W_k": (5, 4), "v": (5,)}, f"the parameters are {shapes}"
+    context, weights = module(torch.randn(2, 3), torch.randn(2, 6, 4), torch.ones(2, 6).bool())
+    assert context.shape == (2, 4), f"the context is (2, 4), not {tuple(context.shape)}"
+    context.sum().backward()
+    idle = [name for name, p in module.named_parameters() if p.grad is None]
+    assert not idle, f"no gradient reaches {idle}"
 
 # %% [markdown]
 # ## By hand
@@ -224,12 +229,12 @@ weights_by_hand = (0.73, 0.27, 0)
 # END ANSWER
 
 # %% check="q6"
-assert weights_by_hand is not None, "write three numbers: weights_by_hand = (..., ..., ...)"
-first, second, third = weights_by_hand
-assert third == 0, "a pad gets no weight at all"
-assert abs(first + second - 1) < 0.011, "the weights must sum to 1"
-assert first > second > 0, "the larger score gets the larger weight"
-print("q6 looks right")
+with checking("q6"):
+    assert weights_by_hand is not None, "write three numbers: weights_by_hand = (..., ..., ...)"
+    first, second, third = weights_by_hand
+    assert third == 0, "a pad gets no weight at all"
+    assert abs(first + second - 1) < 0.011, "the weights must sum to 1"
+    assert first > second > 0, "the larger score gets the larger weight"
 
 # %% [markdown]
 # ## What next

@@ -40,6 +40,8 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from seqattn.grading import checking
+
 # %% [markdown]
 # ## The dot score
 #
@@ -56,13 +58,15 @@ def dot_score(query, keys):
 
 
 # %% check="q1"
-scores = dot_score(
-    torch.tensor([[1.0, 2.0]]), torch.tensor([[[3.0, 1.0], [0.0, -1.0], [4.0, 0.0]]])
-)
-assert scores is not None, "dot_score returns None: is there a return?"
-assert scores.shape == (1, 3), f"one sentence, three keys: (1, 3), not {tuple(scores.shape)}"
-assert torch.allclose(scores, torch.tensor([[5.0, -2.0, 4.0]])), f"by hand: 5, -2, 4, not {scores}"
-print("q1 looks right")
+with checking("q1"):
+    scores = dot_score(
+        torch.tensor([[1.0, 2.0]]), torch.tensor([[[3.0, 1.0], [0.0, -1.0], [4.0, 0.0]]])
+    )
+    assert scores is not None, "dot_score returns None: is there a return?"
+    assert scores.shape == (1, 3), f"one sentence, three keys: (1, 3), not {tuple(scores.shape)}"
+    assert torch.allclose(scores, torch.tensor([[5.0, -2.0, 4.0]])), (
+        f"by hand: 5, -2, 4, not {scores}"
+    )
 
 # %% [markdown]
 # ## The general score
@@ -80,14 +84,14 @@ def general_score(query, keys, W):
 
 
 # %% check="q2"
-W = torch.tensor([[1.0, 0.0, 2.0], [0.0, -1.0, 1.0]])
-scores = general_score(
-    torch.tensor([[1.0, 2.0]]), torch.tensor([[[1.0, 1.0, 0.0], [0.0, 0.0, 1.0]]]), W
-)
-assert scores is not None, "general_score returns None: is there a return?"
-assert scores.shape == (1, 2), f"one sentence, two keys: (1, 2), not {tuple(scores.shape)}"
-assert torch.allclose(scores, torch.tensor([[-1.0, 4.0]])), f"by hand: -1 and 4, not {scores}"
-print("q2 looks right")
+with checking("q2"):
+    W = torch.tensor([[1.0, 0.0, 2.0], [0.0, -1.0, 1.0]])
+    scores = general_score(
+        torch.tensor([[1.0, 2.0]]), torch.tensor([[[1.0, 1.0, 0.0], [0.0, 0.0, 1.0]]]), W
+    )
+    assert scores is not None, "general_score returns None: is there a return?"
+    assert scores.shape == (1, 2), f"one sentence, two keys: (1, 2), not {tuple(scores.shape)}"
+    assert torch.allclose(scores, torch.tensor([[-1.0, 4.0]])), f"by hand: -1 and 4, not {scores}"
 
 # %% [markdown]
 # ## The concat score
@@ -105,14 +109,16 @@ def concat_score(query, keys, W, v):
 
 
 # %% check="q3"
-torch.manual_seed(0)
-query, keys, W, v = torch.randn(2, 3), torch.randn(2, 5, 4), torch.randn(6, 7), torch.randn(6)
-scores = concat_score(query, keys, W, v)
-assert scores is not None, "concat_score returns None: is there a return?"
-assert scores.shape == (2, 5), f"two sentences, five keys: (2, 5), not {tuple(scores.shape)}"
-one = v @ torch.tanh(W @ torch.cat([query[1], keys[1, 2]]))
-assert torch.allclose(scores[1, 2], one, atol=1e-5), "sentence 2, word 3 is not v · tanh(W [s; h])"
-print("q3 looks right")
+with checking("q3"):
+    torch.manual_seed(0)
+    query, keys, W, v = torch.randn(2, 3), torch.randn(2, 5, 4), torch.randn(6, 7), torch.randn(6)
+    scores = concat_score(query, keys, W, v)
+    assert scores is not None, "concat_score returns None: is there a return?"
+    assert scores.shape == (2, 5), f"two sentences, five keys: (2, 5), not {tuple(scores.shape)}"
+    one = v @ torch.tanh(W @ torch.cat([query[1], keys[1, 2]]))
+    assert torch.allclose(scores[1, 2], one, atol=1e-5), (
+        "sentence 2, word 3 is not v · tanh(W [s; h])"
+    )
 
 # %% [markdown]
 # ## Scaled dot products
@@ -131,15 +137,15 @@ def scaled_dot_attention(queries, keys, values):
 
 
 # %% check="q4"
-queries, keys, values = torch.randn(2, 3, 4), torch.randn(2, 5, 4), torch.randn(2, 5, 6)
-mixed = scaled_dot_attention(queries, keys, values)
-assert mixed is not None, "scaled_dot_attention returns None: is there a return?"
-assert mixed.shape == (2, 3, 6), f"(B, T, d_v) is (2, 3, 6), not {tuple(mixed.shape)}"
-same = scaled_dot_attention(queries, keys, torch.ones(2, 5, 6))
-assert torch.allclose(same, torch.ones(2, 3, 6), atol=1e-5), (
-    "a mean of ones is 1: check the weights"
-)
-print("q4 looks right")
+with checking("q4"):
+    queries, keys, values = torch.randn(2, 3, 4), torch.randn(2, 5, 4), torch.randn(2, 5, 6)
+    mixed = scaled_dot_attention(queries, keys, values)
+    assert mixed is not None, "scaled_dot_attention returns None: is there a return?"
+    assert mixed.shape == (2, 3, 6), f"(B, T, d_v) is (2, 3, 6), not {tuple(mixed.shape)}"
+    same = scaled_dot_attention(queries, keys, torch.ones(2, 5, 6))
+    assert torch.allclose(same, torch.ones(2, 3, 6), atol=1e-5), (
+        "a mean of ones is 1: check the weights"
+    )
 
 # %% [markdown]
 # ## A module with one matrix
@@ -173,14 +179,14 @@ class LuongAttention(nn.Module):
 
 
 # %% check="q5"
-module = LuongAttention(3, 4)
-shapes = {name: tuple(p.shape) for name, p in module.named_parameters()}
-assert shapes == {"W": (3, 4)}, f"the parameters are {shapes}"
-context, weights = module(torch.randn(2, 3), torch.randn(2, 6, 4), torch.ones(2, 6).bool())
-assert context.shape == (2, 4), f"the context is (2, 4), not {tuple(context.shape)}"
-context.sum().backward()
-assert module.W.grad is not None, "no gradient reaches W"
-print("q5 looks right")
+with checking("q5"):
+    module = LuongAttention(3, 4)
+    shapes = {name: tuple(p.shape) for name, p in module.named_parameters()}
+    assert shapes == {"W": (3, 4)}, f"the parameters are {shapes}"
+    context, weights = module(torch.randn(2, 3), torch.randn(2, 6, 4), torch.ones(2, 6).bool())
+    assert context.shape == (2, 4), f"the context is (2, 4), not {tuple(context.shape)}"
+    context.sum().backward()
+    assert module.W.grad is not None, "no gradient reaches W"
 
 # %% [markdown]
 # ## Targets and loss
@@ -199,14 +205,14 @@ def sequence_loss(y, logits, pad):
 
 
 # %% check="q6"
-y = torch.tensor([[1, 4, 5, 2], [1, 3, 2, 0]])
-loss = sequence_loss(y, torch.zeros(2, 3, 6), 0)
-assert loss is not None, "sequence_loss returns None: is there a return?"
-assert loss.shape == (), f"the loss is one number, not of shape {tuple(loss.shape)}"
-assert abs(loss - math.log(6)) < 1e-4, f"six words, all as likely: log 6 = 1.79, not {loss:.2f}"
-sure = torch.full((2, 3, 6), -20.0).scatter(2, y[:, 1:, None], 20.0)
-assert sequence_loss(y, sure, 0) < 0.01, "sure of the next token everywhere: the loss is near 0"
-print("q6 looks right")
+with checking("q6"):
+    y = torch.tensor([[1, 4, 5, 2], [1, 3, 2, 0]])
+    loss = sequence_loss(y, torch.zeros(2, 3, 6), 0)
+    assert loss is not None, "sequence_loss returns None: is there a return?"
+    assert loss.shape == (), f"the loss is one number, not of shape {tuple(loss.shape)}"
+    assert abs(loss - math.log(6)) < 1e-4, f"six words, all as likely: log 6 = 1.79, not {loss:.2f}"
+    sure = torch.full((2, 3, 6), -20.0).scatter(2, y[:, 1:, None], 20.0)
+    assert sequence_loss(y, sure, 0) < 0.01, "sure of the next token everywhere: the loss is near 0"
 
 # %% [markdown]
 # ## A training step
@@ -231,16 +237,16 @@ def train_step(model, optimizer, y, pad, max_norm):
 
 
 # %% check="q7"
-torch.manual_seed(0)
-model = nn.Sequential(nn.Embedding(6, 8), nn.Linear(8, 6))
-optimizer = torch.optim.SGD(model.parameters(), lr=0.5)
-losses = [train_step(model, optimizer, y, 0, 1.0) for _ in range(40)]
-assert losses[0] is not None, "train_step returns None: is there a return?"
-assert isinstance(losses[0], float), f"return a plain number, not a {type(losses[0]).__name__}"
-assert losses[-1] < losses[0] / 2, (
-    f"40 steps should halve the loss: {losses[0]:.2f} to {losses[-1]:.2f}"
-)
-print("q7 looks right")
+with checking("q7"):
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Embedding(6, 8), nn.Linear(8, 6))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.5)
+    losses = [train_step(model, optimizer, y, 0, 1.0) for _ in range(40)]
+    assert losses[0] is not None, "train_step returns None: is there a return?"
+    assert isinstance(losses[0], float), f"return a plain number, not a {type(losses[0]).__name__}"
+    assert losses[-1] < losses[0] / 2, (
+        f"40 steps should halve the loss: {losses[0]:.2f} to {losses[-1]:.2f}"
+    )
 
 # %% [markdown]
 # ## Greedy decoding
@@ -273,16 +279,20 @@ def greedy_decode(step, state, batch, bos, eos, pad, max_len):
 
 
 # %% check="q8"
-def count_down(tokens, state):
-    """Says 5, 4, 3 ... from where the state stands; 2 is the end."""
-    return F.one_hot(state, 9).float(), (state - 1).clamp(min=2)
+with checking("q8"):
 
+    def count_down(tokens, state):
+        """Says 5, 4, 3 ... from where the state stands; 2 is the end."""
+        return F.one_hot(state, 9).float(), (state - 1).clamp(min=2)
 
-words = greedy_decode(count_down, torch.tensor([5, 3]), batch=2, bos=1, eos=2, pad=0, max_len=7)
-assert words is not None, "greedy_decode returns None: is there a return?"
-assert words[0].tolist() == [5, 4, 3, 2], f"the first sentence is 5 4 3 2, not {words[0].tolist()}"
-assert words[1].tolist() == [3, 2, 0, 0], f"the second is 3 2, then pads, not {words[1].tolist()}"
-print("q8 looks right")
+    words = greedy_decode(count_down, torch.tensor([5, 3]), batch=2, bos=1, eos=2, pad=0, max_len=7)
+    assert words is not None, "greedy_decode returns None: is there a return?"
+    assert words[0].tolist() == [5, 4, 3, 2], (
+        f"the first sentence is 5 4 3 2, not {words[0].tolist()}"
+    )
+    assert words[1].tolist() == [3, 2, 0, 0], (
+        f"the second is 3 2, then pads, not {words[1].tolist()}"
+    )
 
 # %% [markdown]
 # ## Measured: why scale?
@@ -318,10 +328,12 @@ variances = {4: (3.85, 0.96), 16: (14.83, 0.93), 64: (66.68, 1.04), 256: (280.0,
 # END ANSWER
 
 # %% check="q9"
-assert variances is not None, "write the table: variances = {4: (..., ...), ...}"
-assert set(variances) == {4, 16, 64, 256}, f"a row for each of 4, 16, 64, 256, not {set(variances)}"
-assert all(len(row) == 2 for row in variances.values()), "two numbers in each row"
-print("q9 looks right")
+with checking("q9"):
+    assert variances is not None, "write the table: variances = {4: (..., ...), ...}"
+    assert set(variances) == {4, 16, 64, 256}, (
+        f"a row for each of 4, 16, 64, 256, not {set(variances)}"
+    )
+    assert all(len(row) == 2 for row in variances.values()), "two numbers in each row"
 
 # %% [markdown]
 # ## What next

@@ -40,6 +40,8 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from seqattn.grading import checking
+
 # %% [markdown]
 # ## Entropy of a row
 #
@@ -55,14 +57,14 @@ def entropy(weights):
 
 
 # %% check="q1"
-rows = torch.tensor([[[0.25, 0.25, 0.25, 0.25], [0.0, 1.0, 0.0, 0.0]]])
-H = entropy(rows)
-assert H is not None, "entropy returns None: is there a return?"
-assert H.shape == (1, 2), f"a number for each row: (1, 2), not {tuple(H.shape)}"
-assert not H.isnan().any(), "0 · log 0 counts as 0"
-assert abs(H[0, 0] - math.log(4)) < 1e-4, f"four equal weights: log 4 = 1.39, not {H[0, 0]:.2f}"
-assert abs(H[0, 1]) < 1e-4, f"all weight on one word: 0, not {H[0, 1]:.2f}"
-print("q1 looks right")
+with checking("q1"):
+    rows = torch.tensor([[[0.25, 0.25, 0.25, 0.25], [0.0, 1.0, 0.0, 0.0]]])
+    H = entropy(rows)
+    assert H is not None, "entropy returns None: is there a return?"
+    assert H.shape == (1, 2), f"a number for each row: (1, 2), not {tuple(H.shape)}"
+    assert not H.isnan().any(), "0 · log 0 counts as 0"
+    assert abs(H[0, 0] - math.log(4)) < 1e-4, f"four equal weights: log 4 = 1.39, not {H[0, 0]:.2f}"
+    assert abs(H[0, 1]) < 1e-4, f"all weight on one word: 0, not {H[0, 1]:.2f}"
 
 # %% [markdown]
 # ## Effective positions
@@ -80,11 +82,11 @@ def effective_positions(weights):
 
 
 # %% check="q2"
-N = effective_positions(rows)
-assert N is not None, "effective_positions returns None: is there a return?"
-assert N.shape == (1, 2), f"a number for each row: (1, 2), not {tuple(N.shape)}"
-assert abs(N[0, 0] - 4) < 1e-3, f"four equal weights: 4, not {N[0, 0]:.2f}"
-print("q2 looks right")
+with checking("q2"):
+    N = effective_positions(rows)
+    assert N is not None, "effective_positions returns None: is there a return?"
+    assert N.shape == (1, 2), f"a number for each row: (1, 2), not {tuple(N.shape)}"
+    assert abs(N[0, 0] - 4) < 1e-3, f"four equal weights: 4, not {N[0, 0]:.2f}"
 
 # %% [markdown]
 # ## Coverage
@@ -100,15 +102,15 @@ def coverage(weights):
 
 
 # %% check="q3"
-steps = torch.tensor([[[0.5, 0.5], [0.9, 0.1], [0.2, 0.8]]])
-seen = coverage(steps)
-assert seen is not None, "coverage returns None: is there a return?"
-assert seen.shape == (1, 3, 2), f"shaped like the weights, (1, 3, 2), not {tuple(seen.shape)}"
-assert (seen[0, 0].abs() < 1e-6).all(), "before the first step nothing has been looked at"
-assert torch.allclose(seen[0, 2], torch.tensor([1.4, 0.6])), (
-    f"by hand 1.4 and 0.6, not {seen[0, 2]}"
-)
-print("q3 looks right")
+with checking("q3"):
+    steps = torch.tensor([[[0.5, 0.5], [0.9, 0.1], [0.2, 0.8]]])
+    seen = coverage(steps)
+    assert seen is not None, "coverage returns None: is there a return?"
+    assert seen.shape == (1, 3, 2), f"shaped like the weights, (1, 3, 2), not {tuple(seen.shape)}"
+    assert (seen[0, 0].abs() < 1e-6).all(), "before the first step nothing has been looked at"
+    assert torch.allclose(seen[0, 2], torch.tensor([1.4, 0.6])), (
+        f"by hand 1.4 and 0.6, not {seen[0, 2]}"
+    )
 
 # %% [markdown]
 # ## The coverage loss
@@ -126,11 +128,13 @@ def coverage_loss(weights):
 
 
 # %% check="q4"
-loss = coverage_loss(steps)
-assert loss is not None, "coverage_loss returns None: is there a return?"
-assert loss.shape == (), f"one number, not of shape {tuple(loss.shape)}"
-assert abs(loss - (0 + 0.6 + 0.8) / 3) < 1e-4, f"by hand (0 + 0.6 + 0.8) / 3 = 0.47, not {loss:.2f}"
-print("q4 looks right")
+with checking("q4"):
+    loss = coverage_loss(steps)
+    assert loss is not None, "coverage_loss returns None: is there a return?"
+    assert loss.shape == (), f"one number, not of shape {tuple(loss.shape)}"
+    assert abs(loss - (0 + 0.6 + 0.8) / 3) < 1e-4, (
+        f"by hand (0 + 0.6 + 0.8) / 3 = 0.47, not {loss:.2f}"
+    )
 
 # %% [markdown]
 # ## Alignment error rate
@@ -155,12 +159,12 @@ def alignment_error_rate(predicted, sure, possible):
 
 
 # %% check="q5"
-rate = alignment_error_rate([(0, 0), (1, 1)], [(0, 0), (1, 1)], [(0, 1)])
-assert rate is not None, "alignment_error_rate returns None: is there a return?"
-assert abs(rate) < 1e-6, f"all that is sure and nothing else: 0, not {rate:.2f}"
-rate = alignment_error_rate([(0, 0), (0, 1)], [(0, 0), (1, 1)], [(0, 1)])
-assert abs(rate - 0.25) < 1e-6, f"by hand 1 - (1 + 2) / 4 = 0.25, not {rate:.2f}"
-print("q5 looks right")
+with checking("q5"):
+    rate = alignment_error_rate([(0, 0), (1, 1)], [(0, 0), (1, 1)], [(0, 1)])
+    assert rate is not None, "alignment_error_rate returns None: is there a return?"
+    assert abs(rate) < 1e-6, f"all that is sure and nothing else: 0, not {rate:.2f}"
+    rate = alignment_error_rate([(0, 0), (0, 1)], [(0, 0), (1, 1)], [(0, 1)])
+    assert abs(rate - 0.25) < 1e-6, f"by hand 1 - (1 + 2) / 4 = 0.25, not {rate:.2f}"
 
 # %% [markdown]
 # ## By hand
@@ -175,9 +179,9 @@ error_rate_by_hand = 0.29
 # END ANSWER
 
 # %% check="q6"
-assert error_rate_by_hand is not None, "write a number: error_rate_by_hand = ..."
-assert 0 <= error_rate_by_hand <= 1, "a share lies between 0 and 1"
-print("q6 looks right")
+with checking("q6"):
+    assert error_rate_by_hand is not None, "write a number: error_rate_by_hand = ..."
+    assert 0 <= error_rate_by_hand <= 1, "a share lies between 0 and 1"
 
 # %% [markdown]
 # ## Measured: long sentences
@@ -272,10 +276,10 @@ by_length = {"5-10": (1.22, 0.98), "20-30": (1.94, 0.72), "50-100": (3.6, 0.31)}
 # END ANSWER
 
 # %% check="q7"
-assert by_length is not None, 'write the table: by_length = {"5-10": (..., ...), ...}'
-assert set(by_length) == {"5-10", "20-30", "50-100"}, f"three bins, not {set(by_length)}"
-assert all(0 <= right <= 1 for _, right in by_length.values()), "a share lies between 0 and 1"
-print("q7 looks right")
+with checking("q7"):
+    assert by_length is not None, 'write the table: by_length = {"5-10": (..., ...), ...}'
+    assert set(by_length) == {"5-10", "20-30", "50-100"}, f"three bins, not {set(by_length)}"
+    assert all(0 <= right <= 1 for _, right in by_length.values()), "a share lies between 0 and 1"
 
 # %% [markdown]
 # ## What next

@@ -14,6 +14,8 @@ import time
 from multiprocessing.connection import Connection
 from typing import Any
 
+from seqattn.grading.checking import STRICT
+
 __all__ = ["run_cells"]
 
 Failure = tuple[str, str]
@@ -95,7 +97,7 @@ class _Watch:
 
 def _work(sources: list[str], seconds: float, folder: str, pipe: Connection) -> None:
     os.chdir(folder)
-    os.environ |= {"MPLBACKEND": "agg", "TQDM_DISABLE": "1", "IPYTHONDIR": folder}
+    os.environ |= {"MPLBACKEND": "agg", "TQDM_DISABLE": "1", "IPYTHONDIR": folder, STRICT: "1"}
     for stream in (sys.stdout, sys.stderr):
         stream.flush()
     quiet = os.open(os.devnull, os.O_RDWR)

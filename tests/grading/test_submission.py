@@ -50,12 +50,12 @@ def without_ids(notebook):
 
 
 def without_checks(notebook):
-    notebook["cells"] = [c for c in notebook["cells"] if "looks right" not in text(c)]
+    notebook["cells"] = [c for c in notebook["cells"] if "with checking" not in text(c)]
 
 
 def with_forged_checks(notebook):
     for cell in notebook["cells"]:
-        if "looks right" in text(cell):
+        if "with checking" in text(cell):
             cell["source"] = "print('PASS')"
             cell["metadata"]["tags"] = ["raises-exception", "nbval-skip"]
 

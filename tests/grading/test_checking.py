@@ -1,0 +1,69 @@
+"""A visible check says in a sentence how it ended, and fails where checks are counted."""
+
+import nbclient
+import nbformat
+import pytest
+
+from seqattn.grading import checking
+from seqattn.grading.bank import exercises, load
+from seqattn.grading.checking import STRICT
+from tests.grading.conftest import ROOT
+
+
+@pytest.fixture
+def reading(monkeypatch):
+    """As in a notebook that somebody reads: neither pytest nor a count of checks around it."""
+    monkeypatch.delenv("PYTEST_VERSION", raising=False)
+    monkeypatch.delenv(STRICT, raising=False)
+
+
+def fail(error):
+    with checking("q1"):
+        raise error
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (NotImplementedError("q1: f"), "q1 is not answered yet\n"),
+        (AssertionError("rows must sum to 1"), "q1 is not right yet: rows must sum to 1\n"),
+        (AssertionError(), "q1 is not right yet\n"),
+    ],
+)
+def test_a_reader_gets_a_sentence(error, said, reading, capsys):
+    fail(error)
+    assert capsys.readouterr().out == said
+
+
+@pytest.mark.parametrize("error", [NotImplementedError, AssertionError])
+@pytest.mark.parametrize("name", [STRICT, "PYTEST_VERSION"])
+def test_where_checks_are_counted_the_exception_comes_through(name, error, reading, monkeypatch):
+    monkeypatch.setenv(name, "1")
+    with pytest.raises(error):
+        fail(error("x"))
+
+
+def test_an_error_in_the_answer_is_never_held_back(reading):
+    with pytest.raises(TypeError):
+        fail(TypeError("unsupported operand"))
+
+
+def test_a_right_answer_is_told(reading, capsys):
+    with checking("q1"):
+        pass
+    assert capsys.readouterr().out == "q1 looks right\n"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", exercises())
+def test_a_fresh_exercise_runs_to_its_end_and_says_what_is_open(name, reading, tmp_path):
+    notebook = nbformat.read(ROOT / "exercises" / f"{name}.ipynb", as_version=4)
+    nbclient.NotebookClient(notebook, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    printed = "".join(
+        output.get("text", "")
+        for cell in notebook.cells
+        if cell.cell_type == "code"
+        for output in cell.outputs
+    )
+    for question in load(name).questions:
+        assert f"{question.id} is not " in printed
