@@ -291,6 +291,11 @@ _RESULTS = {
     "nothing returned": "None",
     "mask times result": "R * mask",
 }
+_ON_FLOATS = {"detached", "rounded to float16", "rounded to float32", "scaled", "moved", "negated"}
+_ON_AXES = {
+    *("batch turned round", "last axis turned round", "transposed", "squeezed"),
+    *("mean over the batch", "first sentence for all", "first sentence alone"),
+}
 # What becomes of an argument A before the answer sees it.
 _ARGUMENTS = {
     "argument of zeros": "torch.zeros_like(A) if isinstance(A, torch.Tensor) else type(A)(0)",
@@ -344,6 +349,10 @@ def _whole(tree: ast.Module, q: Question) -> Iterator[tuple[str, str, ast.Module
             (len(r.value.elts) for r in results if isinstance(r.value, ast.Tuple)), default=0
         )
         for name, text in _RESULTS.items():
+            if name in _ON_FLOATS and _result_kind(q)[0] not in ("f", "?"):
+                continue
+            if name in _ON_AXES and _result_kind(q)[1] == 0:
+                continue
             for part in range(parts) if parts else [None]:
                 where = "the result" if part is None else f"part {part + 1} of the result"
                 yield name, where, changed(_Return(text, part))
@@ -369,6 +378,14 @@ def _kinds(q: Question, count: int) -> list[str]:
     inputs = q.draw(np.random.default_rng(0), q.stages[0].kinds[0])
     kinds = [x.dtype.kind if isinstance(x, np.ndarray) else "number" for x in inputs]
     return (kinds + ["?"] * count)[:count]
+
+
+def _result_kind(q: Question) -> tuple[str, int]:
+    """Say whether a result holds floats (f), flags (b) or ids (i), and how many axes it has."""
+    if not q.arguments or q.probe:
+        return "?", -1
+    result = q.oracle(*q.draw(np.random.default_rng(0), q.stages[0].kinds[0]))
+    return (result.dtype.kind, result.ndim) if isinstance(result, np.ndarray) else ("?", -1)
 
 
 def _replace_name(text: str, name: str) -> str:
@@ -473,7 +490,8 @@ def _sites(tree: ast.Module, q: Question) -> Iterator[tuple[str, str, ast.Module
                 before, after = ast.unparse(node), ast.unparse(ast.fix_missing_locations(new))
                 if before != after:
                     yield operator, f"{before} -> {after}", _replaced(tree, place, new)
-            if isinstance(node, ast.BinOp | ast.Call) and _is_assigned(nodes, node):
+            floats = _result_kind(q)[0] in ("f", "?")
+            if floats and isinstance(node, ast.BinOp | ast.Call) and _is_assigned(nodes, node):
                 detached = _expression("X.detach()", X=node)
                 yield "detached", ast.unparse(node), _replaced(tree, place, detached)
         elif isinstance(node, ast.Expr | ast.If | ast.AugAssign | ast.Assign) and inside:

@@ -297,16 +297,24 @@ class Judge:
 
         rng = np.random.default_rng(list(f"{self.seed} {exercise} {q.id} vary".encode()))
         formula, kind = q.stages[0], q.stages[0].kinds[0]
+        last = next((s for s in q.stages if s.gradients), formula)
         found = [
             case(formula, varied, kind, 0)
             for kind, varied in variations(q, cases[0].inputs, q.draw(rng, kind))
         ]
-        padded = next((s for s in q.stages if "padded" in s.kinds and not s.gradients), formula)
+        padded = next(
+            (s for s in reversed(q.stages) if "padded" in s.kinds and not s.gradients), formula
+        )
         for value in q.pads if "padded" in padded.kinds else ():
-            if (inputs := hostile_pads(q.draw(rng, "padded"), value)) is not None:
-                found.append(case(padded, inputs, f"pads that hold {value:g}"))
+            if (inputs := hostile_pads(q.draw(rng, "padded"), value)) is None:
+                continue
+            found.append(case(padded, inputs, f"pads that hold {value:g}"))
+            if last.gradients and value != value:
+                # A gradient of 0 times NaN is NaN as well.
+                upstream = upstream_for(q, inputs, rng)
+                expected = expected_output(q, inputs, upstream)
+                found.append(Case(last, inputs, upstream, expected, f"pads that hold {value:g}"))
         # Precision belongs to what gradients belong to: the values are right without it.
-        last = next((s for s in q.stages if s.gradients), formula)
         double = tuple(_in_double(x, rng) for x in cases[0].inputs)
         if any(a is not b for a, b in zip(double, cases[0].inputs)):
             found.append(case(last, double, DOUBLE))
