@@ -90,6 +90,8 @@ def make(source: Path) -> Made:
                 "source": stub.source,
                 "key": key_of(with_answer.source),
             }
+        elif question := stub.metadata.get("seqattn", {}).get("check"):
+            pristine[question]["check"] = stub.source
         elif ANSWER.search(stub.source):
             # An experiment: nobody looks for it, but learners are not to be given it.
             with_answer.source = _with_answer(with_answer.source)

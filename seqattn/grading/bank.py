@@ -6,6 +6,7 @@ A bank is a plain Python file beside the solution (``solutions/bank_NN_name.py``
 
 import hashlib
 import json
+import re
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -44,6 +45,8 @@ class Stage:
         Of answers that are dicts: the entries that count. All of the answer by default.
     gradients : bool
         Compare the gradients of the inputs instead of the outputs.
+    calls : int
+        More calls of PyTorch than this for one case are a loop where none is wanted; 0 for any.
     tolerance : tuple of two floats
         How far plain numbers may be off, absolutely or relatively; by default two decimals, as
         the texts ask for.
@@ -55,6 +58,7 @@ class Stage:
     hint: str
     parts: tuple[str, ...] = ()
     gradients: bool = False
+    calls: int = 0
     tolerance: tuple[float, float] = (0.006, 1e-4)
 
 
@@ -110,6 +114,9 @@ class Question:
         Ids of questions whose reference answers are at hand.
     forbidden : tuple of str
         Names of operators that may not be called, by whatever name they are reached.
+    pads : tuple of float
+        What stands at pads in cases that are drawn besides: padding must not matter, whatever it
+        holds. Questions with a mask (batch, keys) get them by themselves.
     evidence : str
         For open experiments: the name of the ``.npz`` file that the learner saves beside the
         notebook. Its arrays, a dict, are the only input of the question: ``draw`` makes a file's
@@ -131,8 +138,15 @@ class Question:
     probe: str = ""
     uses: tuple[str, ...] = ()
     forbidden: tuple[str, ...] = ()
+    pads: tuple[float, ...] = (500.0, -500.0)
     evidence: str = ""
     inspect: Callable[[dict[str, np.ndarray]], str] = lambda arrays: ""
+
+    @property
+    def arguments(self) -> list[str]:
+        """Names of what it is called with, from its signature."""
+        inside = re.fullmatch(rf"{self.entry}\((.*)\)", self.signature)
+        return inside[1].split(", ") if inside else []
 
     @property
     def points(self) -> int:
@@ -150,11 +164,14 @@ class Pristine:
         Of the cell in which the answer goes.
     key : str
         Digest of the solution's answer.
+    check : str
+        The visible check: what it refuses, grading refuses.
     """
 
     cell_id: str
     source: str
     key: str = ""
+    check: str = ""
 
 
 @dataclass(frozen=True)
@@ -169,6 +186,8 @@ class Exercise:
         In order.
     prelude : str
         Imports that every answer may rely on.
+    setup : str
+        What the visible checks need besides; the notebook imports it from the course's package.
     pristine : dict of str to Pristine
         The empty answer cell of each question.
     release : str
@@ -181,6 +200,7 @@ class Exercise:
     title: str
     questions: tuple[Question, ...]
     prelude: str = PRELUDE
+    setup: str = ""
     pristine: dict[str, Pristine] = field(default_factory=dict)
     release: str = ""
     fingerprint: str = ""

@@ -25,7 +25,7 @@ class Difference:
     Attributes
     ----------
     kind : str
-        ``nothing``, ``missing``, ``type``, ``shape``, ``nan`` or ``value``.
+        ``nothing``, ``missing``, ``type``, ``shape``, ``dtype``, ``nan`` or ``value``.
     text : str
         In words, without any value of the case.
     """
@@ -40,6 +40,7 @@ def difference(
     where: str = "the result",
     tolerance: tuple[float, float] = (ROUNDED, 1e-4),
     sizes: frozenset[int] = frozenset(),
+    dtype: str = "float32",
 ) -> Difference | None:
     """Compare plain data from the sandbox with an oracle's output.
 
@@ -55,6 +56,8 @@ def difference(
         How far plain numbers may be off, absolutely or relatively.
     sizes : set of int
         Sizes of the case's inputs, which may be named.
+    dtype : str
+        Of the floating-point inputs, which results keep.
 
     Returns
     -------
@@ -64,11 +67,13 @@ def difference(
     if got is None and expected is not None:
         return Difference("nothing", f"{where} is None: did you forget to return it?")
     if isinstance(expected, dict):
-        return _dicts(got, expected, where, tolerance, sizes)
+        return _dicts(got, expected, where, tolerance, sizes, dtype)
     if isinstance(expected, tuple | list):
-        return _sequences(got, expected, where, tolerance, sizes)
+        return _sequences(got, expected, where, tolerance, sizes, dtype)
     if isinstance(expected, np.ndarray):
-        return _arrays(got, expected, where, sizes)
+        return _arrays(got, expected, where, sizes, dtype)
+    if expected is True and got is False:
+        return Difference("value", f"it does not hold that {where}")
     if isinstance(expected, str | bool):
         right = type(got) is type(expected) and got == expected
         return None if right else Difference("value", f"{where} is not as expected")
@@ -93,20 +98,31 @@ def same(one: Any, other: Any) -> bool:
     return type(one) is type(other) and one == other
 
 
-def _close(a: Any, b: Any, equal_nan: bool = False) -> bool:
+def _close(
+    a: Any,
+    b: Any,
+    equal_nan: bool = False,
+    relative: float = RELATIVE,
+    absolute: float = ABSOLUTE,
+) -> bool:
     a, b = np.asarray(a, np.float64), np.asarray(b, np.float64)
-    return bool(np.allclose(a, b, rtol=RELATIVE, atol=ABSOLUTE, equal_nan=equal_nan))
+    return bool(np.allclose(a, b, rtol=relative, atol=absolute, equal_nan=equal_nan))
 
 
 def _dicts(
-    got: Any, expected: dict, where: str, tolerance: tuple[float, float], sizes: frozenset[int]
+    got: Any,
+    expected: dict,
+    where: str,
+    tolerance: tuple[float, float],
+    sizes: frozenset[int],
+    dtype: str,
 ) -> Difference | None:
     if not isinstance(got, dict):
         return Difference("type", f"{where} is {_kind(got, sizes)}; expected a dict")
     for name, value in expected.items():
         if name not in got:
             return Difference("missing", f"{where} has no entry {name}")
-        if found := difference(got.get(name), value, name, tolerance, sizes):
+        if found := difference(got.get(name), value, name, tolerance, sizes, dtype):
             return found
     return None
 
@@ -117,18 +133,21 @@ def _sequences(
     where: str,
     tolerance: tuple[float, float],
     sizes: frozenset[int],
+    dtype: str,
 ) -> Difference | None:
     plain = isinstance(got, tuple | list) and not isinstance(got, wire.Tensor | wire.Other)
     if not plain or len(got) != len(expected):
         count = f"{len(got)} things" if plain else _kind(got, sizes)
         return Difference("type", f"{where} is {count}; expected {len(expected)} things in a row")
     for number, (a, b) in enumerate(zip(got, expected), start=1):
-        if found := difference(a, b, f"{where}, part {number},", tolerance, sizes):
+        if found := difference(a, b, f"{where}, part {number},", tolerance, sizes, dtype):
             return found
     return None
 
 
-def _arrays(got: Any, expected: np.ndarray, where: str, sizes: frozenset[int]) -> Difference | None:
+def _arrays(
+    got: Any, expected: np.ndarray, where: str, sizes: frozenset[int], dtype: str
+) -> Difference | None:
     if not isinstance(got, wire.Tensor):
         return Difference("type", f"{where} is {_kind(got, sizes)}; expected a torch tensor")
     if got.array.shape != expected.shape:
@@ -138,9 +157,15 @@ def _arrays(got: Any, expected: np.ndarray, where: str, sizes: frozenset[int]) -
         return _exact(got, expected, where)
     if not got.dtype.startswith(("float", "bfloat")):
         return Difference("type", f"{where} holds {got.dtype}; expected floating point numbers")
+    if got.dtype != dtype:
+        return Difference(
+            "dtype", f"{where} holds {got.dtype}, but the inputs hold {dtype}: keep their dtype"
+        )
     if np.isnan(got.array).any() and not np.isnan(expected).any():
         return Difference("nan", f"{where} has NaN in it")
-    if not _close(got.array, expected):
+    # What was computed in less than the inputs' precision shows here.
+    relative = RELATIVE if dtype == "float32" else 1e-9
+    if not _close(got.array, expected, relative=relative, absolute=ABSOLUTE * relative / RELATIVE):
         return Difference("value", f"{where} has the right shape and wrong values")
     return None
 

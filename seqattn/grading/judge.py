@@ -6,19 +6,22 @@ outputs is the mistake that was made.
 """
 
 import secrets
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from seqattn.grading.bank import Exercise, Question, Wrong, load
+from seqattn.grading.bank import Exercise, Question, Stage, Wrong, load
+from seqattn.grading.diagnosis import diagnose
 from seqattn.grading.evidence import EvidenceError, read_evidence
 from seqattn.grading.matching import match
 from seqattn.grading.oracle import expected_output, upstream_for
 from seqattn.grading.outcomes import (
+    DOUBLE,
     Case,
     advice,
     alike,
@@ -36,11 +39,14 @@ from seqattn.grading.sandbox.jobs import LateError, Limits, Outcome
 from seqattn.grading.similarity import copies_the_key
 from seqattn.grading.submission import Answer, context_of, find_answer
 from seqattn.grading.tasks import Task, job_of
+from seqattn.grading.variations import hostile_pads, variations
 from seqattn.grading.verdicts import Grade, Verdict
 
 __all__ = ["Judge"]
 
 DRAWS = 5
+# Answers that authors have judged in one process.
+TOGETHER = 20
 NO_MATCH = "none of its cells belongs to an exercise of this course"
 
 
@@ -119,6 +125,26 @@ class Judge:
         except LateError as error:
             return self._verdict(q, "not_judged", 0, _LATE.format(error))
 
+    def judge_many(self, exercise: str, question: str, codes: Sequence[str]) -> list[Verdict]:
+        """Judge many answers that are at hand as text, as :meth:`judge_code` would, in less time.
+
+        Answers share a process, so this is for authors: for those who wrote all of them.
+        """
+        known = _exercise(exercise)
+        q = known.question(question)
+        task = Task(known, q, [], self._cases(exercise, question))
+        found: list[Verdict] = []
+        for chunk in _batched(codes, TOGETHER):
+            named = {str(n): code for n, code in enumerate(chunk)}
+            outcome = self._run(task, named, check=True)
+            results = by_case(outcome) if outcome.ending == "done" else {}
+            for n, code in named.items():
+                if n in results and not imports_the_key(code):
+                    found.append(self._weigh(task, Answer(code), results[n]))
+                else:
+                    found.append(self.judge_code(exercise, question, code))
+        return found
+
     def _safely(
         self, submission: Submission, exercise: Exercise, q: Question, answer: Answer
     ) -> Verdict:
@@ -145,7 +171,7 @@ class Judge:
     # --- one question
 
     def _judge(self, task: Task, answer: Answer) -> Verdict:
-        q, cases = task.question, task.cases
+        q = task.question
         more: dict[str, Any] = {"notes": answer.notes}
         if answer.state != "found":
             hint = {"not_attempted": ""}.get(answer.state, answer.detail)
@@ -153,22 +179,31 @@ class Judge:
         if line := imports_the_key(answer.code):
             hint = "seqattn is the answer key: write it yourself, with PyTorch"
             return self._verdict(q, "forbidden", 0, hint, line=line - answer.offset, **more)
-        outcome = self._run(task, {"learner": answer.code})
+        outcome = self._run(task, {"learner": answer.code}, check=True)
         if outcome.ending == "broken":
             return self._verdict(q, "grader_error", 0, "the sandbox failed; not your score")
-        results = {
-            case: {**one, "error": redact(one["error"], answer.code)} if "error" in one else one
-            for case, one in by_case(outcome).get("learner", {}).items()
-        }
-        if "undefined" in results:
-            return self._raised(q, results["undefined"], answer)
-        if outcome.ending != "done":
+        results = by_case(outcome).get("learner", {})
+        if outcome.ending != "done" and "undefined" not in results:
             limits = self.sandbox.limits
             hint = _ENDINGS[outcome.ending].format(
                 s=limits.seconds, i=limits.idle, d=outcome.detail
             )
             ending = "timeout" if outcome.ending == "waited" else outcome.ending
             return self._verdict(q, ending, 0, hint, **more)
+        return self._weigh(task, answer, results)
+
+    def _weigh(self, task: Task, answer: Answer, results: dict[Any, dict]) -> Verdict:
+        """Decide from what came back for each case."""
+        q, cases = task.question, task.cases
+        more: dict[str, Any] = {"notes": answer.notes}
+        if "undefined" in results:
+            return self._raised(q, results["undefined"], answer)
+        # The visible check's messages are no secret.
+        refused = results.pop("check", None)
+        results = {
+            case: {**one, "error": redact(one["error"], answer.code)} if "error" in one else one
+            for case, one in results.items()
+        }
         if set(results) != set(range(len(cases))):
             return self._verdict(
                 q, "crashed", 0, "the answer broke off what was to be sent", **more
@@ -179,6 +214,13 @@ class Judge:
         if len(errors) == len(cases) and errors[0]["type"] == "NotImplementedError":
             return self._raised(q, errors[0], answer)
         wrong = {n: text for n, case in enumerate(cases) if (text := fault(results[n], case))}
+        if not wrong and refused:
+            # What the visible check refuses is not right, whatever hidden cases say.
+            hint = f"The visible check refuses it: {refused['message'] or refused['type']}"
+            points = sum(s.points for s in q.stages[1:] if not s.gradients)
+            lost = [s.name for s in q.stages if s is q.stages[0] or s.gradients]
+            kind = "partial" if points else "fail"
+            return self._verdict(q, kind, points, hint, lost=lost, **more)
         if not wrong:
             return self._verdict(q, "pass", q.points, "", **more)
         kept = [s for s in q.stages if not any(cases[n].stage is s for n in wrong)]
@@ -192,6 +234,8 @@ class Judge:
         hint = mistake.hint if mistake else hint_for(wrong[first], cases[first].stage)
         if mistake is None and (order := reordered(answer.code, q)):
             hint = order
+        elif mistake is None and wrong[first][0] in ("value", "nan"):
+            hint = f"{diagnose(q, cases, results, wrong)} {hint}".lstrip()
         error = results[first].get("error")
         line = error["line"] if error else result_line(answer.code, q.entry)
         return self._verdict(
@@ -240,15 +284,40 @@ class Judge:
                     inputs = q.draw(rng, kind)
                     upstream = upstream_for(q, inputs, rng) if stage.gradients else None
                     expected = expected_output(q, inputs, upstream)
-                    cases.append(Case(stage, inputs, upstream, expected))
-        return cases
+                    cases.append(Case(stage, inputs, upstream, expected, kind))
+        return cases + self._vary(exercise, q, cases)
 
-    def _run(self, task: Task, codes: dict[str, str]) -> Outcome:
+    def _vary(self, exercise: str, q: Question, cases: list[Case]) -> list[Case]:
+        """Draw what every function is tried on besides: see the module of variations."""
+        if not q.arguments or q.probe:
+            return []
+
+        def case(stage: Stage, inputs: tuple, kind: str, base: int = -1) -> Case:
+            return Case(stage, inputs, None, expected_output(q, inputs, None), kind, base)
+
+        rng = np.random.default_rng(list(f"{self.seed} {exercise} {q.id} vary".encode()))
+        formula, kind = q.stages[0], q.stages[0].kinds[0]
+        found = [
+            case(formula, varied, kind, 0)
+            for kind, varied in variations(q, cases[0].inputs, q.draw(rng, kind))
+        ]
+        padded = next((s for s in q.stages if "padded" in s.kinds and not s.gradients), formula)
+        for value in q.pads if "padded" in padded.kinds else ():
+            if (inputs := hostile_pads(q.draw(rng, "padded"), value)) is not None:
+                found.append(case(padded, inputs, f"pads that hold {value:g}"))
+        # Precision belongs to what gradients belong to: the values are right without it.
+        last = next((s for s in q.stages if s.gradients), formula)
+        double = tuple(_in_double(x, rng) for x in cases[0].inputs)
+        if any(a is not b for a, b in zip(double, cases[0].inputs)):
+            found.append(case(last, double, DOUBLE))
+        return found
+
+    def _run(self, task: Task, codes: dict[str, str], *, check: bool = False) -> Outcome:
         limits = self.sandbox.limits
         try:
             # The bank's wrong answers are one job; each may take as long as a learner's.
             limits = replace(limits, seconds=limits.seconds * len(codes))
-            return self.sandbox.run(job_of(task, codes), limits)
+            return self.sandbox.run(job_of(task, codes, check=check), limits)
         except WorkerDiedError:
             return Outcome(ending="broken")
 
@@ -286,8 +355,22 @@ class Judge:
         return None
 
 
+def _in_double(value: Any, rng: np.random.Generator) -> Any:
+    """Give an array of float32 in float64, with digits that float32 lacks; else the value."""
+    if not (isinstance(value, np.ndarray) and value.dtype == np.float32):
+        return value
+    return value * (1 + 1e-6 * rng.random(value.shape))
+
+
 def _parts(case: Case) -> Collection[str] | None:
     return case.expected.keys() if isinstance(case.expected, dict) else None
+
+
+def _batched(codes: Sequence[str], size: int) -> Iterator[list[str]]:
+    """Cut a sequence into lists of a size; Python 3.11 has no ``itertools.batched``."""
+    left = iter(codes)
+    while chunk := list(islice(left, size)):
+        yield chunk
 
 
 _LATE = "this machine was too busy to judge it ({}, twice): grade again; this is not your score"

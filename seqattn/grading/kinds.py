@@ -21,7 +21,17 @@ __all__ = [
     "table_probe",
 ]
 
-MODULE_PARTS = ("parameters", "same parameters", "state", "hidden in a list")
+MODULE_PARTS = (
+    "parameters",
+    "same parameters",
+    "state",
+    "hidden in a list",
+    "the initial values are random",
+    "the initial values are neither tiny nor huge",
+    "a second call is computed like the first",
+    "the inputs are left as they are",
+    "gradients reach the inputs",
+)
 
 _MODULE = """
 def probe(Module, sizes, values, inputs):
@@ -29,12 +39,40 @@ def probe(Module, sizes, values, inputs):
     named = dict(made.named_parameters())
     shapes = [f"{{name}} {{tuple(p.shape)}}" for name, p in sorted(named.items())]
     found = {{"parameters": ", ".join(shapes)}}
+    # Biases may begin at zero.
+    drawn = [p.detach().clone() for name, p in named.items() if name[:1] != "b"]
+    other = Module(*sizes)
+    again = {{tuple(p.flatten().tolist()) for p in other.parameters()}}
+    found["the initial values are random"] = all(
+        x.numel() == 1 or (x.unique().numel() > 1 and tuple(x.flatten().tolist()) not in again)
+        for x in drawn
+    )
+    found["the initial values are neither tiny nor huge"] = all(
+        1e-3 < float(x.square().mean().sqrt()) < 5 for x in drawn
+    )
     with torch.no_grad():
-        for name, value in values.items():
-            if name in named and named[name].shape == value.shape:
-                named[name].copy_(value)
-    outputs = made(*inputs)
-    outputs = outputs if isinstance(outputs, tuple) else (outputs,)
+        for module in (made, other):
+            for name, value in values.items():
+                p = dict(module.named_parameters()).get(name)
+                if p is not None and p.shape == value.shape:
+                    p.copy_(value)
+    row = lambda x: x if isinstance(x, tuple) else (x,)
+    inputs = tuple(
+        x.requires_grad_() if isinstance(x, torch.Tensor) and x.is_floating_point() else x
+        for x in inputs
+    )
+    kept = [x.detach().clone() if isinstance(x, torch.Tensor) else x for x in inputs]
+    outputs = row(made(*inputs))
+    found["the inputs are left as they are"] = all(
+        torch.equal(a, b) if isinstance(a, torch.Tensor) else a == b for a, b in zip(inputs, kept)
+    )
+    turned = [x.detach().flip(0) if isinstance(x, torch.Tensor) else x for x in inputs]
+    # A batch of one is the same turned round: other numbers, then.
+    turned = [x * 0.5 if torch.is_tensor(x) and x.is_floating_point() else x for x in turned]
+    found["a second call is computed like the first"] = all(
+        torch.allclose(a, b, atol=1e-5, equal_nan=True)
+        for a, b in zip(row(made(*turned)), row(other(*turned)))
+    )
     before = {{id(p) for p in named.values()}}
     found["same parameters"] = {{id(p) for p in made.parameters()}} == before
     found["state"] = set(made.state_dict()) == set(named)
@@ -44,27 +82,35 @@ def probe(Module, sizes, values, inputs):
     made.zero_grad()
     if outputs[0].requires_grad:
         outputs[0].square().sum().backward()
+    found["gradients reach the inputs"] = all(
+        x.grad is not None for x in inputs if isinstance(x, torch.Tensor) and x.requires_grad
+    )
     for name in values:
         p = named.get(name)
         found[f"gradient of {{name}}"] = None if p is None or p.grad is None else p.grad.clone()
     return found
 """
 
-# Tensors and NumPy's numbers count as numbers: what is asked for is the value.
-number_probe = """
+# What is asked for is the value: tensors, arrays and lists of numbers say the same.
+_PLAIN = """
+def plain(x):
+    x = x.tolist() if hasattr(x, "tolist") else x
+    if isinstance(x, str | bytes):
+        raise TypeError("a text is no number: leave out the quotation marks")
+    return tuple(map(plain, x)) if isinstance(x, tuple | list) else float(x)
+"""
+number_probe = f"""{_PLAIN}
 def probe(answer):
-    def plain(x):
-        return tuple(map(plain, x)) if isinstance(x, tuple | list) else float(x)
     return plain(answer)
 """
 
 # Of open experiments: a dict of rows of numbers, or a function that derives it from the evidence.
-table_probe = """
+table_probe = f"""{_PLAIN}
 def probe(answer, evidence):
     table = answer(evidence) if callable(answer) else answer
     if not isinstance(table, dict):
         return table
-    return {str(k): tuple(float(x) for x in row) for k, row in table.items()}
+    return {{str(k): plain(row) for k, row in table.items()}}
 """
 
 
@@ -104,9 +150,8 @@ def module_oracle(forward: Callable[..., Any], *outputs: str) -> Callable[..., d
 
         shapes = ", ".join(f"{name} {values[name].shape}" for name in sorted(values))
         found = {
+            **dict.fromkeys(MODULE_PARTS, True),
             "parameters": shapes,
-            "same parameters": True,
-            "state": True,
             "hidden in a list": False,
         }
         found.update(zip(outputs, _row(forward(*inputs, **values))))

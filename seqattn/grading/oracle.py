@@ -27,7 +27,8 @@ def expected_output(q: Question, inputs: tuple, upstream: Any) -> Any:
     Returns
     -------
     object
-        The oracle's output, or the list of gradients by the floating-point inputs.
+        The oracle's output, or the gradients by the floating-point inputs: a dict of the names of
+        the arguments.
     """
     exact = [_exact(x) for x in inputs]
     if upstream is None:
@@ -38,11 +39,11 @@ def expected_output(q: Question, inputs: tuple, upstream: Any) -> Any:
         return sum(float((o * w).sum()) for o, w in zip(outputs, upstream))
 
     # The inputs are moved where they lie, so the argument that is moved need not be named.
-    return [
-        central_differences(lambda _: total(), x)
-        for x in exact
+    return {
+        name: central_differences(lambda _: total(), x)
+        for name, x in zip(q.arguments, exact)
         if isinstance(x, np.ndarray) and x.dtype == np.float64
-    ]
+    }
 
 
 def central_differences(function: Callable[[np.ndarray], float], x: np.ndarray) -> np.ndarray:

@@ -13,6 +13,7 @@ from seqattn.grading.redaction import exception_name, sizes_in
 from seqattn.grading.sandbox.jobs import Outcome
 
 __all__ = [
+    "DOUBLE",
     "Case",
     "advice",
     "alike",
@@ -24,6 +25,8 @@ __all__ = [
     "result_line",
 ]
 
+# Kind of the cases that ask whether an answer computes in the precision of its inputs.
+DOUBLE = "double precision"
 KEY = re.compile(r"\bseqattn\b")
 
 
@@ -40,12 +43,19 @@ class Case(NamedTuple):
         Weights of the outputs, where gradients are asked for.
     expected : object
         From the oracle.
+    kind : str
+        What sort of case it is, in the bank's words or in those of a :mod:`variation
+        <seqattn.grading.variations>`.
+    base : int
+        Of variations: the number of the case that was varied; -1 for others.
     """
 
     stage: Stage
     inputs: tuple
     upstream: Any
     expected: Any
+    kind: str = ""
+    base: int = -1
 
 
 def by_case(outcome: Outcome) -> dict[str, dict]:
@@ -57,6 +67,8 @@ def by_case(outcome: Outcome) -> dict[str, dict]:
         results = found.setdefault(message["answer"], {})
         if message.get("event") == "undefined":
             results["undefined"] = _error(message)
+        elif message.get("event") == "check":
+            results["check"] = _error(message)
         elif isinstance(message.get("case"), int):
             result = message.get("result")
             one = {"error": _error(message)} if not isinstance(result, dict) else {"result": result}
@@ -80,22 +92,44 @@ def fault(one: dict, case: Case) -> tuple[str, str] | None:
     if "error" in one:
         return "error", f"{one['error']['type']}: {one['error']['message']}"
     result, sizes = one["result"], frozenset(sizes_in(case.inputs))
-    if case.stage.gradients:
-        gradients = result.get("gradients")
-        found = difference(gradients, case.expected, "the gradient", sizes=sizes)
-        return (found.kind, found.text) if found else None
+    if case.upstream is not None:
+        return _wrong_gradients(result.get("gradients"), case)
     value, expected = result.get("value"), case.expected
     if case.stage.parts and isinstance(value, dict):
         expected = {name: expected[name] for name in case.stage.parts}
     if "again" in result and not same(result["value"], result["again"]):
         return "random", "not deterministic: the same inputs gave another result the second time"
-    if found := difference(value, expected, tolerance=case.stage.tolerance, sizes=sizes):
+    dtype = "float64" if case.kind == DOUBLE else "float32"
+    if found := difference(
+        value, expected, tolerance=case.stage.tolerance, sizes=sizes, dtype=dtype
+    ):
         return found.kind, found.text
+    calls = result.get("calls")
+    if case.stage.calls and isinstance(calls, int) and calls > case.stage.calls:
+        return (
+            "calls",
+            f"your function calls PyTorch {calls} times, where one call on whole tensors does: "
+            "write it without a loop",
+        )
     if "inputs" in result and (changed := _changed(result["inputs"], case.inputs)):
         return (
             "changed",
             f"your function changes input {changed}: work on a copy, without methods like name_()",
         )
+    return None
+
+
+def _wrong_gradients(gradients: Any, case: Case) -> tuple[str, str] | None:
+    if not isinstance(gradients, dict):
+        return "gradient", "no gradient reaches any argument: something on the way is detached"
+    for name, expected in case.expected.items():
+        got = gradients.get(name)
+        if got is None and not expected.any():
+            continue  # PyTorch gives none where nothing depends on it
+        if got is None:
+            return "gradient", f"no gradient reaches {name}: something on the way is detached"
+        if found := difference(got, expected, f"the gradient of {name}"):
+            return found.kind if found.kind == "value" else "gradient", found.text
     return None
 
 
@@ -126,7 +160,7 @@ def hint_for(fault: tuple[str, str], stage: Stage) -> str:
     kind, text = fault[0], fault[1].rstrip(".")
     if kind == "value":
         return stage.hint
-    return f"{text}. {stage.hint}" if kind in ("nan", "error") else f"{text}."
+    return f"{text}. {stage.hint}" if kind in ("nan", "error", "gradient") else f"{text}."
 
 
 def advice(error: dict, q: Question) -> str:

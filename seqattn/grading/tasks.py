@@ -17,8 +17,11 @@ class Task(NamedTuple):
     cases: list[Case]
 
 
-def job_of(task: Task, codes: dict[str, str]) -> dict[str, Any]:
-    """Put a task and the answers to try, code by name, into the sandbox's words."""
+def job_of(task: Task, codes: dict[str, str], *, check: bool = False) -> dict[str, Any]:
+    """Put a task and the answers to try, code by name, into the sandbox's words.
+
+    With ``check`` the question's visible check is run on each answer as well.
+    """
     q = task.question
     references = [task.exercise.question(used).right[0] for used in q.uses]
     if q.evidence:
@@ -31,6 +34,8 @@ def job_of(task: Task, codes: dict[str, str]) -> dict[str, Any]:
         # An optimiser loads PyTorch's compiler, which no confined process can.
         "preload": ["torch._dynamo"] if any("optim" in x for x in codes.values()) else [],
         "refused": q.forbidden,
+        "arguments": q.arguments,
+        "check": [task.exercise.setup, task.exercise.pristine[q.id].check] if check else [],
         "answers": [
             {"id": name, "name": q.entry, "entry": q.entry, "code": code}
             for name, code in codes.items()
@@ -39,7 +44,8 @@ def job_of(task: Task, codes: dict[str, str]) -> dict[str, Any]:
             {
                 "inputs": case.inputs,
                 "upstream": case.upstream,
-                "twice": not case.stage.gradients,
+                "twice": case.upstream is None,
+                "count": bool(case.stage.calls),
             }
             for case in task.cases
         ],

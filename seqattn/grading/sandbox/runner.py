@@ -47,7 +47,9 @@ def run(job: dict, send: Send) -> None:
         ``answers``: dicts with ``id``, ``code``, ``entry`` (what the question asks for) and
         ``name`` (what the code calls it); ``probe``: code that defines ``probe(answer, *inputs)``,
         or "" to call the answer itself; ``cases``: dicts with ``inputs``, ``upstream`` (weights of
-        the outputs whose gradients are asked for, or None) and ``twice`` (whether to call again).
+        the outputs whose gradients are asked for, or None), ``twice`` (whether to call again) and
+        ``count`` (whether to count calls of PyTorch); ``arguments``: names of the inputs;
+        ``check``: the visible check, as what comes before it and the check itself, or nothing.
         ``preload``, for the worker: modules to import before the fork; ``refused``: operators
         that raise when they are called.
     send : callable
@@ -65,6 +67,8 @@ def run(job: dict, send: Send) -> None:
                 with _watch(job.get("refused", ())):
                     result = _try(call, case)
                 _send_result(send, {"answer": answer["id"], "case": number}, result)
+            if job.get("check"):
+                _check(job, answer, send)
     send({"event": "done"})
 
 
@@ -147,9 +151,9 @@ def _define(job: dict, answer: dict, send: Send) -> Callable[..., Any] | None:
     except BaseException as error:
         send({"answer": answer["id"], "event": "undefined", "error": describe(error)})
         return None
-    space[answer["entry"]] = entry
+    space[answer["entry"]] = answer["made"] = entry
     if not job["probe"]:
-        call = lambda case: _call(entry, case)
+        call = lambda case: _call(entry, {**case, "arguments": job["arguments"]})
     else:
         # The probe sees the prelude's names and none of the answer's.
         probe_space: dict[str, Any] = {"__name__": "probe"}
@@ -165,6 +169,18 @@ def _define(job: dict, answer: dict, send: Send) -> Callable[..., Any] | None:
             raise failed.get(error.name or "", error) from None
 
     return called
+
+
+def _check(job: dict, answer: dict, send: Send) -> None:
+    """Run the visible check on an answer, in names of its own; send what it raised."""
+    space: dict[str, Any] = {"__name__": "__main__"}
+    exec(compile(job["prelude"], "<prelude>", "exec"), space)
+    space |= {"checking": contextlib.nullcontext, answer["entry"]: answer["made"]}
+    try:
+        for code in job["check"]:
+            exec(compile(code, "<check>", "exec"), space)
+    except BaseException as error:
+        send({"answer": answer["id"], "event": "check", "error": describe(error)})
 
 
 # What defines names. Everything else acts: prints, draws, tries the answer out.
@@ -254,27 +270,43 @@ def _call(entry: Callable, case: dict) -> dict:
     """Call a function twice, and report its inputs as they are afterwards."""
     inputs = _to_torch(case["inputs"])
     if case["upstream"] is not None:
-        return _gradients(entry, inputs, _to_torch(case["upstream"]))
-    value = entry(*inputs)
+        return _gradients(entry, inputs, _to_torch(case["upstream"]), case["arguments"])
+    counted = _CountCalls()
+    with counted if case.get("count") else contextlib.nullcontext():
+        value = entry(*inputs)
     # Encoded at once: a later call cannot change it any more.
-    result = {"value": _to_plain(value), "inputs": _to_plain(inputs)}
+    result = {"value": _to_plain(value), "inputs": _to_plain(inputs), "calls": counted.calls}
     if case["twice"]:
         result["again"] = _to_plain(entry(*_to_torch(case["inputs"])))
     return result
 
 
-def _gradients(entry: Callable, inputs: tuple, upstream: Any) -> dict:
+class _CountCalls(TorchFunctionMode):
+    """Counts calls of PyTorch: a loop over words makes as many as there are words."""
+
+    calls = 0
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        self.calls += 1
+        return func(*args, **(kwargs or {}))
+
+
+def _gradients(entry: Callable, inputs: tuple, upstream: Any, names: Sequence[str]) -> dict:
     """Return the gradients of the outputs' weighted sum with respect to each float input."""
-    leaves = [x for x in inputs if isinstance(x, torch.Tensor) and x.is_floating_point()]
-    for leaf in leaves:
+    leaves = {
+        name: x
+        for name, x in zip(names, inputs)
+        if isinstance(x, torch.Tensor) and x.is_floating_point()
+    }
+    for leaf in leaves.values():
         leaf.requires_grad_()
     outputs = entry(*inputs)
     pairs = zip(_tensors(outputs), _tensors(upstream))
     total = sum((out * weight).sum() for out, weight in pairs)
     if not (isinstance(total, torch.Tensor) and total.requires_grad):
-        return {"value": None, "gradients": [None for _ in leaves]}
-    gradients = torch.autograd.grad(total, leaves, allow_unused=True)
-    return {"value": None, "gradients": list(gradients)}
+        return {"value": None, "gradients": None}
+    gradients = torch.autograd.grad(total, list(leaves.values()), allow_unused=True)
+    return {"value": None, "gradients": dict(zip(leaves, gradients))}
 
 
 def _tensors(value: Any) -> list[torch.Tensor]:

@@ -1,0 +1,623 @@
+"""Break every right answer in named ways and see whether the grader notices.
+
+``python -m tools.answer_mutants [NN ...]`` changes each right answer of each question by one
+operator at one place, has the grader judge what comes out, and prints for each question how many
+were made, caught, caught with a hint that names the mistake, and which ones passed. A mutant that
+passes either shows a hole in the question's cases, or means the same: then it stands with its
+reason in ``solutions/equivalent.yml``.
+"""
+
+import argparse
+import ast
+import copy
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+import numpy as np
+import yaml
+
+from seqattn.grading.bank import Question, exercises, load
+from seqattn.grading.judge import Judge
+from seqattn.grading.verdicts import Verdict
+
+__all__ = ["Mutant", "Row", "equivalents", "mutants_of", "try_mutants"]
+
+ROOT = Path(__file__).resolve().parents[1]
+EQUIVALENT = ROOT / "solutions" / "equivalent.yml"
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A right answer with one thing changed.
+
+    Attributes
+    ----------
+    operator : str
+        What was done.
+    change : str
+        Where: the code before and after.
+    code : str
+        The answer.
+    """
+
+    operator: str
+    change: str
+    code: str
+
+    @property
+    def name(self) -> str:
+        """Operator and change."""
+        return f"{self.operator}: {self.change}"
+
+
+# --- Operators on expressions: what a node may become --------------------------------------------
+
+Change = tuple[str, ast.AST]
+
+
+def _expression(text: str, **parts: ast.AST) -> ast.expr:
+    """Parse an expression, and put nodes in the place of names."""
+
+    class Fill(ast.NodeTransformer):
+        def visit_Name(self, node: ast.Name) -> ast.AST:
+            return parts.get(node.id, node)
+
+    return Fill().visit(ast.parse(text, mode="eval").body)
+
+
+_BINARY = {
+    ast.Add: (ast.Sub, ast.Mult),
+    ast.Sub: (ast.Add,),
+    ast.Mult: (ast.Add, ast.Div),
+    ast.Div: (ast.Mult,),
+    ast.Pow: (ast.Mult,),
+    ast.BitAnd: (ast.BitOr,),
+    ast.BitOr: (ast.BitAnd,),
+}
+_COMPARE = {
+    ast.Lt: (ast.LtE, ast.Gt),
+    ast.LtE: (ast.Lt, ast.Gt),
+    ast.Gt: (ast.GtE, ast.Lt),
+    ast.GtE: (ast.Gt, ast.Lt),
+    ast.Eq: (ast.NotEq,),
+    ast.NotEq: (ast.Eq,),
+}
+_METHODS = {
+    "sum": ("mean", "amax"),
+    "mean": ("sum",),
+    "amax": ("amin",),
+    "max": ("min",),
+    "argmax": ("argmin",),
+    "tanh": ("sigmoid", "relu"),
+    "exp": ("sigmoid",),
+    "log": ("exp",),
+    "logsumexp": ("sum",),
+    "softmax": ("log_softmax", "sigmoid"),
+    "repeat_interleave": ("repeat",),
+    "transpose": ("reshape",),
+    "cumsum": ("cumprod",),
+    "all": ("any",),
+    "any": ("all",),
+    "zeros_like": ("ones_like",),
+    "zeros": ("ones",),
+    "minimum": ("maximum",),
+    "clip_grad_norm_": ("clip_grad_value_",),
+    "zip": (),
+}
+# Calls that can be left out: f(x, ...) and x.f(...) become x.
+_IDENTITY = {
+    "tanh", "exp", "log", "sqrt", "softmax", "masked_fill", "nan_to_num", "cumsum", "flip", "float",
+    "to", "amax", "unsqueeze", "squeeze", "transpose", "clamp", "clamp_min", "sum", "mean", "abs",
+    "detach", "clone", "repeat_interleave",
+}  # fmt: skip
+_IN_PLACE = {"masked_fill", "exp", "tanh", "add", "mul", "div", "sub", "clamp", "clamp_min", "log"}
+
+
+def _called(node: ast.AST) -> str:
+    if isinstance(node, ast.Call):
+        if isinstance(node.func, ast.Attribute):
+            return node.func.attr
+        if isinstance(node.func, ast.Name):
+            return node.func.id
+    return ""
+
+
+def _receiver(node: ast.Call) -> ast.AST | None:
+    """Give what a call works on: the object of a method, or the first argument."""
+    if isinstance(node.func, ast.Attribute):
+        module = isinstance(node.func.value, ast.Name) and node.func.value.id in _MODULES
+        dotted = isinstance(node.func.value, ast.Attribute) and ast.unparse(
+            node.func.value
+        ).startswith(("torch.", "nn."))
+        if not module and not dotted:
+            return node.func.value
+    return node.args[0] if node.args else None
+
+
+_MODULES = {"torch", "F", "nn", "np", "math"}
+
+
+def _expressions(node: ast.AST, names: list[str]) -> Iterator[Change]:
+    """Say what an expression may become."""
+    if isinstance(node, ast.BinOp):
+        for other in _BINARY.get(type(node.op), ()):
+            yield "another operator", ast.BinOp(node.left, other(), node.right)
+        if isinstance(node.op, ast.Sub | ast.Div):
+            yield "sides exchanged", ast.BinOp(node.right, node.op, node.left)
+        if isinstance(node.op, ast.Add | ast.Sub | ast.Mult | ast.Div):
+            yield "one side left out", node.left
+        if isinstance(node.op, ast.MatMult):
+            yield "product turned", ast.BinOp(node.right, node.op, node.left)
+    elif isinstance(node, ast.Compare) and len(node.ops) == 1:
+        for other in _COMPARE.get(type(node.ops[0]), ()):
+            yield "another comparison", ast.Compare(node.left, [other()], node.comparators)
+    elif isinstance(node, ast.BoolOp):
+        swapped = ast.Or() if isinstance(node.op, ast.And) else ast.And()
+        yield "and for or", ast.BoolOp(swapped, node.values)
+    elif isinstance(node, ast.UnaryOp):
+        if isinstance(node.op, ast.Invert):
+            yield "mask inverted", node.operand
+        elif isinstance(node.op, ast.USub) and not isinstance(node.operand, ast.Constant):
+            yield "sign dropped", node.operand
+        elif isinstance(node.op, ast.Not):
+            yield "condition inverted", node.operand
+    elif isinstance(node, ast.Constant):
+        yield from _constants(node)
+    elif isinstance(node, ast.Subscript):
+        yield from _subscripts(node)
+    elif isinstance(node, ast.Attribute) and node.attr in ("T", "mT"):
+        yield "not transposed", node.value
+    elif isinstance(node, ast.Call):
+        yield from _calls(node)
+    elif isinstance(node, ast.Tuple) and len(node.elts) == 2:
+        yield "order of two", ast.Tuple(node.elts[::-1], node.ctx)
+    elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in names:
+        for other in names:
+            if other != node.id:
+                yield "another argument", ast.Name(other, ast.Load())
+
+
+def _constants(node: ast.Constant) -> Iterator[Change]:
+    value = node.value
+    if isinstance(value, bool):
+        yield "another constant", ast.Constant(not value)
+    elif isinstance(value, int):
+        for other in {value + 1, value - 1, 0} - {value}:
+            yield "another constant", ast.Constant(other)
+    elif isinstance(value, float):
+        for other in {0.0, 1.0, value * 2, -value} - {value}:
+            yield "another constant", ast.Constant(other)
+
+
+def _subscripts(node: ast.Subscript) -> Iterator[Change]:
+    index = node.slice
+    if not (isinstance(index, ast.Tuple) and isinstance(node.ctx, ast.Load)):
+        return
+    new = [n for n, e in enumerate(index.elts) if isinstance(e, ast.Constant) and e.value is None]
+    for place in new:
+        rest = index.elts[:place] + index.elts[place + 1 :]
+        for other in range(len(rest) + 1):
+            if other != place:
+                moved = [*rest[:other], index.elts[place], *rest[other:]]
+                yield (
+                    "axis moved",
+                    ast.Subscript(node.value, ast.Tuple(moved, ast.Load()), node.ctx),
+                )
+
+
+_FILLS = ("0.0", "-1e9", "-1e-9", "-1e4", "float('-inf')", "torch.finfo(torch.float32).min")
+
+
+def _calls(node: ast.Call) -> Iterator[Change]:
+    name, inner = _called(node), _receiver(node)
+    for other in _METHODS.get(name, ()):
+        changed = copy.deepcopy(node)
+        if isinstance(changed.func, ast.Attribute):
+            changed.func.attr = other
+        elif isinstance(changed.func, ast.Name):
+            changed.func.id = other
+        yield "another function", changed
+    if name in _IDENTITY and inner is not None:
+        yield "call left out", inner
+    if name in _IN_PLACE and isinstance(node.func, ast.Attribute) and inner is node.func.value:
+        changed = copy.deepcopy(node)
+        changed.func.attr += "_"  # type: ignore[attr-defined]
+        yield "in place", changed
+    if name in ("masked_fill", "where"):
+        for fill in _FILLS:
+            changed = copy.deepcopy(node)
+            changed.args[-1] = _expression(fill)
+            yield "another fill", changed
+        if name == "masked_fill" and inner is not None and len(node.args) > 1:
+            yield "mask added", _expression("X + M", X=inner, M=node.args[-2])
+            yield "mask multiplied", _expression("X * ~(M)", X=inner, M=node.args[-2])
+    if name == "Parameter":
+        value = node.args[0]
+        for text in ("torch.zeros_like(X)", "0.1 * torch.ones_like(X)", "1000.0 * X", "X[:0]"):
+            yield "initial values", ast.Call(node.func, [_expression(text, X=value)], [])
+        yield "no parameter", value
+    for number, keyword in enumerate(node.keywords):
+        changed = copy.deepcopy(node)
+        del changed.keywords[number]
+        yield f"without {keyword.arg}", changed
+    if name in ("softmax", "sum", "mean", "amax", "cumsum", "logsumexp", "argmax", "log_softmax"):
+        yield from _dims(node)
+
+
+def _dims(node: ast.Call) -> Iterator[Change]:
+    keyword = next((k for k in node.keywords if k.arg == "dim"), None)
+    position = 0 if _receiver(node) is getattr(node.func, "value", None) else 1
+    if keyword is None and len(node.args) <= position:
+        return
+    for dim in ("0", "1", "-1", "-2"):
+        changed = copy.deepcopy(node)
+        if keyword is not None:
+            next(k for k in changed.keywords if k.arg == "dim").value = _expression(dim)
+        else:
+            changed.args[position] = _expression(dim)
+        if ast.unparse(changed) != ast.unparse(node):
+            yield "dims swapped", changed
+
+
+# --- Operators on whole functions, in code before the body or around the result ------------------
+
+# What becomes of a result R.
+_RESULTS = {
+    "detached": "R.detach()",
+    "float32 returned": "R.float()",
+    "float64 returned": "R.double()",
+    "float16 returned": "R.half()",
+    "rounded to float16": "R.half().to(R.dtype)",
+    "rounded to float32": "R.float().to(R.dtype)",
+    "NumPy returned": "R.detach().numpy()",
+    "list returned": "R.tolist()",
+    "wrapped in a list": "[R]",
+    "negated": "-R",
+    "scaled": "R * 1.01",
+    "moved": "R + 1e-3",
+    "batch turned round": "R.flip(0)",
+    "last axis turned round": "R.flip(-1)",
+    "first sentence for all": "R[:1].expand_as(R)",
+    "first sentence alone": "R[:1]",
+    "mean over the batch": "R.mean(0, keepdim=True).expand_as(R)",
+    "softmax of the result": "R.softmax(-1)",
+    "transposed": "R.mT",
+    "squeezed": "R.squeeze()",
+    "an axis too many": "R.unsqueeze(0)",
+    "nothing returned": "None",
+    "mask times result": "R * mask",
+}
+# What becomes of an argument A before the answer sees it.
+_ARGUMENTS = {
+    "argument of zeros": "torch.zeros_like(A) if isinstance(A, torch.Tensor) else type(A)(0)",
+    "argument of ones": "torch.ones_like(A) if isinstance(A, torch.Tensor) else type(A)(1)",
+    "argument of the first sentence": "A[:1].expand_as(A)",
+    "argument turned round": "A.flip(0)",
+    "argument turned round at the end": "A.flip(-1)",
+    "argument averaged": "A.mean(0, keepdim=True).expand_as(A)",
+    "argument detached": "A.detach()",
+    "argument in float16": "A.half().to(A.dtype)",
+    "argument in float32": "A.float().to(A.dtype)",
+    "argument of the first call": "_KEPT.setdefault(getattr(A, 'shape', 0), A)",
+}
+_OF_FLOATS = {"argument detached", "argument in float16", "argument in float32"}
+# Statements before the result is returned.
+_SPOILED = {
+    "input set to zero": "A.detach().zero_()",
+    "input doubled": "A.detach().mul_(2)",
+}
+_LATE_MASKS = {
+    "mask after softmax": "R * M",
+    "mask after softmax, with 1e-13": "(R * M) / ((R * M).sum(-1, keepdim=True) + 1e-13)",
+    "mask after softmax, clamped": "(R * M) / (R * M).sum(-1, keepdim=True).clamp(min=1e-9)",
+    "mask after softmax, no constant": "((R * M) / (R * M).sum(-1, keepdim=True)).nan_to_num()",
+}
+
+
+def _functions(tree: ast.Module, entry: str) -> list[ast.FunctionDef]:
+    """Find what is called: the function, or a class's forward."""
+    found = []
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef) and node.name == entry:
+            found.append(node)
+        if isinstance(node, ast.ClassDef) and node.name == entry:
+            found += [n for n in node.body if isinstance(n, ast.FunctionDef)]
+    return [f for f in found if f.name in (entry, "forward")]
+
+
+def _whole(tree: ast.Module, q: Question) -> Iterator[tuple[str, str, ast.Module]]:
+    """Change what goes into a function as a whole, or comes out of it."""
+    for number, function in enumerate(_functions(tree, q.entry)):
+
+        def changed(make: Callable[[ast.FunctionDef], None], number: int = number) -> ast.Module:
+            other = copy.deepcopy(tree)
+            make(_functions(other, q.entry)[number])
+            return ast.fix_missing_locations(other)
+
+        names = [a.arg for a in function.args.args if a.arg != "self"]
+        results = [n for n in ast.walk(function) if isinstance(n, ast.Return) and n.value]
+        parts = max(
+            (len(r.value.elts) for r in results if isinstance(r.value, ast.Tuple)), default=0
+        )
+        for name, text in _RESULTS.items():
+            for part in range(parts) if parts else [None]:
+                where = "the result" if part is None else f"part {part + 1} of the result"
+                yield name, where, changed(_Return(text, part))
+        for argument, kind in zip(names, _kinds(q, len(names))):
+            for name, text in _ARGUMENTS.items():
+                if name in _OF_FLOATS and kind not in ("f", "?"):
+                    continue
+                body = ast.parse(_argument_line(argument, text)).body
+                yield name, argument, changed(lambda f, b=body: f.body.__setitem__(slice(0, 0), b))
+            for name, text in _SPOILED.items() if kind != "number" else ():
+                line = _replace_name(text, argument)
+                yield name, argument, changed(_Return("R", None, before=line, guard=argument))
+        masks = [n for n in names if n in ("mask", "m")]
+        if masks and "softmax" in ast.unparse(function):
+            for name, text in _LATE_MASKS.items():
+                yield name, masks[0], changed(_MaskLate(text, masks[0]))
+
+
+def _kinds(q: Question, count: int) -> list[str]:
+    """Say of each argument whether it is an array of floats (f), flags (b), ids (i), or none."""
+    if not q.arguments or q.probe:
+        return ["?"] * count
+    inputs = q.draw(np.random.default_rng(0), q.stages[0].kinds[0])
+    kinds = [x.dtype.kind if isinstance(x, np.ndarray) else "number" for x in inputs]
+    return (kinds + ["?"] * count)[:count]
+
+
+def _replace_name(text: str, name: str) -> str:
+    return ast.unparse(_expression(text, A=ast.Name(name, ast.Load())))
+
+
+def _argument_line(argument: str, text: str) -> str:
+    return (
+        f"if not isinstance({argument}, torch.Tensor) or {argument}.dim() > 0:\n"
+        f"    {argument} = {_replace_name(text, argument)}\n"
+    )
+
+
+class _Return:
+    """Changes every return of a function."""
+
+    def __init__(self, text: str, part: int | None, before: str = "", guard: str = ""):
+        self.text, self.part, self.before, self.guard = text, part, before, guard
+
+    def __call__(self, function: ast.FunctionDef) -> None:
+        outer = self
+
+        class Visit(ast.NodeTransformer):
+            def visit_Return(self, node: ast.Return) -> ast.AST | list[ast.stmt]:
+                value = node.value
+                if value is None:
+                    return node
+                if outer.before:
+                    guard = f"if isinstance({outer.guard}, torch.Tensor):\n    {outer.before}"
+                    kept = ast.Assign([ast.Name("result_", ast.Store())], value, lineno=0)
+                    back = ast.parse("return result_", mode="exec").body[0]
+                    return [kept, *ast.parse(guard).body, back]
+                if outer.part is None:
+                    node.value = _expression(outer.text, R=value)
+                elif isinstance(value, ast.Tuple) and outer.part < len(value.elts):
+                    value.elts[outer.part] = _expression(outer.text, R=value.elts[outer.part])
+                return node
+
+        Visit().visit(function)
+
+
+class _MaskLate:
+    """Leaves scores unmasked and puts the mask on the weights instead."""
+
+    def __init__(self, text: str, mask: str):
+        self.text, self.mask = text, mask
+
+    def __call__(self, function: ast.FunctionDef) -> None:
+        outer = self
+
+        class Visit(ast.NodeTransformer):
+            def visit_Call(self, node: ast.Call) -> ast.AST:
+                self.generic_visit(node)
+                name, inner = _called(node), _receiver(node)
+                if name == "masked_fill" and inner is not None:
+                    return inner
+                if name == "where" and len(node.args) == 3:
+                    return node.args[1]
+                if name == "softmax" and inner is not None:
+                    mask = "M.reshape(M.shape[0], *[1] * (R.dim() - 2), M.shape[-1])"
+                    shaped = _expression(mask, M=ast.Name(outer.mask, ast.Load()), R=node)
+                    return _expression(outer.text, R=node, M=shaped)
+                return node
+
+        Visit().visit(function)
+
+
+# --- All of them ---------------------------------------------------------------------------------
+
+
+def mutants_of(q: Question) -> list[Mutant]:
+    """Make all mutants of a question's right answers; each text once."""
+    seen = {_normal(code) for code in q.right}
+    found = []
+    for code in q.right:
+        tree = ast.parse(code)
+        for operator, change, mutated in [*_sites(tree, q), *_whole(tree, q), *_numbers(tree, q)]:
+            text = ast.unparse(ast.fix_missing_locations(mutated)) + "\n"
+            if "_KEPT" in text:
+                text = "_KEPT = {}\n" + text
+            if _normal(text) not in seen:
+                seen.add(_normal(text))
+                found.append(Mutant(operator, change, text))
+    return found
+
+
+def _normal(code: str) -> str:
+    return ast.dump(ast.parse(code))
+
+
+def _sites(tree: ast.Module, q: Question) -> Iterator[tuple[str, str, ast.Module]]:
+    """Change one node at a time, and leave out one statement at a time."""
+    nodes = [n for n in ast.walk(tree) if not isinstance(n, ast.Load | ast.Store)]
+    functions = [n for n in nodes if isinstance(n, ast.FunctionDef | ast.Lambda)]
+    for place, node in enumerate(nodes):
+        inside = [f for f in functions if any(n is node for n in ast.walk(f))]
+        names = [a.arg for f in inside for a in f.args.args if a.arg != "self"]
+        if isinstance(node, ast.expr):
+            if any(isinstance(f, ast.FunctionDef) and _in_signature(f, node) for f in inside):
+                continue
+            for operator, new in _expressions(node, names):
+                before, after = ast.unparse(node), ast.unparse(ast.fix_missing_locations(new))
+                if before != after:
+                    yield operator, f"{before} -> {after}", _replaced(tree, place, new)
+            if isinstance(node, ast.BinOp | ast.Call) and _is_assigned(nodes, node):
+                detached = _expression("X.detach()", X=node)
+                yield "detached", ast.unparse(node), _replaced(tree, place, detached)
+        elif isinstance(node, ast.Expr | ast.If | ast.AugAssign | ast.Assign) and inside:
+            if isinstance(node, ast.If) and "break" not in ast.unparse(node):
+                continue
+            yield (
+                "statement left out",
+                " ".join(ast.unparse(node).split()),
+                _replaced(tree, place, ast.Pass()),
+            )
+
+
+def _in_signature(function: ast.FunctionDef, node: ast.AST) -> bool:
+    return any(n is node for n in ast.walk(function.args))
+
+
+def _is_assigned(nodes: list[ast.AST], node: ast.AST) -> bool:
+    return any(isinstance(n, ast.Assign) and n.value is node for n in nodes)
+
+
+def _replaced(tree: ast.Module, place: int, new: ast.AST) -> ast.Module:
+    other = copy.deepcopy(tree)
+    nodes = [n for n in ast.walk(other) if not isinstance(n, ast.Load | ast.Store)]
+    target = nodes[place]
+
+    class Swap(ast.NodeTransformer):
+        def visit(self, node: ast.AST) -> ast.AST:
+            return copy.deepcopy(new) if node is target else self.generic_visit(node)
+
+    return ast.fix_missing_locations(Swap().visit(other))
+
+
+# Of answers that are numbers rather than functions.
+_OTHER_NUMBERS = ("-X", "2 * X", "X / 2", "X + 1", "X - 1", "X ** 0.5", "1 / X", "str(X)", "None")
+
+
+def _numbers(tree: ast.Module, q: Question) -> Iterator[tuple[str, str, ast.Module]]:
+    last = tree.body[-1]
+    if q.arguments or not isinstance(last, ast.Assign):
+        return
+    values = last.value.elts if isinstance(last.value, ast.Tuple | ast.List) else [last.value]
+    for place, value in enumerate(values):
+        if not isinstance(value, ast.Constant | ast.UnaryOp):
+            continue
+        for text in _OTHER_NUMBERS:
+            other = copy.deepcopy(tree)
+            target = other.body[-1]
+            assert isinstance(target, ast.Assign)
+            new = _expression(text, X=value)
+            if isinstance(target.value, ast.Tuple | ast.List):
+                target.value.elts[place] = new
+            else:
+                target.value = new
+            yield "another number", ast.unparse(new), other
+
+
+@dataclass(frozen=True)
+class Row:
+    """What became of a question's mutants.
+
+    Attributes
+    ----------
+    exercise, question : str
+        Whose.
+    made, equivalent, caught, named : int
+        How many; ``named`` of those caught got a hint that says what is wrong with this answer
+        rather than what the stage is about.
+    survivors : list of Mutant
+        Those that passed and are not listed as equivalent.
+    unnamed : list of (Mutant, Verdict)
+        Those that got the stage's hint.
+    """
+
+    exercise: str
+    question: str
+    made: int
+    equivalent: int
+    caught: int
+    named: int
+    survivors: list[Mutant]
+    unnamed: list[tuple[Mutant, Verdict]]
+
+
+def equivalents() -> dict[str, dict[str, list[dict[str, str]]]]:
+    """Read which mutants mean the same as their answers, by exercise and question."""
+    return yaml.safe_load(EQUIVALENT.read_text(encoding="utf-8")) or {}
+
+
+def try_mutants(judge: Judge, exercise: str, q: Question) -> Row:
+    """Have all mutants of a question judged."""
+    patterns = [e["mutant"] for e in equivalents().get(exercise, {}).get(q.id, [])]
+    mutants = mutants_of(q)
+    verdicts = judge.judge_many(exercise, q.id, [m.code for m in mutants])
+    hints = {stage.hint for stage in q.stages}
+    passed = [m for m, v in zip(mutants, verdicts) if v.verdict == "pass"]
+    same = [m for m in passed if any(fnmatchcase(m.name, p) for p in patterns)]
+    caught = [(m, v) for m, v in zip(mutants, verdicts) if v.verdict != "pass"]
+    unnamed = [(m, v) for m, v in caught if v.hint in hints]
+    return Row(
+        exercise,
+        q.id,
+        len(mutants),
+        len(same),
+        len(caught),
+        len(caught) - len(unnamed),
+        [m for m in passed if m not in same],
+        unnamed,
+    )
+
+
+def main() -> None:
+    """Run the command line."""
+    parser = argparse.ArgumentParser(description="Try mutants of the right answers.")
+    parser.add_argument("only", nargs="*", help="exercise numbers, such as 03, or 03:q2")
+    parser.add_argument("--seed", default="mutants", help="of the hidden cases")
+    parser.add_argument("--unnamed", action="store_true", help="list what got a general hint")
+    options = parser.parse_args()
+    total: Counter[str] = Counter()
+    print(f"{'question':22}{'made':>6}{'same':>6}{'caught':>8}{'named':>7}  survivors")
+    with Judge(options.seed) as judge:
+        for name in exercises():
+            for q in load(name).questions:
+                if options.only and not f"{name[:2]}:{q.id}".startswith(tuple(options.only)):
+                    continue
+                row = try_mutants(judge, name, q)
+                left = len(row.survivors)
+                counts = f"{row.made:6}{row.equivalent:6}{row.caught:8}{row.named:7}{left:11}"
+                print(f"{name + ' ' + q.id:22}{counts}", flush=True)
+                for mutant in row.survivors:
+                    print(f"    {mutant.name}")
+                for mutant, verdict in row.unnamed if options.unnamed else []:
+                    print(f"    ? {mutant.name}\n        {verdict.hint}")
+                total += Counter(
+                    made=row.made,
+                    same=row.equivalent,
+                    caught=row.caught,
+                    named=row.named,
+                    left=left,
+                )
+    share = total["named"] / max(1, total["caught"])
+    print(f"{total['made']} made, {total['same']} the same, {total['caught']} caught, ", end="")
+    print(f"{share:.0%} of them named, {total['left']} not caught")
+    sys.exit(bool(total["left"]))
+
+
+if __name__ == "__main__":
+    main()
