@@ -112,7 +112,11 @@ def decode(A, B, C, D, start, bos, eos, pad, max_len):
     rows = words_of(A, B, C, D, start, bos, eos, pad, max_len)
     longest = max(map(len, rows))
     padded = np.array([row + [pad] * (longest - len(row)) for row in rows])
-    return {"the words": padded, "calls of step": longest}
+    return {
+        "the words": padded,
+        "step gets a token for each sentence": True,
+        "calls of step": longest,
+    }
 
 
 def measure(queries, keys):
@@ -122,7 +126,8 @@ def measure(queries, keys):
         table["variance"].append(float(((scores - scores.mean()) ** 2).mean()))
         weights = softmax_rows(scores)
         table["through"].append(float(np.mean([sum(a - a**2 for a in row) for row in weights])))
-    return {name: tuple(row) for name, row in table.items()}
+    found = {name: tuple(row) for name, row in table.items()}
+    return found | {"the arguments are left as they are": True}
 
 
 def right_power(sizes, variances):
@@ -230,7 +235,7 @@ def draw_loss(rng, kind):
     y, pad = draw_sentences(rng, kind, lengths)
     logits = normal(rng, len(lengths), max(lengths) - 1, WORDS, scale=2.0)
     # What a decoder says where nothing is asked.
-    logits[y[:, 1:] == pad] *= 50
+    logits[y[:, 1:] == pad] *= 10
     return y, logits * (100 if kind == "sure" else 1), pad
 
 
@@ -298,8 +303,8 @@ def _clear(case):
 
 
 def draw_draws(rng, kind):
-    n, S, d = {"many": (400, 5, 9), "large": (300, 4, 36), "square": (30, 30, 30)}.get(
-        kind, (300, 6, 4)
+    n, S, d = {"many": (200, 5, 9), "large": (150, 4, 36), "square": (30, 30, 30)}.get(
+        kind, (150, 6, 4)
     )
     shift = 0.7 if kind == "not centred" else 0.0
     return normal(rng, n, d) + np.float32(shift), normal(rng, n, S, d) + np.float32(shift)
@@ -995,7 +1000,7 @@ Q5 = Question(
         Stage(
             "parameters",
             1,
-            ("ordinary",),
+            ("ordinary", "padded"),
             "named_parameters() must list W with shape (d_query, d_key), made once in __init__, and "
             "nothing else.",
             parts=MODULE_PARTS,
@@ -1185,7 +1190,6 @@ Q5 = Question(
                 "(keys * mask[..., None]).sum(1) / mask.sum(1, keepdim=True)",
             ),
             "Your context is the plain mean of the keys: it never uses the weights.",
-            keeps=1,
         ),
         Wrong(
             "begins at zero",
@@ -1417,7 +1421,7 @@ Q6 = Question(
             "    return -p.log()[y[:, 1:] != pad].mean()\n",
             "You take the logarithm of a softmax: a small probability becomes 0 and its logarithm "
             "infinite. Use log_softmax.",
-            keeps=2,
+            keeps=3,
         ),
         Wrong(
             "detached",
@@ -1764,10 +1768,11 @@ Q8 = Question(
     oracle=decode,
     probe="""
 def probe(greedy_decode, A, B, C, D, start, bos, eos, pad, max_len):
-    calls = [0]
+    calls, sizes = [0], set()
 
     def step(tokens, state):
         calls[0] += 1
+        sizes.add(tuple(tokens.shape))
         if calls[0] > 50:
             raise RuntimeError("step was called more than 50 times: is there an end?")
         (s,) = state
@@ -1776,7 +1781,8 @@ def probe(greedy_decode, A, B, C, D, start, bos, eos, pad, max_len):
         return logits, (torch.tanh(s @ C + D[logits.argmax(-1)]),)
 
     words = greedy_decode(step, (start.clone(),), len(start), bos, eos, pad, max_len)
-    return {"the words": words, "calls of step": calls[0]}
+    one = sizes == {(len(start),)}
+    return {"the words": words, "step gets a token for each sentence": one, "calls of step": calls[0]}
 """,
     stages=(
         Stage(
@@ -1785,7 +1791,7 @@ def probe(greedy_decode, A, B, C, D, start, bos, eos, pad, max_len):
             ("ordinary", *DECODER_IDS, "one sentence", "all at once"),
             "Start from bos; at each step take the largest logit of each sentence, feed it back with "
             "the new state, and put pads after a sentence's eos.",
-            parts=("the words",),
+            parts=("the words", "step gets a token for each sentence"),
         ),
         Stage(
             "when to stop",
@@ -1956,6 +1962,12 @@ def probe(greedy_decode, A, B, C, D, start, bos, eos, pad, max_len):
             + LOOP.replace("logits.argmax(-1)", "torch.multinomial(logits.softmax(-1), 1)[:, 0]"),
             "You draw words by lot: greedy decoding takes the likeliest one each time.",
         ),
+        Wrong(
+            "one start for all",
+            GREEDY + LOOP.replace("torch.full((batch,), bos)", "torch.tensor([bos])"),
+            "You hand a single start mark to step: it takes one token for each sentence, (batch,).",
+            keeps=1,
+        ),
     ),
     read=f"{PAGE}: Greedy decoding",
 )
@@ -1978,12 +1990,15 @@ Q9 = Question(
     oracle=measure,
     probe="""
 def probe(measure, queries, keys):
+    kept = queries.clone(), keys.clone()
     found = measure(queries, keys)
     if not isinstance(found, dict):
         return found
+    same = torch.equal(queries, kept[0]) and torch.equal(keys, kept[1])
     plain = lambda x: x.tolist() if hasattr(x, "tolist") else x
     row = lambda x: tuple(map(plain, x)) if isinstance(x, list | tuple) else plain(x)
-    return {str(name): row(values) for name, values in found.items()}
+    found = {str(name): row(values) for name, values in found.items()}
+    return found | {"the arguments are left as they are": same}
 """,
     stages=(
         Stage(
@@ -1992,7 +2007,7 @@ def probe(measure, queries, keys):
             ("ordinary", "many", "square", "not centred"),
             "The mean square of the distance of all n · S scores from their one mean: plain, then "
             "divided by the root.",
-            parts=("variance",),
+            parts=("variance", "the arguments are left as they are"),
             tolerance=(1e-4, 0.01),
         ),
         Stage(
@@ -2117,6 +2132,15 @@ def probe(measure, queries, keys):
             .replace(", 'through': ", ", ")
             .replace("]}", "])"),
             "You return two lists: return a dict with the entries variance and through.",
+        ),
+        Wrong(
+            "scaled in place",
+            MEASURE.replace(
+                "(e, e / d**0.5)", "(e, torch.einsum('nd,nsd->ns', queries.div_(d**0.5), keys))"
+            )
+            + TABLE,
+            "You scale the queries in place: whoever measures them next finds other numbers.",
+            keeps=2,
         ),
     ),
     read="chapters/02_soft_addressing: How a score moves the weights",
