@@ -13,8 +13,8 @@
 # # Exercise: reading attention maps
 #
 # How spread out is a row of weights? What has been looked at already? Do the weights align words as
-# people do? Write the measures, and then use them: what becomes of a small translator's attention
-# when sentences get long?
+# people do? Write the measures, and then use them: why does a small translator fail on sentences that
+# are longer than those it learned from?
 #
 # Each question has a cell for your answer and, below it, a check that you can run. The check tries
 # small numbers. Grading tries many more: other sizes, zeros, extreme rows, gradients.
@@ -22,8 +22,9 @@
 # - **Keep the first line of each answer cell**; it tells the grader what it is looking at.
 # - **Put all that an answer needs into its cell**, helpers too. `torch`, `F`, `nn` and `math` are
 #   there already.
-# - Everything is plain PyTorch: return tensors, not lists or NumPy arrays. `seqattn` is the answer
-#   key, so importing it in an answer earns nothing.
+# - Everything is plain PyTorch: return tensors, not lists or NumPy arrays, of the dtype that came in,
+#   and leave the arguments as they are. `seqattn` is the answer key, so importing it in an answer
+#   earns nothing.
 # - `weights` is `(B, T, S)` throughout: a row for each of `T` steps, which sums to 1 over `S` words.
 #
 # To check in a terminal: `seqattn check 08_reading_maps.ipynb`. For points and hints:
@@ -35,7 +36,6 @@ INSTALL
 # %% tags=["hide-input"]
 import math
 
-import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -45,14 +45,19 @@ from seqattn.grading import checking
 # %% [markdown]
 # ## Entropy of a row
 #
-# $H_t = -\sum_i \alpha_{ti} \ln \alpha_{ti}$, in nats, with $0 \ln 0 = 0$. Return `(B, T)`. Gradients
-# must flow back to the weights.
+# $H_t = -\sum_i \alpha_{ti} \ln \alpha_{ti}$, in nats, with $0 \ln 0 = 0$. Return `(B, T)`.
+#
+# Weights of pads are exactly 0, and a penalty on the entropy trains the network that made the scores:
+# so the gradient must flow back **through the softmax**, and be a number at weights of 0, too. (An
+# infinite derivative is no better than NaN there: the softmax multiplies it by 0.)
 
 
 # %% question="q1"
 def entropy(weights):
     # BEGIN ANSWER
-    return torch.special.entr(weights).sum(dim=-1)
+    # The logarithm never sees a 0: where() around it would keep the value and lose the gradient.
+    safe = torch.where(weights > 0, weights, 1.0)
+    return -(weights * safe.log()).sum(dim=-1)
     # END ANSWER
 
 
@@ -61,37 +66,56 @@ with checking("q1"):
     rows = torch.tensor([[[0.25, 0.25, 0.25, 0.25], [0.0, 1.0, 0.0, 0.0]]])
     H = entropy(rows)
     assert H is not None, "entropy returns None: is there a return?"
+    assert isinstance(H, torch.Tensor), f"return a tensor, not a {type(H).__name__}"
     assert H.shape == (1, 2), f"a number for each row: (1, 2), not {tuple(H.shape)}"
+    assert H.dtype == torch.float32, f"float32 came in, {H.dtype} came out"
     assert not H.isnan().any(), "0 · log 0 counts as 0"
     assert abs(H[0, 0] - math.log(4)) < 1e-4, f"four equal weights: log 4 = 1.39, not {H[0, 0]:.2f}"
     assert abs(H[0, 1]) < 1e-4, f"all weight on one word: 0, not {H[0, 1]:.2f}"
 
 # %% [markdown]
-# ## Effective positions
+# ## Spread, comparable across lengths
 #
-# On how many words does a row look, in effect? $N_t = e^{H_t}$: 1 for a row with all weight on one
-# word, $S$ for a uniform one. Return `(B, T)`. `entropy` is at hand; for grading a right version of
-# it is, whatever yours does.
+# A row over thirty words can have a larger entropy than a row over three, whatever it does. So divide
+# by the largest entropy that the sentence allows: return $H_t / \ln n$, `(B, T)`, where $n$ is the
+# number of **this sentence's** words. `mask`, `(B, S)`, is True at them; pads have weight 0. It is 1
+# for a row that is uniform over the words and 0 for a row with all weight on one of them; a sentence
+# of a single word has 0. Gradients must flow back as in the first question, and be numbers in every
+# sentence. `entropy` is at hand; for grading a right version of it is, whatever yours does.
 
 
 # %% question="q2"
-def effective_positions(weights):
+def spread(weights, mask):
     # BEGIN ANSWER
-    return entropy(weights).exp()
+    # With one word the entropy is 0, so that any divisor but 0 will do.
+    words = mask.sum(dim=-1, keepdim=True).clamp(min=2)
+    return entropy(weights) / words.to(weights.dtype).log()
     # END ANSWER
 
 
 # %% check="q2"
 with checking("q2"):
-    N = effective_positions(rows)
-    assert N is not None, "effective_positions returns None: is there a return?"
-    assert N.shape == (1, 2), f"a number for each row: (1, 2), not {tuple(N.shape)}"
-    assert abs(N[0, 0] - 4) < 1e-3, f"four equal weights: 4, not {N[0, 0]:.2f}"
+    rows = torch.tensor(
+        [[[0.25, 0.25, 0.25, 0.25]], [[0.5, 0.5, 0.0, 0.0]], [[1.0, 0.0, 0.0, 0.0]]]
+    )
+    mask = torch.tensor([[True] * 4, [True] * 3 + [False], [True] + [False] * 3])
+    share = spread(rows, mask)
+    assert share is not None, "spread returns None: is there a return?"
+    assert isinstance(share, torch.Tensor), f"return a tensor, not a {type(share).__name__}"
+    assert share.shape == (3, 1), f"a number for each row: (3, 1), not {tuple(share.shape)}"
+    assert share.dtype == torch.float32, f"float32 came in, {share.dtype} came out"
+    assert abs(share[0, 0] - 1) < 1e-4, f"four words, four equal weights: 1, not {share[0, 0]:.2f}"
+    by_hand = math.log(2) / math.log(3)
+    assert abs(share[1, 0] - by_hand) < 1e-4, (
+        f"three words, weights 1/2, 1/2, 0: log 2 / log 3 = {by_hand:.2f}, not {share[1, 0]:.2f}"
+    )
+    assert abs(share[2, 0]) < 1e-4, f"a sentence of one word: 0, not {share[2, 0]:.2f}"
 
 # %% [markdown]
 # ## Coverage
 #
 # What has been looked at before step $t$? $c_{ti} = \sum_{u < t} \alpha_{ui}$. Return `(B, T, S)`.
+# Gradients must flow back to the weights.
 
 
 # %% question="q3"
@@ -106,7 +130,9 @@ with checking("q3"):
     steps = torch.tensor([[[0.5, 0.5], [0.9, 0.1], [0.2, 0.8]]])
     seen = coverage(steps)
     assert seen is not None, "coverage returns None: is there a return?"
+    assert isinstance(seen, torch.Tensor), f"return a tensor, not a {type(seen).__name__}"
     assert seen.shape == (1, 3, 2), f"shaped like the weights, (1, 3, 2), not {tuple(seen.shape)}"
+    assert seen.dtype == torch.float32, f"float32 came in, {seen.dtype} came out"
     assert (seen[0, 0].abs() < 1e-6).all(), "before the first step nothing has been looked at"
     assert torch.allclose(seen[0, 2], torch.tensor([1.4, 0.6])), (
         f"by hand 1.4 and 0.6, not {seen[0, 2]}"
@@ -116,24 +142,30 @@ with checking("q3"):
 # ## The coverage loss
 #
 # Looking again at what was covered costs: at step $t$, $\sum_i \min(\alpha_{ti}, c_{ti})$, with the
-# coverage before the step. Return the mean over all steps of all sentences, one number as a tensor.
-# Gradients must flow back to the weights, through the coverage as well. `coverage` is at hand.
+# coverage before the step. `real`, `(B, T)`, is True at the real steps; shorter translations are
+# filled up at the end, with rows that hold any numbers. Return the mean over all real steps of all
+# sentences together, one number as a tensor. Gradients must flow back to the weights, through the
+# coverage as well. `coverage` is at hand.
 
 
 # %% question="q4"
-def coverage_loss(weights):
+def coverage_loss(weights, real):
     # BEGIN ANSWER
-    return torch.minimum(weights, coverage(weights)).sum(dim=-1).mean()
+    overlap = torch.minimum(weights, coverage(weights)).sum(dim=-1)
+    return overlap[real].mean()
     # END ANSWER
 
 
 # %% check="q4"
 with checking("q4"):
-    loss = coverage_loss(steps)
+    steps = torch.tensor([[[0.5, 0.5], [0.9, 0.1], [0.2, 0.8]], [[0.5, 0.5], [1.0, 0.0], [9, 9]]])
+    loss = coverage_loss(steps, torch.tensor([[True, True, True], [True, True, False]]))
     assert loss is not None, "coverage_loss returns None: is there a return?"
+    assert isinstance(loss, torch.Tensor), f"return a tensor, not a {type(loss).__name__}"
     assert loss.shape == (), f"one number, not of shape {tuple(loss.shape)}"
-    assert abs(loss - (0 + 0.6 + 0.8) / 3) < 1e-4, (
-        f"by hand (0 + 0.6 + 0.8) / 3 = 0.47, not {loss:.2f}"
+    assert loss.dtype == torch.float32, f"float32 came in, {loss.dtype} came out"
+    assert abs(loss - (0 + 0.6 + 0.8 + 0 + 0.5) / 5) < 1e-4, (
+        f"by hand (0 + 0.6 + 0.8 + 0 + 0.5) / 5 = 0.38, not {loss:.2f}"
     )
 
 # %% [markdown]
@@ -145,8 +177,8 @@ with checking("q4"):
 #
 # $$\mathrm{AER} = 1 - \frac{|A \cap S| + |A \cap P|}{|A| + |S|}, \qquad P \supseteq S.$$
 #
-# All three arguments are lists of pairs; a link may occur in `predicted` more than once and counts
-# once. Neither `predicted` nor `sure` is empty. Return a number.
+# All three arguments are lists of pairs. A link may occur in a list more than once and counts once.
+# `possible` may be empty, the others are not. Return a number, and leave the lists as they are.
 
 
 # %% question="q5"
@@ -181,28 +213,29 @@ error_rate_by_hand = 0.29
 # %% check="q6"
 with checking("q6"):
     assert error_rate_by_hand is not None, "write a number: error_rate_by_hand = ..."
+    assert not isinstance(error_rate_by_hand, str), "a number, without quotation marks"
     assert 0 <= error_rate_by_hand <= 1, "a share lies between 0 and 1"
 
 # %% [markdown]
 # ## Measured: long sentences
 #
 # An experiment. Below is a translator that is as small as they get: it translates word for word, with
-# attention by position, and learns from sentences of 5 to 30 words which position to look at. What
-# becomes of its attention, and of its words, in sentences that are longer than any it has seen?
+# attention by position, and learns from sentences of 5 to 30 words which position to look at. It is
+# trained until it makes hardly a mistake at *these* lengths; then it gets sentences that are longer.
+# `translate(length)` gives, for a new random sentence, the map `(steps, words)`, the words that it
+# predicts, the right ones, and for each step the place of the word that has to be translated. When
+# the translator is wrong: did it look at the wrong word, or did it read the right one wrongly?
 #
-# `translate(length)` gives the map `(length, length)`, the words that it predicts and the right ones,
-# for a new random sentence. (Any other translator will do as well: the trained one of the course,
-# say.)
+# Write the function that answers this. `maps` is a list of what `translate` gives, and `bins` a list
+# of pairs: least and largest number of source words, both included. Return a list with a row of four
+# numbers for each bin, over all steps of all its sentences together:
 #
-# 1. Translate at least 20 sentences in each of three bins: 5–10, 20–30 and 50–100 source words.
-# 2. **Save the evidence**: one file `lengths.npz` beside this notebook, written by `np.savez` or
-#    `np.savez_compressed`, with the arrays `weights` (sentences, steps, words), filled up with zeros
-#    where a sentence is shorter; `source_length` and `target_length`, one number a sentence;
-#    `predicted` and `gold` (sentences, steps), filled up with anything.
-# 3. **Write the table**: for each bin the mean entropy in nats, over all rows of all its sentences
-#    together, and the share of words that are right, over all words together; to two decimals.
+# 1. the mean spread (`spread` is at hand),
+# 2. the share of steps that *look right*: whose largest weight lies on the right place,
+# 3. the share of words that are right among the steps that look right,
+# 4. the share of words that are right among the other steps.
 #
-# The grader computes the table again from your file. It allows 1 % (or 0.006). Hand in both files.
+# A share of no steps at all is 0, a mean too. A sentence may have more or fewer steps than words.
 
 # %%
 WORDS, SIZE = 40, 32
@@ -229,7 +262,7 @@ def run(source):
     return weights, read(weights @ states)
 
 
-for _ in range(150):
+for _ in range(1500):
     source = torch.randint(WORDS, (32, int(torch.randint(5, 31, ()))))
     loss = F.cross_entropy(run(source)[1].flatten(0, 1), lexicon[source].flatten())
     optimizer.zero_grad()
@@ -241,48 +274,98 @@ for _ in range(150):
 def translate(length):
     source = torch.randint(WORDS, (1, length))
     weights, logits = run(source)
-    return weights[0], logits[0].argmax(-1), lexicon[source[0]]
+    return weights[0], logits[0].argmax(-1), lexicon[source[0]], torch.arange(length)
 
-
-# %%
-# BEGIN ANSWER stub: # Your experiment goes here: translate, measure, save.
-count, longest = 25, 100
-evidence = {
-    "weights": np.zeros((3 * count, longest, longest), np.float32),
-    "predicted": np.zeros((3 * count, longest), np.int64),
-    "gold": np.zeros((3 * count, longest), np.int64),
-    "source_length": np.zeros(3 * count, np.int64),
-}
-measured, n = {}, 0
-for low, high in ((5, 10), (20, 30), (50, 100)):
-    entropies, right = [], []
-    for _ in range(count):
-        length = int(torch.randint(low, high + 1, ()))
-        weights, predicted, gold = translate(length)
-        evidence["weights"][n, :length, :length] = weights
-        evidence["predicted"][n, :length], evidence["gold"][n, :length] = predicted, gold
-        evidence["source_length"][n] = length
-        entropies.append(torch.special.entr(weights).sum(-1))
-        right.append((predicted == gold).double())
-        n += 1
-    mean = float(torch.cat(entropies).mean()), float(torch.cat(right).mean())
-    measured[f"{low}-{high}"] = tuple(round(x, 2) for x in mean)
-np.savez_compressed("lengths.npz", target_length=evidence["source_length"], **evidence)
-# END ANSWER
 
 # %% question="q7"
-# BEGIN ANSWER stub: by_length = None  # {"5-10": (..., ...), "20-30": (..., ...), "50-100": (..., ...)}
-by_length = {"5-10": (1.22, 0.98), "20-30": (1.94, 0.72), "50-100": (3.6, 0.31)}
-# END ANSWER
+def by_length(maps, bins):
+    # BEGIN ANSWER
+    def mean(values):
+        return values.double().mean().item() if len(values) else 0.0
+
+    table = []
+    for low, high in bins:
+        spreads, looks, rights = [torch.zeros(0)], [torch.zeros(0).bool()], [torch.zeros(0).bool()]
+        for weights, predicted, gold, place in maps:
+            words = weights.shape[1]
+            if low <= words <= high:
+                spreads.append(spread(weights[None], torch.ones(1, words).bool())[0])
+                looks.append(weights.argmax(dim=-1) == place)
+                rights.append(predicted == gold)
+        look, right = torch.cat(looks), torch.cat(rights)
+        table.append([mean(torch.cat(spreads)), mean(look), mean(right[look]), mean(right[~look])])
+    return table
+    # END ANSWER
+
 
 # %% check="q7"
 with checking("q7"):
-    assert by_length is not None, 'write the table: by_length = {"5-10": (..., ...), ...}'
-    assert set(by_length) == {"5-10", "20-30", "50-100"}, f"three bins, not {set(by_length)}"
-    assert all(0 <= right <= 1 for _, right in by_length.values()), "a share lies between 0 and 1"
+    flat = torch.tensor([[0.75, 0.25], [1.0, 0.0]])
+    one = (flat, torch.tensor([3, 4]), torch.tensor([3, 5]), torch.tensor([0, 1]))
+    two = (torch.eye(3), torch.tensor([3, 4, 5]), torch.tensor([3, 4, 6]), torch.tensor([0, 1, 2]))
+    table = by_length([one, two], [(1, 2), (2, 3)])
+    assert table is not None, "by_length returns None: is there a return?"
+    assert len(table) == 2 and all(len(row) == 4 for row in table), "two bins, four numbers each"
+    for row, by_hand in zip(table, [(0.406, 0.5, 1, 0), (0.162, 0.8, 0.75, 0)]):
+        assert all(abs(a - b) < 1e-3 for a, b in zip(row, by_hand)), (
+            f"by hand {by_hand}, not {[round(float(a), 2) for a in row]}"
+        )
+
+# %% [markdown]
+# ## What follows: looking, or reading?
+#
+# Take two rows of such a table without their spread: `short` and `long` are triples (share of steps
+# that look right, share of words right among them, share right among the others). Long sentences have
+# fewer right words than short ones. Suppose that they were *read* as they are, and only *looked at* as
+# well as the short ones: so many of their steps would look right, and nothing else would change.
+# Which share of the fall in right words would that undo? Return it, a number: 0 if looking explains
+# nothing of the fall, 1 if it explains all.
+
+
+# %% question="q8"
+def due_to_looking(short, long):
+    # BEGIN ANSWER
+    def right(looks, if_so, if_not):
+        return looks * if_so + (1 - looks) * if_not
+
+    supposed = right(short[0], long[1], long[2])
+    return (supposed - right(*long)) / (right(*short) - right(*long))
+    # END ANSWER
+
+
+# %% check="q8"
+with checking("q8"):
+    share = due_to_looking((1.0, 1.0, 0.0), (0.5, 1.0, 0.0))
+    assert share is not None, "due_to_looking returns None: is there a return?"
+    assert abs(share - 1) < 1e-3, f"only the looking differs: all of the fall, 1, not {share:.2f}"
+    share = due_to_looking((0.8, 1.0, 0.0), (0.8, 0.5, 0.0))
+    assert abs(share) < 1e-3, f"both look alike: nothing of the fall, 0, not {share:.2f}"
+
+# %% [markdown]
+# Now measure. Translate 40 sentences in each of three bins, 5–10, 20–30 and 50–100 words, and print the
+# table. First make sure that the translator is right at the lengths that it learned from: only then do
+# the long sentences tell something about length. Then let `due_to_looking` compare the first bin with
+# the last, and write down in a sentence what you conclude.
+
+# %% tags=["nbval-ignore-output"]
+# BEGIN ANSWER stub: # Your experiment goes here: translate, tabulate, compare.
+bins = [(5, 10), (20, 30), (50, 100)]
+lengths = [int(torch.randint(low, high + 1, ())) for low, high in bins for _ in range(40)]
+table = by_length([translate(length) for length in lengths], bins)
+print("words    spread  looks right  right if so  right if not")
+for (low, high), row in zip(bins, table):
+    print(f"{low:2}-{high:3} {row[0]:9.2f} {row[1]:12.2f} {row[2]:12.2f} {row[3]:13.2f}")
+learned, long = table[:2], table[2]
+assert all(looks * right > 0.95 for _, looks, right, _ in learned), "solved where it learned"
+share = due_to_looking(table[0][1:], long[1:])
+print(f"share of the fall that is due to looking: {share:.2f}")
+# Both: in most of the long sentences' errors the largest weight lies on another word, and where it
+# lies on the right one, so much lies elsewhere that the mixture is read as another word.
+assert 0.5 < share < 1 and long[2] < 0.95
+# END ANSWER
 
 # %% [markdown]
 # ## What next
 #
-# `seqattn grade` tells your points. Then draw one map of each bin, and say where the long ones go
-# wrong: do they look at the wrong place, or at no place in particular?
+# `seqattn grade` tells your points. Then draw one map of each bin. Where do the long ones look: one or
+# two places beside the right one, or anywhere?

@@ -11,7 +11,7 @@ from seqattn.grading.kinds import (
     gradient_parts,
     module_oracle,
     module_probe,
-    table_probe,
+    number_probe,
 )
 
 # Where a question is explained, until a chapter does.
@@ -28,9 +28,10 @@ def general(query, keys, W):
     return np.array([[s @ W @ h for h in sentence] for s, sentence in zip(query, keys)])
 
 
-def concat(query, keys, W, v):
+def concat(query, projected, W, v):
+    shares = W[:, : query.shape[1]]
     return np.array(
-        [[v @ np.tanh(W @ np.r_[s, h]) for h in sentence] for s, sentence in zip(query, keys)]
+        [[v @ np.tanh(shares @ s + h) for h in sentence] for s, sentence in zip(query, projected)]
     )
 
 
@@ -57,76 +58,81 @@ def loss(y, logits, pad):
     return np.array(sum(losses) / len(losses))
 
 
-RATE = 0.5
+RATE, MOMENTUM = 0.5, 0.5
 
 
-def two_updates(E, W, y, pad, max_norm):
-    """Two steps of gradient descent on logits = E[token] W^T, gradients written out."""
-    E, W = E.copy(), W.copy()
-    found = {}
-    for step in ("first", "second"):
-        g_E, g_W, count, total = np.zeros_like(E), np.zeros_like(W), 0, 0.0
-        for sentence in y:
-            for token, target in pairwise(sentence):
-                if target == pad:
-                    continue
+def loss_and_gradients(E, W, y, pad):
+    """Mean loss of logits = E[token] W^T and its gradients, written out."""
+    g_E, g_W, count, total = np.zeros_like(E), np.zeros_like(W), 0, 0.0
+    for sentence in y:
+        for token, target in pairwise(sentence):
+            if target != pad:
                 p = softmax_rows(W @ E[token])
                 total -= np.log(p[target])
                 count += 1
                 p[target] -= 1
                 g_E[token] += W.T @ p
                 g_W += np.outer(p, E[token])
-        norm = np.sqrt((g_E**2).sum() + (g_W**2).sum()) / count
-        factor = min(1.0, max_norm / (norm + 1e-6)) / count
-        E, W = E - RATE * factor * g_E, W - RATE * factor * g_W
-        found |= {f"{step} loss": total / count, f"embedding after the {step} step": E}
+    return total / count, g_E / count, g_W / count
+
+
+def norm(*gradients):
+    return float(np.sqrt(sum((g**2).sum() for g in gradients)))
+
+
+def two_updates(E, W, y, pad, max_norm):
+    """Two steps of gradient descent with momentum."""
+    E, W = E.copy(), W.copy()
+    v_E, v_W = np.zeros_like(E), np.zeros_like(W)
+    found = {}
+    for step in ("first", "second"):
+        found[f"{step} loss"], g_E, g_W = loss_and_gradients(E, W, y, pad)
+        factor = min(1.0, max_norm / (norm(g_E, g_W) + 1e-6))
+        v_E, v_W = MOMENTUM * v_E + factor * g_E, MOMENTUM * v_W + factor * g_W
+        E, W = E - RATE * v_E, W - RATE * v_W
+        found[f"embedding after the {step} step"] = E
         found[f"projection after the {step} step"] = W
-    return {**found, "training mode": True}
+    found["steps of the optimizer"] = 2
+    return {**found, "every module in training mode": True, "a plain number": True}
 
 
-def decode(A, B, C, D, start, bos, eos, pad, max_len):
+def words_of(A, B, C, D, start, bos, eos, pad, max_len):
     rows = []
     for s in start:
         token, words = bos, []
-        while len(words) < max_len and token != eos:
+        while len(words) < max_len and (token != eos or not words):
             token = int(np.argmax(A[token] + s @ B))
             s = np.tanh(s @ C + D[token])
             words.append(token)
         rows.append(words)
+    return rows
+
+
+def decode(A, B, C, D, start, bos, eos, pad, max_len):
+    rows = words_of(A, B, C, D, start, bos, eos, pad, max_len)
     longest = max(map(len, rows))
-    return np.array([row + [pad] * (longest - len(row)) for row in rows])
+    padded = np.array([row + [pad] * (longest - len(row)) for row in rows])
+    return {
+        "the words": padded,
+        "step gets a token for each sentence": True,
+        "calls of step": longest,
+    }
 
 
-DIMENSIONS = (4, 16, 64, 256)
+def measure(queries, keys):
+    plain = np.array([[q @ k for k in row] for q, row in zip(queries, keys)])
+    table = {"variance": [], "through": []}
+    for scores in (plain, plain / queries.shape[1] ** 0.5):
+        table["variance"].append(float(((scores - scores.mean()) ** 2).mean()))
+        weights = softmax_rows(scores)
+        table["through"].append(float(np.mean([sum(a - a**2 for a in row) for row in weights])))
+    found = {name: tuple(row) for name, row in table.items()}
+    return found | {"the arguments are left as they are": True}
 
 
-def variances(arrays):
-    table = {}
-    for d in DIMENSIONS:
-        scores = (arrays[f"queries_{d}"] * arrays[f"keys_{d}"]).sum(1)
-        table[str(d)] = (float(scores.var()), float((scores / d**0.5).var()))
-    return table
-
-
-def inspect_draws(arrays):
-    for d in DIMENSIONS:
-        for name in (f"queries_{d}", f"keys_{d}"):
-            x = arrays.get(name)
-            if x is None:
-                return f"it holds no array called {name}"
-            if x.ndim != 2 or x.shape[1] != d or len(x) < 1000:
-                return f"{name} has shape {x.shape}; expected at least 1000 rows of {d} numbers"
-            if len(x) > 20_000:
-                return f"{name} has {len(x)} rows: 20000 are enough"
-            if not (abs(x.mean()) < 0.1 and 0.9 < x.std() < 1.1):
-                return f"the numbers in {name} should have mean 0 and variance 1"
-            if len(np.unique(x, axis=0)) < len(x):
-                return f"rows of {name} occur more than once: draw each afresh"
-        if len(arrays[f"queries_{d}"]) != len(arrays[f"keys_{d}"]):
-            return f"queries_{d} and keys_{d} must have as many rows as each other"
-        if np.allclose(arrays[f"queries_{d}"], arrays[f"keys_{d}"]):
-            return f"queries_{d} and keys_{d} are the same numbers: draw them independently"
-    return ""
+def right_power(sizes, variances):
+    x, y = np.log(np.array(sizes)), np.log(np.array(variances))
+    return float(((x - x.mean()) * (y - y.mean())).sum() / ((x - x.mean()) ** 2).sum() / 2)
 
 
 # --- Cases -----------------------------------------------------------------------------------------
@@ -137,86 +143,143 @@ SIZES = {  # B, T, S, d_q, d_k, d_a
     "all sizes equal": (3, 3, 3, 3, 3, 3),
     "one word": (2, 3, 1, 4, 3, 5),
     "one sentence": (1, 1, 4, 2, 3, 5),
+    "one number a vector": (2, 3, 4, 1, 1, 2),
     "padded": (3, 2, 5, 4, 3, 2),
+    "loud pads": (4, 2, 3, 4, 2, 2),
+    "padded in front": (3, 2, 5, 2, 4, 2),
     "large": (2, 3, 4, 5, 7, 2),
 }
-SHAPES = ("ordinary", "other sizes", "all sizes equal", "one word", "one sentence")
+SHAPES = (
+    "ordinary",
+    "other sizes",
+    "all sizes equal",
+    "one word",
+    "one sentence",
+    "one number a vector",
+)
 
 
 def draw_dot(rng, kind):
     B, _, S, d, *_ = SIZES[kind]
-    return normal(rng, B, d), normal(rng, B, S, d)
+    scale = 1000.0 if kind == "large" else 1.0
+    return normal(rng, B, d, scale=scale), normal(rng, B, S, d, scale=scale)
 
 
 def draw_general(rng, kind):
     B, _, S, d_q, d_k, _ = SIZES[kind]
-    return normal(rng, B, d_q), normal(rng, B, S, d_k), normal(rng, d_q, d_k)
+    scale = 1000.0 if kind == "large" else 1.0
+    query, keys = normal(rng, B, d_q, scale=scale), normal(rng, B, S, d_k, scale=scale)
+    return query, keys, normal(rng, d_q, d_k)
 
 
 def draw_concat(rng, kind):
     B, _, S, d_q, d_k, d_a = SIZES[kind]
-    query, keys = normal(rng, B, d_q), normal(rng, B, S, d_k)
-    return query, keys, normal(rng, d_a, d_q + d_k), normal(rng, d_a)
+    query, keys, W = normal(rng, B, d_q), normal(rng, B, S, d_k), normal(rng, d_a, d_q + d_k)
+    return query, keys @ W[:, d_q:].T, W, normal(rng, d_a)
 
 
 def draw_scaled(rng, kind):
     B, T, S, d, d_v, _ = SIZES[kind]
     d_v = d if kind == "all sizes equal" else d_v
-    scale = 40.0 if kind == "large" else 1.0
-    return normal(rng, B, T, d, scale=scale), normal(rng, B, S, d), normal(rng, B, S, d_v)
+    queries, keys, values = normal(rng, B, T, d), normal(rng, B, S, d), normal(rng, B, S, d_v)
+    if kind == "large":
+        # Far apart within a row, and whole rows far above and far below zero.
+        queries *= 150
+        keys[..., 0] = 1
+        queries[..., 0] = 300 * d**0.5 * (-1.0) ** np.arange(T)
+        queries[:, 0, 1:] /= 150  # and one of them close together
+    return queries, keys, values
 
 
 def draw_luong(rng, kind):
     query, keys, W = draw_general(rng, kind)
-    mask = padding(rng, *keys.shape[:2]) if kind == "padded" else np.ones(keys.shape[:2], bool)
-    keys[~mask] = normal(rng, int((~mask).sum()), keys.shape[-1], scale=30.0)
+    mask = np.ones(keys.shape[:2], bool)
+    if kind in ("padded", "loud pads", "padded in front"):
+        mask = padding(rng, *keys.shape[:2])
+        mask = mask[:, ::-1].copy() if kind == "padded in front" else mask
+        for b, i in np.argwhere(~mask) if kind != "padded" else ():
+            # Whatever the words score, the pad scores hundreds more.
+            projected = query[b] @ W
+            keys[b, i] = rng.choice([150, 600]) * projected / (projected @ projected)
     return W.shape, {"W": W}, (query, keys, mask)
 
 
-PAD, BOS, EOS = 0, 1, 2
+# Ids of pad, start and end. Zero may be any of them, or a word.
+IDS = {
+    "pad is 0": (0, 1, 2),
+    "pad is last": (6, 4, 0),
+    "pad in the middle": (3, 0, 5),
+    "end is 0": (1, 2, 0),
+}
+WORDS = 7
+
+
+def draw_sentences(rng, kind, lengths):
+    pad, bos, eos = IDS.get(kind, (5, 1, 0))
+    words = [w for w in range(WORDS) if w not in (pad, bos, eos)]
+    y = rng.choice(words, size=(len(lengths), max(lengths))).astype(np.int64)
+    y[:, 0] = bos
+    for b, length in enumerate(lengths):
+        y[b, length - 1], y[b, length:] = eos, pad
+    return y, pad
 
 
 def draw_loss(rng, kind):
-    words = 3 if kind == "square" else 7
-    B, T = (3, 4) if kind == "square" else (2, 5) if kind == "full" else (3, 6)
-    y = rng.integers(3, 3 + words - 3, size=(B, T)) if words > 3 else np.ones((B, T), np.int64)
-    y[:, 0] = BOS
-    y[:, -1] = EOS
-    if kind != "full":
-        for b, length in enumerate(rng.permutation(np.arange(B) + T - B + 1)):
-            y[b, length - 1], y[b, length:] = EOS, PAD
-    return y.astype(np.int64), normal(rng, B, T - 1, words, scale=2.0), PAD
+    T = 6
+    lengths = {
+        "one sentence": (5,),
+        "full": (T, T),
+        # As many targets as words, and as many sentences as targets.
+        "square": (8, 5, 3, 2, 6, 7, 4),
+    }.get(kind, tuple(rng.permutation([T, T - 1, 3, 2])))
+    y, pad = draw_sentences(rng, kind, lengths)
+    logits = normal(rng, len(lengths), max(lengths) - 1, WORDS, scale=2.0)
+    # What a decoder says where nothing is asked.
+    logits[y[:, 1:] == pad] *= 10
+    return y, logits * (100 if kind == "sure" else 1), pad
 
 
 def draw_updates(rng, kind):
-    words, d = 6, 3
-    y = rng.integers(3, words, size=(3, 6))
-    y[:, 0], y[:, -1] = BOS, EOS
-    for b, length in enumerate((6, 5, 3)):
-        y[b, length - 1], y[b, length:] = EOS, PAD
-    max_norm = {"gentle": 100.0, "clipped": 0.1}[kind]
-    scale = 1.0 if kind == "gentle" else 2.0
-    return normal(rng, words, d, scale=scale), normal(rng, words, d, scale=scale), y, PAD, max_norm
+    """Draw a model whose gradient is longer than 1 at both steps."""
+    max_norm = 0.1 if kind == "clipped" else 100.0
+    while True:
+        y, pad = draw_sentences(rng, kind, tuple(rng.permutation([6, 5, 3])))
+        E, W = normal(rng, WORDS, 3, scale=1.5), normal(rng, WORDS, 3, scale=1.5)
+        _, *first = loss_and_gradients(E.astype(np.float64), W.astype(np.float64), y, pad)
+        if norm(*first) > 1.2:
+            return E, W, y, pad, max_norm
+
+
+DECODER_IDS = {
+    "other ids": (6, 4, 5),
+    "end is 0": (6, 5, 0),
+    "pad is the end": (2, 1, 2),
+    "start is the end": (0, 2, 2),
+    "start is the pad": (0, 0, 2),
+}
 
 
 def draw_decoder(rng, kind):
     """Draw a decoder whose sentences end at different steps, and none at a close call."""
     B = 1 if kind == "one sentence" else 4
     d = 3
-    # Where 0 is a word like any other, a pad is something else.
-    pad, bos, eos = (0, 1, 2) if kind != "other ids" else (6, 4, 5)
+    pad, bos, eos = DECODER_IDS.get(kind, (0, 1, 2))
     max_len = 1 if kind == "one step" else 8 if kind != "cut off" else 3
     while True:
         A, B_, C, D = (normal(rng, *s, scale=1.5) for s in ((7, 7), (3, 7), (3, 3), (7, 3)))
-        A[:, [pad, bos]] -= 50.0
+        A[:, [x for x in (pad, bos) if x != eos]] -= 50.0
         if kind in ("cut off", "one step"):
             A[:, eos] -= 50.0
+        if kind == "all at once":
+            A[:, eos] += 50.0
         start = normal(rng, B, d, scale=2.0)
         case = (A, B_, C, D, start, bos, eos, pad, max_len)
-        ids = decode(*[x.astype(np.float64) if isinstance(x, np.ndarray) else x for x in case])
-        lengths = {int((row != pad).sum()) for row in ids}
-        if kind in ("one sentence", "one step", "cut off"):
-            good = kind != "one sentence" or 3 <= max(lengths) < max_len
+        exact = [x.astype(np.float64) if isinstance(x, np.ndarray) else x for x in case]
+        lengths = {len(row) for row in words_of(*exact)}
+        if kind in ("one step", "cut off", "all at once"):
+            good = True
+        elif kind == "one sentence":
+            good = 3 <= max(lengths) < max_len
         else:
             good = len(lengths) > 1 and min(lengths) > 1 and max(lengths) < max_len
         if good and _clear(case):
@@ -240,8 +303,23 @@ def _clear(case):
 
 
 def draw_draws(rng, kind):
-    names = [(f"{name}_{d}", d) for d in DIMENSIONS for name in ("queries", "keys")]
-    return ({name: normal(rng, 1500, d) for name, d in names},)
+    n, S, d = {"many": (200, 5, 9), "large": (150, 4, 36), "square": (30, 30, 30)}.get(
+        kind, (150, 6, 4)
+    )
+    shift = 0.7 if kind == "not centred" else 0.0
+    return normal(rng, n, d) + np.float32(shift), normal(rng, n, S, d) + np.float32(shift)
+
+
+def draw_table(rng, kind):
+    sizes = (
+        [float(2**n) for n in range(1, 8)] if kind == "powers of two" else [3.0, 10.0, 50.0, 400.0]
+    )
+    if kind == "two sizes":
+        sizes = [5.0, 80.0]
+    power = rng.uniform(0.3, 2.5)
+    variances = [float(rng.uniform(1.5, 4) * d**power) for d in sizes]
+    order = rng.permutation(len(sizes)) if kind == "in any order" else range(len(sizes))
+    return [sizes[n] for n in order], [variances[n] for n in order]
 
 
 # --- Questions -------------------------------------------------------------------------------------
@@ -249,12 +327,31 @@ def draw_draws(rng, kind):
 GRADIENTS = Stage(
     "gradients",
     1,
-    ("ordinary",),
+    ("ordinary", "one sentence"),
     "The scores are right but their gradients are not: no detach, no .data, no NumPy on the way, "
     "and every argument must take part.",
     gradients=True,
 )
+
+
+def forms(head, value):
+    """Right numbers in the wrong form."""
+    return (
+        Wrong(
+            "a list",
+            f"{head}    return ({value}).tolist()\n",
+            "You return a list: return the tensor, through which gradients can flow.",
+        ),
+        Wrong(
+            "a NumPy array",
+            f"{head}    return ({value}).detach().numpy()\n",
+            "You return a NumPy array, where the gradient ends: return the torch tensor.",
+        ),
+    )
+
+
 DOT = "def dot_score(query, keys):\n"
+DOTS = "(query[:, None] * keys).sum(-1)"
 
 Q1 = Question(
     id="q1",
@@ -267,7 +364,7 @@ Q1 = Question(
         Stage(
             "the formula",
             1,
-            SHAPES,
+            (*SHAPES, "large"),
             "Multiply each key of a sentence with that sentence's query, entry by entry, and add up "
             "the last axis.",
         ),
@@ -321,6 +418,79 @@ Q1 = Question(
             "The values are right, but no gradient reaches the query: it is detached.",
             keeps=1,
         ),
+        Wrong(
+            "keys never read",
+            DOT + "    return query.sum(-1, keepdim=True).expand(-1, keys.shape[1])\n",
+            "Your scores never read the keys: every word of a sentence gets the same score.",
+        ),
+        Wrong(
+            "sum for product",
+            DOT + "    return (query[:, None] + keys).sum(-1)\n",
+            "You add query and key where their entries must be multiplied.",
+        ),
+        Wrong(
+            "rows mixed up",
+            DOT + "    B, S, _ = keys.shape\n"
+            "    return (query.repeat(S, 1).view(B, S, -1) * keys).sum(-1)\n",
+            "Queries of other sentences get in: repeat followed by view puts rows in the wrong "
+            "places. Use a new axis, or repeat_interleave.",
+        ),
+        Wrong(
+            "over the words",
+            DOT + "    return (query[:, None] * keys).sum(1)\n",
+            "You add up over the words, dim 1: the dot product adds up the last axis, the entries.",
+        ),
+        Wrong(
+            "over the batch",
+            DOT + "    return (query[:, None] * keys).sum(0)\n",
+            "You add up over the batch, dim 0: each sentence has scores of its own.",
+        ),
+        Wrong(
+            "every query with every sentence",
+            DOT + "    return query @ keys.transpose(1, 2)\n",
+            "Every query meets the keys of every sentence: query b belongs to sentence b alone.",
+        ),
+        Wrong(
+            "squeezed too much",
+            DOT + "    return (keys @ query[:, :, None]).squeeze()\n",
+            "squeeze() without an axis also removes the batch of one sentence, and the sentence of "
+            "one word: name the axis.",
+        ),
+        Wrong(
+            "in place",
+            DOT + "    return keys.mul_(query[:, None]).sum(-1)\n",
+            "You multiply the keys in place, so that whoever reads them next finds other numbers: "
+            "work without methods like mul_().",
+        ),
+        Wrong(
+            "half precision",
+            DOT + "    return (query.half()[:, None] * keys.half()).sum(-1).float()\n",
+            "You compute in 16 bits, which hold three digits and end at 65,504: stay in the dtype "
+            "that comes in.",
+        ),
+        Wrong(
+            "largest product alone",
+            DOT + "    return (query[:, None] * keys).amax(-1)\n",
+            "You take the largest of the products; a dot product adds all of them up.",
+        ),
+        Wrong(
+            "distance",
+            DOT + "    return -(query[:, None] - keys).square().sum(-1)\n",
+            "This is the negative squared distance, in which the lengths of the keys count, too; "
+            "the product is asked for.",
+        ),
+        Wrong(
+            "absolute values",
+            DOT + "    return (query[:, None] * keys).sum(-1).abs()\n",
+            "Your scores are never negative: a key that points the other way has a score below 0.",
+        ),
+        *forms(DOT, "(query[:, None] * keys).sum(-1)"),
+        Wrong(
+            "keys detached",
+            DOT + "    return (query[:, None] * keys.detach()).sum(-1)\n",
+            "The values are right, but no gradient reaches the keys: the encoder would not learn.",
+            keeps=1,
+        ),
     ),
     read=f"{PAGE}: The dot score",
 )
@@ -338,7 +508,7 @@ Q2 = Question(
         Stage(
             "the formula",
             2,
-            SHAPES,
+            (*SHAPES, "large"),
             "The score of word i is sᵀ W h_i, with W of shape (d_q, d_k): its rows meet the query, "
             "its columns the key. Nothing else happens to it.",
         ),
@@ -395,18 +565,106 @@ Q2 = Question(
             "off.",
             keeps=2,
         ),
+        Wrong(
+            "keys never read",
+            GENERAL + "    return (query @ W).sum(-1, keepdim=True).expand(-1, keys.shape[1])\n",
+            "Your scores never read the keys: every word of a sentence gets the same score.",
+        ),
+        Wrong(
+            "sum for product",
+            GENERAL + "    return ((query @ W)[:, None] + keys).sum(-1)\n",
+            "You add projected query and key where their entries must be multiplied.",
+        ),
+        Wrong(
+            "rows mixed up",
+            GENERAL + "    B, S, _ = keys.shape\n"
+            "    return ((query @ W).repeat(S, 1).view(B, S, -1) * keys).sum(-1)\n",
+            "Queries of other sentences get in: repeat followed by view puts rows in the wrong "
+            "places. Use a new axis, or repeat_interleave.",
+        ),
+        Wrong(
+            "over the words",
+            GENERAL + "    return ((query @ W)[:, None] * keys).sum(1)\n",
+            "You add up over the words, dim 1: the dot product adds up the last axis, the entries.",
+        ),
+        Wrong(
+            "over the batch",
+            GENERAL + "    return ((query @ W)[:, None] * keys).sum(0)\n",
+            "You add up over the batch, dim 0: each sentence has scores of its own.",
+        ),
+        Wrong(
+            "every query with every sentence",
+            GENERAL + "    return (query @ W) @ keys.transpose(1, 2)\n",
+            "Every query meets the keys of every sentence: query b belongs to sentence b alone.",
+        ),
+        Wrong(
+            "squeezed too much",
+            GENERAL + "    return (keys @ (query @ W)[:, :, None]).squeeze()\n",
+            "squeeze() without an axis also removes the batch of one sentence, and the sentence of "
+            "one word: name the axis.",
+        ),
+        Wrong(
+            "in place",
+            GENERAL + "    return keys.mul_((query @ W)[:, None]).sum(-1)\n",
+            "You multiply the keys in place, so that whoever reads them next finds other numbers: "
+            "work without methods like mul_().",
+        ),
+        Wrong(
+            "half precision",
+            GENERAL + "    return ((query @ W).half()[:, None] * keys.half()).sum(-1).float()\n",
+            "You compute in 16 bits, which hold three digits and end at 65,504: stay in the dtype "
+            "that comes in.",
+        ),
+        Wrong(
+            "largest product alone",
+            GENERAL + "    return ((query @ W)[:, None] * keys).amax(-1)\n",
+            "You take the largest of the products; a dot product adds all of them up.",
+        ),
+        Wrong(
+            "distance",
+            GENERAL + "    return -((query @ W)[:, None] - keys).square().sum(-1)\n",
+            "This is the negative squared distance, in which the lengths of the keys count, too; "
+            "the product is asked for.",
+        ),
+        Wrong(
+            "absolute values",
+            GENERAL + "    return ((query @ W)[:, None] * keys).sum(-1).abs()\n",
+            "Your scores are never negative: a key that points the other way has a score below 0.",
+        ),
+        *forms(GENERAL, "((query @ W)[:, None] * keys).sum(-1)"),
+        Wrong(
+            "not summed",
+            GENERAL + "    return (query @ W)[:, None] * keys\n",
+            "You multiply entry by entry and stop: add up the last axis.",
+        ),
+        Wrong(
+            "one axis too many",
+            GENERAL + "    return keys @ (query @ W)[:, :, None]\n",
+            "Your scores are (B, S, 1): remove the last axis.",
+        ),
+        Wrong(
+            "query never read",
+            GENERAL + "    return (keys @ W.T).sum(-1)\n",
+            "Your scores never read the query: they would be the same at every step.",
+        ),
+        Wrong(
+            "query detached",
+            GENERAL + "    return ((query.detach() @ W)[:, None] * keys).sum(-1)\n",
+            "The values are right, but no gradient reaches the query: the decoder would not learn.",
+            keeps=2,
+        ),
     ),
     read=f"{PAGE}: The general score",
 )
 
-CONCAT = "def concat_score(query, keys, W, v):\n"
-BOTH = "    both = torch.cat([query[:, None].expand(-1, keys.shape[1], -1), keys], -1)\n"
+CONCAT = "def concat_score(query, projected, W, v):\n"
+SHARE = "    q = query @ W[:, : query.shape[-1]].T\n"
 
 Q3 = Question(
     id="q3",
-    title="The concat score",
+    title="The concat score of a step",
     entry="concat_score",
-    signature="concat_score(query, keys, W, v)",
+    signature="concat_score(query, projected, W, v)",
     draw=draw_concat,
     oracle=concat,
     stages=(
@@ -414,70 +672,149 @@ Q3 = Question(
             "the formula",
             2,
             SHAPES,
-            "Join query and key, query first; multiply by W; one tanh; then the product with v.",
+            "The first d_q columns of W meet the query; add the keys' share, which is there already; "
+            "one tanh over the sum, then the product with v.",
         ),
         GRADIENTS,
     ),
     right=(
-        CONCAT + BOTH + "    return torch.tanh(both @ W.T) @ v\n",
-        CONCAT + "    d = query.shape[1]\n"
-        "    return torch.tanh((query @ W[:, :d].T)[:, None] + keys @ W[:, d:].T) @ v\n",
-        CONCAT + "    q = query.unsqueeze(1).repeat(1, keys.size(1), 1)\n"
-        "    return F.linear(torch.cat((q, keys), dim=2), W).tanh().matmul(v)\n",
+        CONCAT + SHARE + "    return torch.tanh(q[:, None] + projected) @ v\n",
+        CONCAT + "    W_q, _ = W.split([query.shape[1], W.shape[1] - query.shape[1]], dim=1)\n"
+        "    inside = F.linear(query, W_q).unsqueeze(1) + projected\n"
+        "    return (inside.tanh() * v).sum(2)\n",
+        CONCAT + "    q = torch.einsum('ad,bd->ba', W[:, :query.shape[1]], query)\n"
+        "    inside = q.repeat_interleave(projected.shape[1], 0).view_as(projected) + projected\n"
+        "    return torch.tanh(inside).matmul(v)\n",
     ),
     wrong=(
         Wrong(
             "key first",
-            CONCAT
-            + BOTH.replace(
-                "[query[:, None].expand(-1, keys.shape[1], -1), keys]",
-                "[keys, query[:, None].expand(-1, keys.shape[1], -1)]",
-            )
-            + "    return torch.tanh(both @ W.T) @ v\n",
-            "You join key and query in this order: the query comes first, and the first d_q columns "
-            "of W are for it.",
+            CONCAT + "    q = query @ W[:, W.shape[1] - query.shape[1] :].T\n"
+            "    return torch.tanh(q[:, None] + projected) @ v\n",
+            "You give the last columns of W to the query: the query comes first, and the first d_q "
+            "columns are for it.",
+        ),
+        Wrong(
+            "W cut in halves",
+            CONCAT + "    q = query @ W.chunk(2, dim=1)[0].T\n"
+            "    return torch.tanh(q[:, None] + projected) @ v\n",
+            "You cut W into halves, which fits only where d_q equals d_k: cut it behind column d_q.",
+        ),
+        Wrong(
+            "rows for columns",
+            CONCAT + "    q = query @ W[: query.shape[-1], : W.shape[0]]\n"
+            "    return torch.tanh(q[:, None] + projected) @ v\n",
+            "You multiply by the rows of W as columns: W is (d_a, d_q + d_k), so W s is s @ W.T.",
+        ),
+        Wrong(
+            "keys multiplied again",
+            CONCAT + SHARE + "    k = projected @ W[:, query.shape[-1] :].T\n"
+            "    return torch.tanh(q[:, None] + k) @ v\n",
+            "You multiply the keys' share by W once more: projected holds the product already.",
+        ),
+        Wrong(
+            "tanh of each share",
+            CONCAT + SHARE + "    return (torch.tanh(q)[:, None] + torch.tanh(projected)) @ v\n",
+            "You take tanh of each share and then add: add first, one tanh over the sum. As it is, "
+            "the query moves all scores by the same amount.",
+        ),
+        Wrong(
+            "product of the shares",
+            CONCAT + SHARE + "    return torch.tanh(q[:, None] * projected) @ v\n",
+            "You multiply the two shares: W [s; h] is the sum of what s and what h contribute.",
+        ),
+        Wrong(
+            "query on the wrong axis",
+            CONCAT + SHARE + "    return torch.tanh(q[None] + projected) @ v\n",
+            "Query b meets word b instead of sentence b: its share needs the new axis at dim 1.",
         ),
         Wrong(
             "rows mixed up",
-            CONCAT + "    q = query.repeat(keys.shape[1], 1).view(len(query), keys.shape[1], -1)\n"
-            "    return torch.tanh(torch.cat([q, keys], -1) @ W.T) @ v\n",
+            CONCAT
+            + SHARE
+            + "    q = q.repeat(projected.shape[1], 1).view(*projected.shape[:2], -1)\n"
+            "    return torch.tanh(q + projected) @ v\n",
             "Queries of other sentences get in: repeat followed by view puts rows in the wrong "
-            "places. Use query[:, None].expand.",
+            "places. Use q[:, None].",
         ),
         Wrong(
             "tanh last",
-            CONCAT + BOTH + "    return torch.tanh(both @ W.T @ v)\n",
+            CONCAT + SHARE + "    return torch.tanh((q[:, None] + projected) @ v)\n",
             "tanh comes last in your line; it belongs before the product with v. Your scores never "
             "leave the range from -1 to 1.",
         ),
         Wrong(
             "no tanh",
-            CONCAT + BOTH + "    return both @ W.T @ v\n",
+            CONCAT + SHARE + "    return (q[:, None] + projected) @ v\n",
             "There is no tanh: the query then moves all scores by the same amount.",
         ),
         Wrong(
             "weights instead of scores",
-            CONCAT + BOTH + "    return (torch.tanh(both @ W.T) @ v).softmax(-1)\n",
+            CONCAT + SHARE + "    return (torch.tanh(q[:, None] + projected) @ v).softmax(-1)\n",
             "Your rows sum to 1: these are weights. Return the scores, before any softmax.",
         ),
         Wrong(
-            "another nonlinearity",
-            CONCAT + BOTH + "    return torch.relu(both @ W.T) @ v\n",
+            "relu",
+            CONCAT + SHARE + "    return torch.relu(q[:, None] + projected) @ v\n",
             "The hidden layer uses relu; the formula has tanh.",
         ),
         Wrong(
+            "sigmoid",
+            CONCAT + SHARE + "    return torch.sigmoid(q[:, None] + projected) @ v\n",
+            "The hidden layer uses the sigmoid, from 0 to 1; the formula has tanh, from -1 to 1.",
+        ),
+        Wrong(
             "query left out",
-            CONCAT + "    return torch.tanh(keys @ W[:, query.shape[1]:].T) @ v\n",
-            "Your scores do not depend on the query: it must be joined to every key.",
+            CONCAT + SHARE + "    return torch.tanh(projected) @ v\n",
+            "Your scores do not depend on the query: its share must be added to every key's.",
+        ),
+        Wrong(
+            "keys left out",
+            CONCAT
+            + SHARE
+            + "    return (torch.tanh(q) @ v)[:, None].expand(projected.shape[:2])\n",
+            "Your scores never read the keys: every word of a sentence gets the same score.",
+        ),
+        Wrong(
+            "v left out",
+            CONCAT + SHARE + "    return torch.tanh(q[:, None] + projected).sum(-1)\n",
+            "You add up the hidden layer and never use v, which weighs its entries.",
+        ),
+        Wrong(
+            "hidden layer returned",
+            CONCAT + SHARE + "    return torch.tanh(q[:, None] + projected)\n",
+            "You return the hidden layer, (B, S, d_a): the product with v makes it scores.",
+        ),
+        Wrong(
+            "in place",
+            CONCAT + SHARE + "    return projected.add_(q[:, None]).tanh() @ v\n",
+            "You add to the keys' share in place, so that the next step finds this step's query in it: "
+            "work without methods whose names end in _.",
         ),
         Wrong(
             "v detached",
-            CONCAT + BOTH + "    return torch.tanh(both @ W.T) @ v.detach()\n",
+            CONCAT + SHARE + "    return torch.tanh(q[:, None] + projected) @ v.detach()\n",
             "The values are right, but v gets no gradient: it is detached.",
             keeps=2,
         ),
+        Wrong(
+            "W detached",
+            CONCAT
+            + SHARE.replace("@ W[", "@ W.data[")
+            + "    return torch.tanh(q[:, None] + projected) @ v\n",
+            "The values are right, but W gets no gradient: .data and detach cut it off.",
+            keeps=2,
+        ),
+        Wrong(
+            "keys' share detached",
+            CONCAT + SHARE + "    return torch.tanh(q[:, None] + projected.detach()) @ v\n",
+            "The values are right, but no gradient reaches the keys' share: the encoder would not "
+            "learn.",
+            keeps=2,
+        ),
+        *forms(CONCAT + SHARE, "torch.tanh(q[:, None] + projected) @ v"),
     ),
-    read=f"{PAGE}: The concat score",
+    read="chapters/03_additive: In general: a network with two layers",
 )
 
 SCALED = "def scaled_dot_attention(queries, keys, values):\n"
@@ -500,6 +837,14 @@ Q4 = Question(
             "size, before the softmax; the weights then multiply V.",
         ),
         Stage("extreme scores", 1, ("large",), "Large scores must give neither NaN nor infinity."),
+        Stage(
+            "gradients",
+            1,
+            ("ordinary", "one sentence"),
+            "The result is right but its gradients are not: queries, keys and values must all take "
+            "part.",
+            gradients=True,
+        ),
     ),
     forbidden=(
         "scaled_dot_product_attention",
@@ -564,6 +909,68 @@ Q4 = Question(
             SCALED + f"    return torch.softmax({PRODUCT} / {ROOT}, -1)\n",
             "You return the weights; the question asks for their product with the values.",
         ),
+        Wrong(
+            "keys for values",
+            SCALED + f"    return torch.softmax({PRODUCT} / {ROOT}, -1) @ keys\n",
+            "Your weights mix the keys: what is mixed is the values, which have a size of their own.",
+        ),
+        Wrong(
+            "keys never read",
+            SCALED + f"    return torch.softmax(queries @ queries.mT / {ROOT}, -1) @ values\n",
+            "Your queries are compared with one another: the scores never read the keys.",
+        ),
+        Wrong(
+            "scores without softmax",
+            SCALED + f"    return {PRODUCT} / {ROOT} @ values\n",
+            "There is no softmax: your weights are plain scores, negative ones among them.",
+        ),
+        Wrong(
+            "no largest score taken away",
+            SCALED + f"    raised = ({PRODUCT} / {ROOT}).exp()\n"
+            "    return raised / raised.sum(-1, keepdim=True) @ values\n",
+            "exp of a score in the hundreds is infinite, and NaN follows: take the row's largest "
+            "score away first, or use torch.softmax.",
+            keeps=3,
+        ),
+        Wrong(
+            "largest of all",
+            SCALED + f"    e = {PRODUCT} / {ROOT}\n    raised = (e - e.max()).exp()\n"
+            "    return raised / raised.sum(-1, keepdim=True) @ values\n",
+            "You take away the largest score of all rows: rows far below it vanish, and 0 / 0 is "
+            "NaN. Each row has its own.",
+            keeps=3,
+        ),
+        Wrong(
+            "in place",
+            SCALED + f"    queries /= {ROOT}\n    return torch.softmax({PRODUCT}, -1) @ values\n",
+            "You scale the queries in place: whoever reads them next finds other numbers. Write "
+            "queries / ..., which makes new ones.",
+        ),
+        Wrong(
+            "over the batch",
+            SCALED + f"    return torch.softmax({PRODUCT} / {ROOT}, 0) @ values\n",
+            "Your softmax runs over the batch, dim 0: each query's weights over the keys must sum "
+            "to 1.",
+        ),
+        Wrong(
+            "one query for all",
+            SCALED + "    q = queries[:, -1:].expand_as(queries)\n"
+            f"    return torch.softmax(q @ keys.mT / {ROOT}, -1) @ values\n",
+            "Every row of yours is that of the last query: each step has weights of its own.",
+        ),
+        Wrong(
+            "weights detached",
+            SCALED + f"    return torch.softmax({PRODUCT} / {ROOT}, -1).detach() @ values\n",
+            "The values are right, but the weights are detached: queries and keys would never learn.",
+            keeps=3,
+        ),
+        Wrong(
+            "half precision",
+            SCALED + f"    e = (queries.half() @ keys.half().mT) / {ROOT}\n"
+            "    return torch.softmax(e, -1).float() @ values\n",
+            "You compute in 16 bits, which hold three digits: stay in the dtype that comes in.",
+        ),
+        *forms(SCALED, f"torch.softmax({PRODUCT} / {ROOT}, -1) @ values"),
     ),
     read=f"{PAGE}: Scaled dot products",
 )
@@ -593,7 +1000,7 @@ Q5 = Question(
         Stage(
             "parameters",
             1,
-            ("ordinary",),
+            ("ordinary", "padded"),
             "named_parameters() must list W with shape (d_query, d_key), made once in __init__, and "
             "nothing else.",
             parts=MODULE_PARTS,
@@ -601,14 +1008,22 @@ Q5 = Question(
         Stage(
             "context and weights",
             1,
-            ("ordinary", "all sizes equal", "padded"),
+            (
+                "ordinary",
+                "all sizes equal",
+                "one word",
+                "one sentence",
+                "padded",
+                "loud pads",
+                "padded in front",
+            ),
             "With W set to known numbers, forward does not compute the attention of these numbers.",
             parts=("context", "weights"),
         ),
         Stage(
             "gradients",
             1,
-            ("ordinary", "padded"),
+            ("ordinary", "padded", "loud pads", "padded in front"),
             "The gradient that reaches W is not the right one.",
             parts=gradient_parts("W"),
         ),
@@ -709,6 +1124,135 @@ Q5 = Question(
             "You return weights, then context; the order is context, weights.",
             keeps=1,
         ),
+        Wrong(
+            "masked after the softmax",
+            INIT + W_MADE + FORWARD + SCORED + "        a = e.softmax(-1) * mask\n"
+            "        a = a / (a.sum(-1, keepdim=True) + 1e-13)\n"
+            "        return torch.einsum('bs,bsd->bd', a, keys), a\n",
+            "You mask after the softmax: a pad with a large score takes all the weight first, and "
+            "nothing is left to divide among the words. Mask the scores.",
+            keeps=1,
+        ),
+        Wrong(
+            "mask added as numbers",
+            INIT
+            + W_MADE
+            + FORWARD
+            + SCORED
+            + MIXED.replace("e.masked_fill(~mask, -torch.inf)", "(e + mask)"),
+            "You add True as 1 and False as 0: that raises the words' scores by 1 and lets the pads "
+            "in. Pads need minus infinity.",
+            keeps=1,
+        ),
+        Wrong(
+            "mask upside down",
+            INIT + W_MADE + FORWARD + SCORED + MIXED.replace("~mask, -torch.inf", "mask, -1e9"),
+            "Your weights lie on the pads: True means may be attended, so fill where the mask is "
+            "False.",
+            keeps=1,
+        ),
+        Wrong(
+            "filled with zero",
+            INIT + W_MADE + FORWARD + SCORED + MIXED.replace("-torch.inf", "0.0"),
+            "You fill pads with 0, or nearly 0 (is a minus in the wrong place?), which is a score like "
+            "any other: fill with minus infinity.",
+            keeps=1,
+        ),
+        Wrong(
+            "pads behind the words taken for granted",
+            INIT
+            + W_MADE
+            + FORWARD
+            + "        mask = torch.arange(keys.shape[1]) < mask.sum(1, keepdim=True)\n"
+            + SCORED
+            + MIXED,
+            "You count the words and take it that pads come last: use the mask as it is.",
+            keeps=1,
+        ),
+        Wrong(
+            "softmax over the batch",
+            INIT
+            + W_MADE
+            + FORWARD
+            + SCORED
+            + MIXED.replace("softmax(-1)", "softmax(0).nan_to_num()"),
+            "Your softmax runs over the batch, dim 0: the weights of each sentence must sum to 1.",
+            keeps=1,
+        ),
+        Wrong(
+            "mean of the keys",
+            INIT
+            + W_MADE
+            + FORWARD
+            + SCORED
+            + MIXED.replace(
+                "torch.einsum('bs,bsd->bd', a, keys)",
+                "(keys * mask[..., None]).sum(1) / mask.sum(1, keepdim=True)",
+            ),
+            "Your context is the plain mean of the keys: it never uses the weights.",
+        ),
+        Wrong(
+            "begins at zero",
+            (INIT + W_MADE + FORWARD + SCORED + MIXED).replace("torch.randn(", "torch.zeros("),
+            "W begins as zeros: all words get the same weight at first. Begin with small random "
+            "numbers.",
+            keeps=2,
+        ),
+        Wrong(
+            "begins with equal numbers",
+            INIT
+            + "        self.W = nn.Parameter(torch.full((d_query, d_key), 0.1))\n"
+            + FORWARD
+            + SCORED
+            + MIXED,
+            "All entries of W begin as the same number: begin with small random ones.",
+            keeps=2,
+        ),
+        Wrong(
+            "begins far too large",
+            INIT + W_MADE.replace("/ math.sqrt(d_query)", "* 1000") + FORWARD + SCORED + MIXED,
+            "W begins with numbers in the thousands: all weight lies on one word, and the gradient "
+            "vanishes. Begin with small random numbers.",
+            keeps=2,
+        ),
+        Wrong(
+            "keys of the first call kept",
+            INIT
+            + W_MADE
+            + "        self.kept = None\n"
+            + FORWARD
+            + "        self.kept = keys if self.kept is None else self.kept\n"
+            + "        keys = self.kept if self.kept.shape == keys.shape else keys\n"
+            + SCORED
+            + MIXED,
+            "The module keeps the keys of its first call: each call has sentences of its own.",
+            keeps=2,
+        ),
+        Wrong(
+            "keys changed in place",
+            INIT
+            + W_MADE
+            + FORWARD
+            + "        with torch.no_grad():\n            keys *= mask[..., None]\n"
+            + SCORED
+            + MIXED,
+            "You write into the keys, so that the caller's states are other numbers afterwards: "
+            "make new ones.",
+            keeps=2,
+        ),
+        Wrong(
+            "another answer the second time",
+            INIT
+            + W_MADE
+            + "        self.calls = 0\n"
+            + FORWARD
+            + "        self.calls += 1\n"
+            + SCORED.replace("self.W)", "self.W) / self.calls")
+            + MIXED,
+            "The second call computes something else than the first: the result may depend on the "
+            "arguments and W alone.",
+            keeps=2,
+        ),
     ),
     read=f"{PAGE}: A module with one matrix",
 )
@@ -726,14 +1270,21 @@ Q6 = Question(
         Stage(
             "the loss",
             2,
-            ("padded", "full", "square"),
+            (*IDS, "full", "square", "one sentence"),
             "Row t of the logits predicts token t + 1; average the cross-entropy over all targets "
             "of the batch that are not pads, in one mean.",
         ),
         Stage(
+            "extreme logits",
+            1,
+            ("sure",),
+            "Logits in the hundreds must give neither NaN nor infinity: take the logarithm of the "
+            "softmax in one go.",
+        ),
+        Stage(
             "gradients",
             1,
-            ("padded",),
+            ("pad is last", "end is 0"),
             "The loss is right but its gradient by the logits is not.",
             gradients=True,
         ),
@@ -742,6 +1293,9 @@ Q6 = Question(
         LOSS
         + "    return F.cross_entropy(logits.flatten(0, 1), y[:, 1:].flatten(), ignore_index=pad)\n",
         LOSS + "    return F.cross_entropy(logits.transpose(1, 2), y[:, 1:], ignore_index=pad)\n",
+        LOSS + "    words = torch.ones(logits.shape[-1])\n    words[pad] = 0\n"
+        "    targets = F.one_hot(y[:, 1:], len(words)) * words\n"
+        "    return -(logits.log_softmax(-1) * targets).sum() / targets.sum()\n",
         LOSS + "    targets = y[:, 1:]\n"
         "    logp = logits.log_softmax(-1).gather(2, targets[:, :, None]).squeeze(2)\n"
         "    real = targets != pad\n"
@@ -783,7 +1337,8 @@ Q6 = Question(
         ),
         Wrong(
             "end mark left out",
-            LOSS + "    targets = y[:, 1:].masked_fill(y[:, 1:] == 2, pad)\n"
+            LOSS + "    last = (y != pad).sum(1, keepdim=True) - 1\n"
+            "    targets = y.scatter(1, last, pad)[:, 1:]\n"
             "    return F.cross_entropy(logits.transpose(1, 2), targets, ignore_index=pad)\n",
             "The end mark is a target like any other: without it the decoder never learns to stop.",
         ),
@@ -805,6 +1360,92 @@ Q6 = Question(
             "ignore_index=pad)\n",
             "You shift twice: logits (B, T - 1, V) belong to y[:, 1:] as they are.",
         ),
+        Wrong(
+            "pad taken to be 0",
+            LOSS + "    return F.cross_entropy(logits.transpose(1, 2), y[:, 1:], ignore_index=0)\n",
+            "You leave out token 0, which is a pad in some vocabularies alone: the pad's id is an "
+            "argument.",
+        ),
+        Wrong(
+            "pads of the inputs left out",
+            LOSS
+            + "    each = F.cross_entropy(logits.transpose(1, 2), y[:, 1:], reduction='none')\n"
+            "    real = y[:, :-1] != pad\n"
+            "    return (each * real).sum() / real.sum()\n",
+            "You look for pads among the inputs, y[:, :-1], which lets one pad of each sentence in: "
+            "what counts is whether the target is one.",
+        ),
+        Wrong(
+            "divided by the sentences",
+            LOSS + "    return F.cross_entropy(logits.transpose(1, 2), y[:, 1:], ignore_index=pad, "
+            "reduction='sum') / len(y)\n",
+            "You divide by the number of sentences: divide by the number of real targets.",
+        ),
+        Wrong(
+            "in bits",
+            LOSS
+            + "    loss = F.cross_entropy(logits.transpose(1, 2), y[:, 1:], ignore_index=pad)\n"
+            "    return loss / math.log(2)\n",
+            "Your loss is in bits, by logarithms to base 2: nats are asked for.",
+        ),
+        Wrong(
+            "perplexity",
+            LOSS
+            + "    loss = F.cross_entropy(logits.transpose(1, 2), y[:, 1:], ignore_index=pad)\n"
+            "    return loss.exp()\n",
+            "You return the perplexity, exp of the loss: return the mean cross-entropy itself.",
+        ),
+        Wrong(
+            "sign",
+            LOSS
+            + "    return -F.cross_entropy(logits.transpose(1, 2), y[:, 1:], ignore_index=pad)\n",
+            "Your loss is negative: training would make the targets less likely. It is minus the "
+            "log-probability.",
+        ),
+        Wrong(
+            "smoothed",
+            LOSS + "    return F.cross_entropy(logits.transpose(1, 2), y[:, 1:], ignore_index=pad, "
+            "label_smoothing=0.1)\n",
+            "You smooth the labels: the plain cross-entropy is asked for.",
+        ),
+        Wrong(
+            "share of the sure mistakes",
+            LOSS + "    p = logits.softmax(-1).gather(2, y[:, 1:, None]).squeeze(2)\n"
+            "    real = y[:, 1:] != pad\n"
+            "    return ((1 - p) * real).sum() / real.sum()\n",
+            "You average 1 - p: cross-entropy is the mean of -log p.",
+        ),
+        Wrong(
+            "softmax, then logarithm",
+            LOSS + "    p = logits.softmax(-1).gather(2, y[:, 1:, None]).squeeze(2)\n"
+            "    return -p.log()[y[:, 1:] != pad].mean()\n",
+            "You take the logarithm of a softmax: a small probability becomes 0 and its logarithm "
+            "infinite. Use log_softmax.",
+            keeps=3,
+        ),
+        Wrong(
+            "detached",
+            LOSS
+            + "    loss = F.cross_entropy(logits.transpose(1, 2), y[:, 1:], ignore_index=pad)\n"
+            "    return loss.detach()\n",
+            "The loss is right, but detached: backward() would find nothing to follow.",
+            keeps=3,
+        ),
+        Wrong(
+            "a plain number",
+            LOSS
+            + "    loss = F.cross_entropy(logits.transpose(1, 2), y[:, 1:], ignore_index=pad)\n"
+            "    return loss.item()\n",
+            "You return a plain number, where the gradient ends: return the tensor.",
+        ),
+        Wrong(
+            "a loss for each sentence",
+            LOSS
+            + "    each = F.cross_entropy(logits.transpose(1, 2), y[:, 1:], reduction='none')\n"
+            "    real = y[:, 1:] != pad\n"
+            "    return (each * real).sum(1) / real.sum(1)\n",
+            "You return a loss for each sentence: take one mean over the whole batch.",
+        ),
     ),
     read=f"{PAGE}: Targets and loss",
 )
@@ -823,18 +1464,31 @@ Q7 = Question(
     draw=draw_updates,
     oracle=two_updates,
     probe=f"""
+class Note(nn.Module):
+    def __init__(self, seen):
+        super().__init__()
+        self.seen = seen
+
+    def forward(self, x):
+        self.seen.append(self.training)
+        return x
+
 class Tiny(nn.Module):
-    def __init__(self, E, W):
+    def __init__(self, E, W, seen):
         super().__init__()
         self.E, self.W = nn.Parameter(E.clone()), nn.Parameter(W.clone())
+        # Where dropout would be.
+        self.inside, self.seen = nn.Sequential(Note(seen)), seen
 
     def forward(self, tokens):
-        return self.E[tokens] @ self.W.T
+        self.seen.append(self.training)
+        return self.inside(self.E[tokens]) @ self.W.T
 
 # torch.optim would load its compiler, which wants to write caches.
 class Descent:
     def __init__(self, parameters):
         self.parameters, self.steps = list(parameters), 0
+        self.moving = [torch.zeros_like(p) for p in self.parameters]
         self.param_groups = [{{"params": self.parameters, "lr": {RATE}}}]
 
     def zero_grad(self, set_to_none=True):
@@ -844,48 +1498,55 @@ class Descent:
     @torch.no_grad()
     def step(self):
         self.steps += 1
-        for p in self.parameters:
+        for p, v in zip(self.parameters, self.moving):
             if p.grad is not None:
-                p -= {RATE} * p.grad
+                v.mul_({MOMENTUM}).add_(p.grad)
+                p -= {RATE} * v
 
 def probe(train_step, E, W, y, pad, max_norm):
-    model = Tiny(E, W)
+    seen = []
+    model = Tiny(E, W, seen)
     optimizer = Descent(model.parameters())
     # What an earlier batch may have left behind.
     for p in model.parameters():
         p.grad = torch.ones_like(p)
     model.eval()
-    found = {{}}
+    found, plain = {{}}, True
     for step in ("first", "second"):
         loss = train_step(model, optimizer, y, pad, max_norm)
+        plain = plain and isinstance(loss, int | float | np.floating)
         found[f"{{step}} loss"] = loss
         found[f"embedding after the {{step}} step"] = model.E.detach().clone()
         found[f"projection after the {{step}} step"] = model.W.detach().clone()
-    # The last two earn nothing; they tell mistakes apart.
+    found["steps of the optimizer"] = optimizer.steps
+    found["every module in training mode"] = bool(seen) and all(seen)
+    found["a plain number"] = plain
+    # The rest earns nothing; they tell mistakes apart.
     left = [None if p.grad is None else p.grad.clone() for p in model.parameters()]
-    return found | {{"training mode": model.training, "steps": optimizer.steps, "left": left}}
+    return found | {{"left": left, "modes": (*seen, model.training)}}
 """,
     stages=(
         Stage(
             "the update",
             2,
-            ("gentle",),
-            "After your step the parameters are not where gradient descent on this batch alone puts "
-            "them: zero_grad, forward, loss, backward, step, in this order.",
+            ("gentle", *IDS),
+            "After your step the parameters are not where the optimizer puts them with the "
+            "gradients of this batch alone: zero_grad, forward, loss, backward, clip, step.",
             parts=(
                 "embedding after the first step",
                 "projection after the first step",
                 "embedding after the second step",
                 "projection after the second step",
+                "steps of the optimizer",
             ),
         ),
         Stage(
             "what it says, and the mode",
             1,
             ("gentle",),
-            "Return the loss before the update as a plain number, and put the model into training "
-            "mode first.",
-            parts=("first loss", "second loss", "training mode"),
+            "Return the loss before the update as a plain number, and put the model, with all that "
+            "is in it, into training mode first.",
+            parts=("first loss", "second loss", "a plain number", "every module in training mode"),
             tolerance=(1e-4, 1e-3),
         ),
         Stage(
@@ -985,6 +1646,99 @@ def probe(train_step, E, W, y, pad, max_norm):
             + UPDATE,
             "The model sees the very token that it has to predict: its inputs are y[:, :-1].",
         ),
+        Wrong(
+            "a flag for the training mode",
+            STEP + "    model.training = True\n    optimizer.zero_grad()\n" + BACK + CLIP + UPDATE,
+            "You set a flag of the outer module, which dropout inside does not see: call "
+            "model.train().",
+            keeps=3,
+        ),
+        Wrong(
+            "evaluation mode",
+            STEP
+            + "    model.eval()\n    optimizer.zero_grad()\n"
+            + BACK
+            + CLIP
+            + UPDATE.replace("    return", "    model.train()\n    return"),
+            "The model is in evaluation mode while it computes: call model.train() before, not "
+            "after.",
+            keeps=3,
+        ),
+        Wrong(
+            "a step of one's own",
+            STEP + FIT + BACK + CLIP + "    with torch.no_grad():\n"
+            "        for p in model.parameters():\n"
+            "            p -= optimizer.param_groups[0]['lr'] * p.grad\n"
+            "    return loss.item()\n",
+            "You do plain gradient descent yourself: leave the update to the optimizer, which may "
+            "do it another way.",
+            keeps=1,
+        ),
+        Wrong(
+            "a tensor returned",
+            STEP + FIT + BACK + CLIP + UPDATE.replace("loss.item()", "loss"),
+            "You return the loss as a tensor, which keeps the whole graph alive: return "
+            "loss.item().",
+            keeps=3,
+        ),
+        Wrong(
+            "pad taken to be 0",
+            STEP
+            + FIT
+            + "    loss = sequence_loss(y, model(y[:, :-1]), 0)\n    loss.backward()\n"
+            + CLIP
+            + UPDATE,
+            "Your loss takes 0 for the pad: its id is an argument.",
+        ),
+        Wrong(
+            "two steps",
+            STEP + FIT + BACK + CLIP + "    optimizer.step()\n" + UPDATE,
+            "You call optimizer.step() twice for one batch: once is one step.",
+        ),
+        Wrong(
+            "uphill",
+            STEP + FIT + BACK.replace("loss.backward()", "(-loss).backward()") + CLIP + UPDATE,
+            "You differentiate minus the loss, so that the step makes the loss larger.",
+        ),
+        Wrong(
+            "backward twice",
+            STEP
+            + FIT
+            + BACK.replace(
+                "loss.backward()", "loss.backward(retain_graph=True)\n    loss.backward()"
+            )
+            + CLIP
+            + UPDATE,
+            "You call backward twice, and gradients add up: they are twice as long as they should "
+            "be.",
+            keeps=1,
+        ),
+        Wrong(
+            "divided by the batch",
+            STEP
+            + FIT
+            + BACK.replace("loss.backward()", "(loss / len(y)).backward()")
+            + CLIP
+            + UPDATE,
+            "You divide the loss by the number of sentences before backward: it is a mean already.",
+            keeps=1,
+        ),
+        Wrong(
+            "clipped to 1",
+            STEP + FIT + BACK + CLIP.replace("max_norm", "1.0") + UPDATE,
+            "You clip to a length of 1, whatever max_norm says.",
+        ),
+        Wrong(
+            "always as long as max_norm",
+            STEP
+            + FIT
+            + BACK
+            + "    n = sum((p.grad**2).sum() for p in model.parameters()) ** 0.5\n"
+            "    for p in model.parameters():\n        p.grad *= max_norm / n\n" + UPDATE,
+            "You make every gradient as long as max_norm, short ones too: clipping shortens those "
+            "alone that are longer.",
+            keeps=1,
+        ),
     ),
     read=f"{PAGE}: A training step",
 )
@@ -1014,31 +1768,37 @@ Q8 = Question(
     oracle=decode,
     probe="""
 def probe(greedy_decode, A, B, C, D, start, bos, eos, pad, max_len):
-    calls = [0]
+    calls, sizes = [0], set()
 
     def step(tokens, state):
         calls[0] += 1
+        sizes.add(tuple(tokens.shape))
         if calls[0] > 50:
             raise RuntimeError("step was called more than 50 times: is there an end?")
-        logits = A[tokens] + state @ B
+        (s,) = state
+        logits = A[tokens] + s @ B
         # What comes next depends on the words that were chosen.
-        return logits, torch.tanh(state @ C + D[logits.argmax(-1)])
+        return logits, (torch.tanh(s @ C + D[logits.argmax(-1)]),)
 
-    return greedy_decode(step, start.clone(), len(start), bos, eos, pad, max_len)
+    words = greedy_decode(step, (start.clone(),), len(start), bos, eos, pad, max_len)
+    one = sizes == {(len(start),)}
+    return {"the words": words, "step gets a token for each sentence": one, "calls of step": calls[0]}
 """,
     stages=(
         Stage(
             "words",
             2,
-            ("ordinary", "other ids", "one sentence"),
+            ("ordinary", *DECODER_IDS, "one sentence", "all at once"),
             "Start from bos; at each step take the largest logit of each sentence, feed it back with "
             "the new state, and put pads after a sentence's eos.",
+            parts=("the words", "step gets a token for each sentence"),
         ),
         Stage(
             "when to stop",
             1,
-            ("cut off", "one step"),
-            "Return at most max_len words for each sentence, bos not counted.",
+            ("cut off", "one step", "other ids", "all at once"),
+            "Return at most max_len words for each sentence, bos not counted, and call step no more "
+            "once all sentences have ended.",
         ),
     ),
     right=(
@@ -1058,13 +1818,11 @@ def probe(greedy_decode, A, B, C, D, start, bos, eos, pad, max_len):
             "goes on after the end",
             GREEDY + LOOP.replace("        tokens = tokens.masked_fill(done, pad)\n", ""),
             "A finished sentence goes on getting words while others are not done: put pad there.",
-            keeps=1,
         ),
         Wrong(
             "first end ends all",
             GREEDY + LOOP.replace("done.all()", "done.any()"),
             "You stop as soon as one sentence is done; the others are cut short.",
-            keeps=1,
         ),
         Wrong(
             "bos in the result",
@@ -1100,96 +1858,402 @@ def probe(greedy_decode, A, B, C, D, start, bos, eos, pad, max_len):
                 "words.append(tokens)", "words.append(tokens.masked_fill(tokens == eos, pad))"
             ),
             "Your rows lack their eos: it is a word of the result, and the pads come after it.",
-            keeps=1,
         ),
         Wrong(
             "always max_len",
             GREEDY + LOOP.replace("        if done.all():\n            break\n", ""),
             "You go on to max_len when all sentences are done: the result has columns of pads.",
-            keeps=1,
         ),
         Wrong(
             "smallest logit",
             GREEDY + LOOP.replace("argmax", "argmin"),
             "You take the smallest logit: the best word has the largest.",
         ),
+        Wrong(
+            "never stops early",
+            GREEDY
+            + LOOP.replace("        if done.all():\n            break\n", "").replace(
+                "    return torch.stack(words, 1)\n",
+                "    out, ended = torch.stack(words, 1), torch.stack(words, 1) == eos\n"
+                "    first = ended.int().argmax(1) + 1\n"
+                "    return out[:, : int(first.where(ended.any(1), max_len).max())]\n",
+            ),
+            "Your words are right, but you call step up to max_len times when all sentences have "
+            "ended long ago: leave the loop.",
+            keeps=2,
+        ),
+        Wrong(
+            "one step too many",
+            GREEDY
+            + LOOP.replace(
+                "        logits, state",
+                "        if done.all():\n            step(tokens, state)\n            break\n"
+                "        logits, state",
+            ).replace(
+                "        done = done | (tokens == eos)\n        if done.all():\n            break\n",
+                "        done = done | (tokens == eos)\n",
+            ),
+            "You call step once more when all sentences have ended: look before you call.",
+            keeps=2,
+        ),
+        Wrong(
+            "the given state not used",
+            GREEDY
+            + LOOP.replace("    words = []\n", "    words = []\n    state = (state[0] * 0,)\n"),
+            "You begin with a state of zeros: begin with the one that is handed in, which has read "
+            "the source.",
+        ),
+        Wrong(
+            "one word for all",
+            GREEDY + LOOP.replace("logits.argmax(-1)", "logits[:1].argmax(-1).expand(batch)"),
+            "Every sentence gets the words of the first: take the largest logit of each row.",
+        ),
+        Wrong(
+            "over the batch",
+            GREEDY
+            + LOOP.replace("logits.argmax(-1)", "logits.T[:batch].T.argmax(0) % logits.shape[-1]"),
+            "You look for the largest logit along the batch, dim 0: each sentence has its own, over "
+            "the words.",
+        ),
+        Wrong(
+            "end marks for pads",
+            GREEDY + LOOP.replace("masked_fill(done, pad)", "masked_fill(done, eos)"),
+            "After a sentence's eos you write eos again and again: pad goes there.",
+        ),
+        Wrong(
+            "pad taken to be 0",
+            GREEDY + LOOP.replace("masked_fill(done, pad)", "masked_fill(done, 0)"),
+            "You fill up with 0, which is a word or the end mark in some vocabularies: the pad's id "
+            "is an argument.",
+        ),
+        Wrong(
+            "end taken to be 2",
+            GREEDY + LOOP.replace("tokens == eos", "tokens == 2"),
+            "You take 2 for the end mark: its id is an argument.",
+        ),
+        Wrong(
+            "start taken to be 1",
+            GREEDY + LOOP.replace("(batch,), bos", "(batch,), 1"),
+            "You begin with 1, whatever bos is: its id is an argument.",
+        ),
+        Wrong(
+            "start mark ends",
+            GREEDY
+            + LOOP.replace("torch.zeros(batch, dtype=torch.bool)", "tokens == eos").replace(
+                "torch.stack(words, 1)", "torch.stack(words, 1)"
+            ),
+            "Where bos and eos are one id, you take the start mark for the end: only words that were "
+            "chosen can end a sentence.",
+            keeps=1,
+        ),
+        Wrong(
+            "steps by sentences",
+            GREEDY + LOOP.replace("torch.stack(words, 1)", "torch.stack(words)"),
+            "Your result is (T, batch): one row for each sentence is asked for, (batch, T).",
+        ),
+        Wrong(
+            "a list of lists",
+            GREEDY + LOOP.replace("torch.stack(words, 1)", "torch.stack(words, 1).tolist()"),
+            "You return lists: return one tensor of whole numbers.",
+        ),
+        Wrong(
+            "drawn by lot",
+            GREEDY
+            + LOOP.replace("logits.argmax(-1)", "torch.multinomial(logits.softmax(-1), 1)[:, 0]"),
+            "You draw words by lot: greedy decoding takes the likeliest one each time.",
+        ),
+        Wrong(
+            "one start for all",
+            GREEDY + LOOP.replace("torch.full((batch,), bos)", "torch.tensor([bos])"),
+            "You hand a single start mark to step: it takes one token for each sentence, (batch,).",
+            keeps=1,
+        ),
     ),
     read=f"{PAGE}: Greedy decoding",
 )
 
-ALL = "def variances(evidence):\n    table = {}\n    for d in (4, 16, 64, 256):\n        q, k = evidence[f'queries_{d}'], evidence[f'keys_{d}']\n"
-SCORES = "        scores = (q * k).sum(1)\n"
+MEASURE = (
+    "def measure(queries, keys):\n"
+    "    d = queries.shape[-1]\n"
+    "    e = torch.einsum('nd,nsd->ns', queries, keys)\n"
+    "    both = (e, e / d**0.5)\n"
+    "    through = lambda e: (lambda a: (a - a**2).sum(-1).mean())(e.softmax(-1))\n"
+)
+TABLE = "    return {'variance': [x.var() for x in both], 'through': [through(x) for x in both]}\n"
 
 Q9 = Question(
     id="q9",
     title="Measured: why scale?",
-    entry="variances",
-    signature="variances = {4: (unscaled, scaled), 16: ..., 64: ..., 256: ...}",
+    entry="measure",
+    signature="measure(queries, keys)",
     draw=draw_draws,
-    oracle=variances,
-    evidence="scaling.npz",
-    inspect=inspect_draws,
-    probe=table_probe,
+    oracle=measure,
+    probe="""
+def probe(measure, queries, keys):
+    kept = queries.clone(), keys.clone()
+    found = measure(queries, keys)
+    if not isinstance(found, dict):
+        return found
+    same = torch.equal(queries, kept[0]) and torch.equal(keys, kept[1])
+    plain = lambda x: x.tolist() if hasattr(x, "tolist") else x
+    row = lambda x: tuple(map(plain, x)) if isinstance(x, list | tuple) else plain(x)
+    found = {str(name): row(values) for name, values in found.items()}
+    return found | {"the arguments are left as they are": same}
+""",
     stages=(
         Stage(
-            "the table",
+            "variance",
+            1,
+            ("ordinary", "many", "square", "not centred"),
+            "The mean square of the distance of all n · S scores from their one mean: plain, then "
+            "divided by the root.",
+            parts=("variance", "the arguments are left as they are"),
+            tolerance=(1e-4, 0.01),
+        ),
+        Stage(
+            "what the softmax lets through",
             2,
-            ("measured",),
-            "From the draws in your file other variances come out than those in your table: one "
-            "score for each pair of rows, then the variance over the pairs.",
-            tolerance=(0.011, 0.01),
+            ("ordinary", "many", "square", "large"),
+            "The derivative of a weight by its own score is a (1 - a): add it up over the row, and "
+            "take the mean over the rows.",
+            parts=("through",),
+            tolerance=(1e-4, 0.01),
         ),
     ),
     right=(
-        ALL
-        + SCORES
-        + "        table[d] = (scores.var().item(), (scores / d ** 0.5).var().item())\n"
-        "    return table\nvariances_of = variances\n",
-        ALL + SCORES + "        v = scores.var(correction=0)\n"
-        "        table[d] = [round(float(v), 2), round(float(v / d), 2)]\n    return table\n",
+        MEASURE + TABLE,
+        MEASURE + "    return {\n"
+        "        'variance': torch.stack([x.var(correction=0) for x in both]),\n"
+        "        'through': tuple(float(through(x)) for x in both),\n    }\n",
+        "def measure(queries, keys):\n"
+        "    e = (keys @ queries[:, :, None])[:, :, 0].numpy()\n"
+        "    table = {'variance': [], 'through': []}\n"
+        "    for x in (e, e / np.sqrt(queries.shape[1])):\n"
+        "        a = torch.tensor(x).softmax(1)\n"
+        "        table['variance'].append(x.var())\n"
+        "        table['through'].append(1 - a.square().sum(1).mean().item())\n"
+        "    return {name: np.array(row) for name, row in table.items()}\n",
     ),
     wrong=(
         Wrong(
             "standard deviations",
-            ALL + SCORES + "        table[d] = (scores.std(), (scores / d ** 0.5).std())\n"
-            "    return table\n",
+            MEASURE + TABLE.replace("x.var()", "x.std()"),
             "These are standard deviations, the square roots of what is asked for: variances.",
+            keeps=2,
         ),
         Wrong(
-            "scaled column alone",
-            ALL + SCORES + "        s = scores / d ** 0.5\n        table[d] = (s.var(), s.var())\n"
-            "    return table\n",
-            "Your first column is scaled, too: it must hold the variance of the plain dot products.",
+            "mean squares",
+            MEASURE + TABLE.replace("x.var()", "x.square().mean()"),
+            "You average the squares without taking the mean away, which is a variance only where "
+            "the mean is 0.",
+            keeps=2,
+        ),
+        Wrong(
+            "variance of each row",
+            MEASURE + TABLE.replace("x.var()", "x.var(-1).mean()"),
+            "You take the variance of each row about its own mean: there is one mean, of all scores.",
+            keeps=2,
         ),
         Wrong(
             "divided by d",
-            ALL
-            + SCORES
-            + "        table[d] = (scores.var(), (scores / d).var())\n    return table\n",
-            "Your second column divides the scores by d; divide them by the square root of d.",
+            MEASURE.replace("d**0.5", "d") + TABLE,
+            "You divide the scores by d; divide them by the square root of d.",
         ),
         Wrong(
-            "columns exchanged",
-            ALL + SCORES + "        table[d] = ((scores / d ** 0.5).var(), scores.var())\n"
-            "    return table\n",
-            "Your columns are exchanged: unscaled first, scaled second.",
+            "scaled alone",
+            MEASURE.replace("(e, e / d**0.5)", "(e / d**0.5, e / d**0.5)") + TABLE,
+            "Your first number is of scaled scores, too: it is for the plain dot products.",
+        ),
+        Wrong(
+            "order of the two",
+            MEASURE.replace("(e, e / d**0.5)", "(e / d**0.5, e)") + TABLE,
+            "Your two numbers are exchanged: plain scores first, scaled ones second.",
+        ),
+        Wrong(
+            "every query with every row of keys",
+            MEASURE.replace("'nd,nsd->ns', queries", "'md,nsd->mns', queries") + TABLE,
+            "Every query meets the keys of every row: query i belongs to row i.",
         ),
         Wrong(
             "expected, not measured",
-            ALL + "        table[d] = (float(d), 1.0)\n    return table\n",
-            "These are the numbers that theory expects; write what you measured.",
+            MEASURE + TABLE.replace("[x.var() for x in both]", "[float(d), 1.0]"),
+            "These are the variances that theory expects; return those of the scores that you have.",
+            keeps=2,
         ),
         Wrong(
-            "every query with every key",
-            ALL + "        scores = q @ k.T\n"
-            "        table[d] = (scores.var(), (scores / d ** 0.5).var())\n    return table\n",
-            "You compare every query with every key; row i of the queries belongs to row i of the "
-            "keys.",
+            "mean over the words",
+            MEASURE.replace(".sum(-1).mean()", ".mean()") + TABLE,
+            "You average the derivatives over the words of a row: add them up, and average over rows.",
+            keeps=1,
+        ),
+        Wrong(
+            "sum over the rows",
+            MEASURE.replace(".sum(-1).mean()", ".sum()") + TABLE,
+            "You add up over the rows as well: take the mean over them.",
+            keeps=1,
+        ),
+        Wrong(
+            "sum of all derivatives",
+            MEASURE.replace("(a - a**2).sum(-1)", "(a - a * a.sum(-1, keepdim=True)).sum(-1)")
+            + TABLE,
+            "You add up the derivatives by all scores of the row, which is 0 always: each weight by "
+            "its own score.",
+            keeps=1,
+        ),
+        Wrong(
+            "sum of the squares",
+            MEASURE.replace("(a - a**2)", "(a**2)") + TABLE,
+            "You add up the squares of the weights, which is what the softmax does not let through: "
+            "one minus that.",
+            keeps=1,
+        ),
+        Wrong(
+            "softmax over the queries",
+            MEASURE.replace("e.softmax(-1)", "e.softmax(0)") + TABLE,
+            "Your softmax runs over the queries, dim 0: each row of S scores has weights of its own.",
+            keeps=1,
+        ),
+        Wrong(
+            "the largest weight",
+            MEASURE.replace("(a - a**2).sum(-1)", "a.amax(-1)") + TABLE,
+            "You return the mean of the largest weight: the sum of the derivatives is asked for.",
+            keeps=1,
+        ),
+        Wrong(
+            "derivative of the largest weight alone",
+            MEASURE.replace("(a - a**2).sum(-1)", "(a - a**2).amax(-1)") + TABLE,
+            "You take the largest derivative of each row: add up those of all its weights.",
+            keeps=1,
+        ),
+        Wrong(
+            "two numbers without a name",
+            MEASURE
+            + TABLE.replace("return {'variance': ", "return (")
+            .replace(", 'through': ", ", ")
+            .replace("]}", "])"),
+            "You return two lists: return a dict with the entries variance and through.",
+        ),
+        Wrong(
+            "scaled in place",
+            MEASURE.replace(
+                "(e, e / d**0.5)", "(e, torch.einsum('nd,nsd->ns', queries.div_(d**0.5), keys))"
+            )
+            + TABLE,
+            "You scale the queries in place: whoever measures them next finds other numbers.",
+            keeps=2,
         ),
     ),
-    read=f"{PAGE}: Measured: why scale?",
+    read="chapters/02_soft_addressing: How a score moves the weights",
+)
+
+LINE = "def right_power(sizes, variances):\n    x, y = np.log(sizes), np.log(variances)\n"
+
+Q10 = Question(
+    id="q10",
+    title="What follows: which power?",
+    entry="right_power",
+    signature="right_power(sizes, variances)",
+    draw=draw_table,
+    oracle=right_power,
+    probe=number_probe.replace(
+        "def probe(answer):", "def probe(answer, sizes, variances):"
+    ).replace("return plain(answer)", "return plain(answer(sizes, variances))"),
+    stages=(
+        Stage(
+            "the power",
+            2,
+            ("four sizes", "powers of two", "two sizes", "in any order"),
+            "Fit a straight line through ln var over ln d by least squares: its slope is b, and "
+            "scores divided by d^p have a variance divided by d^(2p).",
+            tolerance=(2e-3, 1e-3),
+        ),
+    ),
+    right=(
+        LINE + "    return np.polyfit(x, y, 1)[0] / 2\n",
+        LINE + "    x, y = x - x.mean(), y - y.mean()\n    return float(x @ y / (x @ x)) / 2\n",
+        "def right_power(sizes, variances):\n"
+        "    x = torch.tensor(sizes, dtype=torch.float64).log()\n"
+        "    y = torch.tensor(variances, dtype=torch.float64).log()\n"
+        "    A = torch.stack([x, torch.ones_like(x)], 1)\n"
+        "    return torch.linalg.lstsq(A, y[:, None]).solution[0, 0] / 2\n",
+        "def right_power(sizes, variances):\n"
+        "    x, y = np.log2(sizes), np.log2(np.sqrt(variances))\n"
+        "    return np.cov(x, y)[0, 1] / np.var(x, ddof=1)\n",
+    ),
+    wrong=(
+        Wrong(
+            "the exponent of the variance",
+            LINE + "    return np.polyfit(x, y, 1)[0]\n",
+            "You return b, by which the variance grows: dividing scores by d^p divides their "
+            "variance by d^(2p).",
+        ),
+        Wrong(
+            "what theory says",
+            LINE + "    return 0.5\n",
+            "You return what holds for independent entries, whatever the table says: fit the line.",
+        ),
+        Wrong(
+            "no logarithms",
+            LINE + "    return np.polyfit(sizes, variances, 1)[0] / 2\n",
+            "You fit a line through the numbers themselves: a power is a straight line between "
+            "logarithms.",
+        ),
+        Wrong(
+            "one logarithm",
+            LINE + "    return np.polyfit(sizes, y, 1)[0] / 2\n",
+            "You take the logarithm of the variances alone, which fits an exponential: sizes need "
+            "one, too.",
+        ),
+        Wrong(
+            "logarithm of the sizes alone",
+            LINE + "    return np.polyfit(x, variances, 1)[0] / 2\n",
+            "You take the logarithm of the sizes alone: the variances need one, too.",
+        ),
+        Wrong(
+            "intercept",
+            LINE + "    return np.polyfit(x, y, 1)[1] / 2\n",
+            "You return half the height of the line at ln d = 0, which is ln c: the slope is asked "
+            "for.",
+        ),
+        Wrong(
+            "axes exchanged",
+            LINE + "    return np.polyfit(y, x, 1)[0] / 2\n",
+            "You fit ln d over ln var: the variance stands on the other axis, and the size below.",
+        ),
+        Wrong(
+            "through the origin",
+            LINE + "    return (x @ y) / (x @ x) / 2\n",
+            "Your line is made to pass through the origin, as if c were 1: let it have a height.",
+        ),
+        Wrong(
+            "first and last alone",
+            LINE + "    return (y[-1] - y[0]) / (x[-1] - x[0]) / 2\n",
+            "You look at the first and the last size alone: least squares uses all of them.",
+        ),
+        Wrong(
+            "mean of the slopes",
+            LINE + "    return float(np.mean(np.diff(y) / np.diff(x))) / 2\n",
+            "You average the slopes from point to point: least squares fits one line to all points.",
+        ),
+        Wrong(
+            "twice instead of half",
+            LINE + "    return np.polyfit(x, y, 1)[0] * 2\n",
+            "You double the exponent: a variance is a square, so the power is half of it.",
+        ),
+        Wrong(
+            "root of the exponent",
+            LINE + "    return abs(np.polyfit(x, y, 1)[0]) ** 0.5\n",
+            "You take the square root of the exponent: the root of d to the b is d to half of b.",
+        ),
+        Wrong(
+            "sign",
+            LINE + "    return -np.polyfit(x, y, 1)[0] / 2\n",
+            "Your power is negative, so that you would multiply: the scores are divided by d^p.",
+        ),
+    ),
+    read=f"{PAGE}: What follows: which power?",
 )
 
 EXERCISE = Exercise(
-    "04_luong", "Luong's scores, and training", (Q1, Q2, Q3, Q4, Q5, Q6, Q7, Q8, Q9)
+    "04_luong", "Luong's scores, and training", (Q1, Q2, Q3, Q4, Q5, Q6, Q7, Q8, Q9, Q10)
 )

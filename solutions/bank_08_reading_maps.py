@@ -5,8 +5,9 @@ import math
 import numpy as np
 
 from seqattn.grading.bank import Exercise, Question, Stage, Wrong
-from seqattn.grading.drawing import softmax_rows
-from seqattn.grading.kinds import number_probe, table_probe
+from seqattn.grading.drawing import normal, padding, softmax_rows
+from seqattn.grading.kinds import number_probe
+from seqattn.grading.oracle import central_differences
 
 # Where a question is explained, until a chapter does.
 PAGE = "exercises/08_reading_maps"
@@ -18,12 +19,30 @@ def row_entropy(row):
     return -sum(p * math.log(p) for p in row if p > 0)
 
 
+def by_scores(measure):
+    """What a measure of weights, and its derivative by the scores behind them, should be."""
+
+    def oracle(scores, upstream, *more):
+        def total():
+            return float((measure(softmax_rows(scores), *more) * upstream).sum())
+
+        return {
+            "the result": measure(softmax_rows(scores), *more),
+            "the gradient, through a softmax,": central_differences(lambda _: total(), scores),
+            "the weights are left as they are": True,
+            "a second call gives the same": True,
+        }
+
+    return oracle
+
+
 def entropy(weights):
     return np.array([[row_entropy(row) for row in sentence] for sentence in weights])
 
 
-def effective(weights):
-    return np.exp(entropy(weights))
+def spread(weights, mask):
+    most = [max(math.log(max(words, 1)), 1e-9) for words in mask.sum(1)]
+    return np.array([[h / m for h in row] for row, m in zip(entropy(weights), most)])
 
 
 def coverage(weights):
@@ -33,64 +52,44 @@ def coverage(weights):
     return past
 
 
-def coverage_loss(weights):
-    past = coverage(weights)
+def coverage_loss(weights, real):
     losses = []
-    for a, c in zip(weights, past):
-        losses += [sum(min(x, y) for x, y in zip(row, seen)) for row, seen in zip(a, c)]
+    for a, c, steps in zip(weights, coverage(weights), real):
+        losses += [sum(np.minimum(row, seen)) for row, seen, counts in zip(a, c, steps) if counts]
     return np.array(sum(losses) / len(losses))
 
 
 def error_rate(predicted, sure, possible):
     a, s = set(predicted), set(sure)
     p = set(possible) | s
-    return 1 - (len(a & s) + len(a & p)) / (len(a) + len(s))
+    rate = 1 - (len(a & s) + len(a & p)) / (len(a) + len(s))
+    return {"the rate": rate, "the lists are left as they are": True}
 
 
-BINS = {"5-10": (5, 10), "20-30": (20, 30), "50-100": (50, 100)}
-FIELDS = ("weights", "source_length", "target_length", "predicted", "gold")
+def by_length(maps, bins):
+    def mean(values):
+        return float(np.mean(values)) if values else 0.0
+
+    table = []
+    for low, high in bins:
+        spreads, looks, rights = [], [], []
+        for weights, predicted, gold, place in maps:
+            words = weights.shape[1]
+            if low <= words <= high:
+                most = math.log(words) if words > 1 else 1.0
+                spreads += [row_entropy(row) / most for row in weights]
+                looks += [int(np.argmax(row)) == int(i) for row, i in zip(weights, place)]
+                rights += [int(a) == int(b) for a, b in zip(predicted, gold)]
+        hit = [r for look, r in zip(looks, rights) if look]
+        missed = [r for look, r in zip(looks, rights) if not look]
+        table.append((mean(spreads), mean(looks), mean(hit), mean(missed)))
+    return tuple(table)
 
 
-def by_length(arrays):
-    table = {}
-    for name, (low, high) in BINS.items():
-        chosen = np.flatnonzero(
-            (arrays["source_length"] >= low) & (arrays["source_length"] <= high)
-        )
-        entropies, right = [], []
-        for n in chosen:
-            steps, words = int(arrays["target_length"][n]), int(arrays["source_length"][n])
-            rows = np.clip(arrays["weights"][n, :steps, :words], 1e-300, None)
-            entropies += (-(rows * np.log(rows)).sum(1)).tolist()
-            right += (arrays["predicted"][n, :steps] == arrays["gold"][n, :steps]).tolist()
-        table[name] = (float(np.mean(entropies)), float(np.mean(right)))
-    return table
-
-
-def inspect_maps(arrays):
-    for name in FIELDS:
-        if name not in arrays:
-            return f"it holds no array called {name}"
-    weights, source, target = arrays["weights"], arrays["source_length"], arrays["target_length"]
-    if len(weights) > 2000:
-        return f"{len(weights)} sentences: 2000 are enough"
-    if weights.ndim != 3 or source.shape != (len(weights),) or target.shape != (len(weights),):
-        return "weights should be (sentences, steps, words), and the lengths one number a sentence"
-    if any(arrays[x].shape != weights.shape[:2] for x in ("predicted", "gold")):
-        return "predicted and gold should be (sentences, steps), as weights has them"
-    if source.max() > weights.shape[2] or target.max() > weights.shape[1] or target.min() < 1:
-        return "a length is larger than the arrays, or a sentence has no word"
-    for name, (low, high) in BINS.items():
-        if ((source >= low) & (source <= high)).sum() < 20:
-            return f"fewer than 20 sentences of {name} words"
-    if weights.min() < 0:
-        return "some weights are negative"
-    sums = [weights[n, : int(t), : int(s)].sum(1) for n, (t, s) in enumerate(zip(target, source))]
-    if max(abs(x - 1).max() for x in sums) > 0.01:
-        return "rows of weights do not sum to 1 over the sentence's own words: are pads masked?"
-    if len({w.tobytes() for w in weights}) < len(weights):
-        return "some sentences have the very same map: measure each sentence once"
-    return ""
+def due_to_looking(short, long):
+    (a, p, q), (b, r, w) = short, long
+    fall = (a * p + (1 - a) * q) - (b * r + (1 - b) * w)
+    return (a - b) * (r - w) / fall
 
 
 # --- Cases -----------------------------------------------------------------------------------------
@@ -101,22 +100,54 @@ SIZES = {  # B, T, S
     "all sizes equal": (3, 3, 3),
     "one word": (2, 3, 1),
     "one step": (2, 1, 4),
+    "one sentence": (1, 4, 3),
     "long": (2, 7, 4),
     "one-hot and uniform": (2, 3, 4),
     "with zeros": (2, 3, 6),
+    "sharp": (2, 3, 5),
+    "padded": (3, 4, 5),
+    "one word of several": (3, 2, 4),
 }
 
 
-def draw_weights(rng, kind):
+def draw_scores(rng, kind):
+    """Draw scores and weights of the results; minus infinity makes a weight of 0."""
     B, T, S = SIZES[kind]
-    weights = softmax_rows(1.5 * rng.normal(size=(B, T, S)))
+    scores = normal(rng, B, T, S, scale=12.0 if kind == "sharp" else 1.5)
     if kind == "one-hot and uniform":
-        weights[0] = np.eye(S)[rng.integers(S, size=T)]
-        weights[1] = 1 / S
+        scores[0] = np.where(np.eye(S)[rng.integers(S, size=T)], 0.0, -np.inf)
+        scores[1] = 0.0
     if kind == "with zeros":
-        weights[:, :, rng.integers(1, S) :] = 0.0
-        weights /= weights.sum(-1, keepdims=True)
-    return (weights.astype(np.float32),)
+        scores[:, :, rng.integers(1, S) :] = -np.inf
+    return scores, normal(rng, B, T)
+
+
+def draw_spread(rng, kind):
+    scores, upstream = draw_scores(rng, kind)
+    mask = np.ones((scores.shape[0], scores.shape[2]), bool)
+    if kind == "padded":
+        mask = padding(rng, *mask.shape)
+        mask[:, :2], mask[0, 2:] = True, False  # one sentence of two words, none of one
+    if kind == "one word of several":
+        mask[0, 1:] = False
+    scores[~np.broadcast_to(mask[:, None], scores.shape)] = -np.inf
+    return scores, upstream, mask
+
+
+def draw_weights(rng, kind):
+    scores, _ = draw_scores(rng, kind)
+    return (softmax_rows(scores).astype(np.float32),)
+
+
+def draw_steps(rng, kind):
+    (weights,) = draw_weights(rng, kind)
+    real = np.ones(weights.shape[:2], bool)
+    if kind == "padded":
+        real = padding(rng, *real.shape)
+        # Steps of very different numbers, so that no mean of means is the mean.
+        real[0, 1:], real[1] = False, True
+        weights[~real] = normal(rng, int((~real).sum()), weights.shape[2], scale=20.0)
+    return weights, real
 
 
 def draw_links(rng, kind):
@@ -126,10 +157,15 @@ def draw_links(rng, kind):
     words = 5
     every = [(i, j) for i in range(words) for j in range(words)]
     order = [every[n] for n in rng.permutation(len(every))]
-    sure, possible, off = order[:4], order[4:8], order[8:]
-    predicted = [sure[0], sure[1], possible[0], off[0], off[1]]
+    sure, possible, off = order[: rng.integers(4, 7)], order[7:11], order[11:]
+    parts = (sure, rng.integers(2, 4)), (possible, rng.integers(1, 3)), (off, rng.integers(1, 4))
+    predicted = [link for links, count in parts for link in links[:count]]
     if kind == "duplicates":
         predicted += [sure[0], off[0], sure[0]]
+    if kind == "duplicates elsewhere":
+        sure, possible = [*sure, sure[0], sure[-1]], [*possible, possible[0]]
+    if kind == "nothing else possible":
+        possible = []
     if kind == "sure among the possible":
         possible = possible + sure
     if kind == "nothing right":
@@ -139,64 +175,138 @@ def draw_links(rng, kind):
 
 
 def draw_maps(rng, kind):
-    lengths = np.concatenate([rng.integers(a, b + 1, size=21) for a, b in BINS.values()])
-    longest = 100
-    weights = np.zeros((len(lengths), longest, longest), np.float32)
-    for n, length in enumerate(lengths):
-        rows = softmax_rows(rng.normal(size=(length, length)) * (3 if n % 2 else 2))
-        weights[n, :length, :length] = rows
-    gold = rng.integers(3, 50, size=(len(lengths), longest))
-    wrong = rng.random(gold.shape) < (lengths[:, None] / 150)
-    predicted = np.where(wrong, gold + 1, gold)
-    return (
-        {
-            "weights": weights,
-            "source_length": lengths,
-            "target_length": lengths,
-            "predicted": predicted,
-            "gold": gold,
-        },
-    )
+    """Draw maps, what was predicted, what is right, and where each step should look."""
+    bins = [(2, 4), (6, 9)] if kind == "two bins" else [(3, 5), (8, 9), (12, 16)]
+    if kind == "an empty bin":
+        bins = [(3, 5), (30, 40), (8, 12)]
+    lengths = [n for low, high in bins for n in (low, high, *rng.integers(low, high + 1, size=3))]
+    lengths = [1 if kind == "two bins" and n == 2 else n for n in lengths if n < 20] + [7, 20, 2]
+    maps = []
+    for words in rng.permutation(lengths):
+        steps = int(rng.integers(2, 12))
+        place, gold = rng.integers(words, size=steps), rng.integers(3, 9, size=steps)
+        scores = rng.normal(size=(steps, words)) * rng.choice([1, 3])
+        looks = rng.random(steps) < 0.6
+        if kind == "all look right" and 3 <= words <= 5:
+            looks[:] = True
+        scores[np.arange(steps), place] = scores.max(1) + np.where(looks, 0.5, -2.0)
+        right = rng.random(steps) < np.where(looks, 0.8, 0.3)
+        maps.append(
+            (
+                softmax_rows(scores).astype(np.float32),
+                np.where(right, gold, gold + 1),
+                gold,
+                place,
+            )
+        )
+    return maps, bins
+
+
+def draw_rows(rng, kind):
+    """Draw two rows of a table whose shares of right words differ."""
+    while True:
+        short, long = [tuple(float(x) for x in rng.uniform(0.05, 0.98, size=3)) for _ in range(2)]
+        if kind == "looking alone":
+            long = (long[0], *short[1:])
+        if kind == "all look right":
+            short = (1.0, short[1], 0.0)
+        a, b = (x * p + (1 - x) * q for x, p, q in (short, long))
+        if abs(a - b) > 0.15 and abs(short[0] - long[0]) > 0.1 and abs(long[1] - long[2]) > 0.1:
+            return short, long
 
 
 # --- Questions -------------------------------------------------------------------------------------
 
+# Weights are always a softmax of something, so gradients are asked for by that.
+MAP_PROBE = """
+def probe(answer, scores, upstream, *more):
+    weights = torch.softmax(scores, -1)
+    kept, given = weights.clone(), weights.clone()
+    result = answer(given, *more)
+    found = {
+        "the result": result,
+        "the weights are left as they are": torch.equal(given, kept),
+        "the gradient, through a softmax,": None,
+    }
+    again = answer(kept.clone(), *more)
+    found["a second call gives the same"] = (
+        not isinstance(result, torch.Tensor) or torch.equal(result.nan_to_num(), again.nan_to_num())
+    )
+    scores.requires_grad_()
+    weights = torch.softmax(scores, -1)
+    try:
+        result = answer(weights, *more)
+        pulled = (result * upstream).sum()
+        gradient, own = torch.autograd.grad(pulled, [scores, weights])
+        # The second earns nothing; it tells mistakes apart.
+        found |= {"the gradient, through a softmax,": gradient, "by the weights": own}
+    except (RuntimeError, TypeError, AttributeError):
+        pass
+    return found
+"""
+VALUES = ("the result", "the weights are left as they are", "a second call gives the same")
+PULLED = ("the gradient, through a softmax,",)
+
+
+def forms(head, value):
+    """Right numbers in the wrong form."""
+    return (
+        Wrong(
+            "a list",
+            f"{head}    return ({value}).tolist()\n",
+            "You return a list: return the tensor, through which gradients can flow.",
+        ),
+        Wrong(
+            "a NumPy array",
+            f"{head}    return ({value}).detach().numpy()\n",
+            "You return a NumPy array, where the gradient ends: return the torch tensor.",
+        ),
+    )
+
+
 ENTROPY = "def entropy(weights):\n"
 XLOGX = "torch.xlogy(weights, weights)"
+SAFE = "    safe = torch.where(weights > 0, weights, 1.0)\n"
 
 Q1 = Question(
     id="q1",
     title="Entropy of a row",
     entry="entropy",
     signature="entropy(weights)",
-    draw=draw_weights,
-    oracle=entropy,
+    draw=draw_scores,
+    oracle=by_scores(entropy),
+    probe=MAP_PROBE,
     stages=(
         Stage(
             "the formula",
             1,
-            ("ordinary", "other sizes", "all sizes equal", "one word"),
+            ("ordinary", "other sizes", "all sizes equal", "one word", "one sentence", "sharp"),
             "Minus the sum over the words of weight times its natural logarithm.",
+            parts=VALUES,
         ),
         Stage(
             "zeros",
             1,
             ("one-hot and uniform", "with zeros"),
             "A weight of 0 adds nothing, 0 · log 0 = 0; a uniform row of S words has log S.",
+            parts=VALUES,
         ),
         Stage(
             "gradients",
             1,
-            ("ordinary",),
-            "The entropies are right but their gradients are not: no detach, no .data, no NumPy.",
-            gradients=True,
+            ("ordinary", "one-hot and uniform", "with zeros"),
+            "The entropies are right but their gradients are not: no detach, no .data, no NumPy, and "
+            "a finite derivative where a weight is 0.",
+            parts=PULLED,
         ),
     ),
     right=(
-        ENTROPY + f"    return -{XLOGX}.sum(-1)\n",
-        ENTROPY + "    return torch.special.entr(weights).sum(dim=-1)\n",
-        ENTROPY + "    safe = torch.where(weights > 0, weights, 1.0)\n"
-        "    return (weights * -safe.log()).sum(2)\n",
+        ENTROPY + SAFE + "    return (weights * -safe.log()).sum(2)\n",
+        ENTROPY + "    return -(weights * weights.clamp(min=1e-12).log()).sum(dim=-1)\n",
+        ENTROPY + "    return torch.distributions.Categorical(probs=weights).entropy()\n",
+        ENTROPY + "    return -(weights * (weights + 1e-9).log()).sum(-1)\n",
+        ENTROPY + "    zero = weights == 0\n"
+        "    return torch.special.entr(weights.masked_fill(zero, 1.0)).sum(-1)\n",
     ),
     wrong=(
         Wrong(
@@ -214,18 +324,39 @@ Q1 = Question(
             "large epsilon",
             ENTROPY + "    return -(weights * (weights + 1e-2).log()).sum(-1)\n",
             "The number that you add inside the logarithm is so large that a uniform row no longer "
-            "has log S: use torch.xlogy or torch.special.entr, which need none.",
+            "has log S: put a 1 there where the weight is 0.",
+        ),
+        Wrong(
+            "a floor under the weights",
+            ENTROPY + "    p = weights.clamp(min=1e-2)\n    return -(p * p.log()).sum(-1)\n",
+            "You raise small weights to a floor, and each of them then adds to the entropy: keep the "
+            "floor inside the logarithm, and tiny.",
         ),
         Wrong(
             "normalised",
             ENTROPY + f"    return -{XLOGX}.sum(-1) / math.log(weights.shape[-1])\n",
-            "You divide by log S: that is the normalised entropy, which is another question (and "
-            "has no value for a single word).",
+            "You divide by log S: that is a share, the next question (and has no value for a single "
+            "word).",
         ),
         Wrong(
             "NaN at zero",
             ENTROPY + "    return -(weights * weights.log()).sum(-1)\n",
             "A weight of 0 gives 0 times minus infinity, which is NaN: 0 · log 0 counts as 0.",
+            keeps=1,
+        ),
+        Wrong(
+            "NaN hidden too late",
+            ENTROPY + "    return -(weights * weights.log()).nan_to_num().sum(-1)\n",
+            "Your values are right, but at a weight of 0 the gradient is NaN: nan_to_num or where "
+            "around the logarithm comes too late, and xlogy has the same fault. The logarithm must "
+            "not see the 0.",
+            keeps=2,
+        ),
+        Wrong(
+            "infinite slope at zero",
+            ENTROPY + "    return torch.special.entr(weights).sum(-1)\n",
+            "torch.special.entr has an infinite derivative at 0, which the softmax's 0 turns into "
+            "NaN: replace zeros by 1 before.",
             keeps=2,
         ),
         Wrong(
@@ -234,9 +365,24 @@ Q1 = Question(
             "These are bits: the natural logarithm gives nats.",
         ),
         Wrong(
+            "digits",
+            ENTROPY + "    return -torch.xlogy(weights, weights).sum(-1) / math.log(10)\n",
+            "Your logarithm has base 10: the natural logarithm gives nats.",
+        ),
+        Wrong(
             "over the steps",
             ENTROPY + f"    return -{XLOGX}.sum(1)\n",
             "You add up over the steps; each row has an entropy of its own: sum over the last axis.",
+        ),
+        Wrong(
+            "over the batch",
+            ENTROPY + f"    return -{XLOGX}.sum(0)\n",
+            "You add up over the batch, dim 0: each row has an entropy of its own, over the last axis.",
+        ),
+        Wrong(
+            "not summed",
+            ENTROPY + f"    return -{XLOGX}\n",
+            "You return what each word adds, (B, T, S): add it up over the words.",
         ),
         Wrong(
             "one number for all",
@@ -248,77 +394,208 @@ Q1 = Question(
             ENTROPY + "    p = weights.softmax(-1)\n    return -torch.xlogy(p, p).sum(-1)\n",
             "You take a softmax of weights, which are weights already, and so flatten them.",
         ),
+        Wrong(
+            "effective positions",
+            ENTROPY + f"    return (-{XLOGX}.sum(-1)).exp()\n",
+            "You return exp of the entropy, the number of effective positions: the entropy itself "
+            "is asked for.",
+        ),
+        Wrong(
+            "one minus the squares",
+            ENTROPY + "    return 1 - weights.square().sum(-1)\n",
+            "This is one minus the sum of the squares, another measure of spread: the logarithm is "
+            "missing.",
+        ),
+        Wrong(
+            "logarithm of the largest",
+            ENTROPY + "    return -weights.amax(-1).log()\n",
+            "You look at the largest weight alone; entropy adds up over all words.",
+        ),
+        Wrong(
+            "in place",
+            ENTROPY + "    return -(weights * weights.clamp_(min=1e-4).log()).sum(-1)\n",
+            "You change the weights in place: whoever reads them next finds no zeros any more. Use "
+            "clamp, without the _.",
+        ),
+        Wrong(
+            "detached",
+            ENTROPY + SAFE + "    return -(weights * safe.log()).sum(-1).detach()\n",
+            "The entropies are right, but detached: a penalty on them would train nothing.",
+            keeps=2,
+        ),
+        Wrong(
+            "logarithm detached",
+            ENTROPY + SAFE + "    return -(weights.detach() * safe.log()).sum(-1)\n",
+            "The entropies are right, but the weight in front of the logarithm is detached, so that "
+            "half of the derivative is lost.",
+            keeps=2,
+        ),
+        *forms(ENTROPY + SAFE, "-(weights * safe.log()).sum(-1)"),
     ),
-    read=f"{PAGE}: Entropy of a row",
+    read="chapters/02_soft_addressing: How spread out?",
 )
 
-NEFF = "def effective_positions(weights):\n"
+SPREAD = "def spread(weights, mask):\n"
+WORDS = "    n = mask.sum(-1, keepdim=True)\n"
 H = "entropy(weights)"
 
 Q2 = Question(
     id="q2",
-    title="Effective positions",
-    entry="effective_positions",
-    signature="effective_positions(weights)",
-    draw=draw_weights,
-    oracle=effective,
+    title="Spread, comparable across lengths",
+    entry="spread",
+    signature="spread(weights, mask)",
+    draw=draw_spread,
+    oracle=by_scores(spread),
+    probe=MAP_PROBE,
     stages=(
         Stage(
             "the formula",
             1,
-            ("ordinary", "other sizes", "all sizes equal", "one word"),
-            "exp of the entropy, with the base that the entropy's logarithm has.",
+            (
+                "padded",
+                "ordinary",
+                "all sizes equal",
+                "one sentence",
+                "one-hot and uniform",
+                "with zeros",
+            ),
+            "Entropy divided by the logarithm of the number of this sentence's words, which the mask "
+            "tells.",
+            parts=VALUES,
         ),
         Stage(
-            "the two ends",
+            "a single word",
             1,
-            ("one-hot and uniform", "with zeros"),
-            "A one-hot row has 1 effective position, a uniform one as many as there are words.",
+            ("one word", "one word of several"),
+            "A sentence of one word has 0: log 1 is 0, and 0 / 0 is NaN.",
+            parts=VALUES,
+        ),
+        Stage(
+            "gradients",
+            1,
+            ("padded", "ordinary", "with zeros", "one word of several"),
+            "The numbers are right but their gradients are not: no detach, and nothing on the way "
+            "may be NaN, even where it is replaced later.",
+            parts=PULLED,
         ),
     ),
     uses=("q1",),
     right=(
-        NEFF + f"    return {H}.exp()\n",
-        NEFF + "    return 2 ** (torch.special.entr(weights).sum(-1) / math.log(2))\n",
-        NEFF + "    safe = weights.masked_fill(weights == 0, 1.0)\n"
-        "    return (safe ** -weights).prod(-1)\n",
+        SPREAD + WORDS + f"    return {H} / n.clamp(min=2).log()\n",
+        SPREAD + "    most = mask.float().sum(1).log()\n"
+        "    most = torch.where(most > 0, most, 1.0)\n"
+        f"    return torch.einsum('bt,b->bt', {H}, 1 / most)\n",
+        SPREAD + WORDS + "    out = torch.where(n > 1, 1 / (n + (n == 1)).float().log(), 0.0)\n"
+        f"    return {H} * out\n",
     ),
     wrong=(
         Wrong(
-            "base two",
-            NEFF + f"    return 2 ** {H}\n",
-            "You raise 2 to an entropy in nats: base and logarithm must fit, so that a uniform row "
-            "of four gives 4.",
+            "all positions counted",
+            SPREAD + f"    return {H} / math.log(max(2, weights.shape[-1]))\n",
+            "You divide by log S, pads counted: each sentence has a number of words of its own, which "
+            "the mask tells.",
+            keeps=1,
         ),
         Wrong(
-            "no exponential",
-            NEFF + f"    return {H}\n",
-            "You return the entropy itself: a one-hot row must give 1, not 0.",
+            "words of the whole batch",
+            SPREAD + f"    return {H} / mask.sum().clamp(min=2).float().log()\n",
+            "You count the words of the whole batch: each sentence has its own number, mask.sum(-1).",
         ),
         Wrong(
-            "count above a threshold",
-            NEFF + "    return (weights > 0.01).sum(-1).float()\n",
-            "You count the weights above a threshold: your result jumps where the weights move "
-            "smoothly.",
+            "steps counted",
+            SPREAD + f"    return {H} / math.log(max(2, weights.shape[1]))\n",
+            "You divide by the logarithm of the number of steps: the largest entropy depends on the "
+            "words.",
         ),
         Wrong(
-            "inverse of the largest",
-            NEFF + "    return 1 / weights.amax(-1)\n",
-            "You invert the largest weight, which ignores the others: use exp of the entropy.",
+            "pads counted as words",
+            SPREAD + "    n = (~mask).sum(-1, keepdim=True)\n"
+            f"    return {H} / n.clamp(min=2).float().log()\n",
+            "You count the pads: the mask is True at words.",
         ),
         Wrong(
-            "inverse of the squares",
-            NEFF + "    return 1 / weights.square().sum(-1)\n",
-            "This is the inverse of the sum of squares, another measure of spread: exp of the "
-            "entropy is asked for.",
+            "weights above zero counted",
+            SPREAD + "    n = (weights > 0).sum(-1)\n"
+            f"    return {H} / n.clamp(min=2).float().log()\n",
+            "You count weights above 0 in each row: a word that gets no weight is a word all the same.",
+            keeps=1,
         ),
         Wrong(
-            "exp of minus entropy",
-            NEFF + f"    return (-{H}).exp()\n",
-            "You raise e to minus the entropy: the result lies below 1.",
+            "NaN for one word",
+            SPREAD + WORDS + f"    return {H} / n.float().log()\n",
+            "A sentence of one word gives 0 / 0, which is NaN: it has 0.",
+            keeps=1,
         ),
+        Wrong(
+            "NaN hidden too late",
+            SPREAD + WORDS + f"    return ({H} / n.float().log()).nan_to_num()\n",
+            "Your numbers are right, but a sentence of one word has a gradient of NaN: the division "
+            "by 0 happens before it is hidden. Give it another divisor.",
+            keeps=2,
+        ),
+        Wrong(
+            "one for a single word",
+            SPREAD
+            + WORDS
+            + f"    return torch.where(n > 1, {H} / n.clamp(min=2).float().log(), 1.0)\n",
+            "You give 1 to a sentence of one word: all its weight lies on one word, so it has 0.",
+            keeps=2,
+        ),
+        Wrong(
+            "one minus it",
+            SPREAD + WORDS + f"    return 1 - {H} / n.clamp(min=2).float().log()\n",
+            "Yours is 1 where all weight lies on one word: that is concentration, one minus the "
+            "spread.",
+        ),
+        Wrong(
+            "entropy alone",
+            SPREAD + f"    return {H}\n",
+            "You return the entropy itself: divide it by the largest one that the sentence allows.",
+        ),
+        Wrong(
+            "divided by the words",
+            SPREAD + WORDS + f"    return {H} / n\n",
+            "You divide by n: the largest entropy is log n.",
+        ),
+        Wrong(
+            "effective share",
+            SPREAD + WORDS + f"    return {H}.exp() / n\n",
+            "This is the share of effective positions, exp of the entropy over n: a ratio of "
+            "entropies is asked for.",
+        ),
+        Wrong(
+            "two bases",
+            SPREAD + WORDS + f"    return {H} / n.clamp(min=2).float().log2()\n",
+            "The entropy is in nats and your divisor in bits: both need the same logarithm.",
+        ),
+        Wrong(
+            "one more inside the logarithm",
+            SPREAD + WORDS + f"    return {H} / (n + 1).float().log()\n",
+            "You divide by log(n + 1), so that a uniform row stays below 1: the largest entropy is "
+            "log n.",
+        ),
+        Wrong(
+            "sentences on the wrong axis",
+            SPREAD + "    n = mask.sum(-1).clamp(min=2).float()\n"
+            f"    return {H}[..., None].expand(-1, -1, len(n)).select(2, -1) / n[-1].log()\n",
+            "Every sentence is divided by the words of the last one: n needs a second axis, "
+            "(B, 1).",
+            keeps=1,
+        ),
+        Wrong(
+            "divided by the largest in the batch",
+            SPREAD + f"    H = {H}\n    return H / H.max().clamp(min=1e-9)\n",
+            "You divide by the largest entropy that occurs: divide by the largest that is possible.",
+        ),
+        Wrong(
+            "detached",
+            SPREAD + WORDS + f"    return {H}.detach() / n.clamp(min=2).float().log()\n",
+            "The numbers are right, but detached: no gradient reaches the weights.",
+            keeps=2,
+        ),
+        *forms(SPREAD + WORDS, f"{H} / n.clamp(min=2).float().log()"),
     ),
-    read=f"{PAGE}: Effective positions",
+    read="chapters/02_soft_addressing: How spread out?",
 )
 
 COVERAGE = "def coverage(weights):\n"
@@ -334,8 +611,15 @@ Q3 = Question(
         Stage(
             "the past",
             2,
-            ("ordinary", "other sizes", "all sizes equal", "one step", "long"),
+            ("ordinary", "other sizes", "all sizes equal", "one step", "one sentence", "long"),
             "Row t is the sum of the rows before t, without t itself; row 0 is zero.",
+        ),
+        Stage(
+            "gradients",
+            1,
+            ("ordinary", "long"),
+            "The coverage is right but its gradient is not: no detach, no .data, no NumPy.",
+            gradients=True,
         ),
     ),
     right=(
@@ -385,88 +669,220 @@ Q3 = Question(
             "    return (flat.cumsum(0) - flat).view_as(weights)\n",
             "Coverage runs on from one sentence of the batch to the next: each begins at zero.",
         ),
+        Wrong(
+            "one step late",
+            COVERAGE + "    seen = weights.cumsum(1) - weights\n"
+            "    return F.pad(seen[:, :-1], (0, 0, 1, 0))\n",
+            "Your row t ends at step t - 2: the step just before t has been looked at, too.",
+        ),
+        Wrong(
+            "begins with the first step",
+            COVERAGE + "    seen = weights.cumsum(1)\n"
+            "    return torch.cat([seen[:, :1], seen[:, :-1]], 1)\n",
+            "Your row 0 is the first step's own weights: before the first step nothing has been "
+            "looked at.",
+        ),
+        Wrong(
+            "never above 1",
+            COVERAGE + "    return (weights.cumsum(1) - weights).clamp(max=1)\n",
+            "You cut coverage at 1: a word that is looked at twice has more.",
+        ),
+        Wrong(
+            "largest of the past",
+            COVERAGE + "    return F.pad(weights.cummax(1).values[:, :-1], (0, 0, 1, 0))\n",
+            "You keep the largest weight so far: coverage adds up all of them.",
+        ),
+        Wrong(
+            "made to sum to 1",
+            COVERAGE + "    seen = weights.cumsum(1) - weights\n"
+            "    return seen / seen.sum(-1, keepdim=True).clamp(min=1e-9)\n",
+            "You divide each row by its sum: coverage grows by 1 with each step.",
+        ),
+        Wrong(
+            "over the batch",
+            COVERAGE + "    return weights.cumsum(0) - weights\n",
+            "You add up over the batch, dim 0: coverage adds up along the steps of one sentence, "
+            "dim 1.",
+        ),
+        Wrong(
+            "the last row alone",
+            COVERAGE + "    return weights[:, :-1].sum(1)\n",
+            "You return one row for each sentence: every step has a coverage of its own, (B, T, S).",
+        ),
+        Wrong(
+            "in place",
+            COVERAGE + "    kept = weights.clone()\n    return weights.cumsum_(1) - kept\n",
+            "You add up in place, so that the weights are other numbers afterwards: use cumsum, "
+            "without the _.",
+        ),
+        Wrong(
+            "detached",
+            COVERAGE + "    return (weights.cumsum(1) - weights).detach()\n",
+            "The coverage is right, but detached: no gradient reaches the earlier steps.",
+            keeps=2,
+        ),
+        *forms(COVERAGE, "weights.cumsum(1) - weights"),
     ),
     read=f"{PAGE}: Coverage",
 )
 
-OVERLAP = "def coverage_loss(weights):\n"
+OVERLAP = "def coverage_loss(weights, real):\n"
 PAST = "    past = coverage(weights)\n"
 
 Q4 = Question(
     id="q4",
     title="The coverage loss",
     entry="coverage_loss",
-    signature="coverage_loss(weights)",
-    draw=draw_weights,
+    signature="coverage_loss(weights, real)",
+    draw=draw_steps,
     oracle=coverage_loss,
     stages=(
         Stage(
             "the loss",
             2,
-            ("ordinary", "other sizes", "all sizes equal", "one step", "long"),
+            ("padded", "ordinary", "other sizes", "all sizes equal", "one step", "long"),
             "At each step, the smaller of weight and coverage for each word, added up over the "
-            "words; then one mean over all steps of the batch.",
+            "words; then one mean over all real steps of the batch.",
         ),
         Stage(
             "gradients",
             1,
-            ("ordinary",),
+            ("ordinary", "padded"),
             "The loss is right but its gradient is not: it must flow through the coverage, too.",
             gradients=True,
         ),
     ),
     uses=("q3",),
     right=(
-        OVERLAP + PAST + "    return torch.minimum(weights, past).sum(-1).mean()\n",
+        OVERLAP + PAST + "    return torch.minimum(weights, past).sum(-1)[real].mean()\n",
         OVERLAP + "    c = weights.cumsum(1) - weights\n"
-        "    return torch.where(weights < c, weights, c).sum(2).mean()\n",
-        OVERLAP + PAST + "    low = torch.stack([weights, past]).amin(0)\n"
-        "    return low.sum() / (weights.shape[0] * weights.shape[1])\n",
+        "    each = torch.where(weights < c, weights, c).sum(2)\n"
+        "    return each.where(real, 0.0).sum() / real.sum()\n",
+        OVERLAP + PAST + "    low = torch.stack([weights, past]).amin(0).sum(-1)\n"
+        "    return torch.masked_select(low, real).mean()\n",
+        OVERLAP + "    losses = []\n"
+        "    for rows, steps in zip(weights, real):\n"
+        "        seen = torch.zeros_like(rows[0])\n"
+        "        for row in rows[steps]:\n"
+        "            losses.append(torch.minimum(row, seen).sum())\n"
+        "            seen = seen + row\n"
+        "    return sum(losses) / len(losses)\n",
     ),
     wrong=(
         Wrong(
             "maximum",
-            OVERLAP + PAST + "    return torch.maximum(weights, past).sum(-1).mean()\n",
+            OVERLAP + PAST + "    return torch.maximum(weights, past).sum(-1)[real].mean()\n",
             "You take the larger of the two: the overlap is the smaller.",
         ),
         Wrong(
             "mean over the words",
-            OVERLAP + PAST + "    return torch.minimum(weights, past).mean()\n",
+            OVERLAP + PAST + "    return torch.minimum(weights, past)[real].mean()\n",
             "You average over the words, so that long sentences cost less: add them up.",
         ),
         Wrong(
             "sum over the steps",
-            OVERLAP + PAST + "    return torch.minimum(weights, past).sum((1, 2)).mean()\n",
+            OVERLAP + PAST + "    each = torch.minimum(weights, past).sum(-1) * real\n"
+            "    return each.sum(1).mean()\n",
             "You add up over the steps, so that long translations cost more: average over them.",
         ),
         Wrong(
+            "sum over everything",
+            OVERLAP + PAST + "    return torch.minimum(weights, past).sum(-1)[real].sum()\n",
+            "You add up the losses of all steps: take their mean.",
+        ),
+        Wrong(
+            "padded steps counted",
+            OVERLAP + PAST + "    return torch.minimum(weights, past).sum(-1).mean()\n",
+            "Steps of padding take part in your mean: leave them out, real is False there.",
+        ),
+        Wrong(
+            "divided by all steps",
+            OVERLAP + PAST + "    return (torch.minimum(weights, past).sum(-1) * real).mean()\n",
+            "You leave padded steps out of the sum but not out of the count: divide by the number of "
+            "real steps.",
+        ),
+        Wrong(
+            "mean of sentence means",
+            OVERLAP + PAST + "    each = torch.minimum(weights, past).sum(-1) * real\n"
+            "    return (each.sum(1) / real.sum(1)).mean()\n",
+            "You average each sentence and then the sentences: steps of short ones count for more. "
+            "Take one mean over all real steps.",
+        ),
+        Wrong(
+            "padding alone",
+            OVERLAP + PAST + "    each = torch.minimum(weights, past).sum(-1) * ~real\n"
+            "    return each.sum() / real.sum()\n",
+            "You keep the padded steps and drop the real ones: real is True at the steps that count.",
+        ),
+        Wrong(
             "coverage after the step",
-            OVERLAP + "    return torch.minimum(weights, weights.cumsum(1)).sum(-1).mean()\n",
+            OVERLAP + "    return torch.minimum(weights, weights.cumsum(1)).sum(-1)[real].mean()\n",
             "Your coverage includes the step itself, so that the overlap is all of it: use the past "
             "alone.",
         ),
         Wrong(
+            "coverage of the last step alone",
+            OVERLAP + "    past = F.pad(weights[:, :-1], (0, 0, 1, 0))\n"
+            "    return torch.minimum(weights, past).sum(-1)[real].mean()\n",
+            "You compare with the step before alone: coverage adds up all steps before.",
+        ),
+        Wrong(
             "product",
-            OVERLAP + PAST + "    return (weights * past).sum(-1).mean()\n",
+            OVERLAP + PAST + "    return (weights * past).sum(-1)[real].mean()\n",
             "You multiply weight and coverage; the loss takes the smaller of the two.",
         ),
         Wrong(
+            "distance",
+            OVERLAP + PAST + "    return (weights - past).abs().sum(-1)[real].mean()\n",
+            "You measure how far weight and coverage are apart; what costs is what they share, the "
+            "smaller of the two.",
+        ),
+        Wrong(
+            "smallest word alone",
+            OVERLAP + PAST + "    return torch.minimum(weights, past).amin(-1)[real].mean()\n",
+            "You take the smallest over the words as well: the minimum is of weight and coverage, and "
+            "the words are added up.",
+        ),
+        Wrong(
             "first step left out",
-            OVERLAP + PAST + "    n = max(1, weights.shape[1] - 1)\n"
-            "    return torch.minimum(weights, past).sum(-1).sum(1).mean() / n\n",
+            OVERLAP + PAST + "    each = torch.minimum(weights, past).sum(-1) * real\n"
+            "    return each.sum() / (real.sum() - len(real)).clamp(min=1)\n",
             "You leave the first step out of the mean: it counts, with a loss of 0.",
         ),
         Wrong(
             "one number a sentence",
-            OVERLAP + PAST + "    return torch.minimum(weights, past).sum(-1).mean(1)\n",
+            OVERLAP + PAST + "    each = torch.minimum(weights, past).sum(-1) * real\n"
+            "    return each.sum(1) / real.sum(1)\n",
             "You return a loss for each sentence: take one mean over the batch as well.",
         ),
         Wrong(
+            "sign",
+            OVERLAP + PAST + "    return -torch.minimum(weights, past).sum(-1)[real].mean()\n",
+            "Your loss is negative: training would make the overlap larger.",
+        ),
+        Wrong(
             "coverage detached",
-            OVERLAP + PAST + "    return torch.minimum(weights, past.detach()).sum(-1).mean()\n",
+            OVERLAP
+            + PAST
+            + "    return torch.minimum(weights, past.detach()).sum(-1)[real].mean()\n",
             "The value is right, but no gradient flows through the coverage: earlier steps never "
             "learn that they took too much.",
             keeps=2,
+        ),
+        Wrong(
+            "detached",
+            OVERLAP
+            + PAST
+            + "    return torch.minimum(weights, past).sum(-1)[real].mean().detach()\n",
+            "The value is right, but detached: backward() would find nothing to follow.",
+            keeps=2,
+        ),
+        Wrong(
+            "a plain number",
+            OVERLAP
+            + PAST
+            + "    return torch.minimum(weights, past).sum(-1)[real].mean().item()\n",
+            "You return a plain number, where the gradient ends: return the tensor.",
         ),
     ),
     read=f"{PAGE}: The coverage loss",
@@ -484,21 +900,31 @@ Q5 = Question(
     oracle=error_rate,
     probe="""
 def probe(answer, predicted, sure, possible):
-    return float(answer([tuple(x) for x in predicted], sure, possible))
+    lists = [[tuple(link) for link in links] for links in (predicted, sure, possible)]
+    kept = [list(links) for links in lists]
+    found = answer(*lists)
+    found = found.item() if hasattr(found, "item") else found
+    return {"the rate": found, "the lists are left as they are": lists == kept}
 """,
     stages=(
         Stage(
             "the formula",
             2,
-            ("ordinary", "sure among the possible", "nothing right", "perfect"),
+            (
+                "ordinary",
+                "sure among the possible",
+                "nothing right",
+                "perfect",
+                "nothing else possible",
+            ),
             "1 - (|A ∩ S| + |A ∩ P|) / (|A| + |S|), where P includes S.",
             tolerance=(1e-4, 1e-4),
         ),
         Stage(
             "duplicates",
             1,
-            ("duplicates",),
-            "A link that is predicted twice counts once.",
+            ("duplicates", "duplicates elsewhere"),
+            "A link that stands in a list twice counts once.",
             tolerance=(1e-4, 1e-4),
         ),
     ),
@@ -512,6 +938,9 @@ def probe(answer, predicted, sure, possible):
         "    p = s + list(possible)\n"
         "    good = len([x for x in a if x in s]) + len([x for x in a if x in p])\n"
         "    return 1.0 - good / (len(a) + len(s))\n",
+        AER + SETS + "    found = torch.tensor([x in p for x in a]).sum() + len(a & s)\n"
+        "    return 1 - found / (len(a) + len(s))\n",
+        AER + SETS + "    return np.float64(1 - (len(a & s) + len(a & p)) / (len(a) + len(s)))\n",
     ),
     wrong=(
         Wrong(
@@ -573,6 +1002,48 @@ def probe(answer, predicted, sure, possible):
             AER + SETS + "    return 1 - (len(a & s) + len(a & p)) / (len(a) + len(p))\n",
             "You divide by |A| + |P|: nobody has to find every possible link. It is |A| + |S|.",
         ),
+        Wrong(
+            "sure duplicates counted",
+            AER + SETS + "    return 1 - (len(a & s) + len(a & p)) / (len(a) + len(sure))\n",
+            "You count a sure link twice that stands in the list twice: take the size of the set.",
+            keeps=2,
+        ),
+        Wrong(
+            "one minus recall",
+            AER + SETS + "    return 1 - len(a & s) / len(s)\n",
+            "This is one minus recall, which is best for predicting every link: precision counts, "
+            "too.",
+        ),
+        Wrong(
+            "union for sum",
+            AER + SETS + "    return 1 - (len(a & s) + len(a & p)) / len(a | s)\n",
+            "You divide by the size of the union; it is |A| + |S|, where common links count twice.",
+        ),
+        Wrong(
+            "possible links counted once",
+            AER + SETS + "    return 1 - 2 * len(a & p) / (len(a) + len(s))\n",
+            "You count the hits among the possible links twice: one of the two terms is for the sure "
+            "ones.",
+        ),
+        Wrong(
+            "in percent",
+            AER + SETS + "    return 100 * (1 - (len(a & s) + len(a & p)) / (len(a) + len(s)))\n",
+            "Your rate is in percent: return a share between 0 and 1.",
+        ),
+        Wrong(
+            "rounded",
+            AER + SETS + "    return round(1 - (len(a & s) + len(a & p)) / (len(a) + len(s)), 1)\n",
+            "You round the rate to one decimal: return it as it is.",
+        ),
+        Wrong(
+            "the caller's list grows",
+            AER
+            + "    possible += sure\n"
+            + SETS
+            + "    return 1 - (len(a & s) + len(a & p)) / (len(a) + len(s))\n",
+            "You add the sure links to the caller's own list of possible ones, which += changes: "
+            "make a set of your own.",
+        ),
     ),
     read=f"{PAGE}: Alignment error rate",
 )
@@ -593,7 +1064,13 @@ Q6 = Question(
             "Count |A ∩ S| and |A ∩ P|, and remember that sure links are possible, too.",
         ),
     ),
-    right=("error_rate_by_hand = 0.29\n", "error_rate_by_hand = 1 - 5 / 7\n"),
+    right=(
+        "error_rate_by_hand = 0.29\n",
+        "error_rate_by_hand = 1 - 5 / 7\n",
+        "error_rate_by_hand = torch.tensor(2 / 7)\n",
+        "error_rate_by_hand = np.array(0.286)\n",
+        "from fractions import Fraction\nerror_rate_by_hand = Fraction(2, 7)\n",
+    ),
     wrong=(
         Wrong(
             "possible without sure",
@@ -631,100 +1108,280 @@ Q6 = Question(
 )
 
 MEASURE = (
-    "def by_length(evidence):\n"
-    "    table = {}\n"
-    "    for name, low, high in (('5-10', 5, 10), ('20-30', 20, 30), ('50-100', 50, 100)):\n"
-    "        H, ok = [], []\n"
-    "        for n, S in enumerate(evidence['source_length'].tolist()):\n"
+    "def by_length(maps, bins):\n"
+    "    table = []\n"
+    "    mean = lambda x: x.double().mean().item() if len(x) else 0.0\n"
+    "    for low, high in bins:\n"
+    "        H, look, ok = [torch.zeros(0)], [torch.zeros(0) > 0], [torch.zeros(0) > 0]\n"
+    "        for w, predicted, gold, place in maps:\n"
+    "            S = w.shape[1]\n"
     "            if low <= S <= high:\n"
-    "                S, T = int(S), int(evidence['target_length'][n])\n"
-    "                p = evidence['weights'][n, :T, :S]\n"
-    "                H.append(-torch.xlogy(p, p).sum(-1))\n"
-    "                ok.append(evidence['predicted'][n, :T] == evidence['gold'][n, :T])\n"
-    "        table[name] = (torch.cat(H).mean(), torch.cat(ok).double().mean())\n"
+    "                h = -(w * w.clamp(min=1e-12).log()).sum(-1)\n"
+    "                H.append(h / math.log(max(S, 2)))\n"
+    "                look.append(w.argmax(-1) == place)\n"
+    "                ok.append(predicted == gold)\n"
+    "        H, look, ok = torch.cat(H), torch.cat(look), torch.cat(ok)\n"
+    "        table.append([mean(H), mean(look), mean(ok[look]), mean(ok[~look])])\n"
     "    return table\n"
+)
+plain_call = number_probe.replace("def probe(answer):", "def probe(answer, *inputs):").replace(
+    "return plain(answer)", "return plain(answer(*inputs))"
 )
 
 Q7 = Question(
     id="q7",
     title="Measured: long sentences",
     entry="by_length",
-    signature="by_length = {'5-10': (entropy, accuracy), '20-30': ..., '50-100': ...}",
+    signature="by_length(maps, bins)",
     draw=draw_maps,
     oracle=by_length,
-    evidence="lengths.npz",
-    inspect=inspect_maps,
-    probe=table_probe,
+    probe=plain_call,
     stages=(
         Stage(
             "the table",
             3,
-            ("measured",),
-            "From the maps in your file other numbers come out than those in your table: mean over "
-            "all rows of real words, entropy in nats, accuracy as a share.",
-            tolerance=(0.006, 0.01),
+            ("three bins", "two bins"),
+            "For each bin, over all steps of its sentences together: mean spread, share that looks "
+            "right, share right of these, share right of the others.",
+            tolerance=(2e-3, 1e-3),
+        ),
+        Stage(
+            "nothing to average",
+            1,
+            ("an empty bin", "all look right"),
+            "A mean of nothing is 0 here: neither NaN nor an error.",
+            tolerance=(2e-3, 1e-3),
         ),
     ),
+    uses=("q1", "q2"),
     right=(
         MEASURE,
-        MEASURE.replace(
-            "(torch.cat(H).mean(), torch.cat(ok).double().mean())",
-            "[round(float(torch.cat(H).mean()), 2), round(float(torch.cat(ok).double().mean()), 2)]",
-        ),
+        "def by_length(maps, bins):\n"
+        "    def row(low, high):\n"
+        "        rows = []\n"
+        "        for w, predicted, gold, place in maps:\n"
+        "            n = w.shape[-1]\n"
+        "            if n < low or n > high:\n"
+        "                continue\n"
+        "            h = spread(w[None], torch.ones(1, n, dtype=torch.bool))[0]\n"
+        "            rows += zip(h.tolist(), (w.max(-1).indices == place).tolist(),\n"
+        "                        (predicted == gold).tolist())\n"
+        "        share = lambda x: sum(x) / len(x) if x else 0\n"
+        "        return (share([h for h, _, _ in rows]), share([a for _, a, _ in rows]),\n"
+        "                share([r for _, a, r in rows if a]), share([r for _, a, r in rows if not a]))\n"
+        "    return torch.tensor([row(*pair) for pair in bins])\n",
     ),
     wrong=(
         Wrong(
-            "pads counted",
-            MEASURE.replace("[n, :T] ==", "[n] ==")
-            .replace("['gold'][n, :T]", "['gold'][n]")
-            .replace("[n, :T, :S]", "[n]"),
-            "Rows and words of padding take part in your means: cut each map to the sentence's own "
-            "lengths.",
-        ),
-        Wrong(
             "mean of sentence means",
-            MEASURE.replace(".sum(-1))", ".sum(-1).mean()[None])").replace(
-                "ok.append(evidence['predicted'][n, :T] == evidence['gold'][n, :T])",
-                "ok.append((evidence['predicted'][n, :T] == evidence['gold'][n, :T])"
-                ".double().mean()[None])",
-            ),
-            "You average each sentence and then the sentences: rows of short ones count for more. "
-            "Take one mean over all rows.",
+            MEASURE.replace("h / math.log(max(S, 2)))", "h.mean()[None] / math.log(max(S, 2)))"),
+            "You average each sentence's spread and then the sentences: steps of short translations "
+            "count for more. Take one mean over all steps.",
         ),
         Wrong(
-            "bits",
-            MEASURE.replace("torch.cat(H).mean()", "torch.cat(H).mean() / math.log(2)"),
-            "Your entropies are in bits: nats are asked for, with the natural logarithm.",
+            "entropy for spread",
+            MEASURE.replace("h / math.log(max(S, 2))", "h"),
+            "Your first column is the entropy: sentences of different lengths compare by spread, its "
+            "share of the largest possible.",
         ),
         Wrong(
-            "normalised",
-            MEASURE.replace(
-                "-torch.xlogy(p, p).sum(-1)", "-torch.xlogy(p, p).sum(-1) / math.log(S)"
-            ),
-            "Your entropies are divided by log S: that answers another question. Nats are asked for.",
+            "last word left out",
+            MEASURE.replace("low <= S <= high", "low <= S < high"),
+            "You leave out sentences as long as a bin's upper end: both ends belong to it.",
         ),
         Wrong(
-            "errors for accuracy",
-            MEASURE.replace("torch.cat(ok).double().mean())", "1 - torch.cat(ok).double().mean())"),
-            "Your second column is the share that is wrong: accuracy is the share that is right.",
+            "lower end left out",
+            MEASURE.replace("low <= S <= high", "low < S <= high"),
+            "You leave out sentences as long as a bin's lower end: both ends belong to it.",
+        ),
+        Wrong(
+            "bins by the steps",
+            MEASURE.replace("low <= S <= high", "low <= len(w) <= high"),
+            "You sort sentences by their number of steps: bins count source words, the last axis.",
+        ),
+        Wrong(
+            "all sentences in every bin",
+            MEASURE.replace("low <= S <= high", "S"),
+            "Every row of yours is over all sentences: a bin holds those of its lengths.",
+        ),
+        Wrong(
+            "share of the right words",
+            MEASURE.replace("mean(ok[look]), mean(ok[~look])", "mean(ok), mean(~ok)"),
+            "Your last columns are the shares of right and wrong words among all steps: the third is "
+            "among steps that look right, the fourth among the others.",
+        ),
+        Wrong(
+            "last two exchanged",
+            MEASURE.replace("mean(ok[look]), mean(ok[~look])", "mean(ok[~look]), mean(ok[look])"),
+            "Your last two columns are exchanged: first among steps that look right, then among the "
+            "others.",
+        ),
+        Wrong(
+            "the other way round",
+            MEASURE.replace("mean(ok[look]), mean(ok[~look])", "mean(look[ok]), mean(look[~ok])"),
+            "You ask how many of the right words were looked at right; asked is how many of those "
+            "that look right are right.",
+        ),
+        Wrong(
+            "both at once",
+            MEASURE.replace("mean(ok[look]), mean(ok[~look])", "mean(ok & look), mean(ok & ~look)"),
+            "You divide by all steps: the third share is among the steps that look right, the fourth "
+            "among the others.",
+        ),
+        Wrong(
+            "errors for right words",
+            MEASURE.replace("predicted == gold", "predicted != gold"),
+            "Your last columns count wrong words: the shares of right ones are asked for.",
+        ),
+        Wrong(
+            "the diagonal",
+            MEASURE.replace("== place", "== torch.arange(len(w)).clamp(max=S - 1)"),
+            "You take it that step t should look at word t: each map comes with its right places.",
+        ),
+        Wrong(
+            "most weight among the steps",
+            MEASURE.replace("w.argmax(-1) == place", "w.argmax(0)[place] == torch.arange(len(w))"),
+            "You look for the step at which a word gets most weight: a step looks right if the "
+            "largest weight of its row lies on its place.",
+        ),
+        Wrong(
+            "half of the weight",
+            MEASURE.replace("w.argmax(-1) == place", "w[torch.arange(len(w)), place] > 0.5"),
+            "You ask for more than half of the weight: a step looks right if the largest weight of "
+            "its row lies on its place.",
         ),
         Wrong(
             "in percent",
-            MEASURE.replace(
-                "torch.cat(ok).double().mean())", "100 * torch.cat(ok).double().mean())"
+            MEASURE.replace("else 0.0", "else 0.0\n    share = lambda x: 100 * mean(x)").replace(
+                "mean(look), mean(ok[look]), mean(ok[~look])",
+                "share(look), share(ok[look]), share(ok[~look])",
             ),
-            "Your second column is in percent: write a share between 0 and 1.",
+            "Your shares are in percent: write them between 0 and 1.",
         ),
         Wrong(
-            "columns exchanged",
-            MEASURE.replace(
-                "(torch.cat(H).mean(), torch.cat(ok).double().mean())",
-                "(torch.cat(ok).double().mean(), torch.cat(H).mean())",
-            ),
-            "Your columns are exchanged: entropy first, accuracy second.",
+            "NaN of nothing",
+            MEASURE.replace(" if len(x) else 0.0", ""),
+            "A mean of no steps is NaN in your table: it counts as 0.",
+            keeps=3,
         ),
     ),
     read=f"{PAGE}: Measured: long sentences",
 )
 
-EXERCISE = Exercise("08_reading_maps", "Reading attention maps", (Q1, Q2, Q3, Q4, Q5, Q6, Q7))
+DUE = (
+    "def due_to_looking(short, long):\n"
+    "    right = lambda looks, if_so, if_not: looks * if_so + (1 - looks) * if_not\n"
+    "    fall = right(*short) - right(*long)\n"
+)
+
+Q8 = Question(
+    id="q8",
+    title="What follows: looking, or reading?",
+    entry="due_to_looking",
+    signature="due_to_looking(short, long)",
+    draw=draw_rows,
+    oracle=due_to_looking,
+    probe=plain_call,
+    stages=(
+        Stage(
+            "the share",
+            2,
+            ("two rows", "looking alone", "all look right"),
+            "Keep how the long sentences are read, exchange how many of their steps look right, and "
+            "divide what that gains by the fall in right words.",
+            tolerance=(2e-3, 1e-3),
+        ),
+    ),
+    right=(
+        DUE + "    return (right(short[0], *long[1:]) - right(*long)) / fall\n",
+        "def due_to_looking(short, long):\n"
+        "    (a, p, q), (b, r, w) = short, long\n"
+        "    return (a - b) * (r - w) / (a * p + (1 - a) * q - b * r - (1 - b) * w)\n",
+        "def due_to_looking(short, long):\n"
+        "    s, l = torch.tensor(short), torch.tensor(long)\n"
+        "    both = lambda looks, row: torch.stack([looks, 1 - looks]) @ row[1:]\n"
+        "    before = both(l[0], l)\n"
+        "    return (both(s[0], l) - before) / (both(s[0], s) - before)\n",
+    ),
+    wrong=(
+        Wrong(
+            "reading exchanged",
+            DUE + "    return (right(long[0], *short[1:]) - right(*long)) / fall\n",
+            "You exchange how the long sentences are read and keep how they look: it is the other "
+            "way round.",
+        ),
+        Wrong(
+            "read as the short ones",
+            DUE + "    return (right(*short) - right(long[0], *short[1:])) / fall\n",
+            "You read the steps as in the short sentences: suppose the long ones are read as they "
+            "are.",
+        ),
+        Wrong(
+            "steps that look right alone",
+            DUE + "    return (short[0] - long[0]) * long[1] / fall\n",
+            "You forget that a step that looks right no longer counts among the others, some of which "
+            "are right as well.",
+        ),
+        Wrong(
+            "fall in looking",
+            DUE + "    return (short[0] - long[0]) / fall\n",
+            "You divide the fall in looking by the fall in right words: a step that looks right is "
+            "not always read right.",
+        ),
+        Wrong(
+            "share of looking lost",
+            DUE + "    return (short[0] - long[0]) / short[0]\n",
+            "You return how much of the looking is lost: asked is how much of the fall in right words "
+            "it explains.",
+        ),
+        Wrong(
+            "not divided",
+            DUE + "    return right(short[0], *long[1:]) - right(*long)\n",
+            "You return how many more words would be right: divide by the fall to get its share.",
+        ),
+        Wrong(
+            "what would be right",
+            DUE + "    return right(short[0], *long[1:])\n",
+            "You return the share of words that would be right: subtract what is right now, and "
+            "divide by the fall.",
+        ),
+        Wrong(
+            "the rest",
+            DUE + "    return 1 - (right(short[0], *long[1:]) - right(*long)) / fall\n",
+            "You return what is left of the fall: asked is what would be undone.",
+        ),
+        Wrong(
+            "divided by the right words",
+            DUE + "    return (right(short[0], *long[1:]) - right(*long)) / right(*short)\n",
+            "You divide by the share of right words in short sentences: divide by the fall, the "
+            "difference between short and long.",
+        ),
+        Wrong(
+            "sign",
+            DUE + "    return (right(*long) - right(short[0], *long[1:])) / fall\n",
+            "Your gain has the wrong sign: it is what would be right minus what is.",
+        ),
+        Wrong(
+            "short and long exchanged",
+            DUE + "    return (right(*short) - right(long[0], *short[1:])) / fall * 0 + "
+            "(right(long[0], *short[1:]) - right(*short)) / fall\n",
+            "You suppose that the short sentences look like the long ones: it is the long ones that "
+            "are to look better.",
+        ),
+        Wrong(
+            "right words of two kinds added",
+            DUE.replace("looks * if_so + (1 - looks) * if_not", "if_so + if_not")
+            + "    return (short[0] - long[0]) * (long[1] - long[2]) / fall\n",
+            "You add the two shares of right words as they are: each counts for its share of the "
+            "steps.",
+        ),
+        Wrong(
+            "in percent",
+            DUE + "    return 100 * (right(short[0], *long[1:]) - right(*long)) / fall\n",
+            "Your share is in percent: return it as a fraction, 1 for all.",
+        ),
+    ),
+    read=f"{PAGE}: What follows: looking, or reading?",
+)
+
+EXERCISE = Exercise("08_reading_maps", "Reading attention maps", (Q1, Q2, Q3, Q4, Q5, Q6, Q7, Q8))
