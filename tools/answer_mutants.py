@@ -10,12 +10,13 @@ reason in ``solutions/equivalent.yml``.
 import argparse
 import ast
 import copy
+import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import yaml
@@ -585,19 +586,20 @@ class Row:
     unused: list[str]
 
 
-def equivalents() -> dict[str, dict[str, list[dict[str, str]]]]:
+def equivalents() -> dict[str, Any]:
     """Read which mutants mean the same as their answers, by exercise and question."""
     return yaml.safe_load(EQUIVALENT.read_text(encoding="utf-8")) or {}
 
 
 def try_mutants(judge: Judge, exercise: str, q: Question) -> Row:
     """Have all mutants of a question judged."""
-    patterns = [e["mutant"] for e in equivalents().get(exercise, {}).get(q.id, [])]
+    patterns = _patterns(equivalents().get(exercise, {}).get(q.id, []))
+    general = _patterns(equivalents()["every"])
     mutants = mutants_of(q)
     verdicts = judge.judge_many(exercise, q.id, [m.code for m in mutants])
     hints = {stage.hint for stage in q.stages}
     passed = [m for m, v in zip(mutants, verdicts) if v.verdict == "pass"]
-    same = [m for m in passed if any(fnmatchcase(m.name, p) for p in patterns)]
+    same = [m for m in passed if any(p.fullmatch(m.name) for p in [*patterns, *general])]
     caught = [(m, v) for m, v in zip(mutants, verdicts) if v.verdict != "pass"]
     unnamed = [(m, v) for m, v in caught if v.hint in hints]
     return Row(
@@ -609,8 +611,13 @@ def try_mutants(judge: Judge, exercise: str, q: Question) -> Row:
         len(caught) - len(unnamed),
         [m for m in passed if m not in same],
         unnamed,
-        [p for p in patterns if not any(fnmatchcase(m.name, p) for m in passed)],
+        [p.pattern for p in patterns if not any(p.fullmatch(m.name) for m in passed)],
     )
+
+
+def _patterns(listed: list[dict[str, str]]) -> list[re.Pattern[str]]:
+    """Make patterns in which a star alone stands for any text: code is full of brackets."""
+    return [re.compile(re.escape(e["mutant"]).replace(r"\*", ".*")) for e in listed]
 
 
 def main() -> None:
