@@ -230,7 +230,7 @@ def test_t_092_no_report_carries_a_formula_or_markup(tmp_path):
         assert "<script>" not in page
         assert "\x1b" not in page
     [page] = [p.read_text("utf-8") for p in (tmp_path / "feedback").iterdir()]
-    assert 'href="https://example.org/book/chapters/03_additive.html"' in page
+    assert 'href="https://example.org/book/chapters/03_additive.html#x"' in page
     ElementTree.fromstring((tmp_path / "junit.xml").read_text(encoding="utf-8"))
 
 
@@ -347,11 +347,11 @@ def test_t_119_a_class_is_graded_and_regraded_with_points_given_by_hand(folder, 
         ("ada,q1,inf", "line 2: inf points"),
         ("ada,q1,0.3", "whole or half points"),
         ("ada,q1,1\nada,q1,2", "line 3: q1 of ada is given points a second time"),
-        ("ada,q1,1000", "1000 points for ada, q1: expected 0 to 3"),
-        ("ada,q1,-5", "-5 points for ada, q1"),
-        ("adam,q1,1", "nobody here is called 'adam'"),
-        ("ada,q77,1", "ada has no graded question 'q77'"),
-        ("cy,q1,1", "cy has no graded question 'q1'"),
+        ("ada,q1,1000", "line 2: 1000 points for ada, q1: expected 0 to 3"),
+        ("ada,q1,-5", "line 2: -5 points for ada, q1"),
+        ("ada,q1,1\nadam,q1,1", "line 3: nobody here is called 'adam'"),
+        ("ada,q77,1", "line 2: ada has no graded question 'q77'"),
+        ("cy,q1,1", "line 2: cy has no graded question 'q1'"),
     ],
 )
 def test_overrides_that_make_no_sense_are_refused(rows, why, results, tmp_path):

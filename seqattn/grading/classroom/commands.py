@@ -53,6 +53,7 @@ def grade_class(
     book: Book = "",
 ) -> None:
     """Grade what a class handed in. Interrupted, the same command goes on where it stopped."""
+    from seqattn.grading.book import published
     from seqattn.grading.classroom.regrade import load_run
 
     try:
@@ -66,7 +67,7 @@ def grade_class(
         "seed": seed,
         "allow_weak": allow_weak,
         "absent_as_zero": absent_as_zero,
-        "book": book,
+        "book": book or published(),
     }
     results = _grade(run, out, jobs, out / "overrides.csv")
     said = f"{out}: {len(results)} rows in grades.csv, one page and one record a student"
@@ -117,6 +118,8 @@ def gradescope(
     from seqattn.grading.judge import Judge
     from seqattn.grading.verdicts import Grade
 
+    _must_know_answers()
+    _must_exist(submission)
     files = collect(submission)
     with Judge() as judge:
         judge.sandbox.wait()
@@ -137,17 +140,18 @@ def gradescope(
 
 def autograder(
     exercise: Annotated[str, typer.Argument(help="Its name, as 03_additive.")],
-    wheel: Annotated[Path, typer.Option(help="The course's wheel.")],
+    wheel: Annotated[Path, typer.Option(help="The course's wheel, with answers.")],
     out: Annotated[Path, typer.Option("--out", "-o", help="The archive.")],
     allow_weak: Weak = False,
 ) -> None:
     """Pack an autograder for Gradescope."""
     from seqattn.grading.bank import load
-    from seqattn.grading.classroom.lms import autograder_zip
+    from seqattn.grading.classroom.lms import autograder_zip, check_wheel
 
     _must_exist(wheel)
     try:
         load(exercise)
+        check_wheel(wheel)
     except ValueError as error:
         raise _fail(str(error)) from None
     autograder_zip(exercise, wheel, out, "--allow-weak" if allow_weak else "")
@@ -163,6 +167,7 @@ def _grade(run: dict, out: Path, jobs: int, overrides: Path) -> list["Result"]:
     from seqattn.grading.classroom.regrade import save_run
     from seqattn.grading.classroom.run import WeakIsolationError, grade_all, settle
 
+    _must_know_answers()
     folder = Path(run["submissions"])
     _must_exist(folder)
     try:
@@ -245,6 +250,15 @@ def _warn(results: list["Result"]) -> None:
             print(f"look at: {len(many)} {what}", file=sys.stderr)
     if pending:
         raise typer.Exit(1)
+
+
+def _must_know_answers() -> None:
+    from seqattn.grading.editions import NoKeysError, require_keys
+
+    try:
+        require_keys()
+    except NoKeysError as error:
+        raise _fail(str(error)) from None
 
 
 def _must_exist(path: Path) -> None:

@@ -3,7 +3,6 @@
 import hashlib
 import json
 import queue
-import secrets
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -15,12 +14,14 @@ from seqattn.grading.bank import exercises, load
 from seqattn.grading.classroom.collecting import Handed, Person, find_person
 from seqattn.grading.judge import Judge
 from seqattn.grading.matching import match
-from seqattn.grading.reading import read_submission
+from seqattn.grading.reading import UnreadableError, read_submission
+from seqattn.grading.report import answers_of
 from seqattn.grading.similarity import fingerprint
-from seqattn.grading.submission import find_answer
+from seqattn.grading.submission import Answer
 from seqattn.grading.verdicts import Grade
+from seqattn.grading.writing import write_whole
 
-__all__ = ["Result", "WeakIsolationError", "grade_all", "settle", "write_whole"]
+__all__ = ["Result", "WeakIsolationError", "grade_all", "settle"]
 
 # Raised when the way in which answers are judged changes: older results are graded again.
 ENGINE = 4
@@ -44,6 +45,8 @@ class Result:
         The file, below the folder of submissions.
     problem : str
         ``unmatched: ...`` where nobody fits.
+    answers : dict of question to Answer
+        What was graded, for the feedback page.
     prints : dict of question to Counter
         Fingerprints, for the similarity report.
     """
@@ -52,6 +55,7 @@ class Result:
     grade: Grade | None
     label: str = ""
     problem: str = ""
+    answers: dict[str, Answer] = field(default_factory=dict)
     prints: dict = field(default_factory=dict)
 
 
@@ -180,21 +184,26 @@ def settle(files: list[Handed], grades: dict[str, Grade], roster: list[Person]) 
         if len(several) > 1:
             names = ", ".join(sorted(h.label for h in several if h is not newest))
             grade.notes.append(f"duplicate: the newest file counts; not counted: {names}")
-        prints = fingerprints(newest.path, exercise) if exercise else {}
-        results.append(Result(people[id_], grade, newest.label, prints=prints))
+        answers = _answers(newest.path, exercise)
+        prints = fingerprints(answers, exercise) if exercise else {}
+        results.append(Result(people[id_], grade, newest.label, answers=answers, prints=prints))
     absent = [Result(p, None) for p in roster if p.id not in people]
     return sorted([*results, *absent], key=lambda r: (r.person is None, _name(r), r.label))
 
 
-def fingerprints(path: Path, name: str) -> dict:
+def _answers(path: Path, exercise: str) -> dict[str, Answer]:
+    """Find the answers of a notebook that was graded; none if it went away since."""
+    try:
+        return answers_of(path, exercise) if exercise else {}
+    except (UnreadableError, OSError):
+        return {}
+
+
+def fingerprints(answers: dict[str, Answer], name: str) -> dict:
     """Take the fingerprint of each answer of a notebook that was graded."""
-    exercise = load(name)
-    submission = read_submission(path)
-    answers = {q.id: find_answer(submission, exercise, q) for q in exercise.questions}
+    pristine = load(name).pristine
     return {
-        q: fingerprint(a.code, exercise.pristine[q].source)
-        for q, a in answers.items()
-        if a.state == "found"
+        q: fingerprint(a.code, pristine[q].source) for q, a in answers.items() if a.state == "found"
     }
 
 
@@ -243,14 +252,3 @@ def _load(path: Path) -> Grade | None:
         return Grade.from_dict(json.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError, KeyError, TypeError):
         return None
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Write a file so that it is never seen half written, whatever happens meanwhile."""
-    beside = path.with_name(f".{secrets.token_hex(8)}.part")
-    try:
-        # The tables end their lines as spreadsheets expect; nothing may be translated.
-        beside.write_text(text, encoding="utf-8", errors="replace", newline="")
-        beside.replace(path)
-    finally:
-        beside.unlink(missing_ok=True)
