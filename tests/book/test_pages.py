@@ -11,7 +11,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 from seqattn.grading.bank import exercises, load
-from seqattn.grading.book import link
+from seqattn.grading.book import link as link_to
 from tools import build
 
 pytestmark = pytest.mark.book
@@ -132,7 +132,7 @@ def test_the_wheel_lies_beside_the_pages_and_holds_the_package_only(html):
 def test_what_the_grader_says_to_read_again_is_there(html):
     reads = {q.read for name in exercises() for q in load(name).questions}
     for read in reads:
-        path, _, anchor = link(read, html.as_uri()).removeprefix(html.as_uri()).partition("#")
+        path, _, anchor = link_to(read, html.as_uri()).removeprefix(html.as_uri()).partition("#")
         assert anchor in Page(html / path.lstrip("/")).ids, read
 
 

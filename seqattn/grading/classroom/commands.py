@@ -115,19 +115,23 @@ def gradescope(
     """Grade one submission inside Gradescope's autograder."""
     from seqattn.grading.classroom.collecting import collect
     from seqattn.grading.classroom.lms import as_gradescope
+    from seqattn.grading.classroom.run import grade_one
     from seqattn.grading.judge import Judge
     from seqattn.grading.verdicts import Grade
 
     _must_know_answers()
     _must_exist(submission)
-    files = collect(submission)
+    try:
+        files = collect(submission)
+    except ValueError as error:
+        raise _fail(str(error)) from None
     with Judge() as judge:
         judge.sandbox.wait()
         if not judge.sandbox.isolation.startswith("full") and not allow_weak:
             raise _fail(
                 f"isolation is {judge.sandbox.isolation}; --allow-weak goes on all the same"
             )
-        grades = [judge.grade(f.path, exercise) for f in files]
+        grades = [grade_one(judge, f.path, exercise) for f in files]
     readable = [g for g in grades if not g.problem]
     nothing = Grade("", "", "unreadable: no notebook was handed in", [], "", "")
     chosen = (readable or grades or [nothing])[-1]
@@ -136,6 +140,8 @@ def gradescope(
     if chosen.pending:
         print(f"seqattn: {chosen.pending} points are pending: run it again", file=sys.stderr)
         raise typer.Exit(1)
+    if chosen.problem.startswith("grader_error"):
+        raise _fail(f"{chosen.problem}: run it again")
 
 
 def autograder(
@@ -179,7 +185,9 @@ def _grade(run: dict, out: Path, jobs: int, overrides: Path) -> list["Result"]:
         handed = collect(folder)
     except ValueError as error:
         raise _fail(str(error)) from None
-    files = [f for f in handed if not f.path.resolve().is_relative_to(out.resolve())]
+    # Of a file its folder counts: links are not followed, least of all those that lead in a circle.
+    own = out.resolve()
+    files = [f for f in handed if not f.path.parent.resolve().is_relative_to(own)]
     if not files:
         raise _fail(f"there are no files in {folder}")
     started = time.monotonic()

@@ -21,7 +21,7 @@ from seqattn.grading.submission import Answer
 from seqattn.grading.verdicts import Grade
 from seqattn.grading.writing import write_whole
 
-__all__ = ["Result", "WeakIsolationError", "grade_all", "settle"]
+__all__ = ["Result", "WeakIsolationError", "grade_all", "grade_one", "settle"]
 
 # Raised when the way in which answers are judged changes: older results are graded again.
 ENGINE = 4
@@ -115,17 +115,11 @@ def grade_all(
             def one(handed: Handed, key: str) -> tuple[Handed, Grade]:
                 judge = idle.get()
                 try:
-                    grade = judge.grade(handed.path, exercise)
-                except OSError:
-                    raise  # a full disk is nobody's file
-                except Exception as error:
-                    # Whatever a file is, it costs its author's row and nobody else's.
-                    trouble = f"grader_error: reading it failed ({type(error).__name__})"
-                    return handed, Grade(handed.path.name, "", trouble, [], seed, "")
+                    grade = grade_one(judge, handed.path, exercise)
                 finally:
                     idle.put(judge)
                 # A trouble of ours is not kept: the next run tries again.
-                if not grade.pending:
+                if not (grade.pending or grade.problem.startswith("grader_error")):
                     write_whole(store / f"{key}.json", json.dumps(grade.to_dict()))
                 return handed, grade
 
@@ -140,6 +134,27 @@ def grade_all(
                 # On Ctrl-C: what runs ends, what waits is dropped.
                 pool.shutdown(wait=True, cancel_futures=True)
     return {handed.label: grades[handed.label] for handed in files}
+
+
+def grade_one(judge: Judge, path: Path, exercise: str | None) -> Grade:
+    """Grade a file; whatever it is, it costs its author's row and nobody else's.
+
+    Parameters
+    ----------
+    judge : Judge
+        Who grades.
+    path : Path
+        The file.
+    exercise : str, optional
+        The only one that is expected.
+    """
+    try:
+        return judge.grade(path, exercise)
+    except OSError:
+        raise  # a full disk is nobody's file
+    except Exception as error:
+        trouble = f"grader_error: reading it failed ({type(error).__name__})"
+        return Grade(path.name, "", trouble, [], judge.seed, "")
 
 
 @contextmanager
@@ -176,6 +191,12 @@ def settle(files: list[Handed], grades: dict[str, Grade], roster: list[Person]) 
         exercise = grades[handed.label].exercise
         chosen.setdefault((person.id, exercise), []).append(handed)
     readable = {id_ for id_, exercise in chosen if exercise}
+    # What cannot be graded is a row of its own where it is all that there is, else a note.
+    beside = {
+        id_: [f"not graded: {h.label}: {grades[h.label].problem}" for h in several]
+        for (id_, exercise), several in chosen.items()
+        if not exercise and id_ in readable
+    }
     for (id_, exercise), several in sorted(chosen.items()):
         if not exercise and id_ in readable:
             continue
@@ -184,6 +205,7 @@ def settle(files: list[Handed], grades: dict[str, Grade], roster: list[Person]) 
         if len(several) > 1:
             names = ", ".join(sorted(h.label for h in several if h is not newest))
             grade.notes.append(f"duplicate: the newest file counts; not counted: {names}")
+        grade.notes.extend(beside.pop(id_, []))
         answers = _answers(newest.path, exercise)
         prints = fingerprints(answers, exercise) if exercise else {}
         results.append(Result(people[id_], grade, newest.label, answers=answers, prints=prints))
