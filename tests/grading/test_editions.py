@@ -11,6 +11,7 @@ import pytest
 from seqattn.grading import editions
 from seqattn.grading.bank import exercises, load
 from seqattn.grading.classroom.lms import check_wheel
+from seqattn.grading.sandbox.host import Sandbox
 from tests.grading.conftest import EXERCISE, RIGHT, ROOT, STUB, filled
 from tools import build
 
@@ -150,3 +151,30 @@ def test_an_edition_that_there_is_not_is_said_so(monkeypatch):
     monkeypatch.setenv("SEQATTN_EDITION", "everybody")
     with pytest.raises(SystemExit, match="expected instructors or students"):
         build.build_wheel()
+
+
+@pytest.mark.parametrize(
+    ("layers", "said"),
+    [
+        (["Landlock", "seccomp", "limits"], "`full (Landlock, seccomp, limits)`"),
+        (["limits", "seccomp"], "`weak: ... no Landlock`"),
+        (["limits", "Landlock"], "`no seccomp here`"),
+        ([], "`weak: process and timeout only`"),
+    ],
+)
+def test_the_page_on_grading_explains_each_isolation_that_a_report_may_name(layers, said):
+    sandbox = Sandbox()
+    sandbox.layers = layers
+    text = (ROOT / "chapters" / "how_to_use.md").read_text(encoding="utf-8")
+    assert said in text
+    begins, _, ends = said.strip("`").partition(" ... ")
+    assert begins in sandbox.isolation
+    assert ends in sandbox.isolation
+    sandbox.close()
+
+
+def test_the_page_on_grading_names_what_the_students_edition_leaves_out():
+    text = (ROOT / "chapters" / "how_to_use.md").read_text(encoding="utf-8")
+    assert "python -m tools.build wheels" in text
+    for edition in build.EDITIONS:
+        assert f"`{build.wheels(edition).relative_to(ROOT)}`" in text
