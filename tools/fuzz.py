@@ -41,9 +41,11 @@ import yaml
 from seqattn.grading.bank import exercises, load
 from seqattn.grading.classroom import commands, run
 from seqattn.grading.classroom.collecting import collect, find_person, read_roster
+from seqattn.grading.judge import Judge
 from seqattn.grading.matching import match
 from seqattn.grading.reading import UnreadableError, read_submission
 from seqattn.grading.report import SCHEMA, plain
+from seqattn.grading.sandbox.jobs import Limits
 from seqattn.grading.submission import find_answer
 from seqattn.grading.verdicts import Grade, Verdict
 from tools import hand_in
@@ -70,10 +72,12 @@ def must(holds: object, what: str) -> None:
 # --- a judge that runs nothing -------------------------------------------------------------------
 
 
-class Stub:
+class Stub(Judge):
     """Stands in for the judge: what an answer is worth is drawn from the answer itself."""
 
-    def __init__(self, seed: str | None = None, limits: object = None, like: object = None):
+    def __init__(
+        self, seed: str | None = None, limits: Limits | None = None, like: Judge | None = None
+    ):
         self.seed = seed or ""
         self.sandbox = SimpleNamespace(isolation="full (nothing runs)", wait=lambda: None)
 
