@@ -13,6 +13,7 @@ import csv
 import hashlib
 import io
 import json
+import math
 import multiprocessing
 import os
 import random
@@ -125,110 +126,37 @@ def judged_by(judge: type) -> Iterator[None]:
 
 # --- inventing -----------------------------------------------------------------------------------
 
+# fmt: off
 WORDS = [
     *("", " ", "\n", "\r\n", "\t", "\0", "\ufeff", "\u2028", "\u202eabc", "\ud800", "\U0001f600"),
     *("é", "e\u0301", "\u0130", "ß", "\u6f22" * 30, "a" * 300, "=1+1", "@sum", "-1", "|x", "%d"),
     *("<script>alert(1)</script>", "]]>", "&amp;", "\x1b[2J", "{{ 7 * 7 }}", "{% raw %}", "${x}"),
-    *(
-        "../up",
-        "/etc/passwd",
-        "C:\\x",
-        "q1",
-        "q99",
-        "null",
-        "NaN",
-        "1e999",
-        "0x10",
-        "'",
-        '"',
-        ",",
-        ";",
-    ),
-    *(
-        "ada",
-        "Ada Lovelace",
-        "ada@x.org",
-        "# Question q1",
-        "# Question q2 (4 points).",
-        "%%",
-        "```",
-    ),
+    *("../up", "/etc/passwd", "C:\\x", "q1", "q99", "null", "NaN", "1e999", "0x10", "'", '"', ","),
+    *(";", "ada", "Ada Lovelace", "ada@x.org", "# Question q1", "# Question q2 (4 points).", "%%"),
+    "```",
 ]
 CODES = [
-    "(" * 3000,
-    "x = " + "9" * 5000,
-    "def f(:\n",
-    "\t  \tx",
-    "x = '\\N{nothing}'",
-    "\x0c\x0b",
-    "await x",
-    "x = " + "-" * 5000 + "1",
-    "x = " + "1+" * 4000 + "1",
-    "x = a" + ".b" * 5000,
-    "x = f" + "()" * 3000,
-    "x = " + "[" * 90 + "1," * 2000 + "]" * 90,
-    "if 1:\n" * 1 + " if 1:\n  pass",
-    "import " + "a." * 900 + "a",
-    "\n".join(" " * n + "if x:" for n in range(120)),
-    "lambda: " * 500 + "0",
-    "@" * 100,
-    "x = '''" + "y" * 60_000,
-    "? " * 3000,
-    "!ls\n" * 200,
-    "%magic\n" * 60,
-    "from x import *",
-    "class additive_score: pass",
-    "additive_score = 3",
-    "def additive_score(*a): return additive_score",
-    "x=1;" * 9000,
-    "#" * 49_000,
+    "(" * 3000, "x = " + "9" * 5000, "def f(:\n", "\t  \tx", "x = '\\N{nothing}'", "\x0c\x0b",
+    "await x", "x = " + "-" * 5000 + "1", "x = " + "1+" * 4000 + "1", "x = a" + ".b" * 5000,
+    "x = f" + "()" * 3000, "x = " + "[" * 90 + "1," * 2000 + "]" * 90,
+    "if 1:\n if 1:\n  pass", "import " + "a." * 900 + "a",
+    "\n".join(" " * n + "if x:" for n in range(120)), "lambda: " * 500 + "0", "@" * 100,
+    "x = '''" + "y" * 60_000, "? " * 3000, "!ls\n" * 200, "%magic\n" * 60, "from x import *",
+    "class additive_score: pass", "additive_score = 3",
+    "def additive_score(*a): return additive_score", "x=1;" * 9000, "#" * 49_000,
     "def additive_score(a, b, c, d, e):\n" + "    a = a + 1\n" * 3000 + "    return a",
-    "match x:\n case [*_]: pass",
-    "x: int = 1",
-    "nonlocal x",
-    "return",
-    "yield",
-    "print('\\ud800')",
-    "additive_score = lambda *a: None\n" * 400,
-    "# Question q2\n# Question q1\n",
-    "def é(): pass",
+    "match x:\n case [*_]: pass", "x: int = 1", "nonlocal x", "return", "yield", "print('\\ud800')",
+    "additive_score = lambda *a: None\n" * 400, "# Question q2\n# Question q1\n", "def é(): pass",
 ]
 VALUES: list[Any] = [
-    None,
-    True,
-    0,
-    -1,
-    1.5,
-    float("inf"),
-    float("nan"),
-    10**30,
-    "",
-    "code",
-    "markdown",
-    "x" * 5000,
-    [],
-    {},
-    [[]],
-    {"": {}},
-    ["a", 1, None],
-    {"question": "q1"},
-    {"question": ["q1"]},
-    {"seqattn": []},
-    [None] * 50,
+    None, True, 0, -1, 1.5, float("inf"), float("nan"), 10**30, "", "code", "markdown", "x" * 5000,
+    [], {}, [[]], {"": {}}, ["a", 1, None], {"question": "q1"}, {"question": ["q1"]},
+    {"seqattn": []}, [None] * 50,
 ]
 ENDINGS = [
-    ".ipynb",
-    ".ipynb",
-    ".ipynb",
-    ".py",
-    ".md",
-    ".zip",
-    ".txt",
-    ".ipynb.txt",
-    ".IPYNB",
-    "",
-    ".json",
+    ".ipynb", ".ipynb", ".ipynb", ".py", ".md", ".zip", ".txt", ".ipynb.txt", ".IPYNB", "", ".json",
 ]
+# fmt: on
 NAMES = ["02_softmax", "03_additive", "03_additive", "04_luong", "08_reading_maps"]
 
 
@@ -709,6 +637,7 @@ def fuzz(
     folder: Path,
     first: int = 0,
     last: int | None = None,
+    clock: float = math.inf,
     tell: Callable[[str], None] = lambda said: None,
 ) -> Result:
     """Run rounds for some processor time.
@@ -723,15 +652,19 @@ def fuzz(
         Where classes are put; those of failed rounds stay.
     first, last : int
         Which rounds.
+    clock : float
+        Seconds on the clock after which no round begins.
     tell : callable
         Hears of each failure.
     """
     for name in exercises():
         load(name)  # before rounds are forked off
     context: Any = multiprocessing.get_context("fork")
-    found, started = Result(), _spent()
+    found, started, end = Result(), _spent(), time.monotonic() + clock
     number = first
     while _spent() - started < seconds and (last is None or number <= last):
+        if time.monotonic() > end:
+            break
         root = folder / f"round-{number}"
         shutil.rmtree(root, ignore_errors=True)
         # The second round is real, so that a short run has one.
@@ -770,6 +703,7 @@ def main() -> None:
     """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=float, default=600, help="of processor time")
+    parser.add_argument("--minutes", type=float, default=math.inf, help="on the clock, at most")
     parser.add_argument("--seed", default=None, help="repeats the rounds that were told this seed")
     parser.add_argument("--rounds", default="", help="FIRST:LAST, to repeat some alone")
     parser.add_argument("--keep", type=Path, default=None, help="folder for what fails")
@@ -784,6 +718,7 @@ def main() -> None:
         folder=folder,
         first=int(first or 0),
         last=int(last) if last else None,
+        clock=60 * arguments.minutes,
         tell=lambda said: print(said, flush=True),
     )
     print(f"{found.rounds} rounds ({found.real} real), {found.files} files handed in, "
