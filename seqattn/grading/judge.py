@@ -313,11 +313,14 @@ class Judge:
             return Case(stage, inputs, None, expected_output(q, inputs, None), kind, base)
 
         rng = np.random.default_rng(list(f"{self.seed} {exercise} {q.id} vary".encode()))
-        formula, kind = q.stages[0], q.stages[0].kinds[0]
+        formula = q.stages[0]
+        # A mask varies where something is padded.
+        plain = [n for n, one in enumerate(cases) if one.upstream is None]
+        base = next((n for n in plain if cases[n].kind == "padded"), plain[0])
         last = next((s for s in q.stages if s.gradients), formula)
         found = [
-            case(formula, varied, kind, 0)
-            for kind, varied in variations(q, cases[0].inputs, q.draw(rng, kind))
+            case(cases[base].stage, varied, kind, base)
+            for kind, varied in variations(q, cases[base].inputs, q.draw(rng, cases[base].kind))
         ]
         padded = next(
             (s for s in reversed(q.stages) if "padded" in s.kinds and not s.gradients), formula

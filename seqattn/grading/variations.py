@@ -51,7 +51,7 @@ def variations(q: Question, inputs: tuple, fresh: tuple) -> list[Variation]:
             varied = (*inputs[:place], new, *inputs[place + 1 :])
             found.append(Variation(f"another {name}", varied))
     arrays = [x for x in inputs if isinstance(x, np.ndarray) and x.ndim]
-    if arrays and (batch := len(arrays[0])) > 1 and len(found) == len(inputs):
+    if arrays and (batch := len(arrays[0])) > 1:
         for kind, first, rest in ((OTHERS, inputs, fresh), (FIRST, fresh, inputs)):
             varied = tuple(
                 np.concatenate([a[:1], b[1:]]) if _length(a) == _length(b) == batch else old
