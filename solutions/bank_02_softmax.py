@@ -462,6 +462,13 @@ Q3 = Question(
             "the words are left with nothing but rounding. Mask the scores.",
         ),
         Wrong(
+            "mask added to the scores",
+            POOL + "    a = torch.softmax(states @ w + mask, -1)\n"
+            "    return (a[:, :, None] * states).sum(1)\n",
+            "You add the mask as 0 and 1, which raises real words by 1 and closes no pad: it is minus "
+            "infinity that must be added at pads.",
+        ),
+        Wrong(
             "softmax of a masked product",
             POOL + "    a = torch.softmax((states @ w) * mask, -1)\n"
             "    return (a[:, :, None] * states).sum(1)\n",

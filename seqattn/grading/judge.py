@@ -320,7 +320,9 @@ class Judge:
         last = next((s for s in q.stages if s.gradients), formula)
         found = [
             case(cases[base].stage, varied, kind, base)
-            for kind, varied in variations(q, cases[base].inputs, q.draw(rng, cases[base].kind))
+            for kind, varied in variations(
+                q, cases[base].inputs, [q.draw(rng, cases[base].kind) for _ in range(8)]
+            )
         ]
         padded = next(
             (s for s in reversed(q.stages) if "padded" in s.kinds and not s.gradients), formula

@@ -22,7 +22,8 @@ def redact(error: dict, code: str) -> dict:
 
     What an answer raises by itself may say anything, so that its message counts only as far as it
     stands in the answer's code. What Python and libraries raise keeps its words and its sizes;
-    quoted texts that are not in the code, fractions and long rows of numbers become "…".
+    quoted texts that neither stand in the code nor name a type, fractions and long rows of numbers
+    become "…".
 
     Parameters
     ----------
@@ -47,7 +48,7 @@ def redact(error: dict, code: str) -> dict:
         return error  # written by this package
     if _raises(code, error["line"]) and message not in code:
         return {**error, "message": ""}
-    message = QUOTED.sub(lambda m: m[0] if m[2] in code else "…", message)
+    message = QUOTED.sub(lambda m: m[0] if m[2] in code or m[2] in TYPES else "…", message)
     message = FLOAT.sub("…", message)
     if len(re.findall(r"\d+", message)) > MOST_NUMBERS:
         message = re.sub(r"\d+", "…", message)
@@ -74,6 +75,12 @@ EXCEPTIONS = frozenset(
 TYPES = frozenset(name for name, value in vars(builtins).items() if isinstance(value, type)) | {
     *("function", "method", "builtin_function_or_method", "generator", "module", "ndarray"),
     *("Size", "dtype", "device", "Parameter", "Generator", "ellipsis", "NoneType", "dict_values"),
+    *("Tensor", "numpy.ndarray", "torch.dtype", "torch.Size", "torch.device"),
+    # What max and its like give where `.values` was forgotten.
+    *(
+        f"torch.return_types.{x}"
+        for x in ("max", "min", "sort", "topk", "median", "mode", "cummax")
+    ),
 }
 
 

@@ -5,6 +5,7 @@ each argument replaced, the other sentences of the batch replaced, and what stan
 by something hostile.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -32,7 +33,7 @@ class Variation(NamedTuple):
     inputs: tuple
 
 
-def variations(q: Question, inputs: tuple, fresh: tuple) -> list[Variation]:
+def variations(q: Question, inputs: tuple, others: Sequence[tuple]) -> list[Variation]:
     """Vary a case: replace one argument at a time, all sentences but the first, and the first.
 
     Parameters
@@ -41,9 +42,13 @@ def variations(q: Question, inputs: tuple, fresh: tuple) -> list[Variation]:
         The question.
     inputs : tuple
         Of the case, whose batch size is the first size of its first array.
-    fresh : tuple
-        Other inputs of the same sizes.
+    others : sequence of tuple
+        Other inputs of the same sizes: several, since a number may be drawn twice.
     """
+    fresh = tuple(
+        next((o[n] for o in others if not np.array_equal(o[n], old)), old)
+        for n, old in enumerate(inputs)
+    )
     found = []
     for place, name in enumerate(q.arguments[: len(inputs)]):
         old, new = inputs[place], fresh[place]
