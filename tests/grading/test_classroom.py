@@ -3,6 +3,7 @@
 
 import csv
 import errno
+import html
 import io
 import json
 import os
@@ -604,6 +605,15 @@ def test_a_failure_of_ours_is_no_zero_at_gradescope():
     assert "score" not in json.loads(as_gradescope(ours))
     theirs = Grade("nb", "", "unreadable: the file is empty", [], "s", "")
     assert json.loads(as_gradescope(theirs))["score"] == 0
+
+
+def test_the_page_of_a_student_names_them_and_shows_their_code(results, tmp_path):
+    write_all(tmp_path, results, book="https://example.org")
+    page = (tmp_path / "feedback" / "bob-03_additive.html").read_text(encoding="utf-8")
+    assert "<title>Additive attention: Bob</title>" in page
+    assert WRONG.code.split("\n")[0] in html.unescape(page)
+    assert '<mark data-line="' in page
+    assert "https://example.org/chapters/03_additive.html#" in page
 
 
 @pytest.mark.slow
