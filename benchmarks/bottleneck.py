@@ -17,7 +17,7 @@ from pathlib import Path
 
 import torch
 
-from seqattn.data import detokenize, generate
+from seqattn.data import FIVE, detokenize, generate, tokenize
 from seqattn.data.batches import Batches, encode_pairs
 from seqattn.data.pairs import TextPair
 from seqattn.data.vocabulary import Vocabularies
@@ -34,9 +34,13 @@ PAIRS, PER_LENGTH = 40_000, 200
 
 
 def corpus() -> tuple[list[TextPair], dict[int, list[TextPair]]]:
-    """Draw training pairs, and test pairs of each length that are none of them."""
-    drawn = generate(PAIRS, seed=0, max_len=TRAINED_TO)
-    seen = {pair.source_text for pair in drawn}
+    """Draw training pairs, and test pairs of each length that are none of them.
+
+    The five sentences that the chapters have translated are among neither.
+    """
+    kept = {" ".join(tokenize(pair.source, "en")) for pair in FIVE}
+    drawn = generate(PAIRS, seed=0, max_len=TRAINED_TO, exclude=kept)
+    seen = kept | {pair.source_text for pair in drawn}
     tests = {
         length: generate(PER_LENGTH, seed=1, min_len=length, max_len=length, exclude=seen)
         for length in LENGTHS

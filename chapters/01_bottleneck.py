@@ -5,7 +5,7 @@
 #     text_representation: {extension: .py, format_name: percent}
 #   kernelspec: {display_name: Python 3, language: python, name: python3}
 #   seqattn:
-#     minutes: 50
+#     minutes: 55
 #     covers: [F-01, F-32, T-01, V-03, D-01]
 # ---
 
@@ -53,7 +53,7 @@ example = figure["examples"][2]
 # French. But the little child (*le petit enfant*) has become a hedgehog (*le hérisson*). The network
 # kept the *pattern* of the sentence and lost some of its *words*.
 #
-# That is no accident of this sentence. This kind of network does it more and more as sentences grow.
+# This sentence is not an exception. This kind of network does it more and more as sentences grow.
 # To see why, look at how it is built.
 
 # %% [markdown]
@@ -74,24 +74,29 @@ plt.show()
 # Each arrow says "is an input of". Follow them once from the bottom to the top.
 #
 # - This encoder is **bidirectional**: one recurrent network reads from left to right, another from
-#   right to left, and $h_i$ is both their states, side by side. (You will see below what that buys.)
-#   Each direction ends at one end of the sentence; $c$ is made from those two ends.
-# - At each step the decoder gives every French word a probability. **Greedy** decoding writes the most
-#   probable one. That word is an input of the next step (dashed), until the decoder writes the end
-#   symbol `<eos>`.
+#   right to left. We write $h_i = [\overrightarrow{h}_i; \overleftarrow{h}_i]$, the state of the
+#   one and that of the other, one below the other. (You will see below what that buys.) Each
+#   direction ends at one end of the sentence; $c$ is made from those two ends.
+# - At each step the decoder gives every French word a probability. **Greedy** decoding writes the
+#   most probable one. That word is an input of the next step (dashed), until the decoder writes the
+#   end symbol `<eos>`. The first step has no word before it and reads a start symbol, `<bos>` (not
+#   drawn).
 #
 # All the weights start as random numbers. Training changes them in many small **updates** (also
 # called *training steps*). Each takes a *batch* of sentence pairs and does this:
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "The same diagram for one training step, with an encoder that reads from left to right only. The top row now holds the words of the reference, and the dashed arrows lead from these to the next decoder states. Above them stands a box, loss: mean of minus log p, which all four words feed. An arrow called gradient leads from the loss down past the decoder to the encoder."}}
-plot_translator(ENGLISH, FRENCH, training=True)
+# %% tags=["hide-input"] mystnb={"image": {"alt": "The same diagram for one training step. The top row now holds the words of the reference, and the dashed arrows lead from these to the next decoder states. Above them stands a box, loss: mean of minus log p, which all four words feed. An arrow called gradient leads from the loss down past the decoder to the encoder."}}
+plot_translator(ENGLISH, FRENCH, bidirectional=True, training=True)
 plt.show()
 
 # %% [markdown]
 # The decoder is now fed the words of the **reference**, the correct translation, whatever it would
-# have written itself. The *loss* is the mean of $-\log p$ over the reference's words: small if the
-# decoder found them probable. The gradient of the loss travels back along the arrows, down to the
-# encoder, and each weight takes a small step against its gradient.
+# have written itself. This is called *teacher forcing*. It lets all steps learn even while the
+# decoder's own words are still wrong; the price is that in use it has to read its own words,
+# mistakes included. The arrow up from $s_t$ now means: the probability that $s_t$ gives to this
+# word. The *loss* is the mean of $-\log p$ over the reference's words: small if the decoder found
+# them probable. The gradient of the loss travels back along the arrows, down to the encoder, and
+# each weight takes a small step against its gradient.
 #
 # Two trainings that differ only in the random numbers (the starting weights, the order of batches)
 # end in different networks. What picks these numbers is called the **seed**. A result from one seed
@@ -103,7 +108,7 @@ plt.show()
 # Two such networks learned from the same sentence pairs, none longer than twenty words, with the
 # same number of updates. One hands its decoder the single vector $c$. The other lets the decoder
 # look back at every state: it has *attention*. Then both translated new sentences of up to forty
-# words, greedily.
+# words (punctuation marks and *'s* count as words), greedily.
 #
 # The curves show **BLEU**, which runs from 0 to 100. BLEU is a *precision*: of the words a
 # translation contains, and of its runs of two, three and four words, how many also stand in the
@@ -116,26 +121,7 @@ plt.show()
 # translations.
 
 # %% tags=["hide-input"]
-FixedVersusDynamic(
-    **figure,
-    predict={
-        "question": "At four words, both translations are right. What will the fixed vector's "
-        "translations of thirty words look like?",
-        "options": [
-            "A heap of unconnected words.",
-            "Right at the beginning, then they break off.",
-            "Fluent French about something else.",
-            "Right, but in the wrong order.",
-        ],
-        "answer": 2,
-        "explain": [
-            "The decoder has learned what French looks like, whatever the source said.",
-            "The first words are the safest, but the sentences run on to a proper end.",
-            "The pattern of the sentence survives, with other nouns and verbs in it.",
-            "Order is part of the pattern, which survives; the words do not.",
-        ],
-    },
-)
+FixedVersusDynamic(**figure)
 
 # %% [markdown]
 # The curves part at once, well inside the lengths that both networks saw in training. Past the
@@ -194,8 +180,8 @@ FixedVersusDynamic(
 # An *embedding* is a table with one learned vector for each word. A *recurrent network* reads those
 # vectors one after the other and updates its state $h_i$ with each. A *GRU* (gated recurrent unit)
 # has learned gates that decide how much of the old state to keep. Embedding and recurrent network
-# together are an encoder. Let it read one short and one long sentence (random word numbers will do)
-# and look at what the decoder would get.
+# together are an encoder. Let it read one short and one long sentence (random word numbers will do;
+# 0 to 3 are kept for symbols such as padding and `<eos>`) and look at what the decoder would get.
 
 # %%
 torch.manual_seed(0)
@@ -209,8 +195,9 @@ for words in (3, 60):
 
 # %% [markdown]
 # The states grow with the sentence; the context does not. The package's `Encoder` does the same,
-# with either or both directions, several layers and batches of sentences. With one layer and one
-# direction it must agree with the lines above, and it does:
+# with either or both directions, several layers and batches of sentences. It returns `states`, one
+# vector for each word, and `summary`, the last one of each layer. With one layer and one direction
+# it must agree with the lines above, and it does:
 
 # %%
 from seqattn.models import Encoder
@@ -225,9 +212,9 @@ torch.testing.assert_close(encoded.summary[:, -1], c)
 # ### Why both directions?
 #
 # Change the last word of a six-word sentence. Which states notice? Think of the arrows in the first
-# drawing, then run it.
+# drawing, then open the output.
 
-# %%
+# %% tags=["hide-output"]
 six = torch.randint(4, 1000, (1, 6))
 other = six.clone()
 other[0, -1] += 1  # another last word
@@ -265,11 +252,11 @@ for name, vector in contexts.items():
 #
 # ## Two ways to hand over
 #
-# Here is the difference that the rest of the book is about. In the upper drawing every target word
-# draws on one vector. In the lower one each target word draws on all states, with weights of its
-# own: the thicker the line, the larger the weight.
+# Here is the difference that the rest of the book is about. In the upper drawing (with a one-way
+# encoder, to keep it small) every target word draws on one vector. In the lower one each target
+# word draws on all states, with weights of its own: the thicker the line, the larger the weight.
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Two diagrams of three source and four target words. Above, one context for all steps: the last encoder state feeds one box c, and c feeds every decoder state. Below, a context for each step: lines of different thickness join each decoder state to all three encoder states, thickest for the word that it translates."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Two diagrams of three source and four target words. Above, one context for all steps: the last encoder state feeds one box c, and c feeds every decoder state. Below, a context for each step: lines of different thickness join each decoder state to all three encoder states, thickest for the word that it translates (for the end symbol, sleeps)."}}
 weights = torch.tensor([[4.0, 1, 0], [0, 4, 1], [0, 1, 4], [0, 0, 3]]).softmax(-1)
 _, (upper, lower) = plt.subplots(2, 1, figsize=(5.8, 8.6))
 plot_translator(ENGLISH, FRENCH, ax=upper, title="One context for all steps")
@@ -314,13 +301,15 @@ print(longest, "words fit into 512 floats, by counting")
 #
 # $$ c = \sum_{i=1}^{T_s} r_i \odot E_{x_i}, \qquad \hat x_i = \arg\max_w \; E_w^\top (r_i \odot c) $$ (eq-superposition)
 #
-# $E_w$ is the vector of word $w$, $r_i$ the pattern of position $i$ with entries $\pm1$, and $\odot$
-# multiplies element by element. To read position $i$, multiply by its pattern again: $r_i \odot r_i$
-# is all ones, so word $i$ comes out clean. The other words come out scrambled, as noise, and each
-# stored word adds a little. Then $\hat x_i$ is the word whose vector fits best.
+# $E_w$ is the vector of word $w$ (random here, of length about 1), $r_i$ the pattern of position
+# $i$ with entries $\pm1$, and $\odot$ multiplies element by element. To read position $i$, multiply
+# by its pattern again: $r_i \odot r_i$ is all ones, so word $i$ comes out clean. The other words
+# come out scrambled, as noise, and each stored word adds a little. Then $\hat x_i$ is the word
+# whose vector fits best.
 #
-# Here is this code at two sizes: that of the systems of 2014 (1,000 numbers for 30,000 words), and that
-# of the small model measured above (320 numbers for about a thousand words).
+# Here is this code at two sizes: that of Cho et al. and Bahdanau et al. (2014; 1,000 numbers for
+# 30,000 words), and that of the small model measured above (320 numbers for about a thousand
+# words).
 
 # %%
 from seqattn.bottleneck import superpose, unpack
@@ -374,14 +363,14 @@ plt.show()
 #
 # $$ \frac{\partial c}{\partial x_i} = \frac{\partial h_{T_s}}{\partial h_{T_s-1}} \cdots \frac{\partial h_{i+1}}{\partial h_i} \, \frac{\partial h_i}{\partial x_i} $$ (eq-gradient-path)
 #
-# In the example by hand each factor was $\tfrac12$, so ten steps made a thousandth. Now take a GRU as
-# PyTorch creates it, untrained, and measure the size of $\partial c/\partial x_i$ for each position
-# $i$.
+# In the example by hand each factor was $\tfrac12$, so ten steps made a thousandth. Now take a GRU
+# as PyTorch creates it, untrained, and measure the *influence* of each word: how long the gradient
+# at $x_i$ is, as a share of the longest (for a last state the last word's).
 #
-# **Predict** first. A sentence grows from 10 to 30 words. What happens to the share of its *first*
-# word, if the last word counts 1? (a) It falls to about a third. (b) It falls to a ninth, three
-# squared. (c) It falls by a factor of thousands. Write your answer down, then run the cell and move
-# the slider.
+# **Predict** first. A sentence grows from 10 to 30 words. What happens to the influence of its
+# *first* word, if that of the last is 1? (a) It falls to about a third. (b) It falls to a ninth,
+# three squared. (c) It falls by a factor of thousands. Write your answer down, then run the cell
+# and move the slider.
 
 # %%
 from seqattn.bottleneck import gradient_reach
@@ -397,14 +386,14 @@ def reach(words, seed=0, units=64, start=None):
     return gradient_reach(h[:, -1], x, generator=torch.Generator().manual_seed(seed))
 
 
-Recency({n: reach(n).tolist() for n in (5, 10, 15, 20, 25, 30)}, predict=False)
+Recency({n: reach(n).tolist() for n in (5, 10, 15, 20, 25, 30)}, choice=1, predict=False)
 
 # %% [markdown]
 # <details><summary>Answer</summary>
 #
-# (c). Going from 10 words to 30, the share of the first word falls by a factor of about
-# {{ f"{reach(10)[0] / reach(30)[0]:,.0f}" }}. Each step back costs a *factor*, so distances add up in the
-# exponent.
+# (c). Going from 10 words to 30, the influence of the first word falls by a factor of about
+# {{ f"{round(float(reach(10)[0] / reach(30)[0]), -3):,.0f}" }}. Each step back costs a *factor*, so
+# distances add up in the exponent.
 #
 # </details>
 #
@@ -445,9 +434,10 @@ for name, r in reaches.items():
 # of thirty still counts a few hundredths. So "gradients vanish" needs a "when": with which start, over
 # which distance. And training moves the gates, in either direction.
 #
-# Two things stay true for any start. Along this path the words have *unequal* influence, because the
-# path is long for some and short for others. And whatever the weighting, it is one and the same for
-# every target step. (A bidirectional summary favours both ends, and the middle is far from either.)
+# How *unequal* the words' influence is depends on the start, too: with the gates almost shut to new
+# input (a bias of 8) all thirty are within a tenth of each other. One thing stays true for any
+# start: whatever the weighting, it is one and the same for every target step. (A bidirectional
+# summary favours both ends, and the middle is far from either.)
 #
 # {cite:t}`sutskever2014` found a revealing trick: feed the source *backwards*. Then the first source
 # words, which the decoder needs first, are the nearest. With it, and a state of 8000 numbers, their
@@ -477,7 +467,7 @@ def reach_of_the_mean(words, seed):
     rnn = nn.GRU(32, 64, batch_first=True)
     x = torch.randn(16, words, 32, requires_grad=True)
     h, _ = rnn(x)
-    context, _ = attend(torch.zeros(16, words), h)  # equal weights
+    context, _ = attend(torch.zeros(16, words), h)  # equal scores give equal weights: chapter 2
     return gradient_reach(context, x, generator=torch.Generator().manual_seed(seed))
 
 
@@ -497,12 +487,13 @@ plt.show()
 
 # %% [markdown]
 # With the mean of all states, all thirty words have an influence of the same order, before any
-# training and without a change to the gates. (Each curve is scaled to its own largest; a word's share
-# of the mean is about one in thirty.) The vector did not grow: it has 64 numbers on every curve. What
-# changed is the *path*. But equal weights give every step the same context, in which each word counts
-# a thirtieth. The short path is what *summing* buys. A context for each step, in which the right word
-# counts most, is what *unequal* weights will buy. The next two chapters are about where they come
-# from.
+# training and without a change to the gates. The last words count less, the very last about half:
+# an early word also reaches the mean through the states after its own, the last one only through
+# its own. (Each curve is scaled to its own largest; a word's share of the mean is about one in
+# thirty.) The vector did not grow: it has 64 numbers on every curve. What changed is the *path*.
+# But equal weights give every step the same context, in which each word counts a thirtieth. The
+# short path is what *summing* buys. A context for each step, in which the right word counts most,
+# is what *unequal* weights will buy. The next two chapters are about where they come from.
 #
 # The bill is easy to state already. All $T_s$ states have to be kept, $T_s\,d$ numbers instead of $d$,
 # and each of $T_t$ target steps weighs all of them: $T_s\,T_t$ scores for a sentence pair. At
@@ -552,9 +543,10 @@ for n in (4, 8, 12, 16):
     print(f"{n:2} words: {joined[n]:3} % have a comma or a conjunction")
 
 # %% [markdown]
-# Up to twelve words many sentences are one clause; by sixteen nearly all join several short ones. Both
-# curves dip at twelve and recover at sixteen. The change of construction is a likely reason, but
-# nothing here separates it from length.
+# Up to twelve words many sentences are one clause; by sixteen nearly all join several short ones.
+# The fixed curve dips at twelve and recovers at sixteen; attention, lower at eight and twelve than
+# at four, recovers at sixteen, too. The change of construction is a likely reason, but this
+# measurement cannot tell it from the effect of length.
 #
 # ### Which words are lost?
 #
@@ -580,7 +572,7 @@ for name, by_length in kept.items():
 #
 # | the trouble | where it comes from | what you see | what helps |
 # |---|---|---|---|
-# | one size for every length | all words share $d$ numbers, as in {eq}`eq-superposition` | quality falls smoothly as sentences grow | keep all states |
+# | one size for every length | all words share $d$ numbers, as in {eq}`eq-superposition` | quality falls as sentences grow | keep all states |
 # | a long path for the gradient (if $c$ is the last state) | one Jacobian for each step between, {eq}`eq-gradient-path` | how far a word's error reaches depends on how the gates start | a path of one step, {eq}`eq-dynamic-context` |
 # | one vector for all target steps | $c$ in {eq}`eq-fixed-context` does not depend on $t$ | the decoder has to keep track of what it has said | a context for each step |
 # | no weights to look at | $c$ does not say which word a number came from | nothing to inspect, and no way to copy a name from its place | weights, which point at positions |
@@ -593,9 +585,9 @@ for name, by_length in kept.items():
 #   as little as before (the cell below).
 # - **Reversing the source** {cite:p}`sutskever2014` brings the first words close together and takes
 #   the last ones apart. A bidirectional encoder has both ends close and the middle far away.
-# - **Beam search**, which follows several translations at once instead of the greedy one, looks for a
-#   more probable translation under the same $p(y \mid x)$. If the model no longer knows which animal
-#   sat on the mat, no search finds out.
+# - **Beam search**, which follows several translations at once instead of the greedy one, looks for
+#   a more probable translation under the same $p(y \mid x)$. If the model no longer knows whether
+#   it read of a child or a hedgehog, no search finds out.
 
 # %%
 first = {units: [reach(30, s, units)[0].item() for s in range(5)] for units in (64, 256)}
@@ -633,8 +625,9 @@ for units, values in first.items():
 #
 # <details><summary>Answer</summary>
 #
-# About twice as many. The right word's fit is about 1; each other word adds noise of variance about
-# $1/d$, so $T_s$ words give a variance of about $T_s/d$. What matters is the ratio $T_s/d$.
+# About twice as many. The right word's fit is about 1; each other word adds noise, the product of
+# two unrelated such vectors: a sum of $d$ terms of variance $1/d^2$, so of variance $1/d$. Then
+# $T_s$ words give a variance of about $T_s/d$. What matters is the ratio $T_s/d$.
 #
 # </details>
 

@@ -5,7 +5,7 @@
 #     text_representation: {extension: .py, format_name: percent}
 #   kernelspec: {display_name: Python 3, language: python, name: python3}
 #   seqattn:
-#     minutes: 65
+#     minutes: 70
 #     covers: [F-02, F-03, F-04, F-19, F-26, V-02, D-02, P-01]
 # ---
 
@@ -52,25 +52,7 @@ from seqattn.widgets import KernelSmoother, SoftLookup, SoftmaxTemperature
 use_style()
 torch.set_printoptions(precision=3, sci_mode=False)
 
-SoftLookup(
-    predict={
-        "question": "Tick “hard” and turn the query slowly through the full circle. "
-        "What does the answer do?",
-        "options": [
-            "It changes a little with every step, only less smoothly than before.",
-            "It stays the same for a long stretch, then jumps.",
-            "It jumps at every quarter of the circle, since there are four keys.",
-        ],
-        "answer": 1,
-        "explain": [
-            "The mixture does so. One value alone has nothing in between.",
-            "Between two jumps a small turn changes nothing at all, so nothing tells the query "
-            "which way to turn.",
-            "It jumps where two keys fit equally well. That depends on the keys, and theirs are no "
-            "quarters.",
-        ],
-    },
-)
+SoftLookup()
 
 # %% [markdown]
 # What to try:
@@ -86,9 +68,9 @@ SoftLookup(
 # ## By hand
 #
 # Three source words have encoder states $h_i$ with two numbers each, and a decoder, about to
-# produce a word, has the state $s = (0.5, 1.0)$. (These are the numbers of the whole book.) The
-# decoder state is the query; each encoder state serves both as key, to be compared, and as value,
-# to be mixed. Compare by the dot product, the shortest comparison there is; the next chapters have
+# produce a word, has the state $s = (0.5, 1.0)$. (The whole book uses these numbers.) The decoder
+# state is the query; each encoder state serves both as key, to be compared, and as value, to be
+# mixed. Compare by the dot product, the shortest comparison there is; the next chapters have
 # others, with something to learn in them. Four columns lead from states to weights:
 #
 # | word | state $h_i$ | score $e_i = s^\top h_i$ | exponential $\exp(e_i)$ | weight $\alpha_i$ |
@@ -123,28 +105,30 @@ plot_sum_of_arrows(weights[0], H[0], TINY.words)
 plt.show()
 
 # %% [markdown]
-# *Sat* pulls the context up and to the left, *cat* pulls it to the right, and *mat* hardly counts. The
-# context lies between the states, nearest to those with large weights. Each coordinate of it answers a
-# question about the sentence "on average", weighted by relevance to the query. What comes next in the
-# network reads those averages.
+# *Sat* pulls the context up and to the left, *cat* pulls it to the right, and *mat* hardly counts.
+# The context lies between the states, nearest to those with large weights. Each coordinate of it
+# answers a question about the sentence "on average", weighted by relevance to the query.
 
 # %% [markdown]
 # ### Where are the three in a translator?
 #
-# The words *query*, *key* and *value* came into use with the Transformer (2017). The roles are older:
+# The words *query*, *key* and *value* were around before {cite:p}`miller2016`; the Transformer
+# (2017) made them the usual ones. (The Transformer is a translator built from attention alone; a
+# later chapter builds it.) The matrices in the table are learned. The roles are older than the
+# words:
 #
 # | role | asks or tells | in {cite:t}`bahdanau2015` | in {cite:t}`vaswani2017` |
 # |---|---|---|---|
-# | query | what does this step look for? | $s_{t-1}$, times $W_a$ | a state times $W_Q$ |
-# | key | what can position $i$ be found by? | $h_i$, times $U_a$ | a state times $W_K$ |
-# | value | what does position $i$ hand over? | $h_i$ itself | a state times $W_V$ |
+# | query | what does this step look for? | $s_{t-1}$, times $W_q$ | a state times a matrix |
+# | key | what can position $i$ be found by? | $h_i$, times $W_k$ | a state times a second one |
+# | value | what does position $i$ hand over? | $h_i$ itself | a state times a third |
 #
 # So why should key and value differ, if here both are $h_i$? Because they do different jobs. To be
-# *found*, the state of *bank* needs its part of speech and its place in the sentence. To be *used*, it
-# needs the meaning. With one vector for both, the encoder has to fit the two jobs into one set of
-# numbers. In a recurrent translator that works: the score's own weights ($U_a$) select what to compare.
-# In a Transformer every token is query, key and value at once, and three matrices keep the roles
-# apart.
+# *found*, the state of *bank* needs its part of speech and its place in the sentence. To be *used*,
+# it needs the meaning. With one vector for both, the encoder has to fit the two jobs into one set
+# of numbers. In a recurrent translator that works: the score's own weights ($W_k$) select what to
+# compare. In a Transformer's self-attention every token is query, key and value at once, and three
+# matrices keep the roles apart.
 
 # %% [markdown]
 # ## Derive: from one value to a mixture
@@ -189,10 +173,10 @@ plt.show()
 #
 # $$ \alpha_i = \frac{\exp(e_i)}{\sum_{j=1}^{n} \exp(e_j)} $$ (eq-softmax)
 #
-# Why the exponential? Squares would be positive too, but then a score of $-3$ would weigh as much as
-# one of 3. The exponential keeps the order, has a simple derivative (below), and turns differences
-# into ratios: $\alpha_i / \alpha_j = \exp(e_i - e_j)$, so only *differences* of scores count. (It has a
-# price: on paper no weight is ever exactly 0. A softmax can turn a position down but not off.) Add the
+# Why the exponential? Squares would be positive too, but then a score of $-3$ would weigh as much
+# as one of 3. The exponential has a simple derivative (below) and turns differences into ratios:
+# $\alpha_i / \alpha_j = \exp(e_i - e_j)$, so only *differences* of scores count. (It has a price:
+# on paper no weight is ever exactly 0. A softmax can turn a position down but not off.) Add the
 # same number $b$ to all scores, and $\exp(b)$ cancels:
 #
 # $$
@@ -206,10 +190,10 @@ plt.show()
 # That decides how to compute it. A 32-bit float overflows at $\exp(89)$ and becomes zero below
 # about $\exp(-104)$. **Predict** what the formula, typed as it stands, makes of the three scores if
 # 100 is added to each, and if 150 is taken away. (a) The same weights, as the algebra says. (b) The
-# same weights, with rounding errors. (c) No numbers at all. Write it down, then run the cell.
+# same weights, with rounding errors. (c) No numbers at all. Write it down, then open the output.
 
 
-# %%
+# %% tags=["hide-output"]
 def naive_softmax(e):
     return e.exp() / e.exp().sum(-1, keepdim=True)
 
@@ -220,9 +204,14 @@ for b in (0, 100, -150):
     print(f"{b:4d} added, shifted", naive_softmax(e - e.max()))
 
 # %% [markdown]
-# (c): $\infty/\infty$ in one case, $0/0$ in the other; both are NaN, "not a number". The cure is free:
-# by {eq}`eq-shift-invariance` the shift $b = -\max_j e_j$ changes nothing, and then the largest
-# exponential is $\exp(0) = 1$. The sum lies between 1 and $n$. Written with
+# <details><summary>Answer</summary>
+#
+# (c): $\infty/\infty$ in one case, $0/0$ in the other; both are NaN, "not a number".
+#
+# </details>
+#
+# The cure is free: by {eq}`eq-shift-invariance` the shift $b = -\max_j e_j$ changes nothing, and
+# then the largest exponential is $\exp(0) = 1$. The sum lies between 1 and $n$. Written with
 # logarithms the same trick is called *log-sum-exp*:
 #
 # $$
@@ -238,14 +227,14 @@ for b in (0, 100, -150):
 # %% [markdown]
 # ### How a score moves the weights
 #
-# To learn, a network needs the derivative of each weight by each score. Let $z_i = \exp(e_i)$ and
-# $Z = \sum_j z_j$, so that $\alpha_i = z_i / Z$, and let $\delta_{ij}$ be 1 if $i = j$ and 0
-# otherwise. The quotient rule gives, entry by entry and then as a matrix,
+# To learn, a network needs the derivative of each weight by each score. Let $Z = \sum_j \exp(e_j)$,
+# so that $\alpha_i = \exp(e_i) / Z$, and let $\delta_{ij}$ be 1 if $i = j$ and 0 otherwise. The
+# quotient rule gives, entry by entry and then as a matrix,
 #
 # $$
 # \begin{aligned}
 # \frac{\partial \alpha_i}{\partial e_j}
-# &= \frac{\delta_{ij}\, z_i\, Z - z_i\, z_j}{Z^2} \\
+# &= \frac{\delta_{ij} \exp(e_i)\, Z - \exp(e_i) \exp(e_j)}{Z^2} \\
 # &= \delta_{ij}\,\alpha_i - \alpha_i\,\alpha_j \\
 # \frac{\partial \alpha}{\partial e} &= \mathrm{diag}(\alpha) - \alpha\alpha^\top
 # \end{aligned}
@@ -274,9 +263,9 @@ print(jacobian)
 #
 # $$ \alpha_i = \frac{m_i \exp(e_i)}{\sum_{j} m_j \exp(e_j)} $$ (eq-masked-softmax)
 #
-# The usual way to compute it is to set masked *scores* to $-\infty$, since $\exp(-\infty) = 0$.
-# With that, attention in any model of this book is the same four steps, for query $q_t$ at step
-# $t$:
+# (If all $m_i$ are 0, this is $0/0$: see *A row with nothing to attend*.) The usual way to compute
+# it is to set masked *scores* to $-\infty$, since $\exp(-\infty) = 0$. With that, attention in
+# every model of these chapters is the same four steps, for query $q_t$ at step $t$:
 #
 # $$
 # \begin{aligned}
@@ -291,9 +280,10 @@ print(jacobian)
 # ## Ten lines of PyTorch
 #
 # A batch of $B$ sentences, $T$ queries for each and $S$ positions: scores are `(B, T, S)`, values
-# `(B, S, d)`, the mask `(B, S)`. The first step, the score, is the subject of the next chapters. Here
-# are the other three, and the package's version of them, which must agree. (The two differ in one
-# case, left out here on purpose; you will meet it under *Where it breaks*.)
+# `(B, S, d)`, the mask `(B, S)`. (T and S in code are $T_t$ and $T_s$ in formulas.) The first step,
+# the score, is the subject of the next chapters. Here are the other three, and the package's
+# version of them, which must agree. (The two differ in one case, left out here on purpose; you will
+# meet it under *Where it breaks*.)
 
 
 # %%
@@ -331,28 +321,14 @@ torch.testing.assert_close(ours.weights, masked_softmax(e, mask))
 SoftmaxTemperature(
     scores=[0.8, 2.5, 1.2, -0.9, -0.3, 0.5, 0.0, 0.0],
     labels=["The", "cat", "sat", "on", "the", "mat", "pad 1", "pad 2"],
-    predict={
-        "question": "Both pads have score 0. You untick them. What happens to the weights of "
-        "the six words?",
-        "options": [
-            "Nothing: a score of 0 was no weight.",
-            "Each grows by the same amount.",
-            "Each grows by the same factor.",
-        ],
-        "answer": 2,
-        "explain": [
-            "A score of 0 gives exp(0) = 1, more than “on” and “the” have.",
-            "Their ratios depend on differences of scores alone, and those have not changed.",
-            "The two terms leave the denominator, which all six words share.",
-        ],
-    },
 )
 
 # %% [markdown]
 # What to try:
 #
-# - Unmask and mask the pads: all six words change by one common factor. Mask everything: all
-#   weights are 0, and the sum is 0.
+# - Unmask and mask the pads: all six words change by one common factor. A score of 0 is a weight
+#   like any other: $\exp(0) = 1$, more than *on* and *the* have. Mask everything: all weights are
+#   0, and the sum is 0.
 # - Take the temperature down to 0.05: *cat* gets everything. Up to 20: nearly equal weights. The
 #   order never changes.
 # - Raise the score of *on* to that of *cat* and lower the temperature again: the two share equally.
@@ -379,11 +355,12 @@ SoftmaxTemperature(
 # {eq}`eq-softmax-jacobian` becomes
 # $\frac{1}{\tau}\big(\mathrm{diag}(\alpha) - \alpha\alpha^\top\big)$. Look at its two ends. For
 # large $\tau$ the factor $1/\tau$ makes it small. For small $\tau$ the weights are close to 0 and
-# 1, so every $\alpha_i(1-\alpha_i)$ is close to 0: if the best score leads by $\Delta$, of the
-# order of $\exp(-\Delta/\tau)$, which falls faster than $1/\tau$ grows. In the limit, the hard
-# lookup, the gradient is exactly zero wherever it exists: nothing moves between two jumps. PyTorch
-# does not even offer one: the result of `argmax` is not connected to its input. (Weights close to 0
-# and 1 are called **saturated**.)
+# 1: if the best score leads by $\Delta$, each other weight is at most $\exp(-\Delta/\tau)$ times
+# the best one ({eq}`eq-temperature-limits`), so every $\alpha_i(1-\alpha_i)$ is at most
+# $(n-1)\exp(-\Delta/\tau)$, which falls faster than $1/\tau$ grows. In the limit, the hard lookup,
+# the gradient is exactly zero wherever it exists: nothing moves between two jumps. PyTorch does not
+# even offer one: the result of `argmax` is not connected to its input. (Weights close to 0 and 1
+# are called **saturated**.)
 
 # %%
 query = q.clone().requires_grad_()
@@ -418,7 +395,7 @@ def found(temperature, optimizer, steps=100):
     return 100 * right.view(5, 100).float().mean(-1)  # five shares, in %
 
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Queries that found their entry, in percent, against the temperature from 0.001 to 1000 on a logarithmic axis. Gradient descent: about 15 percent at the left, as before training, rising to 100 between 1 and 30, falling back to about 20 at the right. Adam: much the same on the left, but it stays near 100 percent up to the right end."}}
+# %% tags=["hide-input", "hide-output"] mystnb={"image": {"alt": "Queries that found their entry, in percent, against the temperature from 0.001 to 1000 on a logarithmic axis. Gradient descent: about 15 percent at the left, as before training, rising to 100 between 1 and 30, falling back to about 20 at the right. Adam: much the same up to 0.01, then ahead, and near 100 percent from 1 up to the right end."}}
 taus = [1e-3, 1e-2, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100, 300, 1000]
 ways = {
     "gradient descent": lambda p: torch.optim.SGD(p, lr=1.0),
@@ -443,16 +420,32 @@ def largest_weight(temperature):
     return (dot_score(query, keys) / temperature).softmax(-1).amax(-1).mean().item()
 
 
+def first_gradients(temperature):  # the largest entry for each query
+    torch.manual_seed(0)
+    keys, values = torch.randn(500, 8, 16), torch.eye(8).expand(500, 8, 8)
+    query = (0.3 * torch.randn(500, 16)).requires_grad_()
+    context, _ = attend(dot_score(query, keys), values, temperature=temperature)
+    (context - values[:, 0]).square().sum().backward()
+    return query.grad.abs().amax(-1)
+
+
 # %% [markdown]
-# (c). The lines are means over 500 memories, the bands reach from the worst hundred to the best.
+# <details><summary>Answer</summary>
+#
+# (c), at the ends. In between, at 0.1 and 0.3, Adam is ahead as well, since there the gradients are
+# small but not lost.
+#
+# </details>
+#
+# The lines are means over 500 memories, the bands reach from the worst hundred to the best.
 #
 # On the right, gradients are small but point the right way: Adam rescales them and succeeds. On the
-# left the weights are saturated before training begins. At $\tau = 0.1$ the largest of a query's eight
-# weights is {{ f"{largest_weight(0.1):.2f}" }} on average. At 0.01 and below, the gradient is lost in
-# rounding and there is nothing to rescale: the queries stay where they were, right by luck in about
-# one case of eight. Soft addressing learns because its weights are *not* saturated. Keeping them so is
-# why the Transformer divides its dot products by $\sqrt{d}$, the *scaled* dot product of a later
-# chapter.
+# left the weights are saturated before training begins. At $\tau = 0.1$ the largest of a query's
+# eight weights is {{ f"{largest_weight(0.1):.2f}" }} on average. At 0.001 nine queries of ten get a
+# gradient that is exactly zero in 32 bits, and at 0.01 most gradients are too small to matter: the
+# share that is right stays near the {{ f"{before:.0f}" }} % of the untrained queries, which is
+# luck. Soft addressing learns because its weights are *not* saturated. Keeping them so is why the
+# Transformer divides its dot products by $\sqrt{d}$, the *scaled* dot product of a later chapter.
 #
 # There is a third way, *hard attention*: draw one position at random with probabilities $\alpha_i$.
 # Then the average gradient exists but has to be estimated from samples, which Xu et al. (2015) did
@@ -518,13 +511,14 @@ def minus_10_000(e, real):  # added, and finite
 # %% [markdown]
 # To see them, take four sentences of 4, 3, 2 and 1 words, with four queries each. So there are as many
 # queries as sentences and as positions, and every wrong shape fits. The pictures show the third
-# sentence: two words and two pads, one row for each query. On the left the pads' scores are 0; on the
-# right they are 35.
+# sentence: two words and two pads, one row for each query. Hatched columns are pads; a good picture
+# has 0 in all hatched cells and rows that sum to 1. On the left the pads' scores are 0; on the right
+# they are 35.
 #
 # **Predict** from the code: which of the first three is right on the left and wrong on the right?
 
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Grids of weights, four queries by two words and two pads, pads hatched. masked_softmax: no weight on pads, rows sum to 1, for both pad scores. masked_late: right where pads score 0; where they score 35 all weights are near zero. filled_with_zero: for both pad scores a good part of the weight is on the pads. mask_added: some weight on the pads where they score 0, all of it where they score 35."}}
+# %% tags=["hide-input", "hide-output"] mystnb={"image": {"alt": "Grids of weights, four queries by two words and two pads, pads hatched. masked_softmax: no weight on pads, rows sum to 1, for both pad scores. masked_late: right where pads score 0; where they score 35 all weights are near zero. filled_with_zero: for both pad scores a good part of the weight is on the pads. mask_added: some weight on the pads where they score 0, all of it where they score 35."}}
 def four_sentences(pad_score, left=False):
     """Random scores (4, 4, 4) and a mask; pads have the score given, behind or before the words."""
     real = padding_mask(torch.tensor([4, 3, 2, 1]))
@@ -546,9 +540,11 @@ def show(*ways):
 show(masked_softmax, masked_late, filled_with_zero, mask_added)
 
 # %% [markdown]
-# - **Masked late** looks perfect until a pad's score stands far above the words'. Then the softmax has
-#   made the words' weights tiny, smaller than the constant in the sum. (Without the constant it divides
-#   0 by 0 a little further up.)
+# - **Masked late**: on paper this *is* {eq}`eq-masked-softmax`, since the softmax's denominator
+#   cancels when you divide again. In floating point it fails when a pad's score stands far above
+#   the words': the softmax has made the words' weights tiny, smaller than the constant in the sum.
+#   (Without the constant it fails too, once the pad leads by about 104: 0/0. And if you do not
+#   divide again, the weights of the words no longer sum to 1.)
 # - **Filled with zero**: a score of 0 is a weight like any other.
 # - **A 0/1 mask, added**: words gain one point and pads keep theirs. It hides nothing.
 #
@@ -572,10 +568,11 @@ show(rows_masked, broadcast, minus_10_000)
 # - **Rows for columns.** A mask says which *keys* may be looked at: it blanks columns, never rows. What
 #   a pad's own query finds does not matter, since nobody reads it. Blank a row, and all its scores are
 #   $-\infty$: that is where the NaN come from.
-# - **A mask that fits by accident.** PyTorch lines up axes from the right, so a `(B, S)` mask against
-#   `(B, T, S)` scores is read as *one row for each query*. If there are not as many queries as
-#   sentences, you get an error. If there are, it runs. Write `mask[:, None]`. (`masked_softmax` does so
-#   itself: it reads two axes as `(B, S)` first, so hand it a causal mask as `mask[None]`.)
+# - **A mask that fits by accident.** PyTorch lines up axes from the right, so a `(B, S)` mask
+#   against `(B, T, S)` scores is read as *one row for each query*. With another number of queries
+#   you get an error; with as many queries as sentences, or with a single query, it runs, and is
+#   wrong. (Row 4 of `broadcast` has lost a real word.) Write `mask[:, None]`. (`masked_softmax`
+#   does so itself: it reads two axes as `(B, S)` first, so hand it a causal mask as `mask[None]`.)
 # - **Minus ten thousand** looks right in both pictures. Is it?
 
 # %% [markdown]
@@ -621,10 +618,11 @@ for way in WAYS:
 # %% [markdown]
 # ### Which number stands for minus infinity?
 #
-# In real code you meet $-10{,}000$, $-10^9$, the smallest number of the type, and $-\infty$. Here are
-# all four as a *replacement* for the pad's score, in three number formats (16 bits, bfloat16, 32 bits).
-# The two words have scores of $-20{,}000$, which a diverging training can produce. The table shows the
-# weight of the pad, then the weights of a row in which all three positions are masked:
+# In real code you meet $-10{,}000$, $-10^9$, the smallest number of the type, and $-\infty$. Here
+# are all four as a *replacement* for the pad's score, in three number formats (float16, bfloat16,
+# float32). The two words have scores of $-20{,}000$, which a diverging training can produce. The
+# table shows the weight of the pad, then the weights of a row in which all three positions are
+# masked:
 
 # %%
 fills = {"-10,000": -1e4, "-10^9": -1e9, "smallest": None, "-inf": -torch.inf}
@@ -640,9 +638,10 @@ for name, number in fills.items():
             print(f"{name:9} {str(dtype)[6:]:9} does not fit into this format")
 
 # %% [markdown]
-# $-10{,}000$ is not small enough here. $-10^9$ does not exist in 16 bits. The smallest number of the
-# type works as a replacement, but a row with nothing to attend gets equal weights on its pads. $-\infty$
-# is exact, and turns such a row into NaN. The package uses $-\infty$ and deals with that row:
+# $-10{,}000$ is not small enough here. $-10^9$ does not exist in float16. The smallest number of
+# the type works as a replacement, but a row with nothing to attend gets equal weights on its pads.
+# $-\infty$ is exact, and turns such a row into NaN. The package uses $-\infty$ and deals with that
+# row:
 
 # %% [markdown]
 # ### A row with nothing to attend
@@ -671,7 +670,7 @@ def survivors(attention):
     return sum(p.isfinite().sum().item() for p in parameters)
 
 
-# %%
+# %% tags=["hide-output"]
 def patched(scores, values, mask):
     context, weights = attend_by_hand(scores, values, mask)
     return context.nan_to_num(), weights
@@ -682,10 +681,16 @@ for name, parameters in left.items():
     print(f"{name:15s}{parameters} of 61 parameters")
 
 # %% [markdown]
+# <details><summary>Answer</summary>
+#
 # (c), none. In the backward pass the weighted sum multiplies the second sentence's NaN weights by its
-# zero gradient, and $\mathrm{NaN}\cdot 0$ is NaN, in the embedding of the pad. Clipping divides
-# every gradient by their common norm, which is NaN now, and the step writes it into every
-# parameter. The package's `masked_softmax` gives a row with nothing to attend **zeros**, and zero
+# zero gradient, and $\mathrm{NaN}\cdot 0$ is NaN, in the embedding of the pad. *Clipping* (scaling
+# all gradients down together when they are too long) divides every gradient by their common norm,
+# which is NaN now, and the step writes it into every parameter.
+#
+# </details>
+#
+# The package's `masked_softmax` gives a row with nothing to attend **zeros**, and zero
 # gradient.
 #
 # Patching the context with `nan_to_num`, the line in the middle, helps no one. The loss was a finite
@@ -714,16 +719,17 @@ assert torch.equal(F.dropout(weights, p=0.2, training=False), weights)
 # ## How spread out?
 #
 # A row of weights can rest on one position or on all. One number says how spread out it is: the
-# **entropy** $H$, with $0 \log 0 = 0$ (the dashed curve in the temperature figure). It is 0 for a hard
-# lookup and $\log n$ for equal weights over the $n$ positions that may be attended. Divide by $\log n$
-# to compare sentences of different lengths: the normalised entropy runs from 0 to 1. The exponential
-# reads as a number of *effective positions*, from 1 to $n$: it is $k$ for $k$ equal weights.
+# **entropy** $\mathcal{H}$, with $0 \log 0 = 0$ (the dashed curve in the temperature figure). It is
+# 0 for a hard lookup and $\log n$ for equal weights over the $n$ positions that may be attended.
+# Divide by $\log n$ to compare sentences of different lengths: the normalised entropy runs from 0
+# to 1. The exponential reads as a number of *effective positions*, from 1 to $n$: it is $k$ for $k$
+# equal weights.
 #
 # $$
 # \begin{aligned}
-# H(\alpha) &= -\sum_i \alpha_i \log \alpha_i \\
-# H_{\text{norm}} &= H(\alpha) / \log n \\
-# n_{\text{eff}} &= \exp(H(\alpha))
+# \mathcal{H}(\alpha) &= -\sum_i \alpha_i \log \alpha_i \\
+# \mathcal{H}_{\text{norm}} &= \mathcal{H}(\alpha) / \log n \\
+# n_{\text{eff}} &= \exp(\mathcal{H}(\alpha))
 # \end{aligned}
 # $$ (eq-entropy)
 #
@@ -783,8 +789,8 @@ plt.show()
 # that a network behaves the same on average: whatever comes next is some nonlinear function $f$,
 # and $f(\mathbb{E}[v_I]) \ne \mathbb{E}[f(v_I)]$. On paper, with the squared length $f(v) = |v|^2$:
 # the three states have 1.25, 2.5 and 1.25, with mean $0.41\cdot 1.25$ $+\ 0.52\cdot 2.5$
-# $+\ 0.07\cdot 1.25$ $\approx 1.90$; the context $(0.18, 0.92)$ has 0.87, less than any of them. By
-# sampling, and with a tanh layer for $f$:
+# $+\ 0.07\cdot 1.25$ $\approx 1.90$; the context $(0.18, 0.92)$ has 0.87 (0.88 with these rounded
+# numbers), less than any of them. By sampling, and with a tanh layer for $f$:
 
 # %%
 torch.manual_seed(0)
@@ -797,10 +803,9 @@ print("f of the mean", torch.tanh(2 * context))
 print("mean of f    ", mean_of_f)
 
 # %% [markdown]
-# The first numbers differ by a factor of
-# {{ f"{torch.tanh(2 * context)[0] / mean_of_f[0]:.0f}" }}. The context is a point that no source word
-# occupies, and what follows has to make sense of mixtures. A model trained with soft attention has
-# to learn that.
+# The first numbers differ by a factor of {{ f"{torch.tanh(2 * context)[0] / mean_of_f[0]:.0f}" }}.
+# The context is a point that no source word occupies, and what follows has to learn to make sense
+# of mixtures.
 
 # %% [markdown]
 # ## Why entropy rises with temperature (optional)
@@ -811,17 +816,18 @@ print("mean of f    ", mean_of_f)
 #
 # $$
 # \begin{aligned}
-# H &= \log Z - \beta \bar e \\
-# \frac{dH}{d\beta} &= \frac{d\log Z}{d\beta} - \bar e - \beta\,\frac{d\bar e}{d\beta} \\
+# \mathcal{H} &= \log Z - \beta \bar e \\
+# \frac{d\mathcal{H}}{d\beta} &= \frac{d\log Z}{d\beta} - \bar e - \beta\,\frac{d\bar e}{d\beta} \\
 # &= \bar e - \bar e - \beta\,\mathrm{Var}_\alpha(e) \\
-# \frac{dH}{d\tau} &= -\frac{1}{\tau^2}\,\frac{dH}{d\beta} = \frac{\mathrm{Var}_\alpha(e)}{\tau^3} \ge 0
+# \frac{d\mathcal{H}}{d\tau} &= -\frac{1}{\tau^2}\,\frac{d\mathcal{H}}{d\beta} = \frac{\mathrm{Var}_\alpha(e)}{\tau^3} \ge 0
 # \end{aligned}
 # $$ (eq-entropy-slope)
 #
-# Here $\mathrm{Var}_\alpha(e) = \sum_i \alpha_i (e_i - \bar e)^2$ is the variance of the scores
-# under the weights. (It enters because $d\bar e/d\beta$ is that variance: differentiate
-# $\bar e = \sum_i \alpha_i e_i$ with {eq}`eq-softmax-jacobian`.) A variance is never negative: a
-# higher temperature never makes the weights sharper, whatever the scores.
+# Here $d\log Z/d\beta = \frac1Z \sum_i e_i \exp(\beta e_i) = \bar e$. And as the scores are
+# $\beta e_i$, {eq}`eq-softmax-jacobian` gives $d\alpha_i/d\beta = \alpha_i (e_i - \bar e)$; so
+# $d\bar e/d\beta$ is $\mathrm{Var}_\alpha(e) = \sum_i \alpha_i (e_i - \bar e)^2$, the variance of
+# the scores under the weights. A variance is never negative: a higher temperature never makes the
+# weights sharper, whatever the scores.
 
 # %% [markdown]
 # ## The same formula, read as a kernel smoother (optional)
@@ -867,7 +873,7 @@ KernelSmoother()
 # of the three words gains from the dot product, compared with the Gaussian?
 
 
-# %%
+# %% tags=["hide-output"]
 def gaussian_weights(query, keys, tau=1.0):
     distance = (query[:, None] - keys).square().sum(-1)
     return masked_softmax(-distance / 2, temperature=tau)
@@ -889,7 +895,7 @@ torch.testing.assert_close(gaussian_weights(q, unit), dot)
 # ## What True means elsewhere (optional)
 #
 # In this book, in the code and in the text, **True means "may be attended"**. Other libraries
-# differ, some of them from themselves:
+# differ, and some are not consistent:
 #
 # | library | argument | True means | nothing to attend |
 # |---|---|---|---|
@@ -1006,7 +1012,7 @@ print(mha(x, x, x, key_padding_mask=real)[1].detach())
 # - Softmax depends on differences of scores alone, which also makes it safe to compute. Its
 #   Jacobian is $\mathrm{diag}(\alpha) - \alpha\alpha^\top$.
 # - Temperature leads from argmax to the plain mean. Queries learn in between: at the cold end the
-#   gradient vanishes (in floating point it is exactly zero), at the hot end it is small.
+#   gradient vanishes (in 32-bit numbers most become exactly zero), at the hot end it is small.
 # - True means "may be attended". Masks go on the scores, before the softmax, over keys. A row with
 #   nothing to attend gives zeros. The test is that *hostile* padding changes nothing.
 # - The context is the expectation of what hard attention would fetch, which is not the same as

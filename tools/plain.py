@@ -302,6 +302,8 @@ def plain(page: str, book: Book, wheel: str = "") -> NotebookNode:
             kept["tags"] = ours
         if cell.cell_type == "code" and tags & HIDDEN:
             kept |= {"jupyter": {"source_hidden": True}, "cellView": "form"}
+        if "hide-output" in tags:  # it answers a question: JupyterLab opens it on a click
+            kept["jupyter"] = kept.get("jupyter", {}) | {"outputs_hidden": True}
         cell.metadata = NotebookNode(kept)
         if cell.cell_type == "markdown":
             cell.source = text.convert(cell.source)

@@ -11,7 +11,7 @@ __all__ = ["FixedVersusDynamic"]
 
 ILLUSTRATION: dict[str, Any] = {
     "lengths": [5, 10, 20, 30, 40],
-    "fixed": [97.0, 90.0, 61.0, 34.0, 18.0],
+    "fixed": [91.0, 84.0, 61.0, 34.0, 18.0],
     "attention": [98.0, 97.0, 93.0, 86.0, 77.0],
     "fixed_spread": [1.0, 2.0, 4.0, 4.0, 3.0],
     "attention_spread": [1.0, 1.0, 2.0, 2.0, 3.0],
@@ -71,19 +71,18 @@ class FixedVersusDynamic(LiveFigure):
     _moves = ("index",)
     _title = "One fixed vector, or a context for each step"
     _question: ClassVar[Mapping[str, Any]] = {
-        "question": "Sentences grow far beyond those seen in training. Which curve falls first?",
+        "question": "In training no sentence was longer than the dotted line. Where does the fixed "
+        "vector fall behind?",
         "options": [
-            "The fixed vector's.",
-            "The attention model's: it has more positions to confuse.",
-            "Both alike: neither has seen such lengths.",
+            "Only beyond the line: no model has seen such lengths.",
+            "From about halfway to the line.",
+            "At once, from the shortest sentences.",
         ],
-        "answer": 0,
+        "answer": 2,
         "explain": [
-            "The fixed vector's quality falls first and deepest; the attention model falls too, "
-            "later and more gently.",
-            "More positions do make its task harder, yet each step can still look at the words "
-            "that it needs.",
-            "Neither has seen such lengths, but they do not suffer alike.",
+            "The gap is wide there, but it opens well before: what was seen is not yet mastered.",
+            "There it is plain to see, but look further to the left.",
+            "Look at the left end: the two bands do not touch, not even there.",
         ],
     }
 

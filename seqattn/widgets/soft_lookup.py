@@ -49,18 +49,20 @@ class SoftLookup(LiveFigure):
     _moves = ("angle", "length", "temperature", "hard")
     _title = "A dictionary that answers every query"
     _question: ClassVar[Mapping[str, Any]] = {
-        "question": "You make the query twice as long and leave its direction. "
-        "What happens to the weights?",
+        "question": "Tick “hard” and turn the query slowly through the full circle. "
+        "What does the answer do?",
         "options": [
-            "Nothing: only the direction counts.",
-            "They become more even.",
-            "They become sharper, as if the temperature were halved.",
+            "It changes a little with every step, only less smoothly than before.",
+            "It stays the same for a long stretch, then jumps.",
+            "It jumps at every quarter of the circle, since there are four keys.",
         ],
-        "answer": 2,
+        "answer": 1,
         "explain": [
-            "The dot product mixes direction and length: doubling q doubles every score.",
-            "Doubled scores lie further apart, which does the opposite.",
-            "Every score doubles, and 2e divided by τ is e divided by τ/2.",
+            "The mixture does so. One value alone has nothing in between.",
+            "Between two jumps a small turn changes nothing at all, so nothing tells the query "
+            "which way to turn.",
+            "It jumps where two keys fit equally well. That depends on the keys, and these keys "
+            "are not a quarter turn apart.",
         ],
     }
 

@@ -42,18 +42,17 @@ class SoftmaxTemperature(LiveFigure):
     _moves = ("scores", "temperature", "mask")
     _title = "From scores to weights: softmax and its temperature"
     _question: ClassVar[Mapping[str, Any]] = {
-        "question": "You raise the temperature from 1 to 20. What happens to the weights?",
+        "question": "You untick a position. What happens to the weights of the others?",
         "options": [
-            "The largest weight comes close to 1.",
-            "All weights come close to each other.",
-            "Nothing: the order of the scores has not changed.",
+            "Nothing: each keeps its weight.",
+            "Each grows by the same amount.",
+            "Each grows by the same factor.",
         ],
-        "answer": 1,
+        "answer": 2,
         "explain": [
-            "That is the other end: a small temperature stretches the differences between scores.",
-            "Dividing by 20 shrinks every difference between scores, so the weights near 1/n.",
-            "The order of the weights stays the same; their sizes depend on the differences, "
-            "which are divided by the temperature.",
+            "Then they would no longer sum to 1.",
+            "Their ratios depend on differences of scores alone, and those have not changed.",
+            "One term leaves the denominator, which all the others share.",
         ],
     }
 

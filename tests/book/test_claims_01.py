@@ -12,6 +12,7 @@ from seqattn.bottleneck import gradient_reach, superpose, unpack
 from seqattn.data.measurements import measured
 from seqattn.metrics import corpus_bleu
 from seqattn.models import ModelConfig, build_model
+from seqattn.widgets import FixedVersusDynamic
 
 
 def halving(words):
@@ -136,6 +137,19 @@ def test_bleu_is_a_precision_with_a_penalty_for_brevity():
 
 def test_the_bits_in_the_answers():
     assert 1000 * math.log2(32_000) < 15_000 < 512 * 32 == 16_384
+
+
+def test_the_figure_asks_where_the_fixed_vector_falls_behind_and_knows():
+    figure = FixedVersusDynamic(**measured("bottleneck")["figure"])
+    asked = figure.predict
+    assert asked["options"][asked["answer"]] == "At once, from the shortest sentences."
+    assert figure.attention[0] - figure.attention_spread[0] > (
+        figure.fixed[0] + figure.fixed_spread[0]
+    )
+    # The other answers: the gap at half the trained length, and its growth beyond it, are larger.
+    gaps = [a - f for a, f in zip(figure.attention, figure.fixed)]
+    half = figure.lengths.index(12)
+    assert gaps[0] < gaps[half] < max(gaps[figure.lengths.index(figure.trained_to) :])
 
 
 def test_an_unknown_measurement_is_refused_by_name():

@@ -48,6 +48,7 @@ def test_the_numbers_of_the_example_by_hand(scores):
     same(TINY.h.square().sum(-1), torch.tensor([1.25, 2.5, 1.25]).double())
     assert f"{(weights[0] @ TINY.h.square().sum(-1)):.2f}" == "1.90"
     assert f"{context.square().sum():.2f}" == "0.87"
+    assert f"{0.18**2 + 0.92**2:.2f}" == "0.88"
 
 
 def test_the_numbers_in_the_answers(scores):
@@ -76,6 +77,8 @@ def test_the_memory_of_the_first_figure():
     assert near > 330
     jumps = [angle for angle in range(360) if answers[angle] != answers[angle - 1]]
     assert len(jumps) == len(set(answers)) == 4
+    # Its question: long stretches, then a jump, and not at every quarter of the circle.
+    assert figure.predict["options"][figure.predict["answer"]].endswith("then jumps.")
     stretches = [(b - a) % 360 for a, b in zip(jumps, jumps[1:] + jumps[:1])]
     assert max(stretches) > 1.2 * min(stretches)
 
@@ -242,12 +245,37 @@ def test_masking_weights_afterwards_is_too_late_for_a_high_scoring_pad(dtype, pa
     np.testing.assert_allclose(masked_softmax(e, real)[0].double().numpy(), expected, atol=1e-3)
 
 
+def test_dividing_again_without_a_constant_fails_from_a_lead_of_about_104():
+    def late(lead):
+        weights = torch.tensor([1.0, 1.0, 1.0 + lead]).softmax(-1)[:2]
+        return weights / weights.sum()
+
+    assert late(100.0).tolist() == [0.5, 0.5]
+    assert late(105.0).isnan().all()
+
+
+@given(distinct_scores, st.sampled_from([0.05, 0.3, 1.0]))
+def test_the_jacobian_is_bounded_by_the_lead_of_the_best_score(e, tau):
+    alpha = masked_softmax(e, temperature=tau)[0]
+    best, second = e[0].topk(2).values.tolist()
+    bound = (len(alpha) - 1) * math.exp(-(best - second) / tau)
+    assert (alpha * (1 - alpha)).max().item() <= bound + 1e-12
+    # The bound falls faster than 1 / tau grows.
+    leads = [math.exp(-0.1 / cold) / cold for cold in (0.05, 0.02, 0.01, 0.001)]
+    assert leads == sorted(leads, reverse=True)
+
+
 def test_a_padding_mask_against_many_queries_fits_by_accident_only():
     real = padding_mask(torch.tensor([4, 2]))
     wrong = torch.zeros(2, 2, 4).masked_fill(~real, -torch.inf).softmax(-1)
     assert wrong[1, 0, 2:].sum() == 0.5
     with pytest.raises(RuntimeError, match="must match the size"):
         torch.zeros(2, 3, 4).masked_fill(~real, -torch.inf)
+    # Nobody asked for two rows of weights: each query is given one row for each sentence.
+    assert torch.zeros(2, 1, 4).masked_fill(~real, -torch.inf).shape == (2, 2, 4)
+    three = padding_mask(torch.tensor([4, 3, 2, 1]))
+    weights = torch.zeros(4, 4, 4).masked_fill(~three, -torch.inf).softmax(-1)[2]
+    assert weights[3].tolist() == [1, 0, 0, 0]
 
 
 def test_keras_reads_true_as_may_be_attended_and_spreads_evenly_over_nothing(tmp_path, monkeypatch):

@@ -1,5 +1,6 @@
 """Proofs and properties that chapters/claims/03_additive.yml and the formulas of chapter 3 name."""
 
+import nbformat
 import pytest
 import torch
 from torch.utils.flop_counter import FlopCounterMode
@@ -7,6 +8,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from seqattn import BahdanauAttention, additive_score
 from seqattn.data import TINY
 from seqattn.metrics import alignment_error_rate
+from tools.notebooks import CHAPTERS
 
 BATCH, QUERIES, KEYS, D_QUERY, D_KEY, D_ATTN = 2, 3, 7, 5, 11, 13
 
@@ -119,3 +121,15 @@ def test_error_rate_where_every_gold_link_is_sure():
     found = [{(0, 0), (1, 1), (3, 2)}, {(0, 1)}]
     gold = [{(0, 0), (1, 2), (3, 2)}, {(0, 1), (1, 0)}]
     assert alignment_error_rate(found, gold, gold) == pytest.approx(1 - 2 * 3 / (4 + 5))
+
+
+def test_the_stored_run_writes_snows_for_see():
+    # Rounding decides it, so no other processor need write the same.
+    notebook = nbformat.read(CHAPTERS / "03_additive.ipynb", as_version=4)
+    [printed] = [
+        output.text
+        for cell in notebook.cells
+        if cell.cell_type == "code" and "mine = [" in cell.source
+        for output in cell.outputs
+    ]
+    assert "my brother does not see the dog -> mon frère ne neige pas le chien" in printed

@@ -46,6 +46,8 @@ def test_what_the_grader_and_nbval_read_stays_and_hidden_code_is_hidden(pair):
         hidden = cell.cell_type == "code" and bool(plain.HIDDEN.intersection(tags))
         assert now[cell.id].get("jupyter", {}).get("source_hidden", False) == hidden
         assert (now[cell.id].get("cellView") == "form") == hidden
+        folded = now[cell.id].get("jupyter", {}).get("outputs_hidden", False)
+        assert folded == ("hide-output" in tags)
     assert made.metadata.get("seqattn") == stored.metadata.get("seqattn")
     assert "jupytext" not in made.metadata
 

@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from benchmarks import bottleneck
 from seqattn import attention
 from seqattn.data import toy_corpus
 from seqattn.data.tiny import FIVE, TINY
@@ -49,3 +50,11 @@ def test_no_corpus_trains_on_the_five_sentences(train):
     assert not {p.source for p in FIVE} & {p.source for p in corpus["train"]}
     if train == 40_000:
         assert set(FIVE) <= set(corpus["test"])
+
+
+def test_the_bottleneck_benchmark_keeps_the_five_sentences_out(monkeypatch):
+    monkeypatch.setattr(bottleneck, "PAIRS", 6_000)  # the cat is the 5705th
+    monkeypatch.setattr(bottleneck, "LENGTHS", (4,))
+    train, tests = bottleneck.corpus()
+    assert len(train) == 6_000
+    assert not {p.source for p in FIVE} & {p.source for p in [*train, *tests[4]]}
