@@ -1966,7 +1966,6 @@ def probe(greedy_decode, A, B, C, D, start, bos, eos, pad, max_len):
             "one start for all",
             GREEDY + LOOP.replace("torch.full((batch,), bos)", "torch.tensor([bos])"),
             "You hand a single start mark to step: it takes one token for each sentence, (batch,).",
-            keeps=1,
         ),
     ),
     read=f"{PAGE}: Greedy decoding",
