@@ -1,9 +1,10 @@
 """Time the grader: a check, a grade, and a class of 100 students with 15 questions each.
 
-    python -m benchmarks.grading [--students 100] [--jobs 2]
+    python -m benchmarks.grading [--students 100] [--jobs 2] [--compare 1 8]
 
 The class hands in two exercises (6 and 9 questions); three answers of four are right, the others
-are known mistakes or left out. Nothing is kept. Load on the machine shows: run it alone.
+are known mistakes or left out. ``--compare`` grades it again with other numbers of jobs and says
+whether all reports are equal. Nothing is kept. Load on the machine shows: run it alone.
 """
 
 import argparse
@@ -19,12 +20,13 @@ import time
 from pathlib import Path
 
 from seqattn.grading.bank import load
+from tools import hand_in
 
 ROOT = Path(__file__).parents[1]
 EXERCISES = ("03_additive", "04_luong")
 
 
-def hand_in(folder: Path, students: int) -> int:
+def write_class(folder: Path, students: int) -> int:
     """Write a class's notebooks; return the number of questions."""
     chance = random.Random(0)
     count = 0
@@ -32,19 +34,14 @@ def hand_in(folder: Path, students: int) -> int:
         mine = folder / f"student{number:03}"
         mine.mkdir(parents=True)
         for name in EXERCISES:
-            exercise = load(name)
-            path = ROOT / "exercises" / f"{name}.ipynb"
-            notebook = json.loads(path.read_text(encoding="utf-8"))
-            for cell in notebook["cells"]:
-                asked = cell["metadata"].get("seqattn", {}).get("question")
-                if not asked:
-                    continue
-                q, dice = exercise.question(asked), chance.random()
-                count += 1
+            answers = {}
+            for q in load(name).questions:
+                dice = chance.random()
                 right, wrong = chance.choice(q.right), chance.choice(q.wrong).code
                 if dice < 0.95:
-                    marker = "".join(cell["source"]).split("\n", 1)[0]
-                    cell["source"] = f"{marker}\n{right if dice < 0.75 else wrong}"
+                    answers[q.id] = right if dice < 0.75 else wrong
+                count += 1
+            notebook = hand_in.filled(name, answers)
             (mine / f"{name}.ipynb").write_text(json.dumps(notebook), encoding="utf-8")
     return count
 
@@ -59,10 +56,17 @@ def timed(*arguments: object) -> float:
     return time.perf_counter() - started
 
 
+def spent() -> float:
+    """Processor time of all children so far: what a busy machine does not lengthen."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--students", type=int, default=100)
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--compare", type=int, nargs="*", default=[], metavar="JOBS")
     arguments = parser.parse_args()
     load_before = os.getloadavg()[0]
     print(f"{os.cpu_count()} processors, load {load_before:.1f} before the start")
@@ -75,14 +79,25 @@ def main() -> None:
                 f"seqattn {command} {name}: {statistics.median(seconds):.1f} s (median of 3, warm)"
             )
     with tempfile.TemporaryDirectory() as folder:
-        questions = hand_in(Path(folder, "in"), arguments.students)
-        seconds = timed(
-            "grade-class", Path(folder, "in"), "-o", Path(folder, "out"), "-j", arguments.jobs
-        )
-        print(
-            f"grade-class: {arguments.students} students, {questions} questions, "
-            f"-j {arguments.jobs}: {seconds:.0f} s, {1000 * seconds / questions:.0f} ms a question"
-        )
+        questions = write_class(Path(folder, "in"), arguments.students)
+        reports = {}
+        for jobs in (arguments.jobs, *arguments.compare):
+            out = Path(folder, f"out-{jobs}")
+            before = spent()
+            seconds = timed(
+                "grade-class", Path(folder, "in"), "-o", out, "-j", jobs, "--seed", "benchmark"
+            )
+            # But for what a grading keeps for itself.
+            files = (p for p in out.rglob("*") if p.is_file() and ".graded" not in p.parts)
+            reports[jobs] = {p.relative_to(out): p.read_bytes() for p in files}
+            print(
+                f"grade-class: {arguments.students} students, {questions} questions, -j {jobs}: "
+                f"{seconds:.0f} s ({spent() - before:.0f} s of processor time), "
+                f"{1000 * seconds / questions:.0f} ms a question"
+            )
+        for jobs in arguments.compare:
+            same = reports[jobs] == reports[arguments.jobs]
+            print(f"-j {jobs} and -j {arguments.jobs}: {'equal' if same else 'DIFFERENT'} reports")
     peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
     print(f"memory: {peak:.0f} MB in the largest process; each job adds one that imports torch")
 

@@ -76,7 +76,7 @@ def _run() -> None:
 def _extra(module: str) -> str | None:
     """Name the extra that brings a missing module."""
     extras = {
-        "grading": {"nbformat", "nbclient", "nbval", "pytest", "ipykernel"},
+        "grading": {"nbformat", "nbclient", "nbval", "pytest", "ipykernel", "jinja2"},
         "nmt": {
             "sacrebleu",
             "sacremoses",

@@ -22,8 +22,8 @@
 # - **Keep the first line of each answer cell**; it tells the grader what it is looking at.
 # - **Put all that an answer needs into its cell**, helpers too. `torch`, `F`, `nn` and `math` are
 #   there already.
-# - Everything is plain PyTorch: return tensors, not lists or NumPy arrays. `seqattn` is the answer
-#   key, so importing it in an answer earns nothing.
+# - Everything is plain PyTorch: return tensors of the same precision as those that come in, not lists
+#   or NumPy arrays. `seqattn` is the answer key, so importing it in an answer earns nothing.
 # - In a mask, True means *may be attended*.
 # - Do not change the tensors that you are given: the caller still needs them.
 #
@@ -80,40 +80,44 @@ with checking("q1"):
     )
     assert sharp[0, 0] > 0.99, "a low temperature gives the larger score almost everything"
     assert flat[0, 0] < 0.55, "a high temperature makes the weights almost equal"
+    double = softmax(torch.tensor([[2.0, 1.0]], dtype=torch.float64), 1.0)
+    assert double.dtype == torch.float64, f"float64 in, float64 out, not {double.dtype}"
 
 # %% [markdown]
-# ## A mask for every step
+# ## Who may look where
 #
-# In training a decoder computes all its steps at once: `scores` is `(B, T, S)`, one row of `S` scores
-# for each of `T` steps. The padding mask is `(B, S)`, since pads are pads at every step. Turn the
-# scores into weights, with a temperature as above (`torch.softmax` is allowed again):
+# A mask says who may look where: True where row $t$ may attend to column $i$. Two conditions meet in
+# it. **Padding**: sentence $b$ has `lengths[b]` words, and nobody may look at what comes behind them.
+# **No look ahead**: where `causal` is True, row $t$ may look at columns $0, \dots, t$ alone, itself
+# among them.
 #
-# 1. where the mask is False the weight is exactly 0, at every step;
-# 2. the other weights of a row are positive and sum to 1;
-# 3. scores of several thousand, of either sign, do no harm;
-# 4. a sentence in which nothing may be attended gives rows of **zeros**, not NaN.
+# `lengths` is an integer tensor `(B,)`; some of them may be 0, though never all. With $S$ the largest,
+# return the mask as a boolean tensor `(B, S, S)`. Every row follows the same rule, those of pads too.
 
 
 # %% question="q2"
-def masked_softmax(scores, mask, temperature):
+def attention_mask(lengths, causal):
     # BEGIN ANSWER
-    mask = mask[:, None, :]
-    # The lowest number there is rather than minus infinity: a row of these has no NaN.
-    lowest = torch.finfo(scores.dtype).min
-    weights = torch.softmax((scores / temperature).masked_fill(~mask, lowest), dim=-1)
-    return weights * mask
+    position = torch.arange(int(lengths.max()))
+    real = position < lengths[:, None]
+    mask = real[:, None, :].expand(-1, len(position), -1)
+    if causal:
+        mask = mask & (position <= position[:, None])
+    return mask
     # END ANSWER
 
 
 # %% check="q2"
 with checking("q2"):
-    mask = torch.tensor([[True, True, False], [True, False, False]])
-    weights = masked_softmax(torch.ones(2, 4, 3), mask, 0.5)
-    assert weights is not None, "masked_softmax returns None: is there a return?"
-    assert weights.shape == (2, 4, 3), f"weights are shaped like scores, not {tuple(weights.shape)}"
-    assert (weights[0, :, 2] == 0).all(), "the third word of sentence 1 is a pad, at every step"
-    assert (weights[1, :, 0] == 1).all(), "sentence 2 has one word, which gets all the weight"
-    assert torch.allclose(weights[0, :, :2], torch.full((4, 2), 0.5)), "equal scores, equal weights"
+    mask = attention_mask(torch.tensor([3, 1]), False)
+    assert mask is not None, "attention_mask returns None: is there a return?"
+    assert isinstance(mask, torch.Tensor), "return a tensor"
+    assert mask.dtype == torch.bool, f"True and False are asked for, not {mask.dtype}"
+    assert mask.shape == (2, 3, 3), f"(B, S, S) is (2, 3, 3), not {tuple(mask.shape)}"
+    assert mask[0].all(), "sentence 1 has no pads: all may look everywhere"
+    assert mask[1, :, 0].all() and not mask[1, :, 1:].any(), "sentence 2 has one word, and two pads"
+    first = attention_mask(torch.tensor([3, 1]), True)[0]
+    assert first[2].all() and not first[0, 1:].any(), "causal: row t looks at columns 0 to t"
 
 # %% [markdown]
 # ## Pooling a sentence
@@ -124,13 +128,16 @@ with checking("q2"):
 #
 # $$a_i = \mathrm{softmax}_i(h_i \cdot w), \qquad r = \sum_i a_i h_i,$$
 #
-# return `r`, of shape `(B, d)`. Every sentence has at least one word. What stands in the padding is
-# garbage and must not matter. Gradients must reach `states` and `w`.
+# return `r`, of shape `(B, d)`. Every sentence has at least one word. **What stands in the padding is
+# garbage**, left over from whatever was in memory: large numbers, infinity, NaN. It must not matter.
+# (A weight of 0 does not help against NaN: what is 0 times NaN?) Gradients must reach `states` and `w`.
 
 
 # %% question="q3"
 def attention_pool(states, w, mask):
     # BEGIN ANSWER
+    # A weight of 0 does not silence NaN, so the pads get something finite.
+    states = states.masked_fill(~mask[:, :, None], 0.0)
     scores = (states @ w).masked_fill(~mask, -torch.inf)
     weights = torch.softmax(scores, dim=-1)
     return (weights[:, None, :] @ states).squeeze(1)
@@ -140,13 +147,16 @@ def attention_pool(states, w, mask):
 # %% check="q3"
 with checking("q3"):
     states = torch.tensor([[[1.0, 0.0], [0.0, 1.0], [99.0, 99.0]]])
-    mixed = attention_pool(states, torch.tensor([2.0, 2.0]), torch.tensor([[True, True, False]]))
+    w, mask = torch.tensor([2.0, 2.0]), torch.tensor([[True, True, False]])
+    mixed = attention_pool(states, w, mask)
     assert mixed is not None, "attention_pool returns None: is there a return?"
     assert mixed.shape == (1, 2), f"one vector of two numbers: (1, 2), not {tuple(mixed.shape)}"
     assert mixed.max() < 2, "the third word is a pad: its 99 must not reach the result"
     assert torch.allclose(mixed, torch.tensor([[0.5, 0.5]])), (
         "two words with equal scores: half of each"
     )
+    double = attention_pool(states.double(), w.double(), mask)
+    assert double.dtype == torch.float64, f"float64 in, float64 out, not {double.dtype}"
 
 # %% [markdown]
 # ## Dropping weights
@@ -182,22 +192,26 @@ with checking("q4"):
     assert torch.equal(drop_weights(weights, 0.5, False, coins), weights), (
         "evaluation drops nothing"
     )
+    double = drop_weights(weights.double(), 0.5, True, coins.double())
+    assert double.dtype == torch.float64, f"float64 in, float64 out, not {double.dtype}"
 
 # %% [markdown]
 # ## By hand
 #
-# At temperature 1, the scores 3, 2, 1 give the weights 0.67, 0.24, 0.09. At which temperature do the
-# scores 6, 4, 2 give the same weights? Write a number.
+# A sentence has two words, with the scores 4 and 2. At which temperature does the first get the weight
+# 0.9 and the second 0.1? Work it out on paper, and write the number to two decimals.
+# ($\log 9 \approx 2.197$.)
 
 # %% question="q5"
 # BEGIN ANSWER stub: temperature_by_hand = None
-temperature_by_hand = 2
+temperature_by_hand = 0.91
 # END ANSWER
 
 # %% check="q5"
 with checking("q5"):
     assert temperature_by_hand is not None, "write a number: temperature_by_hand = ..."
-    assert temperature_by_hand > 0, "temperatures are positive"
+    assert float(temperature_by_hand) > 0, "temperatures are positive"
+    assert not isinstance(temperature_by_hand, str), "a number, without quotation marks"
 
 # %% [markdown]
 # ## What next

@@ -87,7 +87,8 @@ with checking("q1"):
 #
 # 1. where the mask is False the weight is exactly 0;
 # 2. the other weights of a row are positive and sum to 1;
-# 3. scores of several thousand, of either sign, do no harm;
+# 3. scores of several thousand, of either sign, do no harm, and those of masked positions may be
+#    anything: far above the others, infinite, NaN;
 # 4. a row in which nothing may be attended gives **zeros**, not NaN.
 #
 # Gradients must flow back to the scores. Do not change the tensors that you are given: the caller still needs them.
@@ -109,7 +110,8 @@ def masked_softmax(scores, mask):
 # %% check="q2"
 with checking("q2"):
     mask = torch.tensor([[True, True, False], [True, True, True]])
-    weights = masked_softmax(torch.tensor([[1.0, 0.0, 2.0], [5.0, 5.0, 5.0]]), mask)
+    scores = torch.tensor([[1.0, 0.0, 2.0], [5.0, 5.0, 5.0]])
+    weights = masked_softmax(scores, mask)
     assert weights is not None, "masked_softmax returns None: is there a return?"
     assert weights.shape == (2, 3), f"weights are shaped like scores, not {tuple(weights.shape)}"
     assert weights[0, 2] == 0, f"the third position of row 1 is masked, and got {weights[0, 2]:.3f}"
@@ -117,12 +119,16 @@ with checking("q2"):
         f"rows must sum to 1, not {weights.sum(-1)}"
     )
     assert torch.allclose(weights[1], torch.full((3,), 1 / 3)), "equal scores give equal weights"
+    double = masked_softmax(scores.double(), mask)
+    assert double.dtype == torch.float64, f"float64 in, float64 out, not {double.dtype}"
 
 # %% [markdown]
 # ## The context
 #
 # Put the two together. From query, keys and a padding mask `(B, S)` compute the weights, and the
-# **context**: the weighted sum of the keys, of shape `(B, d_k)`. Return both, context first.
+# **context**: the weighted sum of the keys, of shape `(B, d_k)`. Return both, context first. What
+# stands in the padding is garbage, NaN and infinity included, and must not matter. Gradients must
+# reach all arguments but the mask.
 #
 # You may call `additive_score` and `masked_softmax`; for grading, right versions of them are at hand,
 # whatever yours do.
@@ -131,6 +137,8 @@ with checking("q2"):
 # %% question="q3"
 def attend(query, keys, mask, W_q, W_k, v):
     # BEGIN ANSWER
+    # A weight of 0 does not silence NaN, so the pads get something finite.
+    keys = keys.masked_fill(~mask[:, :, None], 0.0)
     weights = masked_softmax(additive_score(query, keys, W_q, W_k, v), mask)
     context = (weights[:, None, :] @ keys).squeeze(1)
     return context, weights
@@ -149,31 +157,36 @@ with checking("q3"):
     assert torch.allclose(context, by_hand, atol=0.01), f"by hand it is {by_hand}, not {context}"
 
 # %% [markdown]
-# ## All steps at once
+# ## How sharp can it get?
 #
-# In training with teacher forcing some decoders know all their queries in advance: `queries` is
-# `(B, T, d_q)`. Return the scores of every step for every key, `(B, T, S)`, in one go, without a loop
-# over steps: row $t$ holds the scores of query $t$.
+# However long you train, an additive score is bounded: each tanh lies between -1 and 1. So a model
+# with a given $v$ cannot look at one word alone. Find the **largest weight** that one of `words` words
+# can get, whatever the query, the keys and the two matrices are, as a limit that is never passed.
+# `v` is `(d_a,)`; `words` is a number, 1 or more. Return a tensor without dimensions.
+#
+# Entries of `v` may be negative, and in the hundreds. The gradient must flow back to `v`.
 
 
 # %% question="q4"
-def score_all_steps(queries, keys, W_q, W_k, v):
+def sharpest(v, words):
     # BEGIN ANSWER
-    compared = (queries @ W_q.T)[:, :, None, :] + (keys @ W_k.T)[:, None, :, :]
-    return torch.tanh(compared) @ v
+    # The best score is the sum of |v|, and the worst minus that.
+    gap = 2 * v.abs().sum()
+    return 1 / (1 + (words - 1) * torch.exp(-gap))
     # END ANSWER
 
 
 # %% check="q4"
 with checking("q4"):
-    torch.manual_seed(0)
-    queries, keys = torch.randn(2, 3, 4), torch.randn(2, 5, 6)
-    W_q, W_k, v = torch.randn(7, 4), torch.randn(7, 6), torch.randn(7)
-    every = score_all_steps(queries, keys, W_q, W_k, v)
-    assert every is not None, "score_all_steps returns None: is there a return?"
-    assert every.shape == (2, 3, 5), f"(B, T, S) is (2, 3, 5), not {tuple(every.shape)}"
-    alone = score_all_steps(queries[:, 1:2], keys, W_q, W_k, v)
-    assert torch.allclose(every[:, 1:2], alone, atol=1e-5), "row t must depend on query t alone"
+    largest = sharpest(torch.tensor([1.0, -0.5]), 3)
+    assert largest is not None, "sharpest returns None: is there a return?"
+    assert isinstance(largest, torch.Tensor), "return a tensor, so that it has a gradient"
+    assert largest.shape == (), f"a tensor without dimensions, not of shape {tuple(largest.shape)}"
+    assert sharpest(torch.tensor([1.0, -0.5]), 1) == 1, "a word that is alone gets all the weight"
+    assert sharpest(torch.zeros(2), 4) == 0.25, "if v is 0, all four words get the same"
+    assert sharpest(torch.tensor([9.0, 9.0]), 2) > 0.99, "a long v can be sharp"
+    double = sharpest(torch.ones(2, dtype=torch.float64), 3)
+    assert double.dtype == torch.float64, f"float64 in, float64 out, not {double.dtype}"
 
 # %% [markdown]
 # ## A module that learns
@@ -231,7 +244,8 @@ weights_by_hand = (0.73, 0.27, 0)
 # %% check="q6"
 with checking("q6"):
     assert weights_by_hand is not None, "write three numbers: weights_by_hand = (..., ..., ...)"
-    first, second, third = weights_by_hand
+    first, second, third = (float(x) for x in weights_by_hand)
+    assert not any(isinstance(x, str) for x in weights_by_hand), "numbers, without quotation marks"
     assert third == 0, "a pad gets no weight at all"
     assert abs(first + second - 1) < 0.011, "the weights must sum to 1"
     assert first > second > 0, "the larger score gets the larger weight"

@@ -15,13 +15,21 @@ def softmax(scores, temperature):
     return softmax_rows(scores / temperature)
 
 
-def masked(scores, mask, temperature):
-    return softmax_rows(scores / temperature, mask[:, None, :])
+def may_look(lengths, causal):
+    words = max(lengths)
+    mask = np.zeros((len(lengths), words, words), bool)
+    for b, t, i in np.ndindex(*mask.shape):
+        mask[b, t, i] = i < lengths[b] and (i <= t or not causal)
+    return mask
 
 
 def pooled(states, w, mask):
-    a = softmax_rows(np.array([[h @ w for h in sentence] for sentence in states]), mask)
-    return np.array([sum(x * h for x, h in zip(row, rows)) for row, rows in zip(a, states)])
+    mixed = []
+    for sentence, real in zip(states, mask):
+        words = [h for h, m in zip(sentence, real) if m]
+        weights = softmax_rows(np.array([[h @ w for h in words]]))[0]
+        mixed.append(sum(a * h for a, h in zip(weights, words)))
+    return np.array(mixed)
 
 
 def dropped(weights, p, training, coins):
@@ -56,25 +64,46 @@ def draw_softmax(rng, kind):
     B, _, S, _ = SIZES[kind]
     scores = normal(rng, B, S, scale=1.5)
     if kind == "large":
-        scores += rng.choice([-9000.0, 9000.0], size=(B, 1)).astype(np.float32)
-        scores[:, 0] += np.float32(1.0)
+        scores += rng.choice([-30_000.0, 30_000.0], size=(B, 1)).astype(np.float32)
+        scores[0, 0] += np.float32(1.0)
+        # One far above the others: their mean, or the smallest, is no help against overflow.
+        scores[1:, 0] += np.float32(4000.0)
     return scores, temperature_of(rng, kind)
 
 
-def draw_masked(rng, kind):
-    B, T, S, _ = SIZES[kind]
-    scores = normal(rng, B, T, S, scale=1.5)
-    if kind == "large":
-        scores += rng.choice([-9000.0, 9000.0], size=(B, T, 1)).astype(np.float32)
-    return scores, padding(rng, B, S, empty=kind == "nothing to attend"), temperature_of(rng, kind)
+LENGTHS = {  # B, the longest sentence
+    "every position": (3, 5),
+    "every position, one sentence": (1, 4),
+    "causal": (3, 5),
+    "causal, as many sentences as words": (4, 4),
+    "causal, one sentence": (1, 5),
+    "causal, one word": (2, 1),
+    "causal, an empty sentence": (4, 3),
+}
+
+
+def draw_lengths(rng, kind):
+    B, longest = LENGTHS[kind]
+    lengths = rng.integers(1, longest + 1, size=B)
+    lengths[0] = longest
+    if B > 1 and longest > 2:
+        lengths[1] = longest - 2
+    if kind == "causal, an empty sentence":
+        lengths[-1] = 0
+    return rng.permutation(lengths), kind.startswith("causal")
 
 
 def draw_pool(rng, kind):
     B, _, S, d = SIZES[kind]
-    states, mask = normal(rng, B, S, d), padding(rng, B, S)
+    states, mask, w = normal(rng, B, S, d), padding(rng, B, S), normal(rng, d)
     # What stands in the padding must not matter.
     states[~mask] = normal(rng, int((~mask).sum()), d, scale=30.0)
-    return states, normal(rng, d), mask
+    if kind == "large":
+        # Scores far below any number that might stand for minus infinity.
+        # They are sums without rounding, so that any order of summing gives the same.
+        w[:], w[0] = 0.0, 1.0
+        states[mask, 0] = np.round(8 * states[mask, 0]) / 8 - 20_000
+    return states, w, mask
 
 
 def draw_dropout(rng, kind):
@@ -83,7 +112,11 @@ def draw_dropout(rng, kind):
     coins = rng.random((B, S)).astype(np.float32)
     p = 0.0 if kind == "no dropout" else float(np.float32(rng.choice([0.2, 0.3, 0.6])))
     # Of each row some are dropped and some are kept.
-    coins[:, 0], coins[:, 1] = 0.999, p / 2
+    coins[:, 0], coins[:, 1:2] = 0.999, p / 2
+    # One a little below p goes, and one of exactly p stays (where no gradient is asked for).
+    coins[:, 3:4] = p - 3e-5
+    if kind == "other sizes":
+        coins[:, 2] = p
     return weights, p, kind != "evaluating", coins
 
 
@@ -208,113 +241,154 @@ Q1 = Question(
     read=f"{CHAPTER}: from scores to weights",
 )
 
-MASK = "def masked_softmax(scores, mask, temperature):\n"
-FILLED = "scores.masked_fill(~mask[:, None, :], -torch.inf)"
+MASK = "def attention_mask(lengths, causal):\n    S = int(lengths.max())\n"
+REAL = "    mask = torch.arange(S)[None, :] < lengths[:, None]\n"
+BACK = "    past = torch.ones(S, S, dtype=torch.bool).tril()\n"
+BOTH = "    mask = mask[:, None, :].expand(-1, S, -1)\n    return mask & past if causal else mask\n"
 
 Q2 = Question(
     id="q2",
-    title="A mask for every step",
-    entry="masked_softmax",
-    signature="masked_softmax(scores, mask, temperature)",
-    draw=draw_masked,
-    oracle=masked,
+    title="Who may look where",
+    entry="attention_mask",
+    signature="attention_mask(lengths, causal)",
+    draw=draw_lengths,
+    oracle=may_look,
     stages=(
         Stage(
-            "weights under a mask",
+            "padding",
+            1,
+            ("every position", "every position, one sentence"),
+            "Column i of sentence b is True where i is smaller than the sentence's length, in every "
+            "row.",
+        ),
+        Stage(
+            "no look ahead",
             2,
-            ("ordinary", "padded", "all sizes equal", "one word", "cold", "hot"),
-            "Give the mask an axis for the steps, (B, 1, S), and fill the scores that it forbids "
-            "with minus infinity before the softmax.",
+            (
+                "causal",
+                "causal, as many sentences as words",
+                "causal, one sentence",
+                "causal, one word",
+            ),
+            "Row t may look at columns up to t, t itself among them, and at no pad.",
         ),
         Stage(
-            "extreme scores",
+            "an empty sentence",
             1,
-            ("large",),
-            "Scores of minus several thousand lie below a fill value such as -1e4, and exp of large "
-            "ones overflows: use minus infinity, and a stable softmax.",
-        ),
-        Stage(
-            "rows with nothing to attend",
-            1,
-            ("nothing to attend",),
-            "A row in which nothing may be attended must give zeros.",
+            ("causal, an empty sentence",),
+            "A sentence of length 0 has no position that may be attended: all of its rows are False.",
         ),
     ),
     right=(
-        MASK + "    mask = mask[:, None, :]\n"
-        "    z = (scores / temperature).masked_fill(~mask, torch.finfo(scores.dtype).min)\n"
-        "    return torch.softmax(z, dim=-1) * mask\n",
-        MASK + f"    return torch.softmax({FILLED} / temperature, -1).nan_to_num()\n",
-        "def masked_softmax(s, m, tau):\n"
-        "    out = torch.zeros_like(s)\n"
-        "    for b in range(len(s)):\n"
-        "        if m[b].any():\n"
-        "            out[b][:, m[b]] = F.softmax(s[b][:, m[b]] / tau, dim=1)\n"
+        MASK + REAL + BACK + BOTH,
+        "def attention_mask(lengths, causal):\n"
+        "    i = torch.arange(max(lengths.tolist()))\n"
+        "    real = (i < lengths.view(-1, 1, 1)).repeat(1, len(i), 1)\n"
+        "    if causal:\n"
+        "        real = real & (i.view(1, 1, -1) <= i.view(1, -1, 1))\n"
+        "    return real\n",
+        "def attention_mask(n, causal):\n"
+        "    S = max(n.tolist())\n"
+        "    out = torch.zeros(len(n), S, S, dtype=torch.bool)\n"
+        "    for b in range(len(n)):\n"
+        "        for t in range(S):\n"
+        "            out[b, t, : min(t + 1, n[b]) if causal else n[b]] = True\n"
         "    return out\n",
     ),
     wrong=(
         Wrong(
-            "mask over steps",
-            MASK + "    z = (scores / temperature).masked_fill(~mask[:, :, None], -torch.inf)\n"
-            "    return torch.softmax(z, -1).nan_to_num()\n",
-            "Your mask forbids steps instead of words: its new axis must stand in the middle, "
-            "(B, 1, S).",
+            "turned round",
+            MASK + REAL.replace("<", ">=") + BACK + BOTH.replace("& past", "| ~past"),
+            "Yours is True where nobody may look: in this book True means MAY be attended. "
+            "(nn.MultiheadAttention has it the other way round.)",
         ),
         Wrong(
-            "mask without a step axis",
-            MASK + "    z = (scores / temperature).masked_fill(~mask, -torch.inf)\n"
-            "    return torch.softmax(z, -1).nan_to_num()\n",
-            "A mask (B, S) set against scores (B, T, S) without a new axis meets the wrong "
-            "dimensions, and fits by accident where B equals T: use mask[:, None, :].",
+            "one word too many",
+            MASK + REAL.replace("<", "<=") + BACK + BOTH,
+            "The first pad of each sentence is open: positions count from 0, so a sentence of "
+            "length n has the positions below n.",
         ),
         Wrong(
-            "mask after softmax",
-            MASK + "    return torch.softmax(scores / temperature, -1) * mask[:, None, :]\n",
-            "You normalise first and mask afterwards: the rows no longer sum to 1. Mask the scores.",
+            "rows for columns",
+            MASK
+            + REAL
+            + BACK
+            + BOTH.replace("[:, None, :].expand(-1, S, -1)", "[:, :, None].expand(-1, -1, S)"),
+            "You close the rows of pads; it is the columns of pads, at which nobody may look.",
         ),
         Wrong(
-            "mask turned round",
-            MASK + "    z = (scores / temperature).masked_fill(mask[:, None, :], -torch.inf)\n"
-            "    return torch.softmax(z, -1).nan_to_num()\n",
-            "All the weight sits on the pads: True means that a position MAY be attended.",
+            "looks ahead",
+            MASK + REAL + BACK.replace("tril", "triu") + BOTH,
+            "Your row t may look at what comes after t: keep the lower triangle.",
+            keeps=1,
         ),
         Wrong(
-            "NaN in empty rows",
-            MASK + f"    return torch.softmax({FILLED} / temperature, -1)\n",
-            "A row with nothing to attend gives NaN: minus infinity minus minus infinity. It should "
-            "give zeros.",
+            "not at itself",
+            MASK + REAL + BACK.replace("tril()", "tril(-1)") + BOTH,
+            "Your row t stops before t, and row 0 may look at nothing: a position may look at "
+            "itself.",
+            keeps=1,
+        ),
+        Wrong(
+            "one step ahead",
+            MASK + REAL + BACK.replace("tril()", "tril(1)") + BOTH,
+            "Your row t may look at t + 1, the very word that it has to predict.",
+            keeps=1,
+        ),
+        Wrong(
+            "causal ignored",
+            MASK + REAL + BOTH.replace("mask & past if causal else ", ""),
+            "You never use `causal`: with it, no row may look ahead.",
+            keeps=1,
+        ),
+        Wrong(
+            "always causal",
+            MASK + REAL + BACK + BOTH.replace(" if causal else mask", ""),
+            "You never look ahead, even where causal is False: an encoder may.",
             keeps=3,
         ),
         Wrong(
-            "equal weights in empty rows",
-            MASK + "    z = (scores / temperature).masked_fill(~mask[:, None, :], -1e30)\n"
-            "    return torch.softmax(z, -1)\n",
-            "A row with nothing to attend gets equal weights, on padding. It should get zeros.",
-            keeps=3,
+            "pads forgotten",
+            MASK + BACK + "    past = past.expand(len(lengths), -1, -1)\n"
+            "    return past if causal else torch.ones_like(past)\n",
+            "You never use the lengths: pads may be attended.",
         ),
         Wrong(
-            "a small number for minus infinity",
-            MASK + "    z = (scores / temperature).masked_fill(~mask[:, None, :], -5.0)\n"
-            "    return torch.softmax(z, -1) * mask.any(-1)[:, None, None]\n",
-            "Pads get weights that are small but not 0: fill their scores with minus infinity, not "
-            "with a number that a real score may have.",
+            "either will do",
+            MASK + REAL + BACK + BOTH.replace("&", "|"),
+            "You join the two conditions by or: a position must be a real word AND not lie ahead.",
+            keeps=1,
         ),
         Wrong(
-            "temperature ignored",
-            MASK + f"    return torch.softmax({FILLED}, -1).nan_to_num()\n",
-            "You never use the temperature: divide the scores by it.",
+            "a triangle for each sentence's own length",
+            MASK + REAL + BOTH.replace("mask & past", "mask & mask.mT.tril()"),
+            "Rows of pads are closed as well: every row of the result follows the same rule, which "
+            "names columns alone.",
+            keeps=1,
         ),
         Wrong(
-            "over the steps",
-            MASK + "    z = (scores / temperature).masked_fill(~mask[:, None, :], -1e30)\n"
-            "    return torch.softmax(z, 1) * mask[:, None, :]\n",
-            "You normalise over the steps; each step's row of words must sum to 1: the last axis.",
+            "numbers to be added",
+            MASK
+            + REAL
+            + BACK
+            + BOTH.replace(
+                "return mask & past if causal else mask",
+                "mask = mask & past if causal else mask\n"
+                "    return torch.zeros(mask.shape).masked_fill(~mask, -torch.inf)",
+            ),
+            "You return what is added to scores, 0 and minus infinity: return True and False.",
+        ),
+        Wrong(
+            "no axis for the rows",
+            MASK + REAL + "    return mask\n",
+            "Your mask is (B, S): it needs a row for each position that looks, (B, S, S).",
         ),
     ),
     read=f"{CHAPTER}: where it breaks: masks",
 )
 
-POOL = "def attention_pool(states, w, mask):\n"
+RAW = "def attention_pool(states, w, mask):\n"
+POOL = RAW + "    states = states.masked_fill(~mask[..., None], 0.0)\n"
 WEIGHTS = "    a = torch.softmax((states @ w).masked_fill(~mask, -torch.inf), -1)\n"
 
 Q3 = Question(
@@ -335,18 +409,20 @@ Q3 = Question(
         Stage(
             "padding",
             1,
-            ("padded",),
-            "What stands in the padding changes your result: the mask must reach the scores.",
+            ("padded", "large"),
+            "What stands in the padding changes your result: the mask must reach the scores, and "
+            "what the pads hold must not reach the sum.",
         ),
         Stage(
             "gradients",
             1,
-            ("padded",),
+            ("padded", "one word"),
             "The gradient of w or of the states is not right: the weights must come from a softmax "
             "that stays in the graph.",
             gradients=True,
         ),
     ),
+    pads=(500.0, -500.0, float("nan"), float("inf")),
     right=(
         POOL + WEIGHTS + "    return (a[:, :, None] * states).sum(1)\n",
         POOL + "    a = torch.softmax(torch.where(mask, states @ w, -1e30), -1)\n"
@@ -357,9 +433,53 @@ Q3 = Question(
     wrong=(
         Wrong(
             "no mask",
-            POOL + "    a = torch.softmax(states @ w, -1)\n"
+            RAW + "    a = torch.softmax(states @ w, -1)\n"
             "    return (a[:, :, None] * states).sum(1)\n",
             "You never use the mask: changing what stands in the padding changes your result.",
+        ),
+        Wrong(
+            "pads times zero",
+            RAW + WEIGHTS + "    return (a[:, :, None] * states).sum(1)\n",
+            "The pads have weight 0, but they may hold NaN, and 0 times NaN is NaN: put something "
+            "finite into the pads before you add up.",
+            keeps=1,
+        ),
+        Wrong(
+            "a fill that a score may reach",
+            POOL
+            + WEIGHTS.replace("-torch.inf", "-1e4")
+            + "    return (a[:, :, None] * states).sum(1)\n",
+            "You fill with -1e4, and real scores may lie below it, so that the pads win: fill with "
+            "minus infinity.",
+            keeps=2,
+        ),
+        Wrong(
+            "renormalised with a small constant",
+            RAW + "    a = torch.softmax(states @ w, -1) * mask\n"
+            "    a = a / (a.sum(-1, keepdim=True) + 1e-13)\n"
+            "    return (a[:, :, None] * states).sum(1)\n",
+            "You mask after the softmax and divide again: where a pad has much the largest score, "
+            "the words are left with nothing but rounding. Mask the scores.",
+        ),
+        Wrong(
+            "softmax of a masked product",
+            POOL + "    a = torch.softmax((states @ w) * mask, -1)\n"
+            "    return (a[:, :, None] * states).sum(1)\n",
+            "You set the scores of pads to 0, which is a score like any other: fill them with minus "
+            "infinity.",
+        ),
+        Wrong(
+            "states changed",
+            POOL.replace("masked_fill(", "masked_fill_(")
+            + WEIGHTS
+            + "    return (a[:, :, None] * states).sum(1)\n",
+            "Your function changes the states that it is given: use masked_fill, not masked_fill_.",
+        ),
+        Wrong(
+            "every sentence with the first one's weights",
+            POOL + WEIGHTS + "    return (a[:1, :, None] * states).sum(1)\n",
+            "All sentences get the weights of the first: each has weights of its own.",
+            keeps=0,
         ),
         Wrong(
             "plain mean",
@@ -400,7 +520,7 @@ Q3 = Question(
         ),
         Wrong(
             "mask after softmax",
-            POOL + "    a = torch.softmax(states @ w, -1) * mask\n"
+            RAW + "    a = torch.softmax(states @ w, -1) * mask\n"
             "    return (a[:, :, None] * states).sum(1)\n",
             "You set the weights of pads to 0 after the softmax: the rest no longer sums to 1.",
         ),
@@ -422,8 +542,15 @@ Q4 = Question(
     stages=(
         Stage(
             "training",
-            2,
-            ("ordinary", "other sizes", "all sizes equal", "no dropout"),
+            1,
+            (
+                "ordinary",
+                "other sizes",
+                "all sizes equal",
+                "one word",
+                "one sentence",
+                "no dropout",
+            ),
             "A weight stays where its own coin is at least p, and is then divided by the share that "
             "stays, 1 - p; nothing is normalised again.",
         ),
@@ -432,6 +559,14 @@ Q4 = Question(
             1,
             ("evaluating",),
             "When training is False the weights must come back as they are.",
+        ),
+        Stage(
+            "gradients",
+            1,
+            ("ordinary", "evaluating"),
+            "The values are right but the gradients of the weights are not: no detach, no .data, no "
+            "NumPy on the way.",
+            gradients=True,
         ),
     ),
     right=(
@@ -479,7 +614,7 @@ Q4 = Question(
             "def drop_weights(weights, p, training, coins):\n"
             "    return weights * (coins >= p) / (1 - p)\n",
             "You drop weights even when training is False: then they must stay as they are.",
-            keeps=2,
+            keeps=1,
         ),
         Wrong(
             "scaled in evaluation",
@@ -504,49 +639,71 @@ Q5 = Question(
     entry="temperature_by_hand",
     signature="temperature_by_hand = number",
     draw=lambda rng, kind: (),
-    oracle=lambda: 2.0,
+    oracle=lambda: 2 / np.log(9),
     probe=number_probe,
     stages=(
         Stage(
             "the temperature",
             1,
             ("number",),
-            "Only differences of scores over temperature matter: compare the difference of two "
-            "scores in the one list and in the other.",
+            "The ratio of two weights is exp of the difference of their scores over the temperature: "
+            "write it down for nine to one, and solve.",
         ),
     ),
-    right=("temperature_by_hand = 2\n", "temperature_by_hand = 2.0\n"),
+    right=(
+        "temperature_by_hand = 0.91\n",
+        "temperature_by_hand = 2 / math.log(9)\n",
+        "temperature_by_hand = np.array(0.91)\n",
+        "temperature_by_hand = torch.tensor([0.9102])[0]\n",
+    ),
     wrong=(
         Wrong(
             "turned round",
-            "temperature_by_hand = 0.5\n",
-            "You turned the ratio round: a temperature below 1 sharpens, and here it has to flatten.",
+            "temperature_by_hand = 4.39\n",
+            "You multiply the difference by the logarithm; it is divided by it.",
         ),
         Wrong(
-            "nothing to do",
+            "inverse",
+            "temperature_by_hand = 1.10\n",
+            "You turned the fraction round: a higher temperature flattens, so the difference of the "
+            "scores stands on top.",
+        ),
+        Wrong(
+            "no logarithm",
+            "temperature_by_hand = 0.22\n",
+            "You divide the difference by the ratio itself: it is exp of difference over temperature "
+            "that makes the ratio, so take the ratio's logarithm.",
+        ),
+        Wrong(
+            "one tenth",
+            "temperature_by_hand = 0.87\n",
+            "You set the ratio to 10: nine tenths to one tenth is nine to one.",
+        ),
+        Wrong(
+            "the score itself",
+            "temperature_by_hand = 1.82\n",
+            "You took a score where the difference of the two scores belongs: adding a constant to "
+            "both changes no weight.",
+        ),
+        Wrong(
+            "logarithm of the weight",
+            "temperature_by_hand = 18.98\n",
+            "You took the logarithm of the weight 0.9; take that of the ratio of the two weights.",
+        ),
+        Wrong(
+            "base ten",
+            "temperature_by_hand = 2.10\n",
+            "You took the logarithm to base ten; exp belongs to the natural one.",
+        ),
+        Wrong(
+            "base two",
+            "temperature_by_hand = 0.63\n",
+            "You took the logarithm to base two; exp belongs to the natural one.",
+        ),
+        Wrong(
+            "temperature one",
             "temperature_by_hand = 1\n",
-            "At temperature 1 the scores are as they are, and 6, 4, 2 are further apart than 3, 2, 1.",
-        ),
-        Wrong(
-            "difference for ratio",
-            "temperature_by_hand = 3\n",
-            "You took the difference of the largest scores; temperature divides, it does not "
-            "subtract.",
-        ),
-        Wrong(
-            "square root",
-            "temperature_by_hand = 1.41\n",
-            "You took a square root: the scores are divided by the temperature itself.",
-        ),
-        Wrong(
-            "exponential",
-            "temperature_by_hand = 7.39\n",
-            "You took exp of the ratio: the temperature divides inside exp.",
-        ),
-        Wrong(
-            "square",
-            "temperature_by_hand = 4\n",
-            "You squared the ratio: the scores are divided by the temperature itself.",
+            "At temperature 1 the ratio is exp of 2, about 7.4 to one: a little more is asked for.",
         ),
     ),
     read=f"{CHAPTER}: see it: softmax, temperature, mask",

@@ -43,13 +43,16 @@ def softmax(scores, mask):
 
 def context(query, keys, mask, W_q, W_k, v):
     weights = softmax(score(query, keys, W_q, W_k, v), mask)
-    mixed = [sum(w * h for w, h in zip(row, states)) for row, states in zip(weights, keys)]
-    return np.array(mixed), weights
+    mixed = np.zeros((len(keys), keys.shape[2]))
+    for b, i in zip(*np.nonzero(mask)):
+        mixed[b] += weights[b, i] * keys[b, i]
+    return mixed, weights
 
 
-def all_scores(queries, keys, W_q, W_k, v):
-    steps = [score(queries[:, t], keys, W_q, W_k, v) for t in range(queries.shape[1])]
-    return np.stack(steps, axis=1)
+def sharpest(v, words):
+    # tanh lies between -1 and 1: one word has all signs with it, the others all against them.
+    most = sum(abs(x) for x in v)
+    return np.array(1 / (1 + (words - 1) * np.exp(-2 * most)))
 
 
 def by_hand():
@@ -67,6 +70,7 @@ SIZES = {  # B, T, S, d_q, d_k, d_a
     "padded": (3, 2, 5, 4, 3, 2),
     "nothing to attend": (3, 2, 4, 2, 3, 5),
     "large": (2, 3, 4, 3, 5, 2),
+    "many words": (8, 1, 24, 4, 3, 5),
 }
 
 
@@ -101,8 +105,10 @@ def draw_softmax(rng, kind):
     B, _, S, *_ = SIZES[kind]
     scores = normal(rng, B, S, scale=2.0)
     if kind == "large":
-        scores = scores + rng.choice([-9000.0, 9000.0], size=(B, 1)).astype(np.float32)
-        scores[:, 0] += np.float32(3.0)
+        scores = scores + rng.choice([-30_000.0, 30_000.0], size=(B, 1)).astype(np.float32)
+        scores[0, 0] += np.float32(3.0)
+        # One far above the others: their mean, or the smallest, is no help against overflow.
+        scores[1:, 0] += np.float32(4000.0)
     return scores, padding(rng, kind, B, S)
 
 
@@ -114,10 +120,23 @@ def draw_context(rng, kind):
     return query, keys, mask, W_q, W_k, v
 
 
-def draw_steps(rng, kind):
-    B, T, _, d_q, *_ = SIZES[kind]
-    _, *rest = draw_score(rng, kind)
-    return normal(rng, B, T, d_q), *rest
+VECTORS = {  # d_a, words, size of the entries
+    "ordinary": (4, 5, 0.5),
+    "other sizes": (7, 3, 0.3),
+    "as many features as words": (4, 4, 0.5),
+    "one feature": (1, 6, 1.0),
+    "one word": (3, 1, 0.5),
+    "many words": (5, 30_000, 1.0),
+    "large v": (3, 5, 400.0),
+}
+
+
+def draw_vector(rng, kind):
+    d_a, words, scale = VECTORS[kind]
+    v = normal(rng, d_a, scale=scale)
+    # Of both signs, where there are two.
+    v[0], v[-1] = -abs(v[0]), abs(v[-1])
+    return v, words
 
 
 def draw_module(rng, kind):
@@ -138,10 +157,18 @@ Q1 = Question(
     stages=(
         Stage(
             "the formula",
-            2,
+            1,
             ("ordinary", "other sizes", "all sizes equal", "one word", "one sentence"),
             "Set each symbol of e = v · tanh(W_q s + W_k h) beside your line: same matrix, same "
             "place, one tanh over the sum, v last?",
+        ),
+        Stage(
+            "without a loop",
+            1,
+            ("many words",),
+            "The scores of a larger batch must come out of the same few calls: no loop over words, "
+            "and none over sentences.",
+            calls=40,
         ),
         Stage(
             "gradients",
@@ -164,16 +191,69 @@ Q1 = Question(
         "    hidden = torch.einsum('ad,bd->ba', W_q, query)[:, None]\n"
         "    hidden = hidden + torch.einsum('ad,bsd->bsa', W_k, keys)\n"
         "    return torch.einsum('a,bsa->bs', v, hidden.tanh())\n",
-        # Loops.
-        "def additive_score(query, keys, W_q, W_k, v):\n"
-        "    rows = []\n"
-        "    for s, h in zip(query, keys):\n"
-        "        rows.append(torch.stack([v.dot(torch.tanh(W_q @ s + W_k @ x)) for x in h]))\n"
-        "    return torch.stack(rows)\n",
         "additive_score = lambda q, K, Wq, Wk, v: F.linear("
         "torch.tanh(F.linear(q, Wq)[:, None] + F.linear(K, Wk)), v[None]).squeeze(-1)\n",
     ),
     wrong=(
+        Wrong(
+            "a loop over words",
+            "def additive_score(query, keys, W_q, W_k, v):\n"
+            "    rows = []\n"
+            "    for s, h in zip(query, keys):\n"
+            "        rows.append(torch.stack([v.dot(torch.tanh(W_q @ s + W_k @ x)) for x in h]))\n"
+            "    return torch.stack(rows)\n",
+            "The scores are right, but you go through the words one by one, which is slow where it "
+            "counts: let one product compute all of them.",
+            keeps=2,
+        ),
+        Wrong(
+            "keys never read",
+            "def additive_score(q, K, Wq, Wk, v):\n"
+            "    hidden = torch.tanh((q @ Wq.T)[:, None] + 0 * (K @ Wk.T))\n"
+            "    return hidden @ v\n",
+            "Your scores never read the keys: all words of a sentence get the same score, and the "
+            "softmax makes equal weights of them.",
+        ),
+        Wrong(
+            "product for sum",
+            "def additive_score(q, K, Wq, Wk, v):\n"
+            "    return torch.tanh((q @ Wq.T)[:, None] * (K @ Wk.T)) @ v\n",
+            "You multiply the two projections; the score is called additive because they are added.",
+        ),
+        Wrong(
+            "query repeated in the wrong order",
+            "def additive_score(q, K, Wq, Wk, v):\n"
+            "    B, S = K.shape[:2]\n"
+            "    return torch.tanh((q @ Wq.T).repeat(S, 1).view(B, S, -1) + K @ Wk.T) @ v\n",
+            "repeat puts the whole batch S times in a row, so that view hands sentences the queries "
+            "of others: use unsqueeze(1), or repeat_interleave.",
+        ),
+        Wrong(
+            "matrices exchanged",
+            "def additive_score(q, K, Wq, Wk, v):\n"
+            "    a, b = (Wk, Wq) if Wk.shape == Wq.shape else (Wq, Wk)\n"
+            "    return torch.tanh((q @ a.T)[:, None] + K @ b.T) @ v\n",
+            "W_q and W_k are exchanged: W_q belongs to the query, W_k to the keys. It shows where "
+            "their sizes are equal.",
+            keeps=1,
+        ),
+        Wrong(
+            "half precision",
+            "def additive_score(q, K, Wq, Wk, v):\n"
+            "    q, K, Wq, Wk, v = (x.half().to(x.dtype) for x in (q, K, Wq, Wk, v))\n"
+            "    return torch.tanh((q @ Wq.T)[:, None] + K @ Wk.T) @ v\n",
+            "You round to 16 bits on the way: keep the precision that comes in.",
+            keeps=0,
+        ),
+        Wrong(
+            "not transposed",
+            "def additive_score(q, K, Wq, Wk, v):\n"
+            "    a, b = (Wq, Wk) if Wq.shape[0] == Wq.shape[1] == Wk.shape[1] else (Wq.T, Wk.T)\n"
+            "    return torch.tanh((q @ a)[:, None] + K @ b) @ v\n",
+            "Where all sizes are equal, q @ W_q runs as well, and is another product: W_q s is "
+            "q @ W_q.T.",
+            keeps=1,
+        ),
         Wrong(
             "no tanh",
             "def additive_score(q, K, Wq, Wk, v):\n"
@@ -275,7 +355,7 @@ Q2 = Question(
         Stage(
             "extreme scores",
             1,
-            ("large",),
+            ("large", "padded"),
             "Scores of several thousand overflow or vanish in exp: subtract the largest score that "
             "may be attended first.",
         ),
@@ -294,6 +374,7 @@ Q2 = Question(
             gradients=True,
         ),
     ),
+    pads=(500.0, -500.0, float("nan"), float("inf"), float("-inf")),
     right=(
         "def masked_softmax(scores, mask):\n"
         "    scores = scores.masked_fill(~mask, -torch.inf)\n"
@@ -336,8 +417,7 @@ Q2 = Question(
             "NaN in empty rows",
             "def masked_softmax(s, m):\n"
             "    return torch.softmax(s.masked_fill(~m, float('-inf')), -1)\n",
-            "A row with nothing to attend gives NaN: minus infinity minus minus infinity. It should "
-            "give zeros.",
+            "A row with nothing to attend gives NaN. It should give zeros.",
             keeps=3,
         ),
         Wrong(
@@ -368,7 +448,7 @@ Q2 = Question(
             "    return raised / (raised.sum(-1, keepdim=True) + 1e-20)\n",
             "exp of a score of several thousand is infinite, and of minus several thousand 0: "
             "subtract the row's largest score first.",
-            keeps=3,
+            keeps=2,
         ),
         Wrong(
             "equal weights in empty rows",
@@ -399,13 +479,14 @@ Q2 = Question(
             "    return raised / total.masked_fill(total == 0, 1.0)\n",
             "You subtract the largest score of the whole batch: rows far below it vanish. Take each "
             "row's own largest score, pads left out.",
-            keeps=3,
+            keeps=2,
         ),
     ),
     read="chapters/02_soft_addressing: where it breaks: masks",
 )
 
-ATTEND = "def attend(query, keys, mask, W_q, W_k, v):\n"
+RAW = "def attend(query, keys, mask, W_q, W_k, v):\n"
+ATTEND = RAW + "    keys = keys.masked_fill(~mask[..., None], 0.0)\n"
 
 Q3 = Question(
     id="q3",
@@ -426,9 +507,19 @@ Q3 = Question(
             "padding",
             1,
             ("padded", "nothing to attend"),
-            "What stands in the padding changes your result: the mask must reach the softmax.",
+            "What stands in the padding changes your result: the mask must reach the softmax, and "
+            "what the pads hold must not reach the sum.",
+        ),
+        Stage(
+            "gradients",
+            1,
+            ("padded", "nothing to attend"),
+            "Context and weights are right but the gradients of the arguments are not: no detach, "
+            "no .data, no NumPy on the way.",
+            gradients=True,
         ),
     ),
+    pads=(500.0, -500.0, float("nan"), float("inf")),
     uses=("q1", "q2"),
     forbidden=("scaled_dot_product_attention", "MultiheadAttention"),
     right=(
@@ -437,6 +528,7 @@ Q3 = Question(
         ATTEND + "    a = masked_softmax(additive_score(query, keys, W_q, W_k, v), mask)\n"
         "    return torch.einsum('bs,bsd->bd', a, keys), a\n",
         "def attend(q, K, m, Wq, Wk, v):\n"
+        "    K = torch.where(m[:, :, None], K, torch.zeros_like(K))\n"
         "    e = torch.tanh((q @ Wq.T)[:, None] + K @ Wk.T) @ v\n"
         "    e = torch.where(m, e, -1e9)\n"
         "    w = torch.softmax(e, 1) * m\n"
@@ -445,7 +537,7 @@ Q3 = Question(
     wrong=(
         Wrong(
             "no mask",
-            ATTEND + "    a = additive_score(query, keys, W_q, W_k, v).softmax(-1)\n"
+            RAW + "    a = additive_score(query, keys, W_q, W_k, v).softmax(-1)\n"
             "    return torch.einsum('bs,bsd->bd', a, keys), a\n",
             "You never use the mask: the padding gets weight, and what stands there reaches the "
             "context.",
@@ -456,6 +548,29 @@ Q3 = Question(
             ATTEND + "    a = masked_softmax(additive_score(query, keys, W_q, W_k, v), mask)\n"
             "    return a, torch.einsum('bs,bsd->bd', a, keys)\n",
             "You return weights, then context; the order is context, weights.",
+        ),
+        Wrong(
+            "pads times zero",
+            RAW + "    a = masked_softmax(additive_score(query, keys, W_q, W_k, v), mask)\n"
+            "    return (a[:, None, :] @ keys).squeeze(1), a\n",
+            "The pads have weight 0, but they may hold NaN, and 0 times NaN is NaN: put something "
+            "finite into the pads before you add up.",
+            keeps=1,
+        ),
+        Wrong(
+            "query never used",
+            ATTEND + "    e = additive_score(torch.zeros_like(query), keys, W_q, W_k, v)\n"
+            "    a = masked_softmax(e, mask)\n"
+            "    return torch.einsum('bs,bsd->bd', a, keys), a\n",
+            "Your weights do not depend on the query: every step would look at the same words.",
+        ),
+        Wrong(
+            "detached",
+            ATTEND + "    a = masked_softmax(additive_score(query, keys, W_q, W_k, v), mask)\n"
+            "    a = a.detach()\n"
+            "    return torch.einsum('bs,bsd->bd', a, keys), a\n",
+            "The values are right, but the weights are detached: nothing learns where to look.",
+            keeps=2,
         ),
         Wrong(
             "scores for weights",
@@ -484,7 +599,7 @@ Q3 = Question(
         ),
         Wrong(
             "mask on the context alone",
-            ATTEND + "    a = additive_score(query, keys, W_q, W_k, v).softmax(-1)\n"
+            RAW + "    a = additive_score(query, keys, W_q, W_k, v).softmax(-1)\n"
             "    return torch.einsum('bs,bsd->bd', a * mask, keys), a * mask\n",
             "You set weights of pads to 0 after the softmax: the rest no longer sums to 1.",
             keeps=1,
@@ -493,72 +608,118 @@ Q3 = Question(
     read=f"{CHAPTER}: masks",
 )
 
-STEPS = "def score_all_steps(queries, keys, W_q, W_k, v):\n"
+SHARP = "def sharpest(v, words):\n"
 
 Q4 = Question(
     id="q4",
-    title="All steps at once",
-    entry="score_all_steps",
-    signature="score_all_steps(queries, keys, W_q, W_k, v)",
-    draw=draw_steps,
-    oracle=all_scores,
+    title="How sharp can it get?",
+    entry="sharpest",
+    signature="sharpest(v, words)",
+    draw=draw_vector,
+    oracle=sharpest,
     stages=(
         Stage(
-            "every query with every key",
-            2,
-            ("ordinary", "other sizes", "all sizes equal", "one word", "one sentence"),
-            "Give the projected queries the shape (B, T, 1, d_a) and the projected keys "
-            "(B, 1, S, d_a); their sum is (B, T, S, d_a).",
+            "the largest weight",
+            1,
+            (
+                "ordinary",
+                "other sizes",
+                "as many features as words",
+                "one feature",
+                "one word",
+                "many words",
+                "large v",
+            ),
+            "Each score lies between minus and plus the sum of |v|: set one word at the one end, all "
+            "others at the other end, and take the softmax.",
+        ),
+        Stage(
+            "gradients",
+            1,
+            ("ordinary", "one feature"),
+            "The weight is right but its gradient is not: stay with tensors, no .item(), no detach.",
+            gradients=True,
         ),
     ),
-    uses=("q1",),
     right=(
-        STEPS + "    hidden = (queries @ W_q.T)[:, :, None] + (keys @ W_k.T)[:, None]\n"
-        "    return hidden.tanh() @ v\n",
-        STEPS + "    steps = [additive_score(q, keys, W_q, W_k, v) for q in queries.unbind(1)]\n"
-        "    return torch.stack(steps, 1)\n",
-        STEPS + "    a = torch.einsum('btd,ad->bta', queries, W_q).unsqueeze(2)\n"
-        "    b = torch.einsum('bsd,ad->bsa', keys, W_k).unsqueeze(1)\n"
-        "    return torch.einsum('btsa,a->bts', torch.tanh(a + b), v)\n",
+        SHARP + "    gap = 2 * v.abs().sum()\n    return 1 / (1 + (words - 1) * torch.exp(-gap))\n",
+        SHARP + "    return torch.sigmoid(2 * v.abs().sum() - math.log(words - 1)) "
+        "if words > 1 else 1 + 0 * v.sum()\n",
+        SHARP + "    most = (v * v.sign()).sum()\n"
+        "    scores = torch.cat([most[None], (-most).expand(words - 1)])\n"
+        "    return F.softmax(scores, 0)[0]\n",
+        "def sharpest(v, n):\n"
+        "    m = torch.linalg.vector_norm(v, ord=1)\n"
+        "    others = -2 * m + torch.tensor(float(n - 1), dtype=v.dtype).log()\n"
+        "    return torch.exp(-torch.logaddexp(torch.zeros_like(m), others))\n",
     ),
     wrong=(
         Wrong(
-            "steps and keys exchanged",
-            STEPS + "    hidden = (queries @ W_q.T)[:, None] + (keys @ W_k.T)[:, :, None]\n"
-            "    return hidden.tanh() @ v\n",
-            "Your result is (B, S, T): rows are steps, columns are keys. Exchange the new axes.",
+            "others at zero",
+            SHARP + "    most = v.abs().sum()\n"
+            "    return 1 / (1 + (words - 1) * torch.exp(-most))\n",
+            "You leave the scores of the other words at 0; the tanh can push them as far down as it "
+            "pushes the first one up.",
         ),
         Wrong(
-            "step t with key t",
-            STEPS + "    hidden = queries @ W_q.T + keys @ W_k.T\n    return hidden.tanh() @ v\n",
-            "You add query t to key t: every query has to meet every key, so both need a new axis "
-            "before they are added.",
+            "signs forgotten",
+            SHARP + "    return 1 / (1 + (words - 1) * torch.exp(-2 * v.sum()))\n",
+            "You add up the entries of v with their signs: where one is negative, a tanh of -1 makes "
+            "its part positive. Add up the absolute values.",
         ),
         Wrong(
-            "no tanh",
-            STEPS + "    return ((queries @ W_q.T)[:, :, None] + (keys @ W_k.T)[:, None]) @ v\n",
-            "There is no tanh: your scores are linear in the states.",
+            "length of v",
+            SHARP + "    return 1 / (1 + (words - 1) * torch.exp(-2 * v.norm()))\n",
+            "You take the length of v, the root of the sum of squares; every tanh may reach 1 at "
+            "once, so it is the sum of the absolute values.",
         ),
         Wrong(
-            "last query for all",
-            STEPS + "    e = additive_score(queries[:, -1], keys, W_q, W_k, v)\n"
-            "    return e[:, None].expand(-1, queries.shape[1], -1)\n",
-            "All your rows are the same: each step has a query of its own.",
+            "largest entry",
+            SHARP + "    return 1 / (1 + (words - 1) * torch.exp(-2 * v.abs().max()))\n",
+            "You count the largest entry of v alone; all features can reach 1 at once.",
         ),
         Wrong(
-            "mean query",
-            STEPS + "    e = additive_score(queries.mean(1), keys, W_q, W_k, v)\n"
-            "    return e[:, None].expand(-1, queries.shape[1], -1)\n",
-            "You average the queries before you compare: each step has a query of its own.",
+            "number of features",
+            SHARP + "    return 1 / (1 + (words - 1) * torch.exp(-2.0 * len(v) + 0 * v.sum()))\n",
+            "Your bound is the number of features, as if all entries of v were 1.",
         ),
         Wrong(
-            "weights for scores",
-            STEPS + "    hidden = (queries @ W_q.T)[:, :, None] + (keys @ W_k.T)[:, None]\n"
-            "    return (hidden.tanh() @ v).softmax(-1)\n",
-            "Your rows sum to 1: return the scores, before any softmax.",
+            "one other word too many",
+            SHARP + "    return 1 / (1 + words * torch.exp(-2 * v.abs().sum()))\n",
+            "You count the word itself among the others: there are words - 1 of them.",
+        ),
+        Wrong(
+            "one other word",
+            SHARP + "    return torch.sigmoid(2 * v.abs().sum())\n",
+            "You compare with a single other word: there are words - 1 of them.",
+        ),
+        Wrong(
+            "overflow",
+            SHARP + "    e = v.abs().sum().exp()\n    return e / (e + (words - 1) / e)\n",
+            "exp of the bound itself is infinite for a large v, and infinity over infinity is NaN: "
+            "divide by it first, so that only exp of a negative number is left.",
+            keeps=0,
+        ),
+        Wrong(
+            "the score",
+            SHARP + "    return v.abs().sum()\n",
+            "This is the largest score; the weight that goes with it is asked for.",
+        ),
+        Wrong(
+            "the smallest weight",
+            SHARP + "    gap = 2 * v.abs().sum()\n"
+            "    return torch.exp(-gap) / (torch.exp(-gap) + (words - 1))\n",
+            "This is the smallest weight that a word can get: exchange the two ends.",
+        ),
+        Wrong(
+            "no longer a tensor",
+            SHARP + "    gap = 2 * float(v.abs().sum())\n"
+            "    return torch.tensor(1 / (1 + (words - 1) * math.exp(-gap)), dtype=v.dtype)\n",
+            "Python's numbers have no gradient: compute with tensors from v to the result.",
+            keeps=1,
         ),
     ),
-    read=f"{CHAPTER}: five lines of PyTorch",
+    read=f"{CHAPTER}: in general: a network with two layers",
 )
 
 INIT = (
@@ -711,7 +872,13 @@ Q6 = Question(
             "exp of each score that may be attended, divided by the sum of these; 0 for the pad.",
         ),
     ),
-    right=("weights_by_hand = (0.73, 0.27, 0)\n", "weights_by_hand = [0.7311, 0.2689, 0.0]\n"),
+    right=(
+        "weights_by_hand = (0.73, 0.27, 0)\n",
+        "weights_by_hand = [0.7311, 0.2689, 0.0]\n",
+        "weights_by_hand = np.array([0.73, 0.27, 0])\n",
+        "weights_by_hand = torch.tensor([0.73, 0.27, 0.0])\n",
+        "weights_by_hand = torch.softmax(torch.tensor([1.0, 0.0, -torch.inf]), 0)\n",
+    ),
     wrong=(
         Wrong(
             "pad not masked",

@@ -10,12 +10,13 @@ reason in ``solutions/equivalent.yml``.
 import argparse
 import ast
 import copy
+import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import yaml
@@ -24,8 +25,10 @@ from seqattn.grading.bank import Question, exercises, load
 from seqattn.grading.judge import Judge
 from seqattn.grading.verdicts import Verdict
 
-__all__ = ["Mutant", "Row", "equivalents", "mutants_of", "try_mutants"]
+__all__ = ["DRAWS", "FORMS", "Mutant", "Row", "equivalents", "mutants_of", "try_mutants"]
 
+# Few cases of each kind: what these catch, a grading catches too.
+DRAWS = 2
 ROOT = Path(__file__).resolve().parents[1]
 EQUIVALENT = ROOT / "solutions" / "equivalent.yml"
 
@@ -291,6 +294,16 @@ _RESULTS = {
     "nothing returned": "None",
     "mask times result": "R * mask",
 }
+# Of these, what is wrong with the form of a result rather than with its values.
+FORMS = {
+    *("float32 returned", "float64 returned", "float16 returned", "NumPy returned"),
+    *("list returned", "wrapped in a list", "nothing returned", "an axis too many"),
+}
+_ON_FLOATS = {"detached", "rounded to float16", "rounded to float32", "scaled", "moved", "negated"}
+_ON_AXES = {
+    *("batch turned round", "last axis turned round", "transposed", "squeezed"),
+    *("mean over the batch", "first sentence for all", "first sentence alone"),
+}
 # What becomes of an argument A before the answer sees it.
 _ARGUMENTS = {
     "argument of zeros": "torch.zeros_like(A) if isinstance(A, torch.Tensor) else type(A)(0)",
@@ -344,6 +357,10 @@ def _whole(tree: ast.Module, q: Question) -> Iterator[tuple[str, str, ast.Module
             (len(r.value.elts) for r in results if isinstance(r.value, ast.Tuple)), default=0
         )
         for name, text in _RESULTS.items():
+            if name in _ON_FLOATS and _result_kind(q)[0] not in ("f", "?"):
+                continue
+            if name in _ON_AXES and _result_kind(q)[1] == 0:
+                continue
             for part in range(parts) if parts else [None]:
                 where = "the result" if part is None else f"part {part + 1} of the result"
                 yield name, where, changed(_Return(text, part))
@@ -369,6 +386,14 @@ def _kinds(q: Question, count: int) -> list[str]:
     inputs = q.draw(np.random.default_rng(0), q.stages[0].kinds[0])
     kinds = [x.dtype.kind if isinstance(x, np.ndarray) else "number" for x in inputs]
     return (kinds + ["?"] * count)[:count]
+
+
+def _result_kind(q: Question) -> tuple[str, int]:
+    """Say whether a result holds floats (f), flags (b) or ids (i), and how many axes it has."""
+    if not q.arguments or q.probe:
+        return "?", -1
+    result = q.oracle(*q.draw(np.random.default_rng(0), q.stages[0].kinds[0]))
+    return (result.dtype.kind, result.ndim) if isinstance(result, np.ndarray) else ("?", -1)
 
 
 def _replace_name(text: str, name: str) -> str:
@@ -473,7 +498,8 @@ def _sites(tree: ast.Module, q: Question) -> Iterator[tuple[str, str, ast.Module
                 before, after = ast.unparse(node), ast.unparse(ast.fix_missing_locations(new))
                 if before != after:
                     yield operator, f"{before} -> {after}", _replaced(tree, place, new)
-            if isinstance(node, ast.BinOp | ast.Call) and _is_assigned(nodes, node):
+            floats = _result_kind(q)[0] in ("f", "?")
+            if floats and isinstance(node, ast.BinOp | ast.Call) and _is_assigned(nodes, node):
                 detached = _expression("X.detach()", X=node)
                 yield "detached", ast.unparse(node), _replaced(tree, place, detached)
         elif isinstance(node, ast.Expr | ast.If | ast.AugAssign | ast.Assign) and inside:
@@ -545,6 +571,8 @@ class Row:
         Those that passed and are not listed as equivalent.
     unnamed : list of (Mutant, Verdict)
         Those that got the stage's hint.
+    unused : list of str
+        Patterns of equivalents that fit no mutant that passed.
     """
 
     exercise: str
@@ -555,21 +583,23 @@ class Row:
     named: int
     survivors: list[Mutant]
     unnamed: list[tuple[Mutant, Verdict]]
+    unused: list[str]
 
 
-def equivalents() -> dict[str, dict[str, list[dict[str, str]]]]:
+def equivalents() -> dict[str, Any]:
     """Read which mutants mean the same as their answers, by exercise and question."""
     return yaml.safe_load(EQUIVALENT.read_text(encoding="utf-8")) or {}
 
 
 def try_mutants(judge: Judge, exercise: str, q: Question) -> Row:
     """Have all mutants of a question judged."""
-    patterns = [e["mutant"] for e in equivalents().get(exercise, {}).get(q.id, [])]
+    patterns = _patterns(equivalents().get(exercise, {}).get(q.id, []))
+    general = _patterns(equivalents()["every"])
     mutants = mutants_of(q)
     verdicts = judge.judge_many(exercise, q.id, [m.code for m in mutants])
     hints = {stage.hint for stage in q.stages}
     passed = [m for m, v in zip(mutants, verdicts) if v.verdict == "pass"]
-    same = [m for m in passed if any(fnmatchcase(m.name, p) for p in patterns)]
+    same = [m for m in passed if any(p.fullmatch(m.name) for p in [*patterns, *general])]
     caught = [(m, v) for m, v in zip(mutants, verdicts) if v.verdict != "pass"]
     unnamed = [(m, v) for m, v in caught if v.hint in hints]
     return Row(
@@ -581,7 +611,13 @@ def try_mutants(judge: Judge, exercise: str, q: Question) -> Row:
         len(caught) - len(unnamed),
         [m for m in passed if m not in same],
         unnamed,
+        [p.pattern for p in patterns if not any(p.fullmatch(m.name) for m in passed)],
     )
+
+
+def _patterns(listed: list[dict[str, str]]) -> list[re.Pattern[str]]:
+    """Make patterns in which a star alone stands for any text: code is full of brackets."""
+    return [re.compile(re.escape(e["mutant"]).replace(r"\*", ".*")) for e in listed]
 
 
 def main() -> None:
@@ -593,9 +629,11 @@ def main() -> None:
     options = parser.parse_args()
     total: Counter[str] = Counter()
     print(f"{'question':22}{'made':>6}{'same':>6}{'caught':>8}{'named':>7}  survivors")
-    with Judge(options.seed) as judge:
+    with Judge(options.seed, draws=DRAWS) as judge:
         for name in exercises():
             for q in load(name).questions:
+                if q.evidence:
+                    continue
                 if options.only and not f"{name[:2]}:{q.id}".startswith(tuple(options.only)):
                     continue
                 row = try_mutants(judge, name, q)

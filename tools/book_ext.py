@@ -24,7 +24,7 @@ from sphinx.builders import Builder
 from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective
 
-from tools import address, course_map, plain
+from tools import address, build, course_map, plain
 
 MAP_PAGE = "chapters/map"
 INVENTORY_GROUPS = {
@@ -274,7 +274,7 @@ def publish(app: Sphinx, exception: Exception | None) -> None:
         return
     out = Path(app.outdir)
     (out / ".nojekyll").touch()
-    wheels = sorted(Path(app.srcdir, "_build", "wheel").glob("*.whl"))
+    wheels = sorted(build.wheels().glob("*.whl"))
     address_of_wheel = ""
     if wheels:
         (out / "wheels").mkdir(exist_ok=True)

@@ -2,6 +2,10 @@
 
 Warnings are errors and every cross-reference is checked. A second run that finds nothing changed
 takes seconds.
+
+``python -m tools.build wheels`` builds two wheels alone: one for instructors, which grades, and one
+for students of a course that is graded for marks, which holds no answers. With
+``SEQATTN_EDITION=students`` the book offers the latter.
 """
 
 import os
@@ -9,31 +13,57 @@ import shutil
 import subprocess
 import sys
 import time
+import zipfile
 from pathlib import Path
 
+from tools import address
+from tools.wheel import EDITIONS, edition
+
 ROOT = Path(__file__).resolve().parents[1]
-WHEELS = ROOT / "_build" / "wheel"
 
 
-def build_wheel() -> Path:
+def wheels(chosen: str | None = None) -> Path:
+    """Give the folder for the wheel of an edition; ``SEQATTN_EDITION`` says which if not told."""
+    chosen = chosen or edition()
+    return ROOT / "_build" / ("wheel" if chosen == "instructors" else f"wheel-{chosen}")
+
+
+def build_wheel(chosen: str | None = None) -> Path:
     """Build the wheel unless the one that is there is newer than everything in it.
+
+    Parameters
+    ----------
+    chosen : str, optional
+        ``instructors``, which grades, or ``students``, which holds no answers.
 
     Returns
     -------
     Path
         The wheel.
     """
-    inputs = [ROOT / "pyproject.toml", ROOT / "README.md"]
+    chosen = chosen or edition()
+    folder = wheels(chosen)
+    inputs = [ROOT / "pyproject.toml", ROOT / "README.md", ROOT / "tools" / "wheel.py"]
     inputs += [p for p in (ROOT / "seqattn").rglob("*") if p.is_file() and p.suffix != ".pyc"]
     newest = max(path.stat().st_mtime for path in inputs)
-    wheels = sorted(WHEELS.glob("seqattn-*.whl"))
-    if len(wheels) == 1 and wheels[0].stat().st_mtime > newest:
-        return wheels[0]
-    for wheel in wheels:
+    there = sorted(folder.glob("seqattn-*.whl"))
+    if len(there) == 1 and there[0].stat().st_mtime > newest and _leads_to(there[0]):
+        return there[0]
+    for wheel in there:
         wheel.unlink()
-    command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(WHEELS)]
-    subprocess.run([*command, str(ROOT)], check=True, capture_output=True)
-    return next(WHEELS.glob("seqattn-*.whl"))
+    command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(folder)]
+    environment = os.environ | {"SEQATTN_EDITION": chosen}
+    subprocess.run([*command, str(ROOT)], check=True, capture_output=True, env=environment)
+    return next(folder.glob("seqattn-*.whl"))
+
+
+def _leads_to(wheel: Path) -> bool:
+    """Say whether a wheel knows the address that the book has now."""
+    with zipfile.ZipFile(wheel) as archive:
+        try:
+            return archive.read("seqattn/grading/address.txt").decode() == address.book()
+        except KeyError:
+            return False
 
 
 def build_pages(output: Path = ROOT, **environment: str) -> Path:
@@ -76,7 +106,11 @@ def _forget(output: Path) -> None:
 
 
 def main() -> None:
-    """Build wheel and pages."""
+    """Build wheel and pages, or the wheels of all editions."""
+    if sys.argv[1:] == ["wheels"]:
+        for chosen in EDITIONS:
+            print(f"for {chosen}: {build_wheel(chosen).relative_to(ROOT)}")
+        return
     started = time.perf_counter()
     build_wheel()
     pages = build_pages()

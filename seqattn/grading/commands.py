@@ -16,7 +16,7 @@ __all__ = ["register"]
 Notebook = Annotated[Path, typer.Argument(help="An exercise notebook, with your answers.")]
 Notebooks = Annotated[list[Path], typer.Argument(help="Exercise notebooks, with your answers.")]
 Seed = Annotated[str | None, typer.Option(help="Repeat the grading that was told this seed.")]
-Out = Annotated[Path | None, typer.Option(help="Folder for JSON and a page for each notebook.")]
+Out = Annotated[Path | None, typer.Option(help="Folder for each notebook's page, and its JSON.")]
 Name = Annotated[str, typer.Argument(help="An exercise, as 03_additive or exercises/03.")]
 
 
@@ -31,6 +31,7 @@ def check(notebook: Notebook) -> None:
     """Run the checks that you can see, in a fresh process. Your file is not changed."""
     from seqattn.grading.bank import load
     from seqattn.grading.checks import as_text, run_checks
+    from seqattn.grading.editions import knows_answers
     from seqattn.grading.matching import match
     from seqattn.grading.reading import UnreadableError, read_submission
 
@@ -47,7 +48,7 @@ def check(notebook: Notebook) -> None:
     print(f"{notebook.name}: {exercise.title}, {right} of {len(checks)} look right\n")
     print(as_text(checks))
     if right == len(checks):
-        print(f"\nNext: seqattn grade {notebook}")
+        print(f"\nNext: {f'seqattn grade {notebook}' if knows_answers() else 'hand it in'}")
     raise typer.Exit(right < len(checks))
 
 
@@ -55,27 +56,45 @@ def grade(notebooks: Notebooks, seed: Seed = None, out: Out = None) -> None:
     """Grade answers: points, and for each miss the mistake by name. Your files are not changed.
 
     Answers are tried on hidden cases in a process that can do nothing but compute; the notebook
-    itself is not run.
+    itself is not run. A page with all of it, your answers included, is written beside the notebook.
     """
+    from seqattn.grading.editions import NoKeysError, require_keys
     from seqattn.grading.judge import Judge
-    from seqattn.grading.report import as_html, as_json, as_text
+    from seqattn.grading.report import as_text
 
     for notebook in notebooks:
         _must_exist(notebook)
         if notebook.is_dir():
             raise _fail(f"{notebook} is a folder: grade-class grades folders, progress your own")
+    try:
+        require_keys()
+    except NoKeysError as error:
+        raise _fail(str(error)) from None
     grades: list[Grade] = []
     with Judge(seed) as judge:
         for notebook in notebooks:
             found = judge.grade(notebook)
             grades.append(found)
             print(as_text(found), flush=True)
-            if out is not None:
-                out.mkdir(parents=True, exist_ok=True)
-                (out / f"{notebook.stem}.json").write_text(as_json(found), "utf-8", "replace")
-                (out / f"{notebook.stem}.html").write_text(as_html(found), "utf-8", "replace")
+            _write_page(notebook, found, out)
     if any(g.problem or g.pending for g in grades):
         raise typer.Exit(1)
+
+
+def _write_page(notebook: Path, found: "Grade", out: Path | None) -> None:
+    """Write the feedback page, with ``--out`` the record too; where that fails the grade stands."""
+    from seqattn.grading.feedback import write_page
+
+    if out is None and (notebook.is_symlink() or not notebook.is_file()):
+        return
+    try:
+        print(f"Page: {write_page(notebook, found, out)}", flush=True)
+    except OSError as error:
+        where = out or notebook.parent
+        said = (
+            f"seqattn: no page was written in {where} ({error.strerror or error}); the grade stands"
+        )
+        print(f"{said}, and --out FOLDER puts its page elsewhere", file=sys.stderr)
 
 
 def progress(
@@ -84,11 +103,15 @@ def progress(
     ),
 ) -> None:
     """Show all exercises with the points that your notebooks earn now."""
+    from seqattn.grading.editions import NoKeysError
     from seqattn.grading.progress import as_text
     from seqattn.grading.progress import progress as lines
 
     _must_exist(folder)
-    print(as_text(lines(folder)))
+    try:
+        print(as_text(lines(folder)))
+    except NoKeysError as error:
+        raise _fail(str(error)) from None
 
 
 def audit(
@@ -99,7 +122,12 @@ def audit(
     from seqattn.grading.audit import as_text
     from seqattn.grading.audit import audit as rows
     from seqattn.grading.bank import exercises
+    from seqattn.grading.editions import NoKeysError, require_keys
 
+    try:
+        require_keys()
+    except NoKeysError as error:
+        raise _fail(str(error)) from None
     wanted = Path(exercise).stem
     name = next((e for e in exercises() if e.startswith(wanted)), None)
     if name is None:

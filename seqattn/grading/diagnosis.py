@@ -13,7 +13,7 @@ import numpy as np
 from seqattn.grading.bank import Question
 from seqattn.grading.outcomes import Case
 from seqattn.grading.sandbox import wire
-from seqattn.grading.variations import OTHERS
+from seqattn.grading.variations import FIRST, OTHERS
 
 __all__ = ["diagnose"]
 
@@ -34,30 +34,46 @@ def diagnose(
     wrong : mapping of int
         Numbers of the cases that are not right.
     """
-    got = {n: _first(results[n], case) for n, case in enumerate(cases) if n in results}
-    for look in (_looks_at, _numbers, _where):
+    got = {n: _arrays_of(results[n]) for n, case in enumerate(cases) if n in results}
+    for look in (_looks_at, _numbers, _nearly, _where):
         if text := look(q, cases, got, wrong):
             return text
     return ""
 
 
-def _first(result: dict, case: Case) -> np.ndarray | None:
-    """Take the array that came back, or the first of several that is wrong."""
-    if case.upstream is not None:
-        return None
+Got = Mapping[int, tuple[np.ndarray, ...]]
+
+
+def _arrays_of(result: dict) -> tuple[np.ndarray, ...]:
+    """Take the arrays of floats that came back, and plain numbers as such."""
     value = result.get("result", {}).get("value")
     values = value if type(value) in (tuple, list) else (value,)
-    right = _right(case)
-    for one, expected in zip(values, right):
-        if isinstance(one, wire.Tensor) and one.array.dtype.kind == "f":
-            array = np.asarray(one.array, np.float64)
-            if len(right) == 1 or not _close(array, expected):
-                return array
-    return None
+    found = [v.array if isinstance(v, wire.Tensor) else v for v in values]
+    numeric = [np.asarray(v, np.float64) for v in found if _numeric(v)]
+    return tuple(numeric) if len(numeric) == len(values) else ()
 
 
-def _right(case: Case) -> tuple:
-    return case.expected if isinstance(case.expected, tuple) else (case.expected,)
+def _numeric(value: Any) -> bool:
+    if isinstance(value, np.ndarray):
+        return value.dtype.kind in "fbiu"
+    return isinstance(value, int | float)
+
+
+def _right(case: Case) -> tuple[np.ndarray, ...]:
+    expected = case.expected if isinstance(case.expected, tuple) else (case.expected,)
+    if case.upstream is not None or not all(_numeric(e) for e in expected):
+        return ()
+    return tuple(np.asarray(e, np.float64) for e in expected)
+
+
+def _pairs(cases: list[Case], got: Got, wrong: Mapping[int, Any]) -> list[tuple]:
+    """Set what came back beside what is right, wherever they differ in values alone."""
+    pairs = []
+    for n in wrong:
+        for a, b in zip(got.get(n, ()), _right(cases[n])):
+            if a.shape == b.shape and np.isfinite(a).all() and not _close(a, b):
+                pairs.append((a, b))
+    return pairs
 
 
 def _close(a: Any, b: Any) -> bool:
@@ -65,38 +81,49 @@ def _close(a: Any, b: Any) -> bool:
     return a.shape == b.shape and np.allclose(a, b, rtol=1e-3, atol=2e-5, equal_nan=True)
 
 
-def _looks_at(q: Question, cases: list[Case], got: dict, wrong: Mapping[int, Any]) -> str:
+# Of a variation of the batch: which sentence stays, and which ones change.
+_SENTENCES = {OTHERS: (0, "first", "the others do"), FIRST: (1, "second", "the first one does")}
+
+
+def _looks_at(q: Question, cases: list[Case], got: Got, wrong: Mapping[int, Any]) -> str:
     """Compare each variation with the case that was varied."""
     for n, case in enumerate(cases):
-        if case.base < 0 or n not in wrong or got.get(n) is None or got.get(case.base) is None:
+        if case.base < 0 or n not in wrong:
             continue
-        one, other = got[case.base], got[n]
-        right, moved = _right(cases[case.base])[0], _right(case)[0]
-        if one.shape != other.shape:
-            continue
-        if case.kind == OTHERS:
-            if one.ndim and _close(right[0], moved[0]) and not _close(one[0], other[0]):
-                return (
-                    "Your result for the first sentence changes when the other sentences of the "
-                    "batch do: each may depend on its own sentence alone."
-                )
-        elif _close(one, other) and not _close(right, moved):
-            name = case.kind.removeprefix("another ")
-            return f"Your result does not depend on {name}: it is the same for any other."
+        parts = zip(got.get(case.base, ()), got.get(n, ()), _right(cases[case.base]), _right(case))
+        for one, other, right, moved in parts:
+            if one.shape != other.shape or right.shape != moved.shape:
+                continue
+            if case.kind in _SENTENCES:
+                row, stays, change = _SENTENCES[case.kind]
+                kept = right.ndim and len(right) > row and _close(right[row], moved[row])
+                if kept and one.ndim and len(one) > row and not _close(one[row], other[row]):
+                    return (
+                        f"Your result for the {stays} sentence changes when {change}: each may "
+                        "depend on its own sentence alone."
+                    )
+            elif _close(one, other) and not _close(right, moved):
+                name = case.kind.removeprefix("another ")
+                return f"Your result does not depend on {name}: it is the same for any other."
     return ""
 
 
-def _numbers(q: Question, cases: list[Case], got: dict, wrong: Mapping[int, Any]) -> str:
+# Of a single number: what it is to the right one.
+_TO_A_NUMBER = {
+    "minus the": lambda a, b: -b,
+    "twice the": lambda a, b: 2 * b,
+    "half the": lambda a, b: b / 2,
+    "one over the": lambda a, b: 1 / b if b else np.nan,
+}
+
+
+def _numbers(q: Question, cases: list[Case], got: Got, wrong: Mapping[int, Any]) -> str:
     """Set the answer's numbers beside the right ones: a relation counts if it holds everywhere."""
-    pairs = []
-    for n in wrong:
-        if (one := got.get(n)) is None:
-            continue
-        fits = [r for r in _right(cases[n]) if np.shape(r) == one.shape]
-        if not fits or not np.isfinite(one).all():
-            continue
-        pairs.append((one, np.asarray(fits[0], np.float64)))
-    pairs = [(a, b) for a, b in pairs if b.size > 1]
+    every = _pairs(cases, got, wrong)
+    for text, relation in _TO_A_NUMBER.items():
+        if every and all(b.size == 1 and _close(a, relation(a, b)) for a, b in every):
+            return f"Yours is {text} right one."
+    pairs = [(a, b) for a, b in every if b.size > 1]
     if len(pairs) < 2:
         return ""
     if all(_close(a, -b) for a, b in pairs):
@@ -113,6 +140,18 @@ def _numbers(q: Question, cases: list[Case], got: dict, wrong: Mapping[int, Any]
             return f"Your numbers sum to 1 over {text} instead of over each row."
     if all(_sums(b, -1) and not _sums(a, -1) for a, b in pairs):
         return "The rows of your result do not sum to 1."
+    if all(_sums(a, -1) and (a >= 0).all() and not _sums(b, -1) for a, b in pairs):
+        return "The rows of your result sum to 1, as weights do; the right ones do not."
+    return ""
+
+
+def _nearly(q: Question, cases: list[Case], got: Got, wrong: Mapping[int, Any]) -> str:
+    pairs = _pairs(cases, got, wrong)
+    if pairs and all(np.allclose(a, b, rtol=0.03, atol=0.01 * np.abs(b).max()) for a, b in pairs):
+        return (
+            "Your result is nearly right, off by some per cent at most: is something rounded to "
+            "less precision, or a small constant added?"
+        )
     return ""
 
 
@@ -150,7 +189,7 @@ def _reordered(a: np.ndarray, b: np.ndarray, how: str) -> bool:
     )
 
 
-def _where(q: Question, cases: list[Case], got: dict, wrong: Mapping[int, Any]) -> str:
+def _where(q: Question, cases: list[Case], got: Got, wrong: Mapping[int, Any]) -> str:
     """Name the kinds of cases that alone are wrong."""
     kinds = {cases[n].kind for n in wrong}
     sound = {case.kind for case in cases} - kinds

@@ -44,7 +44,6 @@ from seqattn.grading.verdicts import Grade, Verdict
 
 __all__ = ["Judge"]
 
-DRAWS = 5
 # Answers that authors have judged in one process.
 TOGETHER = 20
 NO_MATCH = "none of its cells belongs to an exercise of this course"
@@ -61,11 +60,18 @@ class Judge:
         For each answer.
     like : Judge, optional
         One of the same seed, whose cases need not be drawn again, and which works beside this one.
+    draws : int
+        How many cases of each kind.
     """
 
     def __init__(
-        self, seed: str | None = None, limits: Limits | None = None, like: "Judge | None" = None
+        self,
+        seed: str | None = None,
+        limits: Limits | None = None,
+        like: "Judge | None" = None,
+        draws: int = 5,
     ):
+        self.draws = like.draws if like else draws
         self.seed = seed or secrets.token_hex(8)
         self.sandbox: Sandbox = Sandbox(limits, like.sandbox.turns if like else None)
         self._cases: Callable[[str, str], list[Case]]
@@ -143,6 +149,17 @@ class Judge:
                     found.append(self._weigh(task, Answer(code), results[n]))
                 else:
                     found.append(self.judge_code(exercise, question, code))
+        return found
+
+    def refusals(self, exercise: str, question: str, codes: Sequence[str]) -> list[str]:
+        """Say what the visible check says against each answer; "" where it says nothing."""
+        known = _exercise(exercise)
+        task = Task(known, known.question(question), [], [])
+        found = []
+        for code in codes:
+            results = by_case(self._run(task, {"0": code}, check=True)).get("0", {})
+            error = results.get("undefined") or results.get("check")
+            found.append(f"{error['type']}: {error['message']}" if error else "")
         return found
 
     def _safely(
@@ -278,7 +295,7 @@ class Judge:
         for stage in q.stages:
             for kind in stage.kinds:
                 # Evidence is one file, and a large one.
-                for draw in range(1 if q.evidence else DRAWS):
+                for draw in range(1 if q.evidence else self.draws):
                     key = f"{self.seed} {exercise} {question} {stage.name} {kind} {draw}"
                     rng = np.random.default_rng(list(key.encode()))
                     inputs = q.draw(rng, kind)
@@ -297,16 +314,24 @@ class Judge:
 
         rng = np.random.default_rng(list(f"{self.seed} {exercise} {q.id} vary".encode()))
         formula, kind = q.stages[0], q.stages[0].kinds[0]
+        last = next((s for s in q.stages if s.gradients), formula)
         found = [
             case(formula, varied, kind, 0)
             for kind, varied in variations(q, cases[0].inputs, q.draw(rng, kind))
         ]
-        padded = next((s for s in q.stages if "padded" in s.kinds and not s.gradients), formula)
+        padded = next(
+            (s for s in reversed(q.stages) if "padded" in s.kinds and not s.gradients), formula
+        )
         for value in q.pads if "padded" in padded.kinds else ():
-            if (inputs := hostile_pads(q.draw(rng, "padded"), value)) is not None:
-                found.append(case(padded, inputs, f"pads that hold {value:g}"))
+            if (inputs := hostile_pads(q.draw(rng, "padded"), value)) is None:
+                continue
+            found.append(case(padded, inputs, f"pads that hold {value:g}"))
+            if last.gradients and value != value:
+                # A gradient of 0 times NaN is NaN as well.
+                upstream = upstream_for(q, inputs, rng)
+                expected = expected_output(q, inputs, upstream)
+                found.append(Case(last, inputs, upstream, expected, f"pads that hold {value:g}"))
         # Precision belongs to what gradients belong to: the values are right without it.
-        last = next((s for s in q.stages if s.gradients), formula)
         double = tuple(_in_double(x, rng) for x in cases[0].inputs)
         if any(a is not b for a, b in zip(double, cases[0].inputs)):
             found.append(case(last, double, DOUBLE))

@@ -30,8 +30,8 @@ MODULE_PARTS = (
     "the initial values are neither tiny nor huge",
     "a second call is computed like the first",
     "the inputs are left as they are",
-    "gradients reach the inputs",
 )
+REACHED = "gradients reach the inputs"
 
 _MODULE = """
 def probe(Module, sizes, values, inputs):
@@ -129,8 +129,8 @@ def module_probe(*outputs: str) -> str:
 
 
 def gradient_parts(*parameters: str) -> tuple[str, ...]:
-    """Name the entries that hold the gradients of parameters."""
-    return tuple(f"gradient of {name}" for name in parameters)
+    """Name the entries that hold the gradients of parameters, and whether inputs have any."""
+    return (*(f"gradient of {name}" for name in parameters), REACHED)
 
 
 def module_oracle(forward: Callable[..., Any], *outputs: str) -> Callable[..., dict]:
@@ -150,7 +150,7 @@ def module_oracle(forward: Callable[..., Any], *outputs: str) -> Callable[..., d
 
         shapes = ", ".join(f"{name} {values[name].shape}" for name in sorted(values))
         found = {
-            **dict.fromkeys(MODULE_PARTS, True),
+            **dict.fromkeys((*MODULE_PARTS, REACHED), True),
             "parameters": shapes,
             "hidden in a list": False,
         }

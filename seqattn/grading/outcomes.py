@@ -152,7 +152,8 @@ def alike(one: dict, other: dict, parts: Collection[str] | None = None) -> bool:
     a, b = one["result"], other["result"]
     if parts is not None and isinstance(a.get("value"), dict) and isinstance(b.get("value"), dict):
         return all(same(a["value"].get(name), b["value"].get(name)) for name in parts)
-    return same(a, b)
+    # How often PyTorch was called is another question.
+    return same({**a, "calls": 0}, {**b, "calls": 0})
 
 
 def hint_for(fault: tuple[str, str], stage: Stage) -> str:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from seqattn.grading.bank import exercises, load
+from seqattn.grading.editions import require_keys
 from seqattn.grading.judge import Judge
 from seqattn.grading.matching import match
 from seqattn.grading.reading import UnreadableError, read_submission
@@ -36,7 +37,14 @@ class Line:
 
 
 def progress(folder: Path) -> list[Line]:
-    """Grade the exercise notebooks in a folder; the best counts where there are several."""
+    """Grade the exercise notebooks in a folder; the best counts where there are several.
+
+    Raises
+    ------
+    NoKeysError
+        In the students' edition.
+    """
+    require_keys()
     found: dict[str, list[Path]] = {}
     for path in sorted(folder.glob("*.ipynb")):
         try:

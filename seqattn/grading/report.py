@@ -1,19 +1,29 @@
 """Say a grade: to a reader in a terminal, to a program, and on a page of its own."""
 
 import csv
-import html
 import io
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import cache
 from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from seqattn.grading.bank import load
+from seqattn.grading.book import link
+from seqattn.grading.reading import read_submission
+from seqattn.grading.submission import Answer, find_answer
 from seqattn.grading.verdicts import Grade, Verdict
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 __all__ = [
     "SCHEMA",
+    "answers_of",
     "as_csv",
+    "as_fragment",
     "as_html",
     "as_json",
     "as_record",
@@ -23,6 +33,8 @@ __all__ = [
     "page",
 ]
 
+# More of an answer than this is no help to look at.
+MOST_LINES = 500
 WORDS = {
     "pass": "right",
     "partial": "partly right",
@@ -176,7 +188,14 @@ def harmless(cell: object) -> object:
     return plain(cell) if isinstance(cell, str) else cell
 
 
-def as_html(grade: Grade, book: str = "") -> str:
+def as_html(
+    grade: Grade,
+    book: str = "",
+    *,
+    student: str = "",
+    answers: Mapping[str, Answer] | None = None,
+    source: str = "",
+) -> str:
     """Write a grade as a page: nothing in it is the learner's but as plain text.
 
     Parameters
@@ -185,58 +204,102 @@ def as_html(grade: Grade, book: str = "") -> str:
         The grade.
     book : str
         Address of the book, so that what to read again is a link.
+    student : str
+        Whose it is; the file stands for its author where nobody is named.
+    answers : dict of str to Answer, optional
+        What was graded, by question: shown beside what is said of it.
+    source : str
+        What tells whether a page that lies there already is of the same file.
     """
-    head = grade.problem or _score(grade)
-    # Without the seed: a page goes to a student, and who knows the seed knows the cases.
-    foot = f"isolation: {grade.isolation}"
-    body = "".join(_section(v, book) for v in grade.verdicts)
-    notes = "".join(f"<p>note: {_text(note)}</p>" for note in grade.notes)
-    return _document(grade.file, f"<p>{_text(head)}</p>{notes}{body}<footer>{_text(foot)}</footer>")
-
-
-def _section(v: Verdict, book: str) -> str:
-    lines = [f"<p>{_text(line)}</p>" for line in details(v) if not line.startswith("read again")]
-    if v.read:
-        page_, _, title = v.read.partition(": ")
-        where = _text(title or page_)
-        if book:
-            where = f'<a href="{_text(book.rstrip("/"))}/{_text(page_)}.html">{where}</a>'
-        lines.append(f"<p>Read again: {where}</p>")
+    exercise = load(grade.exercise).title if grade.exercise else ""
+    title = ": ".join(filter(None, [exercise, student or grade.file]))
+    shown = _shown(grade, book, answers or {})
     return (
-        f'<section class="{_text(v.verdict)}"><h2>{_text(v.question)} {_text(v.title)}: '
-        f"{'?' if v.pending else v.points} of {v.out_of}</h2>"
-        f"<p><strong>{_text(WORDS[v.verdict])}</strong></p>"
-        f"{''.join(lines)}</section>"
+        _templates()
+        .get_template("page.html")
+        .render(title=title, grade=shown, tables=[], source=source)
     )
+
+
+def as_fragment(
+    grade: Grade, book: str = "", *, answers: Mapping[str, Answer] | None = None
+) -> str:
+    """Write a grade as a piece of a page, for what shows it inside a page of its own."""
+    macros: Any = (
+        _templates()
+        .get_template("page.html")
+        .make_module({"title": "", "grade": None, "tables": [], "source": ""})
+    )
+    inside = macros.feedback(_shown(grade, book, answers or {}))
+    return f'<div class="seqattn-page">{macros.style()}{inside}</div>'
 
 
 def page(title: str, tables: list[tuple[str, list[list[object]]]]) -> str:
     """Write tables with titles as a page."""
-    parts = []
-    for name, rows in tables:
-        cells = ["".join(f"<td>{_text(str(c))}</td>" for c in row) for row in rows]
-        parts.append(f"<h2>{_text(name)}</h2><table><tr>{'</tr><tr>'.join(cells)}</tr></table>")
-    return _document(title, "".join(parts))
-
-
-def _document(title: str, body: str) -> str:
     return (
-        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{_text(title)}</title><style>{STYLE}</style></head><body>"
-        f"<h1>{_text(title)}</h1>{body}</body></html>\n"
+        _templates()
+        .get_template("page.html")
+        .render(title=title, grade=None, tables=tables, source="")
     )
 
 
-def _text(text: str) -> str:
-    return html.escape(plain(text))
+def answers_of(path: Path, name: str) -> dict[str, Answer]:
+    """Find what a notebook that was graded answers, by question.
+
+    Raises
+    ------
+    UnreadableError
+        If it cannot be read any more.
+    """
+    exercise, submission = load(name), read_submission(path)
+    return {q.id: find_answer(submission, exercise, q) for q in exercise.questions}
 
 
-STYLE = (
-    "body{font:16px/1.5 sans-serif;max-width:42rem;margin:2rem auto;padding:0 1rem;color:#222;"
-    "background:#fff}h2{font-size:1.1rem;margin:0}section{border-left:4px solid #b45309;"
-    "padding:.2rem 1rem;margin:1rem 0}section.pass{border-color:#0072b2}"
-    "section.not_attempted{border-color:#777}p{margin:.3rem 0}footer{color:#555;margin-top:2rem}"
-    "table{border-collapse:collapse;margin:.5rem 0 1.5rem}td{padding:.2rem .8rem .2rem 0;"
-    "border-bottom:1px solid #ccc;vertical-align:top}a{color:#0060a0}"
-)
+def _shown(grade: Grade, book: str, answers: Mapping[str, Answer]) -> dict[str, Any]:
+    return {
+        "head": grade.problem or _score(grade),
+        "notes": grade.notes,
+        "questions": [_question(v, book, answers.get(v.question)) for v in grade.verdicts],
+        # Without the seed: a page goes to a student, and who knows the seed knows the cases.
+        "foot": f"isolation: {grade.isolation}",
+    }
+
+
+def _question(v: Verdict, book: str, answer: Answer | None) -> dict[str, Any]:
+    said = [line for line in details(v) if not line.startswith("read again: ")]
+    # Lines are counted in the learner's own cell; what helps it from other cells comes before.
+    code = answer.code.split("\n")[answer.offset :] if answer else []
+    while code and not code[-1].strip():
+        code.pop()
+    page_, _, heading = v.read.partition(": ")
+    return {
+        "id": v.question,
+        "title": v.title,
+        "state": v.verdict,
+        "verdict": WORDS[v.verdict],
+        "points": "?" if v.pending else v.points,
+        "out_of": v.out_of,
+        "details": said,
+        # Without a link the page has to be named.
+        "read": (heading or page_) if book else v.read,
+        "link": link(v.read, book),
+        "line": v.line,
+        "code": [{"at": n, "text": t} for n, t in enumerate(code[:MOST_LINES], start=1)],
+        "more": max(0, len(code) - MOST_LINES),
+    }
+
+
+@cache
+def _templates() -> "Environment":
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+    from markupsafe import Markup
+
+    def finalize(value: object) -> object:
+        return plain(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+    return Environment(
+        loader=PackageLoader("seqattn.grading"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=finalize,
+    )

@@ -1,7 +1,6 @@
 """Tell how alike answers are once names, blanks and comments are put aside. A hint, no proof."""
 
 import ast
-import copy
 import hashlib
 from collections import Counter
 from collections.abc import Mapping
@@ -69,7 +68,7 @@ def fingerprint(code: str, stub: str = "") -> Counter[str]:
 
 
 def _anonymous(tree: ast.AST) -> ast.AST:
-    tree = copy.deepcopy(tree)
+    """Take the names out of a tree, which is changed."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Name):
             node.id = "_"

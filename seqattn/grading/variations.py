@@ -11,9 +11,10 @@ import numpy as np
 
 from seqattn.grading.bank import Question
 
-__all__ = ["OTHERS", "Variation", "hostile_pads", "variations"]
+__all__ = ["FIRST", "OTHERS", "Variation", "hostile_pads", "variations"]
 
-OTHERS = "other sentences"
+OTHERS = "other sentences behind the first"
+FIRST = "another first sentence"
 
 
 class Variation(NamedTuple):
@@ -22,7 +23,7 @@ class Variation(NamedTuple):
     Attributes
     ----------
     kind : str
-        ``"another "`` and the name of an argument, or :data:`OTHERS`.
+        ``"another "`` and the name of an argument, :data:`OTHERS` or :data:`FIRST`.
     inputs : tuple
         Of the answer.
     """
@@ -32,7 +33,7 @@ class Variation(NamedTuple):
 
 
 def variations(q: Question, inputs: tuple, fresh: tuple) -> list[Variation]:
-    """Vary a case: replace one argument at a time, then all sentences but the first.
+    """Vary a case: replace one argument at a time, all sentences but the first, and the first.
 
     Parameters
     ----------
@@ -51,12 +52,17 @@ def variations(q: Question, inputs: tuple, fresh: tuple) -> list[Variation]:
             found.append(Variation(f"another {name}", varied))
     arrays = [x for x in inputs if isinstance(x, np.ndarray) and x.ndim]
     if arrays and (batch := len(arrays[0])) > 1 and len(found) == len(inputs):
-        varied = tuple(
-            np.concatenate([old[:1], new[1:]]) if len(np.atleast_1d(old)) == batch else old
-            for old, new in zip(inputs, fresh)
-        )
-        found.append(Variation(OTHERS, varied))
+        for kind, first, rest in ((OTHERS, inputs, fresh), (FIRST, fresh, inputs)):
+            varied = tuple(
+                np.concatenate([a[:1], b[1:]]) if _length(a) == _length(b) == batch else old
+                for a, b, old in zip(first, rest, inputs)
+            )
+            found.append(Variation(kind, varied))
     return found
+
+
+def _length(value: object) -> int:
+    return len(value) if isinstance(value, np.ndarray) and value.ndim else 0
 
 
 def _shape(value: object) -> tuple[int, ...] | None:

@@ -10,6 +10,8 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
+from seqattn.grading.bank import exercises, load
+from seqattn.grading.book import link as link_to
 from tools import build
 
 pytestmark = pytest.mark.book
@@ -125,6 +127,13 @@ def test_the_wheel_lies_beside_the_pages_and_holds_the_package_only(html):
     (wheel,) = (html / "wheels").glob("*.whl")
     top = {name.split("/")[0] for name in zipfile.ZipFile(wheel).namelist()}
     assert {name for name in top if not name.endswith(".dist-info")} == {"seqattn"}
+
+
+def test_what_the_grader_says_to_read_again_is_there(html):
+    reads = {q.read for name in exercises() for q in load(name).questions}
+    for read in reads:
+        path, _, anchor = link_to(read, html.as_uri()).removeprefix(html.as_uri()).partition("#")
+        assert anchor in Page(html / path.lstrip("/")).ids, read
 
 
 def test_pages_stay_light(html):

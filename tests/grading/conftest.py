@@ -1,6 +1,5 @@
 """Submissions made from the exercise that is handed out."""
 
-import copy
 import json
 import sys
 from pathlib import Path
@@ -10,17 +9,15 @@ import pytest
 from seqattn.grading.bank import load
 from seqattn.grading.judge import Judge
 from seqattn.grading.sandbox.jobs import Limits
+from tools import hand_in
+from tools.hand_in import question_of
 
 ROOT = Path(__file__).resolve().parents[2]
 NAME = "03_additive"
-STUB = json.loads((ROOT / "exercises" / f"{NAME}.ipynb").read_text(encoding="utf-8"))
+STUB = hand_in.stub(NAME)
 EXERCISE = load(NAME)
 RIGHT = {q.id: q.right[0] for q in EXERCISE.questions}
 POINTS = {q.id: q.points for q in EXERCISE.questions}
-
-
-def question_of(cell) -> str:
-    return cell["metadata"].get("seqattn", {}).get("question", "")
 
 
 def text(cell) -> str:
@@ -29,12 +26,7 @@ def text(cell) -> str:
 
 def filled(answers: dict[str, str]) -> dict:
     """Fill the stub: the marker line stays, the answer follows."""
-    notebook = copy.deepcopy(STUB)
-    for cell in notebook["cells"]:
-        if question_of(cell) in answers:
-            marker = text(cell).split("\n", 1)[0]
-            cell["source"] = f"{marker}\n{answers[question_of(cell)]}"
-    return notebook
+    return hand_in.filled(NAME, answers)
 
 
 def answer_cell(notebook: dict, question: str) -> dict:

@@ -230,7 +230,7 @@ def test_t_092_no_report_carries_a_formula_or_markup(tmp_path):
         assert "<script>" not in page
         assert "\x1b" not in page
     [page] = [p.read_text("utf-8") for p in (tmp_path / "feedback").iterdir()]
-    assert 'href="https://example.org/book/chapters/03_additive.html"' in page
+    assert 'href="https://example.org/book/chapters/03_additive.html#x"' in page
     ElementTree.fromstring((tmp_path / "junit.xml").read_text(encoding="utf-8"))
 
 
@@ -347,11 +347,11 @@ def test_t_119_a_class_is_graded_and_regraded_with_points_given_by_hand(folder, 
         ("ada,q1,inf", "line 2: inf points"),
         ("ada,q1,0.3", "whole or half points"),
         ("ada,q1,1\nada,q1,2", "line 3: q1 of ada is given points a second time"),
-        ("ada,q1,1000", "1000 points for ada, q1: expected 0 to 3"),
-        ("ada,q1,-5", "-5 points for ada, q1"),
-        ("adam,q1,1", "nobody here is called 'adam'"),
-        ("ada,q77,1", "ada has no graded question 'q77'"),
-        ("cy,q1,1", "cy has no graded question 'q1'"),
+        ("ada,q1,1000", "line 2: 1000 points for ada, q1: expected 0 to 3"),
+        ("ada,q1,-5", "line 2: -5 points for ada, q1"),
+        ("ada,q1,1\nadam,q1,1", "line 3: nobody here is called 'adam'"),
+        ("ada,q77,1", "line 2: ada has no graded question 'q77'"),
+        ("cy,q1,1", "line 2: cy has no graded question 'q1'"),
     ],
 )
 def test_overrides_that_make_no_sense_are_refused(rows, why, results, tmp_path):
@@ -467,6 +467,27 @@ def test_what_a_folder_contains_never_speaks_for_another_student(tmp_path):
     assert [(f.label, f.called) for f in collect(tmp_path)] == [("eve/nb.ipynb", ("eve",))]
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["a: {}", "a: 1", "a: {users: 1}", "a: {users: [1]}", "- a", "[" * 5000, "a: &x [*x]", "a: \0"],
+)
+def test_an_export_that_says_nothing_of_its_submitters_is_refused_in_a_sentence(text, tmp_path):
+    (tmp_path / "submission_metadata.yml").write_text(text)
+    with pytest.raises(ValueError, match="does not say who handed in what"):
+        collect(tmp_path)
+
+
+def test_what_is_no_text_names_nobody(tmp_path):
+    """Names that refer to each other would be text of any length."""
+    doubled = ", ".join(f"&x{n + 1} [*x{n}, *x{n}]" for n in range(60))
+    users = f"[{{more: [&x0 [a], {doubled}], name: *x60, email: a@x.org, sid: 7}}]"
+    (tmp_path / "submission_metadata.yml").write_text(f"a: {{users: {users}}}")
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "nb.ipynb").write_text("{}")
+    [found] = collect(tmp_path)
+    assert found.called == ("a@x.org", "7")
+
+
 def test_names_that_begin_alike_or_with_a_dot_keep_their_files(tmp_path):
     names = {
         "leean_11_1_nb.ipynb",
@@ -527,6 +548,74 @@ def test_no_page_of_a_student_says_the_seed(results, tmp_path):
     write_all(tmp_path, results)
     for path in [*(tmp_path / "feedback").iterdir(), *(tmp_path / "gradescope").rglob("*.json")]:
         assert secret not in path.read_text(encoding="utf-8")
+
+
+def test_a_link_in_a_circle_is_a_row_of_its_own(tmp_path):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "eve.ipynb").symlink_to("eve.ipynb")
+    (tmp_path / "in" / "ada.ipynb").write_text(json.dumps(filled(RIGHT)))
+    done = seqattn("grade-class", tmp_path / "in", "-o", tmp_path / "in" / "out", "-j", 1)
+    assert done.returncode == 0, done.stderr
+    rows = {r["student"]: r["status"] for r in table(tmp_path / "in" / "out" / "grades.csv")}
+    assert rows == {"ada": "graded", "eve": "unreadable"}
+    # What a grading wrote below the submissions is nobody's.
+    again = seqattn("grade-class", tmp_path / "in", "-o", tmp_path / "in" / "out", "-j", 1)
+    assert "2 rows" in again.stdout
+
+
+def test_what_cannot_be_graded_beside_what_can_is_noted(tmp_path):
+    (tmp_path / "ada").mkdir()
+    (tmp_path / "ada" / "nb.ipynb").write_text(json.dumps(filled(RIGHT)))
+    (tmp_path / "ada" / "old.ipynb").write_text("<html>")
+    files = collect(tmp_path)
+    [row] = settle(files, grade_all(files, "s", tmp_path / "store"), [])
+    assert row.grade.points == 15
+    assert row.grade.notes == [
+        "not graded: ada/old.ipynb: unreadable: a web page, not a notebook: download the .ipynb "
+        "file again"
+    ]
+
+
+def test_results_never_depend_on_who_else_handed_in(folder, roster, graded, tmp_path):
+    """Each student's record, page and row are the same in a class of one."""
+    files = handed(folder)
+    copied = {label: Grade.from_dict(g.to_dict()) for label, g in graded.items()}
+    write_all(tmp_path / "all", settle(files, copied, roster))
+    compared = 0
+    for person in roster:
+        own = [f for f in files if find_person(f, roster)[0] == person]
+        if not own:
+            continue
+        grades = grade_all(own, "s", tmp_path / f"store-{person.id}")
+        write_all(tmp_path / person.id, settle(own, grades, roster))
+        for kind in ("students", "feedback"):
+            for path in (tmp_path / person.id / kind).iterdir():
+                assert path.read_bytes() == (tmp_path / "all" / kind / path.name).read_bytes()
+                compared += 1
+        rows = [table(tmp_path / where / "grades.csv") for where in (person.id, "all")]
+        one, other = ([{k: v for k, v in r.items() if v} for r in found if r["student"] == person.id]
+                      for found in rows)  # fmt: skip
+        assert one == other
+    assert compared == 6
+
+
+def test_a_failure_of_ours_is_no_zero_at_gradescope():
+    ours = Grade("nb", "", "grader_error: reading it failed (KeyError)", [], "s", "")
+    assert "score" not in json.loads(as_gradescope(ours))
+    theirs = Grade("nb", "", "unreadable: the file is empty", [], "s", "")
+    assert json.loads(as_gradescope(theirs))["score"] == 0
+
+
+@pytest.mark.slow
+def test_gradescope_hears_of_a_failure_of_ours(folder, tmp_path, monkeypatch):
+    def broken(*_):
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("seqattn.grading.judge.match", broken)
+    done = seqattn("gradescope", folder / "ada", "--out", tmp_path / "results.json")
+    assert done.returncode == 2
+    assert "reading it failed (ZeroDivisionError): run it again" in done.stderr
+    assert "score" not in json.loads((tmp_path / "results.json").read_text())
 
 
 @pytest.mark.slow

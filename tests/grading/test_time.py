@@ -24,7 +24,7 @@ from seqattn.grading.cells import run_cells
 from seqattn.grading.classroom import commands as classroom
 from seqattn.grading.classroom.collecting import Person, collect
 from seqattn.grading.classroom.lms import as_gradescope
-from seqattn.grading.classroom.outputs import as_summary, write_all
+from seqattn.grading.classroom.outputs import Given, as_summary, write_all
 from seqattn.grading.classroom.run import Result, grade_all
 from seqattn.grading.judge import Judge
 from seqattn.grading.report import SCHEMA, as_html, as_text
@@ -285,7 +285,7 @@ def test_the_class_summary_counts_nobody_who_is_pending(pending):
 
 
 def test_points_given_by_hand_end_the_waiting(pending, tmp_path):
-    write_all(tmp_path, [pending], overrides={("ada", "q2"): (2, "by eye")})
+    write_all(tmp_path, [pending], overrides={("ada", "q2"): Given(2, "by eye")})
     [row] = table(tmp_path / "grades.csv")
     assert (row["status"], row["points"], row[f"{NAME} q2"]) == ("graded", "5", "2")
 

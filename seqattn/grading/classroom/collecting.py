@@ -122,24 +122,34 @@ def _gradescope_submitters(folder: Path) -> dict[str, list[str]]:
         if not path.is_file() or path.is_symlink():
             continue
         try:
+            if path.stat().st_size > MOST_ROSTER:
+                raise ValueError(f"it is larger than {MOST_ROSTER >> 20} MB")
             # YAML includes JSON. Gradescope writes Ruby's symbols, ":email", as keys.
             content = yaml.safe_load(path.read_text(encoding="utf-8"))
-            return {
-                str(name): [
-                    str(one[key])
-                    for one in _field(entry, "submitters", "users")
-                    for key in (":email", ":sid", ":name", "email", "sid", "name")
-                    if one.get(key)
-                ]
-                for name, entry in content.items()
-            }
+            return {str(name): _names(entry) for name, entry in content.items()}
         except (OSError, ValueError, yaml.YAMLError, AttributeError, TypeError, KeyError) as error:
             raise ValueError(f"{path} does not say who handed in what: {error}") from None
+        except RecursionError:
+            raise ValueError(f"{path} does not say who handed in what: too deep") from None
     return {}
 
 
-def _field(entry: dict, *names: str) -> list[dict]:
-    return next(entry[k] for name in names for k in (f":{name}", name) if k in entry)
+def _names(entry: dict) -> list[str]:
+    """Take what an entry calls its submitters; of what is no text or number nothing is a name."""
+    names = []
+    for one in _submitters(entry):
+        for key in (":email", ":sid", ":name", "email", "sid", "name"):
+            value = one.get(key)
+            if value and isinstance(value, str | int):
+                names.append(str(value))
+    return names
+
+
+def _submitters(entry: dict) -> list[dict]:
+    for key in (":submitters", "submitters", ":users", "users"):
+        if key in entry:
+            return list(entry[key])
+    raise KeyError("an entry names no submitters")
 
 
 def read_roster(path: Path) -> list[Person]:

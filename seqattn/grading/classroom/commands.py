@@ -53,6 +53,7 @@ def grade_class(
     book: Book = "",
 ) -> None:
     """Grade what a class handed in. Interrupted, the same command goes on where it stopped."""
+    from seqattn.grading.book import published
     from seqattn.grading.classroom.regrade import load_run
 
     try:
@@ -66,7 +67,7 @@ def grade_class(
         "seed": seed,
         "allow_weak": allow_weak,
         "absent_as_zero": absent_as_zero,
-        "book": book,
+        "book": book or published(),
     }
     results = _grade(run, out, jobs, out / "overrides.csv")
     said = f"{out}: {len(results)} rows in grades.csv, one page and one record a student"
@@ -114,17 +115,23 @@ def gradescope(
     """Grade one submission inside Gradescope's autograder."""
     from seqattn.grading.classroom.collecting import collect
     from seqattn.grading.classroom.lms import as_gradescope
+    from seqattn.grading.classroom.run import grade_one
     from seqattn.grading.judge import Judge
     from seqattn.grading.verdicts import Grade
 
-    files = collect(submission)
+    _must_know_answers()
+    _must_exist(submission)
+    try:
+        files = collect(submission)
+    except ValueError as error:
+        raise _fail(str(error)) from None
     with Judge() as judge:
         judge.sandbox.wait()
         if not judge.sandbox.isolation.startswith("full") and not allow_weak:
             raise _fail(
                 f"isolation is {judge.sandbox.isolation}; --allow-weak goes on all the same"
             )
-        grades = [judge.grade(f.path, exercise) for f in files]
+        grades = [grade_one(judge, f.path, exercise) for f in files]
     readable = [g for g in grades if not g.problem]
     nothing = Grade("", "", "unreadable: no notebook was handed in", [], "", "")
     chosen = (readable or grades or [nothing])[-1]
@@ -133,21 +140,24 @@ def gradescope(
     if chosen.pending:
         print(f"seqattn: {chosen.pending} points are pending: run it again", file=sys.stderr)
         raise typer.Exit(1)
+    if chosen.problem.startswith("grader_error"):
+        raise _fail(f"{chosen.problem}: run it again")
 
 
 def autograder(
     exercise: Annotated[str, typer.Argument(help="Its name, as 03_additive.")],
-    wheel: Annotated[Path, typer.Option(help="The course's wheel.")],
+    wheel: Annotated[Path, typer.Option(help="The course's wheel, with answers.")],
     out: Annotated[Path, typer.Option("--out", "-o", help="The archive.")],
     allow_weak: Weak = False,
 ) -> None:
     """Pack an autograder for Gradescope."""
     from seqattn.grading.bank import load
-    from seqattn.grading.classroom.lms import autograder_zip
+    from seqattn.grading.classroom.lms import autograder_zip, check_wheel
 
     _must_exist(wheel)
     try:
         load(exercise)
+        check_wheel(wheel)
     except ValueError as error:
         raise _fail(str(error)) from None
     autograder_zip(exercise, wheel, out, "--allow-weak" if allow_weak else "")
@@ -163,6 +173,7 @@ def _grade(run: dict, out: Path, jobs: int, overrides: Path) -> list["Result"]:
     from seqattn.grading.classroom.regrade import save_run
     from seqattn.grading.classroom.run import WeakIsolationError, grade_all, settle
 
+    _must_know_answers()
     folder = Path(run["submissions"])
     _must_exist(folder)
     try:
@@ -174,7 +185,9 @@ def _grade(run: dict, out: Path, jobs: int, overrides: Path) -> list["Result"]:
         handed = collect(folder)
     except ValueError as error:
         raise _fail(str(error)) from None
-    files = [f for f in handed if not f.path.resolve().is_relative_to(out.resolve())]
+    # Of a file its folder counts: links are not followed, least of all those that lead in a circle.
+    own = out.resolve()
+    files = [f for f in handed if not f.path.parent.resolve().is_relative_to(own)]
     if not files:
         raise _fail(f"there are no files in {folder}")
     started = time.monotonic()
@@ -245,6 +258,15 @@ def _warn(results: list["Result"]) -> None:
             print(f"look at: {len(many)} {what}", file=sys.stderr)
     if pending:
         raise typer.Exit(1)
+
+
+def _must_know_answers() -> None:
+    from seqattn.grading.editions import NoKeysError, require_keys
+
+    try:
+        require_keys()
+    except NoKeysError as error:
+        raise _fail(str(error)) from None
 
 
 def _must_exist(path: Path) -> None:

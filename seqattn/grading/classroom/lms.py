@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
+from seqattn.grading.editions import EDITION
 from seqattn.grading.report import details, harmless
 from seqattn.grading.verdicts import Grade, Verdict
 
 if TYPE_CHECKING:
     from seqattn.grading.classroom.run import Result
 
-__all__ = ["as_gradescope", "as_junit", "as_moodle", "autograder_zip"]
+__all__ = ["as_gradescope", "as_junit", "as_moodle", "autograder_zip", "check_wheel"]
 
 # Characters that XML 1.0 cannot hold at all.
 NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -24,7 +25,9 @@ NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 def as_gradescope(grade: Grade) -> str:
     """Write ``results.json`` for Gradescope's autograder. What is pending gets no score, not 0."""
     if grade.problem:
-        content: dict = {"score": 0, "output": grade.problem, "tests": []}
+        # A failure of ours is nobody's 0: without a score Gradescope asks for another run.
+        score = {} if grade.problem.startswith("grader_error") else {"score": 0}
+        content: dict = {**score, "output": grade.problem, "tests": []}
         return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
     tests = [
         {
@@ -118,6 +121,23 @@ set -euo pipefail
 exec /autograder/venv/bin/seqattn gradescope /autograder/submission \\
   --exercise {exercise} --out /autograder/results/results.json {options}
 """
+
+
+def check_wheel(wheel: Path) -> None:
+    """Refuse a wheel that cannot grade.
+
+    Raises
+    ------
+    ValueError
+        If it is the students' edition, or no wheel.
+    """
+    try:
+        with zipfile.ZipFile(wheel) as archive:
+            names = archive.namelist()
+    except (OSError, zipfile.BadZipFile) as error:
+        raise ValueError(f"{wheel} is no wheel: {error}") from None
+    if f"seqattn/grading/{EDITION}" in names:
+        raise ValueError(f"{wheel} is the students' edition, without answers: pack the other one")
 
 
 def autograder_zip(exercise: str, wheel: Path, out: Path, options: str = "") -> None:

@@ -9,26 +9,42 @@ from collections import Counter, defaultdict
 from dataclasses import replace
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import Any, NamedTuple
 
 from seqattn.grading.bank import load
 from seqattn.grading.classroom.collecting import read_table
 from seqattn.grading.classroom.lms import as_gradescope, as_junit, as_moodle
-from seqattn.grading.classroom.run import Result, write_whole
+from seqattn.grading.classroom.run import Result
 from seqattn.grading.report import WORDS, as_csv, as_html, as_record, harmless, page
 from seqattn.grading.similarity import Pair, similar_pairs
 from seqattn.grading.verdicts import Grade
+from seqattn.grading.writing import write_whole
 
-__all__ = ["apply_overrides", "check_overrides", "file_names", "read_overrides", "write_all"]
+__all__ = [
+    "Given",
+    "apply_overrides",
+    "check_overrides",
+    "file_names",
+    "read_overrides",
+    "write_all",
+]
 
 BY_HAND = "points given by hand"
+
+
+class Given(NamedTuple):
+    """Points that a person gave, why, and the line of the table that says so."""
+
+    points: float
+    reason: str = ""
+    line: int = 0
 
 
 def write_all(
     out: Path,
     results: list[Result],
     *,
-    overrides: dict[tuple[str, str], tuple[float, str]] | None = None,
+    overrides: dict[tuple[str, str], Given] | None = None,
     absent_as_zero: bool = False,
     book: str = "",
 ) -> list[Path]:
@@ -65,7 +81,9 @@ def write_all(
             record = as_record(result.grade, student=who, problem=result.problem)
             files[f"students/{name}.json"] = record
             files[f"gradescope/{name}/results.json"] = as_gradescope(result.grade)
-            files[f"feedback/{name}.html"] = as_html(result.grade, book)
+            files[f"feedback/{name}.html"] = as_html(
+                result.grade, book, student=_called(result), answers=result.answers
+            )
     for name, text in files.items():
         path = out / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -90,6 +108,10 @@ def file_names(results: list[Result]) -> list[str]:
 def _cut(name: str) -> str:
     """Shorten a name to what any file system takes: 255 bytes, with what is put around it."""
     return name.encode()[:180].decode("utf-8", "ignore")
+
+
+def _called(result: Result) -> str:
+    return (result.person.name or result.person.id) if result.person else result.label
 
 
 def _labels(results: list[Result]) -> list[str]:
@@ -131,7 +153,7 @@ def as_table(results: list[Result], absent_as_zero: bool) -> str:
 # --- what a person decided ---------------------------------------------------------------------
 
 
-def read_overrides(path: Path) -> dict[tuple[str, str], tuple[float, str]]:
+def read_overrides(path: Path) -> dict[tuple[str, str], Given]:
     """Read points that a person gave: columns student, question, points, reason.
 
     Raises
@@ -142,7 +164,7 @@ def read_overrides(path: Path) -> dict[tuple[str, str], tuple[float, str]]:
     """
     if not path.is_file():
         return {}
-    found: dict[tuple[str, str], tuple[float, str]] = {}
+    found: dict[tuple[str, str], Given] = {}
     for number, row in read_table(path).numbered:
         where = f"{path}, line {number}"
         if not row.keys() >= {"student", "question", "points"}:
@@ -156,19 +178,18 @@ def read_overrides(path: Path) -> dict[tuple[str, str], tuple[float, str]]:
             raise ValueError(f"{where}: {row['points']} points; expected whole or half points")
         if key in found:
             raise ValueError(f"{where}: {key[1]} of {key[0]} is given points a second time")
-        found[key] = (int(points) if points == int(points) else points, row.get("reason", ""))
+        whole = int(points) if points == int(points) else points
+        found[key] = Given(whole, row.get("reason", ""), number)
     return found
 
 
-def check_overrides(
-    overrides: dict[tuple[str, str], tuple[float, str]], results: list[Result]
-) -> None:
+def check_overrides(overrides: dict[tuple[str, str], Given], results: list[Result]) -> None:
     """Refuse points for students or questions that there are not, or more than can be had.
 
     Raises
     ------
     ValueError
-        With a line for each.
+        With a line for each, which names the table's.
     """
     most: dict[tuple[str, str], int] = {}
     for r in results:
@@ -178,30 +199,29 @@ def check_overrides(
                     most[r.person.id, name] = v.out_of
     students = {r.person.id for r in results if r.person}
     wrong = []
-    for (student, question), (points, _) in overrides.items():
+    for (student, question), given in overrides.items():
+        why = ""
         if student not in students:
-            wrong.append(f"nobody here is called {student!r}")
+            why = f"nobody here is called {student!r}"
         elif (student, question) not in most:
-            wrong.append(f"{student} has no graded question {question!r}")
-        elif not 0 <= points <= most[student, question]:
-            wrong.append(
-                f"{points} points for {student}, {question}: expected 0 to "
-                f"{most[student, question]}"
-            )
+            why = f"{student} has no graded question {question!r}"
+        elif not 0 <= given.points <= most[student, question]:
+            expected = f"expected 0 to {most[student, question]}"
+            why = f"{given.points} points for {student}, {question}: {expected}"
+        if why:
+            wrong.append(f"line {given.line}: {why}")
     if wrong:
         raise ValueError("points given by hand make no sense:\n  " + "\n  ".join(wrong))
 
 
-def apply_overrides(
-    grade: Grade, student: str, overrides: dict[tuple[str, str], tuple[float, str]]
-) -> Grade:
+def apply_overrides(grade: Grade, student: str, overrides: dict[tuple[str, str], Given]) -> Grade:
     """Put a person's points in place of the grader's, and say so."""
     verdicts = []
     for v in grade.verdicts:
         keys = ((student, f"{grade.exercise} {v.question}"), (student, v.question))
         found = next((overrides[k] for k in keys if k in overrides), None)
         if found is not None:
-            points, reason = found
+            points, reason, _ = found
             before = "none" if v.pending else v.points
             note = f"{BY_HAND} ({before} by the grader)" + (reason and f": {reason}")
             notes = [n for n in v.notes if not n.startswith(BY_HAND)]

@@ -3,7 +3,6 @@
 import hashlib
 import json
 import queue
-import secrets
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -15,12 +14,14 @@ from seqattn.grading.bank import exercises, load
 from seqattn.grading.classroom.collecting import Handed, Person, find_person
 from seqattn.grading.judge import Judge
 from seqattn.grading.matching import match
-from seqattn.grading.reading import read_submission
+from seqattn.grading.reading import UnreadableError, read_submission
+from seqattn.grading.report import answers_of
 from seqattn.grading.similarity import fingerprint
-from seqattn.grading.submission import find_answer
+from seqattn.grading.submission import Answer
 from seqattn.grading.verdicts import Grade
+from seqattn.grading.writing import write_whole
 
-__all__ = ["Result", "WeakIsolationError", "grade_all", "settle", "write_whole"]
+__all__ = ["Result", "WeakIsolationError", "grade_all", "grade_one", "settle"]
 
 # Raised when the way in which answers are judged changes: older results are graded again.
 ENGINE = 4
@@ -44,6 +45,8 @@ class Result:
         The file, below the folder of submissions.
     problem : str
         ``unmatched: ...`` where nobody fits.
+    answers : dict of question to Answer
+        What was graded, for the feedback page.
     prints : dict of question to Counter
         Fingerprints, for the similarity report.
     """
@@ -52,6 +55,7 @@ class Result:
     grade: Grade | None
     label: str = ""
     problem: str = ""
+    answers: dict[str, Answer] = field(default_factory=dict)
     prints: dict = field(default_factory=dict)
 
 
@@ -111,17 +115,11 @@ def grade_all(
             def one(handed: Handed, key: str) -> tuple[Handed, Grade]:
                 judge = idle.get()
                 try:
-                    grade = judge.grade(handed.path, exercise)
-                except OSError:
-                    raise  # a full disk is nobody's file
-                except Exception as error:
-                    # Whatever a file is, it costs its author's row and nobody else's.
-                    trouble = f"grader_error: reading it failed ({type(error).__name__})"
-                    return handed, Grade(handed.path.name, "", trouble, [], seed, "")
+                    grade = grade_one(judge, handed.path, exercise)
                 finally:
                     idle.put(judge)
                 # A trouble of ours is not kept: the next run tries again.
-                if not grade.pending:
+                if not (grade.pending or grade.problem.startswith("grader_error")):
                     write_whole(store / f"{key}.json", json.dumps(grade.to_dict()))
                 return handed, grade
 
@@ -136,6 +134,27 @@ def grade_all(
                 # On Ctrl-C: what runs ends, what waits is dropped.
                 pool.shutdown(wait=True, cancel_futures=True)
     return {handed.label: grades[handed.label] for handed in files}
+
+
+def grade_one(judge: Judge, path: Path, exercise: str | None) -> Grade:
+    """Grade a file; whatever it is, it costs its author's row and nobody else's.
+
+    Parameters
+    ----------
+    judge : Judge
+        Who grades.
+    path : Path
+        The file.
+    exercise : str, optional
+        The only one that is expected.
+    """
+    try:
+        return judge.grade(path, exercise)
+    except OSError:
+        raise  # a full disk is nobody's file
+    except Exception as error:
+        trouble = f"grader_error: reading it failed ({type(error).__name__})"
+        return Grade(path.name, "", trouble, [], judge.seed, "")
 
 
 @contextmanager
@@ -172,6 +191,12 @@ def settle(files: list[Handed], grades: dict[str, Grade], roster: list[Person]) 
         exercise = grades[handed.label].exercise
         chosen.setdefault((person.id, exercise), []).append(handed)
     readable = {id_ for id_, exercise in chosen if exercise}
+    # What cannot be graded is a row of its own where it is all that there is, else a note.
+    beside = {
+        id_: [f"not graded: {h.label}: {grades[h.label].problem}" for h in several]
+        for (id_, exercise), several in chosen.items()
+        if not exercise and id_ in readable
+    }
     for (id_, exercise), several in sorted(chosen.items()):
         if not exercise and id_ in readable:
             continue
@@ -180,21 +205,27 @@ def settle(files: list[Handed], grades: dict[str, Grade], roster: list[Person]) 
         if len(several) > 1:
             names = ", ".join(sorted(h.label for h in several if h is not newest))
             grade.notes.append(f"duplicate: the newest file counts; not counted: {names}")
-        prints = fingerprints(newest.path, exercise) if exercise else {}
-        results.append(Result(people[id_], grade, newest.label, prints=prints))
+        grade.notes.extend(beside.pop(id_, []))
+        answers = _answers(newest.path, exercise)
+        prints = fingerprints(answers, exercise) if exercise else {}
+        results.append(Result(people[id_], grade, newest.label, answers=answers, prints=prints))
     absent = [Result(p, None) for p in roster if p.id not in people]
     return sorted([*results, *absent], key=lambda r: (r.person is None, _name(r), r.label))
 
 
-def fingerprints(path: Path, name: str) -> dict:
+def _answers(path: Path, exercise: str) -> dict[str, Answer]:
+    """Find the answers of a notebook that was graded; none if it went away since."""
+    try:
+        return answers_of(path, exercise) if exercise else {}
+    except (UnreadableError, OSError):
+        return {}
+
+
+def fingerprints(answers: dict[str, Answer], name: str) -> dict:
     """Take the fingerprint of each answer of a notebook that was graded."""
-    exercise = load(name)
-    submission = read_submission(path)
-    answers = {q.id: find_answer(submission, exercise, q) for q in exercise.questions}
+    pristine = load(name).pristine
     return {
-        q: fingerprint(a.code, exercise.pristine[q].source)
-        for q, a in answers.items()
-        if a.state == "found"
+        q: fingerprint(a.code, pristine[q].source) for q, a in answers.items() if a.state == "found"
     }
 
 
@@ -243,14 +274,3 @@ def _load(path: Path) -> Grade | None:
         return Grade.from_dict(json.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError, KeyError, TypeError):
         return None
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Write a file so that it is never seen half written, whatever happens meanwhile."""
-    beside = path.with_name(f".{secrets.token_hex(8)}.part")
-    try:
-        # The tables end their lines as spreadsheets expect; nothing may be translated.
-        beside.write_text(text, encoding="utf-8", errors="replace", newline="")
-        beside.replace(path)
-    finally:
-        beside.unlink(missing_ok=True)

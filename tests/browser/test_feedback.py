@@ -1,0 +1,55 @@
+"""The feedback page in a browser: light, dark, on a phone, by keyboard."""
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+
+from seqattn.grading.report import as_html, page
+from seqattn.grading.submission import Answer
+from seqattn.grading.verdicts import Grade, Verdict
+
+LONG = "    return " + " + ".join(f"a_rather_long_name_{n}" for n in range(30))
+CODE = f"# Question q1\ndef f(x):\n{LONG}\n"
+VERDICTS = [
+    Verdict("q1", "One", "fail", 0, 3, "W" * 300, line=3, read="chapters/03_additive: masks"),
+    Verdict("q2", "Two", "pass", 2, 2),
+    Verdict("q3", "Three", "not_attempted", 0, 2),
+]
+GRADE = Grade("nb.ipynb", "03_additive", "", VERDICTS, "s", "full", notes=["N" * 200])
+LOOKS = {"wide": (1200, "light"), "dark": (1200, "dark"), "phone": (390, "dark")}
+
+
+def pages():
+    answers = {v.question: Answer(CODE) for v in VERDICTS}
+    table = [["question", "right"], [f"q1 {'long ' * 30}", "3"]]
+    return {
+        "student": as_html(GRADE, "https://example.org", student="Ada", answers=answers),
+        "class": page("Class summary", [("Files", table)]),
+    }
+
+
+@pytest.mark.parametrize("look", LOOKS)
+@pytest.mark.parametrize("kind", ["student", "class"])
+def test_it_fits_and_is_accessible(kind, look, new_page, tmp_path):
+    (tmp_path / "page.html").write_text(pages()[kind], encoding="utf-8")
+    width, theme = LOOKS[look]
+    shown = new_page(width=width, theme=theme)
+    shown.goto((tmp_path / "page.html").as_uri())
+    assert shown.evaluate("document.documentElement.scrollWidth") <= width
+    paper = shown.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert (paper == "rgb(255, 255, 255)") == (theme == "light")
+    found = Axe().run(shown, options={"preload": False}).response["violations"]
+    assert [(v["id"], [n["html"][:160] for n in v["nodes"]]) for v in found] == []
+
+
+def test_the_keyboard_reaches_links_code_and_folds(new_page, tmp_path):
+    (tmp_path / "page.html").write_text(pages()["student"], encoding="utf-8")
+    shown = new_page()
+    shown.goto((tmp_path / "page.html").as_uri())
+    reached = []
+    for _ in range(20):
+        shown.keyboard.press("Tab")
+        reached.append(shown.evaluate("document.activeElement.tagName"))
+    assert {"A", "PRE", "SUMMARY"} <= set(reached)
+    shown.locator("summary").first.focus()
+    shown.keyboard.press("Enter")
+    assert shown.locator("details[open] pre").is_visible()

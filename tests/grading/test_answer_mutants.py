@@ -1,0 +1,61 @@
+"""No changed right answer passes; visible check and grading refuse the same forms."""
+
+import ast
+
+import pytest
+
+from seqattn.grading.bank import exercises, load
+from seqattn.grading.judge import Judge
+from tools.answer_mutants import DRAWS, FORMS, equivalents, mutants_of, try_mutants
+
+QUESTIONS = [(name, q) for name in exercises() for q in load(name).questions if not q.evidence]
+every_question = pytest.mark.parametrize(
+    ("name", "q"), QUESTIONS, ids=[f"{name}-{q.id}" for name, q in QUESTIONS]
+)
+
+
+@pytest.fixture(scope="module")
+def judge():
+    with Judge("mutants", draws=DRAWS) as judge:
+        yield judge
+
+
+@every_question
+def test_no_mutant_passes_and_most_hear_their_mistake(name, q, judge):
+    row = try_mutants(judge, name, q)
+    assert [m.name for m in row.survivors] == []
+    assert row.made >= 20
+    assert row.unused == [], "listed as equivalent, but no such mutant passes"
+    assert row.named >= 0.7 * row.caught
+
+
+def test_every_equivalent_mutant_has_its_reason():
+    general, *exercises = equivalents().values()
+    for listed in [general, *(entries for one in exercises for entries in one.values())]:
+        assert all(len(entry["reason"]) > 15 for entry in listed)
+
+
+@every_question
+def test_the_visible_check_accepts_right_answers_and_refuses_wrong_forms(name, q, judge):
+    assert judge.refusals(name, q.id, q.right) == [""] * len(q.right)
+    forms = [m for m in mutants_of(q) if m.operator in FORMS]
+    verdicts = judge.judge_many(name, q.id, [m.code for m in forms])
+    graded = [m for m, v in zip(forms, verdicts) if v.verdict != "pass"]
+    said = judge.refusals(name, q.id, [m.code for m in graded])
+    assert [m.name for m, text in zip(graded, said) if not text] == []
+
+
+def test_what_the_visible_check_refuses_does_not_pass(judge, monkeypatch):
+    name, q = QUESTIONS[0]
+    pristine = load(name).pristine[q.id]
+    stricter = type(pristine)(**{**vars(pristine), "check": f"assert {q.entry} is None, 'never'"})
+    monkeypatch.setitem(load(name).pristine, q.id, stricter)
+    found = judge.judge_code(name, q.id, q.right[0])
+    assert found.verdict != "pass"
+    assert found.hint == "The visible check refuses it: never"
+
+
+def test_mutants_are_other_programs_that_parse():
+    _, q = QUESTIONS[0]
+    texts = [m.code for m in mutants_of(q)]
+    assert len({ast.dump(ast.parse(t)) for t in texts}) == len(texts) > 100
