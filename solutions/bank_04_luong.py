@@ -1190,6 +1190,7 @@ Q5 = Question(
                 "(keys * mask[..., None]).sum(1) / mask.sum(1, keepdim=True)",
             ),
             "Your context is the plain mean of the keys: it never uses the weights.",
+            keeps=1,
         ),
         Wrong(
             "begins at zero",
