@@ -1190,6 +1190,7 @@ Q5 = Question(
                 "(keys * mask[..., None]).sum(1) / mask.sum(1, keepdim=True)",
             ),
             "Your context is the plain mean of the keys: it never uses the weights.",
+            keeps=1,
         ),
         Wrong(
             "begins at zero",
@@ -1966,7 +1967,6 @@ def probe(greedy_decode, A, B, C, D, start, bos, eos, pad, max_len):
             "one start for all",
             GREEDY + LOOP.replace("torch.full((batch,), bos)", "torch.tensor([bos])"),
             "You hand a single start mark to step: it takes one token for each sentence, (batch,).",
-            keeps=1,
         ),
     ),
     read=f"{PAGE}: Greedy decoding",

@@ -31,6 +31,7 @@ def by_scores(measure):
             "the gradient, through a softmax,": central_differences(lambda _: total(), scores),
             "the weights are left as they are": True,
             "a second call gives the same": True,
+            "double precision is kept": True,
         }
 
     return oracle
@@ -83,7 +84,7 @@ def by_length(maps, bins):
         hit = [r for look, r in zip(looks, rights) if look]
         missed = [r for look, r in zip(looks, rights) if not look]
         table.append((mean(spreads), mean(looks), mean(hit), mean(missed)))
-    return tuple(table)
+    return {"the table": tuple(table), "the maps are left as they are": True}
 
 
 def due_to_looking(short, long):
@@ -232,6 +233,12 @@ def probe(answer, scores, upstream, *more):
     found["a second call gives the same"] = (
         not isinstance(result, torch.Tensor) or torch.equal(result.nan_to_num(), again.nan_to_num())
     )
+    double = answer(kept.double(), *more)
+    found["double precision is kept"] = isinstance(double, torch.Tensor) and (
+        double.dtype == torch.float64
+        # What float32 can hold as well was computed, or returned, in float32; but for about 0, and 1.
+        and not bool(((double == double.float()) & (double > 1e-6) & (double != 1)).any())
+    )
     scores.requires_grad_()
     weights = torch.softmax(scores, -1)
     try:
@@ -245,7 +252,7 @@ def probe(answer, scores, upstream, *more):
     return found
 """
 VALUES = ("the result", "the weights are left as they are", "a second call gives the same")
-PULLED = ("the gradient, through a softmax,",)
+PULLED = ("the gradient, through a softmax,", "double precision is kept")
 
 
 def forms(head, value):
@@ -1124,9 +1131,8 @@ MEASURE = (
     "        table.append([mean(H), mean(look), mean(ok[look]), mean(ok[~look])])\n"
     "    return table\n"
 )
-plain_call = number_probe.replace("def probe(answer):", "def probe(answer, *inputs):").replace(
-    "return plain(answer)", "return plain(answer(*inputs))"
-)
+# What is asked for is the value: tensors, arrays and lists of numbers say the same.
+PLAIN = number_probe[: number_probe.index("def probe")]
 
 Q7 = Question(
     id="q7",
@@ -1135,7 +1141,16 @@ Q7 = Question(
     signature="by_length(maps, bins)",
     draw=draw_maps,
     oracle=by_length,
-    probe=plain_call,
+    probe=PLAIN
+    + """
+def probe(by_length, maps, bins):
+    kept = [tuple(x.clone() for x in one) for one in maps]
+    table = plain(by_length(maps, bins))
+    same = len(maps) == len(kept) and all(
+        torch.equal(a, b) for one, other in zip(maps, kept) for a, b in zip(one, other)
+    )
+    return {"the table": table, "the maps are left as they are": same}
+""",
     stages=(
         Stage(
             "the table",
@@ -1259,6 +1274,12 @@ Q7 = Question(
             "Your shares are in percent: write them between 0 and 1.",
         ),
         Wrong(
+            "in place",
+            MEASURE.replace("w.clamp(min=1e-12)", "w.clamp_(min=1e-4)"),
+            "You change the maps in place: whoever reads them next finds no zeros any more. Use "
+            "clamp, without the _.",
+        ),
+        Wrong(
             "NaN of nothing",
             MEASURE.replace(" if len(x) else 0.0", ""),
             "A mean of no steps is NaN in your table: it counts as 0.",
@@ -1281,7 +1302,11 @@ Q8 = Question(
     signature="due_to_looking(short, long)",
     draw=draw_rows,
     oracle=due_to_looking,
-    probe=plain_call,
+    probe=PLAIN
+    + """
+def probe(due_to_looking, short, long):
+    return plain(due_to_looking(short, long))
+""",
     stages=(
         Stage(
             "the share",
