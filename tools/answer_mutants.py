@@ -361,6 +361,8 @@ def _whole(tree: ast.Module, q: Question) -> Iterator[tuple[str, str, ast.Module
                 continue
             if name in _ON_AXES and _result_kind(q)[1] == 0:
                 continue
+            if name in FORMS and _result_kind(q)[0] == "number":
+                continue  # numbers are accepted in any form
             for part in range(parts) if parts else [None]:
                 where = "the result" if part is None else f"part {part + 1} of the result"
                 yield name, where, changed(_Return(text, part))
@@ -381,18 +383,20 @@ def _whole(tree: ast.Module, q: Question) -> Iterator[tuple[str, str, ast.Module
 
 def _kinds(q: Question, count: int) -> list[str]:
     """Say of each argument whether it is an array of floats (f), flags (b), ids (i), or none."""
-    if not q.arguments or q.probe:
-        return ["?"] * count
     inputs = q.draw(np.random.default_rng(0), q.stages[0].kinds[0])
+    if not q.arguments or (q.probe and any(isinstance(x, np.ndarray) for x in inputs)):
+        return ["?"] * count
     kinds = [x.dtype.kind if isinstance(x, np.ndarray) else "number" for x in inputs]
     return (kinds + ["?"] * count)[:count]
 
 
 def _result_kind(q: Question) -> tuple[str, int]:
     """Say whether a result holds floats (f), flags (b) or ids (i), and how many axes it has."""
+    result = q.oracle(*q.draw(np.random.default_rng(0), q.stages[0].kinds[0]))
+    if isinstance(result, int | float) and not isinstance(result, bool):
+        return "number", 0
     if not q.arguments or q.probe:
         return "?", -1
-    result = q.oracle(*q.draw(np.random.default_rng(0), q.stages[0].kinds[0]))
     return (result.dtype.kind, result.ndim) if isinstance(result, np.ndarray) else ("?", -1)
 
 

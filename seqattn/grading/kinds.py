@@ -31,7 +31,7 @@ MODULE_PARTS = (
     "a second call is computed like the first",
     "the inputs are left as they are",
 )
-REACHED = "gradients reach the inputs"
+FLOWS = ("gradients reach the inputs", "gradients can flow from every result")
 
 _MODULE = """
 def probe(Module, sizes, values, inputs):
@@ -79,6 +79,7 @@ def probe(Module, sizes, values, inputs):
     lists = [x for x in vars(made).values() if isinstance(x, list | tuple)]
     found["hidden in a list"] = any(isinstance(p, nn.Parameter) for x in lists for p in x)
     found.update(zip({outputs}, outputs))
+    found["gradients can flow from every result"] = all(o.requires_grad for o in outputs)
     made.zero_grad()
     if outputs[0].requires_grad:
         outputs[0].square().sum().backward()
@@ -130,7 +131,7 @@ def module_probe(*outputs: str) -> str:
 
 def gradient_parts(*parameters: str) -> tuple[str, ...]:
     """Name the entries that hold the gradients of parameters, and whether inputs have any."""
-    return (*(f"gradient of {name}" for name in parameters), REACHED)
+    return (*(f"gradient of {name}" for name in parameters), *FLOWS)
 
 
 def module_oracle(forward: Callable[..., Any], *outputs: str) -> Callable[..., dict]:
@@ -150,7 +151,7 @@ def module_oracle(forward: Callable[..., Any], *outputs: str) -> Callable[..., d
 
         shapes = ", ".join(f"{name} {values[name].shape}" for name in sorted(values))
         found = {
-            **dict.fromkeys((*MODULE_PARTS, REACHED), True),
+            **dict.fromkeys((*MODULE_PARTS, *FLOWS), True),
             "parameters": shapes,
             "hidden in a list": False,
         }

@@ -153,7 +153,7 @@ def _define(job: dict, answer: dict, send: Send) -> Callable[..., Any] | None:
         return None
     space[answer["entry"]] = answer["made"] = entry
     if not job["probe"]:
-        call = lambda case: _call(entry, {**case, "arguments": job["arguments"]})
+        call = lambda case: _call(entry, {**case, "arguments": job.get("arguments", ())})
     else:
         # The probe sees the prelude's names and none of the answer's.
         probe_space: dict[str, Any] = {"__name__": "probe"}
