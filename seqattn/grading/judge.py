@@ -71,7 +71,7 @@ class Judge:
         like: "Judge | None" = None,
         draws: int = 5,
     ):
-        self.draws = like.draws if like else draws
+        self.draws: int = like.draws if like else draws
         self.seed = seed or secrets.token_hex(8)
         self.sandbox: Sandbox = Sandbox(limits, like.sandbox.turns if like else None)
         self._cases: Callable[[str, str], list[Case]]
