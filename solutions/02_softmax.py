@@ -26,6 +26,7 @@
 #   or NumPy arrays. `seqattn` is the answer key, so importing it in an answer earns nothing.
 # - In a mask, True means *may be attended*.
 # - Do not change the tensors that you are given: the caller still needs them.
+# - Gradients flow through every result that has one: no detach, no NumPy on the way.
 #
 # To check in a terminal: `seqattn check 02_softmax.ipynb`. For points and hints:
 # `seqattn grade 02_softmax.ipynb`. In a notebook cell, put an exclamation mark in front.

@@ -21,9 +21,11 @@
 # - **Keep the first line of each answer cell**; it tells the grader what it is looking at.
 # - **Put all that an answer needs into its cell**, helpers too. `torch`, `F`, `nn` and `math` are
 #   there already.
-# - Everything is plain PyTorch. `seqattn` is the answer key, so importing it in an answer earns
-#   nothing.
+# - Everything is plain PyTorch: return tensors of the same precision as those that come in, not lists
+#   or NumPy arrays. `seqattn` is the answer key, so importing it in an answer earns nothing.
 # - In a mask, True means *may be attended*.
+# - Do not change the tensors that you are given: the caller still needs them.
+# - Gradients flow through every result that has one: no detach, no NumPy on the way.
 #
 # To check in a terminal: `seqattn check 03_additive.ipynb`. For points and hints:
 # `seqattn grade 03_additive.ipynb`. In a notebook cell, put an exclamation mark in front.
@@ -198,7 +200,8 @@ with checking("q4"):
 # - `forward(query, keys, mask)` returns context and weights as in the third question;
 # - the loss's gradient reaches all three.
 #
-# How you fill the parameters at the start is up to you, as long as the numbers are small and random.
+# How you fill the parameters at the start is up to you, as long as the numbers are small and random,
+# drawn anew for every module (so no seed in `__init__`).
 # `additive_score`, `masked_softmax` and `attend` are at hand.
 
 

@@ -172,7 +172,8 @@ with checking("q4"):
 #   stand at either end, their states are finite numbers of any size, and every sentence has a word;
 # - the loss's gradient reaches `W`, and a second call depends on its own arguments alone.
 #
-# How you fill `W` at the start is up to you, as long as the numbers are small and random.
+# How you fill `W` at the start is up to you, as long as the numbers are small and random, drawn anew
+# for every module (so no seed in `__init__`).
 # `general_score` is at hand; for grading a right version of it is, whatever yours does.
 
 
@@ -285,7 +286,8 @@ with checking("q7"):
 # - stop as soon as all sentences have ended: `step` is expensive.
 #
 # The three ids may be any, and in some models two of them coincide: `bos` with `eos`, or `pad` with
-# one of them.
+# one of them. A model may say any id in the middle of a sentence, `bos` and `pad` too: only `eos`
+# ends it.
 
 
 # %% question="q8"
@@ -373,7 +375,7 @@ with checking("q9"):
 # grows like a power of the size, $\mathrm{var} = c\, d^{\,b}$. Then scores divided by $d^{\,p}$ with the
 # right power $p$ have a variance that does not depend on $d$. From a table of sizes and variances of
 # the *undivided* scores, two sequences of plain numbers, find $b$ by least squares (a straight line
-# through $\ln \mathrm{var}$ over $\ln d$) and return $p$. The measured table of the question before
+# through $\ln \mathrm{var}$ over $\ln d$) and return $p$, which may be negative. The measured table of the question before
 # is one such table; keys that resemble one another, or entries that depend on one another, give
 # others, and another power.
 

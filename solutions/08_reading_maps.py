@@ -143,7 +143,7 @@ with checking("q3"):
 #
 # Looking again at what was covered costs: at step $t$, $\sum_i \min(\alpha_{ti}, c_{ti})$, with the
 # coverage before the step. `real`, `(B, T)`, is True at the real steps; shorter translations are
-# filled up at the end, with rows that hold any numbers. Return the mean over all real steps of all
+# filled up at the end, with rows that hold any finite numbers. Return the mean over all real steps of all
 # sentences together, one number as a tensor. Gradients must flow back to the weights, through the
 # coverage as well. `coverage` is at hand.
 

@@ -51,8 +51,12 @@ SIZES = {  # B, T, S, d
     "large": (2, 3, 4, 3),
     "cold": (2, 3, 5, 3),
     "hot": (2, 3, 5, 3),
+    "very cold": (3, 2, 4, 3),
+    "very hot": (3, 2, 4, 3),
+    "one number for a word": (2, 3, 4, 1),
 }
-TEMPERATURES = {"cold": 0.25, "hot": 4.0}
+# Powers of two where scores are large: dividing first loses nothing then.
+TEMPERATURES = {"cold": 0.25, "hot": 4.0, "very cold": 0.01, "very hot": 1000.0, "large": 0.5}
 
 
 def temperature_of(rng, kind):
@@ -62,12 +66,12 @@ def temperature_of(rng, kind):
 
 def draw_softmax(rng, kind):
     B, _, S, _ = SIZES[kind]
-    scores = normal(rng, B, S, scale=1.5)
+    scores = normal(rng, B, S, scale=1.5 * {"very cold": 0.02, "very hot": 1000.0}.get(kind, 1.0))
     if kind == "large":
-        scores += rng.choice([-9000.0, 9000.0], size=(B, 1)).astype(np.float32)
-        scores[0, 0] += np.float32(1.0)
+        scores = np.round(8 * scores) / 8
+        scores += rng.choice([-1500.0, 1500.0], size=(B, 1)).astype(np.float32)
         # One far above the others: their mean, or the smallest, is no help against overflow.
-        scores[1:, 0] += np.float32(4000.0)
+        scores[1:, 0] += np.float32(1000.0)
     return scores, temperature_of(rng, kind)
 
 
@@ -102,7 +106,7 @@ def draw_pool(rng, kind):
         # Scores far below any number that might stand for minus infinity.
         # They are sums without rounding, so that any order of summing gives the same.
         w[:], w[0] = 0.0, 1.0
-        states[mask, 0] = np.round(8 * states[mask, 0]) / 8 - 20_000
+        states[mask, 0] = np.round(8 * states[mask, 0]) / 8 - 12_000
     return states, w, mask
 
 
@@ -135,20 +139,21 @@ Q1 = Question(
         Stage(
             "the formula",
             2,
-            ("ordinary", "other sizes", "all sizes equal", "one word", "cold", "hot"),
+            ("ordinary", "other sizes", "all sizes equal", "one word", "cold", "hot", "very cold"),
             "exp of score over temperature, divided by the row's sum of these: is the division by "
             "the temperature inside exp, and is the sum over the last axis?",
         ),
         Stage(
             "extreme scores",
             1,
-            ("large",),
-            "Scores of several thousand overflow or vanish in exp: subtract the row's largest first.",
+            ("large", "very hot"),
+            "Scores of several thousand overflow or vanish in exp: subtract the row's largest first, "
+            "and divide by the temperature before exp.",
         ),
         Stage(
             "gradients",
             1,
-            ("ordinary",),
+            ("ordinary", "large"),
             "The weights are right but the gradients of the scores are not: no detach, no .data, no "
             "NumPy on the way.",
             gradients=True,
@@ -198,11 +203,29 @@ Q1 = Question(
             "The root belongs to the size d of scaled dot products.",
         ),
         Wrong(
+            "a root of the finished weights",
+            SOFT + "    p = torch.exp(scores - scores.logsumexp(-1, keepdim=True)) ** "
+            "(1 / temperature)\n"
+            "    return p / p.sum(-1, keepdim=True)\n",
+            "You take the softmax first and its root afterwards: what has become 0 by then stays 0. "
+            "Divide the scores before exp.",
+            keeps=0,
+        ),
+        Wrong(
+            "coldest temperature fixed",
+            SOFT + "    z = scores / max(temperature, 0.1)\n"
+            "    e = (z - z.amax(-1, keepdim=True)).exp()\n"
+            "    return e / e.sum(-1, keepdim=True)\n",
+            "You keep the temperature from falling below some number: every temperature above 0 is "
+            "allowed.",
+            keeps=1,
+        ),
+        Wrong(
             "not stable",
             SOFT + "    e = (scores / temperature).exp()\n    return e / e.sum(-1, keepdim=True)\n",
             "exp of several thousand is infinite and of minus several thousand 0, and their ratio "
             "NaN: subtract the row's largest score first, which changes no weight.",
-            keeps=3,
+            keeps=2,
         ),
         Wrong(
             "over the batch",
@@ -402,7 +425,14 @@ Q3 = Question(
         Stage(
             "the weighted sum",
             1,
-            ("ordinary", "other sizes", "all sizes equal", "one word", "one sentence"),
+            (
+                "ordinary",
+                "other sizes",
+                "all sizes equal",
+                "one word",
+                "one sentence",
+                "one number for a word",
+            ),
             "Score each word by its dot product with w, turn the sentence's scores into weights, and "
             "add up weight times state.",
         ),
@@ -449,8 +479,8 @@ Q3 = Question(
             POOL
             + WEIGHTS.replace("-torch.inf", "-1e4")
             + "    return (a[:, :, None] * states).sum(1)\n",
-            "You fill with -1e4, and real scores may lie below it, so that the pads win: fill with "
-            "minus infinity.",
+            "You fill pads with a number below which real scores may lie, so that the pads win: fill "
+            "with minus infinity.",
             keeps=2,
         ),
         Wrong(
@@ -480,7 +510,8 @@ Q3 = Question(
             POOL.replace("masked_fill(", "masked_fill_(")
             + WEIGHTS
             + "    return (a[:, :, None] * states).sum(1)\n",
-            "Your function changes the states that it is given: use masked_fill, not masked_fill_.",
+            "Your function changes the states that it is given: work on a copy, without masked_fill_ "
+            "or x[...] = ... on an argument.",
         ),
         Wrong(
             "every sentence with the first one's weights",
@@ -588,6 +619,20 @@ Q4 = Question(
             "not scaled up",
             DROP + "    return weights * (coins >= p)\n",
             "Your weights are too small by 1 - p on average: divide what stays by 1 - p.",
+            keeps=1,
+        ),
+        Wrong(
+            "a coin of exactly p goes",
+            DROP + "    return weights * (coins > p) / (1 - p)\n",
+            "A coin may be exactly p, and the weight stays then: at least p is >=.",
+            keeps=1,
+        ),
+        Wrong(
+            "divided by the share that stayed this time",
+            DROP + "    kept = coins >= p\n"
+            "    return weights * kept / kept.to(weights.dtype).mean()\n",
+            "You divide by the share that happened to stay; divide by 1 - p, the share that stays on "
+            "average.",
             keeps=1,
         ),
         Wrong(

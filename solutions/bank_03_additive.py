@@ -71,6 +71,7 @@ SIZES = {  # B, T, S, d_q, d_k, d_a
     "nothing to attend": (3, 2, 4, 2, 3, 5),
     "large": (2, 3, 4, 3, 5, 2),
     "many words": (8, 1, 24, 4, 3, 5),
+    "one feature": (2, 1, 4, 3, 1, 5),
 }
 
 
@@ -105,10 +106,10 @@ def draw_softmax(rng, kind):
     B, _, S, *_ = SIZES[kind]
     scores = normal(rng, B, S, scale=2.0)
     if kind == "large":
-        scores = scores + rng.choice([-30_000.0, 30_000.0], size=(B, 1)).astype(np.float32)
+        scores = scores + rng.choice([-12_000.0, 9000.0], size=(B, 1)).astype(np.float32)
         scores[0, 0] += np.float32(3.0)
         # One far above the others: their mean, or the smallest, is no help against overflow.
-        scores[1:, 0] += np.float32(4000.0)
+        scores[1:, 0] += np.float32(2000.0)
     return scores, padding(rng, kind, B, S)
 
 
@@ -202,8 +203,8 @@ Q1 = Question(
             "    for s, h in zip(query, keys):\n"
             "        rows.append(torch.stack([v.dot(torch.tanh(W_q @ s + W_k @ x)) for x in h]))\n"
             "    return torch.stack(rows)\n",
-            "The scores are right, but you go through the words one by one, which is slow where it "
-            "counts: let one product compute all of them.",
+            "The scores are right, but you go through words or sentences one by one, which is slow "
+            "where it counts: let one product compute all of them.",
             keeps=2,
         ),
         Wrong(
@@ -368,7 +369,7 @@ Q2 = Question(
         Stage(
             "gradients",
             1,
-            ("padded",),
+            ("padded", "nothing to attend", "large"),
             "The weights are right but the gradients of the scores are not: no detach, no .data, no "
             "NumPy on the way.",
             gradients=True,
@@ -405,6 +406,23 @@ Q2 = Question(
             "mask after softmax",
             "def masked_softmax(s, m):\n    return torch.softmax(s, -1) * m\n",
             "You normalise first and mask afterwards: the rows no longer sum to 1. Mask the scores.",
+        ),
+        Wrong(
+            "renormalised with a small constant",
+            "def masked_softmax(s, m):\n"
+            "    w = torch.softmax(s, -1) * m\n"
+            "    return w / (w.sum(-1, keepdim=True) + 1e-13)\n",
+            "You mask after the softmax and divide again: where a pad has much the largest score, "
+            "the words are left with nothing but rounding. Mask the scores.",
+            keeps=2,
+        ),
+        Wrong(
+            "minus infinity added",
+            "def masked_softmax(s, m):\n"
+            "    return torch.softmax(s + m.to(s.dtype).log(), -1).nan_to_num()\n",
+            "You add minus infinity to masked scores, which does not remove one that is NaN or "
+            "infinite: put something in its place, by masked_fill or torch.where.",
+            keeps=2,
         ),
         Wrong(
             "mask turned round",
@@ -499,7 +517,14 @@ Q3 = Question(
         Stage(
             "context and weights",
             1,
-            ("ordinary", "other sizes", "all sizes equal", "one word", "one sentence"),
+            (
+                "ordinary",
+                "other sizes",
+                "all sizes equal",
+                "one word",
+                "one sentence",
+                "one feature",
+            ),
             "Context: for each sentence, the sum over its words of weight times key. Weights: "
             "softmax of the scores.",
         ),

@@ -200,7 +200,7 @@ def draw_luong(rng, kind):
         for b, i in np.argwhere(~mask) if kind != "padded" else ():
             # Whatever the words score, the pad scores hundreds more.
             projected = query[b] @ W
-            keys[b, i] = rng.choice([150, 600]) * projected / (projected @ projected)
+            keys[b, i] = rng.choice([150, 600, 1e12]) * projected / (projected @ projected)
     return W.shape, {"W": W}, (query, keys, mask)
 
 
@@ -267,7 +267,8 @@ def draw_decoder(rng, kind):
     max_len = 1 if kind == "one step" else 8 if kind != "cut off" else 3
     while True:
         A, B_, C, D = (normal(rng, *s, scale=1.5) for s in ((7, 7), (3, 7), (3, 3), (7, 3)))
-        A[:, [x for x in (pad, bos) if x != eos]] -= 50.0
+        if kind != "any word":
+            A[:, [x for x in (pad, bos) if x != eos]] -= 50.0
         if kind in ("cut off", "one step"):
             A[:, eos] -= 50.0
         if kind == "all at once":
@@ -275,7 +276,10 @@ def draw_decoder(rng, kind):
         start = normal(rng, B, d, scale=2.0)
         case = (A, B_, C, D, start, bos, eos, pad, max_len)
         exact = [x.astype(np.float64) if isinstance(x, np.ndarray) else x for x in case]
-        lengths = {len(row) for row in words_of(*exact)}
+        rows = words_of(*exact)
+        lengths = {len(row) for row in rows}
+        if kind == "any word" and not any({pad, bos} & {*row[:-2]} for row in rows):
+            continue
         if kind in ("one step", "cut off", "all at once"):
             good = True
         elif kind == "one sentence":
@@ -316,7 +320,7 @@ def draw_table(rng, kind):
     )
     if kind == "two sizes":
         sizes = [5.0, 80.0]
-    power = rng.uniform(0.3, 2.5)
+    power = rng.uniform(-2.0, -0.5) if kind == "falling" else rng.uniform(0.3, 2.5)
     variances = [float(rng.uniform(1.5, 4) * d**power) for d in sizes]
     order = rng.permutation(len(sizes)) if kind == "in any order" else range(len(sizes))
     return [sizes[n] for n in order], [variances[n] for n in order]
@@ -460,7 +464,7 @@ Q1 = Question(
             "in place",
             DOT + "    return keys.mul_(query[:, None]).sum(-1)\n",
             "You multiply the keys in place, so that whoever reads them next finds other numbers: "
-            "work without methods like mul_().",
+            "work on a copy, without methods like mul_() and without *=.",
         ),
         Wrong(
             "half precision",
@@ -607,7 +611,7 @@ Q2 = Question(
             "in place",
             GENERAL + "    return keys.mul_((query @ W)[:, None]).sum(-1)\n",
             "You multiply the keys in place, so that whoever reads them next finds other numbers: "
-            "work without methods like mul_().",
+            "work on a copy, without methods like mul_() and without *=.",
         ),
         Wrong(
             "half precision",
@@ -802,7 +806,8 @@ Q3 = Question(
             CONCAT
             + SHARE.replace("@ W[", "@ W.data[")
             + "    return torch.tanh(q[:, None] + projected) @ v\n",
-            "The values are right, but W gets no gradient: .data and detach cut it off.",
+            "The values are right, but no gradient reaches W: a new nn.Parameter, .data or detach "
+            "cuts it off.",
             keeps=2,
         ),
         Wrong(
@@ -836,7 +841,12 @@ Q4 = Question(
             "Scores are Q times the transpose of K, divided by the square root of the queries' "
             "size, before the softmax; the weights then multiply V.",
         ),
-        Stage("extreme scores", 1, ("large",), "Large scores must give neither NaN nor infinity."),
+        Stage(
+            "extreme scores",
+            1,
+            ("large",),
+            "With scores in the thousands your numbers are wrong: softmax takes any size, so neither cut the scores off nor write exp yourself.",
+        ),
         Stage(
             "gradients",
             1,
@@ -1206,7 +1216,8 @@ Q5 = Question(
             + FORWARD
             + SCORED
             + MIXED,
-            "All entries of W begin as the same number: begin with small random ones.",
+            "Every new module begins with the very same numbers, or all of them equal: draw small "
+            "random ones for each.",
             keeps=2,
         ),
         Wrong(
@@ -1250,7 +1261,7 @@ Q5 = Question(
             + "        self.calls += 1\n"
             + SCORED.replace("self.W)", "self.W) / self.calls")
             + MIXED,
-            "The second call computes something else than the first: the result may depend on the "
+            "A second call still uses something kept from the first: the result may depend on the "
             "arguments and W alone.",
             keeps=2,
         ),
@@ -1279,7 +1290,7 @@ Q6 = Question(
             "extreme logits",
             1,
             ("sure",),
-            "Logits in the hundreds must give neither NaN nor infinity: take the logarithm of the "
+            "Logits in the hundreds give a wrong loss, or NaN (an eps caps it): take the logarithm of the "
             "softmax in one go.",
         ),
         Stage(
@@ -1627,7 +1638,8 @@ def probe(train_step, E, W, y, pad, max_norm):
         Wrong(
             "not in training mode",
             STEP + "    optimizer.zero_grad()\n" + BACK + CLIP + UPDATE,
-            "The model stays in evaluation mode, so dropout would do nothing: call model.train().",
+            "The model is in evaluation mode when it makes the logits, so dropout would do nothing: "
+            "call model.train() first.",
             keeps=3,
         ),
         Wrong(
@@ -1789,7 +1801,7 @@ def probe(greedy_decode, A, B, C, D, start, bos, eos, pad, max_len):
         Stage(
             "words",
             2,
-            ("ordinary", *DECODER_IDS, "one sentence", "all at once"),
+            ("ordinary", *DECODER_IDS, "one sentence", "all at once", "any word"),
             "Start from bos; at each step take the largest logit of each sentence, feed it back with "
             "the new state, and put pads after a sentence's eos.",
             parts=("the words", "step gets a token for each sentence"),
@@ -2162,7 +2174,7 @@ Q10 = Question(
         Stage(
             "the power",
             2,
-            ("four sizes", "powers of two", "two sizes", "in any order"),
+            ("four sizes", "powers of two", "two sizes", "in any order", "falling"),
             "Fit a straight line through ln var over ln d by least squares: its slope is b, and "
             "scores divided by d^p have a variance divided by d^(2p).",
             tolerance=(2e-3, 1e-3),
@@ -2248,7 +2260,8 @@ Q10 = Question(
         Wrong(
             "sign",
             LINE + "    return -np.polyfit(x, y, 1)[0] / 2\n",
-            "Your power is negative, so that you would multiply: the scores are divided by d^p.",
+            "Your sign is turned round: a variance that grows asks for a positive power, one that "
+            "falls for a negative one.",
         ),
     ),
     read=f"{PAGE}: What follows: which power?",

@@ -188,13 +188,21 @@ def draw_maps(rng, kind):
         place, gold = rng.integers(words, size=steps), rng.integers(3, 9, size=steps)
         scores = rng.normal(size=(steps, words)) * rng.choice([1, 3])
         looks = rng.random(steps) < 0.6
+        # Where something is to be averaged, there is something: a hit and a miss in each map.
+        looks[0], looks[1] = True, False
         if kind == "all look right" and 3 <= words <= 5:
             looks[:] = True
         scores[np.arange(steps), place] = scores.max(1) + np.where(looks, 0.5, -2.0)
         right = rng.random(steps) < np.where(looks, 0.8, 0.3)
+        weights = softmax_rows(scores)
+        quiet = sorted({*range(words)} - {*weights.argmax(1)})
+        if quiet and words > 2:
+            # A word at which no step looks is a word of the sentence all the same.
+            weights[:, quiet[0]] = 0.0
+            weights /= weights.sum(1, keepdims=True)
         maps.append(
             (
-                softmax_rows(scores).astype(np.float32),
+                weights.astype(np.float32),
                 np.where(right, gold, gold + 1),
                 gold,
                 place,
@@ -755,7 +763,7 @@ Q4 = Question(
             "gradients",
             1,
             ("ordinary", "padded"),
-            "The loss is right but its gradient is not: it must flow through the coverage, too.",
+            "The loss is right but its gradient is not: it must flow through the weights and through the coverage.",
             gradients=True,
         ),
     ),

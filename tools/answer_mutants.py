@@ -28,7 +28,7 @@ from seqattn.grading.verdicts import Verdict
 __all__ = ["DRAWS", "FORMS", "Mutant", "Row", "equivalents", "mutants_of", "try_mutants"]
 
 # Few cases of each kind: what these catch, a grading catches too.
-DRAWS = 2
+DRAWS = 1
 ROOT = Path(__file__).resolve().parents[1]
 EQUIVALENT = ROOT / "solutions" / "equivalent.yml"
 
@@ -595,11 +595,11 @@ def equivalents() -> dict[str, Any]:
     return yaml.safe_load(EQUIVALENT.read_text(encoding="utf-8")) or {}
 
 
-def try_mutants(judge: Judge, exercise: str, q: Question) -> Row:
-    """Have all mutants of a question judged."""
+def try_mutants(judge: Judge, exercise: str, q: Question, every: int = 1) -> Row:
+    """Have the mutants of a question judged, or each of ``every``."""
     patterns = _patterns(equivalents().get(exercise, {}).get(q.id, []))
     general = _patterns(equivalents()["every"])
-    mutants = mutants_of(q)
+    mutants = mutants_of(q)[::every]
     verdicts = judge.judge_many(exercise, q.id, [m.code for m in mutants])
     hints = {stage.hint for stage in q.stages}
     passed = [m for m, v in zip(mutants, verdicts) if v.verdict == "pass"]

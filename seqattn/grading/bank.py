@@ -59,7 +59,7 @@ class Stage:
     parts: tuple[str, ...] = ()
     gradients: bool = False
     calls: int = 0
-    tolerance: tuple[float, float] = (0.006, 1e-4)
+    tolerance: tuple[float, float] = (0.0051, 1e-4)
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,8 @@ class Difference:
     Attributes
     ----------
     kind : str
-        ``nothing``, ``missing``, ``type``, ``shape``, ``dtype``, ``nan`` or ``value``.
+        ``nothing``, ``missing``, ``type``, ``shape``, ``dtype``, ``nan``, ``value``
+        or ``flag`` (a property that does not hold).
     text : str
         In words, without any value of the case.
     """
@@ -64,6 +65,9 @@ def difference(
     Difference or None
         None where they agree.
     """
+    if got is None and where.startswith("gradient of "):
+        out = "something takes it out of the graph (.data, detach, no_grad, a second Parameter)"
+        return Difference("flag", f"no {where.replace('of', 'reaches', 1)}: {out}")
     if got is None and expected is not None:
         return Difference("nothing", f"{where} is None: did you forget to return it?")
     if isinstance(expected, dict):
@@ -73,7 +77,7 @@ def difference(
     if isinstance(expected, np.ndarray):
         return _arrays(got, expected, where, sizes, dtype)
     if expected is True and got is False:
-        return Difference("value", f"it does not hold that {where}")
+        return Difference("flag", f"it does not hold that {where}")
     if isinstance(expected, str | bool):
         right = type(got) is type(expected) and got == expected
         return None if right else Difference("value", f"{where} is not as expected")

@@ -26,7 +26,8 @@ MODULE_PARTS = (
     "same parameters",
     "state",
     "hidden in a list",
-    "the initial values are random",
+    "the initial values differ from one another",
+    "another module begins with other numbers",
     "the initial values are neither tiny nor huge",
     "a second call is computed like the first",
     "the inputs are left as they are",
@@ -42,10 +43,12 @@ def probe(Module, sizes, values, inputs):
     # Biases may begin at zero.
     drawn = [p.detach().clone() for name, p in named.items() if name[:1] != "b"]
     other = Module(*sizes)
-    again = {{tuple(p.flatten().tolist()) for p in other.parameters()}}
-    found["the initial values are random"] = all(
-        x.numel() == 1 or (x.unique().numel() > 1 and tuple(x.flatten().tolist()) not in again)
-        for x in drawn
+    found["the initial values differ from one another"] = all(
+        x.numel() == 1 or x.unique().numel() > 1 for x in drawn
+    )
+    first = [p.flatten().tolist() for p in named.values()]
+    found["another module begins with other numbers"] = not named or (
+        [p.flatten().tolist() for p in other.parameters()] != first
     )
     found["the initial values are neither tiny nor huge"] = all(
         1e-3 < float(x.square().mean().sqrt()) < 5 for x in drawn

@@ -114,7 +114,8 @@ def fault(one: dict, case: Case) -> tuple[str, str] | None:
     if "inputs" in result and (changed := _changed(result["inputs"], case.inputs)):
         return (
             "changed",
-            f"your function changes input {changed}: work on a copy, without methods like name_()",
+            f"your function changes input {changed}: work on a copy, without methods like name_(), "
+            "+= and x[...] =",
         )
     return None
 
