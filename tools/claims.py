@@ -13,7 +13,11 @@ of the page's prose, and one of
 ``source``
     the paper, with section or equation, that found it;
 ``given``
-    why it needs no proof: a choice that the author makes, or a definition.
+    why it needs no proof: a choice that the author makes, or a definition;
+``within``
+    nothing of its own, but how far the values of the placeholders in this piece may be from those
+    of another run. A value must come out to the last digit again, unless a line allows it more: one
+    that comes from a training is another on another processor.
 
 :func:`uncovered` finds the numbers and comparisons that have neither. The notebooks' stage runs
 :func:`check_cells` in the kernel of each notebook.
@@ -32,7 +36,7 @@ from nbformat import NotebookNode
 
 ROOT = Path(__file__).resolve().parents[1]
 CLAIMS = ROOT / "chapters" / "claims"
-GROUNDS = ("holds", "test", "source", "given")
+GROUNDS = ("holds", "test", "source", "given", "within")
 
 PLACEHOLDER = re.compile(r"\{\{\s+(.+?)\s+\}\}", re.DOTALL)
 NUMBER = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?(?:\s?%)?")
@@ -77,7 +81,7 @@ class Claim:
     ground : str
         What it stands on: one of :data:`GROUNDS`.
     what : str
-        The expression, test, source or reason.
+        The expression, test, source, reason or number.
     at_end : bool
         Whether an expression is judged behind the last cell.
     """
@@ -139,6 +143,11 @@ def read(path: Path) -> list[Claim]:
                 raise ValueError(f"{where}: `holds` is no expression: {error.msg}") from error
         if not what:
             raise ValueError(f"{where}: `{grounds[0]}` is empty")
+        if grounds[0] == "within":
+            if not (re.fullmatch(r"\d+(\.\d+)?", what) and float(what) > 0):
+                raise ValueError(f"{where}: `within` is a number above 0, not {what}")
+            if not expressions(entry["says"]):
+                raise ValueError(f"{where}: `within` goes with a piece that has a placeholder")
         claims.append(Claim(_fold(entry["says"]), grounds[0], what, "at" in entry))
     return claims
 
@@ -218,6 +227,8 @@ def _marks(passage: Passage) -> Iterator[re.Match[str]]:
 def uncovered(said: list[Passage], claims: list[Claim]) -> list[str]:
     """Name the numbers and comparisons that no claim covers, each with the words around it."""
     places = [place(claim, said) for claim in claims]
+    # How exactly a value has to come out again is no ground for the words beside it.
+    places = [at for at, claim in zip(places, claims, strict=True) if claim.ground != "within"]
     missing = []
     for number, passage in enumerate(said):
         spans = [(first, last) for where, first, last in places if where == number]
@@ -327,9 +338,12 @@ def _check():
     for says, expression in {holds!r}:
         if not eval(expression, names):
             wrong.append(f"the page says {{says!r}}, but not: {{expression}}")
-    for expression, stored in {values!r}:
+    def number(text):
+        return float(text.replace(",", "").rstrip(" %"))
+    for expression, stored, within in {values!r}:
         now = str(eval(expression, names))
-        if now != stored:
+        # The page's values are rounded: a distance of exactly `within` is allowed in any case.
+        if now != stored and not (within and abs(number(now) - number(stored)) <= within + 1e-9):
             wrong.append(f"the page shows {{stored!r}} for {{expression}}: now {{now!r}}")
     assert not wrong, "\\n".join(wrong)
 _check()
@@ -354,13 +368,20 @@ def with_checks(notebook: NotebookNode, claims: list[Claim], said: list[Passage]
         If a claim is not on the page.
     """
     holds: dict[int, list[tuple[str, str]]] = {}
-    for claim in (claim for claim in claims if claim.ground == "holds"):
+    allowed: dict[tuple[int, str], float] = {}
+    for claim in (claim for claim in claims if claim.ground in ("holds", "within")):
         cell = len(notebook.cells) - 1 if claim.at_end else said[place(claim, said)[0]].cell
-        holds.setdefault(cell, []).append((claim.says, claim.what))
+        if claim.ground == "holds":
+            holds.setdefault(cell, []).append((claim.says, claim.what))
+        else:
+            allowed |= {(cell, asked): float(claim.what) for asked in expressions(claim.says)}
     cells = []
     for number, cell in enumerate(notebook.cells):
         cells.append(cell)
-        values = list(cell.metadata.get("seqattn", {}).get("values", {}).items())
+        values = [
+            (expression, stored, allowed.get((number, expression)))
+            for expression, stored in cell.metadata.get("seqattn", {}).get("values", {}).items()
+        ]
         if values or number in holds:
             code = _CHECK.format(holds=holds.get(number, []), values=values)
             cells.append(nbformat.v4.new_code_cell(code))

@@ -100,7 +100,8 @@ def execute(notebook: NotebookNode, *, timeout: int = 4 * 3600) -> NotebookNode:
 def renew_prose(stored: NotebookNode, fresh: NotebookNode) -> NotebookNode | None:
     """Give a stored notebook the prose of its source, and keep what its code showed.
 
-    Prose is what stands between the code, and what a picture is called for those who cannot see it.
+    Prose is what stands between the code, and what a picture is called for those who cannot see it;
+    tags that hide an output or keep it from being compared go with it.
     None if the code differs, or if prose asks for a value that was not asked for before: then it
     has to run again.
     """
@@ -109,8 +110,11 @@ def renew_prose(stored: NotebookNode, fresh: NotebookNode) -> NotebookNode | Non
         return [cell for cell in notebook.cells if cell.cell_type == "code"]
 
     def essence(cell: NotebookNode) -> tuple[str, dict[str, Any]]:
-        # An id is that of its text.
-        return cell.id, {k: v for k, v in cell.metadata.items() if k != "mystnb"}
+        # An id is that of its text. Some tags say only how the page hides what the code showed, or
+        # that nobody compares it.
+        tags = [t for t in cell.metadata.get("tags", []) if not t.startswith(("hide-", "nbval-"))]
+        rest = {k: v for k, v in cell.metadata.items() if k not in ("mystnb", "tags")}
+        return cell.id, {**rest, "tags": tags}
 
     if list(map(essence, code(stored))) != list(map(essence, code(fresh))):
         return None

@@ -121,6 +121,10 @@ def test_a_claim_stands_on_its_page_once(says, why):
         ("- says: a\n  given: b\n  at: end\n", "`at` goes with `holds`"),
         ("- says: a\n  given: b\n  because: c\n", "because"),
         ("- says: a\n  given: ''\n", "is empty"),
+        ("- says: '{{ x }}'\n  within: about 2\n", "a number above 0, not about 2"),
+        ("- says: '{{ x }}'\n  within: 0\n", "a number above 0, not 0"),
+        ("- says: 0.52\n  within: 2\n", "needs `says`"),
+        ("- says: some 0.52\n  within: 2\n", "a piece that has a placeholder"),
     ],
 )
 def test_a_line_that_says_nothing_is_refused(tmp_path, entry, why):
@@ -203,3 +207,36 @@ def test_claims_and_values_are_judged_where_they_stand():
     plain.cells[1].metadata["seqattn"]["values"] = {"x[0]": "0.51"}
     with pytest.raises(AssertionError, match=r"shows '0.51' for x\[0\]: now '0.5'"):
         run(claims.with_checks(plain, [], said).cells)
+
+
+def test_a_value_comes_out_again_to_the_last_digit_unless_a_line_allows_it_more():
+    source = notebook(">x, y = {x}, 0.7", "From {{ x }} to {{ y }} %.")
+    said = claims.passages(source)
+
+    def check(now, allowed):
+        stored = notebook(f">x, y = '{now}', '0.7 %'", "From 1,014 to 0.7 %.")
+        stored.cells[1].metadata["seqattn"] = {"values": {"x": "1,014", "y": "0.7 %"}}
+        lines = [claims.Claim("From {{ x }}", "within", allowed)] if allowed else []
+        run(claims.with_checks(stored, lines, said).cells)
+
+    check("1,014", None)
+    check("1,015", "1.5")
+    check("1,012.5", "1.5")
+    for now, allowed in (("1,015", None), ("1,016", "1.5"), ("1,012", "1.5")):
+        with pytest.raises(AssertionError, match=rf"shows '1,014' for x: now '{now}'"):
+            check(now, allowed)
+    # The other value of the sentence has no line.
+    source.cells[1].metadata["seqattn"] = {"values": {"y": "0.6 %"}}
+    source.cells[0].source = "x, y = '1', '0.7 %'"
+    lines = [claims.Claim("From {{ x }}", "within", "9")]
+    with pytest.raises(AssertionError, match=r"shows '0\.6 %' for y"):
+        run(claims.with_checks(source, lines, said).cells)
+
+
+def test_an_allowance_is_no_ground_for_the_words_beside_it():
+    text = "It is {{ x }}, 0.41 more than that."
+    line = claims.Claim(text, "within", "2")
+    found = claims.uncovered(claims.page_passages(text), [line])
+    assert [mark.partition(" in “")[0] for mark in found] == ["'0.41'", "'more than'"]
+    with pytest.raises(ValueError, match="nowhere"):
+        claims.uncovered(claims.page_passages("It is {{ y }}."), [line])

@@ -1,9 +1,13 @@
 """What the capstone claims, and no test of the package covers."""
 
+import ast
+import dis
+import itertools
 import json
 import math
 import random
 import re
+import types
 from collections import Counter
 from pathlib import Path
 
@@ -11,10 +15,11 @@ import pytest
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
-from benchmarks import order
+from benchmarks import additive, order
 from seqattn import Attention, DotScore, coverage_loss
 from seqattn.data import Batches, CorpusConfig, Vocabularies, encode_pairs, read_split
 from seqattn.data.measurements import measured
+from seqattn.data.words import tokenize
 from seqattn.diagnostics import attention_entropy
 from seqattn.metrics import corpus_bleu, corpus_chrf
 from seqattn.models import ModelConfig, build_model, guess_frequencies
@@ -321,3 +326,105 @@ def test_the_doctor_finds_the_bug_that_was_put_in():
 def test_the_notebook_is_stored_in_quick_mode():
     [flag] = [c for c in cells() if "".join(c["source"]).startswith("FULL = ")]
     assert "".join(flag["source"]) == "FULL = False"
+
+
+TRAIN = {"fit", "new_run", "run_trials", "shell"}  # and whatever loads weights from a folder
+
+
+def names_of(code):
+    """Give the names of the notebook that a piece reads and those that it makes."""
+    read, made = set(), set()
+    for step in dis.get_instructions(code):
+        if step.opname in ("LOAD_NAME", "LOAD_GLOBAL"):
+            read.add(step.argval)
+        elif step.opname == "STORE_NAME":
+            made.add(step.argval)
+        elif isinstance(step.argval, types.CodeType):  # what a function of the notebook reads
+            read |= names_of(step.argval)[0]
+    return read, made
+
+
+def trained_cells(sources):
+    """Number the cells that print what hangs on a training: by the names that carry it."""
+    held, found = set(), set()
+    for number, text in enumerate(sources):
+        parts = [
+            part
+            for whole in ast.parse(text).body
+            for part in (whole.body + whole.orelse if isinstance(whole, ast.If) else [whole])
+        ]
+        for part in parts:
+            read, made = names_of(compile(ast.Module([part], []), "a cell", "exec"))
+            for loop in (node for node in ast.walk(part) if isinstance(node, ast.For)):
+                read -= {node.id for node in ast.walk(loop.target) if isinstance(node, ast.Name)}
+            calls = {
+                ast.unparse(node.func) for node in ast.walk(part) if isinstance(node, ast.Call)
+            }
+            made |= {name for name in read if {f"{name}.setdefault", f"{name}.append"} & calls}
+            if isinstance(part, ast.Expr) and "fit" in calls:
+                made |= {a.id for a in part.value.args if isinstance(a, ast.Name)}
+            if not (read & (held | TRAIN) or "Translator.load" in calls):
+                held -= made
+                continue
+            held |= made
+            if not isinstance(part, ast.FunctionDef) and ("print" in calls or "shell" in calls):
+                found.add(number)
+    return found
+
+
+def test_what_hangs_on_a_training_is_found_by_its_names():
+    sources = [
+        "model = build()\nprint(model)",
+        "fit(model, pairs)\nprint(1)",
+        "score = judge(model)",
+        "def gain(x):\n    return x - score",
+        "table = {}\nfor x in (1, 2):\n    table.setdefault(x, []).append(gain(x))",
+        "for x in table:\n    print(x)",
+        "model = build()\nprint(model)",
+        "print(Translator.load(path))",
+        "shell('seqattn doctor')",
+    ]
+    assert trained_cells(sources) == {5, 7, 8}
+
+
+def test_what_a_training_prints_is_compared_with_nobodys_but_judged():
+    code = [c for c in cells() if c["cell_type"] == "code"]
+    printing = trained_cells("".join(c["source"]) for c in code)
+    assert len(printing) > 20
+    missing = [
+        "".join(code[number]["source"])[:80]
+        for number in sorted(printing)
+        if "nbval-ignore-output" not in code[number]["metadata"].get("tags", [])
+    ]
+    assert not missing
+
+
+def test_chapter_3_found_the_ranges_of_the_penalty_apart():
+    """With more pairs and a larger factor than the capstone."""
+    stored = measured("additive")
+    with_it, without = (
+        [run["test"]["aer"] for run in stored["runs"][name]] for name in ("penalty", "none")
+    )
+    assert max(with_it) < min(without)
+    code = "\n".join("".join(c["source"]) for c in cells())
+    [factor] = set(re.findall(r"doubly_stochastic_penalty=([\d.]+)", code))
+    [pairs] = re.findall(r'CorpusConfig\("toy", "en", "fr", pairs=([\d_]+)\)', code)
+    assert float(factor) < additive.PENALTY
+    assert stored["card"]["pairs"] > int(pairs)
+
+
+def test_french_words_that_share_their_english_word():
+    """And an English word that has no French word of its own."""
+    shared, does = set(), []
+    for pair in read_split(CorpusConfig("toy", "en", "fr", pairs=8_000), "valid"):
+        english, french = tokenize(pair.source, "en"), tokenize(pair.target, "fr")
+        assert {j for _, j in pair.links} == set(range(len(french)))
+        for i, word in enumerate(english):
+            mine = [j for k, j in sorted(pair.links) if k == i]
+            shared |= {(word, french[a], french[b]) for a, b in itertools.combinations(mine, 2)}
+            if word == "does" and "est-ce" not in french:
+                does.append(all(any(k != i and j in mine for k, j in pair.links) for j in mine))
+    assert {("did", "est-ce", "que"), ("not", "ne", "pas")} <= shared
+    # Whatever it is linked with is the word of another one, too.
+    assert len(does) > 5
+    assert all(does)

@@ -65,16 +65,22 @@ def test_drift_names_a_missing_an_old_and_an_unrun_notebook(source):
 def test_prose_is_renewed_and_what_was_shown_stays(source):
     shown = notebooks.execute(notebooks.read_source(source))
     better = SOURCE.replace("A chapter", "A better chapter")
-    better = better.replace("# %%\nprint", '# %% mystnb={"image": {"alt": "One."}}\nprint')
+    tags = 'tags=["hide-output", "nbval-ignore-output"]'
+    better = better.replace(
+        "# %%\nprint", f'# %% mystnb={{"image": {{"alt": "One."}}}} {tags}\nprint'
+    )
     source.write_text(better, encoding="utf-8")
     renewed = notebooks.renew_prose(shown, notebooks.read_source(source))
     assert renewed.cells[0].source == "# A better chapter"
     assert renewed.cells[2].metadata.mystnb == {"image": {"alt": "One."}}
+    assert renewed.cells[2].metadata.tags == ["hide-output", "nbval-ignore-output"]
     assert renewed.cells[2].outputs == shown.cells[2].outputs
     assert renewed.cells[3:] == shown.cells[3:]
     assert renewed.metadata.widgets == shown.metadata.widgets
     notebooks.write(renewed, source.with_suffix(".ipynb"))
     assert notebooks.drift(source) is None
+    source.write_text(better.replace("hide-output", "raises-exception"), encoding="utf-8")
+    assert notebooks.renew_prose(shown, notebooks.read_source(source)) is None
     source.write_text(SOURCE.replace("two", "three"), encoding="utf-8")
     assert notebooks.renew_prose(shown, notebooks.read_source(source)) is None
 
