@@ -122,7 +122,8 @@ def draw_context(rng, kind):
 
 
 VECTORS = {  # d_a, words, size of the entries
-    "ordinary": (4, 5, 0.5),
+    "ordinary": (4, 6, 0.5),
+    "two words": (3, 2, 0.5),
     "other sizes": (7, 3, 0.3),
     "as many features as words": (4, 4, 0.5),
     "one feature": (1, 6, 1.0),
@@ -652,6 +653,7 @@ Q4 = Question(
                 "as many features as words",
                 "one feature",
                 "one word",
+                "two words",
                 "many words",
                 "large v",
             ),
