@@ -28,7 +28,7 @@
 # - Do not change the tensors that you are given: the caller still needs them.
 # - Gradients flow through every result that has one: no detach, no NumPy on the way.
 #
-# To check in a terminal: `seqattn check 02_softmax.ipynb`. For points and hints:
+# Save the notebook first. To check in a terminal: `seqattn check 02_softmax.ipynb`. For points and hints:
 # `seqattn grade 02_softmax.ipynb`. In a notebook cell, put an exclamation mark in front.
 
 # %% tags=["install", "hide-cell"]
@@ -54,7 +54,7 @@ from seqattn.grading import checking
 # of several thousand, of either sign, must do no harm. Gradients must flow back to the scores.
 #
 # In this question, and only here, write it from `exp` or `logsumexp`: `softmax`, `log_softmax` and
-# `nn.Softmax` may not be used.
+# `nn.Softmax` may not be used, nor what computes a softmax inside.
 
 
 # %% question="q1"
@@ -164,7 +164,7 @@ with checking("q3"):
 #
 # Attention dropout takes some weights away in training, so that a model cannot lean on one word. To
 # keep it testable, the random numbers come from outside: `coins` is shaped like `weights`, with
-# entries between 0 and 1.
+# entries between 0 and 1. `p` is 0 or more, and less than 1.
 #
 # - In training a weight stays where its coin is at least `p`, and becomes 0 elsewhere. What stays is
 #   divided by `1 - p`, so that the average does not change. Rows need not sum to 1 afterwards.

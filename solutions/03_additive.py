@@ -27,7 +27,7 @@
 # - Do not change the tensors that you are given: the caller still needs them.
 # - Gradients flow through every result that has one: no detach, no NumPy on the way.
 #
-# To check in a terminal: `seqattn check 03_additive.ipynb`. For points and hints:
+# Save the notebook first. To check in a terminal: `seqattn check 03_additive.ipynb`. For points and hints:
 # `seqattn grade 03_additive.ipynb`. In a notebook cell, put an exclamation mark in front.
 
 # %% tags=["install", "hide-cell"]
@@ -88,7 +88,7 @@ with checking("q1"):
 # be attended. Four promises:
 #
 # 1. where the mask is False the weight is exactly 0;
-# 2. the other weights of a row are positive and sum to 1;
+# 2. the other weights of a row are positive, as far as floating point goes, and sum to 1;
 # 3. scores of several thousand, of either sign, do no harm, and those of masked positions may be
 #    anything: far above the others, infinite, NaN;
 # 4. a row in which nothing may be attended gives **zeros**, not NaN.
@@ -129,8 +129,8 @@ with checking("q2"):
 #
 # Put the two together. From query, keys and a padding mask `(B, S)` compute the weights, and the
 # **context**: the weighted sum of the keys, of shape `(B, d_k)`. Return both, context first. What
-# stands in the padding is garbage, NaN and infinity included, and must not matter. Gradients must
-# reach all arguments but the mask.
+# stands in the padding is garbage, NaN and infinity included, and must not matter; a sentence may be
+# nothing but pads. Gradients must reach all arguments but the mask, and be finite.
 #
 # You may call `additive_score` and `masked_softmax`; for grading, right versions of them are at hand,
 # whatever yours do.

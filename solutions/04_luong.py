@@ -27,7 +27,7 @@
 #   earns nothing.
 # - In a mask, True means *may be attended*.
 #
-# To check in a terminal: `seqattn check 04_luong.ipynb`. For points and hints:
+# Save the notebook first. To check in a terminal: `seqattn check 04_luong.ipynb`. For points and hints:
 # `seqattn grade 04_luong.ipynb`. In a notebook cell, put an exclamation mark in front.
 
 # %% tags=["install", "hide-cell"]

@@ -27,7 +27,7 @@
 #   earns nothing.
 # - `weights` is `(B, T, S)` throughout: a row for each of `T` steps, which sums to 1 over `S` words.
 #
-# To check in a terminal: `seqattn check 08_reading_maps.ipynb`. For points and hints:
+# Save the notebook first. To check in a terminal: `seqattn check 08_reading_maps.ipynb`. For points and hints:
 # `seqattn grade 08_reading_maps.ipynb`. In a notebook cell, put an exclamation mark in front.
 
 # %% tags=["install", "hide-cell"]

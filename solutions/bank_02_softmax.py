@@ -52,6 +52,7 @@ SIZES = {  # B, T, S, d
     "cold": (2, 3, 5, 3),
     "hot": (2, 3, 5, 3),
     "very cold": (3, 2, 4, 3),
+    "one far above": (3, 2, 4, 3),
     "very hot": (3, 2, 4, 3),
     "one number for a word": (2, 3, 4, 1),
 }
@@ -67,6 +68,8 @@ def temperature_of(rng, kind):
 def draw_softmax(rng, kind):
     B, _, S, _ = SIZES[kind]
     scores = normal(rng, B, S, scale=1.5 * {"very cold": 0.02, "very hot": 1000.0}.get(kind, 1.0))
+    if kind == "one far above":
+        scores[:, -1] += np.float32(200.0)
     if kind == "large":
         scores = np.round(8 * scores) / 8
         scores += rng.choice([-1500.0, 1500.0], size=(B, 1)).astype(np.float32)
@@ -153,7 +156,7 @@ Q1 = Question(
         Stage(
             "gradients",
             1,
-            ("ordinary", "large"),
+            ("ordinary", "one far above"),
             "The weights are right but the gradients of the scores are not: no detach, no .data, no "
             "NumPy on the way.",
             gradients=True,
@@ -178,7 +181,8 @@ Q1 = Question(
             "temperature ignored",
             SOFT + "    e = (scores - scores.amax(-1, keepdim=True)).exp()\n"
             "    return e / e.sum(-1, keepdim=True)\n",
-            "You never use the temperature: divide the scores by it before exp.",
+            "The temperature makes no difference in yours: it is not used, or it divides after exp, above "
+            "and below alike, and cancels. Divide the scores before exp.",
         ),
         Wrong(
             "times temperature",

@@ -358,8 +358,8 @@ Q2 = Question(
             "extreme scores",
             1,
             ("large", "padded"),
-            "Scores of several thousand overflow or vanish in exp: subtract the largest score that "
-            "may be attended first.",
+            "Scores may lie far above and far below any number that you fill with, and masked ones may "
+            "be NaN: put minus infinity in their place, and use a softmax that does not overflow.",
         ),
         Stage(
             "rows with nothing to attend",
@@ -533,8 +533,8 @@ Q3 = Question(
             "padding",
             1,
             ("padded", "nothing to attend"),
-            "What stands in the padding changes your result: the mask must reach the softmax, and "
-            "what the pads hold must not reach the sum.",
+            "Something is wrong with pads: they have weight 0, a sentence of nothing but pads has "
+            "weights of 0 alone, and what pads hold must not reach the sum.",
         ),
         Stage(
             "gradients",
@@ -784,7 +784,7 @@ Q5 = Question(
         Stage(
             "context and weights",
             1,
-            ("ordinary", "all sizes equal", "padded"),
+            ("ordinary", "all sizes equal", "one sentence", "one word", "one feature", "padded"),
             "With your parameters set to known numbers, forward does not compute the additive "
             "attention of these numbers.",
             parts=("context", "weights"),

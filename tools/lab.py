@@ -29,7 +29,9 @@ OVERRIDES = {
         "fetchNews": "false",
         "checkForUpdates": False,
         "doNotDisturbMode": True,
-    }
+    },
+    # Else what a run drew cannot be shown any more once its kernel has ended.
+    "@jupyter-widgets/jupyterlab-manager:plugin": {"saveState": True},
 }
 
 
@@ -135,6 +137,8 @@ def command(folder: Path = FOLDER) -> list[str]:
         "--ServerApp.jpserver_extensions={'jupyterlab_jupytext': False}",
         "--LabApp.default_url=/lab/tree/chapters/index.ipynb",
         f"--LabApp.app_settings_dir={SETTINGS}",
+        # Named, or a server without a terminal of its own starts login shells, which reset PATH.
+        f"--ServerApp.terminado_settings={{'shell_command': ['{os.environ.get('SHELL', 'sh')}']}}",
     ]  # fmt: skip
 
 
@@ -151,6 +155,8 @@ def main() -> None:
         print(f"== {message}")
     print(f"== your notebooks are in {FOLDER.relative_to(ROOT)}/ (Ctrl-C stops)", flush=True)
     started = [*command(), *sys.argv[1:]]
+    # The folders of the repository have the same names, and terminals would open there.
+    os.chdir(FOLDER)
     if os.name == "posix":
         os.execve(started[0], started, environment())
     raise SystemExit(subprocess.run(started, env=environment(), check=False).returncode)

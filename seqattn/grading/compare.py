@@ -77,7 +77,7 @@ def difference(
     if isinstance(expected, np.ndarray):
         return _arrays(got, expected, where, sizes, dtype)
     if expected is True and got is False:
-        return Difference("flag", f"it does not hold that {where}")
+        return Difference("flag", f"this should hold and does not: {where}")
     if isinstance(expected, str | bool):
         right = type(got) is type(expected) and got == expected
         return None if right else Difference("value", f"{where} is not as expected")

@@ -104,7 +104,7 @@ def _looks_at(q: Question, cases: list[Case], got: Got, wrong: Mapping[int, Any]
                     )
             elif _close(one, other) and not _close(right, moved):
                 name = case.kind.removeprefix("another ")
-                return f"Your result does not depend on {name}: it is the same for any other."
+                return f"Your result stays the same with another {name}, and the right one changes."
     return ""
 
 

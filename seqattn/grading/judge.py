@@ -18,6 +18,7 @@ import numpy as np
 from seqattn.grading.bank import Exercise, Question, Stage, Wrong, load
 from seqattn.grading.diagnosis import diagnose
 from seqattn.grading.evidence import EvidenceError, read_evidence
+from seqattn.grading.example import shown_cases, written
 from seqattn.grading.matching import match
 from seqattn.grading.oracle import expected_output, upstream_for
 from seqattn.grading.outcomes import (
@@ -30,7 +31,6 @@ from seqattn.grading.outcomes import (
     hint_for,
     imports_the_key,
     reordered,
-    result_line,
 )
 from seqattn.grading.reading import Submission, UnreadableError, read_submission
 from seqattn.grading.redaction import redact
@@ -173,10 +173,11 @@ class Judge:
                 cases = [Case(s, (arrays,), None, q.oracle(arrays)) for s in q.stages]
             elif answer.state == "found":
                 cases = self._cases(exercise.name, q.id)
-            return self._judge(
-                Task(exercise, q, context_of(submission, exercise, answer.code), cases or []),
-                answer,
-            )
+            context = context_of(submission, exercise, answer.code)
+            task = Task(exercise, q, context, cases or [])
+            found = self._judge(task, answer)
+            wrong = found.verdict in ("fail", "partial") and not q.evidence
+            return replace(found, example=self._example(task, answer)) if wrong else found
         except EvidenceError as error:
             return self._verdict(q, "missing", 0, str(error), notes=answer.notes)
         except LateError as error:
@@ -208,6 +209,16 @@ class Judge:
             ending = "timeout" if outcome.ending == "waited" else outcome.ending
             return self._verdict(q, ending, 0, hint, **more)
         return self._weigh(task, answer, results)
+
+    def _example(self, task: Task, answer: Answer) -> list[str]:
+        """Find a small case, not of the hidden ones, on which an answer is wrong."""
+        q = task.question
+        shown = task._replace(cases=shown_cases(q))
+        results = by_case(self._run(shown, {"learner": answer.code})).get("learner", {})
+        for n, case in enumerate(shown.cases):
+            if "result" in (one := results.get(n, {})) and fault(one, case):
+                return written(q, case, one["result"].get("value"))
+        return []
 
     def _weigh(self, task: Task, answer: Answer, results: dict[Any, dict]) -> Verdict:
         """Decide from what came back for each case."""
@@ -254,7 +265,7 @@ class Judge:
         elif mistake is None and wrong[first][0] in ("value", "nan"):
             hint = f"{diagnose(q, cases, results, wrong)} {hint}".lstrip()
         error = results[first].get("error")
-        line = error["line"] if error else result_line(answer.code, q.entry)
+        line = error["line"] if error else 0
         return self._verdict(
             q,
             "partial" if points else "fail",
@@ -331,8 +342,8 @@ class Judge:
             if (inputs := hostile_pads(q.draw(rng, "padded"), value)) is None:
                 continue
             found.append(case(padded, inputs, f"pads that hold {value:g}"))
-            if last.gradients and value != value:
-                # A gradient of 0 times NaN is NaN as well.
+            if last.gradients and not np.isfinite(value):
+                # On the way back 0 times NaN is NaN as well, and so is 0 times infinity.
                 upstream = upstream_for(q, inputs, rng)
                 expected = expected_output(q, inputs, upstream)
                 found.append(Case(last, inputs, upstream, expected, f"pads that hold {value:g}"))

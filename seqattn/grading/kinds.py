@@ -23,14 +23,15 @@ __all__ = [
 
 MODULE_PARTS = (
     "parameters",
-    "same parameters",
-    "state",
-    "hidden in a list",
+    "the parameters are the same after a call",
+    "state_dict holds the parameters and nothing else",
+    "no parameter is hidden in a list",
     "the initial values differ from one another",
     "another module begins with other numbers",
     "the initial values are neither tiny nor huge",
     "a second call is computed like the first",
     "the inputs are left as they are",
+    "the precision of the inputs is kept",
 )
 FLOWS = ("gradients reach the inputs", "gradients can flow from every result")
 
@@ -77,12 +78,25 @@ def probe(Module, sizes, values, inputs):
         for a, b in zip(row(made(*turned)), row(other(*turned)))
     )
     before = {{id(p) for p in named.values()}}
-    found["same parameters"] = {{id(p) for p in made.parameters()}} == before
-    found["state"] = set(made.state_dict()) == set(named)
+    after = {{id(p) for p in made.parameters()}}
+    found["the parameters are the same after a call"] = after == before
+    found["state_dict holds the parameters and nothing else"] = set(made.state_dict()) == set(named)
     lists = [x for x in vars(made).values() if isinstance(x, list | tuple)]
-    found["hidden in a list"] = any(isinstance(p, nn.Parameter) for x in lists for p in x)
+    found["no parameter is hidden in a list"] = not any(
+        isinstance(p, nn.Parameter) for x in lists for p in x
+    )
     found.update(zip({outputs}, outputs))
     found["gradients can flow from every result"] = all(o.requires_grad for o in outputs)
+    double = Module(*sizes).double()
+    floats = lambda x: torch.is_tensor(x) and x.is_floating_point()
+    precise = [x.detach().double() if floats(x) else x for x in inputs]
+    try:
+        found["the precision of the inputs is kept"] = all(
+            o.dtype == torch.float64 and not bool((o == o.float()).all())
+            for o in row(double(*precise))
+        )
+    except RuntimeError:  # two precisions met
+        found["the precision of the inputs is kept"] = False
     made.zero_grad()
     if outputs[0].requires_grad:
         outputs[0].square().sum().backward()
@@ -156,7 +170,6 @@ def module_oracle(forward: Callable[..., Any], *outputs: str) -> Callable[..., d
         found = {
             **dict.fromkeys((*MODULE_PARTS, *FLOWS), True),
             "parameters": shapes,
-            "hidden in a list": False,
         }
         found.update(zip(outputs, _row(forward(*inputs, **values))))
         for name, value in values.items():

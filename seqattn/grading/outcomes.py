@@ -22,7 +22,6 @@ __all__ = [
     "hint_for",
     "imports_the_key",
     "reordered",
-    "result_line",
 ]
 
 # Kind of the cases that ask whether an answer computes in the precision of its inputs.
@@ -162,7 +161,10 @@ def hint_for(fault: tuple[str, str], stage: Stage) -> str:
     kind, text = fault[0], fault[1].rstrip(".")
     if kind == "value":
         return stage.hint
-    return f"{text}. {stage.hint}" if kind in ("nan", "error", "gradient") else f"{text}."
+    if kind == "gradient" and "NaN" in text:
+        back = "on the way back 0 times infinity or NaN is NaN, so fill what must not count"
+        return f"{text}: {back} before you compute with it, not after."
+    return f"{text}. {stage.hint}" if kind in ("nan", "gradient") else f"{text}."
 
 
 def advice(error: dict, q: Question) -> str:
@@ -197,19 +199,6 @@ def reordered(code: str, q: Question) -> str:
             if names != wanted and sorted(names) == sorted(wanted):
                 return f"Your arguments are in another order: it is called as {q.signature}."
     return ""
-
-
-def result_line(code: str, entry: str) -> int:
-    """Find the line of an answer from which its result comes: its last return, or its value."""
-    found = 0
-    for node in ast.parse(code).body:
-        named = getattr(node, "name", None) == entry or any(
-            isinstance(t, ast.Name) and t.id == entry for t in getattr(node, "targets", [])
-        )
-        if named:
-            returns = [n.lineno for n in ast.walk(node) if isinstance(n, ast.Return)]
-            found = max(returns, default=node.lineno)
-    return found
 
 
 def imports_the_key(code: str) -> int:

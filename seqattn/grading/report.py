@@ -280,6 +280,7 @@ def _question(v: Verdict, book: str, answer: Answer | None) -> dict[str, Any]:
         "points": "?" if v.pending else v.points,
         "out_of": v.out_of,
         "details": said,
+        "example": [plain(line) for line in v.example],
         # Without a link the page has to be named.
         "read": (heading or page_) if book else v.read,
         "link": link(v.read, book),

@@ -28,7 +28,7 @@ class Verdict:
     mistake : str
         Name of the mistake if it was recognised.
     line : int
-        Line of the learner's cell: where it raised, or where the result comes from; else 0.
+        Line of the learner's cell where it raised; else 0.
     shapes : str
         Where shapes differ: what came and what was expected.
     lost : list of str
@@ -37,6 +37,8 @@ class Verdict:
         Where to read again.
     notes : list of str
         On how the answer was found.
+    example : list of str
+        A small input on which it is wrong, what came back and what is right; no hidden case.
     """
 
     question: str
@@ -51,6 +53,7 @@ class Verdict:
     lost: list[str] = field(default_factory=list)
     read: str = ""
     notes: list[str] = field(default_factory=list)
+    example: list[str] = field(default_factory=list)
 
     @property
     def pending(self) -> bool:

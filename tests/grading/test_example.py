@@ -1,0 +1,53 @@
+"""A small input on which an answer goes wrong is shown, and it is none of the hidden ones."""
+
+import numpy as np
+
+from seqattn.grading.bank import load
+from seqattn.grading.example import MOST_NUMBERS, shown_cases, written
+from seqattn.grading.judge import Judge
+from seqattn.grading.sandbox import wire
+from tests.grading.conftest import filled, verdict
+
+
+def test_a_wrong_answer_sees_a_small_case_with_both_results(grade):
+    code = "def masked_softmax(scores, mask):\n    return torch.softmax(scores * mask, -1)\n"
+    found = verdict(grade(filled({"q2": code})), "q2")
+    names = [line.split(" = ")[0].split(":")[0] for line in found.example]
+    assert names == ["scores", "mask", "yours", "right"]
+    assert found.example[-2] != found.example[-1]
+
+
+def test_a_right_answer_and_one_that_raises_see_none(grade):
+    code = "def masked_softmax(scores, mask):\n    return scores.nothing()\n"
+    assert verdict(grade(filled({"q2": code})), "q2").example == []
+    right = load("03_additive").question("q2").right[1]
+    assert verdict(grade(filled({"q2": right})), "q2").example == []
+
+
+def test_what_is_shown_is_small_and_drawn_by_itself():
+    q = load("02_softmax").question("q1")
+    shown = shown_cases(q)
+    assert shown
+    assert all(sum(np.size(x) for x in case.inputs) <= MOST_NUMBERS for case in shown)
+    with Judge("any") as judge:
+        hidden = [case.inputs[0] for case in judge._cases("02_softmax", "q1")]
+    assert not any(np.array_equal(case.inputs[0], x) for case in shown for x in hidden)
+
+
+def test_an_answer_cannot_carry_a_hidden_case_into_what_is_shown(grade):
+    code = (
+        "KEPT = []\n"
+        "def masked_softmax(scores, mask):\n"
+        "    KEPT.append(scores.clone())\n"
+        "    return KEPT[0] * 0 + len(KEPT)\n"
+    )
+    found = verdict(grade(filled({"q2": code})), "q2")
+    # The process that computes the example has seen none of the hidden cases.
+    assert any("1." in line for line in found.example if line.startswith("yours"))
+
+
+def test_numbers_are_written_to_two_decimals_without_minus_zero():
+    q = load("02_softmax").question("q1")
+    case = shown_cases(q)[0]
+    lines = written(q, case, wire.Tensor(np.array([[-0.0, 0.126]], np.float32), "float32"))
+    assert lines[-2] == "yours: [[0.  , 0.13]]"
