@@ -41,7 +41,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from seqattn.grading import checking
+from seqattn.grading import checking, same_precision
 
 # %% [markdown]
 # ## Softmax with a temperature
@@ -81,8 +81,7 @@ with checking("q1"):
     )
     assert sharp[0, 0] > 0.99, "a low temperature gives the larger score almost everything"
     assert flat[0, 0] < 0.55, "a high temperature makes the weights almost equal"
-    double = softmax(torch.tensor([[2.0, 1.0]], dtype=torch.float64), 1.0)
-    assert double.dtype == torch.float64, f"float64 in, float64 out, not {double.dtype}"
+    same_precision(softmax, torch.tensor([[2.0, 1.0]]), 1.0)
 
 # %% [markdown]
 # ## Who may look where
@@ -156,8 +155,7 @@ with checking("q3"):
     assert torch.allclose(mixed, torch.tensor([[0.5, 0.5]])), (
         "two words with equal scores: half of each"
     )
-    double = attention_pool(states.double(), w.double(), mask)
-    assert double.dtype == torch.float64, f"float64 in, float64 out, not {double.dtype}"
+    same_precision(attention_pool, states, w, mask)
 
 # %% [markdown]
 # ## Dropping weights
@@ -193,8 +191,8 @@ with checking("q4"):
     assert torch.equal(drop_weights(weights, 0.5, False, coins), weights), (
         "evaluation drops nothing"
     )
-    double = drop_weights(weights.double(), 0.5, True, coins.double())
-    assert double.dtype == torch.float64, f"float64 in, float64 out, not {double.dtype}"
+    same_precision(drop_weights, weights, 0.5, True, coins)
+    same_precision(drop_weights, weights, 0.5, False, coins)
 
 # %% [markdown]
 # ## By hand

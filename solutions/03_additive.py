@@ -41,7 +41,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from seqattn.data import TINY
-from seqattn.grading import checking
+from seqattn.grading import checking, same_precision
 
 # %% [markdown]
 # ## The additive score
@@ -80,6 +80,8 @@ with checking("q1"):
     assert torch.allclose(scores, by_hand, atol=0.01), f"by hand they are {by_hand}, not {scores}"
     two = additive_score(*[torch.ones(n) for n in ((2, 3), (2, 5, 7), (11, 3), (11, 7), (11,))])
     assert two.shape == (2, 5), f"two sentences, five keys: (2, 5), not {tuple(two.shape)}"
+    ones = [torch.ones(n) for n in ((2, 3), (2, 5, 7), (11, 3), (11, 7), (11,))]
+    same_precision(additive_score, *ones)
 
 # %% [markdown]
 # ## Softmax with a mask
@@ -121,8 +123,7 @@ with checking("q2"):
         f"rows must sum to 1, not {weights.sum(-1)}"
     )
     assert torch.allclose(weights[1], torch.full((3,), 1 / 3)), "equal scores give equal weights"
-    double = masked_softmax(scores.double(), mask)
-    assert double.dtype == torch.float64, f"float64 in, float64 out, not {double.dtype}"
+    same_precision(masked_softmax, scores, mask)
 
 # %% [markdown]
 # ## The context
@@ -157,6 +158,8 @@ with checking("q3"):
     )
     by_hand = torch.tensor([[0.43, 0.58]], dtype=torch.float64)
     assert torch.allclose(context, by_hand, atol=0.01), f"by hand it is {by_hand}, not {context}"
+    ones = [torch.ones(n) for n in ((2, 3), (2, 5, 7), (11, 3), (11, 7), (11,))]
+    same_precision(attend, *ones[:2], torch.ones(2, 5).bool(), *ones[2:])
 
 # %% [markdown]
 # ## How sharp can it get?
@@ -187,8 +190,7 @@ with checking("q4"):
     assert sharpest(torch.tensor([1.0, -0.5]), 1) == 1, "a word that is alone gets all the weight"
     assert sharpest(torch.zeros(2), 4) == 0.25, "if v is 0, all four words get the same"
     assert sharpest(torch.tensor([9.0, 9.0]), 2) > 0.99, "a long v can be sharp"
-    double = sharpest(torch.ones(2, dtype=torch.float64), 3)
-    assert double.dtype == torch.float64, f"float64 in, float64 out, not {double.dtype}"
+    same_precision(sharpest, torch.ones(2), 3)
 
 # %% [markdown]
 # ## A module that learns
@@ -231,6 +233,8 @@ with checking("q5"):
     context.sum().backward()
     idle = [name for name, p in module.named_parameters() if p.grad is None]
     assert not idle, f"no gradient reaches {idle}"
+    query, keys = torch.randn(2, 3), torch.randn(2, 6, 4)
+    same_precision(module, query, keys, torch.ones(2, 6).bool())
 
 # %% [markdown]
 # ## By hand

@@ -41,7 +41,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from seqattn.grading import checking
+from seqattn.grading import checking, same_precision
 
 # %% [markdown]
 # ## The dot score
@@ -66,7 +66,7 @@ with checking("q1"):
     assert scores is not None, "dot_score returns None: is there a return?"
     assert isinstance(scores, torch.Tensor), f"return a tensor, not a {type(scores).__name__}"
     assert scores.shape == (1, 3), f"one sentence, three keys: (1, 3), not {tuple(scores.shape)}"
-    assert scores.dtype == torch.float32, f"float32 came in, {scores.dtype} came out"
+    same_precision(dot_score, torch.ones(2, 3), torch.ones(2, 5, 3))
     assert torch.allclose(scores, torch.tensor([[5.0, -2.0, 4.0]])), (
         f"by hand: 5, -2, 4, not {scores}"
     )
@@ -95,7 +95,7 @@ with checking("q2"):
     assert scores is not None, "general_score returns None: is there a return?"
     assert isinstance(scores, torch.Tensor), f"return a tensor, not a {type(scores).__name__}"
     assert scores.shape == (1, 2), f"one sentence, two keys: (1, 2), not {tuple(scores.shape)}"
-    assert scores.dtype == torch.float32, f"float32 came in, {scores.dtype} came out"
+    same_precision(general_score, torch.ones(2, 3), torch.ones(2, 5, 4), torch.ones(3, 4))
     assert torch.allclose(scores, torch.tensor([[-1.0, 4.0]])), f"by hand: -1 and 4, not {scores}"
 
 # %% [markdown]
@@ -125,7 +125,7 @@ with checking("q3"):
     assert scores is not None, "concat_score returns None: is there a return?"
     assert isinstance(scores, torch.Tensor), f"return a tensor, not a {type(scores).__name__}"
     assert scores.shape == (2, 5), f"two sentences, five keys: (2, 5), not {tuple(scores.shape)}"
-    assert scores.dtype == torch.float32, f"float32 came in, {scores.dtype} came out"
+    same_precision(concat_score, query, keys @ W[:, -4:].T, W, v)
     one = v @ torch.tanh(W @ torch.cat([query[1], keys[1, 2]]))
     assert torch.allclose(scores[1, 2], one, atol=1e-5), (
         "sentence 2, word 3 is not v · tanh(W [s; h])"
@@ -155,7 +155,7 @@ with checking("q4"):
     assert mixed is not None, "scaled_dot_attention returns None: is there a return?"
     assert isinstance(mixed, torch.Tensor), f"return a tensor, not a {type(mixed).__name__}"
     assert mixed.shape == (2, 3, 6), f"(B, T, d_v) is (2, 3, 6), not {tuple(mixed.shape)}"
-    assert mixed.dtype == torch.float32, f"float32 came in, {mixed.dtype} came out"
+    same_precision(scaled_dot_attention, queries, keys, values)
     same = scaled_dot_attention(queries, keys, torch.ones(2, 5, 6))
     assert torch.allclose(same, torch.ones(2, 3, 6), atol=1e-5), (
         "a mean of ones is 1: check the weights"
@@ -205,6 +205,8 @@ with checking("q5"):
     assert module.W.grad is not None, "no gradient reaches W"
     spread = module.W.detach().std()
     assert 0.01 < spread < 10, f"W should start small and random; its spread is {spread:.3g}"
+    query, keys = torch.randn(2, 3), torch.randn(2, 6, 4)
+    same_precision(module, query, keys, torch.ones(2, 6).bool())
 
 # %% [markdown]
 # ## Targets and loss
@@ -231,7 +233,7 @@ with checking("q6"):
     assert loss is not None, "sequence_loss returns None: is there a return?"
     assert isinstance(loss, torch.Tensor), f"return a tensor, not a {type(loss).__name__}"
     assert loss.shape == (), f"the loss is one number, not of shape {tuple(loss.shape)}"
-    assert loss.dtype == torch.float32, f"float32 came in, {loss.dtype} came out"
+    same_precision(sequence_loss, y, torch.zeros(2, 3, 6), 0)
     assert abs(loss - math.log(6)) < 1e-4, f"six words, all as likely: log 6 = 1.79, not {loss:.2f}"
     sure = torch.full((2, 3, 6), -20.0).scatter(2, y[:, 1:, None], 20.0)
     assert sequence_loss(y, sure, 0) < 0.01, "sure of the next token everywhere: the loss is near 0"

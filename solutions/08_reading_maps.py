@@ -40,7 +40,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from seqattn.grading import checking
+from seqattn.grading import checking, same_precision
 
 # %% [markdown]
 # ## Entropy of a row
@@ -68,7 +68,7 @@ with checking("q1"):
     assert H is not None, "entropy returns None: is there a return?"
     assert isinstance(H, torch.Tensor), f"return a tensor, not a {type(H).__name__}"
     assert H.shape == (1, 2), f"a number for each row: (1, 2), not {tuple(H.shape)}"
-    assert H.dtype == torch.float32, f"float32 came in, {H.dtype} came out"
+    same_precision(entropy, rows)
     assert not H.isnan().any(), "0 · log 0 counts as 0"
     assert abs(H[0, 0] - math.log(4)) < 1e-4, f"four equal weights: log 4 = 1.39, not {H[0, 0]:.2f}"
     assert abs(H[0, 1]) < 1e-4, f"all weight on one word: 0, not {H[0, 1]:.2f}"
@@ -103,7 +103,7 @@ with checking("q2"):
     assert share is not None, "spread returns None: is there a return?"
     assert isinstance(share, torch.Tensor), f"return a tensor, not a {type(share).__name__}"
     assert share.shape == (3, 1), f"a number for each row: (3, 1), not {tuple(share.shape)}"
-    assert share.dtype == torch.float32, f"float32 came in, {share.dtype} came out"
+    same_precision(spread, rows, mask)
     assert abs(share[0, 0] - 1) < 1e-4, f"four words, four equal weights: 1, not {share[0, 0]:.2f}"
     by_hand = math.log(2) / math.log(3)
     assert abs(share[1, 0] - by_hand) < 1e-4, (
@@ -132,7 +132,7 @@ with checking("q3"):
     assert seen is not None, "coverage returns None: is there a return?"
     assert isinstance(seen, torch.Tensor), f"return a tensor, not a {type(seen).__name__}"
     assert seen.shape == (1, 3, 2), f"shaped like the weights, (1, 3, 2), not {tuple(seen.shape)}"
-    assert seen.dtype == torch.float32, f"float32 came in, {seen.dtype} came out"
+    same_precision(coverage, steps)
     assert (seen[0, 0].abs() < 1e-6).all(), "before the first step nothing has been looked at"
     assert torch.allclose(seen[0, 2], torch.tensor([1.4, 0.6])), (
         f"by hand 1.4 and 0.6, not {seen[0, 2]}"
@@ -163,7 +163,7 @@ with checking("q4"):
     assert loss is not None, "coverage_loss returns None: is there a return?"
     assert isinstance(loss, torch.Tensor), f"return a tensor, not a {type(loss).__name__}"
     assert loss.shape == (), f"one number, not of shape {tuple(loss.shape)}"
-    assert loss.dtype == torch.float32, f"float32 came in, {loss.dtype} came out"
+    same_precision(coverage_loss, steps, torch.ones(2, 3).bool())
     assert abs(loss - (0 + 0.6 + 0.8 + 0 + 0.5) / 5) < 1e-4, (
         f"by hand (0 + 0.6 + 0.8 + 0 + 0.5) / 5 = 0.38, not {loss:.2f}"
     )

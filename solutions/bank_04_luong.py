@@ -241,7 +241,7 @@ def draw_loss(rng, kind):
         "square": (8, 5, 3, 2, 6, 7, 4),
     }.get(kind, tuple(rng.permutation([T, T - 1, 3, 2])))
     y, pad = draw_sentences(rng, kind, lengths)
-    logits = normal(rng, len(lengths), max(lengths) - 1, WORDS, scale=2.0)
+    logits = normal(rng, len(lengths), int(max(lengths)) - 1, WORDS, scale=2.0)
     # What a decoder says where nothing is asked.
     logits[y[:, 1:] == pad] *= 10
     return y, logits * (100 if kind == "sure" else 1), pad

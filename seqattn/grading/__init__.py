@@ -11,6 +11,6 @@
 Nothing here imports torch: only the sandboxed process does.
 """
 
-from seqattn.grading.checking import checking
+from seqattn.grading.checking import checking, same_precision
 
-__all__ = ["checking"]
+__all__ = ["checking", "same_precision"]

@@ -3,8 +3,9 @@
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
-__all__ = ["STRICT", "checking"]
+__all__ = ["STRICT", "checking", "same_precision"]
 
 # Set where checks are counted instead of read: a failing check fails then.
 STRICT = "SEQATTN_STRICT_CHECKS"
@@ -36,3 +37,32 @@ def checking(question: str) -> Iterator[None]:
         print(f"{question} is not right yet: {error}".removesuffix(": "))
     else:
         print(f"{question} looks right")
+
+
+def same_precision(answer: Any, *inputs: Any) -> None:
+    """Assert that an answer computes in the precision of its inputs, 32 bits and 64.
+
+    Parameters
+    ----------
+    answer : callable
+        A function of tensors, or a module.
+    *inputs : object
+        What it is called with; floating-point tensors come in either precision.
+
+    Raises
+    ------
+    AssertionError
+        If a result is of another dtype than the inputs.
+    """
+    # Graders send this source to a process without this package: it stands alone.
+    for cast, wanted in (("float", "torch.float32"), ("double", "torch.float64")):
+        if hasattr(answer, "parameters"):
+            getattr(answer, cast)()
+        given = [
+            getattr(x, cast)() if hasattr(x, "is_floating_point") and x.is_floating_point() else x
+            for x in inputs
+        ]
+        results = answer(*given)
+        for one in results if isinstance(results, tuple | list) else (results,):
+            found = str(getattr(one, "dtype", type(one).__name__))
+            assert found == wanted, f"{wanted} came in, {found} came out: keep the precision"

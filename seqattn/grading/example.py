@@ -32,8 +32,9 @@ def shown_cases(q: Question) -> list[Case]:
 
 def _rounded(value: object) -> object:
     """Round to two decimals, so that what is printed is the input itself."""
-    floats = isinstance(value, np.ndarray) and value.dtype == np.float32
-    return np.round(value, 2) if floats else value
+    if isinstance(value, np.ndarray) and value.dtype == np.float32:
+        return np.round(value, 2)
+    return value
 
 
 def _size(inputs: tuple) -> int:

@@ -69,9 +69,10 @@ _VERDICT: dict = {
     "lost": _TEXTS,
     "read": _TEXT,
     "notes": _TEXTS,
+    "example": _TEXTS,
 }
 _GRADE: dict = {
-    "schema": {"const": 3},
+    "schema": {"const": 4},
     "seqattn": _TEXT,
     "file": _TEXT,
     "exercise": _TEXT,
@@ -149,7 +150,7 @@ def _escaped(match: re.Match) -> str:
 
 def as_json(grade: Grade) -> str:
     """Write a grade for a program. ``schema`` says which fields to expect."""
-    content = {"schema": 3, "seqattn": version("seqattn"), **grade.to_dict()}
+    content = {"schema": 4, "seqattn": version("seqattn"), **grade.to_dict()}
     for v, plain_v in zip(grade.verdicts, content["verdicts"], strict=True):
         plain_v["points"] = None if v.pending else v.points
     return json.dumps(content, indent=1, ensure_ascii=False) + "\n"

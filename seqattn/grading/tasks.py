@@ -1,11 +1,17 @@
 """What the sandbox is asked to do: a question, its cases, and the answers to try on them."""
 
+import inspect
 from typing import Any, NamedTuple
 
 from seqattn.grading.bank import Exercise, Question
+from seqattn.grading.checking import same_precision
 from seqattn.grading.outcomes import Case
 
 __all__ = ["Task", "job_of"]
+
+
+# What visible checks call; the sandbox has no package to import it from.
+HELPER = "from typing import Any\n" + inspect.getsource(same_precision)
 
 
 class Task(NamedTuple):
@@ -35,7 +41,7 @@ def job_of(task: Task, codes: dict[str, str], *, check: bool = False) -> dict[st
         "preload": ["torch._dynamo"] if any("optim" in x for x in codes.values()) else [],
         "refused": q.forbidden,
         "arguments": q.arguments,
-        "check": [task.exercise.setup, task.exercise.pristine[q.id].check] if check else [],
+        "check": [HELPER, task.exercise.setup, task.exercise.pristine[q.id].check] if check else [],
         "answers": [
             {"id": name, "name": q.entry, "entry": q.entry, "code": code}
             for name, code in codes.items()

@@ -180,7 +180,7 @@ def test_t_118_an_interrupted_run_goes_on_where_it_stopped(folder, tmp_path):
 def test_a_changed_file_is_graded_again(folder, tmp_path):
     shutil.copytree(folder / "ada", tmp_path / "in" / "ada")
     files = collect(tmp_path / "in")
-    assert grade_all(files, "s", tmp_path / "st")[files[0].label].points == 15
+    assert grade_all(files, "s", tmp_path / "st")[files[0].label].points == 16
     files[0].path.write_text(json.dumps(STUB), encoding="utf-8")
     assert grade_all(files, "s", tmp_path / "st")[files[0].label].points == 0
 
@@ -238,7 +238,7 @@ def test_t_092_no_report_carries_a_formula_or_markup(tmp_path):
 def test_gradescope_and_junit_have_every_question(results):
     [ada] = [r for r in results if r.person and r.person.id == "ada"]
     tests = json.loads(as_gradescope(ada.grade))["tests"]
-    assert sum(t["score"] for t in tests) == sum(t["max_score"] for t in tests) == 15
+    assert sum(t["score"] for t in tests) == sum(t["max_score"] for t in tests) == 16
     suites = ElementTree.fromstring(as_junit(results)).findall("testsuite")
     assert [s.get("tests") for s in suites if s.get("name") == "ada"] == ["6"]
     assert sum(len(s.findall("testcase/error")) for s in suites) == 2
@@ -260,7 +260,7 @@ def test_the_summary_names_the_most_frequent_mistake(results, tmp_path):
     write_all(tmp_path, results)
     said = (tmp_path / "summary.html").read_text(encoding="utf-8")
     assert f"{WRONG.name} (1)" in said
-    assert "2 students, median 7.5 of 15 points" in said
+    assert "2 students, median 8 of 16 points" in said
 
 
 def test_a_fault_of_the_grader_is_a_blank_and_never_a_zero(tmp_path):
@@ -441,7 +441,7 @@ def test_a_file_costs_its_author_a_row_and_nobody_else_anything(name, tmp_path):
     grades = grade_all(files, "s", tmp_path / "store")
     # Of this process: reading what was handed in, not judging it.
     assert time.process_time() - before < 30
-    assert grades["ada.ipynb"].points == 15
+    assert grades["ada.ipynb"].points == 16
     assert grades["mal.ipynb"].points == 0
     assert grades["mal.ipynb"].problem or all(v.hint for v in grades["mal.ipynb"].verdicts[:1])
     write_all(tmp_path / "out", settle(files, grades, []))
@@ -570,7 +570,7 @@ def test_what_cannot_be_graded_beside_what_can_is_noted(tmp_path):
     (tmp_path / "ada" / "old.ipynb").write_text("<html>")
     files = collect(tmp_path)
     [row] = settle(files, grade_all(files, "s", tmp_path / "store"), [])
-    assert row.grade.points == 15
+    assert row.grade.points == 16
     assert row.grade.notes == [
         "not graded: ada/old.ipynb: unreadable: a web page, not a notebook: download the .ipynb "
         "file again"

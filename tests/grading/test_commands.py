@@ -59,7 +59,7 @@ def test_grade_prints_points_and_hints(tmp_path):
     wrong = EXERCISE.question("q1").wrong[1]
     done = seqattn("grade", write(tmp_path, "mine.ipynb", filled({"q1": wrong.code})))
     assert (done.returncode, done.stderr) == (0, "")
-    assert "0 of 15 points" in done.stdout
+    assert "0 of 16 points" in done.stdout
     assert wrong.hint in done.stdout
 
 
@@ -88,7 +88,7 @@ def test_progress_lists_all_exercises_with_points(tmp_path):
     assert set(lines) == set(exercises())
     assert (lines["03_additive"].points, lines["03_additive"].file) == (3, "mine.ipynb")
     assert "q1" not in lines["03_additive"].open_
-    assert "3/15" in as_text(list(lines.values()))
+    assert "3/16" in as_text(list(lines.values()))
 
 
 def test_the_audit_shows_what_caught_what():

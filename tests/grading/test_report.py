@@ -13,7 +13,7 @@ NASTY = "def additive_score(*a):\n    raise ValueError('=1+1 <script>alert(1)</s
 def test_the_text_names_points_mistake_line_and_chapter(grade):
     wrong = EXERCISE.question("q2").wrong[0]
     said = as_text(grade(filled(RIGHT | {"q1": NASTY, "q2": wrong.code})))
-    assert "8 of 15 points" in said
+    assert "9 of 16 points" in said
     assert "line 3: ValueError" in said
     assert wrong.hint in said
     assert "read again: chapters/03_additive" in said

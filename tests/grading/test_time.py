@@ -315,7 +315,7 @@ def test_a_grade_with_points_pending_is_no_success(busy, handed_in, tmp_path, ca
     with pytest.raises(typer.Exit) as ended:
         commands.grade([handed_in])
     assert ended.value.exit_code == 1
-    assert "12 of 15 points, 3 pending" in capsys.readouterr().out
+    assert "13 of 16 points, 3 pending" in capsys.readouterr().out
     with pytest.raises(typer.Exit) as ended:
         classroom.gradescope(handed_in.parent, tmp_path / "results.json")
     assert ended.value.exit_code == 1
@@ -327,7 +327,7 @@ def test_a_grade_with_points_pending_is_no_success(busy, handed_in, tmp_path, ca
     assert ended.value.exit_code == 1
     told = capsys.readouterr()
     assert "1 notebooks have points pending" in told.err
-    assert "12 of 15, 3 pending" in told.out
+    assert "13 of 16, 3 pending" in told.out
 
 
 def test_what_is_pending_is_judged_by_the_next_run(busy, handed_in, tmp_path, monkeypatch):
