@@ -156,6 +156,7 @@ with checking("q3"):
     assert context.shape == (1, 2), (
         f"one context of two numbers: (1, 2), not {tuple(context.shape)}"
     )
+    assert weights.shape == (1, 3), f"a weight for each word: (1, 3), not {tuple(weights.shape)}"
     by_hand = torch.tensor([[0.43, 0.58]], dtype=torch.float64)
     assert torch.allclose(context, by_hand, atol=0.01), f"by hand it is {by_hand}, not {context}"
     ones = [torch.ones(n) for n in ((2, 3), (2, 5, 7), (11, 3), (11, 7), (11,))]
@@ -230,6 +231,7 @@ with checking("q5"):
     assert shapes == {"W_q": (5, 3), "W_k": (5, 4), "v": (5,)}, f"the parameters are {shapes}"
     context, weights = module(torch.randn(2, 3), torch.randn(2, 6, 4), torch.ones(2, 6).bool())
     assert context.shape == (2, 4), f"the context is (2, 4), not {tuple(context.shape)}"
+    assert weights.shape == (2, 6), f"the weights are (2, 6), not {tuple(weights.shape)}"
     context.sum().backward()
     idle = [name for name, p in module.named_parameters() if p.grad is None]
     assert not idle, f"no gradient reaches {idle}"

@@ -78,7 +78,7 @@ def _pairs(cases: list[Case], got: Got, wrong: Mapping[int, Any]) -> list[tuple]
 
 def _close(a: Any, b: Any) -> bool:
     a, b = np.asarray(a), np.asarray(b)
-    return a.shape == b.shape and np.allclose(a, b, rtol=1e-3, atol=2e-5, equal_nan=True)
+    return a.shape == b.shape and bool(np.allclose(a, b, rtol=1e-3, atol=2e-5, equal_nan=True))
 
 
 # Of a variation of the batch: which sentence stays, and which ones change.
@@ -157,7 +157,9 @@ def _nearly(q: Question, cases: list[Case], got: Got, wrong: Mapping[int, Any]) 
 
 def _factor(a: np.ndarray, b: np.ndarray) -> bool:
     top = np.abs(b).argmax()
-    return bool(b.flat[top]) and a.flat[top] != 0 and _close(a * (b.flat[top] / a.flat[top]), b)
+    if not (b.flat[top] and a.flat[top]):
+        return False
+    return _close(a * (b.flat[top] / a.flat[top]), b)
 
 
 def _shifted(a: np.ndarray, b: np.ndarray) -> bool:

@@ -31,6 +31,7 @@ from seqattn.grading.outcomes import (
     hint_for,
     imports_the_key,
     reordered,
+    result_line,
 )
 from seqattn.grading.reading import Submission, UnreadableError, read_submission
 from seqattn.grading.redaction import redact
@@ -216,7 +217,10 @@ class Judge:
         shown = task._replace(cases=shown_cases(q))
         results = by_case(self._run(shown, {"learner": answer.code})).get("learner", {})
         for n, case in enumerate(shown.cases):
-            if "result" in (one := results.get(n, {})) and fault(one, case):
+            one = results.get(n, {})
+            wrong = fault(one, case) if "result" in one else None
+            # What is of another form cannot be set beside what is right.
+            if wrong and wrong[0] in ("value", "nan"):
                 return written(q, case, one["result"].get("value"))
         return []
 
@@ -265,7 +269,7 @@ class Judge:
         elif mistake is None and wrong[first][0] in ("value", "nan"):
             hint = f"{diagnose(q, cases, results, wrong)} {hint}".lstrip()
         error = results[first].get("error")
-        line = error["line"] if error else 0
+        line = error["line"] if error else result_line(answer.code, q.entry)
         return self._verdict(
             q,
             "partial" if points else "fail",

@@ -22,6 +22,7 @@ __all__ = [
     "hint_for",
     "imports_the_key",
     "reordered",
+    "result_line",
 ]
 
 # Kind of the cases that ask whether an answer computes in the precision of its inputs.
@@ -199,6 +200,19 @@ def reordered(code: str, q: Question) -> str:
             if names != wanted and sorted(names) == sorted(wanted):
                 return f"Your arguments are in another order: it is called as {q.signature}."
     return ""
+
+
+def result_line(code: str, entry: str) -> int:
+    """Find the line of an answer from which its result comes: its last return, or its value."""
+    found = 0
+    for node in ast.parse(code).body:
+        named = getattr(node, "name", None) == entry or any(
+            isinstance(t, ast.Name) and t.id == entry for t in getattr(node, "targets", [])
+        )
+        if named:
+            returns = [n.lineno for n in ast.walk(node) if isinstance(n, ast.Return)]
+            found = max(returns, default=node.lineno)
+    return found
 
 
 def imports_the_key(code: str) -> int:

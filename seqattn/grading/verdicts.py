@@ -28,7 +28,7 @@ class Verdict:
     mistake : str
         Name of the mistake if it was recognised.
     line : int
-        Line of the learner's cell where it raised; else 0.
+        Line of the learner's cell: where it raised, or where the result comes from; else 0.
     shapes : str
         Where shapes differ: what came and what was expected.
     lost : list of str

@@ -126,7 +126,7 @@ def test_an_unknown_mistake_still_gets_a_hint():
             "    return torch.softmax(torch.where(m, s, -1e30), -1) * m",
             "changes input 1",
         ),
-        ("q6", "weights_by_hand = 'much'", "could not convert"),
+        ("q6", "weights_by_hand = 'much'", "a text is no number"),
     ],
 )
 def test_hints_for_what_no_bank_foresees(question, code, said, judge):

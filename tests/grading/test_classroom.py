@@ -94,7 +94,7 @@ def test_t_117_and_t_122_every_student_and_every_file_has_a_row(results, tmp_pat
     write_all(tmp_path, results)
     rows = {r["student"] or r["file"]: r for r in table(tmp_path / "grades.csv")}
     assert {k: (r["status"], r["points"]) for k, r in rows.items()} == {
-        "ada": ("graded", "15"),
+        "ada": ("graded", "16"),
         "bob": ("graded", "0"),
         "cy": ("absent", ""),
         "eve": ("unreadable", ""),
@@ -248,7 +248,7 @@ def test_moodle_has_a_row_for_each_person(results, tmp_path):
     write_all(tmp_path, results)
     rows = {r["Identifier"]: r for r in table(tmp_path / "moodle.csv")}
     assert {k: r["Grade"] for k, r in rows.items()} == {
-        "ada": "15",
+        "ada": "16",
         "bob": "0",
         "cy": "",
         "eve": "",
@@ -368,7 +368,7 @@ def test_half_points_and_who_gave_them_stand_in_the_table(results, tmp_path):
     check_overrides(given, results)
     write_all(tmp_path, results, overrides=given)
     [ada] = [row for row in table(tmp_path / "grades.csv") if row["student"] == "ada"]
-    assert (ada["03_additive q1"], ada["points"]) == ("2.5", "14.5")
+    assert (ada["03_additive q1"], ada["points"]) == ("2.5", "15.5")
     assert "q1: points given by hand (3 by the grader): late" in ada["notes"]
     record = json.loads((tmp_path / "students" / "ada-03_additive.json").read_text())
     jsonschema.validate(record, SCHEMA)

@@ -44,7 +44,7 @@ def test_the_table_has_a_row_for_what_could_not_be_read(grade):
 def test_the_json_says_all(grade):
     found = grade(STUB)
     content = json.loads(as_json(found))
-    assert content["schema"] == 3
+    assert content["schema"] == 4
     assert (content["points"], content["out_of"]) == (0, EXERCISE.points)
     assert [v["question"] for v in content["verdicts"]] == [q.id for q in EXERCISE.questions]
     assert content["seed"] == found.seed
