@@ -95,7 +95,7 @@ def test_t_117_and_t_122_every_student_and_every_file_has_a_row(results, tmp_pat
     rows = {r["student"] or r["file"]: r for r in table(tmp_path / "grades.csv")}
     assert {k: (r["status"], r["points"]) for k, r in rows.items()} == {
         "ada": ("graded", "16"),
-        "bob": ("graded", "0"),
+        "bob": ("graded", "2"),
         "cy": ("absent", ""),
         "eve": ("unreadable", ""),
         "mallory.ipynb": ("unmatched", "1"),
@@ -249,7 +249,7 @@ def test_moodle_has_a_row_for_each_person(results, tmp_path):
     rows = {r["Identifier"]: r for r in table(tmp_path / "moodle.csv")}
     assert {k: r["Grade"] for k, r in rows.items()} == {
         "ada": "16",
-        "bob": "0",
+        "bob": "2",
         "cy": "",
         "eve": "",
     }
@@ -260,7 +260,7 @@ def test_the_summary_names_the_most_frequent_mistake(results, tmp_path):
     write_all(tmp_path, results)
     said = (tmp_path / "summary.html").read_text(encoding="utf-8")
     assert f"{WRONG.name} (1)" in said
-    assert "2 students, median 8 of 16 points" in said
+    assert "2 students, median 9 of 16 points" in said
 
 
 def test_a_fault_of_the_grader_is_a_blank_and_never_a_zero(tmp_path):

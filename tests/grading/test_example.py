@@ -1,5 +1,7 @@
 """A small input on which an answer goes wrong is shown, and it is none of the hidden ones."""
 
+import re
+
 import numpy as np
 
 from seqattn.grading.bank import load
@@ -38,12 +40,14 @@ def test_an_answer_cannot_carry_a_hidden_case_into_what_is_shown(grade):
     code = (
         "KEPT = []\n"
         "def masked_softmax(scores, mask):\n"
-        "    KEPT.append(scores.clone())\n"
-        "    return KEPT[0] * 0 + len(KEPT)\n"
+        "    KEPT.append(tuple(scores.flatten().tolist()))\n"
+        "    return torch.full_like(scores, float(len(set(KEPT))))\n"
     )
     found = verdict(grade(filled({"q2": code})), "q2")
     # The process that computes the example has seen none of the hidden cases.
-    assert any("1." in line for line in found.example if line.startswith("yours"))
+    [yours] = [line for line in found.example if line.startswith("yours")]
+    seen = {int(digits) for digits in re.findall(r"\d+", yours)}
+    assert max(seen) <= len(shown_cases(load("03_additive").question("q2")))
 
 
 def test_numbers_are_written_to_two_decimals_without_minus_zero():
