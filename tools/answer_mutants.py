@@ -618,11 +618,11 @@ def equivalents() -> dict[str, Any]:
     return yaml.safe_load(EQUIVALENT.read_text(encoding="utf-8")) or {}
 
 
-def try_mutants(judge: Judge, exercise: str, q: Question, every: int = 1) -> Row:
-    """Have the mutants of a question judged, or each of ``every``."""
+def try_mutants(judge: Judge, exercise: str, q: Question) -> Row:
+    """Have all mutants of a question judged."""
     patterns = _patterns(equivalents().get(exercise, {}).get(q.id, []))
     general = _patterns(equivalents()["every"])
-    mutants = mutants_of(q)[::every]
+    mutants = mutants_of(q)
     verdicts = judge.judge_many(exercise, q.id, [m.code for m in mutants])
     hints = {stage.hint for stage in q.stages}
     passed = [m for m, v in zip(mutants, verdicts) if v.verdict == "pass"]
