@@ -1439,7 +1439,7 @@ Q6 = Question(
         Wrong(
             "softmax, then logarithm",
             LOSS + "    p = logits.softmax(-1).gather(2, y[:, 1:, None]).squeeze(2)\n"
-            "    return -p.log()[y[:, 1:] != pad].mean()\n",
+            "    return -p[y[:, 1:] != pad].log().mean()\n",
             "You take the logarithm of a softmax: a small probability becomes 0 and its logarithm "
             "infinite. Use log_softmax.",
             keeps=3,
