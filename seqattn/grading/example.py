@@ -17,7 +17,7 @@ MOST_NUMBERS = 90
 
 
 def shown_cases(q: Question) -> list[Case]:
-    """Draw one case of each kind, the smallest first; none where inputs are more than arrays."""
+    """Draw one case of each kind, the plainest first; none where inputs are more than arrays."""
     if not q.arguments or q.probe:
         return []
     cases = []
@@ -27,7 +27,8 @@ def shown_cases(q: Question) -> list[Case]:
             inputs = tuple(_rounded(x) for x in q.draw(rng, kind))
             if _size(inputs) <= MOST_NUMBERS:
                 cases.append(Case(stage, inputs, None, expected_output(q, inputs, None), kind))
-    return sorted(cases, key=lambda case: _size(case.inputs))
+    # A single word or sentence shows little.
+    return sorted(cases, key=lambda case: (case.kind.startswith("one "), _size(case.inputs)))
 
 
 def _rounded(value: object) -> object:
@@ -42,9 +43,22 @@ def _size(inputs: tuple) -> int:
 
 
 def written(q: Question, case: Case, value: object) -> list[str]:
-    """Write a case and what came back for it, a line or more for each array."""
+    """Write a case and what came back for it, a line or more for each array.
+
+    Of results with more than one sentence the first that is wrong is written.
+    """
     lines = [f"{name} = {_text(x)}" for name, x in zip(q.arguments, case.inputs)]
-    return [*lines, f"yours: {_text(value)}", f"right: {_text(case.expected)}"]
+    which, right = "", case.expected
+    if isinstance(value, wire.Tensor) and isinstance(right, np.ndarray) and right.ndim > 1:
+        off = [n for n, (a, b) in enumerate(zip(value.array, right)) if not _alike(a, b)]
+        if off and len(right) > 1:
+            which = f" (sentence {off[0] + 1})"
+            value, right = value._replace(array=value.array[off[0]]), right[off[0]]
+    return [*lines, f"yours{which}: {_text(value)}", f"right{which}: {_text(right)}"]
+
+
+def _alike(one: np.ndarray, other: np.ndarray) -> bool:
+    return bool(np.allclose(one, other, rtol=1e-3, atol=2e-5))
 
 
 def _text(value: object) -> str:
@@ -55,6 +69,7 @@ def _text(value: object) -> str:
         return str(array)[:80]
     if array.size > MOST_NUMBERS:
         return f"a tensor of shape {array.shape}"
-    # Adding 0 turns -0 into 0.
+    # Adding 0 turns -0 into 0; flags are easier to read as 1 and 0.
     shown = np.round(array.astype(np.float64), 2) + 0.0 if array.dtype.kind == "f" else array
+    shown = shown.astype(int) if shown.dtype == bool else shown
     return np.array2string(shown, separator=", ", max_line_width=88, threshold=MOST_NUMBERS)

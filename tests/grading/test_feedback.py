@@ -166,7 +166,7 @@ def test_two_notebooks_of_one_name_have_a_report_each(tmp_path):
     assert f"Page: {out / '02.html'}" in done.stdout
     assert f"Page: {out / '02-2.html'}" in done.stdout
     points = {p.name: json.loads(p.read_text("utf-8"))["points"] for p in out.glob("*.json")}
-    assert points == {"02.json": 15, "02-2.json": 0}
+    assert points == {"02.json": 16, "02-2.json": 0}
     seqattn("grade", two, "--out", out)
     assert len(list(out.iterdir())) == 4
     again = {p.name: json.loads(p.read_text("utf-8"))["points"] for p in out.glob("*.json")}
