@@ -145,8 +145,9 @@ def test_a_prediction_is_checked_and_a_wrong_one_explained(page, static_page):
     options.first.focus()
     options.first.press("Space")
     check.press("Enter")
-    assert said.inner_text().startswith("✗ Not so. That is the other end")
+    assert said.inner_text().startswith("✗ Not so. Then they would no longer")
     options.first.press("ArrowDown")
+    options.nth(1).press("ArrowDown")
     check.press("Enter")
     assert said.inner_text().startswith("✓ Right.")
 
