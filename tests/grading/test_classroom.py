@@ -31,9 +31,8 @@ from seqattn.grading.reading import Submission
 from seqattn.grading.report import SCHEMA, as_text
 from seqattn.grading.sandbox.host import Sandbox
 from seqattn.grading.verdicts import Grade, Verdict
-from tests.grading.conftest import EXERCISE, RIGHT, STUB, filled
+from tests.grading.conftest import NO_TANH, RIGHT, STUB, filled
 
-WRONG = EXERCISE.question("q1").wrong[0]
 ROSTER = "id,name,email\nada,Ada Lovelace,ada@x.org\nbob,Bob,b@x.org\ncy,Cy,c@x.org\neve,Éve Li,e@x.org\n"
 
 
@@ -53,7 +52,7 @@ def folder(tmp_path_factory):
     put("ada/__pycache__/x.py", "")
     old = put("Bob_123_assignsubmission_file_/first.ipynb", filled({}))
     os.utime(old, (1, 1))
-    put("Bob_123_assignsubmission_file_/second (2).ipynb", filled({"q1": WRONG.code}))
+    put("Bob_123_assignsubmission_file_/second (2).ipynb", filled({"q1": NO_TANH.code}))
     put("mallory.ipynb", filled({"q6": RIGHT["q6"]}))
     put("eveli.ipynb", "<html>log in</html>")
     (root / "link.ipynb").symlink_to("/etc/passwd")
@@ -95,7 +94,7 @@ def test_t_117_and_t_122_every_student_and_every_file_has_a_row(results, tmp_pat
     rows = {r["student"] or r["file"]: r for r in table(tmp_path / "grades.csv")}
     assert {k: (r["status"], r["points"]) for k, r in rows.items()} == {
         "ada": ("graded", "16"),
-        "bob": ("graded", "2"),
+        "bob": ("graded", "0"),
         "cy": ("absent", ""),
         "eve": ("unreadable", ""),
         "mallory.ipynb": ("unmatched", "1"),
@@ -249,18 +248,18 @@ def test_moodle_has_a_row_for_each_person(results, tmp_path):
     rows = {r["Identifier"]: r for r in table(tmp_path / "moodle.csv")}
     assert {k: r["Grade"] for k, r in rows.items()} == {
         "ada": "16",
-        "bob": "2",
+        "bob": "0",
         "cy": "",
         "eve": "",
     }
-    assert WRONG.hint in rows["bob"]["Feedback comments"]
+    assert NO_TANH.hint in rows["bob"]["Feedback comments"]
 
 
 def test_the_summary_names_the_most_frequent_mistake(results, tmp_path):
     write_all(tmp_path, results)
     said = (tmp_path / "summary.html").read_text(encoding="utf-8")
-    assert f"{WRONG.name} (1)" in said
-    assert "2 students, median 9 of 16 points" in said
+    assert f"{NO_TANH.name} (1)" in said
+    assert "2 students, median 8 of 16 points" in said
 
 
 def test_a_fault_of_the_grader_is_a_blank_and_never_a_zero(tmp_path):
@@ -611,7 +610,7 @@ def test_the_page_of_a_student_names_them_and_shows_their_code(results, tmp_path
     write_all(tmp_path, results, book="https://example.org")
     page = (tmp_path / "feedback" / "bob-03_additive.html").read_text(encoding="utf-8")
     assert "<title>Additive attention: Bob</title>" in page
-    assert WRONG.code.split("\n")[0] in html.unescape(page)
+    assert NO_TANH.code.split("\n")[0] in html.unescape(page)
     assert '<mark data-line="' in page
     assert "https://example.org/chapters/03_additive.html#" in page
 

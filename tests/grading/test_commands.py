@@ -12,7 +12,7 @@ from seqattn.grading.bank import exercises
 from seqattn.grading.cells import run_cells
 from seqattn.grading.feedback import feedback
 from seqattn.grading.progress import as_text, progress
-from tests.grading.conftest import EXERCISE, RIGHT, ROOT, STUB, filled
+from tests.grading.conftest import EXERCISE, NO_TANH, RIGHT, ROOT, STUB, filled
 
 pytestmark = pytest.mark.slow
 
@@ -56,11 +56,10 @@ def test_a_wrong_answer_hears_what_its_check_says(tmp_path):
 
 
 def test_grade_prints_points_and_hints(tmp_path):
-    wrong = EXERCISE.question("q1").wrong[1]
-    done = seqattn("grade", write(tmp_path, "mine.ipynb", filled({"q1": wrong.code})))
+    done = seqattn("grade", write(tmp_path, "mine.ipynb", filled({"q1": NO_TANH.code})))
     assert (done.returncode, done.stderr) == (0, "")
     assert "0 of 16 points" in done.stdout
-    assert wrong.hint in done.stdout
+    assert NO_TANH.hint in done.stdout
 
 
 @pytest.mark.parametrize("name", exercises())
@@ -95,17 +94,16 @@ def test_the_audit_shows_what_caught_what():
     done = seqattn("audit", "exercises/02")
     assert done.returncode == 0
     assert "0 not as the bank says" in done.stdout
-    assert re.search(r"drops in evaluation +\.x +2/3", done.stdout)
+    assert re.search(r"no look ahead \(2\), caught \d+", done.stdout)
+    assert re.search(r"always causal +x\.\. +3/4", done.stdout)
 
 
 def test_feedback_in_a_notebook_is_a_page_and_a_text(tmp_path):
-    path = write(tmp_path, "mine.ipynb", filled({"q1": EXERCISE.question("q1").wrong[0].code}))
+    path = write(tmp_path, "mine.ipynb", filled({"q1": NO_TANH.code}))
     shown = feedback(path)
     assert "where is the tanh" in repr(shown)
     assert "where is the tanh" in shown._repr_html_()
-    assert path.read_text(encoding="utf-8") == json.dumps(
-        filled({"q1": EXERCISE.question("q1").wrong[0].code})
-    )
+    assert path.read_text(encoding="utf-8") == json.dumps(filled({"q1": NO_TANH.code}))
 
 
 @pytest.mark.parametrize("command", ["check", "grade"])

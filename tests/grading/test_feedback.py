@@ -14,7 +14,7 @@ from seqattn.grading.book import link
 from seqattn.grading.feedback import write_page
 from seqattn.grading.report import answers_of, as_html
 from seqattn.grading.verdicts import Grade, Verdict
-from tests.grading.conftest import EXERCISE, NAME, RIGHT, filled
+from tests.grading.conftest import EXERCISE, NAME, NO_TANH, RIGHT, filled
 from tests.grading.test_commands import seqattn
 
 ADDRESS = "https://example.org/book"
@@ -129,7 +129,7 @@ def test_the_address_is_the_wheels_own_or_that_of_the_book_built_here(tmp_path, 
 
 @pytest.mark.slow
 def test_grading_writes_a_page_without_being_asked_and_says_where(tmp_path):
-    path = write(tmp_path / "mine.ipynb", filled({"q1": EXERCISE.question("q1").wrong[0].code}))
+    path = write(tmp_path / "mine.ipynb", filled({"q1": NO_TANH.code}))
     before = path.read_bytes()
     done = seqattn("grade", path)
     page = tmp_path / "mine.feedback.html"

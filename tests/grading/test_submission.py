@@ -7,6 +7,7 @@ import pytest
 
 from tests.grading.conftest import (
     EXERCISE,
+    NO_TANH,
     POINTS,
     RIGHT,
     STUB,
@@ -151,7 +152,7 @@ def test_wrong_answers_stay_wrong_under_forgery(spoil, grade):
 
 
 def test_the_last_attempt_counts_and_says_so(grade):
-    notebook = filled(RIGHT | {"q1": EXERCISE.question("q1").wrong[0].code})
+    notebook = filled(RIGHT | {"q1": NO_TANH.code})
     notebook["cells"].append(copy.deepcopy(answer_cell(filled(RIGHT), "q1")))
     found = verdict(grade(notebook), "q1")
     assert found.verdict == "pass"

@@ -31,7 +31,7 @@ from seqattn.grading.report import SCHEMA, as_html, as_text
 from seqattn.grading.sandbox.host import Sandbox
 from seqattn.grading.sandbox.jobs import LateError, Limits, Outcome, Turns
 from seqattn.grading.verdicts import Grade, Verdict
-from tests.grading.conftest import EXERCISE, NAME, RIGHT, filled, verdict
+from tests.grading.conftest import NAME, NO_TANH, RIGHT, filled, verdict
 
 ENDLESS = "while True: pass\n" + RIGHT["q1"]
 SLEEPING = "import time\ntime.sleep(1000)\n" + RIGHT["q1"]
@@ -168,16 +168,16 @@ def test_what_was_late_beside_others_is_judged_alone(judge, sandbox, monkeypatch
 
 
 def test_mistakes_that_could_not_be_computed_cost_nobody_a_hint(judge, sandbox, monkeypatch):
-    wrong, run = EXERCISE.question("q1").wrong[0], sandbox._run
+    run = sandbox._run
 
     def late(job, limits):
         return run(job, limits) if len(job["answers"]) == 1 else Outcome(ending="late")
 
     judge._mistakes.cache_clear()
     monkeypatch.setattr(sandbox, "_run", late)
-    assert judge.judge_code(NAME, "q1", wrong.code).verdict == "not_judged"
+    assert judge.judge_code(NAME, "q1", NO_TANH.code).verdict == "not_judged"
     monkeypatch.undo()
-    assert judge.judge_code(NAME, "q1", wrong.code).mistake == wrong.name
+    assert judge.judge_code(NAME, "q1", NO_TANH.code).mistake == NO_TANH.name
 
 
 def test_whoever_is_alone_has_nobody_beside():
