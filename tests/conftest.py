@@ -1,4 +1,4 @@
-"""What every test stands on: shape-checked signatures, fixed seeds, one thread."""
+"""What every test stands on: shape-checked signatures, fixed seeds, one thread, one book."""
 
 import sys
 from functools import partial
@@ -8,6 +8,7 @@ import jaxtyping
 import numpy as np
 import pytest
 import torch
+from filelock import FileLock
 from hypothesis import HealthCheck, settings
 
 # From here on every function checks its arguments and results against its annotations, shapes of
@@ -51,6 +52,23 @@ def _close_figures():
     yield
     if "matplotlib.pyplot" in sys.modules:
         sys.modules["matplotlib.pyplot"].close("all")
+
+
+@pytest.fixture(scope="session")
+def book(tmp_path_factory, worker_id):
+    """Folder of the built book, built once a run, whichever worker asks first."""
+    from tools import build
+
+    # Workers have a folder each, side by side in that of the run.
+    run = tmp_path_factory.getbasetemp()
+    run = run if worker_id == "master" else run.parent
+    built = run / "book-is-built"
+    with FileLock(run / "book.lock"):
+        if not built.exists():
+            build.build_wheel()
+            build.build_pages()
+            built.touch()
+    return build.ROOT / "_build" / "html"
 
 
 @pytest.fixture

@@ -44,15 +44,15 @@ class Page(HTMLParser):
 
 
 @pytest.fixture(scope="session")
-def pages(html):
+def pages(book):
     # _static holds the theme's own templates.
-    found = [p for p in html.rglob("*.html") if "_static" not in p.relative_to(html).parts]
+    found = [p for p in book.rglob("*.html") if "_static" not in p.relative_to(book).parts]
     return {p.resolve(): Page(p) for p in found}
 
 
-def test_pages_load_nothing_from_outside(pages, html):
+def test_pages_load_nothing_from_outside(pages, book):
     outside = [
-        (str(page.path.relative_to(html)), load)
+        (str(page.path.relative_to(book)), load)
         for page in pages.values()
         for load in page.loads
         if urlsplit(load).scheme in ("http", "https") or load.startswith("//")
@@ -60,7 +60,7 @@ def test_pages_load_nothing_from_outside(pages, html):
     assert outside == []
 
 
-def test_every_internal_link_and_file_exists(pages, html):
+def test_every_internal_link_and_file_exists(pages, book):
     dead = []
     for page in pages.values():
         for link in [*page.links, *page.loads]:
@@ -87,16 +87,16 @@ def test_every_picture_has_a_text_alternative(pages):
     assert wordless == []
 
 
-def test_each_notebook_page_offers_its_notebook_and_no_dead_colab_link(pages, html):
+def test_each_notebook_page_offers_its_notebook_and_no_dead_colab_link(pages, book):
     for stem in ("chapters/01_bottleneck", "chapters/03_additive", "exercises/03_additive"):
-        text = (html / f"{stem}.html").read_text(encoding="utf-8")
+        text = (book / f"{stem}.html").read_text(encoding="utf-8")
         assert f"notebooks/{stem}.ipynb" in text
         assert "Download notebook" in text
         assert "colab.research" not in text
 
 
-def test_every_labelled_formula_carries_its_links(html):
-    text = (html / "chapters" / "03_additive.html").read_text(encoding="utf-8")
+def test_every_labelled_formula_carries_its_links(book):
+    text = (book / "chapters" / "03_additive.html").read_text(encoding="utf-8")
     lines = re.findall(r'<p class="formula-links">(.*?)</p>', text, re.DOTALL)
     assert len(lines) >= 3
     for line in lines:
@@ -105,16 +105,16 @@ def test_every_labelled_formula_carries_its_links(html):
         assert "Source: " in line
 
 
-def test_answers_are_not_in_the_pages_or_their_sources(html):
-    assert not list(html.rglob("*solutions*"))
+def test_answers_are_not_in_the_pages_or_their_sources(book):
+    assert not list(book.rglob("*solutions*"))
     sources = sorted((ROOT / "solutions").glob("[0-9]*.py"))
     assert len(sources) >= 4
     for source in sources:
         solution = source.read_text(encoding="utf-8")
         answers = re.findall(r"# BEGIN ANSWER\n(.*?)# END ANSWER", solution, re.DOTALL)
         lines = {line.strip() for answer in answers for line in answer.splitlines()}
-        stub = (html / "notebooks" / "exercises" / f"{source.stem}.ipynb").read_text("utf-8")
-        page = (html / "exercises" / f"{source.stem}.html").read_text("utf-8")
+        stub = (book / "notebooks" / "exercises" / f"{source.stem}.ipynb").read_text("utf-8")
+        page = (book / "exercises" / f"{source.stem}.html").read_text("utf-8")
         said = unescape(re.sub(r"<[^>]+>", "", page))
         assert stub.count("NotImplementedError") >= 4
         # Short lines, such as a return of one name, may stand anywhere.
@@ -123,35 +123,35 @@ def test_answers_are_not_in_the_pages_or_their_sources(html):
             assert line not in said, line
 
 
-def test_the_wheel_lies_beside_the_pages_and_holds_the_package_only(html):
-    (wheel,) = (html / "wheels").glob("*.whl")
+def test_the_wheel_lies_beside_the_pages_and_holds_the_package_only(book):
+    (wheel,) = (book / "wheels").glob("*.whl")
     top = {name.split("/")[0] for name in zipfile.ZipFile(wheel).namelist()}
     assert {name for name in top if not name.endswith(".dist-info")} == {"seqattn"}
 
 
-def test_what_the_grader_says_to_read_again_is_there(html):
+def test_what_the_grader_says_to_read_again_is_there(book):
     reads = {q.read for name in exercises() for q in load(name).questions}
     for read in reads:
-        path, _, anchor = link_to(read, html.as_uri()).removeprefix(html.as_uri()).partition("#")
-        assert anchor in Page(html / path.lstrip("/")).ids, read
+        path, _, anchor = link_to(read, book.as_uri()).removeprefix(book.as_uri()).partition("#")
+        assert anchor in Page(book / path.lstrip("/")).ids, read
 
 
-def test_pages_stay_light(html):
+def test_pages_stay_light(book):
     heavy = {
         p.name: p.stat().st_size
-        for p in html.rglob("chapters/*.html")
+        for p in book.rglob("chapters/*.html")
         if p.stat().st_size > 1_500_000
     }
     assert heavy == {}
 
 
 def test_published_from_a_fork_everything_points_to_that_fork(tmp_path):
-    html = build.build_pages(tmp_path, SEQATTN_PUBLISH_REPOSITORY="Ada/attention")
-    (wheel,) = (html / "wheels").glob("*.whl")
-    page = (html / "chapters" / "03_additive.html").read_text(encoding="utf-8")
+    published = build.build_pages(tmp_path, SEQATTN_PUBLISH_REPOSITORY="Ada/attention")
+    (wheel,) = (published / "wheels").glob("*.whl")
+    page = (published / "chapters" / "03_additive.html").read_text(encoding="utf-8")
     colab = "https://colab.research.google.com/github/Ada/attention/blob/gh-pages/"
     assert f"{colab}notebooks/chapters/03_additive.ipynb" in page
     assert "https://github.com/Ada/attention" in page
     for stem in ("chapters/03_additive", "exercises/03_additive"):
-        notebook = (html / "notebooks" / f"{stem}.ipynb").read_text(encoding="utf-8")
+        notebook = (published / "notebooks" / f"{stem}.ipynb").read_text(encoding="utf-8")
         assert f'WHEEL = \\"https://ada.github.io/attention/wheels/{wheel.name}\\"' in notebook

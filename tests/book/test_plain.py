@@ -91,9 +91,9 @@ def test_formulas_are_numbered_within_their_chapter():
 
 
 @pytest.mark.book
-def test_the_pages_show_the_numbers_of_the_notebooks(html):
+def test_the_pages_show_the_numbers_of_the_notebooks(book):
     for page in BOOK.notebooks:
-        text = (html / f"{page}.html").read_text(encoding="utf-8")
+        text = (book / f"{page}.html").read_text(encoding="utf-8")
         tags = re.findall(
             r"\\tag\{([\d.R]+)\}",
             "\n".join(c.source for c in plain.plain(page, BOOK).cells if c.cell_type == "markdown"),
@@ -101,7 +101,7 @@ def test_the_pages_show_the_numbers_of_the_notebooks(html):
         assert re.findall(r'class="eqno">\(([^)]*)\)', text) == tags
         numbers = {BOOK.formulas[label][1] for label in BOOK.formulas}
         assert set(re.findall(r'href="[^"]*#equation-[^"]*">\(([^)]*)\)', text)) <= numbers
-    map_page = (html / "chapters" / "map.html").read_text(encoding="utf-8")
+    map_page = (book / "chapters" / "map.html").read_text(encoding="utf-8")
     assert '#equation-eq-additive-score">(3.1)<' in map_page
 
 

@@ -14,7 +14,7 @@ import pytest
 from ipywidgets.embed import dependency_state, embed_data
 from playwright.sync_api import sync_playwright
 
-from tools import build, serve
+from tools import serve
 
 ROOT = Path(__file__).resolve().parents[2]
 BUNDLE = ROOT / "_assets" / "vendor" / "widgets-static.js"
@@ -118,13 +118,6 @@ def serving(folder):
     yield f"http://127.0.0.1:{server.server_address[1]}"
     server.shutdown()
     server.server_close()
-
-
-@pytest.fixture(scope="session")
-def book():
-    """Folder of the built book; an up-to-date one is built again in seconds."""
-    build.build_wheel()
-    return build.build_pages()
 
 
 @pytest.fixture(scope="session")

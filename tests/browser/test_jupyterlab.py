@@ -17,6 +17,9 @@ from tests.widgets.figures import agrees
 from tools import lab as make_lab
 from tools import plain
 
+# One server for all.
+pytestmark = pytest.mark.xdist_group("jupyterlab")
+
 CELL = """
 import json, pathlib
 from seqattn.widgets import SoftmaxTemperature
