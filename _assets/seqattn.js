@@ -1,6 +1,7 @@
-// Small repairs to the theme's markup, for screen readers and keyboards. Nothing here is needed to read.
+// Small repairs to the theme's markup, for screen readers, keyboards and print. Nothing here is needed to read.
 (function () {
   const each = (selector, change) => document.querySelectorAll(selector).forEach(change);
+  const WIDE = ".bd-article .formula, .bd-article pre, .bd-article .pst-scrollable-table-container";
 
   function repair() {
     // The sidebar's logo and search stand outside every landmark.
@@ -17,12 +18,28 @@
       const words = button.innerText.trim().replace(/\s+/g, " ");
       if (words) button.setAttribute("aria-label", words);
     });
-    // What scrolls sideways must be reachable with the keyboard.
-    each(".bd-article div.math, .bd-article pre, .bd-article .pst-scrollable-table-container", (box) => {
-      if (box.scrollWidth > box.clientWidth && !box.hasAttribute("tabindex")) box.tabIndex = 0;
+    // What scrolls sideways must show it and be reachable with the keyboard.
+    each(WIDE, (box) => {
+      const wide = box.scrollWidth > box.clientWidth + 1;
+      box.classList.toggle("scrolls", wide);
+      if (wide) box.tabIndex = 0; // a theme's script says -1 where it was not wide before
     });
   }
 
-  window.addEventListener("load", repair);
-  window.addEventListener("resize", repair);
+  // Paper unfolds nothing: open what is folded, and fold it again.
+  let opened = [];
+  addEventListener("beforeprint", () => {
+    opened = [...document.querySelectorAll("details:not([open])")];
+    opened.forEach((fold) => { fold.open = true; });
+  });
+  addEventListener("afterprint", () => opened.forEach((fold) => { fold.open = false; }));
+  // A note about a formula closes as a menu does.
+  addEventListener("click", ({ target }) => each("details.provenance[open]", (note) => {
+    if (!note.contains(target)) note.open = false;
+  }));
+  addEventListener("keydown", ({ key }) => {
+    if (key === "Escape") each("details.provenance[open]", (note) => { note.open = false; });
+  });
+  addEventListener("load", repair);
+  addEventListener("resize", repair);
 })();

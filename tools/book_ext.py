@@ -56,7 +56,7 @@ def setup(app: Sphinx) -> dict:
     # A new env_version makes Sphinx read all pages again: raise it when what is read changes.
     return {
         "version": "1",
-        "env_version": 2,
+        "env_version": 3,
         "parallel_read_safe": True,
         "parallel_write_safe": True,
     }
@@ -129,7 +129,8 @@ def decorate(app: Sphinx, doctree: nodes.document) -> None:
     for block in list(doctree.findall(nodes.math_block)):
         formula = app.env.course_map.by_label.get(block.get("label"))
         if formula is not None:
-            block.parent.insert(block.parent.index(block) + 1, _links(formula, docname))
+            after = block.parent.index(block) + 1
+            block.parent[after:after] = _provenance(formula, docname)
 
 
 def _launch_row(docname: str, notebook: Path) -> str:
@@ -144,8 +145,22 @@ def _launch_row(docname: str, notebook: Path) -> str:
     return f'<p class="launch-row">{" ".join(parts)}</p>'
 
 
+def _provenance(formula: course_map.Formula, docname: str) -> list[nodes.Node]:
+    """Build the note beside a formula: folded, it never parts two halves of a sentence."""
+    sign = "Where this formula is computed, tested, practised, and from"
+    return [
+        nodes.raw(
+            "",
+            f'<details class="provenance"><summary aria-label="{sign}" title="{sign}">i</summary>',
+            format="html",
+        ),
+        _links(formula, docname),
+        nodes.raw("", "</details>", format="html"),
+    ]
+
+
 def _links(formula: course_map.Formula, docname: str) -> nodes.paragraph:
-    """Build the line under a formula: code · test · exercise · source."""
+    """Build the note's line: code · test · exercise · source."""
     line = nodes.paragraph(classes=["formula-links"])
     line += nodes.Text("Code ")
     line += _code_reference(formula.function, docname)

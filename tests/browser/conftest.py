@@ -2,7 +2,6 @@
 
 import functools
 import http.server
-import json
 import os
 import shutil
 import threading
@@ -14,10 +13,9 @@ import pytest
 from ipywidgets.embed import dependency_state, embed_data
 from playwright.sync_api import sync_playwright
 
-from tools import serve
+from tools import figures, serve
 
 ROOT = Path(__file__).resolve().parents[2]
-BUNDLE = ROOT / "_assets" / "vendor" / "widgets-static.js"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 FLAGS = [
     "--no-sandbox",
@@ -129,26 +127,25 @@ def book_server(book):
 
 @pytest.fixture
 def static_page(tmp_path):
-    """Write a page that stores widgets as the book does, and return its path."""
-    shutil.copy(BUNDLE, tmp_path)
+    """Write a page that stores live figures as the book does, and return its path."""
+    figures.write_scripts(tmp_path)
+    shutil.copy(ROOT / "_assets" / figures.RUNTIME, tmp_path)
+    style = (figures.HERE / "figure.css").read_text(encoding="utf-8")
 
     def write(*widgets, theme="light", name="page.html"):
         data = embed_data(widgets, state=dependency_state(widgets, drop_defaults=False))
-        state = json.dumps(data["manager_state"]).replace("</", "<\\/")
-        views = "".join(
-            f'<script type="application/vnd.jupyter.widget-view+json">{json.dumps(view)}</script>'
+        places = [
+            figures.place(*figures.stored(data["manager_state"]["state"], view["model_id"]))
             for view in data["view_specs"]
-        )
+        ]
         colours = {"light": "#fff; color: #222", "dark": "#14181e; color: #ddd"}[theme]
         path = tmp_path / name
         path.write_text(
             f'<!doctype html><html lang="en" data-theme="{theme}"><head><meta charset="utf-8">'
             '<meta name="viewport" content="width=device-width, initial-scale=1">'
-            f"<title>Live figures</title><style>body {{ background: {colours} }}</style>"
-            f'<link rel="icon" href="data:,"><script defer src="{BUNDLE.name}"></script></head>'
-            f"<body><main><h1>Live figures</h1>{views}</main>"
-            f'<script type="application/vnd.jupyter.widget-state+json">{state}</script>'
-            "</body></html>",
+            f"<title>Live figures</title><style>body {{ background: {colours} }} {style}</style>"
+            f'<link rel="icon" href="data:,"><script defer src="{figures.RUNTIME}"></script></head>'
+            f"<body><main><h1>Live figures</h1>{''.join(places)}</main></body></html>",
             encoding="utf-8",
         )
         return path

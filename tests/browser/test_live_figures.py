@@ -4,7 +4,6 @@ import json
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from ipywidgets import FloatSlider, VBox, jslink
 
 from seqattn.widgets import AdditiveSteps, LinearRegime, SoftmaxTemperature
 from tests.browser.conftest import serving, widgets_ready
@@ -151,19 +150,6 @@ def test_a_prediction_is_checked_and_a_wrong_one_explained(page, static_page):
     options.nth(1).press("ArrowDown")
     check.press("Enter")
     assert said.inner_text().startswith("✓ Right.")
-
-
-def test_a_linked_ipywidgets_slider_moves_the_figure(page, static_page):
-    figure = SoftmaxTemperature()
-    control = FloatSlider(value=1.0, min=0.1, max=5.0, step=0.1, description="τ")
-    jslink((control, "value"), (figure, "temperature"))
-    shown = show(page, static_page(VBox([control, figure])))
-    handle = page.locator(".noUi-handle")
-    handle.focus()
-    for _ in range(3):
-        handle.press("ArrowRight")
-    assert state(shown)["temperature"] == pytest.approx(1.3)
-    agrees(values(shown), python_twin(SoftmaxTemperature, state(shown)).numbers())
 
 
 def test_two_figures_on_a_page_do_not_disturb_each_other(page, static_page):

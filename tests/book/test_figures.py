@@ -1,0 +1,58 @@
+"""Places of live figures: what a page stores of them, and what it refuses."""
+
+import json
+import re
+
+import pytest
+from ipywidgets import FloatSlider
+from ipywidgets.embed import dependency_state
+
+from seqattn.widgets import SoftmaxTemperature
+from tools import figures
+
+
+def state(widget):
+    return dependency_state([widget], drop_defaults=False)
+
+
+def test_a_place_holds_what_the_figure_needs_and_no_script():
+    figure = SoftmaxTemperature(temperature=2.5, caption="</script> in a caption")
+    made = figures.place(*figures.stored(state(figure), figure.model_id), [700, 500])
+    assert 'data-figure="SoftmaxTemperature"' in made
+    assert "--on-phone:700px;--on-wide:500px" in made
+    data = re.search(r'<script type="application/json">(.*?)</script>', made, re.DOTALL)[1]
+    traits = json.loads(data)
+    assert traits["temperature"] == 2.5
+    assert traits["caption"] == "</script> in a caption"
+    assert not [name for name in traits if name.startswith("_")]
+
+
+def test_another_widget_is_refused_by_name():
+    slider = FloatSlider()
+    with pytest.raises(figures.UnknownWidgetError, match="FloatSlider"):
+        figures.stored(state(slider), slider.model_id)
+
+
+def test_views_of_a_page_become_places_in_order():
+    one, two = SoftmaxTemperature(title="one"), SoftmaxTemperature(title="two")
+    views = [
+        f'<p>{i}</p><script type="{figures.VIEW}">{{"model_id": "{w.model_id}"}}</script>'
+        for i, w in enumerate((one, two))
+    ]
+    models = state(one) | state(two)
+    body = figures.page_with_places("".join(views), models, "no such page")
+    assert figures.VIEW not in body
+    assert re.findall(r'"title":"(\w+)"|<p>(\d)</p>', body) == [
+        ("", "0"), ("one", ""), ("", "1"), ("two", ""),
+    ]  # fmt: skip
+
+
+def test_each_script_names_what_it_uses_of_the_shared_one(tmp_path):
+    figures.write_scripts(tmp_path)
+    shared = (tmp_path / "figures" / "core.js").read_text(encoding="utf-8")
+    offered = set(re.search(r"shared: \{ (.*?) \}", shared)[1].split(", "))
+    for kind in figures.kinds():
+        text = (tmp_path / "figures" / f"{kind}.js").read_text(encoding="utf-8")
+        used = set(re.search(r"shared: \{ (.*?) \}", text)[1].split(", "))
+        assert used <= offered
+        assert "live" in used

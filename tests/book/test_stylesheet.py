@@ -1,0 +1,55 @@
+"""The one style sheet: rules that can match stay in order, others and the icon font go."""
+
+import pytest
+
+from tools.stylesheet import combined, names
+
+
+def sheet(tmp_path, text, name="theirs.css"):
+    path = tmp_path / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def kept(tmp_path, text, *used, name="theirs.css"):
+    return combined([sheet(tmp_path, text, name)], set(used)).strip()
+
+
+@pytest.mark.parametrize(
+    ("text", "result"),
+    [
+        ("p{color:red}", "p{color:red}"),
+        (".a{color:red} .b{color:red}", ".a{color:red}"),
+        (".a,.b{color:red}", ".a{color:red}"),
+        (".a .b{color:red}", ""),
+        ("#a{color:red} #b{color:red}", "#a{color:red}"),
+        (".a:not(.b){color:red}", ".a:not(.b){color:red}"),
+        ("p:is(.a,.b){color:red}", "p:is(.a,.b){color:red}"),
+        ("@media (width>1px){.b{color:red}}", ""),
+        ("@media (width>1px){.a{color:red}.b{x:y}}", "@media (width>1px){.a{color:red}}"),
+        ("@font-face{font-family:X}", "@font-face{font-family:X}"),
+        ("@font-face{font-family:'Font Awesome 6 Free'}", ""),
+        ("@charset 'utf-8';p{color:red}", "p{color:red}"),
+        (".a{--fa-font:x;color:red}", ".a{color:red}"),
+        ("/* hidden */p{color:red}", "p{color:red}"),
+    ],
+)
+def test_a_rule_stays_where_its_names_occur(text, result, tmp_path):
+    assert kept(tmp_path, text, "a", "fa-sun") == result
+
+
+def test_ours_may_draw_the_icons(tmp_path):
+    assert kept(tmp_path, ".fa-sun{x:y}", "fa-sun") == ""
+    assert kept(tmp_path, ".fa-sun{x:y}", "fa-sun", name="seqattn.css") == ".fa-sun{x:y}"
+
+
+def test_a_fault_is_named_with_its_file(tmp_path):
+    with pytest.raises(ValueError, match=r"theirs\.css: .*line 1"):
+        kept(tmp_path, "p } q")
+
+
+def test_names_come_from_pages_and_from_words_of_scripts(tmp_path):
+    page, script = tmp_path / "a.html", tmp_path / "a.js"
+    page.write_text('<p class="one two" id="three">', encoding="utf-8")
+    script.write_text('e.classList.add("four-five")', encoding="utf-8")
+    assert {"one", "two", "three", "four-five"} <= names([page], [script])

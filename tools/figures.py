@@ -1,0 +1,138 @@
+"""Live figures on the built pages: a small script of our own instead of a general widget manager.
+
+A notebook stores each figure with its whole script, so that it lives in JupyterLab. On a page the
+scripts come from files, one for each kind of figure and one that all share, fetched when the reader
+comes near; the page keeps a place of the figure's height and the state that the notebook stored.
+"""
+
+import html
+import json
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from seqattn import widgets
+from seqattn.widgets.base import HERE, LiveFigure
+
+STATE = "application/vnd.jupyter.widget-state+json"
+VIEW = "application/vnd.jupyter.widget-view+json"
+RUNTIME = "figures.js"
+HEIGHTS = Path(__file__).with_name("figure_heights.json")
+# Traits of every widget that no figure reads.
+NOT_READ = ("layout", "tabbable", "tooltip")
+# What a script defines for others: names at the beginning of a line.
+DEFINED = re.compile(r"^(?:async )?(?:const|let|function|class) (\w+)", re.MULTILINE)
+
+
+class UnknownWidgetError(ValueError):
+    """A stored widget that is none of our figures, and so would be missing from the page."""
+
+
+def kinds() -> dict[str, type[LiveFigure]]:
+    """Return every kind of live figure by its name."""
+    found = (getattr(widgets, name) for name in widgets.__all__)
+    return {kind.__name__: kind for kind in found if isinstance(kind, type) and kind._js}
+
+
+def write_scripts(folder: Path) -> None:
+    """Write what all figures share and one script for each kind into ``folder/figures``."""
+    folder = folder / "figures"
+    folder.mkdir(parents=True, exist_ok=True)
+    shared = (HERE / "core.js").read_text(encoding="utf-8")
+    names = DEFINED.findall(shared)
+    shared = f"{shared}\nwindow.seqattn = {{ kinds: {{}}, shared: {{ {', '.join(names)} }} }};"
+    (folder / "core.js").write_text(f"(() => {{\n{shared}\n}})();\n", "utf-8")
+    for name, kind in kinds().items():
+        own = (HERE / kind._js).read_text(encoding="utf-8")
+        used = [n for n in names if re.search(rf"(?<![\w$.]){re.escape(n)}\b", own) or n == "live"]
+        register = f"kinds.{name} = (context) => live(figure, context);"
+        (folder / f"{name}.js").write_text(
+            f"(({{ kinds, shared: {{ {', '.join(used)} }} }}) => {{\n{own}\n{register}\n}})"
+            "(window.seqattn);\n",
+            "utf-8",
+        )
+
+
+def stored(state: Mapping[str, Any], model_id: str) -> tuple[str, dict[str, Any]]:
+    """Find the kind of a stored figure and what it has to know.
+
+    Parameters
+    ----------
+    state : mapping
+        Models by their id, as a notebook stores them.
+    model_id : str
+        The figure's id.
+
+    Raises
+    ------
+    UnknownWidgetError
+        If it is another widget than a live figure: the page has no script for it.
+    """
+    traits = state[model_id]["state"]
+    name = str(traits.get("_anywidget_id", state[model_id]["model_name"])).rpartition(".")[2]
+    if name not in kinds():
+        raise UnknownWidgetError(
+            f"the stored widget {name} is no live figure of seqattn.widgets "
+            f"({', '.join(kinds())}): a page without a kernel cannot show it"
+        )
+    return name, {
+        key: value
+        for key, value in traits.items()
+        if not key.startswith("_") and key not in NOT_READ
+    }
+
+
+def place(name: str, traits: Mapping[str, Any], heights: Iterable[int] = ()) -> str:
+    """Write the HTML that keeps a figure's place until its script draws it.
+
+    Parameters
+    ----------
+    name : str
+        Kind of figure.
+    traits : mapping
+        What it has to know.
+    heights : iterable of int
+        Its heights on a phone and on a wide screen, in pixels.
+    """
+    data = json.dumps(traits, ensure_ascii=False, separators=(",", ":")).replace("</", "<\\/")
+    names = ("--on-phone", "--on-wide")
+    style = ";".join(f"{name}:{px}px" for name, px in zip(names, heights, strict=False))
+    title = html.escape(str(traits.get("title", "")))
+    return (
+        f'<div class="sa-place" data-figure="{name}" style="{style}">'
+        f'<script type="application/json">{data}</script>'
+        f'<noscript><p class="sa-still">Live figure: {title}. It moves where scripts may run.</p>'
+        "</noscript></div>"
+    )
+
+
+def page_with_places(body: str, state: Mapping[str, Any], page: str) -> str:
+    """Put a place for each figure where a page's HTML has a widget view.
+
+    Parameters
+    ----------
+    body : str
+        HTML of the page.
+    state : mapping
+        The widgets' state that its notebook stored, by id.
+    page : str
+        Name of the page, under which heights are known.
+    """
+    heights = iter(known_heights().get(page, []))
+
+    def put(view: re.Match[str]) -> str:
+        model = json.loads(view["view"])["model_id"]
+        return place(*stored(state, model), next(heights, ()))
+
+    return re.sub(
+        rf'<script type="{re.escape(VIEW)}">\s*(?P<view>\{{.*?\}})\s*</script>',
+        put,
+        body,
+        flags=re.DOTALL,
+    )
+
+
+def known_heights() -> dict[str, list[list[int]]]:
+    """Read the heights of figures, page by page, as ``python -m tools.figure_heights`` saw them."""
+    return json.loads(HEIGHTS.read_text(encoding="utf-8")) if HEIGHTS.is_file() else {}

@@ -1,0 +1,165 @@
+"""Formulas as MathML, made when the book is built: no page carries a script for them.
+
+Temml (``tools/vendor/temml``) turns TeX into MathML, inside an embedded JavaScript engine. Two
+things that MathML Core leaves to whoever writes it are mended afterwards: spaces around operators
+in scripts, and the thin space before the name of a function. A formula that Temml does not
+understand stops the build, with its page and its text.
+"""
+
+import functools
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import quickjs
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.errors import ExtensionError
+from sphinx.util.math import get_node_equation_number
+
+TEMML = Path(__file__).parent / "vendor" / "temml" / "temml.min.js"
+NAMESPACE = "http://www.w3.org/1998/Math/MathML"
+OPTIONS = {"throwOnError": True, "trust": True, "wrap": "none", "xml": True}
+# A string that JavaScript put together is no string to Python until it was serialised.
+RENDER = """
+(tex, display, options) => {
+    try {
+        const made = temml.renderToString(tex, {...JSON.parse(options), displayMode: display});
+        return JSON.stringify([made, null]);
+    } catch (error) { return JSON.stringify([null, error.message]); }
+}
+"""
+SCRIPTS = ("msub", "msup", "msubsup", "munder", "mover", "munderover")
+APPLY = "\N{FUNCTION APPLICATION}"
+# What may end an operand. A function's name after one of these stands a thin space away.
+ENDS = ("mi", "mn", "msub", "msup", "msubsup", "mrow", "mover", "mfrac", "msqrt")
+CLOSING = (")", "]", "}", "|", "‖")
+
+
+class FormulaError(ValueError):
+    """A formula that cannot be set."""
+
+
+@functools.cache
+def _engine() -> Any:
+    context = quickjs.Context()
+    # It asks for these where a browser has them.
+    context.eval("globalThis.window = globalThis; globalThis.self = globalThis;")
+    context.eval(TEMML.read_text(encoding="utf-8") + "\nglobalThis.temml = temml;")
+    return context.eval(RENDER)
+
+
+@functools.cache
+def mathml(tex: str, display: bool = False) -> str:
+    """Turn a formula into MathML.
+
+    Parameters
+    ----------
+    tex : str
+        What stands between the dollar signs.
+    display : bool
+        Whether it stands on lines of its own.
+
+    Returns
+    -------
+    str
+        A ``<math>`` element.
+
+    Raises
+    ------
+    FormulaError
+        If Temml does not understand it; the message has the formula.
+    """
+    made, problem = json.loads(_engine()(tex, display, json.dumps(OPTIONS)))
+    if problem:
+        raise FormulaError(f"{problem}\n  in the formula: {tex}")
+    # Its namespace would be written as a prefix before every name.
+    root = ElementTree.fromstring(made.replace(f' xmlns="{NAMESPACE}"', "", 1))
+    _close_up_scripts(root)
+    _set_functions_apart(root)
+    return ElementTree.tostring(root, encoding="unicode", short_empty_elements=False)
+
+
+def _close_up_scripts(root: ElementTree.Element) -> None:
+    """Take the spaces from operators in scripts: MathML Core keeps those of a line there."""
+    for element in root.iter():
+        if element.tag in SCRIPTS:
+            for script in element[1:]:
+                for operator in script.iter("mo"):
+                    if operator.get("stretchy") != "true":
+                        operator.set("lspace", "0")
+                        operator.set("rspace", "0")
+
+
+def _set_functions_apart(root: ElementTree.Element) -> None:
+    """Put a thin space between an operand and the name of a function that follows it."""
+    for parent in root.iter():
+        for i in range(len(parent) - 1, 0, -1):
+            if _is_function(parent[i]) and _ends_operand(parent[i - 1]):
+                parent.insert(i, ElementTree.Element("mspace", width="0.1667em"))
+
+
+def _is_function(element: ElementTree.Element) -> bool:
+    return (
+        element.tag == "mrow"
+        and len(element) > 1
+        and element[0].tag == "mi"
+        and element[1].tag == "mo"
+        and element[1].text == APPLY
+    )
+
+
+def _ends_operand(element: ElementTree.Element) -> bool:
+    return element.tag in ENDS or (element.tag == "mo" and (element.text or "") in CLOSING)
+
+
+def aligned(tex: str) -> str:
+    r"""Set lines of a formula below each other, as Sphinx does where a page has MathJax.
+
+    Parts with a blank line between them stand below each other; a part that has ``\\`` and names no
+    surroundings of its own is split there.
+    """
+    parts = [part.strip() for part in tex.split("\n\n") if part.strip()]
+    parts = [rf"\begin{{split}}{p}\end{{split}}" if r"\\" in p else p for p in parts]
+    if len(parts) == 1:
+        return parts[0]
+    return r"\begin{aligned}" + r" \\ ".join(parts) + r"\end{aligned}"
+
+
+def _set(translator: Any, node: nodes.Node, tex: str, display: bool) -> str:
+    try:
+        return mathml(tex, display)
+    except FormulaError as error:
+        page = translator.builder.current_docname
+        raise ExtensionError(f"{page}: {error}") from error
+
+
+def visit_inline(translator: Any, node: nodes.math) -> None:
+    """Write a formula in a line of text."""
+    translator.body.append(translator.starttag(node, "span", "", CLASS="math notranslate"))
+    translator.body.append(_set(translator, node, node.astext(), False) + "</span>")
+    raise nodes.SkipNode
+
+
+def visit_block(translator: Any, node: nodes.math_block) -> None:
+    """Write a formula on lines of its own, and its number with a link to it."""
+    translator.body.append(translator.starttag(node, "div", "", CLASS="math notranslate"))
+    made = _set(translator, node, aligned(node.astext()), True)
+    translator.body.append(f'<div class="formula">{made}</div>')
+    if node["number"]:
+        number = get_node_equation_number(translator, node)
+        translator.body.append(f'<span class="eqno">({number})')
+        translator.add_permalink_ref(node, "Link to this equation")
+        translator.body.append("</span>")
+    translator.body.append("</div>\n")
+    raise nodes.SkipNode
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Register the renderer; pages are written anew when it changes."""
+    app.add_html_math_renderer("mathml", (visit_inline, None), (visit_block, None))
+    ours = hashlib.sha256(TEMML.read_bytes() + Path(__file__).read_bytes()).hexdigest()
+    app.add_config_value("mathml_version", ours, "html")
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,84 @@
+"""Sphinx extension that makes pages light: what a first visit carries is what the page shows.
+
+- One style sheet with the rules that pages can use (:mod:`tools.stylesheet`).
+- Scripts of the theme that no page of ours needs are left out; the search index waits on its page.
+- Live figures are mounted by a small script of our own (:mod:`tools.figures`).
+- Formulas come as MathML from :mod:`tools.mathml`.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from sphinx.application import Sphinx
+
+from tools import figures, stylesheet
+
+# In the order in which they overrule each other.
+SHEETS = [
+    "basic.css",
+    "styles/pydata-sphinx-theme.css",
+    "pygments.css",
+    "styles/sphinx-book-theme.css",
+    "copybutton.css",
+    "mystnb.*.css",
+    "sphinx-design.min.css",
+    "seqattn.css",
+]
+UNUSED_SCRIPTS = ("togglebutton.js", "design-tabs.js", "widgets-static.js")
+UNUSED_LINES = ("toggleHint", "togglebuttonSelector", "toggleOpenOnPrint")
+# Scripts whose words may become classes.
+SCRIPTS = (
+    "scripts/bootstrap.js",
+    "scripts/pydata-sphinx-theme.js",
+    "scripts/sphinx-book-theme.js",
+    "copybutton*.js",
+    "searchtools.js",
+    "sphinx_highlight.js",
+    "seqattn.js",
+    "figures.js",
+    "figures/*.js",
+)
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Register with Sphinx."""
+    app.setup_extension("tools.mathml")
+    # After the extensions that add scripts to a page.
+    app.connect("html-page-context", lighten, priority=900)
+    app.connect("build-finished", finish, priority=900)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
+
+
+def lighten(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
+    """Leave out scripts that a page does not need; give its figures their places."""
+    state, kept = None, []
+    for script in context["script_files"]:
+        attributes = getattr(script, "attributes", {})
+        body = attributes.get("body") or ""
+        if attributes.get("type") == figures.STATE:
+            state = json.loads(body)["state"]
+        elif not (
+            any(name in str(script.filename or "") for name in UNUSED_SCRIPTS)
+            or any(name in body for name in UNUSED_LINES)
+        ):
+            kept.append(script)
+    context["script_files"][:] = kept  # the very list that add_js_file adds to
+    if state is not None:
+        context["body"] = figures.page_with_places(context["body"], state, page)
+        app.add_js_file(figures.RUNTIME, defer="defer")
+
+
+def finish(app: Sphinx, exception: Exception | None) -> None:
+    """Write the scripts of figures and the one style sheet; delete what no page asks for."""
+    if exception or app.builder.name != "html":
+        return
+    out = Path(app.outdir)
+    static = out / "_static"
+    figures.write_scripts(static)
+    sheets = [path for name in SHEETS for path in sorted(static.glob(name))]
+    pages = [p for p in out.rglob("*.html") if static not in p.parents]
+    scripts = [path for name in SCRIPTS for path in static.glob(name)]
+    used = stylesheet.names(pages, scripts)
+    book = stylesheet.combined([*sheets, figures.HERE / "figure.css"], used)
+    (static / "book.css").write_text(book, encoding="utf-8")
