@@ -1,5 +1,11 @@
 // Small repairs to the theme's markup, for screen readers, keyboards and print. Nothing here is needed to read.
 (function () {
+  // The theme's own script asks Bootstrap for tooltips; the browser's do.
+  window.bootstrap = { Tooltip: class {
+    constructor(element, { title } = {}) { if (title) element.title = title; }
+    show() {} hide() {} enable() {} disable() {} dispose() {} update() {}
+  } };
+
   const each = (selector, change) => document.querySelectorAll(selector).forEach(change);
   const WIDE = ".bd-article .formula, .bd-article pre, .bd-article .pst-scrollable-table-container";
 
@@ -11,6 +17,7 @@
         sidebar.setAttribute("aria-label", "Book");
       }
     });
+    each("[data-bs-title]:not([title])", (button) => { button.title = button.dataset.bsTitle; });
     // A list must hold list items.
     each('.citation-list[role="list"] > .citation', (entry) => entry.setAttribute("role", "listitem"));
     // The name of a button must contain the words that stand on it.
@@ -39,6 +46,16 @@
   }));
   addEventListener("keydown", ({ key }) => {
     if (key === "Escape") each("details.provenance[open]", (note) => { note.open = false; });
+  });
+  // Back to the top: shown while the reader scrolls up.
+  let before = 0;
+  addEventListener("scroll", () => {
+    const button = document.getElementById("pst-back-to-top");
+    if (button) button.style.display = scrollY < before && scrollY > 600 ? "block" : "none";
+    before = scrollY;
+  }, { passive: true });
+  addEventListener("click", ({ target }) => {
+    if (target.closest?.("#pst-back-to-top")) scrollTo(0, 0);
   });
   addEventListener("load", repair);
   addEventListener("resize", repair);

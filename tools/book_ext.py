@@ -2,7 +2,7 @@
 
 - Under the title of each notebook page: reading time, download, and Colab once the project has an
   address.
-- Under each labelled formula: where it is computed, tested, practised, and who found it.
+- Beside each labelled formula: where it is computed, tested, practised, and who found it.
 - ``{formula-map}`` and ``{inventory}``: the machine-checked map, from :mod:`tools.course_map`.
 - Formulas numbered by chapter, as in the plain notebooks.
 - After the build: the wheel and the plain notebooks (:mod:`tools.plain`) beside the pages.
@@ -56,7 +56,7 @@ def setup(app: Sphinx) -> dict:
     # A new env_version makes Sphinx read all pages again: raise it when what is read changes.
     return {
         "version": "1",
-        "env_version": 3,
+        "env_version": 4,
         "parallel_read_safe": True,
         "parallel_write_safe": True,
     }
@@ -129,8 +129,8 @@ def decorate(app: Sphinx, doctree: nodes.document) -> None:
     for block in list(doctree.findall(nodes.math_block)):
         formula = app.env.course_map.by_label.get(block.get("label"))
         if formula is not None:
-            after = block.parent.index(block) + 1
-            block.parent[after:after] = _provenance(formula, docname)
+            at = block.parent.index(block)
+            block.parent[at:at] = _provenance(formula, docname)
 
 
 def _launch_row(docname: str, notebook: Path) -> str:
@@ -147,7 +147,7 @@ def _launch_row(docname: str, notebook: Path) -> str:
 
 def _provenance(formula: course_map.Formula, docname: str) -> list[nodes.Node]:
     """Build the note beside a formula: folded, it never parts two halves of a sentence."""
-    sign = "Where this formula is computed, tested, practised, and from"
+    sign = "Where the next formula is computed, tested, practised, and from"
     return [
         nodes.raw(
             "",

@@ -6,6 +6,7 @@
 - Formulas come as MathML from :mod:`tools.mathml`.
 """
 
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
@@ -29,7 +30,6 @@ UNUSED_SCRIPTS = ("togglebutton.js", "design-tabs.js", "widgets-static.js")
 UNUSED_LINES = ("toggleHint", "togglebuttonSelector", "toggleOpenOnPrint")
 # Scripts whose words may become classes.
 SCRIPTS = (
-    "scripts/bootstrap.js",
     "scripts/pydata-sphinx-theme.js",
     "scripts/sphinx-book-theme.js",
     "copybutton*.js",
@@ -44,10 +44,17 @@ SCRIPTS = (
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register with Sphinx."""
     app.setup_extension("tools.mathml")
+    # Pages are written anew when what makes them light changes.
+    app.add_config_value("page_version", _version(), "html")
     # After the extensions that add scripts to a page.
     app.connect("html-page-context", lighten, priority=900)
     app.connect("build-finished", finish, priority=900)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
+
+
+def _version() -> str:
+    made_by = [Path(__file__), Path(figures.__file__), figures.HEIGHTS]
+    return hashlib.sha256(b"".join(p.read_bytes() for p in made_by if p.is_file())).hexdigest()
 
 
 def lighten(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:

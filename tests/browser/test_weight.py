@@ -1,0 +1,69 @@
+"""What a first visit carries, and that nothing on the page jumps meanwhile."""
+
+import json
+from urllib.parse import urlsplit
+
+import pytest
+
+from tests.browser.conftest import widgets_ready
+from tests.browser.test_book import LIVE
+from tools.figures import known_heights
+
+# Uncompressed kilobytes of all that a first visit asks for, of its scripts, and requests.
+CHAPTER = (900, 350, 40)
+TEXT = (350, 350, 25)
+TEXT_PAGES = ["chapters/how_to_use", "chapters/notation", "chapters/references"]
+SHIFTS = """() => new Promise(done => {
+    let moved = 0;
+    new PerformanceObserver(list => {
+        for (const entry of list.getEntries()) if (!entry.hadRecentInput) moved += entry.value;
+    }).observe({ type: "layout-shift", buffered: true });
+    setTimeout(() => done(moved), 300);
+})"""
+
+
+def visit(page, address):
+    """Open a page for the first time; return what came: (path, kind, bytes)."""
+    came = []
+    page.on("requestfinished", lambda request: came.append(request))
+    page.goto(address)
+    page.wait_for_load_state("networkidle")
+    return [
+        (urlsplit(r.url).path, r.resource_type, len(r.response().body()))
+        for r in came
+        if r.url.startswith("http")
+    ]
+
+
+@pytest.mark.parametrize("name", ["index", *LIVE, *TEXT_PAGES])
+def test_a_first_visit_is_light(name, page, book_server):
+    came = visit(page, f"{book_server}/{name}.html")
+    whole, scripts, requests = CHAPTER if name in LIVE or name == "index" else TEXT
+    heaviest = sorted(((size, path) for path, _, size in came), reverse=True)[:8]
+    assert sum(size for *_, size in came) <= 1000 * whole, heaviest
+    assert sum(size for _, kind, size in came if kind == "script") <= 1000 * scripts, heaviest
+    assert len(came) <= requests
+
+
+@pytest.mark.parametrize("width", [390, 1366])
+@pytest.mark.parametrize("name", ["index", *LIVE, *TEXT_PAGES])
+def test_nothing_jumps_while_a_page_comes_in(name, width, new_page, book_server):
+    page = new_page(width=width)
+    page.goto(f"{book_server}/{name}.html")
+    if name in LIVE:
+        widgets_ready(page)
+    page.wait_for_load_state("networkidle")
+    assert page.evaluate(SHIFTS) <= 0.02
+
+
+@pytest.mark.parametrize("name", LIVE)
+def test_a_figures_place_is_as_high_as_the_figure(name, new_page, book_server):
+    """If this fails after a figure changed: python -m tools.figure_heights."""
+    for column, width in enumerate((390, 1366)):
+        page = new_page(width=width)
+        page.goto(f"{book_server}/{name}.html")
+        widgets_ready(page)
+        page.wait_for_function("document.fonts.status === 'loaded'")
+        seen = page.evaluate("[...document.querySelectorAll('.sa-fig')].map(f => f.offsetHeight)")
+        kept = [pair[column] for pair in known_heights()[name]]
+        assert seen == pytest.approx(kept, abs=12), json.dumps(seen)
