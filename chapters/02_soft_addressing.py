@@ -572,7 +572,8 @@ show(rows_masked, broadcast, minus_10_000)
 #   against `(B, T, S)` scores is read as *one row for each query*. With another number of queries
 #   you get an error; with as many queries as sentences, or with a single query, it runs, and is
 #   wrong. (Row 4 of `broadcast` has lost a real word.) Write `mask[:, None]`. (`masked_softmax`
-#   does so itself: it reads two axes as `(B, S)` first, so hand it a causal mask as `mask[None]`.)
+#   does so itself: it reads two axes as `(B, S)` first. A mask of shape `(T, S)`, one row for each
+#   query, is handed to it as `mask[None]`.)
 # - **Minus ten thousand** looks right in both pictures. Is it?
 
 # %% [markdown]

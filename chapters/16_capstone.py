@@ -16,8 +16,8 @@
 # training, decoding, evaluation, analysis and use. At each step you look inside. By the end you know
 # how good it is, where it fails, and what its attention does and does not tell you about that.
 #
-# **You need** [additive attention](03_additive.ipynb), a little over an hour to read, and ten to thirty
-# minutes of processor time to run it. **It covers** the whole path in a few lines of Python and as
+# **You need** [additive attention](03_additive.ipynb), about an hour and a half to read, and ten to
+# thirty minutes of processor time to run it. **It covers** the whole path in a few lines of Python and as
 # commands; alignment that emerges; four kinds of attention at one budget; long sentences; attention
 # dropout; choices in decoding; and how to repeat all of it on real data.
 
@@ -607,7 +607,10 @@ shell("seqattn evaluate --run main --beam 5 --split valid")
 # Here $d_a$ is the size of the comparison space and $d_s$ that of a decoder state.
 
 # %% [markdown]
-# Add **coverage** and a small **Transformer**, and, as a yardstick, the fixed vector. Same pairs, same
+# Add **coverage** and a small **Transformer**, and, as a yardstick, the fixed vector.
+# (The Transformer has attention in place of recurrent networks, in encoder and decoder; coverage adds to
+# the additive score what was looked at before. Later chapters build both; here they are contestants whose
+# inside you need not know.) Same pairs, same
 # batches, same number of updates, three seeds each. The budget is updates, not weights: the sizes of the
 # states agree and the models' numbers of parameters do not, so they stand in the table. Each training gets
 # a process of its own, so that time and memory are its own. The Transformer's weights are the mean of the
@@ -964,7 +967,7 @@ def is_joined(pair):
 joined = {n: mean(is_joined(pair) for pair in pairs) for n, pairs in groups.items()}
 print("joined, by length:", {n: f"{share:.0%}" for n, share in joined.items()})
 some = [pair for pair in valid if 9 <= len(tokenize(pair.source, corpus.source)) <= 12]
-kinds = {"one clause": [p for p in some if not is_joined(p)],
+kinds = {"no joint": [p for p in some if not is_joined(p)],
          "joined": [p for p in some if is_joined(p)]}  # fmt: skip
 print("of 9 to 12 words:", {kind: len(pairs) for kind, pairs in kinds.items()})
 
@@ -982,7 +985,7 @@ for (name, kind), scores in clauses.items():
 # %% [markdown]
 # At lengths that training had, sentences with a comma or one of these words ("joined") are not the harder
 # ones: for both models all three seeds score higher on them than on the rest. (The rest is not all single
-# clauses, whatever its label says: some have a clause with *that* or *who*.) But beyond twelve words every
+# clauses: some have one with *that*, *who* or *which*.) But beyond twelve words every
 # sentence has a joint, most of them more than one, and training had neither such lengths nor such chains.
 # Length and number of joints grow together here, and this figure cannot part them.
 #

@@ -18,7 +18,8 @@ def length_penalty(lengths: Int[Tensor, "..."], alpha: float) -> Float[Tensor, "
     lengths : integers, any shape
         Number of tokens n, the end of the sentence included.
     alpha : float
-        0 compares sums as they are; near 1, means over the tokens.
+        0 compares sums as they are; 1 divides them by (5 + n) / 6, which ranks long sentences
+        nearly as means over the tokens do, and short ones less so.
 
     Returns
     -------

@@ -55,7 +55,7 @@ def alignment_error_rate(
     References
     ----------
     Och and Ney (2003), "A Systematic Comparison of Various Statistical Alignment Models",
-    section 6.
+    on evaluation.
 
     Examples
     --------
@@ -96,7 +96,7 @@ def alignment_precision_recall(
 
     References
     ----------
-    Och and Ney (2003), section 6.
+    Och and Ney (2003), on evaluation.
 
     Examples
     --------

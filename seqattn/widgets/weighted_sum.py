@@ -54,12 +54,13 @@ class WeightedSum(LiveFigure):
     _question: ClassVar[Mapping[str, Any]] = {
         "question": "Can any setting of the scores put the context outside the shaded shape "
         "that the six states span?",
-        "options": ["Yes, with one very large score.", "Yes, with large negative scores.", "No."],
+        "options": ["Yes, with one very large score.", "Yes, since states lie on both sides of 0.", "No."],
         "answer": 2,
         "explain": [
             "One very large score sends the context to the state of that word, a corner or a point "
             "inside, and no further.",
-            "A negative score makes a weight small, never negative.",
+            "An average of points on both sides of 0 still lies between them: no weight is "
+            "negative, so nothing is ever subtracted.",
             "The weights are not negative and sum to 1, so the context is an average of the "
             "states: it stays in their convex hull.",
         ],
