@@ -615,7 +615,8 @@ for name in ("PyTorch's default", "as in this book"):
 # three digits would collide. It depends on which words there are and how the encoder codes them.
 #
 # </details>
-#
+
+# %% [markdown]
 # **2.** A paper says that an encoder with 1000 states of 512 numbers loses information when it is
 # "compressed" into 512 numbers. What is wrong with the count?
 #

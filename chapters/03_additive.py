@@ -688,7 +688,8 @@ for name, value in rate.items():
 #
 # (a) the links better and the translations too (b) the links better, the translations no different
 # (c) the links worse, since it does not know which are right (d) no difference
-#
+
+# %% [markdown]
 # The table after the training has the answer. Here is the formula in code, beside the package's
 # `doubly_stochastic_penalty`, which leaves pads out and takes the mean over a batch. The third map is
 # the right one of *the cat sat on the mat*, where three French words belong to *sat*; it costs 4/7,

@@ -697,7 +697,8 @@ if not FULL:
 # **It does not show** which model is best when training is over, or with a learning rate of its own, or
 # with equal numbers of parameters. The seconds are of these small models on one core each; sizes, lengths
 # and a GPU change their order. The memory is the growth of a process while it trains, allocator and all.
-#
+
+# %% [markdown]
 # Luong's rows are a lesson. Read three columns together: hardly any entropy, alignment error rates that
 # overlap with Bahdanau's, and far fewer points of BLEU. So a model can look sharply, and with as many
 # right links, and still translate much worse. A good map is not a good translation: something must still be done

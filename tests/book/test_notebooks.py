@@ -38,6 +38,12 @@ def test_the_stored_notebook_matches_its_source(path):
     assert notebooks.drift(path) is None
 
 
+@pytest.mark.parametrize("path", notebooks.sources(), ids=lambda path: path.stem)
+def test_no_text_goes_on_for_longer_than_a_breath(path):
+    cells = [c for c in notebooks.read_source(path).cells if c.cell_type == "markdown"]
+    assert {c.source[:60]: n for c in cells if (n := len(c.source.split())) > 250} == {}
+
+
 def test_the_install_cell_is_the_shared_one(source):
     assert notebooks.read_source(source).cells[1].source == notebooks.INSTALL_CELL
 
