@@ -9,6 +9,7 @@ from urllib.request import Request, urlopen
 
 import nbformat
 import pytest
+import websocket
 
 from seqattn.widgets import SoftmaxTemperature
 from tests.browser.conftest import PATIENCE
@@ -71,7 +72,9 @@ def lab(tmp_path_factory):
     address = f"http://127.0.0.1:{port}"
     log = places / "log"
     with log.open("w") as file:
-        server = subprocess.Popen([*command, *options], env=environment, stdout=file, stderr=file)
+        server = subprocess.Popen(
+            [*command, *options], env=environment, stdout=file, stderr=file, cwd=folder
+        )
         try:
             wait_for(f"{address}/api", server, log)
             yield address, folder
@@ -167,6 +170,24 @@ def test_the_server_shows_learners_plain_notebooks_and_writes_nothing_beside_the
     written = {path for path in folder.rglob("*") if ".ipynb_checkpoints" not in path.parts}
     assert written <= set(before)
     assert "Jupytext Server Extension" not in (folder.parent / "log").read_text()
+
+
+def test_a_terminal_stands_with_the_notebooks_and_knows_the_courses_command(lab):
+    address, folder = lab
+    with urlopen(Request(f"{address}/api/terminals", b"", method="POST"), timeout=PATIENCE) as made:
+        name = json.loads(made.read())["name"]
+    terminal = websocket.create_connection(
+        f"{address.replace('http', 'ws', 1)}/terminals/websocket/{name}", timeout=PATIENCE
+    )
+    terminal.send(json.dumps(["stdin", 'pwd; seqattn --help; echo "that was" all\r']))
+    shown = ""
+    while "that was all" not in shown:
+        kind, text = json.loads(terminal.recv())[:2]
+        shown += text if kind == "stdout" else ""
+    terminal.close()
+    assert str(folder) in shown
+    assert "Usage:" in shown  # in colours, so no more of the line in one piece
+    assert "not found" not in shown
 
 
 def test_a_chapter_is_alive_before_and_after_run_all(browser, lab):
