@@ -592,8 +592,6 @@ for name, by_length in kept.items():
 #   it read of a child or a hedgehog, no search finds out.
 
 # %%
-from statistics import median
-
 first = {}
 for name in ("PyTorch's default", "as in this book"):
     for units in (64, 256):

@@ -48,9 +48,9 @@ def symmetrize(
 
     References
     ----------
-    Och and Ney (2003), on symmetrization, for intersection, union, and growing between the two; Koehn, Och
-    and Marcu (2003), "Statistical Phrase-Based Translation", section 3.1, for the diagonal and
-    final steps.
+    Och and Ney (2003), on symmetrization, for intersection, union, and growing between the two;
+    Koehn, Och and Marcu (2003), "Statistical Phrase-Based Translation", section 3.1, for the
+    diagonal and final steps.
 
     Examples
     --------

@@ -3,14 +3,17 @@
 - One style sheet with the rules that pages can use (:mod:`tools.stylesheet`).
 - Scripts of the theme that no page of ours needs are left out; the search index waits on its page.
 - Live figures are mounted by a small script of our own (:mod:`tools.figures`).
+- Pictures are fetched when the reader comes near.
 - Formulas come as MathML from :mod:`tools.mathml`.
 """
 
 import hashlib
 import json
+import re
 from pathlib import Path
 from typing import Any
 
+from PIL import Image
 from sphinx.application import Sphinx
 
 from tools import figures, stylesheet
@@ -26,8 +29,7 @@ SHEETS = [
     "sphinx-design.min.css",
     "seqattn.css",
 ]
-UNUSED_SCRIPTS = ("togglebutton.js", "design-tabs.js", "widgets-static.js")
-UNUSED_LINES = ("toggleHint", "togglebuttonSelector", "toggleOpenOnPrint")
+UNUSED_SCRIPTS = ("design-tabs.js",)
 # Scripts whose words may become classes.
 SCRIPTS = (
     "scripts/pydata-sphinx-theme.js",
@@ -65,15 +67,30 @@ def lighten(app: Sphinx, page: str, template: str, context: dict[str, Any], doct
         body = attributes.get("body") or ""
         if attributes.get("type") == figures.STATE:
             state = json.loads(body)["state"]
-        elif not (
-            any(name in str(script.filename or "") for name in UNUSED_SCRIPTS)
-            or any(name in body for name in UNUSED_LINES)
-        ):
+        elif not any(name in str(script.filename or "") for name in UNUSED_SCRIPTS):
             kept.append(script)
     context["script_files"][:] = kept  # the very list that add_js_file adds to
+    if "body" in context:
+        context["body"] = _lazy(app, context["body"])
     if state is not None:
         context["body"] = figures.page_with_places(context["body"], state, page)
         app.add_js_file(figures.RUNTIME, defer="defer")
+
+
+def _lazy(app: Sphinx, body: str) -> str:
+    """Fetch pictures when the reader comes near, and keep their places until then."""
+    sources = {name: path for path, name in app.builder.images.items()}
+
+    def put(tag: re.Match[str]) -> str:
+        found = re.search(r'src="[^"]*?_images/([^"]+)"', tag[0])
+        source = found and sources.get(found[1])
+        size = ""
+        if source and not source.endswith(".svg") and "width=" not in tag[0]:
+            with Image.open(Path(app.srcdir) / source) as picture:
+                size = ' width="{}" height="{}"'.format(*picture.size)
+        return f'<img loading="lazy" decoding="async"{size}{tag[1]}>'
+
+    return re.sub(r"<img(\s[^>]*)>", put, body)
 
 
 def finish(app: Sphinx, exception: Exception | None) -> None:

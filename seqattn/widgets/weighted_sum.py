@@ -54,7 +54,11 @@ class WeightedSum(LiveFigure):
     _question: ClassVar[Mapping[str, Any]] = {
         "question": "Can any setting of the scores put the context outside the shaded shape "
         "that the six states span?",
-        "options": ["Yes, with one very large score.", "Yes, since states lie on both sides of 0.", "No."],
+        "options": [
+            "Yes, with one very large score.",
+            "Yes, since states lie on both sides of 0.",
+            "No.",
+        ],
         "answer": 2,
         "explain": [
             "One very large score sends the context to the state of that word, a corner or a point "
