@@ -33,6 +33,18 @@
     });
   }
 
+  // A button that copies code, without prompts or outputs.
+  each(".cell_input pre, .highlight-bash pre, .highlight-python pre, .highlight-console pre", (pre) => {
+    const button = Object.assign(document.createElement("button"), { className: "copybtn", type: "button", textContent: "Copy" });
+    button.setAttribute("aria-label", "Copy this code");
+    button.addEventListener("click", async () => {
+      await navigator.clipboard.writeText(pre.innerText.trimEnd());
+      button.textContent = "Copied";
+      setTimeout(() => { button.textContent = "Copy"; }, 1500);
+    });
+    pre.parentElement.append(button);
+  });
+
   // Paper unfolds nothing: open what is folded, and fold it again.
   let opened = [];
   addEventListener("beforeprint", () => {

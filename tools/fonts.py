@@ -22,16 +22,16 @@ TEXT = {
     *map(ord, "⁰⁴⁵⁶⁷⁸⁹⁻₀₁₂₃₄₅₆₇₈₉"),
 }
 GREEK = {*range(0x391, 0x3CA)} - {0x3A2}
-# Formulas: what single letters are drawn with (italic, bold), arrows and
+# Formulas: what single letters are drawn with (italic), arrows and
 # operators, and what stretches.
 MATH = {
     *range(0x20, 0x7F),
     *map(ord, "±·×÷¬°"),
     *GREEK,
     *map(ord, "ϕϵϑϱ"),
-    *range(0x1D400, 0x1D468),  # bold, italic
+    *range(0x1D434, 0x1D468),  # italic
     *range(0x1D6E2, 0x1D71C),  # Greek: italic
-    *map(ord, "ℎℝℕℤℚℂℒℓℰℱℋ"),
+    *map(ord, "ℎℝ𝔼ℒℓ⋆"),
     *range(0x2190, 0x21A0),
     *map(ord, "↦⇐⇒⇔⟵⟶⟹"),
     *map(ord, "′″‖…⋯⋮⋱⋅∘†‾¯ˆ˜˙¨→⃗"),

@@ -24,17 +24,17 @@ SHEETS = [
     "styles/pydata-sphinx-theme.css",
     "pygments.css",
     "styles/sphinx-book-theme.css",
-    "copybutton.css",
     "mystnb.*.css",
     "sphinx-design.min.css",
     "seqattn.css",
 ]
 UNUSED_SCRIPTS = ("design-tabs.js",)
+# What finds and marks words, where a reader searches.
+SEARCH_SCRIPTS = ("doctools.js", "sphinx_highlight.js")
 # Scripts whose words may become classes.
 SCRIPTS = (
     "scripts/pydata-sphinx-theme.js",
     "scripts/sphinx-book-theme.js",
-    "copybutton*.js",
     "searchtools.js",
     "sphinx_highlight.js",
     "seqattn.js",
@@ -62,12 +62,13 @@ def _version() -> str:
 def lighten(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
     """Leave out scripts that a page does not need; give its figures their places."""
     state, kept = None, []
+    unused = UNUSED_SCRIPTS if page == "search" else UNUSED_SCRIPTS + SEARCH_SCRIPTS
     for script in context["script_files"]:
         attributes = getattr(script, "attributes", {})
         body = attributes.get("body") or ""
         if attributes.get("type") == figures.STATE:
             state = json.loads(body)["state"]
-        elif not any(name in str(script.filename or "") for name in UNUSED_SCRIPTS):
+        elif not any(name in str(script.filename or "") for name in unused):
             kept.append(script)
     context["script_files"][:] = kept  # the very list that add_js_file adds to
     if "body" in context:

@@ -12,7 +12,7 @@ from tools.figures import known_heights
 # Uncompressed kilobytes of all that a first visit asks for, of its scripts, and requests.
 CHAPTER = (900, 350, 40)
 TEXT = (350, 350, 25)
-TEXT_PAGES = ["chapters/how_to_use", "chapters/notation", "chapters/references"]
+TEXT_PAGES = ["chapters/how_to_use", "chapters/references", "chapters/api"]
 SHIFTS = """() => new Promise(done => {
     let moved = 0;
     new PerformanceObserver(list => {
@@ -35,10 +35,10 @@ def visit(page, address):
     ]
 
 
-@pytest.mark.parametrize("name", ["index", *LIVE, *TEXT_PAGES])
+@pytest.mark.parametrize("name", [*LIVE, *TEXT_PAGES])
 def test_a_first_visit_is_light(name, page, book_server):
     came = visit(page, f"{book_server}/{name}.html")
-    whole, scripts, requests = CHAPTER if name in LIVE or name == "index" else TEXT
+    whole, scripts, requests = CHAPTER if name in LIVE else TEXT
     heaviest = sorted(((size, path) for path, _, size in came), reverse=True)[:8]
     assert sum(size for *_, size in came) <= 1000 * whole, heaviest
     assert sum(size for _, kind, size in came if kind == "script") <= 1000 * scripts, heaviest
@@ -46,7 +46,7 @@ def test_a_first_visit_is_light(name, page, book_server):
 
 
 @pytest.mark.parametrize("width", [390, 1366])
-@pytest.mark.parametrize("name", ["index", *LIVE, *TEXT_PAGES])
+@pytest.mark.parametrize("name", [*LIVE, *TEXT_PAGES])
 def test_nothing_jumps_while_a_page_comes_in(name, width, new_page, book_server):
     page = new_page(width=width)
     page.goto(f"{book_server}/{name}.html")
