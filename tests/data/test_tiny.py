@@ -5,8 +5,7 @@ import torch
 
 from benchmarks import bottleneck
 from seqattn import attention
-from seqattn.data import toy_corpus
-from seqattn.data.tiny import FIVE, TINY
+from seqattn.data import FIVE, TINY, toy_corpus
 
 SCORES = {
     "additive": attention.additive_score(TINY.query, TINY.keys, TINY.W_q, TINY.W_k, TINY.v),
