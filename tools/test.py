@@ -17,7 +17,8 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 ROOT = Path(__file__).resolve().parents[1]
-PYTEST = [sys.executable, "-m", "pytest", "-q"]
+# nbval is for the notebooks' stage, and takes each process 2 s to import.
+PYTEST = [sys.executable, "-m", "pytest", "-q", "-p", "no:nbval"]
 # Workers share the cores, one torch thread each. loadscope keeps a module in one worker; where
 # modules are few and long, loadgroup keeps together only what is marked so.
 WORKERS = "as many workers as were asked for"

@@ -23,6 +23,10 @@ from seqattn.training.presets import preset_names, read_preset
 from seqattn.translator import Translator
 from tests.training.corpus import numbers
 
+# Of each table a third, the next test begins at another row: all models, all defects are met. Other
+# tests check the shapes of what the doctor calls hundreds of times.
+pytestmark = [pytest.mark.sampled(3), pytest.mark.usefixtures("unchecked")]
+
 SIZES = {"d_embed": 7, "d_hidden": 12}
 
 
