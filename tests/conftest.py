@@ -22,15 +22,17 @@ from hypothesis import HealthCheck, settings
 THOROUGH = os.environ.get("SEQATTN_TESTS") == "thorough"
 
 # From here on every function checks its arguments and results against its annotations, shapes of
-# tensors included, save in the grammar, which has no tensors and is called a million times. The
+# tensors included. What handles no tensors has mypy alone: the grammar, which is called a million
+# times, and the grader, the commands and the live figures, whose checks take seconds to make. The
 # numeric tower lets an int stand for a float, as in plain Python.
+NO_TENSORS = {"cli", "commands", "data", "grading", "grammar", "widgets"}
 PACKAGE = Path(__file__).resolve().parents[1] / "seqattn"
 jaxtyping.install_import_hook(
     [
         ".".join(("seqattn", *part.relative_to(PACKAGE).with_suffix("").parts))
         for folder in (PACKAGE, PACKAGE / "data")
         for part in folder.iterdir()
-        if part.name not in ("data", "grammar") and not part.name.startswith("__")
+        if part.stem not in NO_TENSORS and not part.name.startswith("__")
     ],
     "beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))",
 )

@@ -41,7 +41,16 @@ STAGES: dict[str, list[list[str]]] = {
         [sys.executable, "-m", "tools.notebooks", "drift"],
     ],
     "unit": [
-        [*PYTEST, *BY_MODULE, "-m", f"not ({WHOLE})", "seqattn", "tests", "--ignore=tests/grading"]
+        [
+            *PYTEST,
+            *BY_MODULE,
+            "-m",
+            f"not ({WHOLE})",
+            "seqattn",
+            "tests",
+            "--ignore=tests/grading",
+            "--ignore=tests/browser",
+        ]
     ],
     # Known right and wrong answers, hostile ones, the commands: each in processes of its own.
     "grading": [[*PYTEST, *BY_MODULE, "tests/grading"]],
