@@ -31,7 +31,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from seqattn.data.measurements import measured
+from seqattn.data import measured
 from seqattn.plots import plot_translator, use_style
 from seqattn.widgets import FixedVersusDynamic, Recency
 

@@ -45,7 +45,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from seqattn import dot_score
-from seqattn.data.tiny import TINY
+from seqattn.data import TINY
 from seqattn.plots import BLUE, GREY, ORANGE, plot_masked, plot_sum_of_arrows, use_style
 from seqattn.widgets import KernelSmoother, SoftLookup, SoftmaxTemperature
 

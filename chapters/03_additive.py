@@ -838,7 +838,7 @@ for found in translator.translate(mine):
 # {{ f"{sizes['train']:,}" }} pairs.
 
 # %%
-from seqattn.data.measurements import measured
+from seqattn.data import measured
 
 stored = measured("additive")
 print(stored["card"]["command"])

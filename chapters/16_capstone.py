@@ -448,7 +448,7 @@ if not FULL:
 
 # %%
 from seqattn.baselines import ibm1_error_rates
-from seqattn.data.words import tokenize
+from seqattn.data import tokenize
 
 
 def rule(place):  # link every target word j of T with source word place(j, S, T) of S
@@ -747,7 +747,7 @@ if not FULL:
 # %%
 from itertools import product
 
-from seqattn.data.measurements import measured
+from seqattn.data import measured
 
 study = measured("order")
 FACTORS = {"score": ("additive", "general"), "order": ("after", "before"),

@@ -5,7 +5,7 @@ from typing import Any
 
 from seqattn.alignments import METHODS, symmetrize
 from seqattn.data.pairs import TextPair
-from seqattn.data.words import tokenize
+from seqattn.data.tokenization import tokenize
 from seqattn.extras import require
 from seqattn.metrics import alignment_error_rate
 

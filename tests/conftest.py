@@ -1,8 +1,16 @@
-"""What every test stands on: shape-checked signatures, fixed seeds, one thread, one book."""
+"""What every test stands on: shape-checked signatures, fixed seeds, one thread, one book.
 
+A commit runs a sample of what can be sampled, the same at each run: fewer examples of hypothesis,
+the signatures checked in every fourth test, and of some long tables every third or so row. With
+``SEQATTN_TESTS=thorough``, as once a week, everything is tried.
+"""
+
+import os
 import sys
+from collections import defaultdict
 from functools import partial
 from pathlib import Path
+from zlib import crc32
 
 import jaxtyping
 import numpy as np
@@ -11,16 +19,20 @@ import torch
 from filelock import FileLock
 from hypothesis import HealthCheck, settings
 
+THOROUGH = os.environ.get("SEQATTN_TESTS") == "thorough"
+
 # From here on every function checks its arguments and results against its annotations, shapes of
-# tensors included, save in the grammar, which has no tensors and is called a million times. The
+# tensors included. What handles no tensors has mypy alone: the grammar, which is called a million
+# times, and the grader, the commands and the live figures, whose checks take seconds to make. The
 # numeric tower lets an int stand for a float, as in plain Python.
+NO_TENSORS = {"cli", "commands", "data", "grading", "grammar", "widgets"}
 PACKAGE = Path(__file__).resolve().parents[1] / "seqattn"
 jaxtyping.install_import_hook(
     [
         ".".join(("seqattn", *part.relative_to(PACKAGE).with_suffix("").parts))
         for folder in (PACKAGE, PACKAGE / "data")
         for part in folder.iterdir()
-        if part.name not in ("data", "grammar") and not part.name.startswith("__")
+        if part.stem not in NO_TENSORS and not part.name.startswith("__")
     ],
     "beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))",
 )
@@ -32,13 +44,40 @@ settings.register_profile(
     derandomize=True,
     database=None,
     deadline=None,
-    max_examples=50,
+    max_examples=100 if THOROUGH else 15,
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("seqattn")
 
 # Small tensors are faster on one thread, and workers share the cores.
 torch.set_num_threads(1)
+
+
+def pytest_collection_modifyitems(config, items):
+    """Leave out what ``pytest.mark.sampled(n)`` spares a commit: all but each nth row of a table.
+
+    Each test of a module begins at another row, so that together they meet every row.
+    """
+    if THOROUGH:
+        return
+    tables = defaultdict(list)
+    for item in items:
+        mark = item.get_closest_marker("sampled")
+        if mark and hasattr(item, "callspec"):
+            tables[item.nodeid.partition("[")[0], mark.args[0]].append(item)
+    spared = set()
+    for (name, n), rows in tables.items():
+        first = crc32(name.encode()) % min(n, len(rows))
+        spared.update(set(rows) - set(rows[first::n]))
+    config.hook.pytest_deselected(items=list(spared))
+    items[:] = [item for item in items if item not in spared]
+
+
+@pytest.fixture(autouse=True)
+def _sampled_checks(request):
+    """Check the signatures in every fourth test: checks take more time than all the rest."""
+    if not THOROUGH and crc32(request.node.nodeid.encode()) % 4:
+        request.getfixturevalue("unchecked")
 
 
 @pytest.fixture(autouse=True)

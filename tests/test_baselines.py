@@ -7,8 +7,7 @@ import pytest
 from seqattn import alignment_error_rate
 from seqattn.alignments import METHODS, symmetrize
 from seqattn.baselines import ibm1_error_rates, ibm1_links
-from seqattn.data import TextPair, toy_corpus
-from seqattn.data.words import tokenize
+from seqattn.data import TextPair, tokenize, toy_corpus
 
 
 def no_word_twice(pairs):

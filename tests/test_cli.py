@@ -45,7 +45,7 @@ def test_ctrl_c_while_importing_is_one_line(entry, moment):
 def test_ctrl_c_while_it_waits_for_a_sentence_is_one_line():
     code = "import sys; sys.argv = ['seqattn', 'translate', '--run', 'toy', '--json']\n"
     # The first sentence is asked for when all is imported.
-    code += "import seqattn.data.lines as lines\nlines.stream_lines = wait\n"
+    code += "import seqattn.data.pairs as lines\nlines.stream_lines = wait\n"
     wait = "def wait(stream, encoding, name):\n    print('ready', flush=True)\n"
     wait += "    yield from (line for line in iter(stream.readline, b''))\n"
     process = start(wait + code + ENTRIES["script"])

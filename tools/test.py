@@ -17,7 +17,8 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 ROOT = Path(__file__).resolve().parents[1]
-PYTEST = [sys.executable, "-m", "pytest", "-q"]
+# nbval is for the notebooks' stage, and takes each process 2 s to import.
+PYTEST = [sys.executable, "-m", "pytest", "-q", "-p", "no:nbval"]
 # Workers share the cores, one torch thread each. loadscope keeps a module in one worker; where
 # modules are few and long, loadgroup keeps together only what is marked so.
 WORKERS = "as many workers as were asked for"
@@ -40,7 +41,16 @@ STAGES: dict[str, list[list[str]]] = {
         [sys.executable, "-m", "tools.notebooks", "drift"],
     ],
     "unit": [
-        [*PYTEST, *BY_MODULE, "-m", f"not ({WHOLE})", "seqattn", "tests", "--ignore=tests/grading"]
+        [
+            *PYTEST,
+            *BY_MODULE,
+            "-m",
+            f"not ({WHOLE})",
+            "seqattn",
+            "tests",
+            "--ignore=tests/grading",
+            "--ignore=tests/browser",
+        ]
     ],
     # Known right and wrong answers, hostile ones, the commands: each in processes of its own.
     "grading": [[*PYTEST, *BY_MODULE, "tests/grading"]],

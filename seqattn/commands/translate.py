@@ -152,7 +152,7 @@ def translate(
 
 def _lines(file: Path | None, encoding: str) -> Iterator[str]:
     """Read the sentences of a file or of standard input."""
-    from seqattn.data.lines import read_lines, stream_lines
+    from seqattn.data.pairs import read_lines, stream_lines
 
     if file is not None:
         return iter(read_lines(file, encoding))

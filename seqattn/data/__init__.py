@@ -1,6 +1,7 @@
 """Data: the tiny worked example, the toy corpus, Multi30k, files of your own; words and batches."""
 
 from seqattn.data.batches import Batch, Batches, Example, encode_pairs
+from seqattn.data.book import FIVE, TINY, TinyExample, measured
 from seqattn.data.corpora import CorpusConfig, read_split, toy_by_length, toy_corpus
 from seqattn.data.downloads import DownloadError
 from seqattn.data.grammar import (
@@ -9,17 +10,14 @@ from seqattn.data.grammar import (
     Splits,
     by_length,
     cat_on_the_mat,
-    detokenize,
     generate,
     sentence_of_length,
     splits,
 )
 from seqattn.data.multi30k import read_multi30k
 from seqattn.data.pairs import CorpusError, TextPair, hold_out, read_pairs, read_table
-from seqattn.data.subwords import Subwords
-from seqattn.data.tiny import FIVE, TINY, TinyExample
-from seqattn.data.vocabulary import Vocabularies, Vocabulary
-from seqattn.data.words import Words, tokenize
+from seqattn.data.tokenization import detokenize, tokenize
+from seqattn.data.vocabulary import Subwords, Vocabularies, Vocabulary, Words
 
 __all__ = [
     "CONSTRUCTIONS",
@@ -45,6 +43,7 @@ __all__ = [
     "encode_pairs",
     "generate",
     "hold_out",
+    "measured",
     "read_multi30k",
     "read_pairs",
     "read_split",

@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from seqattn.data.grammar import Pair, Splits, by_length, detokenize, splits
+from seqattn.data.grammar import Pair, Splits, by_length, splits
 from seqattn.data.multi30k import SPLITS, read_multi30k
 from seqattn.data.pairs import (
     CorpusError,
@@ -16,6 +16,7 @@ from seqattn.data.pairs import (
     read_pairs,
     read_table,
 )
+from seqattn.data.tokenization import detokenize
 
 __all__ = ["CorpusConfig", "read_split", "toy_by_length", "toy_corpus"]
 
@@ -146,7 +147,7 @@ def toy_corpus(
     Returns
     -------
     dict of lists of TextPair
-        "train", "valid" and "test". :class:`~seqattn.data.words.Words` splits the text into the
+        "train", "valid" and "test". :class:`~seqattn.data.Words` splits the text into the
         words that the links count.
 
     Examples

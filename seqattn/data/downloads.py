@@ -1,16 +1,14 @@
 """Files from the network, kept in a cache: checked, continued after a break, never half there."""
 
 import hashlib
-import http.client
 import os
-import sys
-import urllib.error
-import urllib.request
 from pathlib import Path
+
+from seqattn.extras import require
 
 __all__ = ["DownloadError", "cache_folder", "checksum", "fetch"]
 
-CHUNK = 1 << 16
+CHUNK = 1 << 12  # bytes; what a break leaves of one is lost
 TIMEOUT = 30  # seconds without a byte
 
 
@@ -20,13 +18,7 @@ class DownloadError(OSError):
 
 def cache_folder() -> Path:
     """Give the folder where downloads are kept: the one that the operating system means for it."""
-    if sys.platform == "darwin":
-        base = Path.home() / "Library" / "Caches"
-    elif os.name == "nt":
-        base = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
-    else:
-        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return base / "seqattn"
+    return require("pooch", "a download", "nmt").os_cache("seqattn")
 
 
 def checksum(path: Path) -> str:
@@ -75,8 +67,10 @@ def fetch(url: str, path: Path, sha256: str, *, otherwise: str = "") -> Path:
         if checksum(part) != sha256 and continued:  # perhaps the parts do not belong together
             part.unlink()
             _download(url, part)
-    except (OSError, http.client.HTTPException) as error:
-        reason = getattr(error, "reason", None) or error
+    except OSError as error:
+        reason: BaseException = error
+        while reason.__context__:  # "connection refused" stands below what requests says of it
+            reason = reason.__context__
         raise DownloadError(
             f"could not download {url}: {reason}. Try again with a network (it continues where "
             f"it stopped){wrong}{otherwise}"
@@ -93,19 +87,15 @@ def fetch(url: str, path: Path, sha256: str, *, otherwise: str = "") -> Path:
 
 
 def _download(url: str, part: Path) -> None:
-    """Add to ``part`` what is missing at its end."""
+    """Add to ``part`` what is missing at its end, for the checksum to judge."""
+    pooch, requests = (require(name, "a download", "nmt") for name in ("pooch", "requests"))
     have = part.stat().st_size if part.exists() else 0
-    request = urllib.request.Request(url, headers={"Range": f"bytes={have}-"} if have else {})
-    try:
-        with urllib.request.urlopen(request, timeout=TIMEOUT) as response:
-            # A server that knows no ranges answers 200 and sends the whole.
-            with part.open("ab" if response.status == 206 else "wb") as file:
-                while chunk := response.read(CHUNK):
-                    file.write(chunk)
-            expected = response.headers.get("Content-Length")
-            grown = part.stat().st_size - (have if response.status == 206 else 0)
-            if expected is not None and grown < int(expected):
-                raise ConnectionError(f"broken off after {grown} of {expected} bytes")
-    except urllib.error.HTTPError as error:
-        if error.code != 416:  # nothing is left after what we have: let the checksum speak
-            raise
+    # A range counts the bytes of what is sent: it must be the file itself.
+    headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={have}-"} if have else {})
+    get = pooch.HTTPDownloader(chunk_size=CHUNK, timeout=TIMEOUT, headers=headers)
+    with part.open("ab") as file:
+        try:
+            get(url, file, None)
+        except requests.HTTPError as error:
+            if error.response.status_code != 416:  # 416: nothing is left after what we have
+                raise

@@ -19,8 +19,7 @@ from torch.backends import cudnn
 
 from seqattn.attention import HardAttention, LocalAttention, Mechanism, Memory
 from seqattn.data.batches import pad
-from seqattn.data.vocabulary import Vocabularies
-from seqattn.data.words import SPECIALS
+from seqattn.data.vocabulary import SPECIALS, Vocabularies
 from seqattn.decoding import Hypotheses, beam_search
 from seqattn.hostile import RUBBISH, check_padding
 from seqattn.models import evaluating

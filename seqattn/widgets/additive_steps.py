@@ -8,7 +8,7 @@ import traitlets
 
 from seqattn.attention.core import attend
 from seqattn.attention.scores import additive_score
-from seqattn.data.tiny import TINY
+from seqattn.data.book import TINY
 from seqattn.widgets.base import LiveFigure, floats
 
 __all__ = ["AdditiveSteps"]
@@ -20,7 +20,7 @@ class AdditiveSteps(LiveFigure):
     Parameters
     ----------
     W_q, W_k : (2, 2), optional
-        Projections of query and keys; those of :data:`seqattn.data.tiny.TINY` if not given.
+        Projections of query and keys; those of :data:`seqattn.data.book.TINY` if not given.
     v : (2,), optional
         Weights of the two features.
     states : (n, 2), optional

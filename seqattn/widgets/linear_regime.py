@@ -8,7 +8,7 @@ import traitlets
 
 from seqattn.attention.core import masked_softmax
 from seqattn.attention.scores import additive_score
-from seqattn.data.tiny import TINY
+from seqattn.data.book import TINY
 from seqattn.widgets.base import LiveFigure, floats
 
 __all__ = ["LinearRegime"]

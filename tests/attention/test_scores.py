@@ -18,7 +18,7 @@ from seqattn import (
     scaled_dot_score,
 )
 from seqattn.attention import comparing
-from seqattn.data.tiny import TINY
+from seqattn.data import TINY
 from tests import oracles
 from tests.attention.mechanisms import (
     BATCH,

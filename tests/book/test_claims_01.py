@@ -9,7 +9,7 @@ from torch import nn
 
 from seqattn import attend
 from seqattn.bottleneck import gradient_reach, superpose, unpack
-from seqattn.data.measurements import measured
+from seqattn.data import measured
 from seqattn.metrics import corpus_bleu
 from seqattn.models import ModelConfig, build_model
 from seqattn.widgets import FixedVersusDynamic

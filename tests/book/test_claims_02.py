@@ -17,7 +17,7 @@ from seqattn import (
     masked_softmax,
     padding_mask,
 )
-from seqattn.data.tiny import TINY
+from seqattn.data import TINY
 from seqattn.models import Encoder
 from seqattn.widgets import SoftLookup
 from tests import oracles

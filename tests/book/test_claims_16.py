@@ -17,9 +17,15 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from benchmarks import additive, order
 from seqattn import Attention, DotScore, coverage_loss
-from seqattn.data import Batches, CorpusConfig, Vocabularies, encode_pairs, read_split
-from seqattn.data.measurements import measured
-from seqattn.data.words import tokenize
+from seqattn.data import (
+    Batches,
+    CorpusConfig,
+    Vocabularies,
+    encode_pairs,
+    measured,
+    read_split,
+    tokenize,
+)
 from seqattn.diagnostics import attention_entropy
 from seqattn.metrics import corpus_bleu, corpus_chrf
 from seqattn.models import ModelConfig, build_model, guess_frequencies

@@ -7,6 +7,7 @@ import sys
 from types import SimpleNamespace
 
 import pytest
+from filelock import FileLock
 
 DRAW = """
 import pickle, sys
@@ -23,16 +24,23 @@ pickle.dump(drawn, sys.stdout.buffer)
 
 
 @pytest.fixture(scope="session")
-def drawn() -> SimpleNamespace:
+def drawn(tmp_path_factory, worker_id) -> SimpleNamespace:
     """Pairs of the toy corpus, as another process draws them, with another hash seed.
 
     There the functions run at their own speed: the type checks of the tests, which look at each of
-    the dozens of calls behind a pair, would make the corpus ten times slower.
+    the dozens of calls behind a pair, would make the corpus ten times slower. Drawn once a run,
+    whichever worker asks first.
     """
-    result = subprocess.run(
-        [sys.executable, "-c", DRAW],
-        env={**os.environ, "PYTHONHASHSEED": "7"},
-        capture_output=True,
-        check=True,
-    )
-    return SimpleNamespace(**pickle.loads(result.stdout))
+    run = tmp_path_factory.getbasetemp()
+    run = run if worker_id == "master" else run.parent
+    pairs = run / "drawn.pickle"
+    with FileLock(run / "drawn.lock"):
+        if not pairs.exists():
+            result = subprocess.run(
+                [sys.executable, "-c", DRAW],
+                env={**os.environ, "PYTHONHASHSEED": "7"},
+                capture_output=True,
+                check=True,
+            )
+            pairs.write_bytes(result.stdout)
+    return SimpleNamespace(**pickle.loads(pairs.read_bytes()))

@@ -7,11 +7,12 @@ from seqattn.data import (
     Pair,
     by_length,
     cat_on_the_mat,
+    detokenize,
     generate,
     sentence_of_length,
     splits,
 )
-from seqattn.data.grammar import detokenize, lemmas
+from seqattn.data.grammar import lemmas
 
 
 @pytest.fixture

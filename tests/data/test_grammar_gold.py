@@ -27,7 +27,7 @@ from seqattn.data.grammar import (
     verb,
     who,
 )
-from seqattn.data.grammar.complements import (
+from seqattn.data.grammar.clauses import (
     AGED,
     BE,
     BE_PASSIVE,

@@ -16,8 +16,7 @@ from seqattn.data import (
     read_split,
     tokenize,
 )
-from seqattn.data.lines import read_lines, stream_lines
-from seqattn.data.pairs import read_table
+from seqattn.data.pairs import read_lines, read_table, stream_lines
 
 
 def files(folder, german, english, encoding="utf-8"):

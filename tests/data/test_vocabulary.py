@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seqattn.data import Subwords, TextPair, Vocabularies, Words, detokenize, tokenize
-from seqattn.data.words import join
+from seqattn.data.tokenization import join
 
 PAIRS = [
     TextPair("The cat's mat, the owl.", "Le tapis du chat, l'hibou."),

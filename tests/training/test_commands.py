@@ -351,7 +351,10 @@ def test_a_disk_that_is_full_stops_the_run_on_one_line_and_keeps_the_last_checkp
             "train --set coverage_penalty=0.1",
             "coverage_penalty is called doubly_stochastic_penalt",
         ),
-        ("train --set architecture=fixed", "doubly_stochastic_penalty is 0.2, and the model has a"),
+        (
+            "train --data numbers.tsv --preset toy --set architecture=fixed",
+            "doubly_stochastic_penalty is 0.2, and the model has a",
+        ),
         ("train --set rank=3", "rank=3 has no effect with score='additive'; it is for score='red"),
         ("train --data numbers.tsv --subwords 0 --set score=cosine", "score=cosine: expected"),
         ("train --minutes 0", "minutes is 0.0; expected a number above 0"),

@@ -23,6 +23,10 @@ from seqattn.training.presets import preset_names, read_preset
 from seqattn.translator import Translator
 from tests.training.corpus import numbers
 
+# Of each table a third, save where marked; each test begins at another row: all models and all
+# bugs are met. Other tests check the shapes of what the doctor calls hundreds of times.
+pytestmark = [pytest.mark.sampled(3), pytest.mark.usefixtures("unchecked")]
+
 SIZES = {"d_embed": 7, "d_hidden": 12}
 
 
@@ -84,6 +88,7 @@ def wrong(translator: Translator) -> list[str]:
     return [f.point for f in examine(translator) if f.sound is False and f.point != LUCK]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", SOUND)
 def test_a_sound_model_passes(name):
     translator = make(SOUND[name])
@@ -149,6 +154,7 @@ def drops_weights(model, source, lengths, inputs):
     return Output(logits, 2 * weights)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("defect", "points"),
     [

@@ -9,7 +9,7 @@ import torch
 from ipywidgets.embed import dependency_state, embed_data
 
 from seqattn import widgets
-from seqattn.data.tiny import TINY
+from seqattn.data import TINY
 from tests.widgets.figures import FIGURES, agrees
 
 every_figure = pytest.mark.parametrize("make", FIGURES.values(), ids=FIGURES)

@@ -8,14 +8,12 @@ The same rules say a sentence of your own: build a :class:`Clause`, and :func:`p
 'le hibou ne dort pas'
 
 How it is made, from the bottom up: ``phrases`` (words on beads: the links); ``english`` and
-``french`` (forms) and ``spelling`` (elision, contraction); ``tables`` of words and the ``lexicon``
-that reads them; the rules in ``noun_phrases``, ``verb_groups``, ``adverbials``, ``clauses`` and
-``complements``; ``alignment``, which makes a pair of what was said; ``sampling``, random choices
-that make sense; ``corpus``.
+``french`` (forms and spelling); ``tables`` of words and the ``lexicon`` that reads them; the rules
+in ``noun_phrases``, ``verb_groups``, ``adverbials`` and ``clauses``; ``sampling``, random choices
+that make sense; ``corpus``, which makes pairs of what was said, as many as asked for.
 """
 
 from seqattn.data.grammar.adverbials import join, lead, manner, place, time
-from seqattn.data.grammar.alignment import Pair, cat_on_the_mat, pair
 from seqattn.data.grammar.clauses import (
     Clause,
     interrogate,
@@ -25,11 +23,20 @@ from seqattn.data.grammar.clauses import (
     two_verbs,
     who,
 )
-from seqattn.data.grammar.corpus import Splits, by_length, generate, sentence_of_length, splits
-from seqattn.data.grammar.inventory import CONSTRUCTIONS, lemmas
+from seqattn.data.grammar.corpus import (
+    CONSTRUCTIONS,
+    Pair,
+    Splits,
+    by_length,
+    cat_on_the_mat,
+    generate,
+    lemmas,
+    pair,
+    sentence_of_length,
+    splits,
+)
 from seqattn.data.grammar.lexicon import adjective, noun, verb
 from seqattn.data.grammar.noun_phrases import NP, PRONOUNS, Listing
-from seqattn.data.grammar.spelling import detokenize
 
 __all__ = [
     "CONSTRUCTIONS",
@@ -42,7 +49,6 @@ __all__ = [
     "adjective",
     "by_length",
     "cat_on_the_mat",
-    "detokenize",
     "generate",
     "interrogate",
     "join",

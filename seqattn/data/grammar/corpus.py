@@ -1,18 +1,202 @@
 """The toy corpus: as many different pairs as asked for, of the lengths asked for.
 
-Everything is drawn from a seeded generator: the same arguments give the same pairs on any machine.
+A :class:`Pair` is a phrase, spelt out in both languages, with its gold alignment and the names of
+the constructions that it shows. Everything is drawn from a seeded generator: the same arguments
+give the same pairs on any machine.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from random import Random
 from typing import NamedTuple
 
-from seqattn.data.grammar.alignment import Pair, cat_on_the_mat, pair
-from seqattn.data.grammar.phrases import Phrase
-from seqattn.data.grammar.sampling.long import sentence_of
-from seqattn.data.grammar.sampling.sentences import sentence
+from seqattn.data.grammar import english, french
+from seqattn.data.grammar.adverbials import (
+    CONJUNCTIONS,
+    FREQUENCY,
+    MANNER,
+    PREPOSITIONS,
+    TIMES,
+    place,
+    time,
+)
+from seqattn.data.grammar.clauses import Clause, statement
+from seqattn.data.grammar.lexicon import ADJECTIVES, NAMES, NOUNS, NUMERALS, VERBS, noun, verb
+from seqattn.data.grammar.noun_phrases import DETERMINERS, NP, PRONOUNS
+from seqattn.data.grammar.phrases import Phrase, links
+from seqattn.data.grammar.sampling.sentences import sentence, sentence_of
 
-__all__ = ["Splits", "by_length", "generate", "sentence_of_length", "splits"]
+__all__ = [
+    "CONSTRUCTIONS",
+    "Pair",
+    "Splits",
+    "by_length",
+    "cat_on_the_mat",
+    "generate",
+    "lemmas",
+    "pair",
+    "sentence_of_length",
+    "splits",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A sentence, its translation, and their gold alignment.
+
+    Attributes
+    ----------
+    source, target : tuple of str
+        English and French tokens, in lower case; an apostrophe ends a token ("l'", "n'").
+    links : frozenset of (int, int)
+        Which source position goes with which target position. Links are many-to-many and all sure,
+        and each token of either sentence has at least one. An idiom is linked all to all ("is
+        hungry", *a faim*); *to* goes with its infinitive, *est-ce que* with the auxiliary that the
+        English question moves, and an article that only French has with its noun.
+    constructions : frozenset of str
+        The constructions of the grammar that the pair shows; the keys of ``CONSTRUCTIONS``.
+    """
+
+    source: tuple[str, ...]
+    target: tuple[str, ...]
+    links: frozenset[tuple[int, int]]
+    constructions: frozenset[str]
+
+    @property
+    def source_text(self) -> str:
+        """The English tokens, with spaces between."""
+        return " ".join(self.source)
+
+    @property
+    def target_text(self) -> str:
+        """The French tokens, with spaces between."""
+        return " ".join(self.target)
+
+
+def pair(phrase: Phrase) -> Pair:
+    """Spell a phrase in both languages and read off its links.
+
+    Examples
+    --------
+    >>> said = statement(Clause(NP(noun("owl")), verb("sleep"), negation="not"))
+    >>> pair(said).source_text, pair(said).target_text
+    ('the owl does not sleep', 'le hibou ne dort pas')
+    """
+    source = english.spell([word.text for word in phrase.en])
+    target = french.spell(phrase.fr)
+    return Pair(
+        source=tuple(source),
+        target=tuple(word.text for word in target),
+        links=links(phrase.en, target),
+        constructions=phrase.names,
+    )
+
+
+def cat_on_the_mat(*, today: bool = False) -> Pair:
+    """Give the sentence that every chapter returns to.
+
+    "Sat" is *s'est assis*: the grammar makes every past event a *passé composé*, and the three
+    French words, linked with one English word, show why alignment is not one to one. (*Était
+    assis*, "was seated", would describe the state.)
+
+    Examples
+    --------
+    >>> cat_on_the_mat().target_text
+    "le chat s' est assis sur le tapis"
+    """
+    said = Clause(NP(noun("cat")), verb("sit"), "past", adjuncts=(place("on", NP(noun("mat"))),))
+    return pair(statement(said.having(time("today")) if today else said))
+
+
+# Every name that a pair's ``constructions`` can hold, and a pair that shows it.
+CONSTRUCTIONS = {
+    # Around the noun.
+    "adjective before the noun": ("a big dog", "un gros chien"),
+    "adjective after the noun": ("a red apple", "une pomme rouge"),
+    "possessive": ("her book", "son livre"),
+    "owner": ("the king 's cat", "le chat du roi"),
+    "demonstrative": ("this child", "cet enfant"),
+    "quantifier": ("many cats", "beaucoup de chats"),
+    "numeral": ("three cats", "trois chats"),
+    "quantity": ("a cup of tea", "une tasse de thé"),
+    "bare noun": ("he eats bread", "il mange du pain"),
+    "some or any": ("some water", "de l' eau"),
+    "list of nouns": ("the king and the queen", "le roi et la reine"),
+    "relative clause with qui": ("the cat that sleeps", "le chat qui dort"),
+    "relative clause with que": ("the apple that he ate", "la pomme qu' il a mangée"),
+    # Around the verb.
+    "progressive": ("she is eating", "elle mange"),
+    "passé composé with avoir": ("she ate", "elle a mangé"),
+    "passé composé with être": ("she left", "elle est partie"),
+    "imparfait": ("she was eating", "elle mangeait"),
+    "future": ("she will eat", "elle mangera"),
+    "near future": ("she is going to eat", "elle va manger"),
+    "modal verb": ("she can swim", "elle peut nager"),
+    "reflexive verb": ("she wakes up", "elle se réveille"),
+    "negation": ("she does not eat", "elle ne mange pas"),
+    "negative adverb": ("she never eats", "elle ne mange jamais"),
+    "adverb of frequency": ("she often eats", "elle mange souvent"),
+    "adverb of manner": ("she walks slowly", "elle marche lentement"),
+    "object pronoun": ("i see him", "je le vois"),
+    "two object pronouns": ("he gives it to her", "il le lui donne"),
+    "recipient": ("he gives a ball to the dog", "il donne une balle au chien"),
+    "swapped roles": ("i miss you", "tu me manques"),
+    "prepositional phrase": ("on the mat", "sur le tapis"),
+    "time phrase": ("last week", "la semaine dernière"),
+    # Being.
+    "predicate adjective": ("the queen is happy", "la reine est heureuse"),
+    "degree": ("very happy", "très heureuse"),
+    "comparative": ("taller than him", "plus grande que lui"),
+    "profession": ("she is a doctor", "elle est médecin"),
+    "age": ("she is ten years old", "elle a dix ans"),
+    "passive": ("it was found by the king", "il a été trouvé par le roi"),
+    "there is": ("there is a cat", "il y a un chat"),
+    "weather": ("it is raining", "il pleut"),
+    # Questions and several clauses.
+    "yes-no question": ("does he sleep ?", "est-ce qu' il dort ?"),
+    "question with a question word": ("what does he eat ?", "qu' est-ce qu' il mange ?"),
+    "question for the subject": ("who is sleeping ?", "qui dort ?"),
+    "coordinated clauses": ("he sings and she dances", "il chante et elle danse"),
+    "coordinated verbs": ("he sings and dances", "il chante et danse"),
+    "pronoun for a noun": ("he buys an apple and eats it", "il achète une pomme et la mange"),
+    "clause with that": ("he thinks that she sings", "il pense qu' elle chante"),
+    "clause with because": ("he eats because he is hungry", "il mange parce qu' il a faim"),
+    "clause with when": ("he smiles when she sings", "il sourit quand elle chante"),
+    "clause with while": ("he works while she sings", "il travaille pendant qu' elle chante"),
+    "clause with if": ("if it rains , he stays", "s' il pleut , il reste"),
+}
+
+
+def lemmas() -> dict[str, tuple[str, ...]]:
+    """List the dictionary forms of the English words, by part of speech.
+
+    Examples
+    --------
+    >>> words = lemmas()
+    >>> "mouse" in words["nouns"], "look for" in words["verbs"]
+    (True, True)
+    >>> sum(map(len, words.values())) > 350
+    True
+    """
+    verbs = [entry.en for table in VERBS.values() for entry in table]
+    question_words = ("who", "what", "which", "how many", "where", "when", "why")
+    return {
+        "nouns": tuple(entry.en for entry in NOUNS),
+        "names": tuple(entry.en for entry in NAMES),
+        "adjectives": tuple(entry.en for entry in ADJECTIVES),
+        "verbs": tuple(dict.fromkeys(verbs)),
+        "adverbs": (*FREQUENCY, *MANNER, "very", "never", "not", "no longer"),
+        "times": tuple(TIMES),
+        "prepositions": tuple(PREPOSITIONS),
+        "conjunctions": (*CONJUNCTIONS, "or"),
+        "determiners": (*DETERMINERS, "a", "some", "any", "all"),
+        "numerals": tuple(NUMERALS),
+        "pronouns": tuple(dict.fromkeys(pronoun.subject for pronoun in PRONOUNS.values())),
+        "question words": question_words,
+    }
+
 
 SHORTEST, LONGEST = 3, 100
 # Sentences up to this length are drawn whole; longer ones are built to measure.

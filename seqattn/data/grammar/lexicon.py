@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TypeVar
 
-from seqattn.data.grammar import english, french
-from seqattn.data.grammar.tables import adjectives, nouns, verbs
+from seqattn.data.grammar import english, french, tables
 
 __all__ = ["Adjective", "Noun", "Verb", "adjective", "adjectives_for", "noun", "nouns_of", "verb"]
 
@@ -142,20 +141,20 @@ def _lines(table: str) -> list[str]:
 
 
 NOUNS = tuple(
-    _read_noun(entry, group) for group, table in nouns.NOUNS.items() for entry in table.split(",")
+    _read_noun(entry, group) for group, table in tables.NOUNS.items() for entry in table.split(",")
 )
 NAMES = tuple(
     _read_noun(f"{name} {name} {gender}", "name")
-    for name, gender in (entry.split() for entry in nouns.NAMES.split(","))
+    for name, gender in (entry.split() for entry in tables.NAMES.split(","))
 )
 ADJECTIVES = tuple(
-    _read_adjective(line, before=before)
-    for table, before in ((adjectives.BEFORE, True), (adjectives.AFTER, False))
+    _read_adjective(line, before=side == "before")
+    for side, table in tables.ADJECTIVES.items()
     for line in _lines(table)
 )
 VERBS = {
-    frame: tuple(_read_verb(line) for line in _lines(getattr(verbs, frame)))
-    for frame in verbs.__all__
+    frame: tuple(_read_verb(line) for line in _lines(table))
+    for frame, table in tables.VERBS.items()
 }
 NUMERALS = {
     "two": "deux",
@@ -206,7 +205,7 @@ def verb(en: str, frame: str = "") -> Verb:
 
 def _only(found: list[T], kind: str, en: str) -> T:
     if not found:
-        raise KeyError(f"no {kind} {en!r} in the lexicon; see seqattn/data/grammar/tables")
+        raise KeyError(f"no {kind} {en!r} in the lexicon; see seqattn/data/grammar/tables.py")
     return found[0]
 
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from seqattn.data.grammar import french
+from seqattn.data.grammar.french import begins_with_vowel_sound
 from seqattn.data.grammar.lexicon import NUMERALS, Adjective, Noun
 from seqattn.data.grammar.phrases import SILENCE, Bead, Features, Phrase, Words, say
-from seqattn.data.grammar.spelling import begins_with_vowel_sound
 
 __all__ = [
     "NP",

@@ -1,20 +1,39 @@
-"""Random clauses: a frame, then tense, negation, modal, adverb and time for its verb."""
+"""Random clauses: a frame, then tense, negation, modal, adverb and time for its verb.
+
+And relative clauses, one in another: the dog that chased the cat that ate the fish.
+"""
 
 from dataclasses import replace
 from random import Random
 
 from seqattn.data.grammar.adverbials import time
-from seqattn.data.grammar.clauses import GOING, Clause
-from seqattn.data.grammar.complements import BE, BE_PASSIVE
-from seqattn.data.grammar.lexicon import VERBS, Verb
-from seqattn.data.grammar.noun_phrases import NounPhrase
-from seqattn.data.grammar.sampling.actions import ACTIONS
-from seqattn.data.grammar.sampling.nouns import HUMAN, chance
-from seqattn.data.grammar.sampling.scenes import Frame, Scene, kind_of
-from seqattn.data.grammar.sampling.states import LASTING, STATES, UNCHANGING
+from seqattn.data.grammar.clauses import BE, BE_PASSIVE, GOING, Clause, that, who
+from seqattn.data.grammar.lexicon import VERBS, Noun, Verb
+from seqattn.data.grammar.noun_phrases import NP, NounPhrase
+from seqattn.data.grammar.sampling.nouns import (
+    ANIMATE,
+    HUMAN,
+    Frame,
+    Scene,
+    chance,
+    kind_of,
+    subject_phrase,
+)
+from seqattn.data.grammar.sampling.predicates import ACTIONS, LASTING, STATES, UNCHANGING
 from seqattn.data.grammar.verb_groups import Tense
 
-__all__ = ["ANY", "FUTURE", "PAST", "PRESENT", "Frames", "clause", "tells_tense", "time_for"]
+__all__ = [
+    "ANY",
+    "FUTURE",
+    "PAST",
+    "PRESENT",
+    "Frames",
+    "clause",
+    "tells_tense",
+    "time_for",
+    "with_relative",
+    "without_object",
+]
 
 PRESENT: tuple[Tense, ...] = ("present", "progressive")
 PAST: tuple[Tense, ...] = ("past", "past progressive", "perfect")
@@ -175,3 +194,44 @@ def _with_modal(rng: Random, draft: Clause, tenses: tuple[Tense, ...]) -> Clause
     fits: tuple[Tense, ...] = ("present",) if "bare" in modal.traits else ("present", "past")
     possible = [tense for tense in fits if tense in tenses]
     return replace(draft, modal=modal, tense=rng.choice(possible)) if possible else None
+
+
+def with_relative(
+    rng: Random, np: NounPhrase | None, tenses: tuple[Tense, ...], *, depth: int = 1
+) -> NP | None:
+    """Add a relative clause to a noun that can bear one, and to the last noun of that clause."""
+    if not isinstance(np, NP) or np.det not in ("the", "a") or np.of or np.owner:
+        return None
+    np = replace(np, det="the")
+    if np.noun.tags & ANIMATE and chance(rng, 0.7):
+        deed = clause(rng, tenses=tenses, subject=np, frames=ACTIONS, plain=True, fresh=False)
+        if depth > 1 and not deed.to:
+            deeper = with_relative(rng, deed.object, tenses, depth=depth - 1)
+            deed = replace(deed, object=deeper or deed.object)
+        return who(np, deed)
+    deed_to_it = without_object(rng, tenses, np.noun, fresh=False)
+    return that(np, deed_to_it) if deed_to_it else None
+
+
+def without_object(
+    rng: Random, tenses: tuple[Tense, ...], thing: Noun | None = None, *, fresh: bool = True
+) -> Clause | None:
+    """Choose a transitive clause, its object left out: what ... the girl eats.
+
+    ``thing``: what the object will be, if that is settled; there may be no verb for it.
+    """
+    doings = [
+        verb
+        for verb in VERBS["TRANSITIVE"]
+        if not (verb.tail or verb.particle or "general" in verb.traits or verb.en == "have")
+        and (thing is None or verb.objects & thing.tags)
+    ]
+    if not doings:
+        return None
+    verb = rng.choice(doings)
+    fits: list[Tense] = ["present", "past"]
+    if not verb.traits & {"state", "event"}:
+        fits.append("progressive")
+    possible = [tense for tense in fits if tense in tenses and tells_tense(verb, tense)]
+    who_does = subject_phrase(rng, verb.subjects, fresh=fresh)
+    return Clause(who_does, verb, rng.choice(possible)) if possible else None

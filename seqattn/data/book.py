@@ -1,9 +1,11 @@
-"""Small examples, the same throughout the course: three words in numbers, and five sentences.
+"""What the chapters share: three words in numbers, five sentences, and long measurements.
 
-The numbers stand in every figure, derivation, test and quiz.
+The numbers stand in every figure, derivation, test and quiz, the sentences in every chapter that
+translates. Measurements are shown but not repeated: their trainings take too long for a page.
 
-Three source words with 2-dimensional encoder states, one decoder state, and weights for every score
-function. All numbers have one decimal, so that each step fits on paper. They are chosen so that
+``TINY`` has three source words with 2-dimensional encoder states, one decoder state, and weights
+for every score function. All numbers have one decimal, so that each step fits on paper. They are
+chosen so that
 
 - no score saturates the softmax, and the tanh is neither linear nor flat;
 - every score function gives different weights, and not all agree on the largest;
@@ -12,7 +14,10 @@ function. All numbers have one decimal, so that each step fits on paper. They ar
 - weights rounded to two decimals sum to 1.00.
 """
 
+import json
 from dataclasses import dataclass, field
+from importlib.resources import files
+from typing import Any
 
 import torch
 from jaxtyping import Float64
@@ -20,7 +25,7 @@ from torch import Tensor
 
 from seqattn.data.pairs import TextPair
 
-__all__ = ["FIVE", "TINY", "TinyExample"]
+__all__ = ["FIVE", "TINY", "TinyExample", "measured"]
 
 
 def _matrix(*rows: tuple[float, ...]) -> Tensor:
@@ -123,3 +128,34 @@ The cat; a pronoun that stands before its verb; a negation on both sides of it, 
 behind its noun; a question; a verb that exchanges subject and object. No ``toy_corpus`` trains on
 them, however small: all are test pairs of ``toy_corpus(40_000)``.
 """
+
+
+def measured(name: str) -> dict[str, Any]:
+    """Read a measurement: a JSON file that a program in ``benchmarks/`` wrote.
+
+    Parameters
+    ----------
+    name : str
+        Name of the program in ``benchmarks/`` that made it, such as ``"bottleneck"``.
+
+    Returns
+    -------
+    dict
+        What the program wrote. ``card`` says how it was measured.
+
+    Raises
+    ------
+    ValueError
+        If there is none of that name.
+
+    Examples
+    --------
+    >>> measured("bottleneck")["card"]["command"]
+    'python -m benchmarks.bottleneck'
+    """
+    folder = files("seqattn.data") / "measured"
+    file = folder / f"{name}.json"
+    if not file.is_file():
+        names = sorted(f.name.removesuffix(".json") for f in folder.iterdir())
+        raise ValueError(f"no measurement {name!r}; expected one of {', '.join(names)}")
+    return json.loads(file.read_text(encoding="utf-8"))

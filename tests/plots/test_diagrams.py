@@ -5,7 +5,7 @@ import pytest
 import torch
 from matplotlib.colors import to_rgba
 
-from seqattn.data.tiny import TINY
+from seqattn.data import TINY
 from seqattn.plots import GREEN, ORANGE, plot_masked, plot_sum_of_arrows, plot_translator
 
 SOURCE, TARGET = ["the", "old", "cat"], ["le", "vieux", "chat", "dort", "<eos>"]

@@ -1,9 +1,28 @@
-"""Random states: what someone or something is, has, or feels, where it is, and what befell it."""
+"""Random actions and states: the frames that a clause is made from.
 
+Actions say who does what, to what, to whom, and where; states what someone or something is, has, or
+feels, where it is, and what befell it.
+"""
+
+from collections.abc import Callable
 from random import Random
 
-from seqattn.data.grammar import complements
-from seqattn.data.grammar.clauses import MISS, Clause
+from seqattn.data.grammar.adverbials import manner, place
+from seqattn.data.grammar.clauses import (
+    AGED,
+    BE,
+    BE_PASSIVE,
+    MISS,
+    Clause,
+    Degree,
+    aged,
+    comparative,
+    it_is,
+    passive,
+    predicate,
+    profession,
+    there_is,
+)
 from seqattn.data.grammar.lexicon import (
     ADJECTIVES,
     NUMERALS,
@@ -13,31 +32,156 @@ from seqattn.data.grammar.lexicon import (
     nouns_of,
 )
 from seqattn.data.grammar.noun_phrases import NP, Listing, NounPhrase, features
+from seqattn.data.grammar.phrases import Phrase
 from seqattn.data.grammar.sampling.nouns import (
+    ANIMATE,
     DEFINITE,
     HUMAN,
     OBJECT,
-    SUBJECT,
-    TOPIC,
-    chance,
-    noun_phrase,
-    object_pronoun,
-    subject_phrase,
-)
-from seqattn.data.grammar.sampling.scenes import (
-    ANIMATE,
+    PLACE,
     PLACES,
+    SUBJECT,
     THING_PLACES,
+    TOPIC,
     Frame,
     Scene,
+    chance,
     choose_act,
     choose_subject,
     choose_where,
     kind_of,
+    listing,
+    noun_phrase,
+    object_pronoun,
     same_noun,
+    subject_phrase,
 )
 
-__all__ = ["FEELINGS", "LASTING", "STATES", "UNCHANGING", "description", "weather"]
+__all__ = [
+    "ACTIONS",
+    "FEELINGS",
+    "LASTING",
+    "STATES",
+    "UNCHANGING",
+    "description",
+    "giving",
+    "intransitive",
+    "motion",
+    "pronoun_object",
+    "transitive",
+    "weather",
+]
+
+MANNERS = ("slowly", "quickly", "quietly")
+
+
+def intransitive(rng: Random, scene: Scene) -> Clause | None:
+    """Fill: she sings with him; the cat sits on the mat."""
+    act = choose_act(rng, "INTRANSITIVE", scene)
+    if act is None:
+        return None
+    subject, verb = act
+    options: dict[str, tuple[float, Callable[[], Phrase]]] = {
+        "sits": (0.9, lambda: choose_where(rng, {"on": frozenset(["seat"])})),
+        "lives": (
+            1.0,
+            lambda: choose_where(rng, {"in": frozenset(["home"]), "near": PLACES["near"]}),
+        ),
+        "behind": (0.6, lambda: choose_where(rng, {"behind": PLACES["behind"]})),
+        "on": (0.25, lambda: choose_where(rng, {"on": frozenset(["seat"])})),
+        "with": (0.22, lambda: place("with", _companion(rng, subject))),
+        "slowly": (0.2, lambda: manner(rng.choice(MANNERS))),
+        "place": (0.35, lambda: choose_where(rng, PLACES)),
+    }
+    for trait, (probability, adjunct) in options.items():
+        if trait in verb.traits and chance(rng, probability):
+            return Clause(subject, verb, adjuncts=(adjunct(),))
+    if "with" in verb.traits and features(subject).plural and chance(rng, 0.3):
+        return Clause(subject, verb, adjuncts=(manner("together"),))
+    return Clause(subject, verb)
+
+
+def _companion(rng: Random, subject: NounPhrase) -> NounPhrase:
+    if chance(rng, 0.4):
+        return object_pronoun(rng, subject, human=True, things=False)
+    return noun_phrase(rng, HUMAN, SUBJECT)
+
+
+def transitive(rng: Random, scene: Scene) -> Clause | None:
+    """Fill: the girl eats a red apple; cats like milk; he plays the piano."""
+    act = choose_act(rng, "TRANSITIVE", scene)
+    if act is None:
+        return None
+    subject, verb = act
+    if "general" in verb.traits:
+        tag = rng.choice(sorted(verb.objects))
+        kind = rng.choice(nouns_of(frozenset([tag])))
+        return Clause(
+            subject, verb, object=NP(kind, rng.choice(("", "", "this")), plural=kind.countable)
+        )
+    if verb.en == "play":
+        return Clause(subject, verb, object=NP(rng.choice(nouns_of(verb.objects))))
+    definite = verb.en == "be afraid of"
+    if not (definite or scene.negated) and chance(rng, 0.04):
+        several = listing(rng, verb.objects, 2 + chance(rng, 0.4))
+        return Clause(subject, verb, object=several) if several else None
+    style = DEFINITE if definite else OBJECT
+    thing = noun_phrase(rng, verb.objects, style, negated=scene.negated)
+    return None if same_noun(subject, thing) else Clause(subject, verb, object=thing)
+
+
+def pronoun_object(rng: Random, scene: Scene) -> Clause | None:
+    """Fill: i see him, je le vois; they obey her, ils lui obéissent."""
+    act = choose_act(rng, "TRANSITIVE", scene)
+    if act is None:
+        return None
+    subject, verb = act
+    human, things = bool(verb.objects & HUMAN), not verb.objects <= ANIMATE and not verb.tail
+    if not human and not (things and scene.fresh):
+        return None
+    return Clause(
+        subject,
+        verb,
+        object=object_pronoun(rng, subject, human=human, things=things, them=scene.fresh),
+    )
+
+
+def giving(rng: Random, scene: Scene) -> Clause | None:
+    """Fill: he gives a book to the girl; she shows it to them, elle le leur montre."""
+    act = choose_act(rng, "DATIVE", scene)
+    if act is None:
+        return None
+    subject, verb = act
+    gift: NounPhrase = noun_phrase(rng, verb.objects, OBJECT, negated=scene.negated)
+    if scene.fresh and chance(rng, 0.55):
+        gift = object_pronoun(rng, subject, human=False, things=True, them=True)
+    recipient: NounPhrase = noun_phrase(rng, HUMAN, DEFINITE)
+    if chance(rng, 0.5):
+        recipient = object_pronoun(rng, subject, human=True, things=False, them=scene.fresh)
+    if same_noun(subject, recipient) or gift is recipient:
+        return None
+    return Clause(subject, verb, object=gift, to=recipient)
+
+
+def motion(rng: Random, scene: Scene) -> Clause | None:
+    """Fill: she goes to the market, elle va au marché."""
+    act = choose_act(rng, "MOTION", scene)
+    if act is None:
+        return None
+    subject, verb = act
+    goal = noun_phrase(rng, frozenset(["goal"]), PLACE)
+    return Clause(subject, verb, adjuncts=(place("at" if verb.en == "arrive" else "to", goal),))
+
+
+# Frames and how often each is chosen; all that a dependent clause needs.
+ACTIONS: dict[Frame, int] = {
+    intransitive: 4,
+    transitive: 4,
+    pronoun_object: 1,
+    giving: 1,
+    motion: 1,
+}
+
 
 THINGS = frozenset(["thing", "clothes", "readable"])
 # Who may be between two and twelve years old.
@@ -55,9 +199,7 @@ def description(rng: Random, scene: Scene) -> Clause | None:
         if not candidates:
             return None
         adj = rng.choice(candidates)
-    return Clause(
-        subject, complements.BE, complement=complements.predicate(adj, very=chance(rng, 0.2))
-    )
+    return Clause(subject, BE, complement=predicate(adj, very=chance(rng, 0.2)))
 
 
 def _predicates(subject: NounPhrase) -> list[Adjective]:
@@ -92,9 +234,9 @@ def comparison(rng: Random, scene: Scene) -> Clause | None:
         if same_noun(subject, than):
             return None
     # "less big" is no English: one says "smaller".
-    lesser: complements.Degree = "less" if adj.comparative.startswith("more") else "more"
-    degree: complements.Degree = rng.choice(("more", "more", "more", "as", lesser))
-    return Clause(subject, complements.BE, complement=complements.comparative(adj, than, degree))
+    lesser: Degree = "less" if adj.comparative.startswith("more") else "more"
+    degree: Degree = rng.choice(("more", "more", "more", "as", lesser))
+    return Clause(subject, BE, complement=comparative(adj, than, degree))
 
 
 def location(rng: Random, scene: Scene) -> Clause | None:
@@ -103,10 +245,10 @@ def location(rng: Random, scene: Scene) -> Clause | None:
         return None
     if scene.subject is None and chance(rng, 0.45):
         thing = noun_phrase(rng, THINGS, SUBJECT)
-        return Clause(thing, complements.BE, adjuncts=(choose_where(rng, THING_PLACES),))
+        return Clause(thing, BE, adjuncts=(choose_where(rng, THING_PLACES),))
     subject = choose_subject(rng, ANIMATE, scene)
     places = PLACES | {"on": frozenset(["seat"]), "under": frozenset(["under"])}
-    return Clause(subject, complements.BE, adjuncts=(choose_where(rng, places),))
+    return Clause(subject, BE, adjuncts=(choose_where(rng, places),))
 
 
 def idiom(rng: Random, scene: Scene) -> Clause | None:
@@ -123,8 +265,8 @@ def age(rng: Random, scene: Scene) -> Clause | None:
         subject = choose_subject(rng, HUMAN, scene)
     if isinstance(subject, Listing) or not kind_of(subject) & (YOUNG | {"pronoun", "name"}):
         return None
-    years = complements.aged(rng.choice(tuple(NUMERALS)))
-    return Clause(subject, complements.AGED, complement=years)
+    years = aged(rng.choice(tuple(NUMERALS)))
+    return Clause(subject, AGED, complement=years)
 
 
 def trade(rng: Random, scene: Scene) -> Clause | None:
@@ -137,7 +279,7 @@ def trade(rng: Random, scene: Scene) -> Clause | None:
     job = rng.choice(trades)
     if isinstance(subject, NP) and "work" in subject.noun.tags:
         return None
-    return Clause(subject, complements.BE, complement=complements.profession(job))
+    return Clause(subject, BE, complement=profession(job))
 
 
 def undergoing(rng: Random, scene: Scene) -> Clause | None:
@@ -157,7 +299,7 @@ def undergoing(rng: Random, scene: Scene) -> Clause | None:
     agent = noun_phrase(rng, agents, SUBJECT)
     if same_noun(subject, agent):
         return None
-    return Clause(subject, complements.BE_PASSIVE, complement=complements.passive(verb, agent))
+    return Clause(subject, BE_PASSIVE, complement=passive(verb, agent))
 
 
 def existence(rng: Random, scene: Scene) -> Clause | None:
@@ -171,7 +313,7 @@ def existence(rng: Random, scene: Scene) -> Clause | None:
     )
     if thing.det in ("the", "this", ""):
         return None
-    clause = complements.there_is(thing)
+    clause = there_is(thing)
     if thing.noun.countable:
         return clause.having(choose_where(rng, THING_PLACES if things else PLACES))
     return clause.having(
@@ -181,7 +323,7 @@ def existence(rng: Random, scene: Scene) -> Clause | None:
 
 def weather(rng: Random, scene: Scene) -> Clause | None:
     """Fill: it is raining, il pleut."""
-    return None if scene.subject else complements.it_is(rng.choice(VERBS["WEATHER"]))
+    return None if scene.subject else it_is(rng.choice(VERBS["WEATHER"]))
 
 
 def missing(rng: Random, scene: Scene) -> Clause | None:

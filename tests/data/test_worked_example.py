@@ -5,8 +5,7 @@ import torch
 
 from benchmarks import bottleneck
 from seqattn import attention
-from seqattn.data import toy_corpus
-from seqattn.data.tiny import FIVE, TINY
+from seqattn.data import FIVE, TINY, toy_corpus
 
 SCORES = {
     "additive": attention.additive_score(TINY.query, TINY.keys, TINY.W_q, TINY.W_k, TINY.v),
@@ -44,7 +43,7 @@ def test_matrices_are_not_symmetric_and_no_entry_is_zero():
         assert torch.equal(tensor, (tensor * 10).round() / 10)
 
 
-@pytest.mark.parametrize("train", [800, 8_000, 40_000])
+@pytest.mark.parametrize("train", [800, 8_000, pytest.param(40_000, marks=pytest.mark.slow)])
 def test_no_corpus_trains_on_the_five_sentences(train):
     corpus = toy_corpus(train)
     assert not {p.source for p in FIVE} & {p.source for p in corpus["train"]}
