@@ -27,15 +27,13 @@ ROOT = Path(__file__).resolve().parents[1]
 TARGETS = {
     "seqattn/attention/masks.py": ["tests/attention/test_masks.py", "tests/attention"],
     "seqattn/attention/scores.py": ["tests/attention/test_scores.py", "tests/attention"],
-    "seqattn/attention/comparing.py": ["tests/attention/test_scores.py", "tests/attention"],
-    "seqattn/attention/score_modules.py": ["tests/attention/test_scores.py", "tests/attention"],
     "seqattn/attention/core.py": [
         "tests/attention/test_masked_softmax.py",
         "tests/attention/test_attention.py",
+        "tests/attention/test_every_kind.py",
         "tests/attention",
     ],
     "seqattn/attention/named.py": ["tests/attention/test_attention.py", "tests/test_public_api.py"],
-    "seqattn/attention/mechanism.py": ["tests/attention/test_every_kind.py"],
     "seqattn/attention/multihead.py": [
         "tests/attention/test_multihead.py",
         "tests/attention/test_every_kind.py",
@@ -52,7 +50,7 @@ TARGETS = {
         "tests/attention/test_hard.py",
         "tests/attention/test_every_kind.py",
     ],
-    "seqattn/attention/patterns.py": ["tests/attention/test_patterns.py"],
+    "seqattn/attention/windowed.py": ["tests/attention/test_windowed.py"],
     "seqattn/regularizers.py": ["tests/test_regularizers.py"],
     "seqattn/decoding/beams.py": ["tests/decoding/test_search.py", "tests/decoding"],
     "seqattn/decoding/rolling.py": ["tests/decoding/test_search.py", "tests/decoding"],
