@@ -41,6 +41,7 @@ from seqattn.attention.scores import (
     reduced_rank_score,
     scaled_dot_score,
 )
+from seqattn.attention.testing import check_padding
 from seqattn.attention.windowed import (
     block_mask,
     global_mask,
@@ -83,6 +84,7 @@ __all__ = [
     "attend",
     "block_mask",
     "causal_mask",
+    "check_padding",
     "concat_score",
     "coverage_loss",
     "dot_score",
