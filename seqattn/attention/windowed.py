@@ -237,10 +237,11 @@ def windowed_attention(
     real = keys.new_ones(batch, size) if mask is None else mask.to(keys.dtype)
     # Each position with its window is a sentence of its own.
     seen = _windows(real.unsqueeze(-1), window, right).squeeze(-1) > 0
-    scores = scaled_dot_score(query.flatten(0, 1), _windows(keys, window, right))
+    queries = query.flatten(0, 1).unsqueeze(1)
+    scores = scaled_dot_score(queries, _windows(keys, window, right))
     weights = masked_softmax(scores, seen)
     context = weighted_sum(weights, _windows(values, window, right))
-    return AttentionOutput(*(x.unflatten(0, (batch, size)) for x in (context, weights)))
+    return AttentionOutput(*(x.squeeze(1).unflatten(0, (batch, size)) for x in (context, weights)))
 
 
 def _windows(x: Tensor, left: int, right: int) -> Tensor:

@@ -37,6 +37,23 @@ every_mechanism = pytest.mark.parametrize("mechanism", MECHANISMS, ids=NAMES)
 
 
 @every_mechanism
+def test_a_module_calls_the_function_that_is_its_equation(mechanism, monkeypatch):
+    function = mechanism.function
+    if function is concat_score:  # the additive score, with its weights in one matrix
+        function = additive_score
+    calls = []
+    monkeypatch.setattr(
+        scores, function.__name__, lambda *given: calls.append(given) or function(*given)
+    )
+    attention = mechanism.build(torch.float32)
+    query, keys, _ = mechanism.inputs(torch.float32)
+    memory = attention.remember(keys)
+    assert not calls
+    attention(query, memory)
+    assert [(given[0] is query, given[1] is memory.keys) for given in calls] == [(True, True)]
+
+
+@every_mechanism
 @pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float64, 1e-12), (torch.float32, 1e-5)])
 def test_scores_are_those_of_the_formula(mechanism, dtype, tolerance):
     attention = mechanism.build(dtype)
