@@ -23,7 +23,7 @@ from seqattn import (
     window_mask,
     windowed_attention,
 )
-from seqattn.attention import comparing
+from seqattn.attention import scores
 from seqattn.decoding import beam_search
 from seqattn.models import ModelConfig, build_model
 
@@ -100,7 +100,7 @@ def pass_in_blocks(steps: int = 256) -> None:
 
 def pass_at_once() -> None:
     """Take the same gradient with all comparisons in one tensor."""
-    comparing.MOST_AT_ONCE = sys.maxsize
+    scores.MOST_AT_ONCE = sys.maxsize
     pass_in_blocks()
 
 

@@ -30,7 +30,7 @@ from seqattn.data import (
     read_split,
 )
 from seqattn.models import build_model
-from seqattn.models.first_guess import guess_frequencies
+from seqattn.models.output_layer import guess_frequencies
 from seqattn.training import make_optimizer, update
 from seqattn.training.threads import prepare_process
 

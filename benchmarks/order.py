@@ -30,7 +30,7 @@ import torch
 from seqattn.attention import BahdanauAttention, LuongAttention, Mechanism
 from seqattn.data import Batches, CorpusConfig, TextPair, Vocabularies, encode_pairs, read_split
 from seqattn.models import AttentionDecoder, Encoder, Seq2SeqAttention, State, guess_frequencies
-from seqattn.models.recurrent import rnn_step
+from seqattn.models.rnn import rnn_step
 from seqattn.training import evaluate, fit
 from seqattn.training.threads import prepare_process
 from seqattn.translator import Translator

@@ -413,7 +413,7 @@ Recency({n: reach(n).tolist() for n in (5, 10, 15, 20, 25, 30)}, choice=1, predi
 # seeds each; 64 units:
 
 # %%
-from seqattn.models.recurrent import initialise
+from seqattn.models.rnn import initialise
 
 
 def open_gates(by):

@@ -696,7 +696,7 @@ for name, value in rate.items():
 # with the end of sentence as the seventh word:
 
 # %%
-from seqattn.regularizers import doubly_stochastic_penalty
+from seqattn.training.regularizers import doubly_stochastic_penalty
 
 diagonal_map = torch.eye(3)[None]  # each word looked at once
 one_word = torch.tensor([[[1.0, 0, 0]] * 3])  # the first, three times

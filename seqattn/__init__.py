@@ -42,6 +42,7 @@ if typing.TYPE_CHECKING:
         attend,
         block_mask,
         causal_mask,
+        check_padding,
         concat_score,
         coverage_loss,
         dot_score,
@@ -58,7 +59,6 @@ if typing.TYPE_CHECKING:
         windowed_attention,
     )
     from seqattn.diagnostics import attention_entropy, effective_positions
-    from seqattn.hostile import check_padding
     from seqattn.metrics import alignment_error_rate
     from seqattn.plots import plot_attention
 
@@ -120,7 +120,6 @@ __all__ = [  # noqa: RUF022
 
 # Where a name is that seqattn.attention does not have.
 _ELSEWHERE = {
-    "check_padding": "seqattn.hostile",
     "attention_entropy": "seqattn.diagnostics",
     "effective_positions": "seqattn.diagnostics",
     "alignment_error_rate": "seqattn.metrics",

@@ -1,11 +1,18 @@
 """Attention: masks, scores, the core that composes them, and the names of the literature."""
 
-from seqattn.attention.core import Attention, AttentionOutput, attend, masked_softmax
+from seqattn.attention.core import (
+    Attention,
+    AttentionOutput,
+    Mechanism,
+    Memory,
+    Past,
+    attend,
+    masked_softmax,
+)
 from seqattn.attention.coverage import CoverageAttention, CoverageOutput, coverage_loss
 from seqattn.attention.hard import HardAttention, HardOutput, score_function_loss
 from seqattn.attention.local import LocalAttention
 from seqattn.attention.masks import causal_mask, padding_mask
-from seqattn.attention.mechanism import Mechanism, Memory, Past
 from seqattn.attention.multihead import CrossAttention, MultiHeadAttention, SelfAttention
 from seqattn.attention.named import (
     AdditiveAttention,
@@ -17,14 +24,7 @@ from seqattn.attention.named import (
     ReducedRankAttention,
     ScaledDotProductAttention,
 )
-from seqattn.attention.patterns import (
-    block_mask,
-    global_mask,
-    strided_mask,
-    window_mask,
-    windowed_attention,
-)
-from seqattn.attention.score_modules import (
+from seqattn.attention.scores import (
     AdditiveScore,
     ConcatScore,
     DotScore,
@@ -33,8 +33,6 @@ from seqattn.attention.score_modules import (
     ReducedRankScore,
     ScaledDotScore,
     Score,
-)
-from seqattn.attention.scores import (
     additive_score,
     concat_score,
     dot_score,
@@ -42,6 +40,14 @@ from seqattn.attention.scores import (
     location_score,
     reduced_rank_score,
     scaled_dot_score,
+)
+from seqattn.attention.testing import check_padding
+from seqattn.attention.windowed import (
+    block_mask,
+    global_mask,
+    strided_mask,
+    window_mask,
+    windowed_attention,
 )
 
 __all__ = [
@@ -78,6 +84,7 @@ __all__ = [
     "attend",
     "block_mask",
     "causal_mask",
+    "check_padding",
     "concat_score",
     "coverage_loss",
     "dot_score",

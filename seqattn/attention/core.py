@@ -1,20 +1,33 @@
-"""The core that every attention of this package composes: score → mask → normalise → weighted sum.
+"""The core that every attention of this package composes: score → mask → softmax → weighted sum.
 
-The lines that mask, normalise and sum exist once, here.
+From query to context in three files: the scores are in :mod:`seqattn.attention.scores`, and what
+is done with them is here, once; :mod:`seqattn.attention.named` puts the two together under the
+names of the literature. Mechanisms with an idea of their own (several heads, a window, coverage, a
+hard choice) call :func:`masked_softmax` and :func:`weighted_sum`, too. The one exception is
+PyTorch's fused operator, which multi-head attention uses where nobody asks for its weights.
 """
 
 from collections.abc import Callable
 from typing import NamedTuple
 
+import torch
 from jaxtyping import Bool, Float
-from torch import Tensor
+from torch import Tensor, nn
 
-from seqattn.attention.masks import clear_unseen, expand_mask, floors, forget_unseen, surely_all
-from seqattn.attention.mechanism import Mechanism, Memory
-from seqattn.attention.score_modules import Score
+from seqattn.attention.masks import expand_mask, forget_unseen, surely_all
+from seqattn.attention.scores import Score
 from seqattn.dropout import dropout
 
-__all__ = ["Attention", "AttentionOutput", "attend", "masked_softmax"]
+__all__ = [
+    "Attention",
+    "AttentionOutput",
+    "Mechanism",
+    "Memory",
+    "Past",
+    "attend",
+    "masked_softmax",
+    "weighted_sum",
+]
 
 
 class AttentionOutput(NamedTuple):
@@ -95,11 +108,54 @@ def masked_softmax(
         top = _block(scores, mask).amax(dim, keepdim=True).detach()
         scores = (scores - top) / temperature
     weights = _block(scores, mask).softmax(dim)
-    return weights if mask is None else clear_unseen(weights, mask)
+    if mask is None:
+        return weights
+    possible = mask.any(-1, keepdim=True)
+    # Mostly there is something in every row, and a look saves two passes over the weights.
+    return weights if surely_all(possible) else weights.masked_fill(~possible, 0.0)
 
 
 def _block(scores: Tensor, mask: Tensor | None) -> Tensor:
-    return scores if mask is None else scores.where(mask, floors(mask, scores.dtype))
+    """Put −inf where nothing may be attended: softmax turns it into exactly 0.
+
+    A row that is blocked altogether gets 0 instead: its softmax would be NaN, backward as well.
+    """
+    if mask is None:
+        return scores
+    possible = mask.any(-1, keepdim=True)
+    floor = torch.zeros_like(possible, dtype=scores.dtype).masked_fill(possible, -torch.inf)
+    return scores.where(mask, floor)
+
+
+def weighted_sum(weights: Tensor, values: Tensor) -> Tensor:
+    r"""Sum the values, each times its weight, :math:`c_t = \sum_i \alpha_{ti} h_i`.
+
+    Parameters
+    ----------
+    weights : (batch, [queries,] keys)
+        Weights α.
+    values : (batch, keys, d_value)
+        Values h.
+
+    Returns
+    -------
+    (batch, [queries,] d_value)
+        Contexts c.
+
+    Raises
+    ------
+    ValueError
+        If weights and values do not agree in batch or keys.
+    """
+    if values.dim() != 3 or values.shape[:2] != (weights.shape[0], weights.shape[-1]):
+        raise ValueError(
+            f"values have shape {tuple(values.shape)}; expected (batch, keys, d_value) = "
+            f"({weights.shape[0]}, {weights.shape[-1]}, d_value) to fit weights of shape "
+            f"{tuple(weights.shape)}"
+        )
+    if weights.dim() == 2:
+        return (weights.unsqueeze(1) @ values).squeeze(1)
+    return weights @ values
 
 
 def attend(
@@ -144,11 +200,163 @@ def attend(
     tensor([[2., 2.]])
     """
     weights = masked_softmax(scores, mask, temperature=temperature)
-    context = _weighted_sum(weights, values)
+    context = weighted_sum(weights, values)
     # Values are many and contexts few: what is not finite in the one shows in the other, as NaN.
     if mask is not None and not surely_all(context.detach().sum().isfinite()):
-        context = _weighted_sum(weights, forget_unseen(values, mask))
+        context = weighted_sum(weights, forget_unseen(values, mask))
     return AttentionOutput(context, weights)
+
+
+class Memory(NamedTuple):
+    """A source sentence, made ready for many queries by ``remember``.
+
+    Attributes
+    ----------
+    keys : (batch, keys, d_projected)
+        Keys after ``score.project_keys``; with several heads (batch, heads, keys, d_head).
+    values : (batch, keys, d_value)
+        What the weighted sum is taken of; with several heads (batch, heads, keys, d_head).
+    mask : (batch, keys) bool, or None
+        True where a position may be attended.
+    """
+
+    keys: Tensor
+    values: Tensor
+    mask: Tensor | None = None
+
+
+class Past(NamedTuple):
+    """What a step must know of those before it; a decoder carries it in its state.
+
+    Attributes
+    ----------
+    step : (batch,) integers, or None
+        Number of steps before.
+    coverage : (batch, keys), or None
+        Sum of the weights of those steps.
+    """
+
+    step: Tensor | None = None
+    coverage: Tensor | None = None
+
+
+class Mechanism(nn.Module):
+    """A kind of attention.
+
+    A mechanism defines ``remember`` and ``forward``, whose result begins with ``context`` and
+    ``weights``. One that must know of earlier steps also defines :meth:`first_past` and
+    :meth:`look`.
+
+    Examples
+    --------
+    A mechanism of your own, which looks everywhere alike, in a decoder:
+
+    >>> import torch
+    >>> from seqattn.models import AttentionDecoder
+    >>> class Average(Mechanism):
+    ...     def remember(self, keys, values=None, mask=None):
+    ...         return Memory(keys, keys if values is None else values, mask)
+    ...
+    ...     def forward(self, query, memory):
+    ...         batch, keys = memory.keys.shape[:2]
+    ...         weights = query.new_full((batch, keys), 1 / keys)
+    ...         return (weights[:, None] @ memory.values)[:, 0], weights
+    >>> decoder = AttentionDecoder(13, 4, 7, d_encoder=10, attention=Average())
+    """
+
+    def remember(
+        self,
+        keys: Float[Tensor, "batch keys d_key"],
+        values: Float[Tensor, "batch keys d_value"] | None = None,
+        mask: Bool[Tensor, "..."] | None = None,
+    ) -> Memory:
+        """Do what depends on the sentence alone, once, for all the queries to come.
+
+        The result is yours to pass on; nothing is cached on the module. What stands at positions
+        that no query may attend never reaches a result or a gradient, NaN included: every mechanism
+        of this package sets it to zero here, and one of your own should, too
+        (:func:`~seqattn.attention.masks.forget_unseen`).
+
+        Parameters
+        ----------
+        keys : (batch, keys, d_key)
+            Encoder states.
+        values : (batch, keys, d_value), optional
+            What to take the weighted sum of; the keys themselves if not given.
+        mask : bool, optional
+            True = may be attended; as in :func:`~seqattn.masked_softmax`.
+
+        Returns
+        -------
+        Memory
+            Keys, values and mask.
+        """
+        raise NotImplementedError(f"{type(self).__name__} must define remember")
+
+    def first_past(self, keys: Float[Tensor, "batch keys d_key"]) -> Past | None:
+        """Give what there is to know before the first step; None where steps know nothing."""
+        return None
+
+    def look(
+        self,
+        query: Float[Tensor, "batch *queries d_query"],
+        memory: Memory,
+        past: Past | None = None,
+    ) -> tuple[
+        Float[Tensor, "batch *queries d_value"], Float[Tensor, "batch *queries keys"], Past | None
+    ]:
+        """Attend as a decoder does: with what is known of the past, handing on what is known now.
+
+        Parameters
+        ----------
+        query : (batch, [queries,] d_query)
+            Decoder state, or those of several steps in their order.
+        memory : Memory
+            From :meth:`remember`.
+        past : Past, or None
+            From :meth:`first_past` or the last call.
+
+        Returns
+        -------
+        context : (batch, [queries,] d_value)
+            Weighted sums.
+        weights : (batch, [queries,] keys)
+            Where each step looked.
+        past : Past, or None
+            For the next step.
+        """
+        context, weights = self(query, memory)[:2]
+        return context, weights, past
+
+    def reach(
+        self, query: Float[Tensor, "batch queries d_query"], size: int, step: int = 0
+    ) -> Bool[Tensor, "batch queries keys"]:
+        """Say which positions of a sentence each query looks at: here, all.
+
+        Parameters
+        ----------
+        query : (batch, queries, d_query)
+            Decoder states of several steps in their order.
+        size : int
+            Number of positions of each sentence, which is not padded.
+        step : int
+            Number of steps before the first.
+
+        Returns
+        -------
+        (batch, queries, keys) bool
+            False where a weight is 0 whatever the keys are, as outside a window.
+        """
+        shape = (*query.shape[:2], size)
+        return torch.ones(shape, dtype=torch.bool, device=query.device)
+
+    def _recall(self, keys: Memory | Tensor, values: Tensor | None, mask: Tensor | None) -> Memory:
+        """Take a memory as it is, and make one of raw keys."""
+        if not isinstance(keys, Memory):
+            return self.remember(keys, values, mask)
+        if values is not None or mask is not None:
+            raise TypeError("a Memory holds its values and mask: give them to remember() instead")
+        return keys
 
 
 class Attention(Mechanism):
@@ -235,16 +443,4 @@ class Attention(Mechanism):
         memory = self._recall(keys, values, mask)
         weights = self.normalize(self.score.compare(query, memory.keys), memory.mask)
         kept = dropout(weights, self.dropout, self.training)
-        return AttentionOutput(_weighted_sum(kept, memory.values), weights)
-
-
-def _weighted_sum(weights: Tensor, values: Tensor) -> Tensor:
-    if values.dim() != 3 or values.shape[:2] != (weights.shape[0], weights.shape[-1]):
-        raise ValueError(
-            f"values have shape {tuple(values.shape)}; expected (batch, keys, d_value) = "
-            f"({weights.shape[0]}, {weights.shape[-1]}, d_value) to fit weights of shape "
-            f"{tuple(weights.shape)}"
-        )
-    if weights.dim() == 2:
-        return (weights.unsqueeze(1) @ values).squeeze(1)
-    return weights @ values
+        return AttentionOutput(weighted_sum(kept, memory.values), weights)

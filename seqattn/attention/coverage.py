@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from seqattn.attention.mechanism import Mechanism, Memory, Past
+from seqattn.attention.core import Mechanism, Memory, Past
 from seqattn.attention.named import BahdanauAttention
 from seqattn.precision import at_least_single
 

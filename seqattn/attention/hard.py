@@ -6,9 +6,8 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from seqattn.attention.core import Attention
-from seqattn.attention.mechanism import Mechanism, Memory
-from seqattn.attention.score_modules import Score
+from seqattn.attention.core import Attention, Mechanism, Memory, weighted_sum
+from seqattn.attention.scores import Score
 
 __all__ = ["HardAttention", "HardOutput", "score_function_loss"]
 
@@ -136,8 +135,7 @@ class HardAttention(Mechanism):
             position = chances.argmax(-1)
         places = torch.arange(weights.shape[-1], device=position.device)
         one_hot = ((position.unsqueeze(-1) == places) & possible.unsqueeze(-1)).to(weights.dtype)
-        rows = one_hot.unsqueeze(1) if one_hot.dim() == 2 else one_hot
-        context = (rows @ keys.values).view(*possible.shape, keys.values.shape[-1])
+        context = weighted_sum(one_hot, keys.values)
         if self.gradient == "straight-through":
             context = context.detach() + (soft - soft.detach())
         chosen = weights.gather(-1, position.unsqueeze(-1)).squeeze(-1)

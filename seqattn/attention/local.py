@@ -7,9 +7,15 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from seqattn.attention.core import AttentionOutput, masked_softmax
+from seqattn.attention.core import (
+    AttentionOutput,
+    Mechanism,
+    Memory,
+    Past,
+    masked_softmax,
+    weighted_sum,
+)
 from seqattn.attention.masks import forget_unseen
-from seqattn.attention.mechanism import Mechanism, Memory, Past
 from seqattn.attention.named import LuongAttention
 from seqattn.dropout import dropout
 from seqattn.precision import at_least_single, autocast
@@ -239,8 +245,7 @@ class LocalAttention(Mechanism):
         if raw:
             keys, values = forget_unseen(keys, seen), forget_unseen(values, seen)
             keys = score.project_keys(keys)
-        compared = score.compare(queries.flatten(0, 1), keys)
-        weights = masked_softmax(compared, seen)
+        weights = masked_softmax(score.compare(queries.flatten(0, 1), keys), seen)
         if self.v_p is not None:
             near = torch.exp(-(distance**2) / (2 * (self.window / 2) ** 2))
             weights = weights * near.to(weights.dtype)
@@ -248,7 +253,7 @@ class LocalAttention(Mechanism):
                 total = weights.sum(-1, keepdim=True)
                 weights = weights / total.where(total > 0, 1.0)
         kept = dropout(weights, self.global_attention.dropout, self.training)
-        context = (kept.unsqueeze(1) @ values).squeeze(1).unflatten(0, (batch, steps))
+        context = weighted_sum(kept, values).unflatten(0, (batch, steps))
         spread = weights.new_zeros(batch, steps, memory.keys.shape[1])
         spread = spread.scatter_add(-1, positions, weights.unflatten(0, (batch, steps)))
         return context, spread

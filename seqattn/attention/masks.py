@@ -11,9 +11,7 @@ from torch import Tensor
 
 __all__ = [
     "causal_mask",
-    "clear_unseen",
     "expand_mask",
-    "floors",
     "forget_unseen",
     "padding_mask",
     "surely_all",
@@ -152,23 +150,6 @@ def expand_mask(mask: Tensor, scores: Tensor) -> Tensor:
             f"or (queries, keys) = {(queries, n_keys)}"
         )
     return mask if scores.dim() == 3 else mask[:, None]
-
-
-def floors(mask: Tensor, dtype: torch.dtype) -> Tensor:
-    """Give the score that stands for "blocked" in each row of a mask, (..., 1).
-
-    It is −inf, which softmax turns into exactly 0; and 0 in a row where nothing may be attended,
-    whose softmax would else be NaN, forward and backward. :func:`clear_unseen` empties such a row.
-    """
-    seen = mask.any(-1, keepdim=True)
-    return torch.zeros(seen.shape, dtype=dtype, device=mask.device).masked_fill(seen, -torch.inf)
-
-
-def clear_unseen(weights: Tensor, mask: Tensor) -> Tensor:
-    """Set rows where nothing may be attended to zero; no gradient passes there."""
-    seen = mask.any(-1, keepdim=True)
-    # Mostly there are none, and a look at the mask saves two passes over the weights.
-    return weights if surely_all(seen) else weights.masked_fill(~seen, 0.0)
 
 
 def forget_unseen(x: Tensor, mask: Tensor | None) -> Tensor:

@@ -1,15 +1,20 @@
 """Multi-head attention: scaled dot-product attentions side by side, each in its subspace."""
 
-import math
-
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from seqattn.attention.core import AttentionOutput
-from seqattn.attention.masks import clear_unseen, expand_mask, floors, forget_unseen
-from seqattn.attention.mechanism import Mechanism, Memory, Past
+from seqattn.attention.core import (
+    AttentionOutput,
+    Mechanism,
+    Memory,
+    Past,
+    masked_softmax,
+    weighted_sum,
+)
+from seqattn.attention.masks import expand_mask, forget_unseen
+from seqattn.attention.scores import scaled_dot_score
 from seqattn.dropout import dropout
 
 __all__ = ["CrossAttention", "MultiHeadAttention", "SelfAttention"]
@@ -168,25 +173,18 @@ class MultiHeadAttention(Mechanism):
         self, q: Tensor, memory: Memory, need_weights: bool
     ) -> tuple[Tensor, Tensor | None]:
         k, v, mask = memory
-        shape, result = (*q.shape[:3], k.shape[2]), q.shape
-        if mask is not None:
-            mask = expand_mask(mask, torch.empty(shape, device="meta"))
+        shape = (*q.shape[:3], k.shape[2])
         drops = self.training and self.dropout > 0
         if not need_weights and not (drops and q.device.type == "cpu"):  # which fuses no dropout
+            if mask is not None:
+                mask = expand_mask(mask, torch.empty(shape, device="meta"))
             return _fused(q, k, v, mask, self.dropout if drops else 0.0), None
-        # Scaling the queries is scaling the scores, on fewer numbers and with less to overflow.
-        q, k, v = (x.flatten(0, 1) for x in (q / math.sqrt(q.shape[-1]), k, v))
-        if mask is None:
-            weights = (q @ k.mT).softmax(-1)
-        else:
-            # What masked_softmax does, in fewer passes: the matrix product starts from −inf where
-            # nothing may be attended.
-            barred = torch.zeros_like(mask, dtype=q.dtype).where(mask, floors(mask, q.dtype))
-            barred = barred.expand(*shape[:2], -1, -1).flatten(0, 1)
-            weights = clear_unseen(torch.baddbmm(barred, q, k.mT).view(shape).softmax(-1), mask)
-        weights = weights.view(shape)
+        # Each head of each sentence is a sentence of its own, save for the mask.
+        scores = scaled_dot_score(q.flatten(0, 1), k.flatten(0, 1)).view(shape)
+        weights = masked_softmax(scores, mask)
         kept = dropout(weights, self.dropout, self.training)
-        return (kept.flatten(0, 1) @ v).view(result), weights if need_weights else None
+        heads = weighted_sum(kept.flatten(0, 1), v.flatten(0, 1)).view(q.shape)
+        return heads, weights if need_weights else None
 
 
 def _fused(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, dropout: float) -> Tensor:

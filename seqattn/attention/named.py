@@ -3,7 +3,7 @@
 from typing import Literal
 
 from seqattn.attention.core import Attention
-from seqattn.attention.score_modules import (
+from seqattn.attention.scores import (
     AdditiveScore,
     ConcatScore,
     DotScore,

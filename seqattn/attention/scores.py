@@ -1,21 +1,34 @@
 """Score functions: how well does query s fit key h?
 
 Each function is its equation. It takes the weights as arguments, shaped as in the literature
-(output first); the modules that own them are in :mod:`seqattn.attention.score_modules`. A query is
-one decoder state ``(batch, d_query)``, giving scores ``(batch, keys)``, or all the states of a
-sentence ``(batch, queries, d_query)``, giving ``(batch, queries, keys)``.
+(output first). Under it stands the module that owns the weights and calls it. A query is one
+decoder state ``(batch, d_query)``, giving scores ``(batch, keys)``, or all the states of a sentence
+``(batch, queries, d_query)``, giving ``(batch, queries, keys)``.
+
+What depends on the keys alone is done once per sentence: a module's ``project_keys`` does it, and
+its ``compare`` hands the result to the function with None in place of the keys' weights. To add a
+score, write its equation and subclass :class:`Score` under it.
+
+One file, though long: the equations are there to be compared with each other.
 """
 
 import math
 
+import torch
 from jaxtyping import Float
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional as F
-
-from seqattn.attention.checks import check_pair, check_size
-from seqattn.attention.comparing import compare_additively
+from torch.utils.checkpoint import checkpoint
 
 __all__ = [
+    "AdditiveScore",
+    "ConcatScore",
+    "DotScore",
+    "GeneralScore",
+    "LocationScore",
+    "ReducedRankScore",
+    "ScaledDotScore",
+    "Score",
     "additive_score",
     "concat_score",
     "dot_score",
@@ -29,12 +42,35 @@ Query = Float[Tensor, "batch *queries d_query"]
 Keys = Float[Tensor, "batch keys d_key"]
 Scores = Float[Tensor, "batch *queries keys"]
 
+# Numbers that an additive comparison of many queries holds at once: 64 MiB in single precision.
+MOST_AT_ONCE = 2**24
+
+
+class Score(nn.Module):
+    """A score with its weights: what a new score function subclasses.
+
+    ``project_keys`` holds what depends on the keys alone; ``compare`` takes queries and projected
+    keys. Calling the module does both.
+    """
+
+    def project_keys(self, keys: Keys) -> Float[Tensor, "batch keys d_projected"]:
+        """Do the part of the work that depends on the keys alone; here: none."""
+        return keys
+
+    def compare(self, query: Query, projected: Float[Tensor, "batch keys d_projected"]) -> Scores:
+        """Score queries against projected keys."""
+        raise NotImplementedError(f"{type(self).__name__} must define compare(query, projected)")
+
+    def forward(self, query: Query, keys: Keys) -> Scores:
+        """Score queries against keys: ``compare(query, project_keys(keys))``."""
+        return self.compare(query, self.project_keys(keys))
+
 
 def additive_score(
     query: Query,
     keys: Keys,
     W_q: Float[Tensor, "d_attn d_query"],
-    W_k: Float[Tensor, "d_attn d_key"],
+    W_k: Float[Tensor, "d_attn d_key"] | None,
     v: Float[Tensor, " d_attn"],
     b: Float[Tensor, " d_attn"] | None = None,
 ) -> Scores:
@@ -47,7 +83,8 @@ def additive_score(
     keys : (batch, keys, d_key)
         Encoder states, h.
     W_q, W_k : (d_attn, d_query), (d_attn, d_key)
-        Projections of query and key into the comparison space.
+        Projections of query and key into the comparison space. With None for W_k the keys are
+        projected already.
     v : (d_attn,)
         Weight of each comparison feature in the score.
     b : (d_attn,), optional
@@ -75,10 +112,66 @@ def additive_score(
     >>> additive_score(one, torch.tensor([[[0.0], [1.0]]]), one, one, torch.tensor([2.0]))
     tensor([[1.5232, 1.9281]])
     """
-    check_pair(query, keys)
-    check_size("query", query, "W_q", W_q)
-    check_size("keys", keys, "W_k", W_k)
-    return compare_additively(F.linear(query, W_q, b), F.linear(keys, W_k), v)
+    _check_pair(query, keys)
+    _check_size("query", query, "W_q", W_q)
+    query, keys = F.linear(query, W_q, b), _project("keys", keys, "W_k", W_k)
+    # A size of 1 would broadcast without a word.
+    if not query.shape[-1] == keys.shape[-1] == v.shape[0]:
+        raise ValueError(
+            f"W_q gives {query.shape[-1]} features, W_k {keys.shape[-1]} and v weighs "
+            f"{v.shape[0]}; expected d_attn of each"
+        )
+    if query.dim() == 2:
+        return _compare_additively(query, keys, v)
+    return _compare_in_blocks(query, keys.unsqueeze(1), v)
+
+
+def _compare_additively(query: Tensor, keys: Tensor, v: Tensor) -> Tensor:
+    return torch.tanh(query.unsqueeze(-2) + keys) @ v
+
+
+def _compare_in_blocks(query: Tensor, keys: Tensor, v: Tensor) -> Tensor:
+    """Compare many queries, some at a time: all pairs would grow with the product of both lengths.
+
+    With gradients they would stay; so each block is computed again when its gradient is due.
+    """
+    at_once = max(MOST_AT_ONCE // max(keys.numel(), 1), 1)
+    if query.shape[1] <= at_once:
+        return _compare_additively(query, keys, v)
+    blocks = [
+        checkpoint(
+            _compare_additively, block, keys, v, use_reentrant=False, preserve_rng_state=False
+        )
+        for block in query.split(at_once, 1)
+    ]
+    return torch.cat(blocks, 1)
+
+
+class AdditiveScore(Score):
+    """Additive score with its weights; see :func:`additive_score`.
+
+    Parameters
+    ----------
+    d_query, d_key, d_attn : int
+        Sizes of query, key and comparison space.
+    bias : bool
+        Whether to add b inside the tanh. The paper has none.
+    """
+
+    def __init__(self, d_query: int, d_key: int, d_attn: int, *, bias: bool = False):
+        super().__init__()
+        self.W_q = _weight(d_attn, d_query)
+        self.W_k = _weight(d_attn, d_key)
+        self.v = nn.Parameter(_weight(1, d_attn).detach()[0])
+        self.b = nn.Parameter(torch.zeros(d_attn)) if bias else None
+
+    def project_keys(self, keys: Keys) -> Float[Tensor, "batch keys d_attn"]:
+        """Compute W_k h for every key, once per sentence."""
+        return _project("keys", keys, "W_k", self.W_k)
+
+    def compare(self, query: Query, projected: Float[Tensor, "batch keys d_attn"]) -> Scores:
+        """Score queries against W_k h."""
+        return additive_score(query, projected, self.W_q, None, self.v, self.b)
 
 
 def dot_score(
@@ -114,7 +207,7 @@ def dot_score(
     >>> dot_score(torch.tensor([[1.0, 2.0]]), torch.tensor([[[3.0, 0.0], [0.0, 1.0]]]))
     tensor([[3., 2.]])
     """
-    check_pair(query, keys)
+    _check_pair(query, keys)
     if query.shape[-1] != keys.shape[-1]:
         raise ValueError(
             f"query has size {query.shape[-1]} and keys have size {keys.shape[-1]}; a dot product "
@@ -123,6 +216,14 @@ def dot_score(
     if query.dim() == 2:
         return (keys @ query.unsqueeze(-1)).squeeze(-1)
     return query @ keys.mT
+
+
+class DotScore(Score):
+    """Dot score: no weights; see :func:`dot_score`."""
+
+    def compare(self, query: Query, projected: Keys) -> Scores:
+        """Score queries against the keys as they are."""
+        return dot_score(query, projected)
 
 
 def scaled_dot_score(
@@ -162,18 +263,26 @@ def scaled_dot_score(
     return dot_score(query / math.sqrt(query.shape[-1]), keys)
 
 
-def general_score(query: Query, keys: Keys, W: Float[Tensor, "d_query d_key"]) -> Scores:
+class ScaledDotScore(Score):
+    """Scaled dot score: no weights; see :func:`scaled_dot_score`."""
+
+    def compare(self, query: Query, projected: Keys) -> Scores:
+        """Score queries against the keys as they are."""
+        return scaled_dot_score(query, projected)
+
+
+def general_score(query: Query, keys: Keys, W: Float[Tensor, "d_query d_key"] | None) -> Scores:
     r"""General (bilinear) score, :math:`e_{ti} = s_t^\top W h_i`.
 
-    Computed as :math:`(s^\top W)h`: one small product per query, where :math:`s^\top(Wh)` would
-    transform every key.
+    Computed as :math:`s^\top(Wh)`: :math:`(s^\top W)h` would be cheaper for one query, and dearer
+    for the many steps of a sentence, which share one :math:`Wh`.
 
     Parameters
     ----------
     query, keys
         As in :func:`additive_score`.
     W : (d_query, d_key)
-        The bilinear form.
+        The bilinear form. With None the keys are projected already, to :math:`Wh`.
 
     Returns
     -------
@@ -196,13 +305,36 @@ def general_score(query: Query, keys: Keys, W: Float[Tensor, "d_query d_key"]) -
     >>> general_score(torch.tensor([[2.0]]), torch.tensor([[[5.0, 1.0], [5.0, 3.0]]]), W)
     tensor([[2., 6.]])
     """
-    check_pair(query, keys)
-    if tuple(W.shape) != (query.shape[-1], keys.shape[-1]):
+    _check_pair(query, keys)
+    if W is not None and tuple(W.shape) != (query.shape[-1], keys.shape[-1]):
         raise ValueError(
             f"W has shape {tuple(W.shape)}; expected (d_query, d_key) = "
             f"{(query.shape[-1], keys.shape[-1])}"
         )
-    return dot_score(query @ W, keys)
+    return dot_score(query, _project("keys", keys, "W", W))
+
+
+class GeneralScore(Score):
+    """General (bilinear) score with its weights; see :func:`general_score`.
+
+    Parameters
+    ----------
+    d_query, d_key : int
+        Sizes of query and key.
+    """
+
+    def __init__(self, d_query: int, d_key: int):
+        super().__init__()
+        self.W = _weight(d_query, d_key)
+
+    def project_keys(self, keys: Keys) -> Float[Tensor, "batch keys d_query"]:
+        """Compute W h for every key, once per sentence."""
+        return _project("keys", keys, "W", self.W)
+
+    def compare(self, query: Query, projected: Float[Tensor, "batch keys d_query"]) -> Scores:
+        """Score queries against W h."""
+        _check_size("query", query, "W transposed", self.W.T)
+        return general_score(query, projected, None)
 
 
 def concat_score(
@@ -254,8 +386,35 @@ def concat_score(
     return additive_score(query, keys, W[:, :d_query], W[:, d_query:], v)
 
 
+class ConcatScore(Score):
+    """Concat score with its weights, the additive score in one matrix; see :func:`concat_score`.
+
+    Parameters
+    ----------
+    d_query, d_key, d_attn : int
+        Sizes of query, key and comparison space.
+    """
+
+    def __init__(self, d_query: int, d_key: int, d_attn: int):
+        super().__init__()
+        self.d_query = d_query
+        self.W = _weight(d_attn, d_query + d_key)
+        self.v = nn.Parameter(_weight(1, d_attn).detach()[0])
+
+    def project_keys(self, keys: Keys) -> Float[Tensor, "batch keys d_attn"]:
+        """Apply the key's block of W, once per sentence."""
+        return _project("keys", keys, "W[:, d_query:]", self.W[:, self.d_query :])
+
+    def compare(self, query: Query, projected: Float[Tensor, "batch keys d_attn"]) -> Scores:
+        """Score queries by the query's block of W, as the additive score that this is."""
+        return additive_score(query, projected, self.W[:, : self.d_query], None, self.v)
+
+
 def reduced_rank_score(
-    query: Query, keys: Keys, U: Float[Tensor, "rank d_query"], V: Float[Tensor, "rank d_key"]
+    query: Query,
+    keys: Keys,
+    U: Float[Tensor, "rank d_query"],
+    V: Float[Tensor, "rank d_key"] | None,
 ) -> Scores:
     r"""Reduced-rank bilinear score, :math:`e_{ti} = s_t^\top U^\top V h_i = (U s_t)^\top (V h_i)`.
 
@@ -268,7 +427,8 @@ def reduced_rank_score(
     query, keys
         As in :func:`additive_score`.
     U, V : (rank, d_query), (rank, d_key)
-        Projections into the shared space of dimension ``rank``.
+        Projections into the shared space of dimension ``rank``. With None for V the keys are
+        projected already.
 
     Returns
     -------
@@ -292,10 +452,33 @@ def reduced_rank_score(
     >>> reduced_rank_score(torch.tensor([[3.0, 9.0]]), torch.tensor([[[1.0], [2.0]]]), U, V)
     tensor([[ 6., 12.]])
     """
-    check_pair(query, keys)
-    check_size("query", query, "U", U)
-    check_size("keys", keys, "V", V)
-    return dot_score(F.linear(query, U), F.linear(keys, V))
+    _check_pair(query, keys)
+    return dot_score(_project("query", query, "U", U), _project("keys", keys, "V", V))
+
+
+class ReducedRankScore(Score):
+    """Reduced-rank bilinear score with its weights; see :func:`reduced_rank_score`.
+
+    Parameters
+    ----------
+    d_query, d_key : int
+        Sizes of query and key.
+    rank : int
+        Size k of the shared space.
+    """
+
+    def __init__(self, d_query: int, d_key: int, rank: int):
+        super().__init__()
+        self.U = _weight(rank, d_query)
+        self.V = _weight(rank, d_key)
+
+    def project_keys(self, keys: Keys) -> Float[Tensor, "batch keys rank"]:
+        """Compute V h for every key, once per sentence."""
+        return _project("keys", keys, "V", self.V)
+
+    def compare(self, query: Query, projected: Float[Tensor, "batch keys rank"]) -> Scores:
+        """Score queries against V h."""
+        return reduced_rank_score(query, projected, self.U, None)
 
 
 def location_score(
@@ -337,8 +520,8 @@ def location_score(
     >>> location_score(torch.tensor([[2.0, 3.0]]), torch.randn(1, 2, 7), W)
     tensor([[2., 3.]])
     """
-    check_pair(query, keys)
-    check_size("query", query, "W", W)
+    _check_pair(query, keys)
+    _check_size("query", query, "W", W)
     positions = keys.shape[1]
     if positions > W.shape[0]:
         raise ValueError(
@@ -347,3 +530,52 @@ def location_score(
             "or take a score that compares)"
         )
     return F.linear(query, W[:positions])
+
+
+class LocationScore(Score):
+    """Location score with its weights: the keys are counted, not read; see :func:`location_score`.
+
+    Parameters
+    ----------
+    d_query : int
+        Size of the query.
+    max_len : int
+        Most positions of a source, ``<eos>`` and padding included.
+    """
+
+    def __init__(self, d_query: int, max_len: int):
+        super().__init__()
+        self.W = _weight(max_len, d_query)
+
+    def compare(self, query: Query, projected: Keys) -> Scores:
+        """Score every position that there is."""
+        return location_score(query, projected, self.W)
+
+
+def _project(name: str, x: Tensor, weight_name: str, W: Tensor | None) -> Tensor:
+    """Give W x, or x itself where it has been projected before; refuse sizes that do not fit."""
+    if W is None:
+        return x
+    _check_size(name, x, weight_name, W)
+    return F.linear(x, W)
+
+
+def _check_size(name: str, x: Tensor, weight_name: str, W: Tensor) -> None:
+    if x.shape[-1] != W.shape[1]:
+        raise ValueError(
+            f"{name} of size {x.shape[-1]} cannot meet {weight_name} of shape "
+            f"{tuple(W.shape)}, which takes size {W.shape[1]}"
+        )
+
+
+def _check_pair(query: Tensor, keys: Tensor) -> None:
+    """Refuse queries and keys that are not one batch of each."""
+    if keys.dim() != 3 or query.dim() not in (2, 3) or query.shape[0] != keys.shape[0]:
+        raise ValueError(
+            f"query has shape {tuple(query.shape)} and keys have shape {tuple(keys.shape)}; "
+            "expected (batch, [queries,] d_query) and (batch, keys, d_key) with the same batch"
+        )
+
+
+def _weight(rows: int, columns: int) -> nn.Parameter:
+    return nn.Parameter(nn.init.xavier_uniform_(torch.empty(rows, columns)))

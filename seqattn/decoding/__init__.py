@@ -1,13 +1,12 @@
-"""Decoding: greedy and beam search and sampling, over one step protocol."""
+"""Decoding: greedy and beam search and sampling, over any model that writes step by step."""
 
-from seqattn.decoding.beams import beam_search
-from seqattn.decoding.penalties import coverage_penalty, length_penalty
-from seqattn.decoding.protocol import Hypotheses, StepModel, select
-from seqattn.decoding.rolling import greedy
-from seqattn.decoding.sampling import sample, truncate
+from seqattn.decoding.beam_search import beam_search, coverage_penalty, length_penalty
+from seqattn.decoding.greedy import greedy, sample, truncate
+from seqattn.decoding.interface import Hypotheses, Step, StepModel, select
 
 __all__ = [
     "Hypotheses",
+    "Step",
     "StepModel",
     "beam_search",
     "coverage_penalty",

@@ -1,15 +1,19 @@
 """Sequence-to-sequence models: encoders, decoders around any attention, and the two together."""
 
+from seqattn.decoding import Step
+from seqattn.dropout import evaluating
 from seqattn.models.config import ModelConfig, build_model
-from seqattn.models.copying import CopyGate, extend_vocabulary, mix_copy
-from seqattn.models.decoders import AttentionDecoder
-from seqattn.models.encoders import Encoded, Encoder
-from seqattn.models.first_guess import guess_frequencies
-from seqattn.models.pointer import PointerGenerator
-from seqattn.models.seq2seq import Output, Seq2SeqAttention, evaluating
-from seqattn.models.steps import State, Step
+from seqattn.models.decoder import AttentionDecoder, State
+from seqattn.models.encoder import Encoded, Encoder
+from seqattn.models.output_layer import guess_frequencies, tie_matrices
+from seqattn.models.pointer_generator import (
+    CopyGate,
+    PointerGenerator,
+    extend_vocabulary,
+    mix_copy,
+)
+from seqattn.models.seq2seq import Output, Seq2SeqAttention
 from seqattn.models.transformer import Transformer
-from seqattn.models.tying import tie_matrices
 
 __all__ = [
     "AttentionDecoder",

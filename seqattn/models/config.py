@@ -13,12 +13,12 @@ from seqattn.attention import (
     ReducedRankAttention,
     ScaledDotProductAttention,
 )
-from seqattn.models.decoders import AttentionDecoder
-from seqattn.models.encoders import Encoder
-from seqattn.models.pointer import PointerGenerator
+from seqattn.models.decoder import AttentionDecoder
+from seqattn.models.encoder import Encoder
+from seqattn.models.output_layer import Tie, tie_matrices
+from seqattn.models.pointer_generator import PointerGenerator
 from seqattn.models.seq2seq import Seq2SeqAttention
 from seqattn.models.transformer import Transformer
-from seqattn.models.tying import Tie, tie_matrices
 from seqattn.settings import Limits, Only, Settings
 
 __all__ = ["ModelConfig", "build_model"]
@@ -77,7 +77,7 @@ optional
     input_feeding : bool
         Whether a Luong decoder reads its last readout.
     readout : {"linear", "tanh", "maxout"}, optional
-        See :class:`~seqattn.models.decoders.AttentionDecoder`.
+        See :class:`~seqattn.models.AttentionDecoder`.
     d_readout : int, optional
         Number of features that the vocabulary product reads. By default that of the readout, or
         ``d_embed`` where the product shares its matrix with an embedding.

@@ -1,23 +1,20 @@
 """Encoder and decoder together, and what every model has that writes step by step."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable
+from typing import Any, Literal, NamedTuple
 
 import torch
 from jaxtyping import Int
 from torch import Tensor, nn
 
 from seqattn.attention import Memory
-from seqattn.models.decoders import AttentionDecoder
-from seqattn.models.encoders import Encoder
-from seqattn.models.scheduled import DrawPer, feeds_guesses, mix_inputs
-from seqattn.models.steps import State, Step
+from seqattn.decoding import Hypotheses, Step, greedy
+from seqattn.models.decoder import AttentionDecoder, State, stack_steps
+from seqattn.models.encoder import Encoder
 
-if TYPE_CHECKING:
-    from seqattn.decoding import Hypotheses
+__all__ = ["DrawPer", "Output", "Seq2SeqAttention", "StepwiseModel", "scheduled_sampling"]
 
-__all__ = ["Output", "Seq2SeqAttention", "StepwiseModel", "evaluating"]
+DrawPer = Literal["token", "step"]
 
 
 class Output(NamedTuple):
@@ -76,7 +73,7 @@ class StepwiseModel(nn.Module):
             Probability that a step reads the true last token and not the model's own guess, in
             training; in evaluation always 1.
         draw_per : {"token", "step"}
-            What a draw is for; see :func:`~seqattn.models.scheduled.mix_inputs`.
+            What a draw is for; see :func:`~seqattn.models.seq2seq.scheduled_sampling`.
         generator : torch.Generator, optional
             Source of those draws.
 
@@ -90,8 +87,10 @@ class StepwiseModel(nn.Module):
         ValueError
             If ``teacher_forcing`` is no probability, or ``draw_per`` unknown.
         """
-        if feeds_guesses(self.training, teacher_forcing):
-            logits, weights = mix_inputs(
+        if not 0.0 <= teacher_forcing <= 1.0:
+            raise ValueError(f"teacher_forcing is {teacher_forcing}; expected 0 to 1")
+        if self.training and teacher_forcing < 1.0:
+            logits, weights = scheduled_sampling(
                 self.step,
                 inputs,
                 *self.begin(source, lengths),
@@ -108,10 +107,8 @@ class StepwiseModel(nn.Module):
         lengths: Int[Tensor, " batch"],
         *,
         max_len: int = 100,
-    ) -> "Hypotheses":
+    ) -> Hypotheses:
         """Translate greedily; ``seqattn.decoding`` has the other searches."""
-        from seqattn.decoding import greedy  # it builds on this module
-
         return greedy(self, source, lengths, max_len=max_len)
 
 
@@ -174,34 +171,66 @@ class Seq2SeqAttention(StepwiseModel):
         return Output(*self.decoder(inputs, self.encoder(source, lengths)))
 
 
-@contextmanager
-def evaluating(model: object) -> Iterator[None]:
-    """Switch dropout and gradients off, and leave every training flag as it was.
+def scheduled_sampling(
+    step: Callable[[Tensor, Any, Any], Step],
+    inputs: Tensor,
+    state: Any,
+    memory: Any,
+    *,
+    teacher_forcing: float,
+    draw_per: DrawPer = "token",
+    generator: torch.Generator | None = None,
+) -> tuple[Tensor, Tensor | None]:
+    """Run step by step, reading now the true token and now the model's own best guess.
 
-    ``model.eval()`` and ``model.train()`` set the flag of every part, so that a part which was
-    frozen in evaluation mode would wake up in training mode; this puts each back.
+    Each token of each sentence is drawn by itself, or each step once for the whole batch. No
+    gradient passes through a guess: what is trained is not the probability of the sentence, and the
+    objective is biased.
 
     Parameters
     ----------
-    model : nn.Module, or any other object
-        What will be evaluated; other objects have no flags.
+    step : callable
+        ``(tokens, state, memory) -> Step``.
+    inputs : (batch, steps) integers
+        True inputs; the first is always read.
+    state, memory
+        Where to start, and what to look at.
+    teacher_forcing : float
+        Probability of reading the true token.
+    draw_per : {"token", "step"}
+        Whether to draw for each token, as in the paper, or once for all tokens of a step, as much
+        code does. Shares are the same on average; the second makes losses noisier.
+    generator : torch.Generator, optional
+        Source of the draws.
 
-    Examples
-    --------
-    >>> model = nn.Sequential(nn.Dropout(), nn.Dropout().eval())
-    >>> with evaluating(model):
-    ...     model[0].training
-    False
-    >>> model[0].training, model[1].training
-    (True, False)
+    Returns
+    -------
+    logits : (batch, steps, vocabulary)
+        Row t scores the token that follows input t.
+    weights : (batch, steps, keys), or None
+        Where the model looked to produce it.
+
+    Raises
+    ------
+    ValueError
+        If ``draw_per`` is unknown.
+
+    References
+    ----------
+    Bengio et al. (2015), "Scheduled Sampling for Sequence Prediction with Recurrent Neural
+    Networks"; Huszár (2015), "How (not) to Train your Generative Model", for the bias.
     """
-    parts = list(model.modules()) if isinstance(model, nn.Module) else []
-    flags = [part.training for part in parts]
-    try:
-        for part in parts:
-            part.training = False
-        with torch.no_grad():
-            yield
-    finally:
-        for part, flag in zip(parts, flags):
-            part.training = flag
+    if draw_per not in ("token", "step"):
+        raise ValueError(f"draw_per is {draw_per!r}; expected 'token' or 'step'")
+    device = inputs.device if generator is None else generator.device
+    rows = inputs.shape[0] if draw_per == "token" else 1
+    draws = torch.rand(rows, inputs.shape[1], generator=generator, device=device)
+    true = (draws < teacher_forcing).to(inputs.device)
+    steps: list[Step] = []
+    for t, tokens in enumerate(inputs.unbind(1)):
+        if steps:
+            tokens = torch.where(true[:, t], tokens, steps[-1].logits.argmax(-1))
+        steps.append(step(tokens, state, memory))
+        state = steps[-1].state
+    logits = torch.stack([step.logits for step in steps], 1)
+    return logits, stack_steps([step.weights for step in steps])

@@ -1,25 +1,250 @@
-"""A small Transformer from the same parts: what is left when the recurrence goes."""
+"""A small Transformer from the same parts: what is left when the recurrence goes.
+
+Three parts in this order: positions, layers (attention and a feed-forward network, each within a
+residual), and the model.
+"""
 
 import math
 from typing import Literal
 
-from jaxtyping import Int
+import torch
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from seqattn.attention import Memory, causal_mask, padding_mask
+from seqattn.attention import Memory, MultiHeadAttention, causal_mask, padding_mask
 from seqattn.attention.masks import forget_unseen
+from seqattn.decoding import Step
 from seqattn.dropout import Dropout
-from seqattn.models.positions import LearnedPositions, SinusoidalPositions
+from seqattn.models.output_layer import Tie, tie_matrices
 from seqattn.models.seq2seq import Output, StepwiseModel
-from seqattn.models.steps import Step
-from seqattn.models.transformer_layers import DecoderLayer, EncoderLayer, Norm
-from seqattn.models.tying import Tie, tie_matrices
+from seqattn.precision import at_least_single
 from seqattn.specials import PAD
 
-__all__ = ["Transformer"]
+__all__ = [
+    "DecoderLayer",
+    "EncoderLayer",
+    "LearnedPositions",
+    "SinusoidalPositions",
+    "Transformer",
+    "sinusoidal_positions",
+]
 
+Norm = Literal["pre", "post"]
+States = Float[Tensor, "batch positions d_model"]
 # What the decoder carries: for each layer, keys and values of the target so far.
-Past = tuple[Memory, ...]
+Cache = tuple[Memory, ...]
+
+
+def sinusoidal_positions(
+    length: int, d_model: int, *, start: int = 0, device: torch.device | None = None
+) -> Float[Tensor, "length d_model"]:
+    r"""Sines and cosines of the position at wavelengths from 2π to 20,000π.
+
+    .. math::
+        P_{p,2k} = \sin(p / 10000^{2k/d}), \qquad P_{p,2k+1} = \cos(p / 10000^{2k/d})
+
+    A shift by n positions turns each pair (2k, 2k+1) by the same angle wherever it begins, so it is
+    a linear map; and the dot product of two positions depends on their distance alone.
+
+    Parameters
+    ----------
+    length : int
+        How many positions.
+    d_model : int
+        Size d, even.
+    start : int
+        The first position.
+    device : torch.device, optional
+        Where to make them.
+
+    Returns
+    -------
+    (length, d_model)
+        One row for each position, in the default dtype.
+
+    Raises
+    ------
+    ValueError
+        If ``d_model`` is odd: sines and cosines come in pairs.
+
+    References
+    ----------
+    Vaswani et al. (2017), "Attention Is All You Need", section 3.5.
+
+    Examples
+    --------
+    >>> sinusoidal_positions(2, 4)
+    tensor([[0.0000, 1.0000, 0.0000, 1.0000],
+            [0.8415, 0.5403, 0.0100, 0.9999]])
+    """
+    if d_model % 2:
+        raise ValueError(f"d_model is {d_model}; expected an even number, sines with cosines")
+    kind = at_least_single(torch.get_default_dtype())
+    steps = torch.arange(0, d_model, 2, device=device, dtype=kind)
+    rates = torch.exp(-math.log(10_000) / d_model * steps)
+    angles = torch.arange(start, start + length, device=device)[:, None] * rates
+    table = torch.stack((angles.sin(), angles.cos()), -1).flatten(-2)
+    return table.to(torch.get_default_dtype())
+
+
+class SinusoidalPositions(nn.Module):
+    """Add :func:`sinusoidal_positions` to embeddings; for any length, with nothing to learn."""
+
+    def forward(self, embedded: States, start: int = 0) -> States:
+        """Add the positions from ``start`` on."""
+        length, d_model = embedded.shape[1:]
+        table = sinusoidal_positions(length, d_model, start=start, device=embedded.device)
+        return embedded + table.to(embedded.dtype)
+
+
+class LearnedPositions(nn.Module):
+    """Add one learned vector for each position, up to the longest length.
+
+    Parameters
+    ----------
+    max_len : int
+        How many positions there are.
+    d_model : int
+        Size of the vectors.
+    """
+
+    def __init__(self, max_len: int, d_model: int):
+        super().__init__()
+        self.table = nn.Parameter(torch.randn(max_len, d_model) * d_model**-0.5)
+
+    def forward(self, embedded: States, start: int = 0) -> States:
+        """Add the positions from ``start`` on.
+
+        Raises
+        ------
+        ValueError
+            If the sentence is longer than what was learned.
+        """
+        end = start + embedded.shape[1]
+        if end > len(self.table):
+            raise ValueError(
+                f"the sentence reaches position {end}; learned positions end at {len(self.table)} "
+                "(build the model with a larger max_len, or with sinusoidal positions)"
+            )
+        return embedded + self.table[start:end]
+
+
+class Layer(nn.Module):
+    r"""What both kinds share: self-attention, feed-forward, and how a part is wrapped.
+
+    ``"post"``, as in the paper: :math:`\mathrm{norm}(x + f(x))`. ``"pre"``:
+    :math:`x + f(\mathrm{norm}(x))`, which leaves a straight path for the gradient.
+
+    References
+    ----------
+    Vaswani et al. (2017), section 3.1; Xiong et al. (2020), "On Layer Normalization in the
+    Transformer Architecture", for pre-norm.
+    """
+
+    def __init__(
+        self,
+        d_model: int,
+        heads: int,
+        d_feedforward: int,
+        dropout: float,
+        attention_dropout: float,
+        norm: Norm,
+    ):
+        super().__init__()
+        if norm not in ("pre", "post"):
+            raise ValueError(f"norm is {norm!r}; expected 'pre' or 'post'")
+        self.pre_norm = norm == "pre"
+        self.self_attention = MultiHeadAttention(d_model, heads, dropout=attention_dropout)
+        self.self_norm = nn.LayerNorm(d_model)
+        self.feed_forward = nn.Sequential(
+            nn.Linear(d_model, d_feedforward),
+            nn.ReLU(),
+            nn.Linear(d_feedforward, d_model),
+        )
+        self.feed_norm = nn.LayerNorm(d_model)
+        self.dropout = Dropout(dropout)
+
+    def _enter(self, x: Tensor, norm: nn.LayerNorm) -> Tensor:
+        """Give what a part reads."""
+        return norm(x) if self.pre_norm else x
+
+    def _leave(self, x: Tensor, change: Tensor, norm: nn.LayerNorm) -> Tensor:
+        """Add what a part wrote to what was there."""
+        x = x + self.dropout(change)
+        return x if self.pre_norm else norm(x)
+
+    def _feed(self, x: Tensor) -> Tensor:
+        change = self.feed_forward(self._enter(x, self.feed_norm))
+        return self._leave(x, change, self.feed_norm)
+
+
+class EncoderLayer(Layer):
+    """Self-attention over the whole source, then feed-forward."""
+
+    def forward(self, x: States, mask: Bool[Tensor, "..."] | None = None) -> States:
+        """Transform source states (batch, keys, d_model)."""
+        y = self._enter(x, self.self_norm)
+        change = self.self_attention(y, mask=mask, need_weights=False).context
+        return self._feed(self._leave(x, change, self.self_norm))
+
+
+class DecoderLayer(Layer):
+    """Causal self-attention, attention to the source, then feed-forward."""
+
+    def __init__(
+        self,
+        d_model: int,
+        heads: int,
+        d_feedforward: int,
+        dropout: float,
+        attention_dropout: float,
+        norm: Norm,
+    ):
+        super().__init__(d_model, heads, d_feedforward, dropout, attention_dropout, norm)
+        self.cross_attention = MultiHeadAttention(d_model, heads, dropout=attention_dropout)
+        self.cross_norm = nn.LayerNorm(d_model)
+
+    def forward(
+        self,
+        x: States,
+        source: Memory,
+        past: Memory | None = None,
+        mask: Bool[Tensor, "..."] | None = None,
+        need_weights: bool = True,
+    ) -> tuple[States, Tensor | None, Memory]:
+        """Transform target states.
+
+        Parameters
+        ----------
+        x : (batch, steps, d_model)
+            New target positions.
+        source : Memory
+            What ``cross_attention.remember`` made of the source.
+        past : Memory, optional
+            Keys and values of the target positions before, as this function returned them.
+        mask : bool, optional
+            Which positions, past ones first, each new one may see; all if not given.
+        need_weights : bool
+            Whether the weights on the source are wanted.
+
+        Returns
+        -------
+        tuple
+            New states; weights on the source (batch, heads, steps, keys) or None; and keys and
+            values up to here, for the next step.
+        """
+        y = self._enter(x, self.self_norm)
+        seen = self.self_attention.remember(y)
+        if past is not None:
+            pairs = zip(past[:2], seen[:2], strict=True)
+            seen = Memory(*(torch.cat(pair, 2) for pair in pairs))
+        change = self.self_attention(y, seen._replace(mask=mask), need_weights=False).context
+        x = self._leave(x, change, self.self_norm)
+
+        y = self._enter(x, self.cross_norm)
+        change, weights = self.cross_attention(y, source, need_weights=need_weights)
+        x = self._leave(x, change, self.cross_norm)
+        return self._feed(x), weights, seen
 
 
 class Transformer(StepwiseModel):
@@ -122,13 +347,13 @@ class Transformer(StepwiseModel):
 
     def begin(
         self, source: Int[Tensor, "batch keys"], lengths: Int[Tensor, " batch"]
-    ) -> tuple[Past, tuple[Memory, ...]]:
+    ) -> tuple[Cache, tuple[Memory, ...]]:
         """Encode the source: an empty past, and what every step will look at."""
         memory = self._remember(source, lengths)
         past = tuple(Memory(m.keys[:, :, :0], m.values[:, :, :0]) for m in memory)
         return past, memory
 
-    def step(self, tokens: Int[Tensor, " batch"], state: Past, memory: tuple[Memory, ...]) -> Step:
+    def step(self, tokens: Int[Tensor, " batch"], state: Cache, memory: tuple[Memory, ...]) -> Step:
         """Read the last token and score the next, from keys and values that are kept.
 
         Parameters
@@ -164,8 +389,8 @@ class Transformer(StepwiseModel):
         return tuple(layer.cross_attention.remember(x, mask=mask) for layer in self.decoder)  # type: ignore[operator, union-attr]
 
     def _decode(
-        self, tokens: Tensor, memory: tuple[Memory, ...], state: Past | None, mask: Tensor | None
-    ) -> tuple[Tensor, Tensor, Past]:
+        self, tokens: Tensor, memory: tuple[Memory, ...], state: Cache | None, mask: Tensor | None
+    ) -> tuple[Tensor, Tensor, Cache]:
         start = 0 if state is None else state[0].keys.shape[2]
         x = self.target_positions(self.target_embedding(tokens) * self.scale, start)
         x, past, weights = self.dropout(x), [], None

@@ -59,9 +59,9 @@ class TrainingConfig(Settings):
         c or k of that schedule: below 1 for the first two, at least 1 for the third.
     doubly_stochastic_penalty, coverage_loss : float
         Weights of two terms that are added to the loss:
-        :func:`~seqattn.regularizers.doubly_stochastic_penalty`, which wants each source word looked
-        at, and :func:`~seqattn.coverage_loss`, which wants none looked at twice. (The coverage
-        penalty belongs to the beam search: :func:`~seqattn.decoding.coverage_penalty`.)
+        :func:`~seqattn.training.regularizers.doubly_stochastic_penalty`, which wants each source
+        word looked at, and :func:`~seqattn.coverage_loss`, which wants none looked at twice. (The
+        coverage penalty belongs to the beam search: :func:`~seqattn.decoding.coverage_penalty`.)
     bf16 : bool
         Compute in bfloat16 where that is safe; weights stay in 32 bits.
     compile : bool

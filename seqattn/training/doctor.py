@@ -18,10 +18,10 @@ from torch import Tensor, nn
 from torch.backends import cudnn
 
 from seqattn.attention import HardAttention, LocalAttention, Mechanism, Memory
+from seqattn.attention.testing import RUBBISH, check_padding
 from seqattn.data.batches import pad
 from seqattn.data.vocabulary import SPECIALS, Vocabularies
 from seqattn.decoding import Hypotheses, beam_search
-from seqattn.hostile import RUBBISH, check_padding
 from seqattn.models import evaluating
 from seqattn.specials import BOS, EOS, PAD, UNK
 from seqattn.translator import Translator

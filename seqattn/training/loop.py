@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from seqattn.data.batches import Batch, Batches
-from seqattn.models.first_guess import guess_frequencies
+from seqattn.models.output_layer import guess_frequencies
 from seqattn.precision import autocast
 from seqattn.specials import PAD
 from seqattn.training.checkpoints import own_random

@@ -7,9 +7,9 @@ from torch import Tensor
 
 from seqattn.attention import coverage_loss, padding_mask
 from seqattn.data import Batch
-from seqattn.regularizers import doubly_stochastic_penalty
 from seqattn.specials import PAD
 from seqattn.training.config import TrainingConfig
+from seqattn.training.regularizers import doubly_stochastic_penalty
 
 __all__ = ["Penalty", "attention_penalty"]
 

@@ -1,6 +1,8 @@
 """Masked softmax: values, limits, gradients, extreme numbers."""
 
+import ast
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.autograd import gradcheck
 
-from seqattn import attend, masked_softmax
+from seqattn import attend, attention, masked_softmax
 from tests import oracles
 
 DTYPES = [torch.float64, torch.float32, torch.float16, torch.bfloat16]
@@ -248,3 +250,13 @@ def test_attend_is_the_formula(temperature):
 def test_values_that_do_not_fit_are_refused(values, message, unchecked):
     with pytest.raises(ValueError, match=message):
         attend(torch.zeros(3, 7), torch.zeros(values))
+
+
+def test_there_is_one_softmax_in_all_of_attention():
+    places = [
+        path.name
+        for path in Path(attention.__file__).parent.glob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Attribute) and node.attr == "softmax"
+    ]
+    assert places == ["core.py"]

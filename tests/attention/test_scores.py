@@ -17,7 +17,7 @@ from seqattn import (
     reduced_rank_score,
     scaled_dot_score,
 )
-from seqattn.attention import comparing
+from seqattn.attention import scores
 from seqattn.data import TINY
 from tests import oracles
 from tests.attention.mechanisms import (
@@ -37,6 +37,23 @@ every_mechanism = pytest.mark.parametrize("mechanism", MECHANISMS, ids=NAMES)
 
 
 @every_mechanism
+def test_a_module_calls_the_function_that_is_its_equation(mechanism, monkeypatch):
+    function = mechanism.function
+    if function is concat_score:  # the additive score, with its weights in one matrix
+        function = additive_score
+    calls = []
+    monkeypatch.setattr(
+        scores, function.__name__, lambda *given: calls.append(given) or function(*given)
+    )
+    attention = mechanism.build(torch.float32)
+    query, keys, _ = mechanism.inputs(torch.float32)
+    memory = attention.remember(keys)
+    assert not calls
+    attention(query, memory)
+    assert [(given[0] is query, given[1] is memory.keys) for given in calls] == [(True, True)]
+
+
+@every_mechanism
 @pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float64, 1e-12), (torch.float32, 1e-5)])
 def test_scores_are_those_of_the_formula(mechanism, dtype, tolerance):
     attention = mechanism.build(dtype)
@@ -45,11 +62,11 @@ def test_scores_are_those_of_the_formula(mechanism, dtype, tolerance):
     expected = oracles.score_all(
         mechanism.oracle, query.double().numpy(), keys.double().numpy(), **as_arrays(weights)
     )
-    for scores in (mechanism.function(query, keys, **weights), attention.score(query, keys)):
-        assert scores.dtype == dtype
+    for found in (mechanism.function(query, keys, **weights), attention.score(query, keys)):
+        assert found.dtype == dtype
         # Scores are sums of about a hundred products of size 1: float32 keeps 1e-5 of that.
         np.testing.assert_allclose(
-            scores.detach().double().numpy(), expected, atol=tolerance, rtol=tolerance
+            found.detach().double().numpy(), expected, atol=tolerance, rtol=tolerance
         )
 
 
@@ -185,7 +202,7 @@ def test_scores_in_blocks_are_the_scores_and_have_their_gradients(monkeypatch, a
     given = additive_inputs()
     whole = additive_score(*given)
     expected = torch.autograd.grad(whole.square().sum(), given)
-    monkeypatch.setattr(comparing, "MOST_AT_ONCE", int(at_once * BATCH * KEYS * D_ATTN))
+    monkeypatch.setattr(scores, "MOST_AT_ONCE", int(at_once * BATCH * KEYS * D_ATTN))
     in_blocks = additive_score(*given)
     torch.testing.assert_close(in_blocks, whole, atol=1e-12, rtol=0)
     found = torch.autograd.grad(in_blocks.square().sum(), given)
@@ -207,7 +224,7 @@ def _same(x):
 
 def test_what_is_kept_for_the_gradient_does_not_grow_with_both_lengths(monkeypatch):
     limit = 2 * BATCH * KEYS * D_ATTN
-    monkeypatch.setattr(comparing, "MOST_AT_ONCE", limit)
+    monkeypatch.setattr(scores, "MOST_AT_ONCE", limit)
     assert largest_saved(2) == limit  # all at once is kept as it is
     assert largest_saved(10) < 10 * BATCH * D_ATTN * KEYS / 2
     assert largest_saved(100) <= 100 * BATCH * D_ATTN  # no more than the projected queries

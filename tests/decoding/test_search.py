@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 from seqattn import padding_mask
 from seqattn.decoding import beam_search, greedy
-from seqattn.decoding.rows import top_first
-from seqattn.models import Step
-from seqattn.models.seq2seq import evaluating
+from seqattn.decoding.topk import top_first
+from seqattn.models import Step, evaluating
 from seqattn.specials import BOS, PAD
 from tests.decoding.stub import (
     EOS,
@@ -270,7 +269,7 @@ def test_among_equals_the_lowest_id_wins():
     st.sampled_from([2, 3, 64]),
 )
 def test_top_first_is_a_stable_sort_cut_off(values, k, group):
-    with mock.patch("seqattn.decoding.rows.GROUP", group):
+    with mock.patch("seqattn.decoding.topk.GROUP", group):
         top, index = top_first(torch.tensor([values, values[::-1]]).double(), k)
     for row, order in enumerate((values, values[::-1])):
         expected = sorted(range(len(order)), key=lambda i: -order[i])[:k]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from torch.autograd import gradcheck
 
 from seqattn import padding_mask
-from seqattn.models.copying import CopyGate, extend_vocabulary, mix_copy
+from seqattn.models.pointer_generator import CopyGate, extend_vocabulary, mix_copy
 
 B, T, K, V, SIZE = 3, 4, 5, 7, 9
 

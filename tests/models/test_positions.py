@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from seqattn.models.positions import LearnedPositions, SinusoidalPositions, sinusoidal_positions
+from seqattn.models.transformer import LearnedPositions, SinusoidalPositions, sinusoidal_positions
 
 LENGTH, D = 11, 6
 

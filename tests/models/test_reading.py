@@ -5,8 +5,8 @@ import torch
 from torch import nn
 
 from seqattn.attention import padding_mask
-from seqattn.models.reading import read_sentences
-from seqattn.models.recurrent import make_rnn, run_steps
+from seqattn.models.encoder import read_sentences
+from seqattn.models.rnn import make_rnn, run_steps
 
 BATCH, POSITIONS, D_INPUT, D = 4, 6, 3, 5
 LENGTHS = {

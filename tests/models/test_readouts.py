@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from seqattn.models.bridge import Bridge
+from seqattn.models.decoder import Bridge
 from seqattn.models.readouts import (
     LinearReadout,
     MaxoutReadout,

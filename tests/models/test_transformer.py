@@ -8,7 +8,7 @@ from torch.nn import functional as F
 from seqattn import causal_mask, padding_mask
 from seqattn.decoding import StepModel, beam_search, greedy, sample
 from seqattn.models import Transformer
-from seqattn.models.transformer_layers import DecoderLayer, EncoderLayer
+from seqattn.models.transformer import DecoderLayer, EncoderLayer
 from tests.hostile import every_rubbish, other_words, spoil_embeddings, surround
 
 B, S, T, D, H, D_FF, SOURCE, TARGET = 3, 7, 5, 6, 2, 11, 13, 17

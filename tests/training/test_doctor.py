@@ -1,5 +1,6 @@
 """The doctor finds nothing wrong with sound models, and each defect at its own point."""
 
+import importlib
 from functools import partial
 
 import pytest
@@ -320,8 +321,7 @@ def rows_of(tree):
 
 @pytest.mark.parametrize("name", MODELS)
 def test_a_beam_that_never_reorders_its_state_is_found(name, monkeypatch):
-    from seqattn.decoding import beams
-
+    beams = importlib.import_module("seqattn.decoding.beam_search")
     translator, select, last = make(MODELS[name]), beams.select, []
     step = translator.model.step
 

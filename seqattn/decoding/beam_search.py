@@ -1,19 +1,29 @@
-"""Beam search over any model that offers ``begin`` and ``step``."""
+"""Beam search over any model that offers ``begin`` and ``step``, and the penalties it ranks by."""
 
 from typing import NamedTuple
 
 import torch
-from jaxtyping import Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from seqattn.attention import padding_mask
-from seqattn.decoding import penalties
-from seqattn.decoding.protocol import Hypotheses, StepModel, length_limits, rule_out, select
-from seqattn.decoding.rows import few, gather, nothing, precise, spread, top_first
-from seqattn.models.seq2seq import evaluating
+from seqattn.decoding.interface import Hypotheses, StepModel, select
+from seqattn.decoding.rows import (
+    few_left,
+    length_limits,
+    no_hypotheses,
+    rule_out,
+    scatter_rows,
+    to_hypotheses,
+)
+from seqattn.decoding.topk import top_first
+from seqattn.dropout import evaluating
+from seqattn.precision import at_least_single
 from seqattn.specials import BOS, EOS, PAD
 
-__all__ = ["beam_search"]
+__all__ = ["beam_search", "coverage_penalty", "length_penalty"]
+
+LEAST_COVERAGE = 1e-4
 
 
 def beam_search(
@@ -77,7 +87,7 @@ def beam_search(
         raise ValueError(f"beam is {beam} and n_best is {n_best}; expected 1 <= n_best <= beam")
     limits = length_limits(max_len, source)[:, None]
     if not len(limits):
-        return nothing(source)
+        return no_hypotheses(source)
     real = padding_mask(lengths, source.shape[1])[:, None].expand(-1, beam, -1)
     ranking = _Ranking(length_penalty, coverage_penalty)
     with evaluating(model):
@@ -97,7 +107,7 @@ def beam_search(
             open_ = (~beams.done.all(1)).nonzero()[:, 0]
             if not len(open_):
                 break
-            if few(open_, rows):
+            if few_left(open_, rows):
                 found = _put(found, rows, beams)
                 beams, rows, tokens = select((beams, rows, tokens), open_)
                 moved = moved.view(-1, beam)[open_].flatten()
@@ -106,6 +116,96 @@ def beam_search(
     found = _put(found, rows, beams)
     places = ranking.ended(found).sort(dim=1, descending=True, stable=True).indices[:, :n_best]
     return _trace_back(trail, places, found.scores.gather(1, places))
+
+
+def length_penalty(lengths: Int[Tensor, "..."], alpha: float) -> Float[Tensor, "..."]:
+    r"""Length penalty of Wu et al., :math:`\mathrm{lp}(n) = \left(\frac{5 + n}{6}\right)^\alpha`.
+
+    A sum of log-probabilities falls with every token, so that without it short sentences win.
+
+    Parameters
+    ----------
+    lengths : integers, any shape
+        Number of tokens n, the end of the sentence included.
+    alpha : float
+        0 compares sums as they are; 1 divides them by (5 + n) / 6, which ranks long sentences
+        nearly as means over the tokens do, and short ones less so.
+
+    Returns
+    -------
+    same shape as lengths
+        Divisors, 1 or more for sentences of a token or more.
+
+    Raises
+    ------
+    ValueError
+        If alpha is negative: short sentences win even without a penalty on long ones.
+
+    References
+    ----------
+    Wu et al. (2016), "Google's Neural Machine Translation System", equation 14.
+
+    Examples
+    --------
+    >>> import torch
+    >>> length_penalty(torch.tensor([1, 7, 13]), alpha=1.0)
+    tensor([1., 2., 3.])
+    """
+    if alpha < 0:
+        raise ValueError(f"length_penalty is {alpha}; expected 0 or more")
+    return ((5 + lengths) / 6) ** alpha
+
+
+def coverage_penalty(
+    coverage: Float[Tensor, "*sentences keys"],
+    beta: float,
+    mask: Bool[Tensor, "*sentences keys"] | None = None,
+) -> Float[Tensor, "*sentences"]:
+    r"""Coverage penalty of Wu et al., for source positions that were hardly looked at.
+
+    .. math::
+        \mathrm{cp} = \beta \sum_{i=1}^{S} \log \min\Big(\sum_{t=1}^{T} \alpha_{ti}, 1\Big)
+
+    It is added to the log-probability. It is 0 if each position has got a total weight of 1 or
+    more, and negative otherwise: a translation that leaves source words out loses.
+
+    Parameters
+    ----------
+    coverage : (..., keys)
+        Sum of the weights over the target's steps.
+    beta : float
+        β, 0 or more.
+    mask : (..., keys) bool, optional
+        True at real source positions.
+
+    Returns
+    -------
+    (...)
+        Summands, 0 or less, in nats. A position with less than 0.0001 counts as having that, so
+        that a position never seen, as local attention has many, does not make all sentences alike.
+
+    Raises
+    ------
+    ValueError
+        If beta is negative: leaving words out would win.
+
+    References
+    ----------
+    Wu et al. (2016), equation 14, where the sum of the weights is written
+    :math:`\sum_j p_{i,j}`.
+
+    Examples
+    --------
+    >>> import torch
+    >>> coverage_penalty(torch.tensor([1.7, 1.0, 0.5]), beta=1.0)
+    tensor(-0.6931)
+    """
+    if beta < 0:
+        raise ValueError(f"coverage_penalty is {beta}; expected 0 or more")
+    summands = coverage.clamp(LEAST_COVERAGE, 1.0).log()
+    if mask is not None:
+        summands = summands.masked_fill(~mask, 0.0)
+    return beta * summands.sum(-1)
 
 
 class _Beams(NamedTuple):
@@ -136,14 +236,14 @@ class _Ranking(NamedTuple):
 
     def ended(self, beams: _Beams) -> Tensor:
         """Give each sentence its rank, as if it ended here."""
-        ranks = beams.scores / penalties.length_penalty(beams.lengths, self.alpha)
+        ranks = beams.scores / length_penalty(beams.lengths, self.alpha)
         if beams.coverage is not None:
-            ranks = ranks + penalties.coverage_penalty(beams.coverage, self.beta, beams.real)
+            ranks = ranks + coverage_penalty(beams.coverage, self.beta, beams.real)
         return ranks
 
     def bound(self, beams: _Beams) -> Tensor:
         """Give what no continuation can exceed: all to come is certain, and all is covered."""
-        return beams.scores / penalties.length_penalty(beams.limits, self.alpha)
+        return beams.scores / length_penalty(beams.limits, self.alpha)
 
 
 def _no_words(real: Tensor, limits: Tensor, covered: bool) -> _Beams:
@@ -174,7 +274,8 @@ def _extend(beams: _Beams, logits: Tensor) -> tuple[_Beams, Tensor, Tensor]:
     """Write one more token: the new beams, the place each came from, and its token."""
     batch, beam = beams.scores.shape
     # The best `beam` of one beginning suffice.
-    values, ids = top_first(rule_out(logits.log_softmax(-1, dtype=precise(logits))), beam)
+    log_probs = logits.log_softmax(-1, dtype=at_least_single(logits.dtype))
+    values, ids = top_first(rule_out(log_probs), beam)
     totals = beams.scores[..., None] + values.view(batch, beam, -1)
     ids = ids.view(batch, beam, -1)
     # What is done offers itself, once, as it is, and cannot be displaced.
@@ -220,12 +321,12 @@ def _trace_back(trail: list[_Written], places: Tensor, scores: Tensor) -> Hypoth
     tokens, maps = [], []
     for rows, parents, step_tokens, weights in reversed(trail):
         here = places[rows]
-        tokens.append(spread(step_tokens.gather(1, here), rows, len(places)).flatten())
+        tokens.append(scatter_rows(step_tokens.gather(1, here), rows, len(places)).flatten())
         if weights is not None:
             seen = weights[_places(here, parents.shape[1])].unflatten(0, here.shape)
-            weights = spread(seen, rows, len(places)).flatten(0, 1)
+            weights = scatter_rows(seen, rows, len(places)).flatten(0, 1)
         maps.append(weights)
         places = places.index_copy(0, rows, parents.gather(1, here))
     found = scores.flatten() > -torch.inf
     sentences = torch.stack(tokens[::-1], 1).masked_fill(~found[:, None], PAD)
-    return gather(sentences, scores.flatten(), maps[::-1])
+    return to_hypotheses(sentences, scores.flatten(), maps[::-1])

@@ -6,7 +6,11 @@ import torch
 from torch.autograd import gradcheck
 
 from seqattn import effective_positions, masked_softmax, padding_mask
-from seqattn.regularizers import doubly_stochastic_penalty, entropy_penalty, sparsity_penalty
+from seqattn.training.regularizers import (
+    doubly_stochastic_penalty,
+    entropy_penalty,
+    sparsity_penalty,
+)
 from tests import oracles
 from tests.hostile import every_rubbish, surround
 

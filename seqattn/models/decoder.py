@@ -11,9 +11,9 @@ One step, in the two orders of the literature:
 The order is independent of the score, which belongs to the attention object, and of the readout.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import torch
 from jaxtyping import Float, Int
@@ -21,16 +21,36 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from seqattn.attention import Mechanism, Memory, Past
+from seqattn.decoding.interface import Step
 from seqattn.dropout import Dropout
-from seqattn.models.bridge import Bridge
-from seqattn.models.encoders import Encoded
+from seqattn.models.encoder import Encoded
 from seqattn.models.readouts import make_readout
-from seqattn.models.recurrent import initialise, make_rnn, rnn_step, run_rnn
-from seqattn.models.steps import State, Step, stack_steps
+from seqattn.models.rnn import Hidden, initialise, make_rnn, rnn_step, run_rnn
 from seqattn.precision import ready_for_products
 from seqattn.specials import PAD
 
-__all__ = ["AttentionDecoder"]
+__all__ = ["AttentionDecoder", "Bridge", "State", "stack_steps"]
+
+
+class State(NamedTuple):
+    """All that a decoder carries from one step to the next; every tensor has the batch first.
+
+    Attributes
+    ----------
+    hidden : Hidden
+        States, and memory cells, of the recurrent layers.
+    fed : (batch, d_features), or None
+        Readout of the last step, with input feeding only.
+    context : (batch, d_encoder), or None
+        The fixed vector, in a decoder without attention only.
+    past : Past, or None
+        What the attention must know of the steps before.
+    """
+
+    hidden: Hidden
+    fed: Tensor | None = None
+    context: Tensor | None = None
+    past: Past | None = None
 
 
 class AttentionDecoder(nn.Module):
@@ -82,7 +102,7 @@ class AttentionDecoder(nn.Module):
     Examples
     --------
     >>> from seqattn import BahdanauAttention
-    >>> from seqattn.models.encoders import Encoder
+    >>> from seqattn.models.encoder import Encoder
     >>> encoded = Encoder(11, 3, 5)(torch.tensor([[4, 5, 2]]), torch.tensor([3]))
     >>> attention = BahdanauAttention(d_query=7, d_key=10, d_attn=6)
     >>> decoder = AttentionDecoder(13, 4, 7, d_encoder=10, attention=attention)
@@ -136,7 +156,7 @@ class AttentionDecoder(nn.Module):
         self.attention = attention  # last: it came with weights of its own
 
     def start(self, encoded: Encoded) -> State:
-        """Make the state before the first step; see :class:`~seqattn.models.bridge.Bridge`."""
+        """Make the state before the first step; see :class:`Bridge`."""
         top = encoded.summary[:, -1]
         fed = top.new_zeros(top.shape[0], self.readout.d_features) if self.feeds_readout else None
         past = None if self.attention is None else self.attention.first_past(encoded.states)
@@ -283,3 +303,63 @@ class AttentionDecoder(nn.Module):
 def _add_product(gates: Tensor, W: Tensor, beside: Tensor) -> Tensor:
     # No inner function: with the tests' shape checks around it, no compiler could read it.
     return gates + F.linear(beside, W)
+
+
+def stack_steps(steps: Sequence[Tensor | None]) -> Tensor | None:
+    """Put what each step gave side by side, as (batch, steps, ...); None where steps gave None."""
+    given = [x for x in steps if x is not None]
+    return torch.stack(given, 1) if given else None
+
+
+class Bridge(nn.Module):
+    r"""First decoder state, :math:`s_0 = \tanh(W \bar{h} + b)`, one such layer for each of its own.
+
+    Encoder and decoder may so differ in size, in number of directions and layers, and in the kind
+    of unit: memory cells have a projection of their own, without the tanh, as they have no bounds.
+
+    Each decoder layer reads the summary of the encoder layer across from it, counted from the top;
+    layers below the encoder's first all read that one.
+
+    Parameters
+    ----------
+    d_encoder, d_hidden : int
+        Sizes of an encoder summary and of a decoder state.
+    layers : int
+        Number of decoder layers.
+    cells : bool
+        Whether the decoder has memory cells.
+
+    Notes
+    -----
+    Bahdanau et al. read the backward state at the first word alone, :math:`W \overleftarrow{h}_1`.
+    Here :math:`\bar{h}` holds the last forward state as well, which costs a product per sentence.
+
+    References
+    ----------
+    Bahdanau, Cho and Bengio (2015), section A.2.2.
+
+    Examples
+    --------
+    >>> hidden = Bridge(d_encoder=10, d_hidden=7, layers=2)(torch.randn(3, 1, 10))
+    >>> [state.shape for state in hidden.outputs]
+    [torch.Size([3, 7]), torch.Size([3, 7])]
+    """
+
+    def __init__(self, d_encoder: int, d_hidden: int, layers: int = 1, *, cells: bool = False):
+        super().__init__()
+        self.outputs = _projections(d_encoder, d_hidden, layers)
+        self.cells = _projections(d_encoder, d_hidden, layers) if cells else None
+
+    def forward(self, summary: Float[Tensor, "batch layers d_encoder"]) -> Hidden:
+        """Project the summaries of the encoder's layers."""
+        layers = summary.unbind(1)
+        missing = len(layers) - len(self.outputs)
+        across = [layers[max(missing + i, 0)] for i in range(len(self.outputs))]
+        outputs = tuple(torch.tanh(project(x)) for project, x in zip(self.outputs, across))
+        if self.cells is None:
+            return Hidden(outputs, None)
+        return Hidden(outputs, tuple(project(x) for project, x in zip(self.cells, across)))
+
+
+def _projections(d_encoder: int, d_hidden: int, layers: int) -> nn.ModuleList:
+    return nn.ModuleList([nn.Linear(d_encoder, d_hidden) for _ in range(layers)])

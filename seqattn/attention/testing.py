@@ -12,8 +12,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from seqattn.attention import Mechanism
-from seqattn.models.seq2seq import evaluating
+from seqattn.attention.core import Mechanism
+from seqattn.dropout import evaluating
 
 __all__ = ["RUBBISH", "check_padding"]
 

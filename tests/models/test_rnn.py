@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from seqattn.models.recurrent import (
+from seqattn.models.rnn import (
     Hidden,
     gru_step,
     initialise,

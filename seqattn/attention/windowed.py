@@ -1,19 +1,18 @@
-"""Sparse patterns for self-attention, as masks; and a window that really saves work.
+"""Windows and other sparse patterns for self-attention, as masks; and a window that saves work.
 
 A pattern given as a mask teaches the pattern and saves nothing: all scores are still computed.
 :func:`windowed_attention` gathers the window's positions instead, in time and memory of
 ``size * window``. Masks combine with ``&`` and ``|``.
 """
 
-import math
-
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torch.nn import functional as F
 
-from seqattn.attention.core import AttentionOutput, masked_softmax
+from seqattn.attention.core import AttentionOutput, masked_softmax, weighted_sum
 from seqattn.attention.masks import forget_unseen
+from seqattn.attention.scores import scaled_dot_score
 
 __all__ = ["block_mask", "global_mask", "strided_mask", "window_mask", "windowed_attention"]
 
@@ -236,17 +235,18 @@ def windowed_attention(
     keys, values = forget_unseen(keys, mask), forget_unseen(values, mask)
     right = 0 if causal else window
     real = keys.new_ones(batch, size) if mask is None else mask.to(keys.dtype)
-    seen = _windows(real.unsqueeze(-1), window, right).squeeze(2) > 0
-    scaled = (query / math.sqrt(query.shape[-1])).unsqueeze(2)
-    scores = (scaled @ _windows(keys, window, right)).squeeze(2)
+    # Each position with its window is a sentence of its own.
+    seen = _windows(real.unsqueeze(-1), window, right).squeeze(-1) > 0
+    queries = query.flatten(0, 1).unsqueeze(1)
+    scores = scaled_dot_score(queries, _windows(keys, window, right))
     weights = masked_softmax(scores, seen)
-    context = (_windows(values, window, right) @ weights.unsqueeze(-1)).squeeze(-1)
-    return AttentionOutput(context, weights)
+    context = weighted_sum(weights, _windows(values, window, right))
+    return AttentionOutput(*(x.squeeze(1).unflatten(0, (batch, size)) for x in (context, weights)))
 
 
 def _windows(x: Tensor, left: int, right: int) -> Tensor:
-    """Give each position a view of its window: (batch, size, d) to (batch, size, d, places)."""
-    return F.pad(x, (0, 0, left, right)).unfold(1, left + 1 + right, 1)
+    """Give each position its window: (batch, size, d) to (batch · size, places, d)."""
+    return F.pad(x, (0, 0, left, right)).unfold(1, left + 1 + right, 1).flatten(0, 1).mT
 
 
 def _distances(size: int, device: torch.device | None) -> Tensor:

@@ -2,16 +2,30 @@
 
 from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
 
-import torch
-from jaxtyping import Float, Int
+from jaxtyping import Int
 from torch import Tensor
 
-from seqattn.models.steps import Step
-from seqattn.specials import BOS, PAD
-
-__all__ = ["Hypotheses", "StepModel", "length_limits", "permitted", "rule_out", "select"]
+__all__ = ["Hypotheses", "Step", "StepModel", "select"]
 
 Tree = TypeVar("Tree")
+
+
+class Step(NamedTuple):
+    """What one step gives.
+
+    Attributes
+    ----------
+    logits : (batch, vocabulary)
+        Scores of the token that this step produces.
+    weights : (batch, keys), or None
+        Where it looked; None without attention.
+    state : State, or whatever else its decoder carries
+        For the next step.
+    """
+
+    logits: Tensor
+    weights: Tensor | None
+    state: Any
 
 
 @runtime_checkable
@@ -74,6 +88,7 @@ def select(tree: Tree, rows: Int[Tensor, " rows"]) -> Tree:
 
     Examples
     --------
+    >>> import torch
     >>> select((torch.tensor([5.0, 6.0]), None), torch.tensor([1, 1, 0]))
     (tensor([6., 6., 5.]), None)
     """
@@ -88,27 +103,3 @@ def select(tree: Tree, rows: Int[Tensor, " rows"]) -> Tree:
         f"a state or a memory holds a {type(tree).__name__}; expected tensors with the batch "
         "first, None, and tuples of these"
     )
-
-
-def length_limits(
-    max_len: int | Int[Tensor, " batch"], source: Int[Tensor, "batch keys"]
-) -> Int[Tensor, " batch"]:
-    """Give each sentence its longest allowed length, in tokens."""
-    limits = torch.as_tensor(max_len, device=source.device).expand(source.shape[0])
-    if limits.numel() and int(limits.min()) < 1:
-        raise ValueError(f"max_len is {int(limits.min())}; expected at least 1")
-    return limits
-
-
-def permitted(logits: Float[Tensor, "batch vocabulary"]) -> Float[Tensor, "batch vocabulary"]:
-    """Rule out what is never an output: padding and ``<bos>``.
-
-    Other tokens keep the log-probability that the model gives them; nothing is shared out anew.
-    """
-    return rule_out(logits.clone())
-
-
-def rule_out(scores: Float[Tensor, "batch vocabulary"]) -> Float[Tensor, "batch vocabulary"]:
-    """Rule out padding and ``<bos>`` in place."""
-    scores[:, [PAD, BOS]] = -torch.inf
-    return scores

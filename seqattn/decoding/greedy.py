@@ -1,15 +1,53 @@
-"""Drawing sentences from a model, tempered and truncated."""
+"""One sentence for each source, token after token: greedy search, and sampling."""
 
 import math
+from collections.abc import Callable
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from seqattn.decoding.protocol import Hypotheses, StepModel
-from seqattn.decoding.rolling import roll_out
+from seqattn.decoding.interface import Hypotheses, StepModel, select
+from seqattn.decoding.rows import (
+    few_left,
+    length_limits,
+    no_hypotheses,
+    permitted,
+    scatter_rows,
+    to_hypotheses,
+)
+from seqattn.dropout import evaluating
+from seqattn.precision import at_least_single
+from seqattn.specials import BOS, EOS, PAD
 
-__all__ = ["sample", "truncate"]
+__all__ = ["greedy", "sample", "truncate"]
+
+
+def greedy(
+    model: StepModel,
+    source: Int[Tensor, "batch keys"],
+    lengths: Int[Tensor, " batch"],
+    *,
+    max_len: int | Int[Tensor, " batch"] = 100,
+) -> Hypotheses:
+    r"""Take the likeliest token at each step, :math:`y_t = \arg\max_y p(y \mid y_{<t}, x)`.
+
+    Parameters
+    ----------
+    model : StepModel
+        Switched to evaluation for the time of the search.
+    source, lengths : (batch, keys), (batch,) integers
+        Padded source sentences and their lengths.
+    max_len : int, or (batch,) integers
+        Most tokens to write, ``<eos>`` included; for all sentences or for each.
+
+    Returns
+    -------
+    Hypotheses
+        One for each sentence. Among equally likely tokens the lowest id wins. An empty batch has
+        none, and no weights.
+    """
+    return _write(model, source, lengths, max_len, lambda logits: logits.argmax(-1))
 
 
 def sample(
@@ -65,7 +103,7 @@ def sample(
         chances = truncate(logits, top_k=top_k, top_p=top_p).softmax(-1)
         return torch.multinomial(chances, 1, generator=generator)[:, 0]
 
-    return roll_out(model, source, lengths, max_len, draw)
+    return _write(model, source, lengths, max_len, draw)
 
 
 def truncate(
@@ -120,3 +158,43 @@ def truncate(
         ordered = ordered.masked_fill(before >= top_p, -torch.inf)
         logits = torch.empty_like(logits).scatter(-1, index, ordered)
     return logits
+
+
+def _write(
+    model: StepModel,
+    source: Tensor,
+    lengths: Tensor,
+    max_len: int | Tensor,
+    choose: Callable[[Tensor], Tensor],
+) -> Hypotheses:
+    """Write one sentence for each source, token after token, as ``choose(logits)`` says."""
+    limits = length_limits(max_len, source)
+    batch = source.shape[0]
+    if not batch:
+        return no_hypotheses(source)
+    with evaluating(model):
+        state, memory = model.begin(source, lengths)
+        last = torch.full_like(limits, BOS)
+        done = torch.zeros_like(limits, dtype=torch.bool)
+        rows = torch.arange(batch, device=source.device)  # the sentences that are being written
+        scores, tokens, maps = [], [], []
+        for n in range(1, int(limits.max()) + 1):
+            logits, weights, state = model.step(last, state, memory)
+            logits = logits.to(
+                at_least_single(logits.dtype)
+            )  # halves would lose what a search is after
+            chosen = choose(permitted(logits))
+            gained = logits.gather(1, chosen[:, None])[:, 0] - logits.logsumexp(-1)
+            last = chosen.masked_fill(done, PAD)
+            scores.append(scatter_rows(gained.masked_fill(done, 0.0), rows, batch))
+            tokens.append(scatter_rows(last, rows, batch))
+            maps.append(scatter_rows(weights, rows, batch))
+            done = done | (last == EOS) | (n >= limits)
+            open_ = (~done).nonzero()[:, 0]
+            if not len(open_):
+                break
+            if few_left(open_, done):
+                state, memory, last, done, limits, rows = select(
+                    (state, memory, last, done, limits, rows), open_
+                )
+    return to_hypotheses(torch.stack(tokens, 1), torch.stack(scores, 1).sum(1), maps)

@@ -1,0 +1,110 @@
+"""Imports point one way: from the rooms further up in the house to those below, never back."""
+
+import ast
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).resolve().parents[1] / "seqattn"
+
+# From the ground up: each room may import those before it. Whoever opens one need not open those
+# after it.
+ORDER = [
+    *("extras", "settings", "specials", "precision", "dropout"),  # what every room uses
+    *("data", "attention", "metrics", "plots"),
+    *("decoding", "models", "translator"),  # a model is whatever a search can drive
+    *("evaluation", "training"),
+    *("widgets", "grading", "cli", "__main__", "__init__"),
+]
+# Modules at the root that are to move into a room, and the room they already count as.
+MOVING = {
+    "alignments": "metrics",
+    "baselines": "evaluation",
+    "bottleneck": "metrics",
+    "commands": "cli",
+    "diagnostics": "metrics",
+    "maps": "metrics",
+    "translation": "translator",
+}
+# Imports against the order that are to go.
+KNOWN = {("translator", "training")}
+
+
+def imports_in(text: str, modules: set[str], package: str = "") -> set[str]:
+    """Name the modules that a text imports anywhere, in functions and for types alone included."""
+    found = set()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            parents = package.split(".")[: 1 - node.level or None] if node.level else []
+            source = ".".join([*parents, *filter(None, [node.module])])
+            for alias in node.names:  # a module of that package, or a name in it
+                whole = f"{source}.{alias.name}"
+                found.add(whole if whole in modules else source)
+    return found & modules
+
+
+def read_imports() -> dict[str, set[str]]:
+    """Give what each module of the package imports of it."""
+    paths = {}
+    for path in PACKAGE.rglob("*.py"):
+        parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+        paths[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    imports = {}
+    for name, path in paths.items():
+        package = ".".join(path.parent.relative_to(PACKAGE.parent).parts)
+        imports[name] = imports_in(path.read_text(encoding="utf-8"), set(paths), package) - {name}
+    return imports
+
+
+IMPORTS = read_imports()
+
+
+def room(module: str) -> str:
+    """Give the room of a module: what follows the package's name."""
+    name = module.split(".")[1] if "." in module else "__init__"
+    return MOVING.get(name, name)
+
+
+def test_every_room_has_its_place_in_the_order():
+    assert {room(module) for module in IMPORTS} == set(ORDER)
+    assert len(ORDER) == len(set(ORDER))
+
+
+def test_imports_point_down():
+    upwards = {
+        (room(module), room(other)): f"{module} imports {other}"
+        for module, others in IMPORTS.items()
+        for other in others
+        if ORDER.index(room(other)) > ORDER.index(room(module))
+    }
+    assert upwards.keys() == KNOWN, upwards
+
+
+@pytest.mark.parametrize("name", MOVING)
+def test_what_is_to_move_has_not_moved_yet(name):
+    at_the_root = {part.name.removesuffix(".py") for part in PACKAGE.iterdir()}
+    assert name in at_the_root, "take it out of MOVING"
+
+
+def test_no_two_modules_import_each_other():
+    try:
+        TopologicalSorter(IMPORTS).prepare()
+    except CycleError as error:
+        pytest.fail(" → ".join(error.args[1]))
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("import a.b\ndef f():\n    from a import c", {"a.b", "a.c"}),
+        ("from a.b import name, c", {"a.b"}),
+        ("from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from a import d", {"a"}),
+        ("from . import d, e", {"a.b", "a.b.d"}),
+        ("from .d import e\nfrom ..c import f\nfrom .. import g", {"a.b.d", "a.c", "a"}),
+    ],
+)
+def test_imports_are_found_wherever_they_stand(text, found):
+    assert imports_in(text, {"a", "a.b", "a.b.d", "a.c"}, "a.b") == found
