@@ -338,7 +338,7 @@ def test_the_additive_score_has_no_bias_unless_asked_for():
     assert AdditiveScore(2, 3, 5, bias=True).b.shape == (5,)
 
 
-def test_the_signatures_are_shape_checked_in_tests():
+def test_the_signatures_are_shape_checked_in_tests(checked):
     with pytest.raises(TypeError, match="dot_score"):
         dot_score(torch.zeros(2, 3), torch.zeros(5, 7, 3))
 
