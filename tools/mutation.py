@@ -60,10 +60,10 @@ TARGETS = {
     "seqattn/decoding/sampling.py": ["tests/decoding/test_sampling.py", "tests/decoding"],
     "seqattn/decoding/penalties.py": ["tests/decoding/test_protocol.py", "tests/decoding"],
     "seqattn/decoding/protocol.py": ["tests/decoding/test_protocol.py", "tests/decoding"],
-    "seqattn/diagnostics.py": ["tests/test_diagnostics.py"],
-    "seqattn/metrics/alignment.py": ["tests/test_metrics.py"],
-    "seqattn/metrics/translation.py": ["tests/test_metrics.py"],
-    "seqattn/maps.py": ["tests/test_maps.py"],
+    "seqattn/metrics/attention_weights.py": ["tests/metrics/test_attention_weights.py"],
+    "seqattn/metrics/alignment_error.py": ["tests/metrics/test_metrics.py"],
+    "seqattn/metrics/bleu.py": ["tests/metrics/test_metrics.py"],
+    "seqattn/metrics/attention_maps.py": ["tests/metrics/test_attention_maps.py"],
 }
 OPERATORS = (
     *("ReplaceBinaryOperator_Add_Sub", "ReplaceBinaryOperator_Sub_Add"),

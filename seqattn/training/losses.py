@@ -1,7 +1,6 @@
-"""What training minimises."""
+"""What training minimises: the cross-entropy of the words, and what is asked of the attention."""
 
-import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import torch
@@ -9,10 +8,14 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from seqattn.attention import coverage_loss, padding_mask
 from seqattn.attention.masks import surely_all
+from seqattn.data.batches import Batch
+from seqattn.regularizers import doubly_stochastic_penalty
 from seqattn.specials import PAD
+from seqattn.training.config import TrainingConfig
 
-__all__ = ["TokenLoss", "cross_entropy", "perplexity"]
+__all__ = ["Penalty", "TokenLoss", "attention_penalty", "cross_entropy"]
 
 # Logits that a CPU works on at once: few enough to stay in its cache from one operator to the next.
 CACHED = 2**18
@@ -136,12 +139,38 @@ def _blocks(logits: Tensor) -> Iterator[Tensor]:
         yield x.float() if x.dtype.itemsize < 4 else x
 
 
-def perplexity(nats_per_token: float) -> float:
-    """Turn nats per token into a number of equally likely tokens, :math:`e^L`.
+Penalty = Callable[[Tensor, Batch], Tensor]
+"""From the weights (batch, steps, keys) of a batch to a scalar, a mean over its tokens."""
+
+
+def attention_penalty(config: TrainingConfig) -> Penalty | None:
+    """Put the terms together that a configuration adds to the loss; None if it adds none.
+
+    Raises
+    ------
+    ValueError
+        When the penalty is asked of a model without attention.
 
     Examples
     --------
-    >>> round(perplexity(math.log(8)), 6)
-    8.0
+    >>> attention_penalty(TrainingConfig(steps=1)) is None
+    True
     """
-    return math.exp(min(nats_per_token, 700.0))
+    if not (config.doubly_stochastic_penalty or config.coverage_loss):
+        return None
+
+    def penalty(weights: Tensor | None, batch: Batch) -> Tensor:
+        if weights is None:
+            raise ValueError(
+                "doubly_stochastic_penalty and coverage_loss need attention, and the model has none"
+            )
+        # In 16 bits the sums over a sentence would lose small weights.
+        weights = weights.to(torch.promote_types(weights.dtype, torch.float32))
+        written = batch.targets != PAD
+        read = padding_mask(batch.lengths, batch.source.shape[1])
+        looked_at = config.doubly_stochastic_penalty * doubly_stochastic_penalty(
+            weights, written, read
+        )
+        return looked_at + config.coverage_loss * coverage_loss(weights, None, written)
+
+    return penalty

@@ -20,8 +20,7 @@ from seqattn import Attention, DotScore, coverage_loss
 from seqattn.data import Batches, CorpusConfig, Vocabularies, encode_pairs, read_split
 from seqattn.data.measurements import measured
 from seqattn.data.words import tokenize
-from seqattn.diagnostics import attention_entropy
-from seqattn.metrics import corpus_bleu, corpus_chrf
+from seqattn.metrics import attention_entropy, corpus_bleu, corpus_chrf
 from seqattn.models import ModelConfig, build_model, guess_frequencies
 from seqattn.training import cross_entropy
 

@@ -7,7 +7,8 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from seqattn.training import cross_entropy, losses, perplexity
+from seqattn.metrics import perplexity
+from seqattn.training import cross_entropy, losses
 from tests.hostile import every_rubbish, spoil, surround
 
 BATCH, STEPS, VOCAB = 3, 5, 11

@@ -8,8 +8,8 @@ from seqattn.data import Batch
 from seqattn.models import ModelConfig, build_model
 from seqattn.regularizers import doubly_stochastic_penalty
 from seqattn.training import TrainingConfig
-from seqattn.training.loop import make_optimizer, update
-from seqattn.training.penalties import attention_penalty
+from seqattn.training.losses import attention_penalty
+from seqattn.training.step import make_optimizer, update
 
 SMALL = ModelConfig(d_embed=8, d_hidden=12, dropout=0.0)
 
