@@ -1,24 +1,20 @@
 """What training minimises: the cross-entropy of the words, and what is asked of the attention."""
 
-from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
-from torch.autograd.function import once_differentiable
+from torch.nn import functional as F
 
 from seqattn.attention import coverage_loss, padding_mask
-from seqattn.attention.masks import surely_all
 from seqattn.data.batches import Batch
 from seqattn.regularizers import doubly_stochastic_penalty
 from seqattn.specials import PAD
 from seqattn.training.config import TrainingConfig
 
 __all__ = ["Penalty", "TokenLoss", "attention_penalty", "cross_entropy"]
-
-# Logits that a CPU works on at once: few enough to stay in its cache from one operator to the next.
-CACHED = 2**18
 
 
 class TokenLoss(NamedTuple):
@@ -84,59 +80,16 @@ def cross_entropy(
     (tensor(2), tensor(8.))
     """
     real = targets != PAD
-    losses = _CrossEntropy.apply(logits.flatten(0, 1), targets.flatten(), smoothing)
-    total = losses.where(real.flatten(), 0.0).sum()
+    # Whatever stands at padding: 0 times NaN, its gradient, would be NaN.
+    known = logits.where(real.unsqueeze(-1), 0.0)
+    total = F.cross_entropy(
+        known.to(torch.promote_types(known.dtype, torch.float32)).flatten(0, 1),
+        targets.flatten(),
+        ignore_index=PAD,
+        reduction="sum",
+        label_smoothing=smoothing,
+    )
     return TokenLoss(total, real.sum())
-
-
-class _CrossEntropy(torch.autograd.Function):
-    """Cross-entropy of each row, computed block by block.
-
-    Log-probabilities of a whole batch are as large as its logits, tens of megabytes; PyTorch's own
-    function makes several tensors of that size, and twice as many in half precision.
-    """
-
-    @staticmethod
-    def forward(ctx: Any, logits: Tensor, targets: Tensor, smoothing: float) -> Tensor:
-        ctx.smoothing = smoothing
-        losses, normalisers = [], []
-        for x, y in zip(_blocks(logits), targets.split(_rows(logits))):
-            log_z = x.logsumexp(-1)
-            loss = log_z - (1 - smoothing) * x.gather(-1, y[:, None])[:, 0]
-            losses.append(loss - smoothing * x.mean(-1) if smoothing else loss)
-            normalisers.append(log_z)
-        ctx.save_for_backward(logits, targets, torch.cat(normalisers))
-        return torch.cat(losses)
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, given: Tensor) -> tuple[Tensor, None, None]:
-        """Softmax less the smoothed label, times what is given for the row."""
-        logits, targets, normalisers = ctx.saved_tensors
-        gradient, size = torch.empty_like(logits), _rows(logits)
-        parts = (given, targets, normalisers, gradient)
-        for x, (g, y, log_z, out) in zip(_blocks(logits), zip(*(p.split(size) for p in parts))):
-            p = (x - log_z[:, None]).exp_()
-            if ctx.smoothing:
-                p -= ctx.smoothing / p.shape[-1]
-            p.scatter_add_(-1, y[:, None], p.new_full((len(p), 1), ctx.smoothing - 1))
-            p.mul_(g[:, None])
-            if not surely_all(log_z.isfinite()):  # 0 · NaN, where no gradient is due
-                p.masked_fill_((g == 0)[:, None], 0.0)
-            out.copy_(p)
-        return gradient, None, None
-
-
-def _rows(logits: Tensor) -> int:
-    if logits.device.type != "cpu":
-        return max(len(logits), 1)
-    return max(CACHED // max(logits.shape[-1], 1), 1)
-
-
-def _blocks(logits: Tensor) -> Iterator[Tensor]:
-    """Cut into blocks of rows, in 32 bits at least; one at a time, so that it is still cached."""
-    for x in logits.split(_rows(logits)):
-        yield x.float() if x.dtype.itemsize < 4 else x
 
 
 Penalty = Callable[[Tensor, Batch], Tensor]
