@@ -19,11 +19,10 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from seqattn.baselines import ibm1_links
 from seqattn.data import FIVE, Batches, TextPair, Vocabularies, encode_pairs, toy_corpus
+from seqattn.evaluation import alignment_links, ibm1_links
 from seqattn.metrics import alignment_error_rate, corpus_bleu
 from seqattn.models import ModelConfig, build_model
-from seqattn.training import alignment_links
 from seqattn.training.regularizers import doubly_stochastic_penalty
 from seqattn.translator import Translator
 

@@ -23,7 +23,7 @@ from seqattn.data.pairs import TextPair
 from seqattn.data.vocabulary import Vocabularies
 from seqattn.metrics import corpus_bleu
 from seqattn.models import ModelConfig, build_model
-from seqattn.training.loop import fit
+from seqattn.training.step import fit
 from seqattn.translator import Translator
 
 RESULT = Path(__file__).parents[1] / "seqattn/data/measured/bottleneck.json"

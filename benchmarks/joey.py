@@ -172,7 +172,7 @@ def make_trainer(model):
 def main() -> None:
     """Be a contestant."""
     logging.disable(logging.CRITICAL)
-    # As ours does: see seqattn.training.threads.prepare_process.
+    # As ours does: see seqattn.training.runtime.prepare_process.
     torch.set_flush_denormal(True)
     for option in (-3, -1):
         ctypes.CDLL(None).mallopt(option, 2**31 - 1)

@@ -29,10 +29,11 @@ import torch
 
 from seqattn.attention import BahdanauAttention, LuongAttention, Mechanism
 from seqattn.data import Batches, CorpusConfig, TextPair, Vocabularies, encode_pairs, read_split
+from seqattn.evaluation import evaluate
 from seqattn.models import AttentionDecoder, Encoder, Seq2SeqAttention, State, guess_frequencies
 from seqattn.models.rnn import rnn_step
-from seqattn.training import evaluate, fit
-from seqattn.training.threads import prepare_process
+from seqattn.training import fit
+from seqattn.training.runtime import prepare_process
 from seqattn.translator import Translator
 
 RESULT = Path(__file__).parents[1] / "seqattn/data/measured/order.json"

@@ -37,8 +37,9 @@ from pathlib import Path
 from typing import Any
 
 from seqattn.data.corpora import CorpusConfig, read_split
+from seqattn.evaluation import evaluate
 from seqattn.models import ModelConfig
-from seqattn.training import RunFolder, TrainingConfig, evaluate, preset_names, read_preset
+from seqattn.training import RunFolder, TrainingConfig, preset_names, read_preset
 from seqattn.training.presets import Preset
 from seqattn.translator import Translator
 

@@ -29,8 +29,8 @@ from seqattn.data.batches import pad
 from seqattn.decoding import beam_search, greedy
 from seqattn.metrics import corpus_bleu
 from seqattn.precision import autocast
-from seqattn.training.runs import find_checkpoint, load_model
-from seqattn.translator import LENGTH_PENALTY, LONGEST, SIDE_BY_SIDE
+from seqattn.translator.run_folder import find_checkpoint, load_model
+from seqattn.translator.translator import LENGTH_PENALTY, LONGEST, SIDE_BY_SIDE
 
 SPLIT, CPU = "test_2016_flickr", torch.device("cpu")
 OURS = {"ours, luong, fp32": "fp32", "ours, luong, bf16": "bf16"}

@@ -279,7 +279,7 @@ plt.show()
 # 30-word vocabulary exactly.
 
 # %%
-from seqattn.bottleneck import longest_countable
+from seqattn.metrics import longest_countable
 
 words = [17, 4, 29, 0, 8, 8, 21, 3, 11, 25]
 number = 0.0
@@ -312,7 +312,7 @@ print(longest, "words fit into 512 floats, by counting")
 # words).
 
 # %%
-from seqattn.bottleneck import superpose, unpack
+from seqattn.metrics import superpose, unpack
 
 
 def share_read(lengths, d, vocabulary):
@@ -373,7 +373,7 @@ plt.show()
 # and move the slider.
 
 # %%
-from seqattn.bottleneck import gradient_reach
+from seqattn.metrics import gradient_reach
 
 
 def reach(words, seed=0, units=64, start=None):

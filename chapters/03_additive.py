@@ -639,8 +639,8 @@ for pair in FIVE:
 # %%
 from random import Random
 
+from seqattn.evaluation import alignment_links
 from seqattn.metrics import alignment_error_rate
-from seqattn.training import alignment_links
 from seqattn.translator import Translator
 
 held_out, gold = short["valid"], [pair.links for pair in short["valid"]]

@@ -48,10 +48,11 @@ import torch
 
 import seqattn
 from seqattn.data import Batches, CorpusConfig, Vocabularies, encode_pairs, read_split
+from seqattn.evaluation import evaluate
 from seqattn.metrics import corpus_bleu
 from seqattn.models import ModelConfig, build_model
 from seqattn.plots import BLUE, GREY, ORANGE, use_style
-from seqattn.training import TrainingConfig, evaluate, fit, new_run, read_preset
+from seqattn.training import TrainingConfig, fit, new_run, read_preset
 from seqattn.translator import Translator
 
 use_style()
@@ -331,7 +332,7 @@ trainer = new_run(WORK / "main", corpus, model=CONFIG, training=TRAINING, subwor
                   device=DEVICE, overwrite=True, quiet=True)  # fmt: skip
 outcome = trainer.run()
 run = trainer.run_folder
-print(outcome.reason, "at update", outcome.position.step)
+print(outcome.reason, "at update", outcome.state.step)
 print(sorted(path.name for path in run.path.iterdir()))
 
 # %% [markdown]
@@ -404,8 +405,8 @@ if not FULL:  # which judges for the first time when much is learned
 # seen either:
 
 # %% tags=["nbval-ignore-output"]
+from seqattn.evaluation import alignment_links
 from seqattn.metrics import alignment_error_rate
-from seqattn.training import alignment_links
 
 watched = Translator.load(run.path)
 if not FULL:
@@ -447,8 +448,8 @@ if not FULL:
 # $[\cdot]$ is 1 if true and else 0.
 
 # %%
-from seqattn.baselines import ibm1_error_rates
 from seqattn.data import tokenize
+from seqattn.evaluation import ibm1_error_rates
 
 
 def rule(place):  # link every target word j of T with source word place(j, S, T) of S
@@ -542,7 +543,7 @@ shell("seqattn doctor --run main")
 
 
 # %% tags=["nbval-ignore-output"]
-from seqattn.training import examine
+from seqattn.evaluation import examine
 
 translator = Translator.load(run.path, device=DEVICE)
 assert all(finding.sound for finding in examine(translator))
@@ -827,7 +828,7 @@ for name, (one, other) in FACTORS.items():
 # distance between two *seeds* of one model.
 
 # %% tags=["nbval-ignore-output"]
-from seqattn.diagnostics import weight_distance
+from seqattn.metrics import weight_distance
 
 sample = valid[:200]
 forced = {
@@ -878,7 +879,7 @@ plt.show()
 
 # %%
 from seqattn.data import toy_by_length
-from seqattn.training import summarize_attention
+from seqattn.evaluation import summarize_attention
 
 if FULL:  # by length, in groups of three words
     longer = [pair for pair in valid if 6 <= len(pair.source.split()) <= 24]
@@ -1055,7 +1056,7 @@ plt.show()
 # of word will be at the end of the list?
 
 # %% tags=["nbval-ignore-output"]
-from seqattn.diagnostics import attention_entropy
+from seqattn.metrics import attention_entropy
 
 by_word = {}
 for pair, t in zip(valid, translator.force(valid)):
@@ -1093,7 +1094,7 @@ for name, part in (("sharpest", [*ranked][:7]), ("most diffuse", [*ranked][-7:])
 # pass over, and go wrong more often, so compare right and wrong translations of *similar length*.
 
 # %% tags=["nbval-ignore-output"]
-from seqattn.maps import coverage_report
+from seqattn.metrics import coverage_report
 
 found = translator.translate([pair.source for pair in valid], beam=1)
 wrong = [(pair, t) for pair, t in zip(valid, found) if t.text != pair.target]

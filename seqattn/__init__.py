@@ -58,8 +58,7 @@ if typing.TYPE_CHECKING:
         window_mask,
         windowed_attention,
     )
-    from seqattn.diagnostics import attention_entropy, effective_positions
-    from seqattn.metrics import alignment_error_rate
+    from seqattn.metrics import alignment_error_rate, attention_entropy, effective_positions
     from seqattn.plots import plot_attention
 
 # In the order of the course, not of the alphabet.
@@ -120,8 +119,8 @@ __all__ = [  # noqa: RUF022
 
 # Where a name is that seqattn.attention does not have.
 _ELSEWHERE = {
-    "attention_entropy": "seqattn.diagnostics",
-    "effective_positions": "seqattn.diagnostics",
+    "attention_entropy": "seqattn.metrics",
+    "effective_positions": "seqattn.metrics",
     "alignment_error_rate": "seqattn.metrics",
     "plot_attention": "seqattn.plots",
 }

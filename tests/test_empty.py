@@ -5,8 +5,9 @@ import torch
 
 from seqattn.data import TextPair, Vocabularies
 from seqattn.decoding import beam_search, greedy, sample
+from seqattn.evaluation import compare, evaluate
 from seqattn.models import ModelConfig, build_model
-from seqattn.training import RunFolder, Trainer, TrainingConfig, compare, evaluate
+from seqattn.training import RunFolder, Trainer, TrainingConfig
 from seqattn.translator import Translator
 from tests.training.corpus import TINY, numbers
 

@@ -10,11 +10,12 @@ import pytest
 import torch
 
 from seqattn.data import CorpusConfig, Vocabularies, read_split
+from seqattn.evaluation import evaluate
 from seqattn.models import ModelConfig, build_model
-from seqattn.training import CheckpointError, TrainingConfig, evaluate, read_checkpoint
+from seqattn.training import CheckpointError, TrainingConfig, read_checkpoint
 from seqattn.training.presets import read_preset
-from seqattn.training.runs import SHIPPED, find_checkpoint
 from seqattn.translator import Translator
+from seqattn.translator.run_folder import SHIPPED, find_checkpoint
 from tools import build, ship_model
 
 RECORD = json.loads(SHIPPED["toy"].with_suffix(".json").read_text(encoding="utf-8"))

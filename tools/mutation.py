@@ -58,10 +58,10 @@ TARGETS = {
     "seqattn/decoding/rows.py": ["tests/decoding/test_search.py", "tests/decoding"],
     "seqattn/decoding/topk.py": ["tests/decoding/test_search.py", "tests/decoding"],
     "seqattn/decoding/interface.py": ["tests/decoding/test_interface.py", "tests/decoding"],
-    "seqattn/diagnostics.py": ["tests/test_diagnostics.py"],
-    "seqattn/metrics/alignment.py": ["tests/test_metrics.py"],
-    "seqattn/metrics/translation.py": ["tests/test_metrics.py"],
-    "seqattn/maps.py": ["tests/test_maps.py"],
+    "seqattn/metrics/attention_weights.py": ["tests/metrics/test_attention_weights.py"],
+    "seqattn/metrics/alignment_error.py": ["tests/metrics/test_metrics.py"],
+    "seqattn/metrics/bleu.py": ["tests/metrics/test_metrics.py"],
+    "seqattn/metrics/attention_maps.py": ["tests/metrics/test_attention_maps.py"],
 }
 OPERATORS = (
     *("ReplaceBinaryOperator_Add_Sub", "ReplaceBinaryOperator_Sub_Add"),

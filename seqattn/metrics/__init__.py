@@ -1,25 +1,55 @@
-"""Scores for translations (BLEU, chrF) and for alignments (AER), all at corpus level.
+"""Numbers on translations (BLEU, chrF), on alignments (AER) and on attention weights (entropy).
+
+All of them take plain texts, links or weights, and no model; what judges a whole translator stands
+in :mod:`seqattn.evaluation`.
 
 A corpus score is computed from counts summed over the corpus. It is *not* the mean of sentence
 scores, and the two must not be set side by side.
 """
 
-from seqattn.metrics.alignment import (
+from seqattn.metrics.alignment_error import (
     AlignmentQuality,
     alignment_error_rate,
     alignment_precision_recall,
 )
-from seqattn.metrics.translation import CorpusScore, corpus_bleu, corpus_chrf
-
-# No public names: what `seqattn.training` scores with.
-from seqattn.metrics.translation import Scorer as Scorer
-from seqattn.metrics.translation import score_texts as score_texts
+from seqattn.metrics.attention_maps import CoverageReport, coverage_report, merge_pieces
+from seqattn.metrics.attention_weights import (
+    attention_entropy,
+    effective_positions,
+    hard_alignment,
+    max_weight,
+    weight_distance,
+)
+from seqattn.metrics.bleu import (
+    CorpusScore,
+    corpus_bleu,
+    corpus_chrf,
+    perplexity,
+    tokenized_bleu,
+)
+from seqattn.metrics.bottleneck import gradient_reach, longest_countable, superpose, unpack
+from seqattn.metrics.symmetrization import symmetrize
 
 __all__ = [
     "AlignmentQuality",
     "CorpusScore",
+    "CoverageReport",
     "alignment_error_rate",
     "alignment_precision_recall",
+    "attention_entropy",
     "corpus_bleu",
     "corpus_chrf",
+    "coverage_report",
+    "effective_positions",
+    "gradient_reach",
+    "hard_alignment",
+    "longest_countable",
+    "max_weight",
+    "merge_pieces",
+    "perplexity",
+    "superpose",
+    "symmetrize",
+    "tokenized_bleu",
+    "unpack",
+    "weight_distance",
 ]

@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from seqattn.diagnostics import attention_entropy, effective_positions, max_weight
+from seqattn.metrics import attention_entropy, effective_positions, max_weight
 from seqattn.plots.style import PALETTE, as_weights, import_pyplot
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Float
 from torch import Tensor
 
-from seqattn.maps import coverage_report
+from seqattn.metrics import coverage_report
 from seqattn.plots.style import BLUE, GREY, ORANGE, as_weights, import_pyplot
 
 if TYPE_CHECKING:
@@ -35,8 +35,8 @@ def plot_coverage(
     ax : Axes, optional
         Where to draw; a new figure if not given.
     low, high : float
-        As in :func:`~seqattn.maps.coverage_report`: bars below ``low`` shares are grey, those above
-        ``high`` orange.
+        As in :func:`~seqattn.metrics.coverage_report`: bars below ``low`` shares are grey, those
+        above ``high`` orange.
 
     Returns
     -------

@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from seqattn.diagnostics import attention_entropy
+from seqattn.metrics import attention_entropy
 from seqattn.plots.style import BLUE, import_pyplot
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from jaxtyping import Float
 from torch import Tensor
 
-from seqattn.diagnostics import attention_entropy
+from seqattn.metrics import attention_entropy
 from seqattn.plots.maps import plot_attention
 from seqattn.plots.style import import_pyplot
 

@@ -35,9 +35,9 @@ def plot_error_rate(
         Of a run's log, as ``RunFolder.records`` reads them.
     baselines : mapping from name to number, optional
         Error rates from 0 to 1 that do not change, such as one of
-        :func:`~seqattn.baselines.ibm1_error_rates`: dashed lines.
+        :func:`~seqattn.evaluation.ibm1_error_rates`: dashed lines.
     which : {"aer", "aer_rows"}
-        As in :class:`~seqattn.training.Evaluation`.
+        As in :class:`~seqattn.evaluation.Evaluation`.
     ax : Axes, optional
         Where to draw; a new figure if not given.
     label : str, optional
@@ -101,9 +101,9 @@ def plot_bleu_by_length(
     Parameters
     ----------
     lengths : mapping from name to list of LengthScore
-        ``lengths`` of :class:`~seqattn.training.Evaluation`, which
-        :func:`~seqattn.training.evaluate` gives with ``details=True``, or of the systems of a
-        :class:`~seqattn.training.Comparison`. A point stands in the middle of its lengths.
+        ``lengths`` of :class:`~seqattn.evaluation.Evaluation`, which
+        :func:`~seqattn.evaluation.evaluate` gives with ``details=True``, or of the systems of a
+        :class:`~seqattn.evaluation.Comparison`. A point stands in the middle of its lengths.
     trained_to : int, optional
         Longest source in training: a dotted line.
     ax : Axes, optional
@@ -123,7 +123,7 @@ def plot_bleu_by_length(
 
     Examples
     --------
-    >>> from seqattn.training.details import LengthScore
+    >>> from seqattn.evaluation import LengthScore
     >>> groups = [LengthScore(3, 5, 9, 80.0), LengthScore(6, 10, 9, 50.0)]
     >>> ax = plot_bleu_by_length({"fixed": groups})
     >>> ax.lines[0].get_xdata().tolist()

@@ -1,10 +1,15 @@
 """The look of every figure: colours, letters, and what may be drawn at all."""
 
-from typing import Any
+import io
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 from torch import Tensor
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 __all__ = [
     "BLUE",
@@ -17,6 +22,8 @@ __all__ = [
     "PINK",
     "as_weights",
     "import_pyplot",
+    "tidy",
+    "to_png",
     "use_style",
     "weight_colours",
 ]
@@ -161,3 +168,17 @@ def as_weights(weights: Any, shape: tuple[int, ...], meaning: str) -> np.ndarray
             "than 1. Are they scores, or weights after dropout?"
         )
     return grid
+
+
+def tidy(panel: "Axes") -> None:
+    """Give a panel a grid, and take away the frame that says nothing."""
+    panel.grid(True, color=LINE, linewidth=0.8)
+    panel.set_axisbelow(True)
+    panel.spines["top"].set_visible(False)
+
+
+def to_png(figure: "Figure") -> bytes:
+    """Give a figure as the bytes of a picture."""
+    content = io.BytesIO()
+    figure.savefig(content, format="png", dpi=110, facecolor="white")
+    return content.getvalue()

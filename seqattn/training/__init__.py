@@ -1,10 +1,11 @@
-"""Training: losses, schedules, one update, whole runs with checkpoints, and evaluation.
+"""Training: losses, schedules, one update, whole runs with validations and checkpoints.
 
 In memory, and in a few lines:
 
 >>> from seqattn.data import Batches, Vocabularies, encode_pairs, toy_corpus
+>>> from seqattn.evaluation import evaluate
 >>> from seqattn.models import ModelConfig, build_model
->>> from seqattn.training import evaluate, fit
+>>> from seqattn.training import fit
 >>> from seqattn.translator import Translator
 >>> corpus = toy_corpus(800)
 >>> vocabularies = Vocabularies.learn(corpus["train"], ("en", "fr"))
@@ -30,24 +31,12 @@ commands ``seqattn train``, ``evaluate`` and ``compare`` stand on these lines:
     compare({"luong": luong, "bahdanau": bahdanau}, test).table()
 """
 
-from seqattn.training.checkpoints import (
-    Checkpoint,
-    CheckpointError,
-    read_checkpoint,
-    write_checkpoint,
-)
-from seqattn.training.comparison import Comparison, compare, plot_comparison
+from seqattn.metrics import perplexity
+from seqattn.training.checkpoints import TrainingState, average_weights
 from seqattn.training.config import TrainingConfig
-from seqattn.training.curves import plot_curves, write_curves
-from seqattn.training.details import AttentionSummary, LengthScore, summarize_attention
-from seqattn.training.doctor import Finding, examine
-from seqattn.training.evaluation import Evaluation, alignment_links, evaluate
-from seqattn.training.keeping import average_weights
-from seqattn.training.loop import DivergedError, History, Update, fit, make_optimizer, update
-from seqattn.training.losses import TokenLoss, cross_entropy, perplexity
-from seqattn.training.position import Outcome, Position
+from seqattn.training.losses import TokenLoss, cross_entropy
 from seqattn.training.presets import Preset, preset_names, read_config, read_preset
-from seqattn.training.runs import RunFolder, load_model
+from seqattn.training.run_log import plot_curves, write_curves
 from seqattn.training.schedules import (
     constant,
     cosine,
@@ -58,36 +47,35 @@ from seqattn.training.schedules import (
     warm_up,
 )
 from seqattn.training.start import new_run, resumed_run
+from seqattn.training.step import DivergedError, History, Update, fit, make_optimizer, update
 from seqattn.training.studies import Trial, run_trials
-from seqattn.training.trainer import Trainer
+from seqattn.training.trainer import Outcome, Trainer
+from seqattn.translator.checkpoint import (
+    Checkpoint,
+    CheckpointError,
+    read_checkpoint,
+    write_checkpoint,
+)
+from seqattn.translator.run_folder import RunFolder, load_model
 
 __all__ = [
-    "AttentionSummary",
     "Checkpoint",
     "CheckpointError",
-    "Comparison",
     "DivergedError",
-    "Evaluation",
-    "Finding",
     "History",
-    "LengthScore",
     "Outcome",
-    "Position",
     "Preset",
     "RunFolder",
     "TokenLoss",
     "Trainer",
     "TrainingConfig",
+    "TrainingState",
     "Trial",
     "Update",
-    "alignment_links",
     "average_weights",
-    "compare",
     "constant",
     "cosine",
     "cross_entropy",
-    "evaluate",
-    "examine",
     "exponential_decay",
     "fit",
     "inverse_sigmoid_decay",
@@ -97,7 +85,6 @@ __all__ = [
     "make_optimizer",
     "new_run",
     "perplexity",
-    "plot_comparison",
     "plot_curves",
     "preset_names",
     "read_checkpoint",
@@ -105,7 +92,6 @@ __all__ = [
     "read_preset",
     "resumed_run",
     "run_trials",
-    "summarize_attention",
     "update",
     "warm_up",
     "write_checkpoint",

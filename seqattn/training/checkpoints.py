@@ -1,140 +1,191 @@
-"""Checkpoints: one file each, written whole or not at all, and never pickled.
+"""What a run keeps: the checkpoint to go on from, the best weights, and those to be averaged.
 
-A checkpoint is a safetensors file. Its tensors are weights and what the optimiser remembers; its
-header holds all the rest as JSON: the model's configuration, the vocabularies, where the training
-stood. Reading one runs no code from it.
+The file itself is written by :mod:`seqattn.translator.checkpoint`; what stands in it is here.
 """
 
-import json
-import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+import math
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from seqattn.extras import require
+from seqattn.translator.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
+from seqattn.translator.run_folder import RunFolder
 
 __all__ = [
-    "Checkpoint",
-    "CheckpointError",
+    "Checkpointer",
+    "TrainingState",
+    "average_weights",
     "optimizer_tensors",
-    "own_random",
     "random_states",
-    "read_checkpoint",
     "restore_optimizer",
     "restore_random",
-    "write_atomically",
-    "write_checkpoint",
 ]
 
-FORMAT = 1
 
-
-class CheckpointError(OSError):
-    """A checkpoint cannot be written, or is none."""
-
-
-class Checkpoint(NamedTuple):
-    """What is in a checkpoint.
+@dataclass
+class TrainingState:
+    """Where a training stands.
 
     Attributes
     ----------
-    tensors : dict of str to Tensor
-        On the CPU. Weights begin with ``model.``.
-    data : dict
-        Plain values.
+    step : int
+        Updates made.
+    epoch, index : int
+        Passes over the corpus finished, and batches used of the next.
+    seconds : float
+        Time taken, validations included.
+    validated, looked : int
+        Steps of the last validation, and of the last early look.
+    best, best_step, perplexity : float, int, float
+        Best validation BLEU, when that was, and what the perplexity was then.
+    waited : int
+        Validations since.
+    loss, tokens : float, int
+        Sums since the last line of the log.
+    kept : list of [BLEU, step]
+        Validations whose weights are kept for the average, the best first.
     """
 
-    tensors: dict[str, Tensor]
-    data: dict[str, Any]
-
-    @property
-    def weights(self) -> dict[str, Tensor]:
-        """What ``load_state_dict`` takes."""
-        return _strip(self.tensors, "model.")
-
-
-def write_checkpoint(path: Path, tensors: Mapping[str, Tensor], data: Mapping[str, Any]) -> None:
-    """Write a checkpoint beside its place, and put it there in one step.
-
-    Whatever happens meanwhile, a full disk or a loss of power, ``path`` is the old checkpoint or
-    the new one.
-
-    Raises
-    ------
-    CheckpointError
-        If it cannot be written.
-    """
-    safetensors = require("safetensors.torch", "a checkpoint", "nmt")
-    header = {"format": "pt", "seqattn": json.dumps({"version": FORMAT, **data})}
-    # Copies: the format refuses tensors that share their memory, as tied matrices do.
-    kept = {
-        name: tensor.detach().cpu().clone(memory_format=torch.contiguous_format)
-        for name, tensor in tensors.items()
-    }
-    write_atomically(path, safetensors.save(kept, metadata=header))
+    step: int = 0
+    epoch: int = 0
+    index: int = 0
+    seconds: float = 0.0
+    validated: int = 0
+    looked: int = 0
+    best: float = -1.0
+    best_step: int = 0
+    perplexity: float = math.inf
+    waited: int = 0
+    loss: float = 0.0
+    tokens: int = 0
+    kept: list[list[float]] = field(default_factory=list)
 
 
-def write_atomically(path: Path, content: bytes) -> None:
-    """Give a file its content in one step; on the disk, too, before this returns."""
-    beside = path.with_name(f".{path.name}.part")
-    try:
-        with beside.open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(beside, path)
-    except OSError as error:
-        with suppress(OSError):  # the error that counts is the first
-            beside.unlink()
-        kept = "; the one that was there is intact" if path.exists() else ""
-        raise CheckpointError(f"could not write {path}: {error.strerror or error}{kept}") from error
-    if os.name == "posix":  # the new name, too, must outlive a loss of power
-        folder = os.open(path.parent, os.O_RDONLY)
-        try:
-            with suppress(OSError):  # some file systems of networks cannot; the file is written
-                os.fsync(folder)
-        finally:
-            os.close(folder)
-
-
-def read_checkpoint(path: Path, *, only: str = "") -> Checkpoint:
-    """Read a checkpoint.
+class Checkpointer:
+    """Writes the checkpoints of a run.
 
     Parameters
     ----------
-    path : Path
-        Where it is.
-    only : str
-        What the names of the wanted tensors begin with, as in ``"model."``.
+    model : nn.Module
+        What is trained.
+    optimizer : Optimizer
+        What trains it.
+    run : RunFolder
+        Where to.
+    data : mapping
+        Plain values that every checkpoint holds: settings and vocabularies.
+    average : int
+        How many of the best validations' weights to keep for the average.
+    """
+
+    def __init__(
+        self,
+        model: nn.Module,
+        optimizer: torch.optim.Optimizer,
+        run: RunFolder,
+        data: Mapping[str, Any],
+        *,
+        average: int = 0,
+    ):
+        self.model = model
+        self.optimizer = optimizer
+        self.run = run
+        self.data = data
+        self.average_of = average
+
+    def save(self, state: TrainingState, random: Mapping[str, Tensor]) -> None:
+        """Write the checkpoint to go on from; only then delete what it no longer names."""
+        tensors = {**optimizer_tensors(self.model, self.optimizer), **random}
+        self._write(self.run.last, state, self._weights(), tensors)
+        wanted = {self.run.kept(step) for _, step in state.kept}
+        for path in self.run.all_kept():
+            if path not in wanted:
+                path.unlink()
+
+    def save_best(self, state: TrainingState) -> None:
+        """Write the weights to be used."""
+        self._write(self.run.best, state, self._weights())
+
+    def keep(self, state: TrainingState, bleu: float) -> None:
+        """Keep the weights for the average, if they are among the best validations'."""
+        ranked = sorted([*state.kept, [bleu, state.step]], reverse=True)[: self.average_of]
+        if [bleu, state.step] in ranked:
+            path = self.run.kept(state.step)
+            self.run.make_folder(path.parent)
+            write_checkpoint(path, self._weights(), {})
+        state.kept = ranked
+
+    def average(self, state: TrainingState) -> dict[str, Tensor]:
+        """Give the mean of the weights that were kept."""
+        return average_weights(self.run.kept(int(step)) for _, step in state.kept)
+
+    def save_average(self, state: TrainingState, weights: Mapping[str, Tensor]) -> None:
+        """Write averaged weights, which are then those to be used."""
+        named = {f"model.{name}": value for name, value in weights.items()}
+        self._write(self.run.average, state, named)
+
+    def forget_average(self) -> None:
+        """Delete averaged weights, which further updates make stale."""
+        with suppress(FileNotFoundError):
+            self.run.average.unlink()
+
+    def _weights(self) -> dict[str, Tensor]:
+        return {f"model.{name}": value for name, value in self.model.state_dict().items()}
+
+    def _write(
+        self,
+        path: Path,
+        state: TrainingState,
+        weights: Mapping[str, Tensor],
+        more: Mapping[str, Tensor] | None = None,
+    ) -> None:
+        write_checkpoint(
+            path,
+            {**weights, **(more or {})},
+            # Threads: their number decides in which order sums are made.
+            {**self.data, "position": asdict(state), "threads": torch.get_num_threads()},
+        )
+
+
+def average_weights(paths: Iterable[Path]) -> dict[str, Tensor]:
+    r"""Average the weights of several checkpoints, :math:`\frac{1}{n} \sum_i \theta_i`.
+
+    Parameters
+    ----------
+    paths : iterable of Path
+        Checkpoints of one model; at least one.
 
     Returns
     -------
-    Checkpoint
-        ``tensors`` and ``data``.
+    dict of str to Tensor
+        What ``load_state_dict`` takes; summed in 64 bits, in the checkpoints' own precision.
 
     Raises
     ------
     CheckpointError
-        If there is none, or the file is something else, or written by a later version.
+        If one cannot be read.
+    ValueError
+        If there is none, or their weights have other names.
+
+    References
+    ----------
+    Vaswani et al. (2017), section 6.1, who average the last ones; Izmailov et al. (2018),
+    "Averaging Weights Leads to Wider Optima and Better Generalization".
     """
-    safetensors = require("safetensors", "a checkpoint", "nmt")
-    if not path.is_file():
-        raise CheckpointError(f"there is no checkpoint {path}")
-    try:
-        with safetensors.safe_open(str(path), framework="pt", device="cpu") as file:
-            header = file.metadata() or {}
-            data = json.loads(header["seqattn"])
-            version = data.pop("version")
-            tensors = {name: file.get_tensor(name) for name in file.keys() if name.startswith(only)}  # noqa: SIM118
-    except (KeyError, ValueError, safetensors.SafetensorError) as error:
-        raise CheckpointError(f"{path} is no checkpoint of seqattn ({error})") from error
-    if version > FORMAT:
-        raise CheckpointError(f"{path} was written by a later version of seqattn: update it")
-    return Checkpoint(tensors, data)
+    found = [read_checkpoint(path, only="model.").weights for path in paths]
+    if not found or any(weights.keys() != found[0].keys() for weights in found):
+        raise ValueError(
+            f"{len(found)} checkpoints, of which all should be of one model; expected at least one"
+        )
+    return {
+        name: torch.stack([weights[name].double() for weights in found]).mean(0).to(first.dtype)
+        for name, first in found[0].items()
+    }
 
 
 def optimizer_tensors(model: nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
@@ -147,25 +198,13 @@ def optimizer_tensors(model: nn.Module, optimizer: torch.optim.Optimizer) -> dic
 
 
 def restore_optimizer(
-    model: nn.Module, optimizer: torch.optim.Optimizer, tensors: Mapping[str, Tensor]
+    model: nn.Module, optimizer: torch.optim.Optimizer, checkpoint: Checkpoint
 ) -> None:
     """Put back what :func:`optimizer_tensors` named."""
     parameters = dict(model.named_parameters())
-    for place, tensor in _strip(tensors, "optimizer.").items():
+    for place, tensor in checkpoint.named("optimizer.").items():
         name, key = place.rsplit(":", 1)
         optimizer.state[parameters[name]][key] = tensor.to(parameters[name].device)
-
-
-@contextmanager
-def own_random() -> Iterator[None]:
-    """Draw and seed as one likes: afterwards the caller's random numbers go on as if nothing was.
-
-    Also a decorator, ``@own_random()``.
-    """
-    # Of a GPU that nobody has used yet there is no stream to keep.
-    devices = range(torch.cuda.device_count() if torch.cuda.is_initialized() else 0)
-    with torch.random.fork_rng(devices=devices):
-        yield
 
 
 def random_states(device: torch.device, rank: int = 0) -> dict[str, Tensor]:
@@ -189,7 +228,3 @@ def restore_random(tensors: Mapping[str, Tensor], device: torch.device, rank: in
 
 def _random_name(kind: str, rank: int) -> str:
     return f"random.{kind}.{rank}" if rank else f"random.{kind}"
-
-
-def _strip(tensors: Mapping[str, Tensor], start: str) -> dict[str, Tensor]:
-    return {k.removeprefix(start): v for k, v in tensors.items() if k.startswith(start)}

@@ -7,7 +7,7 @@ with no gradient. What spreads or sharpens a row is its entropy, or its sum of s
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from seqattn.diagnostics import attention_entropy
+from seqattn.metrics import attention_entropy
 
 __all__ = ["doubly_stochastic_penalty", "entropy_penalty", "sparsity_penalty"]
 

@@ -8,12 +8,12 @@ import torch
 from seqattn.data.corpora import CorpusConfig, read_split
 from seqattn.data.vocabulary import Vocabularies
 from seqattn.models import ModelConfig, build_model, guess_frequencies
-from seqattn.training.checkpoints import CheckpointError, own_random
 from seqattn.training.config import TrainingConfig
 from seqattn.training.presets import default_preset
-from seqattn.training.processes import Processes
-from seqattn.training.runs import RunFolder, load_model
+from seqattn.training.runtime import Processes
 from seqattn.training.trainer import Trainer
+from seqattn.translator.checkpoint import CheckpointError
+from seqattn.translator.run_folder import RunFolder, load_model, own_random
 
 __all__ = ["new_run", "resumed_run"]
 

@@ -13,13 +13,13 @@ from typing import Any, NamedTuple
 import torch
 
 from seqattn.data.corpora import CorpusConfig, read_split
+from seqattn.evaluation import evaluate
 from seqattn.models import ModelConfig
 from seqattn.training.config import TrainingConfig
-from seqattn.training.evaluation import evaluate
-from seqattn.training.runs import RunFolder
+from seqattn.training.runtime import available_cores, prepare_process
 from seqattn.training.start import new_run
-from seqattn.training.threads import available_cores, prepare_process
 from seqattn.translator import Translator
+from seqattn.translator.run_folder import RunFolder
 
 __all__ = ["Trial", "run_trials"]
 
@@ -49,7 +49,7 @@ class Trial:
         Number of weights of its model.
     scores : dict
         Those of the pairs it was judged on: the attributes of
-        :class:`~seqattn.training.Evaluation`.
+        :class:`~seqattn.evaluation.Evaluation`.
     """
 
     name: str

@@ -8,49 +8,55 @@ import logging
 import math
 import time
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
-from seqattn.data.batches import Batches, Example, encode_pairs
+from seqattn.data.batches import Batch, Batches, Example, encode_pairs
 from seqattn.data.pairs import TextPair
 from seqattn.data.vocabulary import Vocabularies
 from seqattn.models import ModelConfig
-from seqattn.training.board import Board
 from seqattn.training.checkpoints import (
-    CheckpointError,
-    own_random,
+    Checkpointer,
+    TrainingState,
     random_states,
-    read_checkpoint,
     restore_optimizer,
     restore_random,
 )
 from seqattn.training.config import TrainingConfig, check_together
-from seqattn.training.interrupts import Interrupts
-from seqattn.training.keeping import Keeper
-from seqattn.training.loop import DivergedError, make_optimizer, update
-from seqattn.training.penalties import attention_penalty
-from seqattn.training.position import (
-    Outcome,
-    Position,
-    train_record,
-)
-from seqattn.training.processes import Processes
-from seqattn.training.progress import Progress
-from seqattn.training.runs import RunFolder
-from seqattn.training.threads import return_free_memory
-from seqattn.training.validation import Log, Validator
+from seqattn.training.losses import attention_penalty
+from seqattn.training.run_log import Progress, RunLog
+from seqattn.training.runtime import Interrupts, Processes, return_free_memory
+from seqattn.training.step import DivergedError, Update, make_optimizer, update
+from seqattn.training.validation import Validator
 from seqattn.translator import Translator
+from seqattn.translator.checkpoint import CheckpointError, read_checkpoint
+from seqattn.translator.run_folder import RunFolder, own_random
 
-__all__ = ["Trainer"]
+__all__ = ["Outcome", "Trainer"]
 
 log = logging.getLogger(__name__)
 
-# Updates between two validations, at least: a small corpus has short epochs.
-APART = 100
+
+class Outcome(NamedTuple):
+    """How a run ended.
+
+    Attributes
+    ----------
+    reason : {"done", "early", "interrupted"}
+        The budget is used up; no gain for too long; a signal.
+    state : TrainingState
+        Where it stands.
+    signal : int, or None
+        Number of the signal.
+    """
+
+    reason: str
+    state: TrainingState
+    signal: int | None
 
 
 class Trainer:
@@ -116,7 +122,7 @@ class Trainer:
         self.optimizer = make_optimizer(model, weight_decay=config.weight_decay)
         examples = self._short_enough(encode_pairs(train, vocabularies, copying=model_config.copy))
         self.batches = Batches(examples, tokens=config.batch_tokens, seed=config.seed)
-        self.position = Position()
+        self.state = TrainingState()
         self.settings = {
             "model": asdict(model_config),
             "training": asdict(config),
@@ -129,9 +135,9 @@ class Trainer:
             "vocabularies": vocabularies.to_dict(),
             "fingerprint": self._fingerprint,
         }
-        self.keeper = Keeper(model, self.optimizer, run, stored, average=config.average)
+        self.checkpointer = Checkpointer(model, self.optimizer, run, stored, average=config.average)
         self.validator = Validator(
-            self.translator, valid, self.keeper, self.processes, average=config.average > 0
+            self.translator, valid, config, self.checkpointer, self.processes, self._elapsed
         )
         self.threads_before: int | None = None
         self._random: Mapping[str, Tensor] | None = None
@@ -173,11 +179,11 @@ class Trainer:
                 "restore the files, or start a new run"
             )
         self.model.load_state_dict(checkpoint.weights)
-        restore_optimizer(self.model, self.optimizer, checkpoint.tensors)
-        self.position = Position(**checkpoint.data["position"])
+        restore_optimizer(self.model, self.optimizer, checkpoint)
+        self.state = TrainingState(**checkpoint.data["position"])
         if self.processes.lead:
-            self.run_folder.rewind(self.position.step)
-            self.keeper.forget_average()
+            self.run_folder.rewind(self.state.step)
+            self.checkpointer.forget_average()
         self.threads_before = checkpoint.data["threads"]
         self._random = checkpoint.tensors
 
@@ -197,7 +203,7 @@ class Trainer:
         CheckpointError
             If a checkpoint cannot be written; the one before is kept.
         """
-        position, rank = self.position, self.processes.rank
+        state, rank = self.state, self.processes.rank
         if self.processes.lead:
             self.run_folder.make(self.settings)
         if self._random is None or not restore_random(self._random, self.device, rank):
@@ -208,135 +214,136 @@ class Trainer:
             if self.config.compile:
                 self._trained = torch.compile(self._trained)  # type: ignore[assignment]
             self._prepared = True
-        self._began = time.monotonic() - position.seconds
-        self.progress = Progress(done=self._done(), quiet=self.quiet)
-        self.log = (
-            Log(
-                self.run_folder,
-                Board(self.run_folder.board, wanted=self.config.tensorboard, step=position.step),
-                self.progress,
-            )
-            if self.processes.lead
-            else Log(None, None, self.progress)
+        self._began = time.monotonic() - state.seconds
+        self.log = RunLog(
+            self.run_folder if self.processes.lead else None,
+            Progress(done=self._done(), quiet=self.quiet),
+            tensorboard=self.config.tensorboard,
+            step=state.step,
         )
         try:
             with Interrupts(patient=self.processes.count > 1) as interrupts:
                 outcome = self._train(interrupts)
             if outcome.reason != "interrupted":
-                self.validator.average(position, self._began, self.log)
+                self.validator.average(state, self.log)
             return outcome
         finally:
             self.log.close()
 
     def _train(self, interrupts: Interrupts) -> Outcome:
-        position = self.position
-        saved = position.seconds
-        plan = self.batches.plan(position.epoch)
-        while True:
-            if position.index >= len(plan):
-                position.epoch += 1
-                position.index = 0
-                plan = self.batches.plan(position.epoch)
-            received = max(int(n) for [n] in self.processes.gather([interrupts.received or 0]))
-            reason = self._reason_to_stop(received)
-            due = self._validation_due(reason)
-            if due:
-                self.validator.validate(position, self._began, self.log)
+        """Update batch by batch; every so often validate, save and report; stop when it is time."""
+        state, config, saved = self.state, self.config, self.state.seconds
+        for rows in self._upcoming():
+            # Ctrl-C and its like are heard between two updates, whichever process they reach.
+            signal = max(int(n) for [n] in self.processes.gather([interrupts.received or 0]))
+            stop = self._reason_to_stop(signal)
+            validate = self.validator.due(state, stop)
+            if validate:
+                self.validator.validate(state, self.log)  # keeps the weights if they are good
                 return_free_memory()
-                reason = reason or self._reason_to_stop(received)
-            elif not reason and self._look_due():
-                self.validator.look(position, self._began, self.log)
-            late = position.seconds - saved > 60 * self.config.save_minutes
-            if reason or due or late:
+                stop = stop or self._reason_to_stop(signal)
+            elif not stop and self.validator.look_due(state):
+                self.validator.look(state, self.log)
+            if stop or validate or state.seconds - saved > 60 * config.save_minutes:
                 self._save()
-                saved = position.seconds
-            if reason:
-                return Outcome(reason, position, received or None)
-            self._update(plan[position.index : position.index + self.config.accumulate])
+                saved = state.seconds
+            if stop:
+                break
+            rate = config.learning_rate(state.step + 1, self._done())  # above 0 to the last update
+            state.step += 1
+            tokens = sum(map(self.batches.count_tokens, rows))
+            made = update(
+                self._trained,
+                self.optimizer,
+                self._share(rows),
+                tokens=tokens / self.processes.count,
+                lr=rate,
+                smoothing=config.smoothing,
+                clip=config.clip,
+                teacher_forcing=config.teacher_forcing(state.step),
+                penalty=self._penalty,
+                bf16=config.bf16,
+            )
+            self._count(made, tokens, len(rows))  # and end here if the loss is no number
+            if state.step % config.log_every == 0:
+                self._report(rate, made.norm.item())
+        return Outcome(stop, state, signal or None)
 
-    def _done(self) -> float:
-        position = self.position
-        epochs = position.epoch + position.index / len(self.batches)
-        return self.config.done(position.step, epochs, position.seconds)
+    def _upcoming(self) -> Iterator[list[list[int]]]:
+        """Give the rows of the batches of each update to come, epoch after epoch, without end."""
+        state = self.state
+        while True:
+            plan = self.batches.plan(state.epoch)
+            while state.index < len(plan):
+                yield plan[state.index : state.index + self.config.accumulate]
+            state.epoch += 1
+            state.index = 0
 
-    def _reason_to_stop(self, received: int) -> str | None:
-        if received:
+    def _share(self, rows: Sequence[Sequence[int]]) -> list[Batch]:
+        """Give what is this process's of the batches of an update."""
+        shares = map(self.processes.share, rows)
+        return [self.batches.take(share).to(self.device) for share in shares]
+
+    def _reason_to_stop(self, signal: int) -> str:
+        """Give the reason of an :class:`Outcome`, or "" to go on."""
+        if signal:
             return "interrupted"
         if self._done() >= 1:
             return "done"
-        if self.config.patience is not None and self.position.waited >= self.config.patience:
-            return "early"
-        return None
+        return "early" if self.validator.out_of_patience(self.state) else ""
 
-    def _validation_due(self, reason: str | None) -> bool:
-        position = self.position
-        if reason == "interrupted" or position.validated == position.step:
-            return False
-        if reason == "done":
-            return True
-        if self.config.validate_every is not None:
-            return position.step % self.config.validate_every == 0
-        return position.index == 0 and position.step >= position.validated + APART
+    def _done(self) -> float:
+        """Give the share of the budget that is used up."""
+        state = self.state
+        epochs = state.epoch + state.index / len(self.batches)
+        return self.config.done(state.step, epochs, state.seconds)
 
-    def _look_due(self) -> bool:
-        position, first = self.position, self.config.first_look
-        judged = position.looked, position.validated
-        if first is None or position.epoch or position.step in judged:
-            return False
-        times, rest = divmod(position.step, first)
-        return rest == 0 and times.bit_count() == 1  # a power of two
+    def _elapsed(self) -> float:
+        return time.monotonic() - self._began
 
-    def _update(self, group: Sequence[Sequence[int]]) -> None:
-        """Make an update from the rows of one batch, or of several."""
-        position, config = self.position, self.config
-        done = self._done()  # before this update, which is to have a learning rate above 0
-        position.step += 1
-        rate = config.learning_rate(position.step, done)
-        tokens = sum(map(self.batches.count_tokens, group))
-        made = update(
-            self._trained,
-            self.optimizer,
-            [self.batches.take(self.processes.share(rows)).to(self.device) for rows in group],
-            tokens=tokens / self.processes.count,
-            lr=rate,
-            smoothing=config.smoothing,
-            clip=config.clip,
-            teacher_forcing=config.teacher_forcing(position.step),
-            penalty=self._penalty,
-            bf16=config.bf16,
-        )
-        norm = made.norm.item()
-        told = self.processes.gather([made.loss.total.item(), time.monotonic() - self._began])
+    def _count(self, made: Update, tokens: int, batches: int) -> None:
+        """Take an update to the books, that of all processes together, or refuse it."""
+        state, norm = self.state, made.norm.item()
+        told = self.processes.gather([made.loss.total.item(), self._elapsed()])
         loss = sum(total for total, _ in told)
         if not (math.isfinite(loss) and math.isfinite(norm)):
             raise DivergedError(
-                f"update {position.step}: the loss is {loss / tokens} and the norm of its gradient "
+                f"update {state.step}: the loss is {loss / tokens} and the norm of its gradient "
                 f"{norm}. The last checkpoint, if there is one, is from before; try a lower "
-                f"learning rate than {config.lr:g} or a longer warm-up than {config.warmup} updates"
+                f"learning rate than {self.config.lr:g} or a longer warm-up than "
+                f"{self.config.warmup} updates"
             )
-        position.index += len(group)
-        position.seconds = told[0][1]  # one clock for all: budgets hang on it
-        position.loss += loss
-        position.tokens += tokens
-        self.progress.advance(self._done(), tokens)
-        if position.step % config.log_every == 0:
-            self._report(rate, norm)
+        state.index += batches
+        state.seconds = told[0][1]  # one clock for all: budgets hang on it
+        state.loss += loss
+        state.tokens += tokens
+        self.log.progress.advance(self._done(), tokens)
 
     def _report(self, rate: float, norm: float) -> None:
-        position = self.position
-        record = train_record(position, rate, norm, self.progress.speed())
+        """Write a line of the log from the sums since the last one."""
+        state, progress = self.state, self.log.progress
+        record = {
+            "kind": "train",
+            "step": state.step,
+            "epoch": state.epoch,
+            "loss": state.loss / state.tokens,
+            "lr": rate,
+            "norm": norm,
+            "tokens_per_second": round(progress.speed()),
+            "seconds": round(state.seconds, 3),
+        }
         self.log.add(record)
-        position.loss, position.tokens = 0.0, 0
+        state.loss, state.tokens = 0.0, 0
         figures = {
             "loss": f"{record['loss']:.2f}",
             "tokens/s": f"{record['tokens_per_second']:,d}",
         }
-        if position.validated:
-            figures["BLEU"] = f"{position.best:.1f}"
-        self.progress.tell(figures)
+        if state.validated:
+            figures["BLEU"] = f"{state.best:.1f}"
+        progress.tell(figures)
 
     def _save(self) -> None:
         self._random = random_states(self.device, self.processes.rank)
         states = self.processes.gather_objects(self._random)
         if self.processes.lead:
-            self.keeper.save(self.position, {k: v for part in states for k, v in part.items()})
+            self.checkpointer.save(self.state, {k: v for part in states for k, v in part.items()})

@@ -1,52 +1,20 @@
-"""Validations: which weights are kept, and what is told of it."""
+"""Validation: when the model is judged, which weights are kept, and when waiting ends."""
 
-import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from seqattn.data.pairs import TextPair
-from seqattn.training.board import Board
-from seqattn.training.evaluation import Evaluation, evaluate
-from seqattn.training.keeping import Keeper
-from seqattn.training.position import Position, average_record, valid_line, valid_record
-from seqattn.training.processes import Processes
-from seqattn.training.progress import Progress
-from seqattn.training.runs import RunFolder
+from seqattn.evaluation import Evaluation, evaluate
+from seqattn.training.checkpoints import Checkpointer, TrainingState
+from seqattn.training.config import TrainingConfig
+from seqattn.training.run_log import RunLog
+from seqattn.training.runtime import Processes
 from seqattn.translator import Translator
 
-__all__ = ["Log", "Validator"]
+__all__ = ["Validator"]
 
-
-class Log:
-    """Where a run says how it goes: its log, TensorBoard, and the terminal.
-
-    Parameters
-    ----------
-    run : RunFolder, or None
-        With the log; None for all processes but the first.
-    board : Board, or None
-        For TensorBoard; None likewise.
-    progress : Progress
-        On the terminal.
-    """
-
-    def __init__(self, run: RunFolder | None, board: Board | None, progress: Progress):
-        self.run = run
-        self.board = board
-        self.progress = progress
-
-    def add(self, record: Mapping[str, Any]) -> None:
-        """Write a record."""
-        if self.run is not None:
-            self.run.log(record)
-        if self.board is not None:
-            self.board.add(record)
-
-    def close(self) -> None:
-        """Write what is left, and take the progress bar away."""
-        self.progress.close()
-        if self.board is not None:
-            self.board.close()
+# Updates between two validations, at least: a small corpus has short epochs.
+APART = 100
 
 
 class Validator:
@@ -58,64 +26,85 @@ class Validator:
         With the model that is trained.
     pairs : sequence of TextPair
         To validate on.
-    keeper : Keeper
+    config : TrainingConfig
+        How often, how patiently, and how many validations' weights are averaged.
+    checkpointer : Checkpointer
         Writes the weights.
     processes : Processes
         The first of them validates, and tells the others what it found.
-    average : bool
-        Whether to keep weights for an average.
+    elapsed : callable
+        Gives the seconds that the training has taken.
     """
 
     def __init__(
         self,
         translator: Translator,
         pairs: Sequence[TextPair],
-        keeper: Keeper,
+        config: TrainingConfig,
+        checkpointer: Checkpointer,
         processes: Processes,
-        *,
-        average: bool,
+        elapsed: Callable[[], float],
     ):
         self.translator = translator
         self.pairs = pairs
-        self.keeper = keeper
+        self.config = config
+        self.checkpointer = checkpointer
         self.processes = processes
-        self.averages = average
+        self.elapsed = elapsed
 
-    def validate(self, position: Position, began: float, log: Log) -> None:
+    def due(self, state: TrainingState, stop: str) -> bool:
+        """Tell whether to validate now: after an epoch or so many updates, and at the end."""
+        if stop == "interrupted" or state.validated == state.step:
+            return False
+        if stop == "done":
+            return True
+        if self.config.validate_every is not None:
+            return state.step % self.config.validate_every == 0
+        return state.index == 0 and state.step >= state.validated + APART
+
+    def look_due(self, state: TrainingState) -> bool:
+        """Tell whether to look how the first epoch begins, after 1, 2, 4, ... times an interval."""
+        first = self.config.first_look
+        if first is None or state.epoch or state.step in (state.looked, state.validated):
+            return False
+        times, rest = divmod(state.step, first)
+        return rest == 0 and times.bit_count() == 1  # a power of two
+
+    def out_of_patience(self, state: TrainingState) -> bool:
+        """Early stopping: tell whether too many validations brought no better BLEU."""
+        return self.config.patience is not None and state.waited >= self.config.patience
+
+    def validate(self, state: TrainingState, log: RunLog) -> None:
         """Judge the model, and keep its weights if they are the best or among the best.
 
         Parameters
         ----------
-        position : Position
+        state : TrainingState
             Where the training stands; changed to say what was found.
-        began : float
-            When the run began, on the monotonic clock.
-        log : Log
+        log : RunLog
             Where to tell it.
         """
-        found = self._evaluate(position, began, log)
-        better = found.bleu > position.best
-        position.validated = position.step
-        position.waited = 0 if better else position.waited + 1
+        found = self._evaluate(state, log)
+        better = found.bleu > state.best
+        state.validated = state.step
+        state.waited = 0 if better else state.waited + 1
         if better:
-            position.best, position.best_step = found.bleu, position.step
-            position.perplexity = found.perplexity
+            state.best, state.best_step = found.bleu, state.step
+            state.perplexity = found.perplexity
         if self.processes.lead:
             if better:
-                self.keeper.save_best(position)
-            if self.averages:
-                self.keeper.keep(position, found.bleu)
-        log.add(valid_record(position, found))
-        log.progress.line(valid_line(position, found))
+                self.checkpointer.save_best(state)
+            if self.config.average:
+                self.checkpointer.keep(state, found.bleu)
+        self._tell(state, found, log)
 
-    def look(self, position: Position, began: float, log: Log) -> None:
+    def look(self, state: TrainingState, log: RunLog) -> None:
         """Judge the model and tell of it, no more. Parameters as in :meth:`validate`."""
-        found = self._evaluate(position, began, log)
-        position.looked = position.step
-        log.add(valid_record(position, found))
-        log.progress.line(valid_line(position, found))
+        found = self._evaluate(state, log)
+        state.looked = state.step
+        self._tell(state, found, log)
 
-    def average(self, position: Position, began: float, log: Log) -> None:
+    def average(self, state: TrainingState, log: RunLog) -> None:
         """Average the best weights, and prefer the average unless both scores say it is worse.
 
         BLEU alone would be unfair: the best of many validations owes some of its BLEU to luck, and
@@ -123,34 +112,45 @@ class Validator:
 
         The model itself stays as it is. Parameters as in :meth:`validate`.
         """
-        if not self.processes.first(lambda: len(position.kept) > 1):
+        if not self.processes.first(lambda: len(state.kept) > 1):
             return
         model = self.translator.model
         last = {name: value.clone() for name, value in model.state_dict().items()}
         if self.processes.lead:
-            model.load_state_dict(self.keeper.average(position))
-        found = self._evaluate(position, began, log)
-        better = found.bleu >= position.best or found.perplexity <= position.perplexity
+            model.load_state_dict(self.checkpointer.average(state))
+        found = self._evaluate(state, log)
+        better = found.bleu >= state.best or found.perplexity <= state.perplexity
         if self.processes.lead:
             if better:
-                self.keeper.save_average(position, model.state_dict())
+                self.checkpointer.save_average(state, model.state_dict())
             model.load_state_dict(last)
-        record = average_record(position, found, kept=better)
-        log.add(record)
-        steps = ", ".join(str(step) for step in record["steps"])
+        steps = sorted(int(step) for _, step in state.kept)
+        log.add(_record("average", state, found, steps=steps, kept=better))
         log.progress.line(
-            f"average of updates {steps}: BLEU {found.bleu:.1f}, perplexity "
+            f"average of updates {', '.join(map(str, steps))}: BLEU {found.bleu:.1f}, perplexity "
             f"{found.perplexity:.2f}, "
-            + ("kept" if better else f"not kept: update {position.best_step} has better ones")
+            + ("kept" if better else f"not kept: update {state.best_step} has better ones")
         )
 
-    def _evaluate(self, position: Position, began: float, log: Log) -> Evaluation:
+    def _evaluate(self, state: TrainingState, log: RunLog) -> Evaluation:
         """Judge the model as it stands, and count the time."""
-        found, position.seconds = self.processes.first(
-            lambda: (
-                evaluate(self.translator, self.pairs, details=True),
-                time.monotonic() - began,
-            )
+        found, state.seconds = self.processes.first(
+            lambda: (evaluate(self.translator, self.pairs, details=True), self.elapsed())
         )
         log.progress.pause()
         return found
+
+    @staticmethod
+    def _tell(state: TrainingState, found: Evaluation, log: RunLog) -> None:
+        log.add(_record("valid", state, found, epoch=state.epoch, seconds=round(state.seconds, 3)))
+        minutes, seconds = divmod(int(state.seconds), 60)
+        aer = "" if found.aer is None else f"  AER {100 * found.aer:4.1f} %"
+        best = "  best so far" if state.best_step == state.step else ""
+        log.progress.line(
+            f"{minutes:3d}:{seconds:02d}  update {state.step:6d}  BLEU {found.bleu:5.1f}"
+            f"  perplexity {found.perplexity:6.2f}{aer}{best}"
+        )
+
+
+def _record(kind: str, state: TrainingState, found: Evaluation, **more: Any) -> dict[str, Any]:
+    return {"kind": kind, "step": state.step, **more, **found.to_dict()}

@@ -8,9 +8,8 @@ import torch
 from torch import nn
 
 from seqattn import attend
-from seqattn.bottleneck import gradient_reach, superpose, unpack
 from seqattn.data import measured
-from seqattn.metrics import corpus_bleu
+from seqattn.metrics import corpus_bleu, gradient_reach, superpose, unpack
 from seqattn.models import ModelConfig, build_model
 from seqattn.widgets import FixedVersusDynamic
 

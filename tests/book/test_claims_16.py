@@ -26,8 +26,7 @@ from seqattn.data import (
     read_split,
     tokenize,
 )
-from seqattn.diagnostics import attention_entropy
-from seqattn.metrics import corpus_bleu, corpus_chrf
+from seqattn.metrics import attention_entropy, corpus_bleu, corpus_chrf
 from seqattn.models import ModelConfig, build_model, guess_frequencies
 from seqattn.training import cross_entropy
 

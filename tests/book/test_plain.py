@@ -152,7 +152,7 @@ def test_each_rule(text, shown):
         "$$ never closed",
         "{{ substitution }}",
         "![A picture](../_assets/map.png)",
-        "[code](../seqattn/maps.py)",
+        "[code](../seqattn/regularizers.py)",
         "[gone](99_gone.ipynb)",
     ],
 )

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from matplotlib import colors
 
+from seqattn.evaluation import LengthScore
 from seqattn.plots import BLUE, ORANGE, plot_bleu_by_length, plot_error_rate
-from seqattn.training.details import LengthScore
 
 LOG = [
     {"kind": "valid", "step": 20, "aer": 0.7, "aer_rows": 0.8},

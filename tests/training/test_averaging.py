@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 import torch
 
+from seqattn.evaluation import evaluate
 from seqattn.training import (
     CheckpointError,
     RunFolder,
@@ -13,8 +14,7 @@ from seqattn.training import (
     resumed_run,
     write_checkpoint,
 )
-from seqattn.training.evaluation import evaluate
-from seqattn.training.keeping import average_weights
+from seqattn.training.checkpoints import average_weights
 from seqattn.translator import Translator
 from tests.training.test_trainer import prepare, record
 
@@ -59,7 +59,7 @@ def test_the_best_validations_are_averaged(tmp_path, monkeypatch, last, kept):
     trainer = prepare(tmp_path, validate_every=3, average=3)
     trainer.run()
     run = RunFolder(tmp_path / "run")
-    assert trainer.position.kept == [[30.0, 6], [25.0, 12], [20.0, 9]]
+    assert trainer.state.kept == [[30.0, 6], [25.0, 12], [20.0, 9]]
     assert [path.name for path in run.all_kept()] == [
         f"step-{step:07d}.safetensors" for step in (6, 9, 12)
     ]
@@ -100,7 +100,7 @@ def test_a_run_killed_while_it_averages_comes_to_the_same_end(tmp_path, monkeypa
     config = dict(validate_every=3, average=2, lr=1e-6)
     prepare(tmp_path, "whole", **config).run()
     trainer = prepare(tmp_path, "killed", **config)
-    monkeypatch.setattr(trainer.keeper, "save_average", kill)
+    monkeypatch.setattr(trainer.checkpointer, "save_average", kill)
     with pytest.raises(Killed):
         trainer.run()
     resumed_run(tmp_path / "killed", quiet=True).run()
@@ -112,7 +112,7 @@ def test_a_run_killed_while_it_averages_comes_to_the_same_end(tmp_path, monkeypa
 
 
 def test_the_log_is_drawn_and_given_to_tensorboard(tmp_path):
-    from seqattn.training.curves import plot_curves, write_curves
+    from seqattn.training.run_log import plot_curves, write_curves
 
     pytest.importorskip("tensorboard")
     trainer = prepare(tmp_path, tensorboard=True, average=2, lr=1e-6)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seqattn.commands.settings import apply_settings
+from seqattn.cli.train_options import apply_settings
 from seqattn.models import ModelConfig
 from seqattn.training import TrainingConfig
 from seqattn.training.config import check_together

@@ -7,16 +7,9 @@ import pytest
 import torch
 
 from seqattn.data import CorpusConfig, TextPair, Vocabularies, encode_pairs
+from seqattn.evaluation import compare, evaluate, examine
 from seqattn.models import ModelConfig, PointerGenerator, build_model
-from seqattn.training import (
-    TrainingConfig,
-    compare,
-    evaluate,
-    examine,
-    new_run,
-    read_preset,
-    resumed_run,
-)
+from seqattn.training import TrainingConfig, new_run, read_preset, resumed_run
 from seqattn.translator import Translator
 from tests.training.corpus import write_table
 
@@ -136,14 +129,14 @@ def bad(translator):
 def test_a_run_that_was_interrupted_goes_on_as_if_nothing_had_been(tmp_path):
     prepare(tmp_path, "whole", steps=8).run()
     trainer = prepare(tmp_path, "parts", steps=8)
-    made = trainer._update
+    count = trainer._count
 
-    def stop_after_three(group):
-        made(group)
-        if trainer.position.step == 3:
+    def stop_after_three(*update):
+        count(*update)
+        if trainer.state.step == 3:
             signal.raise_signal(signal.SIGTERM)
 
-    trainer._update = stop_after_three
+    trainer._count = stop_after_three
     assert trainer.run().reason == "interrupted"
     assert resumed_run(tmp_path / "parts", quiet=True).run().reason == "done"
     whole, parts = (Translator.load(tmp_path / run).model for run in ("whole", "parts"))

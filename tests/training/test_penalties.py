@@ -7,9 +7,9 @@ from seqattn import coverage_loss, padding_mask
 from seqattn.data import Batch
 from seqattn.models import ModelConfig, build_model
 from seqattn.training import TrainingConfig
-from seqattn.training.loop import make_optimizer, update
-from seqattn.training.penalties import attention_penalty
+from seqattn.training.losses import attention_penalty
 from seqattn.training.regularizers import doubly_stochastic_penalty
+from seqattn.training.step import make_optimizer, update
 
 SMALL = ModelConfig(d_embed=8, d_hidden=12, dropout=0.0)
 

@@ -6,10 +6,11 @@ from dataclasses import replace
 import pytest
 
 from seqattn.data import read_split
+from seqattn.evaluation import evaluate
 from seqattn.models import ModelConfig
-from seqattn.training import RunFolder, evaluate, new_run, run_trials, studies
-from seqattn.training.checkpoints import read_checkpoint
+from seqattn.training import RunFolder, new_run, run_trials, studies
 from seqattn.translator import Translator
+from seqattn.translator.checkpoint import read_checkpoint
 from tests.training.corpus import TINY, corpus, settings
 
 MODELS = {"attention": TINY, "fixed": ModelConfig("fixed", d_embed=7, d_hidden=11)}

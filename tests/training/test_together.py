@@ -14,7 +14,7 @@ import torch
 from seqattn.data import Batches, Example
 from seqattn.models import ModelConfig, build_model
 from seqattn.training import make_optimizer, read_checkpoint, update
-from seqattn.training.processes import Processes
+from seqattn.training.runtime import Processes
 from tests.training.corpus import numbers, write_table
 from tests.training.test_trainer import prepare
 
@@ -66,11 +66,11 @@ def test_an_accumulating_run_takes_its_batches_together(tmp_path):
     trainer = prepare(tmp_path, steps=4, accumulate=4, epochs=None)
     assert len(trainer.batches) == 6
     seen = []
-    made = trainer._update
-    trainer._update = lambda group: (seen.append(len(group)), made(group))
+    share = trainer._share
+    trainer._share = lambda rows: (seen.append(len(rows)), share(rows))[1]
     trainer.run()
     assert seen == [4, 2, 4, 2]  # an update does not cross the end of an epoch
-    assert trainer.position.epoch == 2
+    assert trainer.state.epoch == 2
 
 
 def free_port():

@@ -23,7 +23,7 @@ from seqattn.training import (
     resumed_run,
     update,
 )
-from seqattn.training.threads import (
+from seqattn.training.runtime import (
     available_cores,
     fastest_threads,
     prepare_process,
@@ -46,14 +46,14 @@ def prepare(folder, name="run", model=TINY, overwrite=False, **changes):
 
 def after(trainer, updates, then):
     """Let something happen after so many updates."""
-    made = trainer._update
+    count = trainer._count
 
-    def watched(batch):
-        made(batch)
-        if trainer.position.step == updates:
+    def watched(*update):
+        count(*update)
+        if trainer.state.step == updates:
             then()
 
-    trainer._update = watched
+    trainer._count = watched
 
 
 def record(folder):
@@ -85,7 +85,7 @@ def test_a_resumed_run_equals_one_that_was_never_interrupted(uninterrupted, stop
         after(trainer, stop, lambda: signal.raise_signal(signal.SIGTERM))
         outcome = trainer.run()
         assert (outcome.reason, outcome.signal) == ("interrupted", signal.SIGTERM)
-        assert outcome.position.step == stop
+        assert outcome.state.step == stop
         trainer = resumed_run(folder / name, quiet=True)
         torch.manual_seed(99)  # another process has other random numbers
     assert trainer.run().reason == "done"
@@ -168,7 +168,7 @@ def test_a_kill_without_warning_costs_the_work_since_the_last_checkpoint_alone(u
     with pytest.raises(Killed):
         trainer.run()
     trainer = resumed_run(folder / "killed", quiet=True)
-    assert trainer.position.step == 5  # the last validation
+    assert trainer.state.step == 5  # the last validation
     trainer.run()
     tensors, _, data, log = record(folder / "killed")
     assert all(torch.equal(tensors[key], whole[0][key]) for key in tensors)
@@ -240,8 +240,8 @@ def test_early_looks_are_logged_once_and_choose_nothing(uninterrupted, tmp_path,
     with pytest.raises(Killed):
         trainer.run()
     trainer = resumed_run(tmp_path / "run", quiet=True)
-    assert trainer.position.step == stop - 1
-    assert (trainer.position.waited, trainer.position.best_step) == (0, 0)
+    assert trainer.state.step == stop - 1
+    assert (trainer.state.waited, trainer.state.best_step) == (0, 0)
     assert trainer.run().reason == "done"
     valid = [r for r in trainer.run_folder.records() if r["kind"] == "valid"]
     # The first epoch has five updates; 5, 10 and 12 are validations.
@@ -266,23 +266,23 @@ def test_a_run_stops_early_when_nothing_gets_better(tmp_path):
     trainer = prepare(tmp_path, steps=50, lr=1e-9, validate_every=1, patience=3)
     outcome = trainer.run()
     assert outcome.reason == "early"
-    assert outcome.position.step == outcome.position.best_step + 3
+    assert outcome.state.step == outcome.state.best_step + 3
 
 
 def test_the_best_weights_are_those_of_the_best_validation(tmp_path):
     trainer = prepare(tmp_path, steps=32, validate_every=8, sampling=None)
-    position = trainer.run().position
+    state = trainer.run().state
     best = read_checkpoint(tmp_path / "run" / "best.safetensors")
     valid = [r for r in trainer.run_folder.records() if r["kind"] == "valid"]
     assert [r["step"] for r in valid] == [8, 16, 24, 32]
-    assert position.best == max(r["bleu"] for r in valid)
-    assert best.data["position"]["step"] == position.best_step
+    assert state.best == max(r["bleu"] for r in valid)
+    assert best.data["position"]["step"] == state.best_step
 
 
 def test_a_finished_run_goes_on_with_a_larger_budget(tmp_path):
     prepare(tmp_path).run()
     outcome = resumed_run(tmp_path / "run", steps=15, quiet=True).run()
-    assert (outcome.reason, outcome.position.step) == ("done", 15)
+    assert (outcome.reason, outcome.state.step) == ("done", 15)
 
 
 def test_other_training_pairs_are_noticed(tmp_path):
@@ -324,7 +324,7 @@ def test_a_small_model_learns_the_numbers_by_heart(tmp_path, unchecked):
     once = dict(steps=160, validate_every=160)
     trainer = prepare(tmp_path, model=model, sampling=None, smoothing=0.0, **once)
     trainer.validator.pairs = numbers(20)  # pairs that it has seen
-    assert trainer.run().position.best > 95
+    assert trainer.run().state.best > 95
 
 
 def test_an_update_is_adamw_on_clipped_gradients_of_the_mean_loss(tmp_path):

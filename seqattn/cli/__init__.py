@@ -1,0 +1,5 @@
+"""The ``seqattn`` command."""
+
+from seqattn.cli.app import main
+
+__all__ = ["main"]

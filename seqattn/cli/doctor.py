@@ -1,0 +1,48 @@
+"""``seqattn doctor``."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from typer import Option
+
+from seqattn.cli.common import (
+    FAILED,
+    RUN_HELP,
+    choose_device,
+    plain_errors,
+    read_run,
+    run_folder,
+)
+
+__all__ = ["doctor"]
+
+
+def doctor(
+    run: Annotated[
+        Path | None,
+        Option(
+            help=RUN_HELP,
+            show_default="the latest in runs/, else toy",
+            parser=read_run,
+            metavar="PATH",
+        ),
+    ] = None,
+    device: Annotated[str, Option(help="auto, cpu or cuda")] = "auto",
+) -> None:
+    """Check a translator before you trust it: masks, vocabularies, special tokens, causality.
+
+    Ends with 1 if a point is not in order.
+    """
+    with plain_errors():
+        from seqattn.evaluation import examine
+        from seqattn.translator import Translator
+        from seqattn.translator.run_folder import find_checkpoint
+
+        path = find_checkpoint(run_folder(run))
+        found = examine(Translator.load(path, device=choose_device(device)))
+        print(path)
+        for finding in found:
+            print(f"  {finding}")
+    if not all(finding.sound for finding in found):
+        raise typer.Exit(FAILED)

@@ -1,0 +1,391 @@
+"""A trained model with its vocabularies: text in, text and attention maps out."""
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from seqattn.data.batches import Batch, Batches, encode_pairs, pad
+from seqattn.data.pairs import TextPair, lower_case
+from seqattn.data.vocabulary import Vocabularies
+from seqattn.decoding import Hypotheses, beam_search, greedy, sample
+from seqattn.models import Output, evaluating
+from seqattn.precision import autocast
+from seqattn.specials import EOS
+from seqattn.translator.run_folder import find_checkpoint, load_model
+from seqattn.translator.translation import Translation
+
+__all__ = ["Translator"]
+
+# Sentences side by side; with a beam, each of them takes as many places as the beam is wide.
+SIDE_BY_SIDE = 256
+# Target tokens of known translations side by side.
+FORCED = 4096
+# A translation may be so many times as long as its source, and a little: a model that was trained
+# too little would never end.
+LONGEST = (2, 10)
+# Wu et al. (2016) found values around it best.
+LENGTH_PENALTY = 0.6
+
+# From source, lengths and longest allowed lengths to what was found.
+Search = Callable[[Tensor, Tensor, Tensor], Hypotheses]
+
+
+class Translator:
+    """A model that reads and writes text.
+
+    Parameters
+    ----------
+    model : Seq2SeqAttention, or another model with the same methods
+        Trained.
+    vocabularies : Vocabularies
+        Those that it was trained with.
+    bf16 : bool
+        Compute in bfloat16 where that is safe.
+    lowercase : bool
+        Read everything in lower case, as the model did when it was trained.
+
+    Raises
+    ------
+    ValueError
+        If the model copies, and the vocabularies are not one.
+
+    Examples
+    --------
+    >>> from seqattn.models import ModelConfig, build_model
+    >>> _ = torch.manual_seed(0)
+    >>> vocabularies = Vocabularies.learn([TextPair("the cat", "le chat")], ("en", "fr"))
+    >>> translator = Translator(build_model(ModelConfig(d_hidden=8), 6, 6), vocabularies)
+    >>> [found] = translator.translate(["the cat"])
+    >>> found.source_tokens, found.weights.shape == (len(found.tokens), 3)
+    (['the', 'cat', '<eos>'], True)
+    """
+
+    def __init__(
+        self,
+        model: nn.Module,
+        vocabularies: Vocabularies,
+        *,
+        bf16: bool = False,
+        lowercase: bool = False,
+    ):
+        self.model: Any = model
+        self.lowercase = lowercase
+        self.vocabularies = vocabularies
+        self.bf16 = bf16
+        if self.copies and not vocabularies.shared:
+            raise ValueError(
+                "the model copies words of the source, and source and target have vocabularies of "
+                "their own; expected one, as Vocabularies.learn(..., joint=True) makes it"
+            )
+
+    @classmethod
+    def load(
+        cls, run: str | Path, *, device: torch.device | str = "cpu", bf16: bool = False
+    ) -> "Translator":
+        """Load what ``seqattn train`` made, or the model that comes with the package.
+
+        Parameters
+        ----------
+        run : str or Path
+            A run folder, of which the best checkpoint is taken, or a checkpoint; or "toy", a model
+            of the toy corpus, English to French, trained beforehand.
+        device : device
+            Where to compute.
+        bf16 : bool
+            Compute in bfloat16 where that is safe.
+
+        Returns
+        -------
+        Translator
+            Ready for use.
+
+        Raises
+        ------
+        CheckpointError
+            If there is no checkpoint there.
+
+        Examples
+        --------
+        >>> Translator.load("toy").translate(["the cat sat on the mat"])[0].text
+        "le chat s'est assis sur le tapis"
+        """
+        model, vocabularies, data = load_model(find_checkpoint(run), device)
+        lowercase = data.get("corpus", {}).get("lowercase", False)
+        return cls(model.eval(), vocabularies, bf16=bf16, lowercase=lowercase)
+
+    @property
+    def device(self) -> torch.device:
+        """Where the model is."""
+        return next(self.model.parameters()).device
+
+    @property
+    def copies(self) -> bool:
+        """Whether it can write words of the source that are outside its vocabulary."""
+        return getattr(self.model, "copies", False)
+
+    @property
+    def has_attention(self) -> bool:
+        """Whether its translations come with weights."""
+        # A Transformer's decoder is a list of layers: there is nothing else than attention in it.
+        return getattr(self.model.decoder, "attention", True) is not None
+
+    def translate(
+        self,
+        sentences: Sequence[str],
+        *,
+        beam: int = 5,
+        length_penalty: float = LENGTH_PENALTY,
+        coverage_penalty: float = 0.0,
+    ) -> list[Translation]:
+        """Translate sentences.
+
+        Parameters
+        ----------
+        sentences : sequence of str
+            As they are printed. A blank one is translated by nothing, with a score of 0.
+        beam : int
+            Width of the beam; 1 is greedy search, and faster.
+        length_penalty : float
+            Exponent of :func:`~seqattn.decoding.length_penalty`; not used by greedy search.
+        coverage_penalty : float
+            Factor of :func:`~seqattn.decoding.coverage_penalty`; not used by greedy search.
+
+        Returns
+        -------
+        list of Translation
+            In the order of the sentences.
+
+        Raises
+        ------
+        TypeError
+            If given one string.
+        ValueError
+            If ``beam`` is below 1. With a beam, if a penalty is below 0, or coverage is asked of a
+            model without attention.
+        """
+        found = self.n_best(
+            sentences, n=1, beam=beam,
+            length_penalty=length_penalty, coverage_penalty=coverage_penalty,
+        )  # fmt: skip
+        return [best[0] for best in found]
+
+    def n_best(
+        self,
+        sentences: Sequence[str],
+        *,
+        n: int = 5,
+        beam: int = 5,
+        length_penalty: float = LENGTH_PENALTY,
+        coverage_penalty: float = 0.0,
+    ) -> list[list[Translation]]:
+        """Give several translations of each sentence, the best first.
+
+        Parameters
+        ----------
+        sentences : sequence of str
+            As they are printed.
+        n : int
+            How many of each; fewer where the search ends with fewer.
+        beam : int
+            Width of the beam, at least n.
+        length_penalty : float
+            Exponent of :func:`~seqattn.decoding.length_penalty`, by which they are ordered.
+        coverage_penalty : float
+            Factor of :func:`~seqattn.decoding.coverage_penalty`, by which they are ordered as well.
+
+        Returns
+        -------
+        list of lists of Translation
+            In the order of the sentences.
+
+        Raises
+        ------
+        TypeError, ValueError
+            As :meth:`translate`, or if n is not from 1 to ``beam``.
+        """
+        if beam < 1:
+            raise ValueError(f"beam is {beam}; expected at least 1")
+        if not 1 <= n <= beam:
+            raise ValueError(f"n is {n} and beam is {beam}; expected 1 <= n <= beam")
+
+        def search(source: Tensor, lengths: Tensor, most: Tensor) -> Hypotheses:
+            if beam == 1:
+                return greedy(self.model, source, lengths, max_len=most)
+            return beam_search(
+                self.model, source, lengths,
+                beam=beam, max_len=most, length_penalty=length_penalty,
+                coverage_penalty=coverage_penalty, n_best=n,
+            )  # fmt: skip
+
+        return self._each(sentences, search, n, places=beam)
+
+    def sample(
+        self,
+        sentences: Sequence[str],
+        *,
+        n: int = 1,
+        temperature: float = 1.0,
+        top_k: int | None = None,
+        top_p: float | None = None,
+        seed: int = 0,
+    ) -> list[list[Translation]]:
+        """Draw translations at random, as probable as the model finds them.
+
+        Parameters
+        ----------
+        sentences : sequence of str
+            As they are printed.
+        n : int
+            How many of each; of a blank sentence, which has one translation, that one.
+        temperature, top_k, top_p
+            As in :func:`seqattn.decoding.sample`.
+        seed : int
+            Of the draws. They depend on the other sentences as well.
+
+        Returns
+        -------
+        list of lists of Translation
+            In the order of the sentences.
+
+        Raises
+        ------
+        TypeError
+            If given one string.
+        ValueError
+            If a number is out of range.
+        """
+        if n < 1:
+            raise ValueError(f"n is {n}; expected at least 1")
+        generator = torch.Generator(self.device).manual_seed(seed)
+
+        def search(source: Tensor, lengths: Tensor, most: Tensor) -> Hypotheses:
+            rows = torch.arange(len(source), device=source.device).repeat_interleave(n)
+            return sample(
+                self.model, source[rows], lengths[rows], max_len=most[rows],
+                temperature=temperature, top_k=top_k, top_p=top_p, generator=generator,
+            )  # fmt: skip
+
+        return self._each(sentences, search, n, places=n)
+
+    def force(self, pairs: Sequence[TextPair]) -> list[Translation]:
+        """Make the model write known translations: every step reads the true last token.
+
+        Parameters
+        ----------
+        pairs : sequence of TextPair
+            Sentences and their translations.
+
+        Returns
+        -------
+        list of Translation
+            In the order of the pairs. ``score`` is the log-probability of the known translation,
+            and ``weights`` is where the model looks to write it.
+        """
+        found: dict[int, Translation] = {}
+        read = [lower_case(pair) for pair in pairs] if self.lowercase else pairs
+        examples = encode_pairs(read, self.vocabularies, copying=self.copies)
+        for batch in Batches(examples, tokens=FORCED).epoch(0) if pairs else ():
+            batch = batch.to(self.device)
+            logits, weights = self._force(batch)
+            logits = logits.float()
+            wanted = logits.gather(2, batch.targets[..., None])[..., 0]
+            scores = wanted - logits.logsumexp(-1)
+            for i, row in enumerate(batch.rows):
+                source, target = examples[row]
+                own = self._own(read[row].source)
+                found[row] = Translation(
+                    source=pairs[row].source,
+                    text=pairs[row].target,
+                    source_tokens=self.vocabularies.source.tokens(source, own),
+                    tokens=self.vocabularies.target.tokens(target, own),
+                    weights=_cut(weights, i, len(target), len(source)),
+                    score=float(scores[i, : len(target)].sum()),
+                )
+        return [found[row] for row in range(len(pairs))]
+
+    def _force(self, batch: Batch) -> Output:
+        with evaluating(self.model), autocast(self.device, self.bf16):
+            return self.model(batch.source, batch.lengths, batch.inputs)
+
+    def _each(
+        self, sentences: Sequence[str], search: Search, n: int, *, places: int
+    ) -> list[list[Translation]]:
+        """Search for n translations of each sentence, in batches of similar lengths."""
+        if isinstance(sentences, str):
+            raise TypeError("got one string; expected a list with a string for each sentence")
+        read = [s.lower() if self.lowercase else s for s in sentences]
+        own = [self._own(sentence) for sentence in read]
+        ids = self._encode(read, own)
+        found: list[list[Translation]] = [[] for _ in ids]
+        blank = [row for row, sentence in enumerate(sentences) if not sentence.strip()]
+        for row in blank:
+            found[row] = [self._leave(sentences[row])]
+        for rows in _by_length(ids, max(SIDE_BY_SIDE // places, 1), leave=set(blank)):
+            sources = [ids[row] for row in rows]
+            hypotheses = self._search(sources, search)
+            for i in range(n * len(rows)):
+                place, row = i // n, rows[i // n]
+                if i % n == 0 or hypotheses.scores[i].isfinite():  # it may end with fewer than n
+                    one = self._read(sentences[row], sources[place], own[row], hypotheses, i)
+                    found[row].append(one)
+        return found
+
+    def _leave(self, sentence: str) -> Translation:
+        """Translate a blank sentence by nothing, whatever the model would make of it."""
+        end = self.vocabularies.target.tokens([EOS])
+        weights = torch.ones(1, 1) if self.has_attention else None
+        return Translation(sentence, "", end, end, weights, score=0.0)
+
+    def _search(self, sources: list[list[int]], search: Search) -> Hypotheses:
+        lengths = torch.tensor([len(source) for source in sources])
+        most = (LONGEST[0] * lengths + LONGEST[1]).to(self.device)
+        longest = getattr(self.model, "longest", None)
+        if longest is not None:
+            most = most.clamp(max=longest)
+        source, lengths = pad(sources).to(self.device), lengths.to(self.device)
+        with autocast(self.device, self.bf16):
+            return search(source, lengths, most)
+
+    def _own(self, sentence: str) -> list[str]:
+        """List the words outside the vocabulary that a model that copies may write."""
+        return self.vocabularies.source.unknown(sentence) if self.copies else []
+
+    def _encode(self, sentences: Sequence[str], own: Sequence[Sequence[str]]) -> list[list[int]]:
+        source = self.vocabularies.source
+        if not self.copies:
+            return [[*ids, EOS] for ids in source.encode_all(sentences)]
+        return [[*source.encode(s, more), EOS] for s, more in zip(sentences, own, strict=True)]
+
+    def _read(
+        self, sentence: str, source: list[int], own: list[str], found: Hypotheses, row: int
+    ) -> Translation:
+        length = int(found.lengths[row])
+        ids = found.tokens[row, :length].tolist()
+        return Translation(
+            source=sentence,
+            text=self.vocabularies.target.decode(ids, own),
+            source_tokens=self.vocabularies.source.tokens(source, own),
+            tokens=self.vocabularies.target.tokens(ids, own),
+            weights=_cut(found.weights, row, length, len(source)),
+            score=float(found.scores[row]),
+        )
+
+
+def _cut(weights: Tensor | None, row: int, steps: int, keys: int) -> Tensor | None:
+    """Take the map of one sentence out of a padded batch; a copy, for the batch is large."""
+    if weights is None:
+        return None
+    return weights[row, :steps, :keys].to("cpu", torch.float32, copy=True)
+
+
+def _by_length(
+    sentences: Sequence[Sequence[int]], size: int, *, leave: Collection[int] = ()
+) -> Iterator[list[int]]:
+    """Give rows of sentences of similar length, the longest first, but for those to leave out."""
+    rows = [row for row in range(len(sentences)) if row not in leave]
+    rows.sort(key=lambda row: -len(sentences[row]))
+    for start in range(0, len(rows), size):
+        yield rows[start : start + size]

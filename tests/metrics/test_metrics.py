@@ -1,0 +1,149 @@
+"""Alignment error rate, BLEU and chrF, all at corpus level."""
+
+import math
+import sys
+
+import pytest
+import sacrebleu
+from hypothesis import given
+from hypothesis import strategies as st
+
+from seqattn import alignment_error_rate
+from seqattn.metrics import alignment_precision_recall, corpus_bleu, corpus_chrf
+from tests import oracles
+
+links = st.sets(st.tuples(st.integers(0, 3), st.integers(0, 3)), max_size=6)
+corpora = st.lists(st.tuples(links, links, links), min_size=1, max_size=4)
+
+
+@given(corpora)
+def test_error_rate_counts_over_the_corpus(corpus):
+    predicted, sure, possible = map(list, zip(*corpus, strict=True))
+    if any(predicted) or any(sure):
+        expected = oracles.alignment_error_rate(predicted, sure, possible)
+        assert alignment_error_rate(predicted, sure, possible) == pytest.approx(expected, abs=1e-15)
+        assert -1e-15 <= expected <= 1
+    else:
+        with pytest.raises(ValueError, match="no predicted and no sure link"):
+            alignment_error_rate(predicted, sure, possible)
+
+
+def test_error_rate_by_hand():
+    # Och and Ney's definition: 1 - (1 + 2) / (3 + 1).
+    assert alignment_error_rate([{(0, 0), (1, 2), (2, 1)}], [{(0, 0)}], [{(1, 2)}]) == 0.25
+
+
+def test_no_error_where_all_sure_and_only_possible_links_are_predicted():
+    sure, possible = [{(0, 0)}], [{(0, 0), (1, 1), (2, 2)}]
+    assert alignment_error_rate([{(0, 0)}], sure, possible) == 0
+    assert alignment_error_rate([{(0, 0), (1, 1)}], sure, possible) == 0
+    assert alignment_error_rate([{(1, 0)}], sure, possible) == 1
+
+
+@given(corpora)
+def test_a_sure_link_is_possible_whether_or_not_the_file_says_so(corpus):
+    predicted, sure, possible = map(list, zip(*corpus, strict=True))
+    predicted[0] = {(9, 9)}
+    union = [s | p for s, p in zip(sure, possible, strict=True)]
+    rest = [p - s for s, p in zip(sure, possible, strict=True)]
+    rates = {alignment_error_rate(predicted, sure, p) for p in (possible, union, rest)}
+    assert len(rates) == 1
+
+
+def test_links_may_come_as_lists_and_duplicates_count_once():
+    as_lists = alignment_error_rate([[(0, 0), (0, 0), (1, 0)]], [[(0, 0), (0, 0)]], [[]])
+    assert as_lists == alignment_error_rate([{(0, 0), (1, 0)}], [{(0, 0)}], [set()])
+
+
+def test_the_corpus_rate_is_not_the_mean_of_sentence_rates():
+    predicted = [{(0, 0)}, {(i, i + 1) for i in range(9)}]
+    sure = [{(0, 0)}, {(i, i) for i in range(9)}]
+    corpus = alignment_error_rate(predicted, sure, sure)
+    sentences = [alignment_error_rate([a], [s], [s]) for a, s in zip(predicted, sure, strict=True)]
+    assert corpus == pytest.approx(0.9)
+    assert sum(sentences) / 2 == pytest.approx(0.5)
+
+
+def test_precision_and_recall():
+    predicted = [{(0, 0), (1, 2), (2, 1)}, {(3, 3)}]
+    sure, possible = [{(0, 0), (1, 1)}, {(3, 3)}], [{(1, 2)}, set()]
+    quality = alignment_precision_recall(predicted, sure, possible)
+    assert quality.precision == 3 / 4  # possible among predicted
+    assert quality.recall == 2 / 3  # predicted among sure
+
+
+def test_precision_of_no_prediction_and_recall_of_no_sure_link_are_undefined():
+    assert math.isnan(alignment_precision_recall([set()], [{(0, 0)}], [set()]).precision)
+    assert math.isnan(alignment_precision_recall([{(0, 0)}], [set()], [set()]).recall)
+
+
+@pytest.mark.parametrize("measure", [alignment_error_rate, alignment_precision_recall])
+def test_corpora_of_different_length_are_refused(measure):
+    with pytest.raises(ValueError, match="2 sentence pairs in predicted, 1 in sure, 3 in possible"):
+        measure([set()] * 2, [set()], [set()] * 3)
+
+
+HYPOTHESES = ["The cat sat on the mat .", "a dog runs quickly", "it is RAINING today, again"]
+REFERENCES = ["The cat is on the mat .", "A dog is running quickly", "it is raining again today"]
+
+
+def test_bleu_is_sacrebleus():
+    ours = corpus_bleu(HYPOTHESES, REFERENCES)
+    theirs = sacrebleu.corpus_bleu(HYPOTHESES, [REFERENCES])
+    assert ours.score == theirs.score
+    assert 0 < ours.score < 100
+    assert "case:mixed|eff:no|tok:13a|smooth:exp" in ours.signature
+
+
+def test_bleu_options_reach_sacrebleu_and_the_signature():
+    ours = corpus_bleu(HYPOTHESES, REFERENCES, lowercase=True, tokenize="char")
+    theirs = sacrebleu.corpus_bleu(HYPOTHESES, [REFERENCES], lowercase=True, tokenize="char")
+    assert ours.score == theirs.score
+    assert "case:lc" in ours.signature
+    assert "tok:char" in ours.signature
+
+
+def test_chrf_is_sacrebleus():
+    ours = corpus_chrf(HYPOTHESES, REFERENCES)
+    assert ours.score == sacrebleu.corpus_chrf(HYPOTHESES, [REFERENCES]).score
+    assert "nc:6|nw:0" in ours.signature
+    plus = corpus_chrf(HYPOTHESES, REFERENCES, lowercase=True, word_order=2)
+    theirs = sacrebleu.CHRF(lowercase=True, word_order=2).corpus_score(HYPOTHESES, [REFERENCES])
+    assert plus.score == theirs.score
+    assert "case:lc" in plus.signature
+
+
+@pytest.mark.parametrize("metric", [corpus_bleu, corpus_chrf])
+def test_identical_text_scores_100(metric):
+    assert metric(REFERENCES, REFERENCES).score == pytest.approx(100)
+
+
+@pytest.mark.parametrize("metric", [corpus_bleu, corpus_chrf])
+def test_several_references_per_sentence(metric):
+    groups = [[a, b] for a, b in zip(REFERENCES, HYPOTHESES, strict=True)]
+    score = metric(HYPOTHESES, groups)
+    assert score.score == pytest.approx(100)
+    assert "nrefs:2" in score.signature
+
+
+@pytest.mark.parametrize("metric", [corpus_bleu, corpus_chrf])
+@pytest.mark.parametrize(
+    ("hypotheses", "references", "error", "message"),
+    [
+        (["a", "b"], ["a"], ValueError, "2 hypotheses and 1 references; expected as many of each"),
+        ([], [], ValueError, "0 hypotheses and 0 references"),
+        ("a b", ["a b"], TypeError, "got one string; expected a sequence with one string per"),
+        (["a b"], "a b", TypeError, "got one string"),
+        (["a", "b"], [["a"], ["b", "c"]], ValueError, "same number of references .* 1 to 2"),
+    ],
+)
+def test_corpora_that_do_not_match_are_refused(metric, hypotheses, references, error, message):
+    with pytest.raises(error, match=message):
+        metric(hypotheses, references)
+
+
+@pytest.mark.parametrize("metric", [corpus_bleu, corpus_chrf])
+def test_a_missing_sacrebleu_is_named_with_the_command_that_installs_it(metric, monkeypatch):
+    monkeypatch.setitem(sys.modules, "sacrebleu", None)
+    with pytest.raises(ImportError, match=r'pip install "seqattn\[nmt\]"'):
+        metric(["a"], ["a"])
