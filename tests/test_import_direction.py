@@ -17,18 +17,6 @@ ORDER = [
     *("evaluation", "training"),
     *("widgets", "grading", "cli", "__main__", "__init__"),
 ]
-# Modules at the root that are to move into a room, and the room they already count as.
-MOVING = {
-    "alignments": "metrics",
-    "baselines": "evaluation",
-    "bottleneck": "metrics",
-    "commands": "cli",
-    "diagnostics": "metrics",
-    "maps": "metrics",
-    "translation": "translator",
-}
-# Imports against the order that are to go.
-KNOWN = {("translator", "training")}
 
 
 def imports_in(text: str, modules: set[str], package: str = "") -> set[str]:
@@ -64,8 +52,7 @@ IMPORTS = read_imports()
 
 def room(module: str) -> str:
     """Give the room of a module: what follows the package's name."""
-    name = module.split(".")[1] if "." in module else "__init__"
-    return MOVING.get(name, name)
+    return module.split(".")[1] if "." in module else "__init__"
 
 
 def test_every_room_has_its_place_in_the_order():
@@ -80,13 +67,7 @@ def test_imports_point_down():
         for other in others
         if ORDER.index(room(other)) > ORDER.index(room(module))
     }
-    assert upwards.keys() == KNOWN, upwards
-
-
-@pytest.mark.parametrize("name", MOVING)
-def test_what_is_to_move_has_not_moved_yet(name):
-    at_the_root = {part.name.removesuffix(".py") for part in PACKAGE.iterdir()}
-    assert name in at_the_root, "take it out of MOVING"
+    assert upwards == {}
 
 
 def test_no_two_modules_import_each_other():
