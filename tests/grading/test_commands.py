@@ -9,9 +9,9 @@ import sys
 import pytest
 
 from seqattn.grading.bank import exercises
-from seqattn.grading.cells import run_cells
 from seqattn.grading.feedback import feedback
 from seqattn.grading.progress import as_text, progress
+from seqattn.grading.self_check import run_cells
 from tests.grading.conftest import EXERCISE, NO_TANH, RIGHT, ROOT, STUB, filled
 
 pytestmark = pytest.mark.slow
