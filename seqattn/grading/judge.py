@@ -288,33 +288,37 @@ class Judge:
             return _verdict(task.question, "not_judged", 0, LATE.format(error))
 
     def judge_many(self, exercise: str, question: str, codes: Sequence[str]) -> list[Verdict]:
-        """Judge many answers that are at hand as text, as :meth:`judge_code` would, in less time.
-
-        Answers share a process, so this is for authors: for those who wrote all of them.
-        """
+        """Judge many answers as :meth:`judge_code` would, in less time."""
         task = self._task(exercise, question)
-        found: list[Verdict] = []
-        for chunk in _batched(codes, TOGETHER):
-            named = {str(n): code for n, code in enumerate(chunk)}
-            outcome = self._run(task, named, check=True)
-            results = by_case(outcome) if outcome.ending == "done" else {}
-            for n, code in named.items():
-                if n in results and not imports_the_key(code):
-                    found.append(self._weigh(task, Answer(code), results[n]))
-                else:
-                    found.append(self.judge_code(exercise, question, code))
-        return found
+        return [
+            self._weigh(task, Answer(code), results)
+            if results is not None and not imports_the_key(code)
+            else self.judge_code(exercise, question, code)
+            for code, results in self._together(task, codes)
+        ]
 
     def refusals(self, exercise: str, question: str, codes: Sequence[str]) -> list[str]:
         """Say what the visible check says against each answer; "" where it says nothing."""
         known = load(exercise)
         task = Task(known, known.question(question), [], [])
         found = []
-        for code in codes:
-            results = by_case(self._run(task, {"0": code}, check=True)).get("0", {})
+        for code, results in self._together(task, codes):
+            if results is None:
+                results = by_case(self._run(task, {"0": code}, check=True)).get("0", {})
             error = results.get("undefined") or results.get("check")
             found.append(f"{error['type']}: {error['message']}" if error else "")
         return found
+
+    def _together(self, task: Task, codes: Sequence[str]) -> Iterator[tuple[str, dict | None]]:
+        """Try answers, many in a process; give None with those of a process that one of them ends.
+
+        Answers share that process, so this is for authors: for those who wrote all of them.
+        """
+        for chunk in _batched(codes, TOGETHER):
+            named = {str(n): code for n, code in enumerate(chunk)}
+            outcome = self._run(task, named, check=True)
+            results = by_case(outcome) if outcome.ending == "done" else {}
+            yield from ((code, results.get(n)) for n, code in named.items())
 
 
 def _verdict(q: Question, verdict: str, points: int, hint: str, **more: Any) -> Verdict:

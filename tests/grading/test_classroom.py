@@ -11,17 +11,13 @@ import re
 import shutil
 import time
 import zipfile
-from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
-from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import jsonschema
 import pytest
-import typer
 import yaml
 
-from seqattn.grading.classroom import commands
 from seqattn.grading.classroom.lms import as_gradescope, as_junit, autograder_zip
 from seqattn.grading.classroom.regrade import compare, load_run, save_run
 from seqattn.grading.classroom.reports import check_overrides, read_overrides, write_all
@@ -31,8 +27,13 @@ from seqattn.grading.notebook import Submission
 from seqattn.grading.report import SCHEMA, as_text
 from seqattn.grading.sandbox.host import Sandbox
 from seqattn.grading.verdicts import Grade, Verdict
-from tests.grading.conftest import NO_TANH, RIGHT, STUB, filled
+from tests.grading.conftest import NO_TANH, RIGHT, STUB, filled, seqattn
 
+pytestmark = [
+    pytest.mark.usefixtures("shared_workers"),
+    # One worker grades the class that most tests look at.
+    pytest.mark.xdist_group("classroom"),
+]
 ROSTER = "id,name,email\nada,Ada Lovelace,ada@x.org\nbob,Bob,b@x.org\ncy,Cy,c@x.org\neve,Éve Li,e@x.org\n"
 
 
@@ -70,7 +71,7 @@ def handed(folder):
 
 
 @pytest.fixture(scope="module")
-def graded(folder, tmp_path_factory):
+def graded(folder, tmp_path_factory, shared_workers):
     return grade_all(handed(folder), "s", tmp_path_factory.mktemp("store"), jobs=2)
 
 
@@ -299,15 +300,6 @@ def test_t_119_only_what_changed_is_listed():
         ("bob", "q1", "none", "1 x"),
         ("bob", "q2", "none", "1 pass"),
     ]
-
-
-def seqattn(*arguments):
-    """Run a command in this process; return its status and what it printed."""
-    app = typer.Typer()
-    commands.register(app)
-    with redirect_stdout(io.StringIO()) as out, redirect_stderr(io.StringIO()) as err:
-        status = app([*map(str, arguments)], standalone_mode=False)
-    return SimpleNamespace(returncode=status or 0, stdout=out.getvalue(), stderr=err.getvalue())
 
 
 @pytest.mark.slow

@@ -13,8 +13,7 @@ from seqattn.grading.answers import answers_of
 from seqattn.grading.bank import exercises, load
 from seqattn.grading.feedback import as_html, link, write_page
 from seqattn.grading.verdicts import Grade, Verdict
-from tests.grading.conftest import EXERCISE, NAME, NO_TANH, RIGHT, filled
-from tests.grading.test_commands import seqattn
+from tests.grading.conftest import EXERCISE, NAME, NO_TANH, RIGHT, filled, seqattn
 
 ADDRESS = "https://example.org/book"
 NASTY = (
