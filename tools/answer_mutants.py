@@ -16,6 +16,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -413,6 +414,7 @@ def _kinds(q: Question, count: int) -> list[str]:
     return (kinds + ["?"] * count)[:count]
 
 
+@cache  # asked at every node, and an oracle may train a model
 def _result_kind(q: Question) -> tuple[str, int]:
     """Say whether a result holds floats (f), flags (b) or ids (i), and how many axes it has."""
     result = q.oracle(*q.draw(np.random.default_rng(0), q.stages[0].kinds[0]))
@@ -632,7 +634,7 @@ def try_mutants(judge: Judge, exercise: str, q: Question, share: float = 1.0) ->
     general = _patterns(equivalents()["every"])
     every = mutants_of(q)
     by_digest = sorted(every, key=lambda m: hashlib.sha256(m.code.encode()).digest())
-    sample = by_digest[: max(FEWEST, round(share * len(every)))]
+    sample = set(by_digest[: max(FEWEST, round(share * len(every)))])
     mutants = [m for m in every if m in sample or any(p.fullmatch(m.name) for p in patterns)]
     verdicts = judge.judge_many(exercise, q.id, [m.code for m in mutants])
     hints = {stage.hint for stage in q.stages}
