@@ -11,10 +11,10 @@ import numpy as np
 
 from seqattn.grading.bank import Exercise, Question
 from seqattn.grading.cases import DOUBLE, Case
+from seqattn.grading.checking import same_precision
 from seqattn.grading.compare import difference, same
 from seqattn.grading.redaction import exception_name, sizes_in
 from seqattn.grading.sandbox.jobs import Outcome
-from seqattn.grading.self_check import same_precision
 
 __all__ = ["Task", "alike", "by_case", "fault", "job_of"]
 

@@ -1,9 +1,7 @@
-"""The checks that a learner can see: what stands around them in a notebook, and how to run all.
+"""The checks that a learner can see, run as anyone could: all cells in order, in a fresh process.
 
-:func:`checking` and :func:`same_precision` are what exercise notebooks import. :func:`run_checks`
-runs a notebook's cells in order, in a fresh process: of the notebook only the code plays a part,
-neither what it printed before, nor files beside it. It is never changed. ``pytest --nbval`` comes
-to the same result, in more time.
+Of the notebook only the code plays a part: neither what it printed before, nor files beside it. It
+is never changed. ``pytest --nbval`` comes to the same result, in more time.
 """
 
 import json
@@ -14,8 +12,6 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -23,12 +19,10 @@ from typing import Any
 
 from seqattn.grading.answers import find_answer
 from seqattn.grading.bank import Exercise
+from seqattn.grading.checking import STRICT
 from seqattn.grading.notebook import read_submission
 
-__all__ = ["STRICT", "Check", "checking", "run_cells", "run_checks", "same_precision"]
-
-# Set where checks are counted instead of read: a failing check fails then.
-STRICT = "SEQATTN_STRICT_CHECKS"
+__all__ = ["Check", "as_json", "as_text", "run_cells", "run_checks"]
 
 # Notebooks of earlier releases print it themselves.
 CHECK = re.compile(r"^(?:with checking|print)\(\"(q\d+)(?: looks right)?\"\)", re.MULTILINE)
@@ -37,69 +31,6 @@ SECONDS_FOR_A_CELL = 60
 Failure = tuple[str, str]
 # Seconds on the clock that a cell may wait without computing. A busy machine must not end it.
 PATIENCE = 1800.0
-
-
-# --- what stands in the notebook ---------------------------------------------------------------
-
-
-@contextmanager
-def checking(question: str) -> Iterator[None]:
-    """Run a question's check, and say in a sentence how it ended.
-
-    In JupyterLab or on Colab an answer that is missing or not right yet does not keep the cells
-    below from running; pytest and ``seqattn check`` see the exception itself. Any other exception
-    comes from the answer and is never held back.
-
-    Parameters
-    ----------
-    question : str
-        Its id, as ``"q1"``.
-    """
-    strict = STRICT in os.environ or "PYTEST_VERSION" in os.environ
-    try:
-        yield
-    except NotImplementedError:
-        if strict:
-            raise
-        print(f"{question} is not answered yet")
-    except AssertionError as error:
-        if strict:
-            raise
-        print(f"{question} is not right yet: {error}".removesuffix(": "))
-    else:
-        print(f"{question} looks right")
-
-
-def same_precision(answer: Any, *inputs: Any) -> None:
-    """Assert that an answer computes in the precision of its inputs, 32 bits and 64.
-
-    Parameters
-    ----------
-    answer : callable
-        A function of tensors, or a module.
-    *inputs : object
-        What it is called with; floating-point tensors come in either precision.
-
-    Raises
-    ------
-    AssertionError
-        If a result is of another dtype than the inputs.
-    """
-    # Graders send this source to a process without this package: it stands alone.
-    for cast, wanted in (("float", "torch.float32"), ("double", "torch.float64")):
-        if hasattr(answer, "parameters"):
-            getattr(answer, cast)()
-        given = [
-            getattr(x, cast)() if hasattr(x, "is_floating_point") and x.is_floating_point() else x
-            for x in inputs
-        ]
-        results = answer(*given)
-        for one in results if isinstance(results, tuple | list) else (results,):
-            found = str(getattr(one, "dtype", type(one).__name__))
-            assert found == wanted, f"{wanted} came in, {found} came out: keep the precision"
-
-
-# --- all checks of a notebook ------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -181,10 +112,10 @@ def as_json(checks: list[Check]) -> str:
 def run_cells(sources: list[str], seconds: float) -> dict[int, Failure]:
     """Run code cells; return the name and the message of what each failing cell raised.
 
-    They run one after the other, as in a kernel, in a process of their own. Where the system can
-    fork, it begins with torch imported, which a kernel spends most of its start on. Its folder is
-    empty and goes with it. It is the learner's own code on their own machine, so nothing is
-    confined here; the judge never runs a notebook.
+    They run one after the other, as in a kernel, in a process of their own, which begins with what
+    this one has imported, where the system can fork. Its folder is empty and goes with it. It is
+    the learner's own code on their own machine, so nothing is confined here; the judge never runs a
+    notebook.
 
     Parameters
     ----------

@@ -6,7 +6,7 @@ import pytest
 
 from seqattn.grading import checking
 from seqattn.grading.bank import exercises, load
-from seqattn.grading.self_check import STRICT
+from seqattn.grading.checking import STRICT
 from tests.grading.conftest import ROOT
 
 
