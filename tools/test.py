@@ -43,7 +43,7 @@ STAGES: dict[str, list[list[str]]] = {
         [*PYTEST, *BY_MODULE, "-m", f"not ({WHOLE})", "seqattn", "tests", "--ignore=tests/grading"]
     ],
     # Known right and wrong answers, hostile ones, the commands: each in processes of its own.
-    "grading": [[*PYTEST, *BY_TEST, "tests/grading"]],
+    "grading": [[*PYTEST, *BY_MODULE, "tests/grading"]],
     # In empty folders, with the wheel alone: nbval runs every cell and compares what it prints.
     "notebooks": [[sys.executable, "-m", "tools.alone", *BY_MODULE]],
     # Each worker has a browser; the book is built once for all.

@@ -29,11 +29,7 @@ from seqattn.grading.sandbox.host import Sandbox
 from seqattn.grading.verdicts import Grade, Verdict
 from tests.grading.conftest import NO_TANH, RIGHT, STUB, filled, seqattn
 
-pytestmark = [
-    pytest.mark.usefixtures("shared_workers"),
-    # One worker grades the class that most tests look at.
-    pytest.mark.xdist_group("classroom"),
-]
+pytestmark = pytest.mark.usefixtures("shared_workers")
 ROSTER = "id,name,email\nada,Ada Lovelace,ada@x.org\nbob,Bob,b@x.org\ncy,Cy,c@x.org\neve,Éve Li,e@x.org\n"
 
 

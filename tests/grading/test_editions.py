@@ -15,9 +15,6 @@ from seqattn.grading.sandbox.host import Sandbox
 from tests.grading.conftest import EXERCISE, RIGHT, ROOT, STUB, filled
 from tools import build
 
-# One worker builds the wheels.
-pytestmark = pytest.mark.xdist_group("wheels")
-
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory):

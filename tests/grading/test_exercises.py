@@ -52,7 +52,6 @@ def test_no_answer_is_in_the_stub(name):
         assert not any(w.hint in handed_out for w in q.wrong)
 
 
-@pytest.mark.xdist_group("wheels")
 def test_no_answer_can_be_read_by_accident_in_the_wheel():
     with zipfile.ZipFile(build.build_wheel()) as wheel:
         names = wheel.namelist()
