@@ -73,7 +73,7 @@ def pytest_terminal_summary(terminalreporter):
 @pytest.fixture(scope="session")
 def judge():
     # Long enough for any honest answer, short enough for the endless ones here.
-    with Judge("0123", Limits(seconds=3.0, idle=1.0)) as judge:
+    with Judge("0123", Limits(seconds=4.0, idle=2.0)) as judge:
         yield judge
 
 
