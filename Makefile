@@ -53,7 +53,7 @@ prose: $(STAMP)  ## take over text that changed in chapters whose code did not (
 	@$(PY) -m tools.notebooks prose $(ONLY)
 
 exercises: $(STAMP)  ## generate exercises/ and solutions/*.ipynb from solutions/*.py
-	@$(PY) -m seqattn.grading.authoring $(ONLY)
+	@$(PY) -m tools.exercises $(ONLY)
 
 model: $(STAMP)  ## train the toy translator that comes with the package (minutes)
 	@$(PY) -m tools.ship_model

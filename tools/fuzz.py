@@ -39,15 +39,14 @@ import jsonschema
 import typer
 import yaml
 
+from seqattn.grading.answers import exercise_of, find_answer
 from seqattn.grading.bank import exercises, load
 from seqattn.grading.classroom import commands, run
-from seqattn.grading.classroom.collecting import collect, find_person, read_roster
+from seqattn.grading.classroom.roster import collect, find_person, read_roster
 from seqattn.grading.judge import Judge
-from seqattn.grading.matching import match
-from seqattn.grading.reading import UnreadableError, read_submission
+from seqattn.grading.notebook import UnreadableError, read_submission
 from seqattn.grading.report import SCHEMA, plain
 from seqattn.grading.sandbox.jobs import Limits
-from seqattn.grading.submission import find_answer
 from seqattn.grading.verdicts import Grade, Verdict
 from tools import hand_in
 
@@ -93,7 +92,7 @@ class Stub(Judge):
             submission = read_submission(path)
         except UnreadableError as error:
             return Grade(path.name, "", f"unreadable: {error}", [], self.seed, "")
-        name = match(submission)
+        name = exercise_of(submission)
         if name is None or (exercise and name != exercise):
             return Grade(path.name, "", "unmatched: of another exercise", [], self.seed, "")
         verdicts = []

@@ -47,8 +47,8 @@ def audit(exercise: str, seeds: int = 1) -> list[Row]:
                 ]
                 answers.append(("stub", known.pristine[q.id].source, 0, ""))
                 answers += [(w.name, w.code, w.keeps, w.name) for w in q.wrong]
-                for name, code, points, said in answers:
-                    v = judge.judge_code(exercise, q.id, code)
+                verdicts = judge.judge_many(exercise, q.id, [code for _, code, *_ in answers])
+                for (name, _, points, said), v in zip(answers, verdicts, strict=True):
                     heard = v.mistake or v.verdict
                     good = v.points == points and (heard == said or not said)
                     rows.append(Row(q.id, name, v.points, points, tuple(v.lost), heard, good))

@@ -1,4 +1,8 @@
-"""What stands around a visible check in an exercise notebook."""
+"""What stands around a visible check in an exercise notebook.
+
+The package begins with this module: it imports neither torch nor NumPy, for which the command line
+would wait.
+"""
 
 import os
 from collections.abc import Iterator

@@ -29,15 +29,15 @@ def register(app: typer.Typer) -> None:
 
 def check(notebook: Notebook) -> None:
     """Run the checks that you can see, in a fresh process. Your file is not changed."""
+    from seqattn.grading.answers import exercise_of
     from seqattn.grading.bank import load
-    from seqattn.grading.checks import as_text, run_checks
     from seqattn.grading.editions import knows_answers
-    from seqattn.grading.matching import match
-    from seqattn.grading.reading import UnreadableError, read_submission
+    from seqattn.grading.notebook import UnreadableError, read_submission
+    from seqattn.grading.self_check import as_text, run_checks
 
     _must_exist(notebook)
     try:
-        name = match(read_submission(notebook))
+        name = exercise_of(read_submission(notebook))
         if name is None:
             raise _fail(f"{notebook}: none of its cells belongs to an exercise of this course")
         exercise = load(name)

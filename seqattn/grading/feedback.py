@@ -1,22 +1,44 @@
-"""Feedback as a page: beside a notebook, and inside one: ``feedback("03_additive.ipynb")``."""
+"""Feedback as a page: beside a notebook, and inside one: ``feedback("03_additive.ipynb")``.
+
+What a question says to read again becomes a link into the book, wherever that stands.
+"""
 
 import hashlib
 import itertools
 import re
+import unicodedata
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from seqattn.grading.book import address
+from seqattn.grading.answers import Answer, answers_of
+from seqattn.grading.bank import load
 from seqattn.grading.editions import require_keys
 from seqattn.grading.judge import Judge
-from seqattn.grading.reading import UnreadableError
-from seqattn.grading.report import answers_of, as_fragment, as_html, as_json, as_text
-from seqattn.grading.submission import Answer
-from seqattn.grading.verdicts import Grade
-from seqattn.grading.writing import write_whole
+from seqattn.grading.report import WORDS, as_json, as_text, details, plain, score, write_whole
+from seqattn.grading.verdicts import Grade, Verdict
 
-__all__ = ["Feedback", "feedback", "write_page"]
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
+__all__ = [
+    "Feedback",
+    "address",
+    "as_fragment",
+    "as_html",
+    "feedback",
+    "link",
+    "page",
+    "published",
+    "write_page",
+]
+
+ROOT = Path(__file__).resolve().parents[2]
 SOURCE = re.compile(r'<meta name="seqattn-source" content="([0-9a-f]+)">')
+# More of an answer than this is no help to look at.
+MOST_LINES = 500
 
 
 class Feedback:
@@ -45,7 +67,7 @@ def feedback(notebook: str | Path) -> Feedback:
     path = Path(notebook)
     with Judge() as judge:
         grade = judge.grade(path)
-    return Feedback(grade, _answers(path, grade))
+    return Feedback(grade, answers_of(path, grade.exercise))
 
 
 def write_page(notebook: Path, grade: Grade, out: Path | None = None) -> Path:
@@ -83,7 +105,7 @@ def write_page(notebook: Path, grade: Grade, out: Path | None = None) -> Path:
             break
         if _source_of(page) == source:
             break
-    answers = _answers(notebook, grade)
+    answers = answers_of(notebook, grade.exercise)
     write_whole(page, as_html(grade, address(), answers=answers, source=source))
     for path in record:
         write_whole(path, as_json(grade))
@@ -100,8 +122,164 @@ def _source_of(page: Path) -> str:
     return found[1] if found else ""
 
 
-def _answers(path: Path, grade: Grade) -> dict[str, Answer]:
-    try:
-        return answers_of(path, grade.exercise) if grade.exercise else {}
-    except (UnreadableError, OSError):
-        return {}
+# --- a grade as a page ---------------------------------------------------------------------------
+
+
+def as_html(
+    grade: Grade,
+    book: str = "",
+    *,
+    student: str = "",
+    answers: Mapping[str, Answer] | None = None,
+    source: str = "",
+) -> str:
+    """Write a grade as a page: nothing in it is the learner's but as plain text.
+
+    Parameters
+    ----------
+    grade : Grade
+        The grade.
+    book : str
+        Address of the book, so that what to read again is a link.
+    student : str
+        Whose it is; the file stands for its author where nobody is named.
+    answers : dict of str to Answer, optional
+        What was graded, by question: shown beside what is said of it.
+    source : str
+        What tells whether a page that lies there already is of the same file.
+    """
+    exercise = load(grade.exercise).title if grade.exercise else ""
+    title = ": ".join(filter(None, [exercise, student or grade.file]))
+    shown = _shown(grade, book, answers or {})
+    return (
+        _templates()
+        .get_template("page.html")
+        .render(title=title, grade=shown, tables=[], source=source)
+    )
+
+
+def as_fragment(
+    grade: Grade, book: str = "", *, answers: Mapping[str, Answer] | None = None
+) -> str:
+    """Write a grade as a piece of a page, for what shows it inside a page of its own."""
+    macros: Any = (
+        _templates()
+        .get_template("page.html")
+        .make_module({"title": "", "grade": None, "tables": [], "source": ""})
+    )
+    inside = macros.feedback(_shown(grade, book, answers or {}))
+    return f'<div class="seqattn-page">{macros.style()}{inside}</div>'
+
+
+def page(title: str, tables: list[tuple[str, list[list[object]]]]) -> str:
+    """Write tables with titles as a page."""
+    return (
+        _templates()
+        .get_template("page.html")
+        .render(title=title, grade=None, tables=tables, source="")
+    )
+
+
+def _shown(grade: Grade, book: str, answers: Mapping[str, Answer]) -> dict[str, Any]:
+    return {
+        "head": grade.problem or score(grade),
+        "notes": grade.notes,
+        "questions": [_question(v, book, answers.get(v.question)) for v in grade.verdicts],
+        # Without the seed: a page goes to a student, and who knows the seed knows the cases.
+        "foot": f"isolation: {grade.isolation}",
+    }
+
+
+def _question(v: Verdict, book: str, answer: Answer | None) -> dict[str, Any]:
+    said = [line for line in details(v) if not line.startswith("read again: ")]
+    # Lines are counted in the learner's own cell; what helps it from other cells comes before.
+    code = answer.code.split("\n")[answer.offset :] if answer else []
+    while code and not code[-1].strip():
+        code.pop()
+    page_, _, heading = v.read.partition(": ")
+    return {
+        "id": v.question,
+        "title": v.title,
+        "state": v.verdict,
+        "verdict": WORDS[v.verdict],
+        "points": "?" if v.pending else v.points,
+        "out_of": v.out_of,
+        "details": said,
+        "example": [plain(line) for line in v.example],
+        # Without a link the page has to be named.
+        "read": (heading or page_) if book else v.read,
+        "link": link(v.read, book),
+        "line": v.line,
+        "code": [{"at": n, "text": t} for n, t in enumerate(code[:MOST_LINES], start=1)],
+        "more": max(0, len(code) - MOST_LINES),
+    }
+
+
+@cache
+def _templates() -> "Environment":
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+    from markupsafe import Markup
+
+    def finalize(value: object) -> object:
+        return plain(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+    return Environment(
+        loader=PackageLoader("seqattn.grading"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=finalize,
+    )
+
+
+# --- where the book stands -----------------------------------------------------------------------
+
+
+@cache
+def published() -> str:
+    """Return the address under which the book was published, or nothing.
+
+    The wheel carries it (``tools/wheel.py`` writes it down); a copy of the course asks its
+    ``_config.yml``.
+    """
+    written = files("seqattn.grading") / "address.txt"
+    if written.is_file():
+        return written.read_text(encoding="utf-8").strip()
+    if not (ROOT / "tools" / "address.py").is_file():
+        return ""
+    from tools import address as tools_address
+
+    return tools_address.book()
+
+
+def address() -> str:
+    """Return where the reader at this machine finds the book: published, built here, or nothing."""
+    built = ROOT / "_build" / "html"
+    return published() or (built.as_uri() if (built / "index.html").is_file() else "")
+
+
+def link(read: str, book: str) -> str:
+    """Give the address of what a question says to read again; "" where the book has none.
+
+    Parameters
+    ----------
+    read : str
+        Page and heading.
+    book : str
+        The book's address.
+
+    Examples
+    --------
+    >>> link("chapters/03_additive: by hand", "https://example.org/book/")
+    'https://example.org/book/chapters/03_additive.html#by-hand'
+    """
+    page, _, heading = read.partition(": ")
+    if not (book and page):
+        return ""
+    anchor = _anchor(heading)
+    return f"{book.rstrip('/')}/{page}.html" + (f"#{anchor}" if anchor else "")
+
+
+def _anchor(heading: str) -> str:
+    """Name a heading as Sphinx does."""
+    letters = unicodedata.normalize("NFKD", heading.lower()).encode("ascii", "ignore").decode()
+    return re.sub(r"^[-\d]+|-+$", "", re.sub(r"[^a-z0-9]+", "-", letters))

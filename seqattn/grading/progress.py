@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from seqattn.grading.answers import exercise_of
 from seqattn.grading.bank import exercises, load
 from seqattn.grading.editions import require_keys
 from seqattn.grading.judge import Judge
-from seqattn.grading.matching import match
-from seqattn.grading.reading import UnreadableError, read_submission
+from seqattn.grading.notebook import UnreadableError, read_submission
 
 __all__ = ["Line", "as_text", "progress"]
 
@@ -48,7 +48,7 @@ def progress(folder: Path) -> list[Line]:
     found: dict[str, list[Path]] = {}
     for path in sorted(folder.glob("*.ipynb")):
         try:
-            name = match(read_submission(path))
+            name = exercise_of(read_submission(path))
         except UnreadableError:
             continue
         if name:

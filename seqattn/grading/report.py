@@ -1,40 +1,34 @@
-"""Say a grade: to a reader in a terminal, to a program, and on a page of its own."""
+"""Say a grade to a reader in a terminal, to a program, and to a spreadsheet.
+
+Pages are made by :mod:`seqattn.grading.feedback`.
+"""
 
 import csv
 import io
 import json
 import re
-from collections.abc import Mapping, Sequence
-from functools import cache
+import secrets
+from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from seqattn.grading.bank import load
-from seqattn.grading.book import link
-from seqattn.grading.reading import read_submission
-from seqattn.grading.submission import Answer, find_answer
 from seqattn.grading.verdicts import Grade, Verdict
-
-if TYPE_CHECKING:
-    from jinja2 import Environment
 
 __all__ = [
     "SCHEMA",
-    "answers_of",
+    "WORDS",
     "as_csv",
-    "as_fragment",
-    "as_html",
     "as_json",
     "as_record",
     "as_text",
     "details",
     "harmless",
-    "page",
+    "plain",
+    "score",
+    "write_whole",
 ]
 
-# More of an answer than this is no help to look at.
-MOST_LINES = 500
 WORDS = {
     "pass": "right",
     "partial": "partly right",
@@ -109,18 +103,19 @@ def as_text(grade: Grade) -> str:
     if grade.problem:
         return f"{plain(grade.file)}: {plain(grade.problem)}"
     title = load(grade.exercise).title
-    lines = [f"{plain(grade.file)}: {title}, {_score(grade)}", ""]
+    lines = [f"{plain(grade.file)}: {title}, {score(grade)}", ""]
     width = max(len(v.title) for v in grade.verdicts)
     for v in grade.verdicts:
-        score = f"{'?' if v.pending else v.points}/{v.out_of}"
-        lines.append(f"  {v.question}  {v.title:{width}}  {score:>5}  {WORDS[v.verdict]}")
+        points = f"{'?' if v.pending else v.points}/{v.out_of}"
+        lines.append(f"  {v.question}  {v.title:{width}}  {points:>5}  {WORDS[v.verdict]}")
         lines += [f"      {text}" for text in details(v)]
     lines += [f"\nnote: {plain(note)}" for note in grade.notes]
     lines += ["", f"Hidden cases from seed {grade.seed}. Isolation: {grade.isolation}."]
     return "\n".join(lines)
 
 
-def _score(grade: Grade) -> str:
+def score(grade: Grade) -> str:
+    """Say how many points there are, and how many are not known yet."""
     pending = f", {grade.pending} pending: grade again" if grade.pending else ""
     return f"{grade.points} of {grade.out_of} points{pending}"
 
@@ -189,119 +184,12 @@ def harmless(cell: object) -> object:
     return plain(cell) if isinstance(cell, str) else cell
 
 
-def as_html(
-    grade: Grade,
-    book: str = "",
-    *,
-    student: str = "",
-    answers: Mapping[str, Answer] | None = None,
-    source: str = "",
-) -> str:
-    """Write a grade as a page: nothing in it is the learner's but as plain text.
-
-    Parameters
-    ----------
-    grade : Grade
-        The grade.
-    book : str
-        Address of the book, so that what to read again is a link.
-    student : str
-        Whose it is; the file stands for its author where nobody is named.
-    answers : dict of str to Answer, optional
-        What was graded, by question: shown beside what is said of it.
-    source : str
-        What tells whether a page that lies there already is of the same file.
-    """
-    exercise = load(grade.exercise).title if grade.exercise else ""
-    title = ": ".join(filter(None, [exercise, student or grade.file]))
-    shown = _shown(grade, book, answers or {})
-    return (
-        _templates()
-        .get_template("page.html")
-        .render(title=title, grade=shown, tables=[], source=source)
-    )
-
-
-def as_fragment(
-    grade: Grade, book: str = "", *, answers: Mapping[str, Answer] | None = None
-) -> str:
-    """Write a grade as a piece of a page, for what shows it inside a page of its own."""
-    macros: Any = (
-        _templates()
-        .get_template("page.html")
-        .make_module({"title": "", "grade": None, "tables": [], "source": ""})
-    )
-    inside = macros.feedback(_shown(grade, book, answers or {}))
-    return f'<div class="seqattn-page">{macros.style()}{inside}</div>'
-
-
-def page(title: str, tables: list[tuple[str, list[list[object]]]]) -> str:
-    """Write tables with titles as a page."""
-    return (
-        _templates()
-        .get_template("page.html")
-        .render(title=title, grade=None, tables=tables, source="")
-    )
-
-
-def answers_of(path: Path, name: str) -> dict[str, Answer]:
-    """Find what a notebook that was graded answers, by question.
-
-    Raises
-    ------
-    UnreadableError
-        If it cannot be read any more.
-    """
-    exercise, submission = load(name), read_submission(path)
-    return {q.id: find_answer(submission, exercise, q) for q in exercise.questions}
-
-
-def _shown(grade: Grade, book: str, answers: Mapping[str, Answer]) -> dict[str, Any]:
-    return {
-        "head": grade.problem or _score(grade),
-        "notes": grade.notes,
-        "questions": [_question(v, book, answers.get(v.question)) for v in grade.verdicts],
-        # Without the seed: a page goes to a student, and who knows the seed knows the cases.
-        "foot": f"isolation: {grade.isolation}",
-    }
-
-
-def _question(v: Verdict, book: str, answer: Answer | None) -> dict[str, Any]:
-    said = [line for line in details(v) if not line.startswith("read again: ")]
-    # Lines are counted in the learner's own cell; what helps it from other cells comes before.
-    code = answer.code.split("\n")[answer.offset :] if answer else []
-    while code and not code[-1].strip():
-        code.pop()
-    page_, _, heading = v.read.partition(": ")
-    return {
-        "id": v.question,
-        "title": v.title,
-        "state": v.verdict,
-        "verdict": WORDS[v.verdict],
-        "points": "?" if v.pending else v.points,
-        "out_of": v.out_of,
-        "details": said,
-        "example": [plain(line) for line in v.example],
-        # Without a link the page has to be named.
-        "read": (heading or page_) if book else v.read,
-        "link": link(v.read, book),
-        "line": v.line,
-        "code": [{"at": n, "text": t} for n, t in enumerate(code[:MOST_LINES], start=1)],
-        "more": max(0, len(code) - MOST_LINES),
-    }
-
-
-@cache
-def _templates() -> "Environment":
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-    from markupsafe import Markup
-
-    def finalize(value: object) -> object:
-        return plain(value) if isinstance(value, str) and not isinstance(value, Markup) else value
-
-    return Environment(
-        loader=PackageLoader("seqattn.grading"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        finalize=finalize,
-    )
+def write_whole(path: Path, text: str) -> None:
+    """Write a file so that it is never seen half written, whatever happens meanwhile."""
+    beside = path.with_name(f".{secrets.token_hex(8)}.part")
+    try:
+        # The tables end their lines as spreadsheets expect; nothing may be translated.
+        beside.write_text(text, encoding="utf-8", errors="replace", newline="")
+        beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)

@@ -11,7 +11,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 from seqattn.grading.bank import exercises, load
-from seqattn.grading.book import link as link_to
+from seqattn.grading.feedback import link as link_to
 from tools import build
 
 pytestmark = pytest.mark.book

@@ -3,8 +3,8 @@
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
-from seqattn.grading.report import as_html, page
-from seqattn.grading.submission import Answer
+from seqattn.grading.answers import Answer
+from seqattn.grading.feedback import as_html, page
 from seqattn.grading.verdicts import Grade, Verdict
 
 LONG = "    return " + " + ".join(f"a_rather_long_name_{n}" for n in range(30))

@@ -1,13 +1,21 @@
-"""Submissions made from the exercise that is handed out."""
+"""Submissions made from the exercise that is handed out, and what judges them."""
 
+import io
 import json
 import sys
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
+from types import SimpleNamespace
+from typing import ClassVar
 
 import pytest
+import typer
 
+from seqattn.grading import commands
 from seqattn.grading.bank import Wrong, load
+from seqattn.grading.classroom import run
 from seqattn.grading.judge import Judge
+from seqattn.grading.sandbox.host import Sandbox
 from seqattn.grading.sandbox.jobs import Limits
 from tools import hand_in
 from tools.hand_in import question_of
@@ -67,6 +75,45 @@ def judge():
     # Long enough for any honest answer, short enough for the endless ones here.
     with Judge("0123", Limits(seconds=4.0, idle=2.0)) as judge:
         yield judge
+
+
+class SharedWorkers(Judge):
+    """A judge whose worker served others before it, and will: to start one takes seconds.
+
+    Each answer is computed in a fork of the worker, which it cannot change.
+    """
+
+    idle: ClassVar[list[Sandbox]] = []
+
+    def __enter__(self):
+        if self.idle:
+            turns = self.sandbox.turns
+            self.sandbox.close()
+            self.sandbox = self.idle.pop()
+            self.sandbox.turns = turns
+        return super().__enter__()
+
+    def __exit__(self, *exception):
+        self.idle.append(self.sandbox)
+
+
+@pytest.fixture(scope="module")
+def shared_workers():
+    """Have classes graded without a worker of their own for each."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(run, "Judge", SharedWorkers)
+        yield
+    while SharedWorkers.idle:
+        SharedWorkers.idle.pop().close()
+
+
+def seqattn(*arguments):
+    """Run a command in this process; return its status and what it printed."""
+    app = typer.Typer()
+    commands.register(app)
+    with redirect_stdout(io.StringIO()) as out, redirect_stderr(io.StringIO()) as err:
+        status = app([*map(str, arguments)], standalone_mode=False)
+    return SimpleNamespace(returncode=status or 0, stdout=out.getvalue(), stderr=err.getvalue())
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """No changed right answer passes; visible check and grading refuse the same forms."""
 
 import ast
+import os
 
 import pytest
 
@@ -8,13 +9,15 @@ from seqattn.grading.bank import exercises, load
 from seqattn.grading.judge import Judge
 from tools.answer_mutants import DRAWS, FORMS, equivalents, mutants_of, try_mutants
 
+# A part of each question's mutants with each commit; the weekly run asks for all, which is 1.
+SHARE = float(os.environ.get("SEQATTN_MUTANTS", 0.1))
 QUESTIONS = [(name, q) for name in exercises() for q in load(name).questions if not q.evidence]
 every_question = pytest.mark.parametrize(
     ("name", "q"), QUESTIONS, ids=[f"{name}-{q.id}" for name, q in QUESTIONS]
 )
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def judge():
     with Judge("mutants", draws=DRAWS) as judge:
         yield judge
@@ -23,9 +26,9 @@ def judge():
 @pytest.mark.slow
 @every_question
 def test_no_mutant_passes_and_most_hear_their_mistake(name, q, judge):
-    row = try_mutants(judge, name, q)
+    row = try_mutants(judge, name, q, SHARE)
     assert [m.name for m in row.survivors] == []
-    assert row.made >= 20
+    assert row.made >= row.tried >= 20
     assert row.unused == [], "listed as equivalent, but no such mutant passes"
     assert row.named >= 0.3 * row.caught
 

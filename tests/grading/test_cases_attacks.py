@@ -8,8 +8,9 @@ import zipfile
 
 import pytest
 
+from seqattn.grading.feedback import as_html
 from seqattn.grading.judge import Judge
-from seqattn.grading.report import as_csv, as_html, as_json, as_text
+from seqattn.grading.report import as_csv, as_json, as_text
 from tests.grading.conftest import (
     EXERCISE,
     RIGHT,
@@ -402,7 +403,7 @@ def test_t_111_devices_and_folders_are_unreadable(judge, tmp_path):
 
 
 def test_t_104_renamed_copies_are_found_and_the_stub_is_none():
-    from seqattn.grading.similarity import fingerprint, similar_pairs
+    from seqattn.grading.classroom.similarity import fingerprint, similar_pairs
 
     def renamed(code):
         return re.sub(r"\b(d_a|keys|mask|scores|weights)\b", r"my_\1", code)

@@ -11,28 +11,25 @@ import re
 import shutil
 import time
 import zipfile
-from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
-from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import jsonschema
 import pytest
-import typer
 import yaml
 
-from seqattn.grading.classroom import commands
-from seqattn.grading.classroom.collecting import Person, collect, find_person, read_roster
 from seqattn.grading.classroom.lms import as_gradescope, as_junit, autograder_zip
-from seqattn.grading.classroom.outputs import check_overrides, read_overrides, write_all
 from seqattn.grading.classroom.regrade import compare, load_run, save_run
+from seqattn.grading.classroom.reports import check_overrides, read_overrides, write_all
+from seqattn.grading.classroom.roster import Person, collect, find_person, read_roster
 from seqattn.grading.classroom.run import Result, WeakIsolationError, grade_all, settle
-from seqattn.grading.reading import Submission
+from seqattn.grading.notebook import Submission
 from seqattn.grading.report import SCHEMA, as_text
 from seqattn.grading.sandbox.host import Sandbox
 from seqattn.grading.verdicts import Grade, Verdict
-from tests.grading.conftest import NO_TANH, RIGHT, STUB, filled
+from tests.grading.conftest import NO_TANH, RIGHT, STUB, filled, seqattn
 
+pytestmark = pytest.mark.usefixtures("shared_workers")
 ROSTER = "id,name,email\nada,Ada Lovelace,ada@x.org\nbob,Bob,b@x.org\ncy,Cy,c@x.org\neve,Éve Li,e@x.org\n"
 
 
@@ -70,7 +67,7 @@ def handed(folder):
 
 
 @pytest.fixture(scope="module")
-def graded(folder, tmp_path_factory):
+def graded(folder, tmp_path_factory, shared_workers):
     return grade_all(handed(folder), "s", tmp_path_factory.mktemp("store"), jobs=2)
 
 
@@ -206,7 +203,7 @@ def test_each_record_follows_the_schema(results, tmp_path):
 def nasty():
     hint = "=cmd|'/c calc'!A1 \x1b[0m <script>alert(1)</script> \x00"
     v = Verdict("q1", "T", "fail", 0, 2, hint=hint, read="chapters/03_additive: x")
-    from seqattn.grading.classroom.collecting import Person
+    from seqattn.grading.classroom.roster import Person
 
     grade = Grade("=a.ipynb", "03_additive", "", [v], "s", "full")
     return [Result(Person("=1+1", "@sum", "-x@y"), grade, "=a.ipynb")]
@@ -299,15 +296,6 @@ def test_t_119_only_what_changed_is_listed():
         ("bob", "q1", "none", "1 x"),
         ("bob", "q2", "none", "1 pass"),
     ]
-
-
-def seqattn(*arguments):
-    """Run a command in this process; return its status and what it printed."""
-    app = typer.Typer()
-    commands.register(app)
-    with redirect_stdout(io.StringIO()) as out, redirect_stderr(io.StringIO()) as err:
-        status = app([*map(str, arguments)], standalone_mode=False)
-    return SimpleNamespace(returncode=status or 0, stdout=out.getvalue(), stderr=err.getvalue())
 
 
 @pytest.mark.slow
@@ -451,7 +439,7 @@ def test_a_fault_of_ours_in_reading_a_file_is_told_and_not_kept(folder, tmp_path
     def broken(*_):
         raise ZeroDivisionError
 
-    monkeypatch.setattr("seqattn.grading.judge.match", broken)
+    monkeypatch.setattr("seqattn.grading.judge.exercise_of", broken)
     files = [f for f in collect(folder) if f.label.startswith("ada")]
     [grade] = grade_all(files, "s", tmp_path).values()
     assert grade.problem == "grader_error: reading it failed (ZeroDivisionError)"
@@ -620,7 +608,7 @@ def test_gradescope_hears_of_a_failure_of_ours(folder, tmp_path, monkeypatch):
     def broken(*_):
         raise ZeroDivisionError
 
-    monkeypatch.setattr("seqattn.grading.judge.match", broken)
+    monkeypatch.setattr("seqattn.grading.judge.exercise_of", broken)
     done = seqattn("gradescope", folder / "ada", "--out", tmp_path / "results.json")
     assert done.returncode == 2
     assert "reading it failed (ZeroDivisionError): run it again" in done.stderr

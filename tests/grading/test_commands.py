@@ -9,17 +9,12 @@ import sys
 import pytest
 
 from seqattn.grading.bank import exercises
-from seqattn.grading.cells import run_cells
 from seqattn.grading.feedback import feedback
 from seqattn.grading.progress import as_text, progress
-from tests.grading.conftest import EXERCISE, NO_TANH, RIGHT, ROOT, STUB, filled
+from seqattn.grading.self_check import run_cells
+from tests.grading.conftest import EXERCISE, NO_TANH, RIGHT, ROOT, STUB, filled, seqattn
 
 pytestmark = pytest.mark.slow
-
-
-def seqattn(*arguments, cwd=None):
-    command = [sys.executable, "-c", "from seqattn.cli import main; main()", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=cwd)
 
 
 def write(folder, name, content):

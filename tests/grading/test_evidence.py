@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from seqattn.grading import bank
-from seqattn.grading.submission import marker
+from seqattn.grading.answers import marker
 from tests.grading import measured_bank
 from tests.grading.conftest import verdict
 

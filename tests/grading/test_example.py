@@ -5,8 +5,8 @@ import re
 import numpy as np
 
 from seqattn.grading.bank import load
-from seqattn.grading.example import MOST_NUMBERS, shown_cases, written
-from seqattn.grading.judge import Judge
+from seqattn.grading.cases import MOST_SHOWN, draw_cases, shown_cases
+from seqattn.grading.hints import written
 from seqattn.grading.sandbox import wire
 from tests.grading.conftest import filled, verdict
 
@@ -30,9 +30,8 @@ def test_what_is_shown_is_small_and_drawn_by_itself():
     q = load("02_softmax").question("q1")
     shown = shown_cases(q)
     assert shown
-    assert all(sum(np.size(x) for x in case.inputs) <= MOST_NUMBERS for case in shown)
-    with Judge("any") as judge:
-        hidden = [case.inputs[0] for case in judge._cases("02_softmax", "q1")]
+    assert all(sum(np.size(x) for x in case.inputs) <= MOST_SHOWN for case in shown)
+    hidden = [case.inputs[0] for case in draw_cases("02_softmax", q, "any", 5)]
     assert not any(np.array_equal(case.inputs[0], x) for case in shown for x in hidden)
 
 

@@ -8,14 +8,12 @@ from html.parser import HTMLParser
 import pytest
 from docutils.nodes import make_id
 
-from seqattn.grading import book, feedback
+from seqattn.grading import feedback
+from seqattn.grading.answers import answers_of
 from seqattn.grading.bank import exercises, load
-from seqattn.grading.book import link
-from seqattn.grading.feedback import write_page
-from seqattn.grading.report import answers_of, as_html
+from seqattn.grading.feedback import as_html, link, write_page
 from seqattn.grading.verdicts import Grade, Verdict
-from tests.grading.conftest import EXERCISE, NAME, NO_TANH, RIGHT, filled
-from tests.grading.test_commands import seqattn
+from tests.grading.conftest import EXERCISE, NAME, NO_TANH, RIGHT, filled, seqattn
 
 ADDRESS = "https://example.org/book"
 NASTY = (
@@ -114,17 +112,17 @@ def test_a_heading_is_named_as_sphinx_names_it(name):
 
 
 def test_the_address_is_the_wheels_own_or_that_of_the_book_built_here(tmp_path, monkeypatch):
-    monkeypatch.setattr(book, "ROOT", tmp_path)
-    monkeypatch.setattr(book, "files", lambda _: tmp_path)
-    book.published.cache_clear()
-    assert book.address() == ""
+    monkeypatch.setattr(feedback, "ROOT", tmp_path)
+    monkeypatch.setattr(feedback, "files", lambda _: tmp_path)
+    feedback.published.cache_clear()
+    assert feedback.address() == ""
     (tmp_path / "_build" / "html").mkdir(parents=True)
     (tmp_path / "_build" / "html" / "index.html").touch()
-    assert book.address() == (tmp_path / "_build" / "html").as_uri()
+    assert feedback.address() == (tmp_path / "_build" / "html").as_uri()
     (tmp_path / "address.txt").write_text(f"{ADDRESS}\n")
-    book.published.cache_clear()
-    assert book.published() == book.address() == ADDRESS
-    book.published.cache_clear()
+    feedback.published.cache_clear()
+    assert feedback.published() == feedback.address() == ADDRESS
+    feedback.published.cache_clear()
 
 
 @pytest.mark.slow
@@ -193,7 +191,7 @@ def test_a_folder_that_cannot_be_written_costs_the_page_and_nothing_more(
 
 
 def test_a_long_answer_is_cut_and_said_so():
-    from seqattn.grading.submission import Answer
+    from seqattn.grading.answers import Answer
 
     code = "\n".join(f"x{n} = {n}" for n in range(900))
     page = as_html(failed(), answers={"q1": Answer(code)})

@@ -4,7 +4,8 @@ import csv
 import io
 import json
 
-from seqattn.grading.report import as_csv, as_html, as_json, as_text
+from seqattn.grading.feedback import as_html
+from seqattn.grading.report import as_csv, as_json, as_text
 from tests.grading.conftest import EXERCISE, RIGHT, STUB, filled
 
 NASTY = "def additive_score(*a):\n    raise ValueError('=1+1 <script>alert(1)</script>')"

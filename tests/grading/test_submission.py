@@ -378,7 +378,7 @@ def test_t_026_another_exercise_is_unmatched_and_named(judge, tmp_path):
 
 
 def test_t_027_the_solution_itself_is_flagged_for_the_instructor_alone(judge):
-    from seqattn.grading.report import as_html
+    from seqattn.grading.feedback import as_html
     from tests.grading.conftest import ROOT
 
     found = judge.grade(ROOT / "solutions" / "03_additive.ipynb")

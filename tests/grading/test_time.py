@@ -20,16 +20,17 @@ import pytest
 import typer
 
 from seqattn.grading import commands
-from seqattn.grading.cells import run_cells
 from seqattn.grading.classroom import commands as classroom
-from seqattn.grading.classroom.collecting import Person, collect
 from seqattn.grading.classroom.lms import as_gradescope
-from seqattn.grading.classroom.outputs import Given, as_summary, write_all
+from seqattn.grading.classroom.reports import Given, as_summary, write_all
+from seqattn.grading.classroom.roster import Person, collect
 from seqattn.grading.classroom.run import Result, grade_all
+from seqattn.grading.feedback import as_html
 from seqattn.grading.judge import Judge
-from seqattn.grading.report import SCHEMA, as_html, as_text
+from seqattn.grading.report import SCHEMA, as_text
 from seqattn.grading.sandbox.host import Sandbox
 from seqattn.grading.sandbox.jobs import LateError, Limits, Outcome, Turns
+from seqattn.grading.self_check import run_cells
 from seqattn.grading.verdicts import Grade, Verdict
 from tests.grading.conftest import NAME, NO_TANH, RIGHT, filled, verdict
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from seqattn.grading.classroom.collecting import Handed
+    from seqattn.grading.classroom.roster import Handed
     from seqattn.grading.classroom.run import Result
     from seqattn.grading.verdicts import Grade
 
@@ -53,8 +53,8 @@ def grade_class(
     book: Book = "",
 ) -> None:
     """Grade what a class handed in. Interrupted, the same command goes on where it stopped."""
-    from seqattn.grading.book import published
     from seqattn.grading.classroom.regrade import load_run
+    from seqattn.grading.feedback import published
 
     try:
         seed = seed or load_run(out)["seed"]
@@ -85,8 +85,8 @@ def regrade(
 
     Points that a person gave (overrides.csv in the old folder) stay.
     """
-    from seqattn.grading.classroom.outputs import read_records
     from seqattn.grading.classroom.regrade import as_text, compare, load_run
+    from seqattn.grading.classroom.reports import read_records
 
     try:
         run = load_run(old)
@@ -113,8 +113,8 @@ def gradescope(
     allow_weak: Weak = False,
 ) -> None:
     """Grade one submission inside Gradescope's autograder."""
-    from seqattn.grading.classroom.collecting import collect
     from seqattn.grading.classroom.lms import as_gradescope
+    from seqattn.grading.classroom.roster import collect
     from seqattn.grading.classroom.run import grade_one
     from seqattn.grading.judge import Judge
     from seqattn.grading.verdicts import Grade
@@ -168,9 +168,9 @@ def autograder(
 
 
 def _grade(run: dict, out: Path, jobs: int, overrides: Path) -> list["Result"]:
-    from seqattn.grading.classroom.collecting import collect, read_roster
-    from seqattn.grading.classroom.outputs import check_overrides, read_overrides, write_all
     from seqattn.grading.classroom.regrade import save_run
+    from seqattn.grading.classroom.reports import check_overrides, read_overrides, write_all
+    from seqattn.grading.classroom.roster import collect, read_roster
     from seqattn.grading.classroom.run import WeakIsolationError, grade_all, settle
 
     _must_know_answers()

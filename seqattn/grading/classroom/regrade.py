@@ -4,7 +4,7 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from seqattn.grading.writing import write_whole
+from seqattn.grading.report import write_whole
 
 __all__ = ["Change", "as_text", "compare", "load_run", "save_run"]
 

@@ -10,16 +10,14 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from seqattn.grading.answers import Answer, answers_of, exercise_of
 from seqattn.grading.bank import exercises, load
-from seqattn.grading.classroom.collecting import Handed, Person, find_person
+from seqattn.grading.classroom.roster import Handed, Person, find_person
+from seqattn.grading.classroom.similarity import fingerprint
 from seqattn.grading.judge import Judge
-from seqattn.grading.matching import match
-from seqattn.grading.reading import UnreadableError, read_submission
-from seqattn.grading.report import answers_of
-from seqattn.grading.similarity import fingerprint
-from seqattn.grading.submission import Answer
+from seqattn.grading.notebook import read_submission
+from seqattn.grading.report import write_whole
 from seqattn.grading.verdicts import Grade
-from seqattn.grading.writing import write_whole
 
 __all__ = ["Result", "WeakIsolationError", "grade_all", "grade_one", "settle"]
 
@@ -206,19 +204,11 @@ def settle(files: list[Handed], grades: dict[str, Grade], roster: list[Person]) 
             names = ", ".join(sorted(h.label for h in several if h is not newest))
             grade.notes.append(f"duplicate: the newest file counts; not counted: {names}")
         grade.notes.extend(beside.pop(id_, []))
-        answers = _answers(newest.path, exercise)
+        answers = answers_of(newest.path, exercise)
         prints = fingerprints(answers, exercise) if exercise else {}
         results.append(Result(people[id_], grade, newest.label, answers=answers, prints=prints))
     absent = [Result(p, None) for p in roster if p.id not in people]
     return sorted([*results, *absent], key=lambda r: (r.person is None, _name(r), r.label))
-
-
-def _answers(path: Path, exercise: str) -> dict[str, Answer]:
-    """Find the answers of a notebook that was graded; none if it went away since."""
-    try:
-        return answers_of(path, exercise) if exercise else {}
-    except (UnreadableError, OSError):
-        return {}
 
 
 def fingerprints(answers: dict[str, Answer], name: str) -> dict:
@@ -254,7 +244,7 @@ def _key(handed: Handed, seed: str, exercise: str | None) -> str:
 def _evidence_of(path: Path) -> bytes:
     try:
         submission = read_submission(path)
-        name = match(submission)
+        name = exercise_of(submission)
     except Exception:  # grading the file says what is wrong with it
         return b""
     asked = [q.evidence for q in load(name).questions if q.evidence] if name else []

@@ -12,13 +12,13 @@ from statistics import median
 from typing import Any, NamedTuple
 
 from seqattn.grading.bank import load
-from seqattn.grading.classroom.collecting import read_table
 from seqattn.grading.classroom.lms import as_gradescope, as_junit, as_moodle
+from seqattn.grading.classroom.roster import read_table
 from seqattn.grading.classroom.run import Result
-from seqattn.grading.report import WORDS, as_csv, as_html, as_record, harmless, page
-from seqattn.grading.similarity import Pair, similar_pairs
+from seqattn.grading.classroom.similarity import Pair, similar_pairs
+from seqattn.grading.feedback import as_html, page
+from seqattn.grading.report import WORDS, as_csv, as_record, harmless, write_whole
 from seqattn.grading.verdicts import Grade
-from seqattn.grading.writing import write_whole
 
 __all__ = [
     "Given",

@@ -6,21 +6,21 @@ import zipfile
 
 import pytest
 
-from seqattn.grading import authoring
 from seqattn.grading.bank import exercises, load
 from tests.grading.conftest import RIGHT, ROOT, STUB, question_of, text
 from tools import build
+from tools import exercises as making
 
-SOURCES = authoring.sources()
+SOURCES = making.sources()
 
 
 @pytest.mark.parametrize("source", SOURCES, ids=lambda p: p.stem)
 def test_generated_files_are_those_of_their_source(source):
-    assert authoring.drift(source) == []
+    assert making.drift(source) == []
 
 
 def test_making_it_twice_gives_the_same_bytes():
-    one, two = authoring.make(SOURCES[0]), authoring.make(SOURCES[0])
+    one, two = making.make(SOURCES[0]), making.make(SOURCES[0])
     assert one.bank == two.bank
     assert one.exercise == two.exercise
 
@@ -72,7 +72,7 @@ def test_a_source_that_does_not_fit_its_bank_is_refused(tmp_path):
     bank = SOURCES[0].with_name(f"bank_{SOURCES[0].name}").read_text(encoding="utf-8")
     (tmp_path / f"bank_{SOURCES[0].name}").write_text(bank, encoding="utf-8")
     with pytest.raises(ValueError, match="q9"):
-        authoring.make(tmp_path / SOURCES[0].name)
+        making.make(tmp_path / SOURCES[0].name)
 
 
 def test_the_solution_holds_the_reference_answers():

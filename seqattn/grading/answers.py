@@ -1,15 +1,28 @@
 """Find the answers in what a learner handed in, whatever became of the notebook's cells."""
 
 import ast
+import hashlib
 import re
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
+from pathlib import Path
 
-from seqattn.grading.bank import Exercise, Question
-from seqattn.grading.reading import Cell, Submission
+from seqattn.grading.bank import Exercise, Question, exercises, load
+from seqattn.grading.notebook import Cell, Submission, UnreadableError, read_submission
 
-__all__ = ["Answer", "context_of", "find_answer", "marker"]
+__all__ = [
+    "Answer",
+    "answers_of",
+    "context_of",
+    "copies_the_key",
+    "exercise_of",
+    "find_answer",
+    "imports_the_key",
+    "key_of",
+    "marker",
+]
 
 # Much more than any answer needs; parsing takes long for code that was made to take long.
 MOST_TEXT = 50_000
@@ -17,6 +30,7 @@ MARKER = re.compile(r"^[ \t]*#[ \t]*Question[ \t]+(q\d+)\b", re.IGNORECASE | re.
 # What IPython takes for its own: magics, shell lines, questions for help.
 MAGIC = re.compile(r"[ \t]*(?:[\w ,]+=[ \t]*)?[%!]|[ \t]*\?|[ \t]*[%\w.*]+\?{1,2}[ \t]*$")
 MOST_MAGICS = 50
+KEY = re.compile(r"\bseqattn\b")
 MOST_CONTEXT = 50
 
 
@@ -54,66 +68,20 @@ def marker(question: Question) -> str:
     return f"# Question {question.id} ({question.points} {noun}). Keep this line and this cell."
 
 
-def context_of(submission: Submission, exercise: Exercise, code: str) -> list[str]:
-    """Collect what an answer takes for granted: imports and plain definitions of other cells.
-
-    Only what defines a name that the answer uses, directly or through another definition, is taken,
-    so that nothing else in a notebook can reach an answer. The last definition of a name counts.
-    What other questions ask for is not taken: where it may be used, the reference is at hand.
-
-    Parameters
-    ----------
-    submission : Submission
-        The notebook.
-    exercise : Exercise
-        Which exercise it is.
-    code : str
-        The answer.
-
-    Returns
-    -------
-    list of str
-        Statements, in the notebook's order.
-    """
-    offered: dict[str, tuple[int, ast.stmt]] = {}
-    position = 0
-    for cell in submission.cells:
-        if cell.kind != "code" or len(cell.source) > MOST_TEXT:
-            continue
-        for statement in _parsed(_clean(cell.source)[0]).body:
-            position += 1
-            for name in _offers(statement):
-                offered[name] = (position, statement)
-    for question in exercise.questions:
-        offered.pop(question.entry, None)
-    wanted, taken = list(_used(_parsed(code)) - set(_defined(code))), {}
-    while wanted:
-        found = offered.get(wanted.pop())
-        if found and found[0] not in taken:
-            taken[found[0]] = found[1]
-            wanted += _used(found[1])
-    return [ast.unparse(taken[at]) for at in sorted(taken)][:MOST_CONTEXT]
-
-
-def _offers(statement: ast.stmt) -> list[str]:
-    """Name what an import, a function, a class or a constant defines; other code offers nothing."""
-    if isinstance(statement, ast.Import | ast.ImportFrom):
-        if "seqattn" in ast.unparse(statement):
-            return []  # it cannot be imported where answers are graded
-        return [(a.asname or a.name).partition(".")[0] for a in statement.names]
-    if isinstance(statement, ast.FunctionDef | ast.ClassDef):
-        return [statement.name]
-    if isinstance(statement, ast.Assign):
-        try:
-            ast.literal_eval(statement.value)
-        except (ValueError, TypeError, MemoryError, RecursionError):
-            return []
-        return [target.id for target in statement.targets if isinstance(target, ast.Name)]
-    return []
-
-
-def _used(tree: ast.AST) -> set[str]:
-    return {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+def exercise_of(submission: Submission) -> str | None:
+    """Name the exercise whose answer cells the notebook has most of, or None."""
+    best, most = None, 0
+    for name in exercises():
+        exercise = load(name)
+        ids = {cell.id for cell in submission.cells if cell.id}
+        found = sum(
+            exercise.pristine[q.id].cell_id in ids
+            or find_answer(submission, exercise, q).state != "missing"
+            for q in exercise.questions
+        )
+        if found > most:
+            best, most = name, found
+    return best
 
 
 def find_answer(submission: Submission, exercise: Exercise, question: Question) -> Answer:
@@ -189,6 +157,113 @@ def _why(code: str, error: SyntaxError) -> str:
         return f"{error.msg}: answers are plain functions, without await at the top"
     ours = ".".join(map(str, sys.version_info[:2]))
     return f"{error.msg} (graded with Python {ours})"
+
+
+def answers_of(path: Path, name: str) -> dict[str, Answer]:
+    """Find what a notebook that was graded answers, by question; nothing where that is unknown.
+
+    Of no exercise nothing is, nor of a file that went away since.
+    """
+    if not name:
+        return {}
+    try:
+        exercise, submission = load(name), read_submission(path)
+    except (UnreadableError, OSError):
+        return {}
+    return {q.id: find_answer(submission, exercise, q) for q in exercise.questions}
+
+
+def context_of(submission: Submission, exercise: Exercise, code: str) -> list[str]:
+    """Collect what an answer takes for granted: imports and plain definitions of other cells.
+
+    Only what defines a name that the answer uses, directly or through another definition, is taken,
+    so that nothing else in a notebook can reach an answer. The last definition of a name counts.
+    What other questions ask for is not taken: where it may be used, the reference is at hand.
+
+    Parameters
+    ----------
+    submission : Submission
+        The notebook.
+    exercise : Exercise
+        Which exercise it is.
+    code : str
+        The answer.
+
+    Returns
+    -------
+    list of str
+        Statements, in the notebook's order.
+    """
+    offered: dict[str, tuple[int, ast.stmt]] = {}
+    position = 0
+    for cell in submission.cells:
+        if cell.kind != "code" or len(cell.source) > MOST_TEXT:
+            continue
+        for statement in _parsed(_clean(cell.source)[0]).body:
+            position += 1
+            for name in _offers(statement):
+                offered[name] = (position, statement)
+    for question in exercise.questions:
+        offered.pop(question.entry, None)
+    wanted, taken = list(_used(_parsed(code)) - set(_defined(code))), {}
+    while wanted:
+        found = offered.get(wanted.pop())
+        if found and found[0] not in taken:
+            taken[found[0]] = found[1]
+            wanted += _used(found[1])
+    return [ast.unparse(taken[at]) for at in sorted(taken)][:MOST_CONTEXT]
+
+
+def _offers(statement: ast.stmt) -> list[str]:
+    """Name what an import, a function, a class or a constant defines; other code offers nothing."""
+    if isinstance(statement, ast.Import | ast.ImportFrom):
+        if "seqattn" in ast.unparse(statement):
+            return []  # it cannot be imported where answers are graded
+        return [(a.asname or a.name).partition(".")[0] for a in statement.names]
+    if isinstance(statement, ast.FunctionDef | ast.ClassDef):
+        return [statement.name]
+    if isinstance(statement, ast.Assign):
+        try:
+            ast.literal_eval(statement.value)
+        except (ValueError, TypeError, MemoryError, RecursionError):
+            return []
+        return [target.id for target in statement.targets if isinstance(target, ast.Name)]
+    return []
+
+
+def _used(tree: ast.AST) -> set[str]:
+    return {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+
+
+# --- answers that are not their author's own --------------------------------------------------
+
+
+def key_of(code: str) -> str:
+    """Give a digest of code that only blanks and comments leave as it is; "" where it is none."""
+    try:
+        return hashlib.sha256(ast.dump(ast.parse(code)).encode()).hexdigest()[:16]
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ""
+
+
+def copies_the_key(exercise: Exercise, answers: Mapping[str, Answer]) -> bool:
+    """Tell whether every answer is the solution's own, and there are enough of them to mean it."""
+    found = [q for q in exercise.questions if answers[q.id].state == "found"]
+    keys = [exercise.pristine[q.id].key for q in found]
+    return len(found) >= 3 and keys == [key_of(answers[q.id].code) for q in found]
+
+
+def imports_the_key(code: str) -> int:
+    """Find the line of an answer that imports the course's package, or 0."""
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            names = [a.name for a in node.names] + [getattr(node, "module", None) or ""]
+            if any(KEY.search(name) for name in names):
+                return node.lineno
+    return 0
+
+
+# --- code ------------------------------------------------------------------------------------
 
 
 # The same cells are looked at for every question of every exercise.

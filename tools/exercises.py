@@ -1,13 +1,12 @@
 """From ``solutions/NN_name.py`` to the solution, the exercise that learners get, and its bank.
 
-``python -m seqattn.grading.authoring [NN ...]`` writes three files for each exercise:
+``python -m tools.exercises [NN ...]`` writes three files for each exercise:
 
 - ``solutions/NN_name.ipynb``: with answers, run, its outputs stored;
 - ``exercises/NN_name.ipynb``: with stubs, never run;
 - ``seqattn/grading/banks/NN_name.bank``: questions, oracles and known mistakes, packed.
 
-Running it twice changes nothing. It works in a copy of the course; installed alone it has no
-sources to work on.
+Running it twice changes nothing.
 """
 
 import argparse
@@ -17,13 +16,15 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import nbformat
+
+from seqattn.grading.answers import key_of, marker
 from seqattn.grading.bank import Exercise, Question, pack
-from seqattn.grading.similarity import key_of
-from seqattn.grading.submission import marker
+from tools.notebooks import execute, read_source, write
 
 __all__ = ["Made", "drift", "make"]
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[1]
 ANSWER = re.compile(
     r"^(?P<indent>[ ]*)# BEGIN ANSWER(?: stub: (?P<stub>[^\n]*))?\n"
     r"(?P<code>.*?)^[ ]*# END ANSWER\n?",
@@ -60,8 +61,6 @@ def make(source: Path) -> Made:
     ValueError
         If source and bank do not fit each other.
     """
-    from tools.notebooks import read_source
-
     bank_path = source.with_name(f"bank_{source.name}")
     bank_text = bank_path.read_text(encoding="utf-8")
     space: dict[str, Any] = {"__name__": source.stem}
@@ -139,8 +138,6 @@ def paths(source: Path) -> tuple[Path, Path, Path]:
 
 def drift(source: Path) -> list[str]:
     """Say which generated files are not what their source gives."""
-    import nbformat
-
     made = make(source)
     solution, exercise, bank = paths(source)
     stale = []
@@ -161,8 +158,6 @@ def _essence(notebook: Any) -> list:
 
 def main() -> None:
     """Run the command line."""
-    from tools.notebooks import execute, write
-
     parser = argparse.ArgumentParser(description="Make notebooks and banks from solutions/.")
     parser.add_argument("only", nargs="*", help="exercise numbers, such as 03")
     chosen = sources(parser.parse_args().only)

@@ -1,21 +1,102 @@
-"""Name what is wrong with an answer whose mistake no bank foresees, from what it did.
+"""Say what is wrong with an answer, and what to do about it.
 
+Known mistakes bring hints of their own, from the bank. What is here is for the others: what an
+exception means, how a result differs from the right one, what an answer does and does not look at.
 Nothing is guessed: each sentence says what was seen, on cases that differ in one thing, or between
 an answer's numbers and the right ones.
 """
 
+import ast
+import re
 from collections.abc import Mapping
 from itertools import permutations
 from typing import Any
 
 import numpy as np
 
-from seqattn.grading.bank import Question
-from seqattn.grading.outcomes import Case
+from seqattn.grading.bank import Question, Stage
+from seqattn.grading.cases import FIRST, MOST_SHOWN, OTHERS, Case
 from seqattn.grading.sandbox import wire
-from seqattn.grading.variations import FIRST, OTHERS
+from seqattn.grading.sandbox.jobs import Limits, Outcome
 
-__all__ = ["diagnose"]
+__all__ = ["advice", "diagnose", "ending_hint", "hint_for", "reordered", "result_line", "written"]
+
+_ENDINGS = {
+    "timeout": "it computed longer than {s:g} seconds (of processor time): is there a loop that "
+    "never ends?",
+    "waited": "it waited longer than {i:g} seconds without computing anything, and did so again: "
+    "leave out what sleeps, or waits for somebody",
+    "memory": "it needed more memory than an answer may use",
+    "crashed": "the process died ({d})",
+    # How much depends on the hidden cases.
+    "output_limit": "it printed or returned too much",
+}
+
+
+def ending_hint(outcome: Outcome, limits: Limits) -> str:
+    """Say how a process ended that did not come to its end."""
+    return _ENDINGS[outcome.ending].format(s=limits.seconds, i=limits.idle, d=outcome.detail)
+
+
+def hint_for(fault: tuple[str, str], stage: Stage) -> str:
+    """Put a fault that is nobody's known mistake into a sentence."""
+    kind, text = fault[0], fault[1].rstrip(".")
+    if kind == "value":
+        return stage.hint
+    if kind == "gradient" and "NaN" in text:
+        back = "on the way back 0 times infinity or NaN is NaN, so fill what must not count"
+        return f"{text}: {back} before you compute with it, not after."
+    return f"{text}. {stage.hint}" if kind in ("nan", "gradient") else f"{text}."
+
+
+def advice(error: dict, q: Question) -> str:
+    """Say what to do about an exception, where there is something to say."""
+    kind, message = error["type"], error["message"]
+    if kind == "NameError":
+        return (
+            "Imports, functions and constants of other cells are at hand; what another cell "
+            "computed lives in your session only: restart and run all to see."
+        )
+    if kind == "TypeError" and "argument" in message:
+        return f"It is called as {q.signature}."
+    if kind in ("ModuleNotFoundError", "PermissionError", "OSError", "FileNotFoundError"):
+        return "Answers are graded without files, network and other packages."
+    if "CUDA" in message or "NVIDIA" in message:
+        return "Answers are graded on a CPU: leave tensors on the device that they come with."
+    if kind == "EOFError":
+        return "Nobody is there to type: take what you need from the arguments."
+    if kind == "SystemExit":
+        return "An answer must not end the process: return instead."
+    if kind == "RecursionError":
+        return "Your function calls itself without end."
+    return ""
+
+
+def reordered(code: str, q: Question) -> str:
+    """Say so if an answer takes the right arguments in another order."""
+    asked = re.match(rf"{q.entry}\(([\w, ]+)\)", q.signature)
+    for node in ast.parse(code).body:
+        if asked and isinstance(node, ast.FunctionDef) and node.name == q.entry:
+            names, wanted = [a.arg for a in node.args.args], asked[1].split(", ")
+            if names != wanted and sorted(names) == sorted(wanted):
+                return f"Your arguments are in another order: it is called as {q.signature}."
+    return ""
+
+
+def result_line(code: str, entry: str) -> int:
+    """Find the line of an answer from which its result comes: its last return, or its value."""
+    found = 0
+    for node in ast.parse(code).body:
+        named = getattr(node, "name", None) == entry or any(
+            isinstance(t, ast.Name) and t.id == entry for t in getattr(node, "targets", [])
+        )
+        if named:
+            returns = [n.lineno for n in ast.walk(node) if isinstance(n, ast.Return)]
+            found = max(returns, default=node.lineno)
+    return found
+
+
+# --- mistakes that no bank foresees -------------------------------------------------------------
 
 
 def diagnose(
@@ -202,3 +283,39 @@ def _where(q: Question, cases: list[Case], got: Got, wrong: Mapping[int, Any]) -
     if sound and len(kinds) <= 2 and "ordinary" not in kinds:
         return f"Your answer is right elsewhere and wrong here: {', '.join(sorted(kinds))}."
     return ""
+
+
+# --- an input on which it is wrong ---------------------------------------------------------------
+
+
+def written(q: Question, case: Case, value: object) -> list[str]:
+    """Write a case and what came back for it, a line or more for each array.
+
+    Of results with more than one sentence the first that is wrong is written.
+    """
+    lines = [f"{name} = {_text(x)}" for name, x in zip(q.arguments, case.inputs)]
+    which, right = "", case.expected
+    if isinstance(value, wire.Tensor) and isinstance(right, np.ndarray) and right.ndim > 1:
+        off = [n for n, (a, b) in enumerate(zip(value.array, right)) if not _near(a, b)]
+        if off and len(right) > 1:
+            which = f" (sentence {off[0] + 1})"
+            value, right = value._replace(array=value.array[off[0]]), right[off[0]]
+    return [*lines, f"yours{which}: {_text(value)}", f"right{which}: {_text(right)}"]
+
+
+def _near(one: np.ndarray, other: np.ndarray) -> bool:
+    return bool(np.allclose(one, other, rtol=1e-3, atol=2e-5))
+
+
+def _text(value: object) -> str:
+    if isinstance(value, tuple | list) and not isinstance(value, wire.Tensor | wire.Other):
+        return "(" + ", ".join(map(_text, value)) + ")"
+    array = value.array if isinstance(value, wire.Tensor) else value
+    if not isinstance(array, np.ndarray):
+        return str(array)[:80]
+    if array.size > MOST_SHOWN:
+        return f"a tensor of shape {array.shape}"
+    # Adding 0 turns -0 into 0; flags are easier to read as 1 and 0.
+    shown = np.round(array.astype(np.float64), 2) + 0.0 if array.dtype.kind == "f" else array
+    shown = shown.astype(int) if shown.dtype == bool else shown
+    return np.array2string(shown, separator=", ", max_line_width=88, threshold=MOST_SHOWN)

@@ -1,61 +1,69 @@
-"""What the sandbox sends back, sorted and put into words. Nothing in it is believed."""
+"""Try answers on cases: what the sandbox is asked, and what comes back, set beside the oracle.
 
-import ast
-import re
+Nothing that comes back is believed.
+"""
+
+import inspect
 from collections.abc import Collection
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from seqattn.grading.bank import Question, Stage
+from seqattn.grading.bank import Exercise, Question
+from seqattn.grading.cases import DOUBLE, Case
+from seqattn.grading.checking import same_precision
 from seqattn.grading.compare import difference, same
 from seqattn.grading.redaction import exception_name, sizes_in
 from seqattn.grading.sandbox.jobs import Outcome
 
-__all__ = [
-    "DOUBLE",
-    "Case",
-    "advice",
-    "alike",
-    "by_case",
-    "fault",
-    "hint_for",
-    "imports_the_key",
-    "reordered",
-    "result_line",
-]
+__all__ = ["Task", "alike", "by_case", "fault", "job_of"]
 
-# Kind of the cases that ask whether an answer computes in the precision of its inputs.
-DOUBLE = "double precision"
-KEY = re.compile(r"\bseqattn\b")
+# What visible checks call; the sandbox has no package to import it from.
+HELPER = "from typing import Any\n" + inspect.getsource(same_precision)
 
 
-class Case(NamedTuple):
-    """Inputs and what is right for them.
+class Task(NamedTuple):
+    """A question, the cases on which an answer to it is tried, and what else the answer uses."""
 
-    Attributes
-    ----------
-    stage : Stage
-        Whose points depend on it.
-    inputs : tuple
-        Of the answer.
-    upstream : tuple of ndarray, or None
-        Weights of the outputs, where gradients are asked for.
-    expected : object
-        From the oracle.
-    kind : str
-        What sort of case it is, in the bank's words or in those of a :mod:`variation
-        <seqattn.grading.variations>`.
-    base : int
-        Of variations: the number of the case that was varied; -1 for others.
+    exercise: Exercise
+    question: Question
+    context: list[str]
+    cases: list[Case]
+
+
+def job_of(task: Task, codes: dict[str, str], *, check: bool = False) -> dict[str, Any]:
+    """Put a task and the answers to try, code by name, into the sandbox's words.
+
+    With ``check`` the question's visible check is run on each answer as well.
     """
-
-    stage: Stage
-    inputs: tuple
-    upstream: Any
-    expected: Any
-    kind: str = ""
-    base: int = -1
+    q = task.question
+    references = [task.exercise.question(used).right[0] for used in q.uses]
+    if q.evidence:
+        # An experiment may stand in the answer cell; what it saves was handed in already.
+        references.append("np.savez = np.savez_compressed = lambda *a, **k: None")
+    return {
+        "prelude": "\n".join([task.exercise.prelude, *references]),
+        "context": task.context,
+        "probe": q.probe,
+        # An optimiser loads PyTorch's compiler, which no confined process can.
+        "preload": ["torch._dynamo"] if any("optim" in x for x in codes.values()) else [],
+        "refused": q.forbidden,
+        "arguments": q.arguments,
+        "check": [HELPER, task.exercise.setup, task.exercise.pristine[q.id].check] if check else [],
+        "answers": [
+            {"id": name, "name": q.entry, "entry": q.entry, "code": code}
+            for name, code in codes.items()
+        ],
+        "cases": [
+            {
+                "inputs": case.inputs,
+                "upstream": case.upstream,
+                "twice": case.upstream is None,
+                "count": bool(case.stage.calls),
+            }
+            for case in task.cases
+        ],
+    }
 
 
 def by_case(outcome: Outcome) -> dict[str, dict]:
@@ -155,71 +163,3 @@ def alike(one: dict, other: dict, parts: Collection[str] | None = None) -> bool:
         return all(same(a["value"].get(name), b["value"].get(name)) for name in parts)
     # How often PyTorch was called is another question.
     return same({**a, "calls": 0}, {**b, "calls": 0})
-
-
-def hint_for(fault: tuple[str, str], stage: Stage) -> str:
-    """Put a fault that is nobody's known mistake into a sentence."""
-    kind, text = fault[0], fault[1].rstrip(".")
-    if kind == "value":
-        return stage.hint
-    if kind == "gradient" and "NaN" in text:
-        back = "on the way back 0 times infinity or NaN is NaN, so fill what must not count"
-        return f"{text}: {back} before you compute with it, not after."
-    return f"{text}. {stage.hint}" if kind in ("nan", "gradient") else f"{text}."
-
-
-def advice(error: dict, q: Question) -> str:
-    """Say what to do about an exception, where there is something to say."""
-    kind, message = error["type"], error["message"]
-    if kind == "NameError":
-        return (
-            "Imports, functions and constants of other cells are at hand; what another cell "
-            "computed lives in your session only: restart and run all to see."
-        )
-    if kind == "TypeError" and "argument" in message:
-        return f"It is called as {q.signature}."
-    if kind in ("ModuleNotFoundError", "PermissionError", "OSError", "FileNotFoundError"):
-        return "Answers are graded without files, network and other packages."
-    if "CUDA" in message or "NVIDIA" in message:
-        return "Answers are graded on a CPU: leave tensors on the device that they come with."
-    if kind == "EOFError":
-        return "Nobody is there to type: take what you need from the arguments."
-    if kind == "SystemExit":
-        return "An answer must not end the process: return instead."
-    if kind == "RecursionError":
-        return "Your function calls itself without end."
-    return ""
-
-
-def reordered(code: str, q: Question) -> str:
-    """Say so if an answer takes the right arguments in another order."""
-    asked = re.match(rf"{q.entry}\(([\w, ]+)\)", q.signature)
-    for node in ast.parse(code).body:
-        if asked and isinstance(node, ast.FunctionDef) and node.name == q.entry:
-            names, wanted = [a.arg for a in node.args.args], asked[1].split(", ")
-            if names != wanted and sorted(names) == sorted(wanted):
-                return f"Your arguments are in another order: it is called as {q.signature}."
-    return ""
-
-
-def result_line(code: str, entry: str) -> int:
-    """Find the line of an answer from which its result comes: its last return, or its value."""
-    found = 0
-    for node in ast.parse(code).body:
-        named = getattr(node, "name", None) == entry or any(
-            isinstance(t, ast.Name) and t.id == entry for t in getattr(node, "targets", [])
-        )
-        if named:
-            returns = [n.lineno for n in ast.walk(node) if isinstance(n, ast.Return)]
-            found = max(returns, default=node.lineno)
-    return found
-
-
-def imports_the_key(code: str) -> int:
-    """Find the line of an answer that imports the course's package, or 0."""
-    for node in ast.walk(ast.parse(code)):
-        if isinstance(node, ast.Import | ast.ImportFrom):
-            names = [a.name for a in node.names] + [getattr(node, "module", None) or ""]
-            if any(KEY.search(name) for name in names):
-                return node.lineno
-    return 0

@@ -7,31 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
 
-from seqattn.grading.bank import Exercise
-from seqattn.grading.submission import Answer
-
-__all__ = ["Pair", "copies_the_key", "fingerprint", "key_of", "similar_pairs"]
+__all__ = ["Pair", "fingerprint", "similar_pairs"]
 
 # Answers smaller than this are alike by necessity: there is one way to write them.
 SMALLEST = 25
 ALIKE = 0.8
 # One short answer in common is chance; so much of several is not.
 ENOUGH = 80
-
-
-def key_of(code: str) -> str:
-    """Give a digest of code that only blanks and comments leave as it is; "" where it is none."""
-    try:
-        return hashlib.sha256(ast.dump(ast.parse(code)).encode()).hexdigest()[:16]
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return ""
-
-
-def copies_the_key(exercise: Exercise, answers: Mapping[str, Answer]) -> bool:
-    """Tell whether every answer is the solution's own, and there are enough of them to mean it."""
-    found = [q for q in exercise.questions if answers[q.id].state == "found"]
-    keys = [exercise.pristine[q.id].key for q in found]
-    return len(found) >= 3 and keys == [key_of(answers[q.id].code) for q in found]
 
 
 @dataclass(frozen=True)
