@@ -1,8 +1,8 @@
-"""What the banks share: random arrays, padding masks, and the softmax in float64 loops."""
+"""What the banks share: random arrays, padding masks, and attention in float64 loops."""
 
 import numpy as np
 
-__all__ = ["normal", "padding", "softmax_rows"]
+__all__ = ["mixture", "normal", "padding", "softmax_rows"]
 
 
 def normal(rng: np.random.Generator, *shape: int, scale: float = 1.0) -> np.ndarray:
@@ -36,3 +36,11 @@ def softmax_rows(scores: np.ndarray, mask: np.ndarray | None = None) -> np.ndarr
             for i in open_:
                 weights[row][i] = raised[i] / sum(raised.values())
     return weights
+
+
+def mixture(weights: np.ndarray, states: np.ndarray, mask: np.ndarray) -> np.ndarray:
+    """Add up weight times state (batch, keys, d) where the mask is True; nothing else is read."""
+    mixed = np.zeros((len(states), states.shape[-1]))
+    for b, i in np.argwhere(mask):
+        mixed[b] += weights[b, i] * states[b, i]
+    return mixed

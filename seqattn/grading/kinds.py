@@ -12,14 +12,7 @@ import numpy as np
 
 from seqattn.grading.oracle import central_differences
 
-__all__ = [
-    "MODULE_PARTS",
-    "gradient_parts",
-    "module_oracle",
-    "module_probe",
-    "number_probe",
-    "table_probe",
-]
+__all__ = ["PLAIN", "module", "number_probe", "table_probe", "value_probe"]
 
 MODULE_PARTS = (
     "parameters",
@@ -113,20 +106,26 @@ def probe(Module, sizes, values, inputs):
 """
 
 # What is asked for is the value: tensors, arrays and lists of numbers say the same.
-_PLAIN = """
+PLAIN = """
 def plain(x):
     x = x.tolist() if hasattr(x, "tolist") else x
     if isinstance(x, str | bytes):
         raise TypeError("a text is no number: leave out the quotation marks")
     return tuple(map(plain, x)) if isinstance(x, tuple | list) else float(x)
 """
-number_probe = f"""{_PLAIN}
+number_probe = f"""{PLAIN}
 def probe(answer):
     return plain(answer)
 """
 
+# Of functions whose result is numbers.
+value_probe = f"""{PLAIN}
+def probe(answer, *inputs):
+    return plain(answer(*inputs))
+"""
+
 # Of open experiments: a dict of rows of numbers, or a function that derives it from the evidence.
-table_probe = f"""{_PLAIN}
+table_probe = f"""{PLAIN}
 def probe(answer, evidence):
     table = answer(evidence) if callable(answer) else answer
     if not isinstance(table, dict):
@@ -135,34 +134,23 @@ def probe(answer, evidence):
 """
 
 
-def module_probe(*outputs: str) -> str:
-    """Write the probe of a module: its parameters, its outputs, the gradients that reach it.
+def module(
+    forward: Callable[..., Any], outputs: tuple[str, ...], parameters: tuple[str, ...]
+) -> dict[str, Any]:
+    """Give the probe, the oracle and the parts of a question that asks for a module.
 
-    The cases of such a question are ``(sizes, values, inputs)``: the arguments of the constructor,
-    a dict of the values to which parameters are set, and the arguments of the call.
-
-    Parameters
-    ----------
-    *outputs : str
-        What to call the outputs, in order.
-    """
-    return _MODULE.format(outputs=repr(outputs))
-
-
-def gradient_parts(*parameters: str) -> tuple[str, ...]:
-    """Name the entries that hold the gradients of parameters, and whether inputs have any."""
-    return (*(f"gradient of {name}" for name in parameters), *FLOWS)
-
-
-def module_oracle(forward: Callable[..., Any], *outputs: str) -> Callable[..., dict]:
-    """Make the oracle that belongs to :func:`module_probe`.
+    Its cases are ``(sizes, values, inputs)``: the arguments of the constructor, a dict of the values
+    to which parameters are set, and the arguments of the call. Its stages are called "parameters",
+    "gradients" and, for what it computes, like its outputs: "context and weights".
 
     Parameters
     ----------
     forward : callable
         ``forward(*inputs, **values)`` in NumPy: one output, or a tuple.
-    *outputs : str
-        As in the probe.
+    outputs : tuple of str
+        What to call the outputs, in order.
+    parameters : tuple of str
+        Whose gradients count.
     """
 
     def oracle(sizes: tuple, values: dict[str, np.ndarray], inputs: tuple) -> dict:
@@ -170,17 +158,22 @@ def module_oracle(forward: Callable[..., Any], *outputs: str) -> Callable[..., d
             return float((_row(forward(*inputs, **values))[0] ** 2).sum())
 
         shapes = ", ".join(f"{name} {values[name].shape}" for name in sorted(values))
-        found = {
-            **dict.fromkeys((*MODULE_PARTS, *FLOWS), True),
-            "parameters": shapes,
-        }
+        found = {**dict.fromkeys((*MODULE_PARTS, *FLOWS), True), "parameters": shapes}
         found.update(zip(outputs, _row(forward(*inputs, **values))))
         for name, value in values.items():
             # The array is moved where it lies, so the function need not be told.
             found[f"gradient of {name}"] = central_differences(lambda _: first(), value)
         return found
 
-    return oracle
+    return {
+        "probe": _MODULE.format(outputs=repr(outputs)),
+        "oracle": oracle,
+        "parts": {
+            "parameters": MODULE_PARTS,
+            " and ".join(outputs): outputs,
+            "gradients": (*(f"gradient of {name}" for name in parameters), *FLOWS),
+        },
+    }
 
 
 def _row(value: Any) -> tuple:

@@ -1,0 +1,237 @@
+"""A question of a bank written as text: its stages, its right answers, and a table of mistakes.
+
+A stage is a line with its name, points and kinds of cases, and a hint below it. ``backward`` looks
+at gradients instead of results, ``40 calls`` and ``within 1e-4 or 0.01`` are
+:class:`~seqattn.grading.bank.Stage`'s ``calls`` and ``tolerance``::
+
+    the formula, 2 points: ordinary; other sizes; one word
+        What to say where the mistake is not known.
+    gradients, 1 point, backward: ordinary
+        Something on the way is detached.
+
+Right answers are Python, one after the other. A mistake is a line with its name and what is changed,
+and its hint below. The change is a piece of a right answer that occurs in it exactly once and what
+stands there instead; or what becomes of each result ``R``; or, where the mistake has another shape,
+the body of the function, or the whole of it::
+
+    not scaled | scores / root -> scores
+        You do not scale: ...
+    detached, keeps 2 | R -> R.detach()
+        The values are right, but ...
+    mean of means
+        | each = loss.sum(1) / real.sum(1)
+        | return each.mean()
+        You average twice: ...
+"""
+
+import ast
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from seqattn.grading.bank import Question, Stage, Wrong
+from seqattn.grading.kinds import number_probe
+
+__all__ = ["FORMS", "expression", "mistakes", "patch", "question", "right_answers", "stages"]
+
+# Right numbers in the wrong form, for any question whose first right answer gives a tensor.
+FORMS = """
+a list | R -> R.tolist()
+    You return a list: return the tensor, through which gradients can flow.
+a NumPy array | R -> R.detach().numpy()
+    You return a NumPy array, where the gradient ends: return the torch tensor.
+"""
+
+_STAGE = re.compile(r"(?P<name>.+), (?P<points>\d+) points?(?P<options>(, .+?)?): (?P<kinds>.+)")
+_MISTAKE = re.compile(r"(?P<name>.+?)(, keeps (?P<keeps>\d+))?( \| (?P<change>.+))?")
+
+
+def question(
+    id: str,
+    title: str,
+    signature: str,
+    *,
+    stages: str,
+    right: str,
+    wrong: str,
+    parts: Mapping[str, tuple[str, ...]] | None = None,
+    **more: Any,
+) -> Question:
+    """Make a question of text.
+
+    Parameters
+    ----------
+    id, title, signature : str
+        As in :class:`~seqattn.grading.bank.Question`; the signature begins with what is written.
+        Of numbers worked out by hand, ``name = number``, nothing need be drawn.
+    stages, right, wrong : str
+        See above.
+    parts : dict of str to tuple of str, optional
+        By the name of a stage: the entries of the result that count there.
+    **more
+        What else a question has.
+
+    Raises
+    ------
+    ValueError
+        If a line cannot be read, or a change does not fit.
+    """
+    entry = re.split(r"[ (]", signature)[0]
+    answers = right_answers(right, entry)
+    if " = " in signature:
+        more = {"draw": lambda rng, kind: (), "probe": number_probe, **more}
+    return Question(
+        id=id,
+        title=title,
+        entry=entry,
+        signature=signature,
+        stages=_stages(stages, parts or {}),
+        right=answers,
+        wrong=mistakes(wrong, answers),
+        **more,
+    )
+
+
+def _entries(text: str) -> list[tuple[str, list[str]]]:
+    """Cut text into unindented lines, each with the lines below it."""
+    found: list[tuple[str, list[str]]] = []
+    for line in filter(str.strip, text.splitlines()):
+        if line[0] != " ":
+            found.append((line, []))
+        elif not found:
+            raise ValueError(f"nothing stands above {line.strip()!r}")
+        else:
+            found[-1][1].append(line.strip())
+    return found
+
+
+def _stages(text: str, parts: Mapping[str, tuple[str, ...]]) -> tuple[Stage, ...]:
+    found = []
+    for line, hint in _entries(text):
+        stage = _STAGE.fullmatch(line)
+        if not stage:
+            raise ValueError(f"expected NAME, N points: KINDS; found {line!r}")
+        options: dict[str, Any] = {"parts": parts.get(stage["name"], ())}
+        for option in stage["options"].split(", ")[1:]:
+            match option.split():
+                case ["backward"]:
+                    options["gradients"] = True
+                case [number, "calls"]:
+                    options["calls"] = int(number)
+                case ["within", absolute, "or", relative]:
+                    options["tolerance"] = float(absolute), float(relative)
+                case _:
+                    raise ValueError(f"stage {stage['name']!r} has no option {option!r}")
+        kinds = tuple(stage["kinds"].split("; "))
+        found.append(Stage(stage["name"], int(stage["points"]), kinds, " ".join(hint), **options))
+    if left := parts.keys() - {stage.name for stage in found}:
+        raise ValueError(f"parts are given for stages that there are not: {', '.join(left)}")
+    return tuple(found)
+
+
+def right_answers(text: str, entry: str) -> tuple[str, ...]:
+    """Cut Python text into answers, each of which ends where it defines ``entry``."""
+    lines, first, found = text.splitlines(), 0, []
+    for node in ast.parse(text).body:
+        names = [getattr(node, "name", "")]
+        if isinstance(node, ast.Assign):
+            names = [ast.unparse(target) for target in node.targets]
+        if entry in names:
+            found.append("\n".join(lines[first : node.end_lineno]).strip("\n") + "\n")
+            first = node.end_lineno or 0
+    return tuple(found)
+
+
+def mistakes(text: str, right: tuple[str, ...]) -> tuple[Wrong, ...]:
+    """Read a table of mistakes.
+
+    Parameters
+    ----------
+    text : str
+        The table.
+    right : tuple of str
+        Right answers. A change applies to the first that holds all that is to be changed.
+    """
+    found = []
+    for line, below in _entries(text):
+        row = _MISTAKE.fullmatch(line)
+        assert row, "any line has a name"
+        lines = [row["change"] or "", *(x[2:] for x in below if x.startswith("| "))]
+        change = [piece for x in lines if x for piece in _split(x)]
+        hint = " ".join(x for x in below if not x.startswith("| "))
+        if not change or not hint:
+            raise ValueError(f"mistake {row['name']!r} needs a change and a hint")
+        try:
+            code = _changed(change, right)
+            ast.parse(code)
+        except (SyntaxError, ValueError) as error:
+            raise ValueError(f"mistake {row['name']!r}: {error}") from error
+        found.append(Wrong(row["name"], code, hint, int(row["keeps"] or 0)))
+    return tuple(found)
+
+
+def _split(line: str) -> list[str]:
+    """Cut a line at semicolons; all pieces are indented like the line."""
+    indent = line[: len(line) - len(line.lstrip())]
+    return [indent + piece for piece in line.strip().split("; ")]
+
+
+def _changed(change: list[str], right: tuple[str, ...]) -> str:
+    if not _is_patch(change[0]):
+        if re.match(r"def |class |@", change[0]):
+            return "\n".join(change) + "\n"
+        head = right[0].splitlines()[0]
+        return "\n".join([head, *(f"    {line}" for line in change)]) + "\n"
+    # Lines without an arrow go on with what stands there instead.
+    patches: list[list[str]] = []
+    for line in change:
+        if _is_patch(line):
+            patches.append(re.split(r" ->(?: |$)", line, maxsplit=1))
+        else:
+            patches[-1][1] += f"\n{line}"
+    olds = [old for old, _ in patches if old != "R"]
+    code = next((x for x in right if all(old in x for old in olds)), right[0])
+    for old, new in patches:
+        code = _results(code, new) if old == "R" else patch(code, old, new)
+    return code
+
+
+def _is_patch(line: str) -> bool:
+    return bool(re.search(r" ->( |$)", line))
+
+
+def patch(code: str, old: str, new: str) -> str:
+    """Put something else where ``old`` stands, its further lines indented like the line of ``old``.
+
+    Raises
+    ------
+    ValueError
+        If ``old`` does not occur exactly once.
+    """
+    if code.count(old) != 1:
+        raise ValueError(f"{old!r} occurs {code.count(old)} times, expected once, in\n{code}")
+    line = next(x for x in code.splitlines() if old in x)
+    indent = line[: len(line) - len(line.lstrip())]
+    return code.replace(old, new.replace("\n", f"\n{indent}"))
+
+
+def expression(text: str, **parts: ast.AST) -> ast.expr:
+    """Parse an expression, and put nodes in the place of names."""
+
+    class Fill(ast.NodeTransformer):
+        def visit_Name(self, node: ast.Name) -> ast.AST:
+            return parts.get(node.id, node)
+
+    return Fill().visit(ast.parse(text, mode="eval").body)
+
+
+def _results(code: str, text: str) -> str:
+    """Put an expression of ``R`` in the place of what a function returns."""
+
+    class Visit(ast.NodeTransformer):
+        def visit_Return(self, node: ast.Return) -> ast.AST:
+            if node.value is not None:
+                node.value = expression(text, R=node.value)
+            return node
+
+    return ast.unparse(ast.fix_missing_locations(Visit().visit(ast.parse(code)))) + "\n"
