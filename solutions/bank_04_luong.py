@@ -789,8 +789,8 @@ in bits | R -> R / math.log(2)
 perplexity | R -> R.exp()
     You return the perplexity, exp of the loss: return the mean cross-entropy itself.
 sign | R -> -R
-    Your loss is negative: training would make the targets less likely. It is minus the log-
-    probability.
+    Your loss is negative: training would make the targets less likely. It is minus the
+    log-probability.
 smoothed | =pad -> =pad, label_smoothing=0.1
     You smooth the labels: the plain cross-entropy is asked for.
 share of the sure mistakes | -(logp * real) -> ((1 - logp.exp()) * real)

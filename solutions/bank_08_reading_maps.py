@@ -4,10 +4,11 @@ import math
 
 import numpy as np
 
-from seqattn.grading.bank import Exercise, Question, Stage, Wrong
+from seqattn.grading.bank import Exercise
 from seqattn.grading.drawing import normal, padding, softmax_rows
-from seqattn.grading.kinds import number_probe
+from seqattn.grading.kinds import PLAIN, value_probe
 from seqattn.grading.oracle import central_differences
+from seqattn.grading.tables import FORMS, question
 
 # Where a question is explained, until a chapter does.
 PAGE = "exercises/08_reading_maps"
@@ -226,6 +227,45 @@ def draw_rows(rng, kind):
 
 # --- Questions ----------------------------------------------------------------------------------
 
+# Weights are always a softmax of something, so gradients are asked for by that.
+MAP_PROBE = """
+def probe(answer, scores, upstream, *more):
+    weights = torch.softmax(scores, -1)
+    kept, given = weights.clone(), weights.clone()
+    result = answer(given, *more)
+    found = {
+        "the result": result,
+        "the weights are left as they are": torch.equal(given, kept),
+        "the gradient, through a softmax,": None,
+    }
+    again = answer(kept.clone(), *more)
+    found["a second call gives the same"] = (
+        not isinstance(result, torch.Tensor) or torch.equal(result.nan_to_num(), again.nan_to_num())
+    )
+    exact = torch.softmax(scores.double() * 1.0000001, -1)
+    double = answer(exact, *more)
+    rounded = answer(exact.float().double(), *more)
+    found["double precision is kept"] = isinstance(double, torch.Tensor) and (
+        double.dtype == torch.float64
+        # What float32 can hold as well was computed, or returned, in float32; but for about 0, and 1.
+        and not bool(((double == double.float()) & (double > 1e-6) & (double != 1)).any())
+        and (bool((exact > 0.999).any()) or not torch.equal(double, rounded))
+    )
+    scores.requires_grad_()
+    weights = torch.softmax(scores, -1)
+    try:
+        result = answer(weights, *more)
+        pulled = (result * upstream).sum()
+        gradient, own = torch.autograd.grad(pulled, [scores, weights])
+        # The second earns nothing; it tells mistakes apart.
+        found |= {"the gradient, through a softmax,": gradient, "by the weights": own}
+    except (RuntimeError, TypeError, AttributeError):
+        pass
+    return found
+"""
+VALUES = ("the result", "the weights are left as they are", "a second call gives the same")
+PULLED = ("the gradient, through a softmax,", "double precision is kept")
+
 Q1 = question(
     "q1",
     "Entropy of a row",
@@ -234,7 +274,7 @@ Q1 = question(
     oracle=by_scores(entropy),
     probe=MAP_PROBE,
     read="chapters/02_soft_addressing: How spread out?",
-    parts={'the formula': ('the result', 'the weights are left as they are', 'a second call gives the same'), 'zeros': ('the result', 'the weights are left as they are', 'a second call gives the same'), 'gradients': ('the gradient, through a softmax,', 'double precision is kept')},
+    parts={"the formula": VALUES, "zeros": VALUES, "gradients": PULLED},
     stages="""
 the formula, 1 point: ordinary; other sizes; all sizes equal; one word; one sentence; sharp
     Minus the sum over the words of weight times its natural logarithm.
@@ -258,12 +298,13 @@ def entropy(weights):
     zero = weights == 0
     return torch.special.entr(weights.masked_fill(zero, 1.0)).sum(-1)
 """,
-    wrong="""
+    wrong=FORMS
+    + """
 sign | return torch.xlogy(weights, weights).sum(-1)
     Your entropies are negative: the logarithm of a weight is negative, so a minus belongs in front.
 mean for sum | return -torch.xlogy(weights, weights).mean(-1)
     You average over the words; entropy is the sum.
-large epsilon | 9 -> 2
+large epsilon | 1e-9 -> 1e-2
     The number that you add inside the logarithm is so large that a uniform row no longer has log S:
     put a 1 there where the weight is 0.
 a floor under the weights | p = weights.clamp(min=1e-2); return -(p * p.log()).sum(-1)
@@ -303,16 +344,11 @@ logarithm of the largest | return -weights.amax(-1).log()
 in place | return -(weights * weights.clamp_(min=1e-4).log()).sum(-1)
     You change the weights in place: whoever reads them next finds no zeros any more. Use clamp,
     without the _.
-detached, keeps 2 | (weights * -safe.log()).sum(2) -> -(weights * safe.log()).sum(-1).detach()
+detached, keeps 2 | R -> R.detach()
     The entropies are right, but detached: a penalty on them would train nothing.
-logarithm detached, keeps 2
-    | (weights * -safe.log()).sum(2) -> -(weights.detach() * safe.log()).sum(-1)
+logarithm detached, keeps 2 | weights * - -> weights.detach() * -
     The entropies are right, but the weight in front of the logarithm is detached, so that half of
     the derivative is lost.
-a list | (weights * -safe.log()).sum(2) -> (-(weights * safe.log()).sum(-1)).tolist()
-    You return a list: return the tensor, through which gradients can flow.
-a NumPy array | (weights * -safe.log()).sum(2) -> (-(weights * safe.log()).sum(-1)).detach().numpy()
-    You return a NumPy array, where the gradient ends: return the torch tensor.
 """,
 )
 
@@ -325,7 +361,7 @@ Q2 = question(
     probe=MAP_PROBE,
     uses=("q1",),
     read="chapters/02_soft_addressing: How spread out?",
-    parts={'the formula': ('the result', 'the weights are left as they are', 'a second call gives the same'), 'a single word': ('the result', 'the weights are left as they are', 'a second call gives the same'), 'gradients': ('the gradient, through a softmax,', 'double precision is kept')},
+    parts={"the formula": VALUES, "a single word": VALUES, "gradients": PULLED},
     stages="""
 the formula, 1 point: padded; ordinary; all sizes equal; one sentence; one-hot and uniform; with zeros
     Entropy divided by the logarithm of the number of this sentence's words, which the mask tells.
@@ -348,7 +384,8 @@ def spread(weights, mask):
     out = torch.where(n > 1, 1 / (n + (n == 1)).float().log(), 0.0)
     return entropy(weights) * out
 """,
-    wrong="""
+    wrong=FORMS
+    + """
 all positions counted, keeps 1 | return entropy(weights) / math.log(max(2, weights.shape[-1]))
     You divide by log S, pads counted: each sentence has a number of words of its own, which the
     mask tells.
@@ -356,31 +393,30 @@ words of the whole batch | return entropy(weights) / mask.sum().clamp(min=2).flo
     You count the words of the whole batch: each sentence has its own number, mask.sum(-1).
 steps counted | return entropy(weights) / math.log(max(2, weights.shape[1]))
     You divide by the logarithm of the number of steps: the largest entropy depends on the words.
-pads counted as words | mask. -> (~mask).; log -> float().log
+pads counted as words | mask.sum -> (~mask).sum
     You count the pads: the mask is True at words.
-weights above zero counted, keeps 1
-    | mask.sum(-1, keepdim=True) -> (weights > 0).sum(-1); log -> float().log
+weights above zero counted, keeps 1 | mask.sum(-1, keepdim=True) -> (weights > 0).sum(-1)
     You count weights above 0 in each row: a word that gets no weight is a word all the same.
-NaN for one word, keeps 1 | clamp(min=2) -> float()
+NaN for one word, keeps 1 | .clamp(min=2) ->
     A sentence of one word gives 0 / 0, which is NaN: it has 0.
-NaN hidden too late, keeps 2
-    | entropy -> (entropy; clamp(min=2).log() -> float().log()).nan_to_num()
+NaN hidden too late, keeps 2 | .clamp(min=2) ->; R -> R.nan_to_num()
     Your numbers are right, but a sentence of one word has a gradient of NaN: the division by 0
     happens before it is hidden. Give it another divisor.
-one for a single word, keeps 2 | entropy -> torch.where(n > 1, entropy; log() -> float().log(), 1.0)
+one for a single word, keeps 2 | R -> torch.where(n > 1, R, 1.0)
     You give 1 to a sentence of one word: all its weight lies on one word, so it has 0.
-one minus it | entropy -> 1 - entropy; log -> float().log
+one minus it | R -> 1 - R
     Yours is 1 where all weight lies on one word: that is concentration, one minus the spread.
 entropy alone | return entropy(weights)
     You return the entropy itself: divide it by the largest one that the sentence allows.
 divided by the words | .clamp(min=2).log() ->
     You divide by n: the largest entropy is log n.
-effective share | (weights) / n.clamp(min=2).log() -> (weights).exp() / n
+effective share
+    | return entropy(weights) / n.clamp(min=2).log() -> return entropy(weights).exp() / n
     This is the share of effective positions, exp of the entropy over n: a ratio of entropies is
     asked for.
-two bases | log -> float().log2
+two bases | log() -> log2()
     The entropy is in nats and your divisor in bits: both need the same logarithm.
-one more inside the logarithm | n.clamp(min=2) -> (n + 1).float()
+one more inside the logarithm | n.clamp(min=2) -> (n + 1)
     You divide by log(n + 1), so that a uniform row stays below 1: the largest entropy is log n.
 sentences on the wrong axis, keeps 1
     | n = mask.sum(-1).clamp(min=2).float()
@@ -388,12 +424,8 @@ sentences on the wrong axis, keeps 1
     Every sentence is divided by the words of the last one: n needs a second axis, (B, 1).
 divided by the largest in the batch | H = entropy(weights); return H / H.max().clamp(min=1e-9)
     You divide by the largest entropy that occurs: divide by the largest that is possible.
-detached, keeps 2 | (weights) -> (weights).detach(); log -> float().log
+detached, keeps 2 | entropy(weights) -> entropy(weights).detach()
     The numbers are right, but detached: no gradient reaches the weights.
-a list | entropy -> (entropy; log() -> float().log()).tolist()
-    You return a list: return the tensor, through which gradients can flow.
-a NumPy array | entropy -> (entropy; log() -> float().log()).detach().numpy()
-    You return a NumPy array, where the gradient ends: return the torch tensor.
 """,
 )
 
@@ -422,25 +454,24 @@ def coverage(weights):
         seen = seen + row
     return torch.stack(rows, 1)
 """,
-    wrong="""
-this step included | (1) - weights -> (1)
+    wrong=FORMS
+    + """
+this step included | - weights ->
     You include step t itself: coverage is past attention, and row 0 is zero.
 all steps | return weights.sum(1, keepdim=True).expand_as(weights)
     Every row of yours is the sum over all steps: step t cannot know what comes later.
 last step alone | return F.pad(weights[:, :-1], (0, 0, 1, 0))
     Your row t is row t - 1 alone: coverage adds up all rows before t.
-over the words | 1 -> 2
+over the words | cumsum(1) -> cumsum(2)
     You add up along the words; coverage adds up along the steps, dim 1.
-the future | cumsum -> flip(1).cumsum(1).flip
+the future | cumsum(1) -> flip(1).cumsum(1).flip(1)
     You add up the steps after t: coverage looks back.
-mean of the past
-    | steps = torch.arange(weights.shape[1]).clamp_min(1)[None, :, None]
-    | return (weights.cumsum(1) - weights) / steps
+mean of the past | R -> R / torch.arange(weights.shape[1]).clamp_min(1)[None, :, None]
     You average over the past steps: coverage is their sum, and may exceed 1.
 not reset between sentences
     | flat = weights.reshape(-1, weights.shape[-1]); return (flat.cumsum(0) - flat).view_as(weights)
     Coverage runs on from one sentence of the batch to the next: each begins at zero.
-one step late | seen = weights.cumsum(1) - weights; return F.pad(seen[:, :-1], (0, 0, 1, 0))
+one step late | R -> F.pad(R[:, :-1], (0, 0, 1, 0))
     Your row t ends at step t - 2: the step just before t has been looked at, too.
 begins with the first step
     | seen = weights.cumsum(1); return torch.cat([seen[:, :1], seen[:, :-1]], 1)
@@ -449,10 +480,9 @@ never above 1 | R -> R.clamp(max=1)
     You cut coverage at 1: a word that is looked at twice has more.
 largest of the past | return F.pad(weights.cummax(1).values[:, :-1], (0, 0, 1, 0))
     You keep the largest weight so far: coverage adds up all of them.
-made to sum to 1
-    | seen = weights.cumsum(1) - weights; return seen / seen.sum(-1, keepdim=True).clamp(min=1e-9)
+made to sum to 1 | R -> R / R.sum(-1, keepdim=True).clamp(min=1e-9)
     You divide each row by its sum: coverage grows by 1 with each step.
-over the batch | 1 -> 0
+over the batch | cumsum(1) -> cumsum(0)
     You add up over the batch, dim 0: coverage adds up along the steps of one sentence, dim 1.
 the last row alone | return weights[:, :-1].sum(1)
     You return one row for each sentence: every step has a coverage of its own, (B, T, S).
@@ -461,10 +491,6 @@ in place | kept = weights.clone(); return weights.cumsum_(1) - kept
     _.
 detached, keeps 2 | R -> R.detach()
     The coverage is right, but detached: no gradient reaches the earlier steps.
-a list | R -> R.tolist()
-    You return a list: return the tensor, through which gradients can flow.
-a NumPy array | R -> R.detach().numpy()
-    You return a NumPy array, where the gradient ends: return the torch tensor.
 """,
 )
 
@@ -506,32 +532,26 @@ def coverage_loss(weights, real):
     return sum(losses) / len(losses)
 """,
     wrong="""
-maximum | minimum -> maximum
+maximum | torch.minimum -> torch.maximum
     You take the larger of the two: the overlap is the smaller.
-mean over the words | .sum(-1) ->
+mean over the words | .sum(-1)[real] -> [real]
     You average over the words, so that long sentences cost less: add them up.
-sum over the steps
-    | past = coverage(weights); each = torch.minimum(weights, past).sum(-1) * real
-    | return each.sum(1).mean()
+sum over the steps | return -> each =; [real].mean() -> * real; return each.sum(1).mean()
     You add up over the steps, so that long translations cost more: average over them.
-sum over everything | mean -> sum
+sum over everything | .mean() -> .sum()
     You add up the losses of all steps: take their mean.
 padded steps counted | [real] ->
     Steps of padding take part in your mean: leave them out, real is False there.
-divided by all steps
-    | torch.minimum(weights, past).sum(-1)[real] -> (torch.minimum(weights, past).sum(-1) * real)
+divided by all steps | return -> each =; [real].mean() -> * real; return each.mean()
     You leave padded steps out of the sum but not out of the count: divide by the number of real
     steps.
 mean of sentence means
-    | past = coverage(weights); each = torch.minimum(weights, past).sum(-1) * real
-    | return (each.sum(1) / real.sum(1)).mean()
+    | return -> each =; [real].mean() -> * real; return (each.sum(1) / real.sum(1)).mean()
     You average each sentence and then the sentences: steps of short ones count for more. Take one
     mean over all real steps.
-padding alone
-    | past = coverage(weights); each = torch.minimum(weights, past).sum(-1) * ~real
-    | return each.sum() / real.sum()
+padding alone | return -> each =; [real].mean() -> * ~real; return each.sum() / real.sum()
     You keep the padded steps and drop the real ones: real is True at the steps that count.
-coverage after the step | return torch.minimum(weights, weights.cumsum(1)).sum(-1)[real].mean()
+coverage after the step | coverage(weights) -> weights.cumsum(1)
     Your coverage includes the step itself, so that the overlap is all of it: use the past alone.
 coverage of the last step alone | coverage(weights) -> F.pad(weights[:, :-1], (0, 0, 1, 0))
     You compare with the step before alone: coverage adds up all steps before.
@@ -540,20 +560,17 @@ product | torch.minimum(weights, past) -> (weights * past)
 distance | torch.minimum(weights, past) -> (weights - past).abs()
     You measure how far weight and coverage are apart; what costs is what they share, the smaller of
     the two.
-smallest word alone | sum -> amin
+smallest word alone | sum(-1) -> amin(-1)
     You take the smallest over the words as well: the minimum is of weight and coverage, and the
     words are added up.
 first step left out
-    | past = coverage(weights); each = torch.minimum(weights, past).sum(-1) * real
-    | return each.sum() / (real.sum() - len(real)).clamp(min=1)
+    | return -> each =; [real].mean() -> * real; return each.sum() / (real.sum() - len(real)).clamp(min=1)
     You leave the first step out of the mean: it counts, with a loss of 0.
-one number a sentence
-    | past = coverage(weights); each = torch.minimum(weights, past).sum(-1) * real
-    | return each.sum(1) / real.sum(1)
+one number a sentence | return -> each =; [real].mean() -> * real; return each.sum(1) / real.sum(1)
     You return a loss for each sentence: take one mean over the batch as well.
 sign | R -> -R
     Your loss is negative: training would make the overlap larger.
-coverage detached, keeps 2 | , past -> , past.detach()
+coverage detached, keeps 2 | weights, past -> weights, past.detach()
     The value is right, but no gradient flows through the coverage: earlier steps never learn that
     they took too much.
 detached, keeps 2 | R -> R.detach()
@@ -607,12 +624,12 @@ def alignment_error_rate(predicted, sure, possible):
     return np.float64(1 - (len(a & s) + len(a & p)) / (len(a) + len(s)))
 """,
     wrong="""
-possible without sure | | set -> - set
+possible without sure | set(possible) | set(sure) -> set(possible) - set(sure)
     Sure links are possible, too: P must include S, even if the list of possible links leaves them
     out.
-possible as listed | (possible) | set(sure) -> (possible)
+possible as listed | set(possible) | set(sure) -> set(possible)
     The list of possible links may leave out the sure ones: add them yourself, P = P | S.
-accuracy for error | 1 - ( -> (
+accuracy for error | R -> 1 - R
     A perfect alignment must give 0, and yours gives 1: subtract from 1.
 duplicates counted, keeps 2
     | s, p = set(sure), set(possible) | set(sure)
@@ -628,9 +645,9 @@ one minus F | (len(a & s) + len(a & p)) -> 2 * len(a & s)
 one minus precision | (len(a & s) + len(a & p)) / (len(a) + len(s)) -> len(a & p) / len(a)
     This is precision alone, which is best for a single safe link: recall of the sure ones counts,
     too.
-divided by possible | (s) -> (p)
+divided by possible | len(a) + len(s) -> len(a) + len(p)
     You divide by |A| + |P|: nobody has to find every possible link. It is |A| + |S|.
-sure duplicates counted, keeps 2 | (s) -> (sure)
+sure duplicates counted, keeps 2 | len(a) + len(s) -> len(a) + len(sure)
     You count a sure link twice that stands in the list twice: take the size of the set.
 one minus recall | (len(a & s) + len(a & p)) / (len(a) + len(s)) -> len(a & s) / len(s)
     This is one minus recall, which is best for predicting every link: precision counts, too.
@@ -642,9 +659,7 @@ in percent | R -> 100 * R
     Your rate is in percent: return a share between 0 and 1.
 rounded | R -> round(R, 1)
     You round the rate to one decimal: return it as it is.
-the caller's list grows
-    | : -> :
-    |     possible += sure
+the caller's list grows | a, s, p = -> possible += sure; a, s, p =
     You add the sure links to the caller's own list of possible ones, which += changes: make a set
     of your own.
 """,
@@ -654,9 +669,7 @@ Q6 = question(
     "q6",
     "By hand",
     "error_rate_by_hand = number",
-    draw=lambda rng, kind: (),
     oracle=lambda: 2 / 7,
-    probe=number_probe,
     read=f"{PAGE}: By hand",
     stages="""
 the number, 1 point: number
@@ -671,16 +684,16 @@ from fractions import Fraction
 error_rate_by_hand = Fraction(2, 7)
 """,
     wrong="""
-possible without sure | 29 -> 57
+possible without sure | 0.29 -> 0.57
     You counted the possible links without the sure ones: a sure link that was found counts in both
     terms.
-accuracy for error | 29 -> 71
+accuracy for error | 0.29 -> 0.71
     This is the share that is right: subtract it from 1.
-one minus precision | 29 -> 25
+one minus precision | 0.29 -> 0.25
     This is one minus precision: the sure links count, too, below the line.
-one minus F | 29 -> 43
+one minus F | 0.29 -> 0.43
     You counted the sure links twice: the second term counts predictions among the possible.
-divided by possible | 29 -> 44
+divided by possible | 0.29 -> 0.44
     You divided by |A| + |P|: nobody has to find every possible link. It is |A| + |S|.
 in percent | 0.29 -> 28.6
     This is a percentage: write a share, between 0 and 1.
@@ -744,62 +757,49 @@ def by_length(maps, bins):
     return torch.tensor([row(*pair) for pair in bins])
 """,
     wrong="""
-mean of sentence means | h / -> h.mean()[None] /
+mean of sentence means | h / math -> h.mean()[None] / math
     You average each sentence's spread and then the sentences: steps of short translations count for
     more. Take one mean over all steps.
 entropy for spread | h / math.log(max(S, 2)) -> h
     Your first column is the entropy: sentences of different lengths compare by spread, its share of
     the largest possible.
-last word left out | S <= -> S <
+last word left out | S <= high -> S < high
     You leave out sentences as long as a bin's upper end: both ends belong to it.
-lower end left out
-    | table = []; mean = lambda x: x.double().mean().item() if len(x) else 0.0
-    | for low, high in bins:
-    |     H, look, ok = [torch.zeros(0)], [torch.zeros(0) > 0], [torch.zeros(0) > 0]
-    |     for w, predicted, gold, place in maps:
-    |         S = w.shape[1]
-    |         if low < S <= high:
-    |             h = -(w * w.clamp(min=1e-12).log()).sum(-1)
-    |             H.append(h / math.log(max(S, 2)))
-    |             look.append(w.argmax(-1) == place)
-    |             ok.append(predicted == gold)
-    |     H, look, ok = torch.cat(H), torch.cat(look), torch.cat(ok)
-    |     table.append([mean(H), mean(look), mean(ok[look]), mean(ok[~look])])
-    | return table
+lower end left out | low <= S -> low < S
     You leave out sentences as long as a bin's lower end: both ends belong to it.
-bins by the steps | = S -> = len(w)
+bins by the steps | low <= S -> low <= len(w)
     You sort sentences by their number of steps: bins count source words, the last axis.
 all sentences in every bin | low <= S <= high -> S
     Every row of yours is over all sentences: a bin holds those of its lengths.
-share of the right words | [look] ->; ok[~look] -> ~ok
+share of the right words | mean(ok[look]), mean(ok[~look]) -> mean(ok), mean(~ok)
     Your last columns are the shares of right and wrong words among all steps: the third is among
     steps that look right, the fourth among the others.
-last two exchanged | (ok[look]), mean(ok[~look]) -> (ok[~look]), mean(ok[look])
+last two exchanged | mean(ok[look]), mean(ok[~look]) -> mean(ok[~look]), mean(ok[look])
     Your last two columns are exchanged: first among steps that look right, then among the others.
-the other way round | (ok[look]), mean(ok[~look]) -> (look[ok]), mean(look[~ok])
+the other way round | mean(ok[look]), mean(ok[~look]) -> mean(look[ok]), mean(look[~ok])
     You ask how many of the right words were looked at right; asked is how many of those that look
     right are right.
-both at once | (ok[look]), mean(ok[~look]) -> (ok & look), mean(ok & ~look)
+both at once | mean(ok[look]), mean(ok[~look]) -> mean(ok & look), mean(ok & ~look)
     You divide by all steps: the third share is among the steps that look right, the fourth among
     the others.
 errors for right words | == gold -> != gold
     Your last columns count wrong words: the shares of right ones are asked for.
-the diagonal | = place -> = torch.arange(len(w)).clamp(max=S - 1)
+the diagonal | == place -> == torch.arange(len(w)).clamp(max=S - 1)
     You take it that step t should look at word t: each map comes with its right places.
-most weight among the steps | (-1) == place -> (0)[place] == torch.arange(len(w))
+most weight among the steps | w.argmax(-1) == place -> w.argmax(0)[place] == torch.arange(len(w))
     You look for the step at which a word gets most weight: a step looks right if the largest weight
     of its row lies on its place.
-half of the weight | .argmax(-1) == place -> [torch.arange(len(w)), place] > 0.5
+half of the weight | w.argmax(-1) == place -> w[torch.arange(len(w)), place] > 0.5
     You ask for more than half of the weight: a step looks right if the largest weight of its row
     lies on its place.
 in percent
-    | .0 -> .0; share = lambda x: 100 * mean(x)
-    | mean(look), mean(ok[look]), mean -> share(look), share(ok[look]), share
+    | else 0.0 -> else 0.0; share = lambda x: 100 * mean(x)
+    | mean(look), mean(ok[look]), mean(ok[~look]) -> share(look), share(ok[look]), share(ok[~look])
     Your shares are in percent: write them between 0 and 1.
 in place | clamp(min=1e-12) -> clamp_(min=1e-4)
     You change the maps in place: whoever reads them next finds no zeros any more. Use clamp,
     without the _.
-NaN of nothing, keeps 3 | () if len(x) else 0.0 -> ()
+NaN of nothing, keeps 3 | if len(x) else 0.0 ->
     A mean of no steps is NaN in your table: it counts as 0.
 """,
 )
@@ -810,11 +810,7 @@ Q8 = question(
     "due_to_looking(short, long)",
     draw=draw_rows,
     oracle=due_to_looking,
-    probe=PLAIN
-    + """
-def probe(due_to_looking, short, long):
-    return plain(due_to_looking(short, long))
-""",
+    probe=value_probe,
     read=f"{PAGE}: What follows: looking, or reading?",
     stages="""
 the share, 2 points, within 2e-3 or 1e-3: two rows; looking alone; all look right
@@ -836,25 +832,24 @@ def due_to_looking(short, long):
     return (both(s[0], l) - before) / (both(s[0], s) - before)
 """,
     wrong="""
-reading exchanged | short[0], *long -> long[0], *short
+reading exchanged | short[0], *long[1:] -> long[0], *short[1:]
     You exchange how the long sentences are read and keep how they look: it is the other way round.
 read as the short ones
-    | (short[0], *long[1:]) - right(*long) -> (*short) - right(long[0], *short[1:])
+    | right(short[0], *long[1:]) - right(*long) -> right(*short) - right(long[0], *short[1:])
     You read the steps as in the short sentences: suppose the long ones are read as they are.
 steps that look right alone
-    | (right(short[0], *long[1:]) - right(*long)) -> (short[0] - long[0]) * long[1]
+    | right(short[0], *long[1:]) - right(*long) -> (short[0] - long[0]) * long[1]
     You forget that a step that looks right no longer counts among the others, some of which are
     right as well.
 fall in looking | right(short[0], *long[1:]) - right(*long) -> short[0] - long[0]
     You divide the fall in looking by the fall in right words: a step that looks right is not always
     read right.
-share of looking lost
-    | (right(short[0], *long[1:]) - right(*long)) / fall -> (short[0] - long[0]) / short[0]
+share of looking lost | return (short[0] - long[0]) / short[0]
     You return how much of the looking is lost: asked is how much of the fall in right words it
     explains.
-not divided | (right -> right; ) / fall ->
+not divided | / fall ->
     You return how many more words would be right: divide by the fall to get its share.
-what would be right | (right -> right; ) - right(*long)) / fall -> )
+what would be right | R -> right(short[0], *long[1:])
     You return the share of words that would be right: subtract what is right now, and divide by the
     fall.
 the rest | R -> 1 - R
@@ -862,17 +857,17 @@ the rest | R -> 1 - R
 divided by the right words | / fall -> / right(*short)
     You divide by the share of right words in short sentences: divide by the fall, the difference
     between short and long.
-sign | (short[0], *long[1:]) - right(*long) -> (*long) - right(short[0], *long[1:])
+sign | R -> -R
     Your gain has the wrong sign: it is what would be right minus what is.
 short and long exchanged
-    | (short[0], *long[1:]) - right(*long) -> (*short) - right(long[0], *short[1:])) / fall * 0 + (right(long[0], *short[1:]) - right(*short)
+    | right(short[0], *long[1:]) - right(*long) -> right(long[0], *short[1:]) - right(*short)
     You suppose that the short sentences look like the long ones: it is the long ones that are to
     look better.
 right words of two kinds added
-    | looks * if_so + (1 - looks) * -> if_so +
-    | right(short[0], *long[1:]) - right(*long) -> short[0] - long[0]) * (long[1] - long[2]
+    | looks * if_so + (1 - looks) * if_not -> if_so + if_not
+    | right(short[0], *long[1:]) - right(*long) -> (short[0] - long[0]) * (long[1] - long[2])
     You add the two shares of right words as they are: each counts for its share of the steps.
-in percent | (right -> 100 * (right
+in percent | R -> 100 * R
     Your share is in percent: return it as a fraction, 1 for all.
 """,
 )
