@@ -116,17 +116,12 @@ def draw_dropout(rng, kind):
     return weights, p, kind != "evaluating", coins
 
 
-# --- Questions ----------------------------------------------------------------------------------
+# --- Questions -----------------------------------------------------------------------------------
 
 Q1 = question(
-    "q1",
-    "Softmax with a temperature",
-    "softmax(scores, temperature)",
-    draw=draw_softmax,
-    oracle=lambda scores, temperature: softmax_rows(scores / temperature),
-    forbidden=("softmax", "log_softmax", "Softmax", "LogSoftmax", "softmin"),
-    read=f"{CHAPTER}: from scores to weights",
-    stages="""
+    """q1: Softmax with a temperature
+softmax(scores, temperature)
+read chapters/02_soft_addressing: from scores to weights
 the formula, 2 points: ordinary; other sizes; all sizes equal; one word; cold; hot; very cold
     exp of score over temperature, divided by the row's sum of these: is the division by the
     temperature inside exp, and is the sum over the last axis?
@@ -136,8 +131,7 @@ extreme scores, 1 point: large; very hot
 gradients, 1 point, backward: ordinary; one far above
     The weights are right but the gradients of the scores are not: no detach, no .data, no NumPy on
     the way.
-""",
-    right="""
+RIGHT
 def softmax(scores, temperature):
     z = scores / temperature
     raised = (z - z.amax(-1, keepdim=True)).exp()
@@ -151,8 +145,7 @@ def softmax(s, tau):
         e = torch.exp((row - row.max()) / tau)
         rows.append(e / e.sum())
     return torch.stack(rows)
-""",
-    wrong="""
+WRONG
 temperature ignored | scores / temperature -> scores
     The temperature makes no difference in yours: it is not used, or it divides after exp, above and
     below alike, and cancels. Divide the scores before exp.
@@ -185,24 +178,22 @@ no exponential | (z - z.amax(-1, keepdim=True)).exp() -> z
 detached, keeps 3 | R -> R.detach()
     The values are right, but no gradient reaches the scores: something is detached.
 """,
+    draw=draw_softmax,
+    oracle=lambda scores, temperature: softmax_rows(scores / temperature),
+    forbidden=("softmax", "log_softmax", "Softmax", "LogSoftmax", "softmin"),
 )
 
 Q2 = question(
-    "q2",
-    "Who may look where",
-    "attention_mask(lengths, causal)",
-    draw=draw_lengths,
-    oracle=may_look,
-    read=f"{CHAPTER}: where it breaks: masks",
-    stages="""
+    """q2: Who may look where
+attention_mask(lengths, causal)
+read chapters/02_soft_addressing: where it breaks: masks
 padding, 1 point: every position; every position, one sentence
     Column i of sentence b is True where i is smaller than the sentence's length, in every row.
 no look ahead, 2 points: causal; causal, as many sentences as words; causal, one sentence; causal, one word
     Row t may look at columns up to t, t itself among them, and at no pad.
 an empty sentence, 1 point: causal, an empty sentence
     A sentence of length 0 has no position that may be attended: all of its rows are False.
-""",
-    right="""
+RIGHT
 def attention_mask(lengths, causal):
     S = int(lengths.max())
     mask = torch.arange(S)[None, :] < lengths[:, None]
@@ -222,8 +213,7 @@ def attention_mask(n, causal):
         for t in range(S):
             out[b, t, : min(t + 1, n[b]) if causal else n[b]] = True
     return out
-""",
-    wrong="""
+WRONG
 turned round | < lengths -> >= lengths; & past -> | ~past
     Yours is True where nobody may look: in this book True means MAY be attended.
     (nn.MultiheadAttention has it the other way round.)
@@ -256,17 +246,14 @@ no axis for the rows
     | S = int(lengths.max()); mask = torch.arange(S)[None, :] < lengths[:, None]; return mask
     Your mask is (B, S): it needs a row for each position that looks, (B, S, S).
 """,
+    draw=draw_lengths,
+    oracle=may_look,
 )
 
 Q3 = question(
-    "q3",
-    "Pooling a sentence",
-    "attention_pool(states, w, mask)",
-    draw=draw_pool,
-    oracle=pooled,
-    pads=(500.0, -500.0, float("nan"), float("inf")),
-    read=f"{CHAPTER}: derive: from one value to a mixture",
-    stages="""
+    """q3: Pooling a sentence
+attention_pool(states, w, mask)
+read chapters/02_soft_addressing: derive: from one value to a mixture
 the weighted sum, 1 point: ordinary; other sizes; all sizes equal; one word; one sentence; one number for a word
     Score each word by its dot product with w, turn the sentence's scores into weights, and add up
     weight times state.
@@ -276,8 +263,7 @@ padding, 1 point: padded; large
 gradients, 1 point, backward: padded; one word
     The gradient of w or of the states is not right: the weights must come from a softmax that stays
     in the graph.
-""",
-    right="""
+RIGHT
 def attention_pool(states, w, mask):
     states = states.masked_fill(~mask[..., None], 0.0)
     a = torch.softmax((states @ w).masked_fill(~mask, -torch.inf), -1)
@@ -288,8 +274,7 @@ def attention_pool(states, w, mask):
     return torch.bmm(a.unsqueeze(1), states).squeeze(1)
 def attention_pool(H, w, m):
     return torch.stack([F.softmax(h[k] @ w, 0) @ h[k] for h, k in zip(H, m)])
-""",
-    wrong="""
+WRONG
 no mask | a = torch.softmax(states @ w, -1); return (a[:, :, None] * states).sum(1)
     You never use the mask: changing what stands in the padding changes your result.
 pads times zero, keeps 1
@@ -335,16 +320,15 @@ mask after softmax
     | a = torch.softmax(states @ w, -1) * mask; return (a[:, :, None] * states).sum(1)
     You set the weights of pads to 0 after the softmax: the rest no longer sums to 1.
 """,
+    draw=draw_pool,
+    oracle=pooled,
+    pads=(500.0, -500.0, float("nan"), float("inf")),
 )
 
 Q4 = question(
-    "q4",
-    "Dropping weights",
-    "drop_weights(weights, p, training, coins)",
-    draw=draw_dropout,
-    oracle=dropped,
-    read=f"{CHAPTER}: dropped weights",
-    stages="""
+    """q4: Dropping weights
+drop_weights(weights, p, training, coins)
+read chapters/02_soft_addressing: dropped weights
 training, 1 point: ordinary; other sizes; all sizes equal; one word; one sentence; no dropout
     A weight stays where its own coin is at least p, and is then divided by the share that stays, 1
     - p; nothing is normalised again.
@@ -353,8 +337,7 @@ evaluation, 1 point: evaluating
 gradients, 1 point, backward: ordinary; evaluating
     The values are right but the gradients of the weights are not: no detach, no .data, no NumPy on
     the way.
-""",
-    right="""
+RIGHT
 def drop_weights(weights, p, training, coins):
     if not training:
         return weights
@@ -366,8 +349,7 @@ def drop_weights(weights, p, training, coins):
         return weights
     kept = (coins >= p).to(weights.dtype)
     return weights.mul(kept).div(1.0 - p)
-""",
-    wrong="""
+WRONG
 not scaled up, keeps 1 | / (1 - p) ->
     Your weights are too small by 1 - p on average: divide what stays by 1 - p.
 a coin of exactly p goes, keeps 1 | coins >= p -> coins > p
@@ -394,26 +376,23 @@ a softmax again, keeps 1
     | weights * (coins >= p) / (1 - p) -> torch.softmax(weights.masked_fill(coins < p, -torch.inf), -1)
     You take a softmax of weights: they are weights already. Multiply and scale them.
 """,
+    draw=draw_dropout,
+    oracle=dropped,
 )
 
 Q5 = question(
-    "q5",
-    "By hand",
-    "temperature_by_hand = number",
-    oracle=lambda: 2 / np.log(9),
-    read=f"{CHAPTER}: see it: softmax, temperature, mask",
-    stages="""
+    """q5: By hand
+temperature_by_hand = number
+read chapters/02_soft_addressing: see it: softmax, temperature, mask
 the temperature, 1 point: number
     The ratio of two weights is exp of the difference of their scores over the temperature: write it
     down for nine to one, and solve.
-""",
-    right="""
+RIGHT
 temperature_by_hand = 0.91
 temperature_by_hand = 2 / math.log(9)
 temperature_by_hand = np.array(0.91)
 temperature_by_hand = torch.tensor([0.9102])[0]
-""",
-    wrong="""
+WRONG
 turned round | 0.91 -> 4.39
     You multiply the difference by the logarithm; it is divided by it.
 inverse | 0.91 -> 1.10
@@ -436,6 +415,7 @@ base two | 0.91 -> 0.63
 temperature one | 0.91 -> 1
     At temperature 1 the ratio is exp of 2, about 7.4 to one: a little more is asked for.
 """,
+    oracle=lambda: 2 / np.log(9),
 )
 
 EXERCISE = Exercise("02_softmax", "Softmax, temperature, masks", (Q1, Q2, Q3, Q4, Q5))

@@ -111,16 +111,12 @@ def draw_module(rng, kind):
     return sizes, {"W_q": W_q, "W_k": W_k, "v": v}, (query, keys, mask)
 
 
-# --- Questions ----------------------------------------------------------------------------------
+# --- Questions -----------------------------------------------------------------------------------
 
 Q1 = question(
-    "q1",
-    "The additive score",
-    "additive_score(query, keys, W_q, W_k, v)",
-    draw=draw_score,
-    oracle=score,
-    read=f"{CHAPTER}: in general: a network with two layers",
-    stages="""
+    """q1: The additive score
+additive_score(query, keys, W_q, W_k, v)
+read chapters/03_additive: in general: a network with two layers
 the formula, 1 point: ordinary; other sizes; all sizes equal; one word; one sentence
     Set each symbol of e = v · tanh(W_q s + W_k h) beside your line: same matrix, same place, one
     tanh over the sum, v last?
@@ -130,8 +126,7 @@ without a loop, 1 point, 40 calls: many words
 gradients, 1 point, backward: ordinary
     The scores are right but their gradients are not: no detach, no .data, no NumPy on the way, and
     every argument must take part.
-""",
-    right="""
+RIGHT
 def additive_score(query, keys, W_q, W_k, v):
     return torch.tanh((query @ W_q.T).unsqueeze(1) + keys @ W_k.T) @ v
 def additive_score(q, K, Wq, Wk, v):
@@ -142,8 +137,7 @@ def additive_score(query, keys, W_q, W_k, v):
     hidden = hidden + torch.einsum('ad,bsd->bsa', W_k, keys)
     return torch.einsum('a,bsa->bs', v, hidden.tanh())
 additive_score = lambda q, K, Wq, Wk, v: F.linear(torch.tanh(F.linear(q, Wq)[:, None] + F.linear(K, Wk)), v[None]).squeeze(-1)
-""",
-    wrong="""
+WRONG
 a loop over words, keeps 2
     | rows = []
     | for s, h in zip(query, keys):
@@ -206,17 +200,14 @@ one number too many dimensions | @ v -> @ v[:, None]
     Your scores are (B, S, 1): the product with v should remove the last axis. Multiply by v itself,
     or squeeze.
 """,
+    draw=draw_score,
+    oracle=score,
 )
 
 Q2 = question(
-    "q2",
-    "Softmax with a mask",
-    "masked_softmax(scores, mask)",
-    draw=draw_softmax,
-    oracle=softmax_rows,
-    pads=(500.0, -500.0, float("nan"), float("inf"), float("-inf")),
-    read="chapters/02_soft_addressing: where it breaks: masks",
-    stages="""
+    """q2: Softmax with a mask
+masked_softmax(scores, mask)
+read chapters/02_soft_addressing: where it breaks: masks
 weights under a mask, 1 point: ordinary; padded; all sizes equal; one word; one sentence
     Mask the scores, before the softmax: minus infinity where the mask is False, then normalise what
     is left.
@@ -228,8 +219,7 @@ rows with nothing to attend, 1 point: nothing to attend
 gradients, 1 point, backward: padded; nothing to attend; large
     The weights are right but the gradients of the scores are not: no detach, no .data, no NumPy on
     the way.
-""",
-    right="""
+RIGHT
 def masked_softmax(scores, mask):
     scores = scores.masked_fill(~mask, -torch.inf)
     largest = scores.amax(-1, keepdim=True)
@@ -253,8 +243,7 @@ def masked_softmax(scores, mask):
     return torch.stack(rows)
 def masked_softmax(s, m):
     return torch.nan_to_num(torch.softmax(s.masked_fill(~m, float('-inf')), -1))
-""",
-    wrong="""
+WRONG
 mask after softmax | return torch.softmax(scores, -1) * mask
     You normalise first and mask afterwards: the rows no longer sum to 1. Mask the scores.
 renormalised with a small constant, keeps 2
@@ -298,19 +287,15 @@ maximum over pads as well, keeps 2
     You subtract the largest score of the whole batch: rows far below it vanish. Take each row's own
     largest score, pads left out.
 """,
+    draw=draw_softmax,
+    oracle=softmax_rows,
+    pads=(500.0, -500.0, float("nan"), float("inf"), float("-inf")),
 )
 
 Q3 = question(
-    "q3",
-    "The context",
-    "attend(query, keys, mask, W_q, W_k, v)",
-    draw=draw_context,
-    oracle=context,
-    uses=("q1", "q2"),
-    forbidden=("scaled_dot_product_attention", "MultiheadAttention"),
-    pads=(500.0, -500.0, float("nan"), float("inf")),
-    read=f"{CHAPTER}: masks",
-    stages="""
+    """q3: The context
+attend(query, keys, mask, W_q, W_k, v)
+read chapters/03_additive: masks
 context and weights, 1 point: ordinary; other sizes; all sizes equal; one word; one sentence; one feature
     Context: for each sentence, the sum over its words of weight times key. Weights: softmax of the
     scores.
@@ -320,8 +305,7 @@ padding, 1 point: padded; nothing to attend
 gradients, 1 point, backward: padded; nothing to attend
     Context and weights are right but the gradients of the arguments are not: no detach, no .data,
     no NumPy on the way.
-""",
-    right="""
+RIGHT
 def attend(query, keys, mask, W_q, W_k, v):
     keys = keys.masked_fill(~mask[..., None], 0.0)
     weights = masked_softmax(additive_score(query, keys, W_q, W_k, v), mask)
@@ -336,8 +320,7 @@ def attend(q, K, m, Wq, Wk, v):
     e = torch.where(m, e, -1e9)
     w = torch.softmax(e, 1) * m
     return (w.unsqueeze(-1) * K).sum(1), w
-""",
-    wrong="""
+WRONG
 no mask, keeps 1
     | a = additive_score(query, keys, W_q, W_k, v).softmax(-1)
     | return torch.einsum('bs,bsd->bd', a, keys), a
@@ -365,23 +348,23 @@ mask on the context alone, keeps 1
     | return torch.einsum('bs,bsd->bd', a * mask, keys), a * mask
     You set weights of pads to 0 after the softmax: the rest no longer sums to 1.
 """,
+    draw=draw_context,
+    oracle=context,
+    uses=("q1", "q2"),
+    forbidden=("scaled_dot_product_attention", "MultiheadAttention"),
+    pads=(500.0, -500.0, float("nan"), float("inf")),
 )
 
 Q4 = question(
-    "q4",
-    "How sharp can it get?",
-    "sharpest(v, words)",
-    draw=draw_vector,
-    oracle=sharpest,
-    read=f"{CHAPTER}: in general: a network with two layers",
-    stages="""
+    """q4: How sharp can it get?
+sharpest(v, words)
+read chapters/03_additive: in general: a network with two layers
 the largest weight, 1 point: ordinary; other sizes; as many features as words; one feature; one word; two words; many words; large v
     Each score lies between minus and plus the sum of |v|: set one word at the one end, all others
     at the other end, and take the softmax.
 gradients, 1 point, backward: ordinary; one feature
     The weight is right but its gradient is not: stay with tensors, no .item(), no detach.
-""",
-    right="""
+RIGHT
 def sharpest(v, words):
     gap = 2 * v.abs().sum()
     return 1 / (1 + (words - 1) * torch.exp(-gap))
@@ -395,8 +378,7 @@ def sharpest(v, n):
     m = torch.linalg.vector_norm(v, ord=1)
     others = -2 * m + torch.tensor(float(n - 1), dtype=v.dtype).log()
     return torch.exp(-torch.logaddexp(torch.zeros_like(m), others))
-""",
-    wrong="""
+WRONG
 others at zero | 2 * v.abs() -> v.abs()
     You leave the scores of the other words at 0; the tanh can push them as far down as it pushes
     the first one up.
@@ -426,18 +408,14 @@ no longer a tensor, keeps 1
     | return torch.tensor(1 / (1 + (words - 1) * math.exp(-gap)), dtype=v.dtype)
     Python's numbers have no gradient: compute with tensors from v to the result.
 """,
+    draw=draw_vector,
+    oracle=sharpest,
 )
 
 Q5 = question(
-    "q5",
-    "A module that learns",
-    "AdditiveAttention(d_q, d_k, d_a), then forward(query, keys, mask)",
-    draw=draw_module,
-    **module(context, outputs=("context", "weights"), parameters=("W_q", "W_k", "v")),
-    uses=("q1", "q2", "q3"),
-    forbidden=("scaled_dot_product_attention", "MultiheadAttention"),
-    read=f"{CHAPTER}: five lines of PyTorch",
-    stages="""
+    """q5: A module that learns
+AdditiveAttention(d_q, d_k, d_a), then forward(query, keys, mask)
+read chapters/03_additive: five lines of PyTorch
 parameters, 1 point: ordinary
     named_parameters() must list W_q, W_k and v with the shapes in the question, made once in
     __init__, and nothing else.
@@ -446,8 +424,7 @@ context and weights, 1 point: ordinary; all sizes equal; one sentence; one word;
     these numbers.
 gradients, 1 point: ordinary; padded
     The gradient that reaches W_q, W_k and v is not the right one.
-""",
-    right="""
+RIGHT
 class AdditiveAttention(nn.Module):
     def __init__(self, d_q, d_k, d_a):
         super().__init__()
@@ -465,8 +442,7 @@ class AdditiveAttention(nn.Module):
         e = torch.tanh(F.linear(query, self.W_q)[:, None] + F.linear(keys, self.W_k))
         w = masked_softmax(e @ self.v, mask)
         return torch.einsum('bs,bsd->bd', w, keys), w
-""",
-    wrong="""
+WRONG
 a bias, keeps 2 | / math.sqrt(d_a)) -> / math.sqrt(d_a)); self.b = nn.Parameter(torch.zeros(d_a))
     There is a parameter too many: the formula has no bias.
 plain tensors | W_q = nn.Parameter -> W_q =; W_k = nn.Parameter -> W_k =; v = nn.Parameter -> v =
@@ -499,26 +475,25 @@ linear layers
     nn.Linear names its weights W_q.weight and brings biases; the question asks for three parameters
     called W_q, W_k and v.
 """,
+    draw=draw_module,
+    **module(context, outputs=("context", "weights"), parameters=("W_q", "W_k", "v")),
+    uses=("q1", "q2", "q3"),
+    forbidden=("scaled_dot_product_attention", "MultiheadAttention"),
 )
 
 Q6 = question(
-    "q6",
-    "By hand",
-    "weights_by_hand = (number, number, number)",
-    oracle=by_hand,
-    read="chapters/02_soft_addressing: by hand",
-    stages="""
+    """q6: By hand
+weights_by_hand = (number, number, number)
+read chapters/02_soft_addressing: by hand
 three weights, 1 point: numbers
     exp of each score that may be attended, divided by the sum of these; 0 for the pad.
-""",
-    right="""
+RIGHT
 weights_by_hand = (0.73, 0.27, 0)
 weights_by_hand = [0.7311, 0.2689, 0.0]
 weights_by_hand = np.array([0.73, 0.27, 0])
 weights_by_hand = torch.tensor([0.73, 0.27, 0.0])
 weights_by_hand = torch.softmax(torch.tensor([1.0, 0.0, -torch.inf]), 0)
-""",
-    wrong="""
+WRONG
 pad not masked | (0.73, 0.27, 0) -> (0.245, 0.09, 0.665)
     The pad takes part in your softmax: it gets 0, and the rest is normalised without it.
 masked afterwards | (0.73, 0.27, 0) -> (0.245, 0.09, 0)
@@ -530,6 +505,7 @@ equal weights | (0.73, 0.27, 0) -> (0.5, 0.5, 0)
 exchanged | (0.73, 0.27, 0) -> (0.27, 0.73, 0)
     You exchanged the two words: the larger score gets the larger weight.
 """,
+    oracle=by_hand,
 )
 
 # The visible checks try the book's numbers; the grader's process has no seqattn to take them from.

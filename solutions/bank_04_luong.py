@@ -6,7 +6,8 @@ import numpy as np
 
 from seqattn.grading.bank import Exercise
 from seqattn.grading.drawing import mixture, normal, padding, softmax_rows
-from seqattn.grading.kinds import module, value_probe
+from seqattn.grading.kinds import module
+from seqattn.grading.probes import DECODING, TRAINING_STEP, value_probe
 from seqattn.grading.tables import FORMS, question
 
 # Where a question is explained, until a chapter does.
@@ -29,7 +30,9 @@ def concat(query, projected, W, v):
 def scaled_attention(queries, keys, values):
     scores = np.array([[[q @ k for k in K] for q in Q] for Q, K in zip(queries, keys)])
     weights = softmax_rows(scores / queries.shape[-1] ** 0.5)
-    return np.array([[sum(w * v for w, v in zip(row, V)) for row in A] for A, V in zip(weights, values)])
+    return np.array(
+        [[sum(w * v for w, v in zip(row, V)) for row in A] for A, V in zip(weights, values)]
+    )
 
 
 def luong(query, keys, mask, W):
@@ -315,7 +318,7 @@ def draw_table(rng, kind):
     return [sizes[n] for n in order], [variances[n] for n in order]
 
 
-# --- Questions ----------------------------------------------------------------------------------
+# --- Questions -----------------------------------------------------------------------------------
 
 GRADIENTS = """gradients, 1 point, backward: ordinary; one sentence
     The scores are right but their gradients are not: no detach, no .data, no NumPy on the way, and
@@ -359,27 +362,20 @@ absolute values | return (QUERY[:, None] * keys).sum(-1).abs()
 """
 
 Q1 = question(
-    "q1",
-    "The dot score",
-    "dot_score(query, keys)",
-    draw=draw_dot,
-    oracle=lambda query, keys: general(query, keys, np.eye(query.shape[1])),
-    read=f"{PAGE}: The dot score",
-    stages=f"""
+    f"""q1: The dot score
+dot_score(query, keys)
+read exercises/04_luong: The dot score
 the formula, 1 point: {SHAPES}; large
     Multiply each key of a sentence with that sentence's query, entry by entry, and add up the last
     axis.
-{GRADIENTS}""",
-    right="""
+{GRADIENTS}RIGHT
 def dot_score(query, keys):
     return (query[:, None, :] * keys).sum(-1)
 def dot_score(query, keys):
     return torch.einsum('bd,bsd->bs', query, keys)
 def dot_score(query, keys):
     return torch.bmm(keys, query.unsqueeze(2)).squeeze(2)
-""",
-    wrong=PRODUCT.replace("QUERY", "query")
-    + """
+WRONG
 scaled | R -> R / math.sqrt(query.shape[-1])
     You divide by the square root of d; Luong's dot score is not scaled.
 cosine | return F.cosine_similarity(query[:, None], keys, dim=-1)
@@ -397,31 +393,27 @@ sum for product | * keys -> + keys
     You add query and key where their entries must be multiplied.
 keys detached, keeps 1 | * keys -> * keys.detach()
     The values are right, but no gradient reaches the keys: the encoder would not learn.
-""",
+"""
+    + PRODUCT.replace("QUERY", "query"),
+    draw=draw_dot,
+    oracle=lambda query, keys: general(query, keys, np.eye(query.shape[1])),
 )
 
 Q2 = question(
-    "q2",
-    "The general score",
-    "general_score(query, keys, W)",
-    draw=draw_general,
-    oracle=general,
-    read=f"{PAGE}: The general score",
-    stages=f"""
+    f"""q2: The general score
+general_score(query, keys, W)
+read exercises/04_luong: The general score
 the formula, 2 points: {SHAPES}; large
     The score of word i is sᵀ W h_i, with W of shape (d_q, d_k): its rows meet the query, its
     columns the key. Nothing else happens to it.
-{GRADIENTS}""",
-    right="""
+{GRADIENTS}RIGHT
 def general_score(query, keys, W):
     return torch.einsum('bd,de,bse->bs', query, W, keys)
 def general_score(query, keys, W):
     return torch.bmm(keys, (query @ W).unsqueeze(2)).squeeze(2)
 def general_score(query, keys, W):
     return (query[:, None] * (keys @ W.T)).sum(-1)
-""",
-    wrong=PRODUCT.replace("QUERY", "(query @ W)")
-    + """
+WRONG
 W transposed | bd,de -> bd,ed
     You use the transpose of W, which fits only where d_q equals d_k: W is (d_q, d_k), rows for the
     query.
@@ -445,22 +437,20 @@ query never read | return (keys @ W.T).sum(-1)
     Your scores never read the query: they would be the same at every step.
 query detached, keeps 2 | return ((query.detach() @ W)[:, None] * keys).sum(-1)
     The values are right, but no gradient reaches the query: the decoder would not learn.
-""",
+"""
+    + PRODUCT.replace("QUERY", "(query @ W)"),
+    draw=draw_general,
+    oracle=general,
 )
 
 Q3 = question(
-    "q3",
-    "The concat score of a step",
-    "concat_score(query, projected, W, v)",
-    draw=draw_concat,
-    oracle=concat,
-    read="chapters/03_additive: In general: a network with two layers",
-    stages=f"""
+    f"""q3: The concat score of a step
+concat_score(query, projected, W, v)
+read chapters/03_additive: In general: a network with two layers
 the formula, 2 points: {SHAPES}
     The first d_q columns of W meet the query; add the keys' share, which is there already; one tanh
     over the sum, then the product with v.
-{GRADIENTS}""",
-    right="""
+{GRADIENTS}RIGHT
 def concat_score(query, projected, W, v):
     q = query @ W[:, : query.shape[-1]].T
     return torch.tanh(q[:, None] + projected) @ v
@@ -472,10 +462,7 @@ def concat_score(query, projected, W, v):
     q = torch.einsum('ad,bd->ba', W[:, :query.shape[1]], query)
     inside = q.repeat_interleave(projected.shape[1], 0).view_as(projected) + projected
     return torch.tanh(inside).matmul(v)
-""",
-    wrong=WEIGHTS
-    + FORMS
-    + """
+WRONG
 key first | [:, : query.shape[-1]] -> [:, W.shape[1] - query.shape[1] :]
     You give the last columns of W to the query: the query comes first, and the first d_q columns
     are for it.
@@ -525,22 +512,17 @@ W detached, keeps 2 | @ W[ -> @ W.data[
     off.
 keys' share detached, keeps 2 | + projected -> + projected.detach()
     The values are right, but no gradient reaches the keys' share: the encoder would not learn.
-""",
+"""
+    + WEIGHTS
+    + FORMS,
+    draw=draw_concat,
+    oracle=concat,
 )
 
 Q4 = question(
-    "q4",
-    "Scaled dot products",
-    "scaled_dot_attention(queries, keys, values)",
-    draw=draw_scaled,
-    oracle=scaled_attention,
-    forbidden=(
-        "scaled_dot_product_attention",
-        "MultiheadAttention",
-        "multi_head_attention_forward",
-    ),
-    read=f"{PAGE}: Scaled dot products",
-    stages=f"""
+    f"""q4: Scaled dot products
+scaled_dot_attention(queries, keys, values)
+read exercises/04_luong: Scaled dot products
 the formula, 2 points: {SHAPES}
     Scores are Q times the transpose of K, divided by the square root of the queries' size, before
     the softmax; the weights then multiply V.
@@ -549,8 +531,7 @@ extreme scores, 1 point: large
     scores off nor write exp yourself.
 gradients, 1 point, backward: ordinary; one sentence
     The result is right but its gradients are not: queries, keys and values must all take part.
-""",
-    right="""
+RIGHT
 def scaled_dot_attention(queries, keys, values):
     return torch.softmax(queries @ keys.transpose(-2, -1) / math.sqrt(queries.shape[-1]), -1) @ values
 def scaled_dot_attention(queries, keys, values):
@@ -558,9 +539,7 @@ def scaled_dot_attention(queries, keys, values):
 def scaled_dot_attention(queries, keys, values):
     e = torch.einsum('btd,bsd->bts', queries, keys).div(queries.shape[2] ** 0.5)
     return torch.einsum('bts,bsv->btv', e.softmax(2), values)
-""",
-    wrong=FORMS
-    + """
+WRONG
 not scaled | / math.sqrt(queries.shape[-1]) ->
     You do not scale: the scores' variance grows with d, so divide by the square root of d.
 multiplied | / math.sqrt -> * math.sqrt
@@ -609,19 +588,21 @@ weights detached, keeps 3 | ), -1) -> ), -1).detach()
 half precision
     | queries @ keys.transpose(-2, -1) -> (queries.half() @ keys.half().mT); ), -1) -> ), -1).float()
     You compute in 16 bits, which hold three digits: stay in the dtype that comes in.
-""",
+"""
+    + FORMS,
+    draw=draw_scaled,
+    oracle=scaled_attention,
+    forbidden=(
+        "scaled_dot_product_attention",
+        "MultiheadAttention",
+        "multi_head_attention_forward",
+    ),
 )
 
 Q5 = question(
-    "q5",
-    "A module with one matrix",
-    "LuongAttention(d_query, d_key), then forward(query, keys, mask)",
-    draw=draw_luong,
-    **module(luong, outputs=("context", "weights"), parameters=("W",)),
-    uses=("q2",),
-    forbidden=("scaled_dot_product_attention", "MultiheadAttention"),
-    read=f"{PAGE}: A module with one matrix",
-    stages="""
+    """q5: A module with one matrix
+LuongAttention(d_query, d_key), then forward(query, keys, mask)
+read exercises/04_luong: A module with one matrix
 parameters, 1 point: ordinary; padded
     named_parameters() must list W with shape (d_query, d_key), made once in __init__, and nothing
     else.
@@ -629,8 +610,7 @@ context and weights, 1 point: ordinary; all sizes equal; one word; one sentence;
     With W set to known numbers, forward does not compute the attention of these numbers.
 gradients, 1 point: ordinary; padded; loud pads; padded in front
     The gradient that reaches W is not the right one.
-""",
-    right="""
+RIGHT
 class LuongAttention(nn.Module):
     def __init__(self, d_query, d_key):
         super().__init__()
@@ -648,8 +628,7 @@ class LuongAttention(nn.Module):
         e = torch.bmm(keys, (query @ self.W)[:, :, None])[:, :, 0]
         a = torch.where(mask, e, -1e30).softmax(1)
         return (a[..., None] * keys).sum(1), a
-""",
-    wrong="""
+WRONG
 a bias, keeps 2
     | / math.sqrt(d_query)) -> / math.sqrt(d_query)); self.b = nn.Parameter(torch.zeros(d_key))
     There is a parameter too many: the general score has no bias.
@@ -720,16 +699,16 @@ another answer the second time, keeps 2
     A second call still uses something kept from the first: the result may depend on the arguments
     and W alone.
 """,
+    draw=draw_luong,
+    **module(luong, outputs=("context", "weights"), parameters=("W",)),
+    uses=("q2",),
+    forbidden=("scaled_dot_product_attention", "MultiheadAttention"),
 )
 
 Q6 = question(
-    "q6",
-    "Targets and loss",
-    "sequence_loss(y, logits, pad)",
-    draw=draw_loss,
-    oracle=loss,
-    read=f"{PAGE}: Targets and loss",
-    stages="""
+    """q6: Targets and loss
+sequence_loss(y, logits, pad)
+read exercises/04_luong: Targets and loss
 the loss, 2 points: pad is 0; pad is last; pad in the middle; end is 0; full; square; one sentence
     Row t of the logits predicts token t + 1; average the cross-entropy over all targets of the
     batch that are not pads, in one mean.
@@ -738,8 +717,7 @@ extreme logits, 1 point: sure
     softmax in one go.
 gradients, 1 point, backward: pad is last; end is 0
     The loss is right but its gradient by the logits is not.
-""",
-    right="""
+RIGHT
 def sequence_loss(y, logits, pad):
     return F.cross_entropy(logits.flatten(0, 1), y[:, 1:].flatten(), ignore_index=pad)
 def sequence_loss(y, logits, pad):
@@ -754,8 +732,7 @@ def sequence_loss(y, logits, pad):
     logp = logits.log_softmax(-1).gather(2, targets[:, :, None]).squeeze(2)
     real = targets != pad
     return -(logp * real).sum() / real.sum()
-""",
-    wrong="""
+WRONG
 not shifted | y[:, 1:] -> y[:, :-1]
     Your targets are the inputs themselves: the model would learn to copy. They are y[:, 1:].
 reshape for transpose
@@ -807,82 +784,14 @@ a plain number | R -> R.item()
 a loss for each sentence | (logp * real).sum() / real.sum() -> (logp * real).sum(1) / real.sum(1)
     You return a loss for each sentence: take one mean over the whole batch.
 """,
+    draw=draw_loss,
+    oracle=loss,
 )
 
 Q7 = question(
-    "q7",
-    "A training step",
-    "train_step(model, optimizer, y, pad, max_norm)",
-    draw=draw_updates,
-    oracle=two_updates,
-    probe=f"""
-class Note(nn.Module):
-    def __init__(self, seen):
-        super().__init__()
-        self.seen = seen
-
-    def forward(self, x):
-        self.seen.append(self.training)
-        return x
-
-class Tiny(nn.Module):
-    def __init__(self, E, W, seen):
-        super().__init__()
-        self.E, self.W = nn.Parameter(E.clone()), nn.Parameter(W.clone())
-        # Where dropout would be.
-        self.inside, self.seen = nn.Sequential(Note(seen)), seen
-
-    def forward(self, tokens):
-        self.seen.append(self.training)
-        return self.inside(self.E[tokens]) @ self.W.T
-
-# torch.optim would load its compiler, which wants to write caches.
-class Descent:
-    def __init__(self, parameters):
-        self.parameters, self.steps = list(parameters), 0
-        self.moving = [torch.zeros_like(p) for p in self.parameters]
-        self.param_groups = [{{"params": self.parameters, "lr": {RATE}}}]
-
-    def zero_grad(self, set_to_none=True):
-        for p in self.parameters:
-            p.grad = None if set_to_none or p.grad is None else torch.zeros_like(p)
-
-    @torch.no_grad()
-    def step(self):
-        self.steps += 1
-        for p, v in zip(self.parameters, self.moving):
-            if p.grad is not None:
-                v.mul_({MOMENTUM}).add_(p.grad)
-                p -= {RATE} * v
-
-def probe(train_step, E, W, y, pad, max_norm):
-    seen = []
-    model = Tiny(E, W, seen)
-    optimizer = Descent(model.parameters())
-    # What an earlier batch may have left behind.
-    for p in model.parameters():
-        p.grad = torch.ones_like(p)
-    model.eval()
-    found, plain = {{}}, True
-    for step, moved in {MOVED}.items():
-        loss = train_step(model, optimizer, y, pad, max_norm)
-        plain = plain and isinstance(loss, int | float | np.floating)
-        found[f"{{step}} loss"] = loss
-        found |= zip(moved, [p.detach().clone() for p in model.parameters()])
-    found |= {{"steps of the optimizer": optimizer.steps, "a plain number": plain}}
-    found["{TRAINING}"] = bool(seen) and all(seen)
-    # The rest earns nothing; they tell mistakes apart.
-    left = [None if p.grad is None else p.grad.clone() for p in model.parameters()]
-    return found | {{"left": left, "modes": (*seen, model.training)}}
-""",
-    uses=("q6",),
-    read=f"{PAGE}: A training step",
-    parts={
-        "the update": (*MOVED["first"], *MOVED["second"], "steps of the optimizer"),
-        "what it says, and the mode": ("first loss", "second loss", "a plain number", TRAINING),
-        "clipping": MOVED["second"],
-    },
-    stages="""
+    """q7: A training step
+train_step(model, optimizer, y, pad, max_norm)
+read exercises/04_luong: A training step
 the update, 2 points: gentle; pad is 0; pad is last; pad in the middle; end is 0
     After your step the parameters are not where the optimizer puts them with the gradients of this
     batch alone: zero_grad, forward, loss, backward, clip, step.
@@ -891,8 +800,7 @@ what it says, and the mode, 1 point, within 1e-4 or 1e-4: gentle
     into training mode first.
 clipping, 1 point: clipped
     Clip the norm of all gradients together, after backward and before the step.
-""",
-    right="""
+RIGHT
 def train_step(model, optimizer, y, pad, max_norm):
     model.train()
     optimizer.zero_grad()
@@ -920,8 +828,7 @@ def train_step(model, optimizer, y, pad, max_norm):
         p.grad *= min(1.0, max_norm / (float(norm) + 1e-6))
     optimizer.step()
     return loss.item()
-""",
-    wrong="""
+WRONG
 gradients not reset | optimizer.zero_grad() ->
     Gradients of the batch before are still there when you call backward: call zero_grad first.
 reset after backward
@@ -980,43 +887,28 @@ always as long as max_norm, keeps 1
     You make every gradient as long as max_norm, short ones too: clipping shortens those alone that
     are longer.
 """,
+    draw=draw_updates,
+    oracle=two_updates,
+    probe=TRAINING_STEP.format(rate=RATE, momentum=MOMENTUM, moved=MOVED),
+    uses=("q6",),
+    parts={
+        "the update": (*MOVED["first"], *MOVED["second"], "steps of the optimizer"),
+        "what it says, and the mode": ("first loss", "second loss", "a plain number", TRAINING),
+        "clipping": MOVED["second"],
+    },
 )
 
 Q8 = question(
-    "q8",
-    "Greedy decoding",
-    "greedy_decode(step, state, batch, bos, eos, pad, max_len)",
-    draw=draw_decoder,
-    oracle=decode,
-    probe="""
-def probe(greedy_decode, A, B, C, D, start, bos, eos, pad, max_len):
-    calls, sizes = [0], set()
-
-    def step(tokens, state):
-        calls[0] += 1
-        sizes.add(tuple(tokens.shape))
-        if calls[0] > 50:
-            raise RuntimeError("step was called more than 50 times: is there an end?")
-        (s,) = state
-        logits = A[tokens] + s @ B
-        # What comes next depends on the words that were chosen.
-        return logits, (torch.tanh(s @ C + D[logits.argmax(-1)]),)
-
-    words = greedy_decode(step, (start.clone(),), len(start), bos, eos, pad, max_len)
-    one = sizes == {(len(start),)}
-    return {"the words": words, "step gets a token for each sentence": one, "calls of step": calls[0]}
-""",
-    read=f"{PAGE}: Greedy decoding",
-    parts={'words': ('the words', 'step gets a token for each sentence')},
-    stages="""
+    """q8: Greedy decoding
+greedy_decode(step, state, batch, bos, eos, pad, max_len)
+read exercises/04_luong: Greedy decoding
 words, 2 points: ordinary; other ids; end is 0; pad is the end; start is the end; start is the pad; one sentence; all at once; any word
     Start from bos; at each step take the largest logit of each sentence, feed it back with the new
     state, and put pads after a sentence's eos.
 when to stop, 1 point: cut off; one step; other ids; all at once
     Return at most max_len words for each sentence, bos not counted, and call step no more once all
     sentences have ended.
-""",
-    right="""
+RIGHT
 def greedy_decode(step, state, batch, bos, eos, pad, max_len):
     tokens = torch.full((batch,), bos)
     done = torch.zeros(batch, dtype=torch.bool)
@@ -1039,8 +931,7 @@ def greedy_decode(step, state, batch, bos, eos, pad, max_len):
         alive = alive & (last != eos)
         t += 1
     return out[:, :t]
-""",
-    wrong="""
+WRONG
 goes on after the end | tokens = tokens.masked_fill(done, pad) ->
     A finished sentence goes on getting words while others are not done: put pad there.
 first end ends all | done.all() -> done.any()
@@ -1100,37 +991,23 @@ drawn by lot | logits.argmax(-1) -> torch.multinomial(logits.softmax(-1), 1)[:, 
 one start for all | full((batch,), bos) -> tensor([bos])
     You hand a single start mark to step: it takes one token for each sentence, (batch,).
 """,
+    draw=draw_decoder,
+    oracle=decode,
+    probe=DECODING,
+    parts={"words": ("the words", "step gets a token for each sentence")},
 )
 
 Q9 = question(
-    "q9",
-    "Measured: why scale?",
-    "measure(queries, keys)",
-    draw=draw_draws,
-    oracle=measure,
-    probe="""
-def probe(measure, queries, keys):
-    kept = queries.clone(), keys.clone()
-    found = measure(queries, keys)
-    if not isinstance(found, dict):
-        return found
-    same = torch.equal(queries, kept[0]) and torch.equal(keys, kept[1])
-    plain = lambda x: x.tolist() if hasattr(x, "tolist") else x
-    row = lambda x: tuple(map(plain, x)) if isinstance(x, list | tuple) else plain(x)
-    found = {str(name): row(values) for name, values in found.items()}
-    return found | {"the arguments are left as they are": same}
-""",
-    read="chapters/02_soft_addressing: How a score moves the weights",
-    parts={'variance': ('variance', 'the arguments are left as they are'), 'what the softmax lets through': ('through',)},
-    stages="""
+    """q9: Measured: why scale?
+measure(queries, keys)
+read chapters/02_soft_addressing: How a score moves the weights
 variance, 1 point, within 1e-4 or 0.01: ordinary; many; square; not centred
     The mean square of the distance of all n · S scores from their one mean: plain, then divided by
     the root.
 what the softmax lets through, 2 points, within 1e-4 or 0.01: ordinary; many; square; large
     The derivative of a weight by its own score is a (1 - a): add it up over the row, and take the
     mean over the rows.
-""",
-    right="""
+RIGHT
 def measure(queries, keys):
     d = queries.shape[-1]
     e = torch.einsum('nd,nsd->ns', queries, keys)
@@ -1154,8 +1031,7 @@ def measure(queries, keys):
         table['variance'].append(x.var())
         table['through'].append(1 - a.square().sum(1).mean().item())
     return {name: np.array(row) for name, row in table.items()}
-""",
-    wrong="""
+WRONG
 standard deviations, keeps 2 | x.var() -> x.std()
     These are standard deviations, the square roots of what is asked for: variances.
 mean squares, keeps 2 | x.var() -> x.square().mean()
@@ -1194,22 +1070,34 @@ two numbers without a name | R -> tuple(R.values())
 scaled in place, keeps 2 | e / d**0.5 -> torch.einsum('nd,nsd->ns', queries.div_(d**0.5), keys)
     You scale the queries in place: whoever measures them next finds other numbers.
 """,
+    draw=draw_draws,
+    oracle=measure,
+    probe="""
+def probe(measure, queries, keys):
+    kept = queries.clone(), keys.clone()
+    found = measure(queries, keys)
+    if not isinstance(found, dict):
+        return found
+    same = torch.equal(queries, kept[0]) and torch.equal(keys, kept[1])
+    plain = lambda x: x.tolist() if hasattr(x, "tolist") else x
+    row = lambda x: tuple(map(plain, x)) if isinstance(x, list | tuple) else plain(x)
+    found = {str(name): row(values) for name, values in found.items()}
+    return found | {"the arguments are left as they are": same}
+""",
+    parts={
+        "variance": ("variance", "the arguments are left as they are"),
+        "what the softmax lets through": ("through",),
+    },
 )
 
 Q10 = question(
-    "q10",
-    "What follows: which power?",
-    "right_power(sizes, variances)",
-    draw=draw_table,
-    oracle=right_power,
-    probe=value_probe,
-    read=f"{PAGE}: What follows: which power?",
-    stages="""
+    """q10: What follows: which power?
+right_power(sizes, variances)
+read exercises/04_luong: What follows: which power?
 the power, 2 points, within 2e-3 or 1e-3: four sizes; powers of two; two sizes; in any order; falling
     Fit a straight line through ln var over ln d by least squares: its slope is b, and scores
     divided by d^p have a variance divided by d^(2p).
-""",
-    right="""
+RIGHT
 def right_power(sizes, variances):
     x, y = np.log(sizes), np.log(variances)
     return np.polyfit(x, y, 1)[0] / 2
@@ -1225,8 +1113,7 @@ def right_power(sizes, variances):
 def right_power(sizes, variances):
     x, y = np.log2(sizes), np.log2(np.sqrt(variances))
     return np.cov(x, y)[0, 1] / np.var(x, ddof=1)
-""",
-    wrong="""
+WRONG
 the exponent of the variance | / 2 ->
     You return b, by which the variance grows: dividing scores by d^p divides their variance by
     d^(2p).
@@ -1256,6 +1143,9 @@ sign | R -> -R
     Your sign is turned round: a variance that grows asks for a positive power, one that falls for a
     negative one.
 """,
+    draw=draw_table,
+    oracle=right_power,
+    probe=value_probe,
 )
 
 EXERCISE = Exercise(

@@ -6,8 +6,8 @@ import numpy as np
 
 from seqattn.grading.bank import Exercise
 from seqattn.grading.drawing import normal, padding, softmax_rows
-from seqattn.grading.kinds import PLAIN, value_probe
-from seqattn.grading.oracle import central_differences
+from seqattn.grading.kinds import map_measure
+from seqattn.grading.probes import PLAIN, value_probe
 from seqattn.grading.tables import FORMS, question
 
 # Where a question is explained, until a chapter does.
@@ -18,24 +18,6 @@ PAGE = "exercises/08_reading_maps"
 
 def row_entropy(row):
     return -sum(p * math.log(p) for p in row if p > 0)
-
-
-def by_scores(measure):
-    """What a measure of weights, and its derivative by the scores behind them, should be."""
-
-    def oracle(scores, upstream, *more):
-        def total():
-            return float((measure(softmax_rows(scores), *more) * upstream).sum())
-
-        return {
-            "the result": measure(softmax_rows(scores), *more),
-            "the gradient, through a softmax,": central_differences(lambda _: total(), scores),
-            "the weights are left as they are": True,
-            "a second call gives the same": True,
-            "double precision is kept": True,
-        }
-
-    return oracle
 
 
 def entropy(weights):
@@ -225,57 +207,12 @@ def draw_rows(rng, kind):
             return short, long
 
 
-# --- Questions ----------------------------------------------------------------------------------
-
-# Weights are always a softmax of something, so gradients are asked for by that.
-MAP_PROBE = """
-def probe(answer, scores, upstream, *more):
-    weights = torch.softmax(scores, -1)
-    kept, given = weights.clone(), weights.clone()
-    result = answer(given, *more)
-    found = {
-        "the result": result,
-        "the weights are left as they are": torch.equal(given, kept),
-        "the gradient, through a softmax,": None,
-    }
-    again = answer(kept.clone(), *more)
-    found["a second call gives the same"] = (
-        not isinstance(result, torch.Tensor) or torch.equal(result.nan_to_num(), again.nan_to_num())
-    )
-    exact = torch.softmax(scores.double() * 1.0000001, -1)
-    double = answer(exact, *more)
-    rounded = answer(exact.float().double(), *more)
-    found["double precision is kept"] = isinstance(double, torch.Tensor) and (
-        double.dtype == torch.float64
-        # What float32 can hold as well was computed, or returned, in float32; but for about 0, and 1.
-        and not bool(((double == double.float()) & (double > 1e-6) & (double != 1)).any())
-        and (bool((exact > 0.999).any()) or not torch.equal(double, rounded))
-    )
-    scores.requires_grad_()
-    weights = torch.softmax(scores, -1)
-    try:
-        result = answer(weights, *more)
-        pulled = (result * upstream).sum()
-        gradient, own = torch.autograd.grad(pulled, [scores, weights])
-        # The second earns nothing; it tells mistakes apart.
-        found |= {"the gradient, through a softmax,": gradient, "by the weights": own}
-    except (RuntimeError, TypeError, AttributeError):
-        pass
-    return found
-"""
-VALUES = ("the result", "the weights are left as they are", "a second call gives the same")
-PULLED = ("the gradient, through a softmax,", "double precision is kept")
+# --- Questions -----------------------------------------------------------------------------------
 
 Q1 = question(
-    "q1",
-    "Entropy of a row",
-    "entropy(weights)",
-    draw=draw_scores,
-    oracle=by_scores(entropy),
-    probe=MAP_PROBE,
-    read="chapters/02_soft_addressing: How spread out?",
-    parts={"the formula": VALUES, "zeros": VALUES, "gradients": PULLED},
-    stages="""
+    """q1: Entropy of a row
+entropy(weights)
+read chapters/02_soft_addressing: How spread out?
 the formula, 1 point: ordinary; other sizes; all sizes equal; one word; one sentence; sharp
     Minus the sum over the words of weight times its natural logarithm.
 zeros, 1 point: one-hot and uniform; with zeros
@@ -283,8 +220,7 @@ zeros, 1 point: one-hot and uniform; with zeros
 gradients, 1 point: ordinary; one-hot and uniform; with zeros
     The entropies are right but their gradients are not: no detach, no .data, no NumPy, and a finite
     derivative where a weight is 0.
-""",
-    right="""
+RIGHT
 def entropy(weights):
     safe = torch.where(weights > 0, weights, 1.0)
     return (weights * -safe.log()).sum(2)
@@ -297,9 +233,7 @@ def entropy(weights):
 def entropy(weights):
     zero = weights == 0
     return torch.special.entr(weights.masked_fill(zero, 1.0)).sum(-1)
-""",
-    wrong=FORMS
-    + """
+WRONG
 sign | return torch.xlogy(weights, weights).sum(-1)
     Your entropies are negative: the logarithm of a weight is negative, so a minus belongs in front.
 mean for sum | return -torch.xlogy(weights, weights).mean(-1)
@@ -349,20 +283,16 @@ detached, keeps 2 | R -> R.detach()
 logarithm detached, keeps 2 | weights * - -> weights.detach() * -
     The entropies are right, but the weight in front of the logarithm is detached, so that half of
     the derivative is lost.
-""",
+"""
+    + FORMS,
+    draw=draw_scores,
+    **map_measure(entropy, values=("the formula", "zeros")),
 )
 
 Q2 = question(
-    "q2",
-    "Spread, comparable across lengths",
-    "spread(weights, mask)",
-    draw=draw_spread,
-    oracle=by_scores(spread),
-    probe=MAP_PROBE,
-    uses=("q1",),
-    read="chapters/02_soft_addressing: How spread out?",
-    parts={"the formula": VALUES, "a single word": VALUES, "gradients": PULLED},
-    stages="""
+    """q2: Spread, comparable across lengths
+spread(weights, mask)
+read chapters/02_soft_addressing: How spread out?
 the formula, 1 point: padded; ordinary; all sizes equal; one sentence; one-hot and uniform; with zeros
     Entropy divided by the logarithm of the number of this sentence's words, which the mask tells.
 a single word, 1 point: one word; one word of several
@@ -370,8 +300,7 @@ a single word, 1 point: one word; one word of several
 gradients, 1 point: padded; ordinary; with zeros; one word of several
     The numbers are right but their gradients are not: no detach, and nothing on the way may be NaN,
     even where it is replaced later.
-""",
-    right="""
+RIGHT
 def spread(weights, mask):
     n = mask.sum(-1, keepdim=True)
     return entropy(weights) / n.clamp(min=2).log()
@@ -383,9 +312,7 @@ def spread(weights, mask):
     n = mask.sum(-1, keepdim=True)
     out = torch.where(n > 1, 1 / (n + (n == 1)).float().log(), 0.0)
     return entropy(weights) * out
-""",
-    wrong=FORMS
-    + """
+WRONG
 all positions counted, keeps 1 | return entropy(weights) / math.log(max(2, weights.shape[-1]))
     You divide by log S, pads counted: each sentence has a number of words of its own, which the
     mask tells.
@@ -426,23 +353,22 @@ divided by the largest in the batch | H = entropy(weights); return H / H.max().c
     You divide by the largest entropy that occurs: divide by the largest that is possible.
 detached, keeps 2 | entropy(weights) -> entropy(weights).detach()
     The numbers are right, but detached: no gradient reaches the weights.
-""",
+"""
+    + FORMS,
+    draw=draw_spread,
+    **map_measure(spread, values=("the formula", "a single word")),
+    uses=("q1",),
 )
 
 Q3 = question(
-    "q3",
-    "Coverage",
-    "coverage(weights)",
-    draw=draw_weights,
-    oracle=coverage,
-    read=f"{PAGE}: Coverage",
-    stages="""
+    """q3: Coverage
+coverage(weights)
+read exercises/08_reading_maps: Coverage
 the past, 2 points: ordinary; other sizes; all sizes equal; one step; one sentence; long
     Row t is the sum of the rows before t, without t itself; row 0 is zero.
 gradients, 1 point, backward: ordinary; long
     The coverage is right but its gradient is not: no detach, no .data, no NumPy.
-""",
-    right="""
+RIGHT
 def coverage(weights):
     return weights.cumsum(1) - weights
 def coverage(weights):
@@ -453,9 +379,7 @@ def coverage(weights):
         rows.append(seen)
         seen = seen + row
     return torch.stack(rows, 1)
-""",
-    wrong=FORMS
-    + """
+WRONG
 this step included | - weights ->
     You include step t itself: coverage is past attention, and row 0 is zero.
 all steps | return weights.sum(1, keepdim=True).expand_as(weights)
@@ -491,26 +415,23 @@ in place | kept = weights.clone(); return weights.cumsum_(1) - kept
     _.
 detached, keeps 2 | R -> R.detach()
     The coverage is right, but detached: no gradient reaches the earlier steps.
-""",
+"""
+    + FORMS,
+    draw=draw_weights,
+    oracle=coverage,
 )
 
 Q4 = question(
-    "q4",
-    "The coverage loss",
-    "coverage_loss(weights, real)",
-    draw=draw_steps,
-    oracle=coverage_loss,
-    uses=("q3",),
-    read=f"{PAGE}: The coverage loss",
-    stages="""
+    """q4: The coverage loss
+coverage_loss(weights, real)
+read exercises/08_reading_maps: The coverage loss
 the loss, 2 points: padded; ordinary; other sizes; all sizes equal; one step; long
     At each step, the smaller of weight and coverage for each word, added up over the words; then
     one mean over all real steps of the batch.
 gradients, 1 point, backward: ordinary; padded
     The loss is right but its gradient is not: it must flow through the weights and through the
     coverage.
-""",
-    right="""
+RIGHT
 def coverage_loss(weights, real):
     past = coverage(weights)
     return torch.minimum(weights, past).sum(-1)[real].mean()
@@ -530,8 +451,7 @@ def coverage_loss(weights, real):
             losses.append(torch.minimum(row, seen).sum())
             seen = seen + row
     return sum(losses) / len(losses)
-""",
-    wrong="""
+WRONG
 maximum | torch.minimum -> torch.maximum
     You take the larger of the two: the overlap is the smaller.
 mean over the words | .sum(-1)[real] -> [real]
@@ -578,30 +498,20 @@ detached, keeps 2 | R -> R.detach()
 a plain number | R -> R.item()
     You return a plain number, where the gradient ends: return the tensor.
 """,
+    draw=draw_steps,
+    oracle=coverage_loss,
+    uses=("q3",),
 )
 
 Q5 = question(
-    "q5",
-    "Alignment error rate",
-    "alignment_error_rate(predicted, sure, possible)",
-    draw=draw_links,
-    oracle=error_rate,
-    probe="""
-def probe(answer, predicted, sure, possible):
-    lists = [[tuple(link) for link in links] for links in (predicted, sure, possible)]
-    kept = [list(links) for links in lists]
-    found = answer(*lists)
-    found = found.item() if hasattr(found, "item") else found
-    return {"the rate": found, "the lists are left as they are": lists == kept}
-""",
-    read=f"{PAGE}: Alignment error rate",
-    stages="""
+    """q5: Alignment error rate
+alignment_error_rate(predicted, sure, possible)
+read exercises/08_reading_maps: Alignment error rate
 the formula, 2 points, within 1e-4 or 1e-4: ordinary; sure among the possible; nothing right; perfect; nothing else possible
     1 - (|A ∩ S| + |A ∩ P|) / (|A| + |S|), where P includes S.
 duplicates, 1 point, within 1e-4 or 1e-4: duplicates; duplicates elsewhere
     A link that stands in a list twice counts once.
-""",
-    right="""
+RIGHT
 def alignment_error_rate(predicted, sure, possible):
     a, s, p = set(predicted), set(sure), set(possible) | set(sure)
     return 1 - (len(a & s) + len(a & p)) / (len(a) + len(s))
@@ -622,8 +532,7 @@ def alignment_error_rate(predicted, sure, possible):
 def alignment_error_rate(predicted, sure, possible):
     a, s, p = set(predicted), set(sure), set(possible) | set(sure)
     return np.float64(1 - (len(a & s) + len(a & p)) / (len(a) + len(s)))
-""",
-    wrong="""
+WRONG
 possible without sure | set(possible) | set(sure) -> set(possible) - set(sure)
     Sure links are possible, too: P must include S, even if the list of possible links leaves them
     out.
@@ -663,27 +572,32 @@ the caller's list grows | a, s, p = -> possible += sure; a, s, p =
     You add the sure links to the caller's own list of possible ones, which += changes: make a set
     of your own.
 """,
+    draw=draw_links,
+    oracle=error_rate,
+    probe="""
+def probe(answer, predicted, sure, possible):
+    lists = [[tuple(link) for link in links] for links in (predicted, sure, possible)]
+    kept = [list(links) for links in lists]
+    found = answer(*lists)
+    found = found.item() if hasattr(found, "item") else found
+    return {"the rate": found, "the lists are left as they are": lists == kept}
+""",
 )
 
 Q6 = question(
-    "q6",
-    "By hand",
-    "error_rate_by_hand = number",
-    oracle=lambda: 2 / 7,
-    read=f"{PAGE}: By hand",
-    stages="""
+    """q6: By hand
+error_rate_by_hand = number
+read exercises/08_reading_maps: By hand
 the number, 1 point: number
     Count |A ∩ S| and |A ∩ P|, and remember that sure links are possible, too.
-""",
-    right="""
+RIGHT
 error_rate_by_hand = 0.29
 error_rate_by_hand = 1 - 5 / 7
 error_rate_by_hand = torch.tensor(2 / 7)
 error_rate_by_hand = np.array(0.286)
 from fractions import Fraction
 error_rate_by_hand = Fraction(2, 7)
-""",
-    wrong="""
+WRONG
 possible without sure | 0.29 -> 0.57
     You counted the possible links without the sure ones: a sure link that was found counts in both
     terms.
@@ -698,34 +612,19 @@ divided by possible | 0.29 -> 0.44
 in percent | 0.29 -> 28.6
     This is a percentage: write a share, between 0 and 1.
 """,
+    oracle=lambda: 2 / 7,
 )
 
 Q7 = question(
-    "q7",
-    "Measured: long sentences",
-    "by_length(maps, bins)",
-    draw=draw_maps,
-    oracle=by_length,
-    probe=PLAIN
-    + """
-def probe(by_length, maps, bins):
-    kept = [tuple(x.clone() for x in one) for one in maps]
-    table = plain(by_length(maps, bins))
-    same = len(maps) == len(kept) and all(
-        torch.equal(a, b) for one, other in zip(maps, kept) for a, b in zip(one, other)
-    )
-    return {"the table": table, "the maps are left as they are": same}
-""",
-    uses=("q1", "q2"),
-    read=f"{PAGE}: Measured: long sentences",
-    stages="""
+    """q7: Measured: long sentences
+by_length(maps, bins)
+read exercises/08_reading_maps: Measured: long sentences
 the table, 3 points, within 2e-3 or 1e-3: three bins; two bins
     For each bin, over all steps of its sentences together: mean spread, share that looks right,
     share right of these, share right of the others.
 nothing to average, 1 point, within 2e-3 or 1e-3: an empty bin; all look right
     A mean of nothing is 0 here: neither NaN nor an error.
-""",
-    right="""
+RIGHT
 def by_length(maps, bins):
     table = []
     mean = lambda x: x.double().mean().item() if len(x) else 0.0
@@ -755,8 +654,7 @@ def by_length(maps, bins):
         return (share([h for h, _, _ in rows]), share([a for _, a, _ in rows]),
                 share([r for _, a, r in rows if a]), share([r for _, a, r in rows if not a]))
     return torch.tensor([row(*pair) for pair in bins])
-""",
-    wrong="""
+WRONG
 mean of sentence means | h / math -> h.mean()[None] / math
     You average each sentence's spread and then the sentences: steps of short translations count for
     more. Take one mean over all steps.
@@ -802,22 +700,29 @@ in place | clamp(min=1e-12) -> clamp_(min=1e-4)
 NaN of nothing, keeps 3 | if len(x) else 0.0 ->
     A mean of no steps is NaN in your table: it counts as 0.
 """,
+    draw=draw_maps,
+    oracle=by_length,
+    probe=PLAIN
+    + """
+def probe(by_length, maps, bins):
+    kept = [tuple(x.clone() for x in one) for one in maps]
+    table = plain(by_length(maps, bins))
+    same = len(maps) == len(kept) and all(
+        torch.equal(a, b) for one, other in zip(maps, kept) for a, b in zip(one, other)
+    )
+    return {"the table": table, "the maps are left as they are": same}
+""",
+    uses=("q1", "q2"),
 )
 
 Q8 = question(
-    "q8",
-    "What follows: looking, or reading?",
-    "due_to_looking(short, long)",
-    draw=draw_rows,
-    oracle=due_to_looking,
-    probe=value_probe,
-    read=f"{PAGE}: What follows: looking, or reading?",
-    stages="""
+    """q8: What follows: looking, or reading?
+due_to_looking(short, long)
+read exercises/08_reading_maps: What follows: looking, or reading?
 the share, 2 points, within 2e-3 or 1e-3: two rows; looking alone; all look right
     Keep how the long sentences are read, exchange how many of their steps look right, and divide
     what that gains by the fall in right words.
-""",
-    right="""
+RIGHT
 def due_to_looking(short, long):
     right = lambda looks, if_so, if_not: looks * if_so + (1 - looks) * if_not
     fall = right(*short) - right(*long)
@@ -830,8 +735,7 @@ def due_to_looking(short, long):
     both = lambda looks, row: torch.stack([looks, 1 - looks]) @ row[1:]
     before = both(l[0], l)
     return (both(s[0], l) - before) / (both(s[0], s) - before)
-""",
-    wrong="""
+WRONG
 reading exchanged | short[0], *long[1:] -> long[0], *short[1:]
     You exchange how the long sentences are read and keep how they look: it is the other way round.
 read as the short ones
@@ -870,6 +774,9 @@ right words of two kinds added
 in percent | R -> 100 * R
     Your share is in percent: return it as a fraction, 1 for all.
 """,
+    draw=draw_rows,
+    oracle=due_to_looking,
+    probe=value_probe,
 )
 
 EXERCISE = Exercise("08_reading_maps", "Reading attention maps", (Q1, Q2, Q3, Q4, Q5, Q6, Q7, Q8))

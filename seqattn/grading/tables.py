@@ -30,7 +30,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from seqattn.grading.bank import Question, Stage, Wrong
-from seqattn.grading.kinds import number_probe
+from seqattn.grading.probes import number_probe
 
 __all__ = ["FORMS", "expression", "mistakes", "patch", "question", "right_answers", "stages"]
 
@@ -42,52 +42,47 @@ a NumPy array | R -> R.detach().numpy()
     You return a NumPy array, where the gradient ends: return the torch tensor.
 """
 
+_SHEET = re.compile(
+    r"(?P<id>q\d+): (?P<title>[^\n]+)\n(?P<signature>[^\n]+)\nread (?P<read>[^\n]+)\n"
+    r"(?P<stages>.+\n)RIGHT\n(?P<right>.+\n)WRONG\n(?P<wrong>.+)",
+    re.DOTALL,
+)
 _STAGE = re.compile(r"(?P<name>.+), (?P<points>\d+) points?(?P<options>(, .+?)?): (?P<kinds>.+)")
 _MISTAKE = re.compile(r"(?P<name>.+?)(, keeps (?P<keeps>\d+))?( \| (?P<change>.+))?")
 
 
 def question(
-    id: str,
-    title: str,
-    signature: str,
-    *,
-    stages: str,
-    right: str,
-    wrong: str,
-    parts: Mapping[str, tuple[str, ...]] | None = None,
-    **more: Any,
+    text: str, *, parts: Mapping[str, tuple[str, ...]] | None = None, **more: Any
 ) -> Question:
     """Make a question of text.
 
     Parameters
     ----------
-    id, title, signature : str
-        As in :class:`~seqattn.grading.bank.Question`; the signature begins with what is written.
-        Of numbers worked out by hand, ``name = number``, nothing need be drawn.
-    stages, right, wrong : str
-        See above.
+    text : str
+        See above. Of numbers worked out by hand, ``name = number``, nothing need be drawn.
     parts : dict of str to tuple of str, optional
         By the name of a stage: the entries of the result that count there.
     **more
-        What else a question has.
+        What else a :class:`~seqattn.grading.bank.Question` has.
 
     Raises
     ------
     ValueError
         If a line cannot be read, or a change does not fit.
     """
-    entry = re.split(r"[ (]", signature)[0]
-    answers = right_answers(right, entry)
-    if " = " in signature:
+    sheet = _SHEET.fullmatch(text)
+    if not sheet:
+        raise ValueError(f"expected a title, a signature, read ..., RIGHT and WRONG in\n{text}")
+    entry = re.split(r"[ (]", sheet["signature"])[0]
+    right = right_answers(sheet["right"], entry)
+    if " = " in sheet["signature"]:
         more = {"draw": lambda rng, kind: (), "probe": number_probe, **more}
     return Question(
-        id=id,
-        title=title,
+        **{name: sheet[name] for name in ("id", "title", "signature", "read")},
         entry=entry,
-        signature=signature,
-        stages=_stages(stages, parts or {}),
-        right=answers,
-        wrong=mistakes(wrong, answers),
+        stages=_stages(sheet["stages"], parts or {}),
+        right=right,
+        wrong=mistakes(sheet["wrong"], right),
         **more,
     )
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from seqattn.grading.bank import Exercise, Question, Stage, Wrong
 from seqattn.grading.drawing import normal
-from seqattn.grading.kinds import table_probe
+from seqattn.grading.probes import table_probe
 
 DIMENSIONS = (4, 16, 64, 256)
 
