@@ -6,8 +6,6 @@ from seqattn.grading.bank import Exercise
 from seqattn.grading.drawing import mixture, normal, padding, softmax_rows
 from seqattn.grading.tables import question
 
-CHAPTER = "chapters/02_soft_addressing"
-
 # --- Oracles ---------------------------------------------------------------------------------------
 
 
@@ -49,11 +47,6 @@ SIZES = {  # B, T, S, d
 TEMPERATURES = {"cold": 0.25, "hot": 4.0, "very cold": 0.01, "very hot": 1000.0, "large": 0.5}
 
 
-def temperature_of(rng, kind):
-    # Never 1: a temperature that is forgotten must show.
-    return TEMPERATURES.get(kind, float(np.float32(rng.choice([0.5, 0.7, 1.5, 2.0]))))
-
-
 def draw_softmax(rng, kind):
     B, _, S, _ = SIZES[kind]
     scores = normal(rng, B, S, scale=1.5 * {"very cold": 0.02, "very hot": 1000.0}.get(kind, 1.0))
@@ -64,7 +57,9 @@ def draw_softmax(rng, kind):
         scores += rng.choice([-1500.0, 1500.0], size=(B, 1)).astype(np.float32)
         # One far above the others: their mean, or the smallest, is no help against overflow.
         scores[1:, 0] += np.float32(1000.0)
-    return scores, temperature_of(rng, kind)
+    # Never 1: a temperature that is forgotten must show.
+    other = float(np.float32(rng.choice([0.5, 0.7, 1.5, 2.0])))
+    return scores, TEMPERATURES.get(kind, other)
 
 
 LENGTHS = {  # B, the longest sentence

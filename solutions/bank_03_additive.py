@@ -11,8 +11,6 @@ from seqattn.grading.drawing import mixture, normal, padding, softmax_rows
 from seqattn.grading.kinds import module
 from seqattn.grading.tables import question
 
-CHAPTER = "chapters/03_additive"
-
 # --- Oracles ---------------------------------------------------------------------------------------
 
 

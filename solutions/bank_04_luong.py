@@ -10,9 +10,6 @@ from seqattn.grading.kinds import module
 from seqattn.grading.probes import DECODING, TRAINING_STEP, value_probe
 from seqattn.grading.tables import FORMS, question
 
-# Where a question is explained, until a chapter does.
-PAGE = "exercises/04_luong"
-
 # --- Oracles ---------------------------------------------------------------------------------------
 
 
@@ -21,10 +18,8 @@ def general(query, keys, W):
 
 
 def concat(query, projected, W, v):
-    shares = W[:, : query.shape[1]]
-    return np.array(
-        [[v @ np.tanh(shares @ s + h) for h in sentence] for s, sentence in zip(query, projected)]
-    )
+    shares = query @ W[:, : query.shape[1]].T
+    return np.array([[v @ np.tanh(s + h) for h in H] for s, H in zip(shares, projected)])
 
 
 def scaled_attention(queries, keys, values):
@@ -41,12 +36,9 @@ def luong(query, keys, mask, W):
 
 
 def loss(y, logits, pad):
-    losses = []
-    for sentence, rows in zip(y, logits):
-        for target, row in zip(sentence[1:], rows):
-            if target != pad:
-                top = row.max()
-                losses.append(top + np.log(np.exp(row - top).sum()) - row[target])
+    real = np.argwhere(y[:, 1:] != pad)
+    rows = [logits[b, t] - logits[b, t].max() for b, t in real]
+    losses = [np.log(np.exp(r).sum()) - r[y[b, t + 1]] for r, (b, t) in zip(rows, real)]
     return np.array(sum(losses) / len(losses))
 
 
@@ -92,37 +84,36 @@ def two_updates(E, W, y, pad, max_norm):
 
 
 def words_of(A, B, C, D, start, bos, eos, pad, max_len):
-    rows = []
+    """Decode sentence by sentence; tell by how much the best word was ahead, at the closest call."""
+    rows, ahead = [], []
     for s in start:
         token, words = bos, []
         while len(words) < max_len and (token != eos or not words):
-            token = int(np.argmax(A[token] + s @ B))
+            logits = A[token] + s @ B
+            ahead += np.diff(np.sort(logits)[-2:]).tolist()
+            token = int(np.argmax(logits))
             s = np.tanh(s @ C + D[token])
             words.append(token)
         rows.append(words)
-    return rows
+    return rows, min(ahead)
 
 
 def decode(A, B, C, D, start, bos, eos, pad, max_len):
-    rows = words_of(A, B, C, D, start, bos, eos, pad, max_len)
+    rows, _ = words_of(A, B, C, D, start, bos, eos, pad, max_len)
     longest = max(map(len, rows))
     padded = np.array([row + [pad] * (longest - len(row)) for row in rows])
-    return {
-        "the words": padded,
-        "step gets a token for each sentence": True,
-        "calls of step": longest,
-    }
+    one_each = {"step gets a token for each sentence": True}
+    return {"the words": padded, "calls of step": longest, **one_each}
 
 
 def measure(queries, keys):
     plain = np.array([[q @ k for k in row] for q, row in zip(queries, keys)])
-    table = {"variance": [], "through": []}
+    found = {"variance": (), "through": (), "the arguments are left as they are": True}
     for scores in (plain, plain / queries.shape[1] ** 0.5):
-        table["variance"].append(float(((scores - scores.mean()) ** 2).mean()))
-        weights = softmax_rows(scores)
-        table["through"].append(float(np.mean([sum(a - a**2 for a in row) for row in weights])))
-    found = {name: tuple(row) for name, row in table.items()}
-    return found | {"the arguments are left as they are": True}
+        found["variance"] += (float(((scores - scores.mean()) ** 2).mean()),)
+        rows = softmax_rows(scores)
+        found["through"] += (float(np.mean([sum(a - a**2 for a in row) for row in rows])),)
+    return found
 
 
 def right_power(sizes, variances):
@@ -220,14 +211,16 @@ def draw_sentences(rng, kind, lengths):
     return y, pad
 
 
+LENGTHS = {
+    "one sentence": (5,),
+    "full": (6, 6),
+    # As many targets as words, and as many sentences as targets.
+    "square": (8, 5, 3, 2, 6, 7, 4),
+}
+
+
 def draw_loss(rng, kind):
-    T = 6
-    lengths = {
-        "one sentence": (5,),
-        "full": (T, T),
-        # As many targets as words, and as many sentences as targets.
-        "square": (8, 5, 3, 2, 6, 7, 4),
-    }.get(kind, tuple(rng.permutation([T, T - 1, 3, 2])))
+    lengths = LENGTHS.get(kind) or tuple(rng.permutation([6, 5, 3, 2]))
     y, pad = draw_sentences(rng, kind, lengths)
     logits = normal(rng, len(lengths), int(max(lengths)) - 1, WORDS, scale=2.0)
     # What a decoder says where nothing is asked.
@@ -257,49 +250,28 @@ DECODER_IDS = {
 
 def draw_decoder(rng, kind):
     """Draw a decoder whose sentences end at different steps, and none at a close call."""
-    B = 1 if kind == "one sentence" else 4
-    d = 3
     pad, bos, eos = DECODER_IDS.get(kind, (0, 1, 2))
-    max_len = 1 if kind == "one step" else 8 if kind != "cut off" else 3
+    max_len = {"one step": 1, "cut off": 3}.get(kind, 8)
     while True:
-        A, B_, C, D = (normal(rng, *s, scale=1.5) for s in ((7, 7), (3, 7), (3, 3), (7, 3)))
+        A, B, C, D = (normal(rng, *s, scale=1.5) for s in ((7, 7), (3, 7), (3, 3), (7, 3)))
         if kind != "any word":
             A[:, [x for x in (pad, bos) if x != eos]] -= 50.0
-        if kind in ("cut off", "one step"):
-            A[:, eos] -= 50.0
-        if kind == "all at once":
-            A[:, eos] += 50.0
-        start = normal(rng, B, d, scale=2.0)
-        case = (A, B_, C, D, start, bos, eos, pad, max_len)
-        exact = [x.astype(np.float64) if isinstance(x, np.ndarray) else x for x in case]
-        rows = words_of(*exact)
-        lengths = {len(row) for row in rows}
-        if kind == "any word" and not any({pad, bos} & {*row[:-2]} for row in rows):
-            continue
+        A[:, eos] += {"cut off": -50.0, "one step": -50.0, "all at once": 50.0}.get(kind, 0.0)
+        start = normal(rng, 1 if kind == "one sentence" else 4, 3, scale=2.0)
+        exact = [x.astype(np.float64) for x in (A, B, C, D, start)]
+        rows, ahead = words_of(*exact, bos, eos, pad, max_len)
+        lengths = sorted(map(len, rows))
         if kind in ("one step", "cut off", "all at once"):
             good = True
         elif kind == "one sentence":
-            good = 3 <= max(lengths) < max_len
+            good = 3 <= lengths[0] < max_len
         else:
-            good = len(lengths) > 1 and min(lengths) > 1 and max(lengths) < max_len
-        if good and _clear(case):
-            return case
-
-
-def _clear(case):
-    """Tell whether float32 and float64 pick the same words, with room to spare."""
-    A, B, C, D, start, bos, eos, _, max_len = case
-    for s in start.astype(np.float64):
-        token = bos
-        for _ in range(max_len):
-            second, first = np.sort(A[token] + s @ B)[-2:]
-            if first - second < 0.02:
-                return False
-            token = int(np.argmax(A[token] + s @ B))
-            s = np.tanh(s @ C + D[token])
-            if token == eos:
-                break
-    return True
+            good = 1 < lengths[0] < lengths[-1] < max_len
+        if kind == "any word":
+            good = good and any({pad, bos} & {*row[:-2]} for row in rows)
+        # So that float32 and float64 pick the same words, with room to spare.
+        if good and ahead >= 0.02:
+            return A, B, C, D, start, bos, eos, pad, max_len
 
 
 def draw_draws(rng, kind):

@@ -10,9 +10,6 @@ from seqattn.grading.kinds import map_measure
 from seqattn.grading.probes import PLAIN, value_probe
 from seqattn.grading.tables import FORMS, question
 
-# Where a question is explained, until a chapter does.
-PAGE = "exercises/08_reading_maps"
-
 # --- Oracles ---------------------------------------------------------------------------------------
 
 
@@ -44,8 +41,7 @@ def coverage_loss(weights, real):
 
 
 def error_rate(predicted, sure, possible):
-    a, s = set(predicted), set(sure)
-    p = set(possible) | s
+    a, s, p = set(predicted), set(sure), {*possible, *sure}
     rate = 1 - (len(a & s) + len(a & p)) / (len(a) + len(s))
     return {"the rate": rate, "the lists are left as they are": True}
 
@@ -138,9 +134,7 @@ def draw_links(rng, kind):
     if kind == "perfect":
         sure = [(i, i) for i in range(4)]
         return list(sure), sure, [(0, 1)]
-    words = 5
-    every = [(i, j) for i in range(words) for j in range(words)]
-    order = [every[n] for n in rng.permutation(len(every))]
+    order = [(int(n) // 5, int(n) % 5) for n in rng.permutation(25)]
     sure, possible, off = order[: rng.integers(4, 7)], order[7:11], order[11:]
     parts = (sure, rng.integers(2, 4)), (possible, rng.integers(1, 3)), (off, rng.integers(1, 4))
     predicted = [link for links, count in parts for link in links[:count]]
@@ -183,14 +177,8 @@ def draw_maps(rng, kind):
             # A word at which no step looks is a word of the sentence all the same.
             weights[:, quiet[0]] = 0.0
             weights /= weights.sum(1, keepdims=True)
-        maps.append(
-            (
-                weights.astype(np.float32),
-                np.where(right, gold, gold + 1),
-                gold,
-                place,
-            )
-        )
+        predicted = np.where(right, gold, gold + 1)
+        maps.append((weights.astype(np.float32), predicted, gold, place))
     return maps, bins
 
 

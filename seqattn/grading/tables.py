@@ -1,27 +1,36 @@
-"""A question of a bank written as text: its stages, its right answers, and a table of mistakes.
+"""A question of a bank written as one text: what is asked, its stages, right and wrong answers.
 
-A stage is a line with its name, points and kinds of cases, and a hint below it. ``backward`` looks
-at gradients instead of results, ``40 calls`` and ``within 1e-4 or 0.01`` are
-:class:`~seqattn.grading.bank.Stage`'s ``calls`` and ``tolerance``::
+::
 
-    the formula, 2 points: ordinary; other sizes; one word
-        What to say where the mistake is not known.
+    q1: Twice as much
+    double(x)
+    read chapters/02_soft_addressing: By hand
+    the formula, 1 point: ordinary; one word
+        Each entry comes back twice as large.
     gradients, 1 point, backward: ordinary
         Something on the way is detached.
+    RIGHT
+    def double(x):
+        return x + x
+    double = lambda x: x.mul(2)
+    WRONG
+    not doubled | x + x -> x
+        Your result is the input: add it to itself.
+    detached, keeps 1 | R -> R.detach()
+        The values are right, but no gradient reaches the input.
+    rounded to whole numbers
+        | y = x.round()
+        | return y + y
+        You round before you add: keep the digits.
 
-Right answers are Python, one after the other. A mistake is a line with its name and what is changed,
-and its hint below. The change is a piece of a right answer that occurs in it exactly once and what
-stands there instead; or what becomes of each result ``R``; or, where the mistake has another shape,
-the body of the function, or the whole of it::
+A stage is a line with its name, points and kinds of cases, and a hint below it. ``backward`` looks
+at gradients instead of results; ``40 calls`` and ``within 1e-4 or 0.01`` are its ``calls`` and
+``tolerance``. Right answers are Python, one after the other.
 
-    not scaled | scores / root -> scores
-        You do not scale: ...
-    detached, keeps 2 | R -> R.detach()
-        The values are right, but ...
-    mean of means
-        | each = loss.sum(1) / real.sum(1)
-        | return each.mean()
-        You average twice: ...
+A mistake is a line with its name and what is changed, and its hint below. A change is a piece of
+the first right answer, or of the first that has it, which must occur there exactly once, and what
+stands there instead; several are separated by semicolons. ``R`` is what the function returns. Where
+the mistake has another shape, there stands the body of the function, or the whole of it.
 """
 
 import ast
@@ -32,7 +41,7 @@ from typing import Any
 from seqattn.grading.bank import Question, Stage, Wrong
 from seqattn.grading.probes import number_probe
 
-__all__ = ["FORMS", "expression", "mistakes", "patch", "question", "right_answers", "stages"]
+__all__ = ["FORMS", "expression", "mistakes", "patch", "question", "right_answers"]
 
 # Right numbers in the wrong form, for any question whose first right answer gives a tensor.
 FORMS = """
@@ -78,11 +87,14 @@ def question(
     if " = " in sheet["signature"]:
         more = {"draw": lambda rng, kind: (), "probe": number_probe, **more}
     return Question(
-        **{name: sheet[name] for name in ("id", "title", "signature", "read")},
+        id=sheet["id"],
+        title=sheet["title"],
         entry=entry,
+        signature=sheet["signature"],
         stages=_stages(sheet["stages"], parts or {}),
         right=right,
         wrong=mistakes(sheet["wrong"], right),
+        read=sheet["read"],
         **more,
     )
 
@@ -221,9 +233,18 @@ def expression(text: str, **parts: ast.AST) -> ast.expr:
 
 
 def _results(code: str, text: str) -> str:
-    """Put an expression of ``R`` in the place of what a function returns."""
+    """Put an expression of ``R`` in the place of what functions return, but for inner ones."""
 
     class Visit(ast.NodeTransformer):
+        inside = False
+
+        def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+            if not self.inside:
+                self.inside = True
+                self.generic_visit(node)
+                self.inside = False
+            return node
+
         def visit_Return(self, node: ast.Return) -> ast.AST:
             if node.value is not None:
                 node.value = expression(text, R=node.value)
