@@ -1,8 +1,7 @@
-"""Questions that are more than a function: ready-made probes for the sandbox, and their oracles.
+"""Questions that are more than a function: probes, oracles and parts that belong together.
 
-A probe runs beside the answer and turns what it does into plain values; its oracle computes the
-same values from the formula. A bank that asks for a module needs no more than a forward pass in
-NumPy: parameters, state and gradients are the same questions for every module.
+A bank that asks for a module needs no more than a forward pass in NumPy: parameters, state and
+gradients are the same questions for every module. So it is with a measure of attention weights.
 """
 
 from collections.abc import Callable
@@ -39,9 +38,9 @@ def module(
 ) -> dict[str, Any]:
     """Give the probe, the oracle and the parts of a question that asks for a module.
 
-    Its cases are ``(sizes, values, inputs)``: the arguments of the constructor, a dict of the values
-    to which parameters are set, and the arguments of the call. Its stages are called "parameters",
-    "gradients" and, for what it computes, like its outputs: "context and weights".
+    Its cases are ``(sizes, values, inputs)``: the arguments of the constructor, a dict of the
+    values to which parameters are set, and the arguments of the call. Its stages are called
+    "parameters", "gradients" and, for what it computes, like its outputs: "context and weights".
 
     Parameters
     ----------

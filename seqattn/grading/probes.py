@@ -141,7 +141,7 @@ def probe(answer, scores, upstream, *more):
     rounded = answer(exact.float().double(), *more)
     found["double precision is kept"] = isinstance(double, torch.Tensor) and (
         double.dtype == torch.float64
-        # What float32 can hold as well was computed, or returned, in float32; but for about 0, and 1.
+        # What float32 can hold as well was computed, or returned, in it; but for about 0, and 1.
         and not bool(((double == double.float()) & (double > 1e-6) & (double != 1)).any())
         and (bool((exact > 0.999).any()) or not torch.equal(double, rounded))
     )

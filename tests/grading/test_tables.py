@@ -71,10 +71,9 @@ def test_a_number_by_hand_needs_no_inputs():
 
 
 def test_an_answer_ends_where_it_defines_what_is_asked_for():
-    text = "from fractions import Fraction\nhalf = Fraction(1, 2)\ndef one(x):\n    return x\nhalf = 1\n"
-    first, second = tables.right_answers(text, "half")
-    assert first == "from fractions import Fraction\nhalf = Fraction(1, 2)\n"
-    assert second == "def one(x):\n    return x\nhalf = 1\n"
+    one = "from fractions import Fraction\nhalf = Fraction(1, 2)\n"
+    two = "def third(x):\n    return x / 3\nhalf = 1.5 * third(1)\n"
+    assert tables.right_answers(one + two, "half") == (one, two)
 
 
 def test_a_piece_is_replaced_where_it_stands():
