@@ -3,8 +3,15 @@
 import numpy as np
 
 from seqattn.grading.bank import Exercise
-from seqattn.grading.drawing import mixture, normal, padding, softmax_rows
-from seqattn.grading.tables import question
+from seqattn.grading.drawing import (
+    COMMON_SIZES,
+    fill_pads,
+    mixture,
+    normal,
+    padding,
+    softmax_rows,
+)
+from seqattn.grading.questions import question
 
 # --- Oracles ---------------------------------------------------------------------------------------
 
@@ -27,14 +34,9 @@ def dropped(weights, p, training, coins):
 
 # --- Cases -----------------------------------------------------------------------------------------
 
-SIZES = {  # B, T, S, d
-    "ordinary": (2, 3, 5, 4),
+SIZES = COMMON_SIZES | {  # B, T, S, d
     "other sizes": (5, 2, 3, 7),
-    "all sizes equal": (3, 3, 3, 3),
-    "one word": (2, 3, 1, 4),
     "one sentence": (1, 2, 4, 3),
-    "padded": (3, 2, 5, 4),
-    "nothing to attend": (3, 2, 4, 5),
     "large": (2, 3, 4, 3),
     "cold": (2, 3, 5, 3),
     "hot": (2, 3, 5, 3),
@@ -48,7 +50,7 @@ TEMPERATURES = {"cold": 0.25, "hot": 4.0, "very cold": 0.01, "very hot": 1000.0,
 
 
 def draw_softmax(rng, kind):
-    B, _, S, _ = SIZES[kind]
+    B, _, S, *_ = SIZES[kind]
     scores = normal(rng, B, S, scale=1.5 * {"very cold": 0.02, "very hot": 1000.0}.get(kind, 1.0))
     if kind == "one far above":
         scores[:, -1] += np.float32(200.0)
@@ -85,10 +87,9 @@ def draw_lengths(rng, kind):
 
 
 def draw_pool(rng, kind):
-    B, _, S, d = SIZES[kind]
+    B, _, S, d, *_ = SIZES[kind]
     states, mask, w = normal(rng, B, S, d), padding(rng, B, S), normal(rng, d)
-    # What stands in the padding must not matter.
-    states[~mask] = normal(rng, int((~mask).sum()), d, scale=30.0)
+    fill_pads(rng, states, mask, scale=30.0)
     if kind == "large":
         # Scores far below any number that might stand for minus infinity.
         # They are sums without rounding, so that any order of summing gives the same.
@@ -98,7 +99,7 @@ def draw_pool(rng, kind):
 
 
 def draw_dropout(rng, kind):
-    B, _, S, _ = SIZES.get(kind, SIZES["ordinary"])
+    B, _, S, *_ = SIZES.get(kind, SIZES["ordinary"])
     weights = softmax_rows(rng.normal(size=(B, S))).astype(np.float32)
     coins = rng.random((B, S)).astype(np.float32)
     p = 0.0 if kind == "no dropout" else float(np.float32(rng.choice([0.2, 0.3, 0.6])))

@@ -7,9 +7,16 @@ attention, and nothing of it is in the notebook that learners get.
 import numpy as np
 
 from seqattn.grading.bank import Exercise
-from seqattn.grading.drawing import mixture, normal, padding, softmax_rows
+from seqattn.grading.drawing import (
+    COMMON_SIZES,
+    fill_pads,
+    mixture,
+    normal,
+    padding,
+    softmax_rows,
+)
 from seqattn.grading.kinds import module
-from seqattn.grading.tables import question
+from seqattn.grading.questions import question
 
 # --- Oracles ---------------------------------------------------------------------------------------
 
@@ -38,13 +45,8 @@ def by_hand():
 
 # --- Cases -----------------------------------------------------------------------------------------
 
-SIZES = {  # B, T, S, d_q, d_k, d_a
-    "ordinary": (2, 3, 5, 4, 6, 7),
+SIZES = COMMON_SIZES | {  # B, T, S, d_q, d_k, d_a
     "other sizes": (3, 2, 4, 5, 2, 3),
-    "all sizes equal": (3, 3, 3, 3, 3, 3),
-    "one word": (2, 3, 1, 4, 3, 5),
-    "one sentence": (1, 1, 4, 2, 3, 5),
-    "padded": (3, 2, 5, 4, 3, 2),
     "nothing to attend": (3, 2, 4, 2, 3, 5),
     "large": (2, 3, 4, 3, 5, 2),
     "many words": (8, 1, 24, 4, 3, 5),
@@ -78,8 +80,7 @@ def draw_softmax(rng, kind):
 def draw_context(rng, kind):
     query, keys, W_q, W_k, v = draw_score(rng, kind)
     mask = mask_of(rng, kind, *keys.shape[:2])
-    # What stands in the padding must not matter.
-    keys[~mask] = normal(rng, int((~mask).sum()), keys.shape[-1], scale=50.0)
+    fill_pads(rng, keys, mask, scale=50.0)
     return query, keys, mask, W_q, W_k, v
 
 

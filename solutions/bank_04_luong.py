@@ -5,10 +5,10 @@ from itertools import pairwise
 import numpy as np
 
 from seqattn.grading.bank import Exercise
-from seqattn.grading.drawing import mixture, normal, padding, softmax_rows
+from seqattn.grading.drawing import COMMON_SIZES, mixture, normal, padding, softmax_rows
 from seqattn.grading.kinds import module
 from seqattn.grading.probes import DECODING, TRAINING_STEP, value_probe
-from seqattn.grading.tables import FORMS, question
+from seqattn.grading.questions import WRONG_FORMS, question
 
 # --- Oracles ---------------------------------------------------------------------------------------
 
@@ -102,8 +102,8 @@ def decode(A, B, C, D, start, bos, eos, pad, max_len):
     rows, _ = words_of(A, B, C, D, start, bos, eos, pad, max_len)
     longest = max(map(len, rows))
     padded = np.array([row + [pad] * (longest - len(row)) for row in rows])
-    one_each = {"step gets a token for each sentence": True}
-    return {"the words": padded, "calls of step": longest, **one_each}
+    found = {"the words": padded, "step gets a token for each sentence": True}
+    return found | {"calls of step": longest}
 
 
 def measure(queries, keys):
@@ -123,20 +123,14 @@ def right_power(sizes, variances):
 
 # --- Cases -----------------------------------------------------------------------------------------
 
-SIZES = {  # B, T, S, d_q, d_k, d_a
-    "ordinary": (2, 3, 5, 4, 6, 7),
-    "other sizes": (5, 2, 3, 5, 2, 3),
-    "all sizes equal": (3, 3, 3, 3, 3, 3),
-    "one word": (2, 3, 1, 4, 3, 5),
-    "one sentence": (1, 1, 4, 2, 3, 5),
+SIZES = COMMON_SIZES | {  # B, T, S, d_q, d_k, d_a
     "one number a vector": (2, 3, 4, 1, 1, 2),
-    "padded": (3, 2, 5, 4, 3, 2),
     "loud pads": (4, 2, 3, 4, 2, 2),
     "padded in front": (3, 2, 5, 2, 4, 2),
     "quiet words": (3, 2, 4, 3, 5, 2),
     "large": (2, 3, 4, 5, 7, 2),
 }
-SHAPES = "; ".join([*SIZES][:6])
+SHAPES = "ordinary; other sizes; all sizes equal; one word; one sentence; one number a vector"
 
 
 def draw_dot(rng, kind):
@@ -220,7 +214,7 @@ LENGTHS = {
 
 
 def draw_loss(rng, kind):
-    lengths = LENGTHS.get(kind) or tuple(rng.permutation([6, 5, 3, 2]))
+    lengths = LENGTHS.get(kind, tuple(rng.permutation([6, 5, 3, 2])))
     y, pad = draw_sentences(rng, kind, lengths)
     logits = normal(rng, len(lengths), int(max(lengths)) - 1, WORDS, scale=2.0)
     # What a decoder says where nothing is asked.
@@ -301,7 +295,7 @@ weights instead of scores | R -> R.softmax(-1)
     Your rows sum to 1: these are weights. Return the scores, before any softmax.
 """
 # Mistakes of a product with the keys; QUERY stands for what they are multiplied by.
-PRODUCT = f"""{WEIGHTS}{FORMS}
+PRODUCT = f"""{WEIGHTS}{WRONG_FORMS}
 one axis too many | return keys @ QUERY[:, :, None]
     Your scores are (B, S, 1): remove the last axis.
 keys never read | return QUERY.sum(-1, keepdim=True).expand(-1, keys.shape[1])
@@ -486,7 +480,7 @@ keys' share detached, keeps 2 | + projected -> + projected.detach()
     The values are right, but no gradient reaches the keys' share: the encoder would not learn.
 """
     + WEIGHTS
-    + FORMS,
+    + WRONG_FORMS,
     draw=draw_concat,
     oracle=concat,
 )
@@ -561,7 +555,7 @@ half precision
     | queries @ keys.transpose(-2, -1) -> (queries.half() @ keys.half().mT); ), -1) -> ), -1).float()
     You compute in 16 bits, which hold three digits: stay in the dtype that comes in.
 """
-    + FORMS,
+    + WRONG_FORMS,
     draw=draw_scaled,
     oracle=scaled_attention,
     forbidden=(

@@ -5,10 +5,10 @@ import math
 import numpy as np
 
 from seqattn.grading.bank import Exercise
-from seqattn.grading.drawing import normal, padding, softmax_rows
+from seqattn.grading.drawing import COMMON_SIZES, fill_pads, normal, padding, softmax_rows
 from seqattn.grading.kinds import map_measure
 from seqattn.grading.probes import PLAIN, value_probe
-from seqattn.grading.tables import FORMS, question
+from seqattn.grading.questions import WRONG_FORMS, question
 
 # --- Oracles ---------------------------------------------------------------------------------------
 
@@ -74,11 +74,8 @@ def due_to_looking(short, long):
 
 # --- Cases -----------------------------------------------------------------------------------------
 
-SIZES = {  # B, T, S
-    "ordinary": (2, 3, 5),
+SIZES = COMMON_SIZES | {  # B, T, S
     "other sizes": (5, 4, 2),
-    "all sizes equal": (3, 3, 3),
-    "one word": (2, 3, 1),
     "one step": (2, 1, 4),
     "one sentence": (1, 4, 3),
     "long": (2, 7, 4),
@@ -92,7 +89,7 @@ SIZES = {  # B, T, S
 
 def draw_scores(rng, kind):
     """Draw scores and weights of the results; minus infinity makes a weight of 0."""
-    B, T, S = SIZES[kind]
+    B, T, S, *_ = SIZES[kind]
     scores = normal(rng, B, T, S, scale=12.0 if kind == "sharp" else 1.5)
     if kind == "one-hot and uniform":
         scores[0] = np.where(np.eye(S)[rng.integers(S, size=T)], 0.0, -np.inf)
@@ -126,7 +123,7 @@ def draw_steps(rng, kind):
         real = padding(rng, *real.shape)
         # Steps of very different numbers, so that no mean of means is the mean.
         real[0, 1:], real[1] = False, True
-        weights[~real] = normal(rng, int((~real).sum()), weights.shape[2], scale=20.0)
+        fill_pads(rng, weights, real, scale=20.0)
     return weights, real
 
 
@@ -272,7 +269,7 @@ logarithm detached, keeps 2 | weights * - -> weights.detach() * -
     The entropies are right, but the weight in front of the logarithm is detached, so that half of
     the derivative is lost.
 """
-    + FORMS,
+    + WRONG_FORMS,
     draw=draw_scores,
     **map_measure(entropy, values=("the formula", "zeros")),
 )
@@ -342,7 +339,7 @@ divided by the largest in the batch | H = entropy(weights); return H / H.max().c
 detached, keeps 2 | entropy(weights) -> entropy(weights).detach()
     The numbers are right, but detached: no gradient reaches the weights.
 """
-    + FORMS,
+    + WRONG_FORMS,
     draw=draw_spread,
     **map_measure(spread, values=("the formula", "a single word")),
     uses=("q1",),
@@ -404,7 +401,7 @@ in place | kept = weights.clone(); return weights.cumsum_(1) - kept
 detached, keeps 2 | R -> R.detach()
     The coverage is right, but detached: no gradient reaches the earlier steps.
 """
-    + FORMS,
+    + WRONG_FORMS,
     draw=draw_weights,
     oracle=coverage,
 )

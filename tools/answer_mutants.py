@@ -23,7 +23,7 @@ import yaml
 
 from seqattn.grading.bank import Question, exercises, load
 from seqattn.grading.judge import Judge
-from seqattn.grading.tables import expression
+from seqattn.grading.questions import expression
 from seqattn.grading.verdicts import Verdict
 
 __all__ = ["DRAWS", "FORMS", "Mutant", "Row", "equivalents", "mutants_of", "try_mutants"]

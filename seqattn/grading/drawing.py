@@ -2,7 +2,17 @@
 
 import numpy as np
 
-__all__ = ["mixture", "normal", "padding", "softmax_rows"]
+__all__ = ["COMMON_SIZES", "fill_pads", "mixture", "normal", "padding", "softmax_rows"]
+
+# Kinds of cases that suit most questions: sentences, queries, keys, and three sizes of vectors.
+COMMON_SIZES = {
+    "ordinary": (2, 3, 5, 4, 6, 7),
+    "other sizes": (5, 2, 3, 5, 2, 3),
+    "all sizes equal": (3, 3, 3, 3, 3, 3),
+    "one word": (2, 3, 1, 4, 3, 5),
+    "one sentence": (1, 1, 4, 2, 3, 5),
+    "padded": (3, 2, 5, 4, 3, 2),
+}
 
 
 def normal(rng: np.random.Generator, *shape: int, scale: float = 1.0) -> np.ndarray:
@@ -22,6 +32,11 @@ def padding(rng: np.random.Generator, batch: int, keys: int, *, empty: bool = Fa
     if empty:
         mask[rng.integers(batch)] = False
     return mask
+
+
+def fill_pads(rng: np.random.Generator, states: np.ndarray, mask: np.ndarray, scale: float) -> None:
+    """Put large numbers where the mask is False: what stands in the padding must not matter."""
+    states[~mask] = normal(rng, int((~mask).sum()), states.shape[-1], scale=scale)
 
 
 def softmax_rows(scores: np.ndarray, mask: np.ndarray | None = None) -> np.ndarray:

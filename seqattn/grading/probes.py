@@ -236,6 +236,6 @@ def probe(decode, A, B, C, D, start, bos, eos, pad, max_len):
         return logits, (torch.tanh(s @ C + D[logits.argmax(-1)]),)
 
     words = decode(step, (start.clone(),), len(start), bos, eos, pad, max_len)
-    found = {"the words": words, "calls of step": calls[0]}
-    return found | {"step gets a token for each sentence": sizes == {(len(start),)}}
+    found = {"the words": words, "step gets a token for each sentence": sizes == {(len(start),)}}
+    return found | {"calls of step": calls[0]}
 """

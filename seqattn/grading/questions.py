@@ -41,10 +41,10 @@ from typing import Any
 from seqattn.grading.bank import Question, Stage, Wrong
 from seqattn.grading.probes import number_probe
 
-__all__ = ["FORMS", "expression", "mistakes", "patch", "question", "right_answers"]
+__all__ = ["WRONG_FORMS", "expression", "mistakes", "patch", "question", "right_answers"]
 
 # Right numbers in the wrong form, for any question whose first right answer gives a tensor.
-FORMS = """
+WRONG_FORMS = """
 a list | R -> R.tolist()
     You return a list: return the tensor, through which gradients can flow.
 a NumPy array | R -> R.detach().numpy()

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from seqattn.grading import tables
+from seqattn.grading import questions
 from seqattn.grading.bank import Stage
 
 RIGHT = (
@@ -35,7 +35,7 @@ no division, keeps 1 | / words[:, None] ->
 
 
 def changed(row):
-    [wrong] = tables.mistakes(f"{row}\n    A hint.\n", RIGHT)
+    [wrong] = questions.mistakes(f"{row}\n    A hint.\n", RIGHT)
     return wrong
 
 
@@ -44,7 +44,7 @@ def same(code, other):
 
 
 def test_a_sheet_is_a_question():
-    q = tables.question(SHEET, draw=tuple, oracle=tuple, parts={"the formula": ("a",)})
+    q = questions.question(SHEET, draw=tuple, oracle=tuple, parts={"the formula": ("a",)})
     assert (q.id, q.title, q.entry, q.signature) == ("q3", "A mean", "pool", "pool(states, mask)")
     assert q.read == "chapters/02_soft_addressing: By hand"
     assert q.right == RIGHT
@@ -63,7 +63,7 @@ def test_a_sheet_is_a_question():
 def test_a_number_by_hand_needs_no_inputs():
     sheet = re.sub(r"(?s)pool\(states.*?\nread", "half = number\nread", SHEET, count=1)
     sheet = re.sub(r"(?s)RIGHT\n.*", "RIGHT\nhalf = 0.5\nhalf = 1 / 2\nWRONG\n", sheet)
-    q = tables.question(f"{sheet}a third | 0.5 -> 0.33\n    Two halves.\n", oracle=lambda: 0.5)
+    q = questions.question(f"{sheet}a third | 0.5 -> 0.33\n    Two halves.\n", oracle=lambda: 0.5)
     assert q.draw(None, "ordinary") == ()
     assert "float(x)" in q.probe
     assert q.right == ("half = 0.5\n", "half = 1 / 2\n")
@@ -73,7 +73,7 @@ def test_a_number_by_hand_needs_no_inputs():
 def test_an_answer_ends_where_it_defines_what_is_asked_for():
     one = "from fractions import Fraction\nhalf = Fraction(1, 2)\n"
     two = "def third(x):\n    return x / 3\nhalf = 1.5 * third(1)\n"
-    assert tables.right_answers(one + two, "half") == (one, two)
+    assert questions.right_answers(one + two, "half") == (one, two)
 
 
 def test_a_piece_is_replaced_where_it_stands():
@@ -109,7 +109,7 @@ def test_every_result_of_the_function_is_changed_and_none_of_one_inside_it():
         ),
     )
     inner = ("def pool(x):\n    def f(y):\n        return y\n    return f(x)\n",)
-    [wrong] = tables.mistakes("x | R -> -R\n    A hint.\n", inner)
+    [wrong] = questions.mistakes("x | R -> -R\n    A hint.\n", inner)
     assert same(wrong.code, inner[0].replace("return f(x)", "return -f(x)"))
 
 
@@ -146,6 +146,6 @@ def test_a_change_that_does_not_fit_is_named(row, said):
 )
 def test_a_line_that_cannot_be_read_is_shown(old, new, said):
     with pytest.raises(ValueError, match=said):
-        tables.question(
+        questions.question(
             SHEET.replace(old, new), draw=tuple, oracle=tuple, parts={"gradients": ("a",)}
         )
