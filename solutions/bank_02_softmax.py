@@ -24,14 +24,6 @@ def may_look(lengths, causal):
     return mask
 
 
-def pooled(states, w, mask):
-    return mixture(softmax_rows(states @ w, mask), states, mask)
-
-
-def dropped(weights, p, training, coins):
-    return np.where(coins >= p, weights, 0.0) / (1 - p) if training else weights
-
-
 # --- Cases -----------------------------------------------------------------------------------------
 
 SIZES = COMMON_SIZES | {  # B, T, S, d
@@ -317,7 +309,7 @@ mask after softmax
     You set the weights of pads to 0 after the softmax: the rest no longer sums to 1.
 """,
     draw=draw_pool,
-    oracle=pooled,
+    oracle=lambda states, w, mask: mixture(softmax_rows(states @ w, mask), states, mask),
     pads=(500.0, -500.0, float("nan"), float("inf")),
 )
 
@@ -373,7 +365,9 @@ a softmax again, keeps 1
     You take a softmax of weights: they are weights already. Multiply and scale them.
 """,
     draw=draw_dropout,
-    oracle=dropped,
+    oracle=lambda weights, p, training, coins: (
+        np.where(coins >= p, weights, 0.0) / (1 - p) if training else weights
+    ),
 )
 
 Q5 = question(

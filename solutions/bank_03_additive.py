@@ -39,10 +39,6 @@ def sharpest(v, words):
     return np.array(1 / (1 + (words - 1) * np.exp(-2 * most)))
 
 
-def by_hand():
-    return tuple(softmax_rows(np.array([1.0, 0.0, 2.0]), np.array([True, True, False])).tolist())
-
-
 # --- Cases -----------------------------------------------------------------------------------------
 
 SIZES = COMMON_SIZES | {  # B, T, S, d_q, d_k, d_a
@@ -447,7 +443,8 @@ a bias, keeps 2 | / math.sqrt(d_a)) -> / math.sqrt(d_a)); self.b = nn.Parameter(
 plain tensors | W_q = nn.Parameter -> W_q =; W_k = nn.Parameter -> W_k =; v = nn.Parameter -> v =
     W_q, W_k and v are plain tensors: an optimiser does not see them. Wrap each in nn.Parameter.
 parameters in a list
-    | self.W_q = -> W_q =; self.W_k = -> W_k =; self.v = -> v =; self.W_q, self.W_k, self.v -> *self.all
+    | self.W_q = -> W_q =; self.W_k = -> W_k =; self.v = -> v =
+    | self.W_q, self.W_k, self.v -> *self.all
     | / math.sqrt(d_a)) -> / math.sqrt(d_a)); self.all = [W_q, W_k, v]
     Parameters in a plain Python list are invisible to the module: assign each to self.
 made anew in forward
@@ -462,7 +459,8 @@ detached, keeps 2 | return -> c, w =; self.v) -> self.v); return c.detach(), w
 mask ignored, keeps 1 | keys, mask, self -> keys, torch.ones_like(mask), self
     forward ignores the mask: the padding reaches the context.
 shapes turned round
-    | randn(d_a, d_q) -> randn(d_q, d_a); randn(d_a, d_k) -> randn(d_k, d_a); self.W_q, self.W_k -> self.W_q.T, self.W_k.T
+    | randn(d_a, d_q) -> randn(d_q, d_a); randn(d_a, d_k) -> randn(d_k, d_a)
+    | self.W_q, self.W_k -> self.W_q.T, self.W_k.T
     W_q and W_k are stored the other way round: (d_a, d_q) and (d_a, d_k) are asked for.
 linear layers
     | nn.Parameter(torch.randn(d_a, d_q) / math.sqrt(d_q)) -> nn.Linear(d_q, d_a)
@@ -504,7 +502,7 @@ equal weights | (0.73, 0.27, 0) -> (0.5, 0.5, 0)
 exchanged | (0.73, 0.27, 0) -> (0.27, 0.73, 0)
     You exchanged the two words: the larger score gets the larger weight.
 """,
-    oracle=by_hand,
+    oracle=lambda: (np.e / (1 + np.e), 1 / (1 + np.e), 0.0),
 )
 
 # The visible checks try the book's numbers; the grader's process has no seqattn to take them from.

@@ -552,7 +552,8 @@ one query for all | queries @ keys -> queries[:, -1:].expand_as(queries) @ keys
 weights detached, keeps 3 | ), -1) -> ), -1).detach()
     The values are right, but the weights are detached: queries and keys would never learn.
 half precision
-    | queries @ keys.transpose(-2, -1) -> (queries.half() @ keys.half().mT); ), -1) -> ), -1).float()
+    | queries @ keys.transpose(-2, -1) -> (queries.half() @ keys.half().mT)
+    | ), -1) -> ), -1).float()
     You compute in 16 bits, which hold three digits: stay in the dtype that comes in.
 """
     + WRONG_FORMS,
@@ -623,7 +624,8 @@ detached, keeps 2 | keys, self.W -> keys, self.W.data
 order of the results, keeps 1 | R -> R[::-1]
     You return weights, then context; the order is context, weights.
 masked after the softmax, keeps 1
-    | .masked_fill(~mask, -torch.inf).softmax(-1) -> .softmax(-1) * mask; a = a / (a.sum(-1, keepdim=True) + 1e-13)
+    | .masked_fill(~mask, -torch.inf).softmax(-1) -> .softmax(-1) * mask
+    | a = a / (a.sum(-1, keepdim=True) + 1e-13)
     You mask after the softmax: a pad with a large score takes all the weight first, and nothing is
     left to divide among the words. Mask the scores.
 mask added as numbers, keeps 1 | e.masked_fill(~mask, -torch.inf) -> (e + mask)
@@ -798,14 +800,16 @@ WRONG
 gradients not reset | optimizer.zero_grad() ->
     Gradients of the batch before are still there when you call backward: call zero_grad first.
 reset after backward
-    | optimizer.zero_grad() ->; nn.utils.clip_grad_norm_(model.parameters(), max_norm) -> optimizer.zero_grad()
+    | optimizer.zero_grad() ->
+    | nn.utils.clip_grad_norm_(model.parameters(), max_norm) -> optimizer.zero_grad()
     You reset the gradients after backward, so that the step has none left to use.
 no step | optimizer.step() ->
     The parameters do not move: optimizer.step() is missing.
 no clipping, keeps 3 | nn.utils.clip_grad_norm_(model.parameters(), max_norm) ->
     The gradients are not clipped when the step uses them: clip after backward, before step.
 clipped too late, keeps 3
-    | nn.utils.clip_grad_norm_(model.parameters(), max_norm) ->; optimizer.step() -> optimizer.step()
+    | nn.utils.clip_grad_norm_(model.parameters(), max_norm) ->
+    | optimizer.step() -> optimizer.step()
     | nn.utils.clip_grad_norm_(model.parameters(), max_norm)
     You clip after the step, when the gradients have been used already.
 clipped by value, keeps 3 | clip_grad_norm_ -> clip_grad_value_
@@ -919,8 +923,10 @@ always max_len | if done.all(): break ->
 smallest logit | argmax -> argmin
     You take the smallest logit: the best word has the largest.
 never stops early, keeps 2
-    | if done.all(): break ->; return torch.stack(words, 1) -> out = torch.stack(words, 1); ended = out == eos
-    | first = ended.int().argmax(1) + 1; return out[:, : int(first.where(ended.any(1), max_len).max())]
+    | if done.all(): break ->; return torch.stack(words, 1) -> out = torch.stack(words, 1)
+    | ended = out == eos
+    | first = ended.int().argmax(1) + 1
+    | return out[:, : int(first.where(ended.any(1), max_len).max())]
     Your words are right, but you call step up to max_len times when all sentences have ended long
     ago: leave the loop.
 one step too many, keeps 2

@@ -469,7 +469,8 @@ smallest word alone | sum(-1) -> amin(-1)
     You take the smallest over the words as well: the minimum is of weight and coverage, and the
     words are added up.
 first step left out
-    | return -> each =; [real].mean() -> * real; return each.sum() / (real.sum() - len(real)).clamp(min=1)
+    | return -> each =; [real].mean() -> * real
+    | return each.sum() / (real.sum() - len(real)).clamp(min=1)
     You leave the first step out of the mean: it counts, with a loss of 0.
 one number a sentence | return -> each =; [real].mean() -> * real; return each.sum(1) / real.sum(1)
     You return a loss for each sentence: take one mean over the batch as well.

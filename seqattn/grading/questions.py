@@ -86,14 +86,18 @@ def question(
     right = right_answers(sheet["right"], entry)
     if " = " in sheet["signature"]:
         more = {"draw": lambda rng, kind: (), "probe": number_probe, **more}
+    try:
+        stages, wrong = _stages(sheet["stages"], parts or {}), mistakes(sheet["wrong"], right)
+    except ValueError as error:
+        raise ValueError(f"{sheet['id']}, {error}") from error
     return Question(
         id=sheet["id"],
         title=sheet["title"],
         entry=entry,
         signature=sheet["signature"],
-        stages=_stages(sheet["stages"], parts or {}),
+        stages=stages,
         right=right,
-        wrong=mistakes(sheet["wrong"], right),
+        wrong=wrong,
         read=sheet["read"],
         **more,
     )
