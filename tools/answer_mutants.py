@@ -25,6 +25,7 @@ import yaml
 
 from seqattn.grading.bank import Question, exercises, load
 from seqattn.grading.judge import Judge
+from seqattn.grading.questions import expression
 from seqattn.grading.verdicts import Verdict
 
 __all__ = ["DRAWS", "FORMS", "Mutant", "Row", "equivalents", "mutants_of", "try_mutants"]
@@ -64,16 +65,6 @@ class Mutant:
 # --- Operators on expressions: what a node may become --------------------------------------------
 
 Change = tuple[str, ast.AST]
-
-
-def _expression(text: str, **parts: ast.AST) -> ast.expr:
-    """Parse an expression, and put nodes in the place of names."""
-
-    class Fill(ast.NodeTransformer):
-        def visit_Name(self, node: ast.Name) -> ast.AST:
-            return parts.get(node.id, node)
-
-    return Fill().visit(ast.parse(text, mode="eval").body)
 
 
 _BINARY = {
@@ -237,15 +228,15 @@ def _calls(node: ast.Call) -> Iterator[Change]:
     if name in ("masked_fill", "where"):
         for fill in _FILLS:
             changed = copy.deepcopy(node)
-            changed.args[-1] = _expression(fill)
+            changed.args[-1] = expression(fill)
             yield "another fill", changed
         if name == "masked_fill" and inner is not None and len(node.args) > 1:
-            yield "mask added", _expression("X + M", X=inner, M=node.args[-2])
-            yield "mask multiplied", _expression("X * ~(M)", X=inner, M=node.args[-2])
+            yield "mask added", expression("X + M", X=inner, M=node.args[-2])
+            yield "mask multiplied", expression("X * ~(M)", X=inner, M=node.args[-2])
     if name == "Parameter":
         value = node.args[0]
         for text in ("torch.zeros_like(X)", "0.1 * torch.ones_like(X)", "1000.0 * X", "X[:0]"):
-            yield "initial values", ast.Call(node.func, [_expression(text, X=value)], [])
+            yield "initial values", ast.Call(node.func, [expression(text, X=value)], [])
         yield "no parameter", value
     for number, keyword in enumerate(node.keywords):
         changed = copy.deepcopy(node)
@@ -265,7 +256,7 @@ def _dims(node: ast.Call) -> Iterator[Change]:
     # Counted from the axis that is right, since -1 may be another name for 1.
     for text in ("(D + 1) % X.dim()", "(D - 1) % X.dim()"):
         changed = copy.deepcopy(node)
-        dim = _expression(text, D=old, X=receiver) if receiver is not None else old
+        dim = expression(text, D=old, X=receiver) if receiver is not None else old
         if keyword is not None:
             next(k for k in changed.keywords if k.arg == "dim").value = dim
         else:
@@ -429,7 +420,7 @@ def _result_kind(q: Question) -> tuple[str, int]:
 
 
 def _replace_name(text: str, name: str) -> str:
-    return ast.unparse(_expression(text, A=ast.Name(name, ast.Load())))
+    return ast.unparse(expression(text, A=ast.Name(name, ast.Load())))
 
 
 def _argument_line(argument: str, text: str) -> str:
@@ -459,9 +450,9 @@ class _Return:
                     back = ast.parse("return result_", mode="exec").body[0]
                     return [kept, *ast.parse(guard).body, back]
                 if outer.part is None:
-                    node.value = _expression(outer.text, R=value)
+                    node.value = expression(outer.text, R=value)
                 elif isinstance(value, ast.Tuple) and outer.part < len(value.elts):
-                    value.elts[outer.part] = _expression(outer.text, R=value.elts[outer.part])
+                    value.elts[outer.part] = expression(outer.text, R=value.elts[outer.part])
                 return node
 
         Visit().visit(function)
@@ -486,8 +477,8 @@ class _MaskLate:
                     return node.args[1]
                 if name == "softmax" and inner is not None:
                     mask = "M.reshape(M.shape[0], *[1] * (R.dim() - 2), M.shape[-1])"
-                    shaped = _expression(mask, M=ast.Name(outer.mask, ast.Load()), R=node)
-                    return _expression(outer.text, R=node, M=shaped)
+                    shaped = expression(mask, M=ast.Name(outer.mask, ast.Load()), R=node)
+                    return expression(outer.text, R=node, M=shaped)
                 return node
 
         Visit().visit(function)
@@ -532,7 +523,7 @@ def _sites(tree: ast.Module, q: Question) -> Iterator[tuple[str, str, ast.Module
                     yield operator, f"{before} -> {after}", _replaced(tree, place, new)
             floats = _result_kind(q)[0] in ("f", "?")
             if floats and isinstance(node, ast.BinOp | ast.Call) and _is_assigned(nodes, node):
-                detached = _expression("X.detach()", X=node)
+                detached = expression("X.detach()", X=node)
                 yield "detached", ast.unparse(node), _replaced(tree, place, detached)
         elif isinstance(node, ast.Expr | ast.If | ast.AugAssign | ast.Assign) and inside:
             if isinstance(node, ast.If) and "break" not in ast.unparse(node):
@@ -580,7 +571,7 @@ def _numbers(tree: ast.Module, q: Question) -> Iterator[tuple[str, str, ast.Modu
             other = copy.deepcopy(tree)
             target = other.body[-1]
             assert isinstance(target, ast.Assign)
-            new = _expression(text, X=value)
+            new = expression(text, X=value)
             if isinstance(target.value, ast.Tuple | ast.List):
                 target.value.elts[place] = new
             else:

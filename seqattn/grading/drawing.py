@@ -1,8 +1,18 @@
-"""What the banks share: random arrays, padding masks, and the softmax in float64 loops."""
+"""What the banks share: random arrays, padding masks, and attention in float64 loops."""
 
 import numpy as np
 
-__all__ = ["normal", "padding", "softmax_rows"]
+__all__ = ["COMMON_SIZES", "fill_pads", "mixture", "normal", "padding", "softmax_rows"]
+
+# Kinds of cases that suit most questions: sentences, queries, keys, and three sizes of vectors.
+COMMON_SIZES = {
+    "ordinary": (2, 3, 5, 4, 6, 7),
+    "other sizes": (5, 2, 3, 5, 2, 3),
+    "all sizes equal": (3, 3, 3, 3, 3, 3),
+    "one word": (2, 3, 1, 4, 3, 5),
+    "one sentence": (1, 1, 4, 2, 3, 5),
+    "padded": (3, 2, 5, 4, 3, 2),
+}
 
 
 def normal(rng: np.random.Generator, *shape: int, scale: float = 1.0) -> np.ndarray:
@@ -24,6 +34,11 @@ def padding(rng: np.random.Generator, batch: int, keys: int, *, empty: bool = Fa
     return mask
 
 
+def fill_pads(rng: np.random.Generator, states: np.ndarray, mask: np.ndarray, scale: float) -> None:
+    """Put large numbers where the mask is False: what stands in the padding must not matter."""
+    states[~mask] = normal(rng, int((~mask).sum()), states.shape[-1], scale=scale)
+
+
 def softmax_rows(scores: np.ndarray, mask: np.ndarray | None = None) -> np.ndarray:
     """Turn scores (..., keys) into weights; a row with nothing to attend gives zeros."""
     mask = np.ones(scores.shape, bool) if mask is None else np.broadcast_to(mask, scores.shape)
@@ -36,3 +51,11 @@ def softmax_rows(scores: np.ndarray, mask: np.ndarray | None = None) -> np.ndarr
             for i in open_:
                 weights[row][i] = raised[i] / sum(raised.values())
     return weights
+
+
+def mixture(weights: np.ndarray, states: np.ndarray, mask: np.ndarray) -> np.ndarray:
+    """Add up weight times state (batch, keys, d) where the mask is True; nothing else is read."""
+    mixed = np.zeros((len(states), states.shape[-1]))
+    for b, i in np.argwhere(mask):
+        mixed[b] += weights[b, i] * states[b, i]
+    return mixed

@@ -2,9 +2,10 @@
 
 import numpy as np
 
-from seqattn.grading.bank import Exercise, Question, Stage, Wrong
+from seqattn.grading.bank import Exercise
 from seqattn.grading.drawing import normal
-from seqattn.grading.kinds import table_probe
+from seqattn.grading.probes import table_probe
+from seqattn.grading.questions import question
 
 DIMENSIONS = (4, 16, 64, 256)
 
@@ -43,48 +44,30 @@ def draw_draws(rng, kind):
     return ({name: normal(rng, 1500, d) for name, d in names},)
 
 
-ALL = (
-    "def variances(evidence):\n"
-    "    table = {}\n"
-    "    for d in (4, 16, 64, 256):\n"
-    "        q, k = evidence[f'queries_{d}'], evidence[f'keys_{d}']\n"
-)
-SCORES = "        scores = (q * k).sum(1)\n"
-
-Q1 = Question(
-    id="q1",
-    title="Measured: why scale?",
-    entry="variances",
-    signature="variances = {4: (unscaled, scaled), 16: ..., 64: ..., 256: ...}",
+Q1 = question(
+    """q1: Measured: why scale?
+variances = {4: (unscaled, scaled), 16: ..., 64: ..., 256: ...}
+read chapters/02_soft_addressing: How spread out?
+the table, 2 points, within 0.011 or 0.01: measured
+    From the draws in your file other variances come out than those in your table: one score for
+    each pair of rows, then the variance over the pairs.
+RIGHT
+def variances(evidence):
+    table = {}
+    for d in (4, 16, 64, 256):
+        q, k = evidence[f'queries_{d}'], evidence[f'keys_{d}']
+        scores = (q * k).sum(1)
+        table[d] = (scores.var(), (scores / d ** 0.5).var())
+    return table
+WRONG
+standard deviations | (scores.var(), -> (scores.std(),; d ** 0.5).var() -> d ** 0.5).std()
+    These are standard deviations, the square roots of what is asked for: variances.
+""",
     draw=draw_draws,
     oracle=variances,
     evidence="scaling.npz",
     inspect=inspect_draws,
     probe=table_probe,
-    stages=(
-        Stage(
-            "the table",
-            2,
-            ("measured",),
-            "From the draws in your file other variances come out than those in your table: one "
-            "score for each pair of rows, then the variance over the pairs.",
-            tolerance=(0.011, 0.01),
-        ),
-    ),
-    right=(
-        ALL
-        + SCORES
-        + "        table[d] = (scores.var(), (scores / d ** 0.5).var())\n    return table\n",
-    ),
-    wrong=(
-        Wrong(
-            "standard deviations",
-            ALL + SCORES + "        table[d] = (scores.std(), (scores / d ** 0.5).std())\n"
-            "    return table\n",
-            "These are standard deviations, the square roots of what is asked for: variances.",
-        ),
-    ),
-    read="chapters/02_soft_addressing: How spread out?",
 )
 
 EXERCISE = Exercise("90_measured", "An experiment", (Q1,))

@@ -1,0 +1,241 @@
+"""Code that runs beside an answer in the sandbox and turns what it does into plain values.
+
+A probe defines ``probe(answer, *inputs)``. Those with braces are templates, which
+:mod:`~seqattn.grading.kinds` and the banks fill in.
+"""
+
+__all__ = [
+    "DECODING",
+    "MAP_MEASURE",
+    "MODULE",
+    "PLAIN",
+    "TRAINING_STEP",
+    "number_probe",
+    "table_probe",
+    "value_probe",
+]
+
+MODULE = """
+def probe(Module, sizes, values, inputs):
+    made = Module(*sizes)
+    named = dict(made.named_parameters())
+    shapes = [f"{{name}} {{tuple(p.shape)}}" for name, p in sorted(named.items())]
+    found = {{"parameters": ", ".join(shapes)}}
+    # Biases may begin at zero.
+    drawn = [p.detach().clone() for name, p in named.items() if name[:1] != "b"]
+    other = Module(*sizes)
+    found["the initial values differ from one another"] = all(
+        x.numel() == 1 or x.unique().numel() > 1 for x in drawn
+    )
+    first = [p.flatten().tolist() for p in named.values()]
+    found["another module begins with other numbers"] = not named or (
+        [p.flatten().tolist() for p in other.parameters()] != first
+    )
+    found["the initial values are neither tiny nor huge"] = all(
+        1e-3 < float(x.square().mean().sqrt()) < 5 for x in drawn
+    )
+    with torch.no_grad():
+        for module in (made, other):
+            for name, value in values.items():
+                p = dict(module.named_parameters()).get(name)
+                if p is not None and p.shape == value.shape:
+                    p.copy_(value)
+    row = lambda x: x if isinstance(x, tuple) else (x,)
+    inputs = tuple(
+        x.requires_grad_() if isinstance(x, torch.Tensor) and x.is_floating_point() else x
+        for x in inputs
+    )
+    kept = [x.detach().clone() if isinstance(x, torch.Tensor) else x for x in inputs]
+    outputs = row(made(*inputs))
+    found["the inputs are left as they are"] = all(
+        torch.equal(a, b) if isinstance(a, torch.Tensor) else a == b for a, b in zip(inputs, kept)
+    )
+    turned = [x.detach().flip(0) if isinstance(x, torch.Tensor) else x for x in inputs]
+    # A batch of one is the same turned round: other numbers, then.
+    turned = [x * 0.5 if torch.is_tensor(x) and x.is_floating_point() else x for x in turned]
+    found["a second call is computed like the first"] = all(
+        torch.allclose(a, b, atol=1e-5, equal_nan=True)
+        for a, b in zip(row(made(*turned)), row(other(*turned)))
+    )
+    before = {{id(p) for p in named.values()}}
+    after = {{id(p) for p in made.parameters()}}
+    found["the parameters are the same after a call"] = after == before
+    found["state_dict holds the parameters and nothing else"] = set(made.state_dict()) == set(named)
+    lists = [x for x in vars(made).values() if isinstance(x, list | tuple)]
+    found["no parameter is hidden in a list"] = not any(
+        isinstance(p, nn.Parameter) for x in lists for p in x
+    )
+    found.update(zip({outputs}, outputs))
+    found["gradients can flow from every result"] = all(o.requires_grad for o in outputs)
+    double = Module(*sizes).double()
+    floats = lambda x: torch.is_tensor(x) and x.is_floating_point()
+    # With digits that float32 lacks, which a result must have as well, but for 0 and 1.
+    precise = [x.detach().double() * (1 + 1e-9) if floats(x) else x for x in inputs]
+    digits = lambda o: o[(o != 0) & (o != 1)]
+    try:
+        found["the precision of the inputs is kept"] = all(
+            o.dtype == torch.float64
+            and not (digits(o).numel() and bool((digits(o) == digits(o).float()).all()))
+            for o in row(double(*precise))
+        )
+    except RuntimeError:  # two precisions met
+        found["the precision of the inputs is kept"] = False
+    made.zero_grad()
+    if outputs[0].requires_grad:
+        outputs[0].square().sum().backward()
+    found["gradients reach the inputs"] = all(
+        x.grad is not None for x in inputs if isinstance(x, torch.Tensor) and x.requires_grad
+    )
+    for name in values:
+        p = named.get(name)
+        found[f"gradient of {{name}}"] = None if p is None or p.grad is None else p.grad.clone()
+    return found
+"""
+
+# What is asked for is the value: tensors, arrays and lists of numbers say the same.
+PLAIN = """
+def plain(x):
+    x = x.tolist() if hasattr(x, "tolist") else x
+    if isinstance(x, str | bytes):
+        raise TypeError("a text is no number: leave out the quotation marks")
+    return tuple(map(plain, x)) if isinstance(x, tuple | list) else float(x)
+"""
+number_probe = f"""{PLAIN}
+def probe(answer):
+    return plain(answer)
+"""
+
+# Of functions whose result is numbers.
+value_probe = f"""{PLAIN}
+def probe(answer, *inputs):
+    return plain(answer(*inputs))
+"""
+
+# Of open experiments: a dict of rows of numbers, or a function that derives it from the evidence.
+table_probe = f"""{PLAIN}
+def probe(answer, evidence):
+    table = answer(evidence) if callable(answer) else answer
+    if not isinstance(table, dict):
+        return table
+    return {{str(k): plain(row) for k, row in table.items()}}
+"""
+
+# Of a measure of attention weights: these are always a softmax of something, so gradients are asked
+# for by that.
+MAP_MEASURE = """
+def probe(answer, scores, upstream, *more):
+    weights = torch.softmax(scores, -1)
+    kept, given = weights.clone(), weights.clone()
+    result = answer(given, *more)
+    found = {
+        "the result": result,
+        "the weights are left as they are": torch.equal(given, kept),
+        "the gradient, through a softmax,": None,
+    }
+    again = answer(kept.clone(), *more)
+    found["a second call gives the same"] = (
+        not isinstance(result, torch.Tensor) or torch.equal(result.nan_to_num(), again.nan_to_num())
+    )
+    exact = torch.softmax(scores.double() * 1.0000001, -1)
+    double = answer(exact, *more)
+    rounded = answer(exact.float().double(), *more)
+    found["double precision is kept"] = isinstance(double, torch.Tensor) and (
+        double.dtype == torch.float64
+        # What float32 can hold as well was computed, or returned, in it; but for about 0, and 1.
+        and not bool(((double == double.float()) & (double > 1e-6) & (double != 1)).any())
+        and (bool((exact > 0.999).any()) or not torch.equal(double, rounded))
+    )
+    scores.requires_grad_()
+    weights = torch.softmax(scores, -1)
+    try:
+        result = answer(weights, *more)
+        pulled = (result * upstream).sum()
+        gradient, own = torch.autograd.grad(pulled, [scores, weights])
+        # The second earns nothing; it tells mistakes apart.
+        found |= {"the gradient, through a softmax,": gradient, "by the weights": own}
+    except (RuntimeError, TypeError, AttributeError):
+        pass
+    return found
+"""
+
+# Of a training step: two of them, on a small model, with an optimizer that counts.
+TRAINING_STEP = """
+class Note(nn.Module):
+    def __init__(self, seen):
+        super().__init__()
+        self.seen = seen
+
+    def forward(self, x):
+        self.seen.append(self.training)
+        return x
+
+class Tiny(nn.Module):
+    def __init__(self, E, W, seen):
+        super().__init__()
+        self.E, self.W = nn.Parameter(E.clone()), nn.Parameter(W.clone())
+        # Where dropout would be.
+        self.inside, self.seen = nn.Sequential(Note(seen)), seen
+
+    def forward(self, tokens):
+        self.seen.append(self.training)
+        return self.inside(self.E[tokens]) @ self.W.T
+
+# torch.optim would load its compiler, which wants to write caches.
+class Descent:
+    def __init__(self, parameters):
+        self.parameters, self.steps = list(parameters), 0
+        self.moving = [torch.zeros_like(p) for p in self.parameters]
+        self.param_groups = [{{"params": self.parameters, "lr": {rate}}}]
+
+    def zero_grad(self, set_to_none=True):
+        for p in self.parameters:
+            p.grad = None if set_to_none or p.grad is None else torch.zeros_like(p)
+
+    @torch.no_grad()
+    def step(self):
+        self.steps += 1
+        for p, v in zip(self.parameters, self.moving):
+            if p.grad is not None:
+                v.mul_({momentum}).add_(p.grad)
+                p -= {rate} * v
+
+def probe(train_step, E, W, y, pad, max_norm):
+    seen = []
+    model = Tiny(E, W, seen)
+    optimizer = Descent(model.parameters())
+    # What an earlier batch may have left behind.
+    for p in model.parameters():
+        p.grad = torch.ones_like(p)
+    model.eval()
+    found, plain = {{}}, True
+    for step, moved in {moved}.items():
+        loss = train_step(model, optimizer, y, pad, max_norm)
+        plain = plain and isinstance(loss, int | float | np.floating)
+        found[f"{{step}} loss"] = loss
+        found |= zip(moved, [p.detach().clone() for p in model.parameters()])
+    found |= {{"steps of the optimizer": optimizer.steps, "a plain number": plain}}
+    found["every module in training mode"] = bool(seen) and all(seen)
+    # The rest earns nothing; they tell mistakes apart.
+    left = [None if p.grad is None else p.grad.clone() for p in model.parameters()]
+    return found | {{"left": left, "modes": (*seen, model.training)}}
+"""
+
+# Of a decoding loop, on a decoder of four tables.
+DECODING = """
+def probe(decode, A, B, C, D, start, bos, eos, pad, max_len):
+    calls, sizes = [0], set()
+
+    def step(tokens, state):
+        calls[0] += 1
+        sizes.add(tuple(tokens.shape))
+        if calls[0] > 50:
+            raise RuntimeError("step was called more than 50 times: is there an end?")
+        (s,) = state
+        logits = A[tokens] + s @ B
+        # What comes next depends on the words that were chosen.
+        return logits, (torch.tanh(s @ C + D[logits.argmax(-1)]),)
+
+    words = decode(step, (start.clone(),), len(start), bos, eos, pad, max_len)
+    found = {"the words": words, "step gets a token for each sentence": sizes == {(len(start),)}}
+    return found | {"calls of step": calls[0]}
+"""

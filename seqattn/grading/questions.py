@@ -1,0 +1,257 @@
+"""A question of a bank written as one text: what is asked, its stages, right and wrong answers.
+
+::
+
+    q1: Twice as much
+    double(x)
+    read chapters/02_soft_addressing: By hand
+    the formula, 1 point: ordinary; one word
+        Each entry comes back twice as large.
+    gradients, 1 point, backward: ordinary
+        Something on the way is detached.
+    RIGHT
+    def double(x):
+        return x + x
+    double = lambda x: x.mul(2)
+    WRONG
+    not doubled | x + x -> x
+        Your result is the input: add it to itself.
+    detached, keeps 1 | R -> R.detach()
+        The values are right, but no gradient reaches the input.
+    rounded to whole numbers
+        | y = x.round()
+        | return y + y
+        You round before you add: keep the digits.
+
+A stage is a line with its name, points and kinds of cases, and a hint below it. ``backward`` looks
+at gradients instead of results; ``40 calls`` and ``within 1e-4 or 0.01`` are its ``calls`` and
+``tolerance``. Right answers are Python, one after the other.
+
+A mistake is a line with its name and what is changed, and its hint below. A change is a piece of
+the first right answer, or of the first that has it, which must occur there exactly once, and what
+stands there instead; several are separated by semicolons. ``R`` is what the function returns. Where
+the mistake has another shape, there stands the body of the function, or the whole of it.
+"""
+
+import ast
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from seqattn.grading.bank import Question, Stage, Wrong
+from seqattn.grading.probes import number_probe
+
+__all__ = ["WRONG_FORMS", "expression", "mistakes", "patch", "question", "right_answers"]
+
+# Right numbers in the wrong form, for any question whose first right answer gives a tensor.
+WRONG_FORMS = """
+a list | R -> R.tolist()
+    You return a list: return the tensor, through which gradients can flow.
+a NumPy array | R -> R.detach().numpy()
+    You return a NumPy array, where the gradient ends: return the torch tensor.
+"""
+
+_SHEET = re.compile(
+    r"(?P<id>q\d+): (?P<title>[^\n]+)\n(?P<signature>[^\n]+)\nread (?P<read>[^\n]+)\n"
+    r"(?P<stages>.+\n)RIGHT\n(?P<right>.+\n)WRONG\n(?P<wrong>.+)",
+    re.DOTALL,
+)
+_STAGE = re.compile(r"(?P<name>.+), (?P<points>\d+) points?(?P<options>(, .+?)?): (?P<kinds>.+)")
+_MISTAKE = re.compile(r"(?P<name>.+?)(, keeps (?P<keeps>\d+))?( \| (?P<change>.+))?")
+
+
+def question(
+    text: str, *, parts: Mapping[str, tuple[str, ...]] | None = None, **more: Any
+) -> Question:
+    """Make a question of text.
+
+    Parameters
+    ----------
+    text : str
+        See above. Of numbers worked out by hand, ``name = number``, nothing need be drawn.
+    parts : dict of str to tuple of str, optional
+        By the name of a stage: the entries of the result that count there.
+    **more
+        What else a :class:`~seqattn.grading.bank.Question` has.
+
+    Raises
+    ------
+    ValueError
+        If a line cannot be read, or a change does not fit.
+    """
+    sheet = _SHEET.fullmatch(text)
+    if not sheet:
+        raise ValueError(f"expected a title, a signature, read ..., RIGHT and WRONG in\n{text}")
+    entry = re.split(r"[ (]", sheet["signature"])[0]
+    right = right_answers(sheet["right"], entry)
+    if " = " in sheet["signature"]:
+        more = {"draw": lambda rng, kind: (), "probe": number_probe, **more}
+    try:
+        stages, wrong = _stages(sheet["stages"], parts or {}), mistakes(sheet["wrong"], right)
+    except ValueError as error:
+        raise ValueError(f"{sheet['id']}, {error}") from error
+    return Question(
+        id=sheet["id"],
+        title=sheet["title"],
+        entry=entry,
+        signature=sheet["signature"],
+        stages=stages,
+        right=right,
+        wrong=wrong,
+        read=sheet["read"],
+        **more,
+    )
+
+
+def _entries(text: str) -> list[tuple[str, list[str]]]:
+    """Cut text into unindented lines, each with the lines below it."""
+    found: list[tuple[str, list[str]]] = []
+    for line in filter(str.strip, text.splitlines()):
+        if line[0] != " ":
+            found.append((line, []))
+        elif not found:
+            raise ValueError(f"nothing stands above {line.strip()!r}")
+        else:
+            found[-1][1].append(line.strip())
+    return found
+
+
+def _stages(text: str, parts: Mapping[str, tuple[str, ...]]) -> tuple[Stage, ...]:
+    found = []
+    for line, hint in _entries(text):
+        stage = _STAGE.fullmatch(line)
+        if not stage:
+            raise ValueError(f"expected NAME, N points: KINDS; found {line!r}")
+        options: dict[str, Any] = {"parts": parts.get(stage["name"], ())}
+        for option in stage["options"].split(", ")[1:]:
+            match option.split():
+                case ["backward"]:
+                    options["gradients"] = True
+                case [number, "calls"]:
+                    options["calls"] = int(number)
+                case ["within", absolute, "or", relative]:
+                    options["tolerance"] = float(absolute), float(relative)
+                case _:
+                    raise ValueError(f"stage {stage['name']!r} has no option {option!r}")
+        kinds = tuple(stage["kinds"].split("; "))
+        found.append(Stage(stage["name"], int(stage["points"]), kinds, " ".join(hint), **options))
+    if left := parts.keys() - {stage.name for stage in found}:
+        raise ValueError(f"parts are given for stages that there are not: {', '.join(left)}")
+    return tuple(found)
+
+
+def right_answers(text: str, entry: str) -> tuple[str, ...]:
+    """Cut Python text into answers, each of which ends where it defines ``entry``."""
+    lines, first, found = text.splitlines(), 0, []
+    for node in ast.parse(text).body:
+        names = [getattr(node, "name", "")]
+        if isinstance(node, ast.Assign):
+            names = [ast.unparse(target) for target in node.targets]
+        if entry in names:
+            found.append("\n".join(lines[first : node.end_lineno]).strip("\n") + "\n")
+            first = node.end_lineno or 0
+    return tuple(found)
+
+
+def mistakes(text: str, right: tuple[str, ...]) -> tuple[Wrong, ...]:
+    """Read a table of mistakes.
+
+    Parameters
+    ----------
+    text : str
+        The table.
+    right : tuple of str
+        Right answers. A change applies to the first that holds all that is to be changed.
+    """
+    found = []
+    for line, below in _entries(text):
+        row = _MISTAKE.fullmatch(line)
+        assert row, "any line has a name"
+        lines = [row["change"] or "", *(x[2:] for x in below if x.startswith("| "))]
+        change = [piece for x in lines if x for piece in _split(x)]
+        hint = " ".join(x for x in below if not x.startswith("| "))
+        if not change or not hint:
+            raise ValueError(f"mistake {row['name']!r} needs a change and a hint")
+        try:
+            code = _changed(change, right)
+            ast.parse(code)
+        except (SyntaxError, ValueError) as error:
+            raise ValueError(f"mistake {row['name']!r}: {error}") from error
+        found.append(Wrong(row["name"], code, hint, int(row["keeps"] or 0)))
+    return tuple(found)
+
+
+def _split(line: str) -> list[str]:
+    """Cut a line at semicolons; all pieces are indented like the line."""
+    indent = line[: len(line) - len(line.lstrip())]
+    return [indent + piece for piece in line.strip().split("; ")]
+
+
+def _changed(change: list[str], right: tuple[str, ...]) -> str:
+    if not _is_patch(change[0]):
+        if re.match(r"def |class |@", change[0]):
+            return "\n".join(change) + "\n"
+        head = right[0].splitlines()[0]
+        return "\n".join([head, *(f"    {line}" for line in change)]) + "\n"
+    # Lines without an arrow go on with what stands there instead.
+    patches: list[list[str]] = []
+    for line in change:
+        if _is_patch(line):
+            patches.append(re.split(r" ->(?: |$)", line, maxsplit=1))
+        else:
+            patches[-1][1] += f"\n{line}"
+    olds = [old for old, _ in patches if old != "R"]
+    code = next((x for x in right if all(old in x for old in olds)), right[0])
+    for old, new in patches:
+        code = _results(code, new) if old == "R" else patch(code, old, new)
+    return code
+
+
+def _is_patch(line: str) -> bool:
+    return bool(re.search(r" ->( |$)", line))
+
+
+def patch(code: str, old: str, new: str) -> str:
+    """Put something else where ``old`` stands, its further lines indented like the line of ``old``.
+
+    Raises
+    ------
+    ValueError
+        If ``old`` does not occur exactly once.
+    """
+    if code.count(old) != 1:
+        raise ValueError(f"{old!r} occurs {code.count(old)} times, expected once, in\n{code}")
+    line = next(x for x in code.splitlines() if old in x)
+    indent = line[: len(line) - len(line.lstrip())]
+    return code.replace(old, new.replace("\n", f"\n{indent}"))
+
+
+def expression(text: str, **parts: ast.AST) -> ast.expr:
+    """Parse an expression, and put nodes in the place of names."""
+
+    class Fill(ast.NodeTransformer):
+        def visit_Name(self, node: ast.Name) -> ast.AST:
+            return parts.get(node.id, node)
+
+    return Fill().visit(ast.parse(text, mode="eval").body)
+
+
+def _results(code: str, text: str) -> str:
+    """Put an expression of ``R`` in the place of what functions return, but for inner ones."""
+
+    class Visit(ast.NodeTransformer):
+        inside = False
+
+        def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+            if not self.inside:
+                self.inside = True
+                self.generic_visit(node)
+                self.inside = False
+            return node
+
+        def visit_Return(self, node: ast.Return) -> ast.AST:
+            if node.value is not None:
+                node.value = expression(text, R=node.value)
+            return node
+
+    return ast.unparse(ast.fix_missing_locations(Visit().visit(ast.parse(code)))) + "\n"
