@@ -4,10 +4,10 @@ import re
 
 import pytest
 
+from seqattn.grading import bank
 from seqattn.grading.audit import audit
 from seqattn.grading.judge import Judge
 from tests.grading.conftest import ROOT
-from tools import bank
 from tools import exercises as authoring
 from tools.answer_mutants import DRAWS, try_mutants
 
