@@ -19,6 +19,7 @@ __all__ = [
     "copies_the_key",
     "exercise_of",
     "find_answer",
+    "forget",
     "imports_the_key",
     "key_of",
     "marker",
@@ -29,7 +30,8 @@ MOST_TEXT = 50_000
 MARKER = re.compile(r"^[ \t]*#[ \t]*Question[ \t]+(q\d+)\b", re.IGNORECASE | re.MULTILINE)
 # What IPython takes for its own: magics, shell lines, questions for help.
 MAGIC = re.compile(r"[ \t]*(?:[\w ,]+=[ \t]*)?[%!]|[ \t]*\?|[ \t]*[%\w.*]+\?{1,2}[ \t]*$")
-MOST_MAGICS = 50
+# So many are found one by one, each by parsing once more; what looks like one below goes with them.
+MOST_MAGICS = 5
 KEY = re.compile(r"\bseqattn\b")
 MOST_CONTEXT = 50
 
@@ -263,6 +265,12 @@ def imports_the_key(code: str) -> int:
     return 0
 
 
+def forget() -> None:
+    """Let go of what was read: trees of a class' notebooks would fill the memory."""
+    for remembered in (_clean, _parsed, _essence, _defined):
+        remembered.cache_clear()
+
+
 # --- code ------------------------------------------------------------------------------------
 
 
@@ -277,15 +285,17 @@ def _clean(source: str) -> tuple[str, int]:
     if len(text) > MOST_TEXT or not any(mark in text for mark in "%!?"):
         return text, 0
     lines, dropped = text.split("\n"), 0
-    while dropped < MOST_MAGICS:
+    for found in range(1, MOST_MAGICS + 2):
         try:
             ast.parse("\n".join(lines))
         except SyntaxError as error:
             at = (error.lineno or 0) - 1
-            if not (0 <= at < len(lines) and MAGIC.match(lines[at])):
+            if found > MOST_MAGICS or not (0 <= at < len(lines) and MAGIC.match(lines[at])):
                 break
-            lines[at] = ""
-            dropped += 1
+            like_it = range(at + 1, len(lines)) if found == MOST_MAGICS else ()
+            for number in (at, *(n for n in like_it if lines[n][:1] in ("%", "!"))):
+                lines[number] = ""
+                dropped += 1
         except (ValueError, RecursionError, MemoryError):
             break
         else:

@@ -132,7 +132,8 @@ class Judge:
         try:
             cases: list[Case] = []
             if answer.state == "found" and q.evidence:
-                arrays = read_evidence(self.sandbox, q, submission.evidence(q.evidence))
+                data = submission.evidence(q.evidence)
+                arrays = read_evidence(self.sandbox, q, data)
                 cases = [Case(s, (arrays,), None, q.oracle(arrays)) for s in q.stages]
             elif answer.state == "found":
                 cases = self._cases(exercise.name, q.id)
@@ -140,7 +141,7 @@ class Judge:
             found = self._judge(task, answer)
             wrong = found.verdict in ("fail", "partial") and not q.evidence
             return replace(found, example=self._example(task, answer)) if wrong else found
-        except EvidenceError as error:
+        except (EvidenceError, UnreadableError) as error:
             return _verdict(q, "missing", 0, str(error), notes=answer.notes)
         except LateError as error:
             return _verdict(q, "not_judged", 0, LATE.format(error), notes=answer.notes)

@@ -61,7 +61,13 @@ class Submission:
     files: dict[str, bytes] = field(default_factory=dict)
 
     def evidence(self, name: str) -> bytes | None:
-        """Read a file that was handed in with the notebook, or None; links are not followed."""
+        """Read a file that was handed in with the notebook, or None if there is none.
+
+        Raises
+        ------
+        UnreadableError
+            If it is a link, which is not followed, or too large; with the reason.
+        """
         if name in self.files:
             return self.files[name]
         # Learning platforms put the student's name before that of each file.
@@ -73,7 +79,11 @@ class Submission:
             own = re.compile(re.escape(canvas["student"]) + r"_\d+_" + re.escape(name))
             beside = sorted(path for path in folder.iterdir() if own.fullmatch(path.name))
         for path in [*beside, folder / name]:
-            if path.is_file() and not path.is_symlink() and path.stat().st_size <= MOST_BYTES:
+            if path.is_symlink():
+                raise UnreadableError(f"{name} is a link: hand in the file itself")
+            if path.is_file():
+                if path.stat().st_size > MOST_BYTES:
+                    raise UnreadableError(f"{name} is larger than {MOST_BYTES >> 20} MB")
                 return path.read_bytes()
         return None
 

@@ -413,6 +413,8 @@ HOSTILE = {
     "blanks": cells_of((" " * 500 + "\n") * 100 + "# Question q1\n" + "? " * 20_000),
     "fences": b"```python\n" * 20_000,
     "many cells": cells_of(*["def additive_score(): pass\n" + "x = 1\n" * 1400] * 1900),
+    "magics": cells_of(*["x=[" + "1," * 22_000 + "]\n" + "%a\n" * 55] * 40),
+    "magics in many cells": cells_of(*["x=[" + "1," * 400 + "]\n" + "%a\n" * 55] * 2_000),
     "many digits": b'{"cells": [' + b"9" * 100_000 + b"]}",
     "deep": b'{"cells": ' + b"[" * 100_000 + b"]" * 100_000 + b"}",
 }

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from seqattn.grading import bank
+from seqattn.grading import notebook as notebook_module
 from seqattn.grading.answers import marker
 from tests.grading import measured_bank
 from tests.grading.conftest import verdict
@@ -54,6 +55,20 @@ def hand_in(judge, tmp_path):
         return verdict(judge.grade(path), "q1")
 
     return hand_in
+
+
+@pytest.mark.parametrize("spoil", ["link", "large"])
+def test_a_file_that_is_not_read_is_not_called_missing(spoil, hand_in, tmp_path, monkeypatch):
+    arrays, table = made()
+    if spoil == "link":
+        np.savez_compressed(tmp_path / "elsewhere.npz", **arrays)
+        (tmp_path / Q.evidence).symlink_to(tmp_path / "elsewhere.npz")
+        found = hand_in(table)
+    else:
+        monkeypatch.setattr(notebook_module, "MOST_BYTES", 2_000)
+        found = hand_in(table, raw=bytes(3_000))
+    assert found.points == 0
+    assert {"link": "is a link", "large": "is larger than"}[spoil] in found.hint
 
 
 def test_a_table_that_follows_from_its_file_gets_full_points(hand_in):

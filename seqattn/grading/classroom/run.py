@@ -10,7 +10,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from seqattn.grading.answers import Answer, answers_of, exercise_of
+from seqattn.grading.answers import Answer, answers_of, exercise_of, forget
 from seqattn.grading.bank import exercises, load
 from seqattn.grading.classroom.roster import Handed, Person, find_person
 from seqattn.grading.classroom.similarity import fingerprint
@@ -153,6 +153,8 @@ def grade_one(judge: Judge, path: Path, exercise: str | None) -> Grade:
     except Exception as error:
         trouble = f"grader_error: reading it failed ({type(error).__name__})"
         return Grade(path.name, "", trouble, [], judge.seed, "")
+    finally:
+        forget()
 
 
 @contextmanager
