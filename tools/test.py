@@ -7,6 +7,7 @@ Beside so many, ``--workers 16`` is done sooner than the usual one for each proc
 
 import argparse
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -114,6 +115,8 @@ def main() -> None:
     cores = min(4, os.cpu_count() or 1)
     parser.add_argument("--workers", type=int, default=cores, metavar="N", help="at a time")
     arguments = parser.parse_args()
+    # In the background a shell has its children ignore Ctrl-C, and what they start ignores it too.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     times = []
     with busy(arguments.busy), tempfile.TemporaryDirectory() as folder:
         for stage in arguments.stages or STAGES:
