@@ -10,7 +10,7 @@ import json
 import shutil
 import threading
 
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import Page, Route, sync_playwright
 
 from tools import build, serve
 from tools.figures import HEIGHTS
@@ -19,6 +19,18 @@ from tools.figures import HEIGHTS
 WIDTHS = (390, 1366)
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 MEASURE = "[...document.querySelectorAll('.sa-fig')].map(f => Math.round(f.offsetHeight))"
+
+
+def wait_for_faces(page: Page) -> None:
+    """Have a page wait for its faces; by itself it goes on without one that comes late."""
+
+    def patient(route: Route) -> None:
+        answer = route.fetch()
+        route.fulfill(
+            response=answer, body=answer.text().replace("display: optional", "display: block")
+        )
+
+    page.route("**/book.css", patient)
 
 
 def main() -> None:
@@ -40,9 +52,9 @@ def main() -> None:
             heights = []
             for width in WIDTHS:
                 page = browser.new_page(viewport={"width": width, "height": 900})
+                wait_for_faces(page)
                 page.goto(f"http://127.0.0.1:{server.server_address[1]}/{name}.html")
                 page.wait_for_selector("html[data-widgets=ready]")
-                page.evaluate("document.fonts.ready")
                 page.wait_for_timeout(500)
                 heights.append(page.evaluate(MEASURE))
                 page.close()

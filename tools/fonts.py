@@ -31,7 +31,7 @@ MATH = {
     *map(ord, "ϕϵϑϱ"),
     *range(0x1D434, 0x1D468),  # italic
     *range(0x1D6E2, 0x1D71C),  # Greek: italic
-    *map(ord, "ℎℝ𝔼ℒℓ⋆"),
+    *map(ord, "ℎℋℝ𝔼ℒℓ⋆"),
     *range(0x2190, 0x21A0),
     *map(ord, "↦⇐⇒⇔⟵⟶⟹"),
     *map(ord, "′″‖…⋯⋮⋱⋅∘†‾¯ˆ˜˙¨→⃗"),
@@ -59,7 +59,8 @@ WEIGHTS = (400, 700)
 
 def cut(package: str, name: str, characters: set[int], features: list[str] | None) -> TTFont:
     """Keep of a font only some characters and features, and weights from regular to bold."""
-    font = TTFont(PACKAGES / package / "files" / f"{name}.woff2")
+    path = PACKAGES / package / "files" / f"{name}.woff2"
+    font = TTFont(path, recalcTimestamp=False)  # the same font again, byte for byte
     options = Options(layout_features=features or [*Options().layout_features, "tnum"])
     options.flavor = "woff2"
     subsetter = Subsetter(options)

@@ -7,6 +7,7 @@ import pytest
 
 from tests.browser.conftest import widgets_ready
 from tests.browser.test_book import LIVE
+from tools.figure_heights import wait_for_faces
 from tools.figures import known_heights
 
 # Uncompressed kilobytes of all that a first visit asks for, of its scripts, and requests.
@@ -61,6 +62,7 @@ def test_a_figures_place_is_as_high_as_the_figure(name, new_page, book_server):
     """If this fails after a figure changed: python -m tools.figure_heights."""
     for column, width in enumerate((390, 1366)):
         page = new_page(width=width)
+        wait_for_faces(page)
         page.goto(f"{book_server}/{name}.html")
         widgets_ready(page)
         page.wait_for_function("document.fonts.status === 'loaded'")
