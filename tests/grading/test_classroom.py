@@ -18,6 +18,7 @@ import jsonschema
 import pytest
 import yaml
 
+from seqattn.grading import answers
 from seqattn.grading.classroom.lms import as_gradescope, as_junit, autograder_zip
 from seqattn.grading.classroom.regrade import compare, load_run, save_run
 from seqattn.grading.classroom.reports import check_overrides, read_overrides, write_all
@@ -435,6 +436,13 @@ def test_a_file_costs_its_author_a_row_and_nobody_else_anything(name, tmp_path):
     assert grades["mal.ipynb"].problem or all(v.hint for v in grades["mal.ipynb"].verdicts[:1])
     write_all(tmp_path / "out", settle(files, grades, []))
     assert len(table(tmp_path / "out" / "grades.csv")) == 2
+
+
+def test_no_tree_of_a_file_is_kept_once_it_is_graded(folder, tmp_path):
+    files = [f for f in collect(folder) if f.label.startswith("ada")]
+    grade_all(files, "s", tmp_path)
+    assert answers._parsed.cache_info().currsize == 0
+    assert answers._clean.cache_info().currsize == 0
 
 
 def test_a_fault_of_ours_in_reading_a_file_is_told_and_not_kept(folder, tmp_path, monkeypatch):
