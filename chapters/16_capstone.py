@@ -705,6 +705,23 @@ if not FULL:
 # right links, and still translate much worse. A good map is not a good translation: something must still be done
 # with what was fetched.
 #
+# ### Your turn: change one thing
+#
+# Take Bahdanau's model of the contest and change *one* of its settings: the size of the states, the
+# dropout, the score. First write down a guess for BLEU and for the alignment error rate: up, down, or
+# within what other seeds do anyway. Then train it, in a new cell:
+#
+# ```python
+# mine = {"mine": replace(MODELS["Bahdanau"], d_hidden=48)}
+# for trial in run_trials(mine, WORK / "mine", corpus, BUDGET, subwords=SUBWORDS, device=DEVICE):
+#     print(trial.row()["bleu"], trial.row()["aer"], trial.row()["parameters"])
+# ```
+#
+# Set the range of your seeds beside Bahdanau's in the table. Do the two overlap? Then you have seen no
+# difference, whatever the means say. Are they apart? Then look at what else changed with your setting,
+# such as the number of parameters or the seconds, before you say what did it.
+
+# %% [markdown]
 # (the-penalty-apart)=
 # ### The penalty, apart
 #
