@@ -459,7 +459,8 @@ def look_at(made: Class, out: Path) -> None:
     rows = rows_of(out)
     handed = collect(made.folder)
     roster = read_roster(made.roster) if made.roster else []
-    known = [row["student"].removeprefix("'") for row in rows]
+    # A quotation mark keeps a spreadsheet from taking a name for a formula, or is a name itself.
+    known = {row["student"] for row in rows} | {row["student"].removeprefix("'") for row in rows}
     for person in roster:
         must(plain(person.id) in known, f"{person.id!r} has no row")
     said = "\0".join(f"{row['file']}\0{row['notes']}" for row in rows)
