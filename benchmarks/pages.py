@@ -6,17 +6,13 @@ figure is drawn, and how long after a key the figure is painted with the process
 down. Times are of this machine; the weights are held by tests/browser/test_weight.py.
 """
 
-import functools
-import http.server
-import shutil
 import statistics
-import threading
 from typing import Any
 
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser
 
-from tools import build, serve
-from tools.figure_heights import BROWSERS
+from tools import build
+from tools.browser import browser, serving
 
 PAGES = [
     "chapters/index",
@@ -80,19 +76,13 @@ def look(browser: Browser, address: str) -> dict[str, Any]:
 
 def main() -> None:
     """Print the table."""
-    handler = functools.partial(serve.Handler, directory=str(build.build_pages()))
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    with sync_playwright() as playwright:
-        path = next(filter(None, map(shutil.which, BROWSERS)))
-        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+    with browser() as chromium, serving(build.build_pages()) as address:
         for i, name in enumerate(PAGES):
-            found = look(browser, f"http://127.0.0.1:{server.server_address[1]}/{name}.html")
+            found = look(chromium, f"{address}/{name}.html")
             if not i:
                 print(f"{'page':28}", *(f"{title:>16}" for title in found))
             numbers = (f"{v:16,.3f}" if k == "jumps" else f"{v:16,.0f}" for k, v in found.items())
             print(f"{name:28}", *numbers, flush=True)
-        browser.close()
 
 
 if __name__ == "__main__":

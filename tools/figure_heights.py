@@ -4,20 +4,16 @@ A page keeps a place of that height for each (:mod:`tools.figures`), so that not
 figure is drawn. Needs Chromium and playwright, as the browser tests do.
 """
 
-import functools
-import http.server
 import json
-import shutil
-import threading
 
-from playwright.sync_api import Page, Route, sync_playwright
+from playwright.sync_api import Page, Route
 
-from tools import build, serve
+from tools import build
+from tools.browser import browser, serving
 from tools.figures import HEIGHTS
 
 # A phone and a wide screen; between the two a figure's place is as high as on the wide one.
 WIDTHS = (390, 1366)
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 MEASURE = "[...document.querySelectorAll('.sa-fig')].map(f => Math.round(f.offsetHeight))"
 
 
@@ -41,26 +37,20 @@ def main() -> None:
         for path in sorted(pages.glob("*.html")) + sorted(pages.glob("*/*.html"))
         if 'class="sa-place"' in path.read_text(encoding="utf-8")
     ]
-    handler = functools.partial(serve.Handler, directory=str(pages))
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
     found: dict[str, list[list[int]]] = {}
-    with sync_playwright() as playwright:
-        path = next(filter(None, map(shutil.which, BROWSERS)))
-        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+    with browser() as chromium, serving(pages) as address:
         for name in with_figures:
             heights = []
             for width in WIDTHS:
-                page = browser.new_page(viewport={"width": width, "height": 900})
+                page = chromium.new_page(viewport={"width": width, "height": 900})
                 wait_for_faces(page)
-                page.goto(f"http://127.0.0.1:{server.server_address[1]}/{name}.html")
+                page.goto(f"{address}/{name}.html")
                 page.wait_for_selector("html[data-widgets=ready]")
                 page.wait_for_timeout(500)
                 heights.append(page.evaluate(MEASURE))
                 page.close()
             found[name] = [list(pair) for pair in zip(*heights, strict=True)]
             print(name, *found[name])
-        browser.close()
     lines = ",\n".join(f"  {json.dumps(k)}: {json.dumps(v)}" for k, v in found.items())
     HEIGHTS.write_text(f"{{\n{lines}\n}}\n", encoding="utf-8")
 

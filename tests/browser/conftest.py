@@ -1,11 +1,7 @@
 """One Chromium for all browser tests; a page that errs or asks for the outside fails its test."""
 
-import functools
-import http.server
 import os
 import shutil
-import threading
-from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -13,10 +9,10 @@ import pytest
 from ipywidgets.embed import dependency_state, embed_data
 from playwright.sync_api import sync_playwright
 
-from tools import figures, serve
+from tools import figures
+from tools.browser import NAMES, installed, serving
 
 ROOT = Path(__file__).resolve().parents[2]
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 FLAGS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -41,9 +37,9 @@ def pytest_collection_modifyitems(items):
 @pytest.fixture(scope="session")
 def browser():
     """Return a headless Chromium; skip where there is none, unless SEQATTN_REQUIRE_BROWSER=1."""
-    path = next(filter(None, map(shutil.which, BROWSERS)), None)
+    path = installed()
     if path is None:
-        why = f"no browser: none of {', '.join(BROWSERS)} is installed (apt-get install chromium)"
+        why = f"no browser: none of {', '.join(NAMES)} is installed (apt-get install chromium)"
         if os.environ.get("SEQATTN_REQUIRE_BROWSER") == "1":
             pytest.fail(why)
         pytest.skip(why)
@@ -105,17 +101,6 @@ def new_page(browser):
 def page(new_page):
     """One watched page of desktop width."""
     return new_page()
-
-
-@contextmanager
-def serving(folder):
-    """Serve a folder on a free local port and give its address."""
-    handler = functools.partial(serve.Handler, directory=str(folder))
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_address[1]}"
-    server.shutdown()
-    server.server_close()
 
 
 @pytest.fixture(scope="session")

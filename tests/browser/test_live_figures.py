@@ -6,8 +6,9 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 
 from seqattn.widgets import AdditiveSteps, LinearRegime, SoftmaxTemperature
-from tests.browser.conftest import serving, widgets_ready
+from tests.browser.conftest import widgets_ready
 from tests.widgets.figures import FIGURES, agrees
+from tools.browser import serving
 
 every_figure = pytest.mark.parametrize("make", FIGURES.values(), ids=FIGURES)
 
