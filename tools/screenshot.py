@@ -6,7 +6,8 @@ Needs a Chromium, as the browser tests do.
 from pathlib import Path
 
 from tools import build
-from tools.browser import browser
+from tools.browser import browser, serving
+from tools.figure_heights import wait_for_faces
 
 ROOT = Path(__file__).resolve().parents[1]
 PICTURE = ROOT / "_assets" / "screenshot.png"
@@ -15,9 +16,10 @@ PICTURE = ROOT / "_assets" / "screenshot.png"
 def main() -> None:
     """Build the book, open its first chapter, answer nothing, and take the picture."""
     pages = build.build_pages()
-    with browser() as chromium:
+    with browser() as chromium, serving(pages) as address:
         page = chromium.new_page(viewport={"width": 1280, "height": 1000})
-        page.goto((pages / "chapters" / "03_additive.html").as_uri())
+        wait_for_faces(page)
+        page.goto(f"{address}/chapters/03_additive.html")
         page.wait_for_selector("html[data-widgets=ready]")
         page.locator(".sa-fig").first.scroll_into_view_if_needed()
         page.evaluate("document.querySelector('.sa-fig').scrollIntoView({block: 'start'})")
