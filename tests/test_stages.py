@@ -1,5 +1,6 @@
 """The tool that runs the tests: what it says of their times, and that its busy loops end."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -19,6 +20,19 @@ def test_the_slowest_tests_of_all_stages_are_named_in_order(tmp_path):
         ["7.2", "s", "grading", "t7.25"],
         ["1.5", "s", "unit", "t1.5"],
     ]
+
+
+def test_every_stage_has_a_budget_and_half_more_is_too_much(monkeypatch, tmp_path):
+    budget = json.loads(stages.BUDGET.read_text(encoding="utf-8"))
+    assert set(budget) == set(stages.STAGES)
+    assert stages.beyond("unit", 1.5 * budget["unit"]) is None
+    said = stages.beyond("unit", 1.51 * budget["unit"])
+    assert "tests/budget.json" in said
+    monkeypatch.setattr(stages, "run", lambda *_: (1.0, 1e6))
+    monkeypatch.setattr(sys, "argv", ["test", "unit"])
+    monkeypatch.delenv("SEQATTN_TESTS", raising=False)
+    with pytest.raises(SystemExit, match="stage unit took 1000000 s"):
+        stages.main()
 
 
 def test_busy_loops_end_with_what_they_disturb(monkeypatch):

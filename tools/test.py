@@ -6,6 +6,7 @@ Beside so many, ``--workers 16`` is done sooner than the usual one for each proc
 """
 
 import argparse
+import json
 import os
 import signal
 import subprocess
@@ -26,6 +27,8 @@ WORKERS = "as many workers as were asked for"
 BY_MODULE = ["-n", WORKERS, "--dist", "loadscope"]
 BY_TEST = ["-n", WORKERS, "--dist", "loadgroup"]
 WHOLE = "book or browser or slow"
+# Seconds of a processor for each stage, on the machine where they were measured last.
+BUDGET = ROOT / "tests" / "budget.json"
 # Ends with whoever started it, however that one ends.
 LOOP = """
 import os, sys
@@ -62,8 +65,14 @@ STAGES: dict[str, list[list[str]]] = {
 }
 
 
-def run(stage: str, report: Path, workers: int) -> str:
-    """Run one stage, its tests' times into a report; exit where it fails; say what it took."""
+def run(stage: str, report: Path, workers: int) -> tuple[float, float]:
+    """Run one stage, its tests' times into a report; exit where it fails.
+
+    Returns
+    -------
+    tuple of float
+        What it took, in seconds of the clock and of a processor.
+    """
     started, before = time.monotonic(), os.times()
     environment = os.environ | {
         "KERAS_BACKEND": "torch",
@@ -79,7 +88,25 @@ def run(stage: str, report: Path, workers: int) -> str:
     now = os.times()
     computed = now.children_user + now.children_system
     computed -= before.children_user + before.children_system
-    return f"{stage} {time.monotonic() - started:.0f} s ({computed:.0f} s of a processor)"
+    return time.monotonic() - started, computed
+
+
+def beyond(stage: str, seconds: float) -> str | None:
+    """Say by how much a stage computed longer than its budget, if by more than half of it.
+
+    Examples
+    --------
+    >>> beyond("static", 0.1)
+    >>> beyond("static", 1e6)[:42]
+    'stage static took 1000000 s of a processor'
+    """
+    budget = json.loads(BUDGET.read_text(encoding="utf-8"))[stage]
+    if seconds <= 1.5 * budget:
+        return None
+    return (
+        f"stage {stage} took {seconds:.0f} s of a processor; its budget is {budget} s and a half: "
+        f"make its tests quicker, or room in {BUDGET.relative_to(ROOT)}"
+    )
 
 
 def slowest(folder: Path, count: int = 10) -> list[str]:
@@ -117,13 +144,20 @@ def main() -> None:
     arguments = parser.parse_args()
     # In the background a shell has its children ignore Ctrl-C, and what they start ignores it too.
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    times = []
+    times: list[str] = []
+    late: list[str | None] = []
     with busy(arguments.busy), tempfile.TemporaryDirectory() as folder:
         for stage in arguments.stages or STAGES:
             print(f"== {stage}", flush=True)
-            times.append(run(stage, Path(folder) / f"{stage}.xml", arguments.workers))
+            seconds, computed = run(stage, Path(folder) / f"{stage}.xml", arguments.workers)
+            times.append(f"{stage} {seconds:.0f} s ({computed:.0f} s of a processor)")
+            # Beside others and with everything tried, it may take what it takes.
+            if not arguments.busy and os.environ.get("SEQATTN_TESTS") != "thorough":
+                late.append(beyond(stage, computed))
         print("== the slowest tests", *slowest(Path(folder)), sep="\n")
     print(f"== all passed: {', '.join(times)}")
+    if said := [line for line in late if line]:
+        raise SystemExit("\n".join(f"== {line}" for line in said))
 
 
 if __name__ == "__main__":
