@@ -382,6 +382,8 @@ temperature_by_hand = 0.91
 temperature_by_hand = 2 / math.log(9)
 temperature_by_hand = np.array(0.91)
 temperature_by_hand = torch.tensor([0.9102])[0]
+temperature_by_hand = torch.tensor([0.91])
+temperature_by_hand = [0.91]
 WRONG
 turned round | 0.91 -> 4.39
     You multiply the difference by the logarithm; it is divided by it.
