@@ -209,8 +209,9 @@ temperature_by_hand = 0.91
 # %% check="q5"
 with checking("q5"):
     assert temperature_by_hand is not None, "write a number: temperature_by_hand = ..."
-    assert float(temperature_by_hand) > 0, "temperatures are positive"
     assert not isinstance(temperature_by_hand, str), "a number, without quotation marks"
+    temperature = torch.as_tensor(temperature_by_hand, dtype=torch.float64).item()
+    assert temperature > 0, "temperatures are positive"
 
 # %% [markdown]
 # ## What next

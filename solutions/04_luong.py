@@ -395,9 +395,11 @@ def right_power(sizes, variances):
 with checking("q10"):
     power = right_power([2, 8, 32], [3.0, 3.0, 3.0])
     assert power is not None, "right_power returns None: is there a return?"
+    power = torch.as_tensor(power, dtype=torch.float64).item()
     assert abs(power) < 1e-3, f"a variance that does not grow needs no division: 0, not {power}"
     sizes, entries = (4, 16, 64, 256), [torch.randn(2, 5000, d) for d in (4, 16, 64, 256)]
     power = right_power(sizes, [(q * k).sum(-1).var().item() for q, k in entries])
+    power = torch.as_tensor(power, dtype=torch.float64).item()
     print(f"independent entries: divide by d to the power of {power:.2f}")
     assert abs(power - 0.5) < 0.05, f"independent entries ask for the square root, not {power:.2f}"
 

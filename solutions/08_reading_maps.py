@@ -214,7 +214,8 @@ error_rate_by_hand = 0.29
 with checking("q6"):
     assert error_rate_by_hand is not None, "write a number: error_rate_by_hand = ..."
     assert not isinstance(error_rate_by_hand, str), "a number, without quotation marks"
-    assert 0 <= error_rate_by_hand <= 1, "a share lies between 0 and 1"
+    rate = torch.as_tensor(error_rate_by_hand, dtype=torch.float64).item()
+    assert 0 <= rate <= 1, "a share lies between 0 and 1"
 
 # %% [markdown]
 # ## Measured: long sentences
@@ -337,8 +338,10 @@ def due_to_looking(short, long):
 with checking("q8"):
     share = due_to_looking((1.0, 1.0, 0.0), (0.5, 1.0, 0.0))
     assert share is not None, "due_to_looking returns None: is there a return?"
+    share = torch.as_tensor(share, dtype=torch.float64).item()
     assert abs(share - 1) < 1e-3, f"only the looking differs: all of the fall, 1, not {share:.2f}"
     share = due_to_looking((0.8, 1.0, 0.0), (0.8, 0.5, 0.0))
+    share = torch.as_tensor(share, dtype=torch.float64).item()
     assert abs(share) < 1e-3, f"both look alike: nothing of the fall, 0, not {share:.2f}"
 
 # %% [markdown]

@@ -271,8 +271,8 @@ pads times zero, keeps 1
     The pads have weight 0, but they may hold NaN, and 0 times NaN is NaN: put something finite into
     the pads before you add up.
 a fill that a score may reach, keeps 2 | -torch.inf -> -1e4
-    You fill pads with a number below which real scores may lie, so that the pads win: fill with
-    minus infinity.
+    Where the scores of all words lie far below zero, your pads win: they are filled with a number
+    that a score may reach, or masked after the softmax. Fill their scores with minus infinity.
 renormalised with a small constant
     | a = torch.softmax(states @ w, -1) * mask; a = a / (a.sum(-1, keepdim=True) + 1e-13)
     | return (a[:, :, None] * states).sum(1)
@@ -382,6 +382,8 @@ temperature_by_hand = 0.91
 temperature_by_hand = 2 / math.log(9)
 temperature_by_hand = np.array(0.91)
 temperature_by_hand = torch.tensor([0.9102])[0]
+temperature_by_hand = torch.tensor([0.91])
+temperature_by_hand = [0.91]
 WRONG
 turned round | 0.91 -> 4.39
     You multiply the difference by the logarithm; it is divided by it.

@@ -45,7 +45,7 @@ SIZES = COMMON_SIZES | {  # B, T, S, d_q, d_k, d_a
     "other sizes": (3, 2, 4, 5, 2, 3),
     "nothing to attend": (3, 2, 4, 2, 3, 5),
     "large": (2, 3, 4, 3, 5, 2),
-    "many words": (8, 1, 24, 4, 3, 5),
+    "many words": (60, 1, 24, 4, 3, 5),
     "one feature": (2, 1, 4, 3, 1, 5),
 }
 
@@ -101,7 +101,10 @@ def draw_vector(rng, kind):
 
 
 def draw_module(rng, kind):
-    query, keys, mask, W_q, W_k, v = draw_context(rng, kind)
+    hostile = kind == "hostile pads"
+    query, keys, mask, W_q, W_k, v = draw_context(rng, "padded" if hostile else kind)
+    if hostile:
+        keys[~mask] = np.nan
     sizes = (query.shape[-1], keys.shape[-1], len(v))
     return sizes, {"W_q": W_q, "W_k": W_k, "v": v}, (query, keys, mask)
 
@@ -133,11 +136,8 @@ def additive_score(query, keys, W_q, W_k, v):
     return torch.einsum('a,bsa->bs', v, hidden.tanh())
 additive_score = lambda q, K, Wq, Wk, v: F.linear(torch.tanh(F.linear(q, Wq)[:, None] + F.linear(K, Wk)), v[None]).squeeze(-1)
 WRONG
-a loop over words, keeps 2
-    | rows = []
-    | for s, h in zip(query, keys):
-    |     rows.append(torch.stack([v.dot(torch.tanh(W_q @ s + W_k @ x)) for x in h]))
-    | return torch.stack(rows)
+a loop, keeps 2
+    | return torch.stack([torch.tanh(a + b) @ v for a, b in zip(query @ W_q.T, keys @ W_k.T)])
     The scores are right, but you go through words or sentences one by one, which is slow where it
     counts: let one product compute all of them.
 keys never read | keys @ W_k.T -> 0 * (keys @ W_k.T)
@@ -249,6 +249,17 @@ minus infinity added, keeps 2
     | return torch.softmax(scores + mask.to(scores.dtype).log(), -1).nan_to_num()
     You add minus infinity to masked scores, which does not remove one that is NaN or infinite: put
     something in its place, by masked_fill or torch.where.
+mask added to the scores | return torch.softmax(scores + mask, -1)
+    You add the mask as 0 and 1, which raises real words by 1 and closes no pad: it is minus
+    infinity that must stand at pads.
+minus infinity after the softmax
+    | return torch.softmax(scores, -1).masked_fill(~mask, -torch.inf)
+    You put minus infinity into the weights, where it is no weight: it belongs into the scores,
+    before the softmax turns it into 0.
+filled with zero
+    | return torch.softmax(scores.masked_fill(~mask, 0.0), -1)
+    You fill masked scores with 0, which is a score like any other and gets weight: fill with minus
+    infinity.
 mask turned round
     | return torch.nan_to_num(torch.softmax(scores.masked_fill(mask, float('-inf')), -1))
     All the weight sits on the masked positions: True means that a position MAY be attended.
@@ -411,13 +422,13 @@ Q5 = question(
     """q5: A module that learns
 AdditiveAttention(d_q, d_k, d_a), then forward(query, keys, mask)
 read chapters/03_additive: five lines of PyTorch
-parameters, 1 point: ordinary
+parameters, 1 point: ordinary; padded
     named_parameters() must list W_q, W_k and v with the shapes in the question, made once in
     __init__, and nothing else.
-context and weights, 1 point: ordinary; all sizes equal; one sentence; one word; one feature; padded
+context and weights, 1 point: ordinary; all sizes equal; one sentence; one word; one feature; padded; nothing to attend; hostile pads
     With your parameters set to known numbers, forward does not compute the additive attention of
     these numbers.
-gradients, 1 point: ordinary; padded
+gradients, 1 point: ordinary; padded; nothing to attend; hostile pads
     The gradient that reaches W_q, W_k and v is not the right one.
 RIGHT
 class AdditiveAttention(nn.Module):
@@ -434,6 +445,7 @@ class AdditiveAttention(nn.Module):
         for name, shape in dict(W_q=(d_a, d_q), W_k=(d_a, d_k), v=(d_a,)).items():
             self.register_parameter(name, nn.Parameter(0.1 * torch.randn(shape)))
     def forward(self, query, keys, mask):
+        keys = keys.masked_fill(~mask[..., None], 0.0)
         e = torch.tanh(F.linear(query, self.W_q)[:, None] + F.linear(keys, self.W_k))
         w = masked_softmax(e @ self.v, mask)
         return torch.einsum('bs,bsd->bd', w, keys), w
@@ -456,6 +468,22 @@ made anew in forward
     learned. Make them in __init__.
 detached, keeps 2 | return -> c, w =; self.v) -> self.v); return c.detach(), w
     No gradient comes back through the context: something is detached.
+keys changed in place, keeps 2
+    | return -> with torch.no_grad(): keys.masked_fill_(~mask[..., None], 0.0)
+    | return
+    You write into the keys, so that the caller's states are other numbers afterwards: make new
+    ones.
+NaN where nothing may be attended, keeps 2
+    | w = masked_softmax(e @ self.v, mask) -> w = (e @ self.v).masked_fill(~mask, -torch.inf).softmax(-1)
+    A sentence of nothing but pads gives NaN: it has weights of 0, and a context of zeros.
+pads times zero, keeps 1 | keys = keys.masked_fill(~mask[..., None], 0.0) ->
+    The pads have weight 0, but they may hold NaN, and 0 times NaN is NaN: put something finite into
+    the pads before you compute with them.
+another result in evaluation mode, keeps 2
+    | return -> context, weights =
+    | self.v) -> self.v)
+    | return (context, weights) if self.training else (0.9 * context, weights)
+    After eval() your module computes something else: attention is the same in both modes.
 mask ignored, keeps 1 | keys, mask, self -> keys, torch.ones_like(mask), self
     forward ignores the mask: the padding reaches the context.
 shapes turned round

@@ -330,7 +330,7 @@ absolute values | return (QUERY[:, None] * keys).sum(-1).abs()
 Q1 = question(
     f"""q1: The dot score
 dot_score(query, keys)
-read exercises/04_luong: The dot score
+read chapters/02_soft_addressing: By hand
 the formula, 1 point: {SHAPES}; large
     Multiply each key of a sentence with that sentence's query, entry by entry, and add up the last
     axis.
@@ -488,7 +488,7 @@ keys' share detached, keeps 2 | + projected -> + projected.detach()
 Q4 = question(
     f"""q4: Scaled dot products
 scaled_dot_attention(queries, keys, values)
-read exercises/04_luong: Scaled dot products
+read chapters/02_soft_addressing: Measure it: can the query learn?
 the formula, 2 points: {SHAPES}
     Scores are Q times the transpose of K, divided by the square root of the queries' size, before
     the softmax; the weights then multiply V.
@@ -569,7 +569,7 @@ half precision
 Q5 = question(
     """q5: A module with one matrix
 LuongAttention(d_query, d_key), then forward(query, keys, mask)
-read exercises/04_luong: A module with one matrix
+read chapters/03_additive: Masks
 parameters, 1 point: ordinary; padded
     named_parameters() must list W with shape (d_query, d_key), made once in __init__, and nothing
     else.
@@ -676,7 +676,7 @@ another answer the second time, keeps 2
 Q6 = question(
     """q6: Targets and loss
 sequence_loss(y, logits, pad)
-read exercises/04_luong: Targets and loss
+read chapters/03_additive: The training, with nothing hidden
 the loss, 2 points: pad is 0; pad is last; pad in the middle; end is 0; full; square; one sentence
     Row t of the logits predicts token t + 1; average the cross-entropy over all targets of the
     batch that are not pads, in one mean.
@@ -759,7 +759,7 @@ a loss for each sentence | (logp * real).sum() / real.sum() -> (logp * real).sum
 Q7 = question(
     """q7: A training step
 train_step(model, optimizer, y, pad, max_norm)
-read exercises/04_luong: A training step
+read chapters/03_additive: The training, with nothing hidden
 the update, 2 points: gentle; pad is 0; pad is last; pad in the middle; end is 0
     After your step the parameters are not where the optimizer puts them with the gradients of this
     batch alone: zero_grad, forward, loss, backward, clip, step.
@@ -871,7 +871,7 @@ always as long as max_norm, keeps 1
 Q8 = question(
     """q8: Greedy decoding
 greedy_decode(step, state, batch, bos, eos, pad, max_len)
-read exercises/04_luong: Greedy decoding
+read chapters/03_additive: Use it
 words, 2 points: ordinary; other ids; end is 0; pad is the end; start is the end; start is the pad; one sentence; all at once; any word
     Start from bos; at each step take the largest logit of each sentence, feed it back with the new
     state, and put pads after a sentence's eos.
@@ -1081,7 +1081,7 @@ def right_power(sizes, variances):
     x = torch.tensor(sizes, dtype=torch.float64).log()
     y = torch.tensor(variances, dtype=torch.float64).log()
     A = torch.stack([x, torch.ones_like(x)], 1)
-    return torch.linalg.lstsq(A, y[:, None]).solution[0, 0] / 2
+    return torch.linalg.lstsq(A, y[:, None]).solution[0] / 2
 def right_power(sizes, variances):
     x, y = np.log2(sizes), np.log2(np.sqrt(variances))
     return np.cov(x, y)[0, 1] / np.var(x, ddof=1)

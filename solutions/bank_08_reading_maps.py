@@ -492,7 +492,7 @@ a plain number | R -> R.item()
 Q5 = question(
     """q5: Alignment error rate
 alignment_error_rate(predicted, sure, possible)
-read exercises/08_reading_maps: Alignment error rate
+read chapters/03_additive: How well does a map agree?
 the formula, 2 points, within 1e-4 or 1e-4: ordinary; sure among the possible; nothing right; perfect; nothing else possible
     1 - (|A ∩ S| + |A ∩ P|) / (|A| + |S|), where P includes S.
 duplicates, 1 point, within 1e-4 or 1e-4: duplicates; duplicates elsewhere
@@ -573,7 +573,7 @@ def probe(answer, predicted, sure, possible):
 Q6 = question(
     """q6: By hand
 error_rate_by_hand = number
-read exercises/08_reading_maps: By hand
+read chapters/03_additive: How well does a map agree?
 the number, 1 point: number
     Count |A ∩ S| and |A ∩ P|, and remember that sure links are possible, too.
 RIGHT
@@ -581,6 +581,8 @@ error_rate_by_hand = 0.29
 error_rate_by_hand = 1 - 5 / 7
 error_rate_by_hand = torch.tensor(2 / 7)
 error_rate_by_hand = np.array(0.286)
+error_rate_by_hand = np.array([0.286])
+error_rate_by_hand = (2 / 7,)
 from fractions import Fraction
 error_rate_by_hand = Fraction(2, 7)
 WRONG
@@ -715,7 +717,7 @@ def due_to_looking(short, long):
     return (right(short[0], *long[1:]) - right(*long)) / fall
 def due_to_looking(short, long):
     (a, p, q), (b, r, w) = short, long
-    return (a - b) * (r - w) / (a * p + (1 - a) * q - b * r - (1 - b) * w)
+    return [(a - b) * (r - w) / (a * p + (1 - a) * q - b * r - (1 - b) * w)]
 def due_to_looking(short, long):
     s, l = torch.tensor(short), torch.tensor(long)
     both = lambda looks, row: torch.stack([looks, 1 - looks]) @ row[1:]

@@ -337,6 +337,13 @@ _SPOILED = {
     "input set to zero": "A.detach().zero_()",
     "input doubled": "A.detach().mul_(2)",
 }
+# The same, of what a mask M covers.
+_SPOILED_AT_PADS = "A.detach().masked_fill_(~M[..., None], 0.0)"
+# Of a module, whose mode must not matter.
+_MODES = {
+    "another result in evaluation": "R if self.training else R * 0.5",
+    "another result in training": "R * 0.5 if self.training else R",
+}
 _LATE_MASKS = {
     "mask after softmax": "R * M",
     "mask after softmax, with 1e-13": "(R * M) / ((R * M).sum(-1, keepdim=True) + 1e-13)",
@@ -380,6 +387,13 @@ def _whole(tree: ast.Module, q: Question) -> Iterator[tuple[str, str, ast.Module
             for part in range(parts) if parts else [None]:
                 where = "the result" if part is None else f"part {part + 1} of the result"
                 yield name, where, changed(_Return(text, part))
+        if function.name == "forward":
+            for name, text in _MODES.items():
+                yield name, "part 1 of the result", changed(_Return(text, 0 if parts else None))
+        for argument, mask in _masked(q, names):
+            line = ast.unparse(expression(_SPOILED_AT_PADS, A=_name(argument), M=_name(mask)))
+            spoil = _Return("R", None, before=line, guard=argument)
+            yield "pads set to zero", argument, changed(spoil)
         for argument, kind in zip(names, _kinds(q, len(names))):
             for name, text in _ARGUMENTS.items():
                 if name in _OF_FLOATS and kind not in ("f", "?"):
@@ -394,6 +408,21 @@ def _whole(tree: ast.Module, q: Question) -> Iterator[tuple[str, str, ast.Module
         if masks and "softmax" in ast.unparse(function):
             for name, text in _LATE_MASKS.items():
                 yield name, masks[0], changed(_MaskLate(text, masks[0]))
+
+
+def _name(name: str) -> ast.Name:
+    return ast.Name(name, ast.Load())
+
+
+def _masked(q: Question, names: list[str]) -> Iterator[tuple[str, str]]:
+    """Pair the arguments that hold a vector for each position with the mask that covers them."""
+    inputs = q.draw(np.random.default_rng(0), q.stages[0].kinds[0])
+    given = dict(zip(names, inputs[-1] if inputs and isinstance(inputs[-1], tuple) else inputs))
+    arrays = {name: x for name, x in given.items() if isinstance(x, np.ndarray)}
+    for mask, flags in arrays.items():
+        for name, x in arrays.items() if flags.dtype == bool and flags.ndim == 2 else ():
+            if x.dtype != bool and x.ndim == 3 and x.shape[:2] == flags.shape:
+                yield name, mask
 
 
 def _kinds(q: Question, count: int) -> list[str]:
@@ -420,7 +449,7 @@ def _result_kind(q: Question) -> tuple[str, int]:
 
 
 def _replace_name(text: str, name: str) -> str:
-    return ast.unparse(expression(text, A=ast.Name(name, ast.Load())))
+    return ast.unparse(expression(text, A=_name(name)))
 
 
 def _argument_line(argument: str, text: str) -> str:
@@ -493,7 +522,8 @@ def mutants_of(q: Question) -> list[Mutant]:
     found = []
     for code in q.right:
         tree = ast.parse(code)
-        for operator, change, mutated in [*_sites(tree, q), *_whole(tree, q), *_numbers(tree, q)]:
+        made = [*_sites(tree, q), *_whole(tree, q), *_numbers(tree, q), *_loops(tree, q)]
+        for operator, change, mutated in made:
             text = ast.unparse(ast.fix_missing_locations(mutated)) + "\n"
             if "_KEPT" in text:
                 text = "_KEPT = {}\n" + text
@@ -553,6 +583,22 @@ def _replaced(tree: ast.Module, place: int, new: ast.AST) -> ast.Module:
             return copy.deepcopy(new) if node is target else self.generic_visit(node)
 
     return ast.fix_missing_locations(Swap().visit(other))
+
+
+def _loops(tree: ast.Module, q: Question) -> Iterator[tuple[str, str, ast.Module]]:
+    """Give an answer one sentence at a time, where calls are counted."""
+    stage = next((s for s in q.stages if s.calls), None)
+    if stage is None:
+        return
+    inputs = q.draw(np.random.default_rng(0), stage.kinds[0])
+    batched = [isinstance(x, np.ndarray) and len(x) == len(inputs[0]) for x in inputs]
+    rows = [f"{a}[b : b + 1]" if one else a for a, one in zip(q.arguments, batched)]
+    body = f"torch.cat([whole_({', '.join(rows)}) for b in range(len({q.arguments[0]}))])"
+    other = copy.deepcopy(tree)
+    other.body += ast.parse(
+        f"whole_ = {q.entry}\ndef {q.entry}({', '.join(q.arguments)}):\n    return {body}"
+    ).body
+    yield "loop over the batch", "each sentence by itself", other
 
 
 # Of answers that are numbers rather than functions.

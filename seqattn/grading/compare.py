@@ -66,7 +66,7 @@ def difference(
         None where they agree.
     """
     if got is None and where.startswith("gradient of "):
-        out = "something takes it out of the graph (.data, detach, no_grad, a second Parameter)"
+        out = "something on the way leaves the graph (.data, detach, no_grad, a second Parameter)"
         return Difference("flag", f"no {where.replace('of', 'reaches', 1)}: {out}")
     if got is None and expected is not None:
         return Difference("nothing", f"{where} is None: did you forget to return it?")
@@ -96,6 +96,8 @@ def same(one: Any, other: Any) -> bool:
         return len(one) == len(other) and all(same(a, b) for a, b in zip(one, other))
     if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
         return one.shape == other.shape and _close(one, other, equal_nan=True)
+    if isinstance(other, int | float):
+        one = _only(one)
     if isinstance(one, int | float) and isinstance(other, int | float):
         close = abs(one - other) <= max(ROUNDED, ALIKE * abs(other))
         return close or (one != one and other != other)
@@ -187,8 +189,7 @@ def _exact(got: wire.Tensor, expected: np.ndarray, where: str) -> Difference | N
 def _numbers(
     got: Any, expected: float, where: str, tolerance: tuple[float, float], sizes: frozenset[int]
 ) -> Difference | None:
-    if isinstance(got, wire.Tensor) and got.array.shape == ():
-        got = got.array.item()
+    got = _only(got)
     if isinstance(got, bool) or not isinstance(got, int | float):
         return Difference("type", f"{where} is {_kind(got, sizes)}; expected a number")
     if got != got and expected == expected:
@@ -196,6 +197,16 @@ def _numbers(
     if not abs(got - expected) <= max(tolerance[0], tolerance[1] * abs(expected)):
         return Difference("value", f"{where} is not the right number")
     return None
+
+
+def _only(value: Any) -> Any:
+    """Take the one number out of a tensor, a list or a tuple that holds nothing else."""
+    while isinstance(value, tuple | list) and not isinstance(value, wire.Tensor | wire.Other):
+        if len(value) != 1:
+            return value
+        value = value[0]
+    array = value.array if isinstance(value, wire.Tensor) else value
+    return array.item() if isinstance(array, np.ndarray) and array.size == 1 else value
 
 
 def _kind(value: Any, sizes: frozenset[int]) -> str:

@@ -46,7 +46,8 @@ def hint_for(fault: tuple[str, str], stage: Stage) -> str:
     if kind == "gradient" and "NaN" in text:
         back = "on the way back 0 times infinity or NaN is NaN, so fill what must not count"
         return f"{text}: {back} before you compute with it, not after."
-    return f"{text}. {stage.hint}" if kind in ("nan", "gradient") else f"{text}."
+    text = text if text.endswith("?") else f"{text}."
+    return f"{text} {stage.hint}" if kind in ("nan", "gradient") else text
 
 
 def advice(error: dict, q: Question) -> str:

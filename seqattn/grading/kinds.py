@@ -24,12 +24,13 @@ MODULE_PARTS = (
     "another module begins with other numbers",
     "the initial values are neither tiny nor huge",
     "a second call is computed like the first",
+    "evaluation mode computes what training mode does",
     "the inputs are left as they are",
     "the precision of the inputs is kept",
 )
 RESULT = "the result"
 STEADY = ("the weights are left as they are", "a second call gives the same")
-PULLED = ("the gradient, through a softmax,", "double precision is kept")
+PULLED = ("gradient of the scores behind the weights", "double precision is kept")
 FLOWS = ("gradients reach the inputs", "gradients can flow from every result")
 
 

@@ -23,7 +23,7 @@ def probe(Module, sizes, values, inputs):
     found = {{"parameters": ", ".join(shapes)}}
     # Biases may begin at zero.
     drawn = [p.detach().clone() for name, p in named.items() if name[:1] != "b"]
-    other = Module(*sizes)
+    other, evaluating = Module(*sizes), Module(*sizes).eval()
     found["the initial values differ from one another"] = all(
         x.numel() == 1 or x.unique().numel() > 1 for x in drawn
     )
@@ -35,7 +35,7 @@ def probe(Module, sizes, values, inputs):
         1e-3 < float(x.square().mean().sqrt()) < 5 for x in drawn
     )
     with torch.no_grad():
-        for module in (made, other):
+        for module in (made, other, evaluating):
             for name, value in values.items():
                 p = dict(module.named_parameters()).get(name)
                 if p is not None and p.shape == value.shape:
@@ -47,15 +47,24 @@ def probe(Module, sizes, values, inputs):
     )
     kept = [x.detach().clone() if isinstance(x, torch.Tensor) else x for x in inputs]
     outputs = row(made(*inputs))
+    # NaN at pads is no other number than it was.
+    left = lambda a, b: bool(((a == b) | ((a != a) & (b != b))).all())
     found["the inputs are left as they are"] = all(
-        torch.equal(a, b) if isinstance(a, torch.Tensor) else a == b for a, b in zip(inputs, kept)
+        left(a, b) if isinstance(a, torch.Tensor) else a == b for a, b in zip(inputs, kept)
+    )
+    alike = lambda ours, theirs: all(
+        a.shape == b.shape and torch.allclose(a, b, atol=1e-5, equal_nan=True)
+        for a, b in zip(ours, theirs)
+    )
+    again = [x.clone() if isinstance(x, torch.Tensor) else x for x in kept]
+    found["evaluation mode computes what training mode does"] = alike(
+        outputs, row(evaluating(*again))
     )
     turned = [x.detach().flip(0) if isinstance(x, torch.Tensor) else x for x in inputs]
     # A batch of one is the same turned round: other numbers, then.
     turned = [x * 0.5 if torch.is_tensor(x) and x.is_floating_point() else x for x in turned]
-    found["a second call is computed like the first"] = all(
-        torch.allclose(a, b, atol=1e-5, equal_nan=True)
-        for a, b in zip(row(made(*turned)), row(other(*turned)))
+    found["a second call is computed like the first"] = alike(
+        row(made(*turned)), row(other(*turned))
     )
     before = {{id(p) for p in named.values()}}
     after = {{id(p) for p in made.parameters()}}
@@ -130,7 +139,7 @@ def probe(answer, scores, upstream, *more):
     found = {
         "the result": result,
         "the weights are left as they are": torch.equal(given, kept),
-        "the gradient, through a softmax,": None,
+        "gradient of the scores behind the weights": None,
     }
     again = answer(kept.clone(), *more)
     found["a second call gives the same"] = (
@@ -152,7 +161,7 @@ def probe(answer, scores, upstream, *more):
         pulled = (result * upstream).sum()
         gradient, own = torch.autograd.grad(pulled, [scores, weights])
         # The second earns nothing; it tells mistakes apart.
-        found |= {"the gradient, through a softmax,": gradient, "by the weights": own}
+        found |= {"gradient of the scores behind the weights": gradient, "by the weights": own}
     except (RuntimeError, TypeError, AttributeError):
         pass
     return found

@@ -137,6 +137,64 @@ def test_hints_for_what_no_bank_foresees(question, code, said, judge):
     assert said in judge.judge_code("03_additive", question, code).hint
 
 
+@pytest.mark.parametrize("taken", ["with torch.no_grad():\n        ", "weights = weights.data; "])
+def test_a_measure_without_gradients_hears_that_none_arrives(taken, judge):
+    code = (
+        f"def entropy(weights):\n    {taken}h = -(weights * (weights + 1e-9).log()).sum(-1)\n"
+        "    return h.float()\n"
+    )
+    found = judge.judge_code("08_reading_maps", "q1", code)
+    assert found.points == 2
+    assert "no gradient reaches the scores behind the weights" in found.hint
+    assert "forget to return" not in found.hint
+
+
+def test_no_full_stop_follows_a_question_mark(judge):
+    found = judge.judge_code("08_reading_maps", "q1", "def entropy(weights):\n    weights.log()\n")
+    assert "did you forget to return it?" in found.hint
+    assert "?." not in found.hint
+
+
+@pytest.mark.parametrize(
+    ("name", "question", "form"),
+    [
+        ("02_softmax", "q5", "temperature_by_hand = {}"),
+        ("08_reading_maps", "q6", "error_rate_by_hand = {}"),
+        ("08_reading_maps", "q8", "def due_to_looking(short, long):\n    return {}"),
+        ("04_luong", "q10", "def right_power(sizes, variances):\n    return {}"),
+    ],
+)
+@pytest.mark.parametrize(
+    "form_of", ["torch.tensor([{}])", "np.array([{}])", "[{}]", "({},)", "[[{}]]"]
+)
+def test_one_number_in_a_row_is_that_number(name, question, form, form_of, judge):
+    q = load(name).question(question)
+    if q.arguments:
+        used = q.right[0].replace(f"def {q.entry}", "def plain")
+        value = f"plain({', '.join(q.arguments)})"
+    else:
+        used, value = "", f"{q.oracle()}"
+    code = f"{used}{form.format(form_of.format(value))}\n"
+    assert judge.refusals(name, question, [code]) == [""]
+    assert judge.judge_code(name, question, code).verdict == "pass"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        # Over words, over sentences, and over sentences for the last product alone.
+        "torch.stack([torch.stack([torch.tanh(W_q @ s + W_k @ x) @ v for x in h])"
+        " for s, h in zip(query, keys)])",
+        "torch.stack([torch.tanh(a + b) @ v for a, b in zip(query @ W_q.T, keys @ W_k.T)])",
+        "torch.stack([x @ v for x in torch.tanh((query @ W_q.T)[:, None] + keys @ W_k.T)])",
+    ],
+)
+def test_a_loop_of_any_kind_is_one_where_none_is_wanted(body, judge):
+    code = f"def additive_score(query, keys, W_q, W_k, v):\n    return {body}\n"
+    found = judge.judge_code("03_additive", "q1", code)
+    assert (found.points, found.mistake) == (2, "a loop")
+
+
 def test_an_answer_that_draws_dice_fails_and_is_told(judge):
     code = (
         "import random\n"
