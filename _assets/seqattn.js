@@ -25,13 +25,16 @@
       const words = button.innerText.trim().replace(/\s+/g, " ");
       if (words) button.setAttribute("aria-label", words);
     });
-    // What scrolls sideways must show it and be reachable with the keyboard.
-    each(WIDE, (box) => {
-      const wide = box.scrollWidth > box.clientWidth + 1;
-      box.classList.toggle("scrolls", wide);
-      if (wide) box.tabIndex = 0; // a theme's script says -1 where it was not wide before
-    });
+    each(WIDE, mark);
   }
+
+  // What scrolls sideways must show it and be reachable with the keyboard.
+  function mark(box) {
+    const wide = box.scrollWidth > box.clientWidth + 1;
+    box.classList.toggle("scrolls", wide);
+    if (wide) box.tabIndex = 0; // a theme's script says -1 where it was not wide before
+  }
+  const sizes = new ResizeObserver((changed) => changed.forEach(({ target }) => mark(target)));
 
   // A button that copies code, without prompts or outputs.
   each(".cell_input pre, .highlight-bash pre, .highlight-python pre, .highlight-console pre", (pre) => {
@@ -69,6 +72,8 @@
   addEventListener("click", ({ target }) => {
     if (target.closest?.("#pst-back-to-top")) scrollTo(0, 0);
   });
+  each(WIDE, (box) => sizes.observe(box));
+  document.fonts.ready.then(repair);
   addEventListener("load", repair);
   addEventListener("resize", repair);
 })();
