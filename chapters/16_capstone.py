@@ -1003,9 +1003,9 @@ for (name, kind), scores in clauses.items():
 
 # %% [markdown]
 # At lengths that training had, sentences with a comma or one of these words ("joined") are not the harder
-# ones: for both models all three seeds score higher on them than on the rest. (The rest is not all single
-# clauses: some have one with *that*, *who* or *which*.) But beyond twelve words every
-# sentence has a joint, most of them more than one, and training had neither such lengths nor such chains.
+# ones: for neither model do the three seeds' scores on them lie below those on the rest. (The rest is not
+# all single clauses: some have one with *that*, *who* or *which*.) But beyond twelve words every sentence
+# has a joint, most of them more than one, and training had neither such lengths nor such chains.
 # Length and number of joints grow together here, and this figure cannot part them.
 #
 # ### Is attention more diffuse on long sentences?
