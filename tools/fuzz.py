@@ -522,6 +522,7 @@ def alone(made: Class, rng: random.Random, root: Path, out: Path, jobs: int) -> 
             shutil.copy2(one.path, beside, follow_symlinks=False)
         else:
             os.mkfifo(beside)
+            shutil.copystat(one.path, beside)  # the newest of several files counts
     for path in made.folder.glob("submission_metadata.*"):
         if path.is_file() and not path.is_symlink():
             shutil.copy2(path, lone)
