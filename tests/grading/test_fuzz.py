@@ -7,7 +7,7 @@ from tools import fuzz
 
 @pytest.mark.slow
 def test_what_must_always_hold_holds(tmp_path):
-    found = fuzz.fuzz(60, "suite", folder=tmp_path)
+    found = fuzz.fuzz(60, "suite", folder=tmp_path, last=60)
     assert found.failed == []
     assert found.real
     assert found.files > found.rounds
