@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "LESS_AT_ONCE",
-    "RUN_HELP",
     "SPLIT_HELP",
+    "RunOption",
     "check_folder",
     "choose_device",
     "count_known",
@@ -34,7 +34,6 @@ __all__ = [
 
 WRONG_INPUT, FAILED = 2, 1
 PAIR = re.compile(r"\w+-\w+")
-RUN_HELP = "folder of a run, a checkpoint, or toy, the model that comes with seqattn"
 SPLIT_HELP = (
     "test, valid or train; of the toy corpus also long; of Multi30k also a test set by its full "
     "name; of files also all"
@@ -170,6 +169,17 @@ def read_run(text: str) -> Path:
     if not text.strip():
         raise fail("--run is empty; expected the folder of a run")
     return Path(text)
+
+
+RunOption = Annotated[
+    Path | None,
+    typer.Option(
+        help="folder of a run, a checkpoint, or toy, the model that comes with seqattn",
+        show_default="the latest in runs/, else toy",
+        parser=read_run,
+        metavar="PATH",
+    ),
+]
 
 
 def run_folder(run: Path | None) -> Path:

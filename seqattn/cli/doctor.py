@@ -1,6 +1,5 @@
 """``seqattn doctor``."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -8,10 +7,9 @@ from typer import Option
 
 from seqattn.cli.common import (
     FAILED,
-    RUN_HELP,
+    RunOption,
     choose_device,
     plain_errors,
-    read_run,
     run_folder,
 )
 
@@ -19,15 +17,7 @@ __all__ = ["doctor"]
 
 
 def doctor(
-    run: Annotated[
-        Path | None,
-        Option(
-            help=RUN_HELP,
-            show_default="the latest in runs/, else toy",
-            parser=read_run,
-            metavar="PATH",
-        ),
-    ] = None,
+    run: RunOption = None,
     device: Annotated[str, Option(help="auto, cpu or cuda")] = "auto",
 ) -> None:
     """Check a translator before you trust it: masks, vocabularies, special tokens, causality.

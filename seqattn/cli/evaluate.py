@@ -2,18 +2,16 @@
 
 import json
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Option
 
 from seqattn.cli.common import (
-    RUN_HELP,
     SPLIT_HELP,
+    RunOption,
     choose_device,
     fail,
     plain_errors,
-    read_run,
     read_test,
     run_folder,
 )
@@ -26,15 +24,7 @@ __all__ = ["evaluate", "score_lines"]
 
 
 def evaluate(
-    run: Annotated[
-        Path | None,
-        Option(
-            help=RUN_HELP,
-            show_default="the latest in runs/, else toy",
-            parser=read_run,
-            metavar="PATH",
-        ),
-    ] = None,
+    run: RunOption = None,
     split: Annotated[
         str,
         Option(help=SPLIT_HELP),

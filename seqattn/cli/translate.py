@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Annotated, cast
 from typer import Argument, Option
 
 from seqattn.cli.common import (
-    RUN_HELP,
+    RunOption,
     choose_device,
     fail,
     plain_errors,
-    read_run,
     run_folder,
 )
 
@@ -39,15 +38,7 @@ def translate(
     ] = None,
     file: Annotated[Path | None, Option(help="a text file, one sentence on each line")] = None,
     encoding: Annotated[str, Option(help="of the file, or of standard input")] = "utf-8",
-    run: Annotated[
-        Path | None,
-        Option(
-            help=RUN_HELP,
-            show_default="the latest in runs/, else toy",
-            parser=read_run,
-            metavar="PATH",
-        ),
-    ] = None,
+    run: RunOption = None,
     beam: Annotated[
         int | None,
         Option(min=1, help="width of the beam; 1 is greedy search", show_default="5"),
