@@ -18,7 +18,7 @@ class DownloadError(OSError):
 
 def cache_folder() -> Path:
     """Give the folder where downloads are kept: the one that the operating system means for it."""
-    return require("pooch", "a download", "nmt").os_cache("seqattn")
+    return require("platformdirs", "a download", "nmt").user_cache_path("seqattn", appauthor=False)
 
 
 def checksum(path: Path) -> str:
@@ -88,14 +88,18 @@ def fetch(url: str, path: Path, sha256: str, *, otherwise: str = "") -> Path:
 
 def _download(url: str, part: Path) -> None:
     """Add to ``part`` what is missing at its end, for the checksum to judge."""
-    pooch, requests = (require(name, "a download", "nmt") for name in ("pooch", "requests"))
+    requests = require("requests", "a download", "nmt")
     have = part.stat().st_size if part.exists() else 0
     # A range counts the bytes of what is sent: it must be the file itself.
     headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={have}-"} if have else {})
-    get = pooch.HTTPDownloader(chunk_size=CHUNK, timeout=TIMEOUT, headers=headers)
-    with part.open("ab") as file:
-        try:
-            get(url, file, None)
-        except requests.HTTPError as error:
-            if error.response.status_code != 416:  # 416: nothing is left after what we have
-                raise
+    with (
+        part.open("ab") as file,
+        requests.get(url, headers=headers, timeout=TIMEOUT, stream=True) as response,
+    ):
+        if response.status_code == 416:  # nothing is left after what we have
+            return
+        response.raise_for_status()
+        if response.status_code != 206:  # the server sends the whole file, not the rest of it
+            file.truncate(0)
+        for piece in response.iter_content(CHUNK):
+            file.write(piece)

@@ -16,8 +16,6 @@ from seqattn.data.downloads import CHUNK, cache_folder, fetch
 
 CONTENT = bytes(range(256)) * 999
 SHA256 = hashlib.sha256(CONTENT).hexdigest()
-# After an error pooch leaves it to Python to close the connection.
-left_open = pytest.mark.filterwarnings("ignore:Exception ignored.*socket")
 
 
 @pytest.fixture
@@ -62,7 +60,6 @@ def test_a_file_is_fetched_once(server, tmp_path):
     assert [p.name for p in path.parent.iterdir()] == ["x.gz"]
 
 
-@left_open
 def test_a_download_that_broke_off_is_continued(server, tmp_path):
     server.stop_after = 100_000
     with pytest.raises(DownloadError, match=r"could not download .*continues where it stopped"):
@@ -97,7 +94,6 @@ def test_a_damaged_copy_is_replaced(server, tmp_path):
     assert fetch(server.url, tmp_path / "x.gz", SHA256).read_bytes() == CONTENT
 
 
-@left_open
 def test_what_is_not_there_is_said(server, tmp_path):
     server.missing = True
     with pytest.raises(DownloadError, match=r"could not download .*Not Found"):
