@@ -153,7 +153,7 @@ class Seq2SeqAttention(StepwiseModel):
 
     @property
     def vocabulary(self) -> nn.Linear:
-        """The layer that logits come from."""
+        """The output projection, a layer from features to logits; not a list of words."""
         return self.decoder.vocabulary
 
     def begin(
