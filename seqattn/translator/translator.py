@@ -37,8 +37,8 @@ SearchFunction = Callable[[Tensor, Tensor, Tensor], Hypotheses]
 class Translator:
     """A model that reads and writes text.
 
-    A call goes from :meth:`translate`, :meth:`n_best` or :meth:`sample`, which choose the search of
-    :mod:`seqattn.decoding`, through batches of similar lengths to that search, and its hypotheses
+    A call goes from :meth:`translate`, :meth:`n_best` or :meth:`sample`, which choose the search in
+    ``seqattn.decoding``, through batches of similar lengths to that search, and its hypotheses
     back to text.
 
     Parameters
