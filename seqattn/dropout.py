@@ -1,13 +1,10 @@
-"""Dropout, with masks that a CPU draws quickly; and a way to switch it off for a while."""
-
-from collections.abc import Iterator
-from contextlib import contextmanager
+"""Dropout, with masks that a CPU draws quickly."""
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-__all__ = ["Dropout", "dropout", "evaluating"]
+__all__ = ["Dropout", "dropout"]
 
 
 def dropout(x: Tensor, p: float, training: bool = True) -> Tensor:
@@ -65,36 +62,3 @@ class Dropout(nn.Dropout):
     def forward(self, input: Tensor) -> Tensor:
         """Drop features in training, and only there."""
         return dropout(input, self.p, self.training)
-
-
-@contextmanager
-def evaluating(model: object) -> Iterator[None]:
-    """Switch dropout and gradients off, and leave every training flag as it was.
-
-    ``model.eval()`` and ``model.train()`` set the flag of every part, so that a part which was
-    frozen in evaluation mode would wake up in training mode; this puts each back.
-
-    Parameters
-    ----------
-    model : nn.Module, or any other object
-        What will be evaluated; other objects have no flags.
-
-    Examples
-    --------
-    >>> model = nn.Sequential(nn.Dropout(), nn.Dropout().eval())
-    >>> with evaluating(model):
-    ...     model[0].training
-    False
-    >>> model[0].training, model[1].training
-    (True, False)
-    """
-    parts = list(model.modules()) if isinstance(model, nn.Module) else []
-    flags = [part.training for part in parts]
-    try:
-        for part in parts:
-            part.training = False
-        with torch.no_grad():
-            yield
-    finally:
-        for part, flag in zip(parts, flags):
-            part.training = flag

@@ -1,8 +1,16 @@
 """The core that every attention of this package composes: score → mask → softmax → weighted sum.
 
 From query to context in three files: the scores are in :mod:`seqattn.attention.scores`, and what
-is done with them is here, once; :mod:`seqattn.attention.named` puts the two together under the
-names of the literature. Mechanisms with an idea of their own (several heads, a window, coverage, a
+is done with them is here; :mod:`seqattn.attention.named` puts the two together under the names of
+the literature. The two steps after the score are :func:`masked_softmax` and :func:`weighted_sum`.
+
+- :meth:`Attention.forward` is what models call. Its memory was made ready once, by ``remember``,
+  which sets unseen keys and values to 0 *beforehand*; it drops weights in training.
+- :func:`attend` is the same as one function, for scores that are at hand already, as in the
+  chapters and in tests. It has seen no keys and no values before, so it looks *afterwards* whether
+  something that is not finite came through, and only then sets unseen values to 0.
+
+Mechanisms with an idea of their own (several heads, a window, coverage, a
 hard choice) call :func:`masked_softmax` and :func:`weighted_sum`, too. The one exception is
 PyTorch's fused operator, which multi-head attention uses where nobody asks for its weights.
 """

@@ -96,6 +96,8 @@ class LocalAttention(Mechanism):
             )
         self.window = window
         self.renormalize = renormalize
+        # Never called: it lends its score, its dropout and ``remember``, and its weights are those
+        # of global attention, so that the two can be exchanged.
         self.global_attention = LuongAttention(d_query, d_key, score, dropout=dropout)
         if alignment == "predictive":
             self.W_p = nn.Parameter(torch.empty(d_query, d_query))
@@ -187,9 +189,9 @@ class LocalAttention(Mechanism):
         else:
             memory = self._recall(keys, values, mask)
         queries = query.unsqueeze(1) if one else query
-        first, lengths = _sentences(memory.mask, memory.keys)
+        starts, lengths = _sentences(memory.mask, memory.keys)
         centres = self._centres(queries, lengths, position, one)
-        context, weights = self._attend(queries, memory, first, lengths, centres, raw)
+        context, weights = self._attend(queries, memory, starts, lengths, centres, raw)
         if one:
             context, weights = context[:, 0], weights[:, 0]
         return AttentionOutput(context, weights)
@@ -215,15 +217,15 @@ class LocalAttention(Mechanism):
             if one:
                 raise ValueError("monotonic alignment needs the position of the query, from 0")
             position = 0
-        first = torch.as_tensor(position, device=queries.device).expand(queries.shape[0])
+        first_step = torch.as_tensor(position, device=queries.device).expand(queries.shape[0])
         steps = torch.arange(queries.shape[1], device=queries.device)
-        return (first.unsqueeze(1) + steps).to(kind)
+        return (first_step.unsqueeze(1) + steps).to(kind)
 
     def _attend(
         self,
         queries: Tensor,
         memory: Memory,
-        first: Tensor | None,
+        starts: Tensor | None,
         lengths: Tensor,
         centres: Tensor,
         raw: bool,
@@ -236,8 +238,8 @@ class LocalAttention(Mechanism):
         # What lies outside is read from the window's last place, so that nothing else is touched.
         last = (centres.detach() + self.window).floor().long().minimum(lengths[:, None] - 1)
         positions = positions.minimum(last.unsqueeze(-1)).clamp(min=0)
-        if first is not None:
-            positions = positions + first[:, None, None]
+        if starts is not None:
+            positions = positions + starts[:, None, None]
         # Each query with its window is a sentence of its own.
         keys, values = (_gather(x, positions) for x in (memory.keys, memory.values))
         seen, distance = seen.flatten(0, 1), distance.flatten(0, 1)

@@ -76,6 +76,9 @@ def additive_score(
 ) -> Scores:
     r"""Additive score, :math:`e_{ti} = v^\top \tanh(W_q s_t + W_k h_i + b)`.
 
+    Here :math:`s_t` is whatever state asks at step t. Bahdanau et al. ask with the one before the
+    step, which they write :math:`s_{t-1}`.
+
     Parameters
     ----------
     query : (batch, [queries,] d_query)

@@ -13,7 +13,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from seqattn.attention.core import Mechanism
-from seqattn.dropout import evaluating
+from seqattn.contexts import evaluating
 
 __all__ = ["RUBBISH", "check_padding"]
 

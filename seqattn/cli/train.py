@@ -186,7 +186,7 @@ def train(
                 folder, corpus, choose_preset(corpus, preset, config),
                 budget=budget, changes=changes, settings=settings or [], precision=precision,
                 subwords=subwords, joint=joint, min_count=min_count, lowercase=lowercase,
-                device=where,                 overwrite=overwrite, quiet=quiet,
+                device=where, overwrite=overwrite, quiet=quiet,
             )  # fmt: skip
         set_threads(trainer, threads)
         if not trainer.quiet:

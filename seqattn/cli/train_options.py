@@ -81,22 +81,19 @@ def begin(
     if any(value is not None for value in budget.values()):
         training = replace(training, **budget)
     model, training = apply_settings(settings, preset.model, training)
-    lowercase = preset.lowercase if lowercase is None else lowercase
-    subwords = preset.subwords if subwords is None else subwords
-    if min_count is None:  # what a preset asks of whole words does not hold for subwords
-        min_count = 1 if subwords else preset.min_count
-    elif subwords:
+    if min_count is not None and (preset.subwords if subwords is None else subwords):
         raise fail("--min-count is for whole words; expected --subwords 0 with it")
+    reading = preset.asked(subwords=subwords, joint=joint, min_count=min_count, lowercase=lowercase)
     if not quiet and process_rank() == 0:
         print(f"reading {corpus.name}, {corpus.source} to {corpus.target}", flush=True)
     return new_run(
         folder,
-        replace(corpus, lowercase=lowercase),
+        replace(corpus, lowercase=reading.lowercase),
         model=model,
         training=training,
-        subwords=subwords,
-        joint=preset.joint if joint is None else joint,
-        min_count=min_count,
+        subwords=reading.subwords,
+        joint=reading.joint,
+        min_count=reading.min_count,
         device=device,
         overwrite=overwrite,
         quiet=quiet,
@@ -166,13 +163,12 @@ def _nothing_left(folder: Path, budget: Mapping[str, Any]) -> str | None:
 
 def _count_batches(stored: Mapping[str, Any], config: "TrainingConfig") -> int:
     """Count the batches of an epoch, as the trainer of a checkpoint cuts them."""
-    from seqattn.data.batches import Batches, encode_pairs
     from seqattn.data.corpora import CorpusConfig, read_split
     from seqattn.data.vocabulary import Vocabularies
+    from seqattn.training.trainer import cut_batches
 
     pairs = read_split(CorpusConfig.from_dict(stored["corpus"]), "train")
-    examples = encode_pairs(pairs, Vocabularies.from_dict(stored["vocabularies"]))
-    return len(Batches(examples, tokens=config.batch_tokens, seed=config.seed))
+    return len(cut_batches(pairs, Vocabularies.from_dict(stored["vocabularies"]), config))
 
 
 def set_threads(trainer: "Trainer", threads: int | None) -> None:

@@ -72,10 +72,10 @@ def encode_pairs(
     if copying:
         found = []
         for pair in pairs:
-            own = vocabularies.source.unknown(pair.source)
-            source = vocabularies.source.encode(pair.source, own)
+            oov_words = vocabularies.source.unknown(pair.source)
+            source = vocabularies.source.encode(pair.source, oov_words)
             found.append(
-                Example([*source, EOS], [*vocabularies.target.encode(pair.target, own), EOS])
+                Example([*source, EOS], [*vocabularies.target.encode(pair.target, oov_words), EOS])
             )
         return found
     sources = vocabularies.source.encode_all([pair.source for pair in pairs])

@@ -38,7 +38,7 @@ class Vocabulary(Protocol):
     def encode(self, text: str, more: Sequence[str] = ()) -> list[int]:
         """Give the ids of a sentence, without special tokens.
 
-        ``more`` are unknown words that have ids of their own, after all others.
+        ``more`` are out-of-vocabulary words that have ids of their own, after all others.
         """
 
     def encode_all(self, texts: Sequence[str]) -> list[list[int]]:

@@ -7,6 +7,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from seqattn.attention import padding_mask
+from seqattn.contexts import evaluating
 from seqattn.decoding.interface import Hypotheses, StepModel, select
 from seqattn.decoding.rows import (
     few_left,
@@ -17,7 +18,6 @@ from seqattn.decoding.rows import (
     to_hypotheses,
 )
 from seqattn.decoding.topk import top_first
-from seqattn.dropout import evaluating
 from seqattn.precision import at_least_single
 from seqattn.specials import BOS, EOS, PAD
 
@@ -89,7 +89,8 @@ def beam_search(
     if not len(limits):
         return no_hypotheses(source)
     real = padding_mask(lengths, source.shape[1])[:, None].expand(-1, beam, -1)
-    ranking = _Ranking(length_penalty, coverage_penalty)
+    # In here the names of the two penalties are their exponent and factor, not the functions below.
+    ranking = _Ranking(alpha=length_penalty, beta=coverage_penalty)
     with evaluating(model):
         beams = found = _no_words(real, limits, covered=coverage_penalty != 0)
         rows = torch.arange(source.shape[0], device=source.device)  # the sentences searched for

@@ -7,6 +7,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from seqattn.contexts import evaluating
 from seqattn.decoding.interface import Hypotheses, StepModel, select
 from seqattn.decoding.rows import (
     few_left,
@@ -16,7 +17,6 @@ from seqattn.decoding.rows import (
     scatter_rows,
     to_hypotheses,
 )
-from seqattn.dropout import evaluating
 from seqattn.precision import at_least_single
 from seqattn.specials import BOS, EOS, PAD
 

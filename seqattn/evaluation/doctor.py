@@ -14,10 +14,10 @@ from torch import nn
 from torch.backends import cudnn
 
 from seqattn.attention import LocalAttention
+from seqattn.contexts import evaluating
 from seqattn.data.vocabulary import SPECIALS, Vocabularies
 from seqattn.evaluation import probes
 from seqattn.evaluation.probes import LENGTHS, Probe, Verdict
-from seqattn.models import evaluating
 from seqattn.specials import BOS, EOS, PAD, UNK
 from seqattn.translator import Translator
 
@@ -140,7 +140,8 @@ def _finite(probe: Probe) -> Verdict:
 
 def _vocabularies(probe: Probe) -> Verdict:
     logits = probe.run(torch.tensor([[EOS]]), [1], [[BOS]])[0].shape[-1]
-    gated = probe.model.decoder.embedding if probe.translator.copies else None
+    copies = probe.translator.copies
+    gated = probe.model.get_submodule("decoder.embedding") if copies else None
     tables = {
         len(part.weight) - (part is gated)  # the gate's own row is none of a token
         for name, part in probe.model.named_modules()

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
+from typing import Literal
 
 from seqattn.grading.bank import Exercise, Question, exercises, load
 from seqattn.grading.notebook import Cell, Submission, UnreadableError, read_submission
@@ -44,8 +45,8 @@ class Answer:
     ----------
     code : str
         Cleaned of magics; empty if there is nothing.
-    state : str
-        ``found``, ``not_attempted``, ``missing`` or ``syntax_error``.
+    state : {"found", "not_attempted", "missing", "syntax_error"}
+        What is not found has its state as its verdict.
     detail : str
         More on a state that is not ``found``.
     notes : list of str
@@ -57,7 +58,7 @@ class Answer:
     """
 
     code: str = ""
-    state: str = "found"
+    state: Literal["found", "not_attempted", "missing", "syntax_error"] = "found"
     detail: str = ""
     notes: list[str] = field(default_factory=list)
     line: int = 0

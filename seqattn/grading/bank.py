@@ -16,8 +16,20 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Exercise", "Pristine", "Question", "Stage", "Wrong", "exercises", "load", "pack"]
+__all__ = [
+    "TWO_DECIMALS",
+    "Exercise",
+    "Pristine",
+    "Question",
+    "Stage",
+    "Wrong",
+    "exercises",
+    "load",
+    "pack",
+]
 
+# How far a number of two decimals may be off, absolutely or relatively.
+TWO_DECIMALS = 0.0051, 1e-4
 PRELUDE = """\
 import math
 import numpy as np
@@ -59,7 +71,7 @@ class Stage:
     parts: tuple[str, ...] = ()
     gradients: bool = False
     calls: int = 0
-    tolerance: tuple[float, float] = (0.0051, 1e-4)
+    tolerance: tuple[float, float] = TWO_DECIMALS
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from seqattn.grading.classroom import commands as classroom
+from seqattn.grading.classroom.commands import fail, must_exist, must_know_answers
 
 if TYPE_CHECKING:
     from seqattn.grading.verdicts import Grade
@@ -35,15 +36,15 @@ def check(notebook: Notebook) -> None:
     from seqattn.grading.notebook import UnreadableError, read_submission
     from seqattn.grading.self_check import as_text, run_checks
 
-    _must_exist(notebook)
+    must_exist(notebook)
     try:
         name = exercise_of(read_submission(notebook))
         if name is None:
-            raise _fail(f"{notebook}: none of its cells belongs to an exercise of this course")
+            raise fail(f"{notebook}: none of its cells belongs to an exercise of this course")
         exercise = load(name)
         checks = run_checks(notebook, exercise)
     except UnreadableError as error:
-        raise _fail(f"{notebook}: {error}") from None
+        raise fail(f"{notebook}: {error}") from None
     right = sum(c.state == "right" for c in checks)
     print(f"{notebook.name}: {exercise.title}, {right} of {len(checks)} look right\n")
     print(as_text(checks))
@@ -58,18 +59,14 @@ def grade(notebooks: Notebooks, seed: Seed = None, out: Out = None) -> None:
     Answers are tried on hidden cases in a process that can do nothing but compute; the notebook
     itself is not run. A page with all of it, your answers included, is written beside the notebook.
     """
-    from seqattn.grading.editions import NoKeysError, require_keys
     from seqattn.grading.judge import Judge
     from seqattn.grading.report import as_text
 
     for notebook in notebooks:
-        _must_exist(notebook)
+        must_exist(notebook)
         if notebook.is_dir():
-            raise _fail(f"{notebook} is a folder: grade-class grades folders, progress your own")
-    try:
-        require_keys()
-    except NoKeysError as error:
-        raise _fail(str(error)) from None
+            raise fail(f"{notebook} is a folder: grade-class grades folders, progress your own")
+    must_know_answers()
     grades: list[Grade] = []
     with Judge(seed) as judge:
         for notebook in notebooks:
@@ -107,11 +104,11 @@ def progress(
     from seqattn.grading.progress import as_text
     from seqattn.grading.progress import progress as lines
 
-    _must_exist(folder)
+    must_exist(folder)
     try:
         print(as_text(lines(folder)))
     except NoKeysError as error:
-        raise _fail(str(error)) from None
+        raise fail(str(error)) from None
 
 
 def audit(
@@ -122,26 +119,12 @@ def audit(
     from seqattn.grading.audit import as_text
     from seqattn.grading.audit import audit as rows
     from seqattn.grading.bank import exercises
-    from seqattn.grading.editions import NoKeysError, require_keys
 
-    try:
-        require_keys()
-    except NoKeysError as error:
-        raise _fail(str(error)) from None
+    must_know_answers()
     wanted = Path(exercise).stem
     name = next((e for e in exercises() if e.startswith(wanted)), None)
     if name is None:
-        raise _fail(f"no exercise begins with {wanted}; there are: {', '.join(exercises())}")
+        raise fail(f"no exercise begins with {wanted}; there are: {', '.join(exercises())}")
     found = rows(name, seeds)
     print(as_text(name, found))
     raise typer.Exit(not all(r.good for r in found))
-
-
-def _must_exist(path: Path) -> None:
-    if not path.exists():
-        raise _fail(f"there is no {path}")
-
-
-def _fail(message: str) -> typer.Exit:
-    print(f"seqattn: {message}", file=sys.stderr)
-    return typer.Exit(2)

@@ -1,21 +1,22 @@
 """Set an answer's output beside the oracle's, and say in words how they differ."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
+from seqattn.grading.bank import TWO_DECIMALS
 from seqattn.grading.redaction import sizes_in, type_name, visible_shape
 from seqattn.grading.sandbox import wire
 
-__all__ = ["Difference", "difference", "same"]
+__all__ = ["ABSOLUTE", "RELATIVE", "Difference", "DifferenceKind", "difference", "same"]
 
 # Answers compute in float32, oracles in float64.
 RELATIVE, ABSOLUTE = 1e-3, 2e-5
-# Numbers worked out by hand have two decimals.
-ROUNDED = 0.006
 # Measured numbers that differ by less come of the same mistake.
 ALIKE = 5e-3
+
+DifferenceKind = Literal["nothing", "missing", "type", "shape", "dtype", "nan", "value", "flag"]
 
 
 @dataclass(frozen=True)
@@ -24,14 +25,13 @@ class Difference:
 
     Attributes
     ----------
-    kind : str
-        ``nothing``, ``missing``, ``type``, ``shape``, ``dtype``, ``nan``, ``value``
-        or ``flag`` (a property that does not hold).
+    kind : DifferenceKind
+        What differs first; ``flag`` is a property that does not hold.
     text : str
         In words, without any value of the case.
     """
 
-    kind: str
+    kind: DifferenceKind
     text: str
 
 
@@ -39,7 +39,7 @@ def difference(
     got: Any,
     expected: Any,
     where: str = "the result",
-    tolerance: tuple[float, float] = (ROUNDED, 1e-4),
+    tolerance: tuple[float, float] = TWO_DECIMALS,
     sizes: frozenset[int] = frozenset(),
     dtype: str = "float32",
 ) -> Difference | None:
@@ -99,7 +99,7 @@ def same(one: Any, other: Any) -> bool:
     if isinstance(other, int | float):
         one = _only(one)
     if isinstance(one, int | float) and isinstance(other, int | float):
-        close = abs(one - other) <= max(ROUNDED, ALIKE * abs(other))
+        close = abs(one - other) <= max(TWO_DECIMALS[0], ALIKE * abs(other))
         return close or (one != one and other != other)
     return type(one) is type(other) and one == other
 

@@ -42,7 +42,7 @@ def read_evidence(sandbox: Sandbox, q: Question, data: bytes | None) -> dict[str
         "prelude": "import numpy as np",
         "context": [],
         "probe": "",
-        "answers": [{"id": "reader", "name": "read", "entry": "read", "code": _READER}],
+        "answers": [{"id": "reader", "name": "read", "code": _READER}],
         "cases": [
             {"inputs": (np.frombuffer(data, np.uint8),), "upstream": None, "twice": False},
         ],

@@ -7,13 +7,12 @@ import hashlib
 import itertools
 import re
 import unicodedata
-from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from seqattn.grading.answers import Answer, answers_of
+from seqattn.grading.answers import Answer
 from seqattn.grading.bank import load
 from seqattn.grading.editions import require_keys
 from seqattn.grading.judge import Judge
@@ -50,24 +49,21 @@ class Feedback:
         The grade itself.
     """
 
-    def __init__(self, grade: Grade, answers: dict[str, Answer] | None = None):
+    def __init__(self, grade: Grade):
         self.grade = grade
-        self._answers = answers
 
     def __repr__(self) -> str:
         return as_text(self.grade)
 
     def _repr_html_(self) -> str:
-        return as_fragment(self.grade, address(), answers=self._answers)
+        return as_fragment(self.grade, address())
 
 
 def feedback(notebook: str | Path) -> Feedback:
     """Grade a notebook that was saved, and show points and hints. The file is not changed."""
     require_keys()
-    path = Path(notebook)
     with Judge() as judge:
-        grade = judge.grade(path)
-    return Feedback(grade, answers_of(path, grade.exercise))
+        return Feedback(judge.grade(Path(notebook)))
 
 
 def write_page(notebook: Path, grade: Grade, out: Path | None = None) -> Path:
@@ -105,8 +101,7 @@ def write_page(notebook: Path, grade: Grade, out: Path | None = None) -> Path:
             break
         if _source_of(page) == source:
             break
-    answers = answers_of(notebook, grade.exercise)
-    write_whole(page, as_html(grade, address(), answers=answers, source=source))
+    write_whole(page, as_html(grade, address(), source=source))
     for path in record:
         write_whole(path, as_json(grade))
     return page
@@ -130,7 +125,6 @@ def as_html(
     book: str = "",
     *,
     student: str = "",
-    answers: Mapping[str, Answer] | None = None,
     source: str = "",
 ) -> str:
     """Write a grade as a page: nothing in it is the learner's but as plain text.
@@ -138,19 +132,17 @@ def as_html(
     Parameters
     ----------
     grade : Grade
-        The grade.
+        The grade; its ``answers`` are shown beside what is said of them.
     book : str
         Address of the book, so that what to read again is a link.
     student : str
         Whose it is; the file stands for its author where nobody is named.
-    answers : dict of str to Answer, optional
-        What was graded, by question: shown beside what is said of it.
     source : str
         What tells whether a page that lies there already is of the same file.
     """
     exercise = load(grade.exercise).title if grade.exercise else ""
     title = ": ".join(filter(None, [exercise, student or grade.file]))
-    shown = _shown(grade, book, answers or {})
+    shown = _shown(grade, book)
     return (
         _templates()
         .get_template("page.html")
@@ -158,16 +150,14 @@ def as_html(
     )
 
 
-def as_fragment(
-    grade: Grade, book: str = "", *, answers: Mapping[str, Answer] | None = None
-) -> str:
+def as_fragment(grade: Grade, book: str = "") -> str:
     """Write a grade as a piece of a page, for what shows it inside a page of its own."""
     macros: Any = (
         _templates()
         .get_template("page.html")
         .make_module({"title": "", "grade": None, "tables": [], "source": ""})
     )
-    inside = macros.feedback(_shown(grade, book, answers or {}))
+    inside = macros.feedback(_shown(grade, book))
     return f'<div class="seqattn-page">{macros.style()}{inside}</div>'
 
 
@@ -180,11 +170,11 @@ def page(title: str, tables: list[tuple[str, list[list[object]]]]) -> str:
     )
 
 
-def _shown(grade: Grade, book: str, answers: Mapping[str, Answer]) -> dict[str, Any]:
+def _shown(grade: Grade, book: str) -> dict[str, Any]:
     return {
         "head": grade.problem or score(grade),
         "notes": grade.notes,
-        "questions": [_question(v, book, answers.get(v.question)) for v in grade.verdicts],
+        "questions": [_question(v, book, grade.answers.get(v.question)) for v in grade.verdicts],
         # Without the seed: a page goes to a student, and who knows the seed knows the cases.
         "foot": f"isolation: {grade.isolation}",
     }

@@ -16,6 +16,7 @@ import numpy as np
 
 from seqattn.grading.bank import Question, Stage
 from seqattn.grading.cases import FIRST, MOST_SHOWN, OTHERS, Case
+from seqattn.grading.compare import ABSOLUTE, RELATIVE
 from seqattn.grading.sandbox import wire
 from seqattn.grading.sandbox.jobs import Limits, Outcome
 
@@ -160,7 +161,9 @@ def _pairs(cases: list[Case], got: Got, wrong: Mapping[int, Any]) -> list[tuple]
 
 def _close(a: Any, b: Any) -> bool:
     a, b = np.asarray(a), np.asarray(b)
-    return a.shape == b.shape and bool(np.allclose(a, b, rtol=1e-3, atol=2e-5, equal_nan=True))
+    return a.shape == b.shape and bool(
+        np.allclose(a, b, rtol=RELATIVE, atol=ABSOLUTE, equal_nan=True)
+    )
 
 
 # Of a variation of the batch: which sentence stays, and which ones change.
@@ -305,7 +308,7 @@ def written(q: Question, case: Case, value: object) -> list[str]:
 
 
 def _near(one: np.ndarray, other: np.ndarray) -> bool:
-    return bool(np.allclose(one, other, rtol=1e-3, atol=2e-5))
+    return bool(np.allclose(one, other, rtol=RELATIVE, atol=ABSOLUTE))
 
 
 def _text(value: object) -> str:

@@ -5,8 +5,9 @@ that it draws, and compares with the oracle here. Where an answer fails, the ban
 are computed on the same cases: the one that gives the same outputs is the mistake that was made.
 """
 
+import logging
 import secrets
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from itertools import islice
@@ -35,15 +36,25 @@ from seqattn.grading.hints import (
 )
 from seqattn.grading.notebook import Submission, UnreadableError, read_submission
 from seqattn.grading.redaction import redact
-from seqattn.grading.results import Task, alike, by_case, fault, job_of
+from seqattn.grading.results import Task, alike, by_answer, fault, job_of
 from seqattn.grading.sandbox.host import Sandbox, WorkerDiedError
-from seqattn.grading.sandbox.jobs import LateError, Limits, Outcome
-from seqattn.grading.verdicts import Grade, Verdict
+from seqattn.grading.sandbox.jobs import Ending, LateError, Limits, Outcome
+from seqattn.grading.verdicts import Grade, Verdict, VerdictName
 
 __all__ = ["Judge"]
 
+log = logging.getLogger(__name__)
+
 # Answers that authors have judged in one process.
 TOGETHER = 20
+# The verdict on an answer whose process came to none of its own.
+ENDINGS: Mapping[Ending, VerdictName] = {
+    "timeout": "timeout",
+    "waited": "timeout",
+    "memory": "memory",
+    "crashed": "crashed",
+    "output_limit": "output_limit",
+}
 NO_MATCH = "none of its cells belongs to an exercise of this course"
 LATE = "this machine was too busy to judge it ({}, twice): grade again; this is not your score"
 
@@ -56,7 +67,7 @@ class Judge:
     seed : str, optional
         Of the hidden cases. A secret one is drawn if none is given.
     limits : Limits, optional
-        For each answer.
+        For each answer on the hidden cases; where it is wrong, once more for the example.
     like : Judge, optional
         One of the same seed, whose cases need not be drawn again, and which works beside this one.
     draws : int
@@ -113,7 +124,9 @@ class Judge:
         answers = {q.id: find_answer(submission, known, q) for q in known.questions}
         verdicts = [self._grade(submission, known, q, answers[q.id]) for q in known.questions]
         self.sandbox.wait()
-        grade = Grade(path.name, name, "", verdicts, self.seed, self.sandbox.isolation)
+        grade = Grade(
+            path.name, name, "", verdicts, self.seed, self.sandbox.isolation, answers=answers
+        )
         if submission.release and submission.release != known.release:
             grade.notes.append(
                 f"the notebook is of release {submission.release} of the exercise; graded by "
@@ -137,7 +150,8 @@ class Judge:
                 cases = [Case(s, (arrays,), None, q.oracle(arrays)) for s in q.stages]
             elif answer.state == "found":
                 cases = self._cases(exercise.name, q.id)
-            task = Task(exercise, q, context_of(submission, exercise, answer.code), cases)
+            context = context_of(submission, exercise, answer.code)
+            task = Task(exercise, q, context, cases, drawn=not q.evidence)
             found = self._judge(task, answer)
             wrong = found.verdict in ("fail", "partial") and not q.evidence
             return replace(found, example=self._example(task, answer)) if wrong else found
@@ -162,10 +176,9 @@ class Judge:
         outcome = self._run(task, {"learner": answer.code}, check=True)
         if outcome.ending == "broken":
             return _verdict(q, "grader_error", 0, "the sandbox failed; not your score")
-        results = by_case(outcome).get("learner", {})
+        results = by_answer(outcome).get("learner", {})
         if outcome.ending != "done" and "undefined" not in results:
-            ending = "timeout" if outcome.ending == "waited" else outcome.ending
-            return verdict(ending, 0, ending_hint(outcome, self.sandbox.limits))
+            return verdict(ENDINGS[outcome.ending], 0, ending_hint(outcome, self.sandbox.limits))
         return self._weigh(task, answer, results)
 
     def _weigh(self, task: Task, answer: Answer, results: dict[Any, dict]) -> Verdict:
@@ -197,7 +210,7 @@ class Judge:
         if not wrong:
             return verdict("pass", q.points, "")
         kept = [s for s in q.stages if not any(cases[n].stage is s for n in wrong)]
-        # Gradients of something else are worth nothing.
+        # Gradients of something else are worth nothing: CONTRIBUTING.md says so beside `keeps`.
         kept = [s for s in kept if not s.gradients or q.stages[0] in kept]
         points = sum(stage.points for stage in kept)
         mistake = self._recognise(task, results)
@@ -219,10 +232,10 @@ class Judge:
     def _recognise(self, task: Task, results: dict) -> Wrong | None:
         """Find the wrong answer with the same outputs on every case, down to what earns nothing."""
         q = task.question
-        if task.cases is self._cases(task.exercise.name, q.id):
+        if task.drawn:
             mistakes = self._mistakes(task.exercise.name, q.id)
         else:
-            mistakes = by_case(self._run(task, {w.name: w.code for w in q.wrong}))
+            mistakes = by_answer(self._run(task, {w.name: w.code for w in q.wrong}))
         wrong_ones = {n for n, r in results.items() if fault(r, task.cases[n])}
         ran = {n: r for n, r in results.items() if "error" not in r}
         # The same in all; in all that earns points; in what ran, where sizes made the rest fail.
@@ -240,16 +253,23 @@ class Judge:
         return None
 
     def _example(self, task: Task, answer: Answer) -> list[str]:
-        """Find a small case, not of the hidden ones, on which an answer is wrong."""
+        """Find a small case, not of the hidden ones, on which an answer is wrong.
+
+        This is a second job, with limits of its own. The verdict is known by now, and stands
+        without an example: so no trouble with this one may reach it.
+        """
         q = task.question
-        shown = task._replace(cases=shown_cases(q))
-        results = by_case(self._run(shown, {"learner": answer.code})).get("learner", {})
-        for n, case in enumerate(shown.cases):
-            one = results.get(n, {})
-            wrong = fault(one, case) if "result" in one else None
-            # What is of another form cannot be set beside what is right.
-            if wrong and wrong[0] in ("value", "nan"):
-                return written(q, case, one["result"].get("value"))
+        try:
+            shown = task._replace(cases=shown_cases(q))
+            results = by_answer(self._run(shown, {"learner": answer.code})).get("learner", {})
+            for n, case in enumerate(shown.cases):
+                one = results.get(n, {})
+                wrong = fault(one, case) if "result" in one else None
+                # What is of another form cannot be set beside what is right.
+                if wrong and wrong[0] in ("value", "nan"):
+                    return written(q, case, one["result"].get("value"))
+        except Exception:
+            log.warning("no example for %s of %s", q.id, task.exercise.name, exc_info=True)
         return []
 
     # --- cases and the sandbox
@@ -263,7 +283,7 @@ class Judge:
         if outcome.ending == "broken":
             # Not to be kept: all who make these mistakes would go without their hints.
             raise WorkerDiedError
-        return by_case(outcome)
+        return by_answer(outcome)
 
     def _task(self, exercise: str, question: str) -> Task:
         known = load(exercise)
@@ -305,7 +325,7 @@ class Judge:
         found = []
         for code, results in self._together(task, codes):
             if results is None:
-                results = by_case(self._run(task, {"0": code}, check=True)).get("0", {})
+                results = by_answer(self._run(task, {"0": code}, check=True)).get("0", {})
             error = results.get("undefined") or results.get("check")
             found.append(f"{error['type']}: {error['message']}" if error else "")
         return found
@@ -318,11 +338,11 @@ class Judge:
         for chunk in _batched(codes, TOGETHER):
             named = {str(n): code for n, code in enumerate(chunk)}
             outcome = self._run(task, named, check=True)
-            results = by_case(outcome) if outcome.ending == "done" else {}
+            results = by_answer(outcome) if outcome.ending == "done" else {}
             yield from ((code, results.get(n)) for n, code in named.items())
 
 
-def _verdict(q: Question, verdict: str, points: int, hint: str, **more: Any) -> Verdict:
+def _verdict(q: Question, verdict: VerdictName, points: int, hint: str, **more: Any) -> Verdict:
     read = "" if verdict in ("pass", "not_attempted") else q.read
     return Verdict(q.id, q.title, verdict, points, q.points, hint, read=read, **more)
 

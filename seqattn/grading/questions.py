@@ -31,6 +31,9 @@ A mistake is a line with its name and what is changed, and its hint below. A cha
 the first right answer, or of the first that has it, which must occur there exactly once, and what
 stands there instead; several are separated by semicolons. ``R`` is what the function returns. Where
 the mistake has another shape, there stands the body of the function, or the whole of it.
+
+Arrows and semicolons separate only with a blank beside them (``old -> new``, ``one; other``), and
+not inside a text in quotation marks; the arrow of ``def f(x) -> Tensor:`` is Python's.
 """
 
 import ast
@@ -57,6 +60,7 @@ _SHEET = re.compile(
     re.DOTALL,
 )
 _STAGE = re.compile(r"(?P<name>.+), (?P<points>\d+) points?(?P<options>(, .+?)?): (?P<kinds>.+)")
+_ARROW = r" ->(?: |$)"
 _MISTAKE = re.compile(r"(?P<name>.+?)(, keeps (?P<keeps>\d+))?( \| (?P<change>.+))?")
 
 
@@ -184,7 +188,25 @@ def mistakes(text: str, right: tuple[str, ...]) -> tuple[Wrong, ...]:
 def _split(line: str) -> list[str]:
     """Cut a line at semicolons; all pieces are indented like the line."""
     indent = line[: len(line) - len(line.lstrip())]
-    return [indent + piece for piece in line.strip().split("; ")]
+    return [indent + piece for piece in _cut(line.strip(), r"; ")]
+
+
+# A text in a line of Python, and the head of a function with the type of its result.
+_TEXT = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"")
+_HEAD = re.compile(r"(\s*(?:async )?def \w+\([^\n]*\)) ->( (?!def )[^\n]*:)")
+
+
+def _cut(line: str, separator: str, most: int = 0) -> list[str]:
+    """Cut a line where a separator stands that is none of Python's."""
+    hidden = _TEXT.sub(lambda text: "\0" * len(text[0]), _HEAD.sub(r"\1\0\0\0\2", line))
+    pieces: list[str] = []
+    end = 0
+    for found in re.finditer(separator, hidden):
+        if most and len(pieces) == most:
+            break
+        pieces.append(line[end : found.start()])
+        end = found.end()
+    return [*pieces, line[end:]]
 
 
 def _changed(change: list[str], right: tuple[str, ...]) -> str:
@@ -197,7 +219,7 @@ def _changed(change: list[str], right: tuple[str, ...]) -> str:
     patches: list[list[str]] = []
     for line in change:
         if _is_patch(line):
-            patches.append(re.split(r" ->(?: |$)", line, maxsplit=1))
+            patches.append(_cut(line, _ARROW, most=1))
         else:
             patches[-1][1] += f"\n{line}"
     olds = [old for old, _ in patches if old != "R"]
@@ -208,7 +230,7 @@ def _changed(change: list[str], right: tuple[str, ...]) -> str:
 
 
 def _is_patch(line: str) -> bool:
-    return bool(re.search(r" ->( |$)", line))
+    return len(_cut(line, _ARROW)) > 1
 
 
 def patch(code: str, old: str, new: str) -> str:

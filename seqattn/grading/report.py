@@ -13,7 +13,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from seqattn.grading.bank import load
-from seqattn.grading.verdicts import Grade, Verdict
+from seqattn.grading.verdicts import Grade, Verdict, VerdictName
 
 __all__ = [
     "SCHEMA",
@@ -29,7 +29,7 @@ __all__ = [
     "write_whole",
 ]
 
-WORDS = {
+WORDS: dict[VerdictName, str] = {
     "pass": "right",
     "partial": "partly right",
     "fail": "not right yet",
@@ -46,6 +46,9 @@ WORDS = {
     "grader_error": "the grader failed, points pending",
 }
 
+# Rises when a field of a record comes, goes or means something else. (When answers are judged in
+# another way, `ENGINE` of classroom/run.py rises.)
+RECORD = 4
 # What as_json and as_record write, as JSON Schema.
 _TEXT, _NUMBER = {"type": "string"}, {"type": "number"}
 _TEXTS = {"type": "array", "items": _TEXT}
@@ -66,7 +69,7 @@ _VERDICT: dict = {
     "example": _TEXTS,
 }
 _GRADE: dict = {
-    "schema": {"const": 4},
+    "schema": {"const": RECORD},
     "seqattn": _TEXT,
     "file": _TEXT,
     "exercise": _TEXT,
@@ -145,7 +148,7 @@ def _escaped(match: re.Match) -> str:
 
 def as_json(grade: Grade) -> str:
     """Write a grade for a program. ``schema`` says which fields to expect."""
-    content = {"schema": 4, "seqattn": version("seqattn"), **grade.to_dict()}
+    content = {"schema": RECORD, "seqattn": version("seqattn"), **grade.to_dict()}
     for v, plain_v in zip(grade.verdicts, content["verdicts"], strict=True):
         plain_v["points"] = None if v.pending else v.points
     return json.dumps(content, indent=1, ensure_ascii=False) + "\n"

@@ -5,30 +5,47 @@ Nothing that comes back is believed.
 
 import inspect
 from collections.abc import Collection
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from seqattn.grading.bank import Exercise, Question
 from seqattn.grading.cases import DOUBLE, Case
 from seqattn.grading.checking import same_precision
-from seqattn.grading.compare import difference, same
+from seqattn.grading.compare import DifferenceKind, difference, same
 from seqattn.grading.redaction import exception_name, sizes_in
 from seqattn.grading.sandbox.jobs import Outcome
 
-__all__ = ["Task", "alike", "by_case", "fault", "job_of"]
+__all__ = ["FaultKind", "Task", "alike", "by_answer", "fault", "job_of"]
 
+FaultKind = DifferenceKind | Literal["error", "random", "calls", "changed", "gradient"]
 # What visible checks call; the sandbox has no package to import it from.
 HELPER = "from typing import Any\n" + inspect.getsource(same_precision)
 
 
 class Task(NamedTuple):
-    """A question, the cases on which an answer to it is tried, and what else the answer uses."""
+    """A question, the cases on which an answer to it is tried, and what else the answer uses.
+
+    Attributes
+    ----------
+    exercise : Exercise
+        Which one it belongs to.
+    question : Question
+        What was asked.
+    context : list of str
+        Statements of other cells that the answer takes for granted.
+    cases : list of Case
+        In order.
+    drawn : bool
+        Whether these are the hidden cases that the judge's seed gives, alike for every answer; not
+        so those of a learner's evidence.
+    """
 
     exercise: Exercise
     question: Question
     context: list[str]
     cases: list[Case]
+    drawn: bool = True
 
 
 def job_of(task: Task, codes: dict[str, str], *, check: bool = False) -> dict[str, Any]:
@@ -50,10 +67,7 @@ def job_of(task: Task, codes: dict[str, str], *, check: bool = False) -> dict[st
         "refused": q.forbidden,
         "arguments": q.arguments,
         "check": [HELPER, task.exercise.setup, task.exercise.pristine[q.id].check] if check else [],
-        "answers": [
-            {"id": name, "name": q.entry, "entry": q.entry, "code": code}
-            for name, code in codes.items()
-        ],
+        "answers": [{"id": name, "name": q.entry, "code": code} for name, code in codes.items()],
         "cases": [
             {
                 "inputs": case.inputs,
@@ -66,8 +80,8 @@ def job_of(task: Task, codes: dict[str, str], *, check: bool = False) -> dict[st
     }
 
 
-def by_case(outcome: Outcome) -> dict[str, dict]:
-    """Sort the sandbox's messages by answer and case; believe none of their forms."""
+def by_answer(outcome: Outcome) -> dict[str, dict]:
+    """Sort the sandbox's messages by answer, and each answer's by case; believe no form of them."""
     found: dict[str, dict] = {}
     for message in outcome.messages:
         if not isinstance(message, dict) or not isinstance(message.get("answer"), str):
@@ -95,7 +109,7 @@ def _error(message: dict) -> dict:
     }
 
 
-def fault(one: dict, case: Case) -> tuple[str, str] | None:
+def fault(one: dict, case: Case) -> tuple[FaultKind, str] | None:
     """Say what is wrong with the outcome of a case: a kind and a text."""
     if "error" in one:
         return "error", f"{one['error']['type']}: {one['error']['message']}"
@@ -128,7 +142,7 @@ def fault(one: dict, case: Case) -> tuple[str, str] | None:
     return None
 
 
-def _wrong_gradients(gradients: Any, case: Case) -> tuple[str, str] | None:
+def _wrong_gradients(gradients: Any, case: Case) -> tuple[FaultKind, str] | None:
     if not isinstance(gradients, dict):
         return "gradient", "no gradient reaches any argument: something on the way is detached"
     for name, expected in case.expected.items():

@@ -1,9 +1,28 @@
 """What grading a notebook gives: a verdict for each question, and the grade that they make."""
 
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Literal
 
-__all__ = ["Grade", "Verdict"]
+from seqattn.grading.answers import Answer
+
+__all__ = ["Grade", "Verdict", "VerdictName"]
+
+VerdictName = Literal[
+    "pass",
+    "partial",
+    "fail",
+    "not_attempted",
+    "missing",
+    "syntax_error",
+    "error",
+    "timeout",
+    "memory",
+    "crashed",
+    "output_limit",
+    "forbidden",
+    "not_judged",
+    "grader_error",
+]
 
 
 @dataclass(frozen=True)
@@ -14,10 +33,11 @@ class Verdict:
     ----------
     question, title : str
         Which one.
-    verdict : str
-        ``pass``, ``partial``, ``fail``, ``not_attempted``, ``missing``, ``syntax_error``,
-        ``error``, ``timeout``, ``memory``, ``crashed``, ``output_limit``, ``forbidden``; or, where
-        points are pending, ``not_judged`` (the machine was too busy) and ``grader_error``.
+    verdict : VerdictName
+        What the answer did; ``not_judged`` (the machine was too busy) and ``grader_error`` where
+        points are pending. ``not_attempted``, ``missing`` and ``syntax_error`` are states of
+        :class:`~seqattn.grading.answers.Answer`; ``timeout``, ``memory``, ``crashed`` and
+        ``output_limit`` come of how its process ended.
     points : float
         What it earned; a person may give half points, the grader gives whole ones. Pending points
         are not earned yet: look at ``pending`` before you count a 0.
@@ -43,7 +63,7 @@ class Verdict:
 
     question: str
     title: str
-    verdict: str
+    verdict: VerdictName
     points: float
     out_of: int
     hint: str = ""
@@ -84,6 +104,9 @@ class Grade:
         On the file as a whole, for its author.
     flags : list of str
         For the instructor alone.
+    answers : dict of str to Answer
+        What was graded, by question, for whoever shows it beside what is said of it. No part of the
+        record: :meth:`to_dict` leaves it out.
     """
 
     file: str
@@ -94,6 +117,7 @@ class Grade:
     isolation: str
     notes: list[str] = field(default_factory=list)
     flags: list[str] = field(default_factory=list)
+    answers: dict[str, Answer] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def points(self) -> float:
@@ -119,4 +143,6 @@ class Grade:
     def to_dict(self) -> dict[str, Any]:
         """Give plain values that go into JSON."""
         sums = {"points": self.points, "out_of": self.out_of, "pending": self.pending}
-        return {**asdict(self), **sums}
+        record = asdict(replace(self, answers={}))
+        del record["answers"]
+        return {**record, **sums}

@@ -1,7 +1,7 @@
 """Sequence-to-sequence models: encoders, decoders around any attention, and the two together."""
 
+from seqattn.contexts import evaluating
 from seqattn.decoding import Step
-from seqattn.dropout import evaluating
 from seqattn.models.config import ModelConfig, build_model
 from seqattn.models.decoder import AttentionDecoder, State
 from seqattn.models.encoder import Encoded, Encoder

@@ -40,7 +40,7 @@ class State(NamedTuple):
     hidden : Hidden
         States, and memory cells, of the recurrent layers.
     fed : (batch, d_features), or None
-        Readout of the last step, with input feeding only.
+        Readout of the last step, which is fed to the next, with input feeding only.
     context : (batch, d_encoder), or None
         The fixed vector, in a decoder without attention only.
     past : Past, or None
@@ -144,13 +144,14 @@ class AttentionDecoder(nn.Module):
             d_embed,
             d_readout,
         )
-        d_beside = self.readout.d_features if self.feeds_readout else 0
+        d_extra = self.readout.d_features if self.feeds_readout else 0
         if self.attends_first:
-            d_beside = d_context
+            d_extra = d_context
         self.embedding = nn.Embedding(vocab_size, d_embed, padding_idx=PAD)
         self.dropout = Dropout(dropout)
-        self.rnn = make_rnn(cell, d_embed + d_beside, d_hidden, layers, dropout=dropout)
+        self.rnn = make_rnn(cell, d_embed + d_extra, d_hidden, layers, dropout=dropout)
         self.bridge = Bridge(d_encoder, d_hidden, layers, cells=cell == "lstm")
+        # The output projection; checkpoints know it by this name.
         self.vocabulary = nn.Linear(self.readout.d_features, vocab_size)
         initialise(self)
         self.attention = attention  # last: it came with weights of its own
@@ -234,13 +235,13 @@ class AttentionDecoder(nn.Module):
     ) -> tuple[State, Tensor | None, Tensor | None]:
         """Attend and update, in the order of the style; return state, context and weights.
 
-        ``project(beside)`` gives what the inputs of the update, the last token and what comes
-        beside it, contribute to the gates.
+        ``project(extra_input)`` gives what the inputs of the update contribute to the gates: the
+        last token and, beside it, the context (Bahdanau) or the last readout (input feeding).
         """
         if self.attends_first:
             context, weights, past = self._attend(state.hidden.outputs[-1], memory, state)
-        beside = context if self.attends_first else state.fed
-        hidden = rnn_step(self.rnn, project(beside), state.hidden)
+        extra_input = context if self.attends_first else state.fed
+        hidden = rnn_step(self.rnn, project(extra_input), state.hidden)
         if not self.attends_first:
             context, weights, past = self._attend(hidden.outputs[-1], memory, state)
         fed = self.readout(hidden.outputs[-1], context, embedded) if self.feeds_readout else None
@@ -259,16 +260,16 @@ class AttentionDecoder(nn.Module):
         """Run step by step, with all that need not wait kept out of the loop."""
         # The weights are split once per sentence, not per step: the gradient of a slice is as large
         # as the whole. They are cast once for the same reason, in mixed precision.
-        W_y, W_beside = self.rnn.weight_ih_l0.split(  # type: ignore[operator]
+        W_y, W_extra = self.rnn.weight_ih_l0.split(  # type: ignore[operator]
             (embedded.shape[-1], self.rnn.input_size - embedded.shape[-1]), 1
         )
         gates = F.linear(embedded, W_y, self.rnn.bias_ih_l0)  # type: ignore[arg-type]
-        W_beside = W_beside.to(gates.dtype)
+        W_extra = W_extra.to(gates.dtype)
 
         states, contexts, maps = [], [], []
         for gates_t, embedded_t in zip(gates.unbind(1), embedded.unbind(1)):
             state, context, weights = self._advance(
-                partial(_add_product, gates_t, W_beside), embedded_t, state, memory
+                partial(_add_product, gates_t, W_extra), embedded_t, state, memory
             )
             states.append(state)
             contexts.append(context)
@@ -294,15 +295,15 @@ class AttentionDecoder(nn.Module):
         context, weights, _ = self._attend(tops, memory, state._replace(context=fixed))
         return self.readout(tops, context, embedded), weights
 
-    def _project_inputs(self, embedded: Tensor, beside: Tensor | None) -> Tensor:
+    def _project_inputs(self, embedded: Tensor, extra_input: Tensor | None) -> Tensor:
         """Give what the inputs of one step contribute to the gates."""
-        inputs = embedded if beside is None else torch.cat([embedded, beside], -1)
+        inputs = embedded if extra_input is None else torch.cat([embedded, extra_input], -1)
         return F.linear(inputs, self.rnn.weight_ih_l0, self.rnn.bias_ih_l0)  # type: ignore[arg-type]
 
 
-def _add_product(gates: Tensor, W: Tensor, beside: Tensor) -> Tensor:
+def _add_product(gates: Tensor, W: Tensor, extra_input: Tensor) -> Tensor:
     # No inner function: with the tests' shape checks around it, no compiler could read it.
-    return gates + F.linear(beside, W)
+    return gates + F.linear(extra_input, W)
 
 
 def stack_steps(steps: Sequence[Tensor | None]) -> Tensor | None:

@@ -248,7 +248,7 @@ class PointerGenerator(StepwiseModel):
         step = self.model.step(self._known(tokens), state, looked_at)
         return step._replace(logits=self._mix(step.logits, step.weights, source))
 
-    def _score(self, source: Tensor, lengths: Tensor, inputs: Tensor) -> Output:
+    def _teacher_forced(self, source: Tensor, lengths: Tensor, inputs: Tensor) -> Output:
         source = _without_pads(source, lengths)
         raw, weights = self.model(self._known(source), lengths, self._known(inputs))
         return Output(self._mix(raw, weights, source), weights)

@@ -35,8 +35,8 @@ class Output(NamedTuple):
 class StepwiseModel(nn.Module):
     """What models have in common that write a target step by step.
 
-    A subclass offers ``begin`` and ``step``, as every search asks for them, and ``_score``, which
-    scores all steps of known targets at once.
+    A subclass offers ``begin`` and ``step``, as every search asks for them, and
+    ``_teacher_forced``, which scores all steps of known targets at once.
     """
 
     longest: int | None = None
@@ -47,7 +47,7 @@ class StepwiseModel(nn.Module):
 
     begin: Callable[..., tuple[Any, Any]]
     step: Callable[..., Step]
-    _score: Callable[[Tensor, Tensor, Tensor], Output]
+    _teacher_forced: Callable[[Tensor, Tensor, Tensor], Output]
 
     def forward(
         self,
@@ -99,7 +99,7 @@ class StepwiseModel(nn.Module):
                 generator=generator,
             )
             return Output(logits, weights)
-        return self._score(source, lengths, inputs)
+        return self._teacher_forced(source, lengths, inputs)
 
     def generate(
         self,
@@ -153,7 +153,7 @@ class Seq2SeqAttention(StepwiseModel):
 
     @property
     def vocabulary(self) -> nn.Linear:
-        """The layer that logits come from."""
+        """The output projection, a layer from features to logits; not a list of words."""
         return self.decoder.vocabulary
 
     def begin(
@@ -167,7 +167,7 @@ class Seq2SeqAttention(StepwiseModel):
         """Read the last token and score the next; see :meth:`AttentionDecoder.step`."""
         return self.decoder.step(tokens, state, memory)
 
-    def _score(self, source: Tensor, lengths: Tensor, inputs: Tensor) -> Output:
+    def _teacher_forced(self, source: Tensor, lengths: Tensor, inputs: Tensor) -> Output:
         return Output(*self.decoder(inputs, self.encoder(source, lengths)))
 
 

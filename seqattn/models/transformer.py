@@ -373,7 +373,7 @@ class Transformer(StepwiseModel):
         logits, weights, past = self._decode(tokens[:, None], memory, state, None)
         return Step(logits[:, 0], weights[:, 0], past)
 
-    def _score(self, source: Tensor, lengths: Tensor, inputs: Tensor) -> Output:
+    def _teacher_forced(self, source: Tensor, lengths: Tensor, inputs: Tensor) -> Output:
         # A target's own padding comes last, where no real position sees it.
         mask = causal_mask(inputs.shape[1], device=inputs.device)[None]
         logits, weights, _ = self._decode(inputs, self._remember(source, lengths), None, mask)

@@ -1,6 +1,7 @@
 """What a run keeps: the checkpoint to go on from, the best weights, and those to be averaged.
 
-The file itself is written by :mod:`seqattn.translator.checkpoint`; what stands in it is here.
+The file itself is written by :mod:`seqattn.translator.checkpoint`, which needs no training to read
+one; what stands in it, and when it is written, is here.
 """
 
 import math

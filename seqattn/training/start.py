@@ -5,6 +5,7 @@ from pathlib import Path
 
 import torch
 
+from seqattn.contexts import own_random
 from seqattn.data.corpora import CorpusConfig, read_split
 from seqattn.data.vocabulary import Vocabularies
 from seqattn.models import ModelConfig, build_model, guess_frequencies
@@ -13,7 +14,7 @@ from seqattn.training.presets import default_preset
 from seqattn.training.runtime import Processes
 from seqattn.training.trainer import Trainer
 from seqattn.translator.checkpoint import CheckpointError
-from seqattn.translator.run_folder import RunFolder, load_model, own_random
+from seqattn.translator.run_folder import RunFolder, load_model
 
 __all__ = ["new_run", "resumed_run"]
 
@@ -68,7 +69,8 @@ def new_run(
     CorpusError, DownloadError
         If the corpus is not to be had.
     ValueError
-        If embeddings of different vocabularies are to be tied.
+        If embeddings of different vocabularies are to be tied, or ``min_count`` is asked of
+        subwords.
 
     Examples
     --------
@@ -94,8 +96,7 @@ def new_run(
     corpus = corpus or CorpusConfig()
     preset = default_preset(corpus.name)
     model, training = model or preset.model, training or preset.training
-    subwords = preset.subwords if subwords is None else subwords
-    min_count = preset.min_count if min_count is None else min_count
+    reading = preset.asked(subwords=subwords, min_count=min_count)
     processes = Processes(torch.device(device))
     with processes.in_turn():
         train, valid = read_split(corpus, "train"), read_split(corpus, "valid")
@@ -103,9 +104,9 @@ def new_run(
         lambda: Vocabularies.learn(
             train,
             corpus.languages,
-            subwords=subwords,
+            subwords=reading.subwords,
             joint=joint,
-            min_count=min_count,
+            min_count=reading.min_count,
         ).to_dict()
     )
     vocabularies = Vocabularies.from_dict(learnt)
@@ -132,9 +133,9 @@ def new_run(
         run,
         corpus=asdict(corpus),
         data={
-            "subwords": subwords,
+            "subwords": reading.subwords,
             "joint": joint,
-            "min_count": min_count,
+            "min_count": reading.min_count,
             "lowercase": corpus.lowercase,
         },
         processes=processes,

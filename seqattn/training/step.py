@@ -10,13 +10,13 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
+from seqattn.contexts import own_random
 from seqattn.data.batches import Batch, Batches
 from seqattn.models.output_layer import guess_frequencies
 from seqattn.precision import autocast
 from seqattn.specials import PAD
 from seqattn.training.config import TrainingConfig
 from seqattn.training.losses import TokenLoss, cross_entropy
-from seqattn.translator.run_folder import own_random
 
 __all__ = ["DivergedError", "History", "Update", "fit", "make_optimizer", "update"]
 

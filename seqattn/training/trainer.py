@@ -15,10 +15,12 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from seqattn.data.batches import Batch, Batches, Example, encode_pairs
+from seqattn.contexts import own_random
+from seqattn.data.batches import Batch, Batches, encode_pairs
 from seqattn.data.pairs import TextPair
 from seqattn.data.vocabulary import Vocabularies
 from seqattn.models import ModelConfig
+from seqattn.models.seq2seq import StepwiseModel
 from seqattn.training.checkpoints import (
     Checkpointer,
     TrainingState,
@@ -34,11 +36,63 @@ from seqattn.training.step import DivergedError, Update, make_optimizer, update
 from seqattn.training.validation import Validator
 from seqattn.translator import Translator
 from seqattn.translator.checkpoint import CheckpointError, read_checkpoint
-from seqattn.translator.run_folder import RunFolder, own_random
+from seqattn.translator.run_folder import RunFolder
 
-__all__ = ["Outcome", "Trainer"]
+__all__ = ["Outcome", "Trainer", "cut_batches"]
 
 log = logging.getLogger(__name__)
+
+
+def cut_batches(
+    pairs: Sequence[TextPair],
+    vocabularies: Vocabularies,
+    config: TrainingConfig,
+    *,
+    copying: bool = False,
+    warn: bool = False,
+) -> Batches:
+    """Cut training pairs into batches, without those that alone are longer than one.
+
+    One such line could take all memory.
+
+    Parameters
+    ----------
+    pairs : sequence of TextPair
+        To train on.
+    vocabularies : Vocabularies
+        Of source and target.
+    config : TrainingConfig
+        ``batch_tokens`` and ``seed``.
+    copying : bool
+        As in :func:`~seqattn.data.batches.encode_pairs`.
+    warn : bool
+        Whether to log how many pairs are left out.
+
+    Returns
+    -------
+    Batches
+        Of all epochs.
+
+    Raises
+    ------
+    ValueError
+        If every pair is too long.
+    """
+    examples = encode_pairs(pairs, vocabularies, copying=copying)
+    most = config.batch_tokens
+    kept = [example for example in examples if max(map(len, example)) <= most]
+    if not kept:
+        raise ValueError(
+            f"each of the {len(examples)} training pairs has more than batch_tokens={most} "
+            "tokens on a side; expected a larger batch_tokens"
+        )
+    if warn and len(kept) < len(examples):
+        longest = max(len(side) for example in examples for side in example)
+        log.warning(
+            "left out %d of %d training pairs with more than batch_tokens=%d tokens on a side; "
+            "the longest has %d", len(examples) - len(kept), len(examples), most, longest,
+        )  # fmt: skip
+    return Batches(kept, tokens=most, seed=config.seed)
 
 
 class Outcome(NamedTuple):
@@ -64,7 +118,7 @@ class Trainer:
 
     Parameters
     ----------
-    model : nn.Module
+    model : StepwiseModel
         A translator, on the device to train on.
     model_config : ModelConfig
         What it was built from.
@@ -94,7 +148,7 @@ class Trainer:
 
     def __init__(
         self,
-        model: nn.Module,
+        model: StepwiseModel,
         model_config: ModelConfig,
         vocabularies: Vocabularies,
         train: Sequence[TextPair],
@@ -120,8 +174,9 @@ class Trainer:
         self.processes = processes or Processes(self.device)
         self.quiet = quiet or not self.processes.lead
         self.optimizer = make_optimizer(model, weight_decay=config.weight_decay)
-        examples = self._short_enough(encode_pairs(train, vocabularies, copying=model_config.copy))
-        self.batches = Batches(examples, tokens=config.batch_tokens, seed=config.seed)
+        self.batches = cut_batches(
+            train, vocabularies, config, copying=model_config.copy, warn=self.processes.lead
+        )
         self.state = TrainingState()
         self.settings = {
             "model": asdict(model_config),
@@ -141,25 +196,9 @@ class Trainer:
         )
         self.threads_before: int | None = None
         self._random: Mapping[str, Tensor] | None = None
-        self._trained = model
+        # What an update calls: the model, or what wraps it for several processes or is compiled.
+        self._called_model: nn.Module = model
         self._prepared = False
-
-    def _short_enough(self, examples: list[Example]) -> list[Example]:
-        """Leave out what alone is longer than a batch: one such line could take all memory."""
-        most = self.config.batch_tokens
-        kept = [example for example in examples if max(map(len, example)) <= most]
-        if not kept:
-            raise ValueError(
-                f"each of the {len(examples)} training pairs has more than batch_tokens={most} "
-                "tokens on a side; expected a larger batch_tokens"
-            )
-        if len(kept) < len(examples) and self.processes.lead:
-            longest = max(len(side) for example in examples for side in example)
-            log.warning(
-                "left out %d of %d training pairs with more than batch_tokens=%d tokens on a side; "
-                "the longest has %d", len(examples) - len(kept), len(examples), most, longest,
-            )  # fmt: skip
-        return kept
 
     def resume(self) -> None:
         """Take the run up again where its last checkpoint was written.
@@ -210,9 +249,9 @@ class Trainer:
             torch.manual_seed(self.config.seed + rank)  # each process drops its own features
         self.model.train()
         if not self._prepared:  # else this trainer goes on after an interruption
-            self._trained = self.processes.prepare(self.model)
+            self._called_model = self.processes.prepare(self.model)
             if self.config.compile:
-                self._trained = torch.compile(self._trained)  # type: ignore[assignment]
+                self._called_model = torch.compile(self._called_model)  # type: ignore[assignment]
             self._prepared = True
         self._began = time.monotonic() - state.seconds
         self.log = RunLog(
@@ -253,7 +292,7 @@ class Trainer:
             state.step += 1
             tokens = sum(map(self.batches.count_tokens, rows))
             made = update(
-                self._trained,
+                self._called_model,
                 self.optimizer,
                 self._share(rows),
                 tokens=tokens / self.processes.count,
@@ -270,7 +309,11 @@ class Trainer:
         return Outcome(stop, state, signal or None)
 
     def _upcoming(self) -> Iterator[list[list[int]]]:
-        """Give the rows of the batches of each update to come, epoch after epoch, without end."""
+        """Give the rows of the batches of each update to come, epoch after epoch, without end.
+
+        What moves on is ``state.index``, and :meth:`_count` moves it, once the update is made: a
+        checkpoint that is written before that begins with the same batches again.
+        """
         state = self.state
         while True:
             plan = self.batches.plan(state.epoch)
@@ -302,7 +345,10 @@ class Trainer:
         return time.monotonic() - self._began
 
     def _count(self, made: Update, tokens: int, batches: int) -> None:
-        """Take an update to the books, that of all processes together, or refuse it."""
+        """Take an update to the books, that of all processes together, or refuse it.
+
+        Here ``state.index`` advances, from which :meth:`_upcoming` takes the next batches.
+        """
         state, norm = self.state, made.norm.item()
         told = self.processes.gather([made.loss.total.item(), self._elapsed()])
         loss = sum(total for total, _ in told)

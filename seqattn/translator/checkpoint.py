@@ -3,6 +3,9 @@
 A checkpoint is a safetensors file. Its tensors are weights and what the optimiser remembers; its
 header holds all the rest as JSON: the model's configuration, the vocabularies, where the training
 stood. Reading one runs no code from it.
+
+This is the file itself; which tensors and values a training puts into it, and when, is decided in
+:mod:`seqattn.training.checkpoints`.
 """
 
 import json
@@ -40,7 +43,9 @@ class Checkpoint(NamedTuple):
     tensors : dict of str to Tensor
         On the CPU. Weights begin with ``model.``.
     data : dict
-        Plain values.
+        Plain values by name: ``model`` and ``vocabularies``; of a run also its other settings
+        (``training``, ``corpus``, and ``data``, which says how the pairs were read), the
+        ``fingerprint`` of the pairs, ``position`` and ``threads``.
     """
 
     tensors: dict[str, Tensor]

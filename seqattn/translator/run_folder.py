@@ -14,19 +14,19 @@
 """
 
 import json
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import torch
-from torch import nn
 
+from seqattn.contexts import own_random
 from seqattn.data.vocabulary import Vocabularies
 from seqattn.models import ModelConfig, build_model
+from seqattn.models.seq2seq import StepwiseModel
 from seqattn.translator.checkpoint import CheckpointError, read_checkpoint, write_atomically
 
-__all__ = ["SHIPPED", "RunFolder", "find_checkpoint", "load_model", "own_random"]
+__all__ = ["SHIPPED", "RunFolder", "find_checkpoint", "load_model"]
 
 # Models that come with the package, by name; tools/ship_model.py makes them.
 SHIPPED = {"toy": Path(__file__).parents[1] / "data" / "models" / "toy-en-fr.safetensors"}
@@ -192,22 +192,10 @@ def find_checkpoint(run: str | Path) -> Path:
     return RunFolder(path).checkpoint()
 
 
-@contextmanager
-def own_random() -> Iterator[None]:
-    """Draw and seed as one likes: afterwards the caller's random numbers go on as if nothing was.
-
-    Also a decorator, ``@own_random()``.
-    """
-    # Of a GPU that nobody has used yet there is no stream to keep.
-    devices = range(torch.cuda.device_count() if torch.cuda.is_initialized() else 0)
-    with torch.random.fork_rng(devices=devices):
-        yield
-
-
 @own_random()
 def load_model(
     path: Path, device: torch.device | str = "cpu"
-) -> tuple[nn.Module, Vocabularies, dict[str, Any]]:
+) -> tuple[StepwiseModel, Vocabularies, dict[str, Any]]:
     """Build the model of a checkpoint, with its weights.
 
     Parameters
@@ -234,7 +222,9 @@ def load_model(
     vocabularies = Vocabularies.from_dict(checkpoint.data["vocabularies"])
     try:
         config = ModelConfig.from_stored(checkpoint.data["model"])
-        model = build_model(config, len(vocabularies.source), len(vocabularies.target))
+        model: StepwiseModel = build_model(
+            config, len(vocabularies.source), len(vocabularies.target)
+        )
         model.load_state_dict(checkpoint.weights)
     except (TypeError, ValueError, RuntimeError) as error:
         raise CheckpointError(

@@ -2,16 +2,17 @@
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
+from seqattn.contexts import evaluating
 from seqattn.data.batches import Batch, Batches, encode_pairs, pad
 from seqattn.data.pairs import TextPair, lower_case
 from seqattn.data.vocabulary import Vocabularies
 from seqattn.decoding import Hypotheses, beam_search, greedy, sample
-from seqattn.models import Output, evaluating
+from seqattn.models import Output
+from seqattn.models.seq2seq import StepwiseModel
 from seqattn.precision import autocast
 from seqattn.specials import EOS
 from seqattn.translator.run_folder import find_checkpoint, load_model
@@ -30,16 +31,20 @@ LONGEST = (2, 10)
 LENGTH_PENALTY = 0.6
 
 # From source, lengths and longest allowed lengths to what was found.
-Search = Callable[[Tensor, Tensor, Tensor], Hypotheses]
+SearchFunction = Callable[[Tensor, Tensor, Tensor], Hypotheses]
 
 
 class Translator:
     """A model that reads and writes text.
 
+    A call goes from :meth:`translate`, :meth:`n_best` or :meth:`sample`, which choose the search in
+    ``seqattn.decoding``, through batches of similar lengths to that search, and its hypotheses
+    back to text.
+
     Parameters
     ----------
-    model : Seq2SeqAttention, or another model with the same methods
-        Trained.
+    model : StepwiseModel
+        Trained: a Seq2SeqAttention, a Transformer, or another model with the same methods.
     vocabularies : Vocabularies
         Those that it was trained with.
     bf16 : bool
@@ -65,13 +70,13 @@ class Translator:
 
     def __init__(
         self,
-        model: nn.Module,
+        model: StepwiseModel,
         vocabularies: Vocabularies,
         *,
         bf16: bool = False,
         lowercase: bool = False,
     ):
-        self.model: Any = model
+        self.model = model
         self.lowercase = lowercase
         self.vocabularies = vocabularies
         self.bf16 = bf16
@@ -220,7 +225,7 @@ class Translator:
                 coverage_penalty=coverage_penalty, n_best=n,
             )  # fmt: skip
 
-        return self._each(sentences, search, n, places=beam)
+        return self._in_batches(sentences, search, n, places=beam)
 
     def sample(
         self,
@@ -268,10 +273,10 @@ class Translator:
                 temperature=temperature, top_k=top_k, top_p=top_p, generator=generator,
             )  # fmt: skip
 
-        return self._each(sentences, search, n, places=n)
+        return self._in_batches(sentences, search, n, places=n)
 
     def force(self, pairs: Sequence[TextPair]) -> list[Translation]:
-        """Make the model write known translations: every step reads the true last token.
+        """Score known translations, teacher-forced: every step reads the true last token.
 
         Parameters
         ----------
@@ -289,47 +294,49 @@ class Translator:
         examples = encode_pairs(read, self.vocabularies, copying=self.copies)
         for batch in Batches(examples, tokens=FORCED).epoch(0) if pairs else ():
             batch = batch.to(self.device)
-            logits, weights = self._force(batch)
+            logits, weights = self._teacher_forced(batch)
             logits = logits.float()
             wanted = logits.gather(2, batch.targets[..., None])[..., 0]
             scores = wanted - logits.logsumexp(-1)
             for i, row in enumerate(batch.rows):
                 source, target = examples[row]
-                own = self._own(read[row].source)
+                oov_words = self._oov_words(read[row].source)
                 found[row] = Translation(
                     source=pairs[row].source,
                     text=pairs[row].target,
-                    source_tokens=self.vocabularies.source.tokens(source, own),
-                    tokens=self.vocabularies.target.tokens(target, own),
+                    source_tokens=self.vocabularies.source.tokens(source, oov_words),
+                    tokens=self.vocabularies.target.tokens(target, oov_words),
                     weights=_cut(weights, i, len(target), len(source)),
                     score=float(scores[i, : len(target)].sum()),
                 )
         return [found[row] for row in range(len(pairs))]
 
-    def _force(self, batch: Batch) -> Output:
+    def _teacher_forced(self, batch: Batch) -> Output:
         with evaluating(self.model), autocast(self.device, self.bf16):
             return self.model(batch.source, batch.lengths, batch.inputs)
 
-    def _each(
-        self, sentences: Sequence[str], search: Search, n: int, *, places: int
+    def _in_batches(
+        self, sentences: Sequence[str], search: SearchFunction, n: int, *, places: int
     ) -> list[list[Translation]]:
         """Search for n translations of each sentence, in batches of similar lengths."""
         if isinstance(sentences, str):
             raise TypeError("got one string; expected a list with a string for each sentence")
-        read = [s.lower() if self.lowercase else s for s in sentences]
-        own = [self._own(sentence) for sentence in read]
-        ids = self._encode(read, own)
+        cased = [s.lower() if self.lowercase else s for s in sentences]
+        oov_words = [self._oov_words(sentence) for sentence in cased]
+        ids = self._encode(cased, oov_words)
         found: list[list[Translation]] = [[] for _ in ids]
         blank = [row for row, sentence in enumerate(sentences) if not sentence.strip()]
         for row in blank:
             found[row] = [self._leave(sentences[row])]
         for rows in _by_length(ids, max(SIDE_BY_SIDE // places, 1), leave=set(blank)):
             sources = [ids[row] for row in rows]
-            hypotheses = self._search(sources, search)
+            hypotheses = self._pad_and_search(sources, search)
             for i in range(n * len(rows)):
                 place, row = i // n, rows[i // n]
                 if i % n == 0 or hypotheses.scores[i].isfinite():  # it may end with fewer than n
-                    one = self._read(sentences[row], sources[place], own[row], hypotheses, i)
+                    one = self._to_translation(
+                        sentences[row], sources[place], oov_words[row], hypotheses, i
+                    )
                     found[row].append(one)
         return found
 
@@ -339,7 +346,8 @@ class Translator:
         weights = torch.ones(1, 1) if self.has_attention else None
         return Translation(sentence, "", end, end, weights, score=0.0)
 
-    def _search(self, sources: list[list[int]], search: Search) -> Hypotheses:
+    def _pad_and_search(self, sources: list[list[int]], search: SearchFunction) -> Hypotheses:
+        """Run a search on one batch: pad it, and say how long each translation may become."""
         lengths = torch.tensor([len(source) for source in sources])
         most = (LONGEST[0] * lengths + LONGEST[1]).to(self.device)
         longest = getattr(self.model, "longest", None)
@@ -349,26 +357,31 @@ class Translator:
         with autocast(self.device, self.bf16):
             return search(source, lengths, most)
 
-    def _own(self, sentence: str) -> list[str]:
+    def _oov_words(self, sentence: str) -> list[str]:
         """List the words outside the vocabulary that a model that copies may write."""
         return self.vocabularies.source.unknown(sentence) if self.copies else []
 
-    def _encode(self, sentences: Sequence[str], own: Sequence[Sequence[str]]) -> list[list[int]]:
+    def _encode(
+        self, sentences: Sequence[str], oov_words: Sequence[Sequence[str]]
+    ) -> list[list[int]]:
         source = self.vocabularies.source
         if not self.copies:
             return [[*ids, EOS] for ids in source.encode_all(sentences)]
-        return [[*source.encode(s, more), EOS] for s, more in zip(sentences, own, strict=True)]
+        return [
+            [*source.encode(sentence, unknown), EOS]
+            for sentence, unknown in zip(sentences, oov_words, strict=True)
+        ]
 
-    def _read(
-        self, sentence: str, source: list[int], own: list[str], found: Hypotheses, row: int
+    def _to_translation(
+        self, sentence: str, source: list[int], oov_words: list[str], found: Hypotheses, row: int
     ) -> Translation:
         length = int(found.lengths[row])
         ids = found.tokens[row, :length].tolist()
         return Translation(
             source=sentence,
-            text=self.vocabularies.target.decode(ids, own),
-            source_tokens=self.vocabularies.source.tokens(source, own),
-            tokens=self.vocabularies.target.tokens(ids, own),
+            text=self.vocabularies.target.decode(ids, oov_words),
+            source_tokens=self.vocabularies.source.tokens(source, oov_words),
+            tokens=self.vocabularies.target.tokens(ids, oov_words),
             weights=_cut(found.weights, row, length, len(source)),
             score=float(found.scores[row]),
         )

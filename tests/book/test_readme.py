@@ -4,6 +4,8 @@ import doctest
 import re
 from pathlib import Path
 
+from seqattn.grading.bank import exercises, load
+
 ROOT = Path(__file__).resolve().parents[2]
 TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
 
@@ -26,6 +28,16 @@ def test_every_make_target_exists():
 def test_every_linked_file_exists():
     links = re.findall(r"\]\(([^)#]+)\)", TEXT)
     assert [link for link in links if not (ROOT / link).exists()] == []
+
+
+def test_the_table_has_every_chapter_and_exercise_with_its_number_of_questions():
+    rows = re.findall(r"^\| \[.*?\]\((\w+)/(\w+)\.ipynb\) \| (.*) \|$", TEXT, re.MULTILINE)
+    chapters = [name for folder, name, _ in rows if folder == "chapters"]
+    assert chapters == sorted(path.stem for path in (ROOT / "chapters").glob("[0-9][0-9]_*.py"))
+    graded = {name: said for folder, name, said in rows if folder == "exercises"}
+    assert sorted(graded) == exercises()
+    for name, said in graded.items():
+        assert said.startswith(f"graded: {len(load(name).questions)} questions"), name
 
 
 def test_the_two_commands_come_first():

@@ -1,5 +1,7 @@
 """The feedback page in a browser: light, dark, on a phone, by keyboard."""
 
+from dataclasses import replace
+
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
@@ -22,7 +24,7 @@ def pages():
     answers = {v.question: Answer(CODE) for v in VERDICTS}
     table = [["question", "right"], [f"q1 {'long ' * 30}", "3"]]
     return {
-        "student": as_html(GRADE, "https://example.org", student="Ada", answers=answers),
+        "student": as_html(replace(GRADE, answers=answers), "https://example.org", student="Ada"),
         "class": page("Class summary", [("Files", table)]),
     }
 

@@ -116,6 +116,15 @@ def seqattn(*arguments):
     return SimpleNamespace(returncode=status or 0, stdout=out.getvalue(), stderr=err.getvalue())
 
 
+def assert_large_enough(q):
+    """Assert that a question's bank has enough answers and hints to mean something."""
+    assert len(q.wrong) >= 5
+    assert len(q.right) >= 2
+    assert len({w.name for w in q.wrong}) == len({w.hint for w in q.wrong}) == len(q.wrong)
+    assert all(0 <= w.keeps < q.points for w in q.wrong)
+    assert [w.hint for w in q.wrong if len(w.hint) <= 40] == []
+
+
 @pytest.fixture
 def grade(judge, tmp_path):
     """Grade a notebook given as a dict, or a file's bytes; return the grade."""

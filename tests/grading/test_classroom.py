@@ -1,6 +1,7 @@
 # ruff: noqa: E501 -- one line a case
 """A class: who is who, the same reports whatever the number of jobs, resuming, regrading."""
 
+import copy
 import csv
 import errno
 import html
@@ -74,8 +75,7 @@ def graded(folder, tmp_path_factory, shared_workers):
 
 @pytest.fixture
 def results(folder, graded, roster):
-    copied = {label: Grade.from_dict(g.to_dict()) for label, g in graded.items()}
-    return settle(handed(folder), copied, roster)
+    return settle(handed(folder), copy.deepcopy(graded), roster)
 
 
 def table(path):
@@ -152,7 +152,7 @@ def test_t_120_the_reports_are_the_same_whatever_the_number_of_jobs(
 ):
     alone = grade_all(handed(folder), "s", tmp_path / "store", jobs=1)
     for name, grades in (("one", alone), ("two", graded)):
-        copied = {label: Grade.from_dict(g.to_dict()) for label, g in grades.items()}
+        copied = copy.deepcopy(grades)
         write_all(tmp_path / name, settle(handed(folder), copied, roster))
     assert contents(tmp_path / "one") == contents(tmp_path / "two")
 
@@ -577,7 +577,7 @@ def test_what_cannot_be_graded_beside_what_can_is_noted(tmp_path):
 def test_results_never_depend_on_who_else_handed_in(folder, roster, graded, tmp_path):
     """Each student's record, page and row are the same in a class of one."""
     files = handed(folder)
-    copied = {label: Grade.from_dict(g.to_dict()) for label, g in graded.items()}
+    copied = copy.deepcopy(graded)
     write_all(tmp_path / "all", settle(files, copied, roster))
     compared = 0
     for person in roster:

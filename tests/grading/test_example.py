@@ -3,11 +3,13 @@
 import re
 
 import numpy as np
+import pytest
 
 from seqattn.grading.bank import load
 from seqattn.grading.cases import MOST_SHOWN, draw_cases, shown_cases
 from seqattn.grading.hints import written
 from seqattn.grading.sandbox import wire
+from seqattn.grading.sandbox.jobs import LateError
 from tests.grading.conftest import filled, verdict
 
 
@@ -24,6 +26,17 @@ def test_a_right_answer_and_one_that_raises_see_none(grade):
     assert verdict(grade(filled({"q2": code})), "q2").example == []
     right = load("03_additive").question("q2").right[1]
     assert verdict(grade(filled({"q2": right})), "q2").example == []
+
+
+@pytest.mark.parametrize("trouble", [LateError("600 s"), ValueError("a fault of ours")])
+def test_trouble_with_the_example_leaves_the_verdict_as_it_is(trouble, grade, monkeypatch):
+    def fail(q):
+        raise trouble
+
+    monkeypatch.setattr("seqattn.grading.judge.shown_cases", fail)
+    wrong = load("03_additive").question("q2").wrong[0]
+    found = verdict(grade(filled({"q2": wrong.code})), "q2")
+    assert (found.mistake, found.points, found.example) == (wrong.name, wrong.keeps, [])
 
 
 def test_what_is_shown_is_small_and_drawn_by_itself():

@@ -120,6 +120,22 @@ def test_a_mistake_of_another_shape_is_written_out():
     assert whole.code == "def pool(a, b):\n    return a\n"
 
 
+def test_what_is_pythons_own_separates_nothing():
+    typed = "def pool(a, b) -> Tensor:"
+    assert changed(f"x\n    | {typed}\n    |     return a").code == f"{typed}\n    return a\n"
+    assert changed(f"x | {typed} return a").code == f"{typed} return a\n"
+    text = "y = '; '.join(['a -> b', \"it's -> that\"]); return y"
+    code = (
+        "def pool(states, mask):\n    y = '; '.join(['a -> b', \"it's -> that\"])\n    return y\n"
+    )
+    assert changed(f"x | {text}").code == code
+    # A head that is changed into another is a change like any other.
+    head = changed("x | def pool(states, mask): -> def pool(mask, states):")
+    assert head.code == RIGHT[0].replace("(states, mask):", "(mask, states):", 1)
+    raised = changed("x | return states[:, 0] -> raise ValueError('a; b -> c')")
+    assert raised.code == RIGHT[0].replace("return states[:, 0]", "raise ValueError('a; b -> c')")
+
+
 @pytest.mark.parametrize(
     ("row", "said"),
     [

@@ -44,7 +44,7 @@ linux = pytest.mark.skipif(
 
 def job(code, **more):
     cases = [{"inputs": (2.0,), "upstream": None, "twice": False}]
-    answer = {"id": "a", "name": "f", "entry": "f", "code": code}
+    answer = {"id": "a", "name": "f", "code": code}
     return {"prelude": "", "context": [], "probe": "", "cases": cases, "answers": [answer]} | more
 
 

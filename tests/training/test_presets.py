@@ -6,6 +6,7 @@ from dataclasses import asdict, replace
 import pytest
 import torch
 
+from seqattn.cli.train_options import apply_settings, begin
 from seqattn.data import TextPair, Vocabularies
 from seqattn.models import ModelConfig, build_model
 from seqattn.training import TrainingConfig, new_run
@@ -33,6 +34,32 @@ def test_the_fixed_vector_differs_from_the_toy_model_in_attention_alone():
     assert fixed.model == replace(toy.model, architecture="fixed")
     assert fixed.training == replace(toy.training, doubly_stochastic_penalty=0.0, first_look=None)
     assert (fixed.subwords, fixed.joint, fixed.lowercase) == (0, toy.joint, toy.lowercase)
+
+
+def test_what_a_preset_asks_of_whole_words_does_not_hold_for_subwords(tmp_path, monkeypatch):
+    preset = read_preset("pointer")
+    assert preset.min_count > 1
+    monkeypatch.setattr("seqattn.training.start.default_preset", lambda name: preset)
+    pairs, small = corpus(tmp_path), ["d_embed=8", "d_hidden=8"]
+    model, training = apply_settings(small, preset.model, preset.training)
+    by_name = new_run(
+        tmp_path / "api",
+        pairs,
+        model=model,
+        training=training,
+        subwords=300,
+        joint=True,
+        quiet=True,
+    )
+    by_command = begin(
+        tmp_path / "cli", pairs, preset, budget={}, changes={}, settings=small, precision=None,
+        subwords=300, joint=None, min_count=None, lowercase=None,
+        device=torch.device("cpu"), overwrite=False, quiet=True,
+    )  # fmt: skip
+    assert by_name.settings["data"] == by_command.settings["data"]
+    assert by_name.settings["data"]["min_count"] == 1
+    with pytest.raises(ValueError, match="min_count=2 has no effect with subwords=300"):
+        new_run(tmp_path / "both", pairs, subwords=300, min_count=2, quiet=True)
 
 
 @pytest.mark.parametrize("name", ["toy", "multi30k", "files"])

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 
+from seqattn.cli.train_options import _count_batches
 from seqattn.data import Batches, Example, encode_pairs
 from seqattn.models import ModelConfig, build_model
 from seqattn.specials import EOS
@@ -144,6 +145,8 @@ def test_pairs_longer_than_a_batch_are_left_out_and_told_of(tmp_path, caplog):
     assert "left out 2 of 62 training pairs" in caplog.text
     assert "batch_tokens=64" in caplog.text
     assert "the longest has 100" in caplog.text
+    # Whoever asks what a finished run has left counts the same batches.
+    assert _count_batches(trainer.checkpointer.data, trainer.config) == len(trainer.batches)
 
 
 def test_every_update_has_a_learning_rate(tmp_path):

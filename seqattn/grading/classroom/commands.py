@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from seqattn.grading.classroom.run import Result
     from seqattn.grading.verdicts import Grade
 
-__all__ = ["register"]
+__all__ = ["fail", "must_exist", "must_know_answers", "register"]
 
 # Each job imports torch: more than a few cost memory first.
 CORES = min(8, os.cpu_count() or 1)
@@ -91,7 +91,7 @@ def regrade(
     try:
         run = load_run(old)
     except ValueError as error:
-        raise _fail(str(error)) from None
+        raise fail(str(error)) from None
     if submissions is not None:
         run["submissions"] = str(submissions.resolve())
     overrides = old / "overrides.csv"
@@ -119,18 +119,16 @@ def gradescope(
     from seqattn.grading.judge import Judge
     from seqattn.grading.verdicts import Grade
 
-    _must_know_answers()
-    _must_exist(submission)
+    must_know_answers()
+    must_exist(submission)
     try:
         files = collect(submission)
     except ValueError as error:
-        raise _fail(str(error)) from None
+        raise fail(str(error)) from None
     with Judge() as judge:
         judge.sandbox.wait()
         if not judge.sandbox.isolation.startswith("full") and not allow_weak:
-            raise _fail(
-                f"isolation is {judge.sandbox.isolation}; --allow-weak goes on all the same"
-            )
+            raise fail(f"isolation is {judge.sandbox.isolation}; --allow-weak goes on all the same")
         grades = [grade_one(judge, f.path, exercise) for f in files]
     readable = [g for g in grades if not g.problem]
     nothing = Grade("", "", "unreadable: no notebook was handed in", [], "", "")
@@ -141,7 +139,7 @@ def gradescope(
         print(f"seqattn: {chosen.pending} points are pending: run it again", file=sys.stderr)
         raise typer.Exit(1)
     if chosen.problem.startswith("grader_error"):
-        raise _fail(f"{chosen.problem}: run it again")
+        raise fail(f"{chosen.problem}: run it again")
 
 
 def autograder(
@@ -154,12 +152,12 @@ def autograder(
     from seqattn.grading.bank import load
     from seqattn.grading.classroom.lms import autograder_zip, check_wheel
 
-    _must_exist(wheel)
+    must_exist(wheel)
     try:
         load(exercise)
         check_wheel(wheel)
     except ValueError as error:
-        raise _fail(str(error)) from None
+        raise fail(str(error)) from None
     autograder_zip(exercise, wheel, out, "--allow-weak" if allow_weak else "")
     print(f"{out}: upload it as the autograder of {exercise}")
 
@@ -173,23 +171,23 @@ def _grade(run: dict, out: Path, jobs: int, overrides: Path) -> list["Result"]:
     from seqattn.grading.classroom.roster import collect, read_roster
     from seqattn.grading.classroom.run import WeakIsolationError, grade_all, settle
 
-    _must_know_answers()
+    must_know_answers()
     folder = Path(run["submissions"])
-    _must_exist(folder)
+    must_exist(folder)
     try:
         roster = read_roster(Path(run["roster"])) if run["roster"] else []
         given = read_overrides(overrides)
     except (OSError, ValueError) as error:
-        raise _fail(str(error)) from None
+        raise fail(str(error)) from None
     try:
         handed = collect(folder)
     except ValueError as error:
-        raise _fail(str(error)) from None
+        raise fail(str(error)) from None
     # Of a file its folder counts: links are not followed, least of all those that lead in a circle.
     own = out.resolve()
     files = [f for f in handed if not f.path.parent.resolve().is_relative_to(own)]
     if not files:
-        raise _fail(f"there are no files in {folder}")
+        raise fail(f"there are no files in {folder}")
     started = time.monotonic()
 
     def tell(done: int, total: int, handed: "Handed", grade: "Grade") -> None:
@@ -213,9 +211,9 @@ def _grade(run: dict, out: Path, jobs: int, overrides: Path) -> list["Result"]:
         )
     except WeakIsolationError as error:
         weak = f"isolation here is {error}; a class is not graded so unless you say --allow-weak"
-        raise _fail(weak) from None
+        raise fail(weak) from None
     except KeyboardInterrupt:
-        raise _fail(
+        raise fail(
             f"interrupted; what is graded is kept in {out}: the same command goes on"
         ) from None
     except OSError as error:
@@ -231,14 +229,14 @@ def _grade(run: dict, out: Path, jobs: int, overrides: Path) -> list["Result"]:
             book=run["book"],
         )
     except ValueError as error:
-        raise _fail(f"{overrides}: {error}") from None
+        raise fail(f"{overrides}: {error}") from None
     except OSError as error:
         raise _stopped(error, out) from None
     return results
 
 
 def _stopped(error: OSError, out: Path) -> typer.Exit:
-    return _fail(
+    return fail(
         f"stopped: {error.strerror or error}; what is graded is kept in {out}: make room, and the "
         "same command goes on"
     )
@@ -260,20 +258,23 @@ def _warn(results: list["Result"]) -> None:
         raise typer.Exit(1)
 
 
-def _must_know_answers() -> None:
+def must_know_answers() -> None:
+    """Stop where this is the students' edition, which has no answers to grade by."""
     from seqattn.grading.editions import NoKeysError, require_keys
 
     try:
         require_keys()
     except NoKeysError as error:
-        raise _fail(str(error)) from None
+        raise fail(str(error)) from None
 
 
-def _must_exist(path: Path) -> None:
+def must_exist(path: Path) -> None:
+    """Stop where there is no such file or folder."""
     if not path.exists():
-        raise _fail(f"there is no {path}")
+        raise fail(f"there is no {path}")
 
 
-def _fail(message: str) -> typer.Exit:
+def fail(message: str) -> typer.Exit:
+    """Say what is wrong; raise what this returns to end the command."""
     print(f"seqattn: {message}", file=sys.stderr)
     return typer.Exit(2)

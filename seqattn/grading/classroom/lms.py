@@ -23,9 +23,14 @@ NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def as_gradescope(grade: Grade) -> str:
-    """Write ``results.json`` for Gradescope's autograder. What is pending gets no score, not 0."""
+    """Write ``results.json`` for Gradescope's autograder. What is pending gets no score, not 0.
+
+    A file that cannot be read is a blank in our own tables and Moodle's, for an instructor to look
+    at. Here it is a 0: without a score Gradescope asks for another run, which would tell the same,
+    and the author sees the reason at once.
+    """
     if grade.problem:
-        # A failure of ours is nobody's 0: without a score Gradescope asks for another run.
+        # A failure of ours is nobody's 0, and another run may mend it.
         score = {} if grade.problem.startswith("grader_error") else {"score": 0}
         content: dict = {**score, "output": grade.problem, "tests": []}
         return json.dumps(content, indent=1, ensure_ascii=False) + "\n"

@@ -18,7 +18,7 @@ from seqattn.grading.classroom.run import Result
 from seqattn.grading.classroom.similarity import Pair, similar_pairs
 from seqattn.grading.feedback import as_html, page
 from seqattn.grading.report import WORDS, as_csv, as_record, harmless, write_whole
-from seqattn.grading.verdicts import Grade
+from seqattn.grading.verdicts import Grade, VerdictName
 
 __all__ = [
     "Given",
@@ -81,9 +81,7 @@ def write_all(
             record = as_record(result.grade, student=who, problem=result.problem)
             files[f"students/{name}.json"] = record
             files[f"gradescope/{name}/results.json"] = as_gradescope(result.grade)
-            files[f"feedback/{name}.html"] = as_html(
-                result.grade, book, student=_called(result), answers=result.answers
-            )
+            files[f"feedback/{name}.html"] = as_html(result.grade, book, student=_called(result))
     for name, text in files.items():
         path = out / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -119,7 +117,11 @@ def _labels(results: list[Result]) -> list[str]:
 
 
 def as_table(results: list[Result], absent_as_zero: bool) -> str:
-    """Write a row for each student: points in all, and for each question of each exercise."""
+    """Write a row for each student and exercise: points in all, and for each question.
+
+    A file that fits nobody, or is of no exercise, has a row of its own, and so has a student who
+    handed in nothing. ``chapters/how_to_use.md`` explains the columns to instructors.
+    """
     asked = {
         r.grade.exercise: [v.question for v in r.grade.verdicts]
         for r in results
@@ -226,7 +228,7 @@ def apply_overrides(grade: Grade, student: str, overrides: dict[tuple[str, str],
             note = f"{BY_HAND} ({before} by the grader)" + (reason and f": {reason}")
             notes = [n for n in v.notes if not n.startswith(BY_HAND)]
             # What a person judged is pending no longer.
-            judged = "pass" if points >= v.out_of else "partial" if points else "fail"
+            judged: VerdictName = "pass" if points >= v.out_of else "partial" if points else "fail"
             verdict = judged if v.pending else v.verdict
             v = replace(v, verdict=verdict, points=points, notes=[*notes, note])
         verdicts.append(v)

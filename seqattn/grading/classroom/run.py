@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from seqattn.grading.answers import Answer, answers_of, exercise_of, forget
@@ -21,7 +21,8 @@ from seqattn.grading.verdicts import Grade
 
 __all__ = ["Result", "WeakIsolationError", "grade_all", "grade_one", "settle"]
 
-# Raised when the way in which answers are judged changes: older results are graded again.
+# Rises when the way in which answers are judged changes: what an interrupted run had graded before
+# is graded again. (The form of a record has a number of its own, `RECORD` of report.py.)
 ENGINE = 4
 
 
@@ -43,8 +44,6 @@ class Result:
         The file, below the folder of submissions.
     problem : str
         ``unmatched: ...`` where nobody fits.
-    answers : dict of question to Answer
-        What was graded, for the feedback page.
     prints : dict of question to Counter
         Fingerprints, for the similarity report.
     """
@@ -53,7 +52,6 @@ class Result:
     grade: Grade | None
     label: str = ""
     problem: str = ""
-    answers: dict[str, Answer] = field(default_factory=dict)
     prints: dict = field(default_factory=dict)
 
 
@@ -103,7 +101,9 @@ def grade_all(
         key = _key(handed, seed, exercise)
         stored = _load(store / f"{key}.json")
         if stored is not None:
-            grades[handed.label] = stored
+            # The key is made of the file's content: what is read now is what was graded then.
+            answers = answers_of(handed.path, stored.exercise)
+            grades[handed.label] = replace(stored, answers=answers)
         else:
             waiting.append((handed, key))
     done, total = len(grades), len(files)
@@ -206,9 +206,8 @@ def settle(files: list[Handed], grades: dict[str, Grade], roster: list[Person]) 
             names = ", ".join(sorted(h.label for h in several if h is not newest))
             grade.notes.append(f"duplicate: the newest file counts; not counted: {names}")
         grade.notes.extend(beside.pop(id_, []))
-        answers = answers_of(newest.path, exercise)
-        prints = fingerprints(answers, exercise) if exercise else {}
-        results.append(Result(people[id_], grade, newest.label, answers=answers, prints=prints))
+        prints = fingerprints(grade.answers, exercise) if exercise else {}
+        results.append(Result(people[id_], grade, newest.label, prints=prints))
     absent = [Result(p, None) for p in roster if p.id not in people]
     return sorted([*results, *absent], key=lambda r: (r.person is None, _name(r), r.label))
 

@@ -13,7 +13,6 @@ from pathlib import Path
 
 from seqattn.grading.sandbox import wire
 from seqattn.grading.sandbox.jobs import (
-    EXHAUSTED,
     LateError,
     Limits,
     Outcome,
@@ -50,7 +49,7 @@ class Sandbox:
     --------
     >>> job = {"prelude": "import torch", "context": [], "probe": "", "cases": [{"inputs": (2.0,),
     ...        "upstream": None, "twice": False}], "answers": [{"id": "a", "name": "f",
-    ...        "entry": "f", "code": "def f(x): return 3 * x"}]}
+    ...        "code": "def f(x): return 3 * x"}]}
     >>> with Sandbox() as sandbox:
     ...     outcome = sandbox.run(job)
     >>> outcome.ending, outcome.messages[1]["result"]["value"]
@@ -261,7 +260,7 @@ class Sandbox:
         report = {
             "signal": max(0, -worker.returncode),
             "status": worker.returncode,
-            "stopped": "timeout" if worker.returncode == EXHAUSTED else "",
+            "stopped": "timeout" if worker.returncode == wire.EXHAUSTED else "",
         }
         outcome.ending, outcome.detail = ending(report, outcome.messages, "")
         return outcome

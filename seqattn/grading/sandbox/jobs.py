@@ -5,16 +5,13 @@ import io
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from seqattn.grading.sandbox import wire
 
-__all__ = ["LateError", "Limits", "Outcome", "Turns", "ending", "frames"]
+__all__ = ["Ending", "LateError", "Limits", "Outcome", "Turns", "ending", "frames"]
 
-# The status of a child whose sandbox failed before the answer ran.
-BROKEN = 70
-# The status of one that ended itself since its processor time was up.
-EXHAUSTED = 71
+Ending = Literal["done", "timeout", "waited", "output_limit", "memory", "crashed", "late", "broken"]
 
 
 @dataclass(frozen=True)
@@ -53,10 +50,10 @@ class Outcome:
     ----------
     messages : list
         What the child sent, in order.
-    ending : str
-        ``done``, ``timeout``, ``waited``, ``output_limit``, ``memory``, ``crashed``; ``late`` where
-        neither limit of time was reached before the backstop was, or ``broken`` where the fault is
-        the sandbox's own.
+    ending : Ending
+        ``timeout`` where it computed too long, ``waited`` where it did not compute at all; ``late``
+        where neither limit of time was reached before the backstop was, ``broken`` where the fault
+        is the sandbox's own.
     detail : str
         More on an ending that is not ``done``.
     printed : str
@@ -66,7 +63,7 @@ class Outcome:
     """
 
     messages: list[Any] = field(default_factory=list)
-    ending: str = "done"
+    ending: Ending = "done"
     detail: str = ""
     printed: str = ""
     seconds: float = 0.0
@@ -131,7 +128,7 @@ def frames(data: bytes) -> list[Any]:
     return messages
 
 
-def ending(report: dict, messages: list[Any], flood: str) -> tuple[str, str]:
+def ending(report: dict, messages: list[Any], flood: str) -> tuple[Ending, str]:
     """Name how a child ended, from what its parent saw: the ending, and more on it."""
     if flood:
         return "output_limit", flood
@@ -139,7 +136,7 @@ def ending(report: dict, messages: list[Any], flood: str) -> tuple[str, str]:
         return report["stopped"], ""
     if messages and messages[-1] == {"event": "done"}:
         return "done", ""
-    if not messages and report["status"] == BROKEN:
+    if not messages and report["status"] == wire.BROKEN:
         return "broken", ""
     if report["signal"] == 9:
         return "memory", "killed by the system"

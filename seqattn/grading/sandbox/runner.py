@@ -151,7 +151,7 @@ def _define(job: dict, answer: dict, send: Send) -> Callable[..., Any] | None:
     except BaseException as error:
         send({"answer": answer["id"], "event": "undefined", "error": describe(error)})
         return None
-    space[answer["entry"]] = answer["made"] = entry
+    space[answer["name"]] = answer["made"] = entry
     if not job["probe"]:
         call = lambda case: _call(entry, {**case, "arguments": job.get("arguments", ())})
     else:
@@ -175,7 +175,7 @@ def _check(job: dict, answer: dict, send: Send) -> None:
     """Run the visible check on an answer, in names of its own; send what it raised."""
     space: dict[str, Any] = {"__name__": "__main__"}
     exec(compile(job["prelude"], "<prelude>", "exec"), space)
-    space |= {"checking": contextlib.nullcontext, answer["entry"]: answer["made"]}
+    space |= {"checking": contextlib.nullcontext, answer["name"]: answer["made"]}
     try:
         for code in job["check"]:
             exec(compile(code, "<check>", "exec"), space)

@@ -12,6 +12,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+# Exit status of a child whose sandbox failed before the answer ran.
+BROKEN = 70
+# Exit status of a process that ended itself since its processor time was up.
+EXHAUSTED = 71
 MAX_BYTES = 64 * 2**20
 MAX_TEXT = 10_000
 MAX_DEPTH = 20

@@ -22,10 +22,6 @@ import traceback
 from pathlib import Path
 from typing import Any, NoReturn
 
-# Exit status for a fault of this file rather than of the answer.
-BROKEN = 70
-# Exit status of a process that ended itself since its processor time was up.
-EXHAUSTED = 71
 # Seconds between two looks at a child.
 TICK = 0.1
 # Descriptor of the Landlock ruleset, out of the way of those that a child arranges.
@@ -105,7 +101,7 @@ def _child(
     request: dict, descriptors: list[int], runner: Any, wire: Any, confine: Any, files: int | None
 ) -> NoReturn:
     """Be the child: input from the first descriptor, results to the second, prints to the third."""
-    status = BROKEN
+    status = wire.BROKEN
     try:
         os.setsid()
         incoming, outgoing, prints = descriptors
@@ -216,19 +212,21 @@ def once() -> None:
     config = json.loads(sys.stdin.buffer.readline())
     runner, wire = prepare(config)
     job = wire.read(sys.stdin.buffer)
-    threading.Thread(target=_end_after, args=(config["seconds"],), daemon=True).start()
+    threading.Thread(
+        target=_end_after, args=(config["seconds"], wire.EXHAUSTED), daemon=True
+    ).start()
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     with contextlib.suppress(BaseException):
         _results(job, results, runner, wire)
     os._exit(0)
 
 
-def _end_after(seconds: float) -> NoReturn:
+def _end_after(seconds: float, status: int) -> NoReturn:
     """End this process when it has computed for so long from now on."""
     end = time.process_time() + seconds
     while time.process_time() < end:
         time.sleep(TICK)
-    os._exit(EXHAUSTED)
+    os._exit(status)
 
 
 def _line(control: socket.socket) -> bytes:

@@ -77,6 +77,25 @@ class Preset(_Data):
     model: ModelConfig
     training: TrainingConfig
 
+    def asked(self, **options: Any) -> "Preset":
+        """Give a copy with the options that are not None; all else as the preset says.
+
+        Here alone it is settled what holds where only a part is said: what a preset asks of whole
+        words, ``min_count``, does not hold once subwords are asked for.
+
+        Raises
+        ------
+        ValueError
+            If an option has no effect with the others.
+
+        Examples
+        --------
+        >>> pointer = read_preset("pointer")
+        >>> pointer.asked(subwords=None).min_count > 1, pointer.asked(subwords=4_000).min_count
+        (True, 1)
+        """
+        return self.changed(**{name: x for name, x in options.items() if x is not None})
+
 
 def preset_names() -> list[str]:
     """List the presets that have a name.
