@@ -6,6 +6,7 @@ from contextlib import ExitStack
 from functools import cache
 
 import pytest
+import yaml
 
 from seqattn.grading.bank import exercises, load
 from seqattn.grading.cases import draw_cases
@@ -55,6 +56,13 @@ def test_banks_are_large_enough_to_mean_something(name, q):
     assert len({w.name for w in q.wrong}) == len({w.hint for w in q.wrong}) == len(q.wrong)
     assert all(0 <= w.keeps < q.points for w in q.wrong)
     assert all(len(w.hint) > 40 for w in q.wrong)
+
+
+def test_bugs_that_were_shipped_are_mistakes_with_hints():
+    bugs = yaml.safe_load((ROOT / "solutions" / "real_bugs.yml").read_text(encoding="utf-8"))
+    known = {f"{name[:2]} {q.id} {w.name}" for name, q in QUESTIONS for w in q.wrong}
+    assert all(bug["source"] and bug["what"] and bug["mistakes"] for bug in bugs)
+    assert {name for bug in bugs for name in bug["mistakes"]} - known == set()
 
 
 @every_question
