@@ -370,10 +370,10 @@ def written(q: Question, case: Case, value: object) -> list[str]:
     if isinstance(right, str):
         return []  # a property of the code, whatever its inputs
     if isinstance(value, wire.Tensor) and isinstance(right, np.ndarray) and right.ndim > 1:
-        off = [n for n, (a, b) in enumerate(zip(value.array, right)) if not _near(a, b)]
-        if off and len(right) > 1:
-            which += f" (sentence {off[0] + 1})"
-            value, right = value._replace(array=value.array[off[0]]), right[off[0]]
+        apart = [n for n, (a, b) in enumerate(zip(value.array, right)) if not _near(a, b)]
+        if apart and len(right) > 1:
+            which += f" (sentence {apart[0] + 1})"
+            value, right = value._replace(array=value.array[apart[0]]), right[apart[0]]
     return [*lines, f"yours{which}: {_text(value)}", f"right{which}: {_text(right)}"]
 
 

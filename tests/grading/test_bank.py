@@ -113,6 +113,13 @@ def test_an_unknown_mistake_still_gets_a_hint(judge):
     assert "tanh" in found.hint
 
 
+def _module(W_q, weight=""):
+    """Write a module with another first parameter."""
+    return load("03_additive").question("q5").right[0].replace(
+        "nn.Parameter(torch.randn(d_a, d_q) / math.sqrt(d_q))", W_q
+    ).replace("self.W_q, ", f"self.W_q{weight}, ")  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("question", "code", "said"),
     [
@@ -139,6 +146,28 @@ def test_an_unknown_mistake_still_gets_a_hint(judge):
             "changes input 1",
         ),
         ("q6", "weights_by_hand = 'much'", "a text is no number"),
+        # Right but in float64, where a small constant shows.
+        (
+            "q2",
+            "def masked_softmax(s, m):\n"
+            "    w = torch.softmax(s.masked_fill(~m, -torch.inf), -1).nan_to_num()\n"
+            "    return w / (w.sum(-1, keepdim=True) + 1e-6)",
+            "a small constant is added",
+        ),
+        # A known mistake and another one behind it: the first is named.
+        (
+            "q3",
+            "def attend(query, keys, mask, W_q, W_k, v):\n"
+            "    a = torch.softmax(additive_score(query, keys, W_q, W_k, v), -1)\n"
+            "    return a.detach(), (a[..., None] * keys).sum(1)",
+            "the order is context, weights",
+        ),
+        (
+            "q5",
+            _module("nn.Linear(d_q, d_a, bias=False)", ".weight"),
+            "No parameter is called W_q:",
+        ),
+        ("q5", _module("nn.Parameter(torch.randn(1, d_q).repeat(d_a, 1))"), "columns begin alike"),
     ],
 )
 def test_hints_for_what_no_bank_foresees(question, code, said, judge):
