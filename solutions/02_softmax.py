@@ -128,8 +128,9 @@ with checking("q2"):
 #
 # $$a_i = \mathrm{softmax}_i(h_i \cdot w), \qquad r = \sum_i a_i h_i,$$
 #
-# return `r`, of shape `(B, d)`. Every sentence has at least one word. **What stands in the padding is
-# garbage**, left over from whatever was in memory: large numbers, infinity, NaN. It must not matter.
+# return `r`, of shape `(B, d)`. Every sentence has at least one word; pads may stand at either end.
+# **What stands in the padding is garbage**, left over from whatever was in memory: large numbers,
+# infinity, NaN. It must not matter.
 # (A weight of 0 does not help against NaN: what is 0 times NaN?) Gradients must reach `states` and `w`.
 
 

@@ -130,8 +130,9 @@ with checking("q2"):
 #
 # Put the two together. From query, keys and a padding mask `(B, S)` compute the weights, and the
 # **context**: the weighted sum of the keys, of shape `(B, d_k)`. Return both, context first. What
-# stands in the padding is garbage, NaN and infinity included, and must not matter; a sentence may be
-# nothing but pads. Gradients must reach all arguments but the mask, and be finite.
+# stands in the padding is garbage, NaN and infinity included, and must not matter. Pads may stand at
+# either end, and a sentence may be nothing but pads. Gradients must reach all arguments but the mask,
+# and be finite.
 #
 # You may call `additive_score` and `masked_softmax`; for grading, right versions of them are at hand,
 # whatever yours do.

@@ -36,6 +36,7 @@ SIZES = COMMON_SIZES | {  # B, T, S, d
     "one far above": (3, 2, 4, 3),
     "very hot": (3, 2, 4, 3),
     "one number for a word": (2, 3, 4, 1),
+    "padded in front": (3, 2, 5, 4),
 }
 # Powers of two where scores are large: dividing first loses nothing then.
 TEMPERATURES = {"cold": 0.25, "hot": 4.0, "very cold": 0.01, "very hot": 1000.0, "large": 0.5}
@@ -81,6 +82,7 @@ def draw_lengths(rng, kind):
 def draw_pool(rng, kind):
     B, _, S, d, *_ = SIZES[kind]
     states, mask, w = normal(rng, B, S, d), padding(rng, B, S), normal(rng, d)
+    mask = mask[:, ::-1].copy() if kind == "padded in front" else mask
     fill_pads(rng, states, mask, scale=30.0)
     if kind == "large":
         # Scores far below any number that might stand for minus infinity.
@@ -225,6 +227,13 @@ pads forgotten
     You never use the lengths: pads may be attended.
 either will do, keeps 1 | & past -> | past
     You join the two conditions by or: a position must be a real word AND not lie ahead.
+rows of pads closed | mask[:, None, :].expand(-1, S, -1) -> mask[:, None, :] & mask[:, :, None]
+    You close the rows of pads besides their columns: what a pad looks at matters to nobody, and the
+    question asks for one rule in every row.
+always at itself | R -> R | torch.eye(S, dtype=torch.bool)
+    You let every position look at itself, a pad too: the columns of pads are closed in every row.
+a triangle over the sentences, keeps 1 | torch.ones(S, S -> torch.ones(len(lengths), len(lengths)
+    Your triangle has a row for each sentence of the batch: it needs one for each position, (S, S).
 a triangle for each sentence's own length, keeps 1 | & past -> & mask.mT.tril()
     Rows of pads are closed as well: every row of the result follows the same rule, which names
     columns alone.
@@ -245,7 +254,7 @@ read chapters/02_soft_addressing: derive: from one value to a mixture
 the weighted sum, 1 point: ordinary; other sizes; all sizes equal; one word; one sentence; one number for a word
     Score each word by its dot product with w, turn the sentence's scores into weights, and add up
     weight times state.
-padding, 1 point: padded; large
+padding, 1 point: padded; padded in front; large
     What stands in the padding changes your result: the mask must reach the scores, and what the
     pads hold must not reach the sum.
 gradients, 1 point, backward: padded; one word
@@ -282,7 +291,11 @@ mask added to the scores | (states @ w).masked_fill(~mask, -torch.inf) -> states
     You add the mask as 0 and 1, which raises real words by 1 and closes no pad: it is minus
     infinity that must be added at pads.
 softmax of a masked product | (states @ w).masked_fill(~mask, -torch.inf) -> states @ w * mask
-    You set the scores of pads to 0, which is a score like any other: fill them with minus infinity.
+    You set the scores of pads to 0, or nearly 0 (is a minus in the wrong place?), which is a score
+    like any other: fill them with minus infinity.
+pads behind the words taken for granted, keeps 2
+    | states = states -> mask = torch.arange(states.shape[1]) < mask.sum(1, keepdim=True); states = states
+    You count the words and take it that pads come last: use the mask as it is.
 states changed | states.masked_fill -> states.masked_fill_
     Your function changes the states that it is given: work on a copy, without masked_fill_ or
     x[...] = ... on an argument.

@@ -47,12 +47,19 @@ SIZES = COMMON_SIZES | {  # B, T, S, d_q, d_k, d_a
     "large": (2, 3, 4, 3, 5, 2),
     "many words": (60, 1, 24, 4, 3, 5),
     "one feature": (2, 1, 4, 3, 1, 5),
+    "any pattern": (4, 1, 6, 4, 3, 5),
+    "thousands": (2, 3, 4, 3, 5, 2),
+    "padded in front": (3, 1, 5, 4, 3, 5),
+    "long v": (4, 1, 5, 3, 4, 6),
 }
 
 
 def mask_of(rng, kind, B, S):
-    if kind in ("padded", "nothing to attend", "large"):
+    if kind in ("padded", "nothing to attend", "large", "thousands", "long v"):
         return padding(rng, B, S, empty=kind == "nothing to attend")
+    if kind in ("padded in front", "any pattern"):
+        mask = padding(rng, B, S)
+        return mask[:, ::-1].copy() if kind == "padded in front" else rng.permuted(mask, axis=1)
     return np.ones((B, S), bool)
 
 
@@ -70,14 +77,26 @@ def draw_softmax(rng, kind):
         scores[0, 0] += np.float32(3.0)
         # One far above the others: their mean, or the smallest, is no help against overflow.
         scores[1:, 0] += np.float32(2000.0)
+    if kind == "thousands":
+        # As far from 0 as overflows, and no further: gradients differ by what rounding leaves.
+        scores += rng.choice([-1500.0, 1500.0], size=(B, 1)).astype(np.float32)
     return scores, mask_of(rng, kind, B, S)
 
 
 def draw_context(rng, kind):
-    query, keys, W_q, W_k, v = draw_score(rng, kind)
-    mask = mask_of(rng, kind, *keys.shape[:2])
-    fill_pads(rng, keys, mask, scale=50.0)
-    return query, keys, mask, W_q, W_k, v
+    while True:
+        query, keys, W_q, W_k, v = draw_score(rng, kind)
+        mask = mask_of(rng, kind, *keys.shape[:2])
+        if kind == "long v":
+            # So long that a pad, even if zeros are put into it, stands far above all words.
+            v *= 40
+            e = score(query, np.where(mask[..., None], keys, 0.0), W_q, W_k, v)
+            if not any(
+                (e[b][~m].max(initial=-np.inf) > e[b][m].max() + 40) for b, m in enumerate(mask)
+            ):
+                continue
+        fill_pads(rng, keys, mask, scale=50.0)
+        return query, keys, mask, W_q, W_k, v
 
 
 VECTORS = {  # d_a, words, size of the entries
@@ -194,6 +213,9 @@ detached, keeps 2 | ) @ v -> ).detach() @ v
 one number too many dimensions | @ v -> @ v[:, None]
     Your scores are (B, S, 1): the product with v should remove the last axis. Multiply by v itself,
     or squeeze.
+squeezed too much, keeps 1 | R -> R.squeeze()
+    squeeze() without an axis also removes the batch of one sentence, and the sentence of one word:
+    name the axis.
 """,
     draw=draw_score,
     oracle=score,
@@ -203,7 +225,7 @@ Q2 = question(
     """q2: Softmax with a mask
 masked_softmax(scores, mask)
 read chapters/02_soft_addressing: where it breaks: masks
-weights under a mask, 1 point: ordinary; padded; all sizes equal; one word; one sentence
+weights under a mask, 1 point: ordinary; padded; any pattern; all sizes equal; one word; one sentence
     Mask the scores, before the softmax: minus infinity where the mask is False, then normalise what
     is left.
 extreme scores, 1 point: large; padded
@@ -211,7 +233,7 @@ extreme scores, 1 point: large; padded
     NaN: put minus infinity in their place, and use a softmax that does not overflow.
 rows with nothing to attend, 1 point: nothing to attend
     A row in which nothing may be attended must give zeros.
-gradients, 1 point, backward: padded; nothing to attend; large
+gradients, 1 point, backward: padded; nothing to attend; thousands
     The weights are right but the gradients of the scores are not: no detach, no .data, no NumPy on
     the way.
 RIGHT
@@ -258,8 +280,26 @@ minus infinity after the softmax
     before the softmax turns it into 0.
 filled with zero
     | return torch.softmax(scores.masked_fill(~mask, 0.0), -1)
-    You fill masked scores with 0, which is a score like any other and gets weight: fill with minus
+    You fill masked scores with 0, or nearly 0 (is a minus in the wrong place?), which is a score
+    like any other and gets weight: fill with minus infinity.
+a large number without its minus
+    | return torch.softmax(scores.masked_fill(~mask, 1e6), -1)
+    You fill masked scores with a large number above 0, so that pads get all the weight: is a minus
+    missing?
+mask never used | return torch.softmax(scores, -1)
+    You never use the mask: what is masked gets weight like the rest.
+scores times mask, renormalised, keeps 2
+    | w = torch.softmax(scores * mask, -1) * mask; return w / (w.sum(-1, keepdim=True) + 1e-13)
+    You multiply the scores by the mask, which gives masked positions a score of 0 (NaN if they held
+    that): far above words that score far below 0, it takes all their weight. Fill with minus
     infinity.
+divided by a sum of zero, keeps 1
+    | w = torch.softmax(scores, -1) * mask; return w / w.sum(-1, keepdim=True)
+    You mask after the softmax and divide by what is left, which is 0 where nothing may be attended,
+    or where a pad has much the largest score: mask the scores.
+pads behind the words taken for granted, keeps 2
+    | scores = scores -> mask = torch.arange(scores.shape[1]) < mask.sum(1, keepdim=True); scores = scores
+    You count the words and take it that pads come last: use the mask as it is.
 mask turned round
     | return torch.nan_to_num(torch.softmax(scores.masked_fill(mask, float('-inf')), -1))
     All the weight sits on the masked positions: True means that a position MAY be attended.
@@ -305,7 +345,7 @@ read chapters/03_additive: masks
 context and weights, 1 point: ordinary; other sizes; all sizes equal; one word; one sentence; one feature
     Context: for each sentence, the sum over its words of weight times key. Weights: softmax of the
     scores.
-padding, 1 point: padded; nothing to attend
+padding, 1 point: padded; nothing to attend; padded in front; long v
     Something is wrong with pads: they have weight 0, a sentence of nothing but pads has weights of
     0 alone, and what pads hold must not reach the sum.
 gradients, 1 point, backward: padded; nothing to attend
@@ -353,6 +393,16 @@ mask on the context alone, keeps 1
     | a = additive_score(query, keys, W_q, W_k, v).softmax(-1)
     | return torch.einsum('bs,bsd->bd', a * mask, keys), a * mask
     You set weights of pads to 0 after the softmax: the rest no longer sums to 1.
+renormalised with a small constant, keeps 2
+    | keys = keys.masked_fill(~mask[..., None], 0.0)
+    | a = additive_score(query, keys, W_q, W_k, v).softmax(-1) * mask
+    | a = a / (a.sum(-1, keepdim=True) + 1e-13)
+    | return torch.einsum('bs,bsd->bd', a, keys), a
+    You mask after the softmax and divide again: with a long v a pad can have much the largest
+    score, and the words are left with nothing but rounding. Mask the scores.
+pads behind the words taken for granted, keeps 2
+    | keys = keys -> mask = torch.arange(keys.shape[1]) < mask.sum(1, keepdim=True); keys = keys
+    You count the words and take it that pads come last: use the mask as it is.
 """,
     draw=draw_context,
     oracle=context,

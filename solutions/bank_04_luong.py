@@ -529,6 +529,9 @@ keys for values | @ values -> @ keys
     Your weights mix the keys: what is mixed is the values, which have a size of their own.
 keys never read | keys.transpose(-2, -1) -> queries.mT
     Your queries are compared with one another: the scores never read the keys.
+values for keys | keys.transpose(-2, -1) -> values.mT
+    You compare the queries with the values, which fits only where their sizes are equal: scores are
+    of queries and keys.
 scores without softmax | torch.softmax( ->; ), -1) -> )
     There is no softmax: your weights are plain scores, negative ones among them.
 no largest score taken away, keeps 3
@@ -636,6 +639,8 @@ mask upside down, keeps 1 | ~mask, -torch.inf -> mask, -1e9
 filled with zero, keeps 1 | -torch.inf -> 0.0
     You fill pads with 0, or nearly 0 (is a minus in the wrong place?), which is a score like any
     other: fill with minus infinity.
+a large number without its minus, keeps 1 | -torch.inf -> 1e9
+    You fill pads with a large number above 0, so that they get all the weight: is a minus missing?
 pads behind the words taken for granted, keeps 1
     | e = -> mask = torch.arange(keys.shape[1]) < mask.sum(1, keepdim=True); e =
     You count the words and take it that pads come last: use the mask as it is.
@@ -859,6 +864,7 @@ always as long as max_norm, keeps 1
 """,
     draw=draw_updates,
     oracle=two_updates,
+    shown=lambda *inputs: {},  # numbers of a model that is not theirs
     probe=TRAINING_STEP.format(rate=RATE, momentum=MOMENTUM, moved=MOVED),
     uses=("q6",),
     parts={
@@ -956,6 +962,17 @@ start mark ends, keeps 1 | torch.zeros(batch, dtype=torch.bool) -> tokens == eos
     can end a sentence.
 steps by sentences | words, 1 -> words
     Your result is (T, batch): one row for each sentence is asked for, (batch, T).
+pad ends a sentence, keeps 1 | (tokens == eos) -> (tokens == eos) | (tokens == pad)
+    You take a pad that the model says for the end: only eos ends a sentence.
+stops when all end at once
+    | tokens = torch.full((batch,), bos); words = []
+    | for _ in range(max_len):
+    |     logits, state = step(tokens, state); tokens = logits.argmax(-1); words.append(tokens)
+    |     if (tokens == eos).all(): break
+    | out = torch.stack(words, 1); ends = out == eos
+    | return out.masked_fill(ends.cumsum(1) > ends.int(), pad)
+    You stop only where all sentences say eos in the same step: remember which have ended, and stop
+    when all have.
 a list of lists | R -> R.tolist()
     You return lists: return one tensor of whole numbers.
 drawn by lot | logits.argmax(-1) -> torch.multinomial(logits.softmax(-1), 1)[:, 0]
@@ -966,6 +983,13 @@ one start for all | full((batch,), bos) -> tensor([bos])
     draw=draw_decoder,
     oracle=decode,
     probe=DECODING,
+    shown=lambda A, B, C, D, start, bos, eos, pad, max_len: {
+        "batch": len(start),
+        "bos": bos,
+        "eos": eos,
+        "pad": pad,
+        "max_len": max_len,
+    },
     parts={"words": ("the words", "step gets a token for each sentence")},
 )
 

@@ -646,6 +646,19 @@ WRONG
 mean of sentence means | h / math -> h.mean()[None] / math
     You average each sentence's spread and then the sentences: steps of short translations count for
     more. Take one mean over all steps.
+every share a mean over sentences
+    | mean = lambda x: float(np.mean(x)) if len(x) else 0.0; table = []
+    | for low, high in bins:
+    |     rows = []
+    |     for w, predicted, gold, place in maps:
+    |         if low <= w.shape[1] <= high:
+    |             look, ok = w.argmax(-1) == place, (predicted == gold).float()
+    |             h = spread(w[None], torch.ones(1, w.shape[1]).bool())[0]
+    |             rows.append([mean(h), mean(look.float()), mean(ok[look]), mean(ok[~look])])
+    |     table.append([mean(column) for column in zip(*rows)] or [0.0] * 4)
+    | return table
+    You make a row for each sentence and average these: take each share over all steps of the bin's
+    sentences together.
 entropy for spread | h / math.log(max(S, 2)) -> h
     Your first column is the entropy: sentences of different lengths compare by spread, its share of
     the largest possible.

@@ -4,7 +4,7 @@
 operator at one place, has the grader judge what comes out, and prints for each question how many
 were made, caught, caught with a hint that names the mistake, and which ones passed. A mutant that
 passes either shows a hole in the question's cases, or means the same: then it stands with its
-reason in ``solutions/equivalent.yml``.
+reason in ``solutions/equivalent.yml``. ``--write`` puts the counts into ``solutions/mutants.md``.
 """
 
 import argparse
@@ -28,7 +28,16 @@ from seqattn.grading.judge import Judge
 from seqattn.grading.questions import expression
 from seqattn.grading.verdicts import Verdict
 
-__all__ = ["DRAWS", "FORMS", "Mutant", "Row", "equivalents", "mutants_of", "try_mutants"]
+__all__ = [
+    "DRAWS",
+    "FORMS",
+    "Mutant",
+    "Row",
+    "equivalents",
+    "mutants_of",
+    "try_mutants",
+    "written_rows",
+]
 
 # Few cases of each kind: what these catch, a grading catches too.
 DRAWS = 1
@@ -36,6 +45,7 @@ DRAWS = 1
 FEWEST = 30
 ROOT = Path(__file__).resolve().parents[1]
 EQUIVALENT = ROOT / "solutions" / "equivalent.yml"
+TABLE = ROOT / "solutions" / "mutants.md"
 
 
 @dataclass(frozen=True)
@@ -642,6 +652,8 @@ class Row:
         Those that got the stage's hint.
     unused : list of str
         Patterns of equivalents that fit no mutant that passed.
+    reasons : list of str
+        Why the equivalent ones mean the same.
     """
 
     exercise: str
@@ -654,6 +666,19 @@ class Row:
     survivors: list[Mutant]
     unnamed: list[tuple[Mutant, Verdict]]
     unused: list[str]
+    reasons: list[str]
+
+    @property
+    def name(self) -> str:
+        """Exercise and question."""
+        return f"{self.exercise} {self.question}"
+
+    def cells(self) -> list[str]:
+        """Give what stands in the table behind the name."""
+        share = f"{self.named / max(1, self.caught):.0%}"
+        why = "; ".join(self.reasons).replace("|", "\\|")
+        counts = (self.made, self.caught, self.named)
+        return [*map(str, counts), share, str(self.equivalent), why]
 
 
 def equivalents() -> dict[str, Any]:
@@ -667,8 +692,8 @@ def try_mutants(judge: Judge, exercise: str, q: Question, share: float = 1.0) ->
     The share is taken in the order of a digest of their texts. Mutants that are listed as
     equivalent are always tried.
     """
-    patterns = _patterns(equivalents().get(exercise, {}).get(q.id, []))
-    general = _patterns(equivalents()["every"])
+    listed = equivalents().get(exercise, {}).get(q.id, [])
+    patterns, general = _patterns(listed), _patterns(equivalents()["every"])
     every = mutants_of(q)
     by_digest = sorted(every, key=lambda m: hashlib.sha256(m.code.encode()).digest())
     sample = set(by_digest[: max(FEWEST, round(share * len(every)))])
@@ -677,6 +702,11 @@ def try_mutants(judge: Judge, exercise: str, q: Question, share: float = 1.0) ->
     hints = {stage.hint for stage in q.stages}
     passed = [m for m, v in zip(mutants, verdicts) if v.verdict == "pass"]
     same = [m for m in passed if any(p.fullmatch(m.name) for p in [*patterns, *general])]
+    reasons = {
+        entry["reason"]: None
+        for entry, p in zip([*listed, *equivalents()["every"]], [*patterns, *general])
+        if any(p.fullmatch(m.name) for m in same)
+    }
     caught = [(m, v) for m, v in zip(mutants, verdicts) if v.verdict != "pass"]
     unnamed = [(m, v) for m, v in caught if v.hint in hints]
     return Row(
@@ -690,7 +720,40 @@ def try_mutants(judge: Judge, exercise: str, q: Question, share: float = 1.0) ->
         [m for m in passed if m not in same],
         unnamed,
         [p.pattern for p in patterns if not any(p.fullmatch(m.name) for m in passed)],
+        list(reasons),
     )
+
+
+_HEAD = """\
+# Mutants of the right answers
+
+`python -m tools.answer_mutants --write` makes this table, on cases that are always the same. Each
+right answer of each question is changed at one place after the other. *Caught* ones lose points;
+*named* are those of them whose hint says what is wrong with this very answer; *the same* mean what
+the right answer means, for the reasons given. No other passes.
+
+| question | made | caught | named | share | the same | why |
+|---|---:|---:|---:|---:|---:|---|
+"""
+
+
+def written_rows() -> dict[str, list[str]]:
+    """Read the table: its cells by exercise and question."""
+    rows = re.findall(r"(?m)^\| (\d\d_\w+ q\d+) \| (.*) \|$", TABLE.read_text(encoding="utf-8"))
+    return {name: re.split(r" \| ", cells) for name, cells in rows}
+
+
+def _write(found: list[Row]) -> None:
+    """Put rows into the table; those of other questions stay."""
+    rows = written_rows() if TABLE.exists() else {}
+    rows |= {row.name: row.cells() for row in found}
+    asked = [f"{name} {q.id}" for name in exercises() for q in load(name).questions]
+    rows = {name: rows[name] for name in asked if name in rows}
+    made, caught, named, same = (sum(int(row[n]) for row in rows.values()) for n in (0, 1, 2, 4))
+    total = [*map(str, (made, caught, named)), f"{named / max(1, caught):.0%}", str(same), ""]
+    lines = [f"| {' | '.join([name, *cells])} |\n" for name, cells in rows.items()]
+    lines.append(f"| {' | '.join(['all', *total])} |\n")
+    TABLE.write_text(_HEAD + "".join(lines), encoding="utf-8")
 
 
 def _patterns(listed: list[dict[str, str]]) -> list[re.Pattern[str]]:
@@ -704,7 +767,9 @@ def main() -> None:
     parser.add_argument("only", nargs="*", help="exercise numbers, such as 03, or 03:q2")
     parser.add_argument("--seed", default="mutants", help="of the hidden cases")
     parser.add_argument("--unnamed", action="store_true", help="list what got a general hint")
+    parser.add_argument("--write", action="store_true", help=f"write {TABLE.relative_to(ROOT)}")
     options = parser.parse_args()
+    rows: list[Row] = []
     total: Counter[str] = Counter()
     print(f"{'question':22}{'made':>6}{'same':>6}{'caught':>8}{'named':>7}  survivors")
     with Judge(options.seed, draws=DRAWS) as judge:
@@ -715,9 +780,10 @@ def main() -> None:
                 if options.only and not f"{name[:2]}:{q.id}".startswith(tuple(options.only)):
                     continue
                 row = try_mutants(judge, name, q)
+                rows.append(row)
                 left = len(row.survivors)
                 counts = f"{row.made:6}{row.equivalent:6}{row.caught:8}{row.named:7}{left:11}"
-                print(f"{name + ' ' + q.id:22}{counts}", flush=True)
+                print(f"{row.name:22}{counts}", flush=True)
                 for mutant in row.survivors:
                     print(f"    {mutant.name}")
                 for mutant, verdict in row.unnamed if options.unnamed else []:
@@ -732,6 +798,8 @@ def main() -> None:
     share = total["named"] / max(1, total["caught"])
     print(f"{total['made']} made, {total['same']} the same, {total['caught']} caught, ", end="")
     print(f"{share:.0%} of them named, {total['left']} not caught")
+    if options.write and not total["left"]:
+        _write(rows)
     sys.exit(bool(total["left"]))
 
 

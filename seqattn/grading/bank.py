@@ -133,6 +133,9 @@ class Question:
         For open experiments: the name of the ``.npz`` file that the learner saves beside the
         notebook. Its arrays, a dict, are the only input of the question: ``draw`` makes a file's
         worth of them for the tests, the oracle derives the learner's numbers from them again.
+    shown : callable, optional
+        ``shown(*inputs)`` names what a learner may see of a case where that is not the inputs
+        themselves, by their names: a dict, empty where there is nothing to see.
     inspect : callable
         ``inspect(arrays)`` says in a sentence what keeps the evidence from being evidence, or "".
     """
@@ -152,6 +155,7 @@ class Question:
     forbidden: tuple[str, ...] = ()
     pads: tuple[float, ...] = (500.0, -500.0)
     evidence: str = ""
+    shown: Callable[..., dict[str, Any]] | None = None
     inspect: Callable[[dict[str, np.ndarray]], str] = lambda arrays: ""
 
     @property
@@ -159,6 +163,12 @@ class Question:
         """Names of what it is called with, from its signature."""
         inside = re.fullmatch(rf"{self.entry}\((.*)\)", self.signature)
         return inside[1].split(", ") if inside else []
+
+    def to_show(self, inputs: tuple) -> dict[str, Any]:
+        """Name what may be shown of a case's inputs."""
+        if self.shown:
+            return self.shown(*inputs)
+        return dict(zip(self.arguments, inputs, strict=True)) if self.arguments else {}
 
     @property
     def points(self) -> int:

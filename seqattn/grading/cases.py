@@ -14,6 +14,7 @@ from seqattn.grading.bank import Question, Stage
 from seqattn.grading.oracle import expected_output, upstream_for
 
 __all__ = [
+    "DIGITS",
     "DOUBLE",
     "FIRST",
     "MOST_SHOWN",
@@ -31,8 +32,9 @@ OTHERS = "other sentences behind the first"
 FIRST = "another first sentence"
 # Whether an answer computes in the precision of its inputs.
 DOUBLE = "double precision"
-# Of numbers, in a case that is shown.
+# Of numbers, in a case that is shown; and how many digits a single one has.
 MOST_SHOWN = 90
+DIGITS = 4
 
 
 class Case(NamedTuple):
@@ -92,19 +94,30 @@ def shown_cases(q: Question) -> list[Case]:
     """Draw what may be shown: one small case of each kind, the plainest first.
 
     They come from a seed that everybody may know, so that they say nothing about the hidden cases
-    of a class. There are none where inputs are more than arrays.
+    of a class. Where pads may hold anything, one case has NaN there.
     """
-    if not q.arguments or q.probe:
+    if q.evidence:
         return []
     cases = []
     for stage in q.stages:
         for kind in () if stage.gradients else stage.kinds:
             rng = _generator(f"shown {q.id} {kind}")
             inputs = tuple(_rounded(x) for x in q.draw(rng, kind))
-            if _size(inputs) <= MOST_SHOWN:
-                cases.append(_case(q, stage, inputs, kind))
-    # A single word or sentence shows little.
-    return sorted(cases, key=lambda case: (case.kind.startswith("one "), _size(case.inputs)))
+            cases.append((stage, inputs, kind))
+            hostile = hostile_pads(inputs, np.nan) if kind == "padded" and not q.probe else None
+            if hostile and any(np.isnan(q.pads)):
+                cases.append((stage, hostile, "pads that hold nan"))
+
+    def numbers(inputs: tuple) -> int:
+        return _size(tuple(q.to_show(inputs).values()))
+
+    # A single word or sentence shows little, and NaN is to be seen where nothing else goes wrong.
+    cases.sort(key=lambda case: (case[2].startswith(("one ", "pads ")), numbers(case[1])))
+    return [
+        _case(q, stage, inputs, kind)
+        for stage, inputs, kind in cases
+        if 0 < numbers(inputs) <= MOST_SHOWN
+    ]
 
 
 def _generator(key: str) -> np.random.Generator:
@@ -118,14 +131,20 @@ def _case(
 
 
 def _rounded(value: object) -> object:
-    """Round to two decimals, so that what is printed is the input itself."""
+    """Round arrays to two decimals, so that what is printed is the input itself."""
     if isinstance(value, np.ndarray) and value.dtype == np.float32:
         return np.round(value, 2)
-    return value
+    if isinstance(value, tuple | list):
+        return type(value)(_rounded(x) for x in value)
+    if isinstance(value, dict):
+        return {name: _rounded(x) for name, x in value.items()}
+    return float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value
 
 
-def _size(inputs: tuple) -> int:
-    return sum(np.size(x) for x in inputs)
+def _size(value: Any) -> int:
+    if isinstance(value, tuple | list):
+        return sum(map(_size, value))
+    return np.size(value)
 
 
 # --- cases that differ from another in one thing --------------------------------------------------

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from seqattn.grading.bank import Question, Stage
-from seqattn.grading.cases import FIRST, MOST_SHOWN, OTHERS, Case
-from seqattn.grading.compare import ABSOLUTE, RELATIVE
+from seqattn.grading.cases import DIGITS, FIRST, MOST_SHOWN, OTHERS, Case
+from seqattn.grading.compare import ABSOLUTE, RELATIVE, difference
 from seqattn.grading.sandbox import wire
 from seqattn.grading.sandbox.jobs import Limits, Outcome
 
@@ -117,8 +117,10 @@ def diagnose(
     wrong : mapping of int
         Numbers of the cases that are not right.
     """
-    got = {n: _arrays_of(results[n]) for n, case in enumerate(cases) if n in results}
-    for look in (_looks_at, _numbers, _nearly, _where):
+    if wrong and (text := _parameters(cases[min(wrong)], results[min(wrong)])):
+        return text
+    got = {n: _arrays_of(results[n], case) for n, case in enumerate(cases) if n in results}
+    for look in (_looks_at, _flags, _numbers, _nearly, _where):
         if text := look(q, cases, got, wrong):
             return text
     return ""
@@ -127,23 +129,39 @@ def diagnose(
 Got = Mapping[int, tuple[np.ndarray, ...]]
 
 
-def _arrays_of(result: dict) -> tuple[np.ndarray, ...]:
-    """Take the arrays of floats that came back, and plain numbers as such."""
+def _arrays_of(result: dict, case: Case) -> tuple[np.ndarray, ...]:
+    """Take the arrays of numbers that came back, and plain numbers as such."""
     value = result.get("result", {}).get("value")
-    values = value if type(value) in (tuple, list) else (value,)
+    if isinstance(value, dict):
+        values = [value.get(name) for name in _compared(case)]
+    else:
+        values = list(value) if type(value) in (tuple, list) else [value]
     found = [v.array if isinstance(v, wire.Tensor) else v for v in values]
     numeric = [np.asarray(v, np.float64) for v in found if _numeric(v)]
     return tuple(numeric) if len(numeric) == len(values) else ()
 
 
+def _compared(case: Case) -> list[str]:
+    """Name the entries of a result that are numbers; gradients are another matter."""
+    if not isinstance(case.expected, dict):
+        return []
+    return [
+        name
+        for name in case.stage.parts or case.expected
+        if _numeric(case.expected[name]) and not name.startswith("gradient")
+    ]
+
+
 def _numeric(value: Any) -> bool:
     if isinstance(value, np.ndarray):
         return value.dtype.kind in "fbiu"
-    return isinstance(value, int | float)
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _right(case: Case) -> tuple[np.ndarray, ...]:
     expected = case.expected if isinstance(case.expected, tuple) else (case.expected,)
+    if isinstance(case.expected, dict):
+        expected = tuple(case.expected[name] for name in _compared(case))
     if case.upstream is not None or not all(_numeric(e) for e in expected):
         return ()
     return tuple(np.asarray(e, np.float64) for e in expected)
@@ -193,6 +211,45 @@ def _looks_at(q: Question, cases: list[Case], got: Got, wrong: Mapping[int, Any]
     return ""
 
 
+def _parameters(case: Case, result: dict) -> str:
+    """Set a module's parameters beside those that are asked for; name none but the latter."""
+    value = result.get("result", {}).get("value")
+    if not isinstance(case.expected, dict) or not isinstance(value, dict):
+        return ""
+    listed = [found.get("parameters") for found in (case.expected, value)]
+    asked, theirs = [dict(_PARAMETER.findall(str(text or ""))) for text in listed]
+    if asked == theirs:
+        return ""
+    if missing := [name for name in asked if name not in theirs]:
+        return (
+            f"No parameter is called {' or '.join(missing)}: in __init__, assign an nn.Parameter "
+            f"to self.{missing[0]}. (A layer such as nn.Linear keeps its own under other names.)"
+        )
+    if other := [name for name in asked if theirs[name] != asked[name]]:
+        return f"{other[0]} has another shape than the question asks for."
+    return f"There are more parameters than {', '.join(asked)}."
+
+
+_PARAMETER = re.compile(r"([\w.]+) (\([\d, ]*\))")
+
+
+def _flags(q: Question, cases: list[Case], got: Got, wrong: Mapping[int, Any]) -> str:
+    """Say in which direction flags are wrong, where it is one."""
+    too_many = too_few = False
+    for n in wrong:
+        right = cases[n].expected
+        if not (isinstance(right, np.ndarray) and right.dtype == bool):
+            return ""
+        for flags in got.get(n, ()):
+            if flags.shape == right.shape:
+                too_many |= bool((flags.astype(bool) & ~right).any())
+                too_few |= bool((~flags.astype(bool) & right).any())
+    if too_many == too_few:
+        return ""
+    one, other = ("True", "False") if too_many else ("False", "True")
+    return f"Yours is {one} at places that must be {other}, and nowhere the other way round."
+
+
 # Of a single number: what it is to the right one.
 _TO_A_NUMBER = {
     "minus the": lambda a, b: -b,
@@ -217,6 +274,11 @@ def _numbers(q: Question, cases: list[Case], got: Got, wrong: Mapping[int, Any])
         return "Your result differs from the right one by a factor, the same for a whole case."
     if all(_shifted(a, b) for a, b in pairs):
         return "Your result differs from the right one by a constant in each row."
+    several = [(a, b) for a, b in pairs if b.ndim > 1 and len(b) > 1]
+    if several and all(
+        _close(a, a[:1] + 0 * a) and not _close(b, b[:1] + 0 * b) for a, b in several
+    ):
+        return "All sentences get the same result in yours; the right ones differ."
     for axes, text in _AXES.items():
         if all(_reordered(a, b, axes) for a, b in pairs):
             return text
@@ -295,15 +357,25 @@ def _where(q: Question, cases: list[Case], got: Got, wrong: Mapping[int, Any]) -
 def written(q: Question, case: Case, value: object) -> list[str]:
     """Write a case and what came back for it, a line or more for each array.
 
-    Of results with more than one sentence the first that is wrong is written.
+    Of results with more than one sentence the first that is wrong is written, and of those with
+    several entries the first one. There is nothing to write where a text is wrong.
     """
-    lines = [f"{name} = {_text(x)}" for name, x in zip(q.arguments, case.inputs)]
+    lines = [f"{name} = {_text(x)}" for name, x in q.to_show(case.inputs).items()]
     which, right = "", case.expected
+    if isinstance(right, dict) and isinstance(value, dict):
+        names = case.stage.parts or tuple(right)
+        tolerance = case.stage.tolerance
+        off = [n for n in names if difference(value.get(n), right[n], tolerance=tolerance)]
+        if len(names) > 1:
+            which = f", {off[0]}"
+        value, right = value.get(off[0]), right[off[0]]
+    if isinstance(right, str):
+        return []  # a property of the code, whatever its inputs
     if isinstance(value, wire.Tensor) and isinstance(right, np.ndarray) and right.ndim > 1:
-        off = [n for n, (a, b) in enumerate(zip(value.array, right)) if not _near(a, b)]
-        if off and len(right) > 1:
-            which = f" (sentence {off[0] + 1})"
-            value, right = value._replace(array=value.array[off[0]]), right[off[0]]
+        apart = [n for n, (a, b) in enumerate(zip(value.array, right)) if not _near(a, b)]
+        if apart and len(right) > 1:
+            which += f" (sentence {apart[0] + 1})"
+            value, right = value._replace(array=value.array[apart[0]]), right[apart[0]]
     return [*lines, f"yours{which}: {_text(value)}", f"right{which}: {_text(right)}"]
 
 
@@ -314,6 +386,8 @@ def _near(one: np.ndarray, other: np.ndarray) -> bool:
 def _text(value: object) -> str:
     if isinstance(value, tuple | list) and not isinstance(value, wire.Tensor | wire.Other):
         return "(" + ", ".join(map(_text, value)) + ")"
+    if isinstance(value, float):
+        return f"{value:.{DIGITS}g}"
     array = value.array if isinstance(value, wire.Tensor) else value
     if not isinstance(array, np.ndarray):
         return str(array)[:80]

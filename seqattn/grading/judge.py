@@ -23,7 +23,7 @@ from seqattn.grading.answers import (
     imports_the_key,
 )
 from seqattn.grading.bank import Exercise, Question, Wrong, load
-from seqattn.grading.cases import Case, draw_cases, shown_cases
+from seqattn.grading.cases import DOUBLE, Case, draw_cases, shown_cases
 from seqattn.grading.evidence import EvidenceError, read_evidence
 from seqattn.grading.hints import (
     advice,
@@ -56,6 +56,10 @@ ENDINGS: Mapping[Ending, VerdictName] = {
     "output_limit": "output_limit",
 }
 NO_MATCH = "none of its cells belongs to an exercise of this course"
+ROUGH = (
+    "Given float64, your result is right to a few digits only: something on the way is computed in "
+    "less precision, or a small constant is added."
+)
 LATE = "this machine was too busy to judge it ({}, twice): grade again; this is not your score"
 
 
@@ -238,8 +242,14 @@ class Judge:
             mistakes = by_answer(self._run(task, {w.name: w.code for w in q.wrong}))
         wrong_ones = {n for n, r in results.items() if fault(r, task.cases[n])}
         ran = {n: r for n, r in results.items() if "error" not in r}
-        # The same in all; in all that earns points; in what ran, where sizes made the rest fail.
-        for which, every in ((results, True), (results, False), (ran, False)):
+        # Of the first stage that is lost, where numbers tell mistakes apart.
+        lost = task.cases[min(wrong_ones)].stage
+        stage = {n: r for n, r in results.items() if task.cases[n].stage is lost}
+        if not any((fault(r, task.cases[n]) or " ")[0] == "value" for n, r in stage.items()):
+            stage = {}
+        # The same in all; in all that earns points; in what ran, where sizes made the rest fail;
+        # in one stage, where the next ones fail in another way.
+        for which, every in ((results, True), (results, False), (ran, False), (stage, False)):
             if not wrong_ones & which.keys():
                 continue
             for wrong in q.wrong:
@@ -266,8 +276,12 @@ class Judge:
                 one = results.get(n, {})
                 wrong = fault(one, case) if "result" in one else None
                 # What is of another form cannot be set beside what is right.
-                if wrong and wrong[0] in ("value", "nan"):
-                    return written(q, case, one["result"].get("value"))
+                if (
+                    wrong
+                    and wrong[0] in ("value", "nan")
+                    and (lines := written(q, case, one["result"].get("value")))
+                ):
+                    return lines
         except Exception:
             log.warning("no example for %s of %s", q.id, task.exercise.name, exc_info=True)
         return []
@@ -369,6 +383,8 @@ def _hint(task: Task, answer: Answer, results: dict[Any, dict], wrong: dict) -> 
     q, first = task.question, min(wrong)
     if order := reordered(answer.code, q):
         return order
+    if wrong[first][0] == "value" and all(task.cases[n].kind == DOUBLE for n in wrong):
+        return ROUGH
     hint = hint_for(wrong[first], task.cases[first].stage)
     if wrong[first][0] in ("value", "nan"):
         return f"{diagnose(q, task.cases, results, wrong)} {hint}".lstrip()

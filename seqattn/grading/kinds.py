@@ -5,6 +5,7 @@ gradients are the same questions for every module. So it is with a measure of at
 """
 
 from collections.abc import Callable
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -21,9 +22,11 @@ MODULE_PARTS = (
     "state_dict holds the parameters and nothing else",
     "no parameter is hidden in a list",
     "the initial values differ from one another",
+    "no two rows or columns begin alike",
     "another module begins with other numbers",
     "the initial values are neither tiny nor huge",
     "a second call is computed like the first",
+    "a third call gives what the first gave",
     "evaluation mode computes what training mode does",
     "the inputs are left as they are",
     "the precision of the inputs is kept",
@@ -65,7 +68,12 @@ def module(
             found[f"gradient of {name}"] = central_differences(lambda _: first(), value)
         return found
 
+    def shown(sizes: tuple, values: dict[str, np.ndarray], inputs: tuple) -> dict[str, Any]:
+        named = zip(list(signature(forward).parameters), inputs)
+        return {**values, **dict(named)}
+
     return {
+        "shown": shown,
         "probe": MODULE.format(outputs=repr(outputs)),
         "oracle": oracle,
         "parts": {
@@ -98,8 +106,12 @@ def map_measure(measure: Callable[..., np.ndarray], values: tuple[str, ...]) -> 
         gradient = central_differences(lambda _: total(), scores)
         return {RESULT: result, PULLED[0]: gradient, **dict.fromkeys((*STEADY, PULLED[1]), True)}
 
+    def shown(scores: np.ndarray, upstream: np.ndarray, *more: Any) -> dict[str, Any]:
+        names = list(signature(measure).parameters)
+        return dict(zip(names, (softmax_rows(scores), *more)))
+
     parts = {**dict.fromkeys(values, (RESULT, *STEADY)), "gradients": PULLED}
-    return {"probe": MAP_MEASURE, "oracle": oracle, "parts": parts}
+    return {"shown": shown, "probe": MAP_MEASURE, "oracle": oracle, "parts": parts}
 
 
 def _row(value: Any) -> tuple:

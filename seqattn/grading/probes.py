@@ -27,6 +27,10 @@ def probe(Module, sizes, values, inputs):
     found["the initial values differ from one another"] = all(
         x.numel() == 1 or x.unique().numel() > 1 for x in drawn
     )
+    # Units that begin alike stay alike.
+    found["no two rows or columns begin alike"] = all(
+        len(lines.unique(dim=0)) == len(lines) for x in drawn if x.dim() == 2 for lines in (x, x.T)
+    )
     first = [p.flatten().tolist() for p in named.values()]
     found["another module begins with other numbers"] = not named or (
         [p.flatten().tolist() for p in other.parameters()] != first
@@ -58,7 +62,7 @@ def probe(Module, sizes, values, inputs):
     )
     again = [x.clone() if isinstance(x, torch.Tensor) else x for x in kept]
     found["evaluation mode computes what training mode does"] = alike(
-        outputs, row(evaluating(*again))
+        outputs, row(evaluating(*[x.clone() if torch.is_tensor(x) else x for x in again]))
     )
     turned = [x.detach().flip(0) if isinstance(x, torch.Tensor) else x for x in inputs]
     # A batch of one is the same turned round: other numbers, then.
@@ -66,6 +70,7 @@ def probe(Module, sizes, values, inputs):
     found["a second call is computed like the first"] = alike(
         row(made(*turned)), row(other(*turned))
     )
+    found["a third call gives what the first gave"] = alike(outputs, row(made(*again)))
     before = {{id(p) for p in named.values()}}
     after = {{id(p) for p in made.parameters()}}
     found["the parameters are the same after a call"] = after == before

@@ -8,7 +8,14 @@ import pytest
 
 from seqattn.grading.bank import exercises, load
 from seqattn.grading.judge import Judge
-from tools.answer_mutants import DRAWS, FORMS, equivalents, mutants_of, try_mutants
+from tools.answer_mutants import (
+    DRAWS,
+    FORMS,
+    equivalents,
+    mutants_of,
+    try_mutants,
+    written_rows,
+)
 
 # A part of each question's mutants with each commit; the weekly run asks for all, which is 1.
 SHARE = float(os.environ.get("SEQATTN_MUTANTS", 0.1))
@@ -38,6 +45,10 @@ def test_no_mutant_passes_and_most_hear_their_mistake(name, q, row_of):
     assert row.made >= row.tried >= 20
     assert row.unused == [], "listed as equivalent, but no such mutant passes"
     assert row.named >= 0.3 * row.caught
+    cells = written_rows()[row.name]
+    assert (cells if SHARE == 1 else cells[:1]) == row.cells()[: None if SHARE == 1 else 1], (
+        f"python -m tools.answer_mutants --write {name[:2]}:{q.id}"
+    )
 
 
 @pytest.mark.slow
@@ -45,6 +56,14 @@ def test_no_mutant_passes_and_most_hear_their_mistake(name, q, row_of):
 def test_of_all_mutants_four_in_five_hear_their_mistake(row_of):
     rows = [row_of(name, q) for name, q in QUESTIONS]
     assert sum(row.named for row in rows) >= 0.8 * sum(row.caught for row in rows)
+
+
+def test_the_table_holds_every_question_and_what_is_promised():
+    rows = written_rows()
+    assert list(rows) == [f"{name} {q.id}" for name, q in QUESTIONS]
+    made, caught, named = (sum(int(cells[n]) for cells in rows.values()) for n in range(3))
+    assert made >= 1500
+    assert named >= 0.8 * caught
 
 
 def test_every_equivalent_mutant_has_its_reason():

@@ -6,6 +6,7 @@ from contextlib import ExitStack
 from functools import cache
 
 import pytest
+import yaml
 
 from seqattn.grading.bank import exercises, load
 from seqattn.grading.cases import draw_cases
@@ -51,6 +52,13 @@ def test_right_answers_of_any_style_get_full_points(name, q, seed, judges):
 @every_question
 def test_banks_are_large_enough_to_mean_something(name, q):
     assert_large_enough(q)
+
+
+def test_bugs_that_were_shipped_are_mistakes_with_hints():
+    bugs = yaml.safe_load((ROOT / "solutions" / "real_bugs.yml").read_text(encoding="utf-8"))
+    known = {f"{name[:2]} {q.id} {w.name}" for name, q in QUESTIONS for w in q.wrong}
+    assert all(bug["source"] and bug["what"] and bug["mistakes"] for bug in bugs)
+    assert {name for bug in bugs for name in bug["mistakes"]} - known == set()
 
 
 @every_question
@@ -101,6 +109,13 @@ def test_an_unknown_mistake_still_gets_a_hint(judge):
     assert "tanh" in found.hint
 
 
+def _module(W_q, weight=""):
+    """Write a module with another first parameter."""
+    return load("03_additive").question("q5").right[0].replace(
+        "nn.Parameter(torch.randn(d_a, d_q) / math.sqrt(d_q))", W_q
+    ).replace("self.W_q, ", f"self.W_q{weight}, ")  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("question", "code", "said"),
     [
@@ -127,6 +142,28 @@ def test_an_unknown_mistake_still_gets_a_hint(judge):
             "changes input 1",
         ),
         ("q6", "weights_by_hand = 'much'", "a text is no number"),
+        # Right but in float64, where a small constant shows.
+        (
+            "q2",
+            "def masked_softmax(s, m):\n"
+            "    w = torch.softmax(s.masked_fill(~m, -torch.inf), -1).nan_to_num()\n"
+            "    return w / (w.sum(-1, keepdim=True) + 1e-6)",
+            "a small constant is added",
+        ),
+        # A known mistake and another one behind it: the first is named.
+        (
+            "q3",
+            "def attend(query, keys, mask, W_q, W_k, v):\n"
+            "    a = torch.softmax(additive_score(query, keys, W_q, W_k, v), -1)\n"
+            "    return a.detach(), (a[..., None] * keys).sum(1)",
+            "the order is context, weights",
+        ),
+        (
+            "q5",
+            _module("nn.Linear(d_q, d_a, bias=False)", ".weight"),
+            "No parameter is called W_q:",
+        ),
+        ("q5", _module("nn.Parameter(torch.randn(1, d_q).repeat(d_a, 1))"), "columns begin alike"),
     ],
 )
 def test_hints_for_what_no_bank_foresees(question, code, said, judge):

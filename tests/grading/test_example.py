@@ -5,9 +5,11 @@ import re
 import numpy as np
 import pytest
 
+from seqattn.grading.answers import Answer
 from seqattn.grading.bank import load
 from seqattn.grading.cases import MOST_SHOWN, draw_cases, shown_cases
 from seqattn.grading.hints import written
+from seqattn.grading.results import Task
 from seqattn.grading.sandbox import wire
 from seqattn.grading.sandbox.jobs import LateError
 from tests.grading.conftest import filled, verdict
@@ -69,3 +71,25 @@ def test_numbers_are_written_to_two_decimals_without_minus_zero():
     value[..., 0] = -0.0
     lines = written(q, case, wire.Tensor(value, "float32"))
     assert lines[-2].startswith("yours (sentence 1): [0.  , 0.13")
+
+
+PROBED = [
+    # What is shown of a module, of a measure behind a softmax, of a loop, of numbers; and NaN.
+    ("03_additive", "q5", "mask ignored", ["W_q", "W_k", "v", "query", "keys", "mask"]),
+    ("08_reading_maps", "q2", "all positions counted", ["weights", "mask"]),
+    ("04_luong", "q8", "goes on after the end", ["batch", "bos", "eos", "pad", "max_len"]),
+    ("04_luong", "q10", "sign", ["sizes", "variances"]),
+    ("02_softmax", "q3", "pads times zero", ["states", "w", "mask"]),
+]
+
+
+@pytest.mark.parametrize(("name", "question", "mistake", "inputs"), PROBED)
+def test_probed_questions_and_hostile_pads_are_shown(name, question, mistake, inputs, judge):
+    q = load(name).question(question)
+    code = next(w.code for w in q.wrong if w.name == mistake)
+    task = Task(load(name), q, [], [])
+    lines = judge._example(task, Answer(code))
+    assert [line.split(" = ")[0] for line in lines[:-2]] == inputs
+    assert [line[:5] for line in lines[-2:]] == ["yours", "right"]
+    assert lines[-2][5:] != lines[-1][5:]
+    assert judge._example(task, Answer(q.right[0])) == []

@@ -5,6 +5,8 @@ import json
 
 import pytest
 
+from seqattn.grading.answers import find_answer
+from seqattn.grading.notebook import read_submission
 from tests.grading.conftest import (
     EXERCISE,
     NO_TANH,
@@ -201,6 +203,13 @@ def test_syntax_errors_have_a_line_and_cost_one_question(code, said, grade):
     assert verdicts(found) == ALL_PASS | {"q1": "syntax_error"}
     assert said in verdict(found, "q1").hint
     assert verdict(found, "q1").line > 1
+
+
+def test_an_answer_that_is_too_long_is_told_so(tmp_path):
+    path = tmp_path / "long.ipynb"
+    path.write_text(json.dumps(filled({"q1": RIGHT["q1"] + "#" + 50_000 * "x"})))
+    found = find_answer(read_submission(path), EXERCISE, EXERCISE.question("q1"))
+    assert found.detail == "longer than 50,000 characters: shorten it"
 
 
 OUTPUTS = {"cells": [{"cell_type": "code", "source": "x" * (21 << 20)}]}

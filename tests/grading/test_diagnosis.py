@@ -1,0 +1,153 @@
+"""What is said of an answer that nobody foresaw is true of it."""
+
+import re
+from itertools import product
+
+import numpy as np
+import pytest
+
+from seqattn.grading.bank import exercises, load
+from seqattn.grading.cases import DOUBLE, FIRST, OTHERS, draw_cases
+from seqattn.grading.hints import diagnose
+from seqattn.grading.results import fault
+from seqattn.grading.sandbox import wire
+
+CASES = {
+    (name, q.id): (q, draw_cases(name, q, "diagnosis", 2))
+    for name in exercises()
+    for q in load(name).questions
+    if q.arguments and not q.probe
+}
+
+
+def each(change):
+    """Spoil every result in the same way."""
+
+    def spoil(right, case, cases):
+        if isinstance(right, tuple):
+            return tuple(spoil(part, case, cases) for part in right)
+        return change(right)
+
+    return spoil
+
+
+def of_base(kind):
+    """Give what the case gave that was varied, as an answer does that never looks."""
+    return lambda right, case, cases: cases[case.base].expected if case.kind == kind else right
+
+
+def leaking(right, case, cases):
+    """Let sentences see one another."""
+    if isinstance(right, tuple):
+        return tuple(leaking(r, case, cases) for r in right)
+    return right + right.sum(0) if right.ndim else right
+
+
+def only(kind):
+    waves = each(lambda x: x + np.sin(7 * np.arange(1, x.size + 1)).reshape(x.shape))
+    return lambda right, case, cases: waves(right, case, cases) if case.kind == kind else right
+
+
+def noisy(right):
+    return right * (1 + 0.01 * np.cos(np.arange(right.size).reshape(right.shape)))
+
+
+# How right results are spoiled, and what may be said of it; one of these, or nothing.
+SPOILED = {
+    "sign": (each(lambda x: -x), ("opposite sign", "minus the")),
+    "factor": (each(lambda x: 3 * x), ("by a factor",)),
+    "twice": (each(lambda x: 2 * x), ("by a factor", "twice the")),
+    "half": (each(lambda x: x / 2), ("by a factor", "half the")),
+    "inverse": (each(lambda x: 1 / x if x.ndim == 0 else x), ("one over the",)),
+    "shift": (each(lambda x: x + 0.5), ("by a constant in each row",)),
+    "flipped": (each(lambda x: x[..., ::-1] if x.ndim else x), ("runs the wrong way",)),
+    "transposed": (
+        each(lambda x: np.swapaxes(x, -1, -2) if x.ndim > 2 else x),
+        ("Rows and columns",),
+    ),
+    "batch turned": (each(lambda x: x[::-1] if x.ndim else x), ("in another order",)),
+    "first for all": (
+        each(lambda x: x[:1] + 0 * x if x.ndim else x),
+        ("the same result in yours",),
+    ),
+    "noise": (each(noisy), ("nearly right",)),
+    "batch seen": (leaking, ("changes when the others do", "changes when the first one does")),
+    "more flags": (
+        each(lambda x: x | True),
+        ("True at places that must be False", "the same with another"),
+    ),
+    "fewer flags": (
+        each(lambda x: x & False),
+        ("False at places that must be True", "the same with another"),
+    ),
+    "pads": (only("pads that hold nan"), ("until the padding holds nan:",)),
+    "one kind": (only("large"), ("wrong here: large.",)),
+    "softmax": (
+        each(lambda x: np.exp(x) / np.exp(x).sum(-1, keepdims=True) if x.ndim else x),
+        ("sum to 1, as weights do",),
+    ),
+    "not normalised": (each(lambda x: x**2 + 0.01 * np.sin(40 * x)), ("do not sum to 1",)),
+    "over the batch": (
+        each(lambda x: x / x.sum(0) if x.ndim > 1 else x),
+        ("sum to 1 over the batch",),
+    ),
+} | {
+    f"another {name}": (of_base(f"another {name}"), (f"the same with another {name},",))
+    for name in ("mask", "query", "temperature", "W")
+}
+# Also true of results that are spoiled in one of these ways, wherever it is said.
+ALSO_TRUE = {
+    "sign": ("do not sum to 1",),
+    "noise": ("do not sum to 1",),
+    "shift": ("do not sum to 1",),
+    "first for all": ("changes when", "the same with another"),
+    "batch turned": ("changes when", "the same with another"),
+    "over the batch": ("changes when", "do not sum to 1"),
+    "one kind": ("do not sum to 1", "nearly right"),
+    "batch seen": ("do not sum to 1", "by a factor"),
+}
+
+
+def said_of(q, cases, spoil, varied):
+    """Give back what an answer with these results hears, with variations of a case or without."""
+    results, wrong = {}, {}
+    for n, case in enumerate(cases):
+        if case.upstream is not None or case.kind == DOUBLE or (case.base >= 0 and not varied):
+            continue
+        value = spoil(case.expected, case, cases)
+        values = value if isinstance(value, tuple) else (value,)
+        tensors = [_tensor(np.asarray(v)) for v in values]
+        value = tuple(tensors) if isinstance(value, tuple) else tensors[0]
+        results[n] = {"result": {"value": value}}
+        if found := fault(results[n], case):
+            wrong[n] = found
+    return diagnose(q, cases, results, wrong) if wrong else ""
+
+
+def _tensor(array):
+    floats = array.dtype.kind == "f"
+    return wire.Tensor(
+        array.astype(np.float32) if floats else array, "float32" if floats else "bool"
+    )
+
+
+@pytest.mark.parametrize("how", SPOILED)
+def test_what_is_said_is_what_was_done(how):
+    spoil, allowed = SPOILED[how]
+    heard = []
+    for ((name, question), (q, cases)), varied in product(CASES.items(), (True, False)):
+        right = cases[0].expected
+        if ("flags" in how) != (isinstance(right, np.ndarray) and right.dtype.kind == "b"):
+            continue
+        with np.errstate(all="ignore"):
+            if said := said_of(q, cases, spoil, varied):
+                fits = any(x in said for x in (*allowed, *ALSO_TRUE.get(how, ())))
+                heard.append((f"{name} {question}", said, fits))
+    assert [h for h in heard if not h[2]] == []
+    assert any(text in said for _, said, _ in heard for text in allowed), f"nobody hears {allowed}"
+
+
+def test_every_variation_is_of_a_kind_that_is_told():
+    kinds = {case.kind for _, cases in CASES.values() for case in cases if case.base >= 0}
+    assert {FIRST, OTHERS} <= kinds
+    assert all(re.match(r"another \w+$", kind) for kind in kinds - {FIRST, OTHERS})
