@@ -8,6 +8,7 @@ comes near; the page keeps a place of the figure's height and the state that the
 import html
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -83,7 +84,9 @@ def stored(state: Mapping[str, Any], model_id: str) -> tuple[str, dict[str, Any]
     }
 
 
-def place(name: str, traits: Mapping[str, Any], heights: Iterable[int] = ()) -> str:
+def place(
+    name: str, traits: Mapping[str, Any], heights: Iterable[int] = (), label: str = ""
+) -> str:
     """Write the HTML that keeps a figure's place until its script draws it.
 
     Parameters
@@ -94,13 +97,16 @@ def place(name: str, traits: Mapping[str, Any], heights: Iterable[int] = ()) -> 
         What it has to know.
     heights : iterable of int
         Its heights on a phone and on a wide screen, in pixels.
+    label : str, optional
+        Name of the place on its page, which an answer to the figure's question carries.
     """
     data = json.dumps(traits, ensure_ascii=False, separators=(",", ":")).replace("</", "<\\/")
     names = ("--on-phone", "--on-wide")
     style = ";".join(f"{name}:{px}px" for name, px in zip(names, heights, strict=False))
+    named = f' id="{label}"' if label else ""
     title = html.escape(str(traits.get("title", "")))
     return (
-        f'<div class="sa-place" data-figure="{name}" style="{style}">'
+        f'<div class="sa-place"{named} data-figure="{name}" style="{style}">'
         f'<script type="application/json">{data}</script>'
         f'<noscript><p class="sa-still">Live figure: {title}. It moves where scripts may run.</p>'
         "</noscript></div>"
@@ -121,9 +127,13 @@ def page_with_places(body: str, state: Mapping[str, Any], page: str) -> str:
     """
     heights = iter(known_heights().get(page, []))
 
+    seen: Counter[str] = Counter()
+
     def put(view: re.Match[str]) -> str:
-        model = json.loads(view["view"])["model_id"]
-        return place(*stored(state, model), next(heights, ()))
+        name, traits = stored(state, json.loads(view["view"])["model_id"])
+        seen[name] += 1
+        label = name if seen[name] == 1 else f"{name}-{seen[name]}"
+        return place(name, traits, next(heights, ()), label)
 
     return re.sub(
         rf'<script type="{re.escape(VIEW)}">\s*(?P<view>\{{.*?\}})\s*</script>',

@@ -61,6 +61,7 @@ class AdditiveSteps(LiveFigure):
             "That is what a temperature does: it multiplies all scores. Here the tanh bends each "
             "word's sum differently, and the order changes too.",
         ],
+        "tests": "query",
     }
 
     words = traitlets.List(traitlets.Unicode()).tag(sync=True)

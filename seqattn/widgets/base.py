@@ -48,8 +48,9 @@ class LiveFigure(anywidget.AnyWidget):
         What to try, and what should happen.
     predict : mapping or False, optional
         Question to answer before moving: ``question``, ``options``, ``answer`` (index of the right
-        option) and ``explain``, one text for the right answer or a list with a text for each
-        option. False leaves the question out.
+        option), ``explain``, one text for the right answer or a list with a text for each option,
+        and, if it is one control that would tell, ``tests``, the trait of that control: it waits
+        for the answer. False leaves the question out.
     """
 
     _js: ClassVar[str] = ""
@@ -62,6 +63,7 @@ class LiveFigure(anywidget.AnyWidget):
     caption = traitlets.Unicode().tag(sync=True)
     predict: "traitlets.Dict[str, Any]" = traitlets.Dict().tag(sync=True)
     predicted = traitlets.Int(-1, help="The option last checked; -1 before.").tag(sync=True)
+    revealed = traitlets.Bool(False, help="Whether the answer was asked for.").tag(sync=True)
     start: "traitlets.Dict[str, Any]" = traitlets.Dict(help="Where Reset goes.").tag(sync=True)
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -82,7 +84,7 @@ class LiveFigure(anywidget.AnyWidget):
         super().__init__(
             title=self._title if title is None else title,
             caption=caption,
-            predict=_checked_question(asked),
+            predict=_checked_question(asked, self._moves),
             **traits,
         )
         self.start = {name: getattr(self, name) for name in self._moves}
@@ -96,12 +98,19 @@ class LiveFigure(anywidget.AnyWidget):
         return "A live figure. To see and move it, run the cell above (Shift+Enter), or Run All."
 
 
-def _checked_question(asked: Mapping[str, Any]) -> dict[str, Any]:
+def _checked_question(asked: Mapping[str, Any], controls: Sequence[str]) -> dict[str, Any]:
     if not asked:
         return {}
     wanted = {"question", "options", "answer", "explain"}
-    if set(asked) != wanted:
-        raise ValueError(f"predict has the entries {sorted(asked)}; expected {sorted(wanted)}")
+    if set(asked) - {"tests"} != wanted:
+        raise ValueError(
+            f"predict has the entries {sorted(asked)}; expected {sorted(wanted)} and, if one "
+            "control would tell the answer, 'tests'"
+        )
+    if asked.get("tests", controls[0]) not in controls:
+        raise ValueError(
+            f"predict['tests'] is {asked['tests']!r}; expected one of the controls {list(controls)}"
+        )
     options, explain = list(asked["options"]), asked["explain"]
     if not 0 <= asked["answer"] < len(options):
         raise ValueError(

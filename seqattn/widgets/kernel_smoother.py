@@ -82,6 +82,7 @@ class KernelSmoother(LiveFigure):
             "That is the other end: a very small bandwidth copies the nearest point.",
             "The prediction is an average of the y. Equal weights know nothing of a slope.",
         ],
+        "tests": "bandwidth",
     }
 
     x = traitlets.List(traitlets.Float()).tag(sync=True)

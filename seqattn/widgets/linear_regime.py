@@ -56,6 +56,7 @@ class LinearRegime(LiveFigure):
             "tanh x = x − x³/3 + …: the linear term cancels, the cubic term is the first in which "
             "the query matters, and 10³ = 1000.",
         ],
+        "tests": "scale",
     }
 
     words = traitlets.List(traitlets.Unicode()).tag(sync=True)

@@ -64,6 +64,7 @@ class SoftLookup(LiveFigure):
             "It jumps where two keys fit equally well. That depends on the keys, and these keys "
             "are not a quarter turn apart.",
         ],
+        "tests": "hard",
     }
 
     names = traitlets.List(traitlets.Unicode()).tag(sync=True)

@@ -54,6 +54,7 @@ class SoftmaxTemperature(LiveFigure):
             "Their ratios depend on differences of scores alone, and those have not changed.",
             "One term leaves the denominator, which all the others share.",
         ],
+        "tests": "mask",
     }
 
     scores = traitlets.List(traitlets.Float()).tag(sync=True)

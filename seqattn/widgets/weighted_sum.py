@@ -68,6 +68,7 @@ class WeightedSum(LiveFigure):
             "The weights are not negative and sum to 1, so the context is an average of the "
             "states: it stays in their convex hull.",
         ],
+        "tests": "scores",
     }
 
     words = traitlets.List(traitlets.Unicode()).tag(sync=True)
@@ -110,6 +111,10 @@ class WeightedSum(LiveFigure):
             **options,
         )
 
+    @traitlets.observe("target")
+    def _take_scores(self, change: Any) -> None:
+        self.scores = dict(self.targets).get(change["new"], self.scores)
+
     def numbers(self) -> dict[str, Any]:
         """Compute weights and context by PyTorch in float64."""
         scores = torch.tensor([self.scores], dtype=torch.float64)
@@ -118,7 +123,8 @@ class WeightedSum(LiveFigure):
         cents = Decimal("0.01")
         rounded = [Decimal(w).quantize(cents, ROUND_HALF_UP) for w in weights[0].tolist()]
         return {
-            "target": self.target,
+            # No target's, once a score was moved.
+            "target": self.target if self.scores == dict(self.targets).get(self.target) else "",
             "scores": self.scores,
             "weights": weights[0].tolist(),
             "sum_of_rounded_weights": float(sum(rounded)),

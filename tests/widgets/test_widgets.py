@@ -168,9 +168,19 @@ def test_a_figure_without_data_says_that_its_numbers_are_invented():
         (lambda: widgets.AdditiveSteps(words=["a"]), "there are 3 states; expected 1"),
         (lambda: widgets.LinearRegime(scale=0.0), "scale is 0.0"),
         (lambda: widgets.LinearRegime(queries=[(1.0, 2.0)]), "there are 1 queries; expected 2"),
-        (lambda: widgets.BarsBySlider({}), "series is empty"),
-        (lambda: widgets.BarsBySlider({1: [-1.0]}, log=True), "log=True needs numbers"),
-        (lambda: widgets.BarsBySlider({1: [1.0, 2.0]}, labels=["a"]), "longest row has 2 bars"),
+        (lambda: widgets.Recency({}), "series is empty"),
+        (lambda: widgets.Recency({2: [-1.0, 1.0]}), "expected 2 numbers above 0"),
+        (lambda: widgets.MapThroughTraining({}, ["a"], ["b"]), "maps is empty"),
+        (
+            lambda: widgets.MapThroughTraining({5: [[1.0]]}, ["a", "b"], ["c"]),
+            r"after 5 updates has the shape \(1, 1\); expected \(1, 2\)",
+        ),
+        (
+            lambda: widgets.SoftmaxTemperature(
+                predict=dict(question="?", options=["a"], answer=0, explain="", tests="width")
+            ),
+            r"predict\['tests'\] is 'width'; expected one of the controls \['scores'",
+        ),
         (
             lambda: widgets.FixedVersusDynamic([1, 2], fixed=[1], attention=[1, 2]),
             "fixed has 1 entries; expected 2",
