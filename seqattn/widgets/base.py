@@ -19,7 +19,7 @@ except ImportError as error:
         'live figures need anywidget and ipywidgets: pip install "seqattn[viz]"'
     ) from error
 
-__all__ = ["LiveFigure", "floats", "masked_entropy"]
+__all__ = ["LiveFigure", "Numbers", "floats", "masked_entropy"]
 
 HERE = Path(__file__).parent
 
@@ -34,8 +34,19 @@ def _source(name: str) -> str:
     return re.sub(r"\s*([{};,])\s*", r"\1", text) if name.endswith(".css") else text
 
 
+class Numbers(traitlets.List):  # type: ignore[type-arg]
+    """A list of numbers, or of rows of numbers, that can also be set to an array or a tensor."""
+
+    def validate(self, obj: Any, value: Any) -> Any:
+        """Give a list for whatever has ``tolist``."""
+        return super().validate(obj, value.tolist() if hasattr(value, "tolist") else value)
+
+
 class LiveFigure(anywidget.AnyWidget):
     """A figure that the reader moves.
+
+    In a notebook each control is a trait: a cell can read and set it, ``observe`` it and link it to
+    other widgets; ``start`` names them, with their values at the start.
 
     Subclasses name their JavaScript file in ``_js``, the traits that the reader moves in ``_moves``
     and a default question in ``_question``.
@@ -92,6 +103,16 @@ class LiveFigure(anywidget.AnyWidget):
     def numbers(self) -> dict[str, Any]:
         """Compute what the figure shows now, by PyTorch in float64."""
         raise NotImplementedError
+
+    def _one_for_each(self, names: str, proposal: Any) -> Any:
+        """Refuse numbers that are not as many as the figure has words for them."""
+        found, wanted = len(proposal["value"]), len(getattr(self, names))
+        if found != wanted:
+            raise traitlets.TraitError(
+                f"{proposal['trait'].name} has {found} entries; expected {wanted}, one for each of "
+                f"the figure's {names}"
+            )
+        return proposal["value"]
 
     def __repr__(self) -> str:
         # What stands in a notebook that has not run; ipywidgets 7 cuts it after 110 characters.

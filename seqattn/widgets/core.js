@@ -319,6 +319,7 @@ function live(figure, { model, el }) {
     if (now && now !== width) { width = now; drawn = null; update(); }
   }));
   el.append(root);
+  asked?.announce();
   if (body.clientWidth) width = Math.round(body.clientWidth);
   keepRoom();
   update();
@@ -353,7 +354,7 @@ function question({ id, get, set, open }, { name, point }) {
     shown = chosen;
     set("predicted", chosen);
     tell(chosen);
-    document.dispatchEvent(new CustomEvent("seqattn:answer", { detail: { id: name(), choice: chosen, right: chosen === answer } }));
+    document.dispatchEvent(new CustomEvent("seqattn:answer", { detail: { id: name(), choice: chosen, right: chosen === answer, asked, said: options[chosen] } }));
   };
   const tell = (chosen) => {
     shown = chosen;
@@ -367,6 +368,8 @@ function question({ id, get, set, open }, { name, point }) {
   let shown = -1;
   waiting();
   return {
+    // Whoever keeps a reader's answers may give one back: detail.answer(choice).
+    announce: () => document.dispatchEvent(new CustomEvent("seqattn:figure", { detail: { id: name(), answer: (choice) => set("predicted", choice) } })),
     // Another view of the figure, or a cell, may have answered.
     sync: () => {
       show.hidden = open();

@@ -8,7 +8,7 @@ import torch
 import traitlets
 
 from seqattn.attention.core import attend
-from seqattn.widgets.base import LiveFigure, floats
+from seqattn.widgets.base import LiveFigure, Numbers, floats
 
 __all__ = ["WeightedSum"]
 
@@ -72,11 +72,11 @@ class WeightedSum(LiveFigure):
     }
 
     words = traitlets.List(traitlets.Unicode()).tag(sync=True)
-    values: "traitlets.List[Any]" = traitlets.List().tag(sync=True)
+    values = Numbers().tag(sync=True)
     # A list of pairs: notebooks store mappings in alphabetical order.
     targets: "traitlets.List[Any]" = traitlets.List().tag(sync=True)
     target = traitlets.Unicode().tag(sync=True)
-    scores = traitlets.List(traitlets.Float()).tag(sync=True)
+    scores = Numbers(traitlets.Float()).tag(sync=True)
 
     def __init__(
         self,
@@ -114,6 +114,10 @@ class WeightedSum(LiveFigure):
     @traitlets.observe("target")
     def _take_scores(self, change: Any) -> None:
         self.scores = dict(self.targets).get(change["new"], self.scores)
+
+    @traitlets.validate("values", "scores")
+    def _fits(self, proposal: Any) -> Any:
+        return self._one_for_each("words", proposal)
 
     def numbers(self) -> dict[str, Any]:
         """Compute weights and context by PyTorch in float64."""

@@ -49,8 +49,28 @@ def test_views_of_a_page_become_places_in_order():
         ("", "0"), ("one", ""), ("", "1"), ("two", ""),
     ]  # fmt: skip
     assert re.findall(r'<div class="sa-place" id="(.*?)"', body) == [
-        "SoftmaxTemperature", "SoftmaxTemperature-2",
+        "no such page-SoftmaxTemperature", "no such page-SoftmaxTemperature-2",
     ]  # fmt: skip
+
+
+def test_a_stored_picture_stands_where_no_script_runs(tmp_path, monkeypatch):
+    monkeypatch.setattr(figures, "STILLS", tmp_path / "stills")
+    figures.STILLS.mkdir()
+    (figures.STILLS / figures.still_name("chapters/02", 0)).touch()
+    one, two = SoftmaxTemperature(title="one"), SoftmaxTemperature(title="two")
+    body = figures.page_with_places(
+        "".join(
+            f'<script type="{figures.VIEW}">{{"model_id": "{w.model_id}"}}</script>'
+            for w in (one, two)
+        ),
+        state(one) | state(two),
+        "chapters/02",
+    )
+    stills = re.findall(r'<noscript>(<img src="(.*?)" alt="(.*?)"|<p>)', body)
+    assert [found[1:] for found in stills] == [
+        ("../_static/stills/chapters-02-0.webp", "one"),
+        ("", ""),
+    ]
 
 
 def test_each_script_names_what_it_uses_of_the_shared_one(tmp_path):
@@ -76,9 +96,9 @@ def test_figures_and_pages_have_one_palette():
 
     roles = {"query", "keys", "values", "scores", "weights", "context", "soft", "warm", "ink"}
     for in_pages, in_figures in (
-        ("html, html[data-theme", ".sa-fig {"),
-        ('html[data-theme="dark"] {', 'html[data-theme="dark"] .sa-fig'),
+        ("html, html[data-theme", ".sa-fig"),
+        ('html[data-theme="dark"]', 'html[data-theme="dark"] .sa-fig'),
     ):
-        ours, theirs = colours(page, in_pages), colours(figure, in_figures.removesuffix(" {"))
+        ours, theirs = colours(page, in_pages), colours(figure, in_figures)
         assert roles <= ours.keys() & theirs.keys()
         assert {role: theirs[role] for role in roles} == {role: ours[role] for role in roles}

@@ -41,8 +41,9 @@ def twin(stored: dict):
     module, _, name = stored["_anywidget_id"].rpartition(".")
     figure = getattr(importlib.import_module(module), name)(**WANTED.get(name, {}))
     own = {t for t in figure.traits(sync=True) if not t.startswith("_")} - set(DOMWidget().traits())
-    for trait in own & stored.keys():
-        setattr(figure, trait, stored[trait])
+    with figure.hold_trait_notifications():  # words and numbers change together
+        for trait in own & stored.keys():
+            setattr(figure, trait, stored[trait])
     return figure
 
 

@@ -167,10 +167,24 @@ def test_a_prediction_is_checked_named_and_a_wrong_one_explained(page, static_pa
     assert "You said" not in said.inner_text(), "the feedback is to an answer that was left"
     check.press("Enter")
     assert said.inner_text().startswith("✓ You said “Each grows by the same factor.” Right.")
-    assert page.evaluate("heard") == [
-        {"id": "SoftmaxTemperature", "choice": 0, "right": False},
-        {"id": "SoftmaxTemperature", "choice": 2, "right": True},
+    heard = page.evaluate("heard")
+    assert [(e["id"], e["choice"], e["right"]) for e in heard] == [
+        ("SoftmaxTemperature", 0, False),
+        ("SoftmaxTemperature", 2, True),
     ]
+    assert [e["said"] for e in heard] == [
+        "Nothing: each keeps its weight.",
+        "Each grows by the same factor.",
+    ]
+
+
+def test_an_answer_that_was_kept_can_be_given_back(page, static_page):
+    page.add_init_script(
+        "document.addEventListener('seqattn:figure', ({ detail }) => detail.answer(2))"
+    )
+    figure = show(page, static_page(SoftmaxTemperature()), opened=False)
+    assert figure.locator(".sa-said").inner_text().startswith("✓ You said “Each grows")
+    assert figure.locator("input:disabled").count() == 0
 
 
 asking = pytest.mark.parametrize(
@@ -273,6 +287,50 @@ def test_what_gives_the_answer_away_is_drawn_once_one_was_checked(make, answer, 
     assert drawn.count() == before == 0
     figure.get_by_role("button", name="Check").press("Enter")
     drawn.nth(1).wait_for(state="attached")
+
+
+@pytest.mark.parametrize("make", [FIGURES["SoftLookup"], FIGURES["AdditiveSteps"]])
+def test_a_finger_scrolls_past_a_plane_and_moves_by_handle_or_tap(make, browser, static_page):
+    context = browser.new_context(viewport={"width": 390, "height": 700}, has_touch=True)
+    page = context.new_page()
+    figure = show(page, static_page(make()))
+    plane = figure.locator("svg.sa-drag")
+    plane.scroll_into_view_if_needed()
+    box, before, top = plane.bounding_box(), state(figure), page.evaluate("scrollY")
+    touch = context.new_cdp_session(page)
+    x, y = box["x"] + 30, box["y"] + 0.5 * box["height"]
+    touch.send(
+        "Input.synthesizeScrollGesture",
+        {"x": x, "y": y, "yDistance": 150, "gestureSourceType": "touch", "speed": 800},
+    )
+    assert page.evaluate("scrollY") < top
+    assert state(figure) == before
+    plane.tap(position={"x": 60, "y": 60})
+    tapped = state(figure)
+    assert tapped != before
+    handle = plane.locator(".sa-handle").bounding_box()
+    assert min(handle["width"], handle["height"]) >= 44
+    assert page.evaluate("getComputedStyle(document.querySelector('.sa-handle')).touchAction") == (
+        "none"
+    )
+    context.close()
+
+
+def test_what_jumps_glides_unless_the_reader_wants_calm(page, static_page):
+    show(page, static_page(FIGURES["WeightedSum"]()))
+    tip = "document.querySelector('.sa-svg .context polygon').getAttribute('points')"
+    frames = f"""async () => {{
+        const seen = new Set([{tip}]);
+        document.querySelector(".sa-choice input:not(:checked)").click();
+        for (let i = 0; i < 60; i++) {{
+            await new Promise(done => requestAnimationFrame(done));
+            seen.add({tip});
+        }}
+        return seen.size;
+    }}"""
+    assert page.evaluate(frames) > 3
+    page.emulate_media(reduced_motion="reduce")
+    assert page.evaluate(frames) == 2
 
 
 def test_the_state_can_be_dragged_in_its_plane(page, static_page):
