@@ -34,7 +34,7 @@ def _source(name: str) -> str:
     return re.sub(r"\s*([{};,])\s*", r"\1", text) if name.endswith(".css") else text
 
 
-class Numbers(traitlets.List):  # type: ignore[type-arg]
+class Numbers(traitlets.List):
     """A list of numbers, or of rows of numbers, that can also be set to an array or a tensor."""
 
     def validate(self, obj: Any, value: Any) -> Any:

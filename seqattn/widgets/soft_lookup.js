@@ -82,17 +82,18 @@ const figure = {
     const values = ui.get("values"), low = Math.min(...values), high = Math.max(...values), pad = (high - low) * 0.08 || 1;
     const { group, sx, sy } = axes({ x: [-180, 180], y: [low - pad, high + pad], box: [38, 28, width - 14, 128],
       xticks: [-180, -90, 0, 90, 180].map((v) => [v, `${fmt(v, 0)}°`]), yticks: ticks(low - pad, high + pad, 4), xlabel: "angle of the query", ylabel: "answer" });
-    const angles = Array.from({ length: 361 }, (_, i) => i - 180), answer = (hard) => angles.map((angle) => [angle, this.at(ui.get, angle, n.temperature, hard)]);
+    const answer = (hard, step) => ui.memo(`hard ${hard}`, [ui.get("length"), hard || n.temperature, ui.get("key_vectors"), values], () =>
+      Array.from({ length: 360 / step + 1 }, (_, i) => i * step - 180).map((angle) => [angle, this.at(ui.get, angle, n.temperature, hard)]));
     const at = sx((Math.atan2(n.query[1], n.query[0]) * 180) / Math.PI);
     // A jump is drawn as a gap: between two values the hard answer takes none.
-    const hard = ui.open() ? answer(true) : [], runs = hard.reduce((list, [angle, found]) => {
+    const hard = ui.open() ? answer(true, 1) : [], runs = hard.reduce((list, [angle, found]) => {
       if (list.at(-1)?.largest === found.largest) list.at(-1).points.push([sx(angle), sy(found.output)]);
       else list.push({ largest: found.largest, points: [[sx(angle), sy(found.output)]] });
       return list;
     }, []);
     trace.paint([width, 168], group, ui.open() ? [
       s("g", { class: "sa-sweep" },
-        line(answer(false).filter((_, i) => i % 3 === 0).map(([angle, found]) => [sx(angle), sy(found.output)]), { class: n.hard ? "context pale" : "context", "stroke-width": 2.5 }),
+        line(answer(false, 3).map(([angle, found]) => [sx(angle), sy(found.output)]), { class: n.hard ? "context pale" : "context", "stroke-width": 2.5 }),
         runs.map(({ points }) => line(points, { class: n.hard ? "soft" : "soft pale", "stroke-width": 2.5 }))),
       s("line", { x1: at, x2: at, y1: 28, y2: 128, class: "query", "stroke-dasharray": "3 3" }),
       s("circle", { cx: at, cy: sy(n.output), r: 5, fill: "currentColor", class: "context" }),
