@@ -217,19 +217,26 @@ function live(figure, { model, el }) {
     // A finger scrolls the page up and down, and moves what it has by its handle or taps.
     svg(label, drag, trait) {
       let pressed = null;
+      const held = (event) => event.target.closest(".sa-handle");
       const act = (event) => {
         const box = svg.getBoundingClientRect();
         if (!locked(trait)) hand(() => drag(event.clientX - box.left, event.clientY - box.top));
       };
       const svg = s("svg", { class: drag ? "sa-svg sa-drag" : "sa-svg", role: "img", "aria-label": label, "aria-describedby": `${id}-text`, "data-trait": drag && trait,
+        ontouchstart: drag && ((event) => { if (held(event)) event.preventDefault(); }),
         onpointerdown: drag && ((event) => {
-          pressed = event.pointerId;
-          if (event.pointerType === "touch" && !event.target.closest(".sa-handle")) return;
-          svg.setPointerCapture(pressed);
+          // A finger that is not on a handle may be about to scroll: it has to go sideways first, or lift.
+          pressed = { id: event.pointerId, x: event.clientX, y: event.clientY, sure: event.pointerType !== "touch" || held(event) };
+          if (!pressed.sure) return;
+          svg.setPointerCapture(pressed.id);
           act(event);
         }),
-        onpointermove: drag && ((event) => { if (event.pointerId === pressed) act(event); }),
-        onpointerup: drag && ((event) => { if (event.pointerId === pressed) act(event); pressed = null; }),
+        onpointermove: drag && ((event) => {
+          if (event.pointerId !== pressed?.id) return;
+          pressed.sure ||= Math.abs(event.clientX - pressed.x) > Math.max(8, Math.abs(event.clientY - pressed.y));
+          if (pressed.sure) act(event);
+        }),
+        onpointerup: drag && ((event) => { if (event.pointerId === pressed?.id) act(event); pressed = null; }),
         onpointercancel: drag && (() => { pressed = null; }) });
       svg.paint = ([wide, height], ...children) => {
         svg.style.maxWidth = `${wide}px`;
