@@ -366,8 +366,7 @@ function question({ id, get, set, open }, { name, point }) {
   const tell = (chosen) => {
     shown = chosen;
     if (chosen >= 0) inputs[chosen].checked = true;
-    if (chosen < 0) delete said.dataset.right;
-    else said.dataset.right = chosen === answer;
+    said.dataset.right = chosen < 0 ? "shown" : chosen === answer;
     write(said, chosen);
     point();
   };
