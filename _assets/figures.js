@@ -33,25 +33,25 @@ class Model {
 }
 
 const fetched = {};
+// All are asked for at once, and run in the order in which they were asked for.
 const script = (name) => (fetched[name] ??= new Promise((done, failed) => {
   document.head.append(Object.assign(document.createElement("script"), {
-    src: `${here}figures/${name}.js`, onload: done, onerror: () => failed(new Error(`no figures/${name}.js`)),
+    async: false, src: `${here}figures/${name}.js`, onload: done, onerror: () => failed(new Error(`no figures/${name}.js`)),
   }));
 }));
 
 const places = [...document.querySelectorAll(".sa-place")];
+for (const name of new Set(["core", ...places.map((place) => place.dataset.figure)])) script(name);
 let left = places.length;
 
 async function mount(place) {
   if (place.dataset.mounted) return;
   place.dataset.mounted = "yes";
   const state = JSON.parse(place.querySelector("script").textContent);
-  await script("core");
-  await script(place.dataset.figure);
+  await Promise.all([script("core"), script(place.dataset.figure)]);
   const el = document.createElement("div");
   place.append(el);
   window.seqattn.kinds[place.dataset.figure]({ model: new Model(state), el });
-  place.querySelector(".sa-still")?.remove();
   if (!--left) document.documentElement.dataset.widgets = "ready";
 }
 

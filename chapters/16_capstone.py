@@ -499,32 +499,28 @@ if not FULL:
 #
 # ### Watch it happen
 #
-# The run kept the weights of its validations. Load them in turn, make the model
-# write the same known translation, and take one row of each map. Move the slider through the
-# training: at which update does the row stop being flat, and does it find its word at once? Then change
-# `row`, and guess before you look whether that word is found earlier or later.
+# The run kept the weights of its validations. Load them in turn, and make the model write the same known
+# translation each time. Before you move the slider, choose a row and guess: does it stop being flat early
+# or late, and does it find its word at once? Pass over a cell to read its weight, and follow it below the
+# map through the whole training.
 
 # %% tags=["nbval-ignore-output"]
 from seqattn.training import average_weights
-from seqattn.widgets import BarsBySlider
+from seqattn.widgets import MapThroughTraining
 
 example, maps = valid[0], {}
 for path in run.all_kept():
     watched.model.load_state_dict(average_weights([path]))
     maps[int(path.stem.split("-")[1])] = watched.force([example])[0]
 first = next(iter(maps.values()))
-row = 1  # the second target word
-print(f"where it looks to write {first.tokens[row]!r}, in {example.target!r}")
+print(f"{len(maps)} maps of {example.source!r}, with {example.target!r} as its translation")
 
 # %% tags=["hide-input"]
-BarsBySlider(
-    {update: found.weights[row].tolist() for update, found in maps.items()},
-    labels=[f"{i + 1} {word}" for i, word in enumerate(first.source_tokens)],
-    slider_label="updates of training",
-    xlabel="source word",
-    ylabel=f"weight while writing {first.tokens[row]}",
-    title="One row of the map, as it learns",
-    choice=0,
+MapThroughTraining(
+    {update: found.weights for update, found in maps.items()},
+    source=first.source_tokens,
+    target=first.tokens,
+    row=1,
 )
 
 # %% [markdown]

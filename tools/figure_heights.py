@@ -1,16 +1,20 @@
-"""Measure how high the live figures of the built book are: ``python -m tools.figure_heights``.
+"""Measure the live figures of the built book, and picture them: ``python -m tools.figure_heights``.
 
-A page keeps a place of that height for each (:mod:`tools.figures`), so that nothing jumps when the
-figure is drawn. Needs Chromium and playwright, as the browser tests do.
+A page keeps a place of its height for each (:mod:`tools.figures`), so that nothing jumps when the
+figure is drawn; a reader whose browser runs no scripts sees its picture there. Needs
+Chromium and playwright, as the browser tests do.
 """
 
+import io
 import json
+from pathlib import Path
 
-from playwright.sync_api import Page, Route
+from PIL import Image
+from playwright.sync_api import Locator, Page, Route
 
 from tools import build
 from tools.browser import browser, serving
-from tools.figures import HEIGHTS
+from tools.figures import HEIGHTS, STILLS, still_name
 
 # A phone and a wide screen; between the two a figure's place is as high as on the wide one.
 WIDTHS = (390, 1366)
@@ -29,8 +33,32 @@ def wait_for_faces(page: Page) -> None:
     page.route("**/book.css", patient)
 
 
+# The figure with its answer shown, without what only a script can serve.
+FOR_A_PICTURE = """figure => {
+    figure.querySelector(".sa-show")?.click();
+    for (const element of figure.querySelectorAll(".sa-predict, .sa-foot")) element.remove();
+    for (const control of figure.querySelectorAll(".sa-now")) control.classList.remove("sa-now");
+    return new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)));
+}"""
+
+
+def take_picture(figure: Locator, path: Path) -> None:
+    """Store what stands in for a figure where no script runs.
+
+    Parameters
+    ----------
+    figure : Locator
+        A drawn figure, on a page with reduced motion. It cannot be used afterwards.
+    path : Path
+        Where to write the picture, as lossless WebP.
+    """
+    figure.evaluate(FOR_A_PICTURE)
+    with Image.open(io.BytesIO(figure.screenshot())) as picture:
+        picture.convert("RGB").save(path, lossless=True, method=6)
+
+
 def main() -> None:
-    """Open each page that has figures at each width; store their heights."""
+    """Open each page that has figures at each width; store their heights and pictures."""
     pages = build.build_pages()
     with_figures = [
         str(path.relative_to(pages).with_suffix(""))
@@ -38,16 +66,24 @@ def main() -> None:
         if 'class="sa-place"' in path.read_text(encoding="utf-8")
     ]
     found: dict[str, list[list[int]]] = {}
+    STILLS.mkdir(exist_ok=True)
+    for old in STILLS.glob("*.webp"):
+        old.unlink()
     with browser() as chromium, serving(pages) as address:
         for name in with_figures:
             heights = []
             for width in WIDTHS:
-                page = chromium.new_page(viewport={"width": width, "height": 900})
+                page = chromium.new_page(
+                    viewport={"width": width, "height": 900}, reduced_motion="reduce"
+                )
                 wait_for_faces(page)
                 page.goto(f"{address}/{name}.html")
                 page.wait_for_selector("html[data-widgets=ready]")
                 page.wait_for_timeout(500)
                 heights.append(page.evaluate(MEASURE))
+                if width == max(WIDTHS):
+                    for i, figure in enumerate(page.locator(".sa-fig").all()):
+                        take_picture(figure, STILLS / still_name(name, i))
                 page.close()
             found[name] = [list(pair) for pair in zip(*heights, strict=True)]
             print(name, *found[name])

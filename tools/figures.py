@@ -8,6 +8,7 @@ comes near; the page keeps a place of the figure's height and the state that the
 import html
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,8 @@ STATE = "application/vnd.jupyter.widget-state+json"
 VIEW = "application/vnd.jupyter.widget-view+json"
 RUNTIME = "figures.js"
 HEIGHTS = Path(__file__).with_name("figure_heights.json")
+# What stands in for each figure where no script runs.
+STILLS = Path(__file__).resolve().parents[1] / "_assets" / "stills"
 # Traits of every widget that no figure reads.
 NOT_READ = ("layout", "tabbable", "tooltip")
 # What a script defines for others: names at the beginning of a line.
@@ -83,7 +86,13 @@ def stored(state: Mapping[str, Any], model_id: str) -> tuple[str, dict[str, Any]
     }
 
 
-def place(name: str, traits: Mapping[str, Any], heights: Iterable[int] = ()) -> str:
+def place(
+    name: str,
+    traits: Mapping[str, Any],
+    heights: Iterable[int] = (),
+    label: str = "",
+    still: str = "",
+) -> str:
     """Write the HTML that keeps a figure's place until its script draws it.
 
     Parameters
@@ -94,15 +103,21 @@ def place(name: str, traits: Mapping[str, Any], heights: Iterable[int] = ()) -> 
         What it has to know.
     heights : iterable of int
         Its heights on a phone and on a wide screen, in pixels.
+    label : str, optional
+        Name of the place in the book, which an answer to the figure's question carries.
+    still : str, optional
+        Address of the picture that stands there where no script runs.
     """
     data = json.dumps(traits, ensure_ascii=False, separators=(",", ":")).replace("</", "<\\/")
     names = ("--on-phone", "--on-wide")
     style = ";".join(f"{name}:{px}px" for name, px in zip(names, heights, strict=False))
+    named = f' id="{label}"' if label else ""
     title = html.escape(str(traits.get("title", "")))
+    picture = f'<img src="{still}" alt="{title}" loading="lazy">' if still else ""
     return (
-        f'<div class="sa-place" data-figure="{name}" style="{style}">'
+        f'<div class="sa-place"{named} data-figure="{name}" style="{style}">'
         f'<script type="application/json">{data}</script>'
-        f'<noscript><p class="sa-still">Live figure: {title}. It moves where scripts may run.</p>'
+        f"<noscript>{picture}<p>Live figure: {title}. It moves where scripts may run.</p>"
         "</noscript></div>"
     )
 
@@ -121,9 +136,17 @@ def page_with_places(body: str, state: Mapping[str, Any], page: str) -> str:
     """
     heights = iter(known_heights().get(page, []))
 
+    seen: Counter[str] = Counter()
+
     def put(view: re.Match[str]) -> str:
-        model = json.loads(view["view"])["model_id"]
-        return place(*stored(state, model), next(heights, ()))
+        name, traits = stored(state, json.loads(view["view"])["model_id"])
+        seen[name] += 1
+        label = f"{page.rpartition('/')[2]}-{name}" + (f"-{seen[name]}" if seen[name] > 1 else "")
+        still = still_name(page, seen.total() - 1)
+        address = f"{'../' * page.count('/')}_static/{STILLS.name}/{still}"
+        return place(
+            name, traits, next(heights, ()), label, address if (STILLS / still).is_file() else ""
+        )
 
     return re.sub(
         rf'<script type="{re.escape(VIEW)}">\s*(?P<view>\{{.*?\}})\s*</script>',
@@ -131,6 +154,11 @@ def page_with_places(body: str, state: Mapping[str, Any], page: str) -> str:
         body,
         flags=re.DOTALL,
     )
+
+
+def still_name(page: str, index: int) -> str:
+    """Name the picture of a page's figure, counted from 0."""
+    return f"{page.replace('/', '-')}-{index}.webp"
 
 
 def known_heights() -> dict[str, list[list[int]]]:

@@ -1,22 +1,23 @@
 """Live figures: the same cell moves in JupyterLab, in Colab and in the static book."""
 
 from seqattn.widgets.additive_steps import AdditiveSteps
-from seqattn.widgets.bars_by_slider import BarsBySlider, Recency
 from seqattn.widgets.base import LiveFigure
 from seqattn.widgets.fixed_versus_dynamic import FixedVersusDynamic
 from seqattn.widgets.kernel_smoother import KernelSmoother
 from seqattn.widgets.linear_regime import LinearRegime
+from seqattn.widgets.map_through_training import MapThroughTraining
+from seqattn.widgets.recency import Recency
 from seqattn.widgets.soft_lookup import SoftLookup
 from seqattn.widgets.softmax_temperature import SoftmaxTemperature
 from seqattn.widgets.weighted_sum import WeightedSum
 
 __all__ = [
     "AdditiveSteps",
-    "BarsBySlider",
     "FixedVersusDynamic",
     "KernelSmoother",
     "LinearRegime",
     "LiveFigure",
+    "MapThroughTraining",
     "Recency",
     "SoftLookup",
     "SoftmaxTemperature",

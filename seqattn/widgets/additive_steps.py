@@ -9,7 +9,7 @@ import traitlets
 from seqattn.attention.core import attend
 from seqattn.attention.scores import additive_score
 from seqattn.data.book import TINY
-from seqattn.widgets.base import LiveFigure, floats
+from seqattn.widgets.base import LiveFigure, Numbers, floats
 
 __all__ = ["AdditiveSteps"]
 
@@ -61,14 +61,15 @@ class AdditiveSteps(LiveFigure):
             "That is what a temperature does: it multiplies all scores. Here the tanh bends each "
             "word's sum differently, and the order changes too.",
         ],
+        "tests": "query",
     }
 
     words = traitlets.List(traitlets.Unicode()).tag(sync=True)
-    W_q: "traitlets.List[Any]" = traitlets.List().tag(sync=True)
-    W_k: "traitlets.List[Any]" = traitlets.List().tag(sync=True)
-    v = traitlets.List(traitlets.Float()).tag(sync=True)
-    states: "traitlets.List[Any]" = traitlets.List().tag(sync=True)
-    query = traitlets.List(traitlets.Float()).tag(sync=True)
+    W_q = Numbers().tag(sync=True)
+    W_k = Numbers().tag(sync=True)
+    v = Numbers(traitlets.Float()).tag(sync=True)
+    states = Numbers().tag(sync=True)
+    query = Numbers(traitlets.Float()).tag(sync=True)
 
     def __init__(
         self,
@@ -94,6 +95,10 @@ class AdditiveSteps(LiveFigure):
             words=[str(word) for word in words],
             **options,
         )
+
+    @traitlets.validate("states")
+    def _fits(self, proposal: Any) -> Any:
+        return self._one_for_each("words", proposal)
 
     def numbers(self) -> dict[str, Any]:
         """Compute every step by PyTorch in float64."""

@@ -19,7 +19,7 @@ except ImportError as error:
         'live figures need anywidget and ipywidgets: pip install "seqattn[viz]"'
     ) from error
 
-__all__ = ["LiveFigure", "floats", "masked_entropy"]
+__all__ = ["LiveFigure", "Numbers", "floats", "masked_entropy"]
 
 HERE = Path(__file__).parent
 
@@ -34,8 +34,19 @@ def _source(name: str) -> str:
     return re.sub(r"\s*([{};,])\s*", r"\1", text) if name.endswith(".css") else text
 
 
+class Numbers(traitlets.List):
+    """A list of numbers, or of rows of numbers, that can also be set to an array or a tensor."""
+
+    def validate(self, obj: Any, value: Any) -> Any:
+        """Give a list for whatever has ``tolist``."""
+        return super().validate(obj, value.tolist() if hasattr(value, "tolist") else value)
+
+
 class LiveFigure(anywidget.AnyWidget):
     """A figure that the reader moves.
+
+    In a notebook each control is a trait: a cell can read and set it, ``observe`` it and link it to
+    other widgets; ``start`` names them, with their values at the start.
 
     Subclasses name their JavaScript file in ``_js``, the traits that the reader moves in ``_moves``
     and a default question in ``_question``.
@@ -48,8 +59,9 @@ class LiveFigure(anywidget.AnyWidget):
         What to try, and what should happen.
     predict : mapping or False, optional
         Question to answer before moving: ``question``, ``options``, ``answer`` (index of the right
-        option) and ``explain``, one text for the right answer or a list with a text for each
-        option. False leaves the question out.
+        option), ``explain``, one text for the right answer or a list with a text for each option,
+        and, if it is one control that would tell, ``tests``, the trait of that control: it waits
+        for the answer. False leaves the question out.
     """
 
     _js: ClassVar[str] = ""
@@ -62,6 +74,7 @@ class LiveFigure(anywidget.AnyWidget):
     caption = traitlets.Unicode().tag(sync=True)
     predict: "traitlets.Dict[str, Any]" = traitlets.Dict().tag(sync=True)
     predicted = traitlets.Int(-1, help="The option last checked; -1 before.").tag(sync=True)
+    revealed = traitlets.Bool(False, help="Whether the answer was asked for.").tag(sync=True)
     start: "traitlets.Dict[str, Any]" = traitlets.Dict(help="Where Reset goes.").tag(sync=True)
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -82,7 +95,7 @@ class LiveFigure(anywidget.AnyWidget):
         super().__init__(
             title=self._title if title is None else title,
             caption=caption,
-            predict=_checked_question(asked),
+            predict=_checked_question(asked, self._moves),
             **traits,
         )
         self.start = {name: getattr(self, name) for name in self._moves}
@@ -91,17 +104,34 @@ class LiveFigure(anywidget.AnyWidget):
         """Compute what the figure shows now, by PyTorch in float64."""
         raise NotImplementedError
 
+    def _one_for_each(self, names: str, proposal: Any) -> Any:
+        """Refuse numbers that are not as many as the figure has words for them."""
+        found, wanted = len(proposal["value"]), len(getattr(self, names))
+        if found != wanted:
+            raise traitlets.TraitError(
+                f"{proposal['trait'].name} has {found} entries; expected {wanted}, one for each of "
+                f"the figure's {names}"
+            )
+        return proposal["value"]
+
     def __repr__(self) -> str:
         # What stands in a notebook that has not run; ipywidgets 7 cuts it after 110 characters.
         return "A live figure. To see and move it, run the cell above (Shift+Enter), or Run All."
 
 
-def _checked_question(asked: Mapping[str, Any]) -> dict[str, Any]:
+def _checked_question(asked: Mapping[str, Any], controls: Sequence[str]) -> dict[str, Any]:
     if not asked:
         return {}
     wanted = {"question", "options", "answer", "explain"}
-    if set(asked) != wanted:
-        raise ValueError(f"predict has the entries {sorted(asked)}; expected {sorted(wanted)}")
+    if set(asked) - {"tests"} != wanted:
+        raise ValueError(
+            f"predict has the entries {sorted(asked)}; expected {sorted(wanted)} and, if one "
+            "control would tell the answer, 'tests'"
+        )
+    if asked.get("tests", controls[0]) not in controls:
+        raise ValueError(
+            f"predict['tests'] is {asked['tests']!r}; expected one of the controls {list(controls)}"
+        )
     options, explain = list(asked["options"]), asked["explain"]
     if not 0 <= asked["answer"] < len(options):
         raise ValueError(

@@ -1,7 +1,9 @@
 // What every live figure shares. A figure's own file follows and defines `figure`:
 //   figure.numbers(get) -> the computed numbers: plain arithmetic, no drawing
 //   figure.build(ui)    -> lays out controls and drawings, returns draw(numbers, width)
-//   figure.text(numbers, get) -> one or two sentences that say what is to be seen
+//   figure.text(numbers, get, open) -> one or two sentences that say what is to be seen
+//   figure.steps -> numbers that jump when the others glide, such as an index
+// `open` is false while a question waits for its answer: then nothing that answers it is shown.
 // No libraries and no network: the same text runs in JupyterLab, Colab and the static book.
 
 const SVG = "http://www.w3.org/2000/svg";
@@ -104,6 +106,38 @@ function nameAt(name, x, y, centre, size, attributes) {
   return words(clamp(x + 11 * Math.cos(away), 4, size - 4), clamp(y + 14 * Math.sin(away) + 4, 12, size - 4), name, { "text-anchor": anchor, ...attributes });
 }
 
+// Where a finger may take hold of a point that moves in both directions.
+const handle = (x, y) => s("circle", { cx: x, cy: y, r: 22, class: "sa-handle" });
+
+// Make the children of `parent` those of `fresh`, changing only what differs: a drawing that
+// keeps its nodes is painted sooner, and nothing in it starts anew. A node that is `kept` from one
+// drawing to the next stands as it is.
+function morph(parent, fresh) {
+  const old = [...parent.childNodes];
+  fresh.forEach((to, i) => {
+    const from = old[i];
+    if (from === to) return;
+    if (!from) parent.append(to);
+    else if (from.nodeName !== to.nodeName || from.kept || to.kept) from.replaceWith(to);
+    else if (to.nodeType === Node.TEXT_NODE) { if (from.data !== to.data) from.data = to.data; } else {
+      for (const { name } of [...from.attributes]) if (!to.hasAttribute(name)) from.removeAttribute(name);
+      for (const { name, value } of to.attributes) if (from.getAttribute(name) !== value) from.setAttribute(name, value);
+      morph(from, [...to.childNodes]);
+    }
+  });
+  old.slice(fresh.length).forEach((left) => left.remove());
+}
+
+// Between two results of figure.numbers: numbers on their way, everything else at its goal.
+function between(a, b, part, steps = []) {
+  if (typeof a === "number" && typeof b === "number") return a + part * (b - a);
+  if (Array.isArray(b)) return Array.isArray(a) && a.length === b.length ? b.map((x, i) => between(a[i], x, part)) : b;
+  if (a === null || b === null || typeof a !== "object" || typeof b !== "object") return b;
+  return Object.fromEntries(Object.entries(b).map(([key, x]) => [key, steps.includes(key) ? x : between(a[key], x, part)]));
+}
+const GLIDE = 350; // milliseconds
+const calm = matchMedia("(prefers-reduced-motion: reduce)");
+
 // One bar of a row: a number from 0 to 1 (or -1 to 1, from the middle) that is also printed beside it.
 function bar(signed = false) {
   const fill = s("rect", { y: 0, height: 1 });
@@ -122,35 +156,53 @@ function live(figure, { model, el }) {
   const get = (name) => model.get(name);
   const set = (name, value) => { model.set(name, value); model.save_changes(); };
   const setAt = (name, at, value) => set(name, get(name).map((old, i) => (i === at ? value : old)));
-  const syncs = [];
+  const open = () => !get("predict").question || get("predicted") >= 0 || Boolean(get("revealed"));
+  // The control that would test an answer waits for it.
+  const locked = (trait) => !open() && get("predict").tests === trait;
+  const syncs = [], ends = [];
   const text = h("p", { class: "sa-text", id: `${id}-text`, "aria-live": "polite" });
+  const room = h("p", { class: "sa-room", "aria-hidden": "true" });
+  // What a hand does at once is drawn at once; what jumps, glides.
+  let byHand = false;
+  const hand = (act) => { byHand = true; act(); byHand = false; };
 
+  const known = {};
   const ui = {
-    id, get, set, setAt, model,
-    // What would give the answer away is drawn once an answer was checked.
-    answered: () => !get("predict").question || get("predicted") >= 0,
-    // A labelled native range input on a trait, or on entry `at` of a list trait.
-    slider({ label, name = label, trait, at, min, max, step, log = false, show = fmt }) {
+    id, get, set, setAt, model, open,
+    // What `make` returned for the same key before.
+    memo(name, key, make) {
+      const same = key.join();
+      if (known[name]?.same !== same) known[name] = { same, made: make() };
+      return known[name].made;
+    },
+    // A labelled native range input on a trait, or on entry `at` of a list trait. One that goes
+    // from one thing to the next glides between them.
+    slider({ label, name = label, trait, at, min, max, step, log = false, show = fmt, role = "", glides = false }) {
       const to = log ? Math.log10 : Number;
       const from = (p) => (log ? Number((10 ** p).toPrecision(3)) : p);
       const read = () => (at === undefined ? get(trait) : get(trait)[at]);
       const write = (value) => (at === undefined ? set(trait, value) : setAt(trait, at, value));
       const output = h("output");
+      const act = () => write(from(Number(input.value)));
       const input = h("input", { type: "range", min: to(min), max: to(max), step: log ? (to(max) - to(min)) / Math.round((to(max) - to(min)) / 0.05) : step ?? 0.1, "aria-label": name,
-        oninput: () => write(from(Number(input.value))) });
+        oninput: () => (glides ? act() : hand(act)) });
+      ends.push({ trait, at, values: glides ? Array.from({ length: max - min + 1 }, (_, i) => min + i) : [min, max] });
       syncs.push(() => {
         const value = read();
         input.value = to(value);
+        input.disabled = locked(trait);
         input.style.setProperty("--at", `${100 * clamp((to(value) - to(min)) / (to(max) - to(min)), 0, 1)}%`);
         input.setAttribute("aria-valuetext", show(value));
         output.textContent = show(value);
       });
-      return h("label", { class: "sa-slider" }, h("span", {}, label), input, output);
+      return h("label", { class: `sa-slider ${role}`, "data-trait": trait }, h("span", {}, label), input, output);
     },
-    toggle({ label, name, read, write }) {
-      const input = h("input", { type: "checkbox", "aria-label": name, onchange: () => write(input.checked) });
-      syncs.push(() => { input.checked = read(); });
-      return h("label", { class: "sa-toggle" }, input, h("span", {}, label));
+    // A checkbox on a trait, or on entry `at` of a list trait.
+    toggle({ label, name, trait, at }) {
+      const input = h("input", { type: "checkbox", "aria-label": name, onchange: () => (at === undefined ? set(trait, input.checked) : setAt(trait, at, input.checked)) });
+      ends.push({ trait, at, values: [false, true] });
+      syncs.push(() => { input.checked = at === undefined ? get(trait) : get(trait)[at]; input.disabled = locked(trait); });
+      return h("label", { class: "sa-toggle", "data-trait": trait }, input, h("span", {}, label));
     },
     // A row of radio buttons: one of `options`.
     choice({ label, options, read, write }) {
@@ -162,20 +214,35 @@ function live(figure, { model, el }) {
     },
     // A drawing; fill it with svg.paint([width, height], ...children) in units of one pixel.
     // With `drag`, a pressed pointer calls drag(x, y); a slider does the same for the keyboard.
-    svg(label, drag) {
-      const move = (event) => {
-        if (event.type === "pointerdown") svg.setPointerCapture(event.pointerId);
-        if (!svg.hasPointerCapture(event.pointerId)) return;
+    // A finger scrolls the page up and down, and moves what it has by its handle or taps.
+    svg(label, drag, trait) {
+      let pressed = null;
+      const held = (event) => event.target.closest(".sa-handle");
+      const act = (event) => {
         const box = svg.getBoundingClientRect();
-        drag(event.clientX - box.left, event.clientY - box.top);
+        if (!locked(trait)) hand(() => drag(event.clientX - box.left, event.clientY - box.top));
       };
-      const svg = s("svg", { class: drag ? "sa-svg sa-drag" : "sa-svg", role: "img", "aria-label": label, "aria-describedby": `${id}-text`,
-        onpointerdown: drag && move, onpointermove: drag && move });
+      const svg = s("svg", { class: drag ? "sa-svg sa-drag" : "sa-svg", role: "img", "aria-label": label, "aria-describedby": `${id}-text`, "data-trait": drag && trait,
+        ontouchstart: drag && ((event) => { if (held(event)) event.preventDefault(); }),
+        onpointerdown: drag && ((event) => {
+          // A finger that is not on a handle may be about to scroll: it has to go sideways first, or lift.
+          pressed = { id: event.pointerId, x: event.clientX, y: event.clientY, sure: event.pointerType !== "touch" || held(event) };
+          if (!pressed.sure) return;
+          svg.setPointerCapture(pressed.id);
+          act(event);
+        }),
+        onpointermove: drag && ((event) => {
+          if (event.pointerId !== pressed?.id) return;
+          pressed.sure ||= Math.abs(event.clientX - pressed.x) > Math.max(8, Math.abs(event.clientY - pressed.y));
+          if (pressed.sure) act(event);
+        }),
+        onpointerup: drag && ((event) => { if (event.pointerId === pressed?.id) act(event); pressed = null; }),
+        onpointercancel: drag && (() => { pressed = null; }) });
       svg.paint = ([wide, height], ...children) => {
-        svg.setAttribute("viewBox", `0 0 ${wide} ${height}`);
-        svg.setAttribute("height", height);
         svg.style.maxWidth = `${wide}px`;
-        svg.replaceChildren(...children.flat(9).filter((child) => child != null && child !== false));
+        for (const [name, value] of [["viewBox", `0 0 ${wide} ${height}`], ["height", String(height)]])
+          if (svg.getAttribute(name) !== value) svg.setAttribute(name, value);
+        morph(svg, children.flat(9).filter((child) => child != null && child !== false));
       };
       return svg;
     },
@@ -195,38 +262,77 @@ function live(figure, { model, el }) {
     // JupyterLab takes arrow keys and letters for itself before a control sees them.
     onkeydown: (event) => {
       if (!["Escape", "Tab"].includes(event.key) && !event.ctrlKey && !event.metaKey) event.stopPropagation();
-    } },
+    } });
+  const asked = question(ui, {
+    name: () => el.closest(".sa-place")?.id || figure.name,
+    // Point at what tests the answer until the reader takes it up.
+    point: () => {
+      for (const control of root.querySelectorAll(`[data-trait="${get("predict").tests}"]`)) {
+        control.classList.add("sa-now");
+        for (const event of ["input", "pointerdown"]) control.addEventListener(event, () =>
+          root.querySelectorAll(".sa-now").forEach((other) => other.classList.remove("sa-now")), { once: true });
+      }
+    },
+  });
+  if (asked) syncs.push(asked.sync);
+  node(root, {}, [
     h("p", { class: "sa-title" }, title),
-    question(ui), body, text,
+    asked?.element, body, h("div", { class: "sa-stack" }, text, room),
     h("div", { class: "sa-foot" }, details, reset),
-    caption && h("p", { class: "sa-caption" }, caption));
+    caption && h("p", { class: "sa-caption" }, caption)]);
   const draw = figure.build({ ...ui, add: (...children) => node(body, {}, children) });
 
-  let width = 640, settle;
+  let width = 640, settle, goal, drawn, from, since, frame = 0;
+  // One drawing a frame at most, the first of them at once.
+  function step() {
+    frame = 0;
+    const part = from ? Math.min(1, (performance.now() - since) / GLIDE) : 1;
+    const now = part < 1 ? between(from, goal, 1 - (1 - part) ** 3, figure.steps) : goal;
+    if (part === 1) from = null;
+    if (now === drawn) return;
+    drawn = now;
+    draw(now, width);
+    frame = requestAnimationFrame(step);
+  }
   function update() {
-    const numbers = figure.numbers(get);
-    for (const sync of syncs) sync(numbers);
-    draw(numbers, width);
-    root.dataset.values = JSON.stringify(numbers);
+    goal = figure.numbers(get);
+    const isOpen = open();
+    from = drawn && !byHand && !calm.matches ? drawn : null;
+    since = performance.now();
+    for (const sync of syncs) sync(goal);
+    if (!frame) step();
+    root.dataset.values = JSON.stringify(goal);
     root.dataset.state = JSON.stringify(Object.fromEntries(Object.keys(get("start")).map((name) => [name, get(name)])));
+    root.classList.toggle("sa-waits", !isOpen);
     // While a slider moves, screen readers wait; half a second later they read the sentence.
     text.setAttribute("aria-busy", "true");
-    text.textContent = figure.text(numbers, get);
+    text.textContent = figure.text(goal, get, isOpen);
+    if (text.textContent.length > room.textContent.length) room.textContent = text.textContent; // wider than foreseen
     clearTimeout(settle);
     settle = setTimeout(() => text.removeAttribute("aria-busy"), 500);
-    if (details.open) table.replaceChildren(...Object.entries(numbers).map(([key, value]) =>
+    if (details.open) table.replaceChildren(...Object.entries(goal).map(([key, value]) =>
       h("tr", {}, h("th", { scope: "row" }, key.replaceAll("_", " ")), h("td", {}, spell(value)))));
+  }
+  // The longest sentence that the ends of the sliders bring keeps its room, so that no height jumps.
+  function keepRoom() {
+    const said = ends.flatMap(({ trait, at, values }) => values.map((value) => {
+      const there = (name) => (name !== trait ? get(name) : at === undefined ? value : get(name).map((old, i) => (i === at ? value : old)));
+      return figure.text(figure.numbers(there), there, true);
+    }));
+    room.textContent = said.reduce((a, b) => (b.length > a.length ? b : a), "") + "\u2007".repeat(6); // some digits more
   }
   const watch = new ResizeObserver(() => requestAnimationFrame(() => {
     const now = Math.round(body.clientWidth);
-    if (now && now !== width) { width = now; update(); }
+    if (now && now !== width) { width = now; drawn = null; update(); }
   }));
   el.append(root);
+  asked?.announce();
   if (body.clientWidth) width = Math.round(body.clientWidth);
+  keepRoom();
   update();
   watch.observe(body);
   model.on("change", update);
-  return () => { watch.disconnect(); model.off("change", update); };
+  return () => { watch.disconnect(); model.off("change", update); cancelAnimationFrame(frame); };
 }
 
 function spell(value) {
@@ -234,24 +340,52 @@ function spell(value) {
   return typeof value === "number" ? String(Number(value.toPrecision(6))).replace("-", "−") : String(value);
 }
 
-// Predict, then move: a question whose answer the reader commits to and can check.
-function question({ id, get, set }) {
+// Predict, then move: a question whose answer the reader commits to, or has shown.
+function question({ id, get, set, open }, { name, point }) {
   const { question: asked, options, answer, explain } = get("predict");
   if (!asked) return null;
-  const inputs = options.map(() => h("input", { type: "radio", name: `${id}-predict` }));
-  const said = h("p", { class: "sa-said", "aria-live": "polite" });
+  const feedback = (chosen) => {
+    const right = chosen === answer, why = Array.isArray(explain) ? explain[chosen] : right ? explain : "Move the figure, watch, and choose again.";
+    const quoted = (option) => `“${option}”${/[.!?]$/.test(option) ? "" : "."}`;
+    const verdict = chosen < 0 ? `The answer: ${quoted(options[answer])} ` : right ? `✓ You said ${quoted(options[chosen])} Right. ` : `✗ You said ${quoted(options[chosen])} Not so. `;
+    return [...rich(verdict).flat(), ...rich(chosen < 0 ? (Array.isArray(explain) ? explain[answer] : explain) : why).flat(), get("predict").tests && " The marked control tests it."];
+  };
+  const write = (element, chosen) => element.replaceChildren(...feedback(chosen).filter(Boolean));
+  const said = h("p", { class: "sa-said", "aria-live": "polite", tabindex: "-1" });
+  const rooms = [-1, ...options.keys()].map((chosen) => { const p = h("p", { class: "sa-room", "aria-hidden": "true" }); write(p, chosen); return p; });
+  const waiting = () => { delete said.dataset.right; said.textContent = open() ? "Check this answer too." : "The answer stays hidden until you commit to one."; };
+  const inputs = options.map(() => h("input", { type: "radio", name: `${id}-predict`, onchange: waiting }));
   const check = () => {
     const chosen = inputs.findIndex((input) => input.checked);
     if (chosen < 0) { said.textContent = "Choose an answer first."; return; }
-    const right = chosen === answer;
-    const why = Array.isArray(explain) ? explain[chosen] : right ? explain : "Move the figure, watch, and choose again.";
-    said.dataset.right = right;
-    said.replaceChildren(right ? "✓ Right. " : "✗ Not so. ", ...rich(why).flat());
+    shown = chosen;
     set("predicted", chosen);
+    tell(chosen);
+    document.dispatchEvent(new CustomEvent("seqattn:answer", { detail: { id: name(), choice: chosen, right: chosen === answer, asked, said: options[chosen] } }));
   };
-  return h("fieldset", { class: "sa-predict" },
-    h("legend", {}, "Predict, then move"),
-    h("p", {}, rich(asked)),
-    h("div", { class: "sa-options", role: "radiogroup", "aria-label": asked }, options.map((option, i) => h("label", {}, inputs[i], h("span", {}, rich(option))))),
-    h("div", { class: "sa-answer" }, h("button", { type: "button", onclick: check }, "Check"), said));
+  const tell = (chosen) => {
+    shown = chosen;
+    if (chosen >= 0) inputs[chosen].checked = true;
+    said.dataset.right = chosen < 0 ? "shown" : chosen === answer;
+    write(said, chosen);
+    point();
+  };
+  const show = h("button", { type: "button", class: "sa-show", onclick: () => { set("revealed", true); tell(-1); said.focus({ preventScroll: true }); } }, "Just show me");
+  let shown = -1;
+  waiting();
+  return {
+    // Whoever keeps a reader's answers may give one back: detail.answer(choice).
+    announce: () => document.dispatchEvent(new CustomEvent("seqattn:figure", { detail: { id: name(), answer: (choice) => set("predicted", choice) } })),
+    // Another view of the figure, or a cell, may have answered.
+    sync: () => {
+      show.hidden = open();
+      if (get("predicted") >= 0 && get("predicted") !== shown) tell(get("predicted"));
+    },
+    element: h("fieldset", { class: "sa-predict" },
+      h("legend", {}, "Predict, then move"),
+      h("p", {}, rich(asked)),
+      h("div", { class: "sa-options", role: "radiogroup", "aria-label": asked }, options.map((option, i) => h("label", {}, inputs[i], h("span", {}, rich(option))))),
+      h("div", { class: "sa-answer" }, h("button", { type: "button", onclick: check }, "Check"), show),
+      h("div", { class: "sa-stack" }, said, rooms)),
+  };
 }

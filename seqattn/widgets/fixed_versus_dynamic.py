@@ -84,6 +84,7 @@ class FixedVersusDynamic(LiveFigure):
             "There it is plain to see, but look further to the left.",
             "Look at the left end: the two bands do not touch, not even there.",
         ],
+        "tests": "index",
     }
 
     lengths = traitlets.List(traitlets.Float()).tag(sync=True)

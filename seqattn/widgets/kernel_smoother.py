@@ -8,7 +8,7 @@ import torch
 import traitlets
 
 from seqattn.attention.core import attend
-from seqattn.widgets.base import LiveFigure, floats
+from seqattn.widgets.base import LiveFigure, Numbers, floats
 
 __all__ = ["KernelSmoother"]
 
@@ -82,10 +82,11 @@ class KernelSmoother(LiveFigure):
             "That is the other end: a very small bandwidth copies the nearest point.",
             "The prediction is an average of the y. Equal weights know nothing of a slope.",
         ],
+        "tests": "bandwidth",
     }
 
-    x = traitlets.List(traitlets.Float()).tag(sync=True)
-    y = traitlets.List(traitlets.Float()).tag(sync=True)
+    x = Numbers(traitlets.Float()).tag(sync=True)
+    y = Numbers(traitlets.Float()).tag(sync=True)
     position = traitlets.Float().tag(sync=True)
     bandwidth = traitlets.Float(0.3).tag(sync=True)
 
@@ -109,6 +110,10 @@ class KernelSmoother(LiveFigure):
             bandwidth=float(bandwidth),
             **options,
         )
+
+    @traitlets.validate("y")
+    def _fits(self, proposal: Any) -> Any:
+        return self._one_for_each("x", proposal)
 
     def numbers(self) -> dict[str, Any]:
         """Compute weights and prediction by PyTorch in float64."""

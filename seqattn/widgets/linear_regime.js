@@ -21,45 +21,46 @@ const figure = {
   },
 
   build(ui) {
-    const names = ui.get("words"), [a, b] = ui.get("queries").map((q) => fmtVector(q, 1));
+    const names = ui.get("words"), legend = ui.get("queries").map(() => h("span"));
     const rows = names.map((name) => {
       const bars = [bar(), bar()], shown = [0, 1].map(() => h("span", { class: "sa-num" }));
       return { bars, shown, el: h("div", { class: "sa-two" }, h("span", {}, name), h("div", {}, bars), h("div", {}, shown)) };
     });
     const plot = ui.svg("Difference of the two queries' weights against the scale, both logarithmic");
-    const later = h("p", { class: "sa-heads" }, "The curve for all scales appears when you have checked an answer.");
     ui.add(
-      h("p", { class: "sa-heads" }, h("span", { class: "main" }, `■ s = ${a}`), " \u2003 ", h("span", { class: "warm" }, `■ s′ = ${b}`)),
+      h("p", { class: "sa-heads" }, "weights α for ", h("span", { class: "weights" }, "■ "), legend[0], " \u2003 ", h("span", { class: "weights" }, "□ "), legend[1]),
       rows.map((row) => row.el),
       ui.slider({ label: "scale λ", trait: "scale", min: 0.01, max: 10, log: true, show: short }),
-      later, plot);
+      plot);
     return (n, width) => {
+      ui.get("queries").forEach((query, j) => { legend[j].textContent = `s${j ? "′" : ""} = ${fmtVector(query, 1)}`; });
       rows.forEach((row, i) => [n.first_weights[i], n.second_weights[i]].forEach((w, j) => {
-        row.bars[j].set(w, ["main", "warm"][j]);
+        row.bars[j].set(w, ["weights", "weights hollow"][j]);
         row.shown[j].textContent = fmt(w, 3);
       }));
-      const open = ui.answered();
-      later.style.display = open ? "none" : "";
-      plot.style.display = open ? "" : "none";
-      if (open) this.fall(plot, n, ui.get, width);
+      this.fall(plot, n, ui, width);
     };
   },
 
-  fall(plot, n, get, width) {
+  fall(plot, n, ui, width) {
     const right = width - 74, at = Math.log10(n.scale);
     const { group, sx, sy } = axes({ x: [-2, 1], y: [-7, 1.4], box: [68, 30, right, 176],
       xticks: [-2, -1, 0, 1].map((p) => [p, String(10 ** p)]), yticks: [-6, -3, 0].map((p) => [p, (10 ** p).toFixed(-p)]),
       xlabel: "scale λ (logarithmic)", ylabel: "difference of the weights (logarithmic)" });
-    const grid = Array.from({ length: 61 }, (_, i) => -2 + i / 20).map((p) => [p, this.at(get, 10 ** p)]);
-    const y = (x) => sy(Math.max(-7, Math.log10(x)));
-    const last = grid.at(-1)[1];
+    if (!ui.open()) return plot.paint([width, 216], group, words((68 + right) / 2, 108, "appears with your answer", { "text-anchor": "middle", class: "sa-later" }));
+    const grid = this.grid(ui, (scale) => this.at(ui.get, scale)), last = grid.at(-1)[1], y = (x) => sy(Math.max(-7, Math.log10(x)));
     plot.paint([width, 216], group,
-      line(grid.map(([p, v]) => [sx(p), y(v.relative_difference)]), { class: "green", "stroke-width": 2, "stroke-dasharray": "5 4" }),
-      line(grid.map(([p, v]) => [sx(p), y(v.max_difference)]), { class: "main", "stroke-width": 2.5 }),
+      s("g", { class: "sa-sweep" },
+        line(grid.map(([p, v]) => [sx(p), y(v.relative_difference)]), { class: "soft", "stroke-width": 2, "stroke-dasharray": "5 4" }),
+        line(grid.map(([p, v]) => [sx(p), y(v.max_difference)]), { class: "weights", "stroke-width": 2.5 })),
       s("line", { x1: sx(at), x2: sx(at), y1: 30, y2: 176, stroke: "currentColor" }),
-      s("circle", { cx: sx(at), cy: y(n.relative_difference), r: 4, fill: "currentColor", class: "green" }),
-      s("circle", { cx: sx(at), cy: y(n.max_difference), r: 5, fill: "currentColor", class: "main" }),
-      words(right + 8, Math.min(y(last.relative_difference), y(last.max_difference) - 18) + 4, "relative", { class: "green" }),
-      words(right + 8, y(last.max_difference) + 8, "absolute", { class: "main" }));
+      s("circle", { cx: sx(at), cy: y(n.relative_difference), r: 4, fill: "currentColor", class: "soft" }),
+      s("circle", { cx: sx(at), cy: y(n.max_difference), r: 5, fill: "currentColor", class: "weights" }),
+      words(right + 8, Math.min(y(last.relative_difference), y(last.max_difference) - 18) + 4, "relative", { class: "sa-soft" }),
+      words(right + 8, y(last.max_difference) + 8, "absolute", { class: "weights" }));
   },
+
+  // The curves are the same wherever the slider stands.
+  grid: (ui, at) => ui.memo("grid", ["W_q", "W_k", "v", "states", "queries"].map(ui.get), () =>
+    Array.from({ length: 61 }, (_, i) => -2 + i / 20).map((p) => [p, at(10 ** p)])),
 };

@@ -9,7 +9,7 @@ import traitlets
 from seqattn.attention.core import masked_softmax
 from seqattn.attention.scores import additive_score
 from seqattn.data.book import TINY
-from seqattn.widgets.base import LiveFigure, floats
+from seqattn.widgets.base import LiveFigure, Numbers, floats
 
 __all__ = ["LinearRegime"]
 
@@ -56,14 +56,15 @@ class LinearRegime(LiveFigure):
             "tanh x = x − x³/3 + …: the linear term cancels, the cubic term is the first in which "
             "the query matters, and 10³ = 1000.",
         ],
+        "tests": "scale",
     }
 
     words = traitlets.List(traitlets.Unicode()).tag(sync=True)
-    W_q: "traitlets.List[Any]" = traitlets.List().tag(sync=True)
-    W_k: "traitlets.List[Any]" = traitlets.List().tag(sync=True)
-    v = traitlets.List(traitlets.Float()).tag(sync=True)
-    states: "traitlets.List[Any]" = traitlets.List().tag(sync=True)
-    queries: "traitlets.List[Any]" = traitlets.List().tag(sync=True)
+    W_q = Numbers().tag(sync=True)
+    W_k = Numbers().tag(sync=True)
+    v = Numbers(traitlets.Float()).tag(sync=True)
+    states = Numbers().tag(sync=True)
+    queries = Numbers().tag(sync=True)
     scale = traitlets.Float(1.0).tag(sync=True)
 
     def __init__(
@@ -92,6 +93,10 @@ class LinearRegime(LiveFigure):
             scale=float(scale),
             **options,
         )
+
+    @traitlets.validate("states")
+    def _fits(self, proposal: Any) -> Any:
+        return self._one_for_each("words", proposal)
 
     def numbers(self) -> dict[str, Any]:
         """Compute both rows of weights and their difference by PyTorch in float64."""

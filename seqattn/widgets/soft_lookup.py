@@ -10,7 +10,7 @@ from torch.nn import functional as F
 
 from seqattn.attention.core import attend
 from seqattn.attention.scores import dot_score
-from seqattn.widgets.base import LiveFigure, floats
+from seqattn.widgets.base import LiveFigure, Numbers, floats
 
 __all__ = ["SoftLookup"]
 
@@ -64,11 +64,12 @@ class SoftLookup(LiveFigure):
             "It jumps where two keys fit equally well. That depends on the keys, and these keys "
             "are not a quarter turn apart.",
         ],
+        "tests": "hard",
     }
 
     names = traitlets.List(traitlets.Unicode()).tag(sync=True)
-    key_vectors: "traitlets.List[Any]" = traitlets.List().tag(sync=True)
-    values = traitlets.List(traitlets.Float()).tag(sync=True)
+    key_vectors = Numbers().tag(sync=True)
+    values = Numbers(traitlets.Float()).tag(sync=True)
     angle = traitlets.Float().tag(sync=True)
     length = traitlets.Float().tag(sync=True)
     temperature = traitlets.Float(1.0).tag(sync=True)
@@ -107,6 +108,10 @@ class SoftLookup(LiveFigure):
             hard=bool(hard),
             **options,
         )
+
+    @traitlets.validate("key_vectors", "values")
+    def _fits(self, proposal: Any) -> Any:
+        return self._one_for_each("names", proposal)
 
     def numbers(self) -> dict[str, Any]:
         """Compute scores, weights and the answer by PyTorch in float64."""

@@ -1,5 +1,6 @@
 const figure = {
   name: "SoftmaxTemperature",
+  steps: ["largest"],
 
   numbers(get) {
     const scores = get("scores"), mask = get("mask"), temperature = get("temperature");
@@ -22,8 +23,8 @@ const figure = {
     const labels = ui.get("labels");
     const bars = labels.map(() => bar()), numbers = labels.map(() => h("span", { class: "sa-num" }));
     const rows = labels.map((label, i) => h("div", { class: "sa-row" },
-      ui.toggle({ label, name: `attend to ${label}`, read: () => ui.get("mask")[i], write: (on) => ui.setAt("mask", i, on) }),
-      ui.slider({ label: "", name: `score of ${label}`, trait: "scores", at: i, min: -5, max: 5, step: 0.1, show: (x) => fmt(x, 1) }),
+      ui.toggle({ label, name: `attend to ${label}`, trait: "mask", at: i }),
+      ui.slider({ label: "", name: `score of ${label}`, trait: "scores", at: i, min: -5, max: 5, show: (x) => fmt(x, 1), role: "scores" }),
       bars[i], numbers[i]));
     const plot = ui.svg("Weights and entropy as functions of the temperature");
     ui.add(
@@ -34,7 +35,7 @@ const figure = {
       plot);
     return (n, width) => {
       n.weights.forEach((w, i) => {
-        bars[i].set(w, i === n.largest ? "main" : "");
+        bars[i].set(w, i === n.largest ? "weights" : "weights pale");
         numbers[i].textContent = fmt(w, 3);
         rows[i].classList.toggle("sa-masked", !n.mask[i]);
       });
@@ -52,13 +53,13 @@ const figure = {
     const top = Math.log(Math.max(2, n.mask.filter(Boolean).length));
     const open = n.scores.map((_, i) => i).filter((i) => n.mask[i]);
     plot.paint([width, 190], group, n.largest < 0 ? words(width / 2, 90, "nothing to attend to", { "text-anchor": "middle" }) : [
-      open.map((i) => line(grid.map((p, k) => [sx(p), sy(rows[k][i])]), { class: i === n.largest ? "main" : "pale", "stroke-width": i === n.largest ? 2.5 : 1.5 })),
-      line(grid.map((p, k) => [sx(p), sy(entropy(rows[k]) / top)]), { class: "warm", "stroke-width": 2, "stroke-dasharray": "5 4" }),
+      open.map((i) => line(grid.map((p, k) => [sx(p), sy(rows[k][i])]), { class: i === n.largest ? "weights" : "weights pale", "stroke-width": i === n.largest ? 2.5 : 1.5 })),
+      line(grid.map((p, k) => [sx(p), sy(entropy(rows[k]) / top)]), { class: "soft", "stroke-width": 2, "stroke-dasharray": "5 4" }),
       s("line", { x1: sx(at), x2: sx(at), y1: 30, y2: 150, stroke: "currentColor" }),
-      open.map((i) => s("circle", { cx: sx(at), cy: sy(n.weights[i]), r: i === n.largest ? 4.5 : 3, fill: "currentColor", class: i === n.largest ? "main" : "pale" })),
-      s("circle", { cx: sx(at), cy: sy(n.entropy / top), r: 4, fill: "currentColor", class: "warm" }),
-      words(right + 8, sy(entropy(rows.at(-1)) / top) + 4, "entropy", { class: "warm" }),
-      words(right + 8, sy(rows.at(-1)[n.largest]) + 4, `“${labels[n.largest]}”`, { class: "main" }),
+      open.map((i) => s("circle", { cx: sx(at), cy: sy(n.weights[i]), r: i === n.largest ? 4.5 : 3, fill: "currentColor", class: i === n.largest ? "weights" : "weights pale" })),
+      s("circle", { cx: sx(at), cy: sy(n.entropy / top), r: 4, fill: "currentColor", class: "soft" }),
+      words(right + 8, sy(entropy(rows.at(-1)) / top) + 4, "entropy", { class: "sa-soft" }),
+      words(right + 8, sy(rows.at(-1)[n.largest]) + 4, `“${labels[n.largest]}”`, { class: "weights" }),
     ]);
   },
 };

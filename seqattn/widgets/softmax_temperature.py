@@ -8,7 +8,7 @@ import torch
 import traitlets
 
 from seqattn.attention.core import masked_softmax
-from seqattn.widgets.base import LiveFigure, floats, masked_entropy
+from seqattn.widgets.base import LiveFigure, Numbers, floats, masked_entropy
 
 __all__ = ["SoftmaxTemperature"]
 
@@ -54,12 +54,13 @@ class SoftmaxTemperature(LiveFigure):
             "Their ratios depend on differences of scores alone, and those have not changed.",
             "One term leaves the denominator, which all the others share.",
         ],
+        "tests": "mask",
     }
 
-    scores = traitlets.List(traitlets.Float()).tag(sync=True)
+    scores = Numbers(traitlets.Float()).tag(sync=True)
     labels = traitlets.List(traitlets.Unicode()).tag(sync=True)
     temperature = traitlets.Float(1.0).tag(sync=True)
-    mask = traitlets.List(traitlets.Bool()).tag(sync=True)
+    mask = Numbers(traitlets.Bool()).tag(sync=True)
 
     def __init__(
         self,
@@ -81,6 +82,10 @@ class SoftmaxTemperature(LiveFigure):
             mask=mask,
             **options,
         )
+
+    @traitlets.validate("scores", "mask")
+    def _fits(self, proposal: Any) -> Any:
+        return self._one_for_each("labels", proposal)
 
     def numbers(self) -> dict[str, Any]:
         """Compute weights, entropy in nats and the rest by PyTorch in float64."""

@@ -8,7 +8,7 @@ import torch
 import traitlets
 
 from seqattn.attention.core import attend
-from seqattn.widgets.base import LiveFigure, floats
+from seqattn.widgets.base import LiveFigure, Numbers, floats
 
 __all__ = ["WeightedSum"]
 
@@ -68,14 +68,15 @@ class WeightedSum(LiveFigure):
             "The weights are not negative and sum to 1, so the context is an average of the "
             "states: it stays in their convex hull.",
         ],
+        "tests": "scores",
     }
 
     words = traitlets.List(traitlets.Unicode()).tag(sync=True)
-    values: "traitlets.List[Any]" = traitlets.List().tag(sync=True)
+    values = Numbers().tag(sync=True)
     # A list of pairs: notebooks store mappings in alphabetical order.
     targets: "traitlets.List[Any]" = traitlets.List().tag(sync=True)
     target = traitlets.Unicode().tag(sync=True)
-    scores = traitlets.List(traitlets.Float()).tag(sync=True)
+    scores = Numbers(traitlets.Float()).tag(sync=True)
 
     def __init__(
         self,
@@ -110,6 +111,14 @@ class WeightedSum(LiveFigure):
             **options,
         )
 
+    @traitlets.observe("target")
+    def _take_scores(self, change: Any) -> None:
+        self.scores = dict(self.targets).get(change["new"], self.scores)
+
+    @traitlets.validate("values", "scores")
+    def _fits(self, proposal: Any) -> Any:
+        return self._one_for_each("words", proposal)
+
     def numbers(self) -> dict[str, Any]:
         """Compute weights and context by PyTorch in float64."""
         scores = torch.tensor([self.scores], dtype=torch.float64)
@@ -118,7 +127,8 @@ class WeightedSum(LiveFigure):
         cents = Decimal("0.01")
         rounded = [Decimal(w).quantize(cents, ROUND_HALF_UP) for w in weights[0].tolist()]
         return {
-            "target": self.target,
+            # No target's, once a score was moved.
+            "target": self.target if self.scores == dict(self.targets).get(self.target) else "",
             "scores": self.scores,
             "weights": weights[0].tolist(),
             "sum_of_rounded_weights": float(sum(rounded)),

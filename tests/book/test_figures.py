@@ -2,6 +2,7 @@
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 from ipywidgets import FloatSlider
@@ -9,6 +10,8 @@ from ipywidgets.embed import dependency_state
 
 from seqattn.widgets import SoftmaxTemperature
 from tools import figures
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def state(widget):
@@ -45,6 +48,29 @@ def test_views_of_a_page_become_places_in_order():
     assert re.findall(r'"title":"(\w+)"|<p>(\d)</p>', body) == [
         ("", "0"), ("one", ""), ("", "1"), ("two", ""),
     ]  # fmt: skip
+    assert re.findall(r'<div class="sa-place" id="(.*?)"', body) == [
+        "no such page-SoftmaxTemperature", "no such page-SoftmaxTemperature-2",
+    ]  # fmt: skip
+
+
+def test_a_stored_picture_stands_where_no_script_runs(tmp_path, monkeypatch):
+    monkeypatch.setattr(figures, "STILLS", tmp_path / "stills")
+    figures.STILLS.mkdir()
+    (figures.STILLS / figures.still_name("chapters/02", 0)).touch()
+    one, two = SoftmaxTemperature(title="one"), SoftmaxTemperature(title="two")
+    body = figures.page_with_places(
+        "".join(
+            f'<script type="{figures.VIEW}">{{"model_id": "{w.model_id}"}}</script>'
+            for w in (one, two)
+        ),
+        state(one) | state(two),
+        "chapters/02",
+    )
+    stills = re.findall(r'<noscript>(<img src="(.*?)" alt="(.*?)"|<p>)', body)
+    assert [found[1:] for found in stills] == [
+        ("../_static/stills/chapters-02-0.webp", "one"),
+        ("", ""),
+    ]
 
 
 def test_each_script_names_what_it_uses_of_the_shared_one(tmp_path):
@@ -56,3 +82,23 @@ def test_each_script_names_what_it_uses_of_the_shared_one(tmp_path):
         used = set(re.search(r"shared: \{ (.*?) \}", text)[1].split(", "))
         assert used <= offered
         assert "live" in used
+
+
+def test_figures_and_pages_have_one_palette():
+    page, figure = (
+        re.sub(r"/\*.*?\*/", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
+        for path in (ROOT / "_assets" / "seqattn.css", figures.HERE / "figure.css")
+    )
+
+    def colours(style, selector):
+        rules = re.findall(rf"(?:^|\n){re.escape(selector)}[^{{]*\{{(.*?)\}}", style, re.DOTALL)
+        return dict(re.findall(r"--sa-(\w+): (#\w+)", " ".join(rules)))
+
+    roles = {"query", "keys", "values", "scores", "weights", "context", "soft", "warm", "ink"}
+    for in_pages, in_figures in (
+        ("html, html[data-theme", ".sa-fig"),
+        ('html[data-theme="dark"]', 'html[data-theme="dark"] .sa-fig'),
+    ):
+        ours, theirs = colours(page, in_pages), colours(figure, in_figures)
+        assert roles <= ours.keys() & theirs.keys()
+        assert {role: theirs[role] for role in roles} == {role: ours[role] for role in roles}

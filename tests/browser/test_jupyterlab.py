@@ -13,7 +13,7 @@ import websocket
 
 from seqattn.widgets import SoftmaxTemperature
 from tests.browser.conftest import PATIENCE
-from tests.browser.test_live_figures import state, values
+from tests.browser.test_live_figures import have_shown, state, values
 from tests.widgets.figures import agrees
 from tools import lab as make_lab
 from tools import plain
@@ -197,6 +197,7 @@ def test_a_chapter_is_alive_before_and_after_run_all(browser, lab):
     assert run_all(page) == []
     figure = page.locator(".sa-fig[data-values]").first
     figure.wait_for(state="attached")
+    have_shown(page)
     slider = figure.get_by_role("slider").first
     before = slider.input_value()
     slider.focus()

@@ -21,10 +21,19 @@ def state(figure):
     return json.loads(figure.get_attribute("data-state"))
 
 
-def show(page, path):
+def show(page, path, opened=True):
+    """Open a page of figures; have the answers to their questions shown, unless told not to."""
     page.goto(path.as_uri())
     widgets_ready(page)
+    if opened:
+        have_shown(page)
     return page.locator(".sa-fig")
+
+
+def have_shown(page):
+    """Press every "Just show me" of a page, so that each figure shows and moves all it has."""
+    for button in page.locator(".sa-show").all():
+        button.press("Enter")
 
 
 def python_twin(make, moved):
@@ -66,6 +75,7 @@ def test_figures_are_live_over_http_too(make, page, static_page):
     with serving(path.parent) as address:
         page.goto(f"{address}/{path.name}")
         widgets_ready(page)
+        have_shown(page)
         figure = page.locator(".sa-fig")
         before = figure.get_attribute("data-state")
         slider = figure.locator("input[type=range]").first
@@ -123,7 +133,7 @@ def test_figures_fit_a_phone_with_readable_text(make, new_page, static_page):
         """root => [...root.querySelectorAll("*:not(sub)")]
             .filter(e => e.textContent.trim())
             .map(e => parseFloat(getComputedStyle(e).fontSize) *
-                 (e.ownerSVGElement ? e.getScreenCTM().a : 1))"""
+                 (e.ownerSVGElement ? Math.hypot(e.getScreenCTM().a, e.getScreenCTM().b) : 1))"""
     )
     assert min(sizes) >= 12
 
@@ -137,8 +147,11 @@ def test_masking_every_position_gives_exact_zeros_and_says_so(page, static_page)
     assert "all weights are exactly 0" in figure.locator(".sa-text").inner_text()
 
 
-def test_a_prediction_is_checked_and_a_wrong_one_explained(page, static_page):
-    figure = show(page, static_page(SoftmaxTemperature()))
+def test_a_prediction_is_checked_named_and_a_wrong_one_explained(page, static_page):
+    figure = show(page, static_page(SoftmaxTemperature()), opened=False)
+    page.evaluate(
+        "window.heard = []; document.addEventListener('seqattn:answer', e => heard.push(e.detail))"
+    )
     said, check = figure.locator(".sa-said"), figure.get_by_role("button", name="Check")
     check.press("Enter")
     assert said.inner_text() == "Choose an answer first."
@@ -146,11 +159,63 @@ def test_a_prediction_is_checked_and_a_wrong_one_explained(page, static_page):
     options.first.focus()
     options.first.press("Space")
     check.press("Enter")
-    assert said.inner_text().startswith("✗ Not so. Then they would no longer")
+    assert said.inner_text().startswith(
+        "✗ You said “Nothing: each keeps its weight.” Not so. Then they would no longer"
+    )
     options.first.press("ArrowDown")
     options.nth(1).press("ArrowDown")
+    assert "You said" not in said.inner_text(), "the feedback is to an answer that was left"
     check.press("Enter")
-    assert said.inner_text().startswith("✓ Right.")
+    assert said.inner_text().startswith("✓ You said “Each grows by the same factor.” Right.")
+    heard = page.evaluate("heard")
+    assert [(e["id"], e["choice"], e["right"]) for e in heard] == [
+        ("SoftmaxTemperature", 0, False),
+        ("SoftmaxTemperature", 2, True),
+    ]
+    assert [e["said"] for e in heard] == [
+        "Nothing: each keeps its weight.",
+        "Each grows by the same factor.",
+    ]
+
+
+def test_an_answer_that_was_kept_can_be_given_back(page, static_page):
+    page.add_init_script(
+        "document.addEventListener('seqattn:figure', ({ detail }) => detail.answer(2))"
+    )
+    figure = show(page, static_page(SoftmaxTemperature()), opened=False)
+    assert figure.locator(".sa-said").inner_text().startswith("✓ You said “Each grows")
+    assert figure.locator("input:disabled").count() == 0
+
+
+asking = pytest.mark.parametrize(
+    "make",
+    [make for make in FIGURES.values() if make().predict],
+    ids=lambda m: m().__class__.__name__,
+)
+
+
+@asking
+def test_what_tests_an_answer_waits_for_it_and_is_pointed_at(make, page, static_page):
+    figure = show(page, static_page(make()), opened=False)
+    start, waiting = state(figure), figure.locator("input:disabled")
+    height = figure.evaluate("f => f.offsetHeight")
+    assert waiting.count() > 0
+    assert not figure.locator(".sa-numbers summary").is_visible()
+    for drawing in figure.locator("svg.sa-drag[data-trait]").all():
+        drawing.click(position={"x": 60, "y": 60}, force=True)
+        assert state(figure)[make().predict["tests"]] == start[make().predict["tests"]]
+    figure.get_by_role("button", name="Just show me").press("Enter")
+    assert figure.locator(".sa-said").inner_text().startswith("The answer: “")
+    assert waiting.count() == 0
+    # The very element: it loses its mark with the first key.
+    marked = figure.locator(".sa-now input").first.element_handle()
+    seen = []
+    for key in ["Space"] * 2 if marked.get_attribute("type") == "checkbox" else ["Home", "End"]:
+        marked.press(key)
+        seen.append(state(figure))
+    assert seen[0] != seen[1]
+    assert figure.locator(".sa-now").count() == 0
+    assert figure.evaluate("f => f.offsetHeight") == height
 
 
 def test_two_figures_on_a_page_do_not_disturb_each_other(page, static_page):
@@ -205,17 +270,75 @@ def test_a_figure_with_its_own_question_or_none(page, static_page):
 
 @pytest.mark.parametrize(
     ("make", "answer"),
-    [(LinearRegime, "polyline"), (AdditiveSteps, "rect[fill-opacity]")],
-    ids=["LinearRegime", "AdditiveSteps"],
+    [
+        (LinearRegime, "polyline"),
+        (AdditiveSteps, "rect[fill-opacity]"),
+        (FIGURES["FixedVersusDynamic"], "polyline"),
+        (FIGURES["Recency"], "rect"),
+        (FIGURES["SoftLookup"], "polyline.soft"),
+    ],
+    ids=["LinearRegime", "AdditiveSteps", "FixedVersusDynamic", "Recency", "SoftLookup"],
 )
 def test_what_gives_the_answer_away_is_drawn_once_one_was_checked(make, answer, page, static_page):
-    figure = show(page, static_page(make()))
+    figure = show(page, static_page(make()), opened=False)
     drawn = figure.locator(f"svg[role=img] {answer}")
     before = drawn.count()
     figure.locator(".sa-options input").first.press("Space")
     assert drawn.count() == before == 0
     figure.get_by_role("button", name="Check").press("Enter")
-    assert drawn.count() > 1
+    drawn.nth(1).wait_for(state="attached")
+
+
+@pytest.mark.parametrize("make", [FIGURES["SoftLookup"], FIGURES["AdditiveSteps"]])
+def test_a_finger_scrolls_past_a_plane_and_moves_by_handle_or_tap(make, browser, static_page):
+    context = browser.new_context(viewport={"width": 390, "height": 700}, has_touch=True)
+    page = context.new_page()
+    figure = show(page, static_page(make()))
+    plane = figure.locator("svg.sa-drag")
+    plane.scroll_into_view_if_needed()
+    box, before, top = plane.bounding_box(), state(figure), page.evaluate("scrollY")
+    touch = context.new_cdp_session(page)
+
+    def swipe_up(x, y):
+        points = [{"x": x, "y": y - 12 * i} for i in range(10)]
+        touch.send("Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": points[:1]})
+        for point in points[1:]:
+            touch.send("Input.dispatchTouchEvent", {"type": "touchMove", "touchPoints": [point]})
+        touch.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+
+    swipe_up(box["x"] + 20, box["y"] + box["height"] - 20)
+    page.wait_for_function("top => scrollY > top", arg=top)
+    assert state(figure) == before
+    plane.tap(position={"x": 60, "y": 60})
+    tapped = state(figure)
+    assert tapped != before
+    page.wait_for_timeout(500)  # for the page to come to rest
+    box, top = plane.locator(".sa-handle").bounding_box(), page.evaluate("scrollY")
+    assert round(min(box["width"], box["height"])) >= 44
+    swipe_up(box["x"] + 22, box["y"] + 22)
+    page.wait_for_function(
+        "old => document.querySelector('.sa-fig').dataset.state !== old",
+        arg=json.dumps(tapped, separators=(",", ":")),
+    )
+    assert page.evaluate("scrollY") == top
+    context.close()
+
+
+def test_what_jumps_glides_unless_the_reader_wants_calm(page, static_page):
+    show(page, static_page(FIGURES["WeightedSum"]()))
+    tip = "document.querySelector('.sa-svg .context polygon').getAttribute('points')"
+    frames = f"""async () => {{
+        const seen = new Set([{tip}]);
+        document.querySelector(".sa-choice input:not(:checked)").click();
+        for (let i = 0; i < 60; i++) {{
+            await new Promise(done => requestAnimationFrame(done));
+            seen.add({tip});
+        }}
+        return seen.size;
+    }}"""
+    assert page.evaluate(frames) > 3
+    page.emulate_media(reduced_motion="reduce")
+    assert page.evaluate(frames) == 2
 
 
 def test_the_state_can_be_dragged_in_its_plane(page, static_page):

@@ -1,17 +1,24 @@
 """The live figures under test: a new one is tested by adding it to this list."""
 
 import pytest
+import torch
 
 from seqattn import widgets
 
 FIGURES = {
     "AdditiveSteps": widgets.AdditiveSteps,
-    "BarsBySlider": lambda: widgets.BarsBySlider(
-        {"a": [0.3, -1.1, 2.0], "b": [1.0, 0.0], "c": [5.0]}, slider_label="row"
-    ),
     "FixedVersusDynamic": widgets.FixedVersusDynamic,
     "KernelSmoother": widgets.KernelSmoother,
     "LinearRegime": widgets.LinearRegime,
+    "MapThroughTraining": lambda: widgets.MapThroughTraining(
+        {
+            update: torch.softmax(update / 40 * torch.eye(8, 7, dtype=torch.float64), -1)
+            for update in (0, 50, 100, 200)
+        },
+        source=["the", "black", "cat", "slept", "there", ".", "<eos>"],
+        target=["le", "chat", "noir", "dormait", "là-bas", "hier", ".", "<eos>"],
+        row=1,
+    ),
     "Recency": widgets.Recency,
     "SoftLookup": widgets.SoftLookup,
     "SoftmaxTemperature": lambda: widgets.SoftmaxTemperature(mask=[True, True, False, True, True]),

@@ -2,16 +2,19 @@
 
 import math
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 from ipywidgets.embed import dependency_state, embed_data
+from traitlets import TraitError
 
 from seqattn import widgets
 from seqattn.data import TINY
 from tests.widgets.figures import FIGURES, agrees
 
+ROOT = Path(__file__).resolve().parents[2]
 every_figure = pytest.mark.parametrize("make", FIGURES.values(), ids=FIGURES)
 
 
@@ -69,6 +72,30 @@ def test_values_set_in_python_change_the_numbers():
     agrees(figure.numbers()["weights"], [0.25, 0.75])
     figure.mask = [True, False]
     agrees(figure.numbers()["weights"], [1.0, 0.0])
+
+
+def test_what_how_to_use_says_of_traits_works_as_it_stands(capsys):
+    text = (ROOT / "chapters" / "how_to_use.md").read_text(encoding="utf-8")
+    names = {}
+    exec(re.search(r"```python\n(.*?)```", text, re.DOTALL)[1], names)
+    figure = names["figure"]
+    agrees(figure.scores, (TINY.h @ TINY.s).tolist())
+    assert str(figure.numbers()["weights"]) in capsys.readouterr().out
+    names["slider"].value = 2.5
+    assert figure.temperature == 2.5
+    assert capsys.readouterr().out == "2.5\n"
+    with pytest.raises(TraitError, match="scores has 2 entries; expected 3, one for each of"):
+        figure.scores = torch.zeros(2)
+    assert set(figure.start) == {"scores", "temperature", "mask"}
+
+
+def test_a_target_set_in_a_cell_brings_its_scores_and_a_moved_score_leaves_it():
+    figure = widgets.WeightedSum()
+    figure.target = "tapis"
+    assert figure.scores == dict(figure.targets)["tapis"]
+    assert figure.numbers()["target"] == "tapis"
+    figure.scores = [0.0] * 6
+    assert figure.numbers()["target"] == ""
 
 
 def test_softmax_numbers_match_the_formulas():
@@ -168,9 +195,19 @@ def test_a_figure_without_data_says_that_its_numbers_are_invented():
         (lambda: widgets.AdditiveSteps(words=["a"]), "there are 3 states; expected 1"),
         (lambda: widgets.LinearRegime(scale=0.0), "scale is 0.0"),
         (lambda: widgets.LinearRegime(queries=[(1.0, 2.0)]), "there are 1 queries; expected 2"),
-        (lambda: widgets.BarsBySlider({}), "series is empty"),
-        (lambda: widgets.BarsBySlider({1: [-1.0]}, log=True), "log=True needs numbers"),
-        (lambda: widgets.BarsBySlider({1: [1.0, 2.0]}, labels=["a"]), "longest row has 2 bars"),
+        (lambda: widgets.Recency({}), "series is empty"),
+        (lambda: widgets.Recency({2: [-1.0, 1.0]}), "expected 2 numbers above 0"),
+        (lambda: widgets.MapThroughTraining({}, ["a"], ["b"]), "maps is empty"),
+        (
+            lambda: widgets.MapThroughTraining({5: [[1.0]]}, ["a", "b"], ["c"]),
+            r"after 5 updates has the shape \(1, 1\); expected \(1, 2\)",
+        ),
+        (
+            lambda: widgets.SoftmaxTemperature(
+                predict=dict(question="?", options=["a"], answer=0, explain="", tests="width")
+            ),
+            r"predict\['tests'\] is 'width'; expected one of the controls \['scores'",
+        ),
         (
             lambda: widgets.FixedVersusDynamic([1, 2], fixed=[1], attention=[1, 2]),
             "fixed has 1 entries; expected 2",
