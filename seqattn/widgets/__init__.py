@@ -8,6 +8,7 @@ from seqattn.widgets.kernel_smoother import KernelSmoother
 from seqattn.widgets.linear_regime import LinearRegime
 from seqattn.widgets.soft_lookup import SoftLookup
 from seqattn.widgets.softmax_temperature import SoftmaxTemperature
+from seqattn.widgets.unrolled import Unrolled
 from seqattn.widgets.weighted_sum import WeightedSum
 
 __all__ = [
@@ -20,5 +21,6 @@ __all__ = [
     "Recency",
     "SoftLookup",
     "SoftmaxTemperature",
+    "Unrolled",
     "WeightedSum",
 ]
