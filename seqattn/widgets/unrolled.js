@@ -102,7 +102,12 @@ const figure = {
     const legend = h("p", { class: "sa-roles" }, roles.map(([role, name]) => h("span", {}, s("svg", { width: 14, height: 14, viewBox: "-7 -7 14 14", "aria-hidden": "true" }, mark(role, 0, 0)), name)));
     const attends = get("orders").some((order) => order !== "none");
     ui.add(
-      one(get("orders"), this.labels, "order of events", "order", (x) => set("order", x)),
+      one(get("orders"), this.labels, "order of events", "order", (x) => {
+        // The same step in the other order, not the same event: there are not as many.
+        const { phase, t } = this.at(get), same = this.at(get, x, phase, 0).events.findIndex((event) => event[0] === t);
+        if (phase === "decode") ui.model.set("event", Math.max(0, same));
+        set("order", x);
+      }),
       one(get("phases"), this.phases, "phase", "phase", (x) => go(x, 0)),
       h("div", { class: "sa-events", onkeydown: (event) => {
         const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
