@@ -1,4 +1,4 @@
-"""Train the five small translators that the unrolled figure shows at work.
+"""Train the four small translators that the unrolled figure shows at work.
 
     python -m benchmarks.unrolled
 
@@ -37,9 +37,6 @@ MODELS = {
     "luong": ModelConfig("luong", **SIZES, **ONE_WAY, score="general"),
     "luong, no feeding": ModelConfig(
         "luong", **SIZES, **ONE_WAY, score="general", input_feeding=False
-    ),
-    "transformer": ModelConfig(
-        "transformer", d_hidden=8, heads=1, d_feedforward=16, norm="post", dropout=0.0
     ),
 }
 ENOUGH = 0.05  # nats a token

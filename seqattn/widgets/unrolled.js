@@ -155,7 +155,7 @@ const figure = {
     // A state: a column of cells, darker for larger numbers; empty as long as it is not computed.
     const state = (x, y, values, label, { role, now, big = 1 } = {}) => {
       const top = Math.max(...data.states.flat().map(Math.abs), 1);
-      return s("g", { class: `sa-state ${role ?? ""} ${now ? "sa-hot" : ""}` },
+      return s("g", { class: `sa-state ${role || ""} ${now ? "sa-hot" : ""}` },
         s("rect", { x: x - 9, y: y - 2, width: 18, height: V + 4, rx: 4, class: values ? "sa-box" : "sa-box sa-empty" }),
         values?.map((v, d) => s("rect", { x: x - 6, y: y + d * cell, width: 12, height: cell, class: "sa-cell", "fill-opacity": 0.06 + 0.47 * (1 + clamp(v / top, -1, 1)) })),
         role && mark(role, x - (label ? 14 : 0), y + V + 14),
@@ -178,7 +178,7 @@ const figure = {
     const bridge = s("g", pale("bridge"),
       kind === "none" && [
         link(X(S), yH - 4, c0 + 12, yC + V - 4, name === "bridge"),
-        state(c0, yC, crossed ? data.states[S - 1] : null, "c", { role: "context", now: name === "bridge" || name === "update" || name === "say" })],
+        state(c0, yC, crossed ? data.states[S - 1] : null, "c", { role: crossed && "context", now: name === "bridge" || name === "update" || name === "say" })],
       name === "bridge" && link(kind === "none" ? c0 - 12 : X(S), kind === "none" ? yC + 6 : yH - 4, Y(0) + 10, yS + V + 2, true));
 
     const attention = kind !== "none" && s("g", pale("attention"),
@@ -225,6 +225,8 @@ const figure = {
             link(Y(j), yS - 4, Y(j), yF + V + 22, now && name === "combine"),
             now && name === "combine" && bow(Y(j), yC + 4, yF + V - 6, "context")],
           link(Y(j), from, Y(j), yWord + 5, says),
+          says && kind !== "luong" && link(Y(k) + 20, yWord - 5, Y(j) - 20, yWord - 5, true, "", dashed),
+          says && kind === "none" && link(c0, yC - 4, Y(j) + 9, yWord + 6, true, "context"),
           says && kind === "bahdanau" && bow(Y(j), yC + 4, yWord + 4, "context"),
           spoken(j) && words(Y(j), yWord, word, { "text-anchor": "middle", class: says ? "sa-strong" : "" })];
       }),

@@ -28,7 +28,7 @@ TRAINING_EVENTS = ("feed", "run", "loss", "gradient", "step")
 PHASES = ("encode", "decode", "train")
 PARTS = ("encoder", "bridge", "attention", "decoder", "output")
 SHOWN = 8  # numbers of a state that are drawn
-RATE = 0.1  # learning rate of the training step
+RATE = 0.01  # learning rate of the training step
 LONGEST = 8  # most target words
 
 
