@@ -65,9 +65,9 @@ example = figure["examples"][2]
 # $c$: here it is the encoder's last state, and all that the decoder ever learns about the source.
 #
 # The figure shows such a network at work, a very small one that was trained on a few dozen short
-# sentences. A state is a column of cells, one for each of its numbers: the larger the number, the
-# darker the cell. A dashed frame stands for what is not yet computed. An arrow says "is an input
-# of". Press *Next* (or the arrow keys) and watch the sentence pass through, event by event.
+# sentences. A state is a column of cells, one for each of its numbers: a large number has a full colour,
+# a small one a faint one. A dashed frame stands for what is not yet computed. An arrow says "is an
+# input of". Press *Next* (or the arrow keys) and watch the sentence pass through, event by event.
 
 # %% tags=["hide-input"]
 Unrolled("the cat sleeps", orders=["none"], title="Encoder, context, decoder")
