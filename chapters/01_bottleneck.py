@@ -33,7 +33,7 @@ from torch.nn import functional as F
 
 from seqattn.data import measured
 from seqattn.plots import plot_translator, use_style
-from seqattn.widgets import FixedVersusDynamic, Recency
+from seqattn.widgets import FixedVersusDynamic, Recency, Unrolled
 
 use_style()
 figure = measured("bottleneck")["figure"]
@@ -62,41 +62,34 @@ example = figure["examples"][2]
 # The network has two parts. The **encoder** reads the source sentence, word by word. After each word
 # it has a **state** $h_i$, a vector that sums up what it has read so far. The **decoder** writes the
 # translation, word by word, and has states $s_t$ of its own. Between the two stands the **context**
-# $c$: one vector, made from the encoder's states, and all that the decoder ever learns about the
-# source.
+# $c$: here it is the encoder's last state, and all that the decoder ever learns about the source.
+#
+# The figure shows such a network at work, a very small one that was trained on a few dozen short
+# sentences. A state is a column of cells, one for each of its numbers: a large number has a full colour,
+# a small one a faint one. A dashed frame stands for what is not yet computed. An arrow says "is an
+# input of". Press *Next* (or the arrow keys) and watch the sentence pass through, event by event.
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Diagram, from the bottom up. Source words the, cat, sleeps feed the encoder states h1, h2 and h3, which are joined by arrows in both directions. h1 and h3, where the two directions end, feed one box c. The box c feeds four decoder states s1 to s4, joined from left to right. They write le, chat, dort and the end symbol; a dashed arrow leads from each written word to the next decoder state."}}
-ENGLISH, FRENCH = ["the", "cat", "sleeps"], ["le", "chat", "dort", "<eos>"]
-plot_translator(ENGLISH, FRENCH, bidirectional=True)
-plt.show()
+# %% tags=["hide-input"]
+Unrolled("the cat sleeps", orders=["none"], title="Encoder, context, decoder")
 
 # %% [markdown]
-# Each arrow says "is an input of". Follow them once from the bottom to the top.
-#
-# - This encoder is **bidirectional**: one recurrent network reads from left to right, another from
-#   right to left. We write $h_i = [\overrightarrow{h}_i; \overleftarrow{h}_i]$, the state of the
-#   one and that of the other, one below the other. (You will see below what that buys.) Each
-#   direction ends at one end of the sentence; $c$ is made from those two ends.
-# - At each step the decoder gives every French word a probability. **Greedy** decoding writes the
-#   most probable one. That word is an input of the next step (dashed), until the decoder writes the
-#   end symbol `<eos>`. The first step has no word before it and reads a start symbol, `<bos>` (not
-#   drawn).
-#
-# All the weights start as random numbers. Training changes them in many small **updates** (also
-# called *training steps*). Each takes a *batch* of sentence pairs and does this:
-
-# %% tags=["hide-input"] mystnb={"image": {"alt": "The same diagram for one training step. The top row now holds the words of the reference, and the dashed arrows lead from these to the next decoder states. Above them stands a box, loss: mean of minus log p, which all four words feed. An arrow called gradient leads from the loss down past the decoder to the encoder."}}
-plot_translator(ENGLISH, FRENCH, bidirectional=True, training=True)
-plt.show()
+# - **Encode.** Each state is made of the state before it and of the word. When the last word is read,
+#   its state crosses over as $c$. It also makes $s_0$, the decoder's first state.
+# - **Decode.** Each step reads its own last state, the last word written and $c$, and gives every
+#   French word a probability. **Greedy** decoding writes the most probable one. That word is an input
+#   of the next step (dashed arrow), until the decoder writes the end symbol `<eos>`. The first step
+#   has no word before it and reads a start symbol, `<bos>`.
+# - **Training step.** All the weights start as random numbers. Training changes them in many small
+#   **updates**, also called **training steps**. Each takes a *batch* of sentence pairs; the figure
+#   shows one pair.
 
 # %% [markdown]
-# The decoder is now fed the words of the **reference**, the correct translation, whatever it would
-# have written itself. This is called *teacher forcing*. It lets all steps learn even while the
-# decoder's own words are still wrong; the price is that in use it has to read its own words,
-# mistakes included. The arrow up from $s_t$ now means: the probability that $s_t$ gives to this
-# word. The *loss* is the mean of $-\log p$ over the reference's words: small if the decoder found
-# them probable. The gradient of the loss travels back along the arrows, down to the encoder, and
-# each weight takes a small step against its gradient.
+# In a training step the decoder is fed the words of the **reference**, the correct translation,
+# whatever it would have written itself. This is called *teacher forcing*. It lets all steps learn even
+# while the decoder's own words are still wrong; the price is that in use it has to read its own words,
+# mistakes included. The *loss* is the mean of $-\log p$ over the reference's words: small if the
+# decoder found them probable. The gradient of the loss travels back along the arrows, down to the
+# encoder, and each weight takes a small step against its gradient.
 #
 # Two trainings that differ only in the random numbers (the starting weights, the order of batches)
 # end in different networks. What picks these numbers is called the **seed**. A result from one seed
@@ -170,7 +163,7 @@ FixedVersusDynamic(**figure)
 #
 # The simplest choice of $g$ takes the last state, $c = h_{T_s}$. {cite:t}`sutskever2014` did so and
 # gave $c$ to the decoder once, as its initial state. {cite:t}`cho2014rnn` fed it, after one more
-# layer, at every step, as in the drawing. {cite:t}`kalchbrenner2013` came first, with a
+# layer, at every step, as in the figure. {cite:t}`kalchbrenner2013` came first, with a
 # convolutional encoder. In the two recurrent models $c$ has the same size whether the sentence has
 # three words or sixty.
 
@@ -211,8 +204,13 @@ torch.testing.assert_close(encoded.summary[:, -1], c)
 # %% [markdown]
 # ### Why both directions?
 #
-# Change the last word of a six-word sentence. Which states notice? Think of the arrows in the first
-# drawing, then open the output.
+# So far a state knows what stands to the left of its word. A **bidirectional** encoder has a second
+# recurrent network, which reads from right to left. We write
+# $h_i = [\overrightarrow{h}_i; \overleftarrow{h}_i]$, the state of the one and that of the other, one
+# below the other. Each direction ends at one end of the sentence; $c$ is made from those two ends.
+#
+# Change the last word of a six-word sentence. Which states notice, in an encoder of either kind? Think
+# of the arrows in the figure, then open the output.
 
 # %% tags=["hide-output"]
 six = torch.randint(4, 1000, (1, 6))
@@ -252,11 +250,12 @@ for name, vector in contexts.items():
 #
 # ## Two ways to hand over
 #
-# Here is the difference that the rest of the book is about. In the upper drawing (with a one-way
-# encoder, to keep it small) every target word draws on one vector. In the lower one each target
-# word draws on all states, with weights of its own: the thicker the line, the larger the weight.
+# Here is the difference that the rest of the book is about. In the upper drawing every
+# target word draws on one vector. In the lower one each target word draws on all states, with weights
+# of its own: the thicker the line, the larger the weight.
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Two diagrams of three source and four target words. Above, one context for all steps: the last encoder state feeds one box c, and c feeds every decoder state. Below, a context for each step: lines of different thickness join each decoder state to all three encoder states, thickest for the word that it translates (for the end symbol, sleeps)."}}
+ENGLISH, FRENCH = ["the", "cat", "sleeps"], ["le", "chat", "dort", "<eos>"]
 weights = torch.tensor([[4.0, 1, 0], [0, 4, 1], [0, 1, 4], [0, 0, 3]]).softmax(-1)
 _, (upper, lower) = plt.subplots(2, 1, figsize=(5.8, 8.6))
 plot_translator(ENGLISH, FRENCH, ax=upper, title="One context for all steps")
@@ -504,7 +503,7 @@ plt.show()
 #
 # Back to the two curves at the top. Both models have a bidirectional GRU encoder and a GRU decoder of
 # the same sizes, saw the same batches in the same order, and were trained from three seeds. The
-# fixed-vector model feeds $c$ to every step, as in the first drawing. This is the card of the
+# fixed-vector model feeds $c$ to every step, as in the first figure. This is the card of the
 # experiment, then BLEU by length, with the standard deviation between seeds:
 
 # %%

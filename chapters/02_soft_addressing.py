@@ -47,7 +47,7 @@ from torch.nn import functional as F
 from seqattn import dot_score
 from seqattn.data import TINY
 from seqattn.plots import BLUE, GREY, ORANGE, plot_masked, plot_sum_of_arrows, use_style
-from seqattn.widgets import KernelSmoother, SoftLookup, SoftmaxTemperature
+from seqattn.widgets import KernelSmoother, SoftLookup, SoftmaxTemperature, Unrolled
 
 use_style()
 torch.set_printoptions(precision=3, sci_mode=False)
@@ -123,6 +123,15 @@ plt.show()
 # | key | what can position $i$ be found by? | $h_i$, times $W_k$ | a state times a second one |
 # | value | what does position $i$ hand over? | $h_i$ itself | a state times a third |
 #
+# Here they are at work in the small translator of chapter 1, which now has attention. It is about to
+# write *noir* and *asks* where to look; then it *weighs* and *mixes*. Every step of the decoder does
+# so again, with another query. (The formula of the score is the subject of the next chapter.)
+
+# %% tags=["hide-input"]
+LIT = ("encoder", "attention", "decoder")
+Unrolled(phases=["decode"], lit=LIT, event=10, title="Query, keys and values in a translator")
+
+# %% [markdown]
 # So why should key and value differ, if here both are $h_i$? Because they do different jobs. To be
 # *found*, the state of *bank* needs its part of speech and its place in the sentence. To be *used*,
 # it needs the meaning. With one vector for both, the encoder has to fit the two jobs into one set

@@ -48,8 +48,8 @@ from torch import nn
 from torch.nn import functional as F
 
 from seqattn.data import TINY
-from seqattn.plots import BLUE, GREY, ORANGE, use_style
-from seqattn.widgets import AdditiveSteps, LinearRegime
+from seqattn.plots import BLUE, GREY, use_style
+from seqattn.widgets import AdditiveSteps, LinearRegime, Unrolled
 
 use_style()
 torch.set_printoptions(precision=2, sci_mode=False)
@@ -337,34 +337,13 @@ print("context", tuple(context.shape), " weights", tuple(weights.shape))
 #
 # What remains is when to ask, and what to do with the answer. The *decoder* is the part of the model
 # that writes the translation, one word at each step. It is a recurrent network: its state $s_t$ sums
-# up what has been written so far. Each step has four events, in this order:
+# up what has been written so far. Each step has five events, in this order: **ask** (the
+# old state is compared with every encoder state), **weigh** (softmax), **mix** (the context),
+# **update** (the new state) and **say** (the next word). The figure goes through them with the numbers
+# of a small trained translator. Look at which state asks, and at what the update reads.
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Diagram of one step of the decoder. 1, ask: the old state s t minus 1 and the encoder states give the weights. 2, mix: the weights and the encoder states give the context. 3, update: a GRU reads the old state, the embedded last word and the context, and gives the new state s t. 4, say: the readout turns new state, context and last word into probabilities for the next word."}}
-figure, axes = plt.subplots(figsize=(8.2, 3.6))
-boxes = {
-    "s": (0.7, 2.4, "$s_{t-1}$\nold state"),
-    "h": (2.9, 0.5, "$h_1 \\ldots h_{T_s}$\nencoder states"),
-    "w": (2.9, 2.4, "1  ask\nweights $\\alpha_t$"),
-    "c": (5.1, 2.4, "2  mix\ncontext $c_t$"),
-    "y": (7.3, 0.5, "$E y_{t-1}$\nlast word"),
-    "g": (7.3, 2.4, "3  update\nGRU: $s_t$"),
-    "p": (9.5, 2.4, "4  say\n$p(y_t \\mid \\ldots)$"),
-}
-joins = ["sw", "hw", "wc", "hc", "cg", "yg", "yp", "gp"]
-for a, b in joins:
-    (xa, ya, _), (xb, yb, _) = boxes[a], boxes[b]
-    reach = {"arrowstyle": "-|>", "color": GREY, "shrinkA": 30, "shrinkB": 32, "lw": 1.5}
-    axes.annotate("", (xb, yb), (xa, ya), arrowprops=reach)
-for a, b, colour in ((0.7, 7.1, BLUE), (5.1, 9.5, ORANGE)):
-    bow = reach | {"connectionstyle": "arc3,rad=-0.32", "color": colour, "shrinkA": 4, "shrinkB": 4}
-    axes.annotate("", (b, 2.9), (a, 2.9), arrowprops=bow)
-for name, (x, y, text) in boxes.items():
-    edge = {"s": BLUE, "g": BLUE, "w": ORANGE, "c": ORANGE}.get(name, GREY)
-    look = {"boxstyle": "round,pad=0.5", "facecolor": "white", "edgecolor": edge}
-    axes.text(x, y, text, ha="center", va="center", bbox=look, fontsize=10)
-axes.set(xlim=(-0.2, 10.4), ylim=(-0.4, 5.1))
-axes.axis("off")
-plt.show()
+# %% tags=["hide-input"]
+Unrolled(phases=["decode"], event=10, title="One step in the order of Bahdanau et al.")
 
 # %% [markdown]
 # Let $y_{t-1}$ be the last target token and $E$ the matrix of target embeddings, so that $E y_{t-1}$ is
@@ -373,7 +352,7 @@ plt.show()
 # $$
 # \begin{aligned}
 # e_{ti} &= v^\top \tanh(W_q s_{t-1} + W_k h_i) && \text{ask: scores} \\
-# \alpha_{ti} &= \frac{\exp(e_{ti})}{\sum_j \exp(e_{tj})} && \text{weights} \\
+# \alpha_{ti} &= \frac{\exp(e_{ti})}{\sum_j \exp(e_{tj})} && \text{weigh: weights} \\
 # c_t &= \sum_i \alpha_{ti} h_i && \text{mix: context} \\
 # s_t &= \mathrm{GRU}\big(s_{t-1}, [E y_{t-1}; c_t]\big) && \text{update} \\
 # p(y_t \mid y_{<t}, x) &= \mathrm{softmax}\big(W_o\, g(s_t, c_t, E y_{t-1})\big) && \text{say: readout}

@@ -602,6 +602,16 @@ shell("seqattn evaluate --run main --beam 5 --split valid")
 # | in training | step by step: each context enters the next update | without input feeding, all states at once; in use step by step like every other |
 #
 # Here $d_a$ is the size of the comparison space and $d_s$ that of a decoder state.
+#
+# The second and the third line of the table are the order of events. Step through it in both. The arrow
+# from $\tilde s_{t-1}$ to the update is input feeding; in Luong's order without it, nothing that was
+# looked up reaches a later step.
+
+# %% tags=["hide-input"]
+from seqattn.widgets import Unrolled
+
+ORDERS = ("bahdanau", "luong", "luong, no feeding")
+Unrolled(orders=ORDERS, phases=["decode"], event=10, title="Two orders of events")
 
 # %% [markdown]
 # Add **coverage** and a small **Transformer**, and, as a yardstick, the fixed vector.

@@ -9,6 +9,7 @@ from seqattn.widgets.map_through_training import MapThroughTraining
 from seqattn.widgets.recency import Recency
 from seqattn.widgets.soft_lookup import SoftLookup
 from seqattn.widgets.softmax_temperature import SoftmaxTemperature
+from seqattn.widgets.unrolled import Unrolled
 from seqattn.widgets.weighted_sum import WeightedSum
 
 __all__ = [
@@ -21,5 +22,6 @@ __all__ = [
     "Recency",
     "SoftLookup",
     "SoftmaxTemperature",
+    "Unrolled",
     "WeightedSum",
 ]

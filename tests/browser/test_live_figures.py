@@ -13,6 +13,11 @@ from tools.browser import serving
 every_figure = pytest.mark.parametrize("make", FIGURES.values(), ids=FIGURES)
 
 
+# What the unrolled figure under test can show, on four source and five target words. For each
+# order: reading, one event to read backwards, the bridge; five steps; a training step's five.
+EVENTS = sum(4 + back + 1 + 5 * step + 5 for back, step in ((0, 2), (1, 5), (0, 6), (0, 6)))
+
+
 def values(figure):
     return json.loads(figure.get_attribute("data-values"))
 
@@ -231,6 +236,30 @@ def test_two_figures_on_a_page_do_not_disturb_each_other(page, static_page):
     assert figures.nth(1).locator(".sa-options input:checked").count() == 0
     ids = page.evaluate("[...document.querySelectorAll('[id]')].map(e => e.id)")
     assert len(ids) == len(set(ids))
+
+
+@pytest.mark.parametrize("width", [390, 1000])
+def test_unrolled_steps_through_every_event_and_never_jumps(width, new_page, static_page):
+    make = FIGURES["Unrolled"]
+    page = new_page(width=width)
+    figure = show(page, static_page(make()))
+    box, text = figure.bounding_box(), figure.locator(".sa-text")
+    seen = []
+    for label in figure.locator(".sa-choice").first.locator("label").all():
+        label.click()
+        figure.get_by_text("Encode", exact=True).click()
+        before = ""
+        while text.inner_text() != before:  # until the button finds no further event
+            before = text.inner_text()
+            now = values(figure)
+            agrees(now, python_twin(make, state(figure)).numbers())
+            seen.append((now["phase"], now["event"]))
+            assert figure.bounding_box() == box, f"the figure jumps at {now}"
+            figure.get_by_role("button", name="Next event").press("ArrowRight")
+    names = {"ask", "weigh", "mix", "update", "combine", "say"}
+    assert {event for phase, event in seen if phase == "decode"} == names
+    assert seen[-1] == ("train", "step")
+    assert len(seen) == EVENTS
 
 
 @pytest.mark.parametrize("make", [FIGURES["SoftLookup"], FIGURES["KernelSmoother"]])

@@ -22,6 +22,7 @@ FIGURES = {
     "Recency": widgets.Recency,
     "SoftLookup": widgets.SoftLookup,
     "SoftmaxTemperature": lambda: widgets.SoftmaxTemperature(mask=[True, True, False, True, True]),
+    "Unrolled": lambda: widgets.Unrolled(orders=["none", "bahdanau", "luong", "luong, no feeding"]),
     "WeightedSum": widgets.WeightedSum,
 }
 

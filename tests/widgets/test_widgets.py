@@ -1,5 +1,6 @@
 """Live figures in Python: they construct, say what is wrong, and store what the page needs."""
 
+import copy
 import math
 import re
 from pathlib import Path
@@ -11,7 +12,8 @@ from ipywidgets.embed import dependency_state, embed_data
 from traitlets import TraitError
 
 from seqattn import widgets
-from seqattn.data import TINY
+from seqattn.data import TINY, measured
+from seqattn.models import ModelConfig, build_model
 from tests.widgets.figures import FIGURES, agrees
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -50,7 +52,7 @@ def test_no_trait_has_a_name_that_widgets_reserve(make):
 def test_what_a_page_stores_of_a_figure_is_small(make):
     figure = make()
     state = embed_data([figure], state=dependency_state([figure], drop_defaults=False))
-    assert len(str(state)) < 40_000
+    assert len(str(state)) < 60_000  # with its script and style: a notebook holds both per figure
 
 
 @every_figure
@@ -174,6 +176,40 @@ def test_misfit_words_are_counted_on_the_longest_common_subsequence():
     assert (shown["attention_wrong_words"], shown["attention_missing_words"]) == (0, 0)
 
 
+@pytest.mark.parametrize("order", ["bahdanau", "luong", "luong, no feeding"])
+def test_unrolled_asks_with_the_state_of_its_order(order):
+    figure = widgets.Unrolled("the small king eats", orders=[order], phases=["decode"])
+    stored = measured("unrolled")
+    w = {k: torch.tensor(v) for k, v in stored["models"][order]["weights"].items()}
+    events = figure.runs[order]["decode"]["words"]
+    figure.event = 4 * (6 if order != "bahdanau" else 5)  # the first event of step 5
+    assert figure.numbers()["step"] == len(events) == 5
+    run = figure.runs[order]["decode"]
+    s, h = (torch.tensor(run[k]) for k in ("decoder_states", "states"))
+    if order == "bahdanau":  # the state before, by the additive score
+        W_q, W_k, v = (w[f"decoder.attention.score.{k}"] for k in ("W_q", "W_k", "v"))
+        expected = torch.tanh((s[:-1] @ W_q.T)[:, None] + h @ W_k.T) @ v
+    else:  # the state after, by the general score
+        expected = s[1:] @ w["decoder.attention.score.W"] @ h.T
+    torch.testing.assert_close(torch.tensor(run["scores"]), expected, atol=5e-3, rtol=0)
+    agrees(figure.numbers()["weights"], softmax(run["scores"][4]).tolist())
+
+
+def test_unrolled_shows_the_training_step_of_the_model_that_it_was_given():
+    torch.manual_seed(0)
+    model = build_model(ModelConfig("bahdanau", d_embed=3, d_hidden=11, dropout=0.0), 7, 8)
+    before = copy.deepcopy(model.state_dict())
+    names = ["<pad>", "<bos>", "<eos>", "<unk>", "a", "b", "c", "d"]
+    figure = widgets.Unrolled.of(model, [4, 5, 6], [7, 4], ["x", "y", "z"], names, phase="train")
+    shown = figure.numbers()
+    logits = model(torch.tensor([[4, 5, 6]]), torch.tensor([3]), torch.tensor([[1, 7, 4]])).logits
+    losses = torch.nn.functional.cross_entropy(logits[0], torch.tensor([7, 4, 2]), reduction="none")
+    assert shown["losses"] == pytest.approx(losses.tolist(), abs=1e-4)
+    assert shown["loss_after"] < shown["loss"]
+    assert len(figure.runs["bahdanau"]["train"]["states"][0]) == 8 < 22  # what is drawn of a state
+    assert all(torch.equal(before[k], v) for k, v in model.state_dict().items())
+
+
 def test_a_figure_without_data_says_that_its_numbers_are_invented():
     assert "not a measurement" in widgets.FixedVersusDynamic().note
     measured = widgets.FixedVersusDynamic([3], fixed=[1], attention=[2], note="measured")
@@ -208,6 +244,10 @@ def test_a_figure_without_data_says_that_its_numbers_are_invented():
             ),
             r"predict\['tests'\] is 'width'; expected one of the controls \['scores'",
         ),
+        (lambda: widgets.Unrolled("the purple cat"), "words holds 'purple'; expected words of"),
+        (lambda: widgets.Unrolled(target="le chat miaule"), "target holds 'miaule'"),
+        (lambda: widgets.Unrolled(orders=["keras"]), "orders holds 'keras'; expected some of"),
+        (lambda: widgets.Unrolled(phases=["decode"], phase="train"), "phase holds 'train'"),
         (
             lambda: widgets.FixedVersusDynamic([1, 2], fixed=[1], attention=[1, 2]),
             "fixed has 1 entries; expected 2",

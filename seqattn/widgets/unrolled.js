@@ -1,0 +1,278 @@
+const figure = {
+  name: "Unrolled",
+
+  labels: { none: "no attention", bahdanau: "Bahdanau", luong: "Luong", "luong, no feeding": "Luong without input feeding" },
+  phases: { encode: "Encode", decode: "Decode", train: "Training step" },
+  steps: { none: ["update", "say"], bahdanau: ["ask", "weigh", "mix", "update", "say"], luong: ["update", "ask", "weigh", "mix", "combine", "say"] },
+
+  // What an event is called, and by whom the formula is read: h, s and c with their numbers in place.
+  at(get, order = get("order"), phase = get("phase"), event = get("event")) {
+    const run = get("runs")[order], kind = order.split(",")[0], data = (phase === "train" && run.train) || run.decode, length = get("words").length;
+    const events = phase === "train" ? ["feed", "run", "loss", "gradient", "step"].map((name) => [0, name])
+      : phase === "encode" ? [...get("words").map((_, i) => [i + 1, "read"]), ...(run.bidirectional ? [[0, "back"]] : []), [0, "bridge"]]
+        : data.words.flatMap((_, t) => this.steps[kind].map((name) => [t + 1, name]));
+    const i = Math.min(event, events.length - 1), [t, name] = events[i];
+    return { order, kind, phase, run, data, events, i, t, name, S: length, T: data.words.length, feeds: order === "luong", asker: kind === "bahdanau" ? t - 1 : t };
+  },
+
+  numbers(get) {
+    const { phase, name, t, data, S } = this.at(get), shown = { phase, event: name, step: t };
+    if (phase === "encode") {
+      const at = name === "read" ? t : name === "back" ? 1 : S;
+      return { ...shown, state: data.states[at - 1], first_decoder_state: data.decoder_states[0] };
+    }
+    if (phase === "train") return { ...shown, losses: data.losses, loss: sum(data.losses) / data.losses.length, loss_after: data.loss_after,
+      gradients_of_embeddings: data.pull, gradients_of_decoder_states: data.pull_decoder };
+    Object.assign(shown, { state_before: data.decoder_states[t - 1], state: data.decoder_states[t] });
+    if (data.scores.length) {
+      const scores = data.scores[t - 1], weights = softmax(scores);
+      Object.assign(shown, { scores, weights, context: weightedSum(weights, data.states) });
+    }
+    const likely = data.likely[t - 1];
+    return { ...shown, likely: likely.map(([word]) => word), probabilities: likely.map(([, p]) => p) };
+  },
+
+  // The event as a formula, with its indices in place.
+  formula({ name, t, kind, run, asker, feeds, S }) {
+    const s = `s${low(t)}`, before = `s${low(t - 1)}`, y = `E y${low(t - 1)}`, c = kind === "none" ? "c" : `c${low(t)}`;
+    return {
+      read: `${run.bidirectional ? "→" : ""}h${low(t)} = GRU(${run.bidirectional ? "→" : ""}h${low(t - 1)}, E x${low(t)})`,
+      back: "hᵢ = [→hᵢ; ←hᵢ]",
+      bridge: kind === "none" ? `c = h${low(S)},   s₀ = tanh(W c + b)` : `s₀ = tanh(W ${run.bidirectional ? `[→h${low(S)}; ←h₁]` : `h${low(S)}`} + b)`,
+      ask: kind === "luong" ? `e${low(t)}ᵢ = s${low(asker)}ᵀ W hᵢ` : `e${low(t)}ᵢ = vᵀ tanh(W_q s${low(asker)} + W_k hᵢ)`,
+      weigh: `α${low(t)}ᵢ = exp(e${low(t)}ᵢ) / Σⱼ exp(e${low(t)}ⱼ)`,
+      mix: `${c} = Σᵢ α${low(t)}ᵢ hᵢ`,
+      update: kind === "luong" ? `${s} = GRU(${before}, ${feeds ? `[${y}; s̃${low(t - 1)}]` : y})` : `${s} = GRU(${before}, [${y}; ${c}])`,
+      combine: `s̃${low(t)} = tanh(W_c [${c}; ${s}])`,
+      say: kind === "luong" ? `p(y${low(t)}) = softmax(W_o s̃${low(t)})` : `p(y${low(t)}) = softmax(W_o g(${s}, ${c}, ${y}))`,
+      feed: "inputs: <bos>, y₁, y₂, …",
+      run: "p(yₜ | y₁, …, yₜ₋₁, x) for every t",
+      loss: "L = −(1/T) Σₜ log p(yₜ | y₁, …, yₜ₋₁, x)",
+      gradient: "∂L/∂θ, back along every arrow",
+      step: "θ ← θ − η ∂L/∂θ",
+    }[name];
+  },
+
+  text(n, get) { return this.sentence(this.at(get), get); },
+
+  sentence(m, get) {
+    const { name, t, kind, data, run, events, i, S, T, asker, feeds, phase } = m, xs = get("words");
+    const last = t > 1 ? `“${data.words[t - 2]}”` : "the start symbol", weights = data.scores.length && t && phase === "decode" ? softmax(data.scores[t - 1]) : [];
+    const top = argmax(weights), likely = phase === "decode" ? data.likely[t - 1] : [];
+    const said = {
+      read: `The encoder reads “${xs[t - 1]}”. State h${low(t)} sums up ${t === 1 ? "this word" : `the words up to here: it is made of h${low(t - 1)} and the word`}.`,
+      back: `A second network reads from right to left. Each hᵢ gets its other half, so it knows its word with both sides of it.`,
+      bridge: kind === "none" ? `The last state alone crosses over: it is the context c. It makes the first decoder state, and every step will read it.`
+        : `The encoder's end makes the first decoder state s₀. All ${S} states stay, to be looked at.`,
+      ask: `${asker === t ? "The new" : "The old"} state s${low(asker)} is the query${asker === t ? `: it has read ${last}` : `, before ${last} is read`}. It is compared with every key hᵢ: one score each.`,
+      weigh: `Softmax turns the scores into weights, which sum to 1. The largest is ${weights.length ? fmt(weights[top]) : ""}, on “${xs[top]}”.`,
+      mix: `The context c${low(t)} is the sum of the values hᵢ, each times its weight: mostly “${xs[top]}”.`,
+      update: `The state moves on: s${low(t)} is made of s${low(t - 1)}, of ${last}${kind === "luong" ? (feeds ? ` and of s̃${low(t - 1)}, what the step before concluded (input feeding)` : " and of nothing else") : ` and of the context ${kind === "none" ? "c, the same at every step" : `c${low(t)}`}`}.`,
+      combine: `Context and state together give the attentional vector s̃${low(t)}.`,
+      say: `A probability for every word of the vocabulary. The decoder writes the most probable: “${likely[0]?.[0]}”, ${fmt(likely[0]?.[1] ?? 0)}.`,
+      feed: `Teacher forcing: each step is fed the reference's word, whatever the decoder would have written itself.`,
+      run: kind === "luong" && !feeds ? `All states first, then every step looks at the source at once.` : `The decoder runs, step after step${kind === "none" ? "" : ", each with its own look at the source"}.`,
+      loss: `At each position the loss is −log p of the reference's word. Their mean is ${fmt(sum(data.losses) / T, 3)} nats.`,
+      gradient: `The gradient goes back along the arrows. The numbers are its length at each decoder state and at each source word's embedding.`,
+      step: `Every weight takes a small step against its gradient. The loss of this pair goes from ${fmt(sum(data.losses) / T, 3)} to ${fmt(data.loss_after, 3)}.`,
+    }[name];
+    const place = phase === "decode" ? `Step ${t} of ${T}, event ${this.steps[kind].indexOf(name) + 1} of ${this.steps[kind].length}` : `Event ${i + 1} of ${events.length}`;
+    return `${place}, ${run && name}: ${said}`;
+  },
+
+  build(ui) {
+    const { get, set } = ui, go = (phase, event) => { ui.model.set("phase", phase); ui.model.set("event", event); ui.model.save_changes(); };
+    const move = (by) => {
+      const m = this.at(get), phases = get("phases"), to = m.i + by, where = phases.indexOf(m.phase);
+      if (to >= 0 && to < m.events.length) set("event", to);
+      else if (by > 0 && phases[where + 1]) go(phases[where + 1], 0);
+      else if (by < 0 && where > 0) go(phases[where - 1], this.at(get, m.order, phases[where - 1], 1e9).i);
+    };
+    const whole = () => {
+      const m = this.at(get), next = m.events.findIndex(([t], j) => j > m.i && t !== m.t);
+      if (next > 0) set("event", next); else move(m.events.length);
+    };
+    const byName = (names, labels) => (read, write) => ({ options: names.map((x) => labels[x]), read: () => labels[read()], write: (label) => write(names.find((x) => labels[x] === label)) });
+    const one = (names, labels, label, trait, write) => names.length > 1 && ui.choice({ label, ...byName(names, labels)(() => get(trait), write) });
+    const button = (label, name, act) => h("button", { type: "button", "aria-label": name, onclick: act }, label);
+    const input = h("input", { type: "range", min: 0, step: 1, "aria-label": "event", oninput: () => set("event", Number(input.value)) });
+    const formula = h("p", { class: "sa-formula" }), probe = h("p", { class: "sa-probe", "aria-hidden": "true" });
+    const svg = ui.svg("Encoder, attention and decoder, unrolled in time");
+    const roles = [["query", "query"], ["keys", "key"], ["values", "value"], ["scores", "score"], ["weights", "weight"], ["context", "context"]];
+    const legend = h("p", { class: "sa-roles" }, roles.map(([role, name]) => h("span", {}, s("svg", { width: 14, height: 14, viewBox: "-7 -7 14 14", "aria-hidden": "true" }, mark(role, 0, 0)), name)));
+    const attends = get("orders").some((order) => order !== "none");
+    ui.add(
+      one(get("orders"), this.labels, "order of events", "order", (x) => {
+        // The same step in the other order, not the same event: there are not as many.
+        const { phase, t } = this.at(get), same = this.at(get, x, phase, 0).events.findIndex((event) => event[0] === t);
+        if (phase === "decode") ui.model.set("event", Math.max(0, same));
+        set("order", x);
+      }),
+      one(get("phases"), this.phases, "phase", "phase", (x) => go(x, 0)),
+      h("div", { class: "sa-events", onkeydown: (event) => {
+        const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+        if (by && event.target !== input) { move(by); event.preventDefault(); }
+      } }, button("◀ Back", "Back one event", () => move(-1)), button("Next ▶", "Next event", () => move(1)), button("Step ▶▶", "Whole step", whole), input),
+      formula, svg, attends && legend, probe);
+    let fitted = 0;
+    return (n, width) => {
+      const m = this.at(get);
+      input.max = m.events.length - 1;
+      input.value = m.i;
+      input.style.setProperty("--at", `${(100 * m.i) / Math.max(1, m.events.length - 1)}%`);
+      input.setAttribute("aria-valuetext", `${m.i + 1} of ${m.events.length}, ${m.t ? `step ${m.t}, ` : ""}${m.name}`);
+      formula.replaceChildren(...[rich(this.formula(m))].flat(3));
+      this.paint(svg, m, n, get, width);
+      if (fitted !== width && probe.isConnected) { fitted = width; this.fit(probe, formula, get); }
+    };
+  },
+
+  // Keep room for the longest sentence and formula, so that nothing jumps from one event to the next.
+  fit(probe, formula, get) {
+    const tallest = (texts) => Math.max(...[...new Set(texts)].map((text) => { probe.textContent = text; return probe.offsetHeight; }));
+    const moments = get("orders").flatMap((order) => get("phases").flatMap((phase) => {
+      const { events } = this.at(get, order, phase, 0);
+      return events.map((_, i) => this.at(get, order, phase, i));
+    }));
+    formula.style.minHeight = `${tallest(moments.map((m) => this.formula(m)))}px`;
+    probe.closest(".sa-fig").querySelector(".sa-text").style.minHeight = `${tallest(moments.map((m) => this.sentence(m, get)))}px`;
+    probe.textContent = "";
+  },
+
+  paint(svg, m, n, get, width) {
+    const { kind, phase, name, t, data, run, S, T, asker, feeds, i } = m, xs = get("words"), lit = get("lit");
+    const kinds = get("orders").map((order) => order.split(",")[0]), tall = kinds.includes("luong"), attends = kinds.some((k) => k !== "none");
+    const cell = 6, V = cell * data.states[0].length, wide = Math.min(width, 660);
+    // From above: words, s̃, s, c, scores and weights, h, source words.
+    const yWord = 66, yF = 84, yS = tall ? yF + V + 44 : 98, yC = yS + V + 38, yE = yC + V + (attends ? 66 : 38), yH = yE + (attends ? 62 : 0), yX = yH + V + 52, height = yX + 6;
+    const X = (j) => (wide * (j - 0.5)) / S, Y = (j) => (wide * (j + 0.5)) / (T + 1);
+    const train = phase === "train", done = { encode: [i, 0], decode: [S, t] }[phase] ?? [S, T];
+    const order = this.steps[kind], here = order.indexOf(name), past = (event) => train ? i > 0 : phase === "decode" && here >= order.indexOf(event);
+    const pale = (part) => ({ class: lit.length && !lit.includes(part) ? "sa-unlit" : "" });
+    const homeward = train && i === 3;
+    const link = (x0, y0, x1, y1, now, cls = "", extra = {}) => (now || !homeward) && arrow(x0, y0, x1, y1, { class: `${now ? `sa-flow ${cls}` : "sa-past"}`, ...extra });
+    const dashed = { "stroke-dasharray": "4 3" };
+    // A state: a column of cells, darker for larger numbers; empty as long as it is not computed.
+    const state = (x, y, values, label, { role, now, big = 1 } = {}) => {
+      const top = Math.max(...data.states.flat().map(Math.abs), 1);
+      return s("g", { class: `sa-state ${role || ""} ${now ? "sa-hot" : ""}` },
+        s("rect", { x: x - 9, y: y - 2, width: 18, height: V + 4, rx: 4, class: values ? "sa-box" : "sa-box sa-empty" }),
+        values?.map((v, d) => s("rect", { x: x - 6, y: y + d * cell, width: 12, height: cell, class: "sa-cell", "fill-opacity": 0.06 + 0.47 * (1 + clamp(v / top, -1, 1)) })),
+        role && mark(role, x - (label ? 14 : 0), y + V + 14),
+        words(x, y + V + 18, label, { "text-anchor": "middle" }));
+    };
+    const has = (j) => phase !== "encode" || name !== "read" || j <= t;
+    const half = (values, j) => !has(j) ? null : run.bidirectional && name === "read" ? values.slice(0, values.length / 2) : values;
+    const roleOfH = name === "ask" ? "keys" : name === "mix" ? "values" : undefined;
+    const c0 = wide / 2;
+
+    const encoder = s("g", pale("encoder"),
+      xs.map((word, j) => [
+        words(X(j + 1), yX, word, { "text-anchor": "middle", class: name === "read" && t === j + 1 ? "sa-strong" : "" }),
+        link(X(j + 1), yX - 14, X(j + 1), yH + V + 22, name === "read" && t === j + 1),
+        j > 0 && link(X(j) + 11, yH + V / 3, X(j + 1) - 11, yH + V / 3, name === "read" && t === j + 1),
+        j > 0 && run.bidirectional && link(X(j + 1) - 11, yH + (2 * V) / 3, X(j) + 11, yH + (2 * V) / 3, name === "back"),
+        state(X(j + 1), yH, half(data.states[j], j + 1), `h${low(j + 1)}`, { role: roleOfH, now: roleOfH || name === "back" || (name === "read" && t === j + 1) })]));
+
+    const crossed = phase !== "encode" || name === "bridge";
+    const bridge = s("g", pale("bridge"),
+      kind === "none" && [
+        link(X(S), yH - 4, c0 + 12, yC + V - 4, name === "bridge"),
+        state(c0, yC, crossed ? data.states[S - 1] : null, "c", { role: crossed && "context", now: name === "bridge" || name === "update" || name === "say" })],
+      name === "bridge" && link(kind === "none" ? c0 - 12 : X(S), kind === "none" ? yC + 6 : yH - 4, Y(0) + 10, yS + V + 2, true));
+
+    const attention = kind !== "none" && s("g", pale("attention"),
+      phase === "decode" && xs.map((_, j) => {
+        const x = X(j + 1), e = n.scores[j], w = n.weights[j];
+        return [
+          name === "ask" && link(Y(asker), yS + V + 22, x, yE - 18, true, "query"),
+          past("ask") && s("g", { class: "scores" }, mark("scores", x - 22, yE - 7), words(x + 4, yE - 3, fmt(e, 1), { "text-anchor": "middle" })),
+          past("weigh") && s("g", { class: "weights" },
+            s("rect", { x: x - 20, y: yE + 36 - 34 * w, width: 8, height: 34 * w, class: "sa-fill" }),
+            s("line", { x1: x - 22, x2: x - 10, y1: yE + 36, y2: yE + 36, stroke: "currentColor" }),
+            words(x + 8, yE + 24, fmt(w), { "text-anchor": "middle" })),
+          past("mix") && link(x, yH - 6, Y(t), yC + V + 22, name === "mix", "values", { style: `stroke-width:${0.6 + 7 * w}` })];
+      }),
+      train && i > 0 && data.scores.map((row, step) => softmax(row).map((w, j) => s("line", { x1: X(j + 1), y1: yH - 6, x2: Y(step + 1), y2: yC + V + 22, class: i === 3 ? "sa-loss" : "weights", style: `stroke-width:${0.4 + 5 * w};stroke-opacity:${0.15 + 0.6 * w}` }))),
+      data.words.map((_, j) => {
+        const step = j + 1, known = train ? i > 0 : phase === "decode" && (step < t || (step === t && past("mix")));
+        return state(Y(step), yC, known ? weightedSum(softmax(data.scores[j]), data.states) : null, `c${low(step)}`,
+          { role: known && (step === t || train) ? "context" : undefined, now: step === t && ["mix", "update", "combine", "say"].includes(name) && !(kind === "luong" && name !== "mix" && name !== "combine") });
+      }));
+
+    const knownS = (j) => train ? i > 0 || j === 0 : j === 0 ? crossed : phase === "decode" && (j < t || (j === t && past("update")));
+    const decoder = s("g", pale("decoder"),
+      [-1, ...data.words.keys()].map((k) => {
+        const j = k + 1, now = j === t && phase === "decode";
+        const asks = name === "ask" && asker === j;
+        return [
+          j > 0 && link(Y(j - 1) + 11, yS + V / 2, Y(j) - 11, yS + V / 2, (now && name === "update") || name === "run"),
+          j > 0 && link(Y(j - 1) + 8, yWord + 5, Y(j) - 8, yS - 4, (now && name === "update") || name === "feed", "", dashed),
+          j > 0 && kind !== "luong" && (kind === "none" ? now || (train && i === 1) : true) && link(kind === "none" ? c0 : Y(j), yC - 4, Y(j), yS + V + 22, now && name === "update", "context"),
+          j > 1 && feeds && link(Y(j - 1) + 10, yF + V - 4, Y(j) - 6, yS - 4, now && name === "update"),
+          state(Y(j), yS, knownS(j) ? data.decoder_states[j] : null, `s${low(j)}`, { role: asks ? "query" : undefined, now: asks || (now && ["update", "say", "combine"].includes(name)) || (j === t - 1 && name === "update") })];
+      }));
+
+    const spoken = (j) => train || (phase === "decode" && (j < t || (j === t && name === "say")));
+    const output = s("g", pale("output"),
+      words(Y(0), yWord, "<bos>", { "text-anchor": "middle", class: "sa-soft" }),
+      data.words.map((word, k) => {
+        const j = k + 1, now = j === t && phase === "decode", says = now && name === "say";
+        const from = kind === "luong" ? yF - 4 : yS - 4, known = train ? i > 0 : phase === "decode" && (j < t || (now && past("combine")));
+        return [
+          tall && kind === "luong" && [
+            state(Y(j), yF, known ? data.features[k] : null, `s̃${low(j)}`, { now: now && (name === "combine" || says) }),
+            link(Y(j), yS - 4, Y(j), yF + V + 22, now && name === "combine"),
+            now && name === "combine" && bow(Y(j), yC + 4, yF + V - 6, "context")],
+          link(Y(j), from, Y(j), yWord + 5, says),
+          says && kind !== "luong" && link(Y(k) + 20, yWord - 5, Y(j) - 20, yWord - 5, true, "", dashed),
+          says && kind === "none" && link(c0, yC - 4, Y(j) + 9, yWord + 6, true, "context"),
+          says && kind === "bahdanau" && bow(Y(j), yC + 4, yWord + 4, "context"),
+          spoken(j) && words(Y(j), yWord, word, { "text-anchor": "middle", class: says ? "sa-strong" : "" })];
+      }),
+      name === "say" && this.candidates(data.likely[t - 1], clamp(Y(t), 62, wide - 62)),
+      train && i > 1 && data.losses.map((x, k) => s("g", { class: "sa-loss" },
+        s("rect", { x: Y(k + 1) - 5, y: 48 - Math.max(1, Math.min(30, (30 * x) / Math.max(...data.losses))), width: 10, height: Math.max(1, Math.min(30, (30 * x) / Math.max(...data.losses))), class: "sa-fill" }),
+        words(Y(k + 1), 12, fmt(x), { "text-anchor": "middle" }))),
+      train && i > 1 && words(Y(0), 12, "−log p", { "text-anchor": "middle", class: "sa-soft" }));
+
+    // The way back, along the same arrows; into states and words as thick as the gradient is long there.
+    const strongest = Math.max(...data.pull_decoder, ...data.pull), pulled = (g) => ({ style: `stroke-width:${0.8 + (5 * g) / strongest}` });
+    const home = (x0, y0, x1, y1, g = 0) => link(x0, y0, x1, y1, true, "sa-loss", pulled(g));
+    const back = homeward && s("g", {},
+      data.pull_decoder.map((g, j) => [
+        j > 0 && home(Y(j), yWord + 6, Y(j), (kind === "luong" ? yF : yS) - 3),
+        j > 0 && kind === "luong" && home(Y(j), yF + V + 22, Y(j), yS - 3),
+        j > 0 && j < T && feeds && home(Y(j + 1) - 6, yS - 4, Y(j) + 10, yF + V - 4),
+        j < T && home(Y(j + 1) - 11, yS + V / 2, Y(j) + 11, yS + V / 2, g),
+        j > 0 && kind !== "luong" && home(Y(j), yS + V + 22, kind === "none" ? c0 : Y(j), yC - 4),
+        j > 0 && kind === "luong" && bow(Y(j), yF + V - 2, yC + 4, "sa-loss"),
+        words(Y(j) + 5, yS - 6, fmt(g, 3), { class: "sa-loss" })]),
+      home(kind === "none" ? c0 + 12 : Y(0), kind === "none" ? yC + V : yS + V + 22, X(S), yH - 4),
+      data.pull.map((g, j) => [
+        j > 0 && home(X(j + 1) - 11, yH + V / 3, X(j) + 11, yH + V / 3),
+        j > 0 && run.bidirectional && home(X(j) + 11, yH + (2 * V) / 3, X(j + 1) - 11, yH + (2 * V) / 3),
+        home(X(j + 1), yH + V + 22, X(j + 1), yX - 13, g),
+        words(X(j + 1) + 7, yX - 18, fmt(g, 3), { class: "sa-loss" })]));
+
+    svg.paint([wide, height], encoder, attention, bridge, decoder, output, back);
+  },
+
+  // The most probable words, above the column of the word that is written.
+  candidates: (likely, x) => s("g", {}, likely.map(([word, p], k) => [
+    words(x - 14, 12 + 17 * k, word, { "text-anchor": "end" }),
+    s("rect", { x: x - 9, y: 3 + 17 * k, width: Math.max(1, 34 * p), height: 10, class: "sa-fill" }),
+    words(x + 29, 12 + 17 * k, fmt(p))])),
+};
+
+const low = (n) => String(n).replace(/\d/g, (d) => "₀₁₂₃₄₅₆₇₈₉"[d]);
+// An arrow, up or down, that goes round the state in between.
+const bow = (x, y0, y1, cls) => s("g", { class: `sa-flow ${cls}` },
+  s("path", { d: `M${x + 11} ${y0} C${x + 34} ${y0 + (y1 < y0 ? -20 : 20)} ${x + 34} ${y1 + (y1 < y0 ? 20 : -20)} ${x + 6} ${y1 + 3}`, fill: "none" }),
+  s("polygon", { points: y1 < y0 ? `${x + 3},${y1} ${x + 14},${y1 + 2} ${x + 8},${y1 + 10}` : `${x + 3},${y1 + 6} ${x + 14},${y1 + 4} ${x + 8},${y1 - 5}`, fill: "currentColor", stroke: "none" }));
+// One shape for each role.
+const mark = (role, x, y) => s("polygon", { class: `sa-mark ${role}`, points: {
+  query: [[0, -5], [5, 4], [-5, 4]], values: [[-4, -4], [4, -4], [4, 4], [-4, 4]], scores: [[0, -6], [5, 0], [0, 6], [-5, 0]], weights: [[-2, -6], [2, -6], [2, 6], [-2, 6]],
+  keys: Array.from({ length: 12 }, (_, k) => [4.6 * Math.cos((k * Math.PI) / 6), 4.6 * Math.sin((k * Math.PI) / 6)]),
+  context: Array.from({ length: 6 }, (_, k) => [5.5 * Math.cos((k * Math.PI) / 3), 5.5 * Math.sin((k * Math.PI) / 3)]),
+}[role].map(([a, b]) => [x + a, y + b].join()).join(" ") });

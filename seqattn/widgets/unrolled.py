@@ -1,0 +1,344 @@
+"""Encoder, attention and decoder unrolled in time, one event after the other."""
+
+import copy
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any, cast
+
+import torch
+import traitlets
+from torch import Tensor
+from torch.nn import functional as F
+
+from seqattn.attention import Attention, attend
+from seqattn.data.book import measured
+from seqattn.models import ModelConfig, Seq2SeqAttention, build_model
+from seqattn.specials import BOS, EOS, PAD, UNK
+from seqattn.widgets.base import LiveFigure
+
+__all__ = ["Unrolled"]
+
+STEP_EVENTS = {
+    "none": ("update", "say"),
+    "bahdanau": ("ask", "weigh", "mix", "update", "say"),
+    "luong": ("update", "ask", "weigh", "mix", "combine", "say"),
+    "luong, no feeding": ("update", "ask", "weigh", "mix", "combine", "say"),
+}
+TRAINING_EVENTS = ("feed", "run", "loss", "gradient", "step")
+PHASES = ("encode", "decode", "train")
+PARTS = ("encoder", "bridge", "attention", "decoder", "output")
+SHOWN = 8  # numbers of a state that are drawn
+RATE = 0.01  # learning rate of the training step
+LONGEST = 8  # most target words
+
+
+class Unrolled(LiveFigure):
+    r"""One translation, unrolled in time: what feeds what, event by event, in three phases.
+
+    The numbers are those of small translators that ``benchmarks/unrolled.py`` trained on the 72
+    sentences of a tiny language (*the black cat sleeps*, *le chat noir dort*); :meth:`of` takes
+    them from a model of yours.
+
+    Parameters
+    ----------
+    words : sequence of str or str, optional
+        Source sentence; of the tiny language.
+    target : sequence of str or str, optional
+        The reference, which the training step feeds; what the model writes if not given.
+    orders : sequence of {"none", "bahdanau", "luong", "luong, no feeding"}
+        Models to choose from, by their order of events; the first is shown first. ``"none"`` has no
+        attention: the last encoder state is all that the decoder gets.
+    phases : sequence of {"encode", "decode", "train"}
+        What can be stepped through: reading the source, writing, one training step.
+    lit : sequence of {"encoder", "bridge", "attention", "decoder", "output"}
+        Parts in full colour, the others pale; all if empty.
+    phase : str, optional
+        Phase shown first; the first of ``phases`` if not given.
+    event : int
+        Event of that phase shown first, counted from 0.
+    title, caption, predict : optional
+        As in :class:`LiveFigure`.
+
+    Raises
+    ------
+    ValueError
+        If a word, order, phase or part is unknown.
+
+    References
+    ----------
+    Bahdanau, Cho and Bengio (2015), section 3.1; Luong, Pham and Manning (2015), section 3.
+
+    Examples
+    --------
+    >>> figure = Unrolled("the black cat sleeps", orders=["bahdanau"], phases=["decode"])
+    >>> figure.written
+    ['le', 'chat', 'noir', 'dort', '<eos>']
+    >>> figure.event = 10  # step 3 asks: where is "noir"?
+    >>> [round(w, 2) for w in figure.numbers()["weights"]]
+    [0.02, 0.87, 0.03, 0.09]
+    """
+
+    _js = "unrolled.js"
+    _moves = ("order", "phase", "event")
+    _title = "A translator, unrolled"
+
+    words = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    written = traitlets.List(
+        traitlets.Unicode(), help="What the first model writes, <eos> last."
+    ).tag(sync=True)
+    runs: "traitlets.Dict[str, Any]" = traitlets.Dict(help="Numbers by order.").tag(sync=True)
+    orders = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    phases = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    lit = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    order = traitlets.Unicode().tag(sync=True)
+    phase = traitlets.Unicode().tag(sync=True)
+    event = traitlets.Int().tag(sync=True)
+
+    def __init__(
+        self,
+        words: str | Sequence[str] = ("the", "black", "cat", "sleeps"),
+        target: str | Sequence[str] | None = None,
+        *,
+        orders: Sequence[str] = ("bahdanau",),
+        phases: Sequence[str] = PHASES,
+        lit: Sequence[str] = (),
+        phase: str | None = None,
+        event: int = 0,
+        runs: Mapping[str, Any] | None = None,
+        **options: Any,
+    ) -> None:
+        _check("orders", orders, STEP_EVENTS)
+        _check("phases", phases, PHASES)
+        _check("lit", lit, PARTS, empty=True)
+        phase = phases[0] if phase is None else phase
+        _check("phase", [phase], phases)
+        words = words.split() if isinstance(words, str) else list(words)
+        reference = target.split() if isinstance(target, str) else target
+        if runs is None:
+            runs = {name: _tiny_run(name, words, reference) for name in orders}
+        super().__init__(
+            words=words,
+            written=runs[orders[0]]["decode"]["words"],
+            runs=dict(runs),
+            orders=list(orders),
+            phases=list(phases),
+            lit=list(lit),
+            order=orders[0],
+            phase=phase,
+            event=event,
+            **options,
+        )
+
+    @classmethod
+    def of(
+        cls,
+        model: Seq2SeqAttention,
+        source: Sequence[int],
+        reference: Sequence[int],
+        words: Sequence[str],
+        vocabulary: Sequence[str],
+        **options: Any,
+    ) -> "Unrolled":
+        """Show a model of yours at work: its own states, weights and gradients.
+
+        Parameters
+        ----------
+        model : Seq2SeqAttention
+            A recurrent model of one layer, with any attention or none.
+        source, reference : sequence of int
+            Ids of the source, and of the right translation without ``<bos>`` and ``<eos>``.
+        words : sequence of str
+            The source words, one for each id of ``source``.
+        vocabulary : sequence of str
+            The target words by their ids.
+        **options
+            ``phases``, ``lit``, ``phase``, ``event``, ``title``, ``caption`` and ``predict``.
+
+        Returns
+        -------
+        Unrolled
+
+        Raises
+        ------
+        ValueError
+            If there is not one word for each id of the source.
+        """
+        if len(words) != len(source):
+            raise ValueError(
+                f"there are {len(words)} words; expected {len(source)}, one for each id of source"
+            )
+        decoder = model.decoder
+        if len(decoder.rnn.all_weights) > 1 or not isinstance(decoder.attention, Attention | None):
+            raise ValueError(
+                "expected a model of one layer with a score for every position, or none; got "
+                f"{len(decoder.rnn.all_weights)} layers and {type(decoder.attention).__name__}"
+            )
+        order = "none" if decoder.attention is None else "bahdanau"
+        if not decoder.attends_first:
+            order = "luong" if decoder.feeds_readout else "luong, no feeding"
+        runs = {order: _both_runs(model, source, reference, vocabulary)}
+        return cls(words, orders=[order], runs=runs, **options)
+
+    def numbers(self) -> dict[str, Any]:
+        """Compute what this event shows, by PyTorch in float64."""
+        run = self.runs[self.order]
+        events = _events(self.order, self.phase, run, len(self.words))
+        t, name = events[min(self.event, len(events) - 1)]
+        shown = {"phase": self.phase, "event": name, "step": t}
+        data = (self.phase == "train" and run["train"]) or run["decode"]
+        h, s = _tensor(data["states"]), _tensor(data["decoder_states"])
+        if self.phase == "encode":
+            at = {"read": t, "back": 1}.get(name, len(h))
+            return shown | {"state": h[at - 1].tolist(), "first_decoder_state": s[0].tolist()}
+        if self.phase == "train":
+            return shown | {
+                "losses": data["losses"],
+                "loss": _tensor(data["losses"]).mean().item(),
+                "loss_after": data["loss_after"],
+                "gradients_of_embeddings": data["pull"],
+                "gradients_of_decoder_states": data["pull_decoder"],
+            }
+        shown |= {"state_before": s[t - 1].tolist(), "state": s[t].tolist()}
+        if data["scores"]:
+            scores = _tensor(data["scores"])[t - 1]
+            context, weights = attend(scores[None], h[None])
+            shown |= {"scores": scores.tolist(), "weights": weights[0].tolist()}
+            shown |= {"context": context[0].tolist()}
+        likely = data["likely"][t - 1]
+        return shown | {
+            "likely": [word for word, _ in likely],
+            "probabilities": [p for _, p in likely],
+        }
+
+
+def _check(name: str, given: Sequence[str], known: Any, *, empty: bool = False) -> None:
+    unknown = [x for x in given if x not in known]
+    if unknown or not (given or empty):
+        got = f"holds {unknown[0]!r}" if unknown else "is empty"
+        raise ValueError(f"{name} {got}; expected some of {', '.join(map(repr, known))}")
+
+
+def _events(order: str, phase: str, run: Mapping[str, Any], length: int) -> list[tuple[int, str]]:
+    """List the events of a phase, each with its step: source position, target position or 0."""
+    if phase == "train":
+        return [(0, name) for name in TRAINING_EVENTS]
+    if phase == "encode":
+        back = [(0, "back")] if run["bidirectional"] else []
+        return [*((i, "read") for i in range(1, length + 1)), *back, (0, "bridge")]
+    steps = range(1, len(run["decode"]["words"]) + 1)
+    return [(t, name) for t in steps for name in STEP_EVENTS[order]]
+
+
+def _tensor(values: Any) -> Tensor:
+    return torch.tensor(values, dtype=torch.float64)
+
+
+@cache
+def _tiny(name: str) -> tuple[Seq2SeqAttention, list[str], list[str]]:
+    """Build one of the trained translators of the tiny language, with its two vocabularies."""
+    stored = measured("unrolled")
+    source, target = stored["source_words"], stored["target_words"]
+    kept = stored["models"][name]
+    random = torch.random.get_rng_state()
+    model = build_model(ModelConfig.from_stored(kept["config"]), len(source), len(target))
+    torch.random.set_rng_state(random)
+    model.double().load_state_dict({k: _tensor(v) for k, v in kept["weights"].items()})
+    return model, source, target  # type: ignore[return-value]
+
+
+def _tiny_run(name: str, words: Sequence[str], reference: Sequence[str] | None) -> dict[str, Any]:
+    model, source, target = _tiny(name)
+    for side, known, given in (("words", source, words), ("target", target, reference)):
+        unknown = [repr(word) for word in given or () if word not in known[UNK + 1 :]]
+        if unknown or given == []:
+            raise ValueError(
+                f"{side} {'holds ' + unknown[0] if unknown else 'is empty'}; expected words of the "
+                f"tiny language, {', '.join(known[UNK + 1 :])} (Unrolled.of shows a model of yours)"
+            )
+    ids = [source.index(word) for word in words]
+    right = None if reference is None else [target.index(word) for word in reference]
+    return _both_runs(model, ids, right, target)
+
+
+def _both_runs(
+    model: Seq2SeqAttention,
+    source: Sequence[int],
+    reference: Sequence[int] | None,
+    vocabulary: Sequence[str],
+) -> dict[str, Any]:
+    """Run a model twice: fed its own words, and fed the reference's in a training step."""
+    model.eval()
+    written = model.generate(torch.tensor([source]), torch.tensor([len(source)]), max_len=LONGEST)
+    own = [int(i) for i in written.tokens[0] if i not in (PAD, EOS)][: LONGEST - 1]
+    decode = _plain(model, source, [*own, EOS], vocabulary)
+    train = None
+    if reference is not None and list(reference) != own:
+        train = _plain(model, source, [*reference, EOS], vocabulary)
+    return {
+        "bidirectional": model.encoder.directions == 2,
+        "decode": decode,
+        "train": train,
+    }
+
+
+def _plain(
+    model: Seq2SeqAttention, source: Sequence[int], target: Sequence[int], vocabulary: Sequence[str]
+) -> dict[str, Any]:
+    """Run one training step on one pair; keep what the figure draws, as plain values."""
+    model = copy.deepcopy(model)
+    decoder = model.decoder
+    sentence = torch.tensor([list(source)]), torch.tensor([len(source)])
+    embedded: list[Tensor] = []
+    hook = model.encoder.embedding.register_forward_hook(lambda *call: embedded.append(call[-1]))
+    encoded = model.encoder(*sentence)
+    hook.remove()
+    state, memory = decoder.start(encoded), decoder.remember(encoded)
+    tops, scores, features, logits = [state.hidden.outputs[-1]], [], [], []
+    inputs = torch.tensor([[BOS, *target[:-1]]])
+    for token in inputs.unbind(1):
+        step = decoder.step(token, state, memory)
+        state = step.state
+        tops.append(state.hidden.outputs[-1])
+        logits.append(step.logits[0])
+        if memory is not None:
+            score = cast(Attention, decoder.attention).score
+            scores.append(score.compare(tops[-2 if decoder.attends_first else -1], memory.keys)[0])
+        if not decoder.attends_first:
+            context = step.weights @ encoded.states[0]
+            features.append(decoder.readout(tops[-1], context, decoder.embedding(token))[0])
+
+    wanted = torch.tensor(list(target))
+    losses = F.cross_entropy(torch.stack(logits), wanted, reduction="none")
+    for x in (*embedded, *tops):
+        x.retain_grad()
+    losses.mean().backward()
+    pull = [cast(Tensor, x.grad)[0].norm(dim=-1) for x in (*embedded, *tops)]
+    with torch.no_grad():
+        for weight in model.parameters():
+            if weight.grad is not None:
+                weight.sub_(RATE * weight.grad)
+        after = F.cross_entropy(model(*sentence, inputs).logits[0], wanted)
+    best = torch.stack(logits).softmax(-1).topk(3)
+    return {
+        "words": [vocabulary[i] for i in target],
+        "size": encoded.states.shape[-1],
+        "states": _plainly(encoded.states[0, :, :SHOWN]),
+        "decoder_states": _plainly(torch.cat(tops)[:, :SHOWN]),
+        "scores": [_plainly(x) for x in scores],
+        "features": [_plainly(x[:SHOWN]) for x in features],
+        "likely": [
+            [[vocabulary[i], round(p, 4)] for i, p in zip(*row)]
+            for row in zip(best.indices.tolist(), best.values.tolist(), strict=True)
+        ],
+        "losses": _plainly(losses),
+        "loss_after": round(after.item(), 4),
+        "pull": _plainly(pull[0]),
+        "pull_decoder": _plainly(torch.stack(pull[1:])),
+    }
+
+
+def _plainly(x: Tensor) -> Any:
+    values = x.tolist()
+    if x.dim() == 1:
+        return [round(v, 4) for v in values]
+    return [[round(v, 4) for v in row] for row in values]
