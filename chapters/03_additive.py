@@ -48,7 +48,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from seqattn.data import TINY
-from seqattn.plots import BLUE, GREY, ORANGE, use_style
+from seqattn.plots import BLUE, CONTEXT, GREY, KEYS, QUERY, WEIGHTS, use_style
 from seqattn.widgets import AdditiveSteps, LinearRegime
 
 use_style()
@@ -340,29 +340,39 @@ print("context", tuple(context.shape), " weights", tuple(weights.shape))
 # up what has been written so far. Each step has four events, in this order:
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Diagram of one step of the decoder. 1, ask: the old state s t minus 1 and the encoder states give the weights. 2, mix: the weights and the encoder states give the context. 3, update: a GRU reads the old state, the embedded last word and the context, and gives the new state s t. 4, say: the readout turns new state, context and last word into probabilities for the next word."}}
-figure, axes = plt.subplots(figsize=(8.2, 3.6))
+figure, axes = plt.subplots(figsize=(8.4, 4))
 boxes = {
-    "s": (0.7, 2.4, "$s_{t-1}$\nold state"),
-    "h": (2.9, 0.5, "$h_1 \\ldots h_{T_s}$\nencoder states"),
-    "w": (2.9, 2.4, "1  ask\nweights $\\alpha_t$"),
-    "c": (5.1, 2.4, "2  mix\ncontext $c_t$"),
-    "y": (7.3, 0.5, "$E y_{t-1}$\nlast word"),
-    "g": (7.3, 2.4, "3  update\nGRU: $s_t$"),
-    "p": (9.5, 2.4, "4  say\n$p(y_t \\mid \\ldots)$"),
+    "s": (0, 2, "$s_{t-1}$\nold state", QUERY),
+    "h": (0.5, 0, "$h_1 \\ldots h_{T_s}$\nencoder states", KEYS),
+    "w": (1, 2, "1  ask\nweights $\\alpha_t$", WEIGHTS),
+    "c": (2, 2, "2  mix\ncontext $c_t$", CONTEXT),
+    "y": (3, 0, "$E y_{t-1}$\nlast word", GREY),
+    "g": (3, 2, "3  update\nGRU: $s_t$", QUERY),
+    "p": (3, 4, "4  say\n$p(y_t \\mid \\ldots)$", GREY),
 }
-joins = ["sw", "hw", "wc", "hc", "cg", "yg", "yp", "gp"]
-for a, b in joins:
-    (xa, ya, _), (xb, yb, _) = boxes[a], boxes[b]
-    reach = {"arrowstyle": "-|>", "color": GREY, "shrinkA": 30, "shrinkB": 32, "lw": 1.5}
-    axes.annotate("", (xb, yb), (xa, ya), arrowprops=reach)
-for a, b, colour in ((0.7, 7.1, BLUE), (5.1, 9.5, ORANGE)):
-    bow = reach | {"connectionstyle": "arc3,rad=-0.32", "color": colour, "shrinkA": 4, "shrinkB": 4}
-    axes.annotate("", (b, 2.9), (a, 2.9), arrowprops=bow)
-for name, (x, y, text) in boxes.items():
-    edge = {"s": BLUE, "g": BLUE, "w": ORANGE, "c": ORANGE}.get(name, GREY)
-    look = {"boxstyle": "round,pad=0.5", "facecolor": "white", "edgecolor": edge}
-    axes.text(x, y, text, ha="center", va="center", bbox=look, fontsize=10)
-axes.set(xlim=(-0.2, 10.4), ylim=(-0.4, 5.1))
+drawn = {}
+for name, (x, y, text, colour) in boxes.items():
+    look = {"boxstyle": "round,pad=0.3", "facecolor": "white", "edgecolor": colour, "lw": 1.5}
+    drawn[name] = axes.text(x, y, text, ha="center", va="center", bbox=look, fontsize=10, zorder=3)
+# From a box to a box; the bows pass round what stands between.
+joins = {
+    "sw": 0,
+    "hw": 0,
+    "wc": 0,
+    "hc": 0,
+    "cg": 0,
+    "yg": 0,
+    "gp": 0,
+    "cp": 0,
+    "sg": -0.35,
+    "yp": 0.9,
+}
+for (a, b), bow in joins.items():
+    reach = {"arrowstyle": "-|>", "color": boxes[a][3], "lw": 1.5, "shrinkA": 0, "shrinkB": 1}
+    reach |= {"patchA": drawn[a].get_bbox_patch(), "patchB": drawn[b].get_bbox_patch()}
+    reach["connectionstyle"] = f"arc3,rad={bow}"
+    axes.annotate("", boxes[b][:2], boxes[a][:2], arrowprops=reach)
+axes.set(xlim=(-0.5, 3.7), ylim=(-0.6, 4.6))
 axes.axis("off")
 plt.show()
 
@@ -752,13 +762,16 @@ for epoch in range(2):
             error_rates.append(error_rate(model))
 
 # %% mystnb={"image": {"alt": "Line chart over the updates of two epochs. The alignment error rate starts near that of a link by lot, crosses the dashed line of the diagonal in the first epoch, and ends below a fifth, above the dotted line of the best single links."}} tags=["hide-input"]
-figure, axes = plt.subplots(figsize=(6, 3.2))
-axes.plot(updates, error_rates, marker="o", color=BLUE, label="attention, largest weight")
+figure, axes = plt.subplots()
+axes.plot(updates, error_rates, marker="o", color=BLUE)
+axes.annotate("largest weight", (updates[2], error_rates[2]), (8, 8), textcoords="offset points",
+              color=BLUE, weight="bold")  # fmt: skip
 for name, dashes in (("by lot", "-."), ("diagonal", "--"), ("best single links", ":")):
-    axes.axhline(rate[name], color=GREY, linestyle=dashes, label=name)
+    axes.axhline(rate[name], color=GREY, linestyle=dashes)
+    axes.annotate(name, (1, rate[name]), (-2, 4), xycoords=("axes fraction", "data"),
+                  textcoords="offset points", ha="right", color=GREY)  # fmt: skip
 axes.set(xlabel="updates", ylabel="AER", ylim=(0, 1))
 axes.set_title("Alignment error while training, with the penalty")
-axes.legend(frameon=False, ncols=2, loc="center right", bbox_to_anchor=(1, 0.65), fontsize=9)
 plt.show()
 
 # %% [markdown]
