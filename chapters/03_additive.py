@@ -365,14 +365,14 @@ joins = {
     "gp": 0,
     "cp": 0,
     "sg": -0.35,
-    "yp": 0.9,
+    "yp": 0.5,
 }
 for (a, b), bow in joins.items():
     reach = {"arrowstyle": "-|>", "color": boxes[a][3], "lw": 1.5, "shrinkA": 0, "shrinkB": 1}
     reach |= {"patchA": drawn[a].get_bbox_patch(), "patchB": drawn[b].get_bbox_patch()}
     reach["connectionstyle"] = f"arc3,rad={bow}"
     axes.annotate("", boxes[b][:2], boxes[a][:2], arrowprops=reach)
-axes.set(xlim=(-0.5, 3.7), ylim=(-0.6, 4.6))
+axes.set(xlim=(-0.5, 3.85), ylim=(-0.6, 4.6))
 axes.axis("off")
 plt.show()
 
@@ -764,14 +764,14 @@ for epoch in range(2):
 # %% mystnb={"image": {"alt": "Line chart over the updates of two epochs. The alignment error rate starts near that of a link by lot, crosses the dashed line of the diagonal in the first epoch, and ends below a fifth, above the dotted line of the best single links."}} tags=["hide-input"]
 figure, axes = plt.subplots()
 axes.plot(updates, error_rates, marker="o", color=BLUE)
-axes.annotate("largest weight", (updates[2], error_rates[2]), (8, 8), textcoords="offset points",
+axes.annotate("largest weight", (updates[1], error_rates[1]), (8, 8), textcoords="offset points",
               color=BLUE, weight="bold")  # fmt: skip
 for name, dashes in (("by lot", "-."), ("diagonal", "--"), ("best single links", ":")):
     axes.axhline(rate[name], color=GREY, linestyle=dashes)
     axes.annotate(name, (1, rate[name]), (-2, 4), xycoords=("axes fraction", "data"),
                   textcoords="offset points", ha="right", color=GREY)  # fmt: skip
 axes.set(xlabel="updates", ylabel="AER", ylim=(0, 1))
-axes.set_title("Alignment error while training, with the penalty")
+axes.set_title("Alignment error while training")
 plt.show()
 
 # %% [markdown]

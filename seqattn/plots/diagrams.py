@@ -251,7 +251,7 @@ def plot_sum_of_arrows(
         dx, dy = weight * point
         size = max(float(np.hypot(dx, dy)), 1e-9)
         _arrow(ax, (x, y), (x + dx, y + dy), VALUES, lw=2.4, mutation_scale=min(16, 4 + 60 * size))
-        aside = (x + dx / 2 + 0.17 * dy / size, y + dy / 2 - 0.17 * dx / size)
+        aside = (x + dx / 2 + 0.22 * dy / size, y + dy / 2 - 0.22 * dx / size)
         ax.text(*aside, f"{weight:.2f}", size=11, color=WEIGHTS, **style)
         x, y = x + dx, y + dy
     ax.plot([0, x], [0, y], color=CONTEXT, lw=1.6, ls=(0, (4, 2)), zorder=1)
