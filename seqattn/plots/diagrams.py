@@ -21,10 +21,10 @@ from seqattn.plots.style import (
     WEIGHTS,
     WIDE,
     as_weights,
-    cell_colour,
     import_pyplot,
     on_cell,
     refit,
+    weight_colours,
 )
 
 if TYPE_CHECKING:
@@ -317,10 +317,10 @@ def plot_masked(
     from matplotlib.patches import Rectangle
 
     ax = ax or import_pyplot().subplots(figsize=(2.9, 2.6))[1]
+    cells = np.ma.masked_invalid(grid)
+    ax.pcolormesh(cells, cmap=weight_colours(), vmin=0, vmax=1, edgecolors=LINE, linewidth=1)
     for (t, i), weight in np.ndenumerate(grid):
         lost = not np.isfinite(weight)
-        face = GROUND if lost else cell_colour(weight)
-        ax.add_patch(Rectangle((i, t), 1, 1, fc=face, ec=LINE, lw=1))
         if not flags[i]:
             edge = PINK if lost or weight > 0.005 else GREY
             ax.add_patch(Rectangle((i, t), 1, 1, fc="none", ec=edge, hatch="//", lw=0, alpha=0.35))

@@ -30,7 +30,6 @@ __all__ = [
     "VALUES",
     "WEIGHTS",
     "as_weights",
-    "cell_colour",
     "import_pyplot",
     "name_lines",
     "on_cell",
@@ -212,11 +211,6 @@ def weight_colours() -> Any:
     from matplotlib.colors import ListedColormap
 
     return ListedColormap(_ramp(), name="seqattn")
-
-
-def cell_colour(weight: float) -> str:
-    """Give the colour of one weight between 0 and 1 (others count as the nearer end)."""
-    return _ramp()[round((LEVELS - 1) * min(max(weight, 0.0), 1.0))]
 
 
 def on_cell(weight: float) -> str:

@@ -159,6 +159,9 @@ def test_figures_can_be_read_in_both_themes(name):
         part = int(min(share, 1.999))
         cell = style._from_oklab(stops[part] + (share - part) * (stops[part + 1] - stops[part]))
         if name == "light":
-            assert np.abs(np.subtract(to_rgb(cell), to_rgb(style.cell_colour(weight)))).max() < 0.01
+            assert (
+                np.abs(np.subtract(to_rgb(cell), to_rgb(style.weight_colours()(weight)))).max()
+                < 0.01
+            )
         number = known[style.ON_PAGE[style.on_cell(weight)]]
         assert contrast(number, cell) >= 4.5, (weight, cell)
