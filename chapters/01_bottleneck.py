@@ -32,7 +32,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from seqattn.data import measured
-from seqattn.plots import plot_translator, use_style
+from seqattn.plots import name_lines, plot_translator, use_style
 from seqattn.widgets import FixedVersusDynamic, Recency, Unrolled
 
 use_style()
@@ -257,7 +257,7 @@ for name, vector in contexts.items():
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Two diagrams of three source and four target words. Above, one context for all steps: the last encoder state feeds one box c, and c feeds every decoder state. Below, a context for each step: lines of different thickness join each decoder state to all three encoder states, thickest for the word that it translates (for the end symbol, sleeps)."}}
 ENGLISH, FRENCH = ["the", "cat", "sleeps"], ["le", "chat", "dort", "<eos>"]
 weights = torch.tensor([[4.0, 1, 0], [0, 4, 1], [0, 1, 4], [0, 0, 3]]).softmax(-1)
-_, (upper, lower) = plt.subplots(2, 1, figsize=(5.8, 8.6))
+_, (upper, lower) = plt.subplots(2, 1, figsize=(8.4, 8.6))
 plot_translator(ENGLISH, FRENCH, ax=upper, title="One context for all steps")
 plot_translator(ENGLISH, FRENCH, weights=weights, ax=lower, title="A context for each step")
 plt.show()
@@ -338,7 +338,7 @@ for d, vocabulary in ((1000, 30_000), (320, 1014)):
 plt.xlabel("words in the sentence")
 plt.ylabel("words read back, %")
 plt.ylim(0, 105)
-plt.legend()
+name_lines(plt.gca())
 plt.show()
 
 # %% [markdown]
@@ -478,10 +478,10 @@ for (name, r), marker in zip(reaches.items(), "osD^v"):
     label = name if "mean" in name else f"last state, {name}"
     plt.semilogy(i, r.median(0).values, marker=marker, ms=3, label=label)
     plt.fill_between(i, r.amin(0), r.amax(0), alpha=0.2, lw=0)
-plt.gcf().set_size_inches(5.8, 4.8)
+plt.gcf().set_size_inches(8.4, 5)
 plt.xlabel("position of the word")
 plt.ylabel("influence, largest = 1")
-plt.legend(fontsize=10, loc="upper left", bbox_to_anchor=(0, -0.18))
+plt.legend(fontsize=11, loc="upper left", bbox_to_anchor=(0, -0.18))
 plt.show()
 
 # %% [markdown]

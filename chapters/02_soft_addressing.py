@@ -46,7 +46,18 @@ from torch.nn import functional as F
 
 from seqattn import dot_score
 from seqattn.data import TINY
-from seqattn.plots import BLUE, GREY, ORANGE, plot_masked, plot_sum_of_arrows, use_style
+from seqattn.plots import (
+    BLUE,
+    CONTEXT,
+    GREY,
+    ORANGE,
+    QUERY,
+    VALUES,
+    name_lines,
+    plot_masked,
+    plot_sum_of_arrows,
+    use_style,
+)
 from seqattn.widgets import KernelSmoother, SoftLookup, SoftmaxTemperature, Unrolled
 
 use_style()
@@ -411,15 +422,16 @@ ways = {
     "Adam": lambda p: torch.optim.Adam(p, lr=0.01),
 }
 found_by = {}
-figure, ax = plt.subplots(figsize=(5.8, 4.6))
+figure, ax = plt.subplots()
 for colour, (name, optimizer) in zip((BLUE, ORANGE), ways.items()):
     runs = found_by[name] = torch.stack([found(tau, optimizer) for tau in taus])
     ax.plot(taus, runs.mean(-1), color=colour, label=name)
     ax.fill_between(taus, runs.amin(-1), runs.amax(-1), color=colour, alpha=0.2, lw=0)
 before = found(1.0, ways["Adam"], steps=0).mean()
-ax.axhline(before, color=GREY, ls=":", label="before training; hard lookup")
+ax.axhline(before, color=GREY, ls=":")
+ax.text(1, before - 3, "before training; hard lookup", color=GREY, ha="center", va="top")
 ax.set(xscale="log", ylim=(0, 105), xlabel="temperature τ", ylabel="found their entry, %")
-ax.legend(loc="upper left", bbox_to_anchor=(0, -0.18))
+name_lines(ax)
 plt.show()
 
 
@@ -537,11 +549,11 @@ def four_sentences(pad_score, left=False):
 
 
 def show(*ways):
-    _, axes = plt.subplots(len(ways), 2, figsize=(5.8, 2.65 * len(ways)))
+    _, axes = plt.subplots(len(ways), 2, figsize=(8.4, 2.7 * len(ways)))
     for (left, right), way in zip(axes, ways):
         for ax, pad_score in ((left, 0.0), (right, 35.0)):
             e, real = four_sentences(pad_score)
-            title = f"{way.__name__}, pads score {pad_score:.0f}"
+            title = f"{way.__name__}\npads score {pad_score:.0f}"
             plot_masked(way(e, real)[2], real[2], ax=ax, title=title)
     plt.show()
 
@@ -758,14 +770,14 @@ share = attention_entropy(weights, normalized=True).item()
 print(f"entropy {nats:.2f} nats = {bits:.2f} bits = {share:.2f} of its maximum")
 print(f"as spread out as {effective_positions(weights).item():.2f} equal weights")
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Plane with a shaded triangle whose corners are the states of cat, sat and mat. A blue curve starts close to the corner of sat, where the temperature is 0.05 and 1.0 positions are effective, passes 1.7 positions at 0.2 and 2.4 at 1, and ends inside the triangle near the mean of the three states with 3.0 positions at 20. An orange arrow shows the query."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Plane with a shaded triangle whose corners are the states of cat, sat and mat. A curve starts close to the corner of sat, where the temperature is 0.05 and 1.0 positions are effective, passes 1.7 positions at 0.2 and 2.4 at 1, and ends inside the triangle near the mean of the three states with 3.0 positions at 20. An arrow shows the query."}}
 taus = torch.logspace(-1.6, 1.5, 200).tolist()
 path = torch.cat([attend(scores, H, temperature=tau).context for tau in taus])
-figure, ax = plt.subplots(figsize=(5.8, 5.4))
-ax.fill(*H[0].T, color=BLUE, alpha=0.1, lw=0)
-ax.plot(*path.T, color=BLUE)
-ax.annotate("", q[0].tolist(), (0, 0), arrowprops={"arrowstyle": "-|>", "color": ORANGE, "lw": 2})
-ax.text(0.53, 1.02, "query s", color=ORANGE)
+figure, ax = plt.subplots(figsize=(8.4, 5))
+ax.fill(*H[0].T, color=VALUES, alpha=0.1, lw=0)
+ax.plot(*path.T, color=CONTEXT)
+ax.annotate("", q[0].tolist(), (0, 0), arrowprops={"arrowstyle": "-|>", "color": QUERY, "lw": 2})
+ax.text(0.53, 1.02, "query s", color=QUERY)
 for tau, side, shift in (
     (0.05, "right", -0.07),
     (0.2, "right", -0.07),
@@ -773,12 +785,13 @@ for tau, side, shift in (
     (20, "left", 0.07),
 ):
     (point,), w = attend(scores, H, temperature=tau)
-    ax.plot(*point, "o", color=BLUE)
-    label = f"τ = {tau}: {effective_positions(w).item():.1f} positions"
+    ax.plot(*point, "o", color=CONTEXT)
+    label = f"τ = {tau}: {effective_positions(w).item():.1f}"
     ax.text(point[0].item() + shift, point[1].item(), label, ha=side, va="center")
 for word, (x, y) in zip(TINY.words, H[0].tolist()):
-    ax.text(1.1 * x, 1.1 * y, word, color=GREY, ha="center", va="center", weight="bold")
-ax.set(xlim=(-2.05, 1.75), ylim=(-1.3, 1.85), aspect="equal")
+    ax.text(1.1 * x, 1.1 * y, word, color=VALUES, ha="center", va="center", weight="bold")
+ax.set(xlim=(-1.6, 1.6), ylim=(-1.3, 1.85), aspect="equal")
+ax.set_title("Temperature: effective positions")
 ax.set(xlabel="first number of the state", ylabel="second number")
 plt.show()
 

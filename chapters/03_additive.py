@@ -731,13 +731,16 @@ for epoch in range(2):
             error_rates.append(error_rate(model))
 
 # %% mystnb={"image": {"alt": "Line chart over the updates of two epochs. The alignment error rate starts near that of a link by lot, crosses the dashed line of the diagonal in the first epoch, and ends below a fifth, above the dotted line of the best single links."}} tags=["hide-input"]
-figure, axes = plt.subplots(figsize=(6, 3.2))
-axes.plot(updates, error_rates, marker="o", color=BLUE, label="attention, largest weight")
+figure, axes = plt.subplots()
+axes.plot(updates, error_rates, marker="o", color=BLUE)
+axes.annotate("largest weight", (updates[1], error_rates[1]), (8, 8), textcoords="offset points",
+              color=BLUE, weight="bold")  # fmt: skip
 for name, dashes in (("by lot", "-."), ("diagonal", "--"), ("best single links", ":")):
-    axes.axhline(rate[name], color=GREY, linestyle=dashes, label=name)
+    axes.axhline(rate[name], color=GREY, linestyle=dashes)
+    axes.annotate(name, (1, rate[name]), (-2, 4), xycoords=("axes fraction", "data"),
+                  textcoords="offset points", ha="right", color=GREY)  # fmt: skip
 axes.set(xlabel="updates", ylabel="AER", ylim=(0, 1))
-axes.set_title("Alignment error while training, with the penalty")
-axes.legend(frameon=False, ncols=2, loc="center right", bbox_to_anchor=(1, 0.65), fontsize=9)
+axes.set_title("Alignment error while training")
 plt.show()
 
 # %% [markdown]

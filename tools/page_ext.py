@@ -27,6 +27,7 @@ SHEETS = [
     "mystnb.*.css",
     "sphinx-design.min.css",
     "seqattn.css",
+    "plots.css",
 ]
 UNUSED_SCRIPTS = ("design-tabs.js",)
 # What finds and marks words, where a reader searches.

@@ -9,19 +9,44 @@ from seqattn.plots.coverage import plot_coverage, plot_coverage_curve
 from seqattn.plots.curves import plot_entropy_curve
 from seqattn.plots.diagrams import plot_masked, plot_sum_of_arrows, plot_translator
 from seqattn.plots.grids import plot_heads
+from seqattn.plots.look import use_style
 from seqattn.plots.maps import plot_attention
 from seqattn.plots.progress import plot_bleu_by_length, plot_error_rate
 from seqattn.plots.spread import plot_distributions, plot_spread
-from seqattn.plots.style import BLUE, GREEN, GREY, INK, ORANGE, PALETTE, PINK, use_style
+from seqattn.plots.style import (
+    BLUE,
+    CONTEXT,
+    GREEN,
+    GREY,
+    GROUND,
+    INK,
+    KEYS,
+    ORANGE,
+    PALETTE,
+    PINK,
+    QUERY,
+    SCORES,
+    VALUES,
+    WEIGHTS,
+    name_lines,
+)
 
 __all__ = [
     "BLUE",
+    "CONTEXT",
     "GREEN",
     "GREY",
+    "GROUND",
     "INK",
+    "KEYS",
     "ORANGE",
     "PALETTE",
     "PINK",
+    "QUERY",
+    "SCORES",
+    "VALUES",
+    "WEIGHTS",
+    "name_lines",
     "plot_attention",
     "plot_bleu_by_length",
     "plot_coverage",

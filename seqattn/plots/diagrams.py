@@ -8,14 +8,22 @@ import numpy as np
 from torch import Tensor
 
 from seqattn.plots.style import (
-    BLUE,
-    GREEN,
+    CONTEXT,
+    DPI,
     GREY,
+    GROUND,
     INK,
-    ORANGE,
+    KEYS,
+    LINE,
     PINK,
+    QUERY,
+    VALUES,
+    WEIGHTS,
+    WIDE,
     as_weights,
     import_pyplot,
+    on_cell,
+    refit,
     weight_colours,
 )
 
@@ -26,6 +34,7 @@ __all__ = ["plot_masked", "plot_sum_of_arrows", "plot_translator"]
 
 # Heights of the rows, from the source words up.
 _SOURCE, _ENCODER, _CONTEXT, _DECODER, _TARGET = 0.0, 1.0, 2.1, 3.2, 4.3
+_NAMES = 90  # pixels for the names of the rows
 
 
 def plot_translator(
@@ -40,9 +49,9 @@ def plot_translator(
 ) -> "Axes":
     """Draw an encoder–decoder: states as boxes, and an arrow wherever one thing feeds another.
 
-    Source words stand at the bottom, encoder states (blue) above them, then what the decoder gets
-    of them (green), decoder states (orange) and target words. Each decoder state is fed the target
-    word before it.
+    Source words stand at the bottom, encoder states (the colour of keys) above them, then what the
+    decoder gets of them (a context, or weights), decoder states (the colour of queries) and target
+    words. Each decoder state is fed the target word before it.
 
     Parameters
     ----------
@@ -87,7 +96,7 @@ def plot_translator(
     if weights is not None:
         meaning = "(target words, source words)"
         grid = as_weights(weights, (len(target), len(source)), meaning)
-    ax = ax or import_pyplot().subplots(figsize=(5.8, 5.0))[1]
+    ax = ax or import_pyplot().subplots(figsize=(WIDE / DPI, 4.6))[1]
     wide = max(len(source), len(target))
     h = [(i + (wide - len(source)) / 2, _ENCODER) for i in range(len(source))]
     s = [(t + (wide - len(target)) / 2, _DECODER) for t in range(len(target))]
@@ -105,6 +114,8 @@ def plot_translator(
     for y, name in rows.items():
         ax.text(-0.55, y, name, ha="right", va="center", color=GREY, size=11)
     ax.set(xlim=(-1.75, wide - 0.3), ylim=(-0.35, 5.45 if training else 4.65))
+    # The names of the rows take the same pixels in a figure of any width.
+    refit(ax, lambda width: ax.set_xlim(left=-0.55 - _NAMES * (wide + 0.25) / (width - _NAMES)))
     ax.axis("off")
     if title is not None:
         ax.set_title(title)
@@ -112,7 +123,7 @@ def plot_translator(
 
 
 def _box(ax: "Axes", place: tuple[float, float], text: str, colour: str) -> None:
-    box = {"boxstyle": "round,pad=0.45", "fc": "white", "ec": colour, "lw": 2}
+    box = {"boxstyle": "round,pad=0.45", "fc": GROUND, "ec": colour, "lw": 2}
     ax.text(*place, text, ha="center", va="center", color=colour, bbox=box, zorder=3)
 
 
@@ -130,11 +141,11 @@ def _draw_encoder(
     for i, (word, (x, y)) in enumerate(zip(words, h), start=1):
         ax.text(x, _SOURCE, word, ha="center", va="center", color=INK)
         _arrow(ax, (x, _SOURCE + 0.2), (x, y - 0.3), GREY)
-        _box(ax, (x, y), f"$h_{{{i}}}$", BLUE)
+        _box(ax, (x, y), f"$h_{{{i}}}$", KEYS)
     for (x, y), (after, _) in itertools.pairwise(h):
-        _arrow(ax, (x + 0.25, y - lane), (after - 0.25, y - lane), BLUE)
+        _arrow(ax, (x + 0.25, y - lane), (after - 0.25, y - lane), KEYS)
         if both:
-            _arrow(ax, (after - 0.25, y + lane), (x + 0.25, y + lane), BLUE)
+            _arrow(ax, (after - 0.25, y + lane), (x + 0.25, y + lane), KEYS)
 
 
 def _draw_fixed_context(
@@ -143,10 +154,10 @@ def _draw_fixed_context(
     c = ((s[0][0] + s[-1][0]) / 2, _CONTEXT)
     # Where each direction ends: the last word, and the first when read from right to left.
     for x, y in {h[-1], h[0]} if both else {h[-1]}:
-        _arrow(ax, (x, y + 0.3), (c[0] + 0.12 * (x - c[0]), c[1] - 0.28), BLUE)
+        _arrow(ax, (x, y + 0.3), (c[0] + 0.12 * (x - c[0]), c[1] - 0.28), KEYS)
     for x, y in s:
-        _arrow(ax, (c[0] + 0.12 * (x - c[0]), c[1] + 0.28), (x, y - 0.3), GREEN)
-    _box(ax, c, "$c$", GREEN)
+        _arrow(ax, (c[0] + 0.12 * (x - c[0]), c[1] + 0.28), (x, y - 0.3), CONTEXT)
+    _box(ax, c, "$c$", CONTEXT)
 
 
 def _draw_weights(
@@ -154,34 +165,34 @@ def _draw_weights(
 ) -> None:
     for (x, y), row in zip(s, grid):
         for (start, below), weight in zip(h, row):
-            line = {"color": GREEN, "lw": 0.4 + 6 * weight, "alpha": 0.75, "zorder": 1}
+            line = {"color": WEIGHTS, "lw": 0.4 + 6 * weight, "alpha": 0.75, "zorder": 1}
             ax.plot([start, x], [below + 0.3, y - 0.3], solid_capstyle="butt", **line)
 
 
 def _draw_decoder(
     ax: "Axes", words: Sequence[str], s: list[tuple[float, float]], training: bool
 ) -> None:
-    colour = GREY if training else ORANGE
+    colour = GREY if training else QUERY
     for t, (word, (x, y)) in enumerate(zip(words, s), start=1):
-        _box(ax, (x, y), f"$s_{{{t}}}$", ORANGE)
-        _arrow(ax, (x, y + 0.3), (x, _TARGET - 0.2), ORANGE)
+        _box(ax, (x, y), f"$s_{{{t}}}$", QUERY)
+        _arrow(ax, (x, y + 0.3), (x, _TARGET - 0.2), QUERY)
         ax.text(x, _TARGET, word, ha="center", va="center", color=colour)
         if t < len(words):
             after = s[t][0]
-            _arrow(ax, (x + 0.25, y), (after - 0.25, y), ORANGE)
+            _arrow(ax, (x + 0.25, y), (after - 0.25, y), QUERY)
             # The word written (in training: the reference's) is read at the next step.
             fed = {"linestyle": (0, (3, 2)), "connectionstyle": "arc3,rad=0"}
             _arrow(ax, (x + 0.22, _TARGET - 0.2), (after - 0.16, y + 0.31), colour, **fed)
 
 
 def _draw_loss(ax: "Axes", wide: int) -> None:
-    _box(ax, ((wide - 1) / 2, _TARGET + 0.8), "loss: mean of $-\\log p$", PINK)
+    _box(ax, ((wide - 1) / 2, _TARGET + 0.8), "loss: mean of $-\\log p$", GREY)
     for t in range(wide):
-        _arrow(ax, (t, _TARGET + 0.2), (t * 0.5 + (wide - 1) / 4, _TARGET + 0.55), PINK)
+        _arrow(ax, (t, _TARGET + 0.2), (t * 0.5 + (wide - 1) / 4, _TARGET + 0.55), GREY)
     edge = wide - 0.45
-    ax.plot([edge - 0.9, edge, edge], [_TARGET + 0.8, _TARGET + 0.8, _DECODER], color=PINK, lw=1.6)
-    _arrow(ax, (edge, _DECODER), (edge, _ENCODER - 0.3), PINK)
-    ax.text(edge - 0.08, _CONTEXT, "gradient", rotation=90, ha="right", va="center", color=PINK)
+    ax.plot([edge - 0.9, edge, edge], [_TARGET + 0.8, _TARGET + 0.8, _DECODER], color=GREY, lw=1.6)
+    _arrow(ax, (edge, _DECODER), (edge, _ENCODER - 0.3), GREY)
+    ax.text(edge - 0.08, _CONTEXT, "gradient", rotation=90, ha="right", va="center", color=GREY)
 
 
 def plot_sum_of_arrows(
@@ -231,22 +242,22 @@ def plot_sum_of_arrows(
     alpha = as_weights(alpha[None], (1, len(words)), "(1, words)")[0]
     if points.shape != (len(words), 2):
         raise ValueError(f"values have shape {points.shape}; expected {(len(words), 2)}")
-    ax = ax or import_pyplot().subplots(figsize=(5.8, 4.8))[1]
+    ax = ax or import_pyplot().subplots(figsize=(WIDE / DPI, 4.4))[1]
     x = y = 0.0  # where the next arrow begins
-    for word, weight, point, colour in zip(words, alpha, points, (BLUE, GREEN, PINK, GREY)):
-        _arrow(ax, (0, 0), (point[0], point[1]), colour, alpha=0.25, lw=2)
-        style: dict[str, Any] = {"color": colour, "ha": "center", "va": "center"}
-        ax.text(1.12 * point[0], 1.12 * point[1], word, weight="bold", **style)
+    for word, weight, point in zip(words, alpha, points):
+        _arrow(ax, (0, 0), (point[0], point[1]), VALUES, alpha=0.3, lw=2)
+        style: dict[str, Any] = {"ha": "center", "va": "center"}
+        ax.text(1.12 * point[0], 1.12 * point[1], word, weight="bold", color=VALUES, **style)
         dx, dy = weight * point
         size = max(float(np.hypot(dx, dy)), 1e-9)
-        _arrow(ax, (x, y), (x + dx, y + dy), colour, lw=2.4, mutation_scale=min(16, 4 + 60 * size))
-        aside = (x + dx / 2 + 0.17 * dy / size, y + dy / 2 - 0.17 * dx / size)
-        ax.text(*aside, f"{weight:.2f}", size=11, **style)
+        _arrow(ax, (x, y), (x + dx, y + dy), VALUES, lw=2.4, mutation_scale=min(16, 4 + 60 * size))
+        aside = (x + dx / 2 + 0.22 * dy / size, y + dy / 2 - 0.22 * dx / size)
+        ax.text(*aside, f"{weight:.2f}", size=11, color=WEIGHTS, **style)
         x, y = x + dx, y + dy
-    ax.plot([0, x], [0, y], color=ORANGE, lw=1.6, ls=(0, (4, 2)), zorder=1)
-    ax.plot(x, y, "o", color=ORANGE, zorder=3)
-    note: dict[str, Any] = {"textcoords": "offset points", "ha": "right", "color": ORANGE}
-    ax.annotate(f"context ({x:.2f}, {y:.2f})", (x, y), xytext=(-12, -26), **note)
+    ax.plot([0, x], [0, y], color=CONTEXT, lw=1.6, ls=(0, (4, 2)), zorder=1)
+    ax.plot(x, y, "o", color=CONTEXT, zorder=3)
+    note: dict[str, Any] = {"textcoords": "offset points", "color": CONTEXT, "weight": "bold"}
+    ax.annotate(f"context ({x:.2f}, {y:.2f})", (x, y), xytext=(8, 8), **note)
     low, high = (f(np.vstack([points, [x, y], [0, 0]]), axis=0) for f in (np.min, np.max))
     edge = 0.25 * (high - low).max()
     ax.set(xlim=(low[0] - edge, high[0] + edge), ylim=(low[1] - edge, high[1] + edge))
@@ -306,15 +317,14 @@ def plot_masked(
     from matplotlib.patches import Rectangle
 
     ax = ax or import_pyplot().subplots(figsize=(2.9, 2.6))[1]
-    colours = weight_colours()
+    cells = np.ma.masked_invalid(grid)
+    ax.pcolormesh(cells, cmap=weight_colours(), vmin=0, vmax=1, edgecolors=LINE, linewidth=1)
     for (t, i), weight in np.ndenumerate(grid):
         lost = not np.isfinite(weight)
-        face = "#f6dfeb" if lost else colours(min(max(weight, 0.0), 1.0))
-        ax.add_patch(Rectangle((i, t), 1, 1, fc=face, ec="white", lw=1.5))
         if not flags[i]:
             edge = PINK if lost or weight > 0.005 else GREY
-            ax.add_patch(Rectangle((i, t), 1, 1, fc="none", ec=edge, hatch="///", lw=0, alpha=0.35))
-        ink = PINK if lost else ("white" if weight > 0.55 else INK)
+            ax.add_patch(Rectangle((i, t), 1, 1, fc="none", ec=edge, hatch="//", lw=0, alpha=0.35))
+        ink = PINK if lost else on_cell(weight)
         ax.text(i + 0.5, t + 0.5, _number(weight), ha="center", va="center", color=ink, size=11)
     n, keys = grid.shape
     labels = [str(i) if word else "pad" for i, word in enumerate(flags, start=1)]

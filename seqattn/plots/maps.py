@@ -7,7 +7,17 @@ import numpy as np
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from seqattn.plots.style import INK, LINE, ORANGE, as_weights, import_pyplot, weight_colours
+from seqattn.plots.style import (
+    GREY,
+    GROUND,
+    LINE,
+    ORANGE,
+    as_weights,
+    import_pyplot,
+    on_cell,
+    refit,
+    weight_colours,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -91,8 +101,18 @@ def plot_attention(
     letter = _letter_size(ax, grid)
     _write_words(ax, source, target, letter)
     _outline(ax, links)
+    numbers = []
     if annotate or (annotate is None and letter >= 10 and max(grid.shape) <= 8):
-        _print_numbers(ax, cells, grid, allowed, 0.8 * letter)
+        numbers = _print_numbers(ax, cells, grid, allowed, 0.8 * letter)
+
+    def fit_letters(width: int) -> None:
+        size = _letter_size(ax, grid)
+        for word in (*ax.get_xticklabels(), *ax.get_yticklabels()):
+            word.set_fontsize(size)
+        for number in numbers:
+            number.set(fontsize=0.8 * size, visible=size >= 9.5 or bool(annotate))
+
+    refit(ax, fit_letters)
     if cbar:
         _draw_scale(ax, cells)
     if title is not None:
@@ -144,7 +164,7 @@ def _draw_cells(ax: "Axes", grid: np.ndarray, allowed: np.ndarray, vmin: float, 
     ax.grid(False)
     ax.spines[:].set(visible=True, color=LINE, linewidth=1)
     for row, column in np.argwhere(~allowed):
-        ax.add_patch(Rectangle((column, row), 1, 1, fc="white", ec=LINE, hatch="////", lw=0))
+        ax.add_patch(Rectangle((column, row), 1, 1, fc=GROUND, ec=GREY, hatch="////", lw=0))
     return ax.pcolormesh(
         np.ma.array(grid, mask=~allowed),
         cmap=weight_colours(),
@@ -182,18 +202,16 @@ def _outline(ax: "Axes", links: list[tuple[int, int]]) -> None:
 
     for column, row in links:
         box = Rectangle((column + 0.05, row + 0.05), 0.9, 0.9, fill=False, ec=ORANGE, lw=2)
-        # The white halo keeps the outline visible on pale and dark cells alike.
+        # The halo keeps the outline visible on pale and dark cells alike.
         box.set_clip_on(False)
-        box.set_path_effects([withStroke(linewidth=4.5, foreground="white")])
+        box.set_path_effects([withStroke(linewidth=4.5, foreground=GROUND)])
         ax.add_patch(box)
 
 
 def _print_numbers(
     ax: "Axes", cells: Any, grid: np.ndarray, allowed: np.ndarray, size: float
-) -> None:
-    for row, column in np.argwhere(allowed):
-        red, green, blue, _ = cells.cmap(cells.norm(grid[row, column]))
-        light = 0.2126 * red**2.2 + 0.7152 * green**2.2 + 0.0722 * blue**2.2
+) -> list[Any]:
+    return [
         ax.text(
             column + 0.5,
             row + 0.5,
@@ -201,17 +219,24 @@ def _print_numbers(
             ha="center",
             va="center",
             fontsize=size,
-            # 0.22: relative luminance against which white and INK have equal contrast (WCAG).
-            color="white" if light < 0.22 else INK,
+            color=on_cell(float(cells.norm(grid[row, column]))),
         )
+        for row, column in np.argwhere(allowed)
+    ]
 
 
 def _draw_scale(ax: "Axes", cells: Any) -> None:
     one_cell = min(1 / ax.get_xlim()[1], 0.25)
     scale = ax.inset_axes((1 + 0.45 * one_cell, 0, max(0.4 * one_cell, 0.02), 1))
     low, high = cells.get_clim()
-    bar = ax.figure.colorbar(cells, cax=scale, ticks=np.linspace(low, high, 5), format="%.3g")
-    bar.outline.set_visible(False)
-    bar.ax.tick_params(length=0)
-    bar.ax.set_xlabel("weight", labelpad=9)
-    bar.ax.grid(False)
+    # Steps, not all levels: so fine a scale would be the heaviest part of the figure.
+    steps = np.linspace(low, high, 26)
+    scale.pcolormesh([0, 1], steps, (steps[:-1, None] + steps[1:, None]) / 2, cmap=cells.cmap,
+                     vmin=low, vmax=high)  # fmt: skip
+    scale.set(xticks=[], yticks=np.linspace(low, high, 5))
+    scale.yaxis.set_major_formatter("{x:.3g}")
+    scale.yaxis.tick_right()
+    scale.tick_params(length=0)
+    scale.spines[:].set_visible(False)
+    scale.set_xlabel("weight", labelpad=9)
+    scale.grid(False)

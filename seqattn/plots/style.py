@@ -1,6 +1,8 @@
 """The look of every figure: colours, letters, and what may be drawn at all."""
 
+import functools
 import io
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,111 +15,240 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BLUE",
+    "CONTEXT",
     "GREEN",
     "GREY",
+    "GROUND",
     "INK",
+    "KEYS",
     "LINE",
     "ORANGE",
     "PALETTE",
     "PINK",
+    "QUERY",
+    "SCORES",
+    "VALUES",
+    "WEIGHTS",
     "as_weights",
     "import_pyplot",
+    "name_lines",
+    "on_cell",
+    "page_colour",
+    "refit",
     "tidy",
     "to_png",
-    "use_style",
     "weight_colours",
 ]
 
-# After Okabe and Ito's palette for colour-blind readers, darkened to at least 4.5:1 against white
-# so that text may wear it. The live figures use the same values, with the same meaning: blue is
-# the data, orange what is pointed at or compared with it.
-BLUE = "#0072b2"
-ORANGE = "#c14e00"
-GREEN = "#007a5a"
-PINK = "#a8467f"
+# Pixels of the book's column and of a phone's, and how many make an inch of a figure's size. A
+# letter of 12 points is then one of 14 pixels.
+WIDE, NARROW, DPI = 704, 354, 84
+
+# The parts of attention, each in one colour in the whole book: text, formulas, live figures. Told
+# apart by colour-blind readers, and at least 4.5:1 against white, so that text may wear them.
+QUERY = "#ba3d0a"
+KEYS = "#234479"
+VALUES = "#4d7c5c"
+SCORES = "#503e09"
+WEIGHTS = "#7d58d0"
+CONTEXT = "#6c1147"
 GREY = "#52606d"
 INK = "#1b2733"
-LINE = "#d3dae1"
+LINE = "#dde3e9"
+GROUND = "#ffffff"
+# Where things of a kind are compared that are no parts of attention: blue is the data, orange what
+# is pointed at or compared with it.
+BLUE, ORANGE, GREEN, PINK = KEYS, QUERY, VALUES, CONTEXT
 PALETTE = (BLUE, ORANGE, GREEN, PINK, GREY)
+# Numbers on the cells of a map: on the half of the scale that begins at 0, and on the other.
+ON_LOW, ON_HIGH = "#000000", "#fefefe"
 
-# One hue, steadily darker, so that it survives greyscale; steepest at the low end, because real
-# maps hold many weights below 0.3 and their scale always runs from 0 to 1.
-_RAMP = (
-    (0.0, "#ffffff"),
-    (0.1, "#d3e5f2"),
-    (0.3, "#8dbfde"),
-    (0.6, "#2c86c0"),
-    (0.8, "#0a5a94"),
-    (1.0, "#062f55"),
-)
-# DejaVu Sans has no Chinese, Japanese, Korean or Indic letters.
-_SPARE_FONTS = ("Noto Sans CJK JP", "Noto Sans CJK SC", "Noto Sans Devanagari", "Arial Unicode MS")
+# The scale of a map, at 0, halfway and at 1: the hue of weights, steadily darker, so that it
+# survives greyscale. Black and white are equally easy to read on its middle.
+MAP_STOPS = ("#ffffff", "#845fd9", "#2b1065")
+LEVELS = 101  # of a map: one for each percent
+
+# What each colour is on a page, where it follows the theme (_assets/seqattn.css, plots.css).
+ON_PAGE = {
+    QUERY: "query",
+    KEYS: "keys",
+    VALUES: "values",
+    SCORES: "scores",
+    WEIGHTS: "weights",
+    CONTEXT: "context",
+    GREY: "soft",
+    INK: "ink",
+    LINE: "rule",
+    GROUND: "ground",
+    ON_LOW: "on-low",
+    ON_HIGH: "on-high",
+}
 
 
-def use_style() -> None:
-    """Give every figure from now on the look of the course.
+def refit(ax: "Axes", fit: Callable[[int], object]) -> None:
+    """Have something done again whenever a figure gets another width.
 
-    Figures are narrow and their letters large, so that they can be read on a phone; the background
-    is white, so that they can be read on a dark page.
+    Parameters
+    ----------
+    ax : Axes
+        What it concerns.
+    fit : function of a width in pixels
+        What to do. It may ask where things stand.
+    """
+    figure: Any = ax.figure.get_figure(root=True)
+    if not hasattr(figure, "refits"):
+        figure.refits = []
+    figure.refits.append(fit)
 
-    Raises
-    ------
-    ImportError
-        If matplotlib is missing.
+
+def name_lines(ax: "Axes") -> None:
+    """Write beside each line of a chart what it is, in its colour, in place of a legend.
+
+    The names stand at the right ends of the lines, pushed apart where they would meet. On a phone,
+    where there is no room beside the chart, a legend stands above it. What has no label is left
+    out.
+
+    Parameters
+    ----------
+    ax : Axes
+        With its lines, and its limits set.
 
     Examples
     --------
-    For the figures of a block alone:
-
-    >>> import matplotlib
-    >>> with matplotlib.rc_context():
-    ...     use_style()
-    ...     matplotlib.rcParams["axes.titlelocation"]
-    'left'
+    >>> _, ax = import_pyplot().subplots()
+    >>> _ = ax.plot([0, 1], [1, 2], label="Adam")
+    >>> name_lines(ax)
+    >>> [text.get_text() for text in ax.texts]
+    ['Adam']
     """
-    plt = import_pyplot()
-    from matplotlib import font_manager
+    legend = ax.legend(loc="lower left", bbox_to_anchor=(0, 1), borderaxespad=0.3, borderpad=0)
+    lines = [line for line in ax.lines if not str(line.get_label()).startswith("_")]
+    texts = [
+        ax.annotate(
+            str(line.get_label()),
+            (1, 0),
+            xycoords="axes fraction",
+            xytext=(8, 0),
+            textcoords="offset points",
+            va="center",
+            color=line.get_color(),
+            weight="bold",
+            parse_math=False,
+            annotation_clip=False,
+        )
+        for line in lines
+    ]
 
-    installed = set(font_manager.get_font_names())
-    plt.rcParams.update(
-        {
-            "axes.axisbelow": True,
-            "axes.edgecolor": GREY,
-            "axes.grid": True,
-            "axes.labelcolor": INK,
-            "axes.prop_cycle": plt.cycler(color=PALETTE),
-            "axes.spines.right": False,
-            "axes.spines.top": False,
-            "axes.titlelocation": "left",
-            "axes.titlesize": 13,
-            "axes.titleweight": "bold",
-            "figure.constrained_layout.use": True,
-            "figure.constrained_layout.h_pad": 0.08,
-            "figure.constrained_layout.w_pad": 0.08,
-            "figure.dpi": 110,
-            "figure.facecolor": "white",
-            "figure.figsize": (5.8, 3.6),
-            "font.family": ["DejaVu Sans", *(name for name in _SPARE_FONTS if name in installed)],
-            "font.size": 12,
-            "grid.color": LINE,
-            "grid.linewidth": 0.8,
-            "legend.frameon": False,
-            "lines.linewidth": 2,
-            "savefig.facecolor": "white",
-            "text.color": INK,
-            "xtick.color": GREY,
-            "xtick.labelcolor": INK,
-            "ytick.color": GREY,
-            "ytick.labelcolor": INK,
-        }
-    )
+    def place(width: int) -> None:
+        for text in texts:
+            text.set(visible=width >= WIDE, in_layout=width >= WIDE)
+        legend.set(visible=width < WIDE, in_layout=width < WIDE)
+        to_axes, height = ax.transAxes.inverted(), ax.get_window_extent().height
+        ends = [
+            to_axes.transform(line.get_transform().transform(np.asarray(line.get_xydata())[-1]))[1]
+            for line in lines
+        ]
+        order = sorted(range(len(ends)), key=ends.__getitem__)
+        gap = 18 / height  # pixels from name to name
+        for i, y in zip(order, _apart([ends[i] for i in order], gap)):
+            texts[i].xy = (1.0, y)
+
+    refit(ax, place)
+    place(WIDE)
+
+
+def _apart(places: list[float], gap: float) -> list[float]:
+    """Push sorted places apart to a gap, each as little as may be."""
+    groups: list[list[float]] = []  # sum of the places that they would like, and how many
+    for i, place in enumerate(places):
+        groups.append([place - i * gap, 1])
+        while len(groups) > 1 and groups[-2][0] / groups[-2][1] > groups[-1][0] / groups[-1][1]:
+            total, count = groups.pop()
+            groups[-1][0] += total
+            groups[-1][1] += count
+    level = [total / count for total, count in groups for _ in range(int(count))]
+    return [place + i * gap for i, place in enumerate(level)]
+
+
+def _share(weight: Any) -> Any:
+    """Say how far along its scale a weight stands: small ones are drawn out, as most are small."""
+    return weight**0.7
+
+
+@functools.cache
+def _ramp() -> tuple[str, ...]:
+    """Give the colours of the levels, mixed as browsers mix them."""
+    stops = np.array([_oklab(stop) for stop in MAP_STOPS])
+    shares = 2 * _share(np.linspace(0, 1, LEVELS))
+    mixed = [stops[int(s)] + (s - int(s)) * (stops[min(int(s) + 1, 2)] - stops[int(s)])
+             for s in shares]  # fmt: skip
+    return tuple(map(_from_oklab, mixed))
+
+
+# Ottosson (2020), "A perceptual color space for image processing".
+_LMS = np.array([[0.4122214708, 0.5363325363, 0.0514459929],
+                 [0.2119034982, 0.6806995451, 0.1073969566],
+                 [0.0883024619, 0.2817188376, 0.6299787005]])  # fmt: skip
+_LAB = np.array([[0.2104542553, 0.7936177850, -0.0040720468],
+                 [1.9779984951, -2.4285922050, 0.4505937099],
+                 [0.0259040371, 0.7827717662, -0.8086757660]])  # fmt: skip
+
+
+def _oklab(colour: str) -> np.ndarray:
+    rgb = np.array([int(colour[i : i + 2], 16) for i in (1, 3, 5)]) / 255
+    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+    return _LAB @ np.cbrt(_LMS @ linear)
+
+
+def _from_oklab(lab: np.ndarray) -> str:
+    linear = np.clip(np.linalg.solve(_LMS, np.linalg.solve(_LAB, lab) ** 3), 0, 1)
+    rgb = np.where(linear <= 0.0031308, 12.92 * linear, 1.055 * linear ** (1 / 2.4) - 0.055)
+    return "#" + "".join(f"{round(255 * value):02x}" for value in rgb)
 
 
 def weight_colours() -> Any:
-    """Return the colour map for attention weights, from white (0) to dark blue (1)."""
-    from matplotlib.colors import LinearSegmentedColormap
+    """Return the colour map for attention weights, from white (0) to dark violet (1)."""
+    from matplotlib.colors import ListedColormap
 
-    return LinearSegmentedColormap.from_list("seqattn", _RAMP)
+    return ListedColormap(_ramp(), name="seqattn")
+
+
+def on_cell(weight: float) -> str:
+    """Give the colour in which a number can be read on the cell of a weight, in either theme."""
+    return ON_LOW if _share(min(max(weight, 0.0), 1.0)) < 0.5 else ON_HIGH
+
+
+def page_colour(colour: str) -> str:
+    """Say what a colour of a stored figure becomes on a page, where it follows the theme.
+
+    Parameters
+    ----------
+    colour : str
+        Such as ``#ba3d0a``.
+
+    Returns
+    -------
+    str
+        A colour of CSS.
+
+    Raises
+    ------
+    KeyError
+        If it is none of the course's.
+
+    Examples
+    --------
+    >>> page_colour(QUERY)
+    'var(--sa-query)'
+    """
+    if colour in ON_PAGE:
+        return f"var(--sa-{ON_PAGE[colour]})"
+    if colour not in _ramp():
+        raise KeyError(colour)
+    share = 2 * _share(_ramp().index(colour) / (LEVELS - 1))
+    upper, lower = ("map-mid", "ground") if share <= 1 else ("map-high", "map-mid")
+    percent = round(100 * (share - (share > 1)))
+    return f"color-mix(in oklab,var(--sa-{upper}) {percent}%,var(--sa-{lower}))"
 
 
 def import_pyplot() -> Any:
@@ -172,7 +303,7 @@ def as_weights(weights: Any, shape: tuple[int, ...], meaning: str) -> np.ndarray
 
 def tidy(panel: "Axes") -> None:
     """Give a panel a grid, and take away the frame that says nothing."""
-    panel.grid(True, color=LINE, linewidth=0.8)
+    panel.grid(True, color=LINE, linewidth=0.86)
     panel.set_axisbelow(True)
     panel.spines["top"].set_visible(False)
 

@@ -6,7 +6,7 @@ import torch
 from matplotlib.colors import to_rgba
 
 from seqattn.data import TINY
-from seqattn.plots import GREEN, ORANGE, plot_masked, plot_sum_of_arrows, plot_translator
+from seqattn.plots import CONTEXT, WEIGHTS, plot_masked, plot_sum_of_arrows, plot_translator
 
 SOURCE, TARGET = ["the", "old", "cat"], ["le", "vieux", "chat", "dort", "<eos>"]
 
@@ -49,7 +49,7 @@ def test_weights_are_lines_between_every_two_states_as_thick_as_they_are_large()
     weights = torch.rand(5, 3, generator=torch.Generator().manual_seed(0)).softmax(-1)
     ax = plot_translator(SOURCE, TARGET, weights=weights)
     assert "$c$" not in texts(ax)
-    lines = [line for line in ax.lines if to_rgba(line.get_color()) == to_rgba(GREEN)]
+    lines = [line for line in ax.lines if to_rgba(line.get_color()) == to_rgba(WEIGHTS)]
     widths = torch.tensor([line.get_linewidth() for line in lines])
     assert torch.equal(widths.argsort(), weights.flatten().argsort())
     with pytest.raises(ValueError, match=r"\(5, 3\)"):
@@ -66,7 +66,7 @@ def test_shortened_arrows_end_at_the_context():
     ax = plot_sum_of_arrows(weights, TINY.h, TINY.words)
     (dot,) = (line for line in ax.lines if line.get_marker() == "o")
     np.testing.assert_allclose(dot.get_xydata()[0], weights @ TINY.h)
-    assert to_rgba(dot.get_color()) == to_rgba(ORANGE)
+    assert to_rgba(dot.get_color()) == to_rgba(CONTEXT)
     assert {*TINY.words, "0.50", "0.25"} < set(texts(ax))
     with pytest.raises(ValueError, match=r"expected \(3, 2\)"):
         plot_sum_of_arrows(weights, TINY.h.T, TINY.words)

@@ -1,0 +1,44 @@
+"""Stored figures in the pages: the right drawing for the width, whole, in the theme's colours."""
+
+import pytest
+
+from tools.figure_heights import wait_for_faces
+
+PAGES = ["01_bottleneck", "02_soft_addressing", "03_additive", "16_capstone"]
+SEEN = """() => [...document.querySelectorAll('.sa-plot')].map(plot => {
+    const shown = [...plot.children].filter(svg => getComputedStyle(svg).display !== 'none');
+    const column = plot.getBoundingClientRect(), box = shown[0].getBoundingClientRect();
+    const outside = [...shown[0].querySelectorAll('text')].filter(text => {
+        const r = text.getBoundingClientRect();
+        return r.left < box.left - 1 || r.right > box.right + 1 || r.top < box.top - 1
+            || r.bottom > box.bottom + 1;
+    });
+    return {
+        shown: shown.map(svg => svg.getAttribute('class')),
+        outside: outside.map(text => text.textContent),
+        fits: box.width <= column.width + 1,
+        words: plot.getAttribute('aria-label').length,
+        ink: getComputedStyle(shown[0].querySelector('text')).fill,
+    };
+})"""
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_figures_fit_their_column_and_follow_the_theme(name, new_page, book_server):
+    inks = {}
+    for width, drawing in ((1366, "wide"), (390, "narrow")):
+        for theme in ("light", "dark"):
+            page = new_page(width=width, theme=theme)
+            wait_for_faces(page)
+            page.goto(f"{book_server}/chapters/{name}.html")
+            page.evaluate("document.querySelectorAll('details').forEach(fold => fold.open = true)")
+            page.evaluate("document.fonts.ready")
+            found = page.evaluate(SEEN)
+            assert found
+            for figure in found:
+                assert figure["shown"] == [drawing]
+                assert figure["outside"] == []
+                assert figure["fits"]
+                assert figure["words"] > 40
+            inks[theme] = [figure["ink"] for figure in found]
+    assert all(light != dark for light, dark in zip(inks["light"], inks["dark"], strict=True))
