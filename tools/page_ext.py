@@ -27,6 +27,7 @@ SHEETS = [
     "mystnb.*.css",
     "sphinx-design.min.css",
     "seqattn.css",
+    "learner.css",
 ]
 UNUSED_SCRIPTS = ("design-tabs.js",)
 # What finds and marks words, where a reader searches.
@@ -39,6 +40,8 @@ SCRIPTS = (
     "sphinx_highlight.js",
     "seqattn.js",
     "figures.js",
+    "answers.js",
+    "learner.js",
     "figures/*.js",
 )
 
