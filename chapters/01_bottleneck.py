@@ -5,7 +5,7 @@
 #     text_representation: {extension: .py, format_name: percent}
 #   kernelspec: {display_name: Python 3, language: python, name: python3}
 #   seqattn:
-#     minutes: 55
+#     minutes: 60
 #     covers: [F-01, F-32, T-01, V-03, D-01]
 # ---
 
@@ -209,10 +209,12 @@ torch.testing.assert_close(encoded.summary[:, -1], c)
 # $h_i = [\overrightarrow{h}_i; \overleftarrow{h}_i]$, the state of the one and that of the other, one
 # below the other. Each direction ends at one end of the sentence; $c$ is made from those two ends.
 #
-# Change the last word of a six-word sentence. Which states notice, in an encoder of either kind? Think
-# of the arrows in the figure, then open the output.
+# Change the last word of a six-word sentence, and see which states notice, in an encoder of either kind.
+#
+# ```{predict} last-word
+# ```
 
-# %% tags=["hide-output"]
+# %% tags=["hide-output", "hide-until-last-word"]
 six = torch.randint(4, 1000, (1, 6))
 other = six.clone()
 other[0, -1] += 1  # another last word
@@ -366,10 +368,10 @@ plt.show()
 # as PyTorch creates it, untrained, and measure the *influence* of each word: how long the gradient
 # at $x_i$ is, as a share of the longest (for a last state the last word's).
 #
-# **Predict** first. A sentence grows from 10 to 30 words. What happens to the influence of its
-# *first* word, if that of the last is 1? (a) It falls to about a third. (b) It falls to a ninth,
-# three squared. (c) It falls by a factor of thousands. Write your answer down, then run the cell
-# and move the slider.
+# ```{predict} far-word
+# ```
+#
+# Then run the cell and move the slider.
 
 # %%
 from seqattn.metrics import gradient_reach
@@ -388,15 +390,8 @@ def reach(words, seed=0, units=64, start=None):
 Recency({n: reach(n).tolist() for n in (5, 10, 15, 20, 25, 30)}, choice=1, predict=False)
 
 # %% [markdown]
-# <details><summary>Answer</summary>
-#
-# (c). Going from 10 words to 30, the influence of the first word falls by a factor of about
-# {{ f"{round(float(reach(10)[0] / reach(30)[0]), -3):,.0f}" }}. Each step back costs a *factor*, so
-# distances add up in the exponent.
-#
-# </details>
-#
-# On the logarithmic axis the bars form nearly a straight line. That corrects a second popular claim,
+# Going from 10 words to 30, the influence of the first word falls by a factor of about
+# {{ f"{round(float(reach(10)[0] / reach(30)[0]), -3):,.0f}" }}. On the logarithmic axis the bars form nearly a straight line. That corrects a second popular claim,
 # that a fixed vector "treats all words alike". Before training, this last state favours the recent
 # words heavily.
 
@@ -410,8 +405,11 @@ Recency({n: reach(n).tolist() for n in (5, 10, 15, 20, 25, 30)}, choice=1, predi
 # {{ f"{torch.tensor(1.0).sigmoid():.2f}" }} of the old state; at 2, {{ f"{torch.tensor(2.0).sigmoid():.2f}" }}.
 # The last line is how this book starts its own models: $b = 0$ and orthogonal recurrent matrices. Five
 # seeds each; 64 units:
+#
+# ```{predict} open-gates
+# ```
 
-# %%
+# %% tags=["hide-output", "hide-until-open-gates"]
 from seqattn.models.rnn import initialise
 
 
@@ -602,73 +600,23 @@ for name in ("PyTorch's default", "as in this book"):
 # %% [markdown]
 # ## Check yourself
 #
-# **1.** In the example by hand, which context do the words $(8, 4, 7)$ give? What does it tell you?
+# ```{self-check} collide
+# ```
 #
-# <details><summary>Answer</summary>
+# ```{self-check} wrong-count
+# ```
 #
-# $h_1 = 8$, $h_2 = 4 + 4 = 8$, $h_3 = 4 + 7 = 11$. Try $(4, 2, 9)$: it gives $1 + 1 + 9 = 11$, too.
-# Two sentences with the same context must get the same translation. The numbers are exact here, so
-# precision is not to blame: with a factor of $\tfrac1{10}$ in place of $\tfrac12$ no two sentences of
-# three digits would collide. It depends on which words there are and how the encoder codes them.
+# ```{self-check} twice-as-wide
+# ```
 #
-# </details>
-
-# %% [markdown]
-# **2.** A paper says that an encoder with 1000 states of 512 numbers loses information when it is
-# "compressed" into 512 numbers. What is wrong with the count?
+# ```{self-check} which-experiment
+# ```
 #
-# <details><summary>Answer</summary>
+# ```{self-check} least-felt
+# ```
 #
-# The states are functions of the words. A thousand words of a 32,000-word vocabulary carry at most
-# $1000 \cdot \log_2 32000 \approx 15{,}000$ bits, whatever the number of states; 512 floats of 32
-# bits hold 16,384. Counting forces no loss. Whether a network learns to use the room is another
-# question.
-#
-# </details>
-#
-# **3.** You double $d$ in the superposition experiment. Roughly how many more words can you store at
-# the same share of errors?
-#
-# <details><summary>Answer</summary>
-#
-# About twice as many. The right word's fit is about 1; each other word adds noise, the product of
-# two unrelated such vectors: a sum of $d$ terms of variance $1/d^2$, so of variance $1/d$. Then
-# $T_s$ words give a variance of about $T_s/d$. What matters is the ratio $T_s/d$.
-#
-# </details>
-
-# %% [markdown]
-# **4.** A colleague says: "Recurrent networks forget the start of a sentence, because gradients
-# vanish." Which experiment on this page would you show her?
-#
-# <details><summary>Answer</summary>
-#
-# The four starts. With the update gate's bias raised by 2, the first of thirty words still reaches the
-# last state. Forgetting is a matter of how the gates are set, and gates are learned. (That the
-# vector has a fixed size, the same for all target steps, remains.)
-#
-# </details>
-#
-# **5.** For a bidirectional encoder with $c = [\overrightarrow{h}_{T_s}; \overleftarrow{h}_1]$,
-# which word has the least influence at the start of training?
-#
-# <details><summary>Answer</summary>
-#
-# One near the middle. The forward half has the last words fresh, the backward half the first.
-# The fixed vector in the measurement is of this kind.
-#
-# </details>
-#
-# **6.** With equal weights the dynamic context does not depend on $t$ either. What have you won,
-# and what not yet?
-#
-# <details><summary>Answer</summary>
-#
-# You have won the short path: each state is one step away from the context. You still have one vector
-# for all target steps. For that the weights have to depend on what the decoder is about to say: on a
-# *query*.
-#
-# </details>
+# ```{self-check} equal-weights
+# ```
 
 # %% [markdown]
 # ## What you now know

@@ -5,7 +5,7 @@
 #     text_representation: {extension: .py, format_name: percent}
 #   kernelspec: {display_name: Python 3, language: python, name: python3}
 #   seqattn:
-#     minutes: 70
+#     minutes: 80
 #     covers: [F-02, F-03, F-04, F-19, F-26, V-02, D-02, P-01]
 # ---
 
@@ -208,12 +208,13 @@ Unrolled(phases=["decode"], lit=LIT, event=10, title="Query, keys and values in 
 # $$ (eq-shift-invariance)
 #
 # That decides how to compute it. A 32-bit float overflows at $\exp(89)$ and becomes zero below
-# about $\exp(-104)$. **Predict** what the formula, typed as it stands, makes of the three scores if
-# 100 is added to each, and if 150 is taken away. (a) The same weights, as the algebra says. (b) The
-# same weights, with rounding errors. (c) No numbers at all. Write it down, then open the output.
+# about $\exp(-104)$.
+#
+# ```{predict} overflow
+# ```
 
 
-# %% tags=["hide-output"]
+# %% tags=["hide-output", "hide-until-overflow"]
 def naive_softmax(e):
     return e.exp() / e.exp().sum(-1, keepdim=True)
 
@@ -224,12 +225,6 @@ for b in (0, 100, -150):
     print(f"{b:4d} added, shifted", naive_softmax(e - e.max()))
 
 # %% [markdown]
-# <details><summary>Answer</summary>
-#
-# (c): $\infty/\infty$ in one case, $0/0$ in the other; both are NaN, "not a number".
-#
-# </details>
-#
 # The cure is free: by {eq}`eq-shift-invariance` the shift $b = -\max_j e_j$ changes nothing, and
 # then the largest exponential is $\exp(0) = 1$. The sum lies between 1 and $n$. Written with
 # logarithms the same trick is called *log-sum-exp*:
@@ -395,8 +390,10 @@ print("hard lookup passes a gradient to the query:", hard.requires_grad)
 #
 # Two ways to take steps are compared. Plain gradient descent (step size 1) moves along the gradient.
 # *Adam* (step size 0.01) first divides each gradient by its own running size, so small gradients still
-# make steps of full size. **Predict:** gradient descent fails at both ends of the temperature. Where
-# does Adam help? (a) At both ends. (b) At the cold end, small $\tau$. (c) At the hot end, large $\tau$.
+# make steps of full size.
+#
+# ```{predict} adam-and-temperature
+# ```
 
 
 # %%
@@ -415,7 +412,7 @@ def found(temperature, optimizer, steps=100):
     return 100 * right.view(5, 100).float().mean(-1)  # five shares, in %
 
 
-# %% tags=["hide-input", "hide-output"] mystnb={"image": {"alt": "Queries that found their entry, in percent, against the temperature from 0.001 to 1000 on a logarithmic axis. Gradient descent: about 15 percent at the left, as before training, rising to 100 between 1 and 30, falling back to about 20 at the right. Adam: much the same up to 0.01, then ahead, and near 100 percent from 1 up to the right end."}}
+# %% tags=["hide-input", "hide-output", "hide-until-adam-and-temperature"] mystnb={"image": {"alt": "Queries that found their entry, in percent, against the temperature from 0.001 to 1000 on a logarithmic axis. Gradient descent: about 15 percent at the left, as before training, rising to 100 between 1 and 30, falling back to about 20 at the right. Adam: much the same up to 0.01, then ahead, and near 100 percent from 1 up to the right end."}}
 taus = [1e-3, 1e-2, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100, 300, 1000]
 ways = {
     "gradient descent": lambda p: torch.optim.SGD(p, lr=1.0),
@@ -451,13 +448,6 @@ def first_gradients(temperature):  # the largest entry for each query
 
 
 # %% [markdown]
-# <details><summary>Answer</summary>
-#
-# (c), at the ends. In between, at 0.1 and 0.3, Adam is ahead as well, since there the gradients are
-# small but not lost.
-#
-# </details>
-#
 # The lines are means over 500 memories, the bands reach from the worst hundred to the best.
 #
 # On the right, gradients are small but point the right way: Adam rescales them and succeeds. On the
@@ -536,10 +526,11 @@ def minus_10_000(e, real):  # added, and finite
 # has 0 in all hatched cells and rows that sum to 1. On the left the pads' scores are 0; on the right
 # they are 35.
 #
-# **Predict** from the code: which of the first three is right on the left and wrong on the right?
+# ```{predict} wrong-on-the-right
+# ```
 
 
-# %% tags=["hide-input", "hide-output"] mystnb={"image": {"alt": "Grids of weights, four queries by two words and two pads, pads hatched. masked_softmax: no weight on pads, rows sum to 1, for both pad scores. masked_late: right where pads score 0; where they score 35 all weights are near zero. filled_with_zero: for both pad scores a good part of the weight is on the pads. mask_added: some weight on the pads where they score 0, all of it where they score 35."}}
+# %% tags=["hide-input", "hide-output", "hide-until-wrong-on-the-right"] mystnb={"image": {"alt": "Grids of weights, four queries by two words and two pads, pads hatched. masked_softmax: no weight on pads, rows sum to 1, for both pad scores. masked_late: right where pads score 0; where they score 35 all weights are near zero. filled_with_zero: for both pad scores a good part of the weight is on the pads. mask_added: some weight on the pads where they score 0, all of it where they score 35."}}
 def four_sentences(pad_score, left=False):
     """Random scores (4, 4, 4) and a mask; pads have the score given, behind or before the words."""
     real = padding_mask(torch.tensor([4, 3, 2, 1]))
@@ -673,9 +664,10 @@ for name, number in fills.items():
 # left. With all scores at $-\infty$, `attend_by_hand` computes $-\infty - (-\infty)$, NaN.
 #
 # One bad row that nobody reads, one might think. In the next cell the loss looks at the first sentence
-# alone, and the second is empty. The model has 61 parameters. **Predict** how many of them are still
-# finite numbers after one training step with `attend_by_hand`: (a) all 61, because the loss never sees
-# sentence 2; (b) all but the 5 of the pad's embedding; (c) none.
+# alone, and the second is empty. The model has 61 parameters, 5 of them in the pad's embedding.
+#
+# ```{predict} survivors
+# ```
 
 
 # %%
@@ -692,7 +684,7 @@ def survivors(attention):
     return sum(p.isfinite().sum().item() for p in parameters)
 
 
-# %% tags=["hide-output"]
+# %% tags=["hide-output", "hide-until-survivors"]
 def patched(scores, values, mask):
     context, weights = attend_by_hand(scores, values, mask)
     return context.nan_to_num(), weights
@@ -703,15 +695,6 @@ for name, parameters in left.items():
     print(f"{name:15s}{parameters} of 61 parameters")
 
 # %% [markdown]
-# <details><summary>Answer</summary>
-#
-# (c), none. In the backward pass the weighted sum multiplies the second sentence's NaN weights by its
-# zero gradient, and $\mathrm{NaN}\cdot 0$ is NaN, in the embedding of the pad. *Clipping* (scaling
-# all gradients down together when they are too long) divides every gradient by their common norm,
-# which is NaN now, and the step writes it into every parameter.
-#
-# </details>
-#
 # The package's `masked_softmax` gives a row with nothing to attend **zeros**, and zero
 # gradient.
 #
@@ -961,71 +944,23 @@ print(mha(x, x, x, key_padding_mask=real)[1].detach())
 # %% [markdown]
 # ## Check yourself
 #
-# **1.** You multiply all scores by 2; a colleague adds 2 to all of hers. Who sees other weights?
+# ```{self-check} twice-or-plus-two
+# ```
 #
-# <details><summary>Answer</summary>
+# ```{self-check} ratio-of-two
+# ```
 #
-# You do. Doubling the scores doubles their differences, which is the same as halving the
-# temperature: the weights become sharper. Adding a constant cancels.
+# ```{self-check} more-focused
+# ```
 #
-# </details>
+# ```{self-check} saturated
+# ```
 #
-# **2.** In the example by hand, *cat* has 0.41 and *mat* 0.07. You raise the score of *mat* by 1.
-# What becomes of the ratio of the two weights, and of the weight of *sat*?
+# ```{self-check} which-test
+# ```
 #
-# <details><summary>Answer</summary>
-#
-# The ratio of *mat* to *cat* is multiplied by $\exp(1) \approx 2.72$, from 0.17 to 0.47. *Sat*
-# keeps its ratio to *cat*, but both lose weight to *mat*: the sum is still 1.
-#
-# </details>
-#
-# **3.** For a sentence of 6 words and for one of 30, the weights at some step have an entropy of
-# 1.5 nats. Which is the more focused?
-#
-# <details><summary>Answer</summary>
-#
-# Both are as spread out as $\exp(1.5) \approx 4.5$ equal weights. For the short sentence that is
-# most of what there is (84 % of the largest possible entropy, $\log 6$), for the long one rather
-# little (44 % of $\log 30$). Say which of the two you mean, and compare normalised entropies across
-# lengths.
-#
-# </details>
-
-# %% [markdown]
-# **4.** A classifier ends in a softmax too. When it is confidently wrong it still gets a large
-# gradient. Why does a saturated attention not?
-#
-# <details><summary>Answer</summary>
-#
-# The classifier's loss takes the logarithm of the softmax. By {eq}`eq-log-sum-exp` the gradient of
-# $-\log\alpha_j$ is $\alpha$ minus a one-hot vector, of size about 1 when it is wrong. Nobody tells
-# attention which position is right: its error arrives through the weighted sum, so it is multiplied
-# by the Jacobian {eq}`eq-softmax-jacobian`, which is close to zero when the weights are close to 0
-# and 1.
-#
-# </details>
-#
-# **5.** Someone normalises first, sets the weights of pads to zero, and divides by the sum that is left
-# plus $10^{-13}$. The weights of pads are zero, each row sums to 1, and appended zero vectors change
-# nothing. Which test finds the mistake?
-#
-# <details><summary>Answer</summary>
-#
-# Hostile pads: give the pads scores 35 above the words'. (That the weights of pads are zero proves
-# nothing here; they are.)
-#
-# </details>
-#
-# **6.** Your sentences have pads, and you blank the *rows* of pads in the score matrix as well. What do
-# you get for it?
-#
-# <details><summary>Answer</summary>
-#
-# NaN, since such a row has nothing to attend, and in the backward pass they reach every parameter.
-# Nothing is gained: nobody reads the rows of pads, and the loss leaves them out.
-#
-# </details>
+# ```{self-check} rows-of-pads
+# ```
 
 # %% [markdown]
 # ## What you now know

@@ -5,7 +5,7 @@
 #     text_representation: {extension: .py, format_name: percent}
 #   kernelspec: {display_name: Python 3, language: python, name: python3}
 #   seqattn:
-#     minutes: 85
+#     minutes: 100
 #     covers: [F-05, F-06, F-09, W-01, W-04, D-03, D-04, D-13, D-20, D-21]
 #     exercise: 03_additive
 # ---
@@ -194,11 +194,10 @@ print("after v      ", (plain + 7).softmax(-1)[0])
 print("inside tanh  ", inside.softmax(-1)[0])
 
 # %% [markdown]
-# On paper the gradient of that number is exactly zero. **Predict:** in 32-bit numbers, it starts at 0
-# and is trained for {{ f"{1500:,}" }} updates with Adam. Where does it end?
+# On paper the gradient of that number is exactly zero.
 #
-# (a) at 0 exactly, since it has no gradient (b) within rounding of 0 (c) anywhere, since nothing pulls
-# it back
+# ```{predict} bias-drift
+# ```
 
 # %% tags=["hide-output", "nbval-ignore-output"]
 torch.manual_seed(0)
@@ -218,7 +217,7 @@ def bias_after_v(kind, dtype):
     return b.item(), b.grad.abs().item(), way / (1500 * 0.01)
 
 
-# %% tags=["hide-output", "nbval-ignore-output"]
+# %% tags=["hide-output", "hide-until-bias-drift", "nbval-ignore-output"]
 drift = {}
 for kind in (torch.optim.SGD, torch.optim.Adam):
     for dtype in (torch.float64, torch.float32):
@@ -227,12 +226,12 @@ for kind in (torch.optim.SGD, torch.optim.Adam):
         print(f"{name}: b {b:8.5f}  last gradient {last:.0e}  mean step {step:.2f} of lr")
 
 # %% [markdown]
-# <details><summary>Answer</summary>
+# <details><summary>What the output shows</summary>
 #
 # In 64 bits it stays within a millionth of zero. In 32 bits the positive and negative parts of the
 # gradient cancel only up to rounding, and a remnant below a millionth is left. SGD multiplies that by
 # the learning rate and hardly moves. Adam divides each gradient by its own usual size, so a remnant of
-# rounding becomes a visible step: (c). The last column has its mean, as a share of a full one. (In 64
+# rounding becomes a visible step. The last column has its mean, as a share of a full one. (In 64
 # bits the remnant is far below $\varepsilon = 10^{-8}$, which Adam adds to that size, so nothing
 # moves.) The bias wanders, and no weight changes. It is a number that is trained and means nothing. If
 # you find one in a model, do not read anything into its value.
@@ -397,10 +396,8 @@ print("state", tuple(state.shape), " weights", tuple(weights.shape))
 # word, one column for each source word. The cell does this for both orders, each with two scores
 # (*general* is a product of query and key with a matrix between them; the next chapter has it).
 #
-# **Predict** before you open the output: in Bahdanau's order, which is the first row to move?
-#
-# (a) row 3, since the word was written there (b) row 4, since step 4 reads it (c) row 5 (d) it depends
-# on the score
+# ```{predict} first-row
+# ```
 
 # %% tags=["hide-output"]
 from seqattn.models import ModelConfig, build_model
@@ -419,7 +416,7 @@ def rows_that_move(style, score):
     return [t for t in range(1, 7) if moved[t - 1]]
 
 
-# %% tags=["hide-output"]
+# %% tags=["hide-output", "hide-until-first-row"]
 moves = {}
 for style in ("bahdanau", "luong"):
     for score in ("additive", "general"):
@@ -427,14 +424,8 @@ for style in ("bahdanau", "luong"):
         print(f"{style:8s} order, {score:8s} score: rows {rows} move")
 
 # %% [markdown]
-# <details><summary>Answer</summary>
-#
-# (c). In Bahdanau's order the state that asks at step 4 has not read the token yet; row 5 is the first
-# that can feel it. In Luong's order row 4 moves already. The order decides and the score does not. So a
-# map that looks shifted by one row may be right; or it may come from code that calls itself "Luong" and
-# attends too early. This probe tells.
-#
-# </details>
+# So a map that looks shifted by one row may be right; or it may come from code that calls itself "Luong"
+# and attends too early. This probe tells.
 
 # %% [markdown]
 # ## Keys once
@@ -596,7 +587,10 @@ for pair in FIVE:
 # In the second a pronoun moves before the verb. In the third *ne … pas* stands around the verb and the
 # adjective behind its noun. The fourth is a question, with *est-ce que* for *did*. In the last one the
 # French verb *manquer* exchanges subject and object: the hero misses him, but *he is missing to the
-# hero*. **Predict** which of them the translator will get wrong, and write it down.
+# hero*.
+#
+# ```{predict} which-fail
+# ```
 
 # %% [markdown]
 # ### How well does a map agree?
@@ -662,11 +656,10 @@ for name, value in rate.items():
 # for $n$ source words. Each row of a map sums to 1 anyway; this asks the same of each column. (A matrix
 # whose rows *and* columns sum to 1 is *doubly stochastic*; hence the name in the code.) It names no
 # link. It discourages that one word is passed over while another is looked at several times. It is a
-# wish, not a rule: with more target words than source words it cannot be zero. **Predict:** compared
-# with training without it, the penalty makes
+# wish, not a rule: with more target words than source words it cannot be zero.
 #
-# (a) the links better and the translations too (b) the links better, the translations no different
-# (c) the links worse, since it does not know which are right (d) no difference
+# ```{predict} the-penalty
+# ```
 
 # %% [markdown]
 # The table after the training has the answer. Here is the formula in code, beside the package's
@@ -762,7 +755,7 @@ plt.show()
 # itself wrote at the step before. (It keeps the five most promising beginnings at each step. That is
 # *beam search*, which a later chapter explains.)
 
-# %% tags=["nbval-ignore-output"]
+# %% tags=["hide-output", "hide-until-which-fail", "nbval-ignore-output"]
 for pair, found in zip(FIVE, translator.translate([pair.source for pair in FIVE])):
     mark = "right" if found.text == pair.target else f"wrong: {pair.target}"
     print(f"{pair.source}\n    {found.text}\n    {mark}")
@@ -819,7 +812,7 @@ for found in translator.translate(mine):
 # Model 1 (1993), a word aligner with no network. It counts which words occur together in the same
 # {{ f"{sizes['train']:,}" }} pairs.
 
-# %%
+# %% tags=["hide-output", "hide-until-the-penalty"]
 from seqattn.data import measured
 
 stored = measured("additive")
@@ -849,8 +842,7 @@ for lr, judged in stored["rates"].items():
 # - **The penalty improves the links.** Each seed with it has a lower error rate than each seed without.
 #   The rates with it are {{ low_high(table["with the penalty", "aer"], ".3f") }}. (In [the
 #   capstone](16_capstone.ipynb), with a factor of 0.1 and other settings, the ranges overlap.)
-# - **It does not improve the translations.** The ranges of BLEU overlap: no difference seen. So the
-#   answer was (b).
+# - **It does not improve the translations.** The ranges of BLEU overlap: no difference seen.
 # - **The yardsticks.** All six trainings are below the diagonal. IBM Model 1 lies between the two
 #   groups: each seed with the penalty has a lower rate, each seed without it a higher one. A word
 #   counter is a serious rival for links.
@@ -1045,68 +1037,26 @@ for scale in (0.1, 1, 10, 100):
 # %% [markdown]
 # ## Check yourself
 #
-# **1.** A model has $d_s = 512$, a bidirectional encoder with 512 numbers in each direction, and
-# $d_a = 256$. How many weights has the additive score: 262,400, 393,216 or 393,472?
+# ```{self-check} one-step
+# ```
 #
-# <details><summary>Answer</summary>
+# ```{self-check} how-many-weights
+# ```
 #
-# $d_h = 1024$, so $256\cdot(512 + 1024 + 1) = 393\,472$. The first forgets that both directions count;
-# the second forgets $v$.
+# ```{self-check} wandering-bias
+# ```
 #
-# </details>
+# ```{self-check} no-tanh
+# ```
 #
-# **2.** A friend adds a bias to the last layer, $v^\top\tanh(\dots) + b$, and trains with Adam in 32 bits.
-# After a day $b = 3.1$. What has the model learned: to attend more sharply, to attend more evenly, or
-# nothing?
+# ```{self-check} row-four-moves
+# ```
 #
-# <details><summary>Answer</summary>
+# ```{self-check} keys-once
+# ```
 #
-# Nothing. The same number is added to all scores of a row, and the softmax removes it. Its gradient is
-# rounding, which Adam blows up to visible steps.
-#
-# </details>
-#
-# **3.** You replace the tanh by the identity "to speed it up". Training runs, the loss falls. What will
-# the attention maps look like? And with a ReLU?
-#
-# <details><summary>Answer</summary>
-#
-# With the identity all rows of a map are equal: the query's term cancels. The model has learned *one* set
-# of weights for each source sentence, so it is a fixed-context model with a learned average. A ReLU would
-# do: what counts is the bend.
-#
-# </details>
-
-# %% [markdown]
-# **4.** You change the word that the decoder reads at step 4, and row 4 of the map moves. Is the score
-# additive? Which order does the decoder follow?
-#
-# <details><summary>Answer</summary>
-#
-# It updates first and asks with $s_4$: Luong's order. About the score it says nothing.
-#
-# </details>
-#
-# **5.** Why can keys be projected once for a sentence, but queries only one step at a time?
-#
-# <details><summary>Answer</summary>
-#
-# Encoder states are known before decoding begins. The query $s_{t-1}$ depends on $c_{t-1}$, and so on
-# the attention of the step before. Where the recurrence reads no context, all states are known in
-# training, and all queries can be scored at once. That is Luong's order without *input feeding*, which
-# hands the last readout to the next step.
-#
-# </details>
-#
-# **6.** A colleague reports that 70 % of her model's misses are one word off, in sentences of three words.
-# What do you ask?
-#
-# <details><summary>Answer</summary>
-#
-# What chance would give. In three words, a wrong word is a neighbour of the right one in two cases of
-# three: from the middle always, from either end every other time.
-#
-# </details>
+# ```{self-check} chance-of-a-neighbour
+# ```
 
 # %% [markdown]
 # ## What you now know

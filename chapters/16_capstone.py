@@ -5,7 +5,7 @@
 #     text_representation: {extension: .py, format_name: percent}
 #   kernelspec: {display_name: Python 3, language: python, name: python3}
 #   seqattn:
-#     minutes: 100
+#     minutes: 105
 #     covers: [F-21, F-22, F-23, F-24, F-33, F-34, M-18, M-20, M-21, M-23, M-24, M-25, T-02, T-09, T-10, V-07, V-14, D-03, D-11, D-12, D-16, D-19, X-01, X-04, X-05, P-01, P-02, P-03, P-04, P-05, P-06, P-07, P-08, P-09, P-10, P-11, E-03]
 # ---
 
@@ -363,9 +363,12 @@ shell(f"seqattn train --data mine.tsv --pair {corpus.source}-{corpus.target} --p
 #
 # The log as a picture: the loss that training sees, BLEU of what the model writes by itself, and, in
 # the last panel, how spread out its attention is, as a share of the largest possible entropy
-# {eq}`eq-entropy`. Predict the last one: does attention start sharp and get softer, or the reverse?
+# {eq}`eq-entropy`.
+#
+# ```{predict} sharp-or-soft
+# ```
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Three panels over the updates of one training. The loss falls steeply, then slowly. Validation BLEU stays near zero for the first updates and then rises. The normalised entropy of attention starts near 1 and falls."}}
+# %% tags=["hide-input", "hide-output", "hide-until-sharp-or-soft"] mystnb={"image": {"alt": "Three panels over the updates of one training. The loss falls steeply, then slowly. Validation BLEU stays near zero for the first updates and then rises. The normalised entropy of attention starts near 1 and falls."}}
 records = run.records()
 told = [record for record in records if record["kind"] == "train"]
 judged = [record for record in records if record["kind"] == "valid"]
@@ -1245,10 +1248,12 @@ rounds = short.steps / len(again)
 print(f"{len(known)} training pairs, each seen {rounds:.1f} times")
 
 # %% [markdown]
-# Two rates, three seeds each. Predict: which way will validation BLEU go? (Dots, diamonds and bars are
-# those of the contest.)
+# Dots, diamonds and bars are those of the contest.
+#
+# ```{predict} dropout-and-bleu
+# ```
 
-# %% tags=["hide-output", "nbval-ignore-output"]
+# %% tags=["hide-output", "hide-until-dropout-and-bleu", "nbval-ignore-output"]
 RATES = (0.0, 0.3)
 dropped = {f"{p:.0%}": replace(CONFIG, attention_dropout=p) for p in RATES}
 tests = run_trials(dropped, WORK / "dropout", few, short, subwords=SUBWORDS, device=DEVICE)
@@ -1261,7 +1266,7 @@ for r in results:
     print(f"{r['model']:>7} {r['seed']:5} {r['bleu']:12.1f} {r['perplexity']:11.2f}"
           f" {r['gap']:24.2f} {r['entropy']:8.2f}")  # fmt: skip
 
-# %% mystnb={"image": {"alt": "Three panels against the rate of attention dropout, with a dot for each of three seeds and their mean and standard deviation: validation BLEU, the ratio of validation to training perplexity, and the entropy of attention in nats."}} tags=["hide-input"]
+# %% mystnb={"image": {"alt": "Three panels against the rate of attention dropout, with a dot for each of three seeds and their mean and standard deviation: validation BLEU, the ratio of validation to training perplexity, and the entropy of attention in nats."}} tags=["hide-input", "hide-output", "hide-until-dropout-and-bleu"]
 figure, panels = plt.subplots(3, figsize=(5.8, 5.6))
 labels = ("validation BLEU", "perplexity, validation / training", "entropy of attention (nats)")
 for ax, value, label in zip(panels, ("bleu", "gap", "entropy"), labels):
@@ -1473,64 +1478,23 @@ if not record["groups"]:
 # %% [markdown]
 # ## Check yourself
 #
-# **1.** A colleague's model has a validation loss of 0.2 nats and writes *le le le le*. What do you look at
-# first?
+# ```{self-check} le-le-le
+# ```
 #
-# <details><summary>Answer</summary>
+# ```{self-check} one-seed
+# ```
 #
-# Whether it was told the answer: a target that is not shifted lets each step read the very word it should
-# predict (`seqattn doctor`: "no step reads a later word"). A low loss with true beginnings and nonsense
-# without is the mark of it.
+# ```{self-check} more-diffuse
+# ```
 #
-# </details>
+# ```{self-check} never-looked-at
+# ```
 #
-# **2.** Model A has 35.1 BLEU, B has 35.6, one training each, p = 0.03 by paired bootstrap. Is B better?
+# ```{self-check} rows-under-dropout
+# ```
 #
-# <details><summary>Answer</summary>
-#
-# *This* B is probably better than *this* A on sentences like these. Whether the method is, one seed cannot
-# say: train several of each and see whether their ranges overlap.
-#
-# </details>
-
-# %% [markdown]
-# **3.** The entropy of attention is 0.3 nats for sentences of five words and 0.6 for sentences of forty. Has
-# attention become more diffuse?
-#
-# <details><summary>Answer</summary>
-#
-# As shares: $0.3/\ln 5 = 0.19$ and $0.6/\ln 40 = 0.16$. No: relative to what there is to look at it is a
-# little sharper.
-#
-# </details>
-#
-# **4.** A map shows a source word that no row looked at, and the translation is right. How can that be?
-#
-# <details><summary>Answer</summary>
-#
-# Encoder states are not words: the neighbour's state has read the word too. Or French has no word of its own
-# for it (*does* in *does not sleep*). Coverage is a hint.
-#
-# </details>
-#
-# **5.** Attention dropout of 20 % in training: do the rows of a map sum to one?
-#
-# <details><summary>Answer</summary>
-#
-# In training not, only in expectation: each kept weight is multiplied by $1/0.8$. In evaluation there is no
-# dropout, and they do. Draw maps in evaluation.
-#
-# </details>
-#
-# **6.** You swap the scores of two models, and each swap changes BLEU. May you credit the rest of their
-# difference to the order in which they ask?
-#
-# <details><summary>Answer</summary>
-#
-# Only if nothing else differs: readout, what the update reads, and the number of weights came along with
-# the order here.
-#
-# </details>
+# ```{self-check} what-to-credit
+# ```
 
 # %% [markdown]
 # ## What you now know

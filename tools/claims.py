@@ -34,6 +34,8 @@ import nbformat
 import yaml
 from nbformat import NotebookNode
 
+from tools import questions
+
 ROOT = Path(__file__).resolve().parents[1]
 CLAIMS = ROOT / "chapters" / "claims"
 GROUNDS = ("holds", "test", "source", "given", "within")
@@ -158,11 +160,14 @@ def table(page: Path) -> Path:
 
 
 def passages(notebook: NotebookNode) -> list[Passage]:
-    """Collect what a notebook says: text cells, text alternatives, sentences in its code."""
+    """Collect what a notebook says: text cells, text alternatives, sentences in its code.
+
+    Wrong options of questions claim nothing; what is said of them does.
+    """
     found = []
     for number, cell in enumerate(notebook.cells):
         if cell.cell_type == "markdown":
-            found.append(_passage(number, cell.source))
+            found.append(_passage(number, questions.expanded(cell.source, wrong=False)))
         elif cell.cell_type == "code":
             alternative = cell.metadata.get("mystnb", {}).get("image", {}).get("alt")
             said = [alternative] if alternative else []

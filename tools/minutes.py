@@ -12,6 +12,7 @@ from pathlib import Path
 import jupytext
 
 from seqattn import widgets
+from tools import questions
 
 ROOT = Path(__file__).resolve().parents[1]
 # Mathematics is read slowly: about half the pace of a novel.
@@ -41,8 +42,9 @@ def minutes(text: str) -> int:
     total = 0.0
     for cell in jupytext.reads(text, fmt="py:percent").cells:
         if cell.cell_type == "markdown":
-            total += len(cell.source.split()) / WORDS_A_MINUTE
-            total += QUESTION * cell.source.count("<details>")
+            prose = questions.expanded(cell.source)
+            total += len(prose.split()) / WORDS_A_MINUTE
+            total += QUESTION * prose.count("<details>")
         elif cell.cell_type == "code":
             total += CELL * (not _HIDDEN & set(cell.metadata.get("tags", [])))
             total += FIGURE * len(_LIVE.findall(cell.source))

@@ -28,6 +28,7 @@ SHEETS = [
     "sphinx-design.min.css",
     "seqattn.css",
     "plots.css",
+    "learner.css",
 ]
 UNUSED_SCRIPTS = ("design-tabs.js",)
 # What finds and marks words, where a reader searches.
@@ -40,6 +41,8 @@ SCRIPTS = (
     "sphinx_highlight.js",
     "seqattn.js",
     "figures.js",
+    "answers.js",
+    "learner.js",
     "figures/*.js",
 )
 

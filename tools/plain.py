@@ -20,7 +20,7 @@ import yaml
 from nbformat import NotebookNode
 from pybtex.database import parse_file
 
-from tools import address, course_map
+from tools import address, course_map, questions
 
 ROOT = Path(__file__).resolve().parents[1]
 OUT = ROOT / "_build" / "notebooks"
@@ -239,6 +239,7 @@ class Text:
             "dropdown": lambda: self._folded(argument, text),
             "admonition": lambda: self._note(argument, options, text),
         }
+        rules |= {use: lambda: self._question(name, argument) for use in questions.USES}
         rules |= {
             note: lambda: self._note(argument or NOTES[name], options, text) for note in NOTES
         }
@@ -260,6 +261,9 @@ class Text:
                 lines.append(f"- {self.book.link(self.page, page, title)}")
             lines.append("")
         return "\n".join(lines).rstrip()
+
+    def _question(self, use: str, name: str) -> str:
+        return self.convert(questions.find(use, name, self.book.root).markdown())
 
     def _folded(self, title: str, text: str) -> str:
         return f"<details><summary>{title}</summary>\n\n{self.convert(text)}\n\n</details>"

@@ -304,3 +304,18 @@ def test_entropy_its_normalised_form_and_the_effective_number(n):
     assert attention_entropy(alpha).item() == pytest.approx(entropy)
     assert attention_entropy(alpha, normalized=True).item() == pytest.approx(entropy / math.log(n))
     assert effective_positions(alpha).item() == pytest.approx(math.exp(entropy))
+
+
+@pytest.mark.parametrize("clipped", [True, False])
+def test_without_clipping_a_nan_stays_in_the_embedding_of_the_pad(clipped):
+    embed, read = nn.Embedding(11, 5), nn.Linear(5, 1)
+    parameters = [*embed.parameters(), *read.parameters()]
+    keys = embed(torch.tensor([[4, 7, 2], [0, 0, 0]]))
+    mask = torch.tensor([[True, True, True], [False, False, False]])
+    weights = read(keys).mT.masked_fill(~mask[:, None], -torch.inf).softmax(-1)
+    (weights @ keys)[0].square().sum().backward()
+    if clipped:
+        nn.utils.clip_grad_norm_(parameters, 1.0)
+    torch.optim.SGD(parameters, lr=0.1).step()
+    assert sum(p.isfinite().sum().item() for p in parameters) == (0 if clipped else 56)
+    assert clipped or embed.weight[0].isnan().all()

@@ -1,0 +1,197 @@
+"""Questions in the browser: answered by keyboard alone, kept, counted, listed and erased."""
+
+import pytest
+
+from tests.browser.test_book import unhappy
+
+PAGE = "chapters/02_soft_addressing"
+KEY = "seqattn.answers.v1"
+
+
+def visit(page, address):
+    """Open a page and let it come in whole: a request that leaving it breaks off is an error."""
+    page.goto(address, wait_until="networkidle")
+
+
+def fold(page, name):
+    """The output that waits for the answer to a question."""
+    return page.locator(f".tag_hide-until-{name} details.hide", has=page.locator(".cell_output"))
+
+
+def is_open(page, name):
+    return fold(page, name).first.evaluate("fold => fold.open")
+
+
+def tab_to(page, selector):
+    """Go on with Tab until the focus is there."""
+    for _ in range(30):
+        if page.evaluate("s => document.activeElement.matches(s)", selector):
+            return
+        page.keyboard.press("Tab")
+    raise AssertionError(f"Tab never came to {selector}")
+
+
+def begin(page, name):
+    """Put the focus before a question, where a reader of the text would be."""
+    page.evaluate(
+        """id => { const mark = document.createElement("span"); mark.tabIndex = -1;
+            document.getElementById(id).before(mark); mark.focus(); }""",
+        f"ask-{name}",
+    )
+
+
+def test_a_prediction_is_made_kept_counted_and_erased_by_keyboard(new_page, book_server):
+    page = new_page(width=1366)
+    visit(page, f"{book_server}/{PAGE}.html")
+    assert page.locator(".sa-mark, .sa-progress").count() == 0  # silent for who does not answer
+    assert not is_open(page, "overflow")
+    waiting = fold(page, "overflow").locator("summary").inner_text()
+    assert "Your prediction first — or just show me" in waiting
+
+    begin(page, "overflow")
+    tab_to(page, "#ask-overflow input")
+    page.keyboard.press("Space")
+    page.keyboard.press("ArrowDown")
+    tab_to(page, "#ask-overflow .sa-ask-commit")
+    page.keyboard.press("Enter")
+    said = page.locator("#ask-overflow .sa-ask-said")
+    assert "Not so. Your answer: (b) The same weights, with rounding errors." in said.inner_text()
+    assert "both are NaN" in said.inner_text()
+    assert said.evaluate("said => said === document.activeElement")
+    assert is_open(page, "overflow")
+    assert not is_open(page, "survivors")
+    assert page.locator(".bd-links .active .sa-mark").inner_text().startswith("1/")
+    assert unhappy(page) == []
+
+    page.reload(wait_until="networkidle")
+    assert is_open(page, "overflow")
+    assert "Your answer: (b)" in said.inner_text()
+    page.locator(".sa-progress a").click()
+    page.wait_for_load_state("networkidle")
+    report = page.locator(".sa-report")
+    assert "(b) The same weights, with rounding errors." in report.inner_text()
+    assert unhappy(page) == []
+    page.emulate_media(media="print")
+    assert report.locator("li").first.is_visible()
+    assert not report.get_by_role("button", name="Print").is_visible()
+    page.emulate_media(media="screen")
+
+    report.get_by_role("button", name="Erase all answers").press("Enter")
+    page.keyboard.press("Enter")  # the focus is on the button that asks again
+    assert "There are no answers yet" in report.inner_text()
+    assert page.evaluate("key => localStorage.getItem(key)", KEY) is None
+    visit(page, f"{book_server}/{PAGE}.html")
+    assert not is_open(page, "overflow")
+
+
+def test_each_kind_takes_an_answer_by_keyboard(new_page, book_server):
+    page = new_page(width=390)
+    visit(page, f"{book_server}/{PAGE}.html")
+    page.locator("#ask-survivors input").fill("56")
+    page.keyboard.press("Enter")
+    said = page.locator("#ask-survivors .sa-ask-said")
+    assert "so it would be without the clipping" in said.inner_text()
+
+    points = page.locator("#ask-adam-and-temperature [role=slider]")
+    page.locator("#ask-adam-and-temperature .sa-ask-commit").press("Enter")
+    assert "Draw the curve first" in page.locator("#ask-adam-and-temperature").inner_text()
+    for point, keys in zip(points.all(), (*2 * [["Home"]], ["ArrowDown"], *4 * [["End"]])):
+        for key in keys:
+            point.press(key)
+    assert [p.get_attribute("aria-valuenow") for p in points.all()] == (
+        ["0", "0", "45", "100", "100", "100", "100"]
+    )
+    page.locator("#ask-adam-and-temperature .sa-ask-commit").press("Enter")
+    assert "Right. Your answer: a curve nearest to (c)" in (
+        page.locator("#ask-adam-and-temperature .sa-ask-said").inner_text()
+    )
+
+    several = page.locator("#ask-rows-of-pads")
+    for at in (0, 2):
+        several.locator("input").nth(at).press("Space")
+    several.locator(".sa-ask-commit").press("Enter")
+    assert "A row is a query" in several.locator(".sa-ask-said").inner_text()
+    assert "the backward pass" in several.locator(".sa-ask-said").inner_text()
+    several.locator("input").nth(2).press("Space")
+    several.locator("input").nth(1).press("Space")
+    several.locator(".sa-ask-commit").press("Enter")
+    assert "Right." in several.locator(".sa-ask-said").inner_text()
+    assert unhappy(page) == []
+
+    visit(page, f"{book_server}/chapters/03_additive.html")
+    order = page.locator("#ask-one-step")
+    for _ in range(3):
+        order.get_by_role("button", name="Up: project the query").press("Enter")
+    for _ in range(2):
+        order.get_by_role("button", name="Down: form the context").press("Enter")
+    order.get_by_role("button", name="Up: form the context").press("Enter")
+    order.locator(".sa-ask-commit").press("Enter")
+    assert "Right." in order.locator(".sa-ask-said").inner_text()
+    assert unhappy(page) == []
+
+
+def test_a_curve_is_drawn_with_the_pointer(new_page, book_server):
+    page = new_page()
+    visit(page, f"{book_server}/{PAGE}.html")
+    pad = page.locator("#ask-adam-and-temperature svg")
+    pad.scroll_into_view_if_needed()
+    first, last = (pad.locator("circle").nth(at).bounding_box() for at in (0, 6))
+    page.mouse.move(first["x"] + 8, first["y"] + 8)
+    page.mouse.down()
+    page.mouse.move(last["x"] + 8, last["y"] - 1000)  # one leap: what it passed lies on the line
+    page.mouse.up()
+    heights = [float(c.get_attribute("aria-valuenow")) for c in pad.locator("circle").all()]
+    assert heights == pytest.approx([50 + 50 * at / 6 for at in range(7)], abs=2)
+
+
+@pytest.mark.parametrize(
+    "stored", ["{", "null", "[1]", '{"answers": {"overflow": 5}, "shown": {}}']
+)
+def test_what_is_stored_may_be_broken(stored, new_page, book_server):
+    page = new_page()
+    page.add_init_script(f"localStorage.setItem({KEY!r}, {stored!r})")
+    visit(page, f"{book_server}/{PAGE}.html")
+    page.locator("#ask-overflow input").first.check()
+    page.locator("#ask-overflow .sa-ask-commit").click()
+    assert is_open(page, "overflow")
+
+
+def test_a_browser_that_keeps_nothing_shows_everything_the_same(new_page, book_server):
+    page = new_page()
+    page.add_init_script(
+        """for (const name of ["getItem", "setItem", "removeItem"])
+            Storage.prototype[name] = (key) => {
+                if (key.startsWith("seqattn")) throw new DOMException("no room");
+                return null;
+            };"""
+    )
+    visit(page, f"{book_server}/{PAGE}.html")
+    page.locator("#ask-overflow").get_by_role("button", name="Just show me").click()
+    assert is_open(page, "overflow")
+    assert "both are NaN" in page.locator("#ask-overflow").inner_text()
+    page.locator("#ask-survivors input").fill("0")
+    page.keyboard.press("Enter")
+    assert "Right." in page.locator("#ask-survivors").inner_text()
+
+
+def test_without_scripts_question_and_answer_are_there(browser, book_server):
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    visit(page, f"{book_server}/{PAGE}.html")
+    ask = page.locator("#ask-overflow")
+    assert ask.get_by_text("No numbers at all.").is_visible()
+    assert not ask.get_by_text("both are NaN").is_visible()
+    ask.locator("summary").click()
+    assert ask.get_by_text("both are NaN").is_visible()
+    context.close()
+
+
+def test_answers_of_live_figures_are_kept(new_page, book_server):
+    page = new_page()
+    visit(page, f"{book_server}/{PAGE}.html")
+    page.evaluate(
+        """document.dispatchEvent(new CustomEvent("seqattn:answer", { detail: {
+            id: "some-figure", choice: 1, right: true, asked: "Which?", said: "b" } }))"""
+    )
+    visit(page, f"{book_server}/chapters/your_answers.html")
+    assert "Which?" in page.locator(".sa-report li").inner_text()
