@@ -508,17 +508,18 @@ plt.show()
 # experiment, then BLEU by length, with the standard deviation between seeds:
 
 # %%
-bottleneck = measured("bottleneck")
-for name, value in bottleneck["card"].items():
-    print(f"{name:>10}: {value}")
+from seqattn.plots import ResultTable, experiment_card
 
+bottleneck, kinds = measured("bottleneck"), ("fixed", "attention")
+experiment_card(bottleneck["card"])
+
+# %%
 curves = bottleneck["figure"]
-print("\nwords     ", *(f"{n:5.0f}" for n in curves["lengths"]))
-for name in ("fixed", "attention"):
-    print(f"{name:10}", *(f"{bleu:5.1f}" for bleu in curves[name]))
-    print("         ±", *(f"{sd:5.1f}" for sd in curves[f"{name}_spread"]))
+columns = [[f"{b} ± {sd}" for b, sd in zip(curves[n], curves[f"{n}_spread"])] for n in kinds]
+ResultTable(("words", *kinds), [*zip(curves["lengths"], *columns)], "BLEU of test sentences")
 
-bleu = {n: dict(zip(curves["lengths"], curves[n])) for n in ("fixed", "attention")}
+# %% tags=["remove-cell"]
+bleu = {n: dict(zip(curves["lengths"], curves[n])) for n in kinds}
 
 # %% [markdown]
 # - **Inside the lengths of the training sentences**, up to twenty words, attention stays above 95. The
@@ -555,11 +556,9 @@ for n in (4, 8, 12, 16):
 
 # %%
 kept = bottleneck["kept_by_third"]
-for name, by_length in kept.items():
-    for n in ("20", "40"):
-        begin, middle, end = by_length[n]
-        parts = f"begin {begin} %, middle {middle} %, end {end} %"
-        print(f"{name:9} {n} words: {parts}")
+rows = [(name, n, *kept[name][n]) for name in kinds for n in ("20", "40")]
+columns = ("model", "words", "beginning", "middle", "end")
+ResultTable(columns, rows, "Words of the reference that the translation has, in percent")
 
 # %% [markdown]
 # The fixed vector keeps the beginning best. At forty words it loses the middle most; at twenty, middle

@@ -46,7 +46,15 @@ from torch.nn import functional as F
 
 from seqattn import dot_score
 from seqattn.data import TINY
-from seqattn.plots import BLUE, GREY, ORANGE, plot_masked, plot_sum_of_arrows, use_style
+from seqattn.plots import (
+    BLUE,
+    GREY,
+    ORANGE,
+    ResultTable,
+    plot_masked,
+    plot_sum_of_arrows,
+    use_style,
+)
 from seqattn.widgets import KernelSmoother, SoftLookup, SoftmaxTemperature
 
 use_style()
@@ -601,12 +609,13 @@ def right_with(weigh, pad_score, left):
 PADS = (0.0, 35.0, 1e5, torch.inf, torch.nan)
 WAYS = (masked_softmax, masked_late, filled_with_zero, mask_added)
 WAYS += (rows_masked, broadcast, minus_10_000)
-passed = {}
-print(f"{'pads score':20}", *(f"{pad:>8g}" for pad in PADS))
-for way in WAYS:
-    both = [all(right_with(way, pad, left) for left in (False, True)) for pad in PADS]
-    passed[way.__name__] = both
-    print(f"{way.__name__:20}", *(f"{'passes' if ok else '-':>8}" for ok in both))
+passed = {
+    way.__name__: [all(right_with(way, pad, left) for left in (False, True)) for pad in PADS]
+    for way in WAYS
+}
+rows = [(name, *("passes" if ok else "–" for ok in both)) for name, both in passed.items()]
+heads = ("way", *(f"pads score {pad:g}" for pad in PADS))
+ResultTable(heads, rows, "Which ways give the right weights, with pads left and right")
 
 # %% [markdown]
 # With friendly pads, two of the six wrong ways pass. With hostile pads none does. Only a mask that

@@ -20,7 +20,7 @@ import yaml
 from nbformat import NotebookNode
 from pybtex.database import parse_file
 
-from tools import address, course_map
+from tools import address, contents, course_map
 
 ROOT = Path(__file__).resolve().parents[1]
 OUT = ROOT / "_build" / "notebooks"
@@ -78,6 +78,11 @@ class Book:
         """Pages that are notebooks, in reading order."""
         pages = ["chapters/index", *(page for _, pages in self.parts for page in pages)]
         return [page for page in pages if (self.root / f"{page}.ipynb").is_file()]
+
+    @cached_property
+    def contents(self) -> contents.Contents:
+        """Chapters with their minutes, and ways through them."""
+        return contents.Contents(self.root)
 
     @cached_property
     def formulas(self) -> dict[str, tuple[str, str]]:
@@ -234,7 +239,9 @@ class Text:
         rules: dict[str, Callable[[], str]] = {
             "grid": lambda: self.convert(text),
             "grid-item-card": lambda: self._card(argument, options, text),
-            "tableofcontents": self._contents,
+            "grid-item": lambda: self._item(text),
+            "chapters": self._chapters,
+            "paths": self._paths,
             "math": lambda: self.formula(f"\n{text}\n", options["label"]),
             "dropdown": lambda: self._folded(argument, text),
             "admonition": lambda: self._note(argument, options, text),
@@ -251,14 +258,28 @@ class Text:
         head = self.book.link(self.page, page, f"**{title}**")
         return f"- {head}: {' '.join(self.convert(text).split())}"
 
-    def _contents(self) -> str:
+    def _item(self, text: str) -> str:
+        head, _, body = text.partition("\n\n")
+        return f"- {head}: {' '.join(self.convert(body).split())}"
+
+    def _timed(self, page: str) -> str:
+        name, time = self.book.contents.name(page), self.book.contents.minutes[page]
+        return f"- {self.book.link(self.page, page, name)}, {contents.spell(time)}"
+
+    def _chapters(self) -> str:
+        """List what is written: a notebook has no pictures of what is to come."""
         lines = []
-        for caption, pages in self.book.parts:
-            lines += [f"**{caption}**", ""]
-            for page in pages:
-                title = course_map.page_title(self.book.root, page)
-                lines.append(f"- {self.book.link(self.page, page, title)}")
-            lines.append("")
+        for part, entries in self.book.contents.parts:
+            pages = [page for e in entries for page in (e.page, e.exercise) if page]
+            lines += [f"**{part}**", "", *map(self._timed, pages), ""] if pages else []
+        return "\n".join(lines).rstrip()
+
+    def _paths(self) -> str:
+        lines = []
+        for route in self.book.contents.paths:
+            total = contents.spell(self.book.contents.total(route))
+            lines += [f"**{route.name}** ({total}). {route.says}", ""]
+            lines += [*map(self._timed, route.pages), ""]
         return "\n".join(lines).rstrip()
 
     def _folded(self, title: str, text: str) -> str:

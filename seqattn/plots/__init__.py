@@ -13,6 +13,7 @@ from seqattn.plots.maps import plot_attention
 from seqattn.plots.progress import plot_bleu_by_length, plot_error_rate
 from seqattn.plots.spread import plot_distributions, plot_spread
 from seqattn.plots.style import BLUE, GREEN, GREY, INK, ORANGE, PALETTE, PINK, use_style
+from seqattn.plots.tables import ResultTable, experiment_card
 
 __all__ = [
     "BLUE",
@@ -22,6 +23,8 @@ __all__ = [
     "ORANGE",
     "PALETTE",
     "PINK",
+    "ResultTable",
+    "experiment_card",
     "plot_attention",
     "plot_bleu_by_length",
     "plot_coverage",
