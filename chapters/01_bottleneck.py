@@ -450,7 +450,7 @@ for name, r in reaches.items():
 # Now keep all the states and give each step $t$ a context of its own, a weighted sum with weights
 # $\alpha_{ti}$ that are not negative and sum to 1 over the source positions $i$:
 #
-# $$ c_t = \sum_{i=1}^{T_s} \alpha_{ti}\, h_i $$ (eq-dynamic-context)
+# $$ \context{c_t} = \sum_{i=1}^{T_s} \weights{\alpha_{ti}}\, \values{h_i} $$ (eq-dynamic-context)
 #
 # From $c_t$ to $h_i$ is one step, whatever the distance: $\partial c_t / \partial h_i = \alpha_{ti} I$
 # (for given weights; the weights depend on $h_i$ too, which adds another direct path). Where the

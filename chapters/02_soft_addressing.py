@@ -149,7 +149,7 @@ plt.show()
 #
 # $$
 # \begin{aligned}
-# c &= \sum_{i=1}^{n} \alpha_i v_i \\
+# \context{c} &= \sum_{i=1}^{n} \weights{\alpha_i} \values{v_i} \\
 # \alpha_i &\ge 0, \qquad \sum_{i=1}^{n} \alpha_i = 1
 # \end{aligned}
 # $$ (eq-soft-lookup)
@@ -179,7 +179,7 @@ plt.show()
 # number positive and keeps the order; dividing by the sum does the rest. This is the *softmax*,
 # $\alpha = \mathrm{softmax}(e)$:
 #
-# $$ \alpha_i = \frac{\exp(e_i)}{\sum_{j=1}^{n} \exp(e_j)} $$ (eq-softmax)
+# $$ \weights{\alpha_i} = \frac{\exp(\scores{e_i})}{\sum_{j=1}^{n} \exp(\scores{e_j})} $$ (eq-softmax)
 #
 # Why the exponential? Squares would be positive too, but then a score of $-3$ would weigh as much
 # as one of 3. The exponential has a simple derivative (below) and turns differences into ratios:
@@ -277,10 +277,10 @@ print(jacobian)
 #
 # $$
 # \begin{aligned}
-# \text{score:}\quad e_{ti} &= \mathrm{score}(q_t, k_i) \\
-# \text{mask:}\quad e_{ti} &\leftarrow -\infty \text{ where } m_i = 0 \\
-# \text{normalise:}\quad \alpha_{ti} &= \frac{\exp(e_{ti})}{\sum_j \exp(e_{tj})} \\
-# \text{sum:}\quad c_t &= \sum_i \alpha_{ti}\, v_i
+# \text{score:}\quad \scores{e_{ti}} &= \mathrm{score}(\query{q_t}, \keys{k_i}) \\
+# \text{mask:}\quad \scores{e_{ti}} &\leftarrow -\infty \text{ where } m_i = 0 \\
+# \text{normalise:}\quad \weights{\alpha_{ti}} &= \frac{\exp(\scores{e_{ti}})}{\sum_j \exp(\scores{e_{tj}})} \\
+# \text{sum:}\quad \context{c_t} &= \sum_i \weights{\alpha_{ti}}\, \values{v_i}
 # \end{aligned}
 # $$ (eq-pipeline)
 

@@ -120,7 +120,7 @@ print("context", context)
 # state that asks, with $d_s$ numbers. Bahdanau et al. (2015) take the state *before* step $t$,
 # $s_{t-1}$; a section below says what that means. Their score is
 #
-# $$ e_{ti} = v^\top \tanh(W_q\, s_{t-1} + W_k\, h_i) $$ (eq-additive-score)
+# $$ \scores{e_{ti}} = v^\top \tanh(W_q\, \query{s_{t-1}} + W_k\, \keys{h_i}) $$ (eq-additive-score)
 #
 # Its weights are learned along with the rest of the model. $W_q$, $(d_a \times d_s)$, and $W_k$,
 # $(d_a \times d_h)$, map both states into a space of $d_a$ numbers, the *comparison space*. The tanh

@@ -20,7 +20,7 @@ import yaml
 from nbformat import NotebookNode
 from pybtex.database import parse_file
 
-from tools import address, contents, course_map
+from tools import address, contents, course_map, grammar
 
 ROOT = Path(__file__).resolve().parents[1]
 OUT = ROOT / "_build" / "notebooks"
@@ -181,6 +181,8 @@ class Text:
             raise PlainError(f"{self.page}: the picture {match['target']} is in no notebook")
         if match["display"] and "\n>" in match["display"]:
             raise PlainError(f"{self.page}: put this quoted formula on one line: {match[0]!r}")
+        if match[0].startswith("$"):
+            return grammar.without_colours(match[0])
         return match[0]
 
     def role(self, name: str, argument: str, bare: bool = False) -> str:
@@ -193,6 +195,8 @@ class Text:
                 return shown
             title = course_map.page_title(self.book.root, page)
             return f"{shown} in {self.book.link(self.page, page, title)}"
+        if name in grammar.PARTS:
+            return argument
         if name in ("cite:t", "cite:p"):
             sources = [self.book.sources[key.strip()] for key in argument.split(",")]
             if name == "cite:t":
@@ -212,6 +216,7 @@ class Text:
         if "\n>" in body:
             raise PlainError(f"{self.page}: put the quoted formula {label} on one line")
         tag = f"\\tag{{{self.book.formulas[label][1]}}}"
+        body = grammar.without_colours(body)
         before, _, indent = body.rpartition("\n")
         if before and not indent.strip():
             return f"$${before}\n{indent}{tag}\n{indent}$$"
