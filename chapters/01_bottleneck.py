@@ -515,8 +515,11 @@ experiment_card(bottleneck["card"])
 
 # %%
 curves = bottleneck["figure"]
-columns = [[f"{b} ± {sd}" for b, sd in zip(curves[n], curves[f"{n}_spread"])] for n in kinds]
-ResultTable(("words", *kinds), [*zip(curves["lengths"], *columns)], "BLEU of test sentences")
+shown = [curves["lengths"]]
+for name in kinds:
+    pairs = zip(curves[name], curves[f"{name}_spread"])
+    shown.append([f"{bleu} ± {spread}" for bleu, spread in pairs])
+ResultTable(("words", *kinds), [*zip(*shown)], "BLEU of test sentences")
 
 # %% tags=["remove-cell"]
 bleu = {n: dict(zip(curves["lengths"], curves[n])) for n in kinds}
@@ -558,7 +561,7 @@ for n in (4, 8, 12, 16):
 kept = bottleneck["kept_by_third"]
 rows = [(name, n, *kept[name][n]) for name in kinds for n in ("20", "40")]
 columns = ("model", "words", "beginning", "middle", "end")
-ResultTable(columns, rows, "Words of the reference that the translation has, in percent")
+ResultTable(columns, rows, "Words of the reference that the translation has (%)")
 
 # %% [markdown]
 # The fixed vector keeps the beginning best. At forty words it loses the middle most; at twenty, middle

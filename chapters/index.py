@@ -12,8 +12,8 @@
 # %% [markdown]
 # # Attention, opened up
 #
-# A translator writes *le chat s'est assis sur le tapis*. Before each French word it asks: which English
-# words should I look at now, and how much? Choose the next word, or move a score, and see what it reads.
+# A translator writes *le chat s'est assis sur le tapis*. Before each word it asks: which English words do
+# I need now, and how much of each? Choose a word and see.
 
 # %% tags=["install", "remove-cell"]
 INSTALL
