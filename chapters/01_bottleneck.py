@@ -447,7 +447,7 @@ for name, r in reaches.items():
 # Now keep all the states and give each step $t$ a context of its own, a weighted sum with weights
 # $\alpha_{ti}$ that are not negative and sum to 1 over the source positions $i$:
 #
-# $$ c_t = \sum_{i=1}^{T_s} \alpha_{ti}\, h_i $$ (eq-dynamic-context)
+# $$ \context{c_t} = \sum_{i=1}^{T_s} \weights{\alpha_{ti}}\, \values{h_i} $$ (eq-dynamic-context)
 #
 # From $c_t$ to $h_i$ is one step, whatever the distance: $\partial c_t / \partial h_i = \alpha_{ti} I$
 # (for given weights; the weights depend on $h_i$ too, which adds another direct path). Where the
@@ -505,17 +505,21 @@ plt.show()
 # experiment, then BLEU by length, with the standard deviation between seeds:
 
 # %%
-bottleneck = measured("bottleneck")
-for name, value in bottleneck["card"].items():
-    print(f"{name:>10}: {value}")
+from seqattn.plots import ResultTable, experiment_card
 
+bottleneck, kinds = measured("bottleneck"), ("fixed", "attention")
+experiment_card(bottleneck["card"])
+
+# %%
 curves = bottleneck["figure"]
-print("\nwords     ", *(f"{n:5.0f}" for n in curves["lengths"]))
-for name in ("fixed", "attention"):
-    print(f"{name:10}", *(f"{bleu:5.1f}" for bleu in curves[name]))
-    print("         ±", *(f"{sd:5.1f}" for sd in curves[f"{name}_spread"]))
+shown = [curves["lengths"]]
+for name in kinds:
+    pairs = zip(curves[name], curves[f"{name}_spread"])
+    shown.append([f"{bleu} ± {spread}" for bleu, spread in pairs])
+ResultTable(("words", *kinds), [*zip(*shown)], "BLEU of test sentences")
 
-bleu = {n: dict(zip(curves["lengths"], curves[n])) for n in ("fixed", "attention")}
+# %% tags=["remove-cell"]
+bleu = {n: dict(zip(curves["lengths"], curves[n])) for n in kinds}
 
 # %% [markdown]
 # - **Inside the lengths of the training sentences**, up to twenty words, attention stays above 95. The
@@ -552,11 +556,9 @@ for n in (4, 8, 12, 16):
 
 # %%
 kept = bottleneck["kept_by_third"]
-for name, by_length in kept.items():
-    for n in ("20", "40"):
-        begin, middle, end = by_length[n]
-        parts = f"begin {begin} %, middle {middle} %, end {end} %"
-        print(f"{name:9} {n} words: {parts}")
+rows = [(name, n, *kept[name][n]) for name in kinds for n in ("20", "40")]
+columns = ("model", "words", "beginning", "middle", "end")
+ResultTable(columns, rows, "Words of the reference that the translation has (%)")
 
 # %% [markdown]
 # The fixed vector keeps the beginning best. At forty words it loses the middle most; at twenty, middle

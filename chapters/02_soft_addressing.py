@@ -53,6 +53,7 @@ from seqattn.plots import (
     ORANGE,
     QUERY,
     VALUES,
+    ResultTable,
     name_lines,
     plot_masked,
     plot_sum_of_arrows,
@@ -161,7 +162,7 @@ Unrolled(phases=["decode"], lit=LIT, event=10, title="Query, keys and values in 
 #
 # $$
 # \begin{aligned}
-# c &= \sum_{i=1}^{n} \alpha_i v_i \\
+# \context{c} &= \sum_{i=1}^{n} \weights{\alpha_i} \values{v_i} \\
 # \alpha_i &\ge 0, \qquad \sum_{i=1}^{n} \alpha_i = 1
 # \end{aligned}
 # $$ (eq-soft-lookup)
@@ -191,7 +192,7 @@ Unrolled(phases=["decode"], lit=LIT, event=10, title="Query, keys and values in 
 # number positive and keeps the order; dividing by the sum does the rest. This is the *softmax*,
 # $\alpha = \mathrm{softmax}(e)$:
 #
-# $$ \alpha_i = \frac{\exp(e_i)}{\sum_{j=1}^{n} \exp(e_j)} $$ (eq-softmax)
+# $$ \weights{\alpha_i} = \frac{\exp(\scores{e_i})}{\sum_{j=1}^{n} \exp(\scores{e_j})} $$ (eq-softmax)
 #
 # Why the exponential? Squares would be positive too, but then a score of $-3$ would weigh as much
 # as one of 3. The exponential has a simple derivative (below) and turns differences into ratios:
@@ -284,10 +285,10 @@ print(jacobian)
 #
 # $$
 # \begin{aligned}
-# \text{score:}\quad e_{ti} &= \mathrm{score}(q_t, k_i) \\
-# \text{mask:}\quad e_{ti} &\leftarrow -\infty \text{ where } m_i = 0 \\
-# \text{normalise:}\quad \alpha_{ti} &= \frac{\exp(e_{ti})}{\sum_j \exp(e_{tj})} \\
-# \text{sum:}\quad c_t &= \sum_i \alpha_{ti}\, v_i
+# \text{score:}\quad \scores{e_{ti}} &= \mathrm{score}(\query{q_t}, \keys{k_i}) \\
+# \text{mask:}\quad \scores{e_{ti}} &\leftarrow -\infty \text{ where } m_i = 0 \\
+# \text{normalise:}\quad \weights{\alpha_{ti}} &= \frac{\exp(\scores{e_{ti}})}{\sum_j \exp(\scores{e_{tj}})} \\
+# \text{sum:}\quad \context{c_t} &= \sum_i \weights{\alpha_{ti}}\, \values{v_i}
 # \end{aligned}
 # $$ (eq-pipeline)
 
@@ -613,12 +614,13 @@ def right_with(weigh, pad_score, left):
 PADS = (0.0, 35.0, 1e5, torch.inf, torch.nan)
 WAYS = (masked_softmax, masked_late, filled_with_zero, mask_added)
 WAYS += (rows_masked, broadcast, minus_10_000)
-passed = {}
-print(f"{'pads score':20}", *(f"{pad:>8g}" for pad in PADS))
-for way in WAYS:
-    both = [all(right_with(way, pad, left) for left in (False, True)) for pad in PADS]
-    passed[way.__name__] = both
-    print(f"{way.__name__:20}", *(f"{'passes' if ok else '-':>8}" for ok in both))
+passed = {
+    way.__name__: [all(right_with(way, pad, left) for left in (False, True)) for pad in PADS]
+    for way in WAYS
+}
+rows = [(name, *("passes" if ok else "–" for ok in both)) for name, both in passed.items()]
+heads = ("way", *(f"pads score {pad:g}" for pad in PADS))
+ResultTable(heads, rows, "Which ways give the right weights, with pads left and right")
 
 # %% [markdown]
 # With friendly pads, two of the six wrong ways pass. With hostile pads none does. Only a mask that

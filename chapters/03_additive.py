@@ -120,7 +120,7 @@ print("context", context)
 # state that asks, with $d_s$ numbers. Bahdanau et al. (2015) take the state *before* step $t$,
 # $s_{t-1}$; a section below says what that means. Their score is
 #
-# $$ e_{ti} = v^\top \tanh(W_q\, s_{t-1} + W_k\, h_i) $$ (eq-additive-score)
+# $$ \scores{e_{ti}} = v^\top \tanh(W_q\, \query{s_{t-1}} + W_k\, \keys{h_i}) $$ (eq-additive-score)
 #
 # Its weights are learned along with the rest of the model. $W_q$, $(d_a \times d_s)$, and $W_k$,
 # $(d_a \times d_h)$, map both states into a space of $d_a$ numbers, the *comparison space*. The tanh
@@ -814,16 +814,19 @@ for found in translator.translate(mine):
 
 # %% tags=["hide-output", "hide-until-the-penalty"]
 from seqattn.data import measured
+from seqattn.plots import ResultTable, experiment_card
 
 stored = measured("additive")
-print(stored["card"]["command"])
+experiment_card(stored["card"])
+
+# %%
 runs = {"with the penalty": stored["runs"]["penalty"], "without": stored["runs"]["none"]}
-table = {}
+table, rows = {}, []
 for name, found in runs.items():
-    for what, unit in (("aer", "{:.3f}"), ("bleu", "{:.1f}"), ("exact", "{:.2f}")):
+    for what, unit in (("aer", ".3f"), ("bleu", ".1f"), ("exact", ".2f")):
         table[name, what] = [run["test"][what] for run in found]
-        seeds = "  ".join(unit.format(x) for x in table[name, what])
-        print(f"{name:17s} {what:6s} {seeds}")
+        rows.append((name, what, *(format(x, unit) for x in table[name, what])))
+ResultTable(("trained", "measure", "seed 1", "seed 2", "seed 3"), rows, "On the test pairs")
 
 
 # %%
@@ -832,11 +835,12 @@ def low_high(values, form):
 
 
 yard = stored["yardsticks"]
-for name in ("ibm1", "diagonal", "best"):
-    print(f"AER of {name:9s} {yard[name]:.3f}")
-print("\nlearning rate: validation BLEU, one seed")
-for lr, judged in stored["rates"].items():
-    print(f"{lr:>13s}: {judged['bleu']:.1f}")
+rules = [(name, f"{yard[name]:.3f}") for name in ("ibm1", "diagonal", "best")]
+ResultTable(("rule", "AER"), rules, "Yardsticks for the error rate")
+
+# %%
+rates = [(lr, f"{judged['bleu']:.1f}") for lr, judged in stored["rates"].items()]
+ResultTable(("learning rate", "BLEU"), rates, "Validation BLEU, one seed")
 
 # %% [markdown]
 # - **The penalty improves the links.** Each seed with it has a lower error rate than each seed without.

@@ -51,7 +51,7 @@ from seqattn.data import Batches, CorpusConfig, Vocabularies, encode_pairs, read
 from seqattn.evaluation import evaluate
 from seqattn.metrics import corpus_bleu
 from seqattn.models import ModelConfig, build_model
-from seqattn.plots import BLUE, GREY, ORANGE, use_style
+from seqattn.plots import BLUE, GREY, ORANGE, ResultTable, use_style
 from seqattn.training import TrainingConfig, fit, new_run, read_preset
 from seqattn.translator import Translator
 
@@ -663,15 +663,16 @@ else:
 BUDGET = replace(BUDGET, validate_every=BUDGET.steps)  # once, at the end
 trials = run_trials(MODELS, WORK / "contest", corpus, BUDGET, subwords=SUBWORDS, device=DEVICE)
 table = [trial.row() for trial in trials]
-print("model        seed  parameters  BLEU  perplexity  AER  entropy  seconds  MiB")
-for r in table:
-    shown = [f"{r[name]:.2f}" if r[name] is not None else "  – " for name in ("aer", "entropy")]
-    print(f"{r['model']:12} {r['seed']:4} {r['parameters']:11,} {r['bleu']:5.1f}"
-          f" {r['perplexity']:11.2f} {shown[0]} {shown[1]:>8} {r['seconds']:8.1f}"
-          f" {r['memory']:4.0f}")  # fmt: skip
+UNITS = {"model": "", "seed": "", "parameters": ",", "bleu": ".1f", "perplexity": ".2f",
+         "aer": ".2f", "entropy": ".2f", "seconds": ".1f", "memory": ".0f"}  # fmt: skip
+rows = [
+    ["–" if r[name] is None else format(r[name], u) for name, u in UNITS.items()] for r in table
+]
 passes = BUDGET.steps / len(batches)
-print(f"{BUDGET.steps} updates, {passes:.1f} passes over the pairs, rate {BUDGET.lr}, validation")
-print("BLEU:", trials[0].scores["signature"])
+caption = (
+    f"{BUDGET.steps} updates, {passes:.1f} passes, rate {BUDGET.lr}; validation, memory in MiB"
+)
+ResultTable([*UNITS], rows, caption, f"BLEU: {trials[0].scores['signature']}")
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Dots for three seeds of each of five models, with mean and standard deviation, in two panels: validation BLEU, and processor seconds of the training. The additive models and the Transformer have clearly more BLEU than Luong's model and the fixed vector."}}
 from seqattn.plots import plot_spread
@@ -786,12 +787,13 @@ def reached(what="bleu", **which):
 
 
 # %% tags=["hide-output"]
-print("readout score    parameters   asked before the update   asked after it")
+rows = []
 for readout, score in product(*(FACTORS[name] for name in ("readout", "score"))):
     cells = [reached(readout=readout, score=score, order=o) for o in ("before", "after")]
-    row = "        ".join(" ".join(f"{b:5.1f}" for b in cell) for cell in cells)
     size = reached("parameters", readout=readout, score=score)[0]
-    print(f"{readout:7} {score:9} {size:9,}     {row}")
+    rows.append((readout, score, size, *("  ".join(f"{b:.1f}" for b in cell) for cell in cells)))
+columns = ("readout", "score", "parameters", "asked before the update", "asked after it")
+ResultTable(columns, rows, "Validation BLEU, three seeds in each cell")
 
 # %% [markdown]
 # Each line holds two cells that differ in the order alone. For each factor there are four such pairs of
@@ -1261,10 +1263,17 @@ results = []
 for trial in tests:
     on_known = evaluate(Translator.load(trial.folder), known[:300])
     results.append({**trial.row(), "gap": trial.scores["perplexity"] / on_known.perplexity})
-print("dropout  seed  valid. BLEU  perplexity  valid./train perplexity  entropy")
-for r in results:
-    print(f"{r['model']:>7} {r['seed']:5} {r['bleu']:12.1f} {r['perplexity']:11.2f}"
-          f" {r['gap']:24.2f} {r['entropy']:8.2f}")  # fmt: skip
+UNITS = {
+    "model": "",
+    "seed": "",
+    "bleu": ".1f",
+    "perplexity": ".2f",
+    "gap": ".2f",
+    "entropy": ".2f",
+}
+rows = [[format(r[name], unit) for name, unit in UNITS.items()] for r in results]
+columns = ("dropout", "seed", "BLEU", "perplexity", "validation / training", "entropy")
+ResultTable(columns, rows, "Validation; the fifth column divides two perplexities")
 
 # %% mystnb={"image": {"alt": "Three panels against the rate of attention dropout, with a dot for each of three seeds and their mean and standard deviation: validation BLEU, the ratio of validation to training perplexity, and the entropy of attention in nats."}} tags=["hide-input", "hide-output", "hide-until-dropout-and-bleu"]
 figure, panels = plt.subplots(3, figsize=(5.8, 5.6))
@@ -1329,11 +1338,13 @@ sources, references = [p.source for p in valid[:300]], [p.target for p in valid[
 written = {name: translator.translate(sources, **how) for name, how in choices.items()}
 for name, how in draws.items():
     written[f"sampled, {name}"] = [s[0] for s in translator.sample(sources, **how)]
-print("                            BLEU  tokens  mean log-probability")
+rows = []
 for name, found in written.items():
     score = corpus_bleu([t.text for t in found], references).score
     tokens, logp = mean(len(t.tokens) for t in found), mean(t.score for t in found)
-    print(f"{name:26} {score:5.1f} {tokens:7.2f} {logp:8.2f}")
+    rows.append((name, f"{score:.1f}", f"{tokens:.2f}", f"{logp:.2f}"))
+columns = ("search", "BLEU", "tokens", "mean log-probability")
+ResultTable(columns, rows, f"{len(sources)} validation sentences, one run")
 
 
 # %%
@@ -1430,16 +1441,16 @@ shell("seqattn evaluate --run toy")
 
 # %%
 record = measured("multi30k")
+rows = []
 for group in record["groups"]:
-    seeds = len(group["seeds"])
-    luck = "one seed: the luck of seeds is unknown" if seeds == 1 else f"{seeds} seeds"
     for name, found in group["tests"].items():
-        bleu_, width = found["bleu"], found["bleu"]["spread"]
+        bleu_, width = found["bleu"]["mean"], found["bleu"]["spread"]
         spread = "" if width is None else f" ± {width:.2f}"
-        print(f"{group['preset']:18} {group['direction']} {name:16} BLEU {bleu_['mean']:.2f}{spread},"
-              f" {luck}\n    {found['signature']}")  # fmt: skip
-if not record["groups"]:
-    print("no run has been collected yet: python -m benchmarks.quality --help")
+        rows.append((group["preset"], group["direction"], name, f"{bleu_:.2f}{spread}",
+                     len(group["seeds"]), found["signature"].replace("|", " ")))  # fmt: skip
+columns = ("preset", "direction", "test", "BLEU", "seeds", "signature")
+note = "Where there is one seed, the luck of seeds is unknown. To collect: python -m benchmarks.quality"
+ResultTable(columns, rows, "Multi30k, test sentences", note)
 
 # %% [markdown]
 # Each row with one seed is one training. The p of a bootstrap would not change that: two rows may differ by

@@ -12,13 +12,8 @@
 # %% [markdown]
 # # Attention, opened up
 #
-# Translate *the cat sat on the mat* into French, word by word, and at each French word ask: which
-# English words should I look at now? A model that answers this question, and learned by itself how
-# to, is an attention model.
-#
-# Here is the whole idea in one figure. Each English word has a state, drawn as an arrow. Each gets
-# a weight; the weights are positive and sum to 1. The context, which the translator reads before it
-# writes its next word, is the weighted sum.
+# A translator writes *le chat s'est assis sur le tapis*. Before each word it asks: which English words do
+# I need now, and how much of each? Choose a word and see.
 
 # %% tags=["install", "remove-cell"]
 INSTALL
@@ -26,50 +21,61 @@ INSTALL
 # %% tags=["remove-input"]
 from seqattn.widgets import WeightedSum
 
-WeightedSum()
+WeightedSum(predict=False)
 
 # %% [markdown]
-# Choose *tapis* (rug) in place of *chat* (cat): the weight moves to *mat*, and the context with it.
-# Then move single scores, with the mouse or with the arrow keys. These scores were set by hand. In
-# [Additive attention](03_additive.ipynb) you train a model that finds its own, and compare them with
-# the true word alignments.
+# Each English word has a state. Each state gets a weight; the weights are positive and sum to 1. The
+# context, which the translator reads, is the weighted sum: the chain of states, each shortened to its
+# weight, leads to it. These scores were set by hand. In [Additive attention](03_additive.ipynb) you train
+# a model that finds its own, and compare its weights with the true word alignments.
 #
-# This book derives every formula behind that figure in front of you, with numbers small enough for
-# paper. It turns each formula into a few lines of PyTorch, asserts that they agree with the `seqattn`
-# package, draws what they compute, measures what it is good for, and shows where it breaks.
-
-# %% [markdown]
-# ## Three ways in
+# This book takes attention in translation apart until nothing has to be believed.
 #
-# ::::{grid} 1 1 3 3
-# :gutter: 2
+# ::::{grid} 1 2 2 4
+# :gutter: 3
 #
-# :::{grid-item-card} Read
-# :link: 01_bottleneck
-# :link-type: doc
+# :::{grid-item}
+# **By hand, then by code**
 #
-# Start with the bottleneck. The figures compute in your browser, without Python or a network.
+# Numbers small enough for paper, the formula derived from them, the same in a few lines of PyTorch, and
+# an assertion that they agree.
 # :::
 #
-# :::{grid-item-card} Run
-# :link: how_to_use
-# :link-type: doc
+# :::{grid-item}
+# **Checked by machine**
 #
-# Each chapter is a notebook that runs alone, on your machine or on Colab, without a GPU.
+# Each formula leads to the function that computes it, the test that checks it and the exercise that
+# asks for it. [The map](map.md) holds all of these links; a broken one stops the build.
 # :::
 #
-# :::{grid-item-card} Do
-# :link: ../exercises/02_softmax
-# :link-type: doc
+# :::{grid-item}
+# **Predict, then see**
 #
-# Exercises with points, and with hints that name the mistake you made.
+# Figures ask before they answer, and compute in the page: no server, no account, no network.
+# :::
+#
+# :::{grid-item}
+# **Measured, with its luck**
+#
+# Trained models are compared over seeds, with their spread, on sentences whose true alignments are
+# known. Each long measurement names the command that repeats it.
 # :::
 # ::::
 #
-# You need Python and enough PyTorch to recognise a tensor, an `nn.Module` and a training loop. [How to
-# use this book](how_to_use.md) says how long each page takes.
+# ## Three ways through
 #
-# ## Contents
-#
-# ```{tableofcontents}
+# ```{paths}
 # ```
+#
+# Minutes are for reading with care: words, cells, figures and questions are counted, the same way in
+# every chapter; those of exercises are their authors' guesses. [How to use this book](how_to_use.md)
+# says how to read, run and be graded. [Before you start](prerequisites.md) lets you find out, with
+# five questions, whether you have what you need.
+#
+# ## What is written
+#
+# ```{chapters}
+# :written:
+# ```
+#
+# [All chapters, with those to come](contents.md)

@@ -19,9 +19,18 @@ from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 from sphinx.util.math import get_node_equation_number
 
+from tools import grammar
+
 TEMML = Path(__file__).parent / "vendor" / "temml" / "temml.min.js"
 NAMESPACE = "http://www.w3.org/1998/Math/MathML"
-OPTIONS = {"throwOnError": True, "trust": True, "wrap": "none", "xml": True}
+# Temml adds to the commands that it is given: each formula gets a copy of its own (RENDER).
+OPTIONS = {
+    "throwOnError": True,
+    "trust": True,
+    "wrap": "none",
+    "xml": True,
+    "macros": grammar.MACROS,
+}
 # A string that JavaScript put together is no string to Python until it was serialised.
 RENDER = """
 (tex, display, options) => {
@@ -160,6 +169,7 @@ def visit_block(translator: Any, node: nodes.math_block) -> None:
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the renderer; pages are written anew when it changes."""
     app.add_html_math_renderer("mathml", (visit_inline, None), (visit_block, None))
-    ours = hashlib.sha256(TEMML.read_bytes() + Path(__file__).read_bytes()).hexdigest()
+    made_by = (TEMML, Path(__file__), Path(grammar.__file__))
+    ours = hashlib.sha256(b"".join(path.read_bytes() for path in made_by)).hexdigest()
     app.add_config_value("mathml_version", ours, "html")
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

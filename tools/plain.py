@@ -20,7 +20,7 @@ import yaml
 from nbformat import NotebookNode
 from pybtex.database import parse_file
 
-from tools import address, course_map, questions
+from tools import address, contents, course_map, grammar, questions
 
 ROOT = Path(__file__).resolve().parents[1]
 OUT = ROOT / "_build" / "notebooks"
@@ -78,6 +78,11 @@ class Book:
         """Pages that are notebooks, in reading order."""
         pages = ["chapters/index", *(page for _, pages in self.parts for page in pages)]
         return [page for page in pages if (self.root / f"{page}.ipynb").is_file()]
+
+    @cached_property
+    def contents(self) -> contents.Contents:
+        """Chapters with their minutes, and ways through them."""
+        return contents.Contents(self.root)
 
     @cached_property
     def formulas(self) -> dict[str, tuple[str, str]]:
@@ -176,6 +181,8 @@ class Text:
             raise PlainError(f"{self.page}: the picture {match['target']} is in no notebook")
         if match["display"] and "\n>" in match["display"]:
             raise PlainError(f"{self.page}: put this quoted formula on one line: {match[0]!r}")
+        if match[0].startswith("$"):
+            return grammar.without_colours(match[0])
         return match[0]
 
     def role(self, name: str, argument: str, bare: bool = False) -> str:
@@ -188,6 +195,8 @@ class Text:
                 return shown
             title = course_map.page_title(self.book.root, page)
             return f"{shown} in {self.book.link(self.page, page, title)}"
+        if name in grammar.PARTS:
+            return argument
         if name in ("cite:t", "cite:p"):
             sources = [self.book.sources[key.strip()] for key in argument.split(",")]
             if name == "cite:t":
@@ -207,6 +216,7 @@ class Text:
         if "\n>" in body:
             raise PlainError(f"{self.page}: put the quoted formula {label} on one line")
         tag = f"\\tag{{{self.book.formulas[label][1]}}}"
+        body = grammar.without_colours(body)
         before, _, indent = body.rpartition("\n")
         if before and not indent.strip():
             return f"$${before}\n{indent}{tag}\n{indent}$$"
@@ -234,7 +244,9 @@ class Text:
         rules: dict[str, Callable[[], str]] = {
             "grid": lambda: self.convert(text),
             "grid-item-card": lambda: self._card(argument, options, text),
-            "tableofcontents": self._contents,
+            "grid-item": lambda: self._item(text),
+            "chapters": self._chapters,
+            "paths": self._paths,
             "math": lambda: self.formula(f"\n{text}\n", options["label"]),
             "dropdown": lambda: self._folded(argument, text),
             "admonition": lambda: self._note(argument, options, text),
@@ -252,14 +264,28 @@ class Text:
         head = self.book.link(self.page, page, f"**{title}**")
         return f"- {head}: {' '.join(self.convert(text).split())}"
 
-    def _contents(self) -> str:
+    def _item(self, text: str) -> str:
+        head, _, body = text.partition("\n\n")
+        return f"- {head}: {' '.join(self.convert(body).split())}"
+
+    def _timed(self, page: str) -> str:
+        name, time = self.book.contents.name(page), self.book.contents.minutes[page]
+        return f"- {self.book.link(self.page, page, name)}, {contents.spell(time)}"
+
+    def _chapters(self) -> str:
+        """List what is written: a notebook has no pictures of what is to come."""
         lines = []
-        for caption, pages in self.book.parts:
-            lines += [f"**{caption}**", ""]
-            for page in pages:
-                title = course_map.page_title(self.book.root, page)
-                lines.append(f"- {self.book.link(self.page, page, title)}")
-            lines.append("")
+        for part, entries in self.book.contents.parts:
+            pages = [page for e in entries for page in (e.page, e.exercise) if page]
+            lines += [f"**{part}**", "", *map(self._timed, pages), ""] if pages else []
+        return "\n".join(lines).rstrip()
+
+    def _paths(self) -> str:
+        lines = []
+        for route in self.book.contents.paths:
+            total = contents.spell(self.book.contents.total(route))
+            lines += [f"**{route.name}** ({total}). {route.says}", ""]
+            lines += [*map(self._timed, route.pages), ""]
         return "\n".join(lines).rstrip()
 
     def _question(self, use: str, name: str) -> str:

@@ -30,6 +30,7 @@ from seqattn.plots.style import (
     WEIGHTS,
     name_lines,
 )
+from seqattn.plots.tables import ResultTable, experiment_card
 
 __all__ = [
     "BLUE",
@@ -46,6 +47,8 @@ __all__ = [
     "SCORES",
     "VALUES",
     "WEIGHTS",
+    "ResultTable",
+    "experiment_card",
     "name_lines",
     "plot_attention",
     "plot_bleu_by_length",

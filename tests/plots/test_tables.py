@@ -1,0 +1,50 @@
+"""Tables of results: the same numbers as HTML and as text."""
+
+import re
+from xml.etree import ElementTree
+
+import pytest
+
+from seqattn.plots import ResultTable, experiment_card
+
+TABLE = ResultTable(
+    ("model", "seeds", "BLEU", "remark"),
+    [("fixed & old", 3, "15.5 ± 0.5", None), ("attention", 1200, "63.3 ± 3.2", "a < b")],
+    "BLEU at 40 words",
+    "three seeds",
+)
+
+
+def test_both_faces_hold_the_same_cells():
+    root = ElementTree.fromstring(TABLE._repr_html_())
+    assert root.find("caption").text == "BLEU at 40 words"
+    assert root.find("tfoot/tr/td").attrib == {"colspan": "4"}
+    cells = [[cell.text for cell in row] for row in root.findall("tbody/tr")]
+    assert cells == [["fixed & old", "3", "15.5 ± 0.5", "–"],
+                     ["attention", "1,200", "63.3 ± 3.2", "a < b"]]  # fmt: skip
+    caption, _, *rows, note = repr(TABLE).splitlines()
+    assert (caption, note) == ("BLEU at 40 words", "three seeds")
+    assert [re.split(r" {2,}", row) for row in rows] == cells
+    # Numbers end below each other, and so they do on the page.
+    assert {row.index(" ± ") for row in rows} == {rows[0].index(" ± ")}
+    assert [th.get("class") for th in root.findall("thead/tr/th")] == [
+        None,
+        *["sa-number"] * 2,
+        None,
+    ]
+    assert all(th.get("scope") for th in root.iter("th"))
+
+
+def test_a_card_tells_what_is_nested_line_by_line():
+    card = experiment_card({"pairs": 40000, "seconds": {"fixed": 492, "attention": 634},
+                            "lr": [0.1, 0.2], "command": "python -m x"})  # fmt: skip
+    assert list(card.rows) == [("repeat it with", "python -m x"), ("seconds, fixed", "492"),
+                               ("seconds, attention", "634"), ("pairs", "40,000"),
+                               ("lr", "0.1, 0.2")]  # fmt: skip
+    assert 'class="sa-table sa-card"' in card._repr_html_()
+    assert "<thead>" not in card._repr_html_()
+
+
+def test_a_row_of_the_wrong_length_is_named():
+    with pytest.raises(ValueError, match=r"the table 't' has 1 cells; expected one for each of 2"):
+        ResultTable(("a", "b"), [("x",)], "t")
