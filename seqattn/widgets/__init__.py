@@ -6,8 +6,10 @@ from seqattn.widgets.base import LiveFigure
 from seqattn.widgets.fixed_versus_dynamic import FixedVersusDynamic
 from seqattn.widgets.kernel_smoother import KernelSmoother
 from seqattn.widgets.linear_regime import LinearRegime
+from seqattn.widgets.score_geometry import ScoreGeometry
 from seqattn.widgets.soft_lookup import SoftLookup
 from seqattn.widgets.softmax_temperature import SoftmaxTemperature
+from seqattn.widgets.turned_question import TurnedQuestion
 from seqattn.widgets.weighted_sum import WeightedSum
 
 __all__ = [
@@ -18,7 +20,9 @@ __all__ = [
     "LinearRegime",
     "LiveFigure",
     "Recency",
+    "ScoreGeometry",
     "SoftLookup",
     "SoftmaxTemperature",
+    "TurnedQuestion",
     "WeightedSum",
 ]

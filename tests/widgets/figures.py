@@ -13,8 +13,10 @@ FIGURES = {
     "KernelSmoother": widgets.KernelSmoother,
     "LinearRegime": widgets.LinearRegime,
     "Recency": widgets.Recency,
+    "ScoreGeometry": lambda: widgets.ScoreGeometry(score="general", stretch=1.5),
     "SoftLookup": widgets.SoftLookup,
     "SoftmaxTemperature": lambda: widgets.SoftmaxTemperature(mask=[True, True, False, True, True]),
+    "TurnedQuestion": lambda: widgets.TurnedQuestion(turn=60, asking=2),
     "WeightedSum": widgets.WeightedSum,
 }
 
