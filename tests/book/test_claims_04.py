@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
-from seqattn import dot_score, general_score
+from seqattn import LocationAttention, dot_score, general_score
 from seqattn.data import TINY
 from seqattn.widgets import TurnedQuestion
 
@@ -90,3 +90,13 @@ def test_a_quarter_turn_leaves_the_skew_part_alone():
     found = TurnedQuestion(turn=90.0).numbers()
     assert abs(found["symmetric_part"]) < 1e-12
     assert found["largest"] == [1, 2]
+
+
+def test_rows_beyond_the_source_get_no_gradient_and_a_longer_source_is_refused():
+    attention, state = LocationAttention(d_query=4, max_len=16), torch.randn(2, 4)
+    attention(state, torch.randn(2, 9, 8)).context.sum().backward()
+    (W,) = attention.parameters()
+    assert W.grad[:9].any()
+    assert not W.grad[9:].any()
+    with pytest.raises(ValueError, match="17 positions"):
+        attention(state, torch.randn(2, 17, 8))
