@@ -7,8 +7,10 @@ from seqattn.widgets.kernel_smoother import KernelSmoother
 from seqattn.widgets.linear_regime import LinearRegime
 from seqattn.widgets.map_through_training import MapThroughTraining
 from seqattn.widgets.recency import Recency
+from seqattn.widgets.score_geometry import ScoreGeometry
 from seqattn.widgets.soft_lookup import SoftLookup
 from seqattn.widgets.softmax_temperature import SoftmaxTemperature
+from seqattn.widgets.turned_question import TurnedQuestion
 from seqattn.widgets.unrolled import Unrolled
 from seqattn.widgets.weighted_sum import WeightedSum
 
@@ -20,8 +22,10 @@ __all__ = [
     "LiveFigure",
     "MapThroughTraining",
     "Recency",
+    "ScoreGeometry",
     "SoftLookup",
     "SoftmaxTemperature",
+    "TurnedQuestion",
     "Unrolled",
     "WeightedSum",
 ]

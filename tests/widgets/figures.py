@@ -20,9 +20,11 @@ FIGURES = {
         row=1,
     ),
     "Recency": widgets.Recency,
+    "ScoreGeometry": lambda: widgets.ScoreGeometry(score="general", stretch=1.5),
     "SoftLookup": widgets.SoftLookup,
     "SoftmaxTemperature": lambda: widgets.SoftmaxTemperature(mask=[True, True, False, True, True]),
     "Unrolled": lambda: widgets.Unrolled(orders=["none", "bahdanau", "luong", "luong, no feeding"]),
+    "TurnedQuestion": lambda: widgets.TurnedQuestion(turn=60, asking=2),
     "WeightedSum": widgets.WeightedSum,
 }
 

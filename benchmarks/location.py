@@ -1,0 +1,135 @@
+"""Set the location score beside scores that compare: ``python -m benchmarks.location``.
+
+A location score says where to look from the decoder state alone. How far does that go? One encoder,
+one order of events, one readout, the same batches; the scores differ, and a fixed vector stands
+beside them. Each score's learning rate is chosen by BLEU on validation sentences; then three seeds
+are judged once on test sentences, as short as those of the training and longer than any of them.
+
+Writes ``seqattn/data/measured/location.json`` for the chapter on multiplicative scores. Finished
+trainings are kept in ``--work`` and not repeated.
+"""
+
+import argparse
+import json
+import os
+import platform
+import time
+from pathlib import Path
+from random import Random
+
+import torch
+
+from seqattn.data import FIVE, Batches, TextPair, Vocabularies, encode_pairs, toy_corpus
+from seqattn.evaluation import alignment_links
+from seqattn.metrics import alignment_error_rate, corpus_bleu
+from seqattn.models import ModelConfig, build_model
+from seqattn.training import fit
+from seqattn.translator import Translator
+
+RESULT = Path(__file__).parents[1] / "seqattn/data/measured/location.json"
+SCORES = ("location", "additive", "general", "dot")
+PAIRS, LONGEST, LONGER, ROWS = 8_000, 8, (10, 13), 16
+TOKENS, EPOCHS, RATES, SEEDS = 512, 8, (0.003, 0.01, 0.03), 3
+
+
+def read() -> dict[str, list[TextPair]]:
+    """Draw the toy corpus; keep its short sentences, and its longer ones with known words alone."""
+    corpus, low_high = toy_corpus(PAIRS), range(LONGER[0], LONGER[1] + 1)
+    found = {
+        split: [pair for pair in pairs if len(pair.source.split()) <= LONGEST]
+        for split, pairs in corpus.items()
+    }
+    known = {word for pair in found["train"] for word in pair.source.split()}
+    found["longer"] = [
+        pair
+        for pair in corpus["valid"] + corpus["test"]
+        if len(pair.source.split()) in low_high and known.issuperset(pair.source.split())
+    ]
+    return found
+
+
+def train(data: dict[str, list[TextPair]], score: str, lr: float, seed: int) -> dict:
+    """Train one model and judge it on validation sentences; with a seed's test beside it."""
+    vocabularies = Vocabularies.learn(data["train"], ("en", "fr"))
+    batches = Batches(encode_pairs(data["train"], vocabularies), tokens=TOKENS)
+    sizes = {"d_embed": 64, "d_hidden": 64, "d_encoder": 32, "dropout": 0.0, "readout": "linear"}
+    if score == "fixed":
+        config = ModelConfig("fixed", **sizes)
+    elif score == "location":
+        config = ModelConfig("luong", score=score, max_source=ROWS, input_feeding=False, **sizes)
+    else:
+        config = ModelConfig("luong", score=score, input_feeding=False, **sizes)
+    torch.manual_seed(seed)
+    model = build_model(config, *map(len, vocabularies))
+    started = time.process_time()
+    fit(model, batches, steps=EPOCHS * len(batches.plan(0)), lr=lr, guess=True, seed=seed)
+    seconds = time.process_time() - started
+    translator = Translator(model, vocabularies)
+    splits = ("valid", "test", "longer")
+    found = {split: judge(translator, data[split], score != "fixed") for split in splits}
+    five = [t.text for t in translator.translate([pair.source for pair in FIVE], beam=1)]
+    return found | {"seconds": seconds, "five": five}
+
+
+def judge(translator: Translator, pairs: list[TextPair], maps: bool) -> dict[str, float]:
+    """Measure translation by greedy search, and links where the true words are read."""
+    texts = [t.text for t in translator.translate([p.source for p in pairs], beam=1)]
+    found = {"bleu": corpus_bleu(texts, [pair.target for pair in pairs]).score}
+    if maps:
+        gold = [pair.links for pair in pairs]
+        links = [alignment_links(m.weights) for m in translator.force(pairs)]
+        found["aer"] = alignment_error_rate(links, gold, gold)
+    return found
+
+
+def yardsticks(pairs: list[TextPair]) -> dict[str, float]:
+    """Error rates of links that look at no word: drawn by lot, and the diagonal."""
+    gold, lot = [pair.links for pair in pairs], Random(0)
+    ends = [[max(side) + 1 for side in zip(*links)] for links in gold]
+    rules = {
+        "by lot": [{(lot.randrange(m), t) for t in range(n)} for m, n in ends],
+        "diagonal": [{(i, i) for i in range(min(pair))} for pair in ends],
+    }
+    return {name: alignment_error_rate(links, gold, gold) for name, links in rules.items()}
+
+
+def main() -> None:
+    """Train, judge, write."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--work", type=Path, default=Path("runs/location"), help="finished runs")
+    parser.add_argument("--result", type=Path, default=RESULT)
+    options = parser.parse_args()
+    options.work.mkdir(parents=True, exist_ok=True)
+    data = read()
+
+    def run(score: str, lr: float, seed: int) -> dict:
+        file = options.work / f"{score}-lr{lr}-seed{seed}.json"
+        if not file.exists():
+            found = train(data, score, lr, seed)
+            file.write_text(json.dumps(found, ensure_ascii=False), encoding="utf-8")
+            print(file.stem, found["valid"], f"{found['seconds']:.0f} s", flush=True)
+        return json.loads(file.read_text(encoding="utf-8"))
+
+    runs, rates = {}, {}
+    for score in (*SCORES, "fixed"):
+        rates[score] = {str(lr): run(score, lr, 0)["valid"]["bleu"] for lr in RATES}
+        best = max(RATES, key=lambda lr: rates[score][str(lr)])
+        runs[score] = [run(score, best, seed) for seed in range(SEEDS)]
+    card = {
+        "command": "python -m benchmarks.location",
+        "date": time.strftime("%Y-%m-%d"),
+        "machine": f"{platform.machine()}, {torch.get_num_threads()} of {os.cpu_count()} cores",
+        "torch": torch.__version__,
+        "pairs": len(data["train"]),
+        "tested on": {split: len(data[split]) for split in ("test", "longer")},
+        "seeds": SEEDS,
+        "processor seconds": round(max(r["seconds"] for found in runs.values() for r in found)),
+    }
+    rules = {split: yardsticks(data[split]) for split in ("test", "longer")}
+    result = {"card": card, "yardsticks": rules, "runs": runs, "rates": rates}
+    text = json.dumps(result, ensure_ascii=False, indent=1) + "\n"
+    options.result.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,643 @@
+# ---
+# jupyter:
+#   jupytext:
+#     formats: ipynb,py:percent
+#     text_representation: {extension: .py, format_name: percent}
+#   kernelspec: {display_name: Python 3, language: python, name: python3}
+#   seqattn:
+#     minutes: 60
+#     covers: [F-07, F-08, F-09, F-35, W-04, V-04, M-02, D-05, D-06, D-20, D-23]
+#     exercise: 04_luong
+# ---
+
+# %% [markdown]
+# # Multiplicative scores
+#
+# A product of two states needs no tanh and no room for pairs, and it can do nearly all that the small
+# network of the last chapter did. Luong, Pham and Manning (2015) compared several such scores. You take
+# the product apart into direction and length. Then you put a matrix in between and see what that buys:
+# not size, but *asymmetry*. Last comes a score that never looks at the source at all, and a test that
+# shows what it cannot do.
+#
+# **You need** [soft addressing](02_soft_addressing.ipynb) and [the additive
+# score](03_additive.ipynb). **It covers** the dot, general, concat and location scores; the geometry of
+# a product; the two parts of a matrix; and the order of multiplication.
+
+# %% tags=["install", "hide-cell"]
+INSTALL
+
+# %% [markdown]
+# ## A question you can see
+#
+# Here are the three encoder states of the last chapter, *cat*, *sat* and *mat*, and the decoder state
+# $s$ that asks. The arrow of *cat* points most nearly in the direction of $s$. Yet the dot product
+# gives the highest score to *sat*. Why? Look at the lengths. Then answer the question and turn $s$:
+# drag it, or use the sliders.
+
+# %% tags=["hide-input"]
+import torch
+from torch.nn import functional as F
+
+from seqattn.data import TINY
+from seqattn.plots import use_style
+from seqattn.widgets import ScoreGeometry, TurnedQuestion
+
+use_style()
+torch.set_printoptions(precision=3, sci_mode=False)
+torch.set_default_dtype(torch.float64)  # to compare to the last digit
+
+ScoreGeometry()
+
+# %% [markdown]
+# What to try:
+#
+# - Change the length of $s$ alone. The order of the words never changes; the weights become sharper
+#   or more even.
+# - Turn $s$ until *sat* is last. Now make *sat* longer. It falls further behind.
+# - Choose *cosine*. The lengths have no effect any more.
+# - Choose *general*. A second arrow appears: the question after a matrix has turned it. That arrow
+#   is what the states are compared with.
+
+# %% [markdown]
+# ## By hand
+#
+# The numbers are those of the whole book: $s = (0.5, 1.0)$, and the states in the table. The *dot
+# product* multiplies first number by first number and second by second, and adds. For *cat* that is
+# $0.5\cdot 1.0 + 1.0\cdot 0.5 = 1.00$. The length of a vector, $\lVert s\rVert$, is the root of the sum
+# of its squares; that of $s$ is 1.118.
+#
+# | word | state $h_i$ | score $s^\top h_i$ | length $\lVert h_i\rVert$ | angle to $s$ | cosine |
+# |---|---|---|---|---|---|
+# | cat | 1.0, 0.5 | 1.00 | 1.118 | 36.9° | 0.800 |
+# | sat | −0.5, 1.5 | 1.25 | 1.581 | 45.0° | 0.707 |
+# | mat | 0.5, −1.0 | −0.75 | 1.118 | 126.9° | −0.600 |
+#
+# *Cat* has the smallest angle and *sat* the longest arrow, and *sat* wins. The cell checks every
+# column:
+
+# %%
+s, h = TINY.s, TINY.h
+
+scores = h @ s
+lengths = h.norm(dim=1)
+cosines = scores / (s.norm() * lengths)
+angles = cosines.acos().rad2deg()
+print("scores ", scores)
+print("lengths", lengths, " of s:", f"{s.norm():.3f}")
+print("angles ", angles)
+print("cosines", cosines)
+print("weights", scores.softmax(0))
+
+# %% [markdown]
+# ## The dot score, and its geometry
+#
+# Let the decoder state $s_t$ and the encoder states $h_i$ all have $d$ numbers. Luong et al. ask with
+# the state *after* the update, hence the $t$. The score is
+#
+# $$ e_{ti} = s_t^\top h_i = \sum_{k=1}^{d} s_{tk}\, h_{ik} $$ (eq-dot-score)
+#
+# It has no weights of its own, and it needs both states to be of one size. In the plane, and in any
+# number of dimensions, the same number is
+#
+# $$ s_t^\top h_i = \lVert s_t\rVert\, \lVert h_i\rVert \cos\theta_{ti} $$ (eq-dot-geometry)
+#
+# where $\theta_{ti}$ is the angle between the two. So there are three things that can make a score
+# large: a long query, a long key, and a small angle. They do not play the same part.
+
+# %% [markdown]
+# ### What the length of the query does
+#
+# Multiply the query by a number $c > 0$. Then *every* score of the row is multiplied by $c$:
+#
+# $$ \mathrm{softmax}_i\big((c\,s_t)^\top h_i\big)
+#    = \mathrm{softmax}_i\Big(\frac{s_t^\top h_i}{1/c}\Big) $$ (eq-dot-norm-is-temperature)
+#
+# That is the softmax of [soft addressing](02_soft_addressing.ipynb) with the temperature $1/c$. A long
+# query asks sharply and a short one asks vaguely. **It can never change the order of the keys.**
+#
+# ### What the length of a key does
+#
+# Multiply one key by $c$ and *one* score is multiplied. The order may change. It is tempting to say
+# that a long key is heard by everyone. Half of that is true.
+#
+# **Predict.** Eight keys are drawn at random. One of them is made twice as long. A thousand random
+# queries ask. Before, that key was first for one query in eight, and last for one in eight. What
+# happens to the two shares?
+#
+# (a) first more often, last less often (b) both rise (c) neither changes, for the angles are the same
+
+
+# %% tags=["hide-output"]
+def shares(keys, queries):
+    """Share of queries for which key 0 scores highest, and lowest."""
+    e = queries @ keys.mT
+    return (e.argmax(-1) == 0).double().mean(), (e.argmin(-1) == 0).double().mean()
+
+
+found = {}
+for d in (2, 16, 64):
+    torch.manual_seed(0)
+    keys, queries = torch.randn(200, 8, d), torch.randn(200, 1000, d)
+    longer = keys.clone()
+    longer[:, 0] *= 2  # the same directions, one key twice as long
+    found[d] = shares(keys, queries), shares(longer, queries)
+    cosine = shares(F.normalize(longer, dim=-1), queries)
+    for name, (first, last) in (("as drawn", found[d][0]), ("doubled", found[d][1])):
+        print(f"d = {d:2d}  {name:9s} first {first:.1%}  last {last:.1%}")
+    print(f"        by cosine first {cosine[0]:.1%}  last {cosine[1]:.1%}")
+
+# %% [markdown]
+# <details><summary>Answer</summary>
+#
+# (b). Both shares double, in 2, 16 and 64 dimensions alike. A product is positive for one half of all
+# directions and negative for the other half. Doubling takes each score further from zero, on either
+# side. So a long key is loud for those who point its way, and pushed to the end by those who point
+# away. The cosine does not notice.
+#
+# </details>
+#
+# A trained model is no lottery. It can turn its queries so that a long key is heard often. But the
+# length alone does not do it.
+
+# %% [markdown]
+# ## The general score: ask another question
+#
+# What if the two states differ in size, or their numbers do not mean the same things? Put a matrix
+# between them, with $W$ of shape $(d_s \times d_h)$:
+#
+# $$ e_{ti} = s_t^\top W\, h_i $$ (eq-general-score)
+#
+# This form is linear in $s_t$ and linear in $h_i$: it is *bilinear*. Set the brackets differently and
+# you see what it does:
+#
+# $$ s_t^\top W h_i = (W^\top s_t)^\top h_i $$ (eq-general-is-rotated-dot)
+#
+# It is a dot product with another question. $W^\top$ turns and stretches the query first. With $W = I$,
+# the identity, the dot score comes back. $W$ is learned.
+#
+# On paper, with $W = \begin{pmatrix} 0.3 & 0.4 \\ 0.2 & -0.5 \end{pmatrix}$: the new question is
+# $(0.5\cdot 0.3 + 1.0\cdot 0.2,\ 0.5\cdot 0.4 - 1.0\cdot 0.5) = (0.35, -0.30)$. The scores of *cat*,
+# *sat* and *mat* are 0.200, −0.625 and 0.475. *Mat*, which was last, is first.
+
+# %%
+W = TINY.W
+question = s @ W
+print("question", question)
+print("scores  ", h @ question)
+print("weights ", (h @ question).softmax(0))
+
+# %% [markdown]
+# **The common mistake** is $W^\top$ in place of $W$. With $d_s \ne d_h$ PyTorch refuses. With equal sizes
+# nothing does:
+
+# %%
+wrong = h @ (s @ W.T)
+print("with W transposed", wrong)
+print("weights          ", wrong.softmax(0))
+assert wrong.argsort().equal((h @ question).argsort())  # even the order is the same
+
+# %% [markdown]
+# Here the order of the words is even the same, so no map would show it. A model that *trains* with the
+# transposed matrix is fine: it learns the other one. What breaks is a check against another program,
+# and every checkpoint that is carried over. So test with two sizes that differ.
+
+# %% [markdown]
+# ## In a few lines, and for a batch
+#
+# For a batch, $B$ sentences with $T$ queries and $S$ keys, both scores are matrix products. Nothing of
+# shape `(B, T, S, d)` is ever formed:
+
+
+# %%
+def dot_by_hand(query, keys):
+    return query @ keys.mT  # (B, T, d) @ (B, d, S) -> (B, T, S)
+
+
+def general_by_hand(query, keys, W):
+    return (query @ W) @ keys.mT  # (B, T, d_s) -> (B, T, d_h) -> (B, T, S)
+
+
+# %%
+from seqattn import dot_score, general_score
+
+torch.manual_seed(0)
+B, T, S, d_s, d_h = 2, 3, 5, 4, 7
+query, keys, A = torch.randn(B, T, d_s), torch.randn(B, S, d_h), torch.randn(d_s, d_h)
+general = general_by_hand(query, keys, A)
+torch.testing.assert_close(general, general_score(query, keys, A))
+same_size = torch.randn(B, T, d_h)
+torch.testing.assert_close(dot_by_hand(same_size, keys), dot_score(same_size, keys))
+
+# and once against the formula itself, number by number
+for b, t, i in [(0, 0, 0), (1, 2, 4)]:
+    e = sum(query[b, t, j] * A[j, k] * keys[b, i, k] for j in range(d_s) for k in range(d_h))
+    torch.testing.assert_close(general[b, t, i], e)
+print(tuple(general.shape))
+
+# %% [markdown]
+# ## What a matrix can do that a dot product cannot
+#
+# Let queries and keys be drawn from the same things, as when a sentence attends to itself. The dot
+# product is *symmetric*: $a^\top b = b^\top a$. If the first finds the second, the second finds the
+# first. A matrix need not be symmetric. Every square matrix is the sum of two parts:
+#
+# $$ W = \underbrace{\tfrac12 (W + W^\top)}_{\text{symmetric: compares}}
+#      + \underbrace{\tfrac12 (W - W^\top)}_{\text{skew: orders}} $$ (eq-general-parts)
+#
+# The name *skew* is short for skew-symmetric: transposing such a part changes its sign. So for any $a$
+#
+# $$ a^\top (W - W^\top)\, a = 0, \qquad a^\top (W - W^\top)\, b = -\,b^\top (W - W^\top)\, a
+# $$ (eq-skew-orders)
+#
+# The skew part never scores a state against itself. If it prefers the pair $(a, b)$, it disfavours the
+# pair $(b, a)$ by as much. It cannot say "alike"; it can say "after".
+#
+# Six states stand round a circle. State 1 asks, through a matrix that turns. A turn by $\varphi$ is
+# $\cos\varphi$ times the identity, which is symmetric, plus $\sin\varphi$ times a quarter turn, which is
+# skew. Answer, then find the turn that makes every state look at the next one alone.
+
+# %% tags=["hide-input"]
+TurnedQuestion()
+
+# %% [markdown]
+# ### Measured: ask for the next one
+#
+# Twelve random vectors of length 1, with 16 numbers each, stand in a ring. The query is one of them;
+# the answer is the *next*. Each score learns the task in 300 updates, where it has something to learn.
+# How many of the twelve questions does it then answer? By lot it would be one. **Predict** an order.
+
+
+# %%
+def ask_for_the_next(score, shapes, seed, lr=0.05):
+    torch.manual_seed(seed)
+    x = F.normalize(torch.randn(12, 16), dim=-1)
+    following = torch.arange(12).roll(-1)
+    weights = [(torch.randn(shape) / shape[-1] ** 0.5).requires_grad_() for shape in shapes]
+    optimizer = torch.optim.Adam(weights, lr) if weights else None
+    for _ in range(300 if weights else 0):
+        loss = F.cross_entropy(score(x, *weights), following)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    return (score(x, *weights).argmax(-1) == following).sum().item()
+
+
+# %%
+from seqattn import additive_score
+
+matrix = [(16, 16)]
+TASKS = {
+    "dot": (lambda x: x @ x.T, []),
+    "symmetric part": (lambda x, W: x @ (W + W.T) @ x.T, matrix),
+    "skew part": (lambda x, W: x @ (W - W.T) @ x.T, matrix),
+    "general": (lambda x, W: x @ W @ x.T, matrix),
+}
+for d_a in (1, 2, 3):
+    TASKS[f"additive, d_a = {d_a}"] = (
+        lambda x, *w: additive_score(x[None], x[None], *w)[0],
+        [(d_a, 16), (d_a, 16), (d_a,)],
+    )
+right = {}
+for name, (score, shapes) in TASKS.items():
+    right[name] = [ask_for_the_next(score, shapes, seed) for seed in range(5)]
+    size = sum(torch.Size(shape).numel() for shape in shapes)
+    print(f"{name:18s} {size:3d} weights: right of 12, five seeds: {right[name]}")
+
+# %% [markdown]
+# - **Dot** finds the asking vector itself, always: no vector of length 1 fits $x_i$ better than $x_i$.
+# - **The symmetric part** is learned, and no seed gets all twelve. None can. Write $e_i$ for the score
+#   of the pair $(x_i, x_{i+1})$; both of them see the same number. If $x_i$ is to prefer $x_{i+1}$ to
+#   $x_{i-1}$, then $e_i > e_{i-1}$. Scores that rise all the way round a ring do not exist.
+# - **The skew part alone** answers all twelve, and so does the general score that contains it.
+# - **The additive score** with one detector gets one. Its score rises, or falls, with one number of
+#   the key, whatever the query is; so all twelve look at the same vector. From three detectors on it
+#   is right, with fewer weights than the matrix: it treats query and key differently from the start.
+#
+# So what the dot product lacks is not size. It lacks a direction from query to key. This is why a
+# Transformer has *two* matrices, one for queries and one for keys.
+
+# %% [markdown]
+# ## Concat, and one table for all
+#
+# Luong et al. list a third score, *concat*: $v^\top \tanh(W_c\,[s_t; h_i])$, with query and key in one
+# long vector. Cut its matrix where the query ends, $W_c = [W_q \mid W_k]$, and it is the additive score
+# ({eq}`eq-concat-is-additive`). There is nothing more to it. Here are all scores of the book so far on
+# the same three words. (The last row is for the next chapter: a general score whose matrix has rank 1.)
+
+# %%
+from seqattn import concat_score, reduced_rank_score, scaled_dot_score
+
+t = TINY
+table = {
+    "additive": additive_score(t.query, t.keys, t.W_q, t.W_k, t.v),
+    "dot": dot_score(t.query, t.keys),
+    "scaled dot": scaled_dot_score(t.query, t.keys),
+    "general": general_score(t.query, t.keys, t.W),
+    "concat": concat_score(t.query, t.keys, t.W_c, t.v),
+    "reduced rank": reduced_rank_score(t.query, t.keys, t.U, t.V),
+}
+weights = {name: score.softmax(-1)[0] for name, score in table.items()}
+print(f"{'':14s}{'cat':>7s}{'sat':>7s}{'mat':>7s}   context")
+for name, row in weights.items():
+    context = "(" + ", ".join(f"{x:.3f}" for x in row @ h) + ")"
+    print(f"{name:14s}" + "".join(f"{w:7.3f}" for w in row) + f"   {context}")
+
+# %% [markdown]
+# (*Additive* and *concat* differ here because the book's example gives them different matrices.) Three
+# different winners among six scores, on the same states. A score is a choice of what "fits" means. The
+# picture is the same table:
+
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Six small bar charts side by side, one for each score, with the weights of cat, sat and mat. Cat is highest for the additive and the reduced-rank score, sat for dot, scaled dot and concat, mat for general."}}
+import matplotlib.pyplot as plt
+
+from seqattn.plots import BLUE, GREY
+
+figure, panels = plt.subplots(1, 6, figsize=(8.2, 2.2), sharey=True)
+for ax, (name, row) in zip(panels, weights.items()):
+    colours = [BLUE if w == row.max() else GREY for w in row]
+    ax.bar(t.words, row, color=colours)
+    ax.set_title(name, fontsize=10)
+panels[0].set_ylabel("weight")
+plt.show()
+
+# %% [markdown]
+# ## The order of multiplication
+#
+# $s^\top W h_i$ can be computed in two orders. Here $T_s$ is the number of source words and $T_t$ that
+# of target words. Counted in multiplications for *one* step:
+#
+# $$
+# \begin{aligned}
+# s^\top (W h_i),\ \text{all keys projected:}\quad & T_s\, d_s d_h + T_s\, d_s \\
+# (s^\top W)\, h_i,\ \text{the query turned:}\quad & d_s d_h + T_s\, d_h
+# \end{aligned}
+# $$ (eq-order-of-multiplication)
+#
+# For one step the second is far cheaper. But the keys do not change from step to step: as with the
+# additive score, $W h_i$ can be computed once for the sentence. **Predict** for sizes that are equal,
+# $d_s = d_h = d$: from how many target words on is "project the keys once" the cheaper of the two?
+
+# %%
+from torch.utils.flop_counter import FlopCounterMode
+
+d, T_s = 256, 50
+W_big, states = torch.randn(d, d), torch.randn(T_s, d)
+
+
+def multiplications(program, steps):
+    with FlopCounterMode(display=False) as counter:
+        program(steps)
+    return counter.get_total_flops() // 2  # a product and a sum count as two
+
+
+def keys_once(steps):
+    projected = states @ W_big.T
+    return [step[None] @ projected.T for step in steps]
+
+
+def query_first(steps):
+    return [(step[None] @ W_big) @ states.T for step in steps]
+
+
+# %%
+counted = {}
+for T_t in (1, 25, 50, 100):
+    steps = torch.randn(T_t, d)
+    torch.testing.assert_close(keys_once(steps), query_first(steps))
+    counted[T_t] = [multiplications(way, steps) for way in (keys_once, query_first)]
+    once, turned = counted[T_t]
+    print(f"{T_t:3d} target words: keys once {once:10,}  query first {turned:10,}")
+
+# %% [markdown]
+# The totals are $T_s d^2 + T_t T_s d$ and $T_t d^2 + T_t T_s d$. They meet exactly where the target is
+# as long as the source, $T_t = T_s$. Neither order is always better. The package does both: the function
+# `general_score` turns the query, and the module projects the keys once for a sentence.
+
+# %% [markdown]
+# ## A score that never looks
+#
+# Luong et al. began with one more. It has no key in it. With $W_a$ of shape $(L \times d_s)$,
+#
+# $$ \alpha_t = \mathrm{softmax}(W_a\, s_t) $$ (eq-location-score)
+#
+# Row $i$ of $W_a$ scores *position* $i$, whatever word stands there. (For a source of $T_s$ words the
+# first $T_s$ rows are used.) The context is still a sum of encoder states, so the source is read; but
+# the state alone decides where.
+
+# %%
+from seqattn import LocationAttention
+
+torch.manual_seed(0)
+attention = LocationAttention(d_query=4, max_len=16)
+state = torch.randn(1, 4)
+one, other = (attention(state, torch.randn(1, 6, 8)).weights for _ in range(2))
+assert torch.equal(one, other)  # two sources that have nothing in common
+print(one[0])
+try:
+    attention(state, torch.randn(1, 17, 8))
+except ValueError as error:
+    print(error)
+
+# %% [markdown]
+# How bad is that for a translator? The same model was trained with four scores: the same encoder,
+# order of events, readout and batches, on toy sentences of at most eight words. Each score had its
+# learning rate chosen by BLEU on validation sentences. Then three seeds were judged once: on test
+# sentences as short as those of the training, and on sentences of 10 to 13 words, longer than any that
+# it had seen. A fixed vector, the model of chapter 1, stands beside them; so do links drawn by lot and
+# the diagonal.
+#
+# **Predict**: on the *short* sentences, how does the location score compare with the additive one, in
+# BLEU?
+
+# %% tags=["hide-output"]
+from seqattn.data import measured
+
+stored = measured("location")
+print(stored["card"]["command"])
+
+
+def seeds_of(score, split, what, form):
+    values = [run[split][what] for run in stored["runs"][score]]
+    return f"{min(values):{form}} to {max(values):{form}}"
+
+
+for split in ("test", "longer"):
+    print(
+        f"\n{split}, {stored['card']['tested on'][split]} sentences: lowest to highest of three seeds"
+    )
+    for score in ("location", "additive", "general", "dot"):
+        bleu, aer = seeds_of(score, split, "bleu", ".1f"), seeds_of(score, split, "aer", ".2f")
+        print(f"{score:10s} BLEU {bleu:14s}  AER {aer}")
+    print(f"{'fixed':10s} BLEU {seeds_of('fixed', split, 'bleu', '.1f')}")
+    for rule, rate in stored["yardsticks"][split].items():
+        print(f"{rule:10s} {'':19s}  AER {rate:.2f}")
+
+# %% [markdown]
+# <details><summary>Answer</summary>
+#
+# Higher. BLEU is {{ seeds_of("location", "test", "bleu", ".1f") }} for the location score and
+# {{ seeds_of("additive", "test", "bleu", ".1f") }} for the additive one: each of three seeds is above each of
+# the others. It is above them on the longer sentences too. That is not what the textbooks would have us
+# expect of a score that compares nothing.
+#
+# </details>
+#
+# Why does it work at all? French words stand near the places of their English words, and $s_t$ knows how
+# far the translation has come. Every encoder state has read the whole sentence; so a word can be found in
+# the state of a neighbour. The **links** tell the two kinds of score apart. The error rate of the location
+# score is {{ seeds_of("location", "test", "aer", ".2f") }} on the short sentences and
+# {{ seeds_of("location", "longer", "aer", ".2f") }} on the longer ones; that of the general score is
+# {{ seeds_of("general", "test", "aer", ".2f") }} and {{ seeds_of("general", "longer", "aer", ".2f") }}.
+
+# %% [markdown]
+# Be careful with this table. It is one small grammar with one word order, one size of model and eight
+# passes over the pairs; the best learning rate of the location score was the largest of the three that
+# were tried. It does not say that the location score is the better one. It says that **BLEU on sentences
+# like those of the training is no test of a mechanism**. Design the test that the mechanism must fail:
+#
+# - *A source longer than $W_a$.* No training helps: there is no row. The package refused 17 words above.
+# - *A place that training never reached.* Rows beyond the longest training sentence get no gradient.
+#   They are as they were drawn.
+# - *Two sources, one state.* The weights are the same, bit for bit. You saw that above as well.
+#
+# The scores that compare pass all three by construction. That is why they stayed.
+
+# %% [markdown]
+# ## Where it breaks
+#
+# **Slicing to fit.** The dot score needs states of one size. With a bidirectional encoder they differ,
+# and a program that takes `keys[..., :d]` runs. It has thrown away the backward half. Use the general
+# score, or project once.
+#
+# **A name that means something else.** In several libraries a misspelt score name silently chose
+# another score. The package refuses:
+
+# %%
+from seqattn import LuongAttention
+
+try:
+    LuongAttention(d_query=4, d_key=4, score="generall")
+except ValueError as error:
+    print(error)
+
+# %% [markdown]
+# **No bound.** The additive score cannot exceed $\lVert v\rVert_1$. A product can: with vectors of $d$
+# random numbers of variance 1 its own variance is $d$. For large $d$ the softmax saturates before
+# anything has been learned. The next chapter derives this, and what to divide by.
+#
+# **Folklore.** "Bahdanau for small data, Luong for large" has no measurement behind it that we could
+# find. "The general score is cheap" depends on the order of multiplication, as you counted. Choose a
+# score by measuring it on validation data, with each at its own learning rate.
+
+# %% [markdown]
+# ## Questions that readers ask
+#
+# <details><summary>What is the difference between Bahdanau's and Luong's attention?</summary>
+#
+# Three, and they are independent. The *score*: additive, or a product. The *order*: Bahdanau's decoder
+# asks with the state before the update, $s_{t-1}$, Luong's with the state after it, $s_t$. The *readout*:
+# Luong et al. join context and state in an attentional vector, $\tilde h_t = \tanh(W_c [c_t; s_t])$. In
+# many programs the name stands for the score alone.
+#
+# </details>
+#
+# <details><summary>Without input feeding, can all steps of the decoder be scored at once?</summary>
+#
+# In training, yes, in Luong's order. The recurrence then reads the true words and no context, so all
+# states $s_1 \ldots s_{T_t}$ are known first, and one matrix product scores them. When translating, the
+# next word is not known yet; there it goes step by step.
+#
+# </details>
+#
+# <details><summary>Dot, general or concat: which?</summary>
+#
+# Concat is additive. Dot is free where the sizes agree and the encoder can bring its states into the
+# right position by itself; it can, since it is trained along. General adds a matrix that turns the
+# question. Which translates best is a matter of measurement, and of the learning rate of each; the next
+# chapter measures.
+#
+# </details>
+#
+# <details><summary>Is attention without a query still attention?</summary>
+#
+# Some classifiers score each state with one learned vector, $v^\top \tanh(W h_i)$, and sum up. That is a
+# learned average: every question gets the same answer. It can be useful. But it is not what a translator
+# needs, which asks anew for each word.
+#
+# </details>
+
+# %% [markdown]
+# ## Check yourself
+#
+# **1.** A colleague multiplies the decoder state by 3 before asking with the dot score. Which words
+# change places in the order of the weights?
+#
+# <details><summary>Answer</summary>
+#
+# None. All scores of the row are multiplied by 3: the temperature is a third. The weights become sharper.
+#
+# </details>
+#
+# **2.** Which of dot, general and additive always gives the pair $(a, b)$ the score of $(b, a)$?
+#
+# <details><summary>Answer</summary>
+#
+# The dot score alone. The general score does so only if $W = W^\top$, the additive one only if $W_q = W_k$.
+#
+# </details>
+#
+# **3.** $W$ is 512 × 1024, and the source has 30 words. How many multiplications does one step take in
+# each of the two orders?
+#
+# <details><summary>Answer</summary>
+#
+# All keys: $30\cdot 512\cdot 1024 + 30\cdot 512 = 15\,744\,000$. Query first: $512\cdot 1024 + 30\cdot
+# 1024 = 555\,008$.
+#
+# </details>
+
+# %% [markdown]
+# **4.** Can $W$ learn to make the general score deaf to the length of a key: yes, if it is small; yes, if
+# it is orthogonal; or no?
+#
+# <details><summary>Answer</summary>
+#
+# No. The score is linear in $h_i$: twice the key, twice the score, for every $W$. A small $W$ makes all
+# scores small. An orthogonal $W$ keeps the length of the *question*; the key's still counts. For a score
+# that sees angles alone, normalise the keys.
+#
+# </details>
+#
+# **5.** A location score was built with 30 rows. What happens at word 31?
+#
+# <details><summary>Answer</summary>
+#
+# There is no row for it. In the paper words beyond the last row are ignored, so their weight is 0 for
+# ever; the package refuses with an error.
+#
+# </details>
+
+# %% [markdown]
+# ## What you now know
+#
+# - A dot product is length times length times cosine. The query's length is an inverse temperature; a
+#   key's length makes it first more often and last more often.
+# - The general score asks another question, $W^\top s$. Its symmetric part compares and its skew part
+#   orders.
+# - Concat is the additive score.
+# - Turning the query is the cheap order for one step; over a sentence, projecting the keys once costs the
+#   same when source and target are equally long.
+# - A location score does not compare. Short sentences hide that; a test that it must fail shows it.
+#
+# **Now you.** [The exercise](../exercises/04_luong.ipynb) has you write the scores, a module around
+# one of them, and the training step.
+#
+# **Next.** What to divide a product by, and how to score with fewer numbers.
+
+# %% [markdown]
+# ## Sources
+#
+# - Dot, general, concat and location; the attentional vector and input feeding: *Effective Approaches to
+#   Attention-based Neural Machine Translation* {cite:p}`luong2015`, sections 3.1 and 3.3.
+# - The additive score: {cite:t}`bahdanau2015`. Separate matrices for queries and keys:
+#   {cite:t}`vaswani2017`.
