@@ -7,6 +7,7 @@ are computed on the same cases: the one that gives the same outputs is the mista
 
 import logging
 import secrets
+import traceback
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
@@ -143,9 +144,19 @@ class Judge:
     # --- one question of it
 
     def _grade(
-        self, submission: Submission, exercise: Exercise, q: Question, answer: Answer
+        self,
+        submission: Submission,
+        exercise: Exercise,
+        q: Question,
+        answer: Answer,
+        *,
+        again: bool = True,
     ) -> Verdict:
-        """Never let one question's trouble reach another's, and never score our fault as theirs."""
+        """Never let one question's trouble reach another's, and never score our fault as theirs.
+
+        What fails for a reason of our own is tried once more: on a machine without memory or time
+        to spare it may have been the moment.
+        """
         try:
             cases: list[Case] = []
             if answer.state == "found" and q.evidence:
@@ -164,7 +175,14 @@ class Judge:
         except LateError as error:
             return _verdict(q, "not_judged", 0, LATE.format(error), notes=answer.notes)
         except Exception as error:
-            hint = f"the grader itself failed ({type(error).__name__}); this is not your score"
+            log.warning("grading %s of %s failed", q.id, exercise.name, exc_info=True)
+            if again:
+                return self._grade(submission, exercise, q, answer, again=False)
+            last = traceback.extract_tb(error.__traceback__)[-1]
+            hint = (
+                f"the grader itself failed, twice ({type(error).__name__} in "
+                f"{Path(last.filename).name}, line {last.lineno}); this is not your score"
+            )
             return _verdict(q, "grader_error", 0, hint)
 
     def _judge(self, task: Task, answer: Answer) -> Verdict:
