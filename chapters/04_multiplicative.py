@@ -39,7 +39,7 @@ import torch
 from torch.nn import functional as F
 
 from seqattn.data import TINY
-from seqattn.plots import use_style
+from seqattn.plots import GREY, WEIGHTS, ResultTable, use_style
 from seqattn.widgets import ScoreGeometry, TurnedQuestion
 
 use_style()
@@ -120,14 +120,11 @@ print("weights", scores.softmax(0))
 # Multiply one key by $c$ and *one* score is multiplied. The order may change. It is tempting to say
 # that a long key is heard by everyone. Half of that is true.
 #
-# **Predict.** Eight keys are drawn at random. One of them is made twice as long. A thousand random
-# queries ask. Before, that key was first for one query in eight, and last for one in eight. What
-# happens to the two shares?
-#
-# (a) first more often, last less often (b) both rise (c) neither changes, for the angles are the same
+# ```{predict} long-key
+# ```
 
 
-# %% tags=["hide-output"]
+# %% tags=["hide-output", "hide-until-long-key"]
 def shares(keys, queries):
     """Share of queries for which key 0 scores highest, and lowest."""
     e = queries @ keys.mT
@@ -147,14 +144,10 @@ for d in (2, 16, 64):
     print(f"        by cosine first {cosine[0]:.1%}  last {cosine[1]:.1%}")
 
 # %% [markdown]
-# <details><summary>Answer</summary>
-#
-# (b). Both shares double, in 2, 16 and 64 dimensions alike. A product is positive for one half of all
+# Both shares double, in 2, 16 and 64 dimensions alike. A product is positive for one half of all
 # directions and negative for the other half. Doubling takes each score further from zero, on either
 # side. So a long key is loud for those who point its way, and pushed to the end by those who point
 # away. The cosine does not notice.
-#
-# </details>
 #
 # A trained model is no lottery. It can turn its queries so that a long key is heard often. But the
 # length alone does not do it.
@@ -264,7 +257,10 @@ TurnedQuestion()
 #
 # Twelve random vectors of length 1, with 16 numbers each, stand in a ring. The query is one of them;
 # the answer is the *next*. Each score learns the task in 300 updates, where it has something to learn.
-# How many of the twelve questions does it then answer? By lot it would be one. **Predict** an order.
+# How many of the twelve questions does it then answer? By lot it would be one.
+#
+# ```{predict} next-one
+# ```
 
 
 # %%
@@ -282,7 +278,7 @@ def ask_for_the_next(score, shapes, seed, lr=0.05):
     return (score(x, *weights).argmax(-1) == following).sum().item()
 
 
-# %%
+# %% tags=["hide-output", "hide-until-next-one"]
 from seqattn import additive_score
 
 matrix = [(16, 16)]
@@ -337,10 +333,12 @@ table = {
     "reduced rank": reduced_rank_score(t.query, t.keys, t.U, t.V),
 }
 weights = {name: score.softmax(-1)[0] for name, score in table.items()}
-print(f"{'':14s}{'cat':>7s}{'sat':>7s}{'mat':>7s}   context")
-for name, row in weights.items():
-    context = "(" + ", ".join(f"{x:.3f}" for x in row @ h) + ")"
-    print(f"{name:14s}" + "".join(f"{w:7.3f}" for w in row) + f"   {context}")
+contexts = {name: row @ h for name, row in weights.items()}
+rows = [
+    [name, *(f"{w:.3f}" for w in row), ", ".join(f"{x:.3f}" for x in contexts[name])]
+    for name, row in weights.items()
+]
+ResultTable(("score", *t.words, "context"), rows, "Weights of three words, by six scores")
 
 # %% [markdown]
 # (*Additive* and *concat* differ here because the book's example gives them different matrices.) Three
@@ -350,11 +348,9 @@ for name, row in weights.items():
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Six small bar charts side by side, one for each score, with the weights of cat, sat and mat. Cat is highest for the additive and the reduced-rank score, sat for dot, scaled dot and concat, mat for general."}}
 import matplotlib.pyplot as plt
 
-from seqattn.plots import BLUE, GREY
-
-figure, panels = plt.subplots(1, 6, figsize=(8.2, 2.2), sharey=True)
+figure, panels = plt.subplots(1, 6, figsize=(8.4, 2.2), sharey=True)
 for ax, (name, row) in zip(panels, weights.items()):
-    colours = [BLUE if w == row.max() else GREY for w in row]
+    colours = [WEIGHTS if w == row.max() else GREY for w in row]
     ax.bar(t.words, row, color=colours)
     ax.set_title(name, fontsize=10)
 panels[0].set_ylabel("weight")
@@ -374,8 +370,10 @@ plt.show()
 # $$ (eq-order-of-multiplication)
 #
 # For one step the second is far cheaper. But the keys do not change from step to step: as with the
-# additive score, $W h_i$ can be computed once for the sentence. **Predict** for sizes that are equal,
-# $d_s = d_h = d$: from how many target words on is "project the keys once" the cheaper of the two?
+# additive score, $W h_i$ can be computed once for the sentence.
+#
+# ```{predict} break-even
+# ```
 
 # %%
 from torch.utils.flop_counter import FlopCounterMode
@@ -399,7 +397,7 @@ def query_first(steps):
     return [(step[None] @ W_big) @ states.T for step in steps]
 
 
-# %%
+# %% tags=["hide-output", "hide-until-break-even"]
 counted = {}
 for T_t in (1, 25, 50, 100):
     steps = torch.randn(T_t, d)
@@ -446,48 +444,49 @@ except ValueError as error:
 # it had seen. A fixed vector, the model of chapter 1, stands beside them; so do links drawn by lot and
 # the diagonal.
 #
-# **Predict**: on the *short* sentences, how does the location score compare with the additive one, in
-# BLEU?
+# ```{predict} location-short
+# ```
 
-# %% tags=["hide-output"]
+# %% tags=["hide-output", "hide-until-location-short"]
 from seqattn.data import measured
+from seqattn.plots import experiment_card
 
 stored = measured("location")
-print(stored["card"]["command"])
+experiment_card(stored["card"])
 
 
+# %% tags=["hide-output", "hide-until-location-short"]
 def seeds_of(score, split, what, form):
     values = [run[split][what] for run in stored["runs"][score]]
     return f"{min(values):{form}} to {max(values):{form}}"
 
 
-for split in ("test", "longer"):
-    print(
-        f"\n{split}, {stored['card']['tested on'][split]} sentences: lowest to highest of three seeds"
-    )
-    for score in ("location", "additive", "general", "dot"):
-        bleu, aer = seeds_of(score, split, "bleu", ".1f"), seeds_of(score, split, "aer", ".2f")
-        print(f"{score:10s} BLEU {bleu:14s}  AER {aer}")
-    print(f"{'fixed':10s} BLEU {seeds_of('fixed', split, 'bleu', '.1f')}")
-    for rule, rate in stored["yardsticks"][split].items():
-        print(f"{rule:10s} {'':19s}  AER {rate:.2f}")
+rows = []
+for score in ("location", "additive", "general", "dot"):
+    bleu = [seeds_of(score, split, "bleu", ".1f") for split in ("test", "longer")]
+    aer = [seeds_of(score, split, "aer", ".2f") for split in ("test", "longer")]
+    rows.append([score, *bleu, *aer])
+rows.append(["fixed", *(seeds_of("fixed", s, "bleu", ".1f") for s in ("test", "longer")), "", ""])
+for rule in ("diagonal", "by lot"):
+    rates = [f"{stored['yardsticks'][split][rule]:.2f}" for split in ("test", "longer")]
+    rows.append([rule, "", "", *rates])
+heads = ("model or rule", "BLEU, short", "BLEU, longer", "AER, short", "AER, longer")
+ResultTable(heads, rows, "Short and longer sentences", "lowest to highest of three seeds")
 
 # %% [markdown]
-# <details><summary>Answer</summary>
-#
-# Higher. BLEU is {{ seeds_of("location", "test", "bleu", ".1f") }} for the location score and
+# On the short sentences BLEU is {{ seeds_of("location", "test", "bleu", ".1f") }} for the location score and
 # {{ seeds_of("additive", "test", "bleu", ".1f") }} for the additive one: each of three seeds is above each of
-# the others. It is above them on the longer sentences too. That is not what the textbooks would have us
-# expect of a score that compares nothing.
-#
-# </details>
+# the others. With the dot score, {{ seeds_of("dot", "test", "bleu", ".1f") }}, its range overlaps: no
+# difference seen. On the longer sentences it is ahead of all. That is not what one would expect of a
+# score that compares nothing.
 #
 # Why does it work at all? French words stand near the places of their English words, and $s_t$ knows how
 # far the translation has come. Every encoder state has read the whole sentence; so a word can be found in
 # the state of a neighbour. The **links** tell the two kinds of score apart. The error rate of the location
 # score is {{ seeds_of("location", "test", "aer", ".2f") }} on the short sentences and
 # {{ seeds_of("location", "longer", "aer", ".2f") }} on the longer ones; that of the general score is
-# {{ seeds_of("general", "test", "aer", ".2f") }} and {{ seeds_of("general", "longer", "aer", ".2f") }}.
+# {{ seeds_of("general", "test", "aer", ".2f") }} and {{ seeds_of("general", "longer", "aer", ".2f") }}. On the
+# longer sentences the location score links no better than the diagonal.
 
 # %% [markdown]
 # Be careful with this table. It is one small grammar with one word order, one size of model and eight
@@ -569,53 +568,20 @@ except ValueError as error:
 # %% [markdown]
 # ## Check yourself
 #
-# **1.** A colleague multiplies the decoder state by 3 before asking with the dot score. Which words
-# change places in the order of the weights?
+# ```{self-check} times-three
+# ```
 #
-# <details><summary>Answer</summary>
+# ```{self-check} symmetric-scores
+# ```
 #
-# None. All scores of the row are multiplied by 3: the temperature is a third. The weights become sharper.
+# ```{self-check} query-first
+# ```
 #
-# </details>
+# ```{self-check} deaf-to-length
+# ```
 #
-# **2.** Which of dot, general and additive always gives the pair $(a, b)$ the score of $(b, a)$?
-#
-# <details><summary>Answer</summary>
-#
-# The dot score alone. The general score does so only if $W = W^\top$, the additive one only if $W_q = W_k$.
-#
-# </details>
-#
-# **3.** $W$ is 512 × 1024, and the source has 30 words. How many multiplications does one step take in
-# each of the two orders?
-#
-# <details><summary>Answer</summary>
-#
-# All keys: $30\cdot 512\cdot 1024 + 30\cdot 512 = 15\,744\,000$. Query first: $512\cdot 1024 + 30\cdot
-# 1024 = 555\,008$.
-#
-# </details>
-
-# %% [markdown]
-# **4.** Can $W$ learn to make the general score deaf to the length of a key: yes, if it is small; yes, if
-# it is orthogonal; or no?
-#
-# <details><summary>Answer</summary>
-#
-# No. The score is linear in $h_i$: twice the key, twice the score, for every $W$. A small $W$ makes all
-# scores small. An orthogonal $W$ keeps the length of the *question*; the key's still counts. For a score
-# that sees angles alone, normalise the keys.
-#
-# </details>
-#
-# **5.** A location score was built with 30 rows. What happens at word 31?
-#
-# <details><summary>Answer</summary>
-#
-# There is no row for it. In the paper words beyond the last row are ignored, so their weight is 0 for
-# ever; the package refuses with an error.
-#
-# </details>
+# ```{self-check} word-thirty-one
+# ```
 
 # %% [markdown]
 # ## What you now know

@@ -27,12 +27,12 @@ const figure = {
   build(ui) {
     const names = ui.get("words"), at = ui.get("stretched");
     const reach = 1.08 * Math.max(2.2, ...ui.get("states").flat().map(Math.abs));
-    const plot = ui.svg("States and query as arrows in the plane", (x, y) => {
+    const toQuery = (x, y) => {
       const [a, b] = plane(Number(plot.getAttribute("height")), reach).back(x, y);
       ui.model.set("length", Number(clamp(Math.hypot(a, b), 0, 3).toFixed(2)));
       ui.set("angle", Math.round((Math.atan2(b, a) * 180) / Math.PI));
-    });
-    plot.classList.add("sa-free");
+    };
+    const plot = ui.svg("States and query as arrows in the plane", toQuery);
     const number = () => names.map(() => h("span", { class: "sa-num" }));
     const lengths = number(), cosines = number(), scores = number(), shown = number(), bars = names.map(() => bar());
     const head = (label) => h("span", { class: "sa-num" }, label);
@@ -41,16 +41,16 @@ const figure = {
       h("div", { class: "sa-side" }, plot,
         h("div", {},
           h("div", { class: "sa-five sa-heads", "aria-hidden": "true" }, h("span", {}, "word"), head("length"), head("cos θ"), head("score"), h("span", {}, "weight α"), head("")),
-          names.map((name, i) => h("div", { class: "sa-five" }, h("span", {}, name), lengths[i], cosines[i], scores[i], bars[i], shown[i])))),
-      ui.slider({ label: "angle of the query", trait: "angle", min: -180, max: 180, step: 5, show: (x) => `${fmt(x, 0)}°` }),
-      ui.slider({ label: "length of the query", trait: "length", min: 0, max: 3, step: 0.05 }),
+          names.map((name, i) => h("div", { class: "sa-five" }, h("span", { class: "keys" }, name), lengths[i], cosines[i], scores[i], bars[i], shown[i])))),
+      ui.slider({ label: "angle of the query", trait: "angle", min: -180, max: 180, step: 5, show: (x) => `${fmt(x, 0)}°`, role: "query" }),
+      ui.slider({ label: "length of the query", trait: "length", min: 0, max: 3, step: 0.05, role: "query" }),
       ui.slider({ label: `length of ${names[at]}, times`, trait: "stretch", min: 0.25, max: 3, step: 0.05 }));
     return (n, width) => {
       n.weights.forEach((w, i) => {
         lengths[i].textContent = fmt(n.lengths[i]);
         cosines[i].textContent = fmt(n.cosines[i]);
         scores[i].textContent = fmt(n.scores[i]);
-        bars[i].set(w, i === n.largest ? "main" : "");
+        bars[i].set(w, i === n.largest ? "weights" : "weights pale");
         shown[i].textContent = fmt(w);
       });
       this.sketch(plot, n, this.states(ui.get), names, Math.min(width, 300), reach);
@@ -62,12 +62,13 @@ const figure = {
     const tip = ([x, y]) => [sx(x), sy(y)];
     plot.paint([size, size], group,
       states.map((state, i) => [
-        arrow(o, o, ...tip(state), { class: i === n.largest ? "main" : "pale", "stroke-width": 1.5 + 3 * n.weights[i] }),
-        nameAt(names[i], ...tip(state), o, size)]),
+        arrow(o, o, ...tip(state), { class: "keys", "stroke-width": 1.5 + 3 * n.weights[i] }),
+        nameAt(names[i], ...tip(state), o, size, { class: "keys" })]),
       n.score === "general" && [
-        arrow(o, o, ...tip(n.compared_with), { class: "warm", "stroke-width": 2, "stroke-dasharray": "5 4" }),
-        nameAt("Wᵀs", ...tip(n.compared_with), o, size, { class: "warm" })],
-      arrow(o, o, ...tip(n.query), { class: "warm", "stroke-width": 3 }),
-      nameAt("s", ...tip(n.query), o, size, { class: "warm", "font-weight": 700 }));
+        arrow(o, o, ...tip(n.compared_with), { class: "query", "stroke-width": 2, "stroke-dasharray": "5 4" }),
+        nameAt("Wᵀs", ...tip(n.compared_with), o, size, { class: "query" })],
+      arrow(o, o, ...tip(n.query), { class: "query", "stroke-width": 3 }),
+      nameAt("s", ...tip(n.query), o, size, { class: "query", "font-weight": 700 }),
+      handle(...tip(n.query)));
   },
 };

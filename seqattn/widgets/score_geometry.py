@@ -70,6 +70,7 @@ class ScoreGeometry(LiveFigure):
             "Nothing: a vector of twice the length points where it pointed.",
         ],
         "answer": 1,
+        "tests": "stretch",
         "explain": [
             "Its score is doubled, whatever its sign. Where sat lies more than a quarter turn from "
             "the query, the score is negative, and doubled it is worse.",

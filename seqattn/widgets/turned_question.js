@@ -23,24 +23,24 @@ const figure = {
 
   build(ui) {
     const reach = 1.45;
-    const plot = ui.svg("Six states round a circle, the one that asks, and its question after the matrix", (x, y) => {
+    const toTurn = (x, y) => {
       const [a, b] = plane(Number(plot.getAttribute("height")), reach).back(x, y);
       const degrees = (Math.atan2(b, a) * 180) / Math.PI - (360 / COUNT) * ui.get("asking");
       ui.set("turn", Math.round((((degrees + 180) % 360) + 360) % 360 - 180));
-    });
-    plot.classList.add("sa-free");
+    };
+    const plot = ui.svg("Six states round a circle, the one that asks, and its question after the matrix", toTurn, "turn");
     const bars = this.states.map(() => bar()), shown = this.states.map(() => h("span", { class: "sa-num" })), scores = this.states.map(() => h("span", { class: "sa-num" }));
     ui.add(
       h("div", { class: "sa-side" }, plot,
         h("div", {},
           h("div", { class: "sa-hit sa-heads", "aria-hidden": "true" }, h("span", {}, "state"), h("span", { class: "sa-num" }, "score"), h("span", {}, "weight α"), h("span", { class: "sa-num" }, "")),
-          this.states.map((_, i) => h("div", { class: "sa-hit" }, h("span", {}, String(i + 1)), scores[i], bars[i], shown[i])))),
-      ui.slider({ label: "turn φ", trait: "turn", min: -180, max: 180, step: 5, show: (x) => `${fmt(x, 0)}°` }),
+          this.states.map((_, i) => h("div", { class: "sa-hit" }, h("span", { class: "keys" }, String(i + 1)), scores[i], bars[i], shown[i])))),
+      ui.slider({ label: "turn φ", trait: "turn", min: -180, max: 180, step: 5, show: (x) => `${fmt(x, 0)}°`, role: "query" }),
       ui.slider({ label: "factor κ", trait: "sharpness", min: 0.5, max: 20, log: true }),
       ui.choice({ label: "which state asks", options: this.states.map((_, i) => i + 1), read: () => ui.get("asking") + 1, write: (state) => ui.set("asking", state - 1) }));
     return (n, width) => {
       n.weights.forEach((w, i) => {
-        bars[i].set(w, n.largest.includes(i) ? "main" : "");
+        bars[i].set(w, n.largest.includes(i) ? "weights" : "weights pale");
         scores[i].textContent = fmt(n.scores[i]);
         shown[i].textContent = fmt(w);
       });
@@ -48,11 +48,12 @@ const figure = {
       const tip = ([x, y]) => [sx(x), sy(y)], asking = ui.get("asking");
       plot.paint([size, size], group,
         this.states.map((state, i) => [
-          s("circle", { cx: sx(state[0]), cy: sy(state[1]), r: 4 + 9 * Math.sqrt(n.weights[i]), fill: "currentColor", "fill-opacity": 0.8, "stroke-width": 0, class: n.largest.includes(i) ? "main" : "pale" }),
-          nameAt(String(i + 1), sx(1.12 * state[0]), sy(1.12 * state[1]), o, size)]),
-        arrow(o, o, ...tip(this.states[asking]), { class: "warm", "stroke-width": 1.5, "stroke-dasharray": "5 4" }),
-        arrow(o, o, ...tip(n.question), { class: "warm", "stroke-width": 3 }),
-        nameAt("Wᵀs", ...tip(n.question.map((x) => 0.72 * x)), o, size, { class: "warm", "font-weight": 700 }));
+          s("circle", { cx: sx(state[0]), cy: sy(state[1]), r: 4 + 9 * Math.sqrt(n.weights[i]), fill: "currentColor", "fill-opacity": 0.8, "stroke-width": 0, class: "keys" }),
+          nameAt(String(i + 1), sx(1.12 * state[0]), sy(1.12 * state[1]), o, size, { class: "keys" })]),
+        arrow(o, o, ...tip(this.states[asking]), { class: "query", "stroke-width": 1.5, "stroke-dasharray": "5 4" }),
+        arrow(o, o, ...tip(n.question), { class: "query", "stroke-width": 3 }),
+        nameAt("Wᵀs", ...tip(n.question.map((x) => 0.72 * x)), o, size, { class: "query", "font-weight": 700 }),
+        handle(...tip(n.question)));
     };
   },
 };

@@ -65,6 +65,7 @@ class TurnedQuestion(LiveFigure):
             "A turn of 180°: it looks at state 4, the opposite one.",
         ],
         "answer": 1,
+        "tests": "turn",
         "explain": [
             "That turn does ask for state 2. But cos 60° is a half: half of the symmetric part is "
             "still there.",
