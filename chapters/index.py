@@ -28,7 +28,8 @@ WeightedSum(predict=False)
 # context, which the translator reads, is the weighted sum: the chain of states, each shortened to its
 # weight, leads to it. These scores were set by hand. In [Additive attention](03_additive.ipynb) you train
 # a model that finds its own, and compare its weights with the true word alignments.
-#
+
+# %% [markdown]
 # This book takes attention in translation apart until nothing has to be believed.
 #
 # ::::{grid} 1 2 2 4

@@ -19,7 +19,7 @@ ONE = {
 }
 NUMBER = ONE | {
     "kind": "number",
-    "within": 0.5,
+    "within": 0.4,
     "otherwise": "Count.",
     "options": [dict(option, says=says) for option, says in zip(ONE["options"], ("1", "2"))],
 }
