@@ -42,6 +42,8 @@ class ResultTable:
         What is compared, with units; it stands above.
     note : str, optional
         What a reader must know to judge it: seeds, spread, signature; it stands below.
+    kind : str
+        A class that the HTML has beside that of every table, for the page's style.
 
     Raises
     ------
@@ -61,7 +63,7 @@ class ResultTable:
     rows: Sequence[Sequence[Any]]
     caption: str
     note: str = ""
-    _kind: str = field(default="", repr=False)
+    kind: str = field(default="", repr=False)
 
     def __post_init__(self) -> None:
         for row in self.rows:
@@ -109,7 +111,7 @@ class ResultTable:
             body.append(f'<tr><th scope="row">{html.escape(first)}</th>{cells}</tr>')
         note = f'<td colspan="{len(self.columns)}">{html.escape(self.note)}</td>'
         return (
-            f'<table class="sa-table{self._kind}"><caption>{html.escape(self.caption)}</caption>'
+            f'<table class="{f"sa-table {self.kind}".strip()}"><caption>{html.escape(self.caption)}</caption>'
             + (f"<thead><tr>{head}</tr></thead>" if any(self.columns) else "")
             + f"<tbody>{''.join(body)}</tbody>"
             + (f"<tfoot><tr>{note}</tr></tfoot>" if self.note else "")
@@ -142,7 +144,7 @@ def experiment_card(card: Mapping[str, Any], title: str = "The experiment's card
     """
     order = [*(name for name in _CARD if name in card), *(n for n in card if n not in _CARD)]
     rows = [row for name in order for row in _facts(_CARD.get(name, name), card[name])]
-    return ResultTable(("", ""), rows, title, _kind=" sa-card")
+    return ResultTable(("", ""), rows, title, kind="sa-card")
 
 
 def _facts(name: str, value: Any) -> Iterable[tuple[str, str]]:

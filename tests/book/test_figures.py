@@ -91,7 +91,11 @@ def test_figures_and_pages_have_one_palette():
     )
 
     def colours(style, selector):
-        rules = re.findall(rf"(?:^|\n){re.escape(selector)}[^{{]*\{{(.*?)\}}", style, re.DOTALL)
+        rules = re.findall(
+            rf"(?:^|\n)(?:@media screen \{{ )?{re.escape(selector)}[^{{]*\{{(.*?)\}}",
+            style,
+            re.DOTALL,
+        )
         return dict(re.findall(r"--sa-(\w+): (#\w+)", " ".join(rules)))
 
     roles = {"query", "keys", "values", "scores", "weights", "context", "soft", "warm", "ink"}
