@@ -110,8 +110,9 @@ class ResultTable:
             )
             body.append(f'<tr><th scope="row">{html.escape(first)}</th>{cells}</tr>')
         note = f'<td colspan="{len(self.columns)}">{html.escape(self.note)}</td>'
+        style = f"sa-table {self.kind}".strip()
         return (
-            f'<table class="{f"sa-table {self.kind}".strip()}"><caption>{html.escape(self.caption)}</caption>'
+            f'<table class="{style}"><caption>{html.escape(self.caption)}</caption>'
             + (f"<thead><tr>{head}</tr></thead>" if any(self.columns) else "")
             + f"<tbody>{''.join(body)}</tbody>"
             + (f"<tfoot><tr>{note}</tr></tfoot>" if self.note else "")
