@@ -5,7 +5,7 @@
 #     text_representation: {extension: .py, format_name: percent}
 #   kernelspec: {display_name: Python 3, language: python, name: python3}
 #   seqattn:
-#     minutes: 55
+#     minutes: 60
 #     covers: [F-07, F-08, F-09, F-35, W-04, V-04, M-02, D-05, D-06, D-20, D-23]
 #     exercise: 04_luong
 # ---
@@ -139,15 +139,19 @@ for d in (2, 16, 64):
     longer[:, 0] *= 2  # the same directions, one key twice as long
     found[d] = shares(keys, queries), shares(longer, queries)
     cosine = shares(F.normalize(longer, dim=-1), queries)
-    for name, (first, last) in (("as drawn", found[d][0]), ("doubled", found[d][1])):
+    for name, (first, last) in zip(("as drawn", "doubled"), found[d]):
         print(f"d = {d:2d}  {name:9s} first {first:.1%}  last {last:.1%}")
     print(f"        by cosine first {cosine[0]:.1%}  last {cosine[1]:.1%}")
 
 # %% [markdown]
+# <details><summary>What the output shows</summary>
+#
 # Both shares double, in 2, 16 and 64 dimensions alike. A product is positive for one half of all
 # directions and negative for the other half. Doubling takes each score further from zero, on either
 # side. So a long key is loud for those who point its way, and pushed to the end by those who point
 # away. The cosine does not notice.
+#
+# </details>
 #
 # A trained model is no lottery. It can turn its queries so that a long key is heard often. But the
 # length alone does not do it.
@@ -168,9 +172,9 @@ for d in (2, 16, 64):
 # It is a dot product with another question. $W^\top$ turns and stretches the query first. With $W = I$,
 # the identity, the dot score comes back. $W$ is learned.
 #
-# On paper, with $W = \begin{pmatrix} 0.3 & 0.4 \\ 0.2 & -0.5 \end{pmatrix}$: the new question is
-# $(0.5\cdot 0.3 + 1.0\cdot 0.2,\ 0.5\cdot 0.4 - 1.0\cdot 0.5) = (0.35, -0.30)$. The scores of *cat*,
-# *sat* and *mat* are 0.200, −0.625 and 0.475. *Mat*, which was last, is first.
+# On paper, with $W = \begin{pmatrix} 0.3 & 0.4 \\ 0.2 & -0.5 \end{pmatrix}$: the first
+# number of the new question is $0.5\cdot 0.3 + 1.0\cdot 0.2 = 0.35$, the second
+# $0.5\cdot 0.4 - 1.0\cdot 0.5 = -0.30$. The scores of *cat*, *sat* and *mat* are 0.200, −0.625 and 0.475. *Mat*, which was last, is first.
 
 # %%
 W = TINY.W
@@ -215,7 +219,8 @@ from seqattn import dot_score, general_score
 
 torch.manual_seed(0)
 B, T, S, d_s, d_h = 2, 3, 5, 4, 7
-query, keys, A = torch.randn(B, T, d_s), torch.randn(B, S, d_h), torch.randn(d_s, d_h)
+query, keys = torch.randn(B, T, d_s), torch.randn(B, S, d_h)
+A = torch.randn(d_s, d_h)
 general = general_by_hand(query, keys, A)
 torch.testing.assert_close(general, general_score(query, keys, A))
 same_size = torch.randn(B, T, d_h)
@@ -223,7 +228,10 @@ torch.testing.assert_close(dot_by_hand(same_size, keys), dot_score(same_size, ke
 
 # and once against the formula itself, number by number
 for b, t, i in [(0, 0, 0), (1, 2, 4)]:
-    e = sum(query[b, t, j] * A[j, k] * keys[b, i, k] for j in range(d_s) for k in range(d_h))
+    e = 0.0
+    for j in range(d_s):
+        for k in range(d_h):
+            e += query[b, t, j] * A[j, k] * keys[b, i, k]
     torch.testing.assert_close(general[b, t, i], e)
 print(tuple(general.shape))
 
@@ -268,7 +276,8 @@ def ask_for_the_next(score, shapes, seed, lr=0.05):
     torch.manual_seed(seed)
     x = F.normalize(torch.randn(12, 16), dim=-1)
     following = torch.arange(12).roll(-1)
-    weights = [(torch.randn(shape) / shape[-1] ** 0.5).requires_grad_() for shape in shapes]
+    start = [torch.randn(shape) / shape[-1] ** 0.5 for shape in shapes]
+    weights = [w.requires_grad_() for w in start]
     optimizer = torch.optim.Adam(weights, lr) if weights else None
     for _ in range(300 if weights else 0):
         loss = F.cross_entropy(score(x, *weights), following)
@@ -300,6 +309,8 @@ for name, (score, shapes) in TASKS.items():
     print(f"{name:18s} {size:3d} weights: right of 12, five seeds: {right[name]}")
 
 # %% [markdown]
+# <details><summary>What the output shows</summary>
+#
 # - **Dot** finds the asking vector itself, always: no vector of length 1 fits $x_i$ better than $x_i$.
 # - **The symmetric part** is learned, and no seed gets all twelve. None can. Write $e_i$ for the score
 #   of the pair $(x_i, x_{i+1})$; both of them see the same number. If $x_i$ is to prefer $x_{i+1}$ to
@@ -308,6 +319,8 @@ for name, (score, shapes) in TASKS.items():
 # - **The additive score** with one detector gets one. Its score rises, or falls, with one number of
 #   the key, whatever the query is; so all twelve look at the same vector. From three detectors on it
 #   is right, with fewer weights than the matrix: it treats query and key differently from the start.
+#
+# </details>
 #
 # So what the dot product lacks is not size. It lacks a direction from query to key. This is why a
 # Transformer has *two* matrices, one for queries and one for keys.
@@ -333,12 +346,12 @@ table = {
     "reduced rank": reduced_rank_score(t.query, t.keys, t.U, t.V),
 }
 weights = {name: score.softmax(-1)[0] for name, score in table.items()}
-contexts = {name: row @ h for name, row in weights.items()}
-rows = [
-    [name, *(f"{w:.3f}" for w in row), ", ".join(f"{x:.3f}" for x in contexts[name])]
-    for name, row in weights.items()
-]
-ResultTable(("score", *t.words, "context"), rows, "Weights of three words, by six scores")
+rows = []
+for name, row in weights.items():
+    context = ", ".join(f"{x:.3f}" for x in row @ h)
+    rows.append([name, *(f"{w:.3f}" for w in row), context])
+heads = ("score", *t.words, "context")
+ResultTable(heads, rows, "Weights of three words, by six scores")
 
 # %% [markdown]
 # (*Additive* and *concat* differ here because the book's example gives them different matrices.) Three
@@ -407,9 +420,13 @@ for T_t in (1, 25, 50, 100):
     print(f"{T_t:3d} target words: keys once {once:10,}  query first {turned:10,}")
 
 # %% [markdown]
+# <details><summary>What the output shows</summary>
+#
 # The totals are $T_s d^2 + T_t T_s d$ and $T_t d^2 + T_t T_s d$. They meet exactly where the target is
 # as long as the source, $T_t = T_s$. Neither order is always better. The package does both: the function
 # `general_score` turns the query, and the module projects the keys once for a sentence.
+#
+# </details>
 
 # %% [markdown]
 # ## A score that never looks
@@ -447,7 +464,7 @@ except ValueError as error:
 # ```{predict} location-short
 # ```
 
-# %% tags=["hide-output", "hide-until-location-short"]
+# %%
 from seqattn.data import measured
 from seqattn.plots import experiment_card
 
@@ -466,14 +483,18 @@ for score in ("location", "additive", "general", "dot"):
     bleu = [seeds_of(score, split, "bleu", ".1f") for split in ("test", "longer")]
     aer = [seeds_of(score, split, "aer", ".2f") for split in ("test", "longer")]
     rows.append([score, *bleu, *aer])
-rows.append(["fixed", *(seeds_of("fixed", s, "bleu", ".1f") for s in ("test", "longer")), "", ""])
+fixed = [seeds_of("fixed", split, "bleu", ".1f") for split in ("test", "longer")]
+rows.append(["fixed", *fixed, "", ""])
 for rule in ("diagonal", "by lot"):
     rates = [f"{stored['yardsticks'][split][rule]:.2f}" for split in ("test", "longer")]
     rows.append([rule, "", "", *rates])
-heads = ("model or rule", "BLEU, short", "BLEU, longer", "AER, short", "AER, longer")
-ResultTable(heads, rows, "Short and longer sentences", "lowest to highest of three seeds")
+heads = ("model or rule", "BLEU, short", "longer", "AER, short", "longer")
+note = "lowest to highest of three seeds"
+ResultTable(heads, rows, "Short and longer sentences", note)
 
 # %% [markdown]
+# <details><summary>What the output shows</summary>
+#
 # On the short sentences BLEU is {{ seeds_of("location", "test", "bleu", ".1f") }} for the location score and
 # {{ seeds_of("additive", "test", "bleu", ".1f") }} for the additive one: each of three seeds is above each of
 # the others. With the dot score, {{ seeds_of("dot", "test", "bleu", ".1f") }}, its range overlaps: no
@@ -487,6 +508,8 @@ ResultTable(heads, rows, "Short and longer sentences", "lowest to highest of thr
 # {{ seeds_of("location", "longer", "aer", ".2f") }} on the longer ones; that of the general score is
 # {{ seeds_of("general", "test", "aer", ".2f") }} and {{ seeds_of("general", "longer", "aer", ".2f") }}. On the
 # longer sentences the location score links no better than the diagonal.
+#
+# </details>
 
 # %% [markdown]
 # Be careful with this table. It is one small grammar with one word order, one size of model and eight
