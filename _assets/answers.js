@@ -32,6 +32,11 @@ document.addEventListener("seqattn:answer", ({ detail: { id, choice, right, aske
   kept.answers[id] = { choice, said, asked, right, page: here };
   keep();
 });
+// A figure that asks says that it is there: it gets back what was answered on an earlier visit.
+document.addEventListener("seqattn:figure", ({ detail: { id, answer } }) => {
+  const before = kept.answers[id];
+  if (Number.isInteger(before?.choice)) answer(before.choice);
+});
 
 // -- Progress: silent until the first answer -------------------------------------------------------------------
 function count(page) {
