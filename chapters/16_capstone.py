@@ -1154,13 +1154,13 @@ plt.show()
 
 # %% [markdown]
 # Two things grow: longer sentences go wrong more often, and their maps pass over more words, *also where
-# the translation is right*. At similar length the share is higher among wrong translations up to eight words
-# (with so few sentences this may be luck), and about equal from nine on.
+# the translation is right*. At similar length the share is higher among wrong translations, least from nine
+# words on (with so few sentences this may be luck).
 #
-# The map says *where the model looked* when it erred. Of the three sentences printed above, no word was
-# passed over in the first: verb and object are wrong all the same. None in the second, either: *forte*
-# for *fort* is agreement. In the third it passed over *the*, and the whole evening is lost. The figure is
-# the map of the sentence with the most words passed over.
+# The map says *where the model looked* when it erred. In the first of the three sentences printed above it
+# passed over *evening*, and yet *le soir* is right; what is wrong is *se* for *des*. In the second no word was
+# passed over: *revenue* for *revenu* is agreement. In the third it passed over *eggs*, and the eggs are lost.
+# The figure is the map of the sentence with the most words passed over.
 #
 # If the right word was looked at and a wrong word came out, look for the trouble behind the attention:
 # vocabulary, form, agreement. If nothing was looked at, look at the attention. Passing over a word is a
