@@ -13,11 +13,10 @@
 # %% [markdown]
 # # Multiplicative scores
 #
-# A product of two states needs no tanh and no room for pairs, and it can do nearly all that the small
-# network of the last chapter did. Luong, Pham and Manning (2015) compared several such scores. You take
-# the product apart into direction and length. Then you put a matrix in between and see what that buys:
-# not size, but *asymmetry*. Last comes a score that never looks at the source at all, and a test that
-# shows what it cannot do.
+# A product of two states needs no tanh and no room for pairs. Luong, Pham and Manning (2015) compared
+# several such scores. You take the product apart into direction and length. Then you put a matrix in
+# between and see what that buys: two sizes that need not agree, and *asymmetry*. Last comes a score that
+# never looks at the keys, and a test that shows what it cannot do.
 #
 # **You need** [soft addressing](02_soft_addressing.ipynb) and [the additive
 # score](03_additive.ipynb). **It covers** the dot, general, concat and location scores; the geometry of
@@ -51,10 +50,8 @@ ScoreGeometry()
 # %% [markdown]
 # What to try:
 #
-# - Change the length of $s$ alone. The order of the words never changes; the weights become sharper
-#   or more even.
-# - Turn $s$ until *sat* is last. Now make *sat* longer. It falls further behind.
-# - Choose *cosine*. The lengths have no effect any more.
+# - Turn $s$ until *sat* is last. Now make *sat* longer, and watch its weight.
+# - Choose *cosine*, and change the lengths again.
 # - Choose *general*. A second arrow appears: the question after a matrix has turned it. That arrow
 #   is what the states are compared with.
 
@@ -117,8 +114,8 @@ print("weights", scores.softmax(0))
 #
 # ### What the length of a key does
 #
-# Multiply one key by $c$ and *one* score is multiplied. The order may change. It is tempting to say
-# that a long key is heard by everyone. Half of that is true.
+# Multiply one key by $c$ and *one* score is multiplied. The order may change. The figure had one query at
+# a time; now count over many.
 #
 # ```{predict} long-key
 # ```
@@ -153,8 +150,8 @@ for d in (2, 16, 64):
 #
 # </details>
 #
-# A trained model is no lottery. It can turn its queries so that a long key is heard often. But the
-# length alone does not do it.
+# A trained model is no lottery. It can turn its queries so that a long key is heard often. But length
+# alone does not make a key heard by everyone.
 
 # %% [markdown]
 # ## The general score: ask another question
@@ -194,7 +191,7 @@ print("weights          ", wrong.softmax(0))
 assert wrong.argsort().equal((h @ question).argsort())  # even the order is the same
 
 # %% [markdown]
-# Here the order of the words is even the same, so no map would show it. A model that *trains* with the
+# Here the order of the words is the same, and the weights are not far apart, so a map would hardly show it. A model that *trains* with the
 # transposed matrix is fine: it learns the other one. What breaks is a check against another program,
 # and every checkpoint that is carried over. So test with two sizes that differ.
 
@@ -251,11 +248,11 @@ print(tuple(general.shape))
 # $$ (eq-skew-orders)
 #
 # The skew part never scores a state against itself. If it prefers the pair $(a, b)$, it disfavours the
-# pair $(b, a)$ by as much. It cannot say "alike"; it can say "after".
+# pair $(b, a)$ by as much.
 #
 # Six states stand round a circle. State 1 asks, through a matrix that turns. A turn by $\varphi$ is
 # $\cos\varphi$ times the identity, which is symmetric, plus $\sin\varphi$ times a quarter turn, which is
-# skew. Answer, then find the turn that makes every state look at the next one alone.
+# skew. Answer, then find the turn that makes every state look most at the next one.
 
 # %% tags=["hide-input"]
 TurnedQuestion()
@@ -263,9 +260,10 @@ TurnedQuestion()
 # %% [markdown]
 # ### Measured: ask for the next one
 #
-# Twelve random vectors of length 1, with 16 numbers each, stand in a ring. The query is one of them;
+# Twelve random vectors of length 1, with 16 numbers each, stand in a ring. (With more numbers than
+# vectors none of them is a mixture of the others.) The query is one of them;
 # the answer is the *next*. Each score learns the task in 300 updates, where it has something to learn.
-# How many of the twelve questions does it then answer? By lot it would be one.
+# How many of the twelve questions does it then answer? Guessing gets one on average.
 #
 # ```{predict} next-one
 # ```
@@ -317,21 +315,22 @@ for name, (score, shapes) in TASKS.items():
 #   $x_{i-1}$, then $e_i > e_{i-1}$. Scores that rise all the way round a ring do not exist.
 # - **The skew part alone** answers all twelve, and so does the general score that contains it.
 # - **The additive score** with one detector gets one. Its score rises, or falls, with one number of
-#   the key, whatever the query is; so all twelve look at the same vector. From three detectors on it
-#   is right, with fewer weights than the matrix: it treats query and key differently from the start.
+#   the key, whatever the query is; so all twelve look at the same vector. With three it is
+#   right, with fewer weights than the matrix: it treats query and key differently from the start.
 #
 # </details>
 #
-# So what the dot product lacks is not size. It lacks a direction from query to key. This is why a
-# Transformer has *two* matrices, one for queries and one for keys.
+# So what the dot product lacks is not size. It lacks a direction from query to key. The two matrices of
+# a Transformer, one for queries and one for keys, provide it.
 
 # %% [markdown]
 # ## Concat, and one table for all
 #
 # Luong et al. list a third score, *concat*: $v^\top \tanh(W_c\,[s_t; h_i])$, with query and key in one
 # long vector. Cut its matrix where the query ends, $W_c = [W_q \mid W_k]$, and it is the additive score
-# ({eq}`eq-concat-is-additive`). There is nothing more to it. Here are all scores of the book so far on
-# the same three words. (The last row is for the next chapter: a general score whose matrix has rank 1.)
+# ({eq}`eq-concat-is-additive`). There is nothing more to it. Here are six scores on the same three words.
+# (Two of them belong to the next chapter: *scaled dot*, a dot product over the root of its size, and
+# *reduced rank*, a general score whose matrix has rank 1.)
 
 # %%
 from seqattn import concat_score, reduced_rank_score, scaled_dot_score
@@ -423,21 +422,22 @@ for T_t in (1, 25, 50, 100):
 # <details><summary>What the output shows</summary>
 #
 # The totals are $T_s d^2 + T_t T_s d$ and $T_t d^2 + T_t T_s d$. They meet exactly where the target is
-# as long as the source, $T_t = T_s$. Neither order is always better. The package does both: the function
+# as long as the source, $T_t = T_s$; beyond that, projecting the keys is cheaper. Neither order is always better. The package does both: the function
 # `general_score` turns the query, and the module projects the keys once for a sentence.
 #
 # </details>
 
 # %% [markdown]
-# ## A score that never looks
+# ## A score that never looks at the keys
 #
-# Luong et al. began with one more. It has no key in it. With $W_a$ of shape $(L \times d_s)$,
+# Luong et al. describe one more. It has no key in it. With $W_a$ of shape $(L \times d_s)$,
 #
 # $$ \alpha_t = \mathrm{softmax}(W_a\, s_t) $$ (eq-location-score)
 #
 # Row $i$ of $W_a$ scores *position* $i$, whatever word stands there. (For a source of $T_s$ words the
 # first $T_s$ rows are used.) The context is still a sum of encoder states, so the source is read; but
-# the state alone decides where.
+# the decoder state alone decides where. In a real model that state began as a summary of the source, so
+# the weights may depend on the source by that way round.
 
 # %%
 from seqattn import LocationAttention
@@ -454,12 +454,12 @@ except ValueError as error:
     print(error)
 
 # %% [markdown]
-# How bad is that for a translator? The same model was trained with four scores: the same encoder,
-# order of events, readout and batches, on toy sentences of at most eight words. Each score had its
-# learning rate chosen by BLEU on validation sentences. Then three seeds were judged once: on test
-# sentences as short as those of the training, and on sentences of 10 to 13 words, longer than any that
-# it had seen. A fixed vector, the model of chapter 1, stands beside them; so do links drawn by lot and
-# the diagonal.
+# What does that cost a translator? The same model was trained with four scores: the same encoder, order
+# of events, readout and batches, on toy sentences of at most eight words and their end mark. The learning
+# rate of each score was chosen among four, by BLEU on validation sentences with one seed. Then three
+# seeds were judged once: on test sentences as short as those of the training, and on sentences of 11 or
+# 12 words, longer than any that was trained on. A fixed vector, the model of chapter 1, stands beside
+# them; so do random links and the diagonal.
 #
 # ```{predict} location-short
 # ```
@@ -496,33 +496,36 @@ ResultTable(heads, rows, "Short and longer sentences", note)
 # <details><summary>What the output shows</summary>
 #
 # On the short sentences BLEU is {{ seeds_of("location", "test", "bleu", ".1f") }} for the location score and
-# {{ seeds_of("additive", "test", "bleu", ".1f") }} for the additive one: each of three seeds is above each of
-# the others. With the dot score, {{ seeds_of("dot", "test", "bleu", ".1f") }}, its range overlaps: no
-# difference seen. On the longer sentences it is ahead of all. That is not what one would expect of a
-# score that compares nothing.
+# {{ seeds_of("additive", "test", "bleu", ".1f") }} for the additive one. Every location seed is above every seed
+# of the three other scores. On the longer sentences it is above the additive and the dot score; the range of
+# the general score overlaps: no difference seen. That is not what one would expect of a score that compares
+# nothing.
 #
-# Why does it work at all? French words stand near the places of their English words, and $s_t$ knows how
-# far the translation has come. Every encoder state has read the whole sentence; so a word can be found in
-# the state of a neighbour. The **links** tell the two kinds of score apart. The error rate of the location
-# score is {{ seeds_of("location", "test", "aer", ".2f") }} on the short sentences and
-# {{ seeds_of("location", "longer", "aer", ".2f") }} on the longer ones; that of the general score is
-# {{ seeds_of("general", "test", "aer", ".2f") }} and {{ seeds_of("general", "longer", "aer", ".2f") }}. On the
-# longer sentences the location score links no better than the diagonal.
+# Why does it work at all? Here is a guess. French words stand near the places of their English words, and
+# $s_t$, which began as a summary of the source, knows how far the translation has come. Every encoder state
+# has read the whole sentence; so a word can be found in the state of a neighbour.
+#
+# The **links** tell another story. The error rate of the location score is
+# {{ seeds_of("location", "test", "aer", ".2f") }} on the short sentences, those of general and dot are
+# {{ seeds_of("general", "test", "aer", ".2f") }} and {{ seeds_of("dot", "test", "aer", ".2f") }}: far better, on the
+# longer sentences too. But the additive score compares as well, and its range includes that of the location
+# score on the short ones. So neither BLEU nor links say who compares.
 #
 # </details>
 
 # %% [markdown]
 # Be careful with this table. It is one small grammar with one word order, one size of model and eight
-# passes over the pairs; the best learning rate of the location score was the largest of the three that
-# were tried. It does not say that the location score is the better one. It says that **BLEU on sentences
-# like those of the training is no test of a mechanism**. Design the test that the mechanism must fail:
+# passes over the pairs; longer training may change the order. It does not say that the location score
+# is the better one. It says that **BLEU on sentences like those of the training is no test of a
+# mechanism**. Design a test that the mechanism must fail:
 #
 # - *A source longer than $W_a$.* No training helps: there is no row. The package refused 17 words above.
 # - *A place that training never reached.* Rows beyond the longest training sentence get no gradient.
-#   They are as they were drawn.
+#   Nothing but weight decay ever changes them.
 # - *Two sources, one state.* The weights are the same, bit for bit. You saw that above as well.
 #
-# The scores that compare pass all three by construction. That is why they stayed.
+# A score that compares is defined for a source of any length and changes with the source. Whether it
+# translates longer sentences well is another question, and has to be measured: here all of them fell.
 
 # %% [markdown]
 # ## Where it breaks
@@ -531,8 +534,9 @@ ResultTable(heads, rows, "Short and longer sentences", note)
 # and a program that takes `keys[..., :d]` runs. It has thrown away the backward half. Use the general
 # score, or project once.
 #
-# **A name that means something else.** In several libraries a misspelt score name silently chose
-# another score. The package refuses:
+# **A name that means something else.** A program that compares the score's name with two or three strings,
+# and takes the last score for anything else, turns a slip of the pen into another model. The package
+# refuses:
 
 # %%
 from seqattn import LuongAttention
@@ -544,8 +548,8 @@ except ValueError as error:
 
 # %% [markdown]
 # **No bound.** The additive score cannot exceed $\lVert v\rVert_1$. A product can: with vectors of $d$
-# random numbers of variance 1 its own variance is $d$. For large $d$ the softmax saturates before
-# anything has been learned. The next chapter derives this, and what to divide by.
+# independent random numbers of mean 0 and variance 1 its own variance is $d$. For large $d$ the softmax
+# can saturate before anything has been learned. The next chapter derives this, and what to divide by.
 #
 # **Folklore.** "Bahdanau for small data, Luong for large" has no measurement behind it that we could
 # find. "The general score is cheap" depends on the order of multiplication, as you counted. Choose a
@@ -556,9 +560,11 @@ except ValueError as error:
 #
 # <details><summary>What is the difference between Bahdanau's and Luong's attention?</summary>
 #
-# Three, and they are independent. The *score*: additive, or a product. The *order*: Bahdanau's decoder
+# Four choices, and they are independent. The *score*: additive, or one of Luong's, mostly products. The
+# *order*: Bahdanau's decoder
 # asks with the state before the update, $s_{t-1}$, Luong's with the state after it, $s_t$. The *readout*:
-# Luong et al. join context and state in an attentional vector, $\tilde h_t = \tanh(W_c [c_t; s_t])$. In
+# Luong et al. join context and state in an attentional vector, $\tilde h_t = \tanh(W_r [c_t; s_t])$,
+# and with *input feeding* they hand it to the next step. In
 # many programs the name stands for the score alone.
 #
 # </details>
@@ -574,7 +580,7 @@ except ValueError as error:
 # <details><summary>Dot, general or concat: which?</summary>
 #
 # Concat is additive. Dot is free where the sizes agree and the encoder can bring its states into the
-# right position by itself; it can, since it is trained along. General adds a matrix that turns the
+# right position by itself; it may, since both are trained jointly. General adds a matrix that turns the
 # question. Which translates best is a matter of measurement, and of the learning rate of each; the next
 # chapter measures.
 #
@@ -615,8 +621,8 @@ except ValueError as error:
 #   orders.
 # - Concat is the additive score.
 # - Turning the query is the cheap order for one step; over a sentence, projecting the keys once costs the
-#   same when source and target are equally long.
-# - A location score does not compare. Short sentences hide that; a test that it must fail shows it.
+#   same when source and target are equally long and the two states of one size.
+# - A location score does not compare. BLEU need not show that; a test that it must fail does.
 #
 # **Now you.** [The exercise](../exercises/04_luong.ipynb) has you write the scores, a module around
 # one of them, and the training step.
@@ -627,6 +633,6 @@ except ValueError as error:
 # ## Sources
 #
 # - Dot, general, concat and location; the attentional vector and input feeding: *Effective Approaches to
-#   Attention-based Neural Machine Translation* {cite:p}`luong2015`, sections 3.1 and 3.3.
+#   Attention-based Neural Machine Translation* {cite:p}`luong2015`, sections 3, 3.1 and 3.3.
 # - The additive score: {cite:t}`bahdanau2015`. Separate matrices for queries and keys:
 #   {cite:t}`vaswani2017`.

@@ -32,7 +32,7 @@ const figure = {
       ui.model.set("length", Number(clamp(Math.hypot(a, b), 0, 3).toFixed(2)));
       ui.set("angle", Math.round((Math.atan2(b, a) * 180) / Math.PI));
     };
-    const plot = ui.svg("States and query as arrows in the plane", toQuery);
+    const plot = ui.svg("States and query as arrows in the plane", toQuery, "length");
     const number = () => names.map(() => h("span", { class: "sa-num" }));
     const lengths = number(), cosines = number(), scores = number(), shown = number(), bars = names.map(() => bar());
     const head = (label) => h("span", { class: "sa-num" }, label);

@@ -62,20 +62,19 @@ class ScoreGeometry(LiveFigure):
     _moves = ("score", "angle", "length", "stretch")
     _title = "Direction and length in a product"
     _question: ClassVar[Mapping[str, Any]] = {
-        "question": "Make sat twice as long and turn the query once round the circle. Before, sat "
-        "was the first choice in some directions and the last choice in others. What changes?",
+        "question": "Make the query s twice as long, in the same direction. What happens to the "
+        "order of the words, and to their weights?",
         "options": [
-            "It is the first choice in more directions, and the last choice in fewer.",
-            "It is the first choice in more directions, and the last choice in more as well.",
-            "Nothing: a vector of twice the length points where it pointed.",
+            "The order may change, since a long query reaches the long state better.",
+            "The order stays, and the weights become sharper.",
+            "Nothing changes, for the angles are the same.",
         ],
         "answer": 1,
-        "tests": "stretch",
+        "tests": "length",
         "explain": [
-            "Its score is doubled, whatever its sign. Where sat lies more than a quarter turn from "
-            "the query, the score is negative, and doubled it is worse.",
-            "Its score is doubled. Where it was positive it beats more of the others, and where it "
-            "was negative it falls behind more of them.",
+            "Every score is doubled, that of a short state too. No two can change places.",
+            "Every score is doubled, so their differences are doubled as well. The query's length "
+            "works as an inverse temperature.",
             "That holds for the cosine, which sees angles alone. The dot product sees lengths too.",
         ],
     }
