@@ -2,7 +2,7 @@
 //   figure.numbers(get) -> the computed numbers: plain arithmetic, no drawing
 //   figure.build(ui)    -> lays out controls and drawings, returns draw(numbers, width)
 //   figure.text(numbers, get, open) -> one or two sentences that say what is to be seen
-//   figure.steps -> numbers that jump when the others glide, such as an index
+//   figure.jumps -> numbers that jump when the others glide, such as an index
 // `open` is false while a question waits for its answer: then nothing that answers it is shown.
 // No libraries and no network: the same text runs in JupyterLab, Colab and the static book.
 
@@ -129,11 +129,11 @@ function morph(parent, fresh) {
 }
 
 // Between two results of figure.numbers: numbers on their way, everything else at its goal.
-function between(a, b, part, steps = []) {
+function between(a, b, part, jumps = []) {
   if (typeof a === "number" && typeof b === "number") return a + part * (b - a);
   if (Array.isArray(b)) return Array.isArray(a) && a.length === b.length ? b.map((x, i) => between(a[i], x, part)) : b;
   if (a === null || b === null || typeof a !== "object" || typeof b !== "object") return b;
-  return Object.fromEntries(Object.entries(b).map(([key, x]) => [key, steps.includes(key) ? x : between(a[key], x, part)]));
+  return Object.fromEntries(Object.entries(b).map(([key, x]) => [key, jumps.includes(key) ? x : between(a[key], x, part)]));
 }
 const GLIDE = 350; // milliseconds
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
@@ -287,7 +287,7 @@ function live(figure, { model, el }) {
   function step() {
     frame = 0;
     const part = from ? Math.min(1, (performance.now() - since) / GLIDE) : 1;
-    const now = part < 1 ? between(from, goal, 1 - (1 - part) ** 3, figure.steps) : goal;
+    const now = part < 1 ? between(from, goal, 1 - (1 - part) ** 3, figure.jumps) : goal;
     if (part === 1) from = null;
     if (now === drawn) return;
     drawn = now;

@@ -1,6 +1,6 @@
 const figure = {
   name: "MapThroughTraining",
-  steps: ["updates", "row", "column"],
+  jumps: ["updates", "row", "column"],
 
   numbers(get) {
     const row = get("row"), column = get("column"), map = get("maps")[get("step")], weights = map[row];

@@ -1,5 +1,6 @@
 const figure = {
   name: "ScoreGeometry",
+  jumps: ["largest", "smallest"],
 
   numbers(get) {
     const turn = (get("angle") * Math.PI) / 180, score = get("score"), W = get("W");

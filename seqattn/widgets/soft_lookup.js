@@ -1,6 +1,6 @@
 const figure = {
   name: "SoftLookup",
-  steps: ["largest"],
+  jumps: ["largest"],
 
   numbers(get) {
     const temperature = get("temperature"), hard = get("hard");

@@ -1,6 +1,6 @@
 const figure = {
   name: "SoftmaxTemperature",
-  steps: ["largest"],
+  jumps: ["largest"],
 
   numbers(get) {
     const scores = get("scores"), mask = get("mask"), temperature = get("temperature");

@@ -1,6 +1,7 @@
 const COUNT = 6;
 const figure = {
   name: "TurnedQuestion",
+  jumps: ["largest"],
 
   states: Array.from({ length: COUNT }, (_, i) => [Math.cos((2 * Math.PI * i) / COUNT), Math.sin((2 * Math.PI * i) / COUNT)]),
 
