@@ -639,7 +639,7 @@ mask upside down, keeps 1 | ~mask, -torch.inf -> mask, -1e9
 filled with zero, keeps 1 | -torch.inf -> 0.0
     You fill pads with 0, or nearly 0 (is a minus in the wrong place?), which is a score like any
     other: fill with minus infinity.
-a large number without its minus, keeps 1 | -torch.inf -> 1e9
+a large number without its minus, keeps 1 | -torch.inf -> 20.0
     You fill pads with a large number above 0, so that they get all the weight: is a minus missing?
 pads behind the words taken for granted, keeps 1
     | e = -> mask = torch.arange(keys.shape[1]) < mask.sum(1, keepdim=True); e =

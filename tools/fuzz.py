@@ -95,9 +95,9 @@ class Stub(Judge):
         name = exercise_of(submission)
         if name is None or (exercise and name != exercise):
             return Grade(path.name, "", "unmatched: of another exercise", [], self.seed, "")
-        verdicts = []
+        verdicts, answers = [], {}
         for q in load(name).questions:
-            answer = find_answer(submission, load(name), q)
+            answer = answers[q.id] = find_answer(submission, load(name), q)
             if answer.state != "found":
                 verdict, points, hint = answer.state, 0, answer.detail
             else:
@@ -111,7 +111,8 @@ class Stub(Judge):
             verdicts.append(
                 Verdict(q.id, title, verdict, points, q.points, hint, line=answer.line, read=read)
             )
-        return Grade(path.name, name, "", verdicts, self.seed, self.sandbox.isolation)
+        isolation = self.sandbox.isolation
+        return Grade(path.name, name, "", verdicts, self.seed, isolation, answers=answers)
 
 
 @contextmanager
