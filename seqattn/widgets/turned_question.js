@@ -53,7 +53,7 @@ const figure = {
           nameAt(String(i + 1), sx(1.12 * state[0]), sy(1.12 * state[1]), o, size, { class: "keys" })]),
         arrow(o, o, ...tip(this.states[asking]), { class: "query", "stroke-width": 1.5, "stroke-dasharray": "5 4" }),
         arrow(o, o, ...tip(n.question), { class: "query", "stroke-width": 3 }),
-        nameAt("Wᵀs", ...tip(n.question.map((x) => 0.5 * x)), o, size, { class: "query", "font-weight": 700 }),
+        words(...tip([0.6 * n.question[0] - 0.22 * n.question[1], 0.6 * n.question[1] + 0.22 * n.question[0]]), "Wᵀs", { class: "query", "font-weight": 700, "text-anchor": "middle", "dominant-baseline": "middle" }),
         handle(...tip(n.question)));
     };
   },
