@@ -585,7 +585,8 @@ except ValueError as error:
 # chapter measures.
 #
 # </details>
-#
+
+# %% [markdown]
 # <details><summary>Is attention without a query still attention?</summary>
 #
 # Some classifiers score each state with one learned vector, $v^\top \tanh(W h_i)$, and sum up. That is a
