@@ -8,17 +8,13 @@ sentences beside IBM Model 1. Writes ``seqattn/data/measured/additive.json``. Fi
 kept in ``--work`` and not repeated.
 """
 
-import argparse
-import json
-import os
-import platform
 import time
-from pathlib import Path
 
 import torch
 from torch import nn
 from torch.nn import functional as F
 
+from benchmarks.study import Study, study_parser
 from seqattn.data import FIVE, Batches, TextPair, Vocabularies, encode_pairs, toy_corpus
 from seqattn.evaluation import alignment_links, ibm1_links
 from seqattn.metrics import alignment_error_rate, corpus_bleu
@@ -26,7 +22,6 @@ from seqattn.models import ModelConfig, build_model
 from seqattn.training.regularizers import doubly_stochastic_penalty
 from seqattn.translator import Translator
 
-RESULT = Path(__file__).parents[1] / "seqattn/data/measured/additive.json"
 PAIRS, LONGEST, TOKENS, EPOCHS, LR, PENALTY, SEEDS = 24_000, 8, 512, 2, 0.01, 0.2, 3
 OTHER_RATES = (0.003, 0.03)
 CONFIG = ModelConfig("bahdanau", d_embed=64, d_hidden=96, d_attn=64, dropout=0.0)
@@ -136,20 +131,13 @@ def yardsticks(short: dict[str, list[TextPair]]) -> dict[str, float]:
 
 def main() -> None:
     """Train, judge, write."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--work", type=Path, default=Path("runs/additive"), help="finished runs")
-    parser.add_argument("--result", type=Path, default=RESULT)
-    options = parser.parse_args()
-    options.work.mkdir(parents=True, exist_ok=True)
+    options = study_parser("additive", __doc__).parse_args()
+    study = Study("additive", options.work, options.result)
     short = read()
 
     def run(seed: int, penalty: float, lr: float = LR) -> dict:
-        file = options.work / f"seed{seed}-penalty{penalty}-lr{lr}.json"
-        if not file.exists():
-            found = train(short, seed, penalty, lr)
-            file.write_text(json.dumps(found, ensure_ascii=False), encoding="utf-8")
-            print(file.stem, found["test"], f"{found['seconds']:.0f} s", flush=True)
-        return json.loads(file.read_text(encoding="utf-8"))
+        key = f"seed{seed}-penalty{penalty}-lr{lr}"
+        return study.run(key, train, short, seed, penalty, lr)
 
     runs = {
         name: [run(seed, penalty) for seed in range(SEEDS)]
@@ -157,20 +145,16 @@ def main() -> None:
     }
     rates = {str(lr): run(0, PENALTY, lr)["valid"][-1] for lr in OTHER_RATES}
     rates[str(LR)] = runs["penalty"][0]["valid"][-1]
-    card = {
-        "command": "python -m benchmarks.additive",
-        "date": time.strftime("%Y-%m-%d"),
-        "machine": f"{platform.machine()}, {torch.get_num_threads()} of {os.cpu_count()} cores",
-        "torch": torch.__version__,
-        "pairs": len(short["train"]),
-        "tested on": len(short["test"]),
-        "seeds": SEEDS,
-        "processor seconds": round(max(r["seconds"] for found in runs.values() for r in found)),
-    }
+    card = study.card(
+        **{
+            "pairs": len(short["train"]),
+            "tested on": len(short["test"]),
+            "seeds": SEEDS,
+            "processor seconds": round(max(r["seconds"] for found in runs.values() for r in found)),
+        }
+    )
     rates = {lr: rates[lr] for lr in sorted(rates, key=float)}
-    result = {"card": card, "yardsticks": yardsticks(short), "runs": runs, "rates": rates}
-    text = json.dumps(result, ensure_ascii=False, indent=1) + "\n"
-    options.result.write_text(text, encoding="utf-8")
+    study.write({"card": card, "yardsticks": yardsticks(short), "runs": runs, "rates": rates})
 
 
 if __name__ == "__main__":

@@ -7,16 +7,11 @@ vector, at every step, the other attends. Writes ``seqattn/data/measured/bottlen
 chapter on the bottleneck. Finished trainings are kept in ``--work`` and not repeated.
 """
 
-import argparse
-import json
-import os
-import platform
 import statistics
-import time
-from pathlib import Path
 
 import torch
 
+from benchmarks.study import Study, study_parser
 from seqattn.data import FIVE, detokenize, generate, tokenize
 from seqattn.data.batches import Batches, encode_pairs
 from seqattn.data.pairs import TextPair
@@ -26,7 +21,6 @@ from seqattn.models import ModelConfig, build_model
 from seqattn.training.step import fit
 from seqattn.translator import Translator
 
-RESULT = Path(__file__).parents[1] / "seqattn/data/measured/bottleneck.json"
 ARCHITECTURES = {"fixed": "fixed", "attention": "bahdanau"}
 TRAINED_TO = 20
 LENGTHS = (4, 8, 12, 16, 20, 24, 28, 32, 36, 40)
@@ -131,45 +125,32 @@ def kept_by_third(runs: dict[str, list[dict]], tests) -> dict[str, dict[str, lis
 
 def main() -> None:
     """Train, test, write."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = study_parser("bottleneck", __doc__)
     parser.add_argument("--steps", type=int, default=4000, help="updates of each training")
     parser.add_argument("--seeds", type=int, default=3, help="trainings of each model")
-    parser.add_argument("--work", type=Path, default=Path("runs/bottleneck"), help="finished runs")
-    parser.add_argument("--result", type=Path, default=RESULT)
     options = parser.parse_args()
-    options.work.mkdir(parents=True, exist_ok=True)
+    study = Study("bottleneck", options.work, options.result)
     train, tests = corpus()
+    steps = options.steps
     runs: dict[str, list[dict]] = {name: [] for name in ARCHITECTURES}
     for seed in range(options.seeds):
         for name in ARCHITECTURES:
-            file = options.work / f"{name}-{seed}-{options.steps}.json"
-            if not file.exists():
-                run = train_and_test(name, seed, options.steps, train, tests)
-                file.write_text(json.dumps(run, ensure_ascii=False), encoding="utf-8")
-            run = json.loads(file.read_text(encoding="utf-8"))
+            key = f"{name}-{seed}-{steps}"
+            run = study.run(key, train_and_test, name, seed, steps, train, tests)
             runs[name].append(run)
             shown = "  ".join(f"{n}: {b:.1f}" for n, b in zip(LENGTHS, run["bleu"]))
             print(
                 f"{name}, seed {seed}, {run['seconds']:.0f} s, BLEU by length  {shown}", flush=True
             )
-    card = {
-        "command": "python -m benchmarks.bottleneck",
-        "date": time.strftime("%Y-%m-%d"),
-        "machine": f"{platform.machine()}, {torch.get_num_threads()} of {os.cpu_count()} cores",
-        "torch": torch.__version__,
-        "pairs": PAIRS,
-        "updates": options.steps,
-        "seeds": options.seeds,
-        "seconds": {n: round(statistics.mean(r["seconds"] for r in f)) for n, f in runs.items()},
-        "parameters": {n: f[0]["parameters"] for n, f in runs.items()},
-    }
-    result = {
-        "card": card,
-        "figure": figure(runs, tests),
-        "kept_by_third": kept_by_third(runs, tests),
-    }
-    text = json.dumps(result, ensure_ascii=False, indent=1) + "\n"
-    options.result.write_text(text, encoding="utf-8")
+    card = study.card(
+        pairs=PAIRS,
+        updates=steps,
+        seeds=options.seeds,
+        seconds={n: round(statistics.mean(r["seconds"] for r in f)) for n, f in runs.items()},
+        parameters={n: f[0]["parameters"] for n, f in runs.items()},
+    )
+    kept = kept_by_third(runs, tests)
+    study.write({"card": card, "figure": figure(runs, tests), "kept_by_third": kept})
 
 
 if __name__ == "__main__":

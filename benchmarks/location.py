@@ -9,16 +9,12 @@ Writes ``seqattn/data/measured/location.json`` for the chapter on multiplicative
 trainings are kept in ``--work`` and not repeated.
 """
 
-import argparse
-import json
-import os
-import platform
 import time
-from pathlib import Path
 from random import Random
 
 import torch
 
+from benchmarks.study import Study, study_parser
 from seqattn.data import FIVE, Batches, TextPair, Vocabularies, encode_pairs, tokenize, toy_corpus
 from seqattn.evaluation import alignment_links
 from seqattn.metrics import alignment_error_rate, corpus_bleu
@@ -26,7 +22,6 @@ from seqattn.models import ModelConfig, build_model
 from seqattn.training import fit
 from seqattn.translator import Translator
 
-RESULT = Path(__file__).parents[1] / "seqattn/data/measured/location.json"
 SCORES = ("location", "additive", "general", "dot")
 PAIRS, LONGEST, LONGER, ROWS = 8_000, 9, 12, 16  # positions, the end of the sentence included
 TOKENS, EPOCHS, RATES, SEEDS = 512, 8, (0.003, 0.01, 0.03, 0.1), 3
@@ -110,41 +105,29 @@ def spread(pairs: list[TextPair]) -> list[int]:
 
 def main() -> None:
     """Train, judge, write."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--work", type=Path, default=Path("runs/location"), help="finished runs")
-    parser.add_argument("--result", type=Path, default=RESULT)
-    options = parser.parse_args()
-    options.work.mkdir(parents=True, exist_ok=True)
+    options = study_parser("location", __doc__).parse_args()
+    study = Study("location", options.work, options.result)
     data = read()
 
     def run(score: str, lr: float, seed: int) -> dict:
-        file = options.work / f"{score}-lr{lr}-seed{seed}.json"
-        if not file.exists():
-            found = train(data, score, lr, seed)
-            file.write_text(json.dumps(found, ensure_ascii=False), encoding="utf-8")
-            print(file.stem, found["valid"], f"{found['seconds']:.0f} s", flush=True)
-        return json.loads(file.read_text(encoding="utf-8"))
+        return study.run(f"{score}-lr{lr}-seed{seed}", train, data, score, lr, seed)
 
     runs, rates = {}, {}
     for score in (*SCORES, "fixed"):
         rates[score] = {str(lr): run(score, lr, 0)["valid"]["bleu"] for lr in RATES}
         best = max(RATES, key=lambda lr: rates[score][str(lr)])
         runs[score] = [run(score, best, seed) for seed in range(SEEDS)]
-    card = {
-        "command": "python -m benchmarks.location",
-        "date": time.strftime("%Y-%m-%d"),
-        "machine": f"{platform.machine()}, {torch.get_num_threads()} of {os.cpu_count()} cores",
-        "torch": torch.__version__,
-        "pairs": len(data["train"]),
-        "tested on": {split: len(data[split]) for split in ("test", "longer")},
-        "positions": {split: spread(data[split]) for split in ("train", "test", "longer")},
-        "seeds": SEEDS,
-        "processor seconds": round(max(r["seconds"] for found in runs.values() for r in found)),
-    }
+    card = study.card(
+        **{
+            "pairs": len(data["train"]),
+            "tested on": {split: len(data[split]) for split in ("test", "longer")},
+            "positions": {split: spread(data[split]) for split in ("train", "test", "longer")},
+            "seeds": SEEDS,
+            "processor seconds": round(max(r["seconds"] for found in runs.values() for r in found)),
+        }
+    )
     rules = {split: yardsticks(data[split]) for split in ("test", "longer")}
-    result = {"card": card, "yardsticks": rules, "runs": runs, "rates": rates}
-    text = json.dumps(result, ensure_ascii=False, indent=1) + "\n"
-    options.result.write_text(text, encoding="utf-8")
+    study.write({"card": card, "yardsticks": rules, "runs": runs, "rates": rates})
 
 
 if __name__ == "__main__":

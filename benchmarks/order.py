@@ -17,16 +17,13 @@ Writes ``seqattn/data/measured/order.json`` for the capstone. A training that is
 already is not repeated, so that the command can be stopped and taken up again.
 """
 
-import argparse
 import itertools
-import json
-import platform
 import time
 from collections.abc import Sequence
-from pathlib import Path
 
 import torch
 
+from benchmarks.study import Study, study_parser
 from seqattn.attention import BahdanauAttention, LuongAttention, Mechanism
 from seqattn.data import Batches, CorpusConfig, TextPair, Vocabularies, encode_pairs, read_split
 from seqattn.evaluation import evaluate
@@ -36,7 +33,6 @@ from seqattn.training import fit
 from seqattn.training.runtime import prepare_process
 from seqattn.translator import Translator
 
-RESULT = Path(__file__).parents[1] / "seqattn/data/measured/order.json"
 SCORES, ORDERS, READOUTS = ("additive", "general"), ("before", "after"), ("maxout", "tanh")
 LR, SEEDS = 0.007, (1, 2, 3)
 CORPUS = CorpusConfig("toy", "en", "fr", pairs=8_000)
@@ -106,24 +102,20 @@ def train_and_validate(cell: dict, steps: int) -> dict:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Train, validate, write."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = study_parser("order", __doc__.splitlines()[0])
     parser.add_argument("--steps", type=int, default=1000, help="updates of each training")
-    parser.add_argument("--work", type=Path, default=Path("runs/order"), help="finished trainings")
-    parser.add_argument("--result", type=Path, default=RESULT)
     options = parser.parse_args(arguments)
+    study = Study("order", options.work, options.result)
     prepare_process()
     torch.set_num_threads(1)
-    options.work.mkdir(parents=True, exist_ok=True)
     names = ("seed", "readout", "score", "order")
-    rows = []
+    rows: list[dict] = []
     for values in itertools.product(SEEDS, READOUTS, SCORES, ORDERS):
         cell = dict(zip(names, values, strict=True))
-        file = options.work / f"{LR}-{'-'.join(map(str, values))}-{options.steps}.json"
-        if not file.exists():
-            file.write_text(json.dumps(train_and_validate(cell, options.steps)), encoding="utf-8")
-        rows.append(json.loads(file.read_text(encoding="utf-8")))
+        key = f"{LR}-{'-'.join(map(str, values))}-{options.steps}"
+        rows.append(study.run(key, train_and_validate, cell, options.steps))
         print(rows[-1], flush=True)
-        write(options.result, rows, options.steps)
+        write(study, rows, options.steps)
 
 
 def read_corpus() -> tuple[list[TextPair], Vocabularies]:
@@ -132,24 +124,19 @@ def read_corpus() -> tuple[list[TextPair], Vocabularies]:
     return train, Vocabularies.learn(train, CORPUS.languages)
 
 
-def write(result: Path, rows: list[dict], steps: int) -> None:
+def write(study: Study, rows: list[dict], steps: int) -> None:
     """Store what is known so far."""
-    card = {
-        "command": "python -m benchmarks.order",
-        "date": time.strftime("%Y-%m-%d"),
-        "machine": f"{platform.machine()}, one core",
-        "torch": torch.__version__,
-        "corpus": f"toy, {CORPUS.pairs:,} pairs",
-        "vocabularies": list(map(len, read_corpus()[1])),
-        "judged_on": "validation",
-        "updates": steps,
-        "epochs": rows[0]["epochs"],
-        "batch_tokens": TOKENS,
-        "lr": LR,
-        "seeds": sorted({row["seed"] for row in rows}),
-    }
-    text = json.dumps({"card": card, "rows": rows}, indent=1) + "\n"
-    result.write_text(text, encoding="utf-8")
+    card = study.card(
+        corpus=f"toy, {CORPUS.pairs:,} pairs",
+        vocabularies=list(map(len, read_corpus()[1])),
+        judged_on="validation",
+        updates=steps,
+        epochs=rows[0]["epochs"],
+        batch_tokens=TOKENS,
+        lr=LR,
+        seeds=sorted({row["seed"] for row in rows}),
+    )
+    study.write({"card": card, "rows": rows})
 
 
 if __name__ == "__main__":
