@@ -16,6 +16,7 @@ import jaxtyping
 import numpy as np
 import pytest
 import torch
+from _pytest.doctest import DoctestModule
 from filelock import FileLock
 from hypothesis import HealthCheck, settings
 
@@ -71,6 +72,13 @@ def pytest_collection_modifyitems(config, items):
         spared.update(set(rows) - set(rows[first::n]))
     config.hook.pytest_deselected(items=list(spared))
     items[:] = [item for item in items if item not in spared]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file():
+    """Look for no examples in the docstrings of tests: that would import each test module twice."""
+    found = yield
+    return [one for one in found if not isinstance(one, DoctestModule)]
 
 
 @pytest.fixture(autouse=True)

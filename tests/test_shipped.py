@@ -70,6 +70,7 @@ def test_a_run_of_that_name_goes_first(tmp_path, monkeypatch):
     assert find_checkpoint("toy").resolve() == tmp_path / "toy" / "best.safetensors"
 
 
+@pytest.mark.slow
 def test_shipping_halves_the_weights_and_measures_what_it_wrote(tmp_path, monkeypatch):
     corpus = {**asdict(CorpusConfig()), "pairs": 800}
     pairs = read_split(CorpusConfig.from_dict(corpus), "train")

@@ -26,7 +26,8 @@ PYTEST = [sys.executable, "-m", "pytest", "-q", "-p", "no:nbval"]
 WORKERS = "as many workers as were asked for"
 BY_MODULE = ["-n", WORKERS, "--dist", "loadscope"]
 BY_TEST = ["-n", WORKERS, "--dist", "loadgroup"]
-WHOLE = "book or browser or slow"
+PAGES = "book or browser"
+NO_GRADING = ["--ignore=tests/grading"]  # has a stage of its own
 # Seconds of a processor for each stage, on the machine where they were measured last.
 BUDGET = ROOT / "tests" / "budget.json"
 # Ends with whoever started it, however that one ends.
@@ -49,19 +50,21 @@ STAGES: dict[str, list[list[str]]] = {
             *PYTEST,
             *BY_MODULE,
             "-m",
-            f"not ({WHOLE})",
+            f"not ({PAGES} or slow)",
             "seqattn",
             "tests",
-            "--ignore=tests/grading",
+            *NO_GRADING,
             "--ignore=tests/browser",
         ]
     ],
+    # Whole commands, trainings, exports and compilers.
+    "slow": [[*PYTEST, *BY_TEST, "-m", f"slow and not ({PAGES})", "tests", *NO_GRADING]],
     # Known right and wrong answers, hostile ones, the commands: each in processes of its own.
     "grading": [[*PYTEST, *BY_MODULE, "tests/grading"]],
     # In empty folders, with the wheel alone: nbval runs every cell and compares what it prints.
     "notebooks": [[sys.executable, "-m", "tools.alone", *BY_MODULE]],
     # Each worker has a browser; the book is built once for all.
-    "book": [[*PYTEST, *BY_TEST, "-m", WHOLE, "tests", "--ignore=tests/grading"]],
+    "book": [[*PYTEST, *BY_TEST, "-m", PAGES, "tests", *NO_GRADING]],
 }
 
 
@@ -78,6 +81,8 @@ def run(stage: str, report: Path, workers: int) -> tuple[float, float]:
         "KERAS_BACKEND": "torch",
         "TQDM_DISABLE": "1",
         "OMP_NUM_THREADS": "1",
+        # Each of thousands of processes would compile our modules anew.
+        "PYTHONDONTWRITEBYTECODE": "",
     }
     for command in STAGES[stage]:
         times = [f"--junitxml={report}"] if {"pytest", "tools.alone"} & {*command} else []

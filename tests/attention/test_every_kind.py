@@ -246,6 +246,7 @@ def other_inputs(kind):
     return *inputs(kind), padding_mask(torch.tensor([1, KEYS, 0]), KEYS)
 
 
+@pytest.mark.slow
 @every_kind
 def test_torch_export_keeps_what_it_does(kind, unchecked):
     attention = build(kind)
@@ -263,6 +264,7 @@ def test_a_trace_keeps_what_it_does(kind, unchecked):
     close(traced(*given), look(attention, *given))
 
 
+@pytest.mark.slow
 @every_kind
 def test_torch_compile_takes_every_look_whole(kind, compile_whole):
     attention = build(kind)

@@ -79,6 +79,7 @@ def test_the_influence_of_a_word_falls_by_a_factor_for_each_later_step():
     assert steps.max() < 0.7
 
 
+@pytest.mark.slow
 def test_reach_is_the_product_of_the_jacobians_of_the_steps():
     torch.manual_seed(0)
     cell = nn.GRUCell(3, 5).double()

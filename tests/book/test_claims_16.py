@@ -251,6 +251,7 @@ def test_the_study_of_score_and_order_holds_all_else_fixed():
         assert sum(p.numel() for p in model.parameters()) == row["parameters"]
 
 
+@pytest.mark.slow
 def test_a_study_of_score_and_order_is_taken_up_where_it_stopped(tmp_path, monkeypatch):
     asked = []
 

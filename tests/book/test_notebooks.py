@@ -91,6 +91,7 @@ def test_prose_is_renewed_and_what_was_shown_stays(source):
     assert notebooks.renew_prose(shown, notebooks.read_source(source)) is None
 
 
+@pytest.mark.slow
 def test_executing_twice_gives_the_same_file(source):
     first = notebooks.execute(notebooks.read_source(source))
     second = notebooks.execute(notebooks.read_source(source))

@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 # Presses Ctrl-C when a module is about to be imported, or when it was looked for in vain.
 PRESS = """
 import signal, sys

@@ -23,7 +23,7 @@ from tests.training import test_copying as copying
 from tests.training.corpus import numbers, write_table
 
 # Other tests check the shapes of all that is called here; these are spared the time.
-pytestmark = pytest.mark.usefixtures("unchecked")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("unchecked")]
 
 SMALL = ["--set", "d_embed=7", "--set", "d_hidden=11", "--set", "batch_tokens=64", "--threads", "1"]
 

@@ -77,6 +77,7 @@ def test_english_nouns_and_verbs_do_not_share_forms() -> None:
     assert not set(NOUN_FORMS) & verb_forms
 
 
+@pytest.mark.slow
 def test_every_noun_is_found(pairs) -> None:
     found = sum(1 for pair in pairs for _ in nouns_of(pair))
     there = sum(word in NOUN_FORMS for pair in pairs for word in pair.source)

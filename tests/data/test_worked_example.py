@@ -51,6 +51,7 @@ def test_no_corpus_trains_on_the_five_sentences(train):
         assert set(FIVE) <= set(corpus["test"])
 
 
+@pytest.mark.slow
 def test_the_bottleneck_benchmark_keeps_the_five_sentences_out(monkeypatch):
     monkeypatch.setattr(bottleneck, "PAIRS", 6_000)  # the cat is the 5705th
     monkeypatch.setattr(bottleneck, "LENGTHS", (4,))

@@ -26,7 +26,11 @@ from tests.training.corpus import numbers
 
 # Of each table a third, save where marked; each test begins at another row: all models and all
 # bugs are met. Other tests check the shapes of what the doctor calls hundreds of times.
-pytestmark = [pytest.mark.sampled(3), pytest.mark.usefixtures("unchecked")]
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.sampled(3),
+    pytest.mark.usefixtures("unchecked"),
+]
 
 SIZES = {"d_embed": 7, "d_hidden": 12}
 

@@ -32,6 +32,7 @@ def test_a_short_sentence_is_read_back_and_a_long_one_is_not():
     assert (read == tokens).float().mean() < 0.4
 
 
+@pytest.mark.slow
 def test_gradient_reach_matches_the_jacobian():
     torch.manual_seed(3)
     rnn = torch.nn.GRU(3, 5, batch_first=True)

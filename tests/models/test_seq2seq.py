@@ -187,6 +187,7 @@ def test_half_precision_trains(family):
     assert all(bool(p.grad.isfinite().all()) for p in model.parameters())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("architecture", ["bahdanau", "luong", "fixed"])
 def test_a_small_model_learns_to_copy(architecture, unchecked):
     config = ModelConfig(architecture, d_embed=16, d_hidden=32, dropout=0.0)

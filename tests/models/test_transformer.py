@@ -175,6 +175,7 @@ def test_every_search_drives_it():
             torch.testing.assert_close(found.weights[b, :n], known.weights[0])
 
 
+@pytest.mark.slow
 def test_it_learns_to_turn_a_sentence_round(unchecked):
     torch.manual_seed(0)
     model = Transformer(9, 9, d_model=32, heads=2, layers=1, d_feedforward=64, dropout=0.0)

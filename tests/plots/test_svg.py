@@ -74,6 +74,7 @@ FIGURES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FIGURES)
 def test_a_figure_is_stored_twice_the_same_in_colours_of_the_page(name):
     def stored():

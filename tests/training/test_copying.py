@@ -56,6 +56,7 @@ def unknown(translator, text):
     return set(translator.vocabularies.source.unknown(text))
 
 
+@pytest.mark.slow
 def test_names_that_it_has_never_met_are_translated_in_every_search(trained):
     _, translator = trained
     pairs = sentences(30, seed=9)

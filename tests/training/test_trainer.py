@@ -322,6 +322,7 @@ def test_half_precision_trains(tmp_path):
     assert {p.dtype for p in trainer.model.parameters()} == {torch.float32}
 
 
+@pytest.mark.slow
 def test_a_small_model_learns_the_numbers_by_heart(tmp_path, unchecked):
     model = ModelConfig(d_embed=16, d_hidden=24, dropout=0.0)
     once = dict(steps=160, validate_every=160)
