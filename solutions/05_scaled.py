@@ -5,15 +5,15 @@
 #     text_representation: {extension: .py, format_name: percent}
 #   kernelspec: {display_name: Python 3, language: python, name: python3}
 #   seqattn:
-#     minutes: 35
-#     covers: [F-11, F-12, D-07]
+#     minutes: 60
+#     covers: [F-10, F-11, F-12]
 # ---
 
 # %% [markdown]
 # # Exercise: scaled scores
 #
-# Write the scaled dot product. Then an experiment: why are dot products scaled, and why by the square
-# root of $d$?
+# Write the scaled dot product. Then two experiments: why are dot products scaled, and why by the square
+# root of $d$; and how many directions of a matrix does a score need?
 #
 # Each question has a cell for your answer and, below it, a check that you can run. The check tries
 # small numbers. Grading tries many more: other sizes, extreme scores, gradients.
@@ -147,6 +147,95 @@ with checking("q3"):
     power = torch.as_tensor(power, dtype=torch.float64).item()
     print(f"independent entries: divide by d to the power of {power:.2f}")
     assert abs(power - 0.5) < 0.05, f"independent entries ask for the square root, not {power:.2f}"
+
+# %% [markdown]
+# ## A matrix in two thin ones
+#
+# A score of reduced rank is $(Us)^\top (Vh)$, with `U` of shape `(k, d_q)` and `V` of shape `(k, d_k)`:
+# it has fewer numbers than a general score, if `k` is small. Suppose that a general score has been
+# trained. Cut its `W`, of shape `(d_q, d_k)`, into two thin matrices: return `U` and `V`, in this order,
+# such that
+#
+# - $U^\top V$ is the matrix of rank `k` that is nearest to `W`, by the sum of the squared differences of
+#   all entries (`k` is at most the smaller of `d_q` and `d_k`);
+# - the two share the work. Rows of `U` are at right angles to each other, and so are rows of `V`; row `j`
+#   of `U` is as long as row `j` of `V`; and long rows stand before short ones.
+#
+# Whether both rows of a pair change their sign does not matter. No gradient is asked for.
+
+
+# %% question="q4"
+def factors(W, k):
+    # BEGIN ANSWER
+    left, sizes, right = torch.linalg.svd(W, full_matrices=False)
+    # Each of the two takes the square root of a singular value.
+    root = sizes[:k, None].sqrt()
+    return root * left[:, :k].T, root * right[:k]
+    # END ANSWER
+
+
+# %% check="q4"
+with checking("q4"):
+    W = torch.tensor([[0.0, 4.0, 0.0], [9.0, 0.0, 0.0]])
+    pair = factors(W, 1)
+    assert pair is not None, "factors returns None: is there a return?"
+    assert isinstance(pair, tuple), f"return two tensors, not a {type(pair).__name__}"
+    for name, found, size in zip("UV", pair, W.shape):
+        assert isinstance(found, torch.Tensor), f"{name} is no tensor but a {type(found).__name__}"
+        assert found.shape == (1, size), f"{name} is {(1, size)}, not {tuple(found.shape)}"
+        assert found.dtype == W.dtype, f"{name} is {found.dtype}; the matrix is {W.dtype}"
+    U, V = pair
+    nearest = torch.tensor([[0.0, 0.0, 0.0], [9.0, 0.0, 0.0]])
+    assert torch.allclose(U.T @ V, nearest, atol=1e-5), "rank 1 should keep the 9 and drop the 4"
+
+# %% [markdown]
+# ## Measured: how many directions does a score need?
+#
+# The nearest matrix is nearest in its *entries*. What counts is where the weights go. Measure it.
+# `queries` is `(n, d_q)` and `keys` `(n, S, d_k)`: query `i` meets the `S` keys of row `i`, by the general
+# score $s^\top W h$, not scaled. Cut `W` to rank $k$, for each $k$ from 1 to the smaller of `d_q` and
+# `d_k`, and compare the softmax weights of each query with those of the whole `W`. The weight that has
+# *moved* is half the sum of the absolute differences: 0 where the weights are the same, 1 where all of it
+# lies on other keys. Return a dict:
+#
+# - `"moved"`: for each $k$, in order, the mean over the queries of the weight that has moved;
+# - `"needed"`: the smallest $k$ for which that mean is at most `most`.
+#
+# `factors` is at hand; for grading a right version of it is, whatever yours does.
+
+
+# %% question="q5"
+def directions(W, queries, keys, most):
+    # BEGIN ANSWER
+    def weights(U, V):
+        return torch.einsum("nk,nsk->ns", queries @ U.T, keys @ V.T).softmax(-1)
+
+    ranks = range(1, min(W.shape) + 1)
+    whole = weights(*factors(W, ranks[-1]))
+    moved = [(weights(*factors(W, k)) - whole).abs().sum(-1).mean().item() / 2 for k in ranks]
+    return {"moved": moved, "needed": next(k for k, x in zip(ranks, moved) if x <= most)}
+    # END ANSWER
+
+
+# %% check="q5"
+with checking("q5"):
+    torch.manual_seed(0)
+    # The largest direction of this matrix meets a number that no key has.
+    W, queries, keys = (
+        torch.diag(torch.tensor([9.0, 3.0, 1.0])),
+        torch.randn(50, 3),
+        torch.randn(50, 6, 3),
+    )
+    keys[..., 0] = 0
+    table = directions(W, queries, keys, 0.5)
+    assert table is not None, "directions returns None: is there a return?"
+    assert set(table) == {"moved", "needed"}, f"the entries are {set(table)}"
+    assert len(table["moved"]) == 3, f"three ranks, not {len(table['moved'])}"
+    print("moved at rank 1, 2, 3:", [f"{float(x):.2f}" for x in table["moved"]])
+    shares = (W.diag() ** 2 / (W**2).sum()).tolist()
+    print("share of the squared entries:", [f"{x:.2f}" for x in shares])
+    assert abs(float(table["moved"][2])) < 1e-3, "the whole matrix moves nothing"
+    assert table["needed"] == 2, f"rank 1 is deaf here; rank 2 is needed, not {table['needed']}"
 
 # %% [markdown]
 # ## What next
