@@ -5,14 +5,15 @@
 #     text_representation: {extension: .py, format_name: percent}
 #   kernelspec: {display_name: Python 3, language: python, name: python3}
 #   seqattn:
-#     minutes: 35
-#     covers: [M-02, F-07, F-08, F-09]
+#     minutes: 60
+#     covers: [M-02, F-07, F-08, F-09, F-35, D-05]
 # ---
 
 # %% [markdown]
 # # Exercise: Luong's scores
 #
-# Write Luong's three scores, and a module around one of them.
+# Write Luong's three scores, a module around one of them, and the score that never looks at a key.
+# Then find out which words are heard.
 #
 # Each question has a cell for your answer and, below it, a check that you can run. The check tries
 # small numbers. Grading tries many more: other sizes, padding, extreme scores, gradients.
@@ -176,7 +177,90 @@ with checking("q4"):
     same_precision(module, query, keys, torch.ones(2, 6).bool())
 
 # %% [markdown]
+# ## A score that never looks
+#
+# The location score has no key in it: row $i$ of `W`, of shape `(L, d)`, scores *position* $i$, whatever
+# word stands there, $e_i = w_i^\top s$. Write the weights that follow. `query` is `(B, d)` and `mask` is
+# a padding mask `(B, S)`, with `S` at most `L`. Return weights `(B, S)`: a softmax over the words of each
+# sentence, 0 at pads. Pads may stand at either end; a word keeps the number of its column, so with two
+# pads in front the first word is at position 2, counted from 0. Every sentence has a word. Scores may be
+# in the thousands. Gradients must flow back to `query` and `W`.
+
+
+# %% question="q5"
+def location_weights(query, W, mask):
+    # BEGIN ANSWER
+    scores = query @ W[: mask.shape[1]].T
+    return scores.masked_fill(~mask, -torch.inf).softmax(-1)
+    # END ANSWER
+
+
+# %% check="q5"
+with checking("q5"):
+    W = torch.tensor([[0.0], [math.log(3.0)], [9.0], [9.0]])
+    weights = location_weights(torch.tensor([[1.0]]), W, torch.tensor([[True, True]]))
+    assert weights is not None, "location_weights returns None: is there a return?"
+    assert isinstance(weights, torch.Tensor), f"return a tensor, not a {type(weights).__name__}"
+    assert weights.shape == (1, 2), f"one sentence, two words: (1, 2), not {tuple(weights.shape)}"
+    same_precision(
+        lambda s, W: location_weights(s, W, torch.ones(2, 3).bool()), torch.ones(2, 1), W
+    )
+    assert torch.allclose(weights, torch.tensor([[0.25, 0.75]])), (
+        f"the first two rows score 0 and log 3: 0.25 and 0.75, not {weights}"
+    )
+
+# %% [markdown]
+# ## Who is heard?
+#
+# A long key is first more often, and last more often. Find out for each word of a batch how often that
+# happens to it. `queries` is `(B, T, d)`, `keys` is `(B, S, d)` and `mask` is `(B, S)`; the score is the
+# dot product. Return two tensors of shape `(B, S)`: the share of the sentence's `T` queries for which
+# word $i$ has the **highest** score of all words of its sentence, and the share for which it has the
+# **lowest**. Pads take no part: both of their shares are 0. They may stand at either end, and hold any
+# finite numbers. Every sentence has a word, and no two words of a sentence have the same score. No
+# gradient is asked for.
+
+
+# %% question="q6"
+def heard(queries, keys, mask):
+    # BEGIN ANSWER
+    scores = queries @ keys.mT
+    # Out of the way: below all words for the one question, above them for the other.
+    highest = scores.masked_fill(~mask[:, None], -torch.inf).argmax(-1)
+    lowest = scores.masked_fill(~mask[:, None], torch.inf).argmin(-1)
+    first, last = (F.one_hot(i, keys.shape[1]).to(keys.dtype).mean(1) for i in (highest, lowest))
+    return first, last
+    # END ANSWER
+
+
+# %% check="q6"
+with checking("q6"):
+    queries = torch.tensor([[[1.0, 0.0], [0.0, 1.0], [-1.0, 0.2], [0.9, 0.1]]])
+    keys, mask = (
+        torch.tensor([[[2.0, 0.0], [0.5, 1.0], [9.0, 9.0]]]),
+        torch.tensor([[True, True, False]]),
+    )
+    shares = heard(queries, keys, mask)
+    assert shares is not None, "heard returns None: is there a return?"
+    assert isinstance(shares, tuple | list), f"return two tensors, not a {type(shares).__name__}"
+    assert len(shares) == 2, f"two tensors are asked for, not {len(shares)}"
+    for name, share, right in zip(("first", "last"), shares, ([0.5, 0.5, 0], [0.5, 0.5, 0])):
+        assert isinstance(share, torch.Tensor), f"{name}: a {type(share).__name__}, not a tensor"
+        assert share.shape == (1, 3), (
+            f"{name}: one sentence, three columns, not {tuple(share.shape)}"
+        )
+        assert share.dtype == keys.dtype, f"{name}: {share.dtype}, where the keys are {keys.dtype}"
+        assert torch.allclose(share, torch.tensor([right])), f"{name}: {right} by hand, not {share}"
+    torch.manual_seed(0)
+    keys = torch.randn(200, 8, 16)
+    keys[:, 0] *= 2
+    first, last = heard(torch.randn(200, 50, 16), keys, torch.ones(200, 8).bool())
+    print(
+        f"the long key is first for {first[:, 0].mean():.0%} of the queries, last for {last[:, 0].mean():.0%}"
+    )
+
+# %% [markdown]
 # ## What next
 #
-# `seqattn grade` tells your points. Then give your module keys of two sizes, one twice as long as the
-# other, and watch what that does to the weights of words that fit badly.
+# `seqattn grade` tells your points. Then lengthen a key further, and count for which queries its weight
+# falls.

@@ -3,7 +3,7 @@
 import numpy as np
 
 from seqattn.grading.bank import Exercise
-from seqattn.grading.drawing import COMMON_SIZES, mixture, normal, padding, softmax_rows
+from seqattn.grading.drawing import COMMON_SIZES, fill_pads, mixture, normal, padding, softmax_rows
 from seqattn.grading.kinds import module
 from seqattn.grading.questions import WRONG_FORMS, question
 
@@ -22,6 +22,20 @@ def concat(query, projected, W, v):
 def luong(query, keys, mask, W):
     weights = softmax_rows(general(query, keys, W), mask)
     return mixture(weights, keys, mask), weights
+
+
+def location(query, W, mask):
+    scores = np.array([[W[i] @ s for i in range(mask.shape[1])] for s in query])
+    return softmax_rows(scores, mask)
+
+
+def heard(queries, keys, mask):
+    shares = np.zeros((2, *mask.shape))
+    for b, s in np.ndindex(queries.shape[:2]):
+        scores = {i: queries[b, s] @ keys[b, i] for i in np.flatnonzero(mask[b])}
+        for share, best in zip(shares, (max, min)):
+            share[b, best(scores, key=scores.get)] += 1 / queries.shape[1]
+    return tuple(shares)
 
 
 # --- Cases -----------------------------------------------------------------------------------------
@@ -75,6 +89,81 @@ def draw_luong(rng, kind):
             projected = query[b] @ W
             keys[b, i] = rng.choice([150, 600, 1e12]) * projected / (projected @ projected)
     return W.shape, {"W": W}, (query, keys, mask)
+
+
+ROWS = SIZES | {  # B, rows of W, S, d
+    "ordinary": (2, 8, 5, 4),
+    "other sizes": (5, 6, 3, 2),
+    "as many words as positions": (3, 4, 4, 2),
+    "all sizes equal": (3, 3, 3, 3),
+    "one word": (2, 4, 1, 3),
+    "one sentence": (1, 5, 4, 2),
+    "padded": (3, 7, 5, 4),
+    "padded in front": (3, 7, 5, 2),
+    "large": (4, 6, 4, 3),
+    "quiet words": (3, 9, 5, 2),
+}
+
+
+def draw_location(rng, kind):
+    B, L, S, d, *_ = ROWS[kind]
+    query, W, mask = normal(rng, B, d), normal(rng, L, d), np.ones((B, S), bool)
+    # What no word of these sentences stands at.
+    W[S:] *= 3
+    if kind in ("padded", "padded in front", "large", "quiet words"):
+        mask = padding(rng, B, S)
+    if kind == "padded in front":
+        mask = mask[:, ::-1].copy()
+        mask[:, 0] = False
+    if kind == "large":
+        # The first sentence ends with a pad, which scores far above its words. No rounding.
+        W[S - 1] *= 3
+        W = np.round(8 * W) / 8
+        query = np.round(800 * query) / 8
+        query[0] = 100 * W[S - 1]
+    if kind == "quiet words":
+        # Words far below any number that might stand for minus infinity, without rounding.
+        query[:], query[:, 0] = 0.0, 1.0
+        W[:, 0] = np.round(8 * W[:, 0]) / 8 - 12_000
+    return query, W, mask
+
+
+HEARD = {  # B, T, S, d
+    "ordinary": (2, 7, 4, 3),
+    "other sizes": (3, 4, 5, 2),
+    "all sizes equal": (4, 4, 4, 4),
+    "one word": (2, 5, 1, 3),
+    "one sentence": (1, 6, 3, 2),
+    "padded": (3, 6, 5, 2),
+    "padded in front": (3, 7, 4, 3),
+    "all point away": (2, 5, 4, 3),
+    "lengths differ": (3, 8, 4, 3),
+    "far away": (4, 5, 5, 2),
+}
+
+
+def draw_heard(rng, kind):
+    B, T, S, d = HEARD[kind]
+    while True:
+        queries, keys, mask = normal(rng, B, T, d), normal(rng, B, S, d), np.ones((B, S), bool)
+        if kind in ("padded", "padded in front", "far away"):
+            mask = padding(rng, B, S)
+        if kind == "padded in front":
+            mask = mask[:, ::-1].copy()
+            mask[:, 0] = False
+        if kind in ("all point away", "far away"):
+            # Below 0, all of them, so that a pad of score 0 would be first.
+            queries, keys = np.abs(queries), -np.abs(keys)
+        if kind == "far away":
+            # Below any number that might stand for minus infinity.
+            queries, keys = 300 * (queries + 1), 300 * (keys - 1)
+        if kind == "lengths differ":
+            keys *= rng.permuted(np.tile(np.float32([0.1, 1, 3, 9]), (B, 1)), axis=1)[..., None]
+        fill_pads(rng, keys, mask, scale=20.0)
+        scores = np.sort(np.where(mask[:, None], queries @ keys.mT, np.nan), -1)
+        # No ties, and no close calls.
+        if not (np.diff(scores, axis=-1) < 0.01).any():
+            return queries, keys, mask
 
 
 # --- Questions -----------------------------------------------------------------------------------
@@ -387,4 +476,207 @@ another answer the second time, keeps 2
     forbidden=("scaled_dot_product_attention", "MultiheadAttention"),
 )
 
-EXERCISE = Exercise("04_scores", "Luong's scores", (Q1, Q2, Q3, Q4))
+Q5 = question(
+    f"""q5: A score that never looks
+location_weights(query, W, mask)
+read chapters/04_multiplicative: A score that never looks at the keys
+the formula, 2 points: ordinary; other sizes; as many words as positions; all sizes equal; one word; one sentence
+    Row i of W scores column i: as many rows as there are columns, the first ones, and a softmax over
+    these alone.
+padding, 1 point: padded; padded in front; quiet words
+    Pads get weight 0 and words the rest: mask the scores, with minus infinity, before the softmax;
+    each word keeps the number of its column.
+extreme scores, 1 point: large
+    With scores in the thousands your numbers are wrong: softmax takes any size, so neither cut the
+    scores off nor write exp yourself.
+gradients, 1 point, backward: ordinary; one sentence; padded
+    The weights are right but their gradients are not: no detach, no .data, no NumPy on the way.
+RIGHT
+def location_weights(query, W, mask):
+    scores = query @ W[: mask.shape[1]].T
+    return scores.masked_fill(~mask, -torch.inf).softmax(-1)
+def location_weights(query, W, mask):
+    scores = F.linear(query, W)[:, : mask.shape[1]]
+    return torch.where(mask, scores, torch.finfo(scores.dtype).min).softmax(dim=1)
+def location_weights(query, W, mask):
+    scores = torch.einsum('bd,ld->bl', query, W).narrow(1, 0, mask.shape[1])
+    largest = scores.masked_fill(~mask, -torch.inf).amax(1, keepdim=True)
+    raised = (scores - largest).masked_fill(~mask, -torch.inf).exp()
+    return raised / raised.sum(1, keepdim=True)
+def location_weights(query, W, mask):
+    closed = F.pad(~mask, (0, len(W) - mask.shape[1]), value=True)
+    return (query @ W.T).masked_fill(closed, -1e30).softmax(-1)[:, : mask.shape[1]]
+def location_weights(query, W, mask):
+    rows = []
+    for s, words in zip(query, mask):
+        places = words.nonzero()[:, 0]
+        rows.append(torch.zeros_like(W[: len(words), 0]).scatter(0, places, (W[places] @ s).softmax(0)))
+    return torch.stack(rows)
+WRONG
+softmax over all positions
+    | scores = F.linear(query, W)[:, : mask.shape[1]]
+    | return torch.softmax(F.linear(query, W), 1)[:, : mask.shape[1]] * mask
+    Your softmax runs over all rows of W, also those beyond the sentence, and is cut afterwards: cut
+    the scores first.
+mask ignored, keeps 2 | .masked_fill(~mask, -torch.inf).softmax -> .softmax
+    You never use the mask: pads get weight like the words.
+masked after the softmax, keeps 2
+    | .masked_fill(~mask, -torch.inf).softmax(-1) -> .softmax(-1) * mask
+    You mask after the softmax, so that the words' weights no longer sum to 1: mask the scores.
+renormalised with a small constant, keeps 4
+    | return scores.masked_fill(~mask, -torch.inf).softmax(-1) -> w = scores.softmax(-1) * mask
+    | return w / (w.sum(-1, keepdim=True) + 1e-13)
+    You mask after the softmax and divide again: where a pad scores far above the words, nothing is
+    left to divide. Mask the scores.
+filled with zero, keeps 2 | -torch.inf -> 0.0
+    You fill pads with 0, or nearly 0 (is a minus in the wrong place?), which is a score like any
+    other: fill with minus infinity.
+not far enough down, keeps 4 | -torch.inf -> -1e4
+    You fill pads with a number that some words score below: fill with minus infinity.
+a large number without its minus, keeps 2 | -torch.inf -> 1e30
+    You fill pads with a large number above 0, so that they get all the weight: is a minus missing?
+mask upside down, keeps 2 | ~mask -> mask & ~mask.all(1, keepdim=True)
+    Your weights lie on the pads: True means may be attended, so fill where the mask is False.
+last rows of W | W[: mask.shape[1]] -> W[-mask.shape[1] :]
+    You take the last rows of W: column 0 is scored by row 0.
+counted over the words alone, keeps 4
+    | places = words.nonzero()[:, 0] -> places = words.nonzero()[:, 0]; rank = torch.arange(len(places))
+    | (W[places] @ s) -> (W[rank] @ s)
+    You count positions over the words alone: a word keeps the number of its column, pads in front
+    included.
+pads behind the words taken for granted, keeps 4
+    | scores = query -> mask = torch.arange(mask.shape[1]) < mask.sum(1, keepdim=True); scores = query
+    You count the words and take it that pads come last: use the mask as it is.
+columns for rows, keeps 2 | W[: mask.shape[1]].T -> (W[: mask.shape[1]].T if len(W) != W.shape[1] else W)
+    You multiply by W itself where it is square: its rows meet the query, so turn it round.
+over the batch | .softmax(-1) -> .softmax(0).nan_to_num()
+    Your softmax runs over the batch, dim 0: the weights of each sentence sum to 1.
+one query for all | query @ -> query[:1].expand_as(query) @
+    Every sentence gets the weights of the first query: each has its own.
+scores without softmax | -torch.inf).softmax(-1) -> 0.0)
+    There is no softmax: you return scores, negative ones among them.
+query never read | query @ -> torch.ones_like(query) @
+    Your weights never read the query: they would be the same at every step.
+no largest score taken away, keeps 3
+    | raised = (query @ W[: mask.shape[1]].T).exp().masked_fill(~mask, 0.0)
+    | return raised / raised.sum(-1, keepdim=True)
+    exp of a score in the thousands is infinite, and NaN follows: take the row's largest score away
+    first, or use softmax.
+W detached, keeps 4 | W[: -> W.detach()[:
+    The weights are right, but no gradient reaches W: it would never learn.
+query detached, keeps 4 | query @ -> query.detach() @
+    The weights are right, but no gradient reaches the query: the decoder would not learn.
+{WRONG_FORMS}""",
+    draw=draw_location,
+    oracle=location,
+)
+
+Q6 = question(
+    """q6: Who is heard?
+heard(queries, keys, mask)
+read chapters/04_multiplicative: What the length of a key does
+first and last, 2 points: ordinary; other sizes; all sizes equal; one word; one sentence; lengths differ; all point away
+    For each query the word with the highest dot product, and the one with the lowest, far below 0 as
+    it may be; then, for each word, the share of the queries.
+padding, 2 points: padded; padded in front; far away
+    A pad may be neither first nor last: put it below all words to find the highest, and above all
+    words to find the lowest.
+RIGHT
+def heard(queries, keys, mask):
+    scores = queries @ keys.mT
+    first = scores.masked_fill(~mask[:, None], -torch.inf).argmax(-1)
+    last = scores.masked_fill(~mask[:, None], torch.inf).argmin(-1)
+    share = lambda i: F.one_hot(i, keys.shape[1]).to(keys.dtype).mean(1)
+    return share(first), share(last)
+def heard(queries, keys, mask):
+    scores = torch.einsum('btd,bsd->bts', queries, keys)
+    shares = []
+    for sign in (1, -1):
+        e = torch.where(mask[:, None], sign * scores, -torch.inf)
+        shares.append((e == e.amax(-1, keepdim=True)).to(e.dtype).mean(1))
+    return tuple(shares)
+def heard(queries, keys, mask):
+    first, last = torch.zeros_like(keys[..., 0]), torch.zeros_like(keys[..., 0])
+    for b, (asked, words) in enumerate(zip(queries, mask)):
+        at = words.nonzero()[:, 0]
+        scores = asked @ keys[b, at].T
+        for i, j in zip(at[scores.argmax(1)], at[scores.argmin(1)]):
+            first[b, i] += 1 / len(asked)
+            last[b, j] += 1 / len(asked)
+    return first, last
+def heard(queries, keys, mask):
+    scores = torch.bmm(queries, keys.transpose(1, 2))
+    order = scores.masked_fill(~mask[:, None], torch.inf).argsort(-1)
+    # Pads are at the end of the order.
+    words = mask.sum(1)
+    last = order[..., 0]
+    first = order.gather(2, (words - 1)[:, None, None].expand(-1, order.shape[1], 1))[..., 0]
+    count = lambda i: torch.stack([row.bincount(minlength=keys.shape[1]) for row in i])
+    return tuple(count(i).to(keys.dtype) / queries.shape[1] for i in (first, last))
+def heard(queries, keys, mask):
+    scores = queries @ keys.mT
+    above = scores[..., :, None] > scores[..., None, :]
+    rivals = mask[:, None, None, :] & ~torch.eye(keys.shape[1], dtype=torch.bool)
+    share = lambda wins: ((wins | ~rivals).all(-1) & mask[:, None]).to(keys.dtype).mean(1)
+    return share(above), share(above.mT)
+WRONG
+pads last, keeps 2 | torch.inf).argmin -> -torch.inf).argmin
+    You put pads below all words for both questions, so that a pad is last wherever there is one: put
+    them above all words to find the lowest.
+mask ignored, keeps 2
+    | .masked_fill(~mask[:, None], -torch.inf).argmax -> .argmax
+    | .masked_fill(~mask[:, None], torch.inf).argmin -> .argmin
+    You never use the mask: pads are first and last like words.
+not far enough away, keeps 2
+    | ~mask[:, None], -torch.inf -> ~mask[:, None], -1e4; ~mask[:, None], torch.inf -> ~mask[:, None], 1e4
+    You put numbers at pads that some words lie beyond: nothing lies beyond infinity.
+pads of score zero, keeps 2
+    | .masked_fill(~mask[:, None], -torch.inf).argmax -> .masked_fill(~mask[:, None], 0.0).argmax
+    | .masked_fill(~mask[:, None], torch.inf).argmin -> .masked_fill(~mask[:, None], 0.0).argmin
+    You give pads a score of 0: where all words score below that, a pad is first.
+shares of pads set to zero, keeps 2
+    | .masked_fill(~mask[:, None], -torch.inf).argmax -> .argmax
+    | .masked_fill(~mask[:, None], torch.inf).argmin -> .argmin
+    | share(first), share(last) -> share(first) * mask, share(last) * mask
+    You drop the shares of pads afterwards: queries that chose a pad are then lost, where they belong
+    to a word.
+pads behind the words taken for granted, keeps 2
+    | scores = queries @ keys.mT -> mask = torch.arange(keys.shape[1]) < mask.sum(1, keepdim=True)
+    | scores = queries @ keys.mT
+    You count the words and take it that pads come last: use the mask as it is.
+order of the results | R -> R[::-1]
+    Your two results are exchanged: the share of the highest first, that of the lowest second.
+first twice | share(last) -> share(first)
+    You return the shares of the highest score twice: the second is for the lowest.
+by cosine | queries @ keys.mT -> F.normalize(queries, dim=-1) @ F.normalize(keys, dim=-1).mT
+    You divide by the keys' lengths, and that is the very thing to be seen: the score is the dot
+    product.
+absolute values | queries @ keys.mT -> (queries @ keys.mT).abs()
+    You drop the signs of the scores: a word that points the other way is last, not first.
+nearest instead | queries @ keys.mT -> -torch.cdist(queries, keys)
+    You look for the nearest and the farthest key: the score is the dot product.
+counts | .mean(1) -> .sum(1)
+    You count the queries: divide by how many there are to get a share.
+divided by the words | .mean(1) -> .sum(1) / keys.shape[1]
+    You divide by the number of words: it is a share of the queries.
+one share for the batch | .mean(1) -> .mean((0, 1)).expand(mask.shape)
+    You average over the batch: each sentence has words of its own.
+over the queries | argmax(-1) -> argmax(1) % keys.shape[1]; argmin(-1) -> argmin(1) % keys.shape[1]
+    You look for the best query of each word; asked is the best word of each query, over the last
+    axis.
+weights
+    | return share(first), share(last) -> e = scores.masked_fill(~mask[:, None], -torch.inf)
+    | return e.softmax(-1).mean(1), (-scores).masked_fill(~mask[:, None], -torch.inf).softmax(-1).mean(1)
+    You average softmax weights: what counts is who is first, by however little.
+first query alone | share(first), share(last) -> share(first[:, :1]), share(last[:, :1])
+    You look at the first query of each sentence alone: the share is over all of them.
+sorted by length | queries @ keys.mT -> keys.norm(dim=-1)[:, None].expand(-1, queries.shape[1], -1)
+    You compare lengths alone, without the queries: the score is the dot product.
+stacked | R -> torch.stack(R)
+    You stack the two into one tensor: return two tensors of shape (B, S).
+""",
+    draw=draw_heard,
+    oracle=heard,
+)
+
+EXERCISE = Exercise("04_scores", "Luong's scores", (Q1, Q2, Q3, Q4, Q5, Q6))

@@ -83,6 +83,36 @@ def decode(A, B, C, D, start, bos, eos, pad, max_len):
     return found | {"calls of step": longest}
 
 
+def smoothed(y, logits, pad, eps):
+    total, count, V = 0.0, 0, logits.shape[-1]
+    for b, t in np.argwhere(y[:, 1:] != pad):
+        row, right = logits[b, t], y[b, t + 1]
+        norm_ = row.max() + np.log(np.exp(row - row.max()).sum())
+        for w in range(V):
+            share = 1 - eps if w == right else 0.0 if w == pad else eps / (V - 2)
+            total -= share * (row[w] - norm_)
+        count += 1
+    return np.array(total / count)
+
+
+def mixed(y, logits, coins, p, pad):
+    inputs = y[:, :-1].copy()
+    for b, t in np.ndindex(*inputs.shape):
+        if t and inputs[b, t] != pad and coins[b, t] < p:
+            words = [w for w in range(logits.shape[-1]) if w != pad]
+            inputs[b, t] = max(words, key=lambda w: logits[b, t - 1, w])
+    return inputs
+
+
+def rescored(log_probs, lengths, weights, mask, alpha, beta):
+    scores = []
+    for log_prob, length, rows in zip(log_probs, lengths, weights):
+        totals = [sum(rows[t, i] for t in range(length)) for i in np.flatnonzero(mask)]
+        covered = sum(np.log(min(total, 1.0)) for total in totals)
+        scores.append(log_prob / ((5 + length) / 6) ** alpha + beta * covered)
+    return np.array(scores)
+
+
 # --- Cases -----------------------------------------------------------------------------------------
 
 # Ids of pad, start and end. Zero may be any of them, or a word.
@@ -166,6 +196,75 @@ def draw_decoder(rng, kind):
         # So that float32 and float64 pick the same words, with room to spare.
         if good and ahead >= 0.02:
             return A, B, C, D, start, bos, eos, pad, max_len
+
+
+# Words that nobody says, so that vocabularies differ in size.
+MORE = {"pad is 0": 1, "pad in the middle": 3, "end is 0": 2, "full": 4, "always": 2}
+
+
+def draw_smoothed(rng, kind):
+    y, logits, pad = draw_loss(rng, kind)
+    shape = (*logits.shape[:2], MORE.get(kind, 0))
+    logits = np.concatenate(
+        [logits, normal(rng, *shape, scale=200.0 if kind == "sure" else 2.0)], -1
+    )
+    eps = {"not smoothed": 0.0, "much": 0.8}.get(kind, rng.choice([0.1, 0.2, 0.3]))
+    return y, logits, pad, float(np.float32(eps))
+
+
+def draw_mixed(rng, kind):
+    lengths = {"one sentence": (6,), "one input": (2, 2), "square": (5, 5, 4, 3)}
+    lengths = lengths.get(kind, tuple(rng.permutation([7, 6, 4, 3])))
+    y, pad = draw_sentences(rng, kind, lengths)
+    logits = normal(rng, len(lengths), int(max(lengths)) - 1, WORDS + MORE.get(kind, 0))
+    logits[..., pad] += 3 if kind == "pads are likely" else -9
+    if kind == "pads are likely":
+        # Below any number that might stand for minus infinity, without rounding and without ties.
+        step = np.float32(1 / 256)
+        logits = np.round(logits / step) * step
+        logits += step * np.argsort(np.argsort(logits, -1), -1).astype(np.float32) - 12_000
+    p = {"never": 0.0, "always": 1.0}.get(kind, float(np.float32(rng.choice([0.3, 0.5, 0.7]))))
+    coins = rng.random((len(lengths), int(max(lengths)) - 1)).astype(np.float32)
+    if kind not in ("never", "always", "one input"):
+        # One of exactly p, which is not smaller, and one a little below; the first would be replaced.
+        coins[:, 0], coins[0, 1], coins[0, 2] = p / 2, p, p - 3e-5
+        coins[:, 3:4] = p / 2
+    return y, logits, np.minimum(coins, np.float32(0.999)), p, pad
+
+
+RIVALS = {  # hypotheses, the longest, columns
+    "ordinary": (4, 6, 3),
+    "other sizes": (3, 4, 5),
+    "square": (4, 4, 4),
+    "one hypothesis": (1, 3, 4),
+    "one word": (3, 4, 1),
+    "padded": (4, 5, 6),
+    "padded in front": (3, 6, 5),
+    "stopped early": (5, 6, 3),
+}
+
+
+def draw_rivals(rng, kind):
+    n, longest, S = RIVALS[kind]
+    mask = np.ones(S, bool)
+    if kind == "padded":
+        mask[4:] = False
+    if kind == "padded in front":
+        mask[:2] = False
+    lengths = rng.integers(max(1, longest // 2), longest + 1, size=n).astype(np.int64)
+    lengths[0] = longest
+    if kind == "stopped early":
+        lengths[1:] = rng.integers(1, 3, size=n - 1)
+    weights = softmax_rows(2 * rng.normal(size=(n, longest, S)), mask).astype(np.float32)
+    for b, length in enumerate(lengths):
+        # Steps that were never made look like any others, but for their size.
+        weights[b, length:] = np.abs(normal(rng, longest - length, S, scale=5.0))
+        weights[b, length:, ~mask] = 0.0
+    log_probs = -np.abs(normal(rng, n, scale=3.0)) - np.float32(0.5)
+    alpha, beta = float(np.float32(rng.uniform(0.3, 1.5))), float(np.float32(rng.uniform(0.2, 1.0)))
+    if kind == "one word":
+        beta = 0.0
+    return log_probs, lengths, weights, mask, alpha, beta
 
 
 # --- Questions -----------------------------------------------------------------------------------
@@ -485,4 +584,321 @@ one start for all | full((batch,), bos) -> tensor([bos])
     parts={"words": ("the words", "step gets a token for each sentence")},
 )
 
-EXERCISE = Exercise("07_training", "Training and decoding", (Q1, Q2, Q3))
+Q4 = question(
+    """q4: Label smoothing that knows what a pad is
+smoothed_loss(y, logits, pad, eps)
+read chapters/03_additive: The training, with nothing hidden
+the loss, 2 points: pad is 0; pad is last; pad in the middle; end is 0; full; square; one sentence; not smoothed; much
+    Of each real target the right word counts 1 - eps and each of the V - 2 others eps / (V - 2), the
+    pad not at all; one mean over all real targets.
+extreme logits, 1 point: sure
+    Logits in the hundreds give a wrong loss, or NaN (an eps caps it): take the logarithm of the
+    softmax in one go.
+gradients, 1 point, backward: pad is last; end is 0
+    The loss is right but its gradient by the logits is not.
+RIGHT
+def smoothed_loss(y, logits, pad, eps):
+    targets = y[:, 1:]
+    logq = logits.log_softmax(-1)
+    right = logq.gather(2, targets[..., None])[..., 0]
+    others = logq.sum(-1) - logq[..., pad] - right
+    losses = -(1 - eps) * right - eps / (logits.shape[-1] - 2) * others
+    return losses[targets != pad].mean()
+def smoothed_loss(y, logits, pad, eps):
+    share = torch.full_like(logits, eps / (logits.shape[-1] - 2))
+    share = share.scatter(2, y[:, 1:, None], 1 - eps)
+    share[..., pad] = 0
+    real = y[:, 1:] != pad
+    return F.cross_entropy(logits[real], share[real])
+def smoothed_loss(y, logits, pad, eps):
+    total, count = 0, 0
+    for sentence, rows in zip(y[:, 1:].tolist(), F.log_softmax(logits, -1)):
+        for word, row in zip(sentence, rows):
+            if word != pad:
+                others = [w for w in range(len(row)) if w not in (word, pad)]
+                total = total - (1 - eps) * row[word] - eps * row[others].mean()
+                count += 1
+    return total / count
+def smoothed_loss(y, logits, pad, eps):
+    words = y[:, 1:].flatten()
+    rows = logits.flatten(0, 1)[words != pad]
+    words = words[words != pad]
+    right = F.one_hot(words, rows.shape[-1])
+    rest = 1 - right
+    rest[:, pad] = 0
+    share = right * (1 - eps) + rest * eps / rest.sum(-1, keepdim=True)
+    return (rows.logsumexp(-1) - (share * rows).sum(-1)).mean()
+def smoothed_loss(y, logits, pad, eps):
+    real = (y[:, 1:] != pad).to(logits.dtype)
+    plain = F.cross_entropy(logits.transpose(1, 2), y[:, 1:], reduction='none')
+    logq = logits.log_softmax(-1)
+    words = torch.arange(logits.shape[-1]) != pad
+    others = -logq[..., words].sum(-1) - plain
+    losses = (1 - eps) * plain + eps * others / (words.sum() - 1)
+    return (losses * real).sum() / real.sum()
+WRONG
+every token gets a share
+    | return F.cross_entropy(logits.flatten(0, 1), y[:, 1:].flatten(), ignore_index=pad, label_smoothing=eps)
+    The built-in smoothing gives each of the V tokens eps / V, the right word and the pad as well:
+    here these two get none of it.
+pad gets a share | - logq[..., pad] - right -> - right; - 2) -> - 1)
+    You give the pad a share of eps: it goes to the V - 2 tokens that are neither pad nor right.
+right word gets a share | - logq[..., pad] - right -> - logq[..., pad]; - 2) -> - 1)
+    You give the right word a share of eps besides its 1 - eps: it goes to the V - 2 others alone.
+divided by all tokens | (logits.shape[-1] - 2) -> logits.shape[-1]
+    You divide eps by V, though V - 2 tokens share it: what is left over gets lost.
+divided by one too many | - 2) -> - 1)
+    You divide eps by V - 1, though V - 2 tokens share it: what is left over gets lost.
+all of eps to each | / (logits.shape[-1] - 2) ->
+    You give all of eps to each of the other tokens: they share it.
+right word keeps all | (1 - eps) * right -> right
+    Your right word still counts in full: it gives eps away and counts 1 - eps.
+exchanged | (1 - eps) * -> eps *; - eps / -> - (1 - eps) /
+    You have eps and 1 - eps exchanged: most of the target stays with the right word.
+not smoothed | others = -> eps = 0.0; others =
+    This is the plain cross-entropy: eps has no effect.
+smoothed inside the logarithm
+    | losses = -> V = logits.shape[-1]; q = right.exp(); losses =
+    | -(1 - eps) * right - eps / (logits.shape[-1] - 2) * others -> -((1 - eps) * q + eps * (1 - q) / (V - 2)).log()
+    You smooth the probability and take its logarithm: it is the targets that are smoothed, and the
+    sum over them stands outside the logarithm.
+floor taken away
+    | R -> R + (1 - eps) * math.log(1 - eps) + (eps and eps * math.log(eps / (logits.shape[-1] - 2)))
+    You take the entropy of the targets away, so that a perfect model gets 0: the cross-entropy itself
+    is asked for.
+not shifted | y[:, 1:] -> y[:, :-1]
+    Your targets are the inputs themselves: the model would learn to copy. They are y[:, 1:].
+pads count | losses[targets != pad].mean() -> losses.mean()
+    Pads count as targets: leave them out of the mean.
+divided by all positions | losses[targets != pad].mean() -> (losses * (targets != pad)).mean()
+    You leave pads out of the sum but not out of the count: divide by the number of real targets.
+pads of the inputs left out | losses[targets != pad] -> losses[y[:, :-1] != pad]
+    You look for pads among the inputs, y[:, :-1]: what counts is whether the target is one.
+mean of sentence means
+    | (losses * real).sum() / real.sum() -> ((losses * real).sum(1) / real.sum(1)).mean()
+    You average each sentence and then the sentences: words of short ones count for more. Take one
+    mean over all words.
+sum | losses[targets != pad].mean() -> losses[targets != pad].sum()
+    You add up the losses: the mean over the real targets is asked for.
+pad taken to be 0 | targets = y[:, 1:] -> targets = y[:, 1:]; pad = 0
+    You take 0 for the pad, which is another token in some vocabularies: the pad's id is an argument.
+sign | R -> -R
+    Your loss is negative: it is minus the mean of the log-probabilities.
+probabilities for logarithms | log_softmax -> softmax
+    You average probabilities: cross-entropy takes their logarithms.
+softmax, then logarithm, keeps 3 | logits.log_softmax(-1) -> logits.softmax(-1).log()
+    You take the logarithm of a softmax: a small probability becomes 0 and its logarithm infinite.
+    Use log_softmax.
+detached, keeps 3 | R -> R.detach()
+    The loss is right, but detached: backward() would find nothing to follow.
+a plain number | R -> R.item()
+    You return a plain number, where the gradient ends: return the tensor.
+a loss for each target | losses[targets != pad].mean() -> losses[targets != pad]
+    You return a loss for each target: take one mean over the whole batch.
+""",
+    draw=draw_smoothed,
+    oracle=smoothed,
+)
+
+Q5 = question(
+    """q5: Inputs for scheduled sampling
+mixed_inputs(y, logits, coins, p, pad)
+read chapters/03_additive: The training, with nothing hidden
+which inputs, 2 points: pad is 0; pad is last; pad in the middle; end is 0; square; one sentence; one input; never; always
+    Input t becomes the model's guess for place t, which row t - 1 of the logits holds, where coin t
+    is smaller than p; start mark and pads stay.
+pads are no guess, 1 point: pads are likely
+    Where the pad has the largest logit, the guess is the best of the other tokens.
+RIGHT
+def mixed_inputs(y, logits, coins, p, pad):
+    inputs = y[:, :-1]
+    is_pad = torch.arange(logits.shape[-1]) == pad
+    guesses = logits.masked_fill(is_pad, -torch.inf).argmax(-1)
+    guesses = torch.cat([inputs[:, :1], guesses[:, :-1]], dim=1)
+    return torch.where((coins < p) & (inputs != pad), guesses, inputs)
+def mixed_inputs(y, logits, coins, p, pad):
+    mixed = y[:, :-1].clone()
+    scores = logits.clone()
+    scores[..., pad] = -torch.inf
+    for t in range(1, mixed.shape[1]):
+        change = (coins[:, t] < p) & (mixed[:, t] != pad)
+        mixed[change, t] = scores[change, t - 1].argmax(-1)
+    return mixed
+def mixed_inputs(y, logits, coins, p, pad):
+    best, second = logits.topk(2, dim=-1).indices.unbind(-1)
+    guesses = torch.where(best == pad, second, best)[:, :-1]
+    later = y[:, 1:-1]
+    later = torch.where((coins[:, 1:] >= p) | (later == pad), later, guesses)
+    return torch.cat([y[:, :1], later], dim=1)
+def mixed_inputs(y, logits, coins, p, pad):
+    rows = []
+    for words, said, drawn in zip(y[:, :-1].tolist(), logits.tolist(), coins.tolist()):
+        for t in range(1, len(words)):
+            if drawn[t] < p and words[t] != pad:
+                row = said[t - 1]
+                words[t] = max((w for w in range(len(row)) if w != pad), key=lambda w: row[w])
+        rows.append(words)
+    return torch.tensor(rows)
+def mixed_inputs(y, logits, coins, p, pad):
+    others = [w for w in range(logits.shape[-1]) if w != pad]
+    guesses = torch.tensor(others)[logits[..., others].argmax(-1)].roll(1, dims=1)
+    change = (coins < p) & (y[:, :-1] != pad)
+    change[:, 0] = False
+    return y[:, :-1].masked_scatter(change, guesses[change])
+WRONG
+first input replaced | inputs[:, :1], guesses[:, :-1] -> guesses[:, -1:], guesses[:, :-1]
+    You replace the start mark: no row of the logits guesses it, so it stays.
+guess of the next place | guesses = torch.cat([inputs[:, :1], guesses[:, :-1]], dim=1) ->
+    You take the guess for the place after: row t predicts token t + 1, so input t is guessed by row
+    t - 1.
+guess of the place before
+    | torch.cat([inputs[:, :1], guesses[:, :-1]], dim=1) -> torch.cat([inputs[:, :2], guesses[:, :-2]], dim=1)[:, : inputs.shape[1]]
+    You take the guess for the place before: input t is guessed by row t - 1.
+turned round | coins < p -> coins >= p
+    You replace where the coin is not smaller than p: that is how often the true word stays.
+at most p | coins < p -> coins <= p
+    A coin of exactly p counts as smaller in yours: with p = 0 it could replace a word.
+one coin for a sentence | coins < p -> coins[:, -1:] < p
+    You decide for each sentence as a whole: each input has a coin of its own.
+one coin for a step | coins < p -> coins[:1] < p
+    You use the coins of the first sentence for all: each input has a coin of its own.
+coins one place late | coins < p -> coins.roll(1, 1) < p
+    You read the coin of the input before: input t has coin t.
+coins one place early | coins < p -> coins.roll(-1, 1) < p
+    You read the coin of the input after: input t has coin t.
+coins left aside | (coins < p) & (inputs != pad) -> (inputs != pad) & torch.tensor(p > 0)
+    You replace all words: the coins decide which.
+pads replaced | (coins < p) & (inputs != pad) -> coins < p
+    You replace pads as well: behind its end a sentence has nothing to read, and stays padded.
+pads replaced by their neighbours | (inputs != pad) -> (y[:, 1:] != pad)
+    You look for pads among the targets, y[:, 1:], so that the last token of a sentence is never
+    replaced: what counts is whether the input is a pad.
+pad guessed, keeps 2 | logits.masked_fill(is_pad, -torch.inf) -> logits
+    You let the model guess a pad, which would end what it reads: take the best of the other tokens.
+true word for a guessed pad, keeps 2
+    | torch.where(best == pad, second, best)[:, :-1] -> best[:, :-1]
+    | (later == pad), later -> (later == pad) | (guesses == pad), later
+    You keep the true word where the model guesses a pad: the best of the other tokens is asked for.
+pad taken to be 0 | inputs = y[:, :-1] -> inputs = y[:, :-1]; pad = 0
+    You take 0 for the pad, which is another token in some vocabularies: the pad's id is an argument.
+smallest logit | argmax -> argmin
+    You take the least likely token: the guess has the largest logit.
+guesses alone | torch.where((coins < p) & (inputs != pad), guesses, inputs) -> guesses
+    You return the guesses alone: only inputs whose coin is smaller than p are replaced.
+targets mixed | inputs = y[:, :-1] -> inputs = y[:, 1:]
+    You mix the targets: the inputs are y[:, :-1].
+whole sentences | R -> torch.cat([R, y[:, -1:]], 1)
+    You return all T tokens: the inputs are T - 1, without the last.
+in place
+    | return torch.where((coins < p) & (inputs != pad), guesses, inputs) -> change = (coins < p) & (inputs != pad)
+    | inputs[change] = guesses[change]
+    | return inputs
+    You write into y, which holds the targets, too: work on a copy.
+floats | R -> R.to(logits.dtype)
+    Your inputs are floating-point numbers: ids are whole numbers.
+""",
+    draw=draw_mixed,
+    oracle=mixed,
+)
+
+Q6 = question(
+    """q6: Which hypothesis wins?
+rescored(log_probs, lengths, weights, mask, alpha, beta)
+read chapters/16_capstone: Search
+both penalties, 2 points: ordinary; other sizes; square; one hypothesis; stopped early
+    Add up the weights over the steps that were made, cut each total at 1, and add beta times the sum
+    of the logarithms over the words.
+lengths, 1 point: one word
+    Divide each log-probability by ((5 + T) / 6) to the power of alpha.
+padding, 1 point: padded; padded in front
+    Words alone have to be covered: a pad has got nothing, and the logarithm of 0 is minus infinity.
+RIGHT
+def rescored(log_probs, lengths, weights, mask, alpha, beta):
+    made = torch.arange(weights.shape[1]) < lengths[:, None]
+    totals = weights.masked_fill(~made[..., None], 0.0).sum(1)[:, mask]
+    covered = totals.clamp(max=1.0).log().sum(-1)
+    T = lengths.to(log_probs.dtype)
+    return log_probs / ((5 + T) / 6) ** alpha + beta * covered
+def rescored(log_probs, lengths, weights, mask, alpha, beta):
+    scores = []
+    for log_prob, length, rows in zip(log_probs, lengths.tolist(), weights):
+        total = rows[:length].sum(0).where(mask, 1.0)
+        penalty = torch.minimum(total, torch.ones_like(total)).log().sum()
+        scores.append(log_prob * (6 / (5 + length)) ** alpha + beta * penalty)
+    return torch.stack(scores)
+def rescored(log_probs, lengths, weights, mask, alpha, beta):
+    made = torch.arange(weights.shape[1]) < lengths[:, None]
+    totals = torch.einsum('nts,nt->ns', weights, made.to(weights.dtype))
+    covered = totals[:, mask].log().clamp(max=0.0).sum(1)
+    lp = torch.exp(alpha * ((5.0 + lengths.to(log_probs.dtype)) / 6.0).log())
+    return log_probs / lp + beta * covered
+def rescored(log_probs, lengths, weights, mask, alpha, beta):
+    so_far = weights.cumsum(1)
+    totals = so_far[torch.arange(len(lengths)), lengths - 1][:, mask]
+    covered = torch.where(totals > 1, torch.ones_like(totals), totals).prod(-1).log()
+    return log_probs * 6**alpha / (lengths + 5).to(log_probs.dtype).pow(alpha) + beta * covered
+def rescored(log_probs, lengths, weights, mask, alpha, beta):
+    n, longest, _ = weights.shape
+    words = weights[:, :, mask]
+    totals = torch.zeros_like(words[:, 0])
+    for t in range(longest):
+        totals = torch.where((t < lengths)[:, None], totals + words[:, t], totals)
+    missing = F.relu(-torch.log(totals)).sum(-1)
+    return log_probs * ((5.0 + lengths.type_as(totals)) / 6) ** -alpha - beta * missing
+WRONG
+multiplied by the length penalty | log_probs / -> log_probs *
+    You multiply by the length penalty, which makes long hypotheses worse still: divide.
+length to the power | ((5 + T) / 6) ** alpha -> T**alpha
+    You divide by a power of the length itself: here it is 5 more than that, over 6.
+no alpha | ** alpha + -> +
+    You never use alpha: it says how much the length counts.
+not divided by 6 | ((5 + T) / 6) -> (5 + T)
+    You leave out the division by 6: a hypothesis of one word has no penalty.
+all as long as the longest | ((5 + T) -> ((5 + weights.shape[1])
+    You take the longest length for all: each hypothesis has its own.
+alpha times | ** alpha + -> * alpha +
+    You multiply by alpha: it is an exponent.
+coverage divided as well, keeps 1
+    | log_probs / ((5 + T) / 6) ** alpha + beta * covered -> (log_probs + beta * covered) / ((5 + T) / 6) ** alpha
+    You divide the coverage penalty by the length penalty as well: add it afterwards.
+no coverage, or over the words, keeps 1 | + beta * covered ->
+    Your scores have no coverage penalty: it is missing, or it adds up over the words of each step,
+    which gives 1 always. Add up over the steps.
+sign of the coverage, keeps 1 | + beta -> - beta
+    You subtract the logarithms, which are negative, and so reward what was left out: add them.
+not cut at one, keeps 1 | .clamp(max=1.0) ->
+    You do not cut the totals at 1, so that looking twice at one word makes up for another that was
+    left out.
+cut from below, keeps 1 | clamp(max=1.0) -> clamp(min=1.0)
+    You keep the totals from falling below 1, which is the other way round: cut what is larger.
+each weight cut, keeps 1
+    | covered = -> covered = weights.masked_fill(~made[..., None], 1.0)[:, :, mask].log().sum((1, 2)) + 0 *
+    You take the logarithm of each weight: add up over the steps first.
+added before the logarithm, keeps 1 | .log().sum(-1) -> .sum(-1).log()
+    You add up over the words before the logarithm: each word has one of its own.
+mean over the words, keeps 1 | .log().sum(-1) -> .log().mean(-1)
+    You average over the words: the penalty adds up over them.
+steps that were never made, keeps 1
+    | weights.masked_fill(~made[..., None], 0.0).sum(1) -> weights.sum(1).abs()
+    You add up rows of steps that were never made: each hypothesis ends at its length.
+one step too few, keeps 1 | < lengths[:, None] -> < (lengths[:, None] - 1).clamp(min=1)
+    You leave the last step out: a hypothesis of T words has rows 0 to T - 1.
+pads have to be covered, keeps 3 | .sum(1)[:, mask] -> .sum(1)
+    You ask for pads to be covered, which gives minus infinity: leave them out.
+pads covered a little, keeps 3 | .sum(1)[:, mask] -> .sum(1).clamp(min=1e-6)
+    You put a small number at pads, which makes a large penalty for each: leave them out.
+pads behind the words taken for granted, keeps 3 | [:, mask] -> [:, : int(mask.sum())]
+    You count the words and take it that pads come last: use the mask as it is.
+mean of the log-probability | ((5 + T) / 6) ** alpha -> T
+    You take the mean log-probability of a word: the penalty is a power of (5 + T) / 6.
+precision lost, keeps 2 | T = lengths.to(log_probs.dtype) -> T = lengths
+    A whole number over 6 is float32 in PyTorch, whatever else is float64: bring the lengths to the
+    dtype of the log-probabilities first.
+best alone | R -> R.max()
+    You return the best score alone: return one for each hypothesis.
+""",
+    draw=draw_rivals,
+    oracle=rescored,
+)
+
+EXERCISE = Exercise("07_training", "Training and decoding", (Q1, Q2, Q3, Q4, Q5, Q6))
