@@ -339,7 +339,7 @@ _NO_TENSORS = {
         "maps",
         "bins",
     ),
-    *("short", "long", "causal", "p", "training"),
+    *("short", "long", "causal", "p", "training", "k", "most"),
 }
 _OF_FLOATS = {"argument detached", "argument in float16", "argument in float32"}
 # Statements before the result is returned.

@@ -1,0 +1,904 @@
+"""How the exercise on training and decoding is graded: oracles, cases, known mistakes."""
+
+from itertools import pairwise
+
+import numpy as np
+
+from seqattn.grading.bank import Exercise
+from seqattn.grading.drawing import normal, softmax_rows
+from seqattn.grading.probes import DECODING, TRAINING_STEP
+from seqattn.grading.questions import question
+
+# --- Oracles ---------------------------------------------------------------------------------------
+
+
+def loss(y, logits, pad):
+    real = np.argwhere(y[:, 1:] != pad)
+    rows = [logits[b, t] - logits[b, t].max() for b, t in real]
+    losses = [np.log(np.exp(r).sum()) - r[y[b, t + 1]] for r, (b, t) in zip(rows, real)]
+    return np.array(sum(losses) / len(losses))
+
+
+RATE, MOMENTUM = 0.5, 0.5
+TRAINING = "every module in training mode"
+MOVED = {
+    step: (f"embedding after the {step} step", f"projection after the {step} step")
+    for step in ("first", "second")
+}
+
+
+def loss_and_gradients(E, W, y, pad):
+    """Mean loss of logits = E[token] W^T and its gradients, written out."""
+    g_E, g_W, count, total = np.zeros_like(E), np.zeros_like(W), 0, 0.0
+    for sentence in y:
+        for token, target in pairwise(sentence):
+            if target != pad:
+                p = softmax_rows(W @ E[token])
+                total -= np.log(p[target])
+                count += 1
+                p[target] -= 1
+                g_E[token] += W.T @ p
+                g_W += np.outer(p, E[token])
+    return total / count, g_E / count, g_W / count
+
+
+def norm(*gradients):
+    return float(np.sqrt(sum((g**2).sum() for g in gradients)))
+
+
+def two_updates(E, W, y, pad, max_norm):
+    """Two steps of gradient descent with momentum."""
+    E, W = E.copy(), W.copy()
+    v_E, v_W = np.zeros_like(E), np.zeros_like(W)
+    found = {}
+    for step, moved in MOVED.items():
+        found[f"{step} loss"], g_E, g_W = loss_and_gradients(E, W, y, pad)
+        factor = min(1.0, max_norm / (norm(g_E, g_W) + 1e-6))
+        v_E, v_W = MOMENTUM * v_E + factor * g_E, MOMENTUM * v_W + factor * g_W
+        E, W = E - RATE * v_E, W - RATE * v_W
+        found |= zip(moved, (E, W))
+    return {**found, "steps of the optimizer": 2, TRAINING: True, "a plain number": True}
+
+
+def words_of(A, B, C, D, start, bos, eos, pad, max_len):
+    """Decode sentence by sentence; tell by how much the best word was ahead, at the closest call."""
+    rows, ahead = [], []
+    for s in start:
+        token, words = bos, []
+        while len(words) < max_len and (token != eos or not words):
+            logits = A[token] + s @ B
+            ahead += np.diff(np.sort(logits)[-2:]).tolist()
+            token = int(np.argmax(logits))
+            s = np.tanh(s @ C + D[token])
+            words.append(token)
+        rows.append(words)
+    return rows, min(ahead)
+
+
+def decode(A, B, C, D, start, bos, eos, pad, max_len):
+    rows, _ = words_of(A, B, C, D, start, bos, eos, pad, max_len)
+    longest = max(map(len, rows))
+    padded = np.array([row + [pad] * (longest - len(row)) for row in rows])
+    found = {"the words": padded, "step gets a token for each sentence": True}
+    return found | {"calls of step": longest}
+
+
+def smoothed(y, logits, pad, eps):
+    total, count, V = 0.0, 0, logits.shape[-1]
+    for b, t in np.argwhere(y[:, 1:] != pad):
+        row, right = logits[b, t], y[b, t + 1]
+        norm_ = row.max() + np.log(np.exp(row - row.max()).sum())
+        for w in range(V):
+            share = 1 - eps if w == right else 0.0 if w == pad else eps / (V - 2)
+            total -= share * (row[w] - norm_)
+        count += 1
+    return np.array(total / count)
+
+
+def mixed(y, logits, coins, p, pad):
+    inputs = y[:, :-1].copy()
+    for b, t in np.ndindex(*inputs.shape):
+        if t and inputs[b, t] != pad and coins[b, t] < p:
+            words = [w for w in range(logits.shape[-1]) if w != pad]
+            inputs[b, t] = max(words, key=lambda w: logits[b, t - 1, w])
+    return inputs
+
+
+def rescored(log_probs, lengths, weights, mask, alpha, beta):
+    scores = []
+    for log_prob, length, rows in zip(log_probs, lengths, weights):
+        totals = [sum(rows[t, i] for t in range(length)) for i in np.flatnonzero(mask)]
+        covered = sum(np.log(min(total, 1.0)) for total in totals)
+        scores.append(log_prob / ((5 + length) / 6) ** alpha + beta * covered)
+    return np.array(scores)
+
+
+# --- Cases -----------------------------------------------------------------------------------------
+
+# Ids of pad, start and end. Zero may be any of them, or a word.
+IDS = {
+    "pad is 0": (0, 1, 2),
+    "pad is last": (6, 4, 0),
+    "pad in the middle": (3, 0, 5),
+    "end is 0": (1, 2, 0),
+}
+WORDS = 7
+
+
+def draw_sentences(rng, kind, lengths):
+    pad, bos, eos = IDS.get(kind, (5, 1, 0))
+    words = [w for w in range(WORDS) if w not in (pad, bos, eos)]
+    y = rng.choice(words, size=(len(lengths), max(lengths))).astype(np.int64)
+    y[:, 0] = bos
+    for b, length in enumerate(lengths):
+        y[b, length - 1], y[b, length:] = eos, pad
+    return y, pad
+
+
+LENGTHS = {
+    "one sentence": (5,),
+    "full": (6, 6),
+    # As many targets as words, and as many sentences as targets.
+    "square": (8, 5, 3, 2, 6, 7, 4),
+}
+
+
+def draw_loss(rng, kind):
+    lengths = LENGTHS.get(kind, tuple(rng.permutation([6, 5, 3, 2])))
+    y, pad = draw_sentences(rng, kind, lengths)
+    logits = normal(rng, len(lengths), int(max(lengths)) - 1, WORDS, scale=2.0)
+    # What a decoder says where nothing is asked.
+    logits[y[:, 1:] == pad] *= 10
+    return y, logits * (100 if kind == "sure" else 1), pad
+
+
+def draw_updates(rng, kind):
+    """Draw a model whose gradient is longer than 1 at both steps."""
+    max_norm = 0.1 if kind == "clipped" else 100.0
+    while True:
+        y, pad = draw_sentences(rng, kind, tuple(rng.permutation([6, 5, 3])))
+        E, W = normal(rng, WORDS, 3, scale=1.5), normal(rng, WORDS, 3, scale=1.5)
+        _, *first = loss_and_gradients(E.astype(np.float64), W.astype(np.float64), y, pad)
+        if norm(*first) > 1.2:
+            return E, W, y, pad, max_norm
+
+
+DECODER_IDS = {
+    "other ids": (6, 4, 5),
+    "end is 0": (6, 5, 0),
+    "pad is the end": (2, 1, 2),
+    "start is the end": (0, 2, 2),
+    "start is the pad": (0, 0, 2),
+}
+
+
+def draw_decoder(rng, kind):
+    """Draw a decoder whose sentences end at different steps, and none at a close call."""
+    pad, bos, eos = DECODER_IDS.get(kind, (0, 1, 2))
+    max_len = {"one step": 1, "cut off": 3}.get(kind, 8)
+    while True:
+        A, B, C, D = (normal(rng, *s, scale=1.5) for s in ((7, 7), (3, 7), (3, 3), (7, 3)))
+        if kind != "any word":
+            A[:, [x for x in (pad, bos) if x != eos]] -= 50.0
+        A[:, eos] += {"cut off": -50.0, "one step": -50.0, "all at once": 50.0}.get(kind, 0.0)
+        start = normal(rng, 1 if kind == "one sentence" else 4, 3, scale=2.0)
+        exact = [x.astype(np.float64) for x in (A, B, C, D, start)]
+        rows, ahead = words_of(*exact, bos, eos, pad, max_len)
+        lengths = sorted(map(len, rows))
+        if kind in ("one step", "cut off", "all at once"):
+            good = True
+        elif kind == "one sentence":
+            good = 3 <= lengths[0] < max_len
+        else:
+            good = 1 < lengths[0] < lengths[-1] < max_len
+        if kind == "any word":
+            good = good and any({pad, bos} & {*row[:-2]} for row in rows)
+        # So that float32 and float64 pick the same words, with room to spare.
+        if good and ahead >= 0.02:
+            return A, B, C, D, start, bos, eos, pad, max_len
+
+
+# Words that nobody says, so that vocabularies differ in size.
+MORE = {"pad is 0": 1, "pad in the middle": 3, "end is 0": 2, "full": 4, "always": 2}
+
+
+def draw_smoothed(rng, kind):
+    y, logits, pad = draw_loss(rng, kind)
+    shape = (*logits.shape[:2], MORE.get(kind, 0))
+    logits = np.concatenate(
+        [logits, normal(rng, *shape, scale=200.0 if kind == "sure" else 2.0)], -1
+    )
+    eps = {"not smoothed": 0.0, "much": 0.8}.get(kind, rng.choice([0.1, 0.2, 0.3]))
+    return y, logits, pad, float(np.float32(eps))
+
+
+def draw_mixed(rng, kind):
+    lengths = {"one sentence": (6,), "one input": (2, 2), "square": (5, 5, 4, 3)}
+    lengths = lengths.get(kind, tuple(rng.permutation([7, 6, 4, 3])))
+    y, pad = draw_sentences(rng, kind, lengths)
+    logits = normal(rng, len(lengths), int(max(lengths)) - 1, WORDS + MORE.get(kind, 0))
+    logits[..., pad] += 3 if kind == "pads are likely" else -9
+    if kind == "pads are likely":
+        # Below any number that might stand for minus infinity, without rounding and without ties.
+        step = np.float32(1 / 256)
+        logits = np.round(logits / step) * step
+        logits += step * np.argsort(np.argsort(logits, -1), -1).astype(np.float32) - 12_000
+    p = {"never": 0.0, "always": 1.0}.get(kind, float(np.float32(rng.choice([0.3, 0.5, 0.7]))))
+    coins = rng.random((len(lengths), int(max(lengths)) - 1)).astype(np.float32)
+    if kind not in ("never", "always", "one input"):
+        # One of exactly p, which is not smaller, and one a little below; the first would be replaced.
+        coins[:, 0], coins[0, 1], coins[0, 2] = p / 2, p, p - 3e-5
+        coins[:, 3:4] = p / 2
+    return y, logits, np.minimum(coins, np.float32(0.999)), p, pad
+
+
+RIVALS = {  # hypotheses, the longest, columns
+    "ordinary": (4, 6, 3),
+    "other sizes": (3, 4, 5),
+    "square": (4, 4, 4),
+    "one hypothesis": (1, 3, 4),
+    "one word": (3, 4, 1),
+    "padded": (4, 5, 6),
+    "padded in front": (3, 6, 5),
+    "stopped early": (5, 6, 3),
+}
+
+
+def draw_rivals(rng, kind):
+    n, longest, S = RIVALS[kind]
+    mask = np.ones(S, bool)
+    if kind == "padded":
+        mask[4:] = False
+    if kind == "padded in front":
+        mask[:2] = False
+    lengths = rng.integers(max(1, longest // 2), longest + 1, size=n).astype(np.int64)
+    lengths[0] = longest
+    if kind == "stopped early":
+        lengths[1:] = rng.integers(1, 3, size=n - 1)
+    weights = softmax_rows(2 * rng.normal(size=(n, longest, S)), mask).astype(np.float32)
+    for b, length in enumerate(lengths):
+        # Steps that were never made look like any others, but for their size.
+        weights[b, length:] = np.abs(normal(rng, longest - length, S, scale=5.0))
+        weights[b, length:, ~mask] = 0.0
+    log_probs = -np.abs(normal(rng, n, scale=3.0)) - np.float32(0.5)
+    alpha, beta = float(np.float32(rng.uniform(0.3, 1.5))), float(np.float32(rng.uniform(0.2, 1.0)))
+    if kind == "one word":
+        beta = 0.0
+    return log_probs, lengths, weights, mask, alpha, beta
+
+
+# --- Questions -----------------------------------------------------------------------------------
+
+Q1 = question(
+    """q1: Targets and loss
+sequence_loss(y, logits, pad)
+read chapters/03_additive: The training, with nothing hidden
+the loss, 2 points: pad is 0; pad is last; pad in the middle; end is 0; full; square; one sentence
+    Row t of the logits predicts token t + 1; average the cross-entropy over all targets of the
+    batch that are not pads, in one mean.
+extreme logits, 1 point: sure
+    Logits in the hundreds give a wrong loss, or NaN (an eps caps it): take the logarithm of the
+    softmax in one go.
+gradients, 1 point, backward: pad is last; end is 0
+    The loss is right but its gradient by the logits is not.
+RIGHT
+def sequence_loss(y, logits, pad):
+    return F.cross_entropy(logits.flatten(0, 1), y[:, 1:].flatten(), ignore_index=pad)
+def sequence_loss(y, logits, pad):
+    return F.cross_entropy(logits.transpose(1, 2), y[:, 1:], ignore_index=pad)
+def sequence_loss(y, logits, pad):
+    words = torch.ones(logits.shape[-1])
+    words[pad] = 0
+    targets = F.one_hot(y[:, 1:], len(words)) * words
+    return -(logits.log_softmax(-1) * targets).sum() / targets.sum()
+def sequence_loss(y, logits, pad):
+    targets = y[:, 1:]
+    logp = logits.log_softmax(-1).gather(2, targets[:, :, None]).squeeze(2)
+    real = targets != pad
+    return -(logp * real).sum() / real.sum()
+WRONG
+not shifted | y[:, 1:] -> y[:, :-1]
+    Your targets are the inputs themselves: the model would learn to copy. They are y[:, 1:].
+reshape for transpose
+    | logits.transpose(1, 2) -> logits.reshape(logits.shape[0], logits.shape[2], -1)
+    You reshape the logits where they must be transposed: words and steps are mixed up.
+mean of sentence means
+    | -(logp * real).sum() / real.sum() -> -((logp * real).sum(1) / real.sum(1)).mean()
+    You average each sentence and then the sentences: words of short ones count for more. Take one
+    mean over all words.
+pads count | , ignore_index=pad ->
+    Pads count as targets: leave them out of the mean, with ignore_index.
+divided by all positions | =pad -> =pad, reduction='none'; R -> R.mean()
+    You leave pads out of the sum but not out of the count: divide by the number of real targets.
+end mark left out | y[:, 1:] -> y.scatter(1, (y != pad).sum(1, keepdim=True) - 1, pad)[:, 1:]
+    The end mark is a target like any other: without it the decoder never learns to stop.
+softmax first | logits.flatten -> logits.softmax(-1).flatten
+    cross_entropy takes logits and does the softmax itself; yours runs twice.
+sum | =pad -> =pad, reduction='sum'
+    You add up the losses; the mean over the real targets is asked for.
+shifted twice | logits.flatten -> logits[:, :-1].flatten; y[:, 1:] -> y[:, 2:]
+    You shift twice: logits (B, T - 1, V) belong to y[:, 1:] as they are.
+pad taken to be 0 | =pad -> =0
+    You leave out token 0, which is a pad in some vocabularies alone: the pad's id is an argument.
+pads of the inputs left out | real = targets != pad -> real = y[:, :-1] != pad
+    You look for pads among the inputs, y[:, :-1], which lets one pad of each sentence in: what
+    counts is whether the target is one.
+divided by the sentences | =pad -> =pad, reduction='sum'; R -> R / len(y)
+    You divide by the number of sentences: divide by the number of real targets.
+in bits | R -> R / math.log(2)
+    Your loss is in bits, by logarithms to base 2: nats are asked for.
+perplexity | R -> R.exp()
+    You return the perplexity, exp of the loss: return the mean cross-entropy itself.
+sign | R -> -R
+    Your loss is negative: training would make the targets less likely. It is minus the
+    log-probability.
+smoothed | =pad -> =pad, label_smoothing=0.1
+    You smooth the labels: the plain cross-entropy is asked for.
+share of the sure mistakes | -(logp * real) -> ((1 - logp.exp()) * real)
+    You average 1 - p: cross-entropy is the mean of -log p.
+softmax, then logarithm, keeps 3
+    | p = logits.softmax(-1).gather(2, y[:, 1:, None]).squeeze(2)
+    | return -p[y[:, 1:] != pad].log().mean()
+    You take the logarithm of a softmax: a small probability becomes 0 and its logarithm infinite.
+    Use log_softmax.
+detached, keeps 3 | R -> R.detach()
+    The loss is right, but detached: backward() would find nothing to follow.
+a plain number | R -> R.item()
+    You return a plain number, where the gradient ends: return the tensor.
+a loss for each sentence | (logp * real).sum() / real.sum() -> (logp * real).sum(1) / real.sum(1)
+    You return a loss for each sentence: take one mean over the whole batch.
+""",
+    draw=draw_loss,
+    oracle=loss,
+)
+
+Q2 = question(
+    """q2: A training step
+train_step(model, optimizer, y, pad, max_norm)
+read chapters/03_additive: The training, with nothing hidden
+the update, 2 points: gentle; pad is 0; pad is last; pad in the middle; end is 0
+    After your step the parameters are not where the optimizer puts them with the gradients of this
+    batch alone: zero_grad, forward, loss, backward, clip, step.
+what it says, and the mode, 1 point, within 1e-4 or 1e-4: gentle
+    Return the loss before the update as a plain number, and put the model, with all that is in it,
+    into training mode first.
+clipping, 1 point: clipped
+    Clip the norm of all gradients together, after backward and before the step.
+RIGHT
+def train_step(model, optimizer, y, pad, max_norm):
+    model.train()
+    optimizer.zero_grad()
+    loss = sequence_loss(y, model(y[:, :-1]), pad)
+    loss.backward()
+    nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+    optimizer.step()
+    return loss.item()
+def train_step(model, optimizer, y, pad, max_norm):
+    model.train()
+    logits = model(y[:, :-1])
+    loss = F.cross_entropy(logits.flatten(0, 1), y[:, 1:].flatten(), ignore_index=pad)
+    optimizer.zero_grad(set_to_none=True)
+    loss.backward()
+    torch.nn.utils.clip_grad_norm_(list(model.parameters()), max_norm=max_norm)
+    optimizer.step()
+    return float(loss)
+def train_step(model, optimizer, y, pad, max_norm):
+    model.train(True)
+    model.zero_grad()
+    loss = sequence_loss(y, model(y[:, :-1]), pad)
+    loss.backward()
+    norm = torch.sqrt(sum((p.grad ** 2).sum() for p in model.parameters()))
+    for p in model.parameters():
+        p.grad *= min(1.0, max_norm / (float(norm) + 1e-6))
+    optimizer.step()
+    return loss.item()
+WRONG
+gradients not reset | optimizer.zero_grad() ->
+    Gradients of the batch before are still there when you call backward: call zero_grad first.
+reset after backward
+    | optimizer.zero_grad() ->
+    | nn.utils.clip_grad_norm_(model.parameters(), max_norm) -> optimizer.zero_grad()
+    You reset the gradients after backward, so that the step has none left to use.
+no step | optimizer.step() ->
+    The parameters do not move: optimizer.step() is missing.
+no clipping, keeps 3 | nn.utils.clip_grad_norm_(model.parameters(), max_norm) ->
+    The gradients are not clipped when the step uses them: clip after backward, before step.
+clipped too late, keeps 3
+    | nn.utils.clip_grad_norm_(model.parameters(), max_norm) ->
+    | optimizer.step() -> optimizer.step()
+    | nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+    You clip after the step, when the gradients have been used already.
+clipped by value, keeps 3 | clip_grad_norm_ -> clip_grad_value_
+    You clip each entry; clip the norm of all gradients together, which keeps their direction.
+each parameter clipped alone, keeps 3
+    | nn.utils.clip_grad_norm_(model.parameters(), max_norm) ->
+    | for p in model.parameters(): nn.utils.clip_grad_norm_([p], max_norm)
+    You clip each parameter by its own norm; it is the norm of all of them together that is limited.
+not in training mode, keeps 3 | model.train() ->
+    The model is in evaluation mode when it makes the logits, so dropout would do nothing: call
+    model.train() first.
+returns the tensor's graph, keeps 3 | loss.item() -> sequence_loss(y, model(y[:, :-1]), pad).item()
+    You return the loss after the update, at the price of a second forward pass: return the one that
+    you had.
+whole sentence as input | model(y[:, :-1]) -> model(y)[:, 1:]
+    The model sees the very token that it has to predict: its inputs are y[:, :-1].
+a flag for the training mode, keeps 3 | model.train() -> model.training = True
+    You set a flag of the outer module, which dropout inside does not see: call model.train().
+evaluation mode, keeps 3 | model.train() -> model.eval(); return -> model.train(); return
+    The model is in evaluation mode while it computes: call model.train() before, not after.
+a step of one's own, keeps 1
+    | optimizer.step() -> with torch.no_grad():
+    |     for p in model.parameters():
+    |         p -= optimizer.param_groups[0]['lr'] * p.grad
+    You do plain gradient descent yourself: leave the update to the optimizer, which may do it
+    another way.
+a tensor returned, keeps 3 | .item() ->
+    You return the loss as a tensor, which keeps the whole graph alive: return loss.item().
+pad taken to be 0 | , pad) -> , 0)
+    Your loss takes 0 for the pad: its id is an argument.
+two steps | return -> optimizer.step(); return
+    You call optimizer.step() twice for one batch: once is one step.
+uphill | loss.backward -> (-loss).backward
+    You differentiate minus the loss, so that the step makes the loss larger.
+backward twice, keeps 1 | loss.backward() -> loss.backward(retain_graph=True); loss.backward()
+    You call backward twice, and gradients add up: they are twice as long as they should be.
+divided by the batch, keeps 1 | loss.backward -> (loss / len(y)).backward
+    You divide the loss by the number of sentences before backward: it is a mean already.
+clipped to 1 | (), max_norm) -> (), 1.0)
+    You clip to a length of 1, whatever max_norm says.
+always as long as max_norm, keeps 1
+    | nn.utils.clip_grad_norm_(model.parameters(), max_norm) ->
+    | n = sum((p.grad**2).sum() for p in model.parameters()) ** 0.5
+    | for p in model.parameters(): p.grad *= max_norm / n
+    You make every gradient as long as max_norm, short ones too: clipping shortens those alone that
+    are longer.
+""",
+    draw=draw_updates,
+    oracle=two_updates,
+    shown=lambda *inputs: {},  # numbers of a model that is not theirs
+    probe=TRAINING_STEP.format(rate=RATE, momentum=MOMENTUM, moved=MOVED),
+    uses=("q1",),
+    parts={
+        "the update": (*MOVED["first"], *MOVED["second"], "steps of the optimizer"),
+        "what it says, and the mode": ("first loss", "second loss", "a plain number", TRAINING),
+        "clipping": MOVED["second"],
+    },
+)
+
+Q3 = question(
+    """q3: Greedy decoding
+greedy_decode(step, state, batch, bos, eos, pad, max_len)
+read chapters/03_additive: Use it
+words, 2 points: ordinary; other ids; end is 0; pad is the end; start is the end; start is the pad; one sentence; all at once; any word
+    Start from bos; at each step take the largest logit of each sentence, feed it back with the new
+    state, and put pads after a sentence's eos.
+when to stop, 1 point: cut off; one step; other ids; all at once
+    Return at most max_len words for each sentence, bos not counted, and call step no more once all
+    sentences have ended.
+RIGHT
+def greedy_decode(step, state, batch, bos, eos, pad, max_len):
+    tokens = torch.full((batch,), bos)
+    done = torch.zeros(batch, dtype=torch.bool)
+    words = []
+    for _ in range(max_len):
+        logits, state = step(tokens, state)
+        tokens = logits.argmax(-1)
+        tokens = tokens.masked_fill(done, pad)
+        words.append(tokens)
+        done = done | (tokens == eos)
+        if done.all(): break
+    return torch.stack(words, 1)
+def greedy_decode(step, state, batch, bos, eos, pad, max_len):
+    out = torch.full((batch, max_len), pad, dtype=torch.long)
+    last, alive, t = torch.tensor([bos] * batch), torch.ones(batch).bool(), 0
+    while t < max_len and alive.any():
+        logits, state = step(last, state)
+        last = torch.where(alive, logits.max(-1).indices, pad)
+        out[:, t] = last
+        alive = alive & (last != eos)
+        t += 1
+    return out[:, :t]
+WRONG
+goes on after the end | tokens = tokens.masked_fill(done, pad) ->
+    A finished sentence goes on getting words while others are not done: put pad there.
+first end ends all | done.all() -> done.any()
+    You stop as soon as one sentence is done; the others are cut short.
+bos in the result | words = [] -> words = [tokens]
+    Your rows begin with bos: it is the first input, not a word of the result.
+bos at every step | step(tokens, -> step(torch.full((batch,), bos),
+    You feed bos at every step: feed the words that were chosen.
+state never moves | logits, state = -> logits, _ =
+    You throw the new state away: each step must go on from the state of the last.
+one word too many, keeps 2 | (max_len) -> (max_len + 1)
+    A sentence that never ends gets max_len + 1 words: bos does not count, but the rest does.
+one word too few, keeps 2 | (max_len) -> (max(1, max_len - 1))
+    A sentence that never ends gets max_len - 1 words: bos does not count.
+end mark left out | append(tokens) -> append(tokens.masked_fill(tokens == eos, pad))
+    Your rows lack their eos: it is a word of the result, and the pads come after it.
+always max_len | if done.all(): break ->
+    You go on to max_len when all sentences are done: the result has columns of pads.
+smallest logit | argmax -> argmin
+    You take the smallest logit: the best word has the largest.
+never stops early, keeps 2
+    | if done.all(): break ->; return torch.stack(words, 1) -> out = torch.stack(words, 1)
+    | ended = out == eos
+    | first = ended.int().argmax(1) + 1
+    | return out[:, : int(first.where(ended.any(1), max_len).max())]
+    Your words are right, but you call step up to max_len times when all sentences have ended long
+    ago: leave the loop.
+one step too many, keeps 2
+    | if done.all(): break ->; logits, state = -> if done.all():
+    |     step(tokens, state); break
+    | logits, state =
+    You call step once more when all sentences have ended: look before you call.
+the given state not used | words = [] -> words = []; state = (state[0] * 0,)
+    You begin with a state of zeros: begin with the one that is handed in, which has read the
+    source.
+one word for all | .argmax(-1) -> [:1].argmax(-1).expand(batch)
+    Every sentence gets the words of the first: take the largest logit of each row.
+over the batch | argmax(-1) -> T[:batch].T.argmax(0) % logits.shape[-1]
+    You look for the largest logit along the batch, dim 0: each sentence has its own, over the
+    words.
+end marks for pads | done, pad -> done, eos
+    After a sentence's eos you write eos again and again: pad goes there.
+pad taken to be 0 | done, pad -> done, 0
+    You fill up with 0, which is a word or the end mark in some vocabularies: the pad's id is an
+    argument.
+end taken to be 2 | == eos -> == 2
+    You take 2 for the end mark: its id is an argument.
+start taken to be 1 | (batch,), bos -> (batch,), 1
+    You begin with 1, whatever bos is: its id is an argument.
+start mark ends, keeps 1 | torch.zeros(batch, dtype=torch.bool) -> tokens == eos
+    Where bos and eos are one id, you take the start mark for the end: only words that were chosen
+    can end a sentence.
+steps by sentences | words, 1 -> words
+    Your result is (T, batch): one row for each sentence is asked for, (batch, T).
+pad ends a sentence, keeps 1 | (tokens == eos) -> (tokens == eos) | (tokens == pad)
+    You take a pad that the model says for the end: only eos ends a sentence.
+stops when all end at once
+    | tokens = torch.full((batch,), bos); words = []
+    | for _ in range(max_len):
+    |     logits, state = step(tokens, state); tokens = logits.argmax(-1); words.append(tokens)
+    |     if (tokens == eos).all(): break
+    | out = torch.stack(words, 1); ends = out == eos
+    | return out.masked_fill(ends.cumsum(1) > ends.int(), pad)
+    You stop only where all sentences say eos in the same step: remember which have ended, and stop
+    when all have.
+a list of lists | R -> R.tolist()
+    You return lists: return one tensor of whole numbers.
+drawn by lot | logits.argmax(-1) -> torch.multinomial(logits.softmax(-1), 1)[:, 0]
+    You draw words by lot: greedy decoding takes the likeliest one each time.
+one start for all | full((batch,), bos) -> tensor([bos])
+    You hand a single start mark to step: it takes one token for each sentence, (batch,).
+""",
+    draw=draw_decoder,
+    oracle=decode,
+    probe=DECODING,
+    shown=lambda A, B, C, D, start, bos, eos, pad, max_len: {
+        "batch": len(start),
+        "bos": bos,
+        "eos": eos,
+        "pad": pad,
+        "max_len": max_len,
+    },
+    parts={"words": ("the words", "step gets a token for each sentence")},
+)
+
+Q4 = question(
+    """q4: Label smoothing that knows what a pad is
+smoothed_loss(y, logits, pad, eps)
+read chapters/03_additive: The training, with nothing hidden
+the loss, 2 points: pad is 0; pad is last; pad in the middle; end is 0; full; square; one sentence; not smoothed; much
+    Of each real target the right word counts 1 - eps and each of the V - 2 others eps / (V - 2), the
+    pad not at all; one mean over all real targets.
+extreme logits, 1 point: sure
+    Logits in the hundreds give a wrong loss, or NaN (an eps caps it): take the logarithm of the
+    softmax in one go.
+gradients, 1 point, backward: pad is last; end is 0
+    The loss is right but its gradient by the logits is not.
+RIGHT
+def smoothed_loss(y, logits, pad, eps):
+    targets = y[:, 1:]
+    logq = logits.log_softmax(-1)
+    right = logq.gather(2, targets[..., None])[..., 0]
+    others = logq.sum(-1) - logq[..., pad] - right
+    losses = -(1 - eps) * right - eps / (logits.shape[-1] - 2) * others
+    return losses[targets != pad].mean()
+def smoothed_loss(y, logits, pad, eps):
+    share = torch.full_like(logits, eps / (logits.shape[-1] - 2))
+    share = share.scatter(2, y[:, 1:, None], 1 - eps)
+    share[..., pad] = 0
+    real = y[:, 1:] != pad
+    return F.cross_entropy(logits[real], share[real])
+def smoothed_loss(y, logits, pad, eps):
+    total, count = 0, 0
+    for sentence, rows in zip(y[:, 1:].tolist(), F.log_softmax(logits, -1)):
+        for word, row in zip(sentence, rows):
+            if word != pad:
+                others = [w for w in range(len(row)) if w not in (word, pad)]
+                total = total - (1 - eps) * row[word] - eps * row[others].mean()
+                count += 1
+    return total / count
+def smoothed_loss(y, logits, pad, eps):
+    words = y[:, 1:].flatten()
+    rows = logits.flatten(0, 1)[words != pad]
+    words = words[words != pad]
+    right = F.one_hot(words, rows.shape[-1])
+    rest = 1 - right
+    rest[:, pad] = 0
+    share = right * (1 - eps) + rest * eps / rest.sum(-1, keepdim=True)
+    return (rows.logsumexp(-1) - (share * rows).sum(-1)).mean()
+def smoothed_loss(y, logits, pad, eps):
+    real = (y[:, 1:] != pad).to(logits.dtype)
+    plain = F.cross_entropy(logits.transpose(1, 2), y[:, 1:], reduction='none')
+    logq = logits.log_softmax(-1)
+    words = torch.arange(logits.shape[-1]) != pad
+    others = -logq[..., words].sum(-1) - plain
+    losses = (1 - eps) * plain + eps * others / (words.sum() - 1)
+    return (losses * real).sum() / real.sum()
+WRONG
+every token gets a share
+    | return F.cross_entropy(logits.flatten(0, 1), y[:, 1:].flatten(), ignore_index=pad, label_smoothing=eps)
+    The built-in smoothing gives each of the V tokens eps / V, the right word and the pad as well:
+    here these two get none of it.
+pad gets a share | - logq[..., pad] - right -> - right; - 2) -> - 1)
+    You give the pad a share of eps: it goes to the V - 2 tokens that are neither pad nor right.
+right word gets a share | - logq[..., pad] - right -> - logq[..., pad]; - 2) -> - 1)
+    You give the right word a share of eps besides its 1 - eps: it goes to the V - 2 others alone.
+divided by all tokens | (logits.shape[-1] - 2) -> logits.shape[-1]
+    You divide eps by V, though V - 2 tokens share it: what is left over gets lost.
+divided by one too many | - 2) -> - 1)
+    You divide eps by V - 1, though V - 2 tokens share it: what is left over gets lost.
+all of eps to each | / (logits.shape[-1] - 2) ->
+    You give all of eps to each of the other tokens: they share it.
+right word keeps all | (1 - eps) * right -> right
+    Your right word still counts in full: it gives eps away and counts 1 - eps.
+exchanged | (1 - eps) * -> eps *; - eps / -> - (1 - eps) /
+    You have eps and 1 - eps exchanged: most of the target stays with the right word.
+not smoothed | others = -> eps = 0.0; others =
+    This is the plain cross-entropy: eps has no effect.
+smoothed inside the logarithm
+    | losses = -> V = logits.shape[-1]; q = right.exp(); losses =
+    | -(1 - eps) * right - eps / (logits.shape[-1] - 2) * others -> -((1 - eps) * q + eps * (1 - q) / (V - 2)).log()
+    You smooth the probability and take its logarithm: it is the targets that are smoothed, and the
+    sum over them stands outside the logarithm.
+floor taken away
+    | R -> R + (1 - eps) * math.log(1 - eps) + (eps and eps * math.log(eps / (logits.shape[-1] - 2)))
+    You take the entropy of the targets away, so that a perfect model gets 0: the cross-entropy itself
+    is asked for.
+not shifted | y[:, 1:] -> y[:, :-1]
+    Your targets are the inputs themselves: the model would learn to copy. They are y[:, 1:].
+pads count | losses[targets != pad].mean() -> losses.mean()
+    Pads count as targets: leave them out of the mean.
+divided by all positions | losses[targets != pad].mean() -> (losses * (targets != pad)).mean()
+    You leave pads out of the sum but not out of the count: divide by the number of real targets.
+pads of the inputs left out | losses[targets != pad] -> losses[y[:, :-1] != pad]
+    You look for pads among the inputs, y[:, :-1]: what counts is whether the target is one.
+mean of sentence means
+    | (losses * real).sum() / real.sum() -> ((losses * real).sum(1) / real.sum(1)).mean()
+    You average each sentence and then the sentences: words of short ones count for more. Take one
+    mean over all words.
+sum | losses[targets != pad].mean() -> losses[targets != pad].sum()
+    You add up the losses: the mean over the real targets is asked for.
+pad taken to be 0 | targets = y[:, 1:] -> targets = y[:, 1:]; pad = 0
+    You take 0 for the pad, which is another token in some vocabularies: the pad's id is an argument.
+sign | R -> -R
+    Your loss is negative: it is minus the mean of the log-probabilities.
+probabilities for logarithms | log_softmax -> softmax
+    You average probabilities: cross-entropy takes their logarithms.
+softmax, then logarithm, keeps 3 | logits.log_softmax(-1) -> logits.softmax(-1).log()
+    You take the logarithm of a softmax: a small probability becomes 0 and its logarithm infinite.
+    Use log_softmax.
+detached, keeps 3 | R -> R.detach()
+    The loss is right, but detached: backward() would find nothing to follow.
+a plain number | R -> R.item()
+    You return a plain number, where the gradient ends: return the tensor.
+a loss for each target | losses[targets != pad].mean() -> losses[targets != pad]
+    You return a loss for each target: take one mean over the whole batch.
+""",
+    draw=draw_smoothed,
+    oracle=smoothed,
+)
+
+Q5 = question(
+    """q5: Inputs for scheduled sampling
+mixed_inputs(y, logits, coins, p, pad)
+read chapters/03_additive: The training, with nothing hidden
+which inputs, 2 points: pad is 0; pad is last; pad in the middle; end is 0; square; one sentence; one input; never; always
+    Input t becomes the model's guess for place t, which row t - 1 of the logits holds, where coin t
+    is smaller than p; start mark and pads stay.
+pads are no guess, 1 point: pads are likely
+    Where the pad has the largest logit, the guess is the best of the other tokens.
+RIGHT
+def mixed_inputs(y, logits, coins, p, pad):
+    inputs = y[:, :-1]
+    is_pad = torch.arange(logits.shape[-1]) == pad
+    guesses = logits.masked_fill(is_pad, -torch.inf).argmax(-1)
+    guesses = torch.cat([inputs[:, :1], guesses[:, :-1]], dim=1)
+    return torch.where((coins < p) & (inputs != pad), guesses, inputs)
+def mixed_inputs(y, logits, coins, p, pad):
+    mixed = y[:, :-1].clone()
+    scores = logits.clone()
+    scores[..., pad] = -torch.inf
+    for t in range(1, mixed.shape[1]):
+        change = (coins[:, t] < p) & (mixed[:, t] != pad)
+        mixed[change, t] = scores[change, t - 1].argmax(-1)
+    return mixed
+def mixed_inputs(y, logits, coins, p, pad):
+    best, second = logits.topk(2, dim=-1).indices.unbind(-1)
+    guesses = torch.where(best == pad, second, best)[:, :-1]
+    later = y[:, 1:-1]
+    later = torch.where((coins[:, 1:] >= p) | (later == pad), later, guesses)
+    return torch.cat([y[:, :1], later], dim=1)
+def mixed_inputs(y, logits, coins, p, pad):
+    rows = []
+    for words, said, drawn in zip(y[:, :-1].tolist(), logits.tolist(), coins.tolist()):
+        for t in range(1, len(words)):
+            if drawn[t] < p and words[t] != pad:
+                row = said[t - 1]
+                words[t] = max((w for w in range(len(row)) if w != pad), key=lambda w: row[w])
+        rows.append(words)
+    return torch.tensor(rows)
+def mixed_inputs(y, logits, coins, p, pad):
+    others = [w for w in range(logits.shape[-1]) if w != pad]
+    guesses = torch.tensor(others)[logits[..., others].argmax(-1)].roll(1, dims=1)
+    change = (coins < p) & (y[:, :-1] != pad)
+    change[:, 0] = False
+    return y[:, :-1].masked_scatter(change, guesses[change])
+WRONG
+first input replaced | inputs[:, :1], guesses[:, :-1] -> guesses[:, -1:], guesses[:, :-1]
+    You replace the start mark: no row of the logits guesses it, so it stays.
+guess of the next place | guesses = torch.cat([inputs[:, :1], guesses[:, :-1]], dim=1) ->
+    You take the guess for the place after: row t predicts token t + 1, so input t is guessed by row
+    t - 1.
+guess of the place before
+    | torch.cat([inputs[:, :1], guesses[:, :-1]], dim=1) -> torch.cat([inputs[:, :2], guesses[:, :-2]], dim=1)[:, : inputs.shape[1]]
+    You take the guess for the place before: input t is guessed by row t - 1.
+turned round | coins < p -> coins >= p
+    You replace where the coin is not smaller than p: that is how often the true word stays.
+at most p | coins < p -> coins <= p
+    A coin of exactly p counts as smaller in yours: with p = 0 it could replace a word.
+one coin for a sentence | coins < p -> coins[:, -1:] < p
+    You decide for each sentence as a whole: each input has a coin of its own.
+one coin for a step | coins < p -> coins[:1] < p
+    You use the coins of the first sentence for all: each input has a coin of its own.
+coins one place late | coins < p -> coins.roll(1, 1) < p
+    You read the coin of the input before: input t has coin t.
+coins one place early | coins < p -> coins.roll(-1, 1) < p
+    You read the coin of the input after: input t has coin t.
+coins left aside | (coins < p) & (inputs != pad) -> (inputs != pad) & torch.tensor(p > 0)
+    You replace all words: the coins decide which.
+pads replaced | (coins < p) & (inputs != pad) -> coins < p
+    You replace pads as well: behind its end a sentence has nothing to read, and stays padded.
+pads replaced by their neighbours | (inputs != pad) -> (y[:, 1:] != pad)
+    You look for pads among the targets, y[:, 1:], so that the last token of a sentence is never
+    replaced: what counts is whether the input is a pad.
+pad guessed, keeps 2 | logits.masked_fill(is_pad, -torch.inf) -> logits
+    You let the model guess a pad, which would end what it reads: take the best of the other tokens.
+true word for a guessed pad, keeps 2
+    | torch.where(best == pad, second, best)[:, :-1] -> best[:, :-1]
+    | (later == pad), later -> (later == pad) | (guesses == pad), later
+    You keep the true word where the model guesses a pad: the best of the other tokens is asked for.
+pad taken to be 0 | inputs = y[:, :-1] -> inputs = y[:, :-1]; pad = 0
+    You take 0 for the pad, which is another token in some vocabularies: the pad's id is an argument.
+smallest logit | argmax -> argmin
+    You take the least likely token: the guess has the largest logit.
+guesses alone | torch.where((coins < p) & (inputs != pad), guesses, inputs) -> guesses
+    You return the guesses alone: only inputs whose coin is smaller than p are replaced.
+targets mixed | inputs = y[:, :-1] -> inputs = y[:, 1:]
+    You mix the targets: the inputs are y[:, :-1].
+whole sentences | R -> torch.cat([R, y[:, -1:]], 1)
+    You return all T tokens: the inputs are T - 1, without the last.
+in place
+    | return torch.where((coins < p) & (inputs != pad), guesses, inputs) -> change = (coins < p) & (inputs != pad)
+    | inputs[change] = guesses[change]
+    | return inputs
+    You write into y, which holds the targets, too: work on a copy.
+floats | R -> R.to(logits.dtype)
+    Your inputs are floating-point numbers: ids are whole numbers.
+""",
+    draw=draw_mixed,
+    oracle=mixed,
+)
+
+Q6 = question(
+    """q6: Which hypothesis wins?
+rescored(log_probs, lengths, weights, mask, alpha, beta)
+read chapters/16_capstone: Search
+both penalties, 2 points: ordinary; other sizes; square; one hypothesis; stopped early
+    Add up the weights over the steps that were made, cut each total at 1, and add beta times the sum
+    of the logarithms over the words.
+lengths, 1 point: one word
+    Divide each log-probability by ((5 + T) / 6) to the power of alpha.
+padding, 1 point: padded; padded in front
+    Words alone have to be covered: a pad has got nothing, and the logarithm of 0 is minus infinity.
+RIGHT
+def rescored(log_probs, lengths, weights, mask, alpha, beta):
+    made = torch.arange(weights.shape[1]) < lengths[:, None]
+    totals = weights.masked_fill(~made[..., None], 0.0).sum(1)[:, mask]
+    covered = totals.clamp(max=1.0).log().sum(-1)
+    T = lengths.to(log_probs.dtype)
+    return log_probs / ((5 + T) / 6) ** alpha + beta * covered
+def rescored(log_probs, lengths, weights, mask, alpha, beta):
+    scores = []
+    for log_prob, length, rows in zip(log_probs, lengths.tolist(), weights):
+        total = rows[:length].sum(0).where(mask, 1.0)
+        penalty = torch.minimum(total, torch.ones_like(total)).log().sum()
+        scores.append(log_prob * (6 / (5 + length)) ** alpha + beta * penalty)
+    return torch.stack(scores)
+def rescored(log_probs, lengths, weights, mask, alpha, beta):
+    made = torch.arange(weights.shape[1]) < lengths[:, None]
+    totals = torch.einsum('nts,nt->ns', weights, made.to(weights.dtype))
+    covered = totals[:, mask].log().clamp(max=0.0).sum(1)
+    lp = torch.exp(alpha * ((5.0 + lengths.to(log_probs.dtype)) / 6.0).log())
+    return log_probs / lp + beta * covered
+def rescored(log_probs, lengths, weights, mask, alpha, beta):
+    so_far = weights.cumsum(1)
+    totals = so_far[torch.arange(len(lengths)), lengths - 1][:, mask]
+    covered = torch.where(totals > 1, torch.ones_like(totals), totals).prod(-1).log()
+    return log_probs * 6**alpha / (lengths + 5).to(log_probs.dtype).pow(alpha) + beta * covered
+def rescored(log_probs, lengths, weights, mask, alpha, beta):
+    n, longest, _ = weights.shape
+    words = weights[:, :, mask]
+    totals = torch.zeros_like(words[:, 0])
+    for t in range(longest):
+        totals = torch.where((t < lengths)[:, None], totals + words[:, t], totals)
+    missing = F.relu(-torch.log(totals)).sum(-1)
+    return log_probs * ((5.0 + lengths.type_as(totals)) / 6) ** -alpha - beta * missing
+WRONG
+multiplied by the length penalty | log_probs / -> log_probs *
+    You multiply by the length penalty, which makes long hypotheses worse still: divide.
+length to the power | ((5 + T) / 6) ** alpha -> T**alpha
+    You divide by a power of the length itself: here it is 5 more than that, over 6.
+no alpha | ** alpha + -> +
+    You never use alpha: it says how much the length counts.
+not divided by 6 | ((5 + T) / 6) -> (5 + T)
+    You leave out the division by 6: a hypothesis of one word has no penalty.
+all as long as the longest | ((5 + T) -> ((5 + weights.shape[1])
+    You take the longest length for all: each hypothesis has its own.
+alpha times | ** alpha + -> * alpha +
+    You multiply by alpha: it is an exponent.
+coverage divided as well, keeps 1
+    | log_probs / ((5 + T) / 6) ** alpha + beta * covered -> (log_probs + beta * covered) / ((5 + T) / 6) ** alpha
+    You divide the coverage penalty by the length penalty as well: add it afterwards.
+no coverage, or over the words, keeps 1 | + beta * covered ->
+    Your scores have no coverage penalty: it is missing, or it adds up over the words of each step,
+    which gives 1 always. Add up over the steps.
+sign of the coverage, keeps 1 | + beta -> - beta
+    You subtract the logarithms, which are negative, and so reward what was left out: add them.
+not cut at one, keeps 1 | .clamp(max=1.0) ->
+    You do not cut the totals at 1, so that looking twice at one word makes up for another that was
+    left out.
+cut from below, keeps 1 | clamp(max=1.0) -> clamp(min=1.0)
+    You keep the totals from falling below 1, which is the other way round: cut what is larger.
+each weight cut, keeps 1
+    | covered = -> covered = weights.masked_fill(~made[..., None], 1.0)[:, :, mask].log().sum((1, 2)) + 0 *
+    You take the logarithm of each weight: add up over the steps first.
+added before the logarithm, keeps 1 | .log().sum(-1) -> .sum(-1).log()
+    You add up over the words before the logarithm: each word has one of its own.
+mean over the words, keeps 1 | .log().sum(-1) -> .log().mean(-1)
+    You average over the words: the penalty adds up over them.
+steps that were never made, keeps 1
+    | weights.masked_fill(~made[..., None], 0.0).sum(1) -> weights.sum(1).abs()
+    You add up rows of steps that were never made: each hypothesis ends at its length.
+one step too few, keeps 1 | < lengths[:, None] -> < (lengths[:, None] - 1).clamp(min=1)
+    You leave the last step out: a hypothesis of T words has rows 0 to T - 1.
+pads have to be covered, keeps 3 | .sum(1)[:, mask] -> .sum(1)
+    You ask for pads to be covered, which gives minus infinity: leave them out.
+pads covered a little, keeps 3 | .sum(1)[:, mask] -> .sum(1).clamp(min=1e-6)
+    You put a small number at pads, which makes a large penalty for each: leave them out.
+pads behind the words taken for granted, keeps 3 | [:, mask] -> [:, : int(mask.sum())]
+    You count the words and take it that pads come last: use the mask as it is.
+mean of the log-probability | ((5 + T) / 6) ** alpha -> T
+    You take the mean log-probability of a word: the penalty is a power of (5 + T) / 6.
+precision lost, keeps 2 | T = lengths.to(log_probs.dtype) -> T = lengths
+    A whole number over 6 is float32 in PyTorch, whatever else is float64: bring the lengths to the
+    dtype of the log-probabilities first.
+best alone | R -> R.max()
+    You return the best score alone: return one for each hypothesis.
+""",
+    draw=draw_rivals,
+    oracle=rescored,
+)
+
+EXERCISE = Exercise("07_training", "Training and decoding", (Q1, Q2, Q3, Q4, Q5, Q6))
