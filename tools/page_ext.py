@@ -5,6 +5,7 @@
 - Live figures are mounted by a small script of our own (:mod:`tools.figures`).
 - Pictures are fetched when the reader comes near.
 - Formulas come as MathML from :mod:`tools.mathml`.
+- Code carries no marks that change nothing.
 """
 
 import hashlib
@@ -26,6 +27,7 @@ SHEETS = [
     "styles/sphinx-book-theme.css",
     "mystnb.*.css",
     "sphinx-design.min.css",
+    "stand_ins.css",
     "seqattn.css",
     "plots.css",
     "learner.css",
@@ -33,6 +35,8 @@ SHEETS = [
 UNUSED_SCRIPTS = ("design-tabs.js",)
 # What finds and marks words, where a reader searches.
 SEARCH_SCRIPTS = ("doctools.js", "sphinx_highlight.js")
+# Code: names, punctuation and spaces are as the text around them, and nearly half of all marks.
+PLAIN = re.compile(r'<span class="[npw]">([^<]*)</span>')
 # Scripts whose words may become classes.
 SCRIPTS = (
     "scripts/pydata-sphinx-theme.js",
@@ -76,7 +80,7 @@ def lighten(app: Sphinx, page: str, template: str, context: dict[str, Any], doct
             kept.append(script)
     context["script_files"][:] = kept  # the very list that add_js_file adds to
     if "body" in context:
-        context["body"] = _lazy(app, context["body"])
+        context["body"] = PLAIN.sub(r"\1", _lazy(app, context["body"]))
     if state is not None:
         context["body"] = figures.page_with_places(context["body"], state, page)
         app.add_js_file(figures.RUNTIME, defer="defer")
