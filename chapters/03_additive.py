@@ -894,13 +894,13 @@ ResultTable(("learning rate", "BLEU"), rates, "Validation BLEU, one seed")
 # ## Look at its attention
 #
 # Here is the map of the cat, before training and after, and the trained map of the sentence that turns
-# subject and object round. Rows are French words, columns English ones; the larger a weight, the fuller
-# the colour of its cell, on the same scale in all three. Boxes mark the gold links. A word may have two: *au* stands for *the* and for
+# subject and object round. Rows are French words, columns English ones; the larger a weight, the more
+# its cell stands out from the page, on the same scale in all three. Boxes mark the gold links. A word may have two: *au* stands for *the* and for
 # a part of *misses*. All three are maps of the *true* translation. **Look** at the rows of the first
 # map, then at the last column of the others: that is the English end of sentence, which has a state
 # too.
 
-# %% mystnb={"image": {"alt": "Three attention maps, gold links boxed. The cat sat on the mat, untrained: all rows are the same pale grey. The same, trained: full-coloured cells, most of them inside the boxes, run from top left to bottom right. The hero no longer misses him, trained: paler; il is strongest on the last English word, him, and the last French words are spread over the first English ones."}} tags=["hide-input"]
+# %% mystnb={"image": {"alt": "Three attention maps, gold links boxed. The cat sat on the mat, untrained: all cells are much alike. The same, trained: strong cells, most of them inside the boxes, run from top left to bottom right. The hero no longer misses him, trained: more blurred; il is strongest on the last English word, him, and the last French words are spread over the first English ones."}} tags=["hide-input"]
 [cat, hero] = translator.force([FIVE[0], FIVE[4]])
 figure, axes = plt.subplots(1, 3, figsize=(11, 3.9))
 shown = [
@@ -913,13 +913,13 @@ for ax, (title, found, pair) in zip(axes, shown):
 plt.show()
 
 # %% [markdown]
-# The trained map of the cat is sharp. That of the hero, whose translation failed, is pale: in this example
+# The trained map of the cat is sharp. That of the hero, whose translation failed, is blurred: in this example
 # the attention hesitates where the translator is lost. The end of the sentence takes weight where no word
 # does.
 #
-# The rows of the untrained map are not only pale. They are *the same*, as the section on the tanh said:
+# The rows of the untrained map are not only even. They are *the same*, as the section on the tanh said:
 # small weights, linear regime, no influence of the query. But the cells of an untrained map are all
-# pale, so two rows look alike whatever happens. So compare: how much does a column change from row to
+# much alike, so two rows look alike whatever happens. So compare: how much does a column change from row to
 # row, and how much does a row change from column to column? If the first is much smaller, the query
 # hardly matters. As a control take an untrained model with another score, the product of the next
 # chapter, in which the query enters at first order:

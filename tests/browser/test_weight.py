@@ -60,6 +60,20 @@ def test_nothing_jumps_while_a_page_comes_in(name, width, new_page, book_server)
     assert page.evaluate(SHIFTS) <= 0.02
 
 
+@pytest.mark.parametrize("width", [390, 1366])
+def test_a_face_that_comes_late_moves_a_line_at_most(width, new_page, book_server):
+    page, held = new_page(width=width), []
+    page.route("**/*.woff2", held.append)
+    page.goto(f"{book_server}/chapters/01_bottleneck.html", wait_until="commit")
+    widgets_ready(page)
+    assert held
+    page.unroute("**/*.woff2")
+    for route in held:
+        route.continue_()
+    page.wait_for_function("document.fonts.status === 'loaded'")
+    assert page.evaluate(SHIFTS) <= 0.05
+
+
 @pytest.mark.parametrize("name", LIVE)
 def test_a_figures_place_is_as_high_as_the_figure(name, new_page, book_server):
     """If this fails after a figure changed: python -m tools.figure_heights."""
