@@ -91,7 +91,7 @@ function order({ ask, options, asks }) {
 
 function curve({ ask, options }) {
   const width = Math.max(300, Math.min(640, document.querySelector(".bd-article").clientWidth - 40)), height = 264;
-  const left = 48, right = 16, top = 28, bottom = 48;
+  const left = 56, right = 16, top = 28, bottom = 48;
   const { ticks, label } = ask.x, [low, high] = ask.y.ticks;
   const across = (i) => left + ((width - left - right) * i) / (ticks.length - 1);
   const up = (y) => height - bottom - ((height - top - bottom) * (y - low)) / (high - low);
@@ -139,7 +139,7 @@ function curve({ ask, options }) {
       pointermove(event) { if (pen && !locked) trace(event); },
       pointerup() { pen = null; }, pointercancel() { pen = null; },
     } },
-  [low, (low + high) / 2, high].map((y) => make("g", {}, make("line", { x1: left, x2: width - right, y1: up(y), y2: up(y) }), make("text", { x: left - 8, y: up(y) + 4, "text-anchor": "end" }, y))),
+  [low, (low + high) / 2, high].map((y) => make("g", {}, make("line", { x1: left, x2: width - right, y1: up(y), y2: up(y) }), make("text", { x: left - 16, y: up(y) + 4, "text-anchor": "end" }, y))),
   ticks.map((tick, i) => make("text", { x: across(i), y: height - bottom + 20, "text-anchor": "middle" }, tick)),
   make("text", { x: (left + width - right) / 2, y: height - 6, "text-anchor": "middle" }, label),
   make("text", { x: 4, y: 10 }, ask.y.label),

@@ -117,9 +117,13 @@ Unrolled("the cat sleeps", orders=["none"], title="Encoder, context, decoder")
 FixedVersusDynamic(**figure)
 
 # %% [markdown]
+# <details><summary>What the figure shows</summary>
+#
 # The curves part at once, well inside the lengths that both networks saw in training. Past the
 # dotted line both are on new ground. The one with attention holds to 28 words and then slips too, in
 # a way of its own: at forty words, look for the clause that it leaves out.
+#
+# </details>
 #
 # {cite:t}`cho2014properties` measured such a curve in 2014 on real French and English, and
 # {cite:t}`bahdanau2015` drew curves of this kind when they proposed the cure. The rest of this
@@ -222,13 +226,22 @@ for both in (False, True):
     reader = Encoder(1000, 32, 64, bidirectional=both)
     one, two = (reader(words, torch.tensor([6])).states[0] for words in (six, other))
     moved = (one != two).any(-1).nonzero().flatten() + 1
-    print("both directions:" if both else "one direction:  ", "states", moved.tolist(), "moved")
+    print(
+        "both directions:" if both else "one direction:  ",
+        "states",
+        moved.tolist(),
+        "moved",
+    )
 
 # %% [markdown]
+# <details><summary>What the output shows</summary>
+#
 # A left-to-right state knows the words to its left and nothing of those to its right. English often
 # needs the right side too: whether *light* is a noun or an adjective shows one word later. When a
 # decoder looks back at single states, each of them should know its word *in its sentence*. A
 # bidirectional encoder gives it that.
+#
+# </details>
 #
 # ### Padding must not be read
 #
@@ -239,7 +252,10 @@ for both in (False, True):
 # %%
 padded, three = F.pad(x[:, :3], (0, 57)), torch.tensor([3])
 alone = encoder(x[:, :3], three).summary[:, -1]
-contexts = {"pads read": rnn(embed(padded))[0][:, -1], "lengths given": encoder(padded, three)}
+contexts = {
+    "pads read": rnn(embed(padded))[0][:, -1],
+    "lengths given": encoder(padded, three),
+}
 contexts["lengths given"] = contexts["lengths given"].summary[:, -1]
 for name, vector in contexts.items():
     change = ((vector - alone).norm() / alone.norm()).item()
@@ -261,7 +277,9 @@ ENGLISH, FRENCH = ["the", "cat", "sleeps"], ["le", "chat", "dort", "<eos>"]
 weights = torch.tensor([[4.0, 1, 0], [0, 4, 1], [0, 1, 4], [0, 0, 3]]).softmax(-1)
 _, (upper, lower) = plt.subplots(2, 1, figsize=(8.4, 8.6))
 plot_translator(ENGLISH, FRENCH, ax=upper, title="One context for all steps")
-plot_translator(ENGLISH, FRENCH, weights=weights, ax=lower, title="A context for each step")
+plot_translator(
+    ENGLISH, FRENCH, weights=weights, ax=lower, title="A context for each step"
+)
 plt.show()
 
 # %% [markdown]
@@ -335,7 +353,9 @@ torch.manual_seed(0)
 lengths, held = [5, 10, 20, 30, 50, 100], {}
 for d, vocabulary in ((1000, 30_000), (320, 1014)):
     held[d] = torch.tensor([share_read(lengths, d, vocabulary) for _ in range(5)])
-    plt.plot(lengths, held[d].mean(0), marker="o", label=f"{d} numbers, {vocabulary:,} words")
+    plt.plot(
+        lengths, held[d].mean(0), marker="o", label=f"{d} numbers, {vocabulary:,} words"
+    )
     plt.fill_between(lengths, held[d].amin(0), held[d].amax(0), alpha=0.2, lw=0)
 plt.xlabel("words in the sentence")
 plt.ylabel("words read back, %")
@@ -366,12 +386,8 @@ plt.show()
 #
 # In the example by hand each factor was $\tfrac12$, so ten steps made a thousandth. Now take a GRU
 # as PyTorch creates it, untrained, and measure the *influence* of each word: how long the gradient
-# at $x_i$ is, as a share of the longest (for a last state the last word's).
-#
-# ```{predict} far-word
-# ```
-#
-# Then run the cell and move the slider.
+# at $x_i$ is, as a share of the longest (for a last state the last word's). Answer the question of the
+# figure, then move its slider.
 
 # %%
 from seqattn.metrics import gradient_reach
@@ -387,13 +403,35 @@ def reach(words, seed=0, units=64, start=None):
     return gradient_reach(h[:, -1], x, generator=torch.Generator().manual_seed(seed))
 
 
-Recency({n: reach(n).tolist() for n in (5, 10, 15, 20, 25, 30)}, choice=1, predict=False)
+FAR = {
+    "question": "A sentence grows from 10 to 30 words. What happens to the influence of "
+    "its first word, if that of the last is 1?",
+    "options": [
+        "About a third of it is left.",
+        "A ninth of it is left, three squared.",
+        "It falls by a factor of thousands.",
+    ],
+    "answer": 2,
+    "explain": [
+        "So would a word's share of a mean, from a tenth to a thirtieth. The last state is "
+        "no mean: each step takes its part of what was there.",
+        "That would be a power of the distance. Here each step back costs a factor, which "
+        "makes an exponential of the distance.",
+        "Each step back costs a factor, so distances add up in the exponent.",
+    ],
+    "tests": "choice",
+}
+Recency({n: reach(n).tolist() for n in (5, 10, 15, 20, 25, 30)}, choice=1, predict=FAR)
 
 # %% [markdown]
+# <details><summary>What the figure shows</summary>
+#
 # Going from 10 words to 30, the influence of the first word falls by a factor of about
 # {{ f"{round(float(reach(10)[0] / reach(30)[0]), -3):,.0f}" }}. On the logarithmic axis the bars form nearly a straight line. That corrects a second popular claim,
 # that a fixed vector "treats all words alike". Before training, this last state favours the recent
 # words heavily.
+#
+# </details>
 
 # %% [markdown]
 # ### It depends on how the gates start
@@ -422,14 +460,20 @@ def open_gates(by):
 
 starts = {"PyTorch's default": None, "bias +1": open_gates(1), "bias +2": open_gates(2)}
 starts["as in this book"] = initialise
-reaches = {n: torch.stack([reach(30, s, start=f) for s in range(5)]) for n, f in starts.items()}
+reaches = {
+    n: torch.stack([reach(30, s, start=f) for s in range(5)]) for n, f in starts.items()
+}
 for name, r in reaches.items():
     print(f"{name:18} first of 30 words: {r[:, 0].min():.0e} to {r[:, 0].max():.0e}")
 
 # %% [markdown]
+# <details><summary>What the output shows</summary>
+#
 # The same network, and four orders of magnitude between the starts. Open the gates and the first word
 # of thirty still counts a few hundredths. So "gradients vanish" needs a "when": with which start, over
 # which distance. And training moves the gates, in either direction.
+#
+# </details>
 #
 # How *unequal* the words' influence is depends on the start, too: with the gates almost shut to new
 # input (a bias of 8) all thirty are within a tenth of each other. One thing stays true for any
@@ -464,11 +508,15 @@ def reach_of_the_mean(words, seed):
     rnn = nn.GRU(32, 64, batch_first=True)
     x = torch.randn(16, words, 32, requires_grad=True)
     h, _ = rnn(x)
-    context, _ = attend(torch.zeros(16, words), h)  # equal scores give equal weights: chapter 2
+    context, _ = attend(
+        torch.zeros(16, words), h
+    )  # equal scores give equal weights: chapter 2
     return gradient_reach(context, x, generator=torch.Generator().manual_seed(seed))
 
 
-reaches["mean of all states"] = torch.stack([reach_of_the_mean(30, s) for s in range(5)])
+reaches["mean of all states"] = torch.stack(
+    [reach_of_the_mean(30, s) for s in range(5)]
+)
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Influence of each of 30 words on the context, on a logarithmic axis, with bands over five seeds. The four curves of the last state rise to the right as nearly straight lines, steepest for PyTorch's default, flattest with a bias of 2. The curve of the mean of all states is nearly level and falls at the last few words."}}
 i = range(1, 31)

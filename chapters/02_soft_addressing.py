@@ -67,12 +67,14 @@ torch.set_printoptions(precision=3, sci_mode=False)
 SoftLookup()
 
 # %% [markdown]
-# What to try:
+# <details><summary>What to try</summary>
 #
 # - With *hard* ticked, press the arrow keys on the angle: the answer takes four values and jumps
 #   between them. Untick it: the answer glides.
 # - Set the length of the query to 0. It then fits every key equally and the answer is the mean, 25.
 # - Lower the temperature to 0.05. The soft answer becomes the hard one, except close to a jump.
+#
+# </details>
 #
 # Everything in this figure is one formula with four steps. The rest of the chapter builds it.
 
@@ -141,7 +143,9 @@ plt.show()
 
 # %% tags=["hide-input"]
 LIT = ("encoder", "attention", "decoder")
-Unrolled(phases=["decode"], lit=LIT, event=10, title="Query, keys and values in a translator")
+Unrolled(
+    phases=["decode"], lit=LIT, event=10, title="Query, keys and values in a translator"
+)
 
 # %% [markdown]
 # So why should key and value differ, if here both are $h_i$? Because they do different jobs. To be
@@ -226,9 +230,16 @@ for b in (0, 100, -150):
     print(f"{b:4d} added, shifted", naive_softmax(e - e.max()))
 
 # %% [markdown]
-# The cure is free: by {eq}`eq-shift-invariance` the shift $b = -\max_j e_j$ changes nothing, and
-# then the largest exponential is $\exp(0) = 1$. The sum lies between 1 and $n$. Written with
-# logarithms the same trick is called *log-sum-exp*:
+# <details><summary>What the output shows</summary>
+#
+# Typed as it stands, the formula gives NaN both times: it divides infinity by infinity, or zero by
+# zero. With the shift it gives the weights of the first line again.
+#
+# </details>
+#
+# By {eq}`eq-shift-invariance` there is one shift that is safe for all scores and costs nothing:
+# $b = -\max_j e_j$. Then the largest exponential is $\exp(0) = 1$, and the sum lies between 1 and
+# $n$. Written with logarithms the same trick is called *log-sum-exp*:
 #
 # $$
 # \begin{aligned}
@@ -340,7 +351,7 @@ SoftmaxTemperature(
 )
 
 # %% [markdown]
-# What to try:
+# <details><summary>What to try</summary>
 #
 # - Unmask and mask the pads: all six words change by one common factor. A score of 0 is a weight
 #   like any other: $\exp(0) = 1$, more than *on* and *the* have. Mask everything: all weights are
@@ -348,6 +359,8 @@ SoftmaxTemperature(
 # - Take the temperature down to 0.05: *cat* gets everything. Up to 20: nearly equal weights. The
 #   order never changes.
 # - Raise the score of *on* to that of *cat* and lower the temperature again: the two share equally.
+#
+# </details>
 #
 # Both limits follow from one ratio. Let $e_\star$ be the largest score, $\alpha_\star$ its weight,
 # and $e_i$ any smaller one:
@@ -427,8 +440,12 @@ for colour, (name, optimizer) in zip((BLUE, ORANGE), ways.items()):
     ax.fill_between(taus, runs.amin(-1), runs.amax(-1), color=colour, alpha=0.2, lw=0)
 before = found(1.0, ways["Adam"], steps=0).mean()
 ax.axhline(before, color=GREY, ls=":")
-ax.text(1, before - 3, "before training; hard lookup", color=GREY, ha="center", va="top")
-ax.set(xscale="log", ylim=(0, 105), xlabel="temperature τ", ylabel="found their entry, %")
+ax.text(
+    1, before - 3, "before training; hard lookup", color=GREY, ha="center", va="top"
+)
+ax.set(
+    xscale="log", ylim=(0, 105), xlabel="temperature τ", ylabel="found their entry, %"
+)
 name_lines(ax)
 plt.show()
 
@@ -449,6 +466,8 @@ def first_gradients(temperature):  # the largest entry for each query
 
 
 # %% [markdown]
+# <details><summary>What the output shows</summary>
+#
 # The lines are means over 500 memories, the bands reach from the worst hundred to the best.
 #
 # On the right, gradients are small but point the right way: Adam rescales them and succeeds. On the
@@ -458,6 +477,8 @@ def first_gradients(temperature):  # the largest entry for each query
 # share that is right stays near the {{ f"{before:.0f}" }} % of the untrained queries, which is
 # luck. Soft addressing learns because its weights are *not* saturated. Keeping them so is why the
 # Transformer divides its dot products by $\sqrt{d}$, the *scaled* dot product of a later chapter.
+#
+# </details>
 #
 # There is a third way, *hard attention*: draw one position at random with probabilities $\alpha_i$.
 # Then the average gradient exists but has to be estimated from samples, which Xu et al. (2015) did
@@ -533,7 +554,7 @@ def minus_10_000(e, real):  # added, and finite
 
 # %% tags=["hide-input", "hide-output", "hide-until-wrong-on-the-right"] mystnb={"image": {"alt": "Grids of weights, four queries by two words and two pads, pads hatched. masked_softmax: no weight on pads, rows sum to 1, for both pad scores. masked_late: right where pads score 0; where they score 35 all weights are near zero. filled_with_zero: for both pad scores a good part of the weight is on the pads. mask_added: some weight on the pads where they score 0, all of it where they score 35."}}
 def four_sentences(pad_score, left=False):
-    """Random scores (4, 4, 4) and a mask; pads have the score given, behind or before the words."""
+    """Random scores (4, 4, 4) and a mask; pads have the score given, right or left."""
     real = padding_mask(torch.tensor([4, 3, 2, 1]))
     real = real.flip(-1) if left else real
     e = torch.randn(4, 4, 4, generator=torch.Generator().manual_seed(0))
@@ -553,6 +574,8 @@ def show(*ways):
 show(masked_softmax, masked_late, filled_with_zero, mask_added)
 
 # %% [markdown]
+# <details><summary>What the output shows</summary>
+#
 # - **Masked late**: on paper this *is* {eq}`eq-masked-softmax`, since the softmax's denominator
 #   cancels when you divide again. In floating point it fails when a pad's score stands far above
 #   the words': the softmax has made the words' weights tiny, smaller than the constant in the sum.
@@ -561,18 +584,26 @@ show(masked_softmax, masked_late, filled_with_zero, mask_added)
 # - **Filled with zero**: a score of 0 is a weight like any other.
 # - **A 0/1 mask, added**: words gain one point and pads keep theirs. It hides nothing.
 #
+# </details>
+#
 # A mistake of the first kind was found in AllenNLP in 2017 (pull request 437 of that project). Three
 # scores are enough to see it: 1, 1 and 35, the third one masked.
 
-# %%
+# %% tags=["hide-output", "hide-until-wrong-on-the-right"]
 e, real = torch.tensor([[[1.0, 1.0, 35.0]]]), torch.tensor([[True, True, False]])
 late_weights = masked_late(e, real)[0, 0]
 print("masked late:   ", late_weights)
 print("masked_softmax:", masked_softmax(e, real)[0, 0])
 
 # %% [markdown]
+# <details><summary>What the output shows</summary>
+#
 # Each word gets {{ f"{late_weights[0]:.3f}" }} where 0.5 is right. Nothing warns: the pad has weight 0, and
-# no number is NaN. Now the other three:
+# no number is NaN.
+#
+# </details>
+#
+# Now the other three:
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Grids of weights as before. rows_masked: rows 1 and 2 have weight on the pads, rows 3 and 4 are NaN. broadcast: row 1 has weight on the pads, each further row loses one more position, whatever sentence it belongs to. minus_10_000: no weight on the pads, for both pad scores."}}
 show(rows_masked, broadcast, minus_10_000)
@@ -615,10 +646,14 @@ PADS = (0.0, 35.0, 1e5, torch.inf, torch.nan)
 WAYS = (masked_softmax, masked_late, filled_with_zero, mask_added)
 WAYS += (rows_masked, broadcast, minus_10_000)
 passed = {
-    way.__name__: [all(right_with(way, pad, left) for left in (False, True)) for pad in PADS]
+    way.__name__: [
+        all(right_with(way, pad, left) for left in (False, True)) for pad in PADS
+    ]
     for way in WAYS
 }
-rows = [(name, *("passes" if ok else "–" for ok in both)) for name, both in passed.items()]
+rows = [
+    (name, *("passes" if ok else "–" for ok in both)) for name, both in passed.items()
+]
 heads = ("way", *(f"pads score {pad:g}" for pad in PADS))
 ResultTable(heads, rows, "Which ways give the right weights, with pads left and right")
 
@@ -646,9 +681,15 @@ for name, number in fills.items():
         fill = torch.finfo(dtype).min if number is None else number
         scores3 = torch.tensor([-2e4, -2e4, 0.0], dtype=dtype)
         try:
-            pad = scores3.masked_fill(torch.tensor([False, False, True]), fill).softmax(-1)[2]
-            empty = scores3.masked_fill(torch.tensor([True, True, True]), fill).softmax(-1)
-            print(f"{name:9} {str(dtype)[6:]:9} pad {pad:.2f}   all masked {empty.float()}")
+            pad = scores3.masked_fill(torch.tensor([False, False, True]), fill).softmax(
+                -1
+            )[2]
+            empty = scores3.masked_fill(torch.tensor([True, True, True]), fill).softmax(
+                -1
+            )
+            print(
+                f"{name:9} {str(dtype)[6:]:9} pad {pad:.2f}  all masked {empty.float()}"
+            )
         except RuntimeError:
             print(f"{name:9} {str(dtype)[6:]:9} does not fit into this format")
 
@@ -697,11 +738,15 @@ for name, parameters in left.items():
     print(f"{name:15s}{parameters} of 61 parameters")
 
 # %% [markdown]
+# <details><summary>What the output shows</summary>
+#
 # The package's `masked_softmax` gives a row with nothing to attend **zeros**, and zero
 # gradient.
 #
 # Patching the context with `nan_to_num`, the line in the middle, helps no one. The loss was a finite
 # number all along; the NaN weights are still there for the backward pass to multiply by zero.
+#
+# </details>
 
 # %% [markdown]
 # ### Dropped weights
@@ -761,7 +806,9 @@ path = torch.cat([attend(scores, H, temperature=tau).context for tau in taus])
 figure, ax = plt.subplots(figsize=(8.4, 5))
 ax.fill(*H[0].T, color=VALUES, alpha=0.1, lw=0)
 ax.plot(*path.T, color=CONTEXT)
-ax.annotate("", q[0].tolist(), (0, 0), arrowprops={"arrowstyle": "-|>", "color": QUERY, "lw": 2})
+ax.annotate(
+    "", q[0].tolist(), (0, 0), arrowprops={"arrowstyle": "-|>", "color": QUERY, "lw": 2}
+)
 ax.text(0.53, 1.02, "query s", color=QUERY)
 for tau, side, shift in (
     (0.05, "right", -0.07),
@@ -774,7 +821,9 @@ for tau, side, shift in (
     label = f"τ = {tau}: {effective_positions(w).item():.1f}"
     ax.text(point[0].item() + shift, point[1].item(), label, ha=side, va="center")
 for word, (x, y) in zip(TINY.words, H[0].tolist()):
-    ax.text(1.1 * x, 1.1 * y, word, color=VALUES, ha="center", va="center", weight="bold")
+    ax.text(
+        1.1 * x, 1.1 * y, word, color=VALUES, ha="center", va="center", weight="bold"
+    )
 ax.set(xlim=(-1.6, 1.6), ylim=(-1.3, 1.85), aspect="equal")
 ax.set_title("Temperature: effective positions")
 ax.set(xlabel="first number of the state", ylabel="second number")
@@ -895,9 +944,13 @@ dot = masked_softmax(dot_score(q, unit))
 torch.testing.assert_close(gaussian_weights(q, unit), dot)
 
 # %% [markdown]
+# <details><summary>What the output shows</summary>
+#
 # *Sat* has the longest key and wins by the dot product; *cat* lies nearer to the query and wins by
 # distance. A long key is heard by every query that points roughly its way: dot products mix
 # direction with length.
+#
+# </details>
 
 # %% [markdown]
 # ## What True means elsewhere (optional)

@@ -58,7 +58,7 @@ torch.set_default_dtype(torch.float64)  # to compare to the last digit
 AdditiveSteps()
 
 # %% [markdown]
-# What to try:
+# <details><summary>What to try</summary>
 #
 # - Move $s$ to $(-1, 0.5)$. The largest weight goes from *cat* to *mat*, although the same two
 #   numbers were added for each word.
@@ -67,6 +67,8 @@ AdditiveSteps()
 #   different things to different words.
 # - Take $s$ to its limits, $(2, -2)$ and $(-2, 2)$. The scores stay within a fixed range. A later
 #   section says which.
+#
+# </details>
 
 # %% [markdown]
 # ## By hand
@@ -223,7 +225,9 @@ for kind in (torch.optim.SGD, torch.optim.Adam):
     for dtype in (torch.float64, torch.float32):
         drift[kind.__name__, dtype] = b, last, step = bias_after_v(kind, dtype)
         name = f"{kind.__name__:4s} {str(dtype)[6:]}"
-        print(f"{name}: b {b:8.5f}  last gradient {last:.0e}  mean step {step:.2f} of lr")
+        print(
+            f"{name}: b {b:8.5f}  last gradient {last:.0e}  mean step {step:.2f} of lr"
+        )
 
 # %% [markdown]
 # <details><summary>What the output shows</summary>
@@ -424,8 +428,12 @@ for style in ("bahdanau", "luong"):
         print(f"{style:8s} order, {score:8s} score: rows {rows} move")
 
 # %% [markdown]
+# <details><summary>What the output shows</summary>
+#
 # So a map that looks shifted by one row may be right; or it may come from code that calls itself "Luong"
 # and attends too early. This probe tells.
+#
+# </details>
 
 # %% [markdown]
 # ## Keys once
@@ -509,6 +517,8 @@ print(f"each step anew {anew:13,}\nkeys once      {once:13,}")
 LinearRegime()
 
 # %% [markdown]
+# <details><summary>What the figure shows, and why</summary>
+#
 # The reason is a short calculation. With $z_{ti} = W_q s_{t-1} + W_k h_i$ as above, and cubes taken
 # number by number,
 #
@@ -524,6 +534,8 @@ LinearRegime()
 #
 # The keys are felt at first order, the query only at third. So each step of ten to the left divides
 # the difference between the two queries by a thousand.
+#
+# </details>
 #
 # All weights become equal as well, because all scores shrink. To see the query fade alone, divide $v$
 # by $\lambda$. That takes one $\lambda$ from every term: the keys stay at full size and the query
@@ -631,7 +643,9 @@ lot = Random(0)
 rules = {  # links (source position, target position) without looking at a word
     "by lot": [{(lot.randrange(m), t) for t in range(n)} for m, n in ends],
     "diagonal": [{(i, i) for i in range(min(m, n))} for m, n in ends],
-    "best single links": [{min(g for g in links if g[1] == t) for _, t in links} for links in gold],
+    "best single links": [
+        {min(g for g in links if g[1] == t) for _, t in links} for links in gold
+    ],
 }
 rate = {name: alignment_error_rate(found, gold, gold) for name, found in rules.items()}
 for name, value in rate.items():
@@ -712,7 +726,9 @@ for epoch in range(2):
         # batch.inputs: the true words (teacher forcing)
         logits, weights = model(batch.source, batch.lengths, batch.inputs)
         loss = F.cross_entropy(logits.mT, batch.targets, ignore_index=0)
-        asked = doubly_stochastic_penalty(weights, batch.targets != 0, batch.source != 0)
+        asked = doubly_stochastic_penalty(
+            weights, batch.targets != 0, batch.source != 0
+        )
         optimizer.zero_grad()
         (loss + 0.2 * asked).backward()
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
@@ -726,8 +742,8 @@ for epoch in range(2):
 # %% mystnb={"image": {"alt": "Line chart over the updates of two epochs. The alignment error rate starts near that of a link by lot, crosses the dashed line of the diagonal in the first epoch, and ends below a fifth, above the dotted line of the best single links."}} tags=["hide-input"]
 figure, axes = plt.subplots()
 axes.plot(updates, error_rates, marker="o", color=BLUE)
-axes.annotate("largest weight", (updates[1], error_rates[1]), (8, 8), textcoords="offset points",
-              color=BLUE, weight="bold")  # fmt: skip
+axes.annotate("largest weight", (updates[1], error_rates[1]), (8, 8),
+              textcoords="offset points", color=BLUE, weight="bold")  # fmt: skip
 for name, dashes in (("by lot", "-."), ("diagonal", "--"), ("best single links", ":")):
     axes.axhline(rate[name], color=GREY, linestyle=dashes)
     axes.annotate(name, (1, rate[name]), (-2, 4), xycoords=("axes fraction", "data"),
@@ -739,8 +755,8 @@ plt.show()
 # %% [markdown]
 # The curve falls below the diagonal, though no link was ever shown. Why should it? Because the surest
 # way to predict *chat* is to fetch the state of *cat*. The gradient of the loss passes through the
-# weighted sum ({eq}`eq-soft-lookup`) and raises the score of whatever state would have helped. In this
-# run the penalty helps; but the trainings without it, in a table below, end under the diagonal as well.
+# weighted sum ({eq}`eq-soft-lookup`) and raises the score of whatever state would have helped. This
+# run has the penalty; the trainings without it, in a table below, end under the diagonal as well.
 # There, alignment is learned because it helps to translate.
 #
 # **If your curve stays flat** at the level of a link by lot, look at one map. Equal rows, whatever the
@@ -761,6 +777,8 @@ for pair, found in zip(FIVE, translator.translate([pair.source for pair in FIVE]
     print(f"{pair.source}\n    {found.text}\n    {mark}")
 
 # %% [markdown]
+# <details><summary>What the output shows</summary>
+#
 # Three are right, word for word. The two others fail in different ways, and did so from each of the
 # three seeds of the measurement below. (Your run may fail elsewhere: processors round differently.)
 #
@@ -770,9 +788,11 @@ for pair, found in zip(FIVE, translator.translate([pair.source for pair in FIVE]
 #   the *no longer*: one stops after *pas*, one goes on with another noun, one changes the tense and
 #   loses the *à*.
 #
+# </details>
+#
 # Is a word wrong because it is rare? Count the verbs of four of the sentences, in all their forms:
 
-# %%
+# %% tags=["hide-output", "hide-until-which-fail"]
 FORMS = {"sit": "sat sit sits", "lose": "lost lose loses", "buy": "bought buy buys"}
 FORMS["miss"] = "missed miss misses"
 seen = {verb: [] for verb in FORMS}
@@ -786,9 +806,13 @@ both = sum("no longer" in source for source in seen["miss"])
 print("no longer, with miss, in", both)
 
 # %% [markdown]
+# <details><summary>What the output shows</summary>
+#
 # *Buy* is more frequent than *sit* and *lose*, which came out right; so rarity of the verb does not explain
 # the question. *No longer* with *miss* stands in {{ both }} of {{ f"{sizes['train']:,}" }} sentences. Counts
 # suggest a cause; they do not prove one.
+#
+# </details>
 #
 # Now it is yours. Any words of the corpus will do; `the`, `a`, animals, people and everyday verbs are a
 # good start. A word it has never seen reaches it as `<unk>`.
@@ -812,21 +836,26 @@ for found in translator.translate(mine):
 # Model 1 (1993), a word aligner with no network. It counts which words occur together in the same
 # {{ f"{sizes['train']:,}" }} pairs.
 
-# %% tags=["hide-output", "hide-until-the-penalty"]
+# %%
 from seqattn.data import measured
 from seqattn.plots import ResultTable, experiment_card
 
 stored = measured("additive")
 experiment_card(stored["card"])
 
-# %%
-runs = {"with the penalty": stored["runs"]["penalty"], "without": stored["runs"]["none"]}
+# %% tags=["hide-output", "hide-until-the-penalty"]
+runs = {
+    "with the penalty": stored["runs"]["penalty"],
+    "without": stored["runs"]["none"],
+}
 table, rows = {}, []
 for name, found in runs.items():
     for what, unit in (("aer", ".3f"), ("bleu", ".1f"), ("exact", ".2f")):
         table[name, what] = [run["test"][what] for run in found]
         rows.append((name, what, *(format(x, unit) for x in table[name, what])))
-ResultTable(("trained", "measure", "seed 1", "seed 2", "seed 3"), rows, "On the test pairs")
+ResultTable(
+    ("trained", "measure", "seed 1", "seed 2", "seed 3"), rows, "On the test pairs"
+)
 
 
 # %%
@@ -843,6 +872,8 @@ rates = [(lr, f"{judged['bleu']:.1f}") for lr, judged in stored["rates"].items()
 ResultTable(("learning rate", "BLEU"), rates, "Validation BLEU, one seed")
 
 # %% [markdown]
+# <details><summary>What the output shows</summary>
+#
 # - **The penalty improves the links.** Each seed with it has a lower error rate than each seed without.
 #   The rates with it are {{ low_high(table["with the penalty", "aer"], ".3f") }}. (In [the
 #   capstone](16_capstone.ipynb), with a factor of 0.1 and other settings, the ranges overlap.)
@@ -856,33 +887,39 @@ ResultTable(("learning rate", "BLEU"), rates, "Validation BLEU, one seed")
 #   grammar; newspapers are another matter.
 # - **The learning rate** matters. The one we took, 0.01, had the highest BLEU of the three on validation
 #   sentences.
+#
+# </details>
 
 # %% [markdown]
 # ## Look at its attention
 #
 # Here is the map of the cat, before training and after, and the trained map of the sentence that turns
-# subject and object round. Rows are French words, columns English ones; dark is a large weight, on the
-# same scale in all three. Boxes mark the gold links. A word may have two: *au* stands for *the* and for
+# subject and object round. Rows are French words, columns English ones; the larger a weight, the more
+# its cell stands out from the page, on the same scale in all three. Boxes mark the gold links. A word may have two: *au* stands for *the* and for
 # a part of *misses*. All three are maps of the *true* translation. **Look** at the rows of the first
 # map, then at the last column of the others: that is the English end of sentence, which has a state
 # too.
 
-# %% mystnb={"image": {"alt": "Three attention maps, gold links boxed. The cat sat on the mat, untrained: all rows are the same pale grey. The same, trained: dark cells, most of them inside the boxes, run from top left to bottom right. The hero no longer misses him, trained: paler; il is darkest on the last English word, him, and the last French words are spread over the first English ones."}} tags=["hide-input"]
+# %% mystnb={"image": {"alt": "Three attention maps, gold links boxed. The cat sat on the mat, untrained: all cells are much alike. The same, trained: strong cells, most of them inside the boxes, run from top left to bottom right. The hero no longer misses him, trained: more blurred; il is strongest on the last English word, him, and the last French words are spread over the first English ones."}} tags=["hide-input"]
 [cat, hero] = translator.force([FIVE[0], FIVE[4]])
 figure, axes = plt.subplots(1, 3, figsize=(11, 3.9))
-shown = [("untrained", untrained, FIVE[0]), ("trained", cat, FIVE[0]), ("trained", hero, FIVE[4])]
+shown = [
+    ("the cat, untrained", untrained, FIVE[0]),
+    ("the cat, trained", cat, FIVE[0]),
+    ("the hero, trained", hero, FIVE[4]),
+]
 for ax, (title, found, pair) in zip(axes, shown):
     found.plot(ax, title=title, links=pair.links, cbar=False, annotate=False)
 plt.show()
 
 # %% [markdown]
-# The trained map of the cat is sharp. That of the hero, whose translation failed, is pale: in this example
+# The trained map of the cat is sharp. That of the hero, whose translation failed, is blurred: in this example
 # the attention hesitates where the translator is lost. The end of the sentence takes weight where no word
 # does.
 #
-# The rows of the untrained map are not only pale. They are *the same*, as the section on the tanh said:
+# The rows of the untrained map are not only even. They are *the same*, as the section on the tanh said:
 # small weights, linear regime, no influence of the query. But the cells of an untrained map are all
-# pale, so two rows look alike whatever happens. So compare: how much does a column change from row to
+# much alike, so two rows look alike whatever happens. So compare: how much does a column change from row to
 # row, and how much does a row change from column to column? If the first is much smaller, the query
 # hardly matters. As a control take an untrained model with another score, the product of the next
 # chapter, in which the query enters at first order:
@@ -937,7 +974,11 @@ print(f"trained,   additive  {row_to_column(cat.weights):.2f}")
 
 # %%
 for name, found in runs.items():
-    for what, label in (("near", "near"), ("chance", "by lot"), ("right", "to the right")):
+    for what, label in (
+        ("near", "near"),
+        ("chance", "by lot"),
+        ("right", "to the right"),
+    ):
         seeds = "  ".join(f"{run['misses'][what]:.0%}" for run in found)
         print(f"{name:17s} {label:13s} {seeds}")
 

@@ -56,11 +56,13 @@ from seqattn.training import TrainingConfig, fit, new_run, read_preset
 from seqattn.translator import Translator
 
 use_style()
-torch.set_num_threads((os.cpu_count() or 1) if FULL else 1)  # small models gain nothing from more
+torch.set_num_threads(
+    (os.cpu_count() or 1) if FULL else 1
+)  # small models gain nothing from more
 torch.set_flush_denormal(True)
 DEVICE = "cuda" if FULL and torch.cuda.is_available() else "cpu"
 SCRATCH = tempfile.TemporaryDirectory()  # deleted when the notebook ends
-# Set SEQATTN_RUNS to a folder, and quick mode keeps the trainings of its studies there, too.
+# Set SEQATTN_RUNS to a folder, and quick mode keeps its studies' trainings there, too.
 QUICK = Path(os.environ.get("SEQATTN_RUNS", SCRATCH.name))
 WORK = Path("runs/capstone").absolute() if FULL else QUICK
 WORK.mkdir(parents=True, exist_ok=True)
@@ -88,7 +90,9 @@ small = read_split(CorpusConfig(pairs=400), "train")
 words = Vocabularies.learn(small, ("en", "fr"))
 torch.manual_seed(0)
 model = build_model(ModelConfig(d_embed=32, d_hidden=32), *map(len, words))
-fit(model, Batches(encode_pairs(small, words), tokens=256), steps=100, lr=0.02, warmup=5)
+fit(
+    model, Batches(encode_pairs(small, words), tokens=256), steps=100, lr=0.02, warmup=5
+)
 for found in Translator(model, words).translate(
     ["the cat sat on the mat", "will paul fall?"], beam=1
 ):
@@ -168,7 +172,9 @@ print(f"copying the nearest training sentence: validation BLEU {copied:.1f}")
 # %%
 pieces = Vocabularies.learn(train, corpus.languages, subwords=8_000 if FULL else 600)
 whole = Vocabularies.learn(train, corpus.languages)
-RARE = "der Skateboardfahrerverein springt" if FULL else "the skateboarder sat on the mat"
+RARE = (
+    "der Skateboardfahrerverein springt" if FULL else "the skateboarder sat on the mat"
+)
 for sentence in (valid[0].source, RARE):
     ids = whole.source.encode(sentence)
     print("words  ", " ".join(whole.source.tokens(ids)))
@@ -201,14 +207,19 @@ print([len(vocabulary) for vocabulary in vocabularies])
 # %%
 def padding(batches):  # of the sources, of the targets
     real = [sum(int(b.lengths.sum()) for b in batches), sum(b.tokens for b in batches)]
-    room = [sum(b.source.numel() for b in batches), sum(b.targets.numel() for b in batches)]
+    room = [
+        sum(b.source.numel() for b in batches),
+        sum(b.targets.numel() for b in batches),
+    ]
     return [1 - some / whole for some, whole in zip(real, room)]
 
 
 examples = encode_pairs(train, vocabularies)
 batches = Batches(examples, tokens=1024 if FULL else 256, seed=1)
 bucketed = list(batches.epoch(0))
-rows = torch.randperm(len(examples), generator=torch.Generator().manual_seed(0)).tolist()
+rows = torch.randperm(
+    len(examples), generator=torch.Generator().manual_seed(0)
+).tolist()
 size = round(len(examples) / len(bucketed))
 shuffled = [batches.take(rows[i : i + size]) for i in range(0, len(rows), size)]
 
@@ -324,12 +335,13 @@ else:
     CONFIG = ModelConfig("bahdanau", d_embed=64, d_hidden=96, dropout=0.1)
     TRAINING = TrainingConfig(
         steps=1000, batch_tokens=256, lr=0.01, warmup=100, smoothing=0.0,
-        doubly_stochastic_penalty=0.1, validate_every=125, first_look=16, average=8, log_every=25,
+        doubly_stochastic_penalty=0.1, validate_every=125, first_look=16, average=8,
+        log_every=25,
     )  # fmt: skip
 
 # %% tags=["nbval-ignore-output"]
-trainer = new_run(WORK / "main", corpus, model=CONFIG, training=TRAINING, subwords=SUBWORDS,
-                  device=DEVICE, overwrite=True, quiet=True)  # fmt: skip
+trainer = new_run(WORK / "main", corpus, model=CONFIG, training=TRAINING,
+                  subwords=SUBWORDS, device=DEVICE, overwrite=True, quiet=True)  # fmt: skip
 outcome = trainer.run()
 run = trainer.run_folder
 print(outcome.reason, "at update", outcome.state.step)
@@ -349,8 +361,8 @@ print(sorted(path.name for path in run.path.iterdir()))
 # %% tags=["nbval-ignore-output"]
 lines = [f"{pair.source}\t{pair.target}\n" for pair in train[:1500]]
 (WORK / "mine.tsv").write_text("".join(lines), encoding="utf-8")
-shell(f"seqattn train --data mine.tsv --pair {corpus.source}-{corpus.target} --preset toy --steps 60 "
-      "--set d_hidden=64 --threads 1 --run mine --overwrite")  # fmt: skip
+shell(f"seqattn train --data mine.tsv --pair {corpus.source}-{corpus.target} --preset toy "
+      "--steps 60 --set d_hidden=64 --threads 1 --run mine --overwrite")  # fmt: skip
 
 # %% [markdown]
 # Sixty updates make no translator, and the scores say so. `seqattn train` alone trains on the toy corpus
@@ -380,7 +392,9 @@ panels[1].plot(steps, [r["bleu"] for r in judged], "o-", color=BLUE)
 panels[1].set(ylabel="BLEU", ylim=(0, 100))
 shares = [r["attention"]["relative"] for r in judged]
 panels[2].plot(steps, shares, "o-", color=ORANGE)
-panels[2].set(ylabel="entropy of attention\n(share of largest)", ylim=(0, 1.05), xlabel="updates")
+panels[2].set(
+    ylabel="entropy of attention\n(share of largest)", ylim=(0, 1.05), xlabel="updates"
+)
 plt.show()
 
 # %%
@@ -390,9 +404,13 @@ if not FULL:  # which judges for the first time when much is learned
     assert shares[-1] < 0.6 * shares[0]
 
 # %% [markdown]
+# <details><summary>What the output shows</summary>
+#
 # Attention starts uniform, because untrained scores are nearly equal, and gets sharper while the model
 # learns. Most of the fall comes with the rise of BLEU. A falling entropy alone is no proof of quality:
 # a model can be sharp, even with good links, and still translate badly. We will meet one below.
+#
+# </details>
 #
 # ## Alignment that nobody taught
 #
@@ -414,7 +432,8 @@ from seqattn.metrics import alignment_error_rate
 watched = Translator.load(run.path)
 if not FULL:
     known = train[:300]
-    gold, maps = [pair.links for pair in known], [t.weights for t in watched.force(known)]
+    gold = [pair.links for pair in known]
+    maps = [t.weights for t in watched.force(known)]
     for threshold in (0.15, 0.2, 0.25, 0.3, 0.35, 0.4):
         links = [alignment_links(weights, "grow-diag", threshold) for weights in maps]
         print(f"threshold {threshold}: {alignment_error_rate(links, gold, gold):.1%}")
@@ -456,7 +475,9 @@ from seqattn.evaluation import ibm1_error_rates
 
 
 def rule(place):  # link every target word j of T with source word place(j, S, T) of S
-    sides = [(len(tokenize(p.source, "en")), len(tokenize(p.target, "fr"))) for p in valid]
+    sides = [
+        (len(tokenize(p.source, "en")), len(tokenize(p.target, "fr"))) for p in valid
+    ]
     return [{(int(place(j, S, T)), j) for j in range(T)} for S, T in sides]
 
 
@@ -486,7 +507,8 @@ if not FULL:
 # %% tags=["nbval-ignore-output"]
 if not FULL:
     rates = [record["aer"] for record in judged]
-    print(f"from {rates[0]:.1%} to {rates[-1]:.1%}; IBM Model 1 {rules['IBM Model 1']:.1%}")
+    beside = f"IBM Model 1 {rules['IBM Model 1']:.1%}"
+    print(f"from {rates[0]:.1%} to {rates[-1]:.1%}; {beside}")
     assert rates[0] > 0.6
     assert rates[-1] < 0.75 * rules["diagonal"]
     assert abs(rates[-1] - rules["IBM Model 1"]) < 0.05
@@ -516,7 +538,8 @@ for path in run.all_kept():
     watched.model.load_state_dict(average_weights([path]))
     maps[int(path.stem.split("-")[1])] = watched.force([example])[0]
 first = next(iter(maps.values()))
-print(f"{len(maps)} maps of {example.source!r}, with {example.target!r} as its translation")
+print(f"{len(maps)} maps of {example.source!r}")
+print(f"with {example.target!r} as its translation")
 
 # %% tags=["hide-input"]
 MapThroughTraining(
@@ -642,10 +665,13 @@ from seqattn.training import run_trials
 if FULL:
     names = {"Bahdanau": "bahdanau", "Luong": "luong", "coverage": "coverage"}
     MODELS = {name: read_preset(preset).model for name, preset in names.items()}
-    tiny = read_preset("transformer-tiny").model  # its preset shares one vocabulary; here are two
+    # Its preset shares one vocabulary; here are two.
+    tiny = read_preset("transformer-tiny").model
     MODELS |= {"Transformer": replace(tiny, tie="output")}
     MODELS |= {"fixed vector": replace(CONFIG, architecture="fixed")}
-    BUDGET = replace(TRAINING, steps=10_000, epochs=None, average=0, bf16=DEVICE == "cuda")
+    BUDGET = replace(
+        TRAINING, steps=10_000, epochs=None, average=0, bf16=DEVICE == "cuda"
+    )
 else:
     sizes = {"d_embed": 64, "d_hidden": 96, "dropout": 0.1}
     MODELS = {
@@ -657,30 +683,34 @@ else:
         ),
         "fixed vector": ModelConfig("fixed", **sizes),
     }
-    BUDGET = TrainingConfig(steps=700, batch_tokens=256, lr=0.007, warmup=100, smoothing=0.0)
+    BUDGET = TrainingConfig(
+        steps=700, batch_tokens=256, lr=0.007, warmup=100, smoothing=0.0
+    )
 
 # %% tags=["nbval-ignore-output"]
 BUDGET = replace(BUDGET, validate_every=BUDGET.steps)  # once, at the end
-trials = run_trials(MODELS, WORK / "contest", corpus, BUDGET, subwords=SUBWORDS, device=DEVICE)
+trials = run_trials(
+    MODELS, WORK / "contest", corpus, BUDGET, subwords=SUBWORDS, device=DEVICE
+)
 table = [trial.row() for trial in trials]
 UNITS = {"model": "", "seed": "", "parameters": ",", "bleu": ".1f", "perplexity": ".2f",
          "aer": ".2f", "entropy": ".2f", "seconds": ".1f", "memory": ".0f"}  # fmt: skip
 rows = [
-    ["–" if r[name] is None else format(r[name], u) for name, u in UNITS.items()] for r in table
+    ["–" if r[name] is None else format(r[name], u) for name, u in UNITS.items()]
+    for r in table
 ]
 passes = BUDGET.steps / len(batches)
-caption = (
-    f"{BUDGET.steps} updates, {passes:.1f} passes, rate {BUDGET.lr}; validation, memory in MiB"
-)
-ResultTable([*UNITS], rows, caption, f"BLEU: {trials[0].scores['signature']}")
+caption = f"{BUDGET.steps} updates, {passes:.1f} passes, rate {BUDGET.lr}; validation"
+note = f"Memory in MiB. BLEU: {trials[0].scores['signature']}"
+ResultTable([*UNITS], rows, caption, note)
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Dots for three seeds of each of five models, with mean and standard deviation, in two panels: validation BLEU, and processor seconds of the training. The additive models and the Transformer have clearly more BLEU than Luong's model and the fixed vector."}}
 from seqattn.plots import plot_spread
 
 figure, panels = plt.subplots(2, figsize=(5.8, 5.4))
 plot_spread(table, "bleu", label="validation BLEU after equal updates", ax=panels[0])
-plot_spread(table, "seconds", label="seconds of one core" if DEVICE == "cpu" else "seconds",
-            ax=panels[1])  # fmt: skip
+unit = "seconds of one core" if DEVICE == "cpu" else "seconds"
+plot_spread(table, "seconds", label=unit, ax=panels[1])
 plt.show()
 
 
@@ -745,10 +775,17 @@ penalised = run_trials(
 )  # fmt: skip
 without, held = aer["Bahdanau"], [trial.scores["aer"] for trial in penalised]
 if not FULL:
-    for name, found in (("without the penalty", without), ("with it", held)):
-        print(f"AER of three seeds, {name:20}", " ".join(f"{rate:.1%}" for rate in found))
-    print(f"IBM Model 1 {rules['IBM Model 1']:.1%}, diagonal {rules['diagonal']:.1%}")
-    print("BLEU", bleu["Bahdanau"], [trial.scores["bleu"] for trial in penalised])
+    points = bleu["Bahdanau"], [trial.scores["bleu"] for trial in penalised]
+    rows = [
+        (name, what, *(format(x, form) for x in three))
+        for name, rates, three_bleu in zip(
+            ("without", "with it"), (without, held), points
+        )
+        for what, three, form in (("aer", rates, ".1%"), ("bleu", three_bleu, ".1f"))
+    ]
+    note = f"AER of IBM Model 1 {rules['IBM Model 1']:.1%}, diagonal {rules['diagonal']:.1%}"
+    columns = ("penalty", "measure", "seed 1", "seed 2", "seed 3")
+    display(ResultTable(columns, rows, "With the penalty and without", note))
 
 # %% [markdown]
 # The ranges of the three seeds overlap, in alignment error and in BLEU: no difference seen at this budget.
@@ -789,10 +826,20 @@ def reached(what="bleu", **which):
 # %% tags=["hide-output"]
 rows = []
 for readout, score in product(*(FACTORS[name] for name in ("readout", "score"))):
-    cells = [reached(readout=readout, score=score, order=o) for o in ("before", "after")]
+    cells = [
+        reached(readout=readout, score=score, order=o) for o in ("before", "after")
+    ]
     size = reached("parameters", readout=readout, score=score)[0]
-    rows.append((readout, score, size, *("  ".join(f"{b:.1f}" for b in cell) for cell in cells)))
-columns = ("readout", "score", "parameters", "asked before the update", "asked after it")
+    rows.append(
+        (readout, score, size, *("  ".join(f"{b:.1f}" for b in cell) for cell in cells))
+    )
+columns = (
+    "readout",
+    "score",
+    "parameters",
+    "asked before the update",
+    "asked after it",
+)
 ResultTable(columns, rows, "Validation BLEU, three seeds in each cell")
 
 # %% [markdown]
@@ -802,26 +849,35 @@ ResultTable(columns, rows, "Validation BLEU, three seeds in each cell")
 
 
 # %%
-def compare(factor, what="bleu"):  # four pairs of cells that differ in this factor alone
+def compare(factor, what="bleu"):
+    """Yield four pairs of cells that differ in this factor alone."""
     (one, other), rest = FACTORS[factor], [name for name in FACTORS if name != factor]
     for values in product(*(FACTORS[name] for name in rest)):
         same = dict(zip(rest, values))
-        yield reached(what, **{factor: one}, **same), reached(what, **{factor: other}, **same)
+        yield (
+            reached(what, **{factor: one}, **same),
+            reached(what, **{factor: other}, **same),
+        )
 
 
 def is_apart(a, b):
     return min(a) > max(b) or min(b) > max(a)
 
 
-# %%
+# %% tags=["hide-output"]
 gain = {name: [mean(a) - mean(b) for a, b in compare(name)] for name in FACTORS}
 apart = {name: sum(is_apart(a, b) for a, b in compare(name)) for name in FACTORS}
 fewer = [mean(b) - mean(a) for a, b in compare("order", "aer")]
-for name, (one, other) in FACTORS.items():
-    gains = " ".join(f"{g:+5.1f}" for g in gain[name])
-    print(f"{name:8} {one:>8} minus {other:8} {gains}   ranges apart in {apart[name]} of 4")
+rows = [
+    (f"{name}: {one} minus {other}", *(f"{g:+.1f}" for g in gain[name]), apart[name])
+    for name, (one, other) in FACTORS.items()
+]
+columns = ("factor", *(f"pair {i}" for i in range(1, 5)), "of 4 ranges apart")
+ResultTable(columns, rows, "BLEU gained, means of three seeds")
 
 # %% [markdown]
+# <details><summary>What the output shows</summary>
+#
 # At a fixed readout and score, asking *after* the update is {{ f"{min(gain['order']):.1f}" }} to
 # {{ f"{max(gain['order']):.1f}" }} points ahead, and the ranges are apart in {{ apart["order"] }} of four pairs.
 # The contest had suggested the opposite. The additive score is {{ f"{min(gain['score']):.1f}" }} to
@@ -830,12 +886,18 @@ for name, (one, other) in FACTORS.items():
 # ({{ apart["readout"] }} of four). In Luong's model the tanh readout and the general score come along with the
 # order "after", and each costs more than that order gains. A grid of two swaps would have put the loss down to
 # the order. (What input feeding and the sizes contribute to the contest, this study does not show.)
+#
+# </details>
 
 # %% [markdown]
+# <details><summary>What the maps show</summary>
+#
 # The maps tell two stories. "After" takes {{ f"{100 * min(fewer):.1f}" }} to
 # {{ f"{100 * max(fewer):.1f}" }} percentage points off the mean alignment error rate, and its ranges are apart
 # in three of the four pairs: better links and better translations together. The readout moves BLEU by more than either, and the
 # links hardly: ranges overlap in three of four. It works on what was fetched.
+#
+# </details>
 #
 # One reason for the order is in the definitions: $s_{t-1}$ has not read the word that was just written,
 # $s_t$ has. So a model that asks before the update asks without knowing its own last word. Whether that is
@@ -868,15 +930,17 @@ forced = {
 
 def distance(one, other):
     pairs = zip(forced[one], forced[other])
-    return torch.cat([weight_distance(a.weights, b.weights) for a, b in pairs]).mean().item()
+    apart_by = [weight_distance(a.weights, b.weights) for a, b in pairs]
+    return torch.cat(apart_by).mean().item()
 
 
 # %% tags=["nbval-ignore-output"]
 kinds = list(dict.fromkeys(name for name, _ in forced))
-print("             ", *(f"{name:>11}" for name in kinds))
-for one in kinds:
-    cells = [distance((one, 1), (other, 2)) for other in kinds]
-    print(f"{one:13}", *(f"{cell:11.2f}" for cell in cells))
+rows = [
+    (one, *(f"{distance((one, 1), (other, 2)):.2f}" for other in kinds))
+    for one in kinds
+]
+ResultTable(("seed 1 \\ seed 2", *kinds), rows, "Mean distance of two rows")
 
 # %% [markdown]
 # Rows are models of seed 1, columns of seed 2, so the diagonal is one model against itself with another
@@ -912,10 +976,14 @@ from seqattn.evaluation import summarize_attention
 if FULL:  # by length, in groups of three words
     longer = [pair for pair in valid if 6 <= len(pair.source.split()) <= 24]
 else:
-    longer = [pair for i, pair in enumerate(toy_by_length(corpus.pairs)) if i % 100 < 40]
+    longer = [
+        pair for i, pair in enumerate(toy_by_length(corpus.pairs)) if i % 100 < 40
+    ]
 groups = {}
 for pair in longer:
-    groups.setdefault((len(tokenize(pair.source, corpus.source)) + 2) // 3 * 3, []).append(pair)
+    groups.setdefault(
+        (len(tokenize(pair.source, corpus.source)) + 2) // 3 * 3, []
+    ).append(pair)
 groups = {length: groups[length] for length in sorted(groups)}
 print({length: len(pairs) for length, pairs in groups.items()})
 
@@ -926,7 +994,9 @@ for trial in trials:
         model = Translator.load(trial.folder)
         for length, pairs in groups.items():
             found = model.translate([pair.source for pair in pairs], beam=1)
-            score = corpus_bleu([t.text for t in found], [p.target for p in pairs]).score
+            score = corpus_bleu(
+                [t.text for t in found], [p.target for p in pairs]
+            ).score
             curves.setdefault((trial.name, length), []).append(score)
             texts.setdefault((trial.name, length), found[0].text)
             if trial.name == "Bahdanau":
@@ -951,35 +1021,48 @@ FixedVersusDynamic(
         for n, pairs in groups.items()
     ],
     predict={
-        "question": "From 6 to 12 words, lengths that both saw in training, which model loses more "
-        "points of BLEU?",
-        "options": ["The fixed vector.", "The attention model.", "No difference can be seen."],
-        "answer": 2 if not is_apart(*lost.values()) else int(drop["Bahdanau"] > drop["fixed vector"]),
+        "question": "From 6 to 12 words, lengths that both saw in training, which model "
+        "loses more points of BLEU?",
+        "options": ["The fixed vector.", "The attention model.",
+                    "No difference can be seen."],
+        "answer": int(drop["Bahdanau"] > drop["fixed vector"])
+        if is_apart(*lost.values()) else 2,
         "explain": f"From 6 to 12 words, means of three seeds: the fixed vector loses "
-        f"{drop['fixed vector']:.0f} points and attention {drop['Bahdanau']:.0f}. But the fixed "
-        f"vector has fewer to lose: {kept['fixed vector']:.0%} of its score is left, and of "
-        f"attention's {kept['Bahdanau']:.0%}.",
+        f"{drop['fixed vector']:.0f} points and attention {drop['Bahdanau']:.0f}. But the "
+        f"fixed vector has fewer to lose: {kept['fixed vector']:.0%} of its score is left, "
+        f"and of attention's {kept['Bahdanau']:.0%}.",
     },
     trained_to=None if FULL else 12,
-    note="The small models of this chapter, three seeds; the band is one standard deviation.",
+    note="The small models of this chapter, three seeds; "
+    "the band is one standard deviation.",
 )  # fmt: skip
 
 # %% tags=["hide-output", "nbval-ignore-output"]
 if not FULL:
-    for name in names:
-        print(f"{name:12} from 6 to 12 words, three seeds: lost",
-              " ".join(f"{points:.1f}" for points in lost[name]), "points; left",
-              " ".join(f"{part:.0%}" for part in left[name]))  # fmt: skip
+    rows = [
+        (name, what, *(format(x, form) for x in found[name]))
+        for name in names
+        for what, found, form in (
+            ("points lost", lost, ".1f"),
+            ("share left", left, ".0%"),
+        )
+    ]
+    columns = ("model", "of BLEU", "seed 1", "seed 2", "seed 3")
+    display(ResultTable(columns, rows, "From 6 to 12 words"))
     assert min(left["Bahdanau"]) > max(left["fixed vector"])
     assert max(curves["Bahdanau", 30]) < min(curves["Bahdanau", 12]) / 2
 
 # %% [markdown]
+# <details><summary>What the figure shows</summary>
+#
 # Three things are in these pictures. At *three* words the fixed vector is already far behind:
 # {{ BUDGET.steps }} updates are few for it, and that has nothing to do with length. From six words to twelve
 # both models lose points of BLEU, and the ranges overlap: no difference seen. But the fixed vector has
 # fewer to lose. It keeps less than half of its score and attention keeps well over half, and those ranges
 # are apart. That agrees with the bottleneck of [chapter 1](01_bottleneck.ipynb), whose longer trainings
 # test it.
+#
+# </details>
 #
 # Beyond twelve, attention collapses as well. Before you blame the length, look at the sentences. Twelve
 # words can do without a comma and without *and*, *but*, *so*, *because*, *while*, *when*, *if*; thirty
@@ -1009,8 +1092,9 @@ for trial in [trial for trial in trials if trial.name in names]:
         written = model.translate([pair.source for pair in pairs], beam=1)
         score = corpus_bleu([t.text for t in written], [p.target for p in pairs]).score
         clauses.setdefault((trial.name, kind), []).append(score)
-for (name, kind), scores in clauses.items():
-    print(f"{name:12} {kind:10} BLEU of three seeds", " ".join(f"{b:5.1f}" for b in scores))
+rows = [(*which, *(f"{b:.1f}" for b in scores)) for which, scores in clauses.items()]
+columns = ("model", "sentences", "seed 1", "seed 2", "seed 3")
+ResultTable(columns, rows, "BLEU on 9 to 12 words")
 
 # %% [markdown]
 # At lengths that training had, sentences with a comma or one of these words ("joined") are not the harder
@@ -1055,7 +1139,11 @@ if not FULL:
 # does not know, it reads as `<unk>`.
 
 # %%
-MINE = ["the cat sat on the mat", "the small black dog does not sleep", "i saw him in the garden"]
+MINE = [
+    "the cat sat on the mat",
+    "the small black dog does not sleep",
+    "i saw him in the garden",
+]
 
 # %% tags=["nbval-ignore-output"]
 sentences = [pair.source for pair in valid[:3]] if FULL else MINE
@@ -1063,7 +1151,10 @@ translations = translator.translate(sentences)
 longer_trained = Translator.load("toy").translate(sentences)
 for found, better in zip(translations, longer_trained):
     unknown = vocabularies.source.unknown(found.source)
-    print(f"{found.source}\n  yours  {found.text}", f"(unknown: {unknown})" if unknown else "")
+    print(
+        f"{found.source}\n  yours  {found.text}",
+        f"(unknown: {unknown})" if unknown else "",
+    )
     print(f"  longer {better.text}" if not FULL else "")
 
 # %% mystnb={"image": {"alt": "Attention maps of the reader's sentences and their translations: most of the weight follows the diagonal, with jumps where French orders words differently, as for an adjective after its noun."}} tags=["hide-input"]
@@ -1098,11 +1189,13 @@ ranked = {word: [mean(column) for column in zip(*found)]
 ranked = dict(sorted(ranked.items(), key=lambda item: item[1]))
 
 # %% tags=["hide-output", "nbval-ignore-output"]
-print("           word     nats  linked  weight on its links")
+rows = []
 for name, part in (("sharpest", [*ranked][:7]), ("most diffuse", [*ranked][-7:])):
     for word in part:
         nats, linked, weight = ranked[word]
-        print(f"{name:12} {word:8} {nats:5.2f}  {linked:5.0%}  {weight:5.0%}")
+        rows.append((name, word, f"{nats:.2f}", f"{linked:.0%}", f"{weight:.0%}"))
+columns = ("rows", "word", "nats", "linked", "weight on its links")
+ResultTable(columns, rows, "Entropy of the rows that write a word")
 
 # %% [markdown]
 # Articles are among the sharpest. At the other end stand *est-ce*, *à*, *que*, *pas*: words, one would like
@@ -1135,17 +1228,19 @@ def passed_over(t):
 
 
 # %% tags=["nbval-ignore-output"]
-over = {}
+over, rows = {}, []
 for low, high in ((3, 5), (6, 8), (9, 12)):
     for name, group in (("right", right), ("wrong", wrong)):
-        some = [passed_over(t) for _, t in group if low <= len(t.source_tokens) - 1 <= high]
+        some = [
+            passed_over(t) for _, t in group if low <= len(t.source_tokens) - 1 <= high
+        ]
         over[name, low] = mean(map(bool, some)) if some else float("nan")
-        print(f"{low} to {high:2} words, {name}: {len(some):3} sentences, "
-              f"a word passed over in {over[name, low]:.0%}")  # fmt: skip
+        rows.append((f"{low} to {high}", name, len(some), f"{over[name, low]:.0%}"))
+columns = ("words", "translation", "sentences", "pass a word over")
+display(ResultTable(columns, rows, "Words passed over"))
 for pair, t in wrong[:3]:
-    print(
-        f"\n{pair.source}\n  wanted {pair.target}\n  wrote  {t.text}\n  passed over {passed_over(t)}"
-    )
+    print(f"\n{pair.source}\n  wanted {pair.target}\n  wrote  {t.text}")
+    print(f"  passed over {passed_over(t)}")
 
 # %% mystnb={"image": {"alt": "Attention map of the wrongly translated validation sentence with the most source words passed over: words that it wrote as rows, source words as columns, several of them nearly white from top to bottom."}} tags=["hide-input", "nbval-ignore-output"]
 worst = max(wrong, key=lambda item: len(passed_over(item[1])))
@@ -1258,11 +1353,15 @@ print(f"{len(known)} training pairs, each seen {rounds:.1f} times")
 # %% tags=["hide-output", "hide-until-dropout-and-bleu", "nbval-ignore-output"]
 RATES = (0.0, 0.3)
 dropped = {f"{p:.0%}": replace(CONFIG, attention_dropout=p) for p in RATES}
-tests = run_trials(dropped, WORK / "dropout", few, short, subwords=SUBWORDS, device=DEVICE)
+tests = run_trials(
+    dropped, WORK / "dropout", few, short, subwords=SUBWORDS, device=DEVICE
+)
 results = []
 for trial in tests:
     on_known = evaluate(Translator.load(trial.folder), known[:300])
-    results.append({**trial.row(), "gap": trial.scores["perplexity"] / on_known.perplexity})
+    results.append(
+        {**trial.row(), "gap": trial.scores["perplexity"] / on_known.perplexity}
+    )
 UNITS = {
     "model": "",
     "seed": "",
@@ -1277,30 +1376,41 @@ ResultTable(columns, rows, "Validation; the fifth column divides two perplexitie
 
 # %% mystnb={"image": {"alt": "Three panels against the rate of attention dropout, with a dot for each of three seeds and their mean and standard deviation: validation BLEU, the ratio of validation to training perplexity, and the entropy of attention in nats."}} tags=["hide-input", "hide-output", "hide-until-dropout-and-bleu"]
 figure, panels = plt.subplots(3, figsize=(5.8, 5.6))
-labels = ("validation BLEU", "perplexity, validation / training", "entropy of attention (nats)")
+labels = (
+    "validation BLEU",
+    "perplexity, validation / training",
+    "entropy of attention (nats)",
+)
 for ax, value, label in zip(panels, ("bleu", "gap", "entropy"), labels):
     plot_spread(results, value, label=label, ax=ax)
     ax.set_ylabel("dropout")
 plt.show()
 
 
-# %% tags=["nbval-ignore-output"]
+# %% tags=["hide-output", "hide-until-dropout-and-bleu", "nbval-ignore-output"]
 def per_rate(value):
     return {rate: [r[value] for r in results if r["model"] == rate] for rate in dropped}
 
 
-for value in ("bleu", "gap", "entropy"):
+rows = []
+for value, label in zip(("bleu", "gap", "entropy"), labels):
     none, most = per_rate(value)["0%"], per_rate(value)["30%"]
     verdict = "apart" if is_apart(none, most) else "overlap: no difference seen"
-    print(f"{value:8} 0 %: {mean(none):6.2f}   30 %: {mean(most):6.2f}   {verdict}")
+    rows.append((label, f"{mean(none):.2f}", f"{mean(most):.2f}", verdict))
+columns = ("mean of", "dropout 0 %", "dropout 30 %", "ranges")
+display(ResultTable(columns, rows, "With dropped weights and without"))
 assert FULL or max(per_rate("entropy")["0%"]) < min(per_rate("entropy")["30%"])
 
 # %% [markdown]
+# <details><summary>What the output shows</summary>
+#
 # With three seeds, the rule is: a difference is worth a sentence only if the ranges do not overlap. Two
 # sentences are earned. Models trained with dropped weights spread their attention more, and since entropy
 # is measured *without* dropout, it is the model that has learned to look differently. And here dropout
 # *costs*: validation BLEU is lower with 30 % than without. The ratio of validation to training perplexity
 # overlaps: no difference seen in how much they memorise.
+#
+# </details>
 #
 # Keep the scale in mind. After half the updates of the contest these models have
 # less than half the points of that contest, so this is about the beginning of a training. Whether attention dropout helps in a
@@ -1331,7 +1441,11 @@ choices = {
     "beam 5, length 1.0": {"length_penalty": 1.0},
     "beam 5, coverage 0.2": {"coverage_penalty": 0.2},
 }
-draws = {"temperature 0.5": {"temperature": 0.5}, "temperature 1": {}, "top-p 0.9": {"top_p": 0.9}}
+draws = {
+    "temperature 0.5": {"temperature": 0.5},
+    "temperature 1": {},
+    "top-p 0.9": {"top_p": 0.9},
+}
 
 # %% tags=["nbval-ignore-output"]
 sources, references = [p.source for p in valid[:300]], [p.target for p in valid[:300]]
@@ -1371,7 +1485,8 @@ assert [round(p, 2) for p in (nucleus / nucleus.sum()).tolist()] == [0.53, 0.32,
 # %% tags=["nbval-ignore-output"]
 (WORK / "in.txt").write_text("\n".join(sentences) + "\n", encoding="utf-8")
 shell("seqattn translate --run main --file in.txt --n-best 3")
-shell("seqattn translate --run main --file in.txt --samples 2 --temperature 0.7 --top-k 20")
+shell("seqattn translate --run main --file in.txt --samples 2 "
+      "--temperature 0.7 --top-k 20")  # fmt: skip
 
 # %% [markdown]
 # ## Is the difference luck?
@@ -1384,8 +1499,8 @@ shell("seqattn translate --run main --file in.txt --samples 2 --temperature 0.7 
 # *seeds*. For that, train several, and look at the dots of the contest again.
 
 # %% tags=["nbval-ignore-output"]
-shell("seqattn compare contest/Bahdanau-1 contest/coverage-1 contest/Luong-1 --beam 1 --samples 200"
-      " --split valid")  # fmt: skip
+shell("seqattn compare contest/Bahdanau-1 contest/coverage-1 contest/Luong-1 "
+      "--beam 1 --samples 200 --split valid")  # fmt: skip
 
 # %% [markdown]
 # (one-look-at-the-test-pairs)=
@@ -1400,13 +1515,17 @@ final = run_trials(
     split="test", subwords=SUBWORDS, device=DEVICE,
 )  # fmt: skip
 tested = {name: [t.scores["bleu"] for t in final if t.name == name] for name in MODELS}
-for name, scores in tested.items():
-    print(f"{name:12} BLEU of three seeds", " ".join(f"{score:5.1f}" for score in scores))
+rows = [(name, *(f"{b:.1f}" for b in scores)) for name, scores in tested.items()]
+display(ResultTable(("model", "seed 1", "seed 2", "seed 3"), rows, "BLEU, test pairs"))
 nearby = set(near["test"])
 far = [pair for pair in test if pair not in nearby]
-whole_test, without_near = (evaluate(translator, pairs, beam=5) for pairs in (test, far))
-print(f"main run, one seed, beam 5: BLEU {whole_test.bleu:.1f} of {len(test)} sentences, "
-      f"{without_near.bleu:.1f} of the {len(far)} not near; {whole_test.signature}")  # fmt: skip
+whole_test, without_near = (
+    evaluate(translator, pairs, beam=5) for pairs in (test, far)
+)
+print(
+    f"main run, one seed, beam 5: BLEU {whole_test.bleu:.1f} of {len(test)} sentences,"
+)
+print(f"{without_near.bleu:.1f} of the {len(far)} not near; {whole_test.signature}")
 
 # %% [markdown]
 # The test pairs tell the same as the validation pairs: the additive models and the Transformer are ahead of
@@ -1441,15 +1560,22 @@ shell("seqattn evaluate --run toy")
 
 # %%
 record = measured("multi30k")
-rows = []
+rows, scored = [], {}
 for group in record["groups"]:
     for name, found in group["tests"].items():
         bleu_, width = found["bleu"]["mean"], found["bleu"]["spread"]
         spread = "" if width is None else f" ± {width:.2f}"
+        scored.setdefault(found["signature"].replace("|", " "), []).append(
+            f"{name} {group['direction']}"
+        )
         rows.append((group["preset"], group["direction"], name, f"{bleu_:.2f}{spread}",
-                     len(group["seeds"]), found["signature"].replace("|", " ")))  # fmt: skip
-columns = ("preset", "direction", "test", "BLEU", "seeds", "signature")
-note = "Where there is one seed, the luck of seeds is unknown. To collect: python -m benchmarks.quality"
+                     len(group["seeds"])))  # fmt: skip
+columns = ("preset", "direction", "test", "BLEU", "seeds")
+note = "Where there is one seed, the luck of seeds is unknown. To collect: python -m "
+note += "benchmarks.quality. How BLEU was counted: "
+note += "; ".join(
+    f"{', '.join(dict.fromkeys(names))}: {how}" for how, names in scored.items()
+)
 ResultTable(columns, rows, "Multi30k, test sentences", note)
 
 # %% [markdown]

@@ -10,7 +10,7 @@ import json
 from pathlib import Path
 
 from PIL import Image
-from playwright.sync_api import Locator, Page, Route
+from playwright.sync_api import Locator
 
 from tools import build
 from tools.browser import browser, serving
@@ -19,18 +19,6 @@ from tools.figures import HEIGHTS, STILLS, still_name
 # A phone and a wide screen; between the two a figure's place is as high as on the wide one.
 WIDTHS = (390, 1366)
 MEASURE = "[...document.querySelectorAll('.sa-fig')].map(f => Math.round(f.offsetHeight))"
-
-
-def wait_for_faces(page: Page) -> None:
-    """Have a page wait for its faces; by itself it goes on without one that comes late."""
-
-    def patient(route: Route) -> None:
-        answer = route.fetch()
-        route.fulfill(
-            response=answer, body=answer.text().replace("display: optional", "display: block")
-        )
-
-    page.route("**/book.css", patient)
 
 
 # The figure with its answer shown, without what only a script can serve.
@@ -76,9 +64,9 @@ def main() -> None:
                 page = chromium.new_page(
                     viewport={"width": width, "height": 900}, reduced_motion="reduce"
                 )
-                wait_for_faces(page)
                 page.goto(f"{address}/{name}.html")
                 page.wait_for_selector("html[data-widgets=ready]")
+                page.wait_for_function("document.fonts.status === 'loaded'")
                 page.wait_for_timeout(500)
                 heights.append(page.evaluate(MEASURE))
                 if width == max(WIDTHS):

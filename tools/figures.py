@@ -122,6 +122,38 @@ def place(
     )
 
 
+def _label(page: str, name: str, which: int) -> str:
+    return f"{page.rpartition('/')[2]}-{name}" + (f"-{which}" if which > 1 else "")
+
+
+def that_ask(notebook: Path, page: str) -> list[str]:
+    """Name the places of those live figures of a stored notebook that ask a question.
+
+    Parameters
+    ----------
+    notebook : Path
+        The stored notebook.
+    page : str
+        Name of its page.
+
+    Returns
+    -------
+    list of str
+        As in the page, in reading order; an answer carries this name.
+    """
+    content = json.loads(notebook.read_text(encoding="utf-8"))
+    models = content["metadata"].get("widgets", {}).get(STATE, {"state": {}})["state"]
+    outputs = (output for cell in content["cells"] for output in cell.get("outputs", []))
+    seen: Counter[str] = Counter()
+    asking = []
+    for view in filter(None, (output.get("data", {}).get(VIEW) for output in outputs)):
+        name, traits = stored(models, view["model_id"])
+        seen[name] += 1
+        if traits.get("predict", {}).get("question"):
+            asking.append(_label(page, name, seen[name]))
+    return asking
+
+
 def page_with_places(body: str, state: Mapping[str, Any], page: str) -> str:
     """Put a place for each figure where a page's HTML has a widget view.
 
@@ -141,7 +173,7 @@ def page_with_places(body: str, state: Mapping[str, Any], page: str) -> str:
     def put(view: re.Match[str]) -> str:
         name, traits = stored(state, json.loads(view["view"])["model_id"])
         seen[name] += 1
-        label = f"{page.rpartition('/')[2]}-{name}" + (f"-{seen[name]}" if seen[name] > 1 else "")
+        label = _label(page, name, seen[name])
         still = still_name(page, seen.total() - 1)
         address = f"{'../' * page.count('/')}_static/{STILLS.name}/{still}"
         return place(

@@ -2,10 +2,20 @@
 
 The fonts come from ``npm ci`` in ``tools/vendor``; what is cut lies in ``_assets/fonts`` and is
 committed, so that nobody else needs this (nor brotli, which it compresses with).
+
+Until a font has come, a page is set in one that the reader has. ``python -m tools.fonts
+--stand-ins`` measures both and writes ``_assets/stand_ins.css``, which gives the second the widths
+and the lines of the first, so that little moves when they change places.
 """
 
+import argparse
+from collections import Counter
+from functools import cache
 from pathlib import Path
 
+import matplotlib
+from fontTools.afmLib import AFM
+from fontTools.agl import UV2AGL
 from fontTools.subset import Options, Subsetter
 from fontTools.ttLib import TTFont
 from fontTools.varLib.instancer import instantiateVariableFont
@@ -56,6 +66,28 @@ FEATURES = {
 }
 WEIGHTS = (400, 700)
 
+# What readers have: fonts of three makers with the widths of Times, of Helvetica and of Courier
+# (matplotlib has their tables), or DejaVu (which matplotlib brings).
+MEASURED = Path(matplotlib.get_data_path()) / "fonts"
+STAND_INS = TARGET.parent / "stand_ins.css"
+FAMILIES = {
+    "serif": ("Serif Until Then", ("Times New Roman", "Liberation Serif", "Tinos")),
+    "sans": ("Sans Until Then", ("Arial", "Liberation Sans", "Arimo")),
+    "mono": ("Mono Until Then", ("Courier New", "Liberation Mono", "Cousine")),
+}
+TABLES = {
+    "serif": ("Times-Roman", "Times-Bold", "Times-Italic", "Times-BoldItalic"),
+    "sans": ("Helvetica", "Helvetica-Bold"),
+    "mono": ("Courier", "Courier-Bold"),
+}
+# Style, weight at which it is measured, weights for which it stands in, and how it is called.
+STYLES = (
+    ("normal", 400, "400 549", ""),
+    ("normal", 650, "550 700", " Bold"),
+    ("italic", 400, "400 549", " Italic"),
+    ("italic", 650, "550 700", " Bold Italic"),
+)
+
 
 def cut(package: str, name: str, characters: set[int], features: list[str] | None) -> TTFont:
     """Keep of a font only some characters and features, and weights from regular to bold."""
@@ -72,7 +104,86 @@ def cut(package: str, name: str, characters: set[int], features: list[str] | Non
     return font
 
 
+@cache
+def _prose() -> Counter[str]:
+    """Count the letters of some English prose that does not change: the fonts' licences."""
+    text = " ".join((TARGET / "LICENSES.txt").read_text(encoding="utf-8").split())
+    # Without their capitals, in which they shout.
+    return Counter(letter for letter in text if letter.islower() or letter in " ,.")
+
+
+def _mean_width(widths: dict[str, float]) -> float:
+    prose = _prose()
+    return sum(widths[letter] * n for letter, n in prose.items()) / prose.total()
+
+
+def _widths(font: TTFont) -> dict[str, float]:
+    """Measure the letters of prose, as shares of the font's size."""
+    names, advances = font.getBestCmap(), font["hmtx"].metrics
+    size = font["head"].unitsPerEm
+    return {letter: advances[names[ord(letter)]][0] / size for letter in _prose()}
+
+
+def _table_widths(name: str) -> dict[str, float]:
+    table = AFM(MEASURED / "pdfcorefonts" / f"{name}.afm")
+    return {letter: table[UV2AGL[ord(letter)]][1] / 1000 for letter in _prose()}
+
+
+def stand_ins() -> str:
+    """Compute the style sheet of the fonts that stand in for the book's own.
+
+    ``size-adjust`` makes prose as long as in the book's font, the three overrides make its lines as
+    high. They are shares of the adjusted size.
+
+    Returns
+    -------
+    str
+        An ``@font-face`` for each style of each font.
+    """
+    rules = ["/* Written by python -m tools.fonts --stand-ins. */"]
+    for face, (family, names) in FAMILIES.items():
+        styles = STYLES if face == "serif" else STYLES[:2]
+        for (style, weight, weights, suffix), table in zip(styles, TABLES[face], strict=True):
+            path = (
+                TARGET / f"{face}-italic.woff2" if style == "italic" else TARGET / f"{face}.woff2"
+            )
+            font = TTFont(path)
+            lines = font["hhea"]
+            size = font["head"].unitsPerEm
+            wanted = _mean_width(_widths(instantiateVariableFont(font, {"wght": weight})))
+            dejavu = f"DejaVu {face.title()}".replace("Mono", "Sans Mono")
+            ttf = (dejavu + suffix).replace(" ", "").replace("Bold", "-Bold", 1)
+            ttf = ttf if "Bold" in ttf else ttf.replace("Italic", "-Italic")
+            have = {
+                family: (_table_widths(table), names),
+                f"{family}, DejaVu": (_widths(TTFont(MEASURED / "ttf" / f"{ttf}.ttf")), (dejavu,)),
+            }
+            for name, (widths, locals_) in have.items():
+                adjust = wanted / _mean_width(widths)
+                overrides = {
+                    "ascent-override": lines.ascent / size,
+                    "descent-override": -lines.descent / size,
+                    "line-gap-override": lines.lineGap / size,
+                }
+                sources = ", ".join(f'local("{local}{suffix}")' for local in locals_)
+                shares = "".join(f" {key}: {x / adjust:.2%};" for key, x in overrides.items())
+                rules.append(
+                    f'@font-face {{ font-family: "{name}"; src: {sources}; font-style: {style}; '
+                    f"font-weight: {weights}; size-adjust: {adjust:.2%};{shares} }}"
+                )
+    return "\n".join(rules) + "\n"
+
+
 def main() -> None:
+    """Write the fonts and the licences that they come with, and what stands in for them."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--stand-ins", action="store_true", help="leave the fonts as they are")
+    if not parser.parse_args().stand_ins:
+        cut_all()
+    STAND_INS.write_text(stand_ins(), encoding="utf-8")
+
+
+def cut_all() -> None:
     """Write the fonts and the licences that they come with."""
     TARGET.mkdir(parents=True, exist_ok=True)
     licences = {}

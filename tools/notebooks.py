@@ -2,7 +2,8 @@
 
 ``python -m tools.notebooks execute [NN ...]`` runs each chapter in an empty folder and stores what
 it shows; running twice changes nothing. ``python -m tools.notebooks drift`` says which notebooks no
-longer match their source, without running anything.
+longer match their source, without running anything. ``python -m tools.notebooks prose [NN ...]``
+renews what stands between the code, and the scripts of live figures, and runs nothing either.
 """
 
 import argparse
@@ -21,7 +22,7 @@ import nbformat
 from nbclient import NotebookClient
 from nbformat import NotebookNode
 
-from tools import claims
+from tools import claims, figures
 
 ROOT = Path(__file__).resolve().parents[1]
 CHAPTERS = ROOT / "chapters"
@@ -101,7 +102,8 @@ def renew_prose(stored: NotebookNode, fresh: NotebookNode) -> NotebookNode | Non
     """Give a stored notebook the prose of its source, and keep what its code showed.
 
     Prose is what stands between the code, and what a picture is called for those who cannot see it;
-    tags that hide an output or keep it from being compared go with it.
+    tags that hide an output or keep it from being compared go with it. Live figures get the script
+    and the style that they have now.
     None if the code differs, or if prose asks for a value that was not asked for before: then it
     has to run again.
     """
@@ -126,6 +128,36 @@ def renew_prose(stored: NotebookNode, fresh: NotebookNode) -> NotebookNode | Non
         NotebookNode(next(shown), metadata=cell.metadata) if cell.cell_type == "code" else cell
         for cell in fresh.cells
     ]
+    renew_figures(renewed)
+    return renewed
+
+
+def renew_figures(notebook: NotebookNode) -> int:
+    """Give the live figures of a stored notebook the script and the style that they have now.
+
+    What a figure shows stays: its state is what the code made. A figure whose state has changed in
+    kind has to be made anew.
+
+    Parameters
+    ----------
+    notebook : NotebookNode
+        With stored widgets, or none. It is changed.
+
+    Returns
+    -------
+    int
+        How many figures were not up to date.
+    """
+    stored = notebook.metadata.get("widgets", {}).get(WIDGET_STATE, {"state": {}})
+    kinds, renewed = figures.kinds(), 0
+    for model in stored["state"].values():
+        state = model["state"]
+        kind = kinds.get(str(state.get("_anywidget_id", "")).rpartition(".")[2])
+        if kind is None:
+            continue
+        now = {"_esm": kind._esm, "_css": kind._css}
+        renewed += any(state.get(name) != text for name, text in now.items())
+        state.update(now)
     return renewed
 
 

@@ -5,6 +5,8 @@
 - Live figures are mounted by a small script of our own (:mod:`tools.figures`).
 - Pictures are fetched when the reader comes near.
 - Formulas come as MathML from :mod:`tools.mathml`.
+- Code carries no marks that change nothing.
+- Formulas keep the signs beside them, and their numbers one pair of brackets.
 """
 
 import hashlib
@@ -26,6 +28,7 @@ SHEETS = [
     "styles/sphinx-book-theme.css",
     "mystnb.*.css",
     "sphinx-design.min.css",
+    "stand_ins.css",
     "seqattn.css",
     "plots.css",
     "learner.css",
@@ -33,6 +36,16 @@ SHEETS = [
 UNUSED_SCRIPTS = ("design-tabs.js",)
 # What finds and marks words, where a reader searches.
 SEARCH_SCRIPTS = ("doctools.js", "sphinx_highlight.js")
+# Code: names, punctuation and spaces are as the text around them, and nearly half of all marks.
+PLAIN = re.compile(r'<span class="[npw]">([^<]*)</span>')
+# A number of a formula in brackets of the sentence has none of its own.
+TWICE = re.compile(
+    r'\((<a class="reference internal" href="[^"]*#equation-[^"]*">)\(([\d.]+)\)</a>'
+)
+# A sign that belongs to a formula stays on its line.
+SIGNED = re.compile(
+    r'\(?<span class="math notranslate">(?:(?!</span>).)+</span>[,.;:!?)’”]+', re.DOTALL
+)
 # Scripts whose words may become classes.
 SCRIPTS = (
     "scripts/pydata-sphinx-theme.js",
@@ -76,10 +89,17 @@ def lighten(app: Sphinx, page: str, template: str, context: dict[str, Any], doct
             kept.append(script)
     context["script_files"][:] = kept  # the very list that add_js_file adds to
     if "body" in context:
-        context["body"] = _lazy(app, context["body"])
+        context["body"] = mended(_lazy(app, context["body"]))
     if state is not None:
         context["body"] = figures.page_with_places(context["body"], state, page)
         app.add_js_file(figures.RUNTIME, defer="defer")
+
+
+def mended(body: str) -> str:
+    """Leave out marks and brackets that say nothing; keep signs on the line of their formula."""
+    body = PLAIN.sub(r"\1", body)
+    body = SIGNED.sub(r'<span class="sa-held">\g<0></span>', body)
+    return TWICE.sub(r"(\1\2</a>", body)
 
 
 def _lazy(app: Sphinx, body: str) -> str:

@@ -16,7 +16,7 @@ from docutils.statemachine import StringList
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-from tools import course_map, questions
+from tools import course_map, figures, questions
 
 # Keeps and shows answers, on every page; takes them, where a page has a question.
 KEEPER, TAKER = "answers.js", "learner.js"
@@ -41,6 +41,10 @@ def collect(app: Sphinx, config: Any) -> None:
         page = f"chapters/{question.page}"
         entry = {"title": course_map.page_title(root, page), "questions": []}
         pages.setdefault(page, entry)["questions"].append(question.name)
+    # Live figures ask as well.
+    for page, entry in pages.items():
+        if (notebook := root / f"{page}.ipynb").is_file():
+            entry["questions"] += figures.that_ask(notebook, page)
     config.all_questions = pages
 
 

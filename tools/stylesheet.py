@@ -12,7 +12,7 @@ import tinycss2
 
 # The theme's icon font. Ours are drawn by our own style (_assets/seqattn.css).
 ICONS = re.compile(r"Font ?Awesome|\.fa-|\.fa\b|\.fa[srlbd]\b|--fa-", re.IGNORECASE)
-OURS = ("seqattn.css", "plots.css", "learner.css", "figure.css")
+OURS = ("stand_ins.css", "seqattn.css", "plots.css", "learner.css", "figure.css")
 # Blocks whose content is rules again.
 NESTED = {"media", "supports", "layer", "container"}
 NAME = re.compile(r"[A-Za-z_][\w-]*")

@@ -35,6 +35,7 @@ __all__ = ["figure_png", "figure_svg", "register"]
 
 LETTERS = 14  # pixels, the size that the file does not repeat
 HEAVIEST = 250_000  # characters; a figure that needs more is kept as a picture of dots
+FINEST = 0.5  # pixels; what a line does within less is left out
 MARGIN = 4.0  # pixels around what is drawn
 ITALIC = ' class="m" font-family="serif" font-style="italic"'
 
@@ -447,6 +448,9 @@ class CompactSVG(RendererBase):
             elif not within:
                 clip = box.extents
         straight = path.codes is None and not fill
+        if straight:
+            path = Path(path.vertices)
+            path.simplify_threshold = FINEST
         clean = path.cleaned(placed, remove_nans=True, clip=clip, simplify=straight, curves=True)
         return _path_data(clean)
 

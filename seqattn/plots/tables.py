@@ -15,6 +15,15 @@ __all__ = ["ResultTable", "experiment_card"]
 
 # What counts as a number for the eye: digits with a sign, a spread or a unit stand on the right.
 _NUMBER = re.compile(r"[-+−–±~\d.,:%e\s/×]*(?: ?(?:min|s|h|MB|GB|%))?")
+# Names that programs give, and what readers call the same.
+_NAMES = {
+    "aer": "AER",
+    "bleu": "BLEU",
+    "chrf": "chrF",
+    "exact": "exact match",
+    "ibm1": "IBM Model 1",
+    "lr": "learning rate",
+}
 # What a card says first, and how: how to repeat it, where and when it ran, what it was.
 _CARD = {
     "command": "repeat it with",
@@ -36,8 +45,9 @@ class ResultTable:
     columns : sequence of str
         Heads of the columns. The first column names the rows.
     rows : sequence of sequences
-        Cells, a row each: text, or numbers that are shown as ``str`` gives them, integers with
-        commas.
+        Cells, a row each: text, or numbers. Integers get commas; of other numbers four digits
+        are shown, or all before the point. Names of measures as in programs ("aer") become
+        those of readers ("AER"), in the heads as well.
     caption : str
         What is compared, with units; it stands above.
     note : str, optional
@@ -73,6 +83,9 @@ class ResultTable:
                     f"each of {len(self.columns)} columns: {list(row)}"
                 )
 
+    def _heads(self) -> list[str]:
+        return [_shown(str(name)) for name in self.columns]
+
     def _cells(self) -> list[list[str]]:
         return [[_shown(cell) for cell in row] for row in self.rows]
 
@@ -83,7 +96,7 @@ class ResultTable:
         return [False, *numbers[1:]] if numbers else [False] * len(self.columns)
 
     def __repr__(self) -> str:
-        lines = [[str(name) for name in self.columns], *self._cells()]
+        lines = [self._heads(), *self._cells()]
         lines = [line for line in lines if any(line)]
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
         right = self._right()
@@ -100,7 +113,7 @@ class ResultTable:
         right = ['class="sa-number"' if number else "" for number in self._right()]
         head = "".join(
             f'<th scope="col" {kind}>{html.escape(name)}</th>'.replace(" >", ">")
-            for name, kind in zip(self.columns, right, strict=True)
+            for name, kind in zip(self._heads(), right, strict=True)
         )
         body = []
         for first, *rest in self._cells():
@@ -149,7 +162,7 @@ def experiment_card(card: Mapping[str, Any], title: str = "The experiment's card
 
 
 def _facts(name: str, value: Any) -> Iterable[tuple[str, str]]:
-    name = name.replace("_", " ")
+    name = _NAMES.get(name, name.replace("_", " "))
     if isinstance(value, Mapping):
         for part, inner in value.items():
             yield from _facts(f"{name}, {part}", inner)
@@ -166,4 +179,6 @@ def _shown(cell: Any) -> str:
         return f"{cell:,}"
     if isinstance(cell, float) and math.isnan(cell):
         return "–"
-    return str(cell)
+    if isinstance(cell, float):
+        return f"{cell:,.0f}" if abs(cell) >= 1000 else f"{cell:.4g}"
+    return _NAMES.get(str(cell), str(cell))

@@ -106,6 +106,19 @@ function nameAt(name, x, y, centre, size, attributes) {
   return words(clamp(x + 11 * Math.cos(away), 4, size - 4), clamp(y + 14 * Math.sin(away) + 4, 12, size - 4), name, { "text-anchor": anchor, ...attributes });
 }
 
+// A native slider. A finger that sets out to scroll the page moves it at first; then it goes back.
+function range({ oninput, ...attributes }) {
+  let before = null;
+  const input = h("input", { type: "range", ...attributes, oninput,
+    onpointerdown: (event) => { before = event.pointerType === "touch" ? input.value : null; },
+    onpointercancel: () => {
+      if (before === null) return;
+      input.value = before;
+      oninput();
+    } });
+  return input;
+}
+
 // Where a finger may take hold of a point that moves in both directions.
 const handle = (x, y) => s("circle", { cx: x, cy: y, r: 22, class: "sa-handle" });
 
@@ -184,7 +197,7 @@ function live(figure, { model, el }) {
       const write = (value) => (at === undefined ? set(trait, value) : setAt(trait, at, value));
       const output = h("output");
       const act = () => write(from(Number(input.value)));
-      const input = h("input", { type: "range", min: to(min), max: to(max), step: log ? (to(max) - to(min)) / Math.round((to(max) - to(min)) / 0.05) : step ?? 0.1, "aria-label": name,
+      const input = range({ min: to(min), max: to(max), step: log ? (to(max) - to(min)) / Math.round((to(max) - to(min)) / 0.05) : step ?? 0.1, "aria-label": name,
         oninput: () => (glides ? act() : hand(act)) });
       ends.push({ trait, at, values: glides ? Array.from({ length: max - min + 1 }, (_, i) => min + i) : [min, max] });
       syncs.push(() => {

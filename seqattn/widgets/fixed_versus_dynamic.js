@@ -49,7 +49,8 @@ const figure = {
     ui.add(plot,
       ui.slider({ label: "sentence length (words)", trait: "index", min: 0, max: lengths.length - 1, step: 1, show: (i) => short(lengths[i]), glides: true }),
       texts.length > 0 && [h("div", { class: "sa-stack" }, texts),
-        h("p", { class: "sa-heads sa-told" }, h("mark", {}, "word"), " does not fit the reference   ", h("del", {}, "word"), " of the reference is missing there")],
+        h("ul", { class: "sa-heads sa-told" },
+          h("li", {}, h("mark", {}, "word"), " does not fit the reference"), h("li", {}, h("del", {}, "word"), " of the reference is missing there"))],
       ui.get("note") && h("p", { class: "sa-caption" }, ui.get("note")));
     return (n, width) => {
       back = this.curves(plot, n, ui, width);
@@ -76,16 +77,15 @@ const figure = {
     const ends = [sy(get("fixed").at(-1)), sy(get("attention").at(-1))];
     if (Math.abs(ends[0] - ends[1]) < 16) { ends[0] += 10; ends[1] -= 10; }
     plot.paint([width, 254], group,
-      get("trained_to") > 0 && [
-        s("line", { x1: sx(get("trained_to")), x2: sx(get("trained_to")), y1: 30, y2: 210, stroke: "currentColor", class: "soft", "stroke-dasharray": "2 4" }),
-        words(sx(get("trained_to")) + 5, 204, "longest in training", { class: "sa-soft" })],
+      get("trained_to") > 0 && s("line", { x1: sx(get("trained_to")), x2: sx(get("trained_to")), y1: 30, y2: 210, stroke: "currentColor", class: "soft", "stroke-dasharray": "2 4" }),
       open() && s("line", { x1: sx(n.length), x2: sx(n.length), y1: 30, y2: 210, stroke: "currentColor" }),
       open() ? [
         s("g", { class: "sa-sweep" }, curve("fixed", "soft"), curve("attention", "weights")),
         s("circle", { cx: sx(n.length), cy: sy(n.fixed), r: 5.5, fill: "currentColor", class: "soft sa-ring" }),
         s("circle", { cx: sx(n.length), cy: sy(n.attention), r: 5.5, fill: "currentColor", class: "weights sa-ring" }),
         words(right + 10, ends[0] + 4, "fixed vector", { class: "sa-soft" }), words(right + 10, ends[1] + 4, "attention", { class: "weights" })] :
-        words((38 + right) / 2, 116, "appears with your answer", { "text-anchor": "middle", class: "sa-later" }));
+        words((38 + right) / 2, 116, "appears with your answer", { "text-anchor": "middle", class: "sa-later" }),
+      get("trained_to") > 0 && words(sx(get("trained_to")) + 5, 204, "longest in training", { class: "sa-soft sa-name" }));
     return (px) => low + ((px - 38) / (right - 38)) * (high - low);
   },
 };

@@ -29,7 +29,7 @@ const figure = {
       xlabel: "position i of the word", ylabel: "influence on the last state, last word = 1" });
     const y = (v) => sy(Math.max(low, Math.log10(v)));
     plot.paint([width, 250], group, ui.open() ? s("g", { class: "sa-sweep" }, n.values.map((v, i) =>
-      s("rect", { x: sx(i) + slot * 0.12, width: slot * 0.76, y: y(v), height: sy(low) - y(v), fill: "currentColor", class: "values", "stroke-width": 0 }))) :
+      s("rect", { x: sx(i) + slot * 0.12, width: slot * 0.76, y: y(v), height: sy(low) - y(v), fill: "currentColor", class: "soft", "stroke-width": 0 }))) :
       words((42 + width) / 2, 120, "appears with your answer", { "text-anchor": "middle", class: "sa-later" }));
   },
 };

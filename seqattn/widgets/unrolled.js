@@ -94,8 +94,10 @@ const figure = {
     };
     const byName = (names, labels) => (read, write) => ({ options: names.map((x) => labels[x]), read: () => labels[read()], write: (label) => write(names.find((x) => labels[x] === label)) });
     const one = (names, labels, label, trait, write) => names.length > 1 && ui.choice({ label, ...byName(names, labels)(() => get(trait), write) });
-    const button = (label, name, act) => h("button", { type: "button", "aria-label": name, onclick: act }, label);
-    const input = h("input", { type: "range", min: 0, step: 1, "aria-label": "event", oninput: () => set("event", Number(input.value)) });
+    // Its name says the word that stands on it first, and then what a sign says to the eye.
+    const button = (sign, label, more, act) => h("button", { type: "button", "aria-label": `${label} ${more}`, onclick: act },
+      sign === "◀" ? `${sign} ${label}` : `${label} ${sign}`);
+    const input = range({ min: 0, step: 1, "aria-label": "event", oninput: () => set("event", Number(input.value)) });
     const formula = h("p", { class: "sa-formula" }), probe = h("p", { class: "sa-probe", "aria-hidden": "true" });
     const svg = ui.svg("Encoder, attention and decoder, unrolled in time");
     const roles = [["query", "query"], ["keys", "key"], ["values", "value"], ["scores", "score"], ["weights", "weight"], ["context", "context"]];
@@ -112,7 +114,7 @@ const figure = {
       h("div", { class: "sa-events", onkeydown: (event) => {
         const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
         if (by && event.target !== input) { move(by); event.preventDefault(); }
-      } }, button("◀ Back", "Back one event", () => move(-1)), button("Next ▶", "Next event", () => move(1)), button("Step ▶▶", "Whole step", whole), input),
+      } }, button("◀", "Back", "one event", () => move(-1)), button("▶", "Next", "event", () => move(1)), button("▶▶", "Step", "to the next step", whole), input),
       formula, svg, attends && legend, probe);
     let fitted = 0;
     return (n, width) => {
@@ -159,7 +161,7 @@ const figure = {
         s("rect", { x: x - 9, y: y - 2, width: 18, height: V + 4, rx: 4, class: values ? "sa-box" : "sa-box sa-empty" }),
         values?.map((v, d) => s("rect", { x: x - 6, y: y + d * cell, width: 12, height: cell, class: "sa-cell", "fill-opacity": 0.06 + 0.47 * (1 + clamp(v / top, -1, 1)) })),
         role && mark(role, x - (label ? 14 : 0), y + V + 14),
-        words(x, y + V + 18, label, { "text-anchor": "middle" }));
+        words(x, y + V + 18, label, { "text-anchor": "middle", class: "sa-name" }));
     };
     const has = (j) => phase !== "encode" || name !== "read" || j <= t;
     const half = (values, j) => !has(j) ? null : run.bidirectional && name === "read" ? values.slice(0, values.length / 2) : values;

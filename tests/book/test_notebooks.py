@@ -1,5 +1,6 @@
 """Chapters: the stored notebook matches its source, and storing it is reproducible."""
 
+import copy
 import json
 
 import nbformat
@@ -89,6 +90,19 @@ def test_prose_is_renewed_and_what_was_shown_stays(source):
     assert notebooks.renew_prose(shown, notebooks.read_source(source)) is None
     source.write_text(SOURCE.replace("two", "three"), encoding="utf-8")
     assert notebooks.renew_prose(shown, notebooks.read_source(source)) is None
+
+
+def test_a_figures_script_is_renewed_and_what_it_shows_stays():
+    stored = nbformat.read(notebooks.CHAPTERS / "01_bottleneck.ipynb", as_version=4)
+    notebooks.renew_figures(stored)
+    wanted = copy.deepcopy(stored)
+    models = stored.metadata.widgets[notebooks.WIDGET_STATE]["state"].values()
+    scripts = [model["state"] for model in models if "_esm" in model["state"]]
+    assert len(scripts) > 1
+    scripts[0]["_esm"] = "an older script"
+    scripts[1]["_css"] = "an older style"
+    assert notebooks.renew_figures(stored) == 2
+    assert stored == wanted
 
 
 @pytest.mark.slow

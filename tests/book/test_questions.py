@@ -60,10 +60,25 @@ def test_a_chapter_asks_each_of_its_questions_once_and_in_order(path):
             if tag.startswith(questions.UNTIL):
                 assert tag.removeprefix(questions.UNTIL) in seen
                 assert "hide-output" in tags, "without scripts its output is folded"
+                assert "experiment_card(" not in cell.source, "a card says nothing of the outcome"
+
+
+@pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
+def test_what_explains_an_output_waits_like_the_output(path):
+    waited_for = False
+    for cell in notebooks.read_source(path).cells:
+        if cell.cell_type == "code":
+            tags = cell.metadata.get("tags", [])
+            waited_for |= any(tag.startswith(questions.UNTIL) for tag in tags)
+        elif waited_for:
+            # A heading begins something else.
+            assert cell.source.startswith(("<details>", "#")), cell.source[:80]
+            waited_for = False
 
 
 def test_names_are_unique_and_every_table_belongs_to_a_chapter():
-    assert {question.page for question in questions.every().values()} == {p.stem for p in CHAPTERS}
+    pages = {question.page for question in questions.every().values()}
+    assert pages == {path.stem for path in CHAPTERS} | {"prerequisites"}
     assert {q.kind for q in questions.every().values()} == set(questions.KINDS)
 
 

@@ -1,7 +1,10 @@
 """The one style sheet: rules that can match stay in order, others and the icon font go."""
 
+import re
+
 import pytest
 
+from tools import fonts, page_ext
 from tools.stylesheet import combined, names
 
 
@@ -53,3 +56,27 @@ def test_names_come_from_pages_and_from_words_of_scripts(tmp_path):
     page.write_text('<p class="one two" id="three">', encoding="utf-8")
     script.write_text('e.classList.add("four-five")', encoding="utf-8")
     assert {"one", "two", "three", "four-five"} <= names([page], [script])
+
+
+def test_what_stands_in_for_a_font_is_measured_on_it():
+    """If this fails after a font changed: python -m tools.fonts --stand-ins."""
+    written = fonts.STAND_INS.read_text(encoding="utf-8")
+    assert written == fonts.stand_ins()
+    faces = set(re.findall(r'font-family: "([^"]+)"', written))
+    used = (fonts.STAND_INS.parent / "seqattn.css").read_text(encoding="utf-8")
+    assert all(f'"{face}"' in used for face in faces)
+
+
+def test_signs_stay_with_their_formula_and_numbers_have_one_pair_of_brackets():
+    formula = '<span class="math notranslate"><math><mi>v</mi></math></span>'
+    number = '<a class="reference internal" href="02.html#equation-eq-x">(2.1)</a>'
+    assert (
+        page_ext.mended(f"so {formula}. And") == f'so <span class="sa-held">{formula}.</span> And'
+    )
+    assert page_ext.mended(f"{formula} and") == f"{formula} and"
+    assert page_ext.mended(f"sum ({number}) of {number}") == (
+        f"sum ({number.replace('(2.1)', '2.1')}) of {number}"
+    )
+    assert page_ext.mended('<span class="n">x</span><span class="k">if</span>') == (
+        'x<span class="k">if</span>'
+    )

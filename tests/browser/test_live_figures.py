@@ -338,6 +338,18 @@ def test_a_finger_scrolls_past_a_plane_and_moves_by_handle_or_tap(make, browser,
     swipe_up(box["x"] + 20, box["y"] + box["height"] - 20)
     page.wait_for_function("top => scrollY > top", arg=top)
     assert state(figure) == before
+    page.evaluate("document.body.style.paddingBottom = '900px'")
+    page.evaluate("scrollTo(0, 0)")
+    slider = figure.get_by_role("slider").last
+    slider.scroll_into_view_if_needed()
+    box, top = slider.bounding_box(), page.evaluate("scrollY")
+    swipe_up(box["x"] + 0.8 * box["width"], box["y"] + box["height"] / 2)
+    page.wait_for_function("top => scrollY > top", arg=top)
+    page.wait_for_function(
+        "old => document.querySelector('.sa-fig').dataset.state === old",
+        arg=json.dumps(before, separators=(",", ":")),
+    )
+    page.wait_for_timeout(500)  # for the page to come to rest
     plane.tap(position={"x": 60, "y": 60})
     tapped = state(figure)
     assert tapped != before

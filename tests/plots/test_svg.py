@@ -166,3 +166,16 @@ def test_figures_can_be_read_in_both_themes(name):
             )
         number = known[style.ON_PAGE[style.on_cell(weight)]]
         assert contrast(number, cell) >= 4.5, (weight, cell)
+
+
+def test_a_line_leaves_out_what_no_eye_sees():
+    _, ax = plt.subplots()
+    steps = np.linspace(0, 1, 2000)
+    ax.step(steps, steps)
+    drawing = figure_svg(ax.figure).split("</svg>")[0]
+    line = max(re.findall(r'<path[^>]* d="([^"]*)"', drawing), key=len)
+    assert len(line) < 8000  # of 30,000 letters
+    points = np.array(re.findall(r"-?[\d.]+", line), float).reshape(-1, 2)
+    (x0, y0), (x1, y1) = points[0], points[-1]
+    straight = y0 + (points[:, 0] - x0) * (y1 - y0) / (x1 - x0)
+    assert np.abs(points[:, 1] - straight).max() < 1  # pixel

@@ -35,12 +35,24 @@ def test_both_faces_hold_the_same_cells():
     assert all(th.get("scope") for th in root.iter("th"))
 
 
+def test_numbers_are_as_long_as_one_reads_and_names_are_those_of_readers():
+    table = ResultTable(("model", "bleu"), [("ibm1", 1.91170405094834), ("aer", 0.1 + 0.2),
+                                            ("lr", 12345.678)], "Raw")  # fmt: skip
+    root = ElementTree.fromstring(table._repr_html_())
+    assert [th.text for th in root.findall("thead/tr/th")] == ["model", "BLEU"]
+    assert [[cell.text for cell in row] for row in root.findall("tbody/tr")] == [
+        ["IBM Model 1", "1.912"],
+        ["AER", "0.3"],
+        ["learning rate", "12,346"],
+    ]
+
+
 def test_a_card_tells_what_is_nested_line_by_line():
     card = experiment_card({"pairs": 40000, "seconds": {"fixed": 492, "attention": 634},
                             "lr": [0.1, 0.2], "command": "python -m x"})  # fmt: skip
     assert list(card.rows) == [("repeat it with", "python -m x"), ("seconds, fixed", "492"),
                                ("seconds, attention", "634"), ("pairs", "40,000"),
-                               ("lr", "0.1, 0.2")]  # fmt: skip
+                               ("learning rate", "0.1, 0.2")]  # fmt: skip
     assert 'class="sa-table sa-card"' in card._repr_html_()
     assert "<thead>" not in card._repr_html_()
 
