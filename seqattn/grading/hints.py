@@ -19,6 +19,7 @@ from seqattn.grading.cases import DIGITS, FIRST, MOST_SHOWN, OTHERS, Case
 from seqattn.grading.compare import ABSOLUTE, RELATIVE, difference
 from seqattn.grading.sandbox import wire
 from seqattn.grading.sandbox.jobs import Limits, Outcome
+from seqattn.grading.syntax import parse
 
 __all__ = ["advice", "diagnose", "ending_hint", "hint_for", "reordered", "result_line", "written"]
 
@@ -77,7 +78,7 @@ def advice(error: dict, q: Question) -> str:
 def reordered(code: str, q: Question) -> str:
     """Say so if an answer takes the right arguments in another order."""
     asked = re.match(rf"{q.entry}\(([\w, ]+)\)", q.signature)
-    for node in ast.parse(code).body:
+    for node in parse(code).body:
         if asked and isinstance(node, ast.FunctionDef) and node.name == q.entry:
             names, wanted = [a.arg for a in node.args.args], asked[1].split(", ")
             if names != wanted and sorted(names) == sorted(wanted):
@@ -88,7 +89,7 @@ def reordered(code: str, q: Question) -> str:
 def result_line(code: str, entry: str) -> int:
     """Find the line of an answer from which its result comes: its last return, or its value."""
     found = 0
-    for node in ast.parse(code).body:
+    for node in parse(code).body:
         named = getattr(node, "name", None) == entry or any(
             isinstance(t, ast.Name) and t.id == entry for t in getattr(node, "targets", [])
         )
