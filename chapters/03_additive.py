@@ -990,6 +990,56 @@ for name, found in runs.items():
 # good guess with a systematic error.
 
 # %% [markdown]
+# ### The same on real sentences
+#
+# So far one grammar wrote every sentence. Now take sentences that people wrote: German captions of
+# photographs from Multi30k {cite:p}`elliott2016`. The translator below has the decoder and the score of this
+# chapter. It is larger, and reads and writes pieces of words; ▁ is the space before a word. The card tells
+# how it was trained and by which rule the five captions were chosen, before anybody saw their
+# translations. They are quoted here; the corpus itself is not part of this book.
+#
+# The rule looks for a trap of German. *Bereitet … zu*, "prepares", is one verb in two places, and its second
+# half closes the sentence. **Predict**: where will the row of the English verb look, at the first half,
+# at the second, or at both?
+
+# %% tags=["hide-input"]
+real = measured("captions")
+experiment_card(real["card"])
+
+# %% tags=["hide-input"]
+rows = [(one["source"], one["text"], one["reference"]) for one in real["captions"]]
+ResultTable(("caption", "translation", "reference"), rows, "Five captions, greedy search")
+
+# %% mystnb={"image": {"alt": "Attention map of the first caption, a row for each piece of the translation, a column for each piece of the German sentence. A is pale all along. Man has one dark cell at Mann; is and taking have theirs at bereitet. From there on the rows are spread over am, Herd and Essen. The column of zu is pale from top to bottom."}} tags=["hide-input"]
+from seqattn.plots import plot_attention
+
+first = real["captions"][0]
+read, wrote, weights = first["source_tokens"], first["tokens"], torch.tensor(first["weights"])
+plot_attention(weights, read, wrote)
+plt.show()
+
+# %% tags=["hide-input"]
+for piece, row in zip(wrote, weights):
+    share, place = row.max(0)
+    print(f"{piece:10s} looks most at {read[place]:10s} {share:.2f}")
+verb = weights[wrote.index("▁taking")]
+halves = {half: verb[read.index(half)].item() for half in ("▁bereitet", "▁zu")}
+
+# %% [markdown]
+# This translator was stopped early, and it shows. Of the first caption only *a man* is right: nobody takes a
+# picture, and stove and food are missing. None of the other four is translated rightly, either. Runs that
+# were given their time stand on [the page of training runs](training_runs.md).
+#
+# Now look at the map. *man* looks most at *Mann*, *taking* at *bereitet*, *picture* at *Herd*, the stove,
+# and *camera* at *Essen*, the food. So it looked at the words that had to be translated, and wrote others.
+# **A map that makes sense is no sign of a translation that does.**
+#
+# The row of the verb gives {{ f"{halves['▁bereitet']:.2f}" }} to the first half and
+# {{ f"{halves['▁zu']:.2f}" }} to the second, and no row looks most at *zu*. That does not mean that *zu* was
+# not read: the state of *bereitet* has read the sentence from both ends. This is one run and one sentence;
+# it shows what can happen, and measures nothing.
+
+# %% [markdown]
 # ## Where it breaks
 #
 # **Memory.** A dot product goes from `(B, T, d)` and `(B, S, d)` to `(B, T, S)` in one matrix product.

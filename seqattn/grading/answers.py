@@ -12,6 +12,7 @@ from typing import Literal
 
 from seqattn.grading.bank import Exercise, Question, exercises, load
 from seqattn.grading.notebook import Cell, Submission, UnreadableError, read_submission
+from seqattn.grading.syntax import parse
 
 __all__ = [
     "Answer",
@@ -137,7 +138,7 @@ def find_answer(submission: Submission, exercise: Exercise, question: Question) 
 
 def _check_syntax(answer: Answer, question: Question) -> Answer:
     try:
-        ast.parse(answer.code)
+        parse(answer.code)
     except SyntaxError as error:
         answer.state, answer.line = "syntax_error", max(0, (error.lineno or 0) - answer.offset)
         answer.detail = _why(answer.code, error)
@@ -244,7 +245,7 @@ def _used(tree: ast.AST) -> set[str]:
 def key_of(code: str) -> str:
     """Give a digest of code that only blanks and comments leave as it is; "" where it is none."""
     try:
-        return hashlib.sha256(ast.dump(ast.parse(code)).encode()).hexdigest()[:16]
+        return hashlib.sha256(ast.dump(parse(code)).encode()).hexdigest()[:16]
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return ""
 
@@ -258,7 +259,7 @@ def copies_the_key(exercise: Exercise, answers: Mapping[str, Answer]) -> bool:
 
 def imports_the_key(code: str) -> int:
     """Find the line of an answer that imports the course's package, or 0."""
-    for node in ast.walk(ast.parse(code)):
+    for node in ast.walk(parse(code)):
         if isinstance(node, ast.Import | ast.ImportFrom):
             names = [a.name for a in node.names] + [getattr(node, "module", None) or ""]
             if any(KEY.search(name) for name in names):
@@ -288,7 +289,7 @@ def _clean(source: str) -> tuple[str, int]:
     lines, dropped = text.split("\n"), 0
     for found in range(1, MOST_MAGICS + 2):
         try:
-            ast.parse("\n".join(lines))
+            parse("\n".join(lines))
         except SyntaxError as error:
             at = (error.lineno or 0) - 1
             if found > MOST_MAGICS or not (0 <= at < len(lines) and MAGIC.match(lines[at])):
@@ -309,7 +310,7 @@ def _parsed(code: str) -> ast.Module:
     """Parse code; an empty module where it is none, or is longer than any answer."""
     if len(code) <= MOST_TEXT:
         try:
-            return ast.parse(code)
+            return parse(code)
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             pass
     return ast.Module([], [])
@@ -321,7 +322,7 @@ def _essence(code: str) -> str:
     if len(code) > MOST_TEXT:
         return code
     try:
-        return ast.dump(ast.parse(code))
+        return ast.dump(parse(code))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return " ".join(re.sub(r"#.*", "", code).split())
 
@@ -331,7 +332,7 @@ def _defined(code: str) -> tuple[str, ...]:
     if len(code) > MOST_TEXT:
         return ()
     try:
-        tree = ast.parse(code)
+        tree = parse(code)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         named = r"^(?:def|class)\s+(\w+)", r"^(\w+)\s*=[^=]"
         return tuple(name for one in named for name in re.findall(one, code, re.MULTILINE))

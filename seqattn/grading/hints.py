@@ -19,6 +19,7 @@ from seqattn.grading.cases import DIGITS, FIRST, MOST_SHOWN, OTHERS, Case
 from seqattn.grading.compare import ABSOLUTE, RELATIVE, difference
 from seqattn.grading.sandbox import wire
 from seqattn.grading.sandbox.jobs import Limits, Outcome
+from seqattn.grading.syntax import parse
 
 __all__ = ["advice", "diagnose", "ending_hint", "hint_for", "reordered", "result_line", "written"]
 
@@ -77,7 +78,7 @@ def advice(error: dict, q: Question) -> str:
 def reordered(code: str, q: Question) -> str:
     """Say so if an answer takes the right arguments in another order."""
     asked = re.match(rf"{q.entry}\(([\w, ]+)\)", q.signature)
-    for node in ast.parse(code).body:
+    for node in parse(code).body:
         if asked and isinstance(node, ast.FunctionDef) and node.name == q.entry:
             names, wanted = [a.arg for a in node.args.args], asked[1].split(", ")
             if names != wanted and sorted(names) == sorted(wanted):
@@ -88,7 +89,7 @@ def reordered(code: str, q: Question) -> str:
 def result_line(code: str, entry: str) -> int:
     """Find the line of an answer from which its result comes: its last return, or its value."""
     found = 0
-    for node in ast.parse(code).body:
+    for node in parse(code).body:
         named = getattr(node, "name", None) == entry or any(
             isinstance(t, ast.Name) and t.id == entry for t in getattr(node, "targets", [])
         )
@@ -120,7 +121,7 @@ def diagnose(
     if wrong and (text := _parameters(cases[min(wrong)], results[min(wrong)])):
         return text
     got = {n: _arrays_of(results[n], case) for n, case in enumerate(cases) if n in results}
-    for look in (_looks_at, _flags, _numbers, _nearly, _where):
+    for look in (_looks_at, _flags, _by_hand, _numbers, _nearly, _where, _single_numbers):
         if text := look(q, cases, got, wrong):
             return text
     return ""
@@ -256,7 +257,70 @@ _TO_A_NUMBER = {
     "twice the": lambda a, b: 2 * b,
     "half the": lambda a, b: b / 2,
     "one over the": lambda a, b: 1 / b if b else np.nan,
+    "the square root of the": lambda a, b: np.sqrt(b) if b > 0 else np.nan,
 }
+
+
+def _by_hand(q: Question, cases: list[Case], got: Got, wrong: Mapping[int, Any]) -> str:
+    """Look at numbers that were worked out by hand: there are few, and they are rounded."""
+    if q.arguments or not wrong or len(cases) > 1:
+        return ""
+    tolerance = cases[0].stage.tolerance
+
+    def close(a: Any, b: Any) -> np.ndarray:
+        return np.isclose(a, b, atol=tolerance[0], rtol=tolerance[1])
+
+    right = _right(cases[0])
+    yours = got.get(0, ())
+    if any(x.size != 1 for x in (*yours, *right)) or len(yours) != len(right):
+        return ""
+    a, b = (np.array([x.item() for x in side]) for side in (yours, right))
+    if len(b) == 1:
+        for text, relation in _TO_A_NUMBER.items():
+            if close(a[0], relation(a[0], b[0])):
+                return f"Yours is {text} right one."
+    if ((b >= 0) & (b <= 1)).all():
+        if (a < 0).any():
+            return "A number of yours is below 0; what is right lies between 0 and 1."
+        if (a > 1).any():
+            return "A number of yours is above 1; what is right lies between 0 and 1."
+    if len(b) > 1 and close(b.sum(), 1) and not np.isclose(a.sum(), 1, atol=0.011):
+        return f"Yours add up to {a.sum():.2f}; the right ones add up to 1."
+    fine = close(a, b)
+    if fine.any() and not fine.all():
+        places = " and ".join(f"number {n}" for n, one in enumerate(fine, start=1) if not one)
+        return f"Of your {len(b)} numbers the others are right: look at {places} again."
+    return ""
+
+
+def _single_numbers(q: Question, cases: list[Case], got: Got, wrong: Mapping[int, Any]) -> str:
+    """Set single numbers beside the right ones over all cases, right or wrong."""
+    both = [(x, y) for n, case in enumerate(cases) for x, y in zip(got.get(n, ()), _right(case))]
+    if len(wrong) < 3 or len(both) < 3 or any(x.size != 1 or y.size != 1 for x, y in both):
+        return ""
+    a, b = (np.array([x.item() for x in side]) for side in zip(*both))
+    if not np.isfinite(a).all() or np.ptp(b) < 0.05:
+        return ""
+    apart = a - b
+    if np.ptp(a) < ABSOLUTE:
+        return f"Yours is {a[0]:.3g} whatever it is given; the right one changes."
+    if np.ptp(apart) < ABSOLUTE:
+        more = "larger" if apart[0] > 0 else "smaller"
+        return f"Yours is {more} than the right one by {abs(apart[0]):.3g}, in every case."
+    if (b != 0).all() and np.ptp(a / b) < RELATIVE:
+        return f"Yours is {(a / b)[0]:.3g} times the right one, in every case."
+    if np.ptp(a + b) < ABSOLUTE:
+        total = f"{(a + b)[0]:.3g}"
+        return f"Yours and the right one add up to {total}, in every case: is a sign the wrong one?"
+    if b.min() >= -ABSOLUTE and b.max() <= 1 + ABSOLUTE:
+        below, above = a.min() < -ABSOLUTE, a.max() > 1 + ABSOLUTE
+        if below or above:
+            where = "below 0 and above 1" if below and above else "below 0" if below else "above 1"
+            return f"Yours goes {where}; the right one stays between 0 and 1 in every case."
+    if (apart > -ABSOLUTE).all() or (apart < ABSOLUTE).all():
+        which = "large" if apart.max() > ABSOLUTE else "small"
+        return f"Wherever yours is wrong it is too {which}."
+    return ""
 
 
 def _numbers(q: Question, cases: list[Case], got: Got, wrong: Mapping[int, Any]) -> str:

@@ -43,6 +43,7 @@ from typing import Any
 
 from seqattn.grading.bank import Question, Stage, Wrong
 from seqattn.grading.probes import number_probe
+from seqattn.grading.syntax import parse, parse_expression
 
 __all__ = ["WRONG_FORMS", "expression", "mistakes", "patch", "question", "right_answers"]
 
@@ -147,7 +148,7 @@ def _stages(text: str, parts: Mapping[str, tuple[str, ...]]) -> tuple[Stage, ...
 def right_answers(text: str, entry: str) -> tuple[str, ...]:
     """Cut Python text into answers, each of which ends where it defines ``entry``."""
     lines, first, found = text.splitlines(), 0, []
-    for node in ast.parse(text).body:
+    for node in parse(text).body:
         names = [getattr(node, "name", "")]
         if isinstance(node, ast.Assign):
             names = [ast.unparse(target) for target in node.targets]
@@ -178,7 +179,7 @@ def mistakes(text: str, right: tuple[str, ...]) -> tuple[Wrong, ...]:
             raise ValueError(f"mistake {row['name']!r} needs a change and a hint")
         try:
             code = _changed(change, right)
-            ast.parse(code)
+            parse(code)
         except (SyntaxError, ValueError) as error:
             raise ValueError(f"mistake {row['name']!r}: {error}") from error
         found.append(Wrong(row["name"], code, hint, int(row["keeps"] or 0)))
@@ -255,7 +256,7 @@ def expression(text: str, **parts: ast.AST) -> ast.expr:
         def visit_Name(self, node: ast.Name) -> ast.AST:
             return parts.get(node.id, node)
 
-    return Fill().visit(ast.parse(text, mode="eval").body)
+    return Fill().visit(parse_expression(text).body)
 
 
 def _results(code: str, text: str) -> str:
@@ -276,4 +277,4 @@ def _results(code: str, text: str) -> str:
                 node.value = expression(text, R=node.value)
             return node
 
-    return ast.unparse(ast.fix_missing_locations(Visit().visit(ast.parse(code)))) + "\n"
+    return ast.unparse(ast.fix_missing_locations(Visit().visit(parse(code)))) + "\n"

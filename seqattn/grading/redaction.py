@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from seqattn.grading.syntax import parse
+
 __all__ = ["exception_name", "redact", "sizes_in", "type_name", "visible_shape"]
 
 # Sizes are no secret, and PyTorch's messages name a few; many numbers in a row are data.
@@ -58,7 +60,7 @@ def redact(error: dict, code: str) -> dict:
 def _raises(code: str, line: int) -> bool:
     """Say whether a line of the answer raises by itself."""
     try:
-        nodes = list(ast.walk(ast.parse(code)))
+        nodes = list(ast.walk(parse(code)))
     except (SyntaxError, RecursionError, MemoryError, ValueError):
         return True  # nothing is known of it
     return any(

@@ -16,6 +16,13 @@ every_figure = pytest.mark.parametrize("make", FIGURES.values(), ids=FIGURES)
 # What the unrolled figure under test can show, on four source and five target words. For each
 # order: reading, one event to read backwards, the bridge; five steps; a training step's five.
 EVENTS = sum(4 + back + 1 + 5 * step + 5 for back, step in ((0, 2), (1, 5), (0, 6), (0, 6)))
+# A swipe goes on for a while: until the page has stood still for so many frames.
+AT_REST = """async () => {
+    for (let still = 0, before = scrollY; still < 30; before = scrollY) {
+        await new Promise(done => requestAnimationFrame(done));
+        still = scrollY === before ? still + 1 : 0;
+    }
+}"""
 
 
 def values(figure):
@@ -353,7 +360,7 @@ def test_a_finger_scrolls_past_a_plane_and_moves_by_handle_or_tap(make, browser,
     plane.tap(position={"x": 60, "y": 60})
     tapped = state(figure)
     assert tapped != before
-    page.wait_for_timeout(500)  # for the page to come to rest
+    page.evaluate(AT_REST)
     box, top = plane.locator(".sa-handle").bounding_box(), page.evaluate("scrollY")
     assert round(min(box["width"], box["height"])) >= 44
     swipe_up(box["x"] + 22, box["y"] + 22)

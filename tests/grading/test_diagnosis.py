@@ -55,11 +55,14 @@ def noisy(right):
 # How right results are spoiled, and what may be said of it; one of these, or nothing.
 SPOILED = {
     "sign": (each(lambda x: -x), ("opposite sign", "minus the")),
-    "factor": (each(lambda x: 3 * x), ("by a factor",)),
+    "factor": (each(lambda x: 3 * x), ("by a factor", "3 times the right one")),
     "twice": (each(lambda x: 2 * x), ("by a factor", "twice the")),
     "half": (each(lambda x: x / 2), ("by a factor", "half the")),
     "inverse": (each(lambda x: 1 / x if x.ndim == 0 else x), ("one over the",)),
-    "shift": (each(lambda x: x + 0.5), ("by a constant in each row",)),
+    "shift": (
+        each(lambda x: x + 0.5),
+        ("by a constant in each row", "larger than the right one by 0.5"),
+    ),
     "flipped": (each(lambda x: x[..., ::-1] if x.ndim else x), ("runs the wrong way",)),
     "transposed": (
         each(lambda x: np.swapaxes(x, -1, -2) if x.ndim > 2 else x),
@@ -86,7 +89,10 @@ SPOILED = {
         each(lambda x: np.exp(x) / np.exp(x).sum(-1, keepdims=True) if x.ndim else x),
         ("sum to 1, as weights do",),
     ),
-    "not normalised": (each(lambda x: x**2 + 0.01 * np.sin(40 * x)), ("do not sum to 1",)),
+    "not normalised": (
+        each(lambda x: x**2 + 0.01 * np.sin(40 * x)),
+        ("do not sum to 1",),
+    ),
     "over the batch": (
         each(lambda x: x / x.sum(0) if x.ndim > 1 else x),
         ("sum to 1 over the batch",),
@@ -97,6 +103,8 @@ SPOILED = {
 }
 # Also true of results that are spoiled in one of these ways, wherever it is said.
 ALSO_TRUE = {
+    "factor": ("Yours goes above 1;",),
+    "not normalised": ("Yours goes", "wrong it is too"),
     "sign": ("do not sum to 1",),
     "noise": ("do not sum to 1",),
     "shift": ("do not sum to 1",),
@@ -151,3 +159,47 @@ def test_every_variation_is_of_a_kind_that_is_told():
     kinds = {case.kind for _, cases in CASES.values() for case in cases if case.base >= 0}
     assert {FIRST, OTHERS} <= kinds
     assert all(re.match(r"another \w+$", kind) for kind in kinds - {FIRST, OTHERS})
+
+
+# Plain numbers: what is done to all of them, and what is said of it.
+OF_NUMBERS = {
+    "a constant": (lambda x: 0.5, "Yours is 0.5 whatever it is given;"),
+    "one more": (lambda x: x + 1, "larger than the right one by 1,"),
+    "turned": (lambda x: 2 - x, "and the right one add up to 2,"),
+    "below": (lambda x: x - x**2 - 1, "Yours goes below 0;"),
+    "less": (lambda x: x**2 * 0.9, "Wherever yours is wrong it is too small."),
+    "more or less": (lambda x: 0.9 - 0.8 * x, ""),
+}
+
+
+@pytest.mark.parametrize("how", OF_NUMBERS)
+def test_of_single_numbers_it_is_said_what_holds_in_every_case(how):
+    change, said = OF_NUMBERS[how]
+    q = load("08_reading_maps").question("q5")
+    cases = draw_cases("08_reading_maps", q, "diagnosis", 3)
+    results, wrong = {}, {}
+    for n, case in enumerate(cases):
+        value = {**case.expected, "the rate": float(change(case.expected["the rate"]))}
+        results[n] = {"result": {"value": value}}
+        if found := fault(results[n], case):
+            wrong[n] = found
+    found = diagnose(q, cases, results, wrong)
+    assert said in found if said else found == ""
+
+
+BY_HAND = {
+    (0.73, 0.73, 0.0): "Yours add up to 1.46;",
+    (0.73, -0.27, 0.0): "A number of yours is below 0;",
+    (1.73, 0.27, 0.0): "A number of yours is above 1;",
+    (0.70, 0.30, 0.0): "the others are right: look at number 1 and number 2 again.",
+    (0.40, 0.50, 0.1): "",
+}
+
+
+@pytest.mark.parametrize("numbers", BY_HAND)
+def test_of_numbers_by_hand_it_is_said_which_are_wrong_and_how(numbers):
+    q = load("03_additive").question("q6")
+    cases = draw_cases("03_additive", q, "diagnosis", 3)[:1]
+    results = {0: {"result": {"value": numbers}}}
+    found = diagnose(q, cases, results, {0: fault(results[0], cases[0])})
+    assert BY_HAND[numbers] in found if BY_HAND[numbers] else found == ""

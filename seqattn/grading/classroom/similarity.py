@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
 
+from seqattn.grading.syntax import parse
+
 __all__ = ["Pair", "fingerprint", "similar_pairs"]
 
 # Answers smaller than this are alike by necessity: there is one way to write them.
@@ -39,7 +41,7 @@ class Pair:
 def fingerprint(code: str, stub: str = "") -> Counter[str]:
     """Count an answer's statements and expressions, without names and what the stub has."""
     try:
-        trees = [_anonymous(ast.parse(text)) for text in (code, stub)]
+        trees = [_anonymous(parse(text)) for text in (code, stub)]
         parts = [
             Counter(ast.dump(n) for n in ast.walk(t) if isinstance(n, ast.stmt | ast.expr))
             for t in trees
