@@ -1010,7 +1010,7 @@ experiment_card(real["card"])
 rows = [(one["source"], one["text"], one["reference"]) for one in real["captions"]]
 ResultTable(("caption", "translation", "reference"), rows, "Five captions, greedy search")
 
-# %% mystnb={"image": {"alt": "Attention map of the first caption, a row for each piece of the translation, a column for each piece of the German sentence. A is pale all along. Man has one dark cell at Mann; is and taking have theirs at bereitet. From there on the rows are spread over am, Herd and Essen. The column of zu is pale from top to bottom."}} tags=["hide-input"]
+# %% mystnb={"image": {"alt": "Attention map of the first caption, a row for each piece of the translation, a column for each piece of the German sentence. A is spread over all columns. Man has one dark cell at Mann; is and taking have theirs at bereitet. From there on the rows are spread over am, Herd and Essen. The column of zu is pale from top to bottom."}} tags=["hide-input"]
 from seqattn.plots import plot_attention
 
 first = real["captions"][0]

@@ -3,7 +3,8 @@
 From a notebook to its points, in the order in which :class:`seqattn.grading.judge.Judge` goes:
 
 - :mod:`seqattn.grading.notebook` reads what was handed in, whatever became of it.
-- :mod:`seqattn.grading.answers` finds the answers in it, and which exercise they are to.
+- :mod:`seqattn.grading.answers` finds the answers in it, and which exercise they are to;
+  :mod:`seqattn.grading.syntax` turns them into trees, one at a time.
 - :mod:`seqattn.grading.bank` says what a question asks; :mod:`seqattn.grading.cases` draws from it
   the cases on which an answer is tried, with what an independent oracle
   (:mod:`seqattn.grading.oracle`) says is right. The file of an open experiment is read by

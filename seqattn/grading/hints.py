@@ -294,7 +294,10 @@ def _by_hand(q: Question, cases: list[Case], got: Got, wrong: Mapping[int, Any])
 
 
 def _single_numbers(q: Question, cases: list[Case], got: Got, wrong: Mapping[int, Any]) -> str:
-    """Set single numbers beside the right ones over all cases, right or wrong."""
+    """Set single numbers beside the right ones over all cases, right or wrong.
+
+    No number is named: an answer might put one of a hidden case there.
+    """
     both = [(x, y) for n, case in enumerate(cases) for x, y in zip(got.get(n, ()), _right(case))]
     if len(wrong) < 3 or len(both) < 3 or any(x.size != 1 or y.size != 1 for x, y in both):
         return ""
@@ -303,15 +306,14 @@ def _single_numbers(q: Question, cases: list[Case], got: Got, wrong: Mapping[int
         return ""
     apart = a - b
     if np.ptp(a) < ABSOLUTE:
-        return f"Yours is {a[0]:.3g} whatever it is given; the right one changes."
+        return "Yours is the same number whatever it is given; the right one changes."
     if np.ptp(apart) < ABSOLUTE:
         more = "larger" if apart[0] > 0 else "smaller"
-        return f"Yours is {more} than the right one by {abs(apart[0]):.3g}, in every case."
+        return f"Yours is {more} than the right one by the same amount in every case."
     if (b != 0).all() and np.ptp(a / b) < RELATIVE:
-        return f"Yours is {(a / b)[0]:.3g} times the right one, in every case."
+        return "Yours is the right one times the same number in every case."
     if np.ptp(a + b) < ABSOLUTE:
-        total = f"{(a + b)[0]:.3g}"
-        return f"Yours and the right one add up to {total}, in every case: is a sign the wrong one?"
+        return "Yours and the right one add up to the same in every case: is a sign the wrong one?"
     if b.min() >= -ABSOLUTE and b.max() <= 1 + ABSOLUTE:
         below, above = a.min() < -ABSOLUTE, a.max() > 1 + ABSOLUTE
         if below or above:

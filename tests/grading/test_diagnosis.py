@@ -55,13 +55,13 @@ def noisy(right):
 # How right results are spoiled, and what may be said of it; one of these, or nothing.
 SPOILED = {
     "sign": (each(lambda x: -x), ("opposite sign", "minus the")),
-    "factor": (each(lambda x: 3 * x), ("by a factor", "3 times the right one")),
+    "factor": (each(lambda x: 3 * x), ("by a factor", "times the same number")),
     "twice": (each(lambda x: 2 * x), ("by a factor", "twice the")),
     "half": (each(lambda x: x / 2), ("by a factor", "half the")),
     "inverse": (each(lambda x: 1 / x if x.ndim == 0 else x), ("one over the",)),
     "shift": (
         each(lambda x: x + 0.5),
-        ("by a constant in each row", "larger than the right one by 0.5"),
+        ("by a constant in each row", "larger than the right one by the same amount"),
     ),
     "flipped": (each(lambda x: x[..., ::-1] if x.ndim else x), ("runs the wrong way",)),
     "transposed": (
@@ -163,9 +163,9 @@ def test_every_variation_is_of_a_kind_that_is_told():
 
 # Plain numbers: what is done to all of them, and what is said of it.
 OF_NUMBERS = {
-    "a constant": (lambda x: 0.5, "Yours is 0.5 whatever it is given;"),
-    "one more": (lambda x: x + 1, "larger than the right one by 1,"),
-    "turned": (lambda x: 2 - x, "and the right one add up to 2,"),
+    "a constant": (lambda x: 0.5, "Yours is the same number whatever it is given;"),
+    "one more": (lambda x: x + 1, "larger than the right one by the same amount"),
+    "turned": (lambda x: 2 - x, "and the right one add up to the same"),
     "below": (lambda x: x - x**2 - 1, "Yours goes below 0;"),
     "less": (lambda x: x**2 * 0.9, "Wherever yours is wrong it is too small."),
     "more or less": (lambda x: 0.9 - 0.8 * x, ""),
