@@ -1008,13 +1008,19 @@ experiment_card(real["card"])
 
 # %% tags=["hide-input"]
 rows = [(one["source"], one["text"], one["reference"]) for one in real["captions"]]
-ResultTable(("caption", "translation", "reference"), rows, "Five captions, greedy search")
+ResultTable(
+    ("caption", "translation", "reference"), rows, "Five captions, greedy search"
+)
 
 # %% mystnb={"image": {"alt": "Attention map of the first caption, a row for each piece of the translation, a column for each piece of the German sentence. A is spread over all columns. Man has one dark cell at Mann; is and taking have theirs at bereitet. From there on the rows are spread over am, Herd and Essen. The column of zu is pale from top to bottom."}} tags=["hide-input"]
 from seqattn.plots import plot_attention
 
 first = real["captions"][0]
-read, wrote, weights = first["source_tokens"], first["tokens"], torch.tensor(first["weights"])
+read, wrote, weights = (
+    first["source_tokens"],
+    first["tokens"],
+    torch.tensor(first["weights"]),
+)
 plot_attention(weights, read, wrote)
 plt.show()
 

@@ -804,7 +804,7 @@ floats | R -> R.to(logits.dtype)
 Q6 = question(
     """q6: Which hypothesis wins?
 rescored(log_probs, lengths, weights, mask, alpha, beta)
-read chapters/16_capstone: Search
+read chapters/16_capstone: Decoding
 both penalties, 2 points: ordinary; other sizes; square; one hypothesis; stopped early
     Add up the weights over the steps that were made, cut each total at 1, and add beta times the sum
     of the logarithms over the words.
