@@ -76,7 +76,7 @@ class MapReader(LiveFigure):
         "before. Which error rate do you expect of the test sentences?",
         "options": [
             "A little more than before: neighbours of a word are often linked with the same word.",
-            "About 0.5, like the diagonal, which does not look at the words at all.",
+            "About that of the diagonal, which does not look at the words at all.",
             "About 0.9: hardly a link is right.",
         ],
         "answer": 2,
