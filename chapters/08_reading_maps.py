@@ -102,7 +102,7 @@ for name, by in (("A", 1), ("B", 0)):
 #
 # - **Link.** The largest weight is on *on*: the link (3, 5), English word 3 and French word 5, both
 #   counted from 0.
-# - **Entropy** {eq}`eq-entropy`: $-(2\cdot 0.01\ln 0.01 + 0.72\ln 0.72 + 0.26\ln 0.26) = 0.68$ nats.
+# - **Entropy** {eq}`eq-entropy`: $-2\cdot 0.01\ln 0.01$ $-\ 0.72\ln 0.72$ $-\ 0.26\ln 0.26$ $= 0.68$ nats.
 # - **Effective positions**: $e^{0.68} = 2.0$. The row is as spread out as two equal weights.
 #
 # Rows and columns differ in kind. Each row sums to 1. A column sums to whatever it gets.
