@@ -17,7 +17,8 @@
 # are longer than those it learned from?
 #
 # Each question has a cell for your answer and, below it, a check that you can run. The check tries
-# small numbers. Grading tries many more: other sizes, zeros, extreme rows, gradients.
+# small numbers. Grading tries many more: other sizes, zeros, extreme rows, gradients. The chapter is
+# [Reading attention maps](../chapters/08_reading_maps.ipynb).
 #
 # - **Keep the first line of each answer cell**; it tells the grader what it is looking at.
 # - **Put all that an answer needs into its cell**, helpers too. `torch`, `F`, `nn` and `math` are

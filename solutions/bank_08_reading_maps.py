@@ -277,7 +277,7 @@ logarithm detached, keeps 2 | weights * - -> weights.detach() * -
 Q2 = question(
     """q2: Spread, comparable across lengths
 spread(weights, mask)
-read chapters/02_soft_addressing: How spread out?
+read chapters/08_reading_maps: How spread out, honestly
 the formula, 1 point: padded; ordinary; all sizes equal; one sentence; one-hot and uniform; with zeros
     Entropy divided by the logarithm of the number of this sentence's words, which the mask tells.
 a single word, 1 point: one word; one word of several
@@ -492,7 +492,7 @@ a plain number | R -> R.item()
 Q5 = question(
     """q5: Alignment error rate
 alignment_error_rate(predicted, sure, possible)
-read chapters/03_additive: How well does a map agree?
+read chapters/08_reading_maps: Links: sure, possible, wrong
 the formula, 2 points, within 1e-4 or 1e-4: ordinary; sure among the possible; nothing right; perfect; nothing else possible
     1 - (|A ∩ S| + |A ∩ P|) / (|A| + |S|), where P includes S.
 duplicates, 1 point, within 1e-4 or 1e-4: duplicates; duplicates elsewhere
@@ -573,7 +573,7 @@ def probe(answer, predicted, sure, possible):
 Q6 = question(
     """q6: By hand
 error_rate_by_hand = number
-read chapters/03_additive: How well does a map agree?
+read chapters/08_reading_maps: Links: sure, possible, wrong
 the number, 1 point: number
     Count |A ∩ S| and |A ∩ P|, and remember that sure links are possible, too.
 RIGHT

@@ -6,6 +6,7 @@ byte-pair encoding finds. :class:`Vocabularies` holds the two of a translator.
 """
 
 import json
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple, Protocol, runtime_checkable
@@ -289,6 +290,49 @@ class Subwords:
     def encode_all(self, texts: Sequence[str]) -> list[list[int]]:
         """Encode many sentences."""
         return [found.ids for found in self._tokenizer.encode_batch([" " + t for t in texts])]
+
+    def word_numbers(self, text: str, language: str) -> list[int]:
+        """Say which word of the text each piece belongs to.
+
+        A model of pieces draws maps between pieces, and people link words:
+        :func:`~seqattn.metrics.merge_pieces` takes these numbers from the one to the other. The
+        pieces of ``encode`` alone are numbered; ``<eos>`` is a further word of its own.
+
+        Parameters
+        ----------
+        text : str
+            As it was encoded.
+        language : str
+            Of the words; see :func:`~seqattn.data.tokenize`.
+
+        Returns
+        -------
+        list of int
+            For each piece the number of its word, from 0 and in order. White space counts with the
+            word that follows.
+
+        Raises
+        ------
+        ValueError
+            If there is no word in the text.
+
+        Examples
+        --------
+        >>> subwords = Subwords.learn(["les hiboux mangent"] * 9, size=268)
+        >>> subwords.tokens(subwords.encode("les hiboux"))
+        ['▁', 'l', 'e', 's', '▁h', 'i', 'b', 'o', 'u', 'x']
+        >>> subwords.word_numbers("les hiboux", "fr")
+        [0, 0, 0, 0, 1, 1, 1, 1, 1, 1]
+        """
+        ends, at, folded = [], 0, text.lower().replace("’", "'")
+        for token in tokenize(text, language):
+            word = without_marks(token)
+            at = folded.index(word, at) + len(word)
+            ends.append(at)
+        if not ends:
+            raise ValueError(f"{text!r} has no word; expected a sentence")
+        pieces = self._tokenizer.encode(" " + text).offsets  # one letter further on, by the space
+        return [min(bisect_left(ends, end - 1), len(ends) - 1) for _, end in pieces]
 
     def unknown(self, text: str) -> list[str]:
         """Give nothing: bytes spell every text."""

@@ -11,6 +11,7 @@ from seqattn.evaluation.evaluate import (
     LengthScore,
     alignment_links,
     evaluate,
+    missing_words,
     summarize_attention,
 )
 from seqattn.evaluation.ibm1 import ibm1_error_rates, ibm1_links
@@ -27,6 +28,7 @@ __all__ = [
     "examine",
     "ibm1_error_rates",
     "ibm1_links",
+    "missing_words",
     "plot_comparison",
     "summarize_attention",
 ]

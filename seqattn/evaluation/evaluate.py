@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from seqattn.data.pairs import TextPair
+from seqattn.data.tokenization import tokenize
 from seqattn.metrics import (
     alignment_error_rate,
     attention_entropy,
@@ -34,6 +35,7 @@ __all__ = [
     "alignment_links",
     "bleu_scorer",
     "evaluate",
+    "missing_words",
     "score_by_length",
     "summarize_attention",
 ]
@@ -268,6 +270,48 @@ def alignment_links(
     [backward] = hard_alignment(words[:, :, :-1], method="source")
     forward = {(source, target) for source, target in forward if source != end}
     return symmetrize(forward, backward, method)
+
+
+def missing_words(text: str, pair: TextPair, *, language: str = "fr") -> list[bool]:
+    """Say which source words a translation left out, as far as gold links can tell.
+
+    A source word counts as missing if none of the words that it is linked with in the reference
+    occurs in the translation. That is a rough judgement: a synonym is taken for a gap, and a word
+    that occurs for another reason for a translation.
+
+    Parameters
+    ----------
+    text : str
+        The translation to be judged.
+    pair : TextPair
+        Source, reference and the links between their words.
+    language : str
+        Of the translation; see :func:`~seqattn.data.tokenize`.
+
+    Returns
+    -------
+    list of bool
+        A flag for each source word up to the last that has a link; words without one are never
+        missing.
+
+    Raises
+    ------
+    ValueError
+        If the pair has no links.
+
+    Examples
+    --------
+    >>> links = frozenset({(0, 0), (1, 1)})
+    >>> missing_words("le chien", TextPair("the cat", "le chat", links))
+    [False, True]
+    """
+    if not pair.links:
+        raise ValueError(f"{pair.source!r} has no links; expected a pair with gold links")
+    found, reference = set(tokenize(text, language)), tokenize(pair.target, language)
+    words: list[set[str]] = [set() for _ in range(1 + max(source for source, _ in pair.links))]
+    for source, target in pair.links:
+        words[source].add(reference[target])
+    return [bool(linked) and found.isdisjoint(linked) for linked in words]
 
 
 def score_by_length(

@@ -28,6 +28,7 @@ from seqattn.metrics.bleu import (
     tokenized_bleu,
 )
 from seqattn.metrics.bottleneck import gradient_reach, longest_countable, superpose, unpack
+from seqattn.metrics.ranking import roc_area
 from seqattn.metrics.symmetrization import symmetrize
 
 __all__ = [
@@ -47,6 +48,7 @@ __all__ = [
     "max_weight",
     "merge_pieces",
     "perplexity",
+    "roc_area",
     "superpose",
     "symmetrize",
     "tokenized_bleu",

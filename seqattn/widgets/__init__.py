@@ -5,6 +5,7 @@ from seqattn.widgets.base import LiveFigure
 from seqattn.widgets.fixed_versus_dynamic import FixedVersusDynamic
 from seqattn.widgets.kernel_smoother import KernelSmoother
 from seqattn.widgets.linear_regime import LinearRegime
+from seqattn.widgets.map_reader import MapReader
 from seqattn.widgets.map_through_training import MapThroughTraining
 from seqattn.widgets.recency import Recency
 from seqattn.widgets.score_geometry import ScoreGeometry
@@ -20,6 +21,7 @@ __all__ = [
     "KernelSmoother",
     "LinearRegime",
     "LiveFigure",
+    "MapReader",
     "MapThroughTraining",
     "Recency",
     "ScoreGeometry",

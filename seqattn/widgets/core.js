@@ -122,6 +122,34 @@ function range({ oninput, ...attributes }) {
 // Where a finger may take hold of a point that moves in both directions.
 const handle = (x, y) => s("circle", { cx: x, cy: y, r: 22, class: "sa-handle" });
 
+// A map as a grid of cells, with a row for each target word and a column for each source word. A mouse
+// chooses a cell by passing over it, a finger by touching it: pick(row, column).
+function mapOfCells(ui, label, pick) {
+  const svg = ui.svg(label);
+  const choose = (event) => {
+    const cell = event.target.closest("[data-cell]");
+    if (cell && (event.type === "click" || event.pointerType !== "touch")) pick(...cell.dataset.cell.split(",").map(Number));
+  };
+  for (const event of ["pointermove", "click"]) svg.addEventListener(event, choose);
+  // `mark(t, i, x, y, side)` may draw something into a cell.
+  svg.cells = (map, source, target, row, column, width, mark = () => null) => {
+    const wide = (words) => 7.4 * Math.max(...words.map((word) => word.length));
+    const left = Math.min(width * 0.3, wide(target) + 10), over = Math.min(110, wide(source) * 0.87 + 16);
+    // The last word's name leans out to the right.
+    const side = Math.min(44, (width - left - Math.min(40, wide(source.slice(-1)) * 0.5)) / source.length), x = (i) => left + i * side, y = (t) => over + t * side;
+    const chosen = (on) => ({ "font-weight": on ? 700 : 400 });
+    svg.paint([width, over + target.length * side + 4],
+      source.map((word, i) => words(0, 0, word, { transform: `translate(${x(i + 0.5) + 4} ${over - 7}) rotate(-60)`, ...chosen(i === column) })),
+      target.map((word, t) => words(left - 6, y(t + 0.5) + 4, word, { "text-anchor": "end", ...chosen(t === row) })),
+      s("g", { class: "weights" }, map.map((weights, t) => weights.map((w, i) =>
+        s("rect", { x: x(i), y: y(t), width: side, height: side, fill: "currentColor", "fill-opacity": Number(w.toFixed(3)), "stroke-width": 0, "data-cell": `${t},${i}`, "pointer-events": "all" })))),
+      s("rect", { x: left, y: over, width: source.length * side, height: target.length * side, class: "sa-frame" }),
+      s("g", { "pointer-events": "none" }, map.map((weights, t) => weights.map((_, i) => mark(t, i, x(i), y(t), side)))),
+      s("rect", { x: x(column), y: y(row), width: side, height: side, class: "sa-cursor", "pointer-events": "none" }));
+  };
+  return svg;
+}
+
 // Make the children of `parent` those of `fresh`, changing only what differs: a drawing that
 // keeps its nodes is painted sooner, and nothing in it starts anew. A node that is `kept` from one
 // drawing to the next stands as it is.

@@ -41,6 +41,25 @@ def test_frequent_words_are_one_piece(subwords):
     assert len(subwords) <= 300
 
 
+def test_every_piece_belongs_to_the_word_that_it_spells(drawn):
+    texts = [(detokenize(p.target, "fr"), "fr") for p in drawn.ordinary[:300]]
+    texts += [(detokenize(p.source, "en"), "en") for p in drawn.ordinary[:300]]
+    vocabulary = Subwords.learn([text for text, _ in texts], size=400)
+    for text, language in texts:
+        ids, words = vocabulary.encode(text), tokenize(text, language)
+        numbers = vocabulary.word_numbers(text, language)
+        assert len(numbers) == len(ids)
+        assert numbers == sorted(numbers)
+        for k, word in enumerate(words):
+            spelled = vocabulary.decode([i for i, n in zip(ids, numbers, strict=True) if n == k])
+            assert spelled.strip().lower() == word
+
+
+def test_a_text_without_words_has_no_word_numbers(subwords):
+    with pytest.raises(ValueError, match="has no word"):
+        subwords.word_numbers("  ", "fr")
+
+
 def test_words_leave_unknown_ones_out_and_name_them():
     words = Words.learn(["the cat sat", "the mat"], "en")
     assert words.encode("The DOG sat") == [words.encode("the")[0], 3, words.encode("sat")[0]]

@@ -7,7 +7,13 @@ import sacrebleu
 import torch
 
 from seqattn.data import TextPair
-from seqattn.evaluation import compare, evaluate, plot_comparison, summarize_attention
+from seqattn.evaluation import (
+    compare,
+    evaluate,
+    missing_words,
+    plot_comparison,
+    summarize_attention,
+)
 from seqattn.evaluation.evaluate import score_by_length
 from seqattn.metrics import corpus_bleu
 from seqattn.metrics.bleu import moses_tokens, tokenized_bleu
@@ -159,3 +165,11 @@ def test_a_model_of_lower_case_reads_lower_case_and_is_judged_by_it():
     upper = [TextPair(p.source, text.upper()) for p, text in zip(PAIRS, texts, strict=True)]
     assert evaluate(translator, upper, lowercase=True).exact == 1
     assert evaluate(translator, upper).exact < 1
+
+
+def test_a_word_is_missing_if_none_of_its_partners_is_said():
+    links = frozenset({(0, 0), (1, 1), (2, 2), (2, 3), (4, 4)})
+    pair = TextPair("the cat sat down today", "le chat s'est couché", links)
+    assert missing_words("le chien est parti", pair) == [False, True, False, False, True]
+    with pytest.raises(ValueError, match="has no links"):
+        missing_words("le chat", TextPair("the cat", "le chat"))

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seqattn import alignment_error_rate
-from seqattn.metrics import alignment_precision_recall, corpus_bleu, corpus_chrf
+from seqattn.metrics import alignment_precision_recall, corpus_bleu, corpus_chrf, roc_area
 from tests import oracles
 
 links = st.sets(st.tuples(st.integers(0, 3), st.integers(0, 3)), max_size=6)
@@ -147,3 +147,23 @@ def test_a_missing_sacrebleu_is_named_with_the_command_that_installs_it(metric, 
     monkeypatch.setitem(sys.modules, "sacrebleu", None)
     with pytest.raises(ImportError, match=r'pip install "seqattn\[nmt\]"'):
         metric(["a"], ["a"])
+
+
+@given(st.lists(st.tuples(st.integers(-2, 2), st.booleans()), min_size=2, max_size=9))
+def test_the_roc_area_counts_pairs_and_ties_by_half(cases):
+    scores, marked = [x / 2 for x, _ in cases], [positive for _, positive in cases]
+    hits = [x for x, positive in cases if positive]
+    others = [x for x, positive in cases if not positive]
+    if hits and others:
+        wins = sum((a > b) + (a == b) / 2 for a in hits for b in others)
+        assert roc_area(scores, marked) == pytest.approx(wins / (len(hits) * len(others)))
+    else:
+        with pytest.raises(ValueError, match="expected at least one of each"):
+            roc_area(scores, marked)
+
+
+def test_the_roc_area_refuses_what_it_cannot_rank():
+    with pytest.raises(ValueError, match="1 scores are NaN"):
+        roc_area([math.nan, 1.0], [True, False])
+    with pytest.raises(ValueError, match=r"shape \(2,\) and positive \(1,\)"):
+        roc_area([0.0, 1.0], [True])

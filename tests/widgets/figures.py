@@ -10,6 +10,20 @@ FIGURES = {
     "FixedVersusDynamic": widgets.FixedVersusDynamic,
     "KernelSmoother": widgets.KernelSmoother,
     "LinearRegime": widgets.LinearRegime,
+    "MapReader": lambda: widgets.MapReader(
+        torch.softmax(3 * torch.randn(8, 7, generator=torch.Generator().manual_seed(1)), -1),
+        source=["▁the", "▁cat", "▁s", "at", "▁th", "ere", "<eos>"],
+        target=["▁le", "▁ch", "at", "▁s", "'", "est", "▁assis", "<eos>"],
+        source_words=[0, 1, 2, 2, 3, 3, 4],
+        target_words=[0, 1, 1, 2, 2, 3, 4, 5],
+        sure=[(0, 0), (1, 1), (2, 4)],
+        possible=[(2, 2), (2, 3)],
+        rates={
+            way: [[0.1 * k + 0.01 * n + 0.2 * t for n in range(5)] for t in range(4)]
+            for k, way in enumerate(("rows", "columns", "grow-diag"))
+        },
+        row=4,
+    ),
     "MapThroughTraining": lambda: widgets.MapThroughTraining(
         {
             update: torch.softmax(update / 40 * torch.eye(8, 7, dtype=torch.float64), -1)

@@ -11,7 +11,7 @@ import torch
 from ipywidgets.embed import dependency_state, embed_data
 from traitlets import TraitError
 
-from seqattn import widgets
+from seqattn import alignment_error_rate, widgets
 from seqattn.data import TINY, measured
 from seqattn.models import ModelConfig, build_model
 from tests.widgets.figures import FIGURES, agrees
@@ -216,6 +216,25 @@ def test_a_figure_without_data_says_that_its_numbers_are_invented():
     assert measured.note == "measured"
 
 
+def map_reader(sure, **options):
+    return widgets.MapReader(torch.eye(2), ["a", "<eos>"], ["b", "<eos>"], sure, **options)
+
+
+@pytest.mark.parametrize("merge", [False, True])
+def test_a_shifted_map_gives_its_rows_to_the_next_words(merge):
+    figure = FIGURES["MapReader"]()
+    figure.merge = merge
+    still = figure.numbers()
+    figure.shift = 2
+    moved = figure.numbers()
+    assert moved["map"][2:] == still["map"][:-2]
+    assert sum(map(sum, moved["map"][:2])) == 0
+    assert moved["aer_test"] == figure.rates["rows"][0][4]
+    links = {tuple(link) for link in moved["links"]}
+    sure, possible = ({tuple(link) for link in x} for x in (figure.sure, figure.possible))
+    assert moved["aer"] == alignment_error_rate([links], [sure], [possible])
+
+
 @pytest.mark.parametrize(
     ("build", "message"),
     [
@@ -233,6 +252,12 @@ def test_a_figure_without_data_says_that_its_numbers_are_invented():
         (lambda: widgets.LinearRegime(queries=[(1.0, 2.0)]), "there are 1 queries; expected 2"),
         (lambda: widgets.Recency({}), "series is empty"),
         (lambda: widgets.Recency({2: [-1.0, 1.0]}), "expected 2 numbers above 0"),
+        (lambda: map_reader([(0, 2)]), r"gold links are \[\(0, 2\)\]; expected at least one sure"),
+        (lambda: map_reader([]), "expected at least one sure link"),
+        (lambda: map_reader([(0, 0)], source_words=[0, 2]), "without gaps"),
+        (lambda: map_reader([(0, 0)], rates={"rows": [[0.1] * 5] * 4}), "rates are given for"),
+        (lambda: map_reader([(0, 0)], way="diagonal"), "way 'diagonal'; expected"),
+        (lambda: widgets.MapReader([[1.0]], ["a", "b"], ["c"], [(0, 0)]), r"shape \(1, 1\)"),
         (lambda: widgets.MapThroughTraining({}, ["a"], ["b"]), "maps is empty"),
         (
             lambda: widgets.MapThroughTraining({5: [[1.0]]}, ["a", "b"], ["c"]),

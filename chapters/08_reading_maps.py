@@ -1,0 +1,770 @@
+# ---
+# jupyter:
+#   jupytext:
+#     formats: ipynb,py:percent
+#     text_representation: {extension: .py, format_name: percent}
+#   kernelspec: {display_name: Python 3, language: python, name: python3}
+#   seqattn:
+#     minutes: 70
+#     covers: [F-19, F-24, D-03, D-12, V-05, V-06, V-14, W-02, M-19, M-20, M-21, M-23, P-08, N-05]
+#     exercise: 08_reading_maps
+# ---
+
+# %% [markdown]
+# # Reading attention maps
+#
+# A map is a measurement. It has units, it has an error, and it can be shifted by one. In this chapter
+# you learn to read a map and to turn it into links between words. You score the links, and you test a
+# map before you believe it. At the end you know what a wide look warns of, and how to notice that a
+# translation has lost a clause.
+#
+# **You need** entropy from [soft addressing](02_soft_addressing.ipynb) and the error rate of links from
+# [additive attention](03_additive.ipynb). **It covers** links from rows and columns; sure and possible
+# links; shifted rows; pieces of words; entropy and what it is worth; coverage; and the map under beam
+# search.
+
+# %% tags=["install", "hide-cell"]
+INSTALL
+
+# %% [markdown]
+# ## A question you can see
+#
+# The translator that comes with the package writes *le chat s'est assis sur le tapis*. Each row of its
+# map belongs to a French word, each column to an English one. Here are two maps of that sentence. One
+# is as the model drew it. In the other all rows have moved down by one. Which?
+
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Two attention maps of the cat sat on the mat, A and B. Both show a dark band from the upper left to the lower right. In A the first row is empty and the band begins in the second row; in B it begins in the first."}}
+import matplotlib.pyplot as plt
+import torch
+
+from seqattn.data import FIVE, TextPair, measured, tokenize, toy_corpus
+from seqattn.evaluation import alignment_links
+from seqattn.metrics import alignment_error_rate
+from seqattn.plots import GREY, ORANGE, ResultTable, plot_attention, use_style
+from seqattn.translator import Translator
+from seqattn.widgets import MapReader
+
+use_style()
+torch.set_printoptions(precision=2, sci_mode=False, linewidth=90)
+translator = Translator.load("toy")
+pair = FIVE[0]
+[cat] = translator.force([pair])
+
+
+def shift_rows(weights, by):
+    """Move every row down by some steps; rows that come free are empty."""
+    moved = torch.zeros_like(weights)
+    for t in range(len(weights)):
+        if 0 <= t + by < len(weights):
+            moved[t + by] = weights[t]
+    return moved
+
+
+words = [tokenize(pair.source, "en"), tokenize(pair.target, "fr")]
+two = {"A": shift_rows(cat.weights, 1)[:-1, :-1], "B": cat.weights[:-1, :-1]}
+figure, axes = plt.subplots(1, 2, figsize=(8.4, 3.6))
+for ax, (name, weights) in zip(axes, two.items()):
+    plot_attention(weights, *words, ax=ax, title=name, annotate=False, cbar=False)
+plt.show()
+
+# %% [markdown]
+# ```{predict} which-is-shifted
+# ```
+#
+# Now the numbers. Link each French word with the English word that has the largest weight in its row, and
+# compare with the links of the grammar that wrote the sentence. The error rate is 0 if both agree and 1
+# if they share nothing:
+
+# %% tags=["hide-output", "hide-until-which-is-shifted"]
+seen = {}
+for name, by in (("A", 1), ("B", 0)):
+    links = alignment_links(shift_rows(cat.weights, by))
+    seen[name] = alignment_error_rate([links], [pair.links], [pair.links])
+    print(
+        f"{name}: {len(links & pair.links)} of {len(pair.links)} gold links, AER {seen[name]:.2f}"
+    )
+
+# %% [markdown]
+# Take the row of *chat* in A. It is dark on *the*. That is one wrong link, and the right one is missing:
+# a shift counts twice. Yet both pictures are dark along a diagonal. So **do not judge a map by its look.**
+
+# %% [markdown]
+# ## By hand
+#
+# The row of *sur*, rounded to two digits:
+#
+# | the | cat | sat | on | the | mat | end |
+# |---|---|---|---|---|---|---|
+# | 0.01 | 0.00 | 0.01 | 0.72 | 0.26 | 0.00 | 0.00 |
+#
+# The row belongs to the word that is *being written*. It says which states were mixed to write *sur*, and
+# not what *sur* did afterwards. (In Bahdanau's order it was computed before *sur* was known.)
+#
+# - **Link.** The largest weight is on *on*: the link (3, 5), English word 3 and French word 5, both
+#   counted from 0.
+# - **Entropy** {eq}`eq-entropy`: $-2\cdot 0.01\ln 0.01$ $-\ 0.72\ln 0.72$ $-\ 0.26\ln 0.26$ $= 0.68$ nats.
+# - **Effective positions**: $e^{0.68} = 2.0$. The row is as spread out as two equal weights.
+#
+# Rows and columns differ in kind. Each row sums to 1. A column sums to whatever it gets.
+
+# %%
+from seqattn import attention_entropy, effective_positions
+
+print("row", cat.weights[5])
+print("sums of rows   ", cat.weights.sum(1))
+print("sums of columns", cat.weights.sum(0))
+print("entropy  ", attention_entropy(cat.weights[None])[0])
+print("effective", effective_positions(cat.weights[None])[0])
+
+# %% [markdown]
+# ## Links: sure, possible, wrong
+#
+# People who align sentences do not always agree. *Sat* became *s'est assis*. Is *s'* a translation of
+# *sat*? Och and Ney (2003) let annotators mark two kinds of links. A **sure** link is one that every
+# aligner should find. A **possible** link is one that nobody should be blamed for. With $S$ the sure
+# links, $P$ the possible ones, $S \subseteq P$, and $A$ the links that were found, summed over all
+# sentences,
+#
+# $$ \mathrm{AER} = 1 - \frac{|A \cap S| + |A \cap P|}{|A| + |S|} $$ (eq-aer-sure-possible)
+#
+# A possible link that is found helps the count above as much as it costs below. Leave it out, and
+# nothing is lost. By hand: of eight links in our sentence call two possible, *s'* and *est* with *sat*.
+# Let six links be found: five sure, and *s'* with *sat*. Then $|A| = 6$, $|S| = 6$, and
+# AER $= 1 - (5 + 6)/12 = 0.083$.
+#
+# If every gold link is sure, as in our corpus, the formula becomes {eq}`eq-aer`. With precision
+# $p = |A \cap S|/|A|$ and recall $r = |A \cap S|/|S|$ that is
+#
+# $$ \mathrm{AER} = 1 - \frac{2\,|A \cap S|}{|A| + |S|} = 1 - \frac{2pr}{p + r} = 1 - F_1 $$ (eq-aer-is-f1)
+#
+# With possible links it is *not* $1 - F_1$.
+
+
+# %%
+def error_rate_by_hand(found, sure, possible):
+    hits = sum(len(a & s) + len(a & (p | s)) for a, s, p in zip(found, sure, possible))
+    return 1 - hits / sum(len(a) + len(s) for a, s in zip(found, sure))
+
+
+possible = {(2, 2), (2, 3)}  # s' and est with sat
+sure = set(pair.links) - possible
+found = {(0, 0), (1, 1), (2, 2), (2, 4), (3, 5), (4, 6)}
+by_hand = error_rate_by_hand([found], [sure], [possible])
+torch.testing.assert_close(by_hand, alignment_error_rate([found], [sure], [possible]))
+print(f"{by_hand:.3f}")
+
+# %% [markdown]
+# ### Three ways to read links
+#
+# - **Rows.** Each target word takes the source word of its largest weight. It never gets two, and it gets
+#   none only if the end of the sentence wins.
+# - **Columns.** Each source word takes the target word that looks at it most.
+# - **Both**, by *grow-diag* {cite:p}`koehn2003`: start with the links that rows and columns share. Then
+#   add neighbours that one of them has, as long as they link a word that has no link yet.
+#
+# With a **threshold** a row links every word whose weight is above it. The figure has all of this, on the
+# map of the cat. Boxes are gold links, dashed where we called them possible. Beside its own error rate
+# stands that of the test pairs. Answer the question first, then shift the rows.
+
+# %% tags=["hide-input"]
+stored = measured("maps")
+MapReader(
+    cat.weights,
+    cat.source_tokens,
+    cat.tokens,
+    sure=sure,
+    possible=possible,
+    rates=stored["shipped"]["figure"],
+    row=1,
+    column=1,
+    caption="Test set: 1,000 pairs, where every gold link is sure.",
+)
+
+# %% [markdown]
+# What to try:
+#
+# - Shift by +1 and by −1, and follow one word. Then read *columns*: they are shifted as well.
+# - Set the rows back and lower the threshold to 0.1. More links are found, and more of them are wrong.
+# - Choose *s'* and *sat*, and read *columns*: the possible link is gone. Does the rate of this sentence rise?
+
+# %% [markdown]
+# ## Measured: four yardsticks and a shift
+#
+# Is an AER of 0.11 good? A rate needs company. Here are the maps of 1,000 test pairs, read in several
+# ways, beside rules that look at no map: a word drawn by lot; the diagonal; IBM Model 1, the word counter
+# that [the capstone](16_capstone.ipynb) explains; and the lowest rate that one link for each target word
+# can reach. An interval holds for other *sentences* like these: it comes from drawing the
+# sentences again, with replacement. For other *trainings* there is a column with three
+# smaller translators, trained from three seeds.
+#
+# ```{predict} shifted-or-diagonal
+# ```
+
+# %%
+test = toy_corpus()["test"]
+gold = [p.links for p in test]
+maps = [known.weights for known in translator.force(test)]
+ways = {
+    "rows": [alignment_links(m) for m in maps],
+    "columns": [alignment_links(m, "source") for m in maps],
+    "grow-diag": [alignment_links(m, "grow-diag", 0.25) for m in maps],
+    "swapped": [{(t, i) for i, t in alignment_links(m)} for m in maps],
+}
+for by in (-1, 1):
+    ways[f"shift {by:+d}"] = [alignment_links(shift_rows(m, by)) for m in maps]
+
+
+# %%
+def interval(links):  # 95 %, by the bootstrap over sentences
+    counts = [[2 * len(a & g), len(a) + len(g)] for a, g in zip(links, gold)]
+    dice = torch.Generator().manual_seed(0)
+    draws = torch.randint(len(gold), (1000, len(gold)), generator=dice)
+    hits, total = torch.tensor(counts, dtype=torch.float64)[draws].sum(1).T
+    return (1 - hits / total).quantile(torch.tensor([0.025, 0.975]).double()).tolist()
+
+
+def low_high(values, form=".3f"):
+    return f"{min(values):{form}} to {max(values):{form}}"
+
+
+each = [alignment_error_rate([a], [g], [g]) for a, g in zip(ways["rows"], gold)]
+mean_of_sentences = sum(each) / len(each)
+
+
+# %% tags=["hide-output", "hide-until-shifted-or-diagonal"]
+runs = stored["runs"]["additive"]
+aer, of_seeds, rows = {}, {}, []
+for way, links in ways.items():
+    aer[way] = alignment_error_rate(links, gold, gold)
+    of_seeds[way] = [run["links"][way] for run in runs]
+    rows.append([way, f"{aer[way]:.3f}", low_high(interval(links)), low_high(of_seeds[way])])
+yard = stored["yardsticks"]
+for rule in ("ibm1 grow-diag", "diagonal", "by lot", "best of one a row"):
+    rows.append([rule, f"{yard[rule]:.3f}", "", ""])
+heads = ("links from", "AER", "95 % interval", "three seeds")
+ResultTable(heads, rows, "Alignment error rate on the test pairs")
+
+# %% [markdown]
+# <details><summary>What the output shows</summary>
+#
+# - Shifted by one, up or down, the maps are worse than the diagonal, which looks at no word: for the
+#   model of the package and for each of three seeds. (Words by lot have {{ f"{yard['by lot']:.2f}" }}.)
+# - *Swapped* is the same links with source and target exchanged. Nothing refuses such pairs, since both are
+#   numbers. The rate, {{ f"{aer['swapped']:.2f}" }}, is that of a bad model, not of a slip.
+# - Rows and columns together have a lower rate than rows alone, in this model and in every seed: a row
+#   cannot give its word two links.
+# - IBM Model 1 counts the same pairs that the network was trained on, and has
+#   {{ f"{yard['ibm1 grow-diag']:.3f}" }}. The package's model is below that, with its
+#   whole interval, and so is each of the three small ones: {{ low_high(of_seeds["grow-diag"]) }}.
+#
+# </details>
+#
+# The mean of the sentences' own rates is {{ f"{mean_of_sentences:.3f}" }} for rows, that of the corpus
+# {{ f"{aer['rows']:.3f}" }}. Long sentences have more links and count for more in the second. Do not set
+# one beside the other.
+
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Bar chart of alignment error rates on the test pairs. Grow-diag and rows are lowest, the diagonal and swapped pairs are near the middle, rows shifted by one are near 1, and links by lot a little below these."}}
+figure, ax = plt.subplots(figsize=(5.8, 2.9))
+shown = {name: aer[name] for name in ("grow-diag", "rows")} | {
+    "IBM Model 1": yard["ibm1 grow-diag"]
+}
+shown |= {"diagonal": yard["diagonal"], "swapped": aer["swapped"], "by lot": yard["by lot"]}
+shown |= {"shifted by +1": aer["shift +1"], "shifted by −1": aer["shift -1"]}
+ax.barh([*shown], [*shown.values()], color=[ORANGE if "shift" in k else GREY for k in shown])
+ax.invert_yaxis()
+ax.set(xlim=(0, 1), xlabel="alignment error rate, rows unless named")
+plt.show()
+
+# %% [markdown]
+# ## Find the shift
+#
+# Where does a shift come from? Mostly from the label shift. In training the decoder *reads* `<bos>` and
+# all words but the last, and *writes* all words and `<eos>`. Row $t$ belongs to the word that is written at
+# step $t$. Label it with the word that is read, and every row is one too low. Some programs also keep a
+# list that begins with an empty row for `<bos>`. Real libraries had this bug: OpenNMT-tf fixed its
+# alignment vectors twice (pull requests 304 and 447).
+#
+# With gold links the shift is found in three lines: the right one has the lowest rate.
+
+
+# %%
+def find_shift(maps, gold):
+    rates = {}
+    for by in range(-2, 3):
+        links = [alignment_links(shift_rows(m, -by)) for m in maps]
+        rates[by] = alignment_error_rate(links, gold, gold)
+    return min(rates, key=rates.get), rates
+
+
+broken = [shift_rows(m, 1) for m in maps[:200]]
+by, rates = find_shift(broken, gold[:200])
+print(f"shifted by {by:+d}", {n: round(rate, 2) for n, rate in rates.items()})
+
+# %% [markdown]
+# **On one sentence this can fail.** Put *I love deep learning* into subject–object–verb order, as in
+# Japanese: *I · deep · learning · love*. Draw a map that follows the diagonal, so that it is wrong from the
+# second word on. Then predict what a shift does.
+
+# %% tags=["hide-input"]
+MapReader(
+    torch.eye(5) * 0.8 + 0.04,
+    ["I", "love", "deep", "learning", "<eos>"],
+    ["I", "deep", "learning", "love", "<eos>"],
+    sure=[(0, 0), (2, 1), (3, 2), (1, 3)],
+    title="A diagonal that is no alignment",
+    predict={
+        "question": "This map was not shifted. It has an error rate of 0.75. Can a shift make its "
+        "rate lower?",
+        "options": [
+            "No: the lowest rate belongs to the map as it was drawn.",
+            "Yes: a shift can bring some of its links to the right place by accident.",
+        ],
+        "answer": 1,
+        "tests": "shift",
+        "explain": [
+            "That holds for a map that aligns. This one does not, and its links can only gain.",
+            "Up by one, deep and learning get their own words, since both have moved one place to "
+            "the left. Two of three links are right then.",
+        ],
+    },
+    row=1,
+    column=2,
+)
+
+# %% [markdown]
+# So find the shift on many sentences, and look at the *size* of the gain: from near 0.9 to near 0.1 is a
+# shift, from 0.75 to 0.43 may be anything. Without gold links, use what you are sure of yourself: a name,
+# a number, or the question mark, each of which must look at its own copy. And before anything is drawn:
+
+# %%
+for known in translator.translate([p.source for p in FIVE]):
+    T, S = known.weights.shape
+    assert (len(known.tokens), len(known.source_tokens)) == (T, S)
+    torch.testing.assert_close(known.weights.sum(1), torch.ones(T))
+    print(f"{known.source:45s} {known.text}")
+
+# %% [markdown]
+# The shape test catches rows that are missing and labels that are too many; the sums catch an empty row. (Those were the five sentences of this book,
+# as the package's model translates them.)
+#
+# ## Three shapes
+#
+# Where both languages keep one order the map is **monotone**. Where they do not it **jumps**. Where the
+# model finds no single word it is **diffuse**. Do not choose your examples by eye; let a rule choose.
+# Here: the cat; then, of the sentences whose links are nearly right, the one that fits the diagonal
+# least; then the one with the highest normalised entropy.
+
+
+# %% mystnb={"image": {"alt": "Three attention maps with gold links boxed. Monotone: the cat, dark cells along the diagonal. Reordered: dark cells that jump away from the diagonal. Diffuse: pale rows with weight on many words."}} tags=["hide-input"]
+def off_diagonal(p):
+    n, m = len(tokenize(p.target, "fr")), len(tokenize(p.source, "en"))
+    rule = {((2 * t + 1) * m // (2 * n), t) for t in range(n)}
+    return alignment_error_rate([rule], [p.links], [p.links])
+
+
+middle = [k for k, p in enumerate(test) if 6 <= len(tokenize(p.source, "en")) <= 9]
+spread = {k: attention_entropy(maps[k][None], normalized=True).mean().item() for k in middle}
+chosen = {
+    "monotone": test.index(pair),
+    "reordered": max((k for k in middle if each[k] < 0.1), key=lambda k: off_diagonal(test[k])),
+    "diffuse": max(spread, key=spread.get),
+}
+figure, axes = plt.subplots(1, 3, figsize=(11, 4))
+for ax, (name, k) in zip(axes, chosen.items()):
+    sides = [*tokenize(test[k].source, "en"), "<eos>"], [*tokenize(test[k].target, "fr"), "<eos>"]
+    plot_attention(maps[k], *sides, ax=ax, title=name, links=gold[k], annotate=False, cbar=False)
+plt.show()
+
+# %% [markdown]
+# All three have **one colour scale, from 0 to 1**. Let the scale follow the data, and a map whose weights
+# lie between 0.099 and 0.101 gets the full contrast of a sharp one: you would read noise.
+#
+# ## How spread out, honestly
+#
+# The panel below shows one sentence word by word: normalised entropy, largest weight, effective positions.
+
+# %% mystnb={"image": {"alt": "Three panels over the French words of the cat sentence. Normalised entropy and effective positions are low at chat and tapis and highest at est and s'; the largest weight does the reverse."}} tags=["hide-input"]
+from seqattn.plots import plot_statistics
+
+plot_statistics(cat.weights, cat.tokens)
+plt.show()
+
+# %% [markdown]
+# Two popular numbers mislead.
+#
+# **Entropies of sentences of different lengths.** A uniform row over 5 words has 1.61 nats, one over 20
+# words 3.00, and both are as diffuse as can be. Divide by $\ln S$.
+#
+# **Counting the weights above 0.1.** A uniform row over nine words has nine such weights. Over ten words it
+# has none: the most diffuse row of all counts as empty. The exponential of the entropy has no such edge.
+
+# %%
+for n in (5, 9, 10, 20):
+    row = torch.full((1, n), 1 / n)
+    nats = attention_entropy(row).item()
+    share = attention_entropy(row, normalized=True).item()
+    count = effective_positions(row, threshold=0.1).item()
+    print(f"{n:2d} words: {nats:.2f} nats, share {share:.2f}, "
+          f"exp {effective_positions(row).item():4.1f}, above 0.1: {count:.0f}")  # fmt: skip
+print("a row of zeros:", attention_entropy(torch.zeros(1, 4)).item())
+
+# %% [markdown]
+# The last line is a third trap. A row that was never filled, such as a pad, has entropy 0 by the formula,
+# which reads as "perfectly focused". The package gives NaN, so that no mean can hide it.
+#
+# ### Who looks around?
+#
+# It is often said that *function words* have diffuse rows: they have no word of their own to look at.
+# Ghader and Monz (2017) found that it depends on the part of speech. Here is the mean entropy of the row
+# that writes a word, on the test pairs.
+#
+# ```{predict} who-looks-around
+# ```
+
+# %% tags=["hide-output", "hide-until-who-looks-around"]
+groups = {
+    "articles": ("le", "la", "les", "un", "une", "l'"),
+    "rarer words": ("rarer words",),
+    "negation": ("ne", "n'", "pas"),
+    "question": ("est-ce", "que", "qu'", "?"),
+    "il y a, été": ("y", "a", "été"),
+}
+
+
+def mean_entropy(run, group):
+    seen = [run["words"][word] for word in groups[group] if word in run["words"]]
+    return sum(n * nats for n, nats, _ in seen) / sum(n for n, _, _ in seen)
+
+
+shipped = stored["shipped"]
+nats = {g: [mean_entropy(run, g) for run in (shipped, *runs)] for g in groups}
+rows = [[g, f"{of[0]:.2f}", low_high(of[1:], ".2f")] for g, of in nats.items()]
+ResultTable(("written word", "package's model", "three seeds"), rows, "Mean entropy in nats")
+
+# %% [markdown]
+# <details><summary>What the output shows</summary>
+#
+# Articles are function words, and their rows are sharper than those of the last three groups, in the
+# package's model and in each of three seeds. The rows that are spread out belong to *pieces of
+# expressions*: *est-ce que* for a question, *ne … pas* for *not*, *il y a* for *there is*. One English
+# word, or none, stands for several French ones. *Rarer words* are nearly all nouns, verbs and adjectives.
+# "Function words are diffuse" names the wrong group.
+#
+# </details>
+#
+# And through training? A fresh model's weights are nearly uniform, so entropy starts near its maximum and
+# falls while links appear: [chapter 3](03_additive.ipynb) and [the capstone](16_capstone.ipynb) show both
+# curves, and nobody taught these models a link.
+
+# %% [markdown]
+# ## Does a wide look warn of an error?
+#
+# Let the model read the true words, and mark each step at which its most probable word is wrong. Does its
+# row have a higher entropy there? The **area under the ROC curve** is the answer in one number: draw a
+# wrong step and a right one; how often has the wrong one the higher entropy? By chance it is 0.5. A simple
+# rival stands beside it: one minus the probability of the word at the output, which needs no attention. The
+# model was trained on at most 12 words, so the longer sentences are where errors are.
+#
+# ```{predict} does-it-warn
+# ```
+
+
+# %%
+def beside(key, length):  # the package's model, and in brackets the three seeds
+    mine, *theirs = (run["groups"][length][key] for run in (shipped, *runs))
+    return f"{mine:.2f} ({low_high(theirs, '.2f')})"
+
+
+# %% tags=["hide-output", "hide-until-does-it-warn"]
+rows = []
+for length, mine in shipped["groups"].items():
+    told = f"{mine['relative entropy']:.2f}", f"{mine['bleu']:.0f}"
+    areas = [beside(key, length) for key in ("area of entropy", "area of doubt")]
+    rows.append([length, *told, f"{mine['errors']} of {mine['tokens']}", *areas])
+heads = ("words", "entropy, share", "BLEU", "wrong steps", "area, entropy", "area, output")
+ResultTable(heads, rows, "What warns of a wrong word?", "in brackets: three seeds")
+
+# %% [markdown]
+# <details><summary>What the output shows</summary>
+#
+# Entropy warns: every area is above 0.5. The output warns better, at every length, in every
+# one of the four models. So look at the output's probability *first*, and at the map to understand what
+# went wrong. The table also has the two curves of sentence length: entropy, as a share, rises while BLEU falls.
+# That they move together does not say that one causes the other.
+#
+# </details>
+
+# %% [markdown]
+# ## The lost clause
+#
+# Columns tell what rows cannot. The **total** of a source word is the weight it got over the whole
+# translation, $C_i = \sum_t \alpha_{ti}$. A word that was left out should have little. How little? The rows
+# sum to 1, so
+#
+# $$ \frac{1}{T_s} \sum_{i=1}^{T_s} C_i = \frac{1}{T_s} \sum_{t=1}^{T_t} \sum_{i=1}^{T_s} \alpha_{ti}
+#    = \frac{T_t}{T_s} $$ (eq-mean-coverage)
+#
+# for *every* map. The mean of the totals knows the two lengths and nothing else. A "mean coverage" in a
+# report says nothing about the attention. And it has a consequence. Compare each total with this share, and
+# a translation that drops a clause is short, so its share is low: the fault lowers its own bar.
+
+# %%
+from seqattn.metrics import coverage_report
+
+long = TextPair(
+    "their brother laughs, and her rabbit comes back, and the child is working "
+    "while we are building the bridges",
+    "leur frère rit, et son lapin revient, et l'enfant travaille pendant que nous "
+    "construisons les ponts",
+)
+[written] = translator.translate([long.source], beam=1)
+report = coverage_report(written.weights[None])
+absolute = coverage_report(written.weights[None], expected=1.0)
+low = [w for w, u in zip(written.source_tokens, absolute.under[0]) if u]
+print(written.text)
+print(f"share {report.share[0]:.2f}; below half of it: {int(report.under.sum())} words")
+print("below half of 1:", " ".join(low))
+
+# %% mystnb={"image": {"alt": "Bars of the total weight of each English word of a long sentence, with a line at the share, and a line at 1. No bar is below half of the share, and several are below one half."}} tags=["hide-input"]
+figure, ax = plt.subplots(figsize=(8.4, 3))
+places = range(len(written.source_tokens))
+ax.bar(places, report.total[0], color=[ORANGE if u else GREY for u in absolute.under[0]])
+for height, name in ((1.0, "one word's weight"), (report.share[0].item(), "share")):
+    ax.axhline(height, color=GREY, lw=1, ls="--")
+    ax.text(len(places) - 0.4, height, f" {name}", va="bottom", ha="right")
+ax.set_xticks(places, written.source_tokens, rotation=60, ha="right")
+ax.set(ylabel="total weight")
+plt.show()
+
+# %% [markdown]
+# The rabbit is gone, and the bridges are built by the child. The report with its default finds nothing.
+# With `expected=1.0` (a word needs the weight of one target word) it marks the orange words, some of them in
+# the clause that is lost. Is that better in general? A source word counts as *missing* if none of the words it is linked with in the reference occurs
+# in the translation. That is rough, since a synonym counts as a gap. Then again the area under the curve,
+# where chance is 0.5, for two warnings of a small total: as a share, and absolute.
+
+# %%
+long_ones = ("15 to 21", "24 to 30")
+LABELS = {
+    "area, share": "area of shares",
+    "area, absolute": "area of totals",
+    "found, share": "recall, share",
+    "found, absolute": "recall, absolute",
+    "right alarms, share": "precision, share",
+    "right alarms, absolute": "precision, absolute",
+}
+
+# %%
+counts = [shipped["groups"][length] for length in long_ones]
+rows = [["missing", *(f"{of['missing']} of {of['words']}" for of in counts)]]
+for name, key in LABELS.items():
+    rows.append([name, *(beside(key, length) for length in long_ones)])
+written_per = [of["written per source token"] for of in shipped["groups"].values()]
+heads = ("", *(f"{length} words" for length in long_ones))
+ResultTable(heads, rows, "Which source words are missing?", "in brackets: three seeds")
+
+# %% [markdown]
+# At both lengths, in the package's model and in each of three seeds, the absolute bar finds more of the
+# missing words than the share, and its area is larger. Neither finds all, and some of the alarms are false.
+# So the order is:
+#
+# 1. **The lengths.** The package's model writes {{ f"{written_per[0]:.2f}" }} tokens for each source token
+#    up to 12 words and {{ f"{written_per[-1]:.2f}" }} from 24 on. To see that takes no attention.
+# 2. **The totals**, against an absolute bar. They say *where* something is missing.
+# 3. **The sentence.** A total is a hint: a word can be translated from its neighbour's state, and a word
+#    that was looked at can be left out all the same.
+
+# %% [markdown]
+# ## Pieces of words
+#
+# Real translators read pieces. Their map has a row for each target piece and a column for each source
+# piece; people link words. Let $g(t)$ and $g(i)$ be the words of pieces $t$ and $i$. The map between words $a$ and $b$ is
+#
+# $$ \bar\alpha_{ab} = \frac{1}{|\{t : g(t) = a\}|} \sum_{t:\, g(t) = a}\; \sum_{i:\, g(i) = b} \alpha_{ti}
+# $$ (eq-merge-pieces)
+#
+# **Columns are summed**: to look at a piece of a word is to look at the word. **Rows are averaged**: each
+# piece of a target word looked somewhere, and they share one row. So rows still sum to 1. The two
+# wrong ways are easy to see by their sums:
+
+# %%
+from seqattn.metrics import merge_pieces
+
+piece_map = torch.tensor([[0.2, 0.5, 0.3], [0.4, 0.0, 0.6]])  # 2 pieces of 1 word; words 0, 1, 1
+print("merged         ", merge_pieces(piece_map, [0, 0], [0, 1, 1]))
+averaged = torch.stack([piece_map[:, 0], piece_map[:, 1:].mean(1)], 1).mean(0)
+summed = torch.stack([piece_map[:, 0], piece_map[:, 1:].sum(1)], 1).sum(0)
+print("columns averaged", averaged, f"sum {averaged.sum():.2f}")
+print("rows summed     ", summed, f"sum {summed.sum():.2f}")
+
+# %% [markdown]
+# Which piece belongs to which word? `word_numbers` of the vocabulary says so, and `<eos>` is a word of its
+# own. Here is a map of a small translator of pieces. Merge them, and watch links and rate.
+
+# %% tags=["hide-input"]
+[pieces] = stored["runs"]["pieces"]
+small = pieces["example"]
+MapReader(
+    small["weights"],
+    small["source"],
+    small["target"],
+    sure=pair.links,
+    source_words=small["source_words"],
+    target_words=small["target_words"],
+    title="A map between pieces",
+    predict=False,
+    row=1,
+    column=1,
+)
+
+# %% tags=["hide-input"]
+rates = [(way, f"{rate:.3f}") for way, rate in pieces["links"].items()]
+note = f"one training, BLEU {pieces['bleu']:.0f}"
+ResultTable(("links from", "AER"), rates, "A model of pieces, on the test pairs", note)
+
+# %% [markdown]
+# *Merged*: the largest weight of each row of the merged map. *Any piece*: words are linked where any of
+# their pieces are. *First piece*: one row and one column for each word. *As if words*: the numbers of pieces
+# taken for numbers of words, which is a mistake and goes unnoticed, since both are numbers. The last
+# has by far the highest rate. Between the first three one training decides nothing: choose on validation
+# pairs, and say which you took.
+
+# %% [markdown]
+# ## The map under beam search
+#
+# A beam keeps several unfinished translations and reorders them at each step. The row that was computed at
+# step $t$ belongs to the candidate that was *then* in that place; the winner may have been elsewhere. So a
+# program must carry each candidate's rows along, and reorder them whenever it reorders the
+# candidates. If it does not, the map is a patchwork of several sentences, and each row still sums to 1.
+# The package does. The proof for any library: translate with the beam, then *force* the
+# finished sentence, and compare.
+
+# %%
+sentences = [p.source for p in test[:50]]
+with_beam = translator.translate(sentences, beam=5)
+forced = translator.force([TextPair(t.source, t.text) for t in with_beam])
+for one, other in zip(with_beam, forced):
+    assert one.tokens == other.tokens
+    torch.testing.assert_close(one.weights, other.weights, atol=1e-4, rtol=0)
+print(len(with_beam), "maps under the beam are those of the finished sentence")
+
+# %% [markdown]
+# If your library gives no map under beam search, the second step *is* the answer: force what it wrote.
+# The same holds if you want the map of a reference, or of somebody else's translation.
+
+# %% [markdown]
+# ## Where it breaks
+#
+# | slip | what you see | test |
+# |---|---|---|
+# | rows labelled with the words that were read | a diagonal, one row too low | `find_shift` on many pairs |
+# | fewer rows than labels, or another order | nothing: plots draw it | shape, before drawing |
+# | gold links counted from 1 | the rate of a bad model | the smallest number is 0 |
+# | (target, source) for (source, target) | the rate of a bad model | a pair with unequal lengths |
+# | the end of the sentence as a word | links beyond the last word | largest number below the length |
+# | weights in training mode | rows that do not sum to 1 | sums of rows, and `eval()` |
+# | pads counted as source words | totals of 0, "untranslated" | give the masks |
+# | colour limits from the data | noise in full contrast | limits 0 and 1 |
+
+# %% tags=["hide-output"]
+perfect = torch.eye(5)[None]  # five words, each looked at once
+padded = torch.nn.functional.pad(perfect, (0, 5, 0, 5))  # and five pads on both sides
+real = torch.arange(10)[None] < 5
+careless, careful = coverage_report(padded), coverage_report(padded, real, real)
+print(
+    "without masks:", int(careless.under.sum()), "words under; with them:", int(careful.under.sum())
+)
+from_one = [{(i + 1, t + 1) for i, t in g} for g in gold]
+print(f"gold counted from 1: AER {alignment_error_rate(ways['rows'], from_one, from_one):.2f}")
+
+# %% [markdown]
+# ## Questions that readers ask
+#
+# <details><summary>All translations are right, but the weight piles up on the end of the sentence. Why?</summary>
+#
+# The end has a state too, and a bidirectional encoder's state there has read the whole sentence. A step that
+# needs no word in particular may look there. Leave the column in the map, so that rows sum to 1, and out of
+# the links. If *every* row does it, ask whether the weights matter at all: replace them by uniform ones and translate again.
+#
+# </details>
+#
+# <details><summary>Why is the alignment bad although the translation is good?</summary>
+#
+# Nothing in the training asks for links. A state has read its neighbours, so a word can be fetched from the
+# place next to it; and in Bahdanau's order the question is put before the last word is known.
+# [Chapter 3](03_additive.ipynb) counts how many misses are off by one word. First rule out a shift.
+#
+# </details>
+#
+# <details><summary>Which of my 48 heads is the alignment?</summary>
+#
+# A Transformer has a map for each head of each layer, and libraries differ in what they return: one head of the
+# last layer, or the mean of its heads. Neither was trained to align. Measure: compute the error rate of each head on
+# pairs with gold links, choose on one half of them, and report the other half. Without gold links there is
+# no answer, only a choice.
+#
+# </details>
+
+# %% [markdown]
+# <details><summary>When does my map become diagonal?</summary>
+#
+# Only if the two languages keep one order, and then when the model has learned enough.
+# [The capstone](16_capstone.ipynb) draws the error rate over training. A map that stays uniform belongs to a
+# model that does not need attention yet, or cannot use it.
+#
+# </details>
+#
+# <details><summary>Can I read the map as the reason for a word?</summary>
+#
+# No. It says which states were mixed. Whether the word would have been another without them is a question for an experiment;
+# a later chapter shuffles, flattens and forges weights.
+#
+# </details>
+
+# %% [markdown]
+# ## Check yourself
+#
+# ```{self-check} rate-of-nine-tenths
+# ```
+#
+# ```{self-check} precision-and-recall
+# ```
+#
+# ```{self-check} length-from-coverage
+# ```
+#
+# ```{self-check} two-entropies
+# ```
+#
+# ```{self-check} sum-of-a-row
+# ```
+
+# %% [markdown]
+# ## What you now know
+#
+# - Row $t$ of a map belongs to the word written at step $t$. Test shape, sums and shift before you draw.
+# - Links are read from rows, from columns or from both; AER counts possible links in the hits alone.
+#   Set it beside the diagonal, beside a word counter, and beside other seeds.
+# - A map that is off by one has a worse rate than the diagonal, which needs no model.
+# - Divide entropies by $\ln S$. Articles are sharp; pieces of expressions are diffuse.
+# - A wide row warns of an error, and the output's own probability warns better.
+# - The mean of the totals is $T_t/T_s$ whatever the map. To find a lost clause look at the lengths first, then at
+#   totals against an absolute bar.
+# - Merge pieces: sum columns, average rows. Under a beam, force the finished sentence.
+#
+# **Now you.** [The exercise](../exercises/08_reading_maps.ipynb) has you write entropy, coverage and the
+# error rate, and find out why a translator fails on long sentences.
+#
+# **Next.** Whether the weights explain anything. The capstone applies all of this to
+# [a translator that you train](16_capstone.ipynb).
+
+# %% [markdown]
+# ## Sources
+#
+# - Sure and possible links, and the error rate: {cite:t}`och2003`. Grow-diag: {cite:t}`koehn2003`. IBM
+#   Model 1: {cite:t}`brown1993`.
+# - What attention looks at, by part of speech: *What does Attention in Neural Machine Translation Pay
+#   Attention to?* {cite:p}`ghader2017`. Maps that are off by one: *Six Challenges for Neural Machine
+#   Translation* {cite:p}`koehn2017`.
+# - Coverage, over- and under-translation: *Modeling Coverage for Neural Machine Translation*
+#   {cite:p}`tu2016`.

@@ -1,0 +1,72 @@
+"""Proofs and properties that chapters/claims/08_reading_maps.yml and its formulas name."""
+
+import math
+
+import pytest
+import torch
+
+from seqattn import alignment_error_rate, attention_entropy, effective_positions
+from seqattn.evaluation import alignment_links
+from seqattn.metrics import alignment_precision_recall, coverage_report
+from tests import oracles
+
+
+@pytest.fixture
+def some_map():
+    torch.manual_seed(0)
+    return torch.randn(7, 5, dtype=torch.float64).softmax(-1)
+
+
+def test_the_row_by_hand():
+    row = torch.tensor([[0.01, 0.0, 0.01, 0.72, 0.26, 0.0, 0.0]], dtype=torch.float64)
+    assert round(attention_entropy(row).item(), 2) == 0.68
+    assert round(effective_positions(row).item(), 1) == 2.0
+
+
+def test_a_possible_link_helps_above_as_much_as_it_costs_below():
+    sure = {(0, 0), (1, 1), (2, 4), (3, 5), (4, 6), (5, 7)}
+    possible = {(2, 2), (2, 3)}
+    found = {(0, 0), (1, 1), (2, 2), (2, 4), (3, 5), (4, 6)}
+    rate = alignment_error_rate([found], [sure], [possible])
+    assert rate == pytest.approx(1 - 11 / 12)
+    # Without it the numerator falls by one, and so does the denominator: 1 - 10/11.
+    assert alignment_error_rate([found - possible], [sure], [possible]) == pytest.approx(1 / 11)
+
+
+def test_the_error_rate_is_one_minus_f1_if_and_only_if_all_is_sure():
+    found, sure, extra = {(0, 0), (1, 2), (2, 1), (3, 3)}, {(0, 0), (2, 1), (4, 4)}, {(1, 2)}
+    for possible, same in (set(), True), (extra, False):
+        rate = alignment_error_rate([found], [sure], [possible])
+        precision, recall = alignment_precision_recall([found], [sure], [possible])
+        f1 = 2 * precision * recall / (precision + recall)
+        assert (rate == pytest.approx(1 - f1)) is same
+        assert rate == pytest.approx(oracles.alignment_error_rate([found], [sure], [possible]))
+    assert pytest.approx(1 - 0.314, abs=5e-4) == 2 * 0.8 * 0.6 / (0.8 + 0.6)
+
+
+def test_the_mean_total_knows_the_lengths_alone(some_map):
+    torch.manual_seed(1)
+    other = torch.rand(7, 5, dtype=torch.float64)
+    for weights in (some_map, other / other.sum(-1, keepdim=True)):
+        report = coverage_report(weights[None])
+        assert report.total.mean().item() == pytest.approx(7 / 5)
+        assert report.share.item() == pytest.approx(7 / 5)
+
+
+def test_a_shift_can_make_the_rate_of_a_wrong_map_lower():
+    gold = {(0, 0), (2, 1), (3, 2), (1, 3)}  # I love deep learning; I deep learning love
+    diagonal = torch.eye(5)
+    drawn = alignment_links(diagonal)
+    moved = torch.cat([diagonal[1:], torch.zeros(1, 5)])  # up by one
+    assert alignment_error_rate([drawn], [gold], [gold]) == 0.75
+    assert alignment_links(moved) == {(1, 0), (2, 1), (3, 2)}
+    rate = alignment_error_rate([alignment_links(moved)], [gold], [gold])
+    assert round(rate, 2) == 0.43
+
+
+def test_rows_of_any_length_by_hand():
+    for n, nats in ((5, 1.61), (20, 3.0)):
+        assert round(math.log(n), 2) == nats
+    counts = [effective_positions(torch.full((1, n), 1 / n), threshold=0.1).item() for n in (9, 10)]
+    assert counts == [9, 0]
+    assert (round(1.2 / math.log(5), 2), round(1.6 / math.log(20), 2)) == (0.75, 0.53)
