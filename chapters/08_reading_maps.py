@@ -491,7 +491,8 @@ ResultTable(
 # And through training? A fresh model's weights are nearly uniform, so entropy starts near its maximum and
 # falls while links appear: [chapter 3](03_additive.ipynb) and [the capstone](16_capstone.ipynb) show both
 # curves, and no link was shown to these models.
-#
+
+# %% [markdown]
 # ## Does a wide look warn of an error?
 #
 # Let the model read the true words, and mark each step at which its most probable word is not the true one.
@@ -629,7 +630,8 @@ ResultTable(heads, rows, "Which source words are missing?", "in brackets: three 
 # 2. **The totals**, against an absolute bar. They say *where* something is missing.
 # 3. **The sentence.** A total is a hint: a word can be translated from its neighbour's state, and a word
 #    that was looked at can be left out all the same.
-#
+
+# %% [markdown]
 # ## Pieces of words
 #
 # Real translators read pieces. Their map has a row for each target piece and a column for each source
@@ -765,7 +767,8 @@ print(
 # no answer, only a choice.
 #
 # </details>
-#
+
+# %% [markdown]
 # <details><summary>When does my map become diagonal?</summary>
 #
 # Only if the two languages keep one order, and then when the model has learned enough.
@@ -780,7 +783,8 @@ print(
 # a later chapter shuffles, flattens and forges weights.
 #
 # </details>
-#
+
+# %% [markdown]
 # ## Check yourself
 #
 # ```{self-check} rate-of-nine-tenths
@@ -797,7 +801,8 @@ print(
 #
 # ```{self-check} sum-of-a-row
 # ```
-#
+
+# %% [markdown]
 # ## What you now know
 #
 # - Row $t$ of a map belongs to the word written at step $t$. Test shape, sums and shift before you draw.
@@ -816,7 +821,8 @@ print(
 #
 # **Next.** Whether the weights explain anything. The capstone applies all of this to
 # [a translator that you train](16_capstone.ipynb).
-#
+
+# %% [markdown]
 # ## Sources
 #
 # - Sure and possible links, and the error rate: {cite:t}`och2003`. Grow-diag: {cite:t}`koehn2003`. IBM
