@@ -1,4 +1,6 @@
-"""How good translators are: scores, comparisons, a check-up, and IBM Model 1 to measure them by.
+"""How good translators are: scores, comparisons, a check-up, and what to measure them by.
+
+Recovery from a wrong word and the tree of a search look into one model; IBM Model 1 stands beside.
 
 Training validates with :func:`evaluate`; nothing here imports from training.
 """
@@ -14,6 +16,8 @@ from seqattn.evaluation.evaluate import (
     summarize_attention,
 )
 from seqattn.evaluation.ibm1 import ibm1_error_rates, ibm1_links
+from seqattn.evaluation.recovery import Recovery, recovery
+from seqattn.evaluation.tree import beam_tree
 
 __all__ = [
     "AttentionSummary",
@@ -21,12 +25,15 @@ __all__ = [
     "Evaluation",
     "Finding",
     "LengthScore",
+    "Recovery",
     "alignment_links",
+    "beam_tree",
     "compare",
     "evaluate",
     "examine",
     "ibm1_error_rates",
     "ibm1_links",
     "plot_comparison",
+    "recovery",
     "summarize_attention",
 ]
