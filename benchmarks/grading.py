@@ -2,7 +2,7 @@
 
     python -m benchmarks.grading [--students 100] [--jobs 2] [--compare 1 8]
 
-The class hands in two exercises (6 and 9 questions); three answers of four are right, the others
+The class hands in three exercises; three answers of four are right, the others
 are known mistakes or left out. ``--compare`` grades it again with other numbers of jobs and says
 whether all reports are equal. Nothing is kept. Load on the machine shows: run it alone.
 """
@@ -23,7 +23,7 @@ from seqattn.grading.bank import load
 from tools import hand_in
 
 ROOT = Path(__file__).parents[1]
-EXERCISES = ("03_additive", "04_luong")
+EXERCISES = ("03_additive", "04_scores", "07_training")
 
 
 def write_class(folder: Path, students: int) -> int:

@@ -7,7 +7,7 @@
 #   seqattn:
 #     minutes: 60
 #     covers: [F-07, F-08, F-09, F-35, W-04, V-04, M-02, D-05, D-06, D-20, D-23]
-#     exercise: 04_luong
+#     exercise: 04_scores
 # ---
 
 # %% [markdown]
@@ -625,8 +625,8 @@ except ValueError as error:
 #   same when source and target are equally long and the two states of one size.
 # - A location score does not compare. BLEU need not show that; a test that it must fail does.
 #
-# **Now you.** [The exercise](../exercises/04_luong.ipynb) has you write the scores, a module around
-# one of them, and the training step.
+# **Now you.** [The exercise](../exercises/04_scores.ipynb) has you write the scores, and a module around
+# one of them.
 #
 # **Next.** What to divide a product by, and how to score with fewer numbers.
 

@@ -82,7 +82,9 @@ def draw_lengths(rng, kind):
 def draw_pool(rng, kind):
     B, _, S, d, *_ = SIZES[kind]
     states, mask, w = normal(rng, B, S, d), padding(rng, B, S), normal(rng, d)
-    mask = mask[:, ::-1].copy() if kind == "padded in front" else mask
+    if kind == "padded in front":
+        mask = mask[:, ::-1].copy()
+        mask[:, 0] = False
     fill_pads(rng, states, mask, scale=30.0)
     if kind == "large":
         # Scores far below any number that might stand for minus infinity.

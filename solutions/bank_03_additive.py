@@ -59,7 +59,11 @@ def mask_of(rng, kind, B, S):
         return padding(rng, B, S, empty=kind == "nothing to attend")
     if kind in ("padded in front", "any pattern"):
         mask = padding(rng, B, S)
-        return mask[:, ::-1].copy() if kind == "padded in front" else rng.permuted(mask, axis=1)
+        if kind == "any pattern":
+            return rng.permuted(mask, axis=1)
+        mask = mask[:, ::-1].copy()
+        mask[:, 0] = False
+        return mask
     return np.ones((B, S), bool)
 
 

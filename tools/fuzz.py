@@ -157,7 +157,10 @@ ENDINGS = [
     ".ipynb", ".ipynb", ".ipynb", ".py", ".md", ".zip", ".txt", ".ipynb.txt", ".IPYNB", "", ".json",
 ]
 # fmt: on
-NAMES = ["02_softmax", "03_additive", "03_additive", "04_luong", "08_reading_maps"]
+NAMES = [
+    *("02_softmax", "03_additive", "03_additive", "04_scores"),
+    *("05_scaled", "07_training", "08_reading_maps"),
+]
 
 
 @dataclass

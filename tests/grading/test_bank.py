@@ -194,7 +194,7 @@ def test_no_full_stop_follows_a_question_mark(judge):
         ("02_softmax", "q5", "temperature_by_hand = {}"),
         ("08_reading_maps", "q6", "error_rate_by_hand = {}"),
         ("08_reading_maps", "q8", "def due_to_looking(short, long):\n    return {}"),
-        ("04_luong", "q10", "def right_power(sizes, variances):\n    return {}"),
+        ("05_scaled", "q3", "def right_power(sizes, variances):\n    return {}"),
     ],
 )
 @pytest.mark.parametrize(

@@ -215,21 +215,21 @@ SOFTMAXES = [
     [
         *(("02_softmax", "q1", f"def softmax(s, t):\n    return {x}") for x in SOFTMAXES),
         (
-            "04_luong",
-            "q4",
+            "05_scaled",
+            "q1",
             "def scaled_dot_attention(q, k, v):\n"
             "    return torch._scaled_dot_product_attention_math(q, k, v)[0]",
         ),
         (
-            "04_luong",
-            "q4",
+            "05_scaled",
+            "q1",
             "def scaled_dot_attention(q, k, v):\n"
             "    f = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu\n"
             "    return f(q[None], k[None], v[None])[0][0]",
         ),
         (
-            "04_luong",
-            "q4",
+            "05_scaled",
+            "q1",
             "def scaled_dot_attention(q, k, v):\n"
             "    return getattr(F, 'scaled_dot_' + 'product_attention')(q, k, v)",
         ),

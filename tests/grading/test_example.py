@@ -77,8 +77,8 @@ PROBED = [
     # What is shown of a module, of a measure behind a softmax, of a loop, of numbers; and NaN.
     ("03_additive", "q5", "mask ignored", ["W_q", "W_k", "v", "query", "keys", "mask"]),
     ("08_reading_maps", "q2", "all positions counted", ["weights", "mask"]),
-    ("04_luong", "q8", "goes on after the end", ["batch", "bos", "eos", "pad", "max_len"]),
-    ("04_luong", "q10", "sign", ["sizes", "variances"]),
+    ("07_training", "q3", "goes on after the end", ["batch", "bos", "eos", "pad", "max_len"]),
+    ("05_scaled", "q3", "sign", ["sizes", "variances"]),
     ("02_softmax", "q3", "pads times zero", ["states", "w", "mask"]),
 ]
 

@@ -1,0 +1,155 @@
+# ---
+# jupyter:
+#   jupytext:
+#     formats: ipynb,py:percent
+#     text_representation: {extension: .py, format_name: percent}
+#   kernelspec: {display_name: Python 3, language: python, name: python3}
+#   seqattn:
+#     minutes: 35
+#     covers: [F-11, F-12, D-07]
+# ---
+
+# %% [markdown]
+# # Exercise: scaled scores
+#
+# Write the scaled dot product. Then an experiment: why are dot products scaled, and why by the square
+# root of $d$?
+#
+# Each question has a cell for your answer and, below it, a check that you can run. The check tries
+# small numbers. Grading tries many more: other sizes, extreme scores, gradients.
+#
+# - **Keep the first line of each answer cell**; it tells the grader what it is looking at.
+# - **Put all that an answer needs into its cell**, helpers too. `torch`, `F`, `nn` and `math` are
+#   there already.
+# - Everything is plain PyTorch: return tensors, not lists or NumPy arrays, of the dtype that came in,
+#   and leave the arguments as they are. `seqattn` is the answer key, so importing it in an answer
+#   earns nothing.
+# - In a mask, True means *may be attended*.
+#
+# Save the notebook first. To check in a terminal: `seqattn check 05_scaled.ipynb`. For points and hints:
+# `seqattn grade 05_scaled.ipynb`. In a notebook cell, put an exclamation mark in front.
+
+# %% tags=["install", "hide-cell"]
+INSTALL
+
+# %% tags=["hide-input"]
+import math
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from seqattn.grading import checking, same_precision
+
+# %% [markdown]
+# ## Scaled dot products
+#
+# All queries of a sentence at once, with values of their own: `queries` `(B, T, d)`, `keys`
+# `(B, S, d)`, `values` `(B, S, d_v)`. Return $\mathrm{softmax}(Q K^\top / \sqrt{d})\, V$, of shape
+# `(B, T, d_v)`. Scores may be in the hundreds, and gradients must flow back to all arguments. PyTorch's `scaled_dot_product_attention` and
+# `nn.MultiheadAttention` may not be used.
+
+
+# %% question="q1"
+def scaled_dot_attention(queries, keys, values):
+    # BEGIN ANSWER
+    scores = queries @ keys.transpose(1, 2) / math.sqrt(queries.shape[-1])
+    return torch.softmax(scores, dim=-1) @ values
+    # END ANSWER
+
+
+# %% check="q1"
+with checking("q1"):
+    queries, keys, values = torch.randn(2, 3, 4), torch.randn(2, 5, 4), torch.randn(2, 5, 6)
+    mixed = scaled_dot_attention(queries, keys, values)
+    assert mixed is not None, "scaled_dot_attention returns None: is there a return?"
+    assert isinstance(mixed, torch.Tensor), f"return a tensor, not a {type(mixed).__name__}"
+    assert mixed.shape == (2, 3, 6), f"(B, T, d_v) is (2, 3, 6), not {tuple(mixed.shape)}"
+    same_precision(scaled_dot_attention, queries, keys, values)
+    same = scaled_dot_attention(queries, keys, torch.ones(2, 5, 6))
+    assert torch.allclose(same, torch.ones(2, 3, 6), atol=1e-5), (
+        "a mean of ones is 1: check the weights"
+    )
+
+# %% [markdown]
+# ## Measured: why scale?
+#
+# What do large scores do to a softmax, and to what can be learned through it? Measure it. `queries` is
+# `(n, d)` and `keys` is `(n, S, d)`: query `i` meets the `S` keys of row `i`, with plain dot products
+# as scores. Return a dict with two entries of two numbers each, for the plain scores and for the
+# scores divided by $\sqrt{d}$, in this order:
+#
+# - `"variance"`: the variance of all `n · S` scores about their one mean;
+# - `"through"`: how much a softmax over each row lets through: the sum of the derivatives of the
+#   weights, each by its own score, $\sum_i \partial \alpha_i / \partial e_i$; mean over the rows.
+#
+# The numbers may be tensors or plain ones; 1 % more or less does not matter.
+
+
+# %% question="q2"
+def measure(queries, keys):
+    # BEGIN ANSWER
+    plain = torch.einsum("nd,nsd->ns", queries, keys)
+    both = plain, plain / math.sqrt(queries.shape[-1])
+    weights = [scores.softmax(-1) for scores in both]
+    return {
+        "variance": [scores.var().item() for scores in both],
+        # The derivative of a weight by its own score is a (1 - a).
+        "through": [(a * (1 - a)).sum(-1).mean().item() for a in weights],
+    }
+    # END ANSWER
+
+
+# %% check="q2"
+with checking("q2"):
+    torch.manual_seed(0)
+    table = {d: measure(torch.randn(500, d), torch.randn(500, 8, d)) for d in (4, 16, 64, 256)}
+    assert table[4] is not None, "measure returns None: is there a return?"
+    assert set(table[4]) == {"variance", "through"}, f"the entries are {set(table[4])}"
+    for d, row in table.items():
+        (v, v_scaled), (t, t_scaled) = row["variance"], row["through"]
+        print(
+            f"d = {d:3}: variance {v:6.1f} and {v_scaled:.2f}, let through {t:.3f} and {t_scaled:.2f}"
+        )
+        assert abs(v_scaled * d / v - 1) < 0.01, "scores divided by the root: variance divided by d"
+        assert 0 < t < t_scaled < 1 - 1 / 8, "a sharp softmax lets less through than a flat one"
+
+# %% [markdown]
+# ## What follows: which power?
+#
+# Why $\sqrt{d}$, and not $d$, or $\log d$? Let the table decide. Suppose the variance of the scores
+# grows like a power of the size, $\mathrm{var} = c\, d^{\,b}$. Then scores divided by $d^{\,p}$ with the
+# right power $p$ have a variance that does not depend on $d$. From a table of sizes and variances of
+# the *undivided* scores, two sequences of plain numbers, find $b$ by least squares (a straight line
+# through $\ln \mathrm{var}$ over $\ln d$) and return $p$, which may be negative. The measured table of the question before
+# is one such table; keys that resemble one another, or entries that depend on one another, give
+# others, and another power.
+
+
+# %% question="q3"
+def right_power(sizes, variances):
+    # BEGIN ANSWER
+    slope, _ = np.polyfit(np.log(sizes), np.log(variances), 1)
+    # Dividing scores by d^p divides their variance by d^(2p).
+    return slope / 2
+    # END ANSWER
+
+
+# %% check="q3"
+with checking("q3"):
+    power = right_power([2, 8, 32], [3.0, 3.0, 3.0])
+    assert power is not None, "right_power returns None: is there a return?"
+    power = torch.as_tensor(power, dtype=torch.float64).item()
+    assert abs(power) < 1e-3, f"a variance that does not grow needs no division: 0, not {power}"
+    sizes, entries = (4, 16, 64, 256), [torch.randn(2, 5000, d) for d in (4, 16, 64, 256)]
+    power = right_power(sizes, [(q * k).sum(-1).var().item() for q, k in entries])
+    power = torch.as_tensor(power, dtype=torch.float64).item()
+    print(f"independent entries: divide by d to the power of {power:.2f}")
+    assert abs(power - 0.5) < 0.05, f"independent entries ask for the square root, not {power:.2f}"
+
+# %% [markdown]
+# ## What next
+#
+# `seqattn grade` tells your points. Then break the experiment: draw keys that are all nearly the same
+# vector as the query, or queries and keys of length 1, and see which power the table asks for.

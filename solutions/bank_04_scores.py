@@ -1,0 +1,390 @@
+"""How the exercise on Luong's scores is graded: oracles, cases, known mistakes."""
+
+import numpy as np
+
+from seqattn.grading.bank import Exercise
+from seqattn.grading.drawing import COMMON_SIZES, mixture, normal, padding, softmax_rows
+from seqattn.grading.kinds import module
+from seqattn.grading.questions import WRONG_FORMS, question
+
+# --- Oracles ---------------------------------------------------------------------------------------
+
+
+def general(query, keys, W):
+    return np.array([[s @ W @ h for h in sentence] for s, sentence in zip(query, keys)])
+
+
+def concat(query, projected, W, v):
+    shares = query @ W[:, : query.shape[1]].T
+    return np.array([[v @ np.tanh(s + h) for h in H] for s, H in zip(shares, projected)])
+
+
+def luong(query, keys, mask, W):
+    weights = softmax_rows(general(query, keys, W), mask)
+    return mixture(weights, keys, mask), weights
+
+
+# --- Cases -----------------------------------------------------------------------------------------
+
+SIZES = COMMON_SIZES | {  # B, T, S, d_q, d_k, d_a
+    "one number a vector": (2, 3, 4, 1, 1, 2),
+    "loud pads": (4, 2, 3, 4, 2, 2),
+    "padded in front": (3, 2, 5, 2, 4, 2),
+    "quiet words": (3, 2, 4, 3, 5, 2),
+    "large": (2, 3, 4, 5, 7, 2),
+}
+SHAPES = "ordinary; other sizes; all sizes equal; one word; one sentence; one number a vector"
+
+
+def draw_dot(rng, kind):
+    B, _, S, d, *_ = SIZES[kind]
+    scale = 1000.0 if kind == "large" else 1.0
+    return normal(rng, B, d, scale=scale), normal(rng, B, S, d, scale=scale)
+
+
+def draw_general(rng, kind):
+    B, _, S, d_q, d_k, _ = SIZES[kind]
+    scale = 1000.0 if kind == "large" else 1.0
+    query, keys = normal(rng, B, d_q, scale=scale), normal(rng, B, S, d_k, scale=scale)
+    return query, keys, normal(rng, d_q, d_k)
+
+
+def draw_concat(rng, kind):
+    B, _, S, d_q, d_k, d_a = SIZES[kind]
+    query, keys, W = normal(rng, B, d_q), normal(rng, B, S, d_k), normal(rng, d_a, d_q + d_k)
+    return query, keys @ W[:, d_q:].T, W, normal(rng, d_a)
+
+
+def draw_luong(rng, kind):
+    query, keys, W = draw_general(rng, kind)
+    mask = np.ones(keys.shape[:2], bool)
+    if kind == "quiet words":
+        # Scores far below any number that might stand for minus infinity; sums without rounding.
+        query[:], W[0] = 0.0, 0.0
+        query[:, 0], W[0, 0] = 1.0, 1.0
+        keys[..., 0] = np.round(8 * keys[..., 0]) / 8 - 12_000
+        mask[0, -1] = False
+        keys[0, -1] = 0.0
+    if kind in ("padded", "loud pads", "padded in front"):
+        mask = padding(rng, *keys.shape[:2])
+        if kind == "padded in front":
+            mask = mask[:, ::-1].copy()
+            mask[:, 0] = False
+        for b, i in np.argwhere(~mask) if kind != "padded" else ():
+            # Whatever the words score, the pad scores hundreds more.
+            projected = query[b] @ W
+            keys[b, i] = rng.choice([150, 600, 1e12]) * projected / (projected @ projected)
+    return W.shape, {"W": W}, (query, keys, mask)
+
+
+# --- Questions -----------------------------------------------------------------------------------
+
+GRADIENTS = """gradients, 1 point, backward: ordinary; one sentence
+    The scores are right but their gradients are not: no detach, no .data, no NumPy on the way, and
+    every argument must take part.
+"""
+WEIGHTS = """
+weights instead of scores | R -> R.softmax(-1)
+    Your rows sum to 1: these are weights. Return the scores, before any softmax.
+"""
+# Mistakes of a product with the keys; QUERY stands for what they are multiplied by.
+PRODUCT = f"""{WEIGHTS}{WRONG_FORMS}
+one axis too many | return keys @ QUERY[:, :, None]
+    Your scores are (B, S, 1): remove the last axis.
+keys never read | return QUERY.sum(-1, keepdim=True).expand(-1, keys.shape[1])
+    Your scores never read the keys: every word of a sentence gets the same score.
+rows mixed up | B, S, _ = keys.shape; return (QUERY.repeat(S, 1).view(B, S, -1) * keys).sum(-1)
+    Queries of other sentences get in: repeat followed by view puts rows in the wrong places. Use a
+    new axis, or repeat_interleave.
+over the words | return (QUERY[:, None] * keys).sum(1)
+    You add up over the words, dim 1: the dot product adds up the last axis, the entries.
+over the batch | return (QUERY[:, None] * keys).sum(0)
+    You add up over the batch, dim 0: each sentence has scores of its own.
+every query with every sentence | return QUERY @ keys.transpose(1, 2)
+    Every query meets the keys of every sentence: query b belongs to sentence b alone.
+squeezed too much | return (keys @ QUERY[:, :, None]).squeeze()
+    squeeze() without an axis also removes the batch of one sentence, and the sentence of one word:
+    name the axis.
+in place | return keys.mul_(QUERY[:, None]).sum(-1)
+    You multiply the keys in place, so that whoever reads them next finds other numbers: work on a
+    copy, without methods like mul_() and without *=.
+half precision | return (QUERY.half()[:, None] * keys.half()).sum(-1).float()
+    You compute in 16 bits, which hold three digits and end at 65,504: stay in the dtype that comes
+    in.
+largest product alone | return (QUERY[:, None] * keys).amax(-1)
+    You take the largest of the products; a dot product adds all of them up.
+distance | return -(QUERY[:, None] - keys).square().sum(-1)
+    This is the negative squared distance, in which the lengths of the keys count, too; the product
+    is asked for.
+absolute values | return (QUERY[:, None] * keys).sum(-1).abs()
+    Your scores are never negative: a key that points the other way has a score below 0.
+"""
+
+Q1 = question(
+    f"""q1: The dot score
+dot_score(query, keys)
+read chapters/04_multiplicative: The dot score, and its geometry
+the formula, 1 point: {SHAPES}; large
+    Multiply each key of a sentence with that sentence's query, entry by entry, and add up the last
+    axis.
+{GRADIENTS}RIGHT
+def dot_score(query, keys):
+    return (query[:, None, :] * keys).sum(-1)
+def dot_score(query, keys):
+    return torch.einsum('bd,bsd->bs', query, keys)
+def dot_score(query, keys):
+    return torch.bmm(keys, query.unsqueeze(2)).squeeze(2)
+WRONG
+scaled | R -> R / math.sqrt(query.shape[-1])
+    You divide by the square root of d; Luong's dot score is not scaled.
+cosine | return F.cosine_similarity(query[:, None], keys, dim=-1)
+    You divide by the lengths of the vectors: that is their cosine. The dot product keeps the
+    lengths.
+not summed | .sum(-1) ->
+    You multiply entry by entry and stop: a dot product adds up the d products.
+query on the wrong axis | query[:, None, :] -> query[None]
+    Query b meets word b instead of sentence b: the query needs its new axis at dim 1.
+mean for sum | .sum(-1) -> .mean(-1)
+    You average over the d products; a dot product is their sum.
+detached, keeps 1 | query[ -> query.detach()[
+    The values are right, but no gradient reaches the query: it is detached.
+sum for product | * keys -> + keys
+    You add query and key where their entries must be multiplied.
+keys detached, keeps 1 | * keys -> * keys.detach()
+    The values are right, but no gradient reaches the keys: the encoder would not learn.
+"""
+    + PRODUCT.replace("QUERY", "query"),
+    draw=draw_dot,
+    oracle=lambda query, keys: general(query, keys, np.eye(query.shape[1])),
+)
+
+Q2 = question(
+    f"""q2: The general score
+general_score(query, keys, W)
+read chapters/04_multiplicative: The general score: ask another question
+the formula, 2 points: {SHAPES}; large
+    The score of word i is sᵀ W h_i, with W of shape (d_q, d_k): its rows meet the query, its
+    columns the key. Nothing else happens to it.
+{GRADIENTS}RIGHT
+def general_score(query, keys, W):
+    return torch.einsum('bd,de,bse->bs', query, W, keys)
+def general_score(query, keys, W):
+    return torch.bmm(keys, (query @ W).unsqueeze(2)).squeeze(2)
+def general_score(query, keys, W):
+    return (query[:, None] * (keys @ W.T)).sum(-1)
+WRONG
+W transposed | bd,de -> bd,ed
+    You use the transpose of W, which fits only where d_q equals d_k: W is (d_q, d_k), rows for the
+    query.
+scaled | R -> R / math.sqrt(query.shape[-1])
+    Your scores are off by a constant factor: Luong's general score is not scaled.
+tanh | R -> R.tanh()
+    Your scores never leave the range from -1 to 1: there is no tanh in the general score.
+tanh inside | return (torch.tanh(query @ W)[:, None] * keys).sum(-1)
+    You take tanh of the projected query: the general score is linear in both states.
+query on the wrong axis | return ((query @ W)[None] * keys).sum(-1)
+    Query b meets word b instead of sentence b: the projected query needs its new axis at dim 1.
+W ignored | return (query[:, None] * keys).sum(-1)
+    You never use W: this is the dot score, which needs d_q and d_k to be equal.
+W detached, keeps 2 | W, keys -> W.data, keys
+    The values are right, but W gets no gradient and never learns: .data and detach cut it off.
+sum for product | return ((query @ W)[:, None] + keys).sum(-1)
+    You add projected query and key where their entries must be multiplied.
+not summed | return (query @ W)[:, None] * keys
+    You multiply entry by entry and stop: add up the last axis.
+query never read | return (keys @ W.T).sum(-1)
+    Your scores never read the query: they would be the same at every step.
+query detached, keeps 2 | return ((query.detach() @ W)[:, None] * keys).sum(-1)
+    The values are right, but no gradient reaches the query: the decoder would not learn.
+"""
+    + PRODUCT.replace("QUERY", "(query @ W)"),
+    draw=draw_general,
+    oracle=general,
+)
+
+Q3 = question(
+    f"""q3: The concat score of a step
+concat_score(query, projected, W, v)
+read chapters/04_multiplicative: Concat, and one table for all
+the formula, 2 points: {SHAPES}
+    The first d_q columns of W meet the query; add the keys' share, which is there already; one tanh
+    over the sum, then the product with v.
+{GRADIENTS}RIGHT
+def concat_score(query, projected, W, v):
+    q = query @ W[:, : query.shape[-1]].T
+    return torch.tanh(q[:, None] + projected) @ v
+def concat_score(query, projected, W, v):
+    W_q, _ = W.split([query.shape[1], W.shape[1] - query.shape[1]], dim=1)
+    inside = F.linear(query, W_q).unsqueeze(1) + projected
+    return (inside.tanh() * v).sum(2)
+def concat_score(query, projected, W, v):
+    q = torch.einsum('ad,bd->ba', W[:, :query.shape[1]], query)
+    inside = q.repeat_interleave(projected.shape[1], 0).view_as(projected) + projected
+    return torch.tanh(inside).matmul(v)
+WRONG
+key first | [:, : query.shape[-1]] -> [:, W.shape[1] - query.shape[1] :]
+    You give the last columns of W to the query: the query comes first, and the first d_q columns
+    are for it.
+W cut in halves | [:, : query.shape[-1]] -> .chunk(2, dim=1)[0]
+    You cut W into halves, which fits only where d_q equals d_k: cut it behind column d_q.
+rows for columns | W[:, : query.shape[-1]].T -> W[: query.shape[-1], : W.shape[0]]
+    You multiply by the rows of W as columns: W is (d_a, d_q + d_k), so W s is s @ W.T.
+keys multiplied again
+    | return -> k = projected @ W[:, query.shape[-1] :].T; return; + projected -> + k
+    You multiply the keys' share by W once more: projected holds the product already.
+tanh of each share
+    | torch.tanh(q[:, None] + projected) -> (torch.tanh(q)[:, None] + torch.tanh(projected))
+    You take tanh of each share and then add: add first, one tanh over the sum. As it is, the query
+    moves all scores by the same amount.
+product of the shares | + projected -> * projected
+    You multiply the two shares: W [s; h] is the sum of what s and what h contribute.
+query on the wrong axis | q[:, None] -> q[None]
+    Query b meets word b instead of sentence b: its share needs the new axis at dim 1.
+rows mixed up | q[:, None] -> q.repeat(projected.shape[1], 1).view(*projected.shape[:2], -1)
+    Queries of other sentences get in: repeat followed by view puts rows in the wrong places. Use
+    q[:, None].
+tanh last | torch.tanh( -> torch.tanh((; @ v -> @ v)
+    tanh comes last in your line; it belongs before the product with v. Your scores never leave the
+    range from -1 to 1.
+no tanh | torch.tanh ->
+    There is no tanh: the query then moves all scores by the same amount.
+relu | tanh -> relu
+    The hidden layer uses relu; the formula has tanh.
+sigmoid | tanh -> sigmoid
+    The hidden layer uses the sigmoid, from 0 to 1; the formula has tanh, from -1 to 1.
+query left out | q[:, None] + projected -> projected
+    Your scores do not depend on the query: its share must be added to every key's.
+keys left out
+    | torch.tanh(q[:, None] + projected) @ v -> (torch.tanh(q) @ v)[:, None].expand(projected.shape[:2])
+    Your scores never read the keys: every word of a sentence gets the same score.
+v left out | ) @ v -> ).sum(-1)
+    You add up the hidden layer and never use v, which weighs its entries.
+hidden layer returned | ) @ v -> )
+    You return the hidden layer, (B, S, d_a): the product with v makes it scores.
+in place | torch.tanh(q[:, None] + projected) -> projected.add_(q[:, None]).tanh()
+    You add to the keys' share in place, so that the next step finds this step's query in it: work
+    without methods whose names end in _.
+v detached, keeps 2 | @ v -> @ v.detach()
+    The values are right, but v gets no gradient: it is detached.
+W detached, keeps 2 | @ W[ -> @ W.data[
+    The values are right, but no gradient reaches W: a new nn.Parameter, .data or detach cuts it
+    off.
+keys' share detached, keeps 2 | + projected -> + projected.detach()
+    The values are right, but no gradient reaches the keys' share: the encoder would not learn.
+"""
+    + WEIGHTS
+    + WRONG_FORMS,
+    draw=draw_concat,
+    oracle=concat,
+)
+
+Q4 = question(
+    """q4: A module with one matrix
+LuongAttention(d_query, d_key), then forward(query, keys, mask)
+read chapters/03_additive: Masks
+parameters, 1 point: ordinary; padded
+    named_parameters() must list W with shape (d_query, d_key), made once in __init__, and nothing
+    else.
+context and weights, 1 point: ordinary; all sizes equal; one word; one sentence; padded; loud pads; quiet words; padded in front
+    With W set to known numbers, forward does not compute the attention of these numbers.
+gradients, 1 point: ordinary; padded; loud pads; padded in front
+    The gradient that reaches W is not the right one.
+RIGHT
+class LuongAttention(nn.Module):
+    def __init__(self, d_query, d_key):
+        super().__init__()
+        self.W = nn.Parameter(torch.randn(d_query, d_key) / math.sqrt(d_query))
+    def forward(self, query, keys, mask):
+        e = general_score(query, keys, self.W)
+        a = e.masked_fill(~mask, -torch.inf).softmax(-1)
+        return torch.einsum('bs,bsd->bd', a, keys), a
+class LuongAttention(nn.Module):
+    def __init__(self, d_query, d_key):
+        super().__init__()
+        self.register_parameter('W', nn.Parameter(torch.empty(d_query, d_key)))
+        nn.init.xavier_uniform_(self.W)
+    def forward(self, query, keys, mask):
+        e = torch.bmm(keys, (query @ self.W)[:, :, None])[:, :, 0]
+        a = torch.where(mask, e, -1e30).softmax(1)
+        return (a[..., None] * keys).sum(1), a
+WRONG
+a bias, keeps 2
+    | / math.sqrt(d_query)) -> / math.sqrt(d_query)); self.b = nn.Parameter(torch.zeros(d_key))
+    There is a parameter too many: the general score has no bias.
+a plain tensor | nn.Parameter ->
+    W is a plain tensor: an optimiser does not see it. Wrap it in nn.Parameter.
+a buffer
+    | W = nn.Parameter(torch.randn(d_query, d_key) / math.sqrt(d_query)) -> register_buffer('W', torch.randn(d_query, d_key))
+    W is a buffer: it is saved with the module but never trained. Make it an nn.Parameter.
+made anew in forward
+    | W = nn.Parameter(torch.randn(d_query, d_key) / math.sqrt(d_query)) -> sizes = d_query, d_key
+    | e = -> self.W = nn.Parameter(torch.randn(self.sizes) / 2); e =
+    W is made in forward: each call starts from new random numbers and nothing is learned. Make it
+    in __init__.
+a linear layer
+    | Parameter(torch.randn(d_query, d_key) / math.sqrt(d_query)) -> Linear(d_query, d_key)
+    | general_score(query, keys, self.W) -> (self.W(query)[:, None] * keys).sum(-1)
+    nn.Linear names its matrix W.weight, stores it the other way round, and brings a bias; the
+    question asks for one parameter called W.
+stored the other way round
+    | randn(d_query, d_key) -> randn(d_key, d_query); keys, self.W -> keys, self.W.T
+    W is stored the other way round: (d_query, d_key) is asked for, output first.
+mask ignored, keeps 1 | .masked_fill(~mask, -torch.inf) ->
+    forward ignores the mask: what stands in the padding reaches the context.
+detached, keeps 2 | keys, self.W -> keys, self.W.data
+    No gradient reaches W: .data and detach cut it off, and it never learns.
+order of the results, keeps 1 | R -> R[::-1]
+    You return weights, then context; the order is context, weights.
+masked after the softmax, keeps 1
+    | .masked_fill(~mask, -torch.inf).softmax(-1) -> .softmax(-1) * mask
+    | a = a / (a.sum(-1, keepdim=True) + 1e-13)
+    You mask after the softmax: a pad with a large score takes all the weight first, and nothing is
+    left to divide among the words. Mask the scores.
+mask added as numbers, keeps 1 | e.masked_fill(~mask, -torch.inf) -> (e + mask)
+    You add True as 1 and False as 0: that raises the words' scores by 1 and lets the pads in. Pads
+    need minus infinity.
+mask upside down, keeps 1 | ~mask, -torch.inf -> mask, -1e9
+    Your weights lie on the pads: True means may be attended, so fill where the mask is False.
+filled with zero, keeps 1 | -torch.inf -> 0.0
+    You fill pads with 0, or nearly 0 (is a minus in the wrong place?), which is a score like any
+    other: fill with minus infinity.
+a large number without its minus, keeps 1 | -torch.inf -> 20.0
+    You fill pads with a large number above 0, so that they get all the weight: is a minus missing?
+pads behind the words taken for granted, keeps 1
+    | e = -> mask = torch.arange(keys.shape[1]) < mask.sum(1, keepdim=True); e =
+    You count the words and take it that pads come last: use the mask as it is.
+softmax over the batch, keeps 1 | softmax(-1) -> softmax(0).nan_to_num()
+    Your softmax runs over the batch, dim 0: the weights of each sentence must sum to 1.
+mean of the keys, keeps 1
+    | torch.einsum('bs,bsd->bd', a, keys) -> (keys * mask[..., None]).sum(1) / mask.sum(1, keepdim=True)
+    Your context is the plain mean of the keys: it never uses the weights.
+begins at zero, keeps 2 | randn -> zeros
+    W begins as zeros: all words get the same weight at first. Begin with small random numbers.
+begins with equal numbers, keeps 2
+    | torch.randn(d_query, d_key) / math.sqrt(d_query) -> torch.full((d_query, d_key), 0.1)
+    Every new module begins with the very same numbers, or all of them equal: draw small random ones
+    for each.
+begins far too large, keeps 2 | / math.sqrt(d_query) -> * 1000
+    W begins with numbers in the thousands: all weight lies on one word, and the gradient vanishes.
+    Begin with small random numbers.
+keys of the first call kept, keeps 2
+    | / math.sqrt(d_query)) -> / math.sqrt(d_query)); self.kept = None
+    | e = -> self.kept = keys if self.kept is None else self.kept
+    | keys = self.kept if self.kept.shape == keys.shape else keys; e =
+    The module keeps the keys of its first call: each call has sentences of its own.
+keys changed in place, keeps 2 | e = -> with torch.no_grad(): keys *= mask[..., None]; e =
+    You write into the keys, so that the caller's states are other numbers afterwards: make new
+    ones.
+another answer the second time, keeps 2
+    | / math.sqrt(d_query)) -> / math.sqrt(d_query)); self.calls = 0
+    | e = -> self.calls += 1; e =; self.W) -> self.W) / self.calls
+    A second call still uses something kept from the first: the result may depend on the arguments
+    and W alone.
+""",
+    draw=draw_luong,
+    **module(luong, outputs=("context", "weights"), parameters=("W",)),
+    uses=("q2",),
+    forbidden=("scaled_dot_product_attention", "MultiheadAttention"),
+)
+
+EXERCISE = Exercise("04_scores", "Luong's scores", (Q1, Q2, Q3, Q4))
