@@ -26,8 +26,10 @@ LONG, SHORT, SAMPLES = (18, 24), 300, 1000
 def read() -> dict[str, list[TextPair]]:
     """Draw test pairs: short ones of the corpus, and long ones of the same words."""
     shortest, longest = LONG
+    corpus = toy_corpus(40_000)
     return {
-        "short": toy_corpus(40_000)["test"][:SHORT],
+        "trained on": corpus["train"],
+        "short": corpus["test"][:SHORT],
         "long": [
             pair
             for pair in toy_by_length()
@@ -74,6 +76,12 @@ def judge(translator: Translator, pairs: list[TextPair]) -> dict[str, Any]:
     return {"settings": settings, "differences": differences, "forced": float(forced.mean())}
 
 
+def _lengths(pairs: list[TextPair]) -> list[int]:
+    """Give the fewest and the most words of a set of sources."""
+    counts = [len(tokenize(pair.source, "en")) for pair in pairs]
+    return [min(counts), max(counts)]
+
+
 def _words(texts: list[str]) -> int:
     return sum(len(text.split()) for text in texts)
 
@@ -98,8 +106,11 @@ def main() -> None:
     translator, data = Translator.load("toy"), read()
     found = {split: study.run(split, judge, translator, data[split]) for split in ("short", "long")}
     card = study.card(
-        sentences={split: len(pairs) for split, pairs in data.items()},
-        **{"words of the long ones": list(LONG), "resamples": SAMPLES},
+        sentences={split: len(data[split]) for split in found},
+        **{
+            "words": {split: _lengths(pairs) for split, pairs in data.items()},
+            "resamples": SAMPLES,
+        },
     )
     study.write({"card": card, **found})
 
