@@ -81,19 +81,19 @@ BeamTree()
 # Let $x$ be the source and $y = (y_1, \ldots, y_n)$ a translation with its end. The search looks for
 #
 # $$ \hat y = \arg\max_y \frac{1}{\mathrm{lp}(n)} \sum_{t=1}^{n} \log p(y_t \mid y_{<t}, x)
-#    + \mathrm{cp}(y, x) $$ (eq-beam-score)
+#    + \mathrm{cp}(y, x) $$ (eq-beam-objective)
 #
 # Logs are added where probabilities would be multiplied, since a product of many small numbers is soon
 # too small for a computer. The *length penalty* is one of
 #
 # $$ \mathrm{lp}(n) = \Big(\frac{5 + n}{6}\Big)^{\alpha} \qquad\text{or}\qquad \mathrm{lp}(n) = n^{\alpha}
-# $$ (eq-length-penalty)
+# $$ (eq-length-penalties)
 #
 # The first is that of Wu et al. The second with $\alpha = 1$ compares means per word. With $\alpha = 0$
 # neither does anything. The *coverage penalty* reads the attention weights $\alpha_{ti}$ (no relation to
 # the exponent):
 #
-# $$ \mathrm{cp}(y, x) = \beta \sum_{i} \log \min\Big(\sum_{t} \alpha_{ti},\, 1\Big) $$ (eq-coverage-penalty)
+# $$ \mathrm{cp}(y, x) = \beta \sum_{i} \log \min\Big(\sum_{t} \alpha_{ti},\, 1\Big) $$ (eq-coverage-in-search)
 #
 # It is negative where a source word was hardly looked at, and zero where each got a total of 1 or more.
 #
@@ -291,7 +291,7 @@ for split in ("short", "long"):
 # probabilities, sharpened or flattened by a temperature $\tau$, as in
 # [soft addressing](02_soft_addressing.ipynb):
 #
-# $$ y_t \sim \mathrm{softmax}(z_t / \tau) $$ (eq-sampling)
+# $$ y_t \sim \mathrm{softmax}(z_t / \tau) $$ (eq-tempered-draw)
 #
 # with $z_t$ the model's numbers before its softmax. *Top-k* lets only the $k$ likeliest words take part;
 # a *nucleus* keeps the likeliest until they hold a share $p$ of the probability.
@@ -359,7 +359,7 @@ print(f"the smoothed label {best.mean:.3f} nats; surer than that {worse.mean:.3f
 # *Clipping by global norm* looks at all gradients $g$ of the model as one vector and shortens it to
 # length $c$ where it is longer:
 #
-# $$ g \leftarrow g \cdot \min\Big(1,\, \frac{c}{\lVert g\rVert}\Big) $$ (eq-clipping)
+# $$ g \leftarrow g \cdot \min\Big(1,\, \frac{c}{\lVert g\rVert}\Big) $$ (eq-clip-by-norm)
 #
 # Its direction stays. (To clip each number by itself would turn it.)
 
