@@ -42,7 +42,7 @@ const figure = {
     const steps = this.search(get, width), fate = new Map();
     steps.forEach(({ held, dropped }, t) => {
       held.forEach(({ words }) => fate.set(words.join(" "), { kept: true }));
-      dropped.slice(0, this.small(get) ? undefined : width).forEach(({ words }) => fate.set(words.join(" "), { fell: t + 1 }));
+      dropped.slice(0, this.small(get) ? undefined : 2).forEach(({ words }) => fate.set(words.join(" "), { fell: t + 1 }));
     });
     const grow = (words) => (words.at(-1) === END ? [] : this.row(get, words)).map(([word, p]) => {
       const name = [...words, word].join(" ");
@@ -53,6 +53,12 @@ const figure = {
 
   // A table of a few lines is drawn whole; of a model's, what the search looked at.
   small: (get) => Object.keys(get("table")).length <= 12,
+
+  // The word, its probability, and the step at which it fell.
+  label({ word, p, fell }) {
+    const chance = p < 0.005 ? "<.01" : p > 0.995 && p < 1 ? ">.99" : fmt(p).replace(/^0/, "");
+    return [word === END ? "end" : word, chance, fell ? `✗ ${fell}` : ""].join(" ").trim();
+  },
 
   // Lines from above to below: a leaf each; parents in the middle of their children.
   place(nodes, next = { y: 0 }) {
@@ -79,15 +85,17 @@ const figure = {
     return (n, width) => {
       const tree = this.tree(get, get("width")), row = 30, foot = 6;
       this.place(tree);
-      const column = Math.max(78, Math.min(150, Math.floor(width / depth))), wide = column * depth, y = (node) => 22 + row * node.y;
+      // A column is as wide as its longest label; what room is left is shared out.
+      const need = Array.from({ length: depth }, (_, d) => Math.max(40, ...all(tree).filter((node) => node.depth === d + 1).map((node) => 22 + 7.4 * this.label(node).length)));
+      const more = clamp((width - sum(need)) / depth, 0, 60), x = (d) => sum(need.slice(0, d)) + d * more;
+      const wide = Math.max(width, Math.ceil(x(depth))), y = (node) => 22 + row * node.y;
       const best = `${n.found[0]} ${END}`;
       const draw = (node, from) => {
-        const won = `${best} `.startsWith(`${node.name} `), x = column * (node.depth - 1), to = y(node);
+        const won = `${best} `.startsWith(`${node.name} `), left = x(node.depth - 1), to = y(node);
         const kind = won ? "sa-won" : node.kept ? "sa-kept" : node.fell ? "sa-fell" : "sa-unseen";
-        const p = node.p < 0.005 ? "<.01" : node.p > 0.995 && node.p < 1 ? ">.99" : fmt(node.p).replace(/^0/, "");
         return s("g", { class: kind },
-          s("path", { d: `M${x},${from} C${x + 8},${from} ${x},${to} ${x + 12},${to} H${x + column}`, fill: "none" }),
-          words(x + 13, to - 4, [node.word === END ? "end" : node.word, p, node.fell ? `✗ ${node.fell}` : ""].join(" ").trim()),
+          s("path", { d: `M${left},${from} C${left + 8},${from} ${left},${to} ${left + 12},${to} H${x(node.depth)}`, fill: "none" }),
+          words(left + 13, to - 4, this.label(node)),
           node.children.map((child) => draw(child, to)));
       };
       const root = (tree[0].y + tree.at(-1).y) / 2;
