@@ -193,7 +193,7 @@ def fit(
         As in :class:`~seqattn.training.config.TrainingConfig`.
     teacher_forcing : float, or callable
         Probability that a step reads the true last token; or a schedule, which gives it for the
-        number of an update, from 1: see :func:`~seqattn.training.schedules.linear_decay`.
+        number of an update, from 1: see :func:`~seqattn.training.linear_decay`.
     guess : bool
         Whether to begin with the frequencies of the target's tokens as the bias of the vocabulary
         product; see :func:`~seqattn.models.guess_frequencies`. For a fresh model: one that has
