@@ -7,6 +7,7 @@ from seqattn import widgets
 
 FIGURES = {
     "AdditiveSteps": widgets.AdditiveSteps,
+    "BeamTree": lambda: widgets.BeamTree(width=2, alpha=0.4),
     "FixedVersusDynamic": widgets.FixedVersusDynamic,
     "KernelSmoother": widgets.KernelSmoother,
     "LinearRegime": widgets.LinearRegime,
