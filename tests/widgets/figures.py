@@ -7,6 +7,7 @@ from seqattn import widgets
 
 FIGURES = {
     "AdditiveSteps": widgets.AdditiveSteps,
+    "DotVariance": lambda: widgets.DotVariance(exponent=6, factor="× √d"),
     "FixedVersusDynamic": widgets.FixedVersusDynamic,
     "KernelSmoother": widgets.KernelSmoother,
     "LinearRegime": widgets.LinearRegime,
