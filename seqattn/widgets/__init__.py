@@ -7,6 +7,7 @@ from seqattn.widgets.fixed_versus_dynamic import FixedVersusDynamic
 from seqattn.widgets.kernel_smoother import KernelSmoother
 from seqattn.widgets.linear_regime import LinearRegime
 from seqattn.widgets.map_through_training import MapThroughTraining
+from seqattn.widgets.rank_slider import RankSlider
 from seqattn.widgets.recency import Recency
 from seqattn.widgets.score_geometry import ScoreGeometry
 from seqattn.widgets.soft_lookup import SoftLookup
@@ -23,6 +24,7 @@ __all__ = [
     "LinearRegime",
     "LiveFigure",
     "MapThroughTraining",
+    "RankSlider",
     "Recency",
     "ScoreGeometry",
     "SoftLookup",

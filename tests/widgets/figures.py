@@ -20,6 +20,17 @@ FIGURES = {
         target=["le", "chat", "noir", "dormait", "là-bas", "hier", ".", "<eos>"],
         row=1,
     ),
+    "RankSlider": lambda: widgets.RankSlider(
+        [9.0, 4.0, 2.0, 1.0],
+        {
+            rank: torch.softmax(rank * torch.eye(4, 5, dtype=torch.float64), -1)
+            for rank in (1, 2, 4)
+        },
+        {1: [3.0, 8.5], 2: [20.0, 24.0], 4: [30.0, 31.5]},
+        source=["the", "cat", "slept", ".", "<eos>"],
+        target=["le", "chat", "dort", "<eos>"],
+        step=1,
+    ),
     "Recency": widgets.Recency,
     "ScoreGeometry": lambda: widgets.ScoreGeometry(score="general", stretch=1.5),
     "SoftLookup": widgets.SoftLookup,
