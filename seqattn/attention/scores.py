@@ -499,14 +499,14 @@ def truncate_rank(
     Parameters
     ----------
     W : (d_query, d_key)
-        The form of :func:`general_score`.
+        The form of :func:`~seqattn.general_score`.
     rank : int
         Size k of the shared space, from 1 to ``min(d_query, d_key)``.
 
     Returns
     -------
     U, V : (rank, d_query), (rank, d_key)
-        What :func:`reduced_rank_score` takes.
+        What :func:`~seqattn.reduced_rank_score` takes.
 
     Raises
     ------
