@@ -29,7 +29,7 @@ FIGURES = {
         {1: [3.0, 8.5], 2: [20.0, 24.0], 4: [30.0, 31.5]},
         source=["the", "cat", "slept", ".", "<eos>"],
         target=["le", "chat", "dort", "<eos>"],
-        step=1,
+        step=2,
     ),
     "Recency": widgets.Recency,
     "ScoreGeometry": lambda: widgets.ScoreGeometry(score="general", stretch=1.5),
