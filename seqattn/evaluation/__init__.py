@@ -14,6 +14,7 @@ from seqattn.evaluation.evaluate import (
     summarize_attention,
 )
 from seqattn.evaluation.ibm1 import ibm1_error_rates, ibm1_links
+from seqattn.evaluation.probes import Moved, which_steps_move
 
 __all__ = [
     "AttentionSummary",
@@ -21,6 +22,7 @@ __all__ = [
     "Evaluation",
     "Finding",
     "LengthScore",
+    "Moved",
     "alignment_links",
     "compare",
     "evaluate",
@@ -29,4 +31,5 @@ __all__ = [
     "ibm1_links",
     "plot_comparison",
     "summarize_attention",
+    "which_steps_move",
 ]

@@ -2,6 +2,7 @@
 
 from seqattn.widgets.additive_steps import AdditiveSteps
 from seqattn.widgets.base import LiveFigure
+from seqattn.widgets.decoder_flow import DecoderFlow
 from seqattn.widgets.fixed_versus_dynamic import FixedVersusDynamic
 from seqattn.widgets.kernel_smoother import KernelSmoother
 from seqattn.widgets.linear_regime import LinearRegime
@@ -16,6 +17,7 @@ from seqattn.widgets.weighted_sum import WeightedSum
 
 __all__ = [
     "AdditiveSteps",
+    "DecoderFlow",
     "FixedVersusDynamic",
     "KernelSmoother",
     "LinearRegime",

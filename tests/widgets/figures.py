@@ -7,6 +7,7 @@ from seqattn import widgets
 
 FIGURES = {
     "AdditiveSteps": widgets.AdditiveSteps,
+    "DecoderFlow": widgets.DecoderFlow,
     "FixedVersusDynamic": widgets.FixedVersusDynamic,
     "KernelSmoother": widgets.KernelSmoother,
     "LinearRegime": widgets.LinearRegime,
