@@ -1,13 +1,14 @@
 """Take a decoder apart, choice by choice: ``python -m benchmarks.decoders``.
 
-Three choices, each independent of the others: the score, whether the decoder asks before its
-update or after it, and whether the update reads what attention gave. Two more have nothing to do
-with attention: the readout, and where the bias of the vocabulary starts. Encoder, sizes, batches,
-learning rate and number of updates are the same for all; nothing is chosen by looking at results,
-and each model is judged once, on test sentences. One more model stands beside the rest: it
-computes its context and drops it.
+Two choices, independent of each other: whether the decoder asks before its update or after it, and
+whether the update reads what attention gave. Two more have nothing to do with attention: the
+readout, and where the bias of the vocabulary starts. Score, encoder, sizes, batches, learning rate
+and number of updates are the same for all; nothing is chosen by looking at results, and each model
+is judged once, on test sentences. One more model stands beside the rest: it computes its context
+and drops it.
 
-:mod:`benchmarks.order` asks a narrower question, with the same number of weights for all models.
+:mod:`benchmarks.order` has score, order and readout as its choices, always with feeding, and gives
+all its models the same number of weights.
 
 Writes ``seqattn/data/measured/decoders.json`` for the chapter on the decoder. Finished trainings
 are kept in ``--work`` and not repeated.
@@ -21,7 +22,7 @@ from torch import Tensor
 
 from benchmarks.location import LONGEST, PAIRS, judge, read
 from benchmarks.study import Study, study_parser
-from seqattn.attention import BahdanauAttention, LuongAttention
+from seqattn.attention import BahdanauAttention
 from seqattn.data import FIVE, Batches, TextPair, Vocabularies, encode_pairs
 from seqattn.data.batches import Batch, make_batch
 from seqattn.models import AttentionDecoder, Encoder, Seq2SeqAttention, State
@@ -29,7 +30,6 @@ from seqattn.models.rnn import rnn_step
 from seqattn.training import fit
 from seqattn.translator import Translator
 
-SCORES = ("additive", "dot")
 DESIGNS = (("after", False), ("before", True), ("after", True), ("before", False))
 TOKENS, STEPS, WARMUP, LR, SEEDS = 512, 282, 10, 0.01, 3
 D, D_ENCODER = 64, 32
@@ -40,12 +40,10 @@ SATURATED, EVERY = 0.99, 20
 class Cell(NamedTuple):
     """What one model has that others have not."""
 
-    score: str = "additive"
     order: str = "after"
     fed: bool = False
     readout: str = "tanh"
     bias: str = "frequencies"
-    lr: float = LR
     ignores: bool = False
 
 
@@ -69,8 +67,7 @@ class DropsContext(AttentionDecoder):
 def build(cell: Cell, source: int, target: int) -> Seq2SeqAttention:
     """Build a model with fresh weights, from the sizes of the two vocabularies."""
     encoder = Encoder(source, D, D_ENCODER)
-    score = cell.score
-    attention = BahdanauAttention(D, D, D) if score == "additive" else LuongAttention(D, D, score)
+    attention = BahdanauAttention(D, encoder.d_states, D)
     kind = AttentionDecoder
     if cell.ignores:
         kind = DropsContext
@@ -101,7 +98,7 @@ def train(data: dict[str, list[TextPair]], cell: Cell, seed: int) -> dict:
 
     started = time.process_time()
     history = fit(
-        model, batches, steps=STEPS, lr=cell.lr, warmup=WARMUP, schedule="constant",
+        model, batches, steps=STEPS, lr=LR, warmup=WARMUP, schedule="constant",
         guess=cell.bias == "frequencies", seed=seed,
         watch=watch if cell.readout == "tanh" else None, every=EVERY,
     )  # fmt: skip
@@ -111,7 +108,6 @@ def train(data: dict[str, list[TextPair]], cell: Cell, seed: int) -> dict:
     return {
         **judge(translator, data["test"], maps=True),
         "loss": sum(history.losses[-20:]) / 20,
-        "losses": history.losses,
         "saturated": shares,
         "slope": slopes,
         "seconds": seconds,
@@ -137,7 +133,7 @@ def cells() -> list[Cell]:
         for readout in ("tanh", "linear")
         for bias in ("zero", "frequencies")
     ]
-    grid = [Cell(score, *design, "linear") for score in SCORES for design in DESIGNS]
+    grid = [Cell(*design, "linear") for design in DESIGNS]
     return list(dict.fromkeys([*starts, Cell(readout="linear", ignores=True), *grid]))
 
 
@@ -151,19 +147,21 @@ def main() -> None:
         name = "-".join(map(str, cell))
         runs = [study.run(f"{name}-{seed}", train, data, cell, seed) for seed in range(SEEDS)]
         models.append({"cell": cell._asdict(), "runs": runs})
-    card = study.card(
-        **{
-            "corpus": f"toy, {PAIRS:,} pairs, at most {LONGEST} positions",
-            "pairs": len(data["train"]),
-            "tested on": len(data["test"]),
-            "updates": STEPS,
-            "batch tokens": TOKENS,
-            "learning rate": LR,
-            "states": D,
-            "seeds": SEEDS,
-        }
-    )
-    study.write({"card": card, "models": models})
+    study.write({"card": study.card(**card_of(data)), "models": models})
+
+
+def card_of(data: dict[str, list[TextPair]]) -> dict[str, object]:
+    """Say what all models have in common."""
+    return {
+        "corpus": f"toy, {PAIRS:,} pairs, at most {LONGEST} positions",
+        "pairs": len(data["train"]),
+        "tested on": len(data["test"]),
+        "updates": STEPS,
+        "batch tokens": TOKENS,
+        "learning rate": LR,
+        "states": D,
+        "seeds": SEEDS,
+    }
 
 
 if __name__ == "__main__":

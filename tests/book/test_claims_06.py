@@ -138,3 +138,25 @@ def test_the_loss_is_the_mean_over_real_tokens():
     optimizer = torch.optim.SGD(model.parameters(), 0.0)
     loss, _ = update(model, optimizer, batch, lr=0.0, smoothing=0.0, clip=1.0, teacher_forcing=1.0)
     assert loss.mean.item() == pytest.approx(expected.item() / 6, rel=1e-5)
+
+
+def test_without_the_shift_the_loss_vanishes_and_nothing_is_learned():
+    # Targets are thrown with dice: there is nothing to learn but to copy what one is told.
+    losses = {}
+    for shifted in (True, False):
+        torch.manual_seed(0)
+        model = build_model(ModelConfig("luong", d_embed=16, d_hidden=16, dropout=0.0), 11, 11)
+        optimizer = torch.optim.Adam(model.parameters(), 0.02)
+        for _ in range(150):
+            words = torch.randint(4, 11, (32, 4))
+            said = F.pad(words, (0, 1), value=EOS)
+            read = F.pad(words, (1, 0), value=BOS) if shifted else said
+            source = F.pad(torch.randint(4, 11, (32, 4)), (0, 1), value=EOS)
+            logits, _ = model(source, torch.full((32,), 5), read)
+            loss = F.cross_entropy(logits.flatten(0, 1), said.flatten())
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        losses[shifted] = loss.item()
+    assert losses[False] < 0.05
+    assert losses[True] > 1.0

@@ -22,7 +22,7 @@ DESIGNS = [
 def decoder_of(order, fed, readout):
     torch.manual_seed(0)
     alone = readout == "state alone"
-    cell = Cell("additive", order, fed, "tanh" if alone else readout, ignores=alone)
+    cell = Cell(order, fed, "tanh" if alone else readout, ignores=alone)
     return build(cell, 11, 13).double().eval()
 
 
