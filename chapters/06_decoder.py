@@ -29,7 +29,7 @@ INSTALL
 # ## A question you can see
 #
 # Here are two trainings of one translator: the same pairs, the same weights at the start, the same 60
-# updates. They differ in one line. It concerns neither the score nor the order of events.
+# updates. They differ in one line.
 #
 # In this model a *readout* turns the decoder's state and its context into features,
 # $\tilde s_t = \tanh(W_c [c_t; s_t])$, and a last layer turns the features into one number for each
@@ -292,7 +292,7 @@ torch.testing.assert_close(maxout(s, c, word), torch.maximum(u[:, :3], u[:, 3:])
 # ## What a change can reach
 #
 # Three steps as boxes; an arrow means "is computed from". The words that are read are given, as in
-# training. Answer the question. Then press any box, or choose it below the drawing, and try other orders.
+# training. Answer the question, and test your answer. Then press any box, or choose it below the drawing.
 
 # %% tags=["hide-input"]
 DecoderFlow(
@@ -485,7 +485,8 @@ ResultTable(heads, rows, "Order and feeding", "lowest to highest of three seeds"
 #   with it, and {{ span(runs("before", True), "aer", ".2f") }} in Bahdanau's order: each seed of the first is below each seed of the two
 #   others. Why, this table cannot say. Bahdanau's state asks before it has read the last word; and where
 #   contexts are carried on, a row need not hold all that its word was made from.
-#
+
+# %% [markdown]
 # The row of the decoder that ignores its context deserves a second look. Its loss falls, its words are
 # French, and it has a map for each sentence. It translates through $s_0$, as the model of
 # [chapter 1](01_bottleneck.ipynb) does. No curve shows that anything is wrong; probe B does, in a line.
@@ -640,7 +641,7 @@ print("three steps at once equal three steps one by one")
 # |---|---|---|---|
 # | encoder | bidirectional, one layer (3.2) | four stacked layers, one direction, source reversed (4.1) | `bidirectional`, `layers` |
 # | unit | gated unit of Cho et al. (A.1) | LSTM | `cell`; its GRU is PyTorch's, another formula |
-# | first state | $\tanh(W_s \overleftarrow h_1)$ (A.2.2) | the encoder's last state | `Bridge`: both directions, and a bias |
+# | first state | $\tanh(W_s \overleftarrow h_1)$ (A.2.2) | the encoder's last states (figure 1) | `Bridge`: both directions, and a bias |
 # | asks | $s_{t-1}$ (3.1) | $s_t$, of the top layer (3) | `architecture` |
 # | score | additive (A.1.2) | dot, general, concat, location (3.1) | `score`, any of them in both orders |
 # | update reads | $E y_{t-1}$ and $c_t$, in all gates (A.2.2) | $E y_{t-1}$, with feeding $\tilde s_{t-1}$ (3.3) | `input_feeding` |

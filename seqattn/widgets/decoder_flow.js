@@ -1,6 +1,6 @@
 const figure = {
   name: "DecoderFlow",
-  jumps: ["moved", "boxes_that_move"],
+  jumps: ["y", "s", "alpha", "c", "f", "p", "boxes_that_move"],
   steps: 3,
   boxes: ["y", "s", "alpha", "c", "f", "p"],
   // What a box is called, its sign in the drawing, and its colour.
@@ -31,8 +31,7 @@ const figure = {
     }
     reached.delete(start);
     const steps = Array.from({ length: this.steps }, (_, i) => i + 1);
-    return { moved: Object.fromEntries(this.boxes.map((box) => [box, steps.filter((t) => reached.has(`${box}${t}`))])),
-      boxes_that_move: reached.size };
+    return { ...Object.fromEntries(this.boxes.map((box) => [box, steps.filter((t) => reached.has(`${box}${t}`))])), boxes_that_move: reached.size };
   },
 
   // The word that step t reads is the one before it.
@@ -41,7 +40,7 @@ const figure = {
   text(n, get, open) {
     const what = `${this.kinds[get("what")][0]} ${this.sign(get("what"), get("step"))}`;
     if (!open) return `Changed: ${what}. What that moves is drawn when you have answered.`;
-    const list = this.boxes.flatMap((box) => n.moved[box].map((t) => this.sign(box, t)));
+    const list = this.boxes.flatMap((box) => n[box].map((t) => this.sign(box, t)));
     return `Changed: ${what}. ${list.length ? `It can move ${list.join(", ")}; nothing else.` : "Nothing else can move."}`;
   },
 
@@ -82,7 +81,7 @@ const figure = {
     svg.dataset.wide = wide;
     const { get } = ui, { X, Y, height } = this.places(get, wide), W = 19, H = 15, open = ui.open();
     const changed = (box, t) => box === get("what") && t === get("step");
-    const moves = (box, t) => open && n.moved[box].includes(t);
+    const moves = (box, t) => open && n[box].includes(t);
     const touched = (box, t) => changed(box, t) || moves(box, t);
     const colour = (box) => ({ class: this.kinds[box][2] || "", style: this.kinds[box][2] ? null : "color:var(--sa-ink)" });
     const draw = ([a, b, later]) => [1, 2, 3].map((t) => {

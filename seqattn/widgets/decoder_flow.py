@@ -53,11 +53,11 @@ class DecoderFlow(LiveFigure):
 
     Examples
     --------
-    >>> DecoderFlow("after", what="c", step=2).numbers()["moved"]["s"]
+    >>> DecoderFlow("after", what="c", step=2).numbers()["s"]
     []
-    >>> DecoderFlow("after", fed=True, what="c", step=2).numbers()["moved"]["s"]
+    >>> DecoderFlow("after", fed=True, what="c", step=2).numbers()["s"]
     [3]
-    >>> DecoderFlow("before", fed=True, what="c", step=2).numbers()["moved"]["s"]
+    >>> DecoderFlow("before", fed=True, what="c", step=2).numbers()["s"]
     [2, 3]
     """
 
@@ -73,6 +73,7 @@ class DecoderFlow(LiveFigure):
             "The state of step 3, and all that follows from it.",
         ],
         "answer": 1,
+        "tests": "step",
         "explain": [
             "Only what is computed *from* it. The state of step 3 reads the last state and the "
             "last word; neither has seen this context.",
@@ -86,7 +87,7 @@ class DecoderFlow(LiveFigure):
     fed = traitlets.Bool(False).tag(sync=True)
     readout = traitlets.Unicode("tanh").tag(sync=True)
     what = traitlets.Unicode("c").tag(sync=True)
-    step = traitlets.Int(2).tag(sync=True)
+    step = traitlets.Int(3).tag(sync=True)
 
     def __init__(
         self,
@@ -94,7 +95,7 @@ class DecoderFlow(LiveFigure):
         fed: bool = False,
         readout: str = "tanh",
         what: str = "c",
-        step: int = 2,
+        step: int = 3,
         **options: Any,
     ) -> None:
         for name, given, known in (
@@ -135,4 +136,4 @@ class DecoderFlow(LiveFigure):
             reached |= new
         reached.remove((self.what, self.step))
         moved = {box: sorted(t for other, t in reached if other == box) for box in BOXES}
-        return {"moved": moved, "boxes_that_move": len(reached)}
+        return {**moved, "boxes_that_move": len(reached)}
