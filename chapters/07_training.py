@@ -254,8 +254,19 @@ for split in ("short", "long"):
     for setting, one in searched[split]["settings"].items():
         width, alpha = setting.split(", ")
         numbers = f"{one['bleu']:.1f}", f"{one['log_p']:.2f}", f"{one['length']:.2f}"
-        rows.append([split, width, alpha, *numbers, one["search errors"], one["model errors"]])
-heads = ("set", "width", "α", "BLEU", "mean log p", "length", "search errors", "model errors")
+        rows.append(
+            [split, width, alpha, *numbers, one["search errors"], one["model errors"]]
+        )
+heads = (
+    "set",
+    "width",
+    "α",
+    "BLEU",
+    "mean log p",
+    "length",
+    "search errors",
+    "model errors",
+)
 ResultTable(heads, rows, "Beams and penalties")
 
 # %% tags=["hide-output", "hide-until-wider-on-long"]
@@ -299,7 +310,12 @@ for split in ("short", "long"):
 # %%
 from collections import Counter
 
-for options in ({}, {"temperature": 2.0}, {"temperature": 2.0, "top_k": 2}, {"top_p": 0.4}):
+for options in (
+    {},
+    {"temperature": 2.0},
+    {"temperature": 2.0, "top_k": 2},
+    {"top_p": 0.4},
+):
     [drawn] = translator.sample([english], n=200, **options)
     counts = Counter(one.text for one in drawn)
     print(options or "as it is", f"{len(counts)} different; most often:")
@@ -346,7 +362,9 @@ V, eps = 1631, 0.1
 label = torch.full((V,), eps / V, dtype=torch.float64)
 label[7] += 1 - eps
 best = cross_entropy(label.log()[None, None], torch.tensor([[7]]), smoothing=eps)
-sure = label.log().index_add(0, torch.tensor([7]), torch.tensor([5.0], dtype=torch.float64))
+sure = label.log().index_add(
+    0, torch.tensor([7]), torch.tensor([5.0], dtype=torch.float64)
+)
 worse = cross_entropy(sure[None, None], torch.tensor([[7]]), smoothing=eps)
 print(f"the smoothed label {best.mean:.3f} nats; surer than that {worse.mean:.3f}")
 
@@ -370,7 +388,9 @@ before = g.grad.clone()
 norm = torch.nn.utils.clip_grad_norm_([g], max_norm=1.0)
 turned = before.clamp(-1, 1)
 cosine = torch.nn.functional.cosine_similarity
-print(f"norm {norm:.2f} -> {g.grad.norm():.2f}, cosine {cosine(before, g.grad, dim=0):.3f}")
+print(
+    f"norm {norm:.2f} -> {g.grad.norm():.2f}, cosine {cosine(before, g.grad, dim=0):.3f}"
+)
 print(f"each number clipped by itself: cosine {cosine(before, turned, dim=0):.3f}")
 
 # %% [markdown]
@@ -446,9 +466,13 @@ def overlap_in_order(one, other):
 
 # %%
 long = recovery(translator, pairs, reads="own", steps=30)
-truth, own = ([[w for w in row if w] for row in x.tolist()] for x in (long.truth, long.wrong))
+truth, own = (
+    [[w for w in row if w] for row in x.tolist()] for x in (long.truth, long.wrong)
+)
 same = sum(overlap_in_order(a, b) for a, b in zip(truth, own)) / sum(map(len, truth))
-placed = ((long.wrong == long.truth) & (long.truth != 0)).sum().item() / sum(map(len, truth))
+placed = ((long.wrong == long.truth) & (long.truth != 0)).sum().item() / sum(
+    map(len, truth)
+)
 print(f"at the same place {placed:.3f}, in the same order {same:.3f}")
 
 # %% [markdown]
@@ -498,7 +522,10 @@ columns = {
     "BLEU, greedy": (lambda run: run["test"]["bleu"], ".1f"),
     "BLEU, beam 5": (lambda run: run["test"]["beam"], ".1f"),
     "perplexity": (lambda run: run["test"]["perplexity"], ".2f"),
-    "right after a wrong word": (lambda run: run["test"]["recovery"]["true"][1][0], ".2f"),
+    "right after a wrong word": (
+        lambda run: run["test"]["recovery"]["true"][1][0],
+        ".2f",
+    ),
     "updates clipped": (lambda run: run["clipped"], ".0%"),
 }
 rows = [[c, *(seeds_of(c, *how) for how in columns.values())] for c in stored["runs"]]
@@ -529,7 +556,9 @@ english = [pair.source for pair in FIVE]
 by_greedy, by_beam = (translator.translate(english, beam=beam) for beam in (1, 5))
 for pair, one, other in zip(FIVE, by_greedy, by_beam):
     verdict = "right" if other.text == pair.target else "wrong"
-    print(f"{pair.source:45s} {other.text:45s} {verdict}, p {math.exp(other.score):.2f}")
+    print(
+        f"{pair.source:45s} {other.text:45s} {verdict}, p {math.exp(other.score):.2f}"
+    )
     if one.text != other.text:
         print(f"{'greedy:':>45s} {one.text}")
 
@@ -563,11 +592,21 @@ for pair, one, other in zip(FIVE, by_greedy, by_beam):
 
 
 # %%
-reference, written = ["a", "b", "c", "d", "e", "f", "<eos>"], ["x", "a", "b", "c", "d", "e", "f"]
+reference, written = (
+    ["a", "b", "c", "d", "e", "f", "<eos>"],
+    ["x", "a", "b", "c", "d", "e", "f"],
+)
 p, words = 0.99, 14  # sure of what it writes, the rest shared by 13 others
-nats = [-math.log(p if a == b else (1 - p) / (words - 1)) for a, b in zip(reference, written)]
-print(f"place by place {sum(nats) / len(nats):.2f} nats; guessing {math.log(words):.2f}")
-print(f"words of it that are right, in order: {overlap_in_order(reference, written)} of 7")
+nats = [
+    -math.log(p if a == b else (1 - p) / (words - 1))
+    for a, b in zip(reference, written)
+]
+print(
+    f"place by place {sum(nats) / len(nats):.2f} nats; guessing {math.log(words):.2f}"
+)
+print(
+    f"words of it that are right, in order: {overlap_in_order(reference, written)} of 7"
+)
 
 # %% [markdown]
 # **A loop without an end.** A sentence that has written `<eos>` must stop: pads afterwards, no score

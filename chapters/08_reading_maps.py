@@ -237,7 +237,9 @@ aer, of_seeds, rows = {}, {}, []
 for way, links in ways.items():
     aer[way] = alignment_error_rate(links, gold, gold)
     of_seeds[way] = [run["links"][way] for run in runs]
-    rows.append([way, f"{aer[way]:.3f}", low_high(interval(links)), low_high(of_seeds[way])])
+    rows.append(
+        [way, f"{aer[way]:.3f}", low_high(interval(links)), low_high(of_seeds[way])]
+    )
 yard = stored["yardsticks"]
 for rule in ("ibm1 grow-diag", "diagonal", "by lot", "best of one a row"):
     rows.append([rule, f"{yard[rule]:.3f}", "", ""])
@@ -268,9 +270,15 @@ figure, ax = plt.subplots(figsize=(5.8, 2.9))
 shown = {name: aer[name] for name in ("grow-diag", "rows")} | {
     "IBM Model 1": yard["ibm1 grow-diag"]
 }
-shown |= {"diagonal": yard["diagonal"], "swapped": aer["swapped"], "by lot": yard["by lot"]}
+shown |= {
+    "diagonal": yard["diagonal"],
+    "swapped": aer["swapped"],
+    "by lot": yard["by lot"],
+}
 shown |= {"shifted by +1": aer["shift +1"], "shifted by −1": aer["shift -1"]}
-ax.barh([*shown], [*shown.values()], color=[ORANGE if "shift" in k else GREY for k in shown])
+ax.barh(
+    [*shown], [*shown.values()], color=[ORANGE if "shift" in k else GREY for k in shown]
+)
 ax.invert_yaxis()
 ax.set(xlim=(0, 1), xlabel="alignment error rate, rows unless named")
 plt.show()
@@ -363,16 +371,25 @@ def off_diagonal(p):
 
 
 middle = [k for k, p in enumerate(test) if 6 <= len(tokenize(p.source, "en")) <= 9]
-spread = {k: attention_entropy(maps[k][None], normalized=True).mean().item() for k in middle}
+spread = {
+    k: attention_entropy(maps[k][None], normalized=True).mean().item() for k in middle
+}
 chosen = {
     "monotone": test.index(pair),
-    "reordered": max((k for k in middle if each[k] < 0.1), key=lambda k: off_diagonal(test[k])),
+    "reordered": max(
+        (k for k in middle if each[k] < 0.1), key=lambda k: off_diagonal(test[k])
+    ),
     "diffuse": max(spread, key=spread.get),
 }
 figure, axes = plt.subplots(1, 3, figsize=(11, 4))
 for ax, (name, k) in zip(axes, chosen.items()):
-    sides = [*tokenize(test[k].source, "en"), "<eos>"], [*tokenize(test[k].target, "fr"), "<eos>"]
-    plot_attention(maps[k], *sides, ax=ax, title=name, links=gold[k], annotate=False, cbar=False)
+    sides = (
+        [*tokenize(test[k].source, "en"), "<eos>"],
+        [*tokenize(test[k].target, "fr"), "<eos>"],
+    )
+    plot_attention(
+        maps[k], *sides, ax=ax, title=name, links=gold[k], annotate=False, cbar=False
+    )
 plt.show()
 
 # %% [markdown]
@@ -439,7 +456,9 @@ def mean_entropy(run, group):
 shipped = stored["shipped"]
 nats = {g: [mean_entropy(run, g) for run in (shipped, *runs)] for g in groups}
 rows = [[g, f"{of[0]:.2f}", low_high(of[1:], ".2f")] for g, of in nats.items()]
-ResultTable(("written word", "package's model", "three seeds"), rows, "Mean entropy in nats")
+ResultTable(
+    ("written word", "package's model", "three seeds"), rows, "Mean entropy in nats"
+)
 
 # %% [markdown]
 # <details><summary>What the output shows</summary>
@@ -481,7 +500,14 @@ for length, mine in shipped["groups"].items():
     told = f"{mine['relative entropy']:.2f}", f"{mine['bleu']:.0f}"
     areas = [beside(key, length) for key in ("area of entropy", "area of doubt")]
     rows.append([length, *told, f"{mine['errors']} of {mine['tokens']}", *areas])
-heads = ("words", "entropy, share", "BLEU", "wrong steps", "area, entropy", "area, output")
+heads = (
+    "words",
+    "entropy, share",
+    "BLEU",
+    "wrong steps",
+    "area, entropy",
+    "area, output",
+)
 ResultTable(heads, rows, "What warns of a wrong word?", "in brackets: three seeds")
 
 # %% [markdown]
@@ -528,7 +554,9 @@ print("below half of 1:", " ".join(low))
 # %% mystnb={"image": {"alt": "Bars of the total weight of each English word of a long sentence, with a line at the share, and a line at 1. No bar is below half of the share, and several are below one half."}} tags=["hide-input"]
 figure, ax = plt.subplots(figsize=(8.4, 3))
 places = range(len(written.source_tokens))
-ax.bar(places, report.total[0], color=[ORANGE if u else GREY for u in absolute.under[0]])
+ax.bar(
+    places, report.total[0], color=[ORANGE if u else GREY for u in absolute.under[0]]
+)
 for height, name in ((1.0, "one word's weight"), (report.share[0].item(), "share")):
     ax.axhline(height, color=GREY, lw=1, ls="--")
     ax.text(len(places) - 0.4, height, f" {name}", va="bottom", ha="right")
@@ -590,7 +618,9 @@ ResultTable(heads, rows, "Which source words are missing?", "in brackets: three 
 # %%
 from seqattn.metrics import merge_pieces
 
-piece_map = torch.tensor([[0.2, 0.5, 0.3], [0.4, 0.0, 0.6]])  # 2 pieces of 1 word; words 0, 1, 1
+piece_map = torch.tensor(
+    [[0.2, 0.5, 0.3], [0.4, 0.0, 0.6]]
+)  # 2 pieces of 1 word; words 0, 1, 1
 print("merged         ", merge_pieces(piece_map, [0, 0], [0, 1, 1]))
 averaged = torch.stack([piece_map[:, 0], piece_map[:, 1:].mean(1)], 1).mean(0)
 summed = torch.stack([piece_map[:, 0], piece_map[:, 1:].sum(1)], 1).sum(0)
@@ -672,10 +702,15 @@ padded = torch.nn.functional.pad(perfect, (0, 5, 0, 5))  # and five pads on both
 real = torch.arange(10)[None] < 5
 careless, careful = coverage_report(padded), coverage_report(padded, real, real)
 print(
-    "without masks:", int(careless.under.sum()), "words under; with them:", int(careful.under.sum())
+    "without masks:",
+    int(careless.under.sum()),
+    "words under; with them:",
+    int(careful.under.sum()),
 )
 from_one = [{(i + 1, t + 1) for i, t in g} for g in gold]
-print(f"gold counted from 1: AER {alignment_error_rate(ways['rows'], from_one, from_one):.2f}")
+print(
+    f"gold counted from 1: AER {alignment_error_rate(ways['rows'], from_one, from_one):.2f}"
+)
 
 # %% [markdown]
 # ## Questions that readers ask

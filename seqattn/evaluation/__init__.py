@@ -17,6 +17,7 @@ from seqattn.evaluation.evaluate import (
     summarize_attention,
 )
 from seqattn.evaluation.ibm1 import ibm1_error_rates, ibm1_links
+from seqattn.evaluation.probes import Moved, which_steps_move
 from seqattn.evaluation.recovery import Recovery, recovery
 from seqattn.evaluation.tree import beam_tree
 
@@ -26,6 +27,7 @@ __all__ = [
     "Evaluation",
     "Finding",
     "LengthScore",
+    "Moved",
     "Recovery",
     "alignment_links",
     "beam_tree",
@@ -38,4 +40,5 @@ __all__ = [
     "plot_comparison",
     "recovery",
     "summarize_attention",
+    "which_steps_move",
 ]

@@ -3,6 +3,7 @@
 from seqattn.widgets.additive_steps import AdditiveSteps
 from seqattn.widgets.base import LiveFigure
 from seqattn.widgets.beam_tree import BeamTree
+from seqattn.widgets.decoder_flow import DecoderFlow
 from seqattn.widgets.dot_variance import DotVariance
 from seqattn.widgets.fixed_versus_dynamic import FixedVersusDynamic
 from seqattn.widgets.kernel_smoother import KernelSmoother
@@ -21,6 +22,7 @@ from seqattn.widgets.weighted_sum import WeightedSum
 __all__ = [
     "AdditiveSteps",
     "BeamTree",
+    "DecoderFlow",
     "DotVariance",
     "FixedVersusDynamic",
     "KernelSmoother",

@@ -8,6 +8,7 @@ from seqattn import widgets
 FIGURES = {
     "AdditiveSteps": widgets.AdditiveSteps,
     "BeamTree": lambda: widgets.BeamTree(width=2, alpha=0.4),
+    "DecoderFlow": widgets.DecoderFlow,
     "DotVariance": lambda: widgets.DotVariance(exponent=6, factor="× √d"),
     "FixedVersusDynamic": widgets.FixedVersusDynamic,
     "KernelSmoother": widgets.KernelSmoother,
