@@ -92,7 +92,7 @@ const figure = {
       const best = `${n.found[0]} ${END}`;
       const draw = (node, from) => {
         const won = `${best} `.startsWith(`${node.name} `), left = x(node.depth - 1), to = y(node);
-        const kind = won ? "sa-won" : node.kept ? "sa-kept" : node.fell ? "sa-fell" : "sa-unseen";
+        const kind = won ? "sa-won" : node.kept ? "sa-kept" : node.fell ? "sa-fell" : "sa-untried";
         return s("g", { class: kind },
           s("path", { d: `M${left},${from} C${left + 8},${from} ${left},${to} ${left + 12},${to} H${x(node.depth)}`, fill: "none" }),
           words(left + 13, to - 4, this.label(node)),
