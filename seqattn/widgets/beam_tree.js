@@ -13,7 +13,7 @@ const figure = {
     while (beams.some((beam) => !beam.done)) {
       const ended = beams.filter((beam) => beam.done);
       const seen = beams.filter((beam) => !beam.done).flatMap(({ words, log_p }) =>
-        this.row(get, words).slice(0, width).filter(([, p]) => p > 0)
+        this.row(get, words).filter(([, p]) => p > 0)
           .map(([word, p]) => ({ words: [...words, word], log_p: log_p + Math.log(p), done: word === END })));
       const order = [...seen].sort((a, b) => b.log_p - a.log_p), room = width - ended.length;
       beams = [...ended, ...order.slice(0, room)];
