@@ -13,7 +13,7 @@ const figure = {
     while (beams.some((beam) => !beam.done)) {
       const ended = beams.filter((beam) => beam.done);
       const seen = beams.filter((beam) => !beam.done).flatMap(({ words, log_p }) =>
-        this.row(get, words).slice(0, width).filter(([, p]) => p > 0)
+        this.row(get, words).filter(([, p]) => p > 0)
           .map(([word, p]) => ({ words: [...words, word], log_p: log_p + Math.log(p), done: word === END })));
       const order = [...seen].sort((a, b) => b.log_p - a.log_p), room = width - ended.length;
       beams = [...ended, ...order.slice(0, room)];
@@ -92,7 +92,7 @@ const figure = {
       const best = `${n.found[0]} ${END}`;
       const draw = (node, from) => {
         const won = `${best} `.startsWith(`${node.name} `), left = x(node.depth - 1), to = y(node);
-        const kind = won ? "sa-won" : node.kept ? "sa-kept" : node.fell ? "sa-fell" : "sa-unseen";
+        const kind = won ? "sa-won" : node.kept ? "sa-kept" : node.fell ? "sa-fell" : "sa-untried";
         return s("g", { class: kind },
           s("path", { d: `M${left},${from} C${left + 8},${from} ${left},${to} ${left + 12},${to} H${x(node.depth)}`, fill: "none" }),
           words(left + 13, to - 4, this.label(node)),
