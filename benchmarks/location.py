@@ -11,6 +11,7 @@ trainings are kept in ``--work`` and not repeated.
 
 import time
 from random import Random
+from typing import Any
 
 import torch
 
@@ -18,7 +19,7 @@ from benchmarks.study import Study, study_parser
 from seqattn.data import FIVE, Batches, TextPair, Vocabularies, encode_pairs, tokenize, toy_corpus
 from seqattn.evaluation import alignment_links
 from seqattn.metrics import alignment_error_rate, corpus_bleu
-from seqattn.models import ModelConfig, build_model
+from seqattn.models import ModelConfig, Seq2SeqAttention, build_model
 from seqattn.training import fit
 from seqattn.translator import Translator
 
@@ -54,25 +55,39 @@ def positions(pair: TextPair) -> int:
 
 def train(data: dict[str, list[TextPair]], score: str, lr: float, seed: int) -> dict:
     """Train one model and judge it on validation sentences; with a seed's test beside it."""
-    vocabularies = Vocabularies.learn(data["train"], ("en", "fr"))
-    batches = Batches(encode_pairs(data["train"], vocabularies), tokens=TOKENS)
-    sizes = {"d_embed": 64, "d_hidden": 64, "d_encoder": 32, "dropout": 0.0, "readout": "linear"}
-    if score == "fixed":
-        config = ModelConfig("fixed", **sizes)
-    elif score == "location":
-        config = ModelConfig("luong", score=score, max_source=ROWS, input_feeding=False, **sizes)
-    else:
-        config = ModelConfig("luong", score=score, input_feeding=False, **sizes)
     torch.manual_seed(seed)
-    model = build_model(config, *map(len, vocabularies))
-    started = time.process_time()
-    fit(model, batches, steps=EPOCHS * len(batches.plan(0)), lr=lr, guess=True, seed=seed)
-    seconds = time.process_time() - started
+    vocabularies = Vocabularies.learn(data["train"], ("en", "fr"))
+    model = build(score, vocabularies)
+    seconds = learn(model, data["train"], vocabularies, lr, seed)
     translator = Translator(model, vocabularies)
     splits = ("valid", "test", "longer")
     found = {split: judge(translator, data[split], score != "fixed") for split in splits}
     five = [t.text for t in translator.translate([pair.source for pair in FIVE], beam=1)]
     return found | {"seconds": seconds, "five": five}
+
+
+def build(score: str, vocabularies: Vocabularies, **options: Any) -> Seq2SeqAttention:
+    """Build a translator that differs from the others in nothing but its score."""
+    options |= {"d_embed": 64, "d_hidden": 64, "d_encoder": 32, "dropout": 0.0, "readout": "linear"}
+    if score == "location":
+        options["max_source"] = ROWS
+    if score == "fixed":
+        config = ModelConfig("fixed", **options)
+    else:
+        config = ModelConfig("luong", score=score, input_feeding=False, **options)
+    model = build_model(config, *map(len, vocabularies))
+    assert isinstance(model, Seq2SeqAttention)
+    return model
+
+
+def learn(
+    model: Seq2SeqAttention, pairs: list[TextPair], words: Vocabularies, lr: float, seed: int
+) -> float:
+    """Train a model, from the words' frequencies on; give the processor seconds that it took."""
+    batches = Batches(encode_pairs(pairs, words), tokens=TOKENS)
+    started = time.process_time()
+    fit(model, batches, steps=EPOCHS * len(batches.plan(0)), lr=lr, guess=True, seed=seed)
+    return time.process_time() - started
 
 
 def judge(translator: Translator, pairs: list[TextPair], maps: bool) -> dict[str, float]:

@@ -251,6 +251,8 @@ with checking("q6"):
         )
         assert share.dtype == keys.dtype, f"{name}: {share.dtype}, where the keys are {keys.dtype}"
         assert torch.allclose(share, torch.tensor([right])), f"{name}: {right} by hand, not {share}"
+    double = heard(queries.double(), keys.double(), mask)
+    assert all(share.dtype == torch.float64 for share in double), "from float64 comes float64"
     torch.manual_seed(0)
     keys = torch.randn(200, 8, 16)
     keys[:, 0] *= 2

@@ -184,6 +184,8 @@ with checking("q4"):
         assert isinstance(found, torch.Tensor), f"{name} is no tensor but a {type(found).__name__}"
         assert found.shape == (1, size), f"{name} is {(1, size)}, not {tuple(found.shape)}"
         assert found.dtype == W.dtype, f"{name} is {found.dtype}; the matrix is {W.dtype}"
+    double = factors(W.double(), 1)
+    assert all(x.dtype == torch.float64 for x in double), "from float64 comes float64"
     U, V = pair
     nearest = torch.tensor([[0.0, 0.0, 0.0], [9.0, 0.0, 0.0]])
     assert torch.allclose(U.T @ V, nearest, atol=1e-5), "rank 1 should keep the 9 and drop the 4"

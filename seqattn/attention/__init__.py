@@ -40,6 +40,7 @@ from seqattn.attention.scores import (
     location_score,
     reduced_rank_score,
     scaled_dot_score,
+    truncate_rank,
 )
 from seqattn.attention.testing import check_padding
 from seqattn.attention.windowed import (
@@ -97,6 +98,7 @@ __all__ = [
     "scaled_dot_score",
     "score_function_loss",
     "strided_mask",
+    "truncate_rank",
     "window_mask",
     "windowed_attention",
 ]

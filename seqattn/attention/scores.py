@@ -36,6 +36,7 @@ __all__ = [
     "location_score",
     "reduced_rank_score",
     "scaled_dot_score",
+    "truncate_rank",
 ]
 
 Query = Float[Tensor, "batch *queries d_query"]
@@ -482,6 +483,54 @@ class ReducedRankScore(Score):
     def compare(self, query: Query, projected: Float[Tensor, "batch keys rank"]) -> Scores:
         """Score queries against V h."""
         return reduced_rank_score(query, projected, self.U, None)
+
+
+def truncate_rank(
+    W: Float[Tensor, "d_query d_key"], rank: int
+) -> tuple[Float[Tensor, "rank d_query"], Float[Tensor, "rank d_key"]]:
+    r"""Cut a bilinear form down to rank k: the two thin matrices nearest to it.
+
+    With the singular value decomposition :math:`W = \sum_j \sigma_j a_j b_j^\top`, largest values
+    first, row j of U is :math:`\sqrt{\sigma_j}\, a_j` and row j of V is
+    :math:`\sqrt{\sigma_j}\, b_j`. No other matrix of rank k is nearer to W than
+    :math:`U^\top V` in the Frobenius norm; the rest is :math:`\sqrt{\sum_{j>k} \sigma_j^2}`. That
+    says nothing of how well it scores.
+
+    Parameters
+    ----------
+    W : (d_query, d_key)
+        The form of :func:`~seqattn.general_score`.
+    rank : int
+        Size k of the shared space, from 1 to ``min(d_query, d_key)``.
+
+    Returns
+    -------
+    U, V : (rank, d_query), (rank, d_key)
+        What :func:`~seqattn.reduced_rank_score` takes.
+
+    Raises
+    ------
+    ValueError
+        If W is no matrix or the rank is out of range.
+
+    References
+    ----------
+    Eckart and Young (1936), "The approximation of one matrix by another of lower rank".
+
+    Examples
+    --------
+    >>> import torch
+    >>> U, V = truncate_rank(torch.diag(torch.tensor([9.0, 4.0, 1.0])), 2)
+    >>> (U.T @ V).diagonal()
+    tensor([9., 4., 0.])
+    """
+    if W.dim() != 2:
+        raise ValueError(f"W has shape {tuple(W.shape)}; expected (d_query, d_key)")
+    if not 1 <= rank <= min(W.shape):
+        raise ValueError(f"rank is {rank}; expected 1 to min(d_query, d_key) = {min(W.shape)}")
+    left, values, right = torch.linalg.svd(W, full_matrices=False)
+    roots = values[:rank].sqrt().unsqueeze(1)
+    return roots * left.mT[:rank], roots * right[:rank]
 
 
 def location_score(

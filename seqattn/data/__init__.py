@@ -1,7 +1,7 @@
 """Data: the tiny worked example, the toy corpus, Multi30k, files of your own; words and batches."""
 
 from seqattn.data.batches import Batch, Batches, Example, encode_pairs
-from seqattn.data.book import FIVE, TINY, TinyExample, measured
+from seqattn.data.book import DETOUR, FIVE, TINY, TREE, TinyExample, measured
 from seqattn.data.corpora import CorpusConfig, read_split, toy_by_length, toy_corpus
 from seqattn.data.downloads import DownloadError
 from seqattn.data.grammar import (
@@ -21,8 +21,10 @@ from seqattn.data.vocabulary import Subwords, Vocabularies, Vocabulary, Words
 
 __all__ = [
     "CONSTRUCTIONS",
+    "DETOUR",
     "FIVE",
     "TINY",
+    "TREE",
     "Batch",
     "Batches",
     "CorpusConfig",

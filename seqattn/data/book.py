@@ -25,7 +25,7 @@ from torch import Tensor
 
 from seqattn.data.pairs import TextPair
 
-__all__ = ["FIVE", "TINY", "TinyExample", "measured"]
+__all__ = ["DETOUR", "FIVE", "TINY", "TREE", "TinyExample", "measured"]
 
 
 def _matrix(*rows: tuple[float, ...]) -> Tensor:
@@ -128,6 +128,31 @@ The cat; a pronoun that stands before its verb; a negation on both sides of it, 
 behind its noun; a question; a verb that exchanges subject and object. No ``toy_corpus`` trains on
 them, however small: all are test pairs of ``toy_corpus(40_000)``.
 """
+
+
+TREE: dict[str, dict[str, float]] = {
+    "": {"le": 0.6, "un": 0.4},
+    "le": {"chat": 0.4, "chien": 0.35, "gros": 0.2, "<eos>": 0.05},
+    "un": {"chat": 0.9, "chien": 0.05, "<eos>": 0.05},
+    "le chat": {"<eos>": 0.55, "dort": 0.45},
+    "le chien": {"<eos>": 0.6, "dort": 0.4},
+    "le gros": {"chat": 0.9, "<eos>": 0.1},
+    "un chat": {"<eos>": 0.52, "dort": 0.48},
+}
+"""Next words and their probabilities: greedy search misses the most probable sentence, a beam of
+two finds it, and a length penalty prefers another. Beginnings that are not listed end there."""
+
+DETOUR: dict[str, dict[str, float]] = {
+    "": {"une": 0.40, "la": 0.32, "cette": 0.28},
+    "une": {"petite": 0.52, "maison": 0.24, "porte": 0.24},
+    "la": {"maisonnette": 0.40, "maison": 0.30, "porte": 0.30},
+    "cette": {"petite": 0.51, "grande": 0.49},
+    "une petite": {"maison": 0.55, "porte": 0.45},
+    "cette petite": {"maison": 0.60, "porte": 0.40},
+    "cette grande": {"maison": 0.60, "porte": 0.40},
+}
+"""Next words and their probabilities: a beam of two finds the most probable sentence, and a beam of
+three does not."""
 
 
 def measured(name: str) -> dict[str, Any]:

@@ -1,13 +1,17 @@
 """Decoding: greedy and beam search and sampling, over any model that writes step by step."""
 
-from seqattn.decoding.beam_search import beam_search, coverage_penalty, length_penalty
+from seqattn.decoding.beam_search import Look, beam_search, coverage_penalty, length_penalty
 from seqattn.decoding.greedy import greedy, sample, truncate
 from seqattn.decoding.interface import Hypotheses, Step, StepModel, select
+from seqattn.decoding.table import Table, TableModel
 
 __all__ = [
     "Hypotheses",
+    "Look",
     "Step",
     "StepModel",
+    "Table",
+    "TableModel",
     "beam_search",
     "coverage_penalty",
     "greedy",

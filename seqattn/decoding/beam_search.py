@@ -1,5 +1,6 @@
 """Beam search over any model that offers ``begin`` and ``step``, and the penalties it ranks by."""
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import torch
@@ -21,9 +22,33 @@ from seqattn.decoding.topk import top_first
 from seqattn.precision import at_least_single
 from seqattn.specials import BOS, EOS, PAD
 
-__all__ = ["beam_search", "coverage_penalty", "length_penalty"]
+__all__ = ["Look", "beam_search", "coverage_penalty", "length_penalty"]
 
 LEAST_COVERAGE = 1e-4
+
+
+class Look(NamedTuple):
+    """What a beam search holds after a step.
+
+    Attributes
+    ----------
+    rows : (rows,) integers
+        The sentences that are still searched for.
+    parents : (rows, beam) integers
+        Where each beginning stood before the step.
+    tokens : (rows, beam) integers
+        What the step added to it; padding where it had ended.
+    scores : (rows, beam)
+        Log-probabilities; −inf where there is none, or none that can win any more.
+    done : (rows, beam) bool
+        Whether it has ended, or was given up.
+    """
+
+    rows: Tensor
+    parents: Tensor
+    tokens: Tensor
+    scores: Tensor
+    done: Tensor
 
 
 def beam_search(
@@ -36,6 +61,7 @@ def beam_search(
     length_penalty: float = 0.6,
     coverage_penalty: float = 0.0,
     n_best: int = 1,
+    watch: Callable[["Look"], None] | None = None,
 ) -> Hypotheses:
     r"""Keep the most promising beginnings of a sentence, and return the best that ended.
 
@@ -65,6 +91,8 @@ def beam_search(
         only.
     n_best : int
         Number of sentences to return for each source, at most ``beam``.
+    watch : callable, optional
+        Called after every step with a :class:`Look` at the beams.
 
     Returns
     -------
@@ -105,6 +133,8 @@ def beam_search(
             weights = None if weights is None else weights[moved]
             beams = _stop_early(_cover(beams, parents, held, weights), ranking, n_best)
             trail.append(_Written(rows, parents, tokens, weights))
+            if watch is not None:
+                watch(Look(rows, parents, tokens, beams.scores, beams.done))
             open_ = (~beams.done.all(1)).nonzero()[:, 0]
             if not len(open_):
                 break

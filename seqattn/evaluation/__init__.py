@@ -1,4 +1,6 @@
-"""How good translators are: scores, comparisons, a check-up, and IBM Model 1 to measure them by.
+"""How good translators are: scores, comparisons, a check-up, and what to measure them by.
+
+Recovery from a wrong word and the tree of a search look into one model; IBM Model 1 stands beside.
 
 Training validates with :func:`evaluate`; nothing here imports from training.
 """
@@ -15,6 +17,9 @@ from seqattn.evaluation.evaluate import (
     summarize_attention,
 )
 from seqattn.evaluation.ibm1 import ibm1_error_rates, ibm1_links
+from seqattn.evaluation.probes import Moved, which_steps_move
+from seqattn.evaluation.recovery import Recovery, recovery
+from seqattn.evaluation.tree import beam_tree
 
 __all__ = [
     "AttentionSummary",
@@ -22,7 +27,10 @@ __all__ = [
     "Evaluation",
     "Finding",
     "LengthScore",
+    "Moved",
+    "Recovery",
     "alignment_links",
+    "beam_tree",
     "compare",
     "evaluate",
     "examine",
@@ -30,5 +38,7 @@ __all__ = [
     "ibm1_links",
     "missing_words",
     "plot_comparison",
+    "recovery",
     "summarize_attention",
+    "which_steps_move",
 ]

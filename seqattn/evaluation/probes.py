@@ -5,10 +5,11 @@ attention. Runs are made in double precision, where two that agree differ by 1e-
 by far more, so that no threshold has to be chosen with care.
 """
 
-from collections.abc import Callable, Iterator
+import copy
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -16,12 +17,14 @@ from torch import Tensor, nn
 from seqattn.attention import HardAttention, Mechanism, Memory
 from seqattn.attention.testing import RUBBISH, check_padding
 from seqattn.data.batches import pad
-from seqattn.decoding import Hypotheses, beam_search
+from seqattn.decoding import Hypotheses, Step, beam_search
+from seqattn.models import Seq2SeqAttention
 from seqattn.specials import BOS, EOS, UNK
 from seqattn.translator import Translator
 
 __all__ = [
     "LENGTHS",
+    "Moved",
     "Probe",
     "Verdict",
     "apart",
@@ -33,6 +36,7 @@ __all__ = [
     "search",
     "source_matters",
     "source_reachable",
+    "which_steps_move",
 ]
 
 # Sentences to look at, of these lengths, <eos> included; and as many of one length, not padded.
@@ -49,6 +53,9 @@ MOVES = 1e-4
 # sentence: 1e-4 in untrained models, whose weights are nearly uniform, and exactly 0 where keys are
 # not read.
 LISTENS = 1e-7
+
+# Two runs in double precision that should agree differ by less, and what moves by far more.
+STILL = 1e-9
 
 
 Verdict = tuple[bool, str] | None
@@ -405,6 +412,116 @@ def _tell(where: str, missing: Tensor) -> list[str]:
     if not places:
         return []
     return [f"{where} misses position{'s' * (len(places) > 1)} {', '.join(map(str, places))}"]
+
+
+class Moved(NamedTuple):
+    """What a change moved: numbers of steps, counted from 1.
+
+    Attributes
+    ----------
+    states, rows, logits : tuple of int
+        Steps after which the decoder's recurrent state is another, whose attention weights are
+        others, and whose logits are.
+    """
+
+    states: tuple[int, ...]
+    rows: tuple[int, ...]
+    logits: tuple[int, ...]
+
+
+@torch.no_grad()
+def which_steps_move(
+    model: Seq2SeqAttention,
+    source: Sequence[int],
+    inputs: Sequence[int],
+    change: Literal["token", "values"],
+    *,
+    at: int = 4,
+) -> Moved:
+    """Run a decoder twice, with one change, and say at which steps it makes a difference.
+
+    Two changes tell designs apart, whatever they are called. Another *token* at one step moves the
+    attention of that step if the decoder updates before it asks, and that of the next step if it
+    asks first. Other *values*, under the same keys and the same first state, move the weights of
+    later steps only if what attention gave comes back into the recurrence, and the logits only if
+    the context is used at all.
+
+    Parameters
+    ----------
+    model : Seq2SeqAttention
+        A recurrent decoder with attention. It is copied, not changed: the copy computes in double
+        precision, without dropout.
+    source : sequence of int
+        Ids of a source sentence, the end of the sentence included.
+    inputs : sequence of int
+        Ids that the decoder reads, ``<bos>`` first.
+    change : {"token", "values"}
+        Read another token at step ``at``; or multiply all values by 5 and leave the keys.
+    at : int
+        Step whose token is changed, from 1.
+
+    Returns
+    -------
+    Moved
+
+    Raises
+    ------
+    ValueError
+        If there is no such change or step, or nothing to attend to.
+
+    References
+    ----------
+    The orders of events are those of Bahdanau, Cho and Bengio (2015), section 3.1, and of Luong,
+    Pham and Manning (2015), section 3.
+
+    Examples
+    --------
+    >>> from seqattn.models import ModelConfig, build_model
+    >>> model = build_model(ModelConfig("luong", d_embed=4, d_hidden=6, input_feeding=False), 9, 9)
+    >>> which_steps_move(model, [5, 6, 7, 2], [1, 4, 5, 6, 7, 8], "token").rows
+    (4, 5, 6)
+    >>> which_steps_move(model, [5, 6, 7, 2], [1, 4, 5, 6, 7, 8], "values").rows
+    ()
+    """
+    if change not in ("token", "values"):
+        raise ValueError(f"change is {change!r}; expected 'token' or 'values'")
+    if change == "token" and not 1 <= at <= len(inputs):
+        raise ValueError(f"at is {at}; expected a step from 1 to {len(inputs)}, one for each input")
+    copied = copy.deepcopy(model).double().eval()
+    device = next(copied.parameters()).device
+    start, memory = copied.begin(
+        torch.tensor([list(source)], device=device), torch.tensor([len(source)], device=device)
+    )
+    if memory is None:
+        raise ValueError("the model has no attention; expected a decoder that looks at its source")
+
+    def run(tokens: Sequence[int], memory: Memory) -> list[Step]:
+        steps, state = [], start
+        for token in tokens:
+            steps.append(copied.step(torch.tensor([token], device=device), state, memory))
+            state = steps[-1].state
+        return steps
+
+    other, changed = list(inputs), memory
+    if change == "token":
+        other[at - 1] = _other(inputs[at - 1], copied.vocabulary.out_features)
+    else:
+        changed = memory._replace(values=5 * memory.values)
+    looks: dict[str, Callable[[Step], Tensor | None]] = {
+        "states": lambda step: torch.cat(
+            [*step.state.hidden.outputs, *(step.state.hidden.cells or ())]
+        ),
+        "rows": lambda step: step.weights,
+        "logits": lambda step: step.logits,
+    }
+    before, after = run(inputs, memory), run(other, changed)
+    moved: dict[str, tuple[int, ...]] = {}
+    for name, look in looks.items():
+        pairs = enumerate(zip(map(look, before), map(look, after), strict=True), start=1)
+        moved[name] = tuple(
+            t for t, (a, b) in pairs if a is not None and b is not None and apart(a, b) > STILL
+        )
+    return Moved(**moved)
 
 
 def search(probe: Probe, sources: list[list[int]]) -> Hypotheses:

@@ -141,6 +141,8 @@ class History:
     ----------
     losses : list of float
         Nats per real token of each update's batch, smoothed if the labels were.
+    norms : list of float
+        Norm of each update's gradient, before it was clipped.
     tokens : int
         Real target tokens seen.
     seconds : float
@@ -148,6 +150,7 @@ class History:
     """
 
     losses: list[float] = field(default_factory=list)
+    norms: list[float] = field(default_factory=list)
     tokens: int = 0
     seconds: float = 0.0
 
@@ -169,7 +172,7 @@ def fit(
     warmup: int = 100,
     smoothing: float = 0.0,
     clip: float = 1.0,
-    teacher_forcing: float = 1.0,
+    teacher_forcing: float | Callable[[int], float] = 1.0,
     guess: bool = False,
     seed: int = 0,
     quiet: bool = True,
@@ -188,8 +191,9 @@ def fit(
         The budget, in updates or in time; at least one. Only ``steps`` repeats exactly.
     lr, schedule, warmup, smoothing, clip
         As in :class:`~seqattn.training.config.TrainingConfig`.
-    teacher_forcing : float
-        Probability that a step reads the true last token.
+    teacher_forcing : float, or callable
+        Probability that a step reads the true last token; or a schedule, which gives it for the
+        number of an update, from 1: see :func:`~seqattn.training.linear_decay`.
     guess : bool
         Whether to begin with the frequencies of the target's tokens as the bias of the vocabulary
         product; see :func:`~seqattn.models.guess_frequencies`. For a fresh model: one that has
@@ -208,7 +212,7 @@ def fit(
     Returns
     -------
     History
-        ``losses``, ``tokens`` and ``seconds``.
+        ``losses``, ``norms``, ``tokens`` and ``seconds``.
 
     Raises
     ------
@@ -252,15 +256,17 @@ def fit(
                 watch(history.steps)
             batch = next(stream)
             rate = config.learning_rate(history.steps + 1, done)
-            loss, _ = update(
+            forced = teacher_forcing
+            loss, norm = update(
                 model,
                 optimizer,
                 batch.to(device),
                 lr=rate,
                 smoothing=smoothing,
                 clip=clip,
-                teacher_forcing=teacher_forcing,
+                teacher_forcing=forced(history.steps + 1) if callable(forced) else forced,
             )
+            history.norms.append(norm.item())
             history.losses.append(loss.mean.item())
             history.tokens += int(loss.tokens)
             if not math.isfinite(history.losses[-1]):

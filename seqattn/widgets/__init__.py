@@ -2,11 +2,15 @@
 
 from seqattn.widgets.additive_steps import AdditiveSteps
 from seqattn.widgets.base import LiveFigure
+from seqattn.widgets.beam_tree import BeamTree
+from seqattn.widgets.decoder_flow import DecoderFlow
+from seqattn.widgets.dot_variance import DotVariance
 from seqattn.widgets.fixed_versus_dynamic import FixedVersusDynamic
 from seqattn.widgets.kernel_smoother import KernelSmoother
 from seqattn.widgets.linear_regime import LinearRegime
 from seqattn.widgets.map_reader import MapReader
 from seqattn.widgets.map_through_training import MapThroughTraining
+from seqattn.widgets.rank_slider import RankSlider
 from seqattn.widgets.recency import Recency
 from seqattn.widgets.score_geometry import ScoreGeometry
 from seqattn.widgets.soft_lookup import SoftLookup
@@ -17,12 +21,16 @@ from seqattn.widgets.weighted_sum import WeightedSum
 
 __all__ = [
     "AdditiveSteps",
+    "BeamTree",
+    "DecoderFlow",
+    "DotVariance",
     "FixedVersusDynamic",
     "KernelSmoother",
     "LinearRegime",
     "LiveFigure",
     "MapReader",
     "MapThroughTraining",
+    "RankSlider",
     "Recency",
     "ScoreGeometry",
     "SoftLookup",

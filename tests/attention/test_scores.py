@@ -17,7 +17,7 @@ from seqattn import (
     reduced_rank_score,
     scaled_dot_score,
 )
-from seqattn.attention import scores
+from seqattn.attention import scores, truncate_rank
 from seqattn.data import TINY
 from tests import oracles
 from tests.attention.mechanisms import (
@@ -156,6 +156,37 @@ def test_general_reaches_any_matrix_by_reduced_rank_at_full_rank():
     left, singular, right = torch.linalg.svd(W, full_matrices=False)
     U, V = (left * singular).T, right
     same(reduced_rank_score(query, keys, U, V), general_score(query, keys, W))
+
+
+@pytest.mark.parametrize("shape", [(5, 5), (7, 3), (3, 7)])
+def test_truncation_gives_the_nearest_matrix_of_that_rank(shape):
+    torch.manual_seed(0)
+    W = torch.randn(shape).double()
+    left, values, right = np.linalg.svd(W.numpy())
+    for rank in range(1, min(shape) + 1):
+        U, V = truncate_rank(W, rank)
+        assert (U.shape, V.shape) == ((rank, shape[0]), (rank, shape[1]))
+        kept = left[:, :rank] * values[:rank] @ right[:rank]
+        same(U.T @ V, torch.tensor(kept))
+        rest = float(np.sqrt((values[rank:] ** 2).sum()))
+        assert float((W - U.T @ V).norm()) == pytest.approx(rest, abs=1e-12)
+        for _ in range(20):  # whatever else has this rank is further away
+            A, B = (x + 0.1 * torch.randn(x.shape).double() for x in (U, V))
+            assert float((W - A.T @ B).norm()) >= rest
+    assert truncate_rank(W.float(), 1)[0].dtype == torch.float32
+
+
+@pytest.mark.parametrize(
+    ("W", "rank", "message"),
+    [
+        (torch.zeros(3, 5), 0, r"rank is 0; expected 1 to min\(d_query, d_key\) = 3"),
+        (torch.zeros(3, 5), 4, "rank is 4"),
+        (torch.zeros(2, 3, 5), 1, r"W has shape \(2, 3, 5\); expected \(d_query, d_key\)"),
+    ],
+)
+def test_truncation_refuses_what_it_cannot_cut(W, rank, message):
+    with pytest.raises(ValueError, match=message):
+        truncate_rank(W, rank)
 
 
 def test_general_with_the_identity_is_dot():

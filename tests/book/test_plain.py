@@ -86,7 +86,7 @@ def test_formulas_are_numbered_within_their_chapter():
     threes = [number for number in numbers.values() if number.startswith("3.")]
     assert threes == [f"3.{n}" for n in range(1, len(threes) + 1)]
     assert numbers["eq-softmax"].startswith("2.")
-    assert numbers["eq-scaled-dot-score"].startswith("R.")
+    assert numbers["eq-multi-head"].startswith("R.")
     assert len(set(numbers.values())) == len(numbers)
 
 
@@ -111,7 +111,7 @@ def test_the_pages_show_the_numbers_of_the_notebooks(book):
         ("in {eq}`eq-additive-score`, then", "in (ADD), then"),
         ("score ({eq}`eq-additive-score`)", "score (ADD)"),
         ("as {eq}`eq-softmax`", "as (SOFT) in [Soft addressing](02_soft_addressing.ipynb)"),
-        ("by {eq}`eq-scaled-dot-score`", "by (DOT) in *Mechanisms, each with its formula*"),
+        ("by {eq}`eq-multi-head`", "by (HEAD) in *Mechanisms, each with its formula*"),
         ("{cite:t}`bahdanau2015` say", "Bahdanau et al. (2015) say"),
         ("({cite:t}`cho2014rnn`)", "(Cho et al. (2014a))"),
         ("so {cite:p}`cho2014properties,xu2015`", "so (Cho et al., 2014b; Xu et al., 2015)"),

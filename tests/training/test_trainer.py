@@ -398,6 +398,26 @@ def test_fit_feeds_guesses_back_where_it_is_told_to(tmp_path):
     assert losses[0] != losses[2]
 
 
+def test_fit_asks_a_schedule_for_each_update_and_keeps_the_norms(tmp_path):
+    trainer, asked = prepare(tmp_path), []
+
+    def schedule(step):
+        asked.append(step)
+        return 0.0 if step == 3 else 1.0
+
+    scheduled, plain = (
+        fit(
+            copy.deepcopy(trainer.model), trainer.batches, steps=3, clip=0.1, teacher_forcing=forced
+        )
+        for forced in (schedule, 1.0)
+    )
+    assert asked == [1, 2, 3]
+    assert scheduled.losses[:2] == plain.losses[:2]
+    assert scheduled.losses[2] != plain.losses[2]
+    assert len(plain.norms) == 3
+    assert min(plain.norms) > 0.1
+
+
 def test_trying_out_threads_changes_nothing_but_the_time(tmp_path):
     trainer = prepare(tmp_path)
     before = torch.get_rng_state(), torch.get_num_threads(), trainer.model.training

@@ -7,6 +7,9 @@ from seqattn import widgets
 
 FIGURES = {
     "AdditiveSteps": widgets.AdditiveSteps,
+    "BeamTree": lambda: widgets.BeamTree(width=2, alpha=0.4),
+    "DecoderFlow": widgets.DecoderFlow,
+    "DotVariance": lambda: widgets.DotVariance(exponent=6, factor="× √d"),
     "FixedVersusDynamic": widgets.FixedVersusDynamic,
     "KernelSmoother": widgets.KernelSmoother,
     "LinearRegime": widgets.LinearRegime,
@@ -32,6 +35,17 @@ FIGURES = {
         source=["the", "black", "cat", "slept", "there", ".", "<eos>"],
         target=["le", "chat", "noir", "dormait", "là-bas", "hier", ".", "<eos>"],
         row=1,
+    ),
+    "RankSlider": lambda: widgets.RankSlider(
+        [9.0, 4.0, 2.0, 1.0],
+        {
+            rank: torch.softmax(rank * torch.eye(4, 5, dtype=torch.float64), -1)
+            for rank in (1, 2, 4)
+        },
+        {1: [3.0, 8.5], 2: [20.0, 24.0], 4: [30.0, 31.5]},
+        source=["the", "cat", "slept", ".", "<eos>"],
+        target=["le", "chat", "dort", "<eos>"],
+        step=2,
     ),
     "Recency": widgets.Recency,
     "ScoreGeometry": lambda: widgets.ScoreGeometry(score="general", stretch=1.5),

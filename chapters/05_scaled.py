@@ -1,0 +1,912 @@
+# ---
+# jupyter:
+#   jupytext:
+#     formats: ipynb,py:percent
+#     text_representation: {extension: .py, format_name: percent}
+#   kernelspec: {display_name: Python 3, language: python, name: python3}
+#   seqattn:
+#     minutes: 70
+#     covers: [F-10, F-11, F-12, F-31, D-07, D-13, D-22, V-04, V-08, V-15, T-03, M-03, M-04, M-10]
+#     exercise: 05_scaled
+# ---
+
+# %% [markdown]
+# # Scaled, low-rank, all at once
+#
+# Divide a product by $\sqrt d$: nearly every program does. You derive for which vectors that is right,
+# and measure some for which it is wrong. Then you split a matrix into two thin ones, and see that a
+# score which is *trained* thin needs far fewer numbers than one that is cut down afterwards. Last, all
+# scores of this part stand in one table.
+#
+# **You need** [multiplicative scores](04_multiplicative.ipynb). **It covers** the scaled dot score and its
+# limits; attention in matrix form; the reduced-rank score; what each mechanism costs, counted; and the
+# scores compared at one budget.
+
+# %% tags=["install", "hide-cell"]
+INSTALL
+
+# %% [markdown]
+# ## A question you can see
+#
+# One query meets ten keys. The textbook says: the longer the vectors, the larger their products; the
+# softmax runs into one key; so divide by $\sqrt d$, where $d$ is how many numbers a vector has. The
+# figure lets you try that on four kinds of vectors. It starts with vectors of length 1, not divided.
+# Answer, then move $d$.
+
+# %% tags=["hide-input"]
+import itertools
+import math
+
+import matplotlib.pyplot as plt
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from seqattn.data import FIVE, TINY, measured
+from seqattn.plots import (
+    BLUE,
+    GREY,
+    KEYS,
+    ORANGE,
+    QUERY,
+    ResultTable,
+    experiment_card,
+    use_style,
+)
+from seqattn.widgets import DotVariance, RankSlider
+
+use_style()
+torch.set_printoptions(precision=3, sci_mode=False)
+
+DotVariance()
+
+# %% [markdown]
+# What to try:
+#
+# - Choose *independent* and move $d$ again. This is the textbook's case.
+# - Choose *÷ √d*. Which of the four kinds still has weights that are neither equal nor on one key?
+# - Stay with *length 1*, and find the factor that suits it.
+#
+# ## By hand: sixteen keys
+#
+# Let $q$ and $k$ have four numbers each, all of them $+1$ or $-1$. Take $q = (1, 1, 1, 1)$; then the
+# product $q^\top k$ is the sum of the four signs of $k$. There are sixteen keys. All signs minus: one key,
+# the sum $-4$. One plus: four keys, the sum $-2$. And so on:
+#
+# | sum | −4 | −2 | 0 | 2 | 4 |
+# |---|---|---|---|---|---|
+# | how many keys | 1 | 4 | 6 | 4 | 1 |
+#
+# The mean is 0. The *variance*, the mean square, is
+# $(1\cdot 16 + 4\cdot 4 + 6\cdot 0 + 4\cdot 4 + 1\cdot 16)/16 = 64/16 = 4$: the number of signs. It comes
+# out exactly, with no bell curve. Another $q$ of four signs gives the same table: it only changes which
+# key is which. Divide each product by $\sqrt 4 = 2$, and the variance is 1.
+
+# %%
+for d in (2, 4, 8):
+    keys = torch.tensor(list(itertools.product([-1.0, 1.0], repeat=d)))
+    products = keys @ torch.ones(d)
+    scaled = products / math.sqrt(d)
+    mean_squares = products.square().mean().item(), scaled.square().mean().item()
+    print(
+        f"d = {d}: {len(keys):3d} keys, variance {mean_squares[0]}, scaled {mean_squares[1]:.3f}"
+    )
+
+# %% [markdown]
+# ## In general, and what is assumed
+#
+# Draw $q$ and $k$ at random, with $d$ components each. Assume that **(a)** $q$ and $k$ are independent of
+# each other; **(b)** each component has mean 0, and variance $\sigma_q^2$ in $q$, $\sigma_k^2$ in $k$;
+# **(c)** the components of *one* of the two, say of $k$, are uncorrelated. First the mean, by (a) and (b):
+#
+# $$ \mathbb{E}\,[q^\top k] = \sum_{j=1}^{d} \mathbb{E}[q_j]\,\mathbb{E}[k_j] = 0 $$ (eq-dot-mean)
+#
+# Then the variance. The square of a sum is a double sum; (a) splits each term:
+#
+# $$
+# \begin{aligned}
+# \mathrm{Var}(q^\top k) &= \sum_{j}\sum_{l} \mathbb{E}[q_j q_l]\,\mathbb{E}[k_j k_l] \\
+# &= \sum_{j} \mathbb{E}[q_j^2]\,\mathbb{E}[k_j^2] \qquad \text{by (c): } \mathbb{E}[k_j k_l] = 0
+#    \text{ for } j \ne l \\
+# &= d\,\sigma_q^2\,\sigma_k^2
+# \end{aligned}
+# $$ (eq-dot-variance)
+#
+# Nothing was assumed of the shape of the distributions. With both variances 1, the standard deviation
+# is $\sqrt d$, and the *scaled dot score* divides by it:
+#
+# $$ e_{ti} = \frac{s_t^\top h_i}{\sqrt d} $$ (eq-scaled-dot-score)
+#
+# Read the variance once more: what comes out is 1 only if $\sigma_q\sigma_k = 1$. That is a property of
+# the vectors, and the $\sqrt d$ knows nothing of it.
+
+# %% [markdown]
+# ### What saturation costs
+#
+# Why care? A score far above the others takes all the weight. And where one weight is nearly 1, the
+# softmax is flat: its derivatives $\partial\alpha_i/\partial e_j = \alpha_i(\delta_{ij} - \alpha_j)$ are
+# nearly 0 ($\delta_{ij}$ is 1 for $i = j$, else 0), and no gradient reaches the query. Here are ten keys
+# with components drawn from the normal distribution: the mean largest weight, and the sum of all those
+# derivatives without their signs.
+
+
+# %%
+def saturation(scores):
+    """Mean largest weight, and mean sum of |derivatives|, over rows of scores."""
+    a = scores.softmax(-1)
+    slopes = torch.diag_embed(a) - a[:, :, None] * a[:, None]
+    return a.amax(-1).mean().item(), slopes.abs().sum((1, 2)).mean().item()
+
+
+# %%
+torch.manual_seed(0)
+found = {}
+for d in (4, 64, 1024):
+    q, k = torch.randn(2000, d), torch.randn(2000, 10, d)
+    products = torch.einsum("nd,nkd->nk", q, k)
+    found[d] = saturation(products), saturation(products / math.sqrt(d))
+    plain, scaled = ("  ".join(f"{x:.2f}" for x in pair) for pair in found[d])
+    print(f"d = {d:4d}  plain: {plain}   divided: {scaled}")
+
+# %% [markdown]
+# Divided, the numbers do not depend on $d$. As they are, the largest weight goes to 1 and the
+# derivatives go towards 0.
+#
+# ## For whom is the root?
+#
+# Now vectors that break an assumption. Let $u$ have *length 1*, its direction drawn evenly. For any fixed
+# $w$ of length 1, the squares of the products with the $d$ axes of a coordinate system add up to
+# $\lVert u\rVert^2 = 1$, and no axis is special. So each has the mean $1/d$, and $w$ may be taken as one
+# of the axes:
+#
+# $$ \mathrm{Var}(u^\top w) = \frac1d $$ (eq-unit-variance)
+#
+# The product *shrinks*, with a standard deviation of $1/\sqrt d$. To bring it back to 1 one has to
+# **multiply** by $\sqrt d$. Dividing makes it worse. What of the states of a translator?
+#
+# ```{predict} gru-scale
+# ```
+
+
+# %%
+def states(d, words=10, sentences=50):
+    """A fresh GRU reads random vectors; another goes on from there and asks."""
+    reader, writer = (nn.GRU(64, d, batch_first=True) for _ in range(2))
+    keys, last = reader(torch.randn(sentences, words, 64))
+    queries, _ = writer(torch.randn(sentences, words, 64), last)
+    return queries[:, -1], keys
+
+
+def normed_and_projected(d):
+    """The same, each brought to mean 0 and variance 1, then through a fresh matrix."""
+    xavier = nn.init.xavier_uniform_
+    return [
+        F.linear(F.layer_norm(x, (d,)), xavier(torch.empty(d, d))) for x in states(d)
+    ]
+
+
+# %%
+def spread(query, keys):
+    """Root mean square of the scores about the mean of their row."""
+    return torch.einsum("nd,nkd->nk", query, keys).var(-1).mean().sqrt().item()
+
+
+KINDS = {
+    "independent": lambda d: (torch.randn(50, d), torch.randn(50, 10, d)),
+    "length 1": lambda d: [F.normalize(x, dim=-1) for x in KINDS["independent"](d)],
+    "GRU states": states,
+    "normed, projected": normed_and_projected,
+}
+
+# %% tags=["hide-output", "hide-until-gru-scale"]
+spreads, rows = {}, []
+for kind, draw in KINDS.items():
+    for d in (16, 64, 256, 1024):
+        torch.manual_seed(d)
+        with torch.no_grad():
+            spreads[kind, d] = [spread(*draw(d)) for _ in range(3)]
+        plain = f"{min(spreads[kind, d]):.3g} to {max(spreads[kind, d]):.3g}"
+        divided = [x / math.sqrt(d) for x in spreads[kind, d]]
+        rows.append([kind, d, plain, f"{min(divided):.3g} to {max(divided):.3g}"])
+heads = ("vectors", "d", "spread of the products", "divided by √d")
+ResultTable(
+    heads, rows, "Products of a query with ten keys", "lowest to highest of three draws"
+)
+
+# %% [markdown]
+# <details><summary>What the output shows</summary>
+#
+# For states that were normed and projected, as a Transformer's queries and keys are, dividing brings
+# the spread near 1 at every size. For raw states of a fresh GRU the products are *below* 1 before
+# anything is divided, and from $d = 64$ on they shrink: PyTorch draws the weights of a larger GRU
+# from a smaller range. Divided, they are all but equal.
+#
+# </details>
+#
+# So the rule "divide by $\sqrt d$" is a statement about vectors with components of variance 1. Before
+# you use it, measure the spread of your scores: one line of code. A GRU's state has another
+# property worth knowing. Its components lie between $-1$ and $1$, so $|s^\top h|$ is at most $d$, and
+# the scaled score at most $\sqrt d$.
+
+# %% [markdown]
+# ## What does the factor buy in training?
+#
+# Here is a task that attention can do: eight keys are drawn, and the query is one of them, plus noise of
+# the same size. Which one was it? Two matrices, for queries and keys, are learned in 150 steps of
+# stochastic gradient descent; $d = 64$, three seeds. Guessing gets 12.5 %.
+#
+# ```{predict} scale-and-rate
+# ```
+
+
+# %%
+def recall(factor, lr, seed, kind=torch.optim.SGD, d=64):
+    torch.manual_seed(seed)
+    W_q, W_k = (torch.randn(d, d).div(d**0.5).requires_grad_() for _ in range(2))
+    optimizer = kind([W_q, W_k], lr)
+    for step in range(151):
+        n = 64 if step < 150 else 1000  # the last batch is the test
+        keys, wanted = torch.randn(n, 8, d), torch.randint(8, (n,))
+        asked = keys[torch.arange(n), wanted] + torch.randn(n, d)
+        scores = factor * torch.einsum("nd,nkd->nk", asked @ W_q.T, keys @ W_k.T)
+        if step == 150:
+            return (scores.argmax(-1) == wanted).float().mean().item()
+        optimizer.zero_grad()
+        F.cross_entropy(scores, wanted).backward()
+        optimizer.step()
+
+
+# %% tags=["hide-output", "hide-until-scale-and-rate", "nbval-ignore-output"]
+right, rows = {}, []
+trials = [(torch.optim.SGD, lr) for lr in (0.01, 0.03, 0.1, 0.3, 1.0)] + [
+    (torch.optim.Adam, 0.01)
+]
+for kind, lr in trials:
+    for factor in (1, 1 / 8):
+        right[kind, lr, factor] = [recall(factor, lr, seed, kind) for seed in range(3)]
+    shares = [right[kind, lr, factor] for factor in (1, 1 / 8)]
+    rows.append([kind.__name__, lr, *(f"{min(s):.0%} to {max(s):.0%}" for s in shares)])
+heads = ("optimiser", "learning rate", "as it is", "divided by √64")
+ResultTable(heads, rows, "Right answers", "lowest to highest of three seeds")
+
+# %% [markdown]
+# <details><summary>What the output shows</summary>
+#
+# At the small rates the *undivided* score is ahead: its gradients are larger, so it learns
+# faster. At the large ones it breaks down, and the divided score still learns. Each at its best rate,
+# the two differ by a few points at most. With Adam, which divides each gradient by its own usual
+# size, both learn.
+#
+# </details>
+#
+# So on this task the factor does not decide *whether* attention learns. It decides **which learning
+# rates work**. A factor before the scores and a learning rate are not two independent choices:
+# a comparison at one rate for all compares the rates as well.
+
+# %% [markdown]
+# ## All queries at once
+#
+# With the queries of a sentence as rows of $Q$, $(T \times d_k)$, keys as rows of $K$,
+# $(S \times d_k)$, and values as rows of $V$, $(S \times d_v)$, everything so far is one line:
+#
+# $$ \mathrm{Attention}(\query{Q}, \keys{K}, \values{V})
+#    = \weights{\mathrm{softmax}}\Big(\frac{\query{Q}\,\keys{K^\top}}{\sqrt{d_k}}\Big)\,\values{V} $$ (eq-attention-matrix)
+#
+# The softmax works on each row, and the result is $(T \times d_v)$. Vaswani et al. (2017) built the
+# Transformer on it. The root is that of the *keys'* size; the values' does not matter.
+
+
+# %%
+def attention_by_hand(Q, K, V):
+    scores = Q @ K.mT / math.sqrt(K.shape[-1])  # (B, T, S)
+    return scores.softmax(-1) @ V  # (B, T, d_v)
+
+
+# %%
+from seqattn import ScaledDotProductAttention
+
+torch.manual_seed(0)
+B, T, S, d_k, d_v = 2, 3, 5, 7, 11
+Q, K, V = torch.randn(B, T, d_k), torch.randn(B, S, d_k), torch.randn(B, S, d_v)
+by_hand = attention_by_hand(Q, K, V)
+torch.testing.assert_close(by_hand, F.scaled_dot_product_attention(Q, K, V))
+torch.testing.assert_close(by_hand, ScaledDotProductAttention()(Q, K, V).context)
+
+# and once against the formula, number by number
+scores = [sum(Q[1, 2, j] * K[1, i, j] for j in range(d_k)) / d_k**0.5 for i in range(S)]
+e = torch.stack(scores).exp()
+torch.testing.assert_close(
+    by_hand[1, 2], sum(e[i] / e.sum() * V[1, i] for i in range(S))
+)
+print(tuple(by_hand.shape))
+
+# %% [markdown]
+# On the book's three words the division makes the weights softer and leaves their order: scores 1.00,
+# 1.25 and −0.75, divided by $\sqrt 2$:
+
+# %%
+products = TINY.h @ TINY.s
+weights = {
+    "dot": products.softmax(0),
+    "scaled dot": (products / math.sqrt(2)).softmax(0),
+}
+for name, row in weights.items():
+    print(f"{name:10s}", dict(zip(TINY.words, row.numpy().round(3).tolist())))
+
+# %% [markdown]
+# ## Two thin matrices
+#
+# The general score has a full matrix $W$, $(d_s \times d_h)$. Put a product of two thin ones in its
+# place, $W = U^\top V$, with $U$ of shape $(k \times d_s)$ and $V$ of shape $(k \times d_h)$:
+#
+# $$ e_{ti} = s_t^\top U^\top V h_i = (U s_t)^\top (V h_i) $$ (eq-reduced-rank-score)
+#
+# Query and key are projected into a common space of $k$ numbers, and there a dot product is taken. Such a
+# $W$ has *rank* $k$ at most: all its rows are mixtures of the $k$ rows of $V$. In the book's example
+# $k = 1$, $U = (0.4, 1.0)$ and $V = (0.5, 0.3)$. On paper: $Us = 0.4\cdot 0.5 + 1.0\cdot 1.0 = 1.2$.
+# For *cat* $Vh = 0.5\cdot 1.0 + 0.3\cdot 0.5 = 0.65$, and the score is $1.2\cdot 0.65 = 0.78$. For *sat* and
+# *mat* it is 0.24 and −0.06.
+#
+# How many numbers does that save?
+#
+# $$ k\,(d_s + d_h) < d_s\, d_h \iff k < \frac{d_s\, d_h}{d_s + d_h} $$ (eq-reduced-parameters)
+#
+# For $d_s = d_h = d$ the bound is $d/2$. **The surprise:** half the rank saves *nothing*.
+#
+# This form has a name in every Transformer. Call $U$ the query matrix, $V$ the key matrix and divide by
+# $\sqrt k$: it is one attention *head*.
+
+# %%
+U, V = TINY.U, TINY.V
+print("U s", U @ TINY.s, " V h", (TINY.h @ V.T)[:, 0])
+print("scores", (TINY.h @ V.T) @ (U @ TINY.s))
+print("U^T V", (U.T @ V).tolist())  # the second row is 2.5 times the first
+for k in (8, 32, 64):
+    print(f"d = 64, rank {k:2d}: {k * (64 + 64):5,} numbers, full {64 * 64:,}")
+
+# %% [markdown]
+# ### Twelve words on a circle
+#
+# How small may $k$ be? Take the task of the last chapter: twelve random vectors, each asks for the
+# *next* one. By construction: give word $i$ a place on a circle, $30^\circ$ after the one before. Let $V$ send
+# each vector to its place, and $U$ send it to the place of the *next*. Then a query points exactly at
+# its answer. **Two dimensions are enough**, and not only for twelve words.
+#
+# ```{predict} which-rank
+# ```
+
+
+# %%
+def next_one(rank, seed, steps=300):
+    """Learn U and V; give them, the vectors, and how many of the twelve answers are right."""
+    torch.manual_seed(seed)
+    x, following = F.normalize(torch.randn(12, 16), dim=-1), torch.arange(12).roll(-1)
+    U, V = (torch.randn(rank, 16).requires_grad_() for _ in range(2))
+    optimizer = torch.optim.Adam([U, V], lr=0.05)
+    for _ in range(steps):
+        scores = (x @ U.T) @ (x @ V.T).T
+        optimizer.zero_grad()
+        F.cross_entropy(scores, following).backward()
+        optimizer.step()
+    right = (scores.argmax(-1) == following).sum().item()
+    return x, U.detach(), V.detach(), right
+
+
+# %% tags=["hide-output", "hide-until-which-rank"]
+learned = {}
+for rank in (1, 2, 3):
+    learned[rank] = [next_one(rank, seed)[-1] for seed in range(5)]
+    print(f"rank {rank}, {32 * rank} numbers: right of 12, five seeds: {learned[rank]}")
+
+# %% [markdown]
+# <details><summary>What the output shows</summary>
+#
+# Rank 2 gets all twelve, from every seed, with a quarter of the numbers of a full matrix. Rank 1 gets two.
+# It cannot get more: its score is a number of the query times a number of the key. So the key with
+# the largest number is first for every query of one sign, and the one with the smallest for every query
+# of the other.
+#
+# </details>
+#
+# Here are both: the circle that was built, and what training found. Each key is numbered; the line
+# leads to it from the query that asks for it, the word before.
+
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Two panels with twelve numbered keys each. Built: the keys stand evenly on a circle in order, and each query lies on its answer. Learned at rank 2: the keys stand in an irregular ring in another order, and each query lies further out in about the direction of its answer."}}
+x, U, V, _ = next_one(2, seed=2)
+angle = torch.arange(12) * math.pi / 6
+circle = torch.stack([angle.cos(), angle.sin()], 1)
+figure, panels = plt.subplots(1, 2, figsize=(8, 4))
+for ax, title, q, k in (
+    (panels[0], "built", circle.roll(-1, 0), circle),
+    (panels[1], "learned at rank 2", x @ U.T, x @ V.T),
+):
+    for i, (x0, y0) in enumerate(k.tolist()):
+        ax.plot(*zip((x0, y0), q[i - 1].tolist()), color=GREY, lw=1)
+        ax.annotate(
+            str(i + 1), (x0, y0), color=KEYS, xytext=(5, 5), textcoords="offset points"
+        )
+    ax.scatter(*k.T, s=50, color=KEYS, label="keys")
+    ax.scatter(*q.T, s=18, color=QUERY, label="queries", marker="^", zorder=3)
+    ax.set(title=title, aspect="equal", xticks=[], yticks=[])
+    ax.margins(0.15)
+panels[0].legend(loc="center")
+plt.show()
+
+# %% [markdown]
+# Training does not find the order round the circle; it has no need to. It finds a *ring*: each key has a
+# direction in which no other key goes further, and the query for it points that way.
+#
+# ## Cut a matrix down
+#
+# What if a full $W$ has been trained, and you want it thinner? The *singular value decomposition* writes
+# any matrix as a sum of products of a column and a row, $W = \sum_j \sigma_j\, a_j b_j^\top$. All $a_j$
+# have length 1 and are at right angles to each other, the $b_j$ likewise; the
+# *singular values* $\sigma_j$ fall from the first to the last. Keep the first $k$ terms:
+#
+# $$ W_k = \sum_{j=1}^{k} \sigma_j\, a_j b_j^\top, \qquad
+#    \lVert W - W_k \rVert_F = \sqrt{\textstyle\sum_{j>k} \sigma_j^2}
+#    = \min_{\mathrm{rank}\,M \le k} \lVert W - M \rVert_F $$ (eq-eckart-young)
+#
+# Here $\lVert\cdot\rVert_F$ is the root of the sum of all squared entries. So $W_k$ is the *nearest* matrix
+# of rank $k$ {cite:p}`eckart1936`. Is it also the one that scores best? First the book's example, then the
+# twelve words: a full matrix learns to answer them, and is cut down.
+
+# %%
+from seqattn.attention import truncate_rank
+
+W = TINY.W
+U_1, V_1 = truncate_rank(W, 1)
+print("singular values", torch.linalg.svdvals(W))
+print("full", (TINY.s @ W @ TINY.h.T).softmax(0))
+print("cut ", (TINY.h @ V_1.T @ (U_1 @ TINY.s)).softmax(0))
+# %%
+cut, following = {k: [] for k in (1, 2, 4, 8, 16)}, torch.arange(12).roll(-1)
+for seed in range(5):
+    x, U, V, _ = next_one(
+        16, seed
+    )  # as many dimensions as the vectors have: a full matrix
+    for k, counts in cut.items():
+        A, B = truncate_rank(U.T @ V, k)
+        answers = ((x @ A.T) @ (x @ B.T).T).argmax(-1)
+        counts.append((answers == following).sum().item())
+for k, counts in cut.items():
+    print(f"cut to rank {k:2d}: right of 12, five seeds: {counts}")
+
+# %% [markdown]
+# *Mat* stays first in the book's example. But of a full matrix that had learned to answer all twelve,
+# cut down to rank 2, few answers are left. It could have answered with two dimensions, and nothing asked
+# it to. **Trained thin and cut thin are different things.**
+#
+# The same with a translator. A general score with a matrix of 64 × 64 was trained on the toy corpus (the
+# next section says how), and cut down afterwards. The bars are its singular values. Answer, then move
+# the rank.
+
+# %% tags=["hide-input"]
+stored = measured("scores")
+general = stored["runs"]["general"]
+cuts = general[0]["ranks"]
+sentence = general[0]["map"]
+RankSlider(
+    general[0]["singular values"],
+    {int(k): table for k, table in sentence["weights"].items()},
+    {int(k): [run["ranks"][k]["bleu"] for run in general] for k in cuts},
+    sentence["source"],
+    sentence["target"],
+    predict={
+        "question": "With the first 8 of 64 terms, how good are the translations, compared with the "
+        "whole matrix?",
+        "options": [
+            "About as good as the share of the squared length that is kept.",
+            "Much better than that share.",
+            "Worthless: a score needs all its directions.",
+        ],
+        "answer": 1,
+        "tests": "step",
+        "explain": [
+            "The share says how near the matrices are. It does not say which directions the "
+            "queries and keys use.",
+            "The nearest matrix is measured by all entries alike. A score needs those directions "
+            "in which its queries and keys differ.",
+            "Move on: long before the end the map looks like the last one.",
+        ],
+    },
+)
+
+# %% [markdown]
+# ## What each mechanism costs
+#
+# Count multiplications for one sentence with $T_s$ source and $T_t$ target words, states of $d_s$ and
+# $d_h$ numbers:
+#
+# $$
+# \begin{aligned}
+# \text{dot, scaled dot:}\quad & T_t T_s\, d \\
+# \text{general, keys remembered:}\quad & T_s\, d_s d_h + T_t T_s\, d_s \\
+# \text{general, query first:}\quad & T_t\, d_s d_h + T_t T_s\, d_h \\
+# \text{reduced rank:}\quad & T_s\, k\, d_h + T_t\, k\, d_s + T_t T_s\, k \\
+# \text{additive, keys anew at each step:}\quad & T_t\,(d_a d_s + T_s\, d_a d_h + T_s\, d_a) \\
+# \text{additive, keys remembered:}\quad & T_s\, d_a d_h + T_t\,(d_a d_s + T_s\, d_a) \\
+# \text{dot in a window of } 2D+1 \text{ words:}\quad & T_t\,(2D + 1)\, d
+# \end{aligned}
+# $$ (eq-cost)
+#
+# Each then pays $T_t T_s\, d_h$ for its contexts (in a window, $T_t (2D+1)\, d_h$), and the additive score
+# $T_t T_s d_a$ tanhs besides. *Remembered* means that what depends on the keys alone is done once for a
+# sentence: `attention.remember(keys)` in this package. Remembering takes one product with a matrix
+# out of every step. The size $d$ does *not* disappear from the steps: the comparison needs it, and
+# so does the weighted sum.
+
+# %%
+from torch.utils.flop_counter import FlopCounterMode
+
+from seqattn import AdditiveScore, GeneralScore, ReducedRankScore, dot_score
+
+# Of itself the counter leaves out products of a matrix and a vector.
+BY_VECTOR = {torch.ops.aten.mv: lambda matrix, *_, **__: 2 * math.prod(matrix)}
+
+
+def multiplications(program, *inputs):
+    with FlopCounterMode(display=False, custom_mapping=BY_VECTOR) as counter:
+        program(*inputs)
+    return counter.get_total_flops() // 2  # a product and a sum count as two
+
+
+# %%
+def remembered(score):
+    def program(queries, keys):
+        projected = score.project_keys(keys)
+        return [score.compare(query, projected) for query in queries]
+
+    return program
+
+
+# %%
+d, T = 256, 50
+queries, keys = torch.randn(T, 1, d), torch.randn(1, T, d)
+additive, full, thin = (
+    AdditiveScore(d, d, d),
+    GeneralScore(d, d),
+    ReducedRankScore(d, d, 32),
+)
+PROGRAMS = {
+    "dot": lambda q, k: [dot_score(s, k) for s in q],
+    "reduced rank 32, keys remembered": remembered(thin),
+    "general, keys remembered": remembered(full),
+    "general, query first": lambda q, k: [(s @ full.W) @ k.mT for s in q],
+    "general, keys anew at each step": lambda q, k: [full(s, k) for s in q],
+    "additive, keys remembered": remembered(additive),
+    "additive, keys anew at each step": lambda q, k: [additive(s, k) for s in q],
+}
+counted = {name: multiplications(p, queries, keys) for name, p in PROGRAMS.items()}
+rows = [[name, f"{n:,}", f"{n / counted['dot']:.1f}"] for name, n in counted.items()]
+ResultTable(
+    ("score", "multiplications", "dot = 1"),
+    rows,
+    "Scores of 50 × 50 words, d = 256, counted",
+)
+
+# %% [markdown]
+# Look at *general*: with the keys projected anew at each step it costs about as much as the additive score
+# in the same program. What is dear is neither the score nor the tanh. It is doing the same work at
+# every step. The curves show what happens as sentences grow:
+
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Curves on logarithmic axes: multiplications for one sentence, contexts included, against its length, for four programs. Additive with keys anew at each step is on top throughout; additive with keys remembered, dot, and dot in a window of eleven words follow. All rise with the length; the window's curve is the least steep."}}
+lengths = torch.logspace(0.7, 3.3, 50)
+contexts = lengths**2 * d
+curves = {
+    "additive, keys anew": (
+        lengths * (d * d + lengths * d * d + lengths * d) + contexts,
+        ORANGE,
+        "-",
+    ),
+    "additive, remembered": (
+        lengths * d * d * 2 + lengths**2 * d + contexts,
+        ORANGE,
+        "--",
+    ),
+    "dot": (lengths**2 * d + contexts, BLUE, "-"),
+    "dot, window of 11": (2 * lengths * lengths.clamp(max=11) * d, BLUE, ":"),
+}
+figure, ax = plt.subplots(figsize=(6.4, 3.8))
+for name, (cost, colour, style) in curves.items():
+    ax.loglog(lengths, cost, style, color=colour, label=name)
+ax.set(xlabel="words in source and in target", ylabel="multiplications")
+ax.legend()
+plt.show()
+
+# %% [markdown]
+# Whole *layers* of a network can be compared in the same way. A layer of self-attention lets each word of
+# a sentence of $T$ words look at each other one; a recurrent layer goes from word to word. With $T = 50$ and
+# $d = 256$:
+
+# %%
+from seqattn import SelfAttention
+
+words = torch.randn(1, T, d)
+gru, itself = nn.GRUCell(d, d), SelfAttention(d, 1)
+
+
+def recurrent(words):
+    state = words.new_zeros(1, d)
+    for word in words[0]:
+        state = gru(word[None], state)
+
+
+# %%
+rows = [
+    ["self-attention", multiplications(itself, words), "4 T d² + 2 T² d", 1, 1],
+    ["recurrent (GRU)", multiplications(recurrent, words), "6 T d²", T - 1, T],
+]
+rows = [[name, f"{n:,}", *more] for name, n, *more in rows]
+heads = (
+    "layer",
+    "counted",
+    "formula",
+    "steps from first word to last",
+    "steps in a row",
+)
+ResultTable(heads, rows, "Two layers on one sentence")
+
+# %% [markdown]
+# At this length the products with matrices dominate both; where $T$ is far above $d$, the $T^2$ does. The
+# two last columns are the other half of the story: how far a signal has to travel, and how
+# many steps must wait for each other.
+#
+# ## All scores at one budget
+#
+# Which score should you use? Translators, alike in everything but the score: one encoder (a
+# GRU, 32 numbers in each direction), one decoder in Luong's order without input feeding, one readout,
+# {{ f"{stored['card']['pairs']:,}" }} short sentence pairs of the toy corpus, eight passes over them, one start of
+# the output layer (the words' frequencies). "Equal budget" has a trap: a small matrix, or a factor before
+# the scores, wants its own learning rate. So each score had three rates or more, and BLEU on validation
+# sentences chose. Then three seeds were judged once on the {{ stored["card"]["tested on"] }} test sentences.
+#
+# ```{predict} scaled-or-not
+# ```
+
+# %%
+experiment_card(stored["card"])
+
+
+# %%
+from seqattn import DotScore, LocationScore, ScaledDotScore
+
+
+def low_high(score, what, form):
+    """Lowest to highest of the seeds: of a measure on the test, or of another number."""
+    found = [{**run, **run["test"]}.get(what) for run in stored["runs"][score]]
+    return "" if None in found else f"{min(found):{form}} to {max(found):{form}}"
+
+
+# %%
+MODULES = {
+    "dot": DotScore(),
+    "scaled dot": ScaledDotScore(),  # its division is not counted
+    "general": GeneralScore(64, 64),
+    "additive": AdditiveScore(64, 64, 64),
+    "location": LocationScore(64, 16),
+}
+short = (
+    torch.randn(9, 1, 64),
+    torch.randn(1, 9, 64),
+)  # a sentence of nine positions on each side
+
+# %% tags=["hide-output", "hide-until-scaled-or-not"]
+rows = []
+for score, module in MODULES.items():
+    size = sum(weight.numel() for weight in module.parameters())
+    cost = multiplications(remembered(module), *short)
+    measures = [
+        low_high(score, *what)
+        for what in (("bleu", ".1f"), ("aer", ".2f"), ("entropy", ".2f"))
+    ]
+    rows.append([score, f"{size:,}", f"{cost:,}", *measures])
+rows.append(["fixed vector", "0", "0", low_high("fixed", "bleu", ".1f"), "", ""])
+for rule, error in stored["yardsticks"].items():
+    rows.append([rule, "", "", "", f"{error:.2f}", ""])
+heads = ("score or rule", "weights", "products", "BLEU", "AER", "relative entropy")
+ResultTable(
+    heads, rows, "All scores on the test sentences", "lowest to highest of three seeds"
+)
+
+# %% [markdown]
+# <details><summary>What the output shows</summary>
+#
+# - **The plain dot score is above its scaled twin**, seed by seed: BLEU
+#   {{ low_high("dot", "bleu", ".1f") }} against {{ low_high("scaled dot", "bleu", ".1f") }}. The links say the
+#   same. The last column hints at why: the weights of the scaled score stay spread out.
+# - **A score with nothing to learn** is ahead of the general and the additive score as well. Between scaled
+#   dot and additive: no difference seen.
+# - **Location** has the highest BLEU, and its links are worse than those of the dot and the general score.
+#   The last chapter says how that can be.
+# - **All of them** are far above the fixed vector, and their links are better than the
+# diagonal. The gap between any
+#   two scores is small beside that.
+#
+# </details>
+#
+# *Weights* are those of the score alone; *products* are its multiplications for nine words on each side,
+# keys remembered, contexts left out. The *relative entropy* of a row of weights is its entropy over the
+# largest possible: 1 when all are equal, 0 when one has everything.
+
+# %% [markdown]
+# ### Why did the scale not help here?
+#
+# The two dot scores differ in one factor, which is 1/8. The encoder and the decoder are
+# trained; could they not make their states larger, and undo it? Here is what the same models say about their
+# states, before and after the training:
+
+
+# %%
+def mean(score, when, what):
+    found = [run[when][what] for run in stored["runs"][score]]
+    return sum(found) / len(found)
+
+
+rows = []
+for score in ("dot", "scaled dot"):
+    for when in ("before", "after"):
+        sizes = [
+            f"{mean(score, when, what):.2g}" for what in ("query", "keys", "scores")
+        ]
+        rows.append([score, when, *sizes])
+heads = ("score", "training", "number in s", "number in h", "spread of the scores")
+ResultTable(heads, rows, "Root mean squares, means of three seeds")
+
+# %% [markdown]
+# <details><summary>What the output shows</summary>
+#
+# At the start the states are small, about {{ f"{mean('dot', 'before', 'keys'):.2f}" }} for each number, not 1; so
+# there is nothing to rein in. Both models make their states larger. But the numbers in a GRU's state end at
+# 1, and they come close to that: {{ f"{mean('scaled dot', 'after', 'keys'):.2f}" }} in the encoder of the scaled
+# model. So the spread of its scores ends at {{ f"{mean('scaled dot', 'after', 'scores'):.1f}" }}, that of the
+# plain score at {{ f"{mean('dot', 'after', 'scores'):.1f}" }}. For a translator that has to point at one word
+# of nine, the scaled score stays soft. A Transformer has matrices $W_Q$ and $W_K$ before the product,
+# which have no such limit.
+#
+# </details>
+#
+# This is a finding about small GRU states and eight passes. It is no finding about Transformers, for
+# which the factor was made.
+#
+# And the five sentences that go with this book, by the first seed of each model:
+
+# %% tags=["nbval-ignore-output"]
+scores = ("dot", "scaled dot", "general")
+rows = [
+    [pair.source, *(stored["runs"][score][0]["five"][i] for score in scores)]
+    for i, pair in enumerate(FIVE)
+]
+ResultTable(("English", *scores), rows, "Five sentences, greedy search")
+
+# %% [markdown]
+# ## Where it breaks
+#
+# **Which $d$?** In a layer with several heads the root is that of the *head's* size. With the model's
+# size the weights get too flat, and nothing complains. The size of the values is wrong as well.
+#
+# **Twice.** A scaled score and then a softmax with a temperature of $\sqrt d$ divides by $d$.
+#
+# **After the mask.** Scaling comes first. A pad blocked with a score of $-100$ that is then divided by 32
+# has about $-3$, and gets weight. With $-\infty$ the order is harmless.
+#
+# **Keys remembered for another sentence.** A module that keeps its projected keys in an attribute returns
+# old keys for the next batch of the same shape, without an error:
+
+
+# %%
+class Forgetful(GeneralScore):
+    """Remembers keys in itself: the common mistake."""
+
+    known = None
+
+    def forward(self, query, keys):
+        if self.known is None:
+            self.known = self.project_keys(keys)
+        return self.compare(query, self.known)
+
+
+torch.manual_seed(0)
+score, query = Forgetful(4, 4), torch.randn(1, 4)
+first, second = torch.randn(2, 1, 5, 4)
+with torch.no_grad():
+    one, other = score(query, first), score(query, second)
+assert torch.equal(one, other)  # another sentence, the same scores
+print(one)
+
+# %% [markdown]
+# A changed weight is not noticed either. The package hands the memory to the caller, as a value,
+# `memory = attention.remember(keys)`, and takes it back with each query. Remember anew for each new batch and
+# after each update of the weights.
+#
+# **Reading the rows of $U$.** For any matrix $R$ that only turns, $RU$ and $RV$ give the same scores as $U$
+# and $V$, since $(RUs)^\top (RVh) = (Us)^\top R^\top R\,(Vh)$. So a single row of $U$ means nothing by itself.
+
+# %% [markdown]
+# ## Questions that readers ask
+#
+# <details><summary>I drew two short vectors, and the variance was not d. Why?</summary>
+#
+# A variance measured from $n$ products is itself random. For products that are nearly normal its standard
+# error is about $\sqrt{2/n}$ of its value: with 100 pairs 14 %, with 20,000 pairs 1 %. Two vectors are one
+# draw. (A product of *few* components is not normal; there it takes more draws.)
+#
+# </details>
+#
+# <details><summary>Why the root of d, and not d, or log d, or the two lengths?</summary>
+#
+# Because the standard deviation is what one wants to be 1, and it is $\sqrt d$ under the assumptions above.
+# Dividing by $d$ makes the scores vanish as $d$ grows; dividing by $\log d$ lets them grow. Dividing by
+# both lengths gives the cosine, between $-1$ and $1$: with a factor of its own, learned or chosen, that is a
+# good score, and without one it is soft; in the figure it is *length 1*.
+#
+# </details>
+#
+# <details><summary>Could the model not learn the factor by itself?</summary>
+#
+# If there are matrices before the product, yes: halve $U$ and double $V$, or make both larger. The factor
+# then changes where training starts and how large its steps are, not what can be expressed. Without
+# matrices it depends on how large the states can get.
+#
+# </details>
+#
+# <details><summary>Why do keys and values differ in a Transformer, and not in Bahdanau's model?</summary>
+#
+# Nothing forces either. One encoder state can serve for both, if part of it says where it should be found
+# and part what it has to say. Two matrices let a head choose the parts freely. A recurrent decoder has
+# one "head" and large states; a Transformer's head has a small space, where both would be in each
+# other's way.
+#
+# </details>
+#
+# <details><summary>Which score should I use?</summary>
+#
+# Read the table above with its limits. For recurrent states of equal size begin with the plain dot product:
+# it has no weights and was ahead here. If the sizes differ, take general, or a reduced rank. If queries and
+# keys come out of matrices and norms, divide by the root. Give each its own learning rate, or you compare
+# rates.
+#
+# </details>
+
+# %% [markdown]
+# ## Check yourself
+#
+# ```{self-check} fourth-power
+# ```
+#
+# ```{self-check} saved-numbers
+# ```
+#
+# ```{self-check} unit-factor
+# ```
+#
+# ```{self-check} rank-of-head
+# ```
+#
+# ```{self-check} after-update
+# ```
+
+# %% [markdown]
+# ## What you now know
+#
+# - The product of two independent vectors with $d$ components of variance 1 has variance $d$; for vectors of
+#   length 1 it is $1/d$. Measure the spread of your scores before you scale.
+# - The factor decides which learning rates work. In a GRU translator, whose states are bounded, dividing
+#   left the weights soft.
+# - A score of rank $k$ takes $k(d_s + d_h)$ numbers, and is one attention head. Trained at rank 2 it can
+#   send each of twelve words to the next; a full matrix cut down to rank 2 cannot.
+# - What is dear is projecting keys anew at each step. Remember them.
+#
+# **Now you.** [The exercise](../exercises/05_scaled.ipynb) has you choose scales, cut matrices and
+# count.
+#
+# **Next.** The score is one part of a step. The next chapter cuts a whole decoder open.
+
+# %% [markdown]
+# ## Sources
+#
+# - Scaled dot-product attention, its matrix form and the argument of the variance: *Attention Is All You
+#   Need* {cite:p}`vaswani2017`, section 3.2.1, equation 1 and footnote 4.
+# - The general score: {cite:t}`luong2015`, section 3.1. Projecting keys once: {cite:t}`bahdanau2015`,
+#   appendix A.1.2.
+# - The nearest matrix of a given rank: {cite:t}`eckart1936`.

@@ -1,0 +1,821 @@
+# ---
+# jupyter:
+#   jupytext:
+#     formats: ipynb,py:percent
+#     text_representation: {extension: .py, format_name: percent}
+#   kernelspec: {display_name: Python 3, language: python, name: python3}
+#   seqattn:
+#     minutes: 65
+#     covers: [F-05, F-15, F-16, F-21, D-08, D-20, M-13, M-14, M-15, T-02, P-02, P-03, P-04, P-05]
+#     exercise: 06_decoder
+# ---
+
+# %% [markdown]
+# # The decoder: two orders of one step
+#
+# One step of a translator, cut open: what it reads, when it asks, and where the context goes. You write
+# a step that can be both Bahdanau's and Luong's. Two probes then tell you which design any program
+# follows, whatever it calls itself. And you meet a part that has nothing to do with attention and can
+# decide whether attention is learned.
+#
+# **You need** [additive attention](03_additive.ipynb), above all its order of events, and [the
+# multiplicative scores](04_multiplicative.ipynb). **It covers** the decoder's step in both orders,
+# readouts, input feeding, the first state, the shift of the target, the loss, and padding.
+
+# %% tags=["install", "hide-cell"]
+INSTALL
+
+# %% [markdown]
+# ## A question you can see
+#
+# Here are two trainings of one translator: the same pairs, the same weights at the start, the same 60
+# updates. They differ in one line.
+#
+# In this model a *readout* turns the decoder's state and its context into features,
+# $\tilde s_t = \tanh(W_c [c_t; s_t])$, and a last layer turns the features into one number for each
+# French word. We look at the features before the first update, after 20 and after 60.
+
+# %% tags=["hide-input"]
+import math
+from functools import partial
+
+import matplotlib.pyplot as plt
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from seqattn.data import (
+    FIVE,
+    TINY,
+    Batches,
+    Vocabularies,
+    encode_pairs,
+    tokenize,
+    toy_corpus,
+)
+from seqattn.models import Encoded, ModelConfig, build_model
+from seqattn.plots import BLUE, GREY, ResultTable, use_style
+from seqattn.training import fit
+from seqattn.widgets import DecoderFlow, Unrolled
+
+use_style()
+torch.set_printoptions(precision=3, sci_mode=False)
+short = [p for p in toy_corpus(8_000)["train"] if len(tokenize(p.source, "en")) <= 8]
+vocabularies = Vocabularies.learn(short, ("en", "fr"))
+examples = encode_pairs(short, vocabularies)
+batches = Batches(examples, tokens=512)
+
+
+# %%
+def train_a_little(style="luong", guess=False, lr=0.01):
+    torch.manual_seed(0)
+    feeding = {} if style == "bahdanau" else {"input_feeding": False}
+    sizes = {"d_embed": 64, "d_hidden": 64, "d_encoder": 32, "dropout": 0.0}
+    config = ModelConfig(style, score="additive", readout="tanh", **sizes, **feeding)
+    model, seen = build_model(config, *map(len, vocabularies)), {}
+
+    def watch(update):
+        seen[update] = look_at_features(model)
+
+    options = {"lr": lr, "warmup": 10, "schedule": "constant", "guess": guess}
+    history = fit(model, batches, steps=60, watch=watch, every=20, **options)
+    return seen, history.losses
+
+
+# %%
+def look_at_features(model):
+    """Features of the readout at all real words of one batch."""
+    seen, batch = [], next(batches.epoch(0))
+    hook = model.decoder.readout.register_forward_hook(
+        lambda *call: seen.append(call[-1])
+    )
+    with torch.no_grad():
+        model(batch.source, batch.lengths, batch.inputs)
+    hook.remove()
+    return seen[0][batch.targets != 0]
+
+
+# %% [markdown]
+# ```{predict} which-line
+# ```
+
+# %% tags=["hide-output", "hide-until-which-line", "nbval-ignore-output"]
+TRAININGS = {
+    "bias from zero": {},
+    "bias from frequencies": {"guess": True},
+    "from zero, other order": {"style": "bahdanau"},
+    "from zero, rate 0.003": {"lr": 0.003},
+}
+first_look, flat = {}, {}
+print(
+    f"{'features beyond 0.99 at update':32s}    0   20   40   60   loss, updates 51 to 60"
+)
+for name, options in TRAININGS.items():
+    first_look[name], losses = train_a_little(**options)
+    flat[name] = [
+        (x.abs() > 0.99).float().mean().item() for x in first_look[name].values()
+    ]
+    print(f"{name:32s} " + " ".join(f"{x:4.0%}" for x in flat[name]), end="   ")
+    print(f"{sum(losses[-10:]) / 10:.2f}")
+
+# %% tags=["hide-input", "hide-output", "hide-until-which-line", "nbval-ignore-output"] mystnb={"image": {"alt": "Six histograms of the readout's features between minus one and one, at updates 0, 20 and 60. At update 0 both trainings have a narrow peak at zero. Trained from a zero bias, nearly all features stand at minus one and at one from update 20 on. Trained from the log frequencies they spread over the whole range."}}
+figure, panels = plt.subplots(2, 3, figsize=(8.4, 3.6), sharex=True, sharey="row")
+for row, name, colour in zip(panels, list(TRAININGS)[:2], (GREY, BLUE)):
+    for ax, update in zip(row, (0, 20, 60)):
+        ax.hist(
+            first_look[name][update].flatten().numpy(),
+            bins=41,
+            range=(-1, 1),
+            color=colour,
+        )
+        ax.set_title(f"update {update}", fontsize=10)
+        ax.set_yticks([])
+    row[0].set_ylabel(name.replace(" from", "\nfrom"), fontsize=9)
+for ax in panels[1]:
+    ax.set_xlabel("feature")
+plt.show()
+
+# %% [markdown]
+# The line is `guess=True`: the bias of the last layer starts as the logarithm of each word's frequency,
+# and not at zero. Without it, in this run and in both orders, the readout has become a list of word
+# frequencies: nearly every feature is a constant, $+1$ or $-1$, whatever the sentence. A tanh is flat there,
+# and a flat function passes nothing back. A section below says why, and measures with three seeds.
+# First the step itself.
+
+# %% [markdown]
+# ## One step, in two orders
+#
+# Step through the figure with the arrow keys: one step in Bahdanau's order, then choose Luong's. Look
+# at which state asks, and at what the update reads.
+
+# %% tags=["hide-input"]
+Unrolled(
+    orders=["bahdanau", "luong", "luong, no feeding"],
+    phases=["decode"],
+    event=10,
+    title="The same step in two orders",
+)
+
+# %% [markdown]
+# ### By hand
+#
+# The encoder states are those of the whole book, *cat*, *sat* and *mat*; the score is the dot product; the
+# decoder state before the step is $s_0 = (0.5, 1.0)$. For the update we take something small enough for
+# paper: $s_1 = \tanh(\tfrac12 s_0 + \tfrac12 c_1 + e_y)$ in Bahdanau's order, and the same without $c_1$ in
+# Luong's. The word just written is *le*, with the vector $e_y = (0.2, -0.4)$, or *un*, with $(-0.6, 0.3)$.
+#
+# | order, word | weights of step 1 | state $s_1$ | weights of step 2 |
+# |---|---|---|---|
+# | Bahdanau, *le* | 0.407, 0.522, 0.071 | 0.493, 0.507 | 0.464, 0.367, 0.169 |
+# | Bahdanau, *un* | 0.407, 0.522, 0.071 | −0.254, 0.851 | 0.211, 0.722, 0.067 |
+# | Luong, *le* | 0.438, 0.257, 0.305 | 0.422, 0.100 | wait for word 2 |
+# | Luong, *un* | 0.215, 0.691, 0.094 | −0.336, 0.664 | wait for word 2 |
+#
+# Exchange the word, and Bahdanau's weights of step 1 stay. They were there before the word was read. Luong's
+# move at once.
+
+# %%
+h, s_0 = TINY.h.float(), TINY.s.float()
+words = {"le": torch.tensor([0.2, -0.4]), "un": torch.tensor([-0.6, 0.3])}
+for name, e_y in words.items():
+    weights = (h @ s_0).softmax(0)
+    s_1 = torch.tanh(0.5 * s_0 + 0.5 * (weights @ h) + e_y)
+    print(
+        "Bahdanau",
+        name,
+        *(x.numpy().round(3) for x in (weights, s_1, (h @ s_1).softmax(0))),
+    )
+for name, e_y in words.items():
+    s_1 = torch.tanh(0.5 * s_0 + e_y)
+    print("Luong   ", name, *(x.numpy().round(3) for x in ((h @ s_1).softmax(0), s_1)))
+
+# %% [markdown]
+# ## In general
+#
+# A step of the decoder has four parts: **ask**, which gives scores and weights; **mix**, which gives the
+# context; **update**; and **say**. With $a$ for any score, $f$ for the recurrent unit and $g$ for the
+# readout, and with $q_t$ for the state that asks:
+#
+# $$
+# \begin{aligned}
+# \alpha_t &= \mathrm{softmax}_i\; a(q_t, h_i), \qquad c_t = \sum_i \alpha_{ti} h_i \\
+# s_t &= f\big(s_{t-1}, [E y_{t-1}; r_t]\big) \\
+# p(y_t \mid y_{<t}, x) &= \mathrm{softmax}\big(W_o\, g(s_t, c_t, E y_{t-1}) + b_o\big)
+# \end{aligned}
+# $$ (eq-decoder-step)
+#
+# Two choices are open. They do not depend on each other, nor on the score:
+#
+# | | who asks, $q_t$ | what the update reads besides the last word, $r_t$ |
+# |---|---|---|
+# | Bahdanau et al. | $s_{t-1}$, before the update | $c_t$ |
+# | Luong et al., no feeding | $s_t$, after the update | nothing |
+# | Luong et al., input feeding | $s_t$, after the update | $\tilde s_{t-1}$, the last readout |
+#
+# One combination is impossible: to ask with $s_t$ and feed $c_t$ into the update that makes $s_t$. What is fed
+# must be there already.
+
+# %% [markdown]
+# ### The readouts
+#
+# Luong et al. squash context and state into an *attentional vector*:
+#
+# $$ \tilde s_t = \tanh\big(W_c\,[c_t; s_t]\big) $$ (eq-attentional-vector)
+#
+# and, with **input feeding**, the next update reads it:
+#
+# $$ s_t = f\big(s_{t-1}, [E y_{t-1}; \tilde s_{t-1}]\big), \qquad \tilde s_0 = 0 $$ (eq-input-feeding)
+#
+# So the decoder knows where it has looked. Joining a *context* to the update's input, as Bahdanau's decoder does, is not input
+# feeding, though many programs call it so. Bahdanau et al. use *maxout*: features in pairs, of which the
+# larger is kept,
+#
+# $$
+# \begin{aligned}
+# u_t &= U_o s_t + V_o E y_{t-1} + C_o c_t \\
+# \tilde s_{tj} &= \max(u_{tj}, u_{t,j+l}), \qquad j = 1 \dots l
+# \end{aligned}
+# $$ (eq-maxout)
+#
+# (with $s_{t-1}$ for $s_t$ in the paper's appendix). A *linear* readout joins all three,
+# $[s_t; c_t; E y_{t-1}]$, and leaves the rest to $W_o$. That is no maxout either: nothing is compared. We
+# write $\tilde s_t$ for the features of any readout.
+
+# %% [markdown]
+# ## Ten lines, any order
+#
+# Here is the whole step. The two `if`s on the order are the two papers:
+
+
+# %%
+def one_step(part, cell, y, s, fed, memory, order, feeding):
+    word, extra = part.embedding(y), []
+    if order == "before":
+        context, weights = part.attention(s, memory)  # the old state asks
+    if feeding:
+        extra = [context if order == "before" else fed]
+    s = cell(torch.cat([word, *extra], -1), s)
+    if order == "after":
+        context, weights = part.attention(s, memory)  # the new state asks
+    features = part.readout(s, context, word)
+    return part.vocabulary(features), weights, s, features
+
+
+# %% [markdown]
+# `part` holds the layers, `memory` the projected keys of [chapter 3](03_additive.ipynb). To see that it is
+# the package's step, borrow the layers of three models of the package and compare, over three words:
+
+
+# %%
+def borrow_cell(rnn):
+    cell = nn.GRUCell(rnn.input_size, rnn.hidden_size).double()
+    cell.load_state_dict(
+        {k.removesuffix("_l0"): v for k, v in rnn.state_dict().items()}
+    )
+    return cell
+
+
+source, lengths = torch.tensor([[5, 6, 7, 8, 2]]), torch.tensor([5])
+PAPERS = {
+    "Bahdanau": (ModelConfig("bahdanau", d_embed=5, d_hidden=6), "before", True),
+    "Luong": (ModelConfig("luong", d_embed=5, d_hidden=6), "after", True),
+    "Luong, no feeding": (
+        ModelConfig("luong", d_embed=5, d_hidden=6, input_feeding=False), "after", False,
+    ),
+}  # fmt: skip
+
+# %%
+models = {}
+for name, (config, order, feeding) in PAPERS.items():
+    torch.manual_seed(0)
+    models[name] = model = build_model(config, 11, 13).double().eval()
+    part, cell = model.decoder, borrow_cell(model.decoder.rnn)
+    state, memory = model.begin(source, lengths)
+    s, fed = state.hidden.outputs[-1], torch.zeros(1, part.readout.d_features).double()
+    for y in torch.tensor([[1], [4], [5]]):
+        logits, weights, s, fed = one_step(
+            part, cell, y, s, fed, memory, order, feeding
+        )
+        step = model.step(y, state, memory)
+        torch.testing.assert_close((logits, weights), (step.logits, step.weights))
+        state = step.state
+    print(f"{name}: three steps equal the package's")
+
+# %% [markdown]
+# And the two readouts against their formulas:
+
+# %%
+torch.manual_seed(0)
+s, c, word = (torch.randn(1, d).double() for d in (6, 12, 5))
+tanh, maxout = models["Luong"].decoder.readout, models["Bahdanau"].decoder.readout
+by_hand = torch.tanh(torch.cat([c, s], -1) @ tanh.W_c.weight.T)
+torch.testing.assert_close(tanh(s, c, word), by_hand)
+
+U_o, C_o, V_o = maxout.W.weight.split((6, 12, 5), 1)
+u = s @ U_o.T + word @ V_o.T + c @ C_o.T + maxout.W.bias
+torch.testing.assert_close(maxout(s, c, word), torch.maximum(u[:, :3], u[:, 3:]))
+
+# %% [markdown]
+# ## What a change can reach
+#
+# Three steps as boxes; an arrow means "is computed from". The words that are read are given, as in
+# training. Answer the question, and test your answer. Then press any box, or choose it below the drawing.
+
+# %% tags=["hide-input"]
+DecoderFlow(
+    caption="Try: the context of step 1 in all four combinations of order and feeding. Then the readout "
+    "that reads the state alone, with nothing fed: nobody uses the context."
+)
+
+# %% [markdown]
+# Two things to find in it:
+#
+# - Luong's order without feeding has **no arrow from attention into the recurrence**. Its states are those
+#   of a language model that knows the source only through $s_0$. Attention acts on the word of its own step alone.
+# - Bahdanau's order carries each context on, through $s_t$. So does input feeding, one step later.
+
+# %% [markdown]
+# ## Two probes
+#
+# A program rarely comes with such a drawing. But two experiments on its outputs tell the same:
+#
+# - **Change a token.** Let step 4 read another word. Which rows of weights move?
+# - **Change the values, keep the keys.** Multiply every value by 5. The first row cannot notice. What
+#   else moves?
+#
+# The function is `which_steps_move`. It copies the model, computes in 64 bits, and runs it twice. We add a
+# fourth design, after one that has really been taught: it computes attention, draws beautiful maps,
+# and never uses the context.
+#
+# ```{predict} values-probe
+# ```
+
+# %%
+from seqattn.evaluation import which_steps_move
+from seqattn.models import AttentionDecoder
+
+
+class Ignores(AttentionDecoder):
+    def _attend(self, *given):
+        context, weights, past = super()._attend(*given)
+        return torch.zeros_like(context), weights, past
+
+
+# %%
+torch.manual_seed(0)
+museum = build_model(PAPERS["Luong, no feeding"][0], 11, 13)
+museum.decoder.__class__ = Ignores  # the same layers, another method
+
+# %% tags=["hide-output", "hide-until-values-probe"]
+moved, rows = {}, []
+for name, model in {**models, "ignores its context": museum}.items():
+    for change in ("token", "values"):
+        steps = which_steps_move(model, [5, 6, 7, 8, 2], [1, 4, 5, 6, 7, 8], change)
+        moved[name, change] = steps
+        cells = [" ".join(map(str, found)) or "none" for found in steps]
+        rows.append([name, change, *cells])
+heads = ("design", "changed", "states", "rows of weights", "logits")
+ResultTable(heads, rows, "Steps that move, of six")
+
+# %% [markdown]
+# - *Token, rows.* Bahdanau's row 4 stays and row 5 is the first to move. Whoever asks after the update has
+#   row 4 moving.
+# - *Values, states.* With Bahdanau from step 1; with feeding from step 2; without feeding none.
+# - *Values, logits.* They move in each honest design. Where they stay, the context is not used.
+#
+# Neither probe alone is enough: the token cannot tell feeding from no feeding, and the values alone
+# do not show who asks.
+
+# %% [markdown]
+# ## How a readout dies
+#
+# Back to the two trainings. Let $\ell$ be the loss of one word, $p$ the predicted probabilities, $y$ the
+# vector with a one at the right word, and $z = W_c[c; s]$ what goes into the tanh. Then
+#
+# $$
+# \begin{aligned}
+# \frac{\partial \ell}{\partial \tilde s} &= W_o^\top (p - y) \\
+# \frac{\partial \ell}{\partial z} &= \big(1 - \tilde s^2\big) \odot W_o^\top (p - y) \\
+# \frac{\partial \ell}{\partial W_c} &= \frac{\partial \ell}{\partial z}\,[c; s]^\top
+# \end{aligned}
+# $$ (eq-saturated-readout)
+#
+# **The surprising part is the mean of the first line.** Sum $p - y$ over a batch. At the start $p$ is uniform,
+# and what is left is "frequent words up, rare words down": the same direction for every position of every
+# sentence. All features are pushed along it together. Adam makes each step about as large as the learning
+# rate, however small the gradient, so they go far. In the tanh they meet a wall: $1 - \tilde s^2$, the factor of the second line,
+# goes to zero, and with it everything that $W_c$, the states and the attention could still learn.
+#
+# A bias that starts at $b_k = \log f_k$, with $f_k$ the frequency of word $k$, makes that mean almost zero
+# before the first update. What is left differs from sentence to sentence.
+
+# %% [markdown]
+# ### Measured, with three seeds
+#
+# The same sizes (states of 64 numbers), pairs and batches for all, Luong's order without feeding, additive
+# score, 282 updates; test sentences are judged once. What would a model reach that knows the frequencies alone? Its loss is their
+# entropy, which needs no training:
+
+# %%
+counts = torch.bincount(torch.tensor([y for _, target in examples for y in target]))
+f = counts[counts > 0].double() / counts.sum()
+knows_frequencies = -(f * f.log()).sum().item()
+print(f"loss of word frequencies alone: {knows_frequencies:.2f} nats a word")
+
+# %%
+from seqattn.data import measured
+from seqattn.plots import experiment_card
+
+stored = measured("decoders")
+experiment_card(stored["card"])
+
+
+# %%
+def runs(order="after", fed=False, **choice):
+    usual = {"readout": "linear", "bias": "frequencies", "ignores": False}
+    cell = {"order": order, "fed": fed, **usual, **choice}
+    return next(found["runs"] for found in stored["models"] if found["cell"] == cell)
+
+
+def span(found, what, form):
+    values = [run[what] for run in found]
+    return f"{min(values):{form}} to {max(values):{form}}"
+
+
+# %%
+STARTS = {
+    "tanh, from zero": runs(readout="tanh", bias="zero"),
+    "tanh, from frequencies": runs(readout="tanh"),
+    "linear, from zero": runs(bias="zero"),
+    "linear, from frequencies": runs(),
+}
+for name, found in STARTS.items():
+    if "tanh" in name:
+        flat = [run["saturated"]["20"] for run in found]
+        print(
+            f"{name:28s} beyond 0.99 at update 20: {min(flat):.0%} to {max(flat):.0%}"
+        )
+
+# %%
+rows = []
+for name, found in STARTS.items():
+    rows.append(
+        [name, *(span(found, *of) for of in (("loss", ".2f"), ("bleu", ".1f")))]
+    )
+heads = ("readout and bias", "loss", "BLEU")
+ResultTable(heads, rows, "Where the bias starts", "lowest to highest of three seeds")
+
+# %% [markdown]
+# - **The tanh from zero is lost**, in all seeds. Its loss at the end is {{ span(STARTS["tanh, from zero"], "loss", ".2f") }},
+#   against {{ f"{knows_frequencies:.2f}" }} for the frequencies alone. Above you saw one seed of the other order and
+#   one of a lower rate go flat as well.
+# - **The same tanh from log frequencies learns**: BLEU {{ span(STARTS["tanh, from frequencies"], "bleu", ".1f") }}.
+# - **The linear readout learns from zero**, too. It has a path that no tanh closes. So has maxout.
+#
+# So before you compare two scores or two orders, give both the same readout and the same start.
+# Otherwise the table shows who was unlucky. `fit(guess=True)` does it; the trainer of the package always
+# does. (This is one size of model, one corpus and {{ stored["card"]["updates"] }} updates. Much smaller steps, or
+# many more of them, may help as well.)
+
+# %% [markdown]
+# ## The grid: what do the choices do?
+#
+# Now everything else can be held equal: the additive score, a linear readout and a bias from frequencies
+# for all. Two choices are left, independent of each other: who asks, and whether the update reads what
+# attention gave. That makes four decoders, with three seeds each. One of them is in no paper: it asks
+# before the update and keeps the context out of it. Beside them stands the decoder that ignores its
+# context. (For the score and the readout as further choices see [the capstone](16_capstone.ipynb), which
+# gives all its models the same number of weights.)
+#
+# ```{predict} the-grid
+# ```
+
+# %% tags=["hide-output", "hide-until-the-grid"]
+DESIGNS = {
+    "before, fed (Bahdanau)": ("before", True),
+    "before, not fed": ("before", False),
+    "after, fed (Luong, feeding)": ("after", True),
+    "after, not fed (Luong)": ("after", False),
+}
+grid = {name: runs(*design) for name, design in DESIGNS.items()}
+grid["ignores its context"] = runs(ignores=True)
+measures = (("loss", ".2f"), ("bleu", ".1f"), ("aer", ".2f"))
+rows = [[name, *(span(found, *of) for of in measures)] for name, found in grid.items()]
+heads = ("asks, update", "loss", "BLEU", "AER")
+ResultTable(heads, rows, "Order and feeding", "lowest to highest of three seeds")
+
+# %% [markdown]
+# - **The context counts.** Without it BLEU is {{ span(runs(ignores=True), "bleu", ".1f") }}; each seed of each other decoder is above.
+# - **The order.** Bahdanau's decoder and Luong's without feeding: {{ span(runs("before", True), "bleu", ".1f") }} and {{ span(runs(), "bleu", ".1f") }}.
+#   The ranges overlap: no difference seen, with states of 64 numbers and 282 updates.
+# - **Feeding.** Luong's decoder with feeding has {{ span(runs(fed=True), "bleu", ".1f") }}: again no difference seen, at this size and budget.
+# - **The design of no paper**, which asks early and keeps the context out of the update, has
+#   {{ span(runs("before", False), "bleu", ".1f") }}: each seed is below each seed of the other three. Its context comes from a state that has not
+#   read the last word, and no state hears of it.
+# - **The links** do differ. The error rate is {{ span(runs(), "aer", ".2f") }} without feeding, {{ span(runs(fed=True), "aer", ".2f") }}
+#   with it, and {{ span(runs("before", True), "aer", ".2f") }} in Bahdanau's order: each seed of the first is below each seed of the two
+#   others. Why, this table cannot say. Bahdanau's state asks before it has read the last word; and where
+#   contexts are carried on, a row need not hold all that its word was made from.
+
+# %% [markdown]
+# The row of the decoder that ignores its context deserves a second look. Its loss falls, its words are
+# French, and it has a map for each sentence. It translates through $s_0$, as the model of
+# [chapter 1](01_bottleneck.ipynb) does. No curve shows that anything is wrong; probe B does, in a line.
+
+# %% [markdown]
+# ### Five sentences
+#
+# The sentences of the book, in three trainings of one seed: the readout that died, the same one from
+# frequencies, and Bahdanau's order with a linear readout.
+
+# %%
+shown = [runs(readout="tanh", bias="zero"), runs(readout="tanh"), runs("before", True)]
+for i, pair in enumerate(FIVE):
+    print(pair.source)
+    for name, found in zip(("tanh, zero", "tanh, freq.", "Bahdanau"), shown):
+        print(f"    {name:12s} {found[0]['five'][i]}")
+
+# %% [markdown]
+# The first writes frequent words in the order of a sentence.
+
+# %% [markdown]
+# ## Where the step begins
+#
+# **The bridge.** The first state has to come from the encoder. It may have another size, another number
+# of layers, and two directions. The package makes, for each layer of the decoder,
+#
+# $$ s_0 = \tanh\big(W\,\bar h + b\big), \qquad \bar h = [\overrightarrow h_{T_s}; \overleftarrow h_1] $$ (eq-bridge)
+#
+# with the forward state at the last real word and the backward state at the first. Each layer has a matrix
+# of its own; an LSTM's memory cell has another, without the tanh, since a cell has no bounds.
+#
+# `nn.GRU` returns those states in `hidden`, and `hidden[-1]` alone is the *backward half*:
+
+# %%
+model = models["Luong"]
+encoder, bridge = model.encoder, model.decoder.bridge
+encoded = encoder(source, lengths)
+_, hidden = encoder.rnn(encoder.embedding(source))
+both = torch.cat([hidden[-2], hidden[-1]], -1)
+torch.testing.assert_close(encoded.summary[:, -1], both)
+print("hidden", tuple(hidden.shape), " summary", tuple(encoded.summary.shape))
+print("s_0   ", tuple(bridge(encoded.summary).outputs[-1].shape))
+
+# %% [markdown]
+# **The shift.** The decoder reads `<bos>` and the target, and is to say the target and `<eos>`:
+#
+# $$
+# \begin{aligned}
+# \text{read:}\quad & \text{<bos>},\; y_1,\; \dots,\; y_{T_t - 1},\; y_{T_t} \\
+# \text{say:}\quad & y_1,\; y_2,\; \dots,\; y_{T_t},\; \text{<eos>}
+# \end{aligned}
+# $$ (eq-label-shift)
+#
+# Forget the shift, so that each step reads the word it has to say, and the loss falls to nearly zero: the
+# model copies. It has learned nothing that it can use when it writes by itself. For *le chat dort* the
+# pairs are `<bos>` → *le*, *le* → *chat*, *chat* → *dort*, *dort* → `<eos>`.
+
+# %% [markdown]
+# ### The loss, and one step of training
+#
+# Each step is told the true words, *teacher forcing*, and the loss is the mean over real tokens:
+#
+# $$
+# L = -\frac{\sum_{b,t} m_{bt}\, \log p(y_{bt} \mid y_{b,<t}, x_b)}{\sum_{b,t} m_{bt}}
+# $$ (eq-teacher-forced-loss)
+#
+# where $m_{bt}$ is 1 at a real token of sentence $b$ and 0 at padding. Two averages are often confused
+# with it: the mean over all positions, which counts pads, and the mean of the batches' means, which counts
+# a batch of ten tokens as much as one of two hundred. Before the update the gradient's length is clipped
+# ({eq}`eq-clipping`): a recurrent network has now and then a gradient that is far too long.
+
+# %%
+torch.manual_seed(0)
+config = ModelConfig("luong", d_embed=16, d_hidden=16, d_encoder=8, dropout=0.0)
+small = build_model(config, *map(len, vocabularies))
+batch = batches.take(list(range(7)))
+logits, _ = small(batch.source, batch.lengths, batch.inputs)
+loss = F.cross_entropy(logits.flatten(0, 1), batch.targets.flatten(), ignore_index=0)
+loss.backward()
+length = nn.utils.clip_grad_norm_(small.parameters(), max_norm=1.0)
+
+real = batch.targets != 0
+each = -logits.log_softmax(-1).gather(-1, batch.targets[..., None])[..., 0]
+torch.testing.assert_close(loss, (each * real).sum() / real.sum())
+print(
+    f"loss {loss:.3f} over {real.sum()} of {real.numel()} positions; gradient {length:.2f}"
+)
+unsure = math.log(len(vocabularies.target))
+
+# %% [markdown]
+# A fresh model is as unsure as can be: {{ f"{loss.item():.3f}" }} is close to the logarithm of the number of words,
+# {{ f"{unsure:.3f}" }}.
+#
+# When it translates there is no true word to read: each step reads its own last choice. Report both: the
+# teacher-forced loss (no dropout, no sampling), and a measure of the whole sentences it writes by itself,
+# such as BLEU. A cross-entropy between the *free* output at place $t$ and the reference at place $t$ is
+# neither: one extra word at the front, and every later place counts as wrong. [The
+# capstone](16_capstone.ipynb) sets training and translating beside each other.
+
+# %% [markdown]
+# ### Padding: a mask is not enough
+#
+# An attention mask keeps pads out of the context. But a backward GRU that is not *packed* starts on the
+# pads, and its states at real words have read them. Packing hands the network only the real steps.
+# The mask below is right in both cases:
+
+
+# %%
+def unpacked(encoder, source, lengths):
+    mask = torch.arange(source.shape[1]) < lengths[:, None]
+    states, final = encoder.rnn(encoder.embedding(source))
+    return Encoded(states, torch.cat([final[-2], final[-1]], -1)[:, None], mask)
+
+
+# %%
+torch.manual_seed(0)
+encoder.embedding.weight.data[0] = torch.randn(
+    5
+).double()  # pads have a vector, as words have
+inputs, off = torch.tensor([[1, 4, 5]]), {}
+for name, read in (("packed", encoder), ("unpacked", partial(unpacked, encoder))):
+    logits = [
+        model.decoder(inputs, read(F.pad(source, (0, n)), lengths))[0]
+        for n in (0, 5, 45)
+    ]
+    off[name] = [(logits[0] - x).abs().max().item() for x in logits[1:]]
+    print(f"{name:9s} 5 pads: {off[name][0]:.3f}   45 pads: {off[name][1]:.3f}")
+
+# %% [markdown]
+# So a test needs two parts: more pads, *and* other content at the pads. A second trap: the states come back as
+# wide as the longest sentence of the batch, and no longer fit a wider mask. Pass `total_length`. The decoder
+# needs no packing: it reads from left to right, so pads at the end touch nothing before them, and the loss skips them.
+
+# %% [markdown]
+# ### All steps at once
+#
+# In Luong's order without feeding no state waits for attention. In training the words are known. So the
+# recurrence runs over the whole sentence first, and all states ask at once, in one matrix product. The
+# package does so whenever it may, and nothing changes but the time:
+
+# %%
+model = models["Luong, no feeding"]
+at_once = model(source, lengths, inputs).logits
+state, memory = model.begin(source, lengths)
+for t, y in enumerate(inputs[0]):
+    step = model.step(y[None], state, memory)
+    torch.testing.assert_close(step.logits, at_once[:, t])
+    state = step.state
+print("three steps at once equal three steps one by one")
+
+# %% [markdown]
+# The trainings of the grid took {{ span(runs(), "seconds", ".1f") }} processor seconds without feeding and
+# {{ span(runs(fed=True), "seconds", ".1f") }} with it, at these small sizes and on a machine that had other work as well.
+
+# %% [markdown]
+# ## The two papers side by side
+#
+# | | Bahdanau et al. (2015) | Luong et al. (2015) | in the package |
+# |---|---|---|---|
+# | encoder | bidirectional, one layer (3.2) | four stacked layers, one direction, source reversed (4.1) | `bidirectional`, `layers` |
+# | unit | gated unit of Cho et al. (A.1) | LSTM | `cell`; its GRU is PyTorch's, another formula |
+# | first state | $\tanh(W_s \overleftarrow h_1)$ (A.2.2) | the encoder's last states (figure 1) | `Bridge`: both directions, and a bias |
+# | asks | $s_{t-1}$ (3.1) | $s_t$, of the top layer (3) | `architecture` |
+# | score | additive (A.1.2) | dot, general, concat, location (3.1) | `score`, any of them in both orders |
+# | update reads | $E y_{t-1}$ and $c_t$, in all gates (A.2.2) | $E y_{t-1}$, with feeding $\tilde s_{t-1}$ (3.3) | `input_feeding` |
+# | readout | maxout of $s_{t-1}$, $E y_{t-1}$, $c_t$ (A.2.2) | tanh of $c_t$, $s_t$ (3) | `readout`; maxout of $s_t$ |
+# | at once in training | no step | all steps without feeding | both, by themselves |
+#
+# Which is better? The papers do not say: they were trained on other languages, with other sizes, and
+# never against each other in this sense. The table above is an answer for one small corpus.
+
+# %% [markdown]
+# ## Where it breaks
+#
+# **A "Luong" that asks too early.** Programs have been taught under that name that attend with
+# $s_{t-1}$ and feed the context to the update: Bahdanau's order with a product for a score. The token probe
+# convicts them: row 4 stays.
+#
+# **An empty first row.** A program that makes room for `<bos>` among the outputs returns a first row of
+# zeros. Its map is shifted by one, and each mean over rows counts a row that is none. Rows sum to 1, all of
+# them: check that.
+#
+# **Sizes that happen to fit.** A decoder that takes `hidden[-1]` of a bidirectional encoder runs, with half
+# a summary. An encoder with memory cells before a decoder without them drops the cells silently. A program that
+# checks for `"lstm"` and takes a GRU for anything else builds one for `"LSTM"`. The package refuses:
+
+# %%
+for options in ({"cell": "LSTM"}, {"architecture": "Luong"}, {"input_feeding": False}):
+    try:
+        ModelConfig(**options)
+    except ValueError as error:
+        print(error)
+
+# %% [markdown]
+# **A training without its inference.** The loop that translates was written for another model than the one
+# that was trained: other arguments, no mask, one sentence at a time. Here both call one
+# `step`, and a test says that step by step equals all at once.
+#
+# **Folklore.** "Luong is faster." Without feeding, in training, it can be; in translating each step waits
+# for the last word in both. "Luong is for large data": we found no measurement of it.
+
+# %% [markdown]
+# ## Questions that readers ask
+#
+# <details><summary>How is the context combined with the decoder's state?</summary>
+#
+# In two places, and they are independent: in the *update*, as an input beside the last word, and in the
+# *readout*, beside the new state. Bahdanau et al. use both. Luong et al. use the readout, and with feeding
+# the update of the next step through it.
+#
+# </details>
+#
+# <details><summary>What is input feeding: the last context, or the last attentional vector?</summary>
+#
+# The attentional vector, $\tilde s_{t-1}$ ({eq}`eq-input-feeding`). Feeding the last context alone is a
+# third design, between the two. The values probe shows both as "from step 2".
+#
+# </details>
+#
+# <details><summary>Without input feeding, may I compute attention after the RNN for all steps?</summary>
+#
+# In training, in Luong's order: yes, see above. In Bahdanau's order no, since each update waits for its
+# context. When translating, never: the next word is not known.
+#
+# </details>
+#
+# <details><summary>A decoder of several layers: which one asks?</summary>
+#
+# The top one, in Luong et al. and in the package. Any layer could; some large systems asked with the lowest
+# and gave the context to all.
+#
+# </details>
+
+# %% [markdown]
+# <details><summary>Why tanh(fc(cat(hidden[-2], hidden[-1]))) for the first state?</summary>
+#
+# Those are the last states of the two directions of the top layer. The linear layer brings them to the
+# decoder's size, the tanh to the range of a GRU's state. It is {eq}`eq-bridge`.
+#
+# </details>
+#
+# <details><summary>Why is the decoder not packed? Does packing change results, or only speed?</summary>
+#
+# In the encoder it changes results, above all for a backward direction. A decoder runs one way, pads stand at the
+# end, and the loss skips them; packing would save work and change nothing that counts.
+#
+# </details>
+#
+# <details><summary>Why does a framework's "Bahdanau" wrapper behave like Luong's decoder?</summary>
+#
+# There the name chooses the score. The order belongs to the wrapper. Run the probes.
+#
+# </details>
+#
+# <details><summary>Should I use teacher forcing in validation?</summary>
+#
+# For the loss, yes: always, so that it can be compared. For BLEU never: there the model reads its own words.
+#
+# </details>
+
+# %% [markdown]
+# ## Check yourself
+#
+# ```{self-check} which-design
+# ```
+#
+# ```{self-check} loss-goes-to-zero
+# ```
+#
+# ```{self-check} cells-from-nowhere
+# ```
+#
+# ```{self-check} at-once
+# ```
+#
+# ```{self-check} flat-readout
+# ```
+
+# %% [markdown]
+# ## What you now know
+#
+# - A decoder's step leaves two choices besides the score: who asks, and what the update reads. The papers
+#   are two points of that grid.
+# - Two probes name the design of any program: change a token, and change the values under the same keys.
+# - Without feeding, Luong's states never hear of attention, and all steps can be computed at once in
+#   training.
+# - A tanh readout that starts without the words' frequencies can saturate in twenty updates. A comparison of orders or
+#   scores is worth something only with one readout and one start.
+# - The first state, the shift, the mean over real tokens and packing decide as much as the score.
+#
+# **Now you.** [The exercise](../exercises/06_decoder.ipynb) has you write the bridge, the shift and both steps, and
+# name the design of black boxes.
+#
+# **Next.** How the whole is trained, and how it searches for a sentence.
+
+# %% [markdown]
+# ## Sources
+#
+# - The order that asks first, maxout, the first state: {cite:t}`bahdanau2015`, section 3.1 and appendix A.
+# - The order that updates first, the attentional vector, input feeding: {cite:t}`luong2015`, sections 3
+#   and 3.3. Maxout: {cite:t}`goodfellow2013`.

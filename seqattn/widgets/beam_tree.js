@@ -1,0 +1,109 @@
+const END = "<eos>", WIDEST = 4;
+
+const figure = {
+  name: "BeamTree",
+  jumps: ["width", "alpha", "probabilities", "log_p", "scores"],
+
+  row: (get, words) => get("table")[words.join(" ")] ?? [[END, 1]],
+
+  // The search, step by step: what it holds, and the beginnings that it looked at and let go.
+  search(get, width) {
+    let beams = [{ words: [], log_p: 0, done: false }];
+    const steps = [];
+    while (beams.some((beam) => !beam.done)) {
+      const ended = beams.filter((beam) => beam.done);
+      const seen = beams.filter((beam) => !beam.done).flatMap(({ words, log_p }) =>
+        this.row(get, words).filter(([, p]) => p > 0)
+          .map(([word, p]) => ({ words: [...words, word], log_p: log_p + Math.log(p), done: word === END })));
+      const order = [...seen].sort((a, b) => b.log_p - a.log_p), room = width - ended.length;
+      beams = [...ended, ...order.slice(0, room)];
+      steps.push({ held: beams, dropped: order.slice(room) });
+    }
+    return steps;
+  },
+
+  numbers(get) {
+    const width = get("width"), alpha = get("alpha"), steps = this.search(get, width);
+    const score = ({ words, log_p }) => log_p / ((5 + words.length) / 6) ** alpha;
+    const found = [...steps.at(-1).held].sort((a, b) => score(b) - score(a));
+    return { width, alpha, held: steps.map(({ held }) => held.map(({ words }) => words.join(" "))),
+      found: found.map(({ words }) => words.slice(0, -1).join(" ")), probabilities: found.map(({ log_p }) => Math.exp(log_p)),
+      log_p: found.map(({ log_p }) => log_p), scores: found.map(score) };
+  },
+
+  text(n, get) {
+    const dropped = sum(this.search(get, n.width).map((step) => step.dropped.length));
+    return `With a width of ${n.width} the search drops ${dropped} of the beginnings that it looks at. It ends with “${n.found[0]}”: ` +
+      `p = ${fmt(n.probabilities[0], 3)}, log p = ${fmt(n.log_p[0], 3)}, score at α = ${fmt(n.alpha)}: ${fmt(n.scores[0], 3)}.`;
+  },
+
+  // Every beginning that the drawing shows, and what became of it.
+  tree(get, width) {
+    const steps = this.search(get, width), fate = new Map();
+    steps.forEach(({ held, dropped }, t) => {
+      held.forEach(({ words }) => fate.set(words.join(" "), { kept: true }));
+      dropped.slice(0, this.small(get) ? undefined : 2).forEach(({ words }) => fate.set(words.join(" "), { fell: t + 1 }));
+    });
+    const grow = (words) => (words.at(-1) === END ? [] : this.row(get, words)).map(([word, p]) => {
+      const name = [...words, word].join(" ");
+      return (this.small(get) || fate.has(name)) && { name, word, p, depth: words.length + 1, ...fate.get(name), children: grow([...words, word]) };
+    }).filter(Boolean);
+    return grow([]);
+  },
+
+  // A table of a few lines is drawn whole; of a model's, what the search looked at.
+  small: (get) => Object.keys(get("table")).length <= 12,
+
+  // The word, its probability, and the step at which it fell.
+  label({ word, p, fell }) {
+    const chance = p < 0.005 ? "<.01" : p > 0.995 && p < 1 ? ">.99" : fmt(p).replace(/^0/, "");
+    return [word === END ? "end" : word, chance, fell ? `✗ ${fell}` : ""].join(" ").trim();
+  },
+
+  // Lines from above to below: a leaf each; parents in the middle of their children.
+  place(nodes, next = { y: 0 }) {
+    for (const node of nodes) {
+      this.place(node.children, next);
+      const kids = node.children;
+      node.y = kids.length ? (kids[0].y + kids.at(-1).y) / 2 : next.y++;
+    }
+    return next.y;
+  },
+
+  build(ui) {
+    const { get } = ui, all = (nodes) => nodes.flatMap((node) => [node, ...all(node.children)]);
+    const shapes = Array.from({ length: WIDEST }, (_, i) => { const tree = this.tree(get, i + 1); return { lines: this.place(tree), depth: Math.max(...all(tree).map((node) => node.depth)) }; });
+    const lines = Math.max(...shapes.map((shape) => shape.lines)), depth = Math.max(...shapes.map((shape) => shape.depth));
+    const svg = ui.svg("The beginnings as a tree, from left to right");
+    const body = h("tbody"), head = (label) => h("th", { scope: "col" }, label);
+    ui.add(
+      ui.slider({ label: "width of the beam", trait: "width", min: 1, max: WIDEST, step: 1, show: (x) => fmt(x, 0), glides: true }),
+      ui.slider({ label: "length penalty α", trait: "alpha", min: 0, max: 2, step: 0.05 }),
+      h("div", { class: "sa-scroll", tabindex: "0", role: "group", "aria-label": "Tree of beginnings" }, svg),
+      h("p", { class: "sa-roles" }, "Bold: the sentence found. Solid: kept. ✗ 2: dropped at step 2. Dotted: not looked at."),
+      h("table", { class: "sa-ended" }, h("thead", {}, h("tr", {}, [head("ended"), head("p"), head("log p"), head("score")])), body));
+    return (n, width) => {
+      const tree = this.tree(get, get("width")), row = 30, foot = 6;
+      this.place(tree);
+      // A column is as wide as its longest label; what room is left is shared out.
+      const need = Array.from({ length: depth }, (_, d) => Math.max(40, ...all(tree).filter((node) => node.depth === d + 1).map((node) => 22 + 7.4 * this.label(node).length)));
+      const more = clamp((width - sum(need)) / depth, 0, 60), x = (d) => sum(need.slice(0, d)) + d * more;
+      const wide = Math.max(width, Math.ceil(x(depth))), y = (node) => 22 + row * node.y;
+      const best = `${n.found[0]} ${END}`;
+      const draw = (node, from) => {
+        const won = `${best} `.startsWith(`${node.name} `), left = x(node.depth - 1), to = y(node);
+        const kind = won ? "sa-won" : node.kept ? "sa-kept" : node.fell ? "sa-fell" : "sa-untried";
+        return s("g", { class: kind },
+          s("path", { d: `M${left},${from} C${left + 8},${from} ${left},${to} ${left + 12},${to} H${x(node.depth)}`, fill: "none" }),
+          words(left + 13, to - 4, this.label(node)),
+          node.children.map((child) => draw(child, to)));
+      };
+      const root = (tree[0].y + tree.at(-1).y) / 2;
+      svg.style.width = svg.style.minWidth = `${wide}px`;
+      svg.paint([wide, 22 + row * (lines - 1) + foot], tree.map((node) => draw(node, 22 + row * root)));
+      body.replaceChildren(...Array.from({ length: WIDEST }, (_, i) => h("tr", { class: i ? "" : "sa-first" },
+        (n.found[i] === undefined ? ["\u00a0", "", "", ""] : [n.found[i] || "(nothing)", fmt(n.probabilities[i], 3), fmt(n.log_p[i], 3), fmt(n.scores[i], 3)])
+          .map((cell, j) => h(j ? "td" : "th", j ? {} : { scope: "row" }, cell)))));
+    };
+  },
+};
