@@ -136,10 +136,15 @@ for ax in panels[1]:
 plt.show()
 
 # %% [markdown]
+# <details><summary>What the output shows</summary>
+#
 # The line is `guess=True`: the bias of the last layer starts as the logarithm of each word's frequency,
 # and not at zero. Without it, in this run and in both orders, the readout has become a list of word
 # frequencies: nearly every feature is a constant, $+1$ or $-1$, whatever the sentence. A tanh is flat there,
 # and passes almost nothing back. A section below says why, and measures with three seeds.
+#
+# </details>
+#
 # First the step itself.
 
 # %% [markdown]
@@ -379,6 +384,8 @@ heads = ("design", "changed", "states", "rows of weights", "logits")
 ResultTable(heads, rows, "Steps that move, of six")
 
 # %% [markdown]
+# <details><summary>What the output shows</summary>
+#
 # - *Token, rows.* Bahdanau's row 4 stays and row 5 is the first to move. Whoever asks after the update has
 #   row 4 moving.
 # - *Values, states.* With Bahdanau from step 1; with feeding from step 2; without feeding none.
@@ -386,6 +393,8 @@ ResultTable(heads, rows, "Steps that move, of six")
 #
 # Neither probe alone is enough: the token cannot tell feeding from no feeding, and the values alone
 # do not show who asks.
+#
+# </details>
 
 # %% [markdown]
 # ## How a readout goes flat
@@ -512,6 +521,8 @@ heads = ("asks, update", "loss", "BLEU", "AER")
 ResultTable(heads, rows, "Order and feeding", "lowest to highest of three seeds")
 
 # %% [markdown]
+# <details><summary>What the output shows</summary>
+#
 # - **The context counts.** Without it BLEU is {{ span(runs(ignores=True), "bleu", ".1f") }}; each seed of each other decoder is above.
 # - **The order.** Bahdanau's decoder and Luong's without feeding: {{ span(runs("before", True), "bleu", ".1f") }} and {{ span(runs(), "bleu", ".1f") }}.
 #   The ranges overlap: no difference seen, with states of 64 numbers and 282 updates.
@@ -524,11 +535,12 @@ ResultTable(heads, rows, "Order and feeding", "lowest to highest of three seeds"
 #   others. The gap is narrow, and the same decoder from a zero bias has {{ span(runs(bias="zero"), "aer", ".2f") }}: three seeds
 #   are few here. Why, this table cannot say. Bahdanau's state asks before it has read the last word; and where
 #   contexts are carried on, a row need not hold all that its word was made from.
-
-# %% [markdown]
+#
 # The row of the decoder that ignores its context deserves a second look. Its loss falls, its words are
 # French, and it has a map for each sentence. It translates through $s_0$, as the model of
 # [chapter 1](01_bottleneck.ipynb) does. Its own curve does not show that anything is wrong; the values probe does, in a line.
+#
+# </details>
 
 # %% [markdown]
 # ### Five sentences
