@@ -536,6 +536,11 @@ ResultTable(heads, rows, "Order and feeding", "lowest to highest of three seeds"
 #   are few here. Why, this table cannot say. Bahdanau's state asks before it has read the last word; and where
 #   contexts are carried on, a row need not hold all that its word was made from.
 #
+# </details>
+
+# %% [markdown]
+# <details><summary>And the decoder that ignores its context</summary>
+#
 # The row of the decoder that ignores its context deserves a second look. Its loss falls, its words are
 # French, and it has a map for each sentence. It translates through $s_0$, as the model of
 # [chapter 1](01_bottleneck.ipynb) does. Its own curve does not show that anything is wrong; the values probe does, in a line.
