@@ -15,8 +15,8 @@
 #
 # One step of a translator, cut open: what it reads, when it asks, and where the context goes. You write
 # a step that can be both Bahdanau's and Luong's. Two probes then tell you which design any program
-# follows, whatever it calls itself. And you meet a part that has nothing to do with attention and can
-# decide whether attention is learned.
+# follows, whatever it calls itself. And you see a single line decide what a translator learns in its
+# first updates.
 #
 # **You need** [additive attention](03_additive.ipynb), above all its order of events, and [the
 # multiplicative scores](04_multiplicative.ipynb). **It covers** the decoder's step in both orders,
@@ -28,7 +28,7 @@ INSTALL
 # %% [markdown]
 # ## A question you can see
 #
-# Here are two trainings of one translator: the same pairs, the same weights at the start, the same 60
+# Here are two trainings of one translator: the same pairs, the same seed, the same 60
 # updates. They differ in one line.
 #
 # In this model a *readout* turns the decoder's state and its context into features,
@@ -136,10 +136,15 @@ for ax in panels[1]:
 plt.show()
 
 # %% [markdown]
+# <details><summary>What the output shows</summary>
+#
 # The line is `guess=True`: the bias of the last layer starts as the logarithm of each word's frequency,
 # and not at zero. Without it, in this run and in both orders, the readout has become a list of word
 # frequencies: nearly every feature is a constant, $+1$ or $-1$, whatever the sentence. A tanh is flat there,
-# and a flat function passes nothing back. A section below says why, and measures with three seeds.
+# and passes almost nothing back. A section below says why, and measures with three seeds.
+#
+# </details>
+#
 # First the step itself.
 
 # %% [markdown]
@@ -227,7 +232,7 @@ for name, e_y in words.items():
 # $$ s_t = f\big(s_{t-1}, [E y_{t-1}; \tilde s_{t-1}]\big), \qquad \tilde s_0 = 0 $$ (eq-input-feeding)
 #
 # So the decoder knows where it has looked. Joining a *context* to the update's input, as Bahdanau's decoder does, is not input
-# feeding, though many programs call it so. Bahdanau et al. use *maxout*: features in pairs, of which the
+# feeding, though many programs call it so. Bahdanau et al. use *maxout*: numbers in $l$ pairs, of which the
 # larger is kept,
 #
 # $$
@@ -237,7 +242,8 @@ for name, e_y in words.items():
 # \end{aligned}
 # $$ (eq-maxout)
 #
-# (with $s_{t-1}$ for $s_t$ in the paper's appendix). A *linear* readout joins all three,
+# (with $s_{t-1}$ for $s_t$ in the paper's appendix). The paper and the exercise pair neighbours, $u_{t,2j-1}$
+# with $u_{t,2j}$: only the order of the matrices' rows differs. A *linear* readout joins all three,
 # $[s_t; c_t; E y_{t-1}]$, and leaves the rest to $W_o$. That is no maxout either: nothing is compared. We
 # write $\tilde s_t$ for the features of any readout.
 
@@ -344,7 +350,7 @@ DecoderFlow(
 #   else moves?
 #
 # The function is `which_steps_move`. It copies the model, computes in 64 bits, and runs it twice. We add a
-# fourth design, after one that has really been taught: it computes attention, draws beautiful maps,
+# fourth design, after one that has really been taught: it computes attention, draws maps,
 # and never uses the context.
 #
 # ```{predict} values-probe
@@ -378,6 +384,8 @@ heads = ("design", "changed", "states", "rows of weights", "logits")
 ResultTable(heads, rows, "Steps that move, of six")
 
 # %% [markdown]
+# <details><summary>What the output shows</summary>
+#
 # - *Token, rows.* Bahdanau's row 4 stays and row 5 is the first to move. Whoever asks after the update has
 #   row 4 moving.
 # - *Values, states.* With Bahdanau from step 1; with feeding from step 2; without feeding none.
@@ -385,9 +393,11 @@ ResultTable(heads, rows, "Steps that move, of six")
 #
 # Neither probe alone is enough: the token cannot tell feeding from no feeding, and the values alone
 # do not show who asks.
+#
+# </details>
 
 # %% [markdown]
-# ## How a readout dies
+# ## How a readout goes flat
 #
 # Back to the two trainings. Let $\ell$ be the loss of one word, $p$ the predicted probabilities, $y$ the
 # vector with a one at the right word, and $z = W_c[c; s]$ what goes into the tanh. Then
@@ -400,11 +410,11 @@ ResultTable(heads, rows, "Steps that move, of six")
 # \end{aligned}
 # $$ (eq-saturated-readout)
 #
-# **The surprising part is the mean of the first line.** Sum $p - y$ over a batch. At the start $p$ is uniform,
-# and what is left is "frequent words up, rare words down": the same direction for every position of every
-# sentence. All features are pushed along it together. Adam makes each step about as large as the learning
+# **The surprising part is the mean of the first line.** Sum $p - y$ over a batch. At the start $p$ is nearly
+# uniform, and what is left is "frequent words up, rare words down": a part that all positions of all
+# sentences share. All features are pushed along it together. Adam makes each step about as large as the learning
 # rate, however small the gradient, so they go far. In the tanh they meet a wall: $1 - \tilde s^2$, the factor of the second line,
-# goes to zero, and with it everything that $W_c$, the states and the attention could still learn.
+# goes towards zero, and with it all that $W_c$, the states and the attention are told.
 #
 # A bias that starts at $b_k = \log f_k$, with $f_k$ the frequency of word $k$, makes that mean almost zero
 # before the first update. What is left differs from sentence to sentence.
@@ -413,7 +423,8 @@ ResultTable(heads, rows, "Steps that move, of six")
 # ### Measured, with three seeds
 #
 # The same sizes (states of 64 numbers), pairs and batches for all, Luong's order without feeding, additive
-# score, 282 updates; test sentences are judged once. What would a model reach that knows the frequencies alone? Its loss is their
+# score, 282 updates; test sentences are judged once. The loss is that of training, in nats a word: the mean of the
+# last 20 updates. What would a model reach that knows the frequencies alone? Its loss is their
 # entropy, which needs no training:
 
 # %%
@@ -451,10 +462,10 @@ STARTS = {
 }
 for name, found in STARTS.items():
     if "tanh" in name:
-        flat = [run["saturated"]["20"] for run in found]
-        print(
-            f"{name:28s} beyond 0.99 at update 20: {min(flat):.0%} to {max(flat):.0%}"
-        )
+        print(f"{name}: features beyond 0.99")
+        for update in ("20", "200", "280"):
+            shares = [run["saturated"][update] for run in found]
+            print(f"    update {update:>3s}: {min(shares):.0%} to {max(shares):.0%}")
 
 # %%
 rows = []
@@ -466,10 +477,13 @@ heads = ("readout and bias", "loss", "BLEU")
 ResultTable(heads, rows, "Where the bias starts", "lowest to highest of three seeds")
 
 # %% [markdown]
-# - **The tanh from zero is lost**, in all seeds. Its loss at the end is {{ span(STARTS["tanh, from zero"], "loss", ".2f") }},
-#   against {{ f"{knows_frequencies:.2f}" }} for the frequencies alone. Above you saw one seed of the other order and
+# - **The tanh from zero is stuck**, in all seeds. Its loss at the end is {{ span(STARTS["tanh, from zero"], "loss", ".2f") }},
+#   against {{ f"{knows_frequencies:.2f}" }} for the frequencies alone. Stuck is not dead: a small slope is not zero, and in the
+#   last updates its features begin to leave the ends. What they would still learn, this training is too
+#   short to tell. Above you saw one seed of the other order and
 #   one of a lower rate go flat as well.
-# - **The same tanh from log frequencies learns**: BLEU {{ span(STARTS["tanh, from frequencies"], "bleu", ".1f") }}.
+# - **The same tanh from log frequencies learns**: BLEU {{ span(STARTS["tanh, from frequencies"], "bleu", ".1f") }}. Many of its
+#   features come to the ends as well, but late. So a share at the end of a training condemns no readout.
 # - **The linear readout learns from zero**, too. It has a path that no tanh closes. So has maxout.
 #
 # So before you compare two scores or two orders, give both the same readout and the same start.
@@ -482,8 +496,10 @@ ResultTable(heads, rows, "Where the bias starts", "lowest to highest of three se
 #
 # Now everything else can be held equal: the additive score, a linear readout and a bias from frequencies
 # for all. Two choices are left, independent of each other: who asks, and whether the update reads what
-# attention gave. That makes four decoders, with three seeds each. One of them is in no paper: it asks
-# before the update and keeps the context out of it. Beside them stands the decoder that ignores its
+# attention gave. That makes four decoders, with three seeds each. One of them is in neither paper: it asks
+# before the update and keeps the context out of it. (The names in the table stand for an order and a
+# feeding. The readout is linear, not Bahdanau's maxout or Luong's tanh, and a decoder that is fed has
+# more weights.) Beside them stands the decoder that ignores its
 # context. (For the score and the readout as further choices see [the capstone](16_capstone.ipynb), which
 # gives all its models the same number of weights.)
 #
@@ -505,27 +521,36 @@ heads = ("asks, update", "loss", "BLEU", "AER")
 ResultTable(heads, rows, "Order and feeding", "lowest to highest of three seeds")
 
 # %% [markdown]
+# <details><summary>What the output shows</summary>
+#
 # - **The context counts.** Without it BLEU is {{ span(runs(ignores=True), "bleu", ".1f") }}; each seed of each other decoder is above.
 # - **The order.** Bahdanau's decoder and Luong's without feeding: {{ span(runs("before", True), "bleu", ".1f") }} and {{ span(runs(), "bleu", ".1f") }}.
 #   The ranges overlap: no difference seen, with states of 64 numbers and 282 updates.
 # - **Feeding.** Luong's decoder with feeding has {{ span(runs(fed=True), "bleu", ".1f") }}: again no difference seen, at this size and budget.
-# - **The design of no paper**, which asks early and keeps the context out of the update, has
-#   {{ span(runs("before", False), "bleu", ".1f") }}: each seed is below each seed of the other three. Its context comes from a state that has not
-#   read the last word, and no state hears of it.
-# - **The links** do differ. The error rate is {{ span(runs(), "aer", ".2f") }} without feeding, {{ span(runs(fed=True), "aer", ".2f") }}
+# - **The design of neither paper**, which asks early and keeps the context out of the update, has
+#   {{ span(runs("before", False), "bleu", ".1f") }}: each seed is below each seed of the other three. A reason may be that its context comes from a
+#   state that has not read the last word, and that no state hears of it.
+# - **The links** of [chapter 3](03_additive.ipynb) do differ. Their alignment error rate, AER, is {{ span(runs(), "aer", ".2f") }} without feeding, {{ span(runs(fed=True), "aer", ".2f") }}
 #   with it, and {{ span(runs("before", True), "aer", ".2f") }} in Bahdanau's order: each seed of the first is below each seed of the two
-#   others. Why, this table cannot say. Bahdanau's state asks before it has read the last word; and where
+#   others. The gap is narrow, and the same decoder from a zero bias has {{ span(runs(bias="zero"), "aer", ".2f") }}: three seeds
+#   are few here. Why, this table cannot say. Bahdanau's state asks before it has read the last word; and where
 #   contexts are carried on, a row need not hold all that its word was made from.
+#
+# </details>
 
 # %% [markdown]
+# <details><summary>And the decoder that ignores its context</summary>
+#
 # The row of the decoder that ignores its context deserves a second look. Its loss falls, its words are
 # French, and it has a map for each sentence. It translates through $s_0$, as the model of
-# [chapter 1](01_bottleneck.ipynb) does. No curve shows that anything is wrong; probe B does, in a line.
+# [chapter 1](01_bottleneck.ipynb) does. Its own curve does not show that anything is wrong; the values probe does, in a line.
+#
+# </details>
 
 # %% [markdown]
 # ### Five sentences
 #
-# The sentences of the book, in three trainings of one seed: the readout that died, the same one from
+# The sentences of the book, in three trainings of one seed: the readout that went flat, the same one from
 # frequencies, and Bahdanau's order with a linear readout.
 
 # %%
@@ -536,13 +561,14 @@ for i, pair in enumerate(FIVE):
         print(f"    {name:12s} {found[0]['five'][i]}")
 
 # %% [markdown]
-# The first writes frequent words in the order of a sentence.
+# The first begins four of the five with *le peintre est*, whatever they are about.
 
 # %% [markdown]
 # ## Where the step begins
 #
 # **The bridge.** The first state has to come from the encoder. It may have another size, another number
-# of layers, and two directions. The package makes, for each layer of the decoder,
+# of layers, and two directions. The package makes, for each layer of the decoder
+# from the encoder's layer across from it,
 #
 # $$ s_0 = \tanh\big(W\,\bar h + b\big), \qquad \bar h = [\overrightarrow h_{T_s}; \overleftarrow h_1] $$ (eq-bridge)
 #
@@ -608,7 +634,7 @@ print(
 unsure = math.log(len(vocabularies.target))
 
 # %% [markdown]
-# A fresh model is as unsure as can be: {{ f"{loss.item():.3f}" }} is close to the logarithm of the number of words,
+# A fresh model is about as unsure as can be: {{ f"{loss.item():.3f}" }} is close to the logarithm of the number of words,
 # {{ f"{unsure:.3f}" }}.
 #
 # When it translates there is no true word to read: each step reads its own last choice. Report both: the
@@ -670,34 +696,36 @@ print("three steps at once equal three steps one by one")
 
 # %% [markdown]
 # The trainings of the grid took {{ span(runs(), "seconds", ".1f") }} processor seconds without feeding and
-# {{ span(runs(fed=True), "seconds", ".1f") }} with it, at these small sizes and on a machine that had other work as well.
+# {{ span(runs(fed=True), "seconds", ".1f") }} with it. These seconds decide nothing: the machine had other work as well, and the decoder
+# that ignores its context, which waits for nothing either, took {{ span(runs(ignores=True), "seconds", ".1f") }}.
 
 # %% [markdown]
 # ## The two papers side by side
 #
 # | | Bahdanau et al. (2015) | Luong et al. (2015) | in the package |
 # |---|---|---|---|
-# | encoder | bidirectional, one layer (3.2) | four stacked layers, one direction, source reversed (4.1) | `bidirectional`, `layers` |
+# | encoder | bidirectional, one layer (3.2) | four stacked layers, one direction (4.1), source reversed (4.2) | `bidirectional`, `layers` |
 # | unit | gated unit of Cho et al. (A.1) | LSTM | `cell`; its GRU is PyTorch's, another formula |
 # | first state | $\tanh(W_s \overleftarrow h_1)$ (A.2.2) | the encoder's last states (figure 1) | `Bridge`: both directions, and a bias |
 # | asks | $s_{t-1}$ (3.1) | $s_t$, of the top layer (3) | `architecture` |
 # | score | additive (A.1.2) | dot, general, concat, location (3.1) | `score`, any of them in both orders |
 # | update reads | $E y_{t-1}$ and $c_t$, in all gates (A.2.2) | $E y_{t-1}$, with feeding $\tilde s_{t-1}$ (3.3) | `input_feeding` |
 # | readout | maxout of $s_{t-1}$, $E y_{t-1}$, $c_t$ (A.2.2) | tanh of $c_t$, $s_t$ (3) | `readout`; maxout of $s_t$ |
-# | at once in training | no step | all steps without feeding | both, by themselves |
+# | at once in training | no step | all steps without feeding | wherever it can be |
 #
-# Which is better? The papers do not say: they were trained on other languages, with other sizes, and
-# never against each other in this sense. The table above is an answer for one small corpus.
+# Which is better? The papers do not say. Their translators were trained on other languages, with other sizes.
+# Luong et al. list one of Bahdanau's kind beside theirs (their table 1), but its depth and unit differ, too.
+# The grid above is an answer for one small corpus.
 
 # %% [markdown]
 # ## Where it breaks
 #
-# **A "Luong" that asks too early.** Programs have been taught under that name that attend with
+# **A "Luong" that asks too early.** Programs taught under that name attend with
 # $s_{t-1}$ and feed the context to the update: Bahdanau's order with a product for a score. The token probe
 # convicts them: row 4 stays.
 #
 # **An empty first row.** A program that makes room for `<bos>` among the outputs returns a first row of
-# zeros. Its map is shifted by one, and each mean over rows counts a row that is none. Rows sum to 1, all of
+# zeros. Its map is shifted by one, and each mean over rows counts a row that is not one. Rows sum to 1, all of
 # them: check that.
 #
 # **Sizes that happen to fit.** A decoder that takes `hidden[-1]` of a bidirectional encoder runs, with half
@@ -716,7 +744,8 @@ for options in ({"cell": "LSTM"}, {"architecture": "Luong"}, {"input_feeding": F
 # that was trained: other arguments, no mask, one sentence at a time. Here both call one
 # `step`, and a test says that step by step equals all at once.
 #
-# **Folklore.** "Luong is faster." Without feeding, in training, it can be; in translating each step waits
+# **Folklore.** "Luong is faster." Without feeding, in training, it can be, since its steps need not
+# wait (we saw no clear difference in seconds); in translating each step waits
 # for the last word in both. "Luong is for large data": we found no measurement of it.
 
 # %% [markdown]

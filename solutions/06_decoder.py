@@ -15,7 +15,7 @@
 # Build what stands around the attention in a translator: how the encoder hands over, what the decoder
 # reads, when it asks, where the context goes. Then tell from the outside which decoder a program has,
 # and measure how a readout goes numb. The chapter is
-# [Additive attention](../chapters/03_additive.ipynb).
+# [The decoder: two orders of one step](../chapters/06_decoder.ipynb).
 #
 # Each question has a cell for your answer and, below it, a check that you can run. The check tries
 # small numbers. Grading tries many more: other sizes, padding, other ids, gradients.
