@@ -5,7 +5,7 @@
 #     text_representation: {extension: .py, format_name: percent}
 #   kernelspec: {display_name: Python 3, language: python, name: python3}
 #   seqattn:
-#     minutes: 70
+#     minutes: 80
 #     covers: [F-10, F-11, F-12, F-31, D-07, D-13, D-22, V-04, V-08, V-15, T-03, M-03, M-04, M-10]
 #     exercise: 05_scaled
 # ---
@@ -78,7 +78,7 @@ DotVariance()
 # | how many keys | 1 | 4 | 6 | 4 | 1 |
 #
 # The mean is 0, so the *variance* is the mean square:
-# $(1\cdot 16 + 4\cdot 4 + 6\cdot 0 + 4\cdot 4 + 1\cdot 16)/16 = 64/16 = 4$: the number of signs. It comes
+# the squares add up to $16 + 4\cdot 4 + 6\cdot 0 + 4\cdot 4 + 16 = 64$, and $64/16 = 4$: the number of signs. It comes
 # out exactly, with no bell curve. Another $q$ of four signs gives the same table: it only changes which
 # key is which. Divide each product by $\sqrt 4 = 2$, and the variance is 1.
 
@@ -281,7 +281,7 @@ ResultTable(heads, rows, "Right answers", "lowest to highest of three seeds")
 #
 # </details>
 #
-# One thing is easier here than in a translator: the loss reads the weights themselves, so a sharp and
+# Mind one difference to a translator: here the loss reads the weights themselves, so a sharp and
 # wrong row still gets a gradient. On this task the factor does not decide *whether* attention learns. It decides **which learning
 # rates work**. A factor before the scores and a learning rate are not two independent choices:
 # a comparison at one rate for all compares the rates as well.
