@@ -422,8 +422,8 @@ for T_t in (1, 25, 50, 100):
 # <details><summary>What the output shows</summary>
 #
 # The totals are $T_s d^2 + T_t T_s d$ and $T_t d^2 + T_t T_s d$. They meet exactly where the target is
-# as long as the source, $T_t = T_s$; beyond that, projecting the keys is cheaper. Neither order is always better. The package does both: the function
-# `general_score` turns the query, and the module projects the keys once for a sentence.
+# as long as the source, $T_t = T_s$; beyond that, projecting the keys is cheaper. Neither order is always better. The package projects
+# the keys; `attention.remember(keys)` does so once for a sentence.
 #
 # </details>
 

@@ -5,7 +5,7 @@
 #     text_representation: {extension: .py, format_name: percent}
 #   kernelspec: {display_name: Python 3, language: python, name: python3}
 #   seqattn:
-#     minutes: 70
+#     minutes: 80
 #     covers: [F-10, F-11, F-12, F-31, D-07, D-13, D-22, V-04, V-08, V-15, T-03, M-03, M-04, M-10]
 #     exercise: 05_scaled
 # ---
@@ -14,8 +14,8 @@
 # # Scaled, low-rank, all at once
 #
 # Divide a product by $\sqrt d$: nearly every program does. You derive for which vectors that is right,
-# and measure some for which it is wrong. Then you split a matrix into two thin ones, and see that a
-# score which is *trained* thin needs far fewer numbers than one that is cut down afterwards. Last, all
+# and measure some for which it is wrong. Then you split a matrix into two thin ones, and meet a task on which a
+# score that is *trained* thin needs far fewer numbers than one that is cut down afterwards. Last, all
 # scores of this part stand in one table.
 #
 # **You need** [multiplicative scores](04_multiplicative.ipynb). **It covers** the scaled dot score and its
@@ -28,8 +28,8 @@ INSTALL
 # %% [markdown]
 # ## A question you can see
 #
-# One query meets ten keys. The textbook says: the longer the vectors, the larger their products; the
-# softmax runs into one key; so divide by $\sqrt d$, where $d$ is how many numbers a vector has. The
+# One query meets ten keys. The textbook says: the more numbers a vector has, the larger the products; the
+# softmax puts all weight on one key; so divide by $\sqrt d$, where $d$ is how many numbers there are. The
 # figure lets you try that on four kinds of vectors. It starts with vectors of length 1, not divided.
 # Answer, then move $d$.
 
@@ -77,8 +77,8 @@ DotVariance()
 # |---|---|---|---|---|---|
 # | how many keys | 1 | 4 | 6 | 4 | 1 |
 #
-# The mean is 0. The *variance*, the mean square, is
-# $(1\cdot 16 + 4\cdot 4 + 6\cdot 0 + 4\cdot 4 + 1\cdot 16)/16 = 64/16 = 4$: the number of signs. It comes
+# The mean is 0, so the *variance* is the mean square:
+# the squares add up to $16 + 4\cdot 4 + 6\cdot 0 + 4\cdot 4 + 16 = 64$, and $64/16 = 4$: the number of signs. It comes
 # out exactly, with no bell curve. Another $q$ of four signs gives the same table: it only changes which
 # key is which. Divide each product by $\sqrt 4 = 2$, and the variance is 1.
 
@@ -97,7 +97,8 @@ for d in (2, 4, 8):
 #
 # Draw $q$ and $k$ at random, with $d$ components each. Assume that **(a)** $q$ and $k$ are independent of
 # each other; **(b)** each component has mean 0, and variance $\sigma_q^2$ in $q$, $\sigma_k^2$ in $k$;
-# **(c)** the components of *one* of the two, say of $k$, are uncorrelated. First the mean, by (a) and (b):
+# **(c)** the components of *one* of the two, say of $k$, are uncorrelated: the product of any two of them has the
+# mean 0. Write $\mathbb{E}$ for the mean over all draws. First the mean, by (a) and (b):
 #
 # $$ \mathbb{E}\,[q^\top k] = \sum_{j=1}^{d} \mathbb{E}[q_j]\,\mathbb{E}[k_j] = 0 $$ (eq-dot-mean)
 #
@@ -125,7 +126,8 @@ for d in (2, 4, 8):
 #
 # Why care? A score far above the others takes all the weight. And where one weight is nearly 1, the
 # softmax is flat: its derivatives $\partial\alpha_i/\partial e_j = \alpha_i(\delta_{ij} - \alpha_j)$ are
-# nearly 0 ($\delta_{ij}$ is 1 for $i = j$, else 0), and no gradient reaches the query. Here are ten keys
+# nearly 0 ($\delta_{ij}$ is 1 for $i = j$, else 0), and hardly any gradient comes through the weights to
+# the query. Here are ten keys
 # with components drawn from the normal distribution: the mean largest weight, and the sum of all those
 # derivatives without their signs.
 
@@ -149,7 +151,7 @@ for d in (4, 64, 1024):
     print(f"d = {d:4d}  plain: {plain}   divided: {scaled}")
 
 # %% [markdown]
-# Divided, the numbers do not depend on $d$. As they are, the largest weight goes to 1 and the
+# Divided, the numbers hardly depend on $d$. As they are, the largest weight goes to 1 and the
 # derivatives go towards 0.
 #
 # ## For whom is the root?
@@ -157,7 +159,7 @@ for d in (4, 64, 1024):
 # Now vectors that break an assumption. Let $u$ have *length 1*, its direction drawn evenly. For any fixed
 # $w$ of length 1, the squares of the products with the $d$ axes of a coordinate system add up to
 # $\lVert u\rVert^2 = 1$, and no axis is special. So each has the mean $1/d$, and $w$ may be taken as one
-# of the axes:
+# of the axes. The mean product is 0, since $u$ and $-u$ are equally likely. So
 #
 # $$ \mathrm{Var}(u^\top w) = \frac1d $$ (eq-unit-variance)
 #
@@ -279,7 +281,8 @@ ResultTable(heads, rows, "Right answers", "lowest to highest of three seeds")
 #
 # </details>
 #
-# So on this task the factor does not decide *whether* attention learns. It decides **which learning
+# Mind one difference to a translator: here the loss reads the weights themselves, so a sharp and
+# wrong row still gets a gradient. On this task the factor does not decide *whether* attention learns. It decides **which learning
 # rates work**. A factor before the scores and a learning rate are not two independent choices:
 # a comparison at one rate for all compares the rates as well.
 
@@ -287,7 +290,7 @@ ResultTable(heads, rows, "Right answers", "lowest to highest of three seeds")
 # ## All queries at once
 #
 # With the queries of a sentence as rows of $Q$, $(T \times d_k)$, keys as rows of $K$,
-# $(S \times d_k)$, and values as rows of $V$, $(S \times d_v)$, everything so far is one line:
+# $(S \times d_k)$, and values as rows of $V$, $(S \times d_v)$, scores, softmax and weighted sums are one line:
 #
 # $$ \mathrm{Attention}(\query{Q}, \keys{K}, \values{V})
 #    = \weights{\mathrm{softmax}}\Big(\frac{\query{Q}\,\keys{K^\top}}{\sqrt{d_k}}\Big)\,\values{V} $$ (eq-attention-matrix)
@@ -354,7 +357,7 @@ for name, row in weights.items():
 # For $d_s = d_h = d$ the bound is $d/2$. **The surprise:** half the rank saves *nothing*.
 #
 # This form has a name in every Transformer. Call $U$ the query matrix, $V$ the key matrix and divide by
-# $\sqrt k$: it is one attention *head*.
+# $\sqrt k$: it is the score of one attention *head*.
 
 # %%
 U, V = TINY.U, TINY.V
@@ -368,9 +371,7 @@ for k in (8, 32, 64):
 # ### Twelve words on a circle
 #
 # How small may $k$ be? Take the task of the last chapter: twelve random vectors, each asks for the
-# *next* one. By construction: give word $i$ a place on a circle, $30^\circ$ after the one before. Let $V$ send
-# each vector to its place, and $U$ send it to the place of the *next*. Then a query points exactly at
-# its answer. **Two dimensions are enough**, and not only for twelve words.
+# *next* one. Each has 16 numbers.
 #
 # ```{predict} which-rank
 # ```
@@ -407,6 +408,11 @@ for rank in (1, 2, 3):
 # of the other.
 #
 # </details>
+#
+# Why a plane has room for all, by construction: give word $i$ a place on a circle, $30^\circ$ after the one
+# before. Let $V$ send each vector to its place, and $U$ send it to the place of the *next*. (Such matrices
+# exist, since twelve random vectors of 16 numbers are linearly independent.) Then a query points exactly
+# at its answer. **Two dimensions are enough**, and not only for twelve words.
 #
 # Here are both: the circle that was built, and what training found. Each key is numbered; the line
 # leads to it from the query that asks for it, the word before.
@@ -477,14 +483,27 @@ for k, counts in cut.items():
 # cut down to rank 2, few answers are left. It could have answered with two dimensions, and nothing asked
 # it to. **Trained thin and cut thin are different things.**
 #
-# The same with a translator. A general score with a matrix of 64 × 64 was trained on the toy corpus (the
-# next section says how), and cut down afterwards. The bars are its singular values. Answer, then move
-# the rank.
+# Is it so everywhere? Here is a translator. A general score with a matrix of 64 × 64 was trained on the toy corpus (the
+# next section says how), and cut down afterwards. The bars are its singular values. The *squared length*
+# of a matrix is $\lVert W\rVert_F^2$, the sum of all $\sigma_j^2$; a cut keeps the share of its first $k$
+# terms. Answer, then move the rank.
 
 # %% tags=["hide-input"]
 stored = measured("scores")
 general = stored["runs"]["general"]
 cuts = general[0]["ranks"]
+
+
+def cut_to(rank):
+    found = [run["ranks"][str(rank)]["bleu"] for run in general]
+    return f"{min(found):.1f} to {max(found):.1f}"
+
+
+def kept(rank):
+    squares = torch.tensor(general[0]["singular values"]).square()
+    return float(squares[:rank].sum() / squares.sum())
+
+
 sentence = general[0]["map"]
 RankSlider(
     general[0]["singular values"],
@@ -513,6 +532,15 @@ RankSlider(
 )
 
 # %% [markdown]
+# <details><summary>What the figure shows</summary>
+#
+# At rank 8 the three models keep BLEU {{ cut_to(8) }}, of {{ cut_to(64) }} with the whole matrix, though
+# {{ f"{1 - kept(8):.0%}" }} of the squared length of the first one is gone. At rank 2 it is {{ cut_to(2) }}. So an
+# eighth of the terms keeps nearly all here. Of the twelve words' matrix an eighth, rank 2, kept
+# {{ min(cut[2]) }} to {{ max(cut[2]) }} of twelve answers. How much a cut costs has to be measured.
+#
+# </details>
+#
 # ## What each mechanism costs
 #
 # Count multiplications for one sentence with $T_s$ source and $T_t$ target words, states of $d_s$ and
@@ -530,7 +558,7 @@ RankSlider(
 # \end{aligned}
 # $$ (eq-cost)
 #
-# Each then pays $T_t T_s\, d_h$ for its contexts (in a window, $T_t (2D+1)\, d_h$), and the additive score
+# The window reaches $D$ words to either side of one place. Each then pays $T_t T_s\, d_h$ for its contexts (in a window, $T_t (2D+1)\, d_h$), and the additive score
 # $T_t T_s d_a$ tanhs besides. *Remembered* means that what depends on the keys alone is done once for a
 # sentence: `attention.remember(keys)` in this package. Remembering takes one product with a matrix
 # out of every step. The size $d$ does *not* disappear from the steps: the comparison needs it, and
@@ -587,8 +615,8 @@ ResultTable(
 
 # %% [markdown]
 # Look at *general*: with the keys projected anew at each step it costs about as much as the additive score
-# in the same program. What is dear is neither the score nor the tanh. It is doing the same work at
-# every step. The curves show what happens as sentences grow:
+# in the same program. What costs most of the multiplications is not the kind of score. It is doing the same work at
+# every step. (The tanhs of the additive score are not among them.) The curves show what happens as sentences grow:
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Curves on logarithmic axes: multiplications for one sentence, contexts included, against its length, for four programs. Additive with keys anew at each step is on top throughout; additive with keys remembered, dot, and dot in a window of eleven words follow. All rise with the length; the window's curve is the least steep."}}
 lengths = torch.logspace(0.7, 3.3, 50)
@@ -674,8 +702,8 @@ from seqattn import DotScore, LocationScore, ScaledDotScore
 
 def low_high(score, what, form):
     """Lowest to highest of the seeds: of a measure on the test, or of another number."""
-    found = [{**run, **run["test"]}.get(what) for run in stored["runs"][score]]
-    return "" if None in found else f"{min(found):{form}} to {max(found):{form}}"
+    found = [{**run, **run["test"]}[what] for run in stored["runs"][score]]
+    return f"{min(found):{form}} to {max(found):{form}}"
 
 
 # %%
@@ -683,6 +711,7 @@ MODULES = {
     "dot": DotScore(),
     "scaled dot": ScaledDotScore(),  # its division is not counted
     "general": GeneralScore(64, 64),
+    "rank 8": ReducedRankScore(64, 64, 8),
     "additive": AdditiveScore(64, 64, 64),
     "location": LocationScore(64, 16),
 }
@@ -717,11 +746,14 @@ ResultTable(
 #   same. The last column hints at why: the weights of the scaled score stay spread out.
 # - **A score with nothing to learn** is ahead of the general and the additive score as well. Between scaled
 #   dot and additive: no difference seen.
+# - **Rank 8**, with a quarter of the weights of the general score: no difference seen in BLEU
+#   ({{ low_high("rank 8", "bleu", ".1f") }} against {{ low_high("general", "bleu", ".1f") }}). Its links are
+#   worse. And trained with rank 8 or cut down to it: no difference seen in BLEU either. At this rank the
+#   translator does not show what the twelve words show at rank 2.
 # - **Location** has the highest BLEU, and its links are worse than those of the dot and the general score.
 #   The last chapter says how that can be.
-# - **All of them** are far above the fixed vector, and their links are better than the
-# diagonal. The gap between any
-#   two scores is small beside that.
+# - **All of them** are far above the fixed vector, and their links are better than the diagonal. In BLEU,
+#   the gap between any two scores is small beside that.
 #
 # </details>
 #
@@ -730,7 +762,7 @@ ResultTable(
 # largest possible: 1 when all are equal, 0 when one has everything.
 
 # %% [markdown]
-# ### Why did the scale not help here?
+# ### What became of the factor?
 #
 # The two dot scores differ in one factor, which is 1/8. The encoder and the decoder are
 # trained; could they not make their states larger, and undo it? Here is what the same models say about their
@@ -759,9 +791,10 @@ ResultTable(heads, rows, "Root mean squares, means of three seeds")
 # At the start the states are small, about {{ f"{mean('dot', 'before', 'keys'):.2f}" }} for each number, not 1; so
 # there is nothing to rein in. Both models make their states larger. But the numbers in a GRU's state end at
 # 1, and they come close to that: {{ f"{mean('scaled dot', 'after', 'keys'):.2f}" }} in the encoder of the scaled
-# model. So the spread of its scores ends at {{ f"{mean('scaled dot', 'after', 'scores'):.1f}" }}, that of the
+# model. The spread of its scores ends at {{ f"{mean('scaled dot', 'after', 'scores'):.1f}" }}, that of the
 # plain score at {{ f"{mean('dot', 'after', 'scores'):.1f}" }}. For a translator that has to point at one word
-# of nine, the scaled score stays soft. A Transformer has matrices $W_Q$ and $W_K$ before the product,
+# of nine, the scaled score stays soft. The limit of the states fits this; a longer
+# training was not tried. A Transformer has matrices $W_Q$ and $W_K$ before the product,
 # which have no such limit.
 #
 # </details>
@@ -844,8 +877,8 @@ print(one)
 #
 # <details><summary>Could the model not learn the factor by itself?</summary>
 #
-# If there are matrices before the product, yes: halve $U$ and double $V$, or make both larger. The factor
-# then changes where training starts and how large its steps are, not what can be expressed. Without
+# If there are matrices before the product, yes: with $U$ larger by a factor, every score is larger by that
+# factor. What stands before the scores then changes where training starts and how large its steps are, not what can be expressed. Without
 # matrices it depends on how large the states can get.
 #
 # </details>
@@ -854,7 +887,7 @@ print(one)
 #
 # Nothing forces either. One encoder state can serve for both, if part of it says where it should be found
 # and part what it has to say. Two matrices let a head choose the parts freely. A recurrent decoder has
-# one "head" and large states; a Transformer's head has a small space, where both would be in each
+# one "head" and large states; a Transformer's head has a small space, where both may get in each
 # other's way.
 #
 # </details>
@@ -862,7 +895,7 @@ print(one)
 # <details><summary>Which score should I use?</summary>
 #
 # Read the table above with its limits. For recurrent states of equal size begin with the plain dot product:
-# it has no weights and was ahead here. If the sizes differ, take general, or a reduced rank. If queries and
+# it has no weights, and was ahead of every other score here that compares. If the sizes differ, take general, or a reduced rank. If queries and
 # keys come out of matrices and norms, divide by the root. Give each its own learning rate, or you compare
 # rates.
 #
@@ -891,11 +924,12 @@ print(one)
 #
 # - The product of two independent vectors with $d$ components of variance 1 has variance $d$; for vectors of
 #   length 1 it is $1/d$. Measure the spread of your scores before you scale.
-# - The factor decides which learning rates work. In a GRU translator, whose states are bounded, dividing
+# - In a small task of recall, the factor decided which learning rates work. In a GRU translator, whose states are bounded, dividing
 #   left the weights soft.
-# - A score of rank $k$ takes $k(d_s + d_h)$ numbers, and is one attention head. Trained at rank 2 it can
-#   send each of twelve words to the next; a full matrix cut down to rank 2 cannot.
-# - What is dear is projecting keys anew at each step. Remember them.
+# - A score of rank $k$ takes $k(d_s + d_h)$ numbers, and is the score of one attention head. Trained at rank 2
+#   it sent each of twelve words to the next; full matrices, trained and then cut down to rank 2, did not.
+#   A translator's matrix lost little at rank 8.
+# - Projecting keys anew at each step costs most of the multiplications. Remember the projected keys.
 #
 # **Now you.** [The exercise](../exercises/05_scaled.ipynb) has you choose scales, cut matrices and
 # count.

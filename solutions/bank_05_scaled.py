@@ -177,7 +177,7 @@ def probe(measure, *inputs):
 Q1 = question(
     f"""q1: Scaled dot products
 scaled_dot_attention(queries, keys, values)
-read chapters/02_soft_addressing: Measure it: can the query learn?
+read chapters/05_scaled: All queries at once
 the formula, 2 points: {SHAPES}
     Scores are Q times the transpose of K, divided by the square root of the queries' size, before
     the softmax; the weights then multiply V.
@@ -261,7 +261,7 @@ half precision
 Q2 = question(
     """q2: Measured: why scale?
 measure(queries, keys)
-read chapters/02_soft_addressing: How a score moves the weights
+read chapters/05_scaled: What saturation costs
 variance, 1 point, within 1e-4 or 0.01: ordinary; many; square; not centred
     The mean square of the distance of all n · S scores from their one mean: plain, then divided by
     the root.
@@ -343,7 +343,7 @@ scaled in place, keeps 2 | e / d**0.5 -> torch.einsum('nd,nsd->ns', queries.div_
 Q3 = question(
     """q3: What follows: which power?
 right_power(sizes, variances)
-read exercises/05_scaled: What follows: which power?
+read chapters/05_scaled: For whom is the root?
 the power, 2 points, within 2e-3 or 1e-3: four sizes; powers of two; two sizes; in any order; falling
     Fit a straight line through ln var over ln d by least squares: its slope is b, and scores
     divided by d^p have a variance divided by d^(2p).
@@ -401,7 +401,7 @@ sign | R -> -R
 Q4 = question(
     """q4: A matrix in two thin ones
 factors(W, k)
-read chapters/04_multiplicative: The general score: ask another question
+read chapters/05_scaled: Cut a matrix down
 the nearest matrix, 2 points: ordinary; tall; square; one direction; all directions; of lower rank; long
     The product of the transpose of U with V must keep the k largest singular values of W, with their
     vectors on both sides, and nothing else.
@@ -522,7 +522,7 @@ def probe(factors, W, k):
 Q5 = question(
     """q5: Measured: how many directions does a score need?
 directions(W, queries, keys, most)
-read exercises/05_scaled: Measured: how many directions does a score need?
+read chapters/05_scaled: Cut a matrix down
 how much moves, 2 points, within 1e-4 or 0.01: ordinary; other sizes; square; a direction that no key has; up and down; all are needed
     For each rank: the weights of the cut matrix beside those of the whole one, half the sum of the
     absolute differences over the keys, and the mean of that over the queries.

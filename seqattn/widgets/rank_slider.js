@@ -55,7 +55,7 @@ const figure = {
     const left = Math.min(width * 0.3, wide(target) + 10), over = Math.min(110, wide(source) * 0.87 + 16);
     const side = Math.min(34, (width - left - 40) / source.length), x = (i) => left + i * side, y = (t) => over + t * side;
     plot.paint([width, over + target.length * side + 4],
-      source.map((word, i) => words(0, 0, word, { transform: `translate(${x(i + 0.5) + 4} ${over - 7}) rotate(-60)` })),
+      source.map((word, i) => words(0, 0, word, { transform: `translate(${x(i + 0.5) + 4} ${over - 2}) rotate(-60)` })),
       target.map((word, t) => words(left - 6, y(t + 0.5) + 4, word, { "text-anchor": "end" })),
       s("g", { class: "weights" }, n.map.map((row, t) => row.map((w, i) =>
         s("rect", { x: x(i), y: y(t), width: side, height: side, fill: "currentColor", "fill-opacity": Number(w.toFixed(3)), "stroke-width": 0 })))),
