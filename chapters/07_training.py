@@ -14,9 +14,9 @@
 # # Training and searching
 #
 # A translator gives a probability to every next word. Two questions are left. How do you find a good
-# sentence with it? And where do good probabilities come from? You search a small tree by hand, see a
-# wider search do worse, and count whose fault a wrong translation is: the search's or the model's. Then
-# you make a trained model write a wrong word, and measure what that costs.
+# sentence with it? And where do good probabilities come from? You search a small tree by hand, ask
+# what a wider search is worth, and count whose fault a wrong translation is: the search's or the
+# model's. Then you make a trained model write a wrong word, and measure what that costs.
 #
 # **You need** [additive attention](03_additive.ipynb), for the model and its training loop. **It covers**
 # greedy search, beam search and its penalties, sampling; cross-entropy, smoothed labels, clipping;
@@ -50,8 +50,8 @@ BeamTree()
 # %% [markdown]
 # What to try:
 #
-# - Find the step at which a width of 1 loses the best sentence.
-# - With a width of 2, raise the length penalty slowly, and watch the two last columns of the table.
+# - Compare what a width of 1 and a width of 2 keep at the first step.
+# - With a width of 2, raise the length penalty slowly, and watch the last two columns of the table.
 #   The winner changes. Which column did the slider change, and which did it leave alone?
 # - Does a width of 3 or 4 bring anything new here?
 
@@ -67,7 +67,7 @@ BeamTree()
 # | un chat dort | 0.4 · 0.9 · 0.48 · 1 | 0.173 | −1.756 |
 #
 # Greedy search drops *un* at its first step and never meets the second line. With a width of 2, both
-# first words stay. At the second step four of their continuations matter: *un chat* 0.36, *le chat*
+# first words stay. At the second step their four likeliest continuations are *un chat* 0.36, *le chat*
 # 0.24, *le chien* 0.21, *le gros* 0.12. The first two stay, and the best sentence is found.
 #
 # Every further word multiplies by a number of at most 1. So a search for the most probable sentence
@@ -95,9 +95,10 @@ BeamTree()
 #
 # $$ \mathrm{cp}(y, x) = \beta \sum_{i} \log \min\Big(\sum_{t} \alpha_{ti},\, 1\Big) $$ (eq-coverage-in-search)
 #
-# It is negative where a source word was hardly looked at, and zero where each got a total of 1 or more.
+# A source word that was looked at for a total of 1 or more adds nothing; each other one adds something
+# negative, the more so the less it was looked at.
 #
-# All sentences cannot be tried: with $V$ words there are $V^n$ of length $n$. The beam is a compromise.
+# Nobody can try all sentences: with $V$ words there are $V^n$ of length $n$. The beam is a compromise.
 # Neither penalty makes the search *better*. They change what it looks for.
 
 # %% [markdown]
@@ -223,8 +224,9 @@ BeamTree(beam_tree(translator, english), width=2, title=english, predict=False)
 # \end{aligned}
 # $$ (eq-search-error)
 #
-# `force` gives the second probability: it makes the model write the reference. A wrong word that is a
-# synonym counts as an error here as well; the test looks at one reference.
+# `force` gives the second probability: it makes the model write the reference. The test knows this one
+# reference. So a synonym counts as an error; and where a search missed a likelier sentence other than
+# the reference, the test does not notice.
 
 # %%
 from seqattn.data import TextPair
@@ -239,7 +241,9 @@ print(f"wanted {math.exp(forced.score):.2f}  {forced.text}")
 #
 # The same translator, two sets of test sentences. The short ones are like those it was trained on. The
 # long ones have 18 to 24 words, more than any of its training. Beams of 1 to 20 without a length penalty,
-# and two penalties.
+# and two penalties. In the table, *length* is the number of words written, as a share of the
+# references'; the errors are numbers of sentences. The intervals below it come from drawing the
+# sentences anew: there is one trained model, so they say nothing about another training.
 #
 # ```{predict} wider-on-long
 # ```
@@ -286,25 +290,26 @@ for split in ("short", "long"):
 # **Long ones.** The search does its task: from 1 to 20 the mean log-probability rises,
 # {{ f"{long_of['1, 0']['log_p']:.2f}" }} to {{ f"{long_of['20, 0']['log_p']:.2f}" }}. The translations do not
 # follow. They become shorter, and from 5 to 20 BLEU falls by a little; the interval only just leaves
-# out zero. From 1 to 5 it includes zero: no difference seen. This is known as the *beam search curse*.
-# A length penalty of 1 brings back more than that, at both widths, with intervals above zero.
+# out zero. From 1 to 5 it includes zero: no difference seen. Where a wider beam costs BLEU, that is
+# known as the *beam search curse* {cite:p}`koehn2017,yang2018`. A length penalty of 1 brings back more than that, at both widths, with intervals above zero.
 #
-# **Whose fault?** Not one search error, in any row. All that was wrong, greedy search included, was
-# *more* probable for this model than the reference. Its references have a mean log-probability of
-# {{ f"{searched['long']['forced']:.0f}" }}. A better search cannot help a model that thinks so.
+# **Whose fault?** The test finds not one search error, in any row. The narrow beams did miss likelier
+# sentences, or the log-probability could not rise. But all that was wrong, greedy search included, was
+# *more* probable for this model than the reference. The long references have a mean log-probability of
+# {{ f"{searched['long']['forced']:.0f}" }}. To find still likelier sentences cannot mend that.
 #
 # </details>
 
 # %% [markdown]
 # ## Not the best, but any: sampling
 #
-# For several different translations, draw instead of searching. Each word is thrown by the model's
+# For several different translations, draw instead of searching. Each word is drawn from the model's
 # probabilities, sharpened or flattened by a temperature $\tau$, as in
 # [soft addressing](02_soft_addressing.ipynb):
 #
 # $$ y_t \sim \mathrm{softmax}(z_t / \tau) $$ (eq-tempered-draw)
 #
-# with $z_t$ the model's numbers before its softmax. *Top-k* lets only the $k$ likeliest words take part;
+# with $z_t$ the *logits*, the model's numbers before its softmax. *Top-k* lets only the $k$ likeliest words take part;
 # a *nucleus* keeps the likeliest until they hold a share $p$ of the probability.
 
 # %%
@@ -330,8 +335,9 @@ for options in (
 #
 # $$ L = -\frac{1}{N} \sum_{\text{sentences}} \sum_{t} \log p(y_t \mid y_{<t}, x) $$ (eq-nll)
 #
-# $N$ is the number of real target words, ends included and padding left out. Divide once, at the end.
-# The mean of the batches' means is another number, and the short batches have too much say in it:
+# $N$ is the number of real target words, ends included and padding left out. This is the
+# *cross-entropy*; its exponential $e^L$ is the *perplexity*. A model that found $m$ words equally likely
+# at each step, the true one among them, would have a perplexity of $m$. Divide once, at the end. The mean of the batches' means is another number, and the short batches have too much say in it:
 
 # %%
 from seqattn.training import TokenLoss
@@ -347,7 +353,7 @@ print(f"means {means}, their mean {sum(means) / 2}; nats per word {total:.2f}")
 # With one right word, the loss is never content: a probability of 0.99 should become 0.999. *Label
 # smoothing* asks for less. A share $\varepsilon$ of the probability goes to all $V$ words alike:
 #
-# $$ L_\varepsilon = -\sum_t \Big[(1 - \varepsilon) \log p_t(y_t)
+# $$ L_\varepsilon = -\frac{1}{N} \sum_{\text{sentences}} \sum_t \Big[(1 - \varepsilon) \log p_t(y_t)
 #    + \frac{\varepsilon}{V} \sum_{k} \log p_t(k)\Big] $$ (eq-label-smoothing)
 #
 # The best prediction is then the smoothed label itself, and the loss of that is its entropy, above zero.
@@ -369,12 +375,18 @@ worse = cross_entropy(sure[None, None], torch.tensor([[7]]), smoothing=eps)
 print(f"the smoothed label {best.mean:.3f} nats; surer than that {worse.mean:.3f}")
 
 # %% [markdown]
-# So a smoothed loss and a plain one are not comparable, and a smoothed one has no perplexity.
+# <details><summary>What the output shows</summary>
+#
+# A model that is surer than the smoothed label pays for it. So a smoothed loss and a plain one are not
+# comparable, and a smoothed one has no perplexity.
+#
+# </details>
 #
 # ### Clipping
 #
-# One odd batch can bring a gradient many times the usual length, and one huge step can undo an epoch.
-# *Clipping by global norm* looks at all gradients $g$ of the model as one vector and shortens it to
+# One odd batch can bring a gradient many times the usual length. With plain gradient descent the step is
+# as many times too long, and can undo an epoch. (Adam, which all trainings here use, divides by the
+# usual size, so its steps stay in bounds.) *Clipping by global norm* looks at all gradients $g$ of the model as one vector and shortens it to
 # length $c$ where it is longer:
 #
 # $$ g \leftarrow g \cdot \min\Big(1,\, \frac{c}{\lVert g\rVert}\Big) $$ (eq-clip-by-norm)
@@ -398,7 +410,7 @@ print(f"each number clipped by itself: cosine {cosine(before, turned, dim=0):.3f
 #
 # In training every step reads the true word before it: *teacher forcing*. When it translates, a step
 # reads what the model wrote, right or wrong. Nothing in {eq}`eq-nll` prepares it for a wrong word. That
-# mismatch is called **exposure bias**, and the folklore says that errors snowball.
+# mismatch is called **exposure bias** {cite:p}`ranzato2016`, and it is often said that errors snowball.
 #
 # Measure it before you believe it. Make the trained model write a *random wrong word* in the middle of
 # each of 400 test sentences, and let it go on. In one run it reads only true words afterwards, so that
@@ -441,8 +453,8 @@ plt.show()
 # <details><summary>What the output shows</summary>
 #
 # With true words read again, the next word is right in {{ f"{shares['true'][1][0]:.0%}" }} of the cases, and
-# without the wrong word in {{ f"{shares['true'][0][0]:.0%}" }}. Three words later nothing is left of the
-# damage. All in all one wrong word costs {{ f"{runs['true'].lost():.2f}" }} further words. The source is still
+# without the wrong word in {{ f"{shares['true'][0][0]:.0%}" }}. By the fourth word hardly anything is left
+# of the damage. All in all one wrong word costs {{ f"{runs['true'].lost():.2f}" }} further words. The source is still
 # there to be looked at.
 #
 # With its own words read, the curve does not come back. Do errors snowball, then? Look at how the words
@@ -466,32 +478,39 @@ def overlap_in_order(one, other):
 
 # %%
 long = recovery(translator, pairs, reads="own", steps=30)
-truth, own = (
-    [[w for w in row if w] for row in x.tolist()] for x in (long.truth, long.wrong)
+truth, own, clean = (
+    [[w for w in row if w] for row in x.tolist()]
+    for x in (long.truth, long.wrong, long.clean)
 )
-same = sum(overlap_in_order(a, b) for a, b in zip(truth, own)) / sum(map(len, truth))
-placed = ((long.wrong == long.truth) & (long.truth != 0)).sum().item() / sum(
-    map(len, truth)
-)
+following = sum(map(len, truth))
+same = sum(map(overlap_in_order, truth, own)) / following
+unharmed = sum(map(overlap_in_order, truth, clean)) / following
+placed = ((long.wrong == long.truth) & (long.truth != 0)).sum().item() / following
 print(f"at the same place {placed:.3f}, in the same order {same:.3f}")
+print(f"without the wrong word, in the same order {unharmed:.3f}")
+lost = (unharmed - same) * following / len(truth)
+print(f"lost by one wrong word: {lost:.2f} further words")
 
 # %% [markdown]
 # In the same order {{ f"{same:.0%}" }} of the true words are there, and at the same place {{ f"{placed:.0%}" }}.
 # Most of what looked like damage was a shift. (Counting in order is generous: it forgives words too
-# many.) Exposure bias exists in this model, and it is small. This is
-# a well-trained model on short sentences; measure yours.
+# many.) Without the wrong word, {{ f"{unharmed:.0%}" }} are there. So exposure bias exists in this model, and
+# no snowball: reading its own words, it loses {{ f"{lost:.2f}" }} further words by a wrong one. This is a
+# well-trained model on short sentences; measure yours.
 #
 # ## Practise with wrong words: scheduled sampling
 #
 # Bengio et al. (2015) let a step read the model's own guess in training too, now and then. A *schedule*
-# says how often update $i$ feeds the truth; $k$ and $c$ set its pace:
+# says how often update $i$ feeds the truth; $k$ and $c$ set its pace, and $\epsilon$ without an index is
+# a floor:
 #
 # $$ \epsilon_i = \max(\epsilon,\, 1 - c\,i), \qquad \epsilon_i = k^i \;(k < 1), \qquad
 #    \epsilon_i = \frac{k}{k + e^{i/k}} \;(k \ge 1) $$ (eq-scheduled)
 #
-# In the package: `fit(..., teacher_forcing=schedule)`. Two things to know. First, it has no loss that it
-# minimises (Huszár, 2015): after a wrong guess the target is still the reference's word at that place,
-# whether it fits or not. Second, one may draw for each word of each sentence, as in the paper, or once
+# In the package: `fit(..., teacher_forcing=schedule)`. Two things to know. First, what it minimises
+# is not smallest at the true probabilities (Huszár, 2015): after a wrong guess the target is still the
+# reference's word at that place, whether it fits or not. Even endless data need not teach the truth
+# then. Second, one may draw for each word of each sentence, as in the paper, or once
 # for a whole step of the batch, as much code does. Shares agree on average; mixed batches do not occur in
 # the second way.
 
@@ -502,7 +521,9 @@ print(f"at the same place {placed:.3f}, in the same order {same:.3f}")
 # scheduled sampling, from all true words down to half of them along a straight line; and without
 # clipping. Model, batches, number of updates, first weights and learning rate are the same. Of three
 # rates the highest was best for the *plain* training, by BLEU on validation sentences, and all four use
-# it; another might have wanted another. Test sentences were looked at once.
+# it; each of the others might do better at a rate of its own. The trainings are short. Test sentences
+# were looked at once. In the table, *next word right* is the share after one random wrong word, with the
+# truth read again; *norm above 1* counts the updates that clipping to a length of 1 would touch, or did.
 #
 # ```{predict} which-helps
 # ```
@@ -522,11 +543,8 @@ columns = {
     "BLEU, greedy": (lambda run: run["test"]["bleu"], ".1f"),
     "BLEU, beam 5": (lambda run: run["test"]["beam"], ".1f"),
     "perplexity": (lambda run: run["test"]["perplexity"], ".2f"),
-    "right after a wrong word": (
-        lambda run: run["test"]["recovery"]["true"][1][0],
-        ".2f",
-    ),
-    "updates clipped": (lambda run: run["clipped"], ".0%"),
+    "next word right": (lambda run: run["test"]["recovery"]["true"][1][0], ".2f"),
+    "norm above 1": (lambda run: run["clipped"], ".0%"),
 }
 rows = [[c, *(seeds_of(c, *how) for how in columns.values())] for c in stored["runs"]]
 ResultTable(("training", *columns), rows, "Lowest to highest of three seeds")
@@ -536,13 +554,13 @@ ResultTable(("training", *columns), rows, "Lowest to highest of three seeds")
 #
 # - **Smoothed labels.** BLEU is {{ seeds_of("smoothing 0.1", *columns["BLEU, greedy"]) }}, against
 #   {{ seeds_of("plain", *columns["BLEU, greedy"]) }}: each seed is above each plain one, with a beam of 5
-#   as well. It is often said that smoothing costs perplexity; scored without smoothing, the ranges
+#   as well. {cite:t}`vaswani2017` found that smoothing costs perplexity; scored without smoothing, the ranges
 #   overlap here: no difference seen. Longer training may tell.
 # - **Scheduled sampling.** The word after a wrong one is right more often, each seed above each plain
 #   one. It learned what it practised. But so did the smoothed model, which never practised. In BLEU the
 #   ranges overlap: no difference seen.
-# - **No clipping.** Ranges overlap. Only few updates were clipped at all; here clipping is an insurance
-#   that is rarely claimed.
+# - **No clipping.** Ranges overlap: no difference seen. Few updates had a norm above 1, and Adam bounds
+#   its steps anyway.
 #
 # </details>
 
@@ -570,11 +588,11 @@ for pair, one, other in zip(FIVE, by_greedy, by_beam):
 #
 # | test | if so | then |
 # |---|---|---|
-# | Does greedy search end at `<eos>`, with all after it ignored? If not: | the decoding loop goes on after the end | write padding after `<eos>`, and stop |
-# | Is the loss far lower in training than when the same pairs are scored with `eval()`? | later words leak into a step | change a word, and see which rows move (chapter 3) |
+# | Does the search go on after `<eos>`? | the decoding loop goes on after the end | write padding after `<eos>`, and stop |
+# | Is the loss near zero on new sentences too, while what it writes is bad? | later words leak into a step | change a later target word, and see which earlier steps move |
 # | Does another source leave the output as it is? | the source is not read | look at the map; `seqattn doctor` |
 # | Is the perplexity under teacher forcing bad as well? | it has not learned enough | train on; check rate, pads, data |
-# | Is it good, and do *known* words after one wrong word go wrong? | exposure bias | measure `recovery`, try sampling |
+# | Is it good, and do *known* words after one wrong word go wrong? | exposure bias | measure `recovery`, try scheduled sampling |
 # | Does the map look at the same words again and again? | no memory of what was covered | coverage, in training or in the search |
 # | Does only a wide beam repeat, or stop early? | the search finds what the model likes | narrower beam, length penalty |
 
@@ -586,8 +604,8 @@ for pair, one, other in zip(FIVE, by_greedy, by_beam):
 # ## Where it breaks
 #
 # **Validation with wrong words fed back.** Let the reference be *a b c d e f* and its end, and let the
-# model write *x a b c d e f*: one word too many. A loss that compares place by place finds almost all of
-# it wrong. So judge twice: the loss with true words fed (it has no luck in it), and BLEU of what the model
+# model write *x a b c d e f*: one word too many. A loss that compares place by place finds every word of
+# it wrong. So judge twice: the loss with true words fed (nothing random is in it), and BLEU of what the model
 # writes by itself.
 
 
@@ -610,11 +628,12 @@ print(
 
 # %% [markdown]
 # **A loop without an end.** A sentence that has written `<eos>` must stop: pads afterwards, no score
-# added. And a search that calls `eval()` should give the model back as it was: the next update would
-# train without dropout, and nothing says so.
+# added. And a search that calls `eval()` should give the model back as it was. Otherwise the next update
+# trains without dropout, and nothing says so.
 #
-# **Penalties too early.** Dividing by the length *while* beginnings are compared mixes lengths; in the
-# package beginnings of one length compete, and only ended sentences are normalised.
+# **Penalties too early.** Where ended sentences and longer beginnings compete for the same places, a
+# division by the length decides who falls. In the package what has ended keeps its place, open beginnings
+# of one length compete by their log-probability, and the penalties rank what has ended.
 #
 # **Clipping a scaled gradient.** With mixed precision the loss is multiplied by a large number. Divide
 # first, then clip.
@@ -693,6 +712,9 @@ print(
 #
 # - Beam search for translation: {cite:t}`sutskever2014`. Length and coverage penalties:
 #   {cite:t}`wu2016`.
+# - Wider beams that do worse: {cite:t}`koehn2017`, {cite:t}`yang2018`. Errors of the search and of the
+#   model, with an exact search: {cite:t}`stahlberg2019`.
 # - Label smoothing: {cite:t}`szegedy2016`. Clipping: {cite:t}`pascanu2013`.
-# - Scheduled sampling: {cite:t}`bengio2015`; that it has no loss that it minimises: {cite:t}`huszar2015`.
+# - Exposure bias: {cite:t}`ranzato2016`. Scheduled sampling: {cite:t}`bengio2015`; that its objective is
+#   improper: {cite:t}`huszar2015`.
 # - Top-k: {cite:t}`fan2018`. The nucleus: {cite:t}`holtzman2020`.

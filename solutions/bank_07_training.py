@@ -272,7 +272,7 @@ def draw_rivals(rng, kind):
 Q1 = question(
     """q1: Targets and loss
 sequence_loss(y, logits, pad)
-read chapters/03_additive: The training, with nothing hidden
+read chapters/07_training: What training asks for
 the loss, 2 points: pad is 0; pad is last; pad in the middle; end is 0; full; square; one sentence
     Row t of the logits predicts token t + 1; average the cross-entropy over all targets of the
     batch that are not pads, in one mean.
@@ -355,7 +355,7 @@ a loss for each sentence | (logp * real).sum() / real.sum() -> (logp * real).sum
 Q2 = question(
     """q2: A training step
 train_step(model, optimizer, y, pad, max_norm)
-read chapters/03_additive: The training, with nothing hidden
+read chapters/07_training: Clipping
 the update, 2 points: gentle; pad is 0; pad is last; pad in the middle; end is 0
     After your step the parameters are not where the optimizer puts them with the gradients of this
     batch alone: zero_grad, forward, loss, backward, clip, step.
@@ -468,7 +468,7 @@ always as long as max_norm, keeps 1
 Q3 = question(
     """q3: Greedy decoding
 greedy_decode(step, state, batch, bos, eos, pad, max_len)
-read chapters/03_additive: Use it
+read chapters/07_training: A beam in a few lines
 words, 2 points: ordinary; other ids; end is 0; pad is the end; start is the end; start is the pad; one sentence; all at once; any word
     Start from bos; at each step take the largest logit of each sentence, feed it back with the new
     state, and put pads after a sentence's eos.
@@ -587,7 +587,7 @@ one start for all | full((batch,), bos) -> tensor([bos])
 Q4 = question(
     """q4: Label smoothing that knows what a pad is
 smoothed_loss(y, logits, pad, eps)
-read chapters/03_additive: The training, with nothing hidden
+read chapters/07_training: Smoothed labels
 the loss, 2 points: pad is 0; pad is last; pad in the middle; end is 0; full; square; one sentence; not smoothed; much
     Of each real target the right word counts 1 - eps and each of the V - 2 others eps / (V - 2), the
     pad not at all; one mean over all real targets.
@@ -703,7 +703,7 @@ a loss for each target | losses[targets != pad].mean() -> losses[targets != pad]
 Q5 = question(
     """q5: Inputs for scheduled sampling
 mixed_inputs(y, logits, coins, p, pad)
-read chapters/03_additive: The training, with nothing hidden
+read chapters/07_training: Practise with wrong words: scheduled sampling
 which inputs, 2 points: pad is 0; pad is last; pad in the middle; end is 0; square; one sentence; one input; never; always
     Input t becomes the model's guess for place t, which row t - 1 of the logits holds, where coin t
     is smaller than p; start mark and pads stay.
@@ -804,7 +804,7 @@ floats | R -> R.to(logits.dtype)
 Q6 = question(
     """q6: Which hypothesis wins?
 rescored(log_probs, lengths, weights, mask, alpha, beta)
-read chapters/16_capstone: Decoding
+read chapters/07_training: In general
 both penalties, 2 points: ordinary; other sizes; square; one hypothesis; stopped early
     Add up the weights over the steps that were made, cut each total at 1, and add beta times the sum
     of the logarithms over the words.
