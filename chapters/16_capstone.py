@@ -5,7 +5,7 @@
 #     text_representation: {extension: .py, format_name: percent}
 #   kernelspec: {display_name: Python 3, language: python, name: python3}
 #   seqattn:
-#     minutes: 110
+#     minutes: 115
 #     covers: [F-21, F-22, F-23, F-24, F-33, F-34, M-18, M-20, M-21, M-23, M-24, M-25, T-02, T-09, T-10, V-07, V-14, D-03, D-11, D-12, D-16, D-19, X-01, X-04, X-05, P-01, P-02, P-03, P-04, P-05, P-06, P-07, P-08, P-09, P-10, P-11, E-03]
 # ---
 

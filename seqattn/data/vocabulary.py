@@ -319,10 +319,10 @@ class Subwords:
         Examples
         --------
         >>> subwords = Subwords.learn(["les hiboux mangent"] * 9, size=268)
-        >>> subwords.tokens(subwords.encode("les hiboux"))
-        ['▁', 'l', 'e', 's', '▁h', 'i', 'b', 'o', 'u', 'x']
-        >>> subwords.word_numbers("les hiboux", "fr")
-        [0, 0, 0, 0, 1, 1, 1, 1, 1, 1]
+        >>> pieces = subwords.tokens(subwords.encode("les hiboux"))
+        >>> numbers = subwords.word_numbers("les hiboux", "fr")
+        >>> ["".join(p for p, n in zip(pieces, numbers) if n == word) for word in (0, 1)]
+        ['▁les', '▁hiboux']
         """
         ends, at, folded = [], 0, text.lower().replace("’", "'")
         for token in tokenize(text, language):

@@ -48,7 +48,7 @@ class TableModel:
     Greedy search takes *a*, and there is something better:
 
     >>> from seqattn.decoding import beam_search, greedy
-    >>> table = {"": {"a": 0.6, "b": 0.4}, "a": {"c": 0.5, "<eos>": 0.5}}
+    >>> table = {"": {"a": 0.6, "b": 0.4}, "a": {"c": 0.6, "<eos>": 0.4}}
     >>> model = TableModel(table)
     >>> [model.read(find(model, *model.source)) for find in (greedy, beam_search)]
     [['a c'], ['b']]

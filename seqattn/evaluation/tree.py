@@ -47,7 +47,7 @@ def beam_tree(
     --------
     >>> table = beam_tree(Translator.load("toy"), "the cat sat on the mat", widest=2)
     >>> list(table[""]), max(table["le chat"], key=table["le chat"].get)
-    (['le', 'un'], "s'")
+    (['le', 'les'], "s'")
     """
     if not sentence.strip():
         raise ValueError("the sentence is blank: there is nothing to search for")

@@ -123,7 +123,7 @@ class DotVariance(LiveFigure):
     1.0
     >>> figure.factor = "÷ √d"
     >>> round(max(figure.numbers()["weights"]), 2)
-    0.25
+    0.31
     """
 
     _js = "dot_variance.js"

@@ -136,7 +136,7 @@ def test_the_pages_show_the_numbers_of_the_notebooks(book):
 )
 def test_each_rule(text, shown):
     for word, label in (("ADD", "additive-score"), ("AER", "aer"), ("SOFT", "softmax"),
-                        ("DOT", "scaled-dot-score")):  # fmt: skip
+                        ("HEAD", "multi-head")):  # fmt: skip
         shown = shown.replace(word, BOOK.formulas[f"eq-{label}"][1])
     assert TEXT.convert(text) == shown
 
