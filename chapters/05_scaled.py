@@ -540,7 +540,8 @@ RankSlider(
 # {{ min(cut[2]) }} to {{ max(cut[2]) }} of twelve answers. How much a cut costs has to be measured.
 #
 # </details>
-#
+
+# %% [markdown]
 # ## What each mechanism costs
 #
 # Count multiplications for one sentence with $T_s$ source and $T_t$ target words, states of $d_s$ and
@@ -558,7 +559,8 @@ RankSlider(
 # \end{aligned}
 # $$ (eq-cost)
 #
-# The window reaches $D$ words to either side of one place. Each then pays $T_t T_s\, d_h$ for its contexts (in a window, $T_t (2D+1)\, d_h$), and the additive score
+# The window reaches $D$ words to either side of one place. Each then pays $T_t T_s\, d_h$ for its
+# contexts (in a window, $T_t (2D+1)\, d_h$), and the additive score
 # $T_t T_s d_a$ tanhs besides. *Remembered* means that what depends on the keys alone is done once for a
 # sentence: `attention.remember(keys)` in this package. Remembering takes one product with a matrix
 # out of every step. The size $d$ does *not* disappear from the steps: the comparison needs it, and
@@ -882,7 +884,8 @@ print(one)
 # matrices it depends on how large the states can get.
 #
 # </details>
-#
+
+# %% [markdown]
 # <details><summary>Why do keys and values differ in a Transformer, and not in Bahdanau's model?</summary>
 #
 # Nothing forces either. One encoder state can serve for both, if part of it says where it should be found
