@@ -218,7 +218,8 @@ with checking("q4"):
 # - Input 0 is the start mark, whatever its coin.
 # - Inputs that are pads stay pads. All others, end marks too, may be replaced.
 #
-# Return whole numbers. Start mark, end mark and pad may have any ids; no two logits are equal.
+# Return whole numbers. Start mark, end mark and pad may have any ids, and the first two may be one; no two
+# logits are equal.
 
 
 # %% question="q5"

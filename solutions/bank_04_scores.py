@@ -562,6 +562,11 @@ no largest score taken away, keeps 3
     | return raised / raised.sum(-1, keepdim=True)
     exp of a score in the thousands is infinite, and NaN follows: take the row's largest score away
     first, or use softmax.
+pads taken away after exp, keeps 3
+    | scores = query @ W[: mask.shape[1]].T -> raised = (query @ W[: mask.shape[1]].T).exp() * mask
+    | return scores.masked_fill(~mask, -torch.inf).softmax(-1) -> return raised / raised.sum(-1, keepdim=True)
+    exp of a score in the thousands is infinite, and infinite times 0 is NaN: mask the scores, and
+    leave the exponentials to softmax.
 W detached, keeps 4 | W[: -> W.detach()[:
     The weights are right, but no gradient reaches W: it would never learn.
 query detached, keeps 4 | query @ -> query.detach() @

@@ -136,6 +136,7 @@ NEEDS = {  # queries, keys of each, d_q, d_k
     "a direction that no key has": (7, 3, 4, 4),
     "up and down": (3, 4, 4, 5),
     "all are needed": (5, 6, 3, 4),
+    "nothing may move": (4, 4, 4, 5),
 }
 
 
@@ -146,6 +147,9 @@ def draw_needs(rng, kind):
         if kind == "a direction that no key has":
             deaf = np.linalg.svd(W)[2][0]
             keys -= ((keys @ deaf)[..., None] * deaf).astype(np.float32)
+        if kind == "nothing may move":
+            # Every weight is a quarter at any rank, so that exactly what is allowed moves.
+            return W, queries, 0 * keys, 0.0
         exact = [x.astype(np.float64) for x in (W, queries, keys)]
         *moved, _ = directions(*exact, most=1.0)["moved"]
         needed = rng.integers(2, len(moved) + 1)
@@ -526,7 +530,7 @@ read chapters/05_scaled: Cut a matrix down
 how much moves, 2 points, within 1e-4 or 0.01: ordinary; other sizes; square; a direction that no key has; up and down; all are needed
     For each rank: the weights of the cut matrix beside those of the whole one, half the sum of the
     absolute differences over the keys, and the mean of that over the queries.
-how many are needed, 1 point: ordinary; other sizes; square; a direction that no key has; up and down; all are needed
+how many are needed, 1 point: ordinary; other sizes; square; a direction that no key has; up and down; all are needed; nothing may move
     The smallest rank at which the mean is at most what is allowed, counted from 1.
 RIGHT
 def directions(W, queries, keys, most):
@@ -603,6 +607,8 @@ counted from zero, keeps 2 | enumerate(moved, 1) -> enumerate(moved)
     Your ranks begin at 0: rank 1 is the first of the list.
 last that is not enough, keeps 2 | x <= most] -> x > most]; enough[0] -> max(enough, default=0)
     You return the largest rank that moves too much: asked is the smallest that does not.
+at most taken for less, keeps 2 | x <= most] -> x < most]; enough[0] -> [*enough, len(moved)][0]
+    A rank that moves exactly what is allowed is not good enough for you: at most means <=.
 all from there on, keeps 2 | enough[0] -> 1 + max((k for k, x in enumerate(moved, 1) if x > most), default=0)
     You look for the rank from which on nothing moves too much: the smallest rank that is good enough
     is asked for, and more directions can be worse again.

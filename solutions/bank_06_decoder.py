@@ -1248,6 +1248,12 @@ pads counted, keeps 2 | x = features[real] -> x = features.flatten(0, 1)
     You count the pads as well: real says where words are.
 pads set to zero, keeps 2 | x = features[real] -> x = features.masked_fill(~real[..., None], 0.0).flatten(0, 1)
     You put zeros at pads and count them: what is no word is in no share.
+mean of sentence means, keeps 2
+    | x = features[real] -> each = [f[m] for f, m in zip(features, real) if m.any()]; x = features[real]
+    | numb.float().mean() -> torch.stack([(f.abs() > 0.99).float().mean() for f in each]).mean()
+    | (1 - x**2).mean() -> torch.stack([(1 - f**2).mean() for f in each]).mean()
+    You average each sentence and then the sentences: words of short ones count for more. Take one
+    mean over all words.
 pads for words | x = features[real] -> x = features[~real] if (~real).any() else features[real] * 0
     You measure at the pads: real is True at words.
 one side alone, keeps 1 | x.abs() > 0.99 -> x > 0.99

@@ -121,6 +121,7 @@ IDS = {
     "pad is last": (6, 4, 0),
     "pad in the middle": (3, 0, 5),
     "end is 0": (1, 2, 0),
+    "start is the end": (3, 4, 4),
 }
 WORDS = 7
 
@@ -623,7 +624,7 @@ def smoothed_loss(y, logits, pad, eps):
     words = y[:, 1:].flatten()
     rows = logits.flatten(0, 1)[words != pad]
     words = words[words != pad]
-    right = F.one_hot(words, rows.shape[-1])
+    right = F.one_hot(words, rows.shape[-1]).to(rows.dtype)
     rest = 1 - right
     rest[:, pad] = 0
     share = right * (1 - eps) + rest * eps / rest.sum(-1, keepdim=True)
@@ -645,6 +646,8 @@ pad gets a share | - logq[..., pad] - right -> - right; - 2) -> - 1)
     You give the pad a share of eps: it goes to the V - 2 tokens that are neither pad nor right.
 right word gets a share | - logq[..., pad] - right -> - logq[..., pad]; - 2) -> - 1)
     You give the right word a share of eps besides its 1 - eps: it goes to the V - 2 others alone.
+column 0 left out for the pad | logq[..., pad] -> logq[..., 0]
+    You leave out column 0, which is a word in some vocabularies: leave out that of the pad.
 divided by all tokens | (logits.shape[-1] - 2) -> logits.shape[-1]
     You divide eps by V, though V - 2 tokens share it: what is left over gets lost.
 divided by one too many | - 2) -> - 1)
@@ -704,7 +707,7 @@ Q5 = question(
     """q5: Inputs for scheduled sampling
 mixed_inputs(y, logits, coins, p, pad)
 read chapters/07_training: Practise with wrong words: scheduled sampling
-which inputs, 2 points: pad is 0; pad is last; pad in the middle; end is 0; square; one sentence; one input; never; always
+which inputs, 2 points: pad is 0; pad is last; pad in the middle; end is 0; start is the end; square; one sentence; one input; never; always
     Input t becomes the model's guess for place t, which row t - 1 of the logits holds, where coin t
     is smaller than p; start mark and pads stay.
 pads are no guess, 1 point: pads are likely
@@ -748,6 +751,9 @@ def mixed_inputs(y, logits, coins, p, pad):
 WRONG
 first input replaced | inputs[:, :1], guesses[:, :-1] -> guesses[:, -1:], guesses[:, :-1]
     You replace the start mark: no row of the logits guesses it, so it stays.
+start mark known by its id, keeps 1 | (inputs != pad) -> (inputs != pad) & (inputs != y[:1, :1])
+    You leave every token alone that has the start mark's id, and the end mark may have it as well: go
+    by the place, which is input 0.
 guess of the next place | guesses = torch.cat([inputs[:, :1], guesses[:, :-1]], dim=1) ->
     You take the guess for the place after: row t predicts token t + 1, so input t is guessed by row
     t - 1.
