@@ -7,7 +7,6 @@ from pathlib import Path
 
 from tools import build
 from tools.browser import browser, serving
-from tools.figure_heights import wait_for_faces
 
 ROOT = Path(__file__).resolve().parents[1]
 PICTURE = ROOT / "_assets" / "screenshot.png"
@@ -18,9 +17,9 @@ def main() -> None:
     pages = build.build_pages()
     with browser() as chromium, serving(pages) as address:
         page = chromium.new_page(viewport={"width": 1280, "height": 1000})
-        wait_for_faces(page)
         page.goto(f"{address}/chapters/03_additive.html")
         page.wait_for_selector("html[data-widgets=ready]")
+        page.wait_for_function("document.fonts.status === 'loaded'")
         page.locator(".sa-fig").first.scroll_into_view_if_needed()
         page.evaluate("document.querySelector('.sa-fig').scrollIntoView({block: 'start'})")
         page.mouse.wheel(0, -140)
