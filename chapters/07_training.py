@@ -441,8 +441,8 @@ shares = {reads: [s.tolist() for s in run.right()] for reads, run in runs.items(
 for reads, colour, form in (("true", BLUE, "o-"), ("own", ORANGE, "s-")):
     points = [with_interval(s, n) for s, n in zip(shares[reads][1][:5], number)]
     middle, half = zip(*points)
-    label = {"true": "reads the truth again", "own": "reads its own words"}[reads]
-    ax.errorbar(steps, middle, half, fmt=form, color=colour, label=label, capsize=3)
+    reading = {"true": "reads the truth again", "own": "reads its own words"}[reads]
+    ax.errorbar(steps, middle, half, fmt=form, color=colour, label=reading, capsize=3)
 ax.plot(steps, shares["own"][0][:5], "--", color=GREY, label="no wrong word")
 ax.set(xlabel="words after the wrong one", ylabel="share of right words", xticks=steps)
 ax.set_ylim(0.5, 1.02)
