@@ -352,7 +352,7 @@ for name, row in weights.items():
 #
 # How many numbers does that save?
 #
-# $$ k\,(d_s + d_h) < d_s\, d_h \iff k < \frac{d_s\, d_h}{d_s + d_h} $$ (eq-reduced-parameters)
+# $$ k\,(d_s + d_h) < d_s\, d_h \quad\text{exactly if}\quad k < \frac{d_s\, d_h}{d_s + d_h} $$ (eq-reduced-parameters)
 #
 # For $d_s = d_h = d$ the bound is $d/2$. **The surprise:** half the rank saves *nothing*.
 #

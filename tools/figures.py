@@ -113,7 +113,7 @@ def place(
     style = ";".join(f"{name}:{px}px" for name, px in zip(names, heights, strict=False))
     named = f' id="{label}"' if label else ""
     title = html.escape(str(traits.get("title", "")))
-    picture = f'<img src="{still}" alt="{title}" loading="lazy">' if still else ""
+    picture = f'<img src="{still}" alt="Live figure: {title}" loading="lazy">' if still else ""
     return (
         f'<div class="sa-place"{named} data-figure="{name}" style="{style}">'
         f'<script type="application/json">{data}</script>'

@@ -68,7 +68,7 @@ def test_a_stored_picture_stands_where_no_script_runs(tmp_path, monkeypatch):
     )
     stills = re.findall(r'<noscript>(<img src="(.*?)" alt="(.*?)"|<p>)', body)
     assert [found[1:] for found in stills] == [
-        ("../_static/stills/chapters-02-0.webp", "one"),
+        ("../_static/stills/chapters-02-0.webp", "Live figure: one"),
         ("", ""),
     ]
 

@@ -1,6 +1,5 @@
 """The built book as readers open it: every page light, dark and on a phone, every slider by key."""
 
-import importlib
 import json
 import re
 from pathlib import Path
@@ -11,13 +10,11 @@ from ipywidgets import DOMWidget
 
 from tests.browser.conftest import widgets_ready
 from tests.browser.test_live_figures import have_shown, state, values
-from tests.widgets.figures import agrees
+from tests.widgets.figures import FIGURES, agrees
 
 ROOT = Path(__file__).resolve().parents[2]
 STATE = "application/vnd.jupyter.widget-state+json"
 VIEW = "application/vnd.jupyter.widget-view+json"
-# What a figure cannot be made without; the stored state takes its place.
-WANTED = {"MapThroughTraining": {"maps": {0: [[1.0]]}, "source": [""], "target": [""]}}
 LOOKS = {"light": (1200, "light"), "dark": (1200, "dark"), "phone": (375, "light")}
 TWO_FRAMES = "() => new Promise(f => requestAnimationFrame(() => requestAnimationFrame(f)))"
 LOOK_RULES = ["color-contrast", "link-in-text-block", "scrollable-region-focusable"]
@@ -38,8 +35,7 @@ def stored_figures(path: Path) -> list[dict]:
 
 def twin(stored: dict):
     """Make the figure again in Python."""
-    module, _, name = stored["_anywidget_id"].rpartition(".")
-    figure = getattr(importlib.import_module(module), name)(**WANTED.get(name, {}))
+    figure = FIGURES[stored["_anywidget_id"].rpartition(".")[2]]()
     own = {t for t in figure.traits(sync=True) if not t.startswith("_")} - set(DOMWidget().traits())
     with figure.hold_trait_notifications():  # words and numbers change together
         for trait in own & stored.keys():
