@@ -211,7 +211,7 @@ for name, e_y in words.items():
 #
 # Two choices are open. They do not depend on each other, nor on the score:
 #
-# | | who asks, $q_t$ | what the update reads besides the last word, $r_t$ |
+# | decoder | who asks, $q_t$ | what the update reads besides the last word, $r_t$ |
 # |---|---|---|
 # | Bahdanau et al. | $s_{t-1}$, before the update | $c_t$ |
 # | Luong et al., no feeding | $s_t$, after the update | nothing |
@@ -702,7 +702,7 @@ print("three steps at once equal three steps one by one")
 # %% [markdown]
 # ## The two papers side by side
 #
-# | | Bahdanau et al. (2015) | Luong et al. (2015) | in the package |
+# | part | Bahdanau et al. (2015) | Luong et al. (2015) | in the package |
 # |---|---|---|---|
 # | encoder | bidirectional, one layer (3.2) | four stacked layers, one direction (4.1), source reversed (4.2) | `bidirectional`, `layers` |
 # | unit | gated unit of Cho et al. (A.1) | LSTM | `cell`; its GRU is PyTorch's, another formula |

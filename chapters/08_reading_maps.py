@@ -65,6 +65,7 @@ two = {"A": shift_rows(cat.weights, 1)[:-1, :-1], "B": cat.weights[:-1, :-1]}
 figure, axes = plt.subplots(1, 2, figsize=(8.4, 3.6))
 for ax, (name, weights) in zip(axes, two.items()):
     plot_attention(weights, *words, ax=ax, title=name, annotate=False, cbar=False)
+figure.tight_layout()
 plt.show()
 
 # %% [markdown]
@@ -401,6 +402,7 @@ for ax, (name, k) in zip(axes, chosen.items()):
     plot_attention(
         maps[k], *sides, ax=ax, title=name, links=gold[k], annotate=False, cbar=False
     )
+figure.tight_layout()
 plt.show()
 
 # %% [markdown]
@@ -612,7 +614,7 @@ gains = [
     for length in long_ones
 ]
 written_per = [of["written per source token"] for of in shipped["groups"].values()]
-heads = ("", *(f"{length} words" for length in long_ones))
+heads = ("measured", *(f"{length} words" for length in long_ones))
 ResultTable(heads, rows, "Which source words are missing?", "in brackets: three seeds")
 
 # %% [markdown]

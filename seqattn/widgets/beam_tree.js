@@ -103,7 +103,7 @@ const figure = {
       svg.paint([wide, 22 + row * (lines - 1) + foot], tree.map((node) => draw(node, 22 + row * root)));
       body.replaceChildren(...Array.from({ length: WIDEST }, (_, i) => h("tr", { class: i ? "" : "sa-first" },
         (n.found[i] === undefined ? ["\u00a0", "", "", ""] : [n.found[i] || "(nothing)", fmt(n.probabilities[i], 3), fmt(n.log_p[i], 3), fmt(n.scores[i], 3)])
-          .map((cell, j) => h(j ? "td" : "th", j ? {} : { scope: "row" }, cell)))));
+          .map((cell, j) => j || n.found[i] === undefined ? h("td", {}, cell) : h("th", { scope: "row" }, cell)))));
     };
   },
 };
