@@ -62,10 +62,9 @@ def shift_rows(weights, by):
 
 words = [tokenize(pair.source, "en"), tokenize(pair.target, "fr")]
 two = {"A": shift_rows(cat.weights, 1)[:-1, :-1], "B": cat.weights[:-1, :-1]}
-figure, axes = plt.subplots(1, 2, figsize=(8.4, 3.6))
+figure, axes = plt.subplots(1, 2, figsize=(8.4, 3.6), layout="constrained")
 for ax, (name, weights) in zip(axes, two.items()):
     plot_attention(weights, *words, ax=ax, title=name, annotate=False, cbar=False)
-figure.tight_layout()
 plt.show()
 
 # %% [markdown]
@@ -393,7 +392,7 @@ chosen = {
     ),
     "diffuse": max(spread, key=spread.get),
 }
-figure, axes = plt.subplots(1, 3, figsize=(11, 4))
+figure, axes = plt.subplots(1, 3, figsize=(11, 4), layout="constrained")
 for ax, (name, k) in zip(axes, chosen.items()):
     sides = (
         [*tokenize(test[k].source, "en"), "<eos>"],
@@ -402,7 +401,6 @@ for ax, (name, k) in zip(axes, chosen.items()):
     plot_attention(
         maps[k], *sides, ax=ax, title=name, links=gold[k], annotate=False, cbar=False
     )
-figure.tight_layout()
 plt.show()
 
 # %% [markdown]

@@ -10,8 +10,8 @@ SEEN = """() => [...document.querySelectorAll('.sa-plot')].map(plot => {
     const column = plot.getBoundingClientRect(), box = shown[0].getBoundingClientRect();
     const outside = [...shown[0].querySelectorAll('text')].filter(text => {
         const r = text.getBoundingClientRect();
-        return r.left < box.left - 1 || r.right > box.right + 1 || r.top < box.top - 1
-            || r.bottom > box.bottom + 1;
+        return r.left < box.left - 2 || r.right > box.right + 2 || r.top < box.top - 2
+            || r.bottom > box.bottom + 2;
     });
     return {
         shown: shown.map(svg => svg.getAttribute('class')),
