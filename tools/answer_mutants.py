@@ -26,11 +26,13 @@ import yaml
 from seqattn.grading.bank import Question, exercises, load
 from seqattn.grading.judge import Judge
 from seqattn.grading.questions import expression
+from seqattn.grading.sandbox.jobs import Limits
 from seqattn.grading.verdicts import Verdict
 
 __all__ = [
     "DRAWS",
     "FORMS",
+    "LIMITS",
     "Mutant",
     "Row",
     "equivalents",
@@ -41,6 +43,8 @@ __all__ = [
 
 # Few cases of each kind: what these catch, a grading catches too.
 DRAWS = 1
+# Long enough for any honest answer, short enough for the endless ones among them.
+LIMITS = Limits(seconds=4.0, idle=2.0)
 # Mutants of each question that a share has at least.
 FEWEST = 30
 ROOT = Path(__file__).resolve().parents[1]
@@ -772,7 +776,7 @@ def main() -> None:
     rows: list[Row] = []
     total: Counter[str] = Counter()
     print(f"{'question':22}{'made':>6}{'same':>6}{'caught':>8}{'named':>7}  survivors")
-    with Judge(options.seed, draws=DRAWS) as judge:
+    with Judge(options.seed, LIMITS, draws=DRAWS) as judge:
         for name in exercises():
             for q in load(name).questions:
                 if q.evidence:

@@ -11,7 +11,6 @@ import traceback
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -321,11 +320,18 @@ class Judge:
         known = load(exercise)
         return Task(known, known.question(question), [], self._cases(exercise, question))
 
-    def _run(self, task: Task, codes: dict[str, str], *, check: bool = False) -> Outcome:
+    def _run(
+        self,
+        task: Task,
+        codes: dict[str, str],
+        *,
+        check: bool = False,
+        seconds: float | None = None,
+    ) -> Outcome:
         limits = self.sandbox.limits
         try:
             # The bank's wrong answers are one job; each may take as long as a learner's.
-            limits = replace(limits, seconds=limits.seconds * len(codes))
+            limits = replace(limits, seconds=seconds or limits.seconds * len(codes))
             return self.sandbox.run(job_of(task, codes, check=check), limits)
         except WorkerDiedError:
             return Outcome(ending="broken")
@@ -363,15 +369,22 @@ class Judge:
         return found
 
     def _together(self, task: Task, codes: Sequence[str]) -> Iterator[tuple[str, dict | None]]:
-        """Try answers, many in a process; give None with those of a process that one of them ends.
+        """Try answers, many in a process; give None with one that ends it.
 
         Answers share that process, so this is for authors: for those who wrote all of them.
         """
-        for chunk in _batched(codes, TOGETHER):
-            named = {str(n): code for n, code in enumerate(chunk)}
-            outcome = self._run(task, named, check=True)
-            results = by_answer(outcome) if outcome.ending == "done" else {}
-            yield from ((code, results.get(n)) for n, code in named.items())
+        left = [*codes]
+        while left:
+            named = {str(n): code for n, code in enumerate(left[:TOGETHER])}
+            outcome = self._run(task, named, check=True, seconds=self.sandbox.limits.seconds)
+            results: dict[str, dict | None] = {**by_answer(outcome)}
+            tried = len(named)
+            if outcome.ending != "done":
+                # Each says when it starts: those before the last one that did are complete.
+                tried = max(1, sum(n in results for n in named))
+                results[str(tried - 1)] = None
+            yield from ((left[n], results.get(str(n))) for n in range(tried))
+            left = left[tried:]
 
 
 def _verdict(q: Question, verdict: VerdictName, points: int, hint: str, **more: Any) -> Verdict:
@@ -411,10 +424,3 @@ def _hint(task: Task, answer: Answer, results: dict[Any, dict], wrong: dict) -> 
 
 def _parts(case: Case) -> Collection[str] | None:
     return case.expected.keys() if isinstance(case.expected, dict) else None
-
-
-def _batched(codes: Sequence[str], size: int) -> Iterator[list[str]]:
-    """Cut a sequence into lists of a size; Python 3.11 has no ``itertools.batched``."""
-    left = iter(codes)
-    while chunk := list(islice(left, size)):
-        yield chunk

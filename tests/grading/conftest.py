@@ -16,8 +16,8 @@ from seqattn.grading.bank import Wrong, load
 from seqattn.grading.classroom import run
 from seqattn.grading.judge import Judge
 from seqattn.grading.sandbox.host import Sandbox
-from seqattn.grading.sandbox.jobs import Limits
 from tools import hand_in
+from tools.answer_mutants import LIMITS
 from tools.hand_in import question_of
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -72,8 +72,7 @@ def pytest_terminal_summary(terminalreporter):
 
 @pytest.fixture(scope="session")
 def judge():
-    # Long enough for any honest answer, short enough for the endless ones here.
-    with Judge("0123", Limits(seconds=4.0, idle=2.0)) as judge:
+    with Judge("0123", LIMITS) as judge:
         yield judge
 
 

@@ -11,6 +11,7 @@ from seqattn.grading.judge import Judge
 from tools.answer_mutants import (
     DRAWS,
     FORMS,
+    LIMITS,
     equivalents,
     mutants_of,
     try_mutants,
@@ -27,7 +28,7 @@ every_question = pytest.mark.parametrize(
 
 @pytest.fixture(scope="session")
 def judge():
-    with Judge("mutants", draws=DRAWS) as judge:
+    with Judge("mutants", LIMITS, draws=DRAWS) as judge:
         yield judge
 
 

@@ -12,13 +12,14 @@ from seqattn.grading.bank import exercises, load
 from seqattn.grading.cases import draw_cases
 from seqattn.grading.judge import Judge
 from tests.grading.conftest import EXERCISE, ROOT, assert_large_enough
+from tools.answer_mutants import LIMITS
 
 QUESTIONS = [(name, q) for name in exercises() for q in load(name).questions]
 every_question = pytest.mark.parametrize(
     ("name", "q"), QUESTIONS, ids=[f"{name}-{q.id}" for name, q in QUESTIONS]
 )
-# Two seeds with each commit; the weekly run asks for five.
-SEEDS = "abcdefghij"[: int(os.environ.get("SEQATTN_SEEDS", 2))]
+# One seed with each commit (to draw the cases takes longer than all answers); five each week.
+SEEDS = "abcdefghij"[: int(os.environ.get("SEQATTN_SEEDS", 1))]
 every_seed = pytest.mark.parametrize(
     "seed", [SEEDS[0], *(pytest.param(s, marks=pytest.mark.slow) for s in SEEDS[1:])]
 )
@@ -28,7 +29,7 @@ every_seed = pytest.mark.parametrize(
 def judges():
     """One judge for each seed: its first process takes a second to start."""
     with ExitStack() as stack:
-        yield cache(lambda seed: stack.enter_context(Judge(seed)))
+        yield cache(lambda seed: stack.enter_context(Judge(seed, LIMITS)))
 
 
 @every_seed
@@ -107,6 +108,16 @@ def test_an_unknown_mistake_still_gets_a_hint(judge):
     found = judge.judge_code("03_additive", "q1", code)
     assert (found.verdict, found.mistake) == ("fail", "")
     assert "tanh" in found.hint
+
+
+def test_one_that_never_stops_costs_those_beside_it_nothing(judge, monkeypatch):
+    right = EXERCISE.question("q1").right[0]
+    endless = "def additive_score(q, K, Wq, Wk, v):\n    while True:\n        pass"
+    runs, run = [], judge.sandbox.run
+    monkeypatch.setattr(judge.sandbox, "run", lambda *job: runs.append(job) or run(*job))
+    found = judge.judge_many("03_additive", "q1", [right, endless, right, right])
+    assert [v.verdict for v in found] == ["pass", "timeout", "pass", "pass"]
+    assert len(runs) == 3  # all of them, the endless one alone, those after it
 
 
 def _module(W_q, weight=""):

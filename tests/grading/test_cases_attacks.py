@@ -187,11 +187,6 @@ def test_the_answer_cannot_be_had(case, grade):
     assert (found.verdict in expected, found.points) == (True, 0), found
 
 
-def judged(exercise, question, code):
-    with Judge("t") as judge:
-        return judge.judge_code(exercise, question, code)
-
-
 SOFTMAXES = [
     "torch.softmax(s / t, -1)",
     "getattr(torch, 'soft' 'max')(s / t, -1)",
@@ -236,19 +231,19 @@ SOFTMAXES = [
     ],
 )
 def test_t_098_what_a_question_forbids_is_caught_by_name_and_when_it_is_used(
-    exercise, question, code
+    exercise, question, code, judge
 ):
-    found = judged(exercise, question, code)
+    found = judge.judge_code(exercise, question, code)
     assert (found.verdict, found.points) == ("forbidden", 0)
     assert "do it without" in found.hint
 
 
-def test_a_variable_may_be_called_like_what_is_forbidden():
+def test_a_variable_may_be_called_like_what_is_forbidden(judge):
     code = (
         "def softmax(s, t):\n    log_softmax = (s / t) - (s / t).logsumexp(-1, keepdim=True)\n"
         "    softmax = log_softmax.exp()\n    return softmax\n"
     )
-    assert judged("02_softmax", "q1", code).verdict == "pass"
+    assert judge.judge_code("02_softmax", "q1", code).verdict == "pass"
 
 
 def test_t_102_and_t_103_hints_hold_no_value_of_a_hidden_case(grade):

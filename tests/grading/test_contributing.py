@@ -9,7 +9,7 @@ from seqattn.grading.audit import audit
 from seqattn.grading.judge import Judge
 from tests.grading.conftest import ROOT, assert_large_enough
 from tools import exercises as authoring
-from tools.answer_mutants import DRAWS, try_mutants
+from tools.answer_mutants import DRAWS, LIMITS, try_mutants
 
 NAME = "90_twice"
 
@@ -56,7 +56,7 @@ def test_all_of_its_answers_are_judged_as_it_says():
 
 def test_its_visible_check_takes_right_answers_and_no_mutant_passes():
     [q] = bank.load(NAME).questions
-    with Judge("mutants", draws=DRAWS) as judge:
+    with Judge("mutants", LIMITS, draws=DRAWS) as judge:
         assert judge.refusals(NAME, "q1", q.right) == ["", ""]
         row = try_mutants(judge, NAME, q)
     assert [m.name for m in row.survivors] == []
