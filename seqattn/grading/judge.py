@@ -46,7 +46,9 @@ __all__ = ["Judge"]
 log = logging.getLogger(__name__)
 
 # Answers that authors have judged in one process.
-TOGETHER = 20
+TOGETHER = 10
+# What one of them takes, in seconds, unless it never stops.
+USUALLY = 1.0
 # The verdict on an answer whose process came to none of its own.
 ENDINGS: Mapping[Ending, VerdictName] = {
     "timeout": "timeout",
@@ -376,7 +378,8 @@ class Judge:
         left = [*codes]
         while left:
             named = {str(n): code for n, code in enumerate(left[:TOGETHER])}
-            outcome = self._run(task, named, check=True, seconds=self.sandbox.limits.seconds)
+            seconds = self.sandbox.limits.seconds + USUALLY * len(named)
+            outcome = self._run(task, named, check=True, seconds=seconds)
             results: dict[str, dict | None] = {**by_answer(outcome)}
             tried = len(named)
             if outcome.ending != "done":

@@ -54,6 +54,7 @@ def job_of(task: Task, codes: dict[str, str], *, check: bool = False) -> dict[st
     With ``check`` the question's visible check is run on each answer as well.
     """
     q = task.question
+    kinds = [case.kind for case in task.cases]
     references = [task.exercise.question(used).right[0] for used in q.uses]
     if q.evidence:
         # An experiment may stand in the answer cell; what it saves was handed in already.
@@ -74,8 +75,10 @@ def job_of(task: Task, codes: dict[str, str], *, check: bool = False) -> dict[st
                 "upstream": case.upstream,
                 "twice": case.upstream is None,
                 "count": bool(case.stage.calls),
+                # Looking at each operator takes three times as long: one case of each kind.
+                "watched": kinds.index(case.kind) == n,
             }
-            for case in task.cases
+            for n, case in enumerate(task.cases)
         ],
     }
 

@@ -47,11 +47,11 @@ def run(job: dict, send: Send) -> None:
         ``answers``: dicts with ``id``, ``code``, ``entry`` (what the question asks for) and
         ``name`` (what the code calls it); ``probe``: code that defines ``probe(answer, *inputs)``,
         or "" to call the answer itself; ``cases``: dicts with ``inputs``, ``upstream`` (weights of
-        the outputs whose gradients are asked for, or None), ``twice`` (whether to call again) and
-        ``count`` (whether to count calls of PyTorch); ``arguments``: names of the inputs;
+        the outputs whose gradients are asked for, or None), ``twice`` (whether to call again),
+        ``count`` (whether to count calls of PyTorch) and ``watched`` (whether to look out for
+        ``refused``, operators that raise when they are called); ``arguments``: names of the inputs;
         ``check``: the visible check, as what comes before it and the check itself, or nothing.
-        ``preload``, for the worker: modules to import before the fork; ``refused``: operators
-        that raise when they are called.
+        ``preload``, for the worker: modules to import before the fork.
     send : callable
         Takes the messages, plain data.
     """
@@ -64,7 +64,7 @@ def run(job: dict, send: Send) -> None:
         call = _define(job, answer, send)
         if call is not None:
             for number, case in enumerate(job["cases"]):
-                with _watch(job.get("refused", ())):
+                with _watch(job.get("refused", ()) if case.get("watched") else ()):
                     result = _try(call, case)
                 _send_result(send, {"answer": answer["id"], "case": number}, result)
             if job.get("check"):
