@@ -81,6 +81,7 @@ def test_every_checkbox_and_radio_button_agrees_with_pytorch(make, page, static_
         agrees(values(figure), python_twin(make, state(figure)).numbers())
 
 
+@pytest.mark.sampled(6)
 @every_figure
 def test_figures_are_live_over_http_too(make, page, static_page):
     path = static_page(make())
@@ -97,6 +98,7 @@ def test_figures_are_live_over_http_too(make, page, static_page):
         assert figure.get_attribute("data-state") != before
 
 
+@pytest.mark.sampled(3)
 @every_figure
 def test_reset_goes_back_to_the_start(make, page, static_page):
     figure = show(page, static_page(make()))
@@ -108,6 +110,7 @@ def test_reset_goes_back_to_the_start(make, page, static_page):
     agrees(values(figure), before)
 
 
+@pytest.mark.sampled(2)
 @every_figure
 def test_the_text_and_the_table_follow_the_slider(make, page, static_page):
     figure = show(page, static_page(make()))
@@ -125,8 +128,9 @@ def test_the_text_and_the_table_follow_the_slider(make, page, static_page):
     assert drawn_by == text.get_attribute("id")
 
 
-@every_figure
+@pytest.mark.sampled(3)  # one in three of light, dark, light, dark
 @pytest.mark.parametrize("theme", ["light", "dark"])
+@every_figure
 def test_figures_are_accessible(make, theme, new_page, static_page):
     page = new_page(theme=theme)
     figure = show(page, static_page(make(), theme=theme))
@@ -206,6 +210,7 @@ asking = pytest.mark.parametrize(
 )
 
 
+@pytest.mark.sampled(2)
 @asking
 def test_what_tests_an_answer_waits_for_it_and_is_pointed_at(make, page, static_page):
     figure = show(page, static_page(make()), opened=False)

@@ -49,6 +49,7 @@ def test_a_first_visit_is_light(name, page, book_server):
     assert len(came) <= requests
 
 
+@pytest.mark.sampled(3)  # one in three of phone, desk, phone, desk
 @pytest.mark.parametrize("width", [390, 1366])
 @pytest.mark.parametrize("name", [*LIVE, *TEXT_PAGES])
 def test_nothing_jumps_while_a_page_comes_in(name, width, new_page, book_server):
