@@ -1,15 +1,14 @@
 """What heads learn, which of them matter, and what they cost: ``python -m benchmarks.heads``.
 
 Three questions for the chapter on several heads. Can one head name two neighbours? What do the
-heads of a small Transformer look at, and what is lost without them? Do translators of 1, 2, 4 or 8
-heads differ, at equal numbers of weights? Heads are chosen by validation sentences; test sentences
-are looked at once.
+heads of a small Transformer look at, and what is lost without them? Do translators of one head and
+of four differ, at equal numbers of weights? Heads are chosen by validation sentences; test
+sentences are looked at once.
 
 Writes ``seqattn/data/measured/heads.json``. Finished trainings are kept in ``--work`` and not
 repeated.
 """
 
-import tempfile
 import time
 from collections.abc import Iterator
 
@@ -21,19 +20,21 @@ from benchmarks.maps import yardsticks
 from benchmarks.study import Study, study_parser
 from seqattn.attention import MultiHeadAttention
 from seqattn.contexts import evaluating
-from seqattn.data import FIVE, Batches, CorpusConfig, TextPair, encode_pairs, toy_corpus
+from seqattn.data import FIVE, Batches, TextPair, Vocabularies, encode_pairs, tokenize, toy_corpus
 from seqattn.evaluation import alignment_links
 from seqattn.metrics import alignment_error_rate, corpus_bleu, pattern_scores
-from seqattn.models import ModelConfig, Transformer, all_heads, head_weights, masked_heads
+from seqattn.models import Transformer, all_heads, head_weights, masked_heads
 from seqattn.models.transformer import sinusoidal_positions
-from seqattn.training import TrainingConfig, new_run
+from seqattn.training import fit
 from seqattn.translator import Translator
 
 SEEDS = (1, 2, 3)
 LAYERS, HEADS, D_MODEL, D_FEEDFORWARD = 2, 4, 64, 128
-UPDATES, LR, TOKENS = 700, 0.005, 512
-COUNTS = (1, 2, 4, 8)  # heads of translators that are compared
-ORDERS = 5  # random orders in which heads are taken away
+PAIRS, LONGEST = 12_000, 8  # words of a source
+UPDATES, LR, TOKENS = 500, 0.005, 512
+COUNTS = (1, 4)  # heads of translators that are compared
+JUDGED = 350  # sentences that judge a translator without some heads
+ORDERS, STRIDE = 3, 4  # random orders in which heads are taken away, so many at a time
 LETTERS, LENGTH = 12, 12  # of the task with two neighbours
 BILL = {"d_model": 256, "length": 128, "batch": 4, "rounds": 7}
 KINDS = ("source", "target", "cross")
@@ -81,40 +82,59 @@ def neighbours(heads: int, seed: int) -> dict:
     }
 
 
-def train(heads: int, seed: int) -> dict:
-    """Train one translator in a folder that is thrown away, and read its heads."""
-    config = ModelConfig(
-        "transformer", d_hidden=D_MODEL, heads=heads, layers=LAYERS, d_feedforward=D_FEEDFORWARD,
-        dropout=0.0,
-    )  # fmt: skip
-    training = TrainingConfig(
-        steps=UPDATES, epochs=5, batch_tokens=TOKENS, lr=LR, warmup=100, smoothing=0.0,
-        validate_every=10**6, seed=seed,
-    )  # fmt: skip
-    with tempfile.TemporaryDirectory() as folder:
-        started = time.process_time()
-        new_run(folder, CorpusConfig(), model=config, training=training, overwrite=True,
-                subwords=0, quiet=True).run()  # fmt: skip
-        seconds = time.process_time() - started
-        translator = Translator.load(folder)
-    test = toy_corpus()["test"]
+def read() -> dict[str, list[TextPair]]:
+    """Draw the toy corpus, and keep its short sentences."""
+    return {
+        split: [pair for pair in pairs if len(tokenize(pair.source, "en")) <= LONGEST]
+        for split, pairs in toy_corpus(PAIRS).items()
+    }
+
+
+def train(data: dict[str, list[TextPair]], heads: int, seed: int) -> dict:
+    """Train one translator, and read its heads if it has as many as are studied."""
+    vocabularies = Vocabularies.learn(data["train"], ("en", "fr"))
+    model = build(vocabularies, heads, seed)
+    batches = Batches(encode_pairs(data["train"], vocabularies), tokens=TOKENS)
+    started = time.process_time()
+    fit(model, batches, steps=UPDATES, lr=LR, guess=True, seed=seed)
+    seconds = time.process_time() - started
+    translator = Translator(model.eval(), vocabularies)
+    test = data["test"]
     texts = [t.text for t in translator.translate([pair.source for pair in test], beam=1)]
     found = {
         "seconds": seconds,
-        "weights": sum(p.numel() for p in translator.model.parameters()),
+        "weights": sum(p.numel() for p in model.parameters()),
         "bleu": corpus_bleu(texts, [pair.target for pair in test]).score,
-        "loss": Losses(translator, "test")(),
+        "loss": Losses(translator, test)(),
         "five": [t.text for t in translator.translate([pair.source for pair in FIVE], beam=1)],
     }
-    return found | study_heads(translator, seed) if heads == HEADS else found
+    if heads != HEADS:
+        return found
+    untrained = Translator(build(vocabularies, heads, seed).eval(), vocabularies)
+    return found | {
+        "valid": look(translator, data["valid"]),
+        "test": look(translator, test),
+        "untrained": look(untrained, test),
+        "without": take_away(translator, data, seed),
+        "maps": five_maps(translator),
+    }
+
+
+def build(vocabularies: Vocabularies, heads: int, seed: int) -> Transformer:
+    """Build a translator whose number of weights does not depend on its heads."""
+    torch.manual_seed(seed)
+    return Transformer(
+        *map(len, vocabularies), d_model=D_MODEL, heads=heads, layers=LAYERS,
+        d_feedforward=D_FEEDFORWARD, dropout=0.0,
+    )  # fmt: skip
 
 
 class Losses:
     """Held-out loss of a translator without some heads, in nats a token."""
 
-    def __init__(self, translator: Translator, split: str):
+    def __init__(self, translator: Translator, pairs: list[TextPair]):
         self.model = translator.model
-        examples = encode_pairs(toy_corpus()[split], translator.vocabularies)
+        examples = encode_pairs(pairs, translator.vocabularies)
         self.batches = list(Batches(examples, tokens=4096).epoch(0))
 
     def __call__(self, *gone: tuple[str, int, int]) -> float:
@@ -131,20 +151,6 @@ class Losses:
                 )
                 total, tokens = total + loss.item(), tokens + batch.tokens
         return total / tokens
-
-
-def study_heads(translator: Translator, seed: int) -> dict:
-    """Say where the heads of a trained Transformer look, and what is lost without them."""
-    found = {split: look(translator, toy_corpus()[split]) for split in ("valid", "test")}
-    torch.manual_seed(seed)
-    untrained = Transformer(
-        *map(len, translator.vocabularies), d_model=D_MODEL, heads=HEADS, layers=LAYERS,
-        d_feedforward=D_FEEDFORWARD, dropout=0.0,
-    )  # fmt: skip
-    found["untrained"] = look(
-        Translator(untrained.eval(), translator.vocabularies), toy_corpus()["test"]
-    )
-    return found | {"without": take_away(translator, seed), "maps": five_maps(translator)}
 
 
 def look(translator: Translator, pairs: list[TextPair]) -> dict:
@@ -200,13 +206,13 @@ def every_head() -> Iterator[tuple[str, int, int]]:
                 yield kind, layer, head
 
 
-def take_away(translator: Translator, seed: int) -> dict:
+def take_away(translator: Translator, data: dict[str, list[TextPair]], seed: int) -> dict:
     """Take heads away: one, all of a layer, and one after the other in an order.
 
     The order is by the loss on *validation* sentences without each head alone, least first; random
     orders stand beside it. Test sentences judge.
     """
-    valid, test = (Losses(translator, split) for split in ("valid", "test"))
+    valid, test = (Losses(translator, data[split][:JUDGED]) for split in ("valid", "test"))
     names = list(every_head())
     base = {"valid": valid(), "test": test()}
     alone = {
@@ -244,7 +250,7 @@ def take_away(translator: Translator, seed: int) -> dict:
         },
         "layers": layers,
         "one after the other": [
-            [test(*order[:n]) for n in range(0, len(names) + 1, 3)] for order in orders
+            [test(*order[:n]) for n in range(0, len(names) + 1, STRIDE)] for order in orders
         ],
     }
 
@@ -298,6 +304,7 @@ def main() -> None:
     """Train, read, write."""
     options = study_parser("heads", __doc__).parse_args()
     study = Study("heads", options.work, options.result)
+    data = read()
     task = {
         str(heads): [
             study.run(f"neighbours-{heads}-seed{seed}", neighbours, heads, seed) for seed in SEEDS
@@ -306,7 +313,7 @@ def main() -> None:
     }
     order = sorted(COUNTS, key=lambda heads: heads != HEADS)
     runs = {
-        str(heads): [study.run(f"{heads}-seed{seed}", train, heads, seed) for seed in SEEDS]
+        str(heads): [study.run(f"{heads}-seed{seed}", train, data, heads, seed) for seed in SEEDS]
         for heads in order
     }
     study_of = runs[str(HEADS)]
@@ -316,16 +323,12 @@ def main() -> None:
     }
     example = study_of[0]["maps"]
     parts = ("valid", "test", "untrained", "without")
-    corpora = toy_corpus()
     card = study.card(
-        pairs=len(corpora["train"]),
         layers=LAYERS, heads=HEADS, d_model=D_MODEL, updates=UPDATES, seeds=len(SEEDS),
-        **{
-            "tested on": len(corpora["test"]),
-            "processor seconds": round(max(r["seconds"] for rs in runs.values() for r in rs)),
-        },
+        judged=JUDGED, pairs={split: len(pairs) for split, pairs in data.items()},
+        **{"processor seconds": round(max(r["seconds"] for rs in runs.values() for r in rs))},
     )  # fmt: skip
-    rules = study.run("yardsticks", lambda: yardsticks(corpora["train"], corpora["test"]))
+    rules = study.run("yardsticks", lambda: yardsticks(data["train"], data["test"]))
     study.write(
         {
             "card": card,
