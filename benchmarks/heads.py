@@ -262,13 +262,17 @@ def five_maps(translator: Translator) -> list[dict]:
     for pair, known in zip(FIVE, translator.force(FIVE), strict=True):
         [batch] = Batches(encode_pairs([pair], translator.vocabularies)).epoch(0)
         heads = head_weights(model, batch.source, batch.lengths, batch.inputs)
+        s, t = len(known.source_tokens), len(known.tokens)  # a batch may be wider
         found.append(
             {
                 "source": known.source_tokens,
                 "target": known.tokens,
                 "weights": {
-                    kind: (100 * getattr(heads, kind)[:, 0]).round().int().tolist()
-                    for kind in KINDS
+                    kind: (100 * getattr(heads, kind)[:, 0, :, :rows, :columns])
+                    .round()
+                    .int()
+                    .tolist()
+                    for kind, rows, columns in (("source", s, s), ("target", t, t), ("cross", t, s))
                 },
                 "links": sorted([*link] for link in pair.links),
             }

@@ -181,11 +181,8 @@ def merge_heads(x):
     B, H, T, d_h = x.shape
     return x.transpose(1, 2).contiguous().view(B, T, -1)
 def merge_heads(x):
-    B, H, T, d = x.shape
-    merged = x.new_zeros(B, T, H * d)
-    for h in range(H):
-        merged[..., h * d : (h + 1) * d] = x[:, h]
-    return merged
+    parts = [x[:, h] for h in range(x.shape[1])]
+    return torch.concat(parts, dim=2)
 def merge_heads(x):
     return torch.hstack([torch.cat(list(s), -1).unsqueeze(0) for s in x]).reshape(len(x), x.shape[2], -1)
 WRONG
@@ -249,7 +246,7 @@ def attend_in_heads(q, k, v, heads, mask):
     k = k.view(B, S, heads, d // heads)
     v = v.view(B, S, heads, -1)
     e = torch.einsum("bthd,bshd->bhts", q, k) * (d // heads) ** -0.5
-    raised = torch.where(mask[:, None, None], e, torch.full_like(e, -1e30)).softmax(-1)
+    raised = e.masked_fill(~mask[:, None, None], -1e30).softmax(-1)
     return torch.einsum("bhts,bshd->bthd", raised, v).flatten(2), raised
 def attend_in_heads(q, k, v, heads, mask):
     def front(x):
@@ -265,8 +262,8 @@ def attend_in_heads(q, k, v, heads, mask):
     d_h = q.shape[-1] // heads
     for b in range(len(q)):
         Q, K, V = (x[b].unflatten(-1, (heads, -1)).movedim(1, 0) for x in (q, k, v))
-        e = Q @ K.mT / math.sqrt(d_h) + torch.zeros_like(mask[b], dtype=q.dtype).masked_fill(~mask[b], -math.inf)
-        maps.append(e.softmax(-1))
+        e = Q @ K.mT / math.sqrt(d_h)
+        maps.append(e.masked_fill(~mask[b], -math.inf).softmax(-1))
         rows.append(torch.cat(list(maps[-1] @ V), -1))
     return torch.stack(rows), torch.stack(maps)
 WRONG
@@ -353,8 +350,7 @@ def contributions(x, W_o):
     B, H, T, d_h = x.shape
     rows = []
     for h in range(H):
-        alone = torch.zeros_like(x)
-        alone[:, h] = x[:, h]
+        alone = x * (torch.arange(H) == h)[:, None, None]
         rows.append(alone.transpose(1, 2).reshape(B, T, H * d_h) @ W_o.T)
     return torch.stack(rows, 1)
 WRONG
@@ -494,7 +490,7 @@ def weight_at(weights, lengths, offset):
     at = torch.arange(weights.shape[-1])
     real = at < lengths[:, None]
     asked = real[:, :, None] & real[:, None] & (at - at[:, None] == offset)
-    chosen = torch.where(asked[:, None], weights, torch.zeros_like(weights))
+    chosen = weights.masked_fill(~asked[:, None], 0.0)
     return chosen.sum((0, 2, 3)) / asked.sum()
 def weight_at(weights, lengths, offset):
     found = [[] for _ in range(weights.shape[1])]
