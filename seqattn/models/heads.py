@@ -6,7 +6,7 @@ context ends.
 
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -191,8 +191,11 @@ def _zeroing(mask: Tensor) -> Any:
 def _attentions(model: StepwiseModel) -> dict[str, list[MultiHeadAttention]]:
     if not isinstance(model, Transformer):
         raise TypeError(f"heads are read from a Transformer; got a {type(model).__name__}")
+    def of(stack: nn.ModuleList, name: str) -> list[MultiHeadAttention]:
+        return [cast(MultiHeadAttention, getattr(layer, name)) for layer in stack]
+
     return {
-        "source": [layer.self_attention for layer in model.encoder],
-        "target": [layer.self_attention for layer in model.decoder],
-        "cross": [layer.cross_attention for layer in model.decoder],
-    }  # type: ignore[misc]
+        "source": of(model.encoder, "self_attention"),
+        "target": of(model.decoder, "self_attention"),
+        "cross": of(model.decoder, "cross_attention"),
+    }
