@@ -34,6 +34,9 @@ INSTALL
 #
 # We train it three times with one **head**, that is, with one row of weights for each place. Then with two heads, each of half
 # the size, and with four. The number of trained weights in the attention is the same.
+#
+# ```{predict} one-head-two-places
+# ```
 
 # %% tags=["hide-input"]
 import math
@@ -81,10 +84,6 @@ def name_both_neighbours(heads, updates=600, size=32, letters=12):
     hits = left.argmax(-1) == line[:, :-2], right.argmax(-1) == line[:, 2:]
     return [side.float().mean().item() for side in hits]
 
-
-# %% [markdown]
-# ```{predict} one-head-two-places
-# ```
 
 # %% tags=["hide-output", "hide-until-one-head-two-places", "nbval-ignore-output"]
 once = {heads: name_both_neighbours(heads) for heads in (1, 2)}
@@ -179,7 +178,8 @@ print("two heads", torch.cat(halves), f"  the edge there: {edge:.3f}")
 # %% [markdown]
 # Where are these small matrices in a program? There are none. The $H$ matrices $W^Q_h$ stand side
 # by side in one matrix of $d \times d$, and one product computes all heads. Here is the right side of {eq}`eq-heads-sum`
-# in ten lines, with the weights of the package's module:
+# in ten lines, with the weights of the package's module. Below it is held against that module, and against
+# PyTorch's own, whose masks mean the opposite.
 
 
 # %%
@@ -194,9 +194,6 @@ def multi_head(attention, query, keys, mask):
         total = total + weights @ v[..., part] @ attention.output.weight[:, part].T
     return total
 
-
-# %% [markdown]
-# It agrees with the package, and with PyTorch's own module, whose masks mean the opposite:
 
 # %%
 torch.manual_seed(0)
@@ -225,8 +222,7 @@ print("three programs, one result; weights", tuple(expected[1].shape))
 x = torch.arange(12).view(1, 3, 4)  # 3 positions with 4 numbers each
 right = x.view(1, 3, 2, 2).transpose(1, 2)
 wrong = x.view(1, 2, 3, 2)
-print("head 1, split and transposed:", right[0, 0].tolist())
-print("head 1, one view:            ", wrong[0, 0].tolist())
+print("head 1, right:", right[0, 0].tolist(), " one view:", wrong[0, 0].tolist())
 
 
 class OneView(MultiHeadAttention):
@@ -234,18 +230,12 @@ class OneView(MultiHeadAttention):
         return x.reshape(len(x), self.heads, -1, x.shape[-1] // self.heads)
 
 
-def moves_with_the_words(attention, words):
-    order = torch.randperm(words.shape[1])
-    return (
-        attention(words[:, order]).context - attention(words).context[:, order]
-    ).abs()
-
-
-# %%
-for kind in (MultiHeadAttention, OneView):
-    torch.manual_seed(0)
-    off = [moves_with_the_words(kind(12, heads), query).max() for heads in (1, 3)]
-    print(f"{kind.__name__:18s} one head {off[0]:.6f}   three heads {off[1]:.6f}")
+order, off = torch.tensor([3, 0, 4, 1, 2]), {}
+for kind, heads in ((MultiHeadAttention, 3), (OneView, 1), (OneView, 3)):
+    attention = kind(12, heads)
+    moved = attention(query[:, order]).context - attention(query).context[:, order]
+    off[kind, heads] = moved.abs().max().item()
+    print(f"{kind.__name__:18s} {heads} heads: off by {off[kind, heads]:.6f}")
 
 # %% [markdown]
 # With one `view`, head 1 has the first *positions* and not the first *numbers*: words are mixed before any
@@ -338,7 +328,7 @@ HeadsExplorer(
 # ```{predict} which-roles
 # ```
 
-# %% tags=["hide-output", "hide-until-which-roles"]
+# %% tags=["hide-input", "hide-output", "hide-until-which-roles"]
 studied, role_rows, found = stored["heads"], [], {}
 language = {"source": "English", "target": "French"}
 places = [(kind, place) for kind in language for place in ("previous", "own")]
@@ -379,7 +369,7 @@ ResultTable(columns, role_rows, "Mean weight on a place, and in brackets whose")
 # layer and the mean of its heads; ours does. Links are read as in [chapter 8](08_reading_maps.ipynb): each French word
 # takes the English word of its largest weight.
 
-# %% tags=["hide-output", "hide-until-which-roles"]
+# %% tags=["hide-input", "hide-output", "hide-until-which-roles"]
 rows, yard = [], stored["yardsticks"]
 for seed, run in enumerate(studied, 1):
     for layer in (0, 1):
@@ -402,7 +392,7 @@ ResultTable(
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# There is no alignment head, or there are eight: every one of them has a rate between {{ low_high(each_aer) }},
+# There is no alignment head, or there are eight: every one of them has a rate of {{ low_high(each_aer) }},
 # where untrained heads have {{ low_high(untrained_aer) }}. Few of them are better than the diagonal, which looks at no
 # word and is hard to beat in short sentences. The mean of a layer's four maps has a lower rate than each of
 # the four in {{ mean_wins }} of {{ len(mean_aer) }} layers. In all of them it beats the diagonal.
@@ -419,7 +409,7 @@ ResultTable(
 # ```{predict} four-at-once
 # ```
 
-# %% tags=["hide-output", "hide-until-four-at-once"]
+# %% tags=["hide-input", "hide-output", "hide-until-four-at-once"]
 rows = []
 for name in studied[0]["without"]["layers"]:
     kind, layer = name.split()
@@ -511,18 +501,19 @@ for i, pair in enumerate(FIVE):
     print(pair.source)
     for heads, runs in stored["compared"].items():
         print(f"    {heads} heads  {runs[0]['five'][i]}")
-ResultTable(
-    ("heads", "weights", "BLEU", "loss"), rows, "Three seeds each, test sentences"
+display(
+    ResultTable(
+        ("heads", "weights", "BLEU", "loss"), rows, "Three seeds each, test sentences"
+    )
 )
+experiment_card(stored["card"])
+
 
 # %% [markdown]
 # The ranges overlap: **no difference seen**, at this size, on these sentences. How does that go with the
 # letters at the beginning? There a linear readout stood right behind the attention. Here each attention has
 # a feed-forward layer behind it and another attention above, which may take a sum apart again. Several
 # heads spare the next layer that work; they do not make possible what no other part could do.
-
-# %% tags=["hide-input"]
-experiment_card(stored["card"])
 
 # %% [markdown]
 # ## Myths
@@ -567,8 +558,7 @@ experiment_card(stored["card"])
 #
 # ```{self-check} zeroed-head
 # ```
-
-# %% [markdown]
+#
 # ## What you now know
 #
 # - One head returns one average, inside the hull of the values. Several heads leave it, since
@@ -583,8 +573,7 @@ experiment_card(stored["card"])
 # addends apart, and measure who stands in for whom.
 #
 # **Next.** Chapter 14 lets the words of one sentence ask each other, and keeps them from reading ahead.
-
-# %% [markdown]
+#
 # ## Sources
 #
 # - Multi-head attention: {cite:t}`vaswani2017`, section 3.2.2.

@@ -191,6 +191,7 @@ def _zeroing(mask: Tensor) -> Any:
 def _attentions(model: StepwiseModel) -> dict[str, list[MultiHeadAttention]]:
     if not isinstance(model, Transformer):
         raise TypeError(f"heads are read from a Transformer; got a {type(model).__name__}")
+
     def of(stack: nn.ModuleList, name: str) -> list[MultiHeadAttention]:
         return [cast(MultiHeadAttention, getattr(layer, name)) for layer in stack]
 
