@@ -626,7 +626,7 @@ base for each head, keeps 2 | - base - sum(each) -> - heads * base - sum(each)
     You subtract the loss with all heads once for every head: subtract it once.
 kept one head, keeps 2 | loss(~everyone) -> loss(torch.arange(heads) == 0)
     One head is left in your last model: leave out all.
-reversed | return each, -> return each[::-1],
+reversed, keeps 2 | return each, -> return each[::-1],
     Your list begins with the last head: the first number belongs to head 1.
 rises in two rounds, keeps 2 | - base - sum(each) -> - base - 2 * sum(each)
     You subtract the sum of the rises twice: subtract it once.
