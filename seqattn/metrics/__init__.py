@@ -14,10 +14,12 @@ from seqattn.metrics.alignment_error import (
 )
 from seqattn.metrics.attention_maps import CoverageReport, coverage_report, merge_pieces
 from seqattn.metrics.attention_weights import (
+    PatternScores,
     attention_entropy,
     effective_positions,
     hard_alignment,
     max_weight,
+    pattern_scores,
     weight_distance,
 )
 from seqattn.metrics.bleu import (
@@ -35,6 +37,7 @@ __all__ = [
     "AlignmentQuality",
     "CorpusScore",
     "CoverageReport",
+    "PatternScores",
     "alignment_error_rate",
     "alignment_precision_recall",
     "attention_entropy",
@@ -47,6 +50,7 @@ __all__ = [
     "longest_countable",
     "max_weight",
     "merge_pieces",
+    "pattern_scores",
     "perplexity",
     "roc_area",
     "superpose",

@@ -11,19 +11,22 @@ Weights show where the context vector came from, not why the model said what it 
 """
 
 import math
+from typing import NamedTuple
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from seqattn.attention.masks import expand_mask
 from seqattn.metrics.symmetrization import symmetrize
 
 __all__ = [
+    "PatternScores",
     "attention_entropy",
     "effective_positions",
     "hard_alignment",
     "max_weight",
+    "pattern_scores",
     "weight_distance",
 ]
 
@@ -173,6 +176,107 @@ def max_weight(weights: Weights, mask: Bool[Tensor, "..."] | None = None) -> Per
     """
     weights, _, attends = _prepare(weights, mask)
     return weights.amax(-1).where(attends, torch.nan)
+
+
+class PatternScores(NamedTuple):
+    """How far each head follows a simple pattern: means over the rows that can follow it.
+
+    Attributes
+    ----------
+    previous, own, next : (heads)
+        Mean weight of row t on position t - 1, t and t + 1, over rows that have such a position.
+    last : (heads)
+        Mean weight on the last real position, the end of the sentence in a translator.
+    entropy : (heads)
+        Mean entropy, as a share of the largest that the row's allowed positions permit: from 0
+        (one position) to 1 (all alike). Rows with a single allowed position are left out.
+    """
+
+    previous: Float[Tensor, " heads"]
+    own: Float[Tensor, " heads"]
+    next: Float[Tensor, " heads"]
+    last: Float[Tensor, " heads"]
+    entropy: Float[Tensor, " heads"]
+
+
+def pattern_scores(
+    weights: Float[Tensor, "batch heads positions positions"],
+    lengths: Int[Tensor, " batch"],
+    *,
+    causal: bool = False,
+) -> PatternScores:
+    r"""Score the heads of a self-attention by the patterns that their rows follow.
+
+    .. math::
+        \mathrm{previous}_h = \frac{1}{\sum_b (n_b - 1)} \sum_b \sum_{t=1}^{n_b-1}
+        \alpha^{h}_{b,t,t-1}
+
+    and so on: one mean over all rows of all sentences together. A row of uniform weights over n
+    positions scores 1/n in each of the first four.
+
+    Parameters
+    ----------
+    weights : (batch, heads, positions, positions)
+        Attention weights; row t asks.
+    lengths : (batch,) integers
+        Number of real positions, first in each sentence. Nothing beyond them counts.
+    causal : bool
+        Whether row t could see positions up to t alone; then ``next`` is NaN, and entropies are
+        shares of :math:`\log(t + 1)`.
+
+    Returns
+    -------
+    PatternScores
+        NaN where no row can follow the pattern.
+
+    Raises
+    ------
+    ValueError
+        If the maps are not square, or lengths do not fit.
+
+    References
+    ----------
+    Voita et al. (2019), "Analyzing Multi-Head Self-Attention", section 5.2, for heads that follow a
+    position.
+
+    Examples
+    --------
+    >>> steps_back = torch.eye(3).roll(1, dims=0)[None, None]  # row t looks at t - 1
+    >>> pattern_scores(steps_back, torch.tensor([3])).previous
+    tensor([1.])
+    """
+    batch, size = len(weights), weights.shape[-1]
+    if weights.dim() != 4 or weights.shape[-2] != size:
+        raise ValueError(
+            f"weights have shape {tuple(weights.shape)}; expected (batch, heads, positions, "
+            "positions), a square map for each head"
+        )
+    if lengths.shape != (batch,) or not bool(((lengths >= 1) & (lengths <= size)).all()):
+        raise ValueError(f"lengths are {lengths.tolist()}; expected {batch}, each from 1 to {size}")
+    at = torch.arange(size, device=weights.device)
+    real = at < lengths.to(weights.device)[:, None]
+    allowed = real[:, :, None] & real[:, None, :]
+    if causal:
+        allowed = allowed & (at[:, None] >= at)
+    # What stands outside may be anything, NaN as well.
+    known = weights.masked_fill(~allowed[:, None], 0.0)
+
+    def mean_on(chosen: Tensor) -> Tensor:
+        chosen = chosen & allowed
+        total = known.masked_fill(~chosen[:, None], 0.0).sum((0, 2, 3))
+        return total / chosen.sum().to(total.dtype)  # 0/0 is NaN: nothing was asked
+
+    steps = at[:, None] - at
+    last = at == lengths.to(weights.device)[:, None] - 1
+    entropy = attention_entropy(known, allowed, normalized=True)
+    choice = (allowed.sum(-1) > 1)[:, None].expand_as(entropy)
+    return PatternScores(
+        previous=mean_on(steps == 1),
+        own=mean_on(steps == 0),
+        next=mean_on(steps == -1),
+        last=mean_on(last[:, None, :]),
+        entropy=entropy.where(choice, torch.nan).transpose(0, 1).flatten(1).nanmean(1),
+    )
 
 
 def weight_distance(first: Weights, second: Weights) -> PerRow:

@@ -5,6 +5,7 @@ from seqattn.decoding import Step
 from seqattn.models.config import ModelConfig, build_model
 from seqattn.models.decoder import AttentionDecoder, State
 from seqattn.models.encoder import Encoded, Encoder
+from seqattn.models.heads import HeadWeights, all_heads, head_weights, masked_heads
 from seqattn.models.output_layer import guess_frequencies, tie_matrices
 from seqattn.models.pointer_generator import (
     CopyGate,
@@ -20,6 +21,7 @@ __all__ = [
     "CopyGate",
     "Encoded",
     "Encoder",
+    "HeadWeights",
     "ModelConfig",
     "Output",
     "PointerGenerator",
@@ -27,10 +29,13 @@ __all__ = [
     "State",
     "Step",
     "Transformer",
+    "all_heads",
     "build_model",
     "evaluating",
     "extend_vocabulary",
     "guess_frequencies",
+    "head_weights",
+    "masked_heads",
     "mix_copy",
     "tie_matrices",
 ]

@@ -6,6 +6,7 @@ from seqattn.widgets.beam_tree import BeamTree
 from seqattn.widgets.decoder_flow import DecoderFlow
 from seqattn.widgets.dot_variance import DotVariance
 from seqattn.widgets.fixed_versus_dynamic import FixedVersusDynamic
+from seqattn.widgets.heads_explorer import HeadsExplorer
 from seqattn.widgets.kernel_smoother import KernelSmoother
 from seqattn.widgets.linear_regime import LinearRegime
 from seqattn.widgets.map_reader import MapReader
@@ -16,6 +17,7 @@ from seqattn.widgets.score_geometry import ScoreGeometry
 from seqattn.widgets.soft_lookup import SoftLookup
 from seqattn.widgets.softmax_temperature import SoftmaxTemperature
 from seqattn.widgets.turned_question import TurnedQuestion
+from seqattn.widgets.two_heads import TwoHeads
 from seqattn.widgets.unrolled import Unrolled
 from seqattn.widgets.weighted_sum import WeightedSum
 
@@ -25,6 +27,7 @@ __all__ = [
     "DecoderFlow",
     "DotVariance",
     "FixedVersusDynamic",
+    "HeadsExplorer",
     "KernelSmoother",
     "LinearRegime",
     "LiveFigure",
@@ -36,6 +39,7 @@ __all__ = [
     "SoftLookup",
     "SoftmaxTemperature",
     "TurnedQuestion",
+    "TwoHeads",
     "Unrolled",
     "WeightedSum",
 ]

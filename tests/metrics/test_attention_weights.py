@@ -11,7 +11,13 @@ from hypothesis import strategies as st
 from torch.autograd import gradcheck
 
 from seqattn import attention_entropy, effective_positions, masked_softmax, padding_mask
-from seqattn.metrics import alignment_error_rate, hard_alignment, max_weight, weight_distance
+from seqattn.metrics import (
+    alignment_error_rate,
+    hard_alignment,
+    max_weight,
+    pattern_scores,
+    weight_distance,
+)
 from tests import oracles
 from tests.hostile import every_rubbish
 
@@ -270,3 +276,41 @@ def test_weight_distance_knows_no_padding_and_no_other_shape():
     unchecked = inspect.unwrap(weight_distance)  # without the tests' own check of shapes
     with pytest.raises(ValueError, match="two maps of the same words"):
         unchecked(rows, rows[:, :1])
+
+
+@pytest.mark.parametrize("causal", [False, True])
+@every_rubbish
+def test_pattern_scores_are_means_over_the_rows_that_can_follow(causal, rubbish):
+    lengths, size, heads = [5, 1, 3], 5, 2
+    mask = padding_mask(torch.tensor(lengths), size)[:, None] & torch.ones(size, size).bool()
+    mask = mask.tril() if causal else mask
+    scores = torch.randn(3, heads, size, size, dtype=torch.float64)
+    weights = masked_softmax(scores, mask)
+    found = {
+        name: [[] for _ in range(heads)] for name in ("previous", "own", "next", "last", "entropy")
+    }
+    for b, n in enumerate(lengths):
+        weights[b, :, n:] = rubbish
+        weights[b, :, :, n:] = rubbish
+        for head in range(heads):
+            for t in range(n):
+                row = weights[b, head, t, : t + 1 if causal else n].tolist()
+                for name, at in (("previous", t - 1), ("own", t), ("next", t + 1), ("last", n - 1)):
+                    if 0 <= at < len(row):
+                        found[name][head].append(row[at])
+                if len(row) > 1:
+                    share = -sum(w * math.log(w) for w in row) / math.log(len(row))
+                    found["entropy"][head].append(share)
+    expected = {name: [np.mean(x) if x else math.nan for x in rows] for name, rows in found.items()}
+    for name, value in (
+        pattern_scores(weights, torch.tensor(lengths), causal=causal)._asdict().items()
+    ):
+        np.testing.assert_allclose(value.numpy(), expected[name], rtol=1e-9)
+
+
+def test_patterns_are_refused_where_maps_are_not_square_or_lengths_do_not_fit():
+    with pytest.raises(ValueError, match="square"):
+        pattern_scores(torch.ones(1, 2, 3), torch.tensor([3]))
+    for lengths in ([3, 3], [4], [0]):
+        with pytest.raises(ValueError, match="each from 1 to 3"):
+            pattern_scores(torch.ones(1, 2, 3, 3), torch.tensor(lengths))

@@ -5,12 +5,43 @@ import torch
 
 from seqattn import widgets
 
+SENTENCES = (
+    (1, ["the", "cat", "slept", "<eos>"], ["le", "chat", "dormait", "bien", "<eos>"]),
+    (2, ["she", "laughs", "<eos>"], ["elle", "rit", "<eos>"]),
+)
+
+
+def every_head(seed, source, target):
+    """Draw maps of two layers with three heads, in hundredths."""
+    dice = torch.Generator().manual_seed(seed)
+    sizes = {
+        "source": (len(source), len(source)),
+        "target": (len(target), len(target)),
+        "cross": (len(target), len(source)),
+    }
+    maps = {}
+    for kind, size in sizes.items():
+        scores = 3 * torch.randn(2, 3, *size, generator=dice)
+        if kind == "target":
+            scores = scores.masked_fill(~torch.ones(size).tril().bool(), -torch.inf)
+        maps[kind] = (100 * scores.softmax(-1)).round()
+    return {"source": source, "target": target, "weights": maps, "links": [(0, 0), (1, 1)]}
+
+
 FIGURES = {
     "AdditiveSteps": widgets.AdditiveSteps,
     "BeamTree": lambda: widgets.BeamTree(width=2, alpha=0.4),
     "DecoderFlow": widgets.DecoderFlow,
     "DotVariance": lambda: widgets.DotVariance(exponent=6, factor="× √d"),
     "FixedVersusDynamic": widgets.FixedVersusDynamic,
+    "HeadsExplorer": lambda: widgets.HeadsExplorer(
+        [every_head(seed, source, target) for seed, source, target in SENTENCES],
+        sentence=1,
+        score="same place",
+        rank=2,
+        row=1,
+        column=2,
+    ),
     "KernelSmoother": widgets.KernelSmoother,
     "LinearRegime": widgets.LinearRegime,
     "MapReader": lambda: widgets.MapReader(
@@ -53,6 +84,7 @@ FIGURES = {
     "SoftmaxTemperature": lambda: widgets.SoftmaxTemperature(mask=[True, True, False, True, True]),
     "Unrolled": lambda: widgets.Unrolled(orders=["none", "bahdanau", "luong", "luong, no feeding"]),
     "TurnedQuestion": lambda: widgets.TurnedQuestion(turn=60, asking=2),
+    "TwoHeads": lambda: widgets.TwoHeads(query=[2.0, -1.5]),
     "WeightedSum": widgets.WeightedSum,
 }
 

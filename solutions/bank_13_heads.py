@@ -1,0 +1,657 @@
+"""How the exercise on several heads is graded: oracles, cases, known mistakes."""
+
+import math
+
+import numpy as np
+
+from seqattn.grading.bank import Exercise
+from seqattn.grading.drawing import fill_pads, normal, padding, softmax_rows
+from seqattn.grading.probes import PLAIN
+from seqattn.grading.questions import WRONG_FORMS, question
+
+# --- Oracles ---------------------------------------------------------------------------------------
+
+
+def merge_heads(x):
+    B, H, T, d_h = x.shape
+    merged = np.zeros((B, T, H * d_h))
+    for b, h, t in np.ndindex(B, H, T):
+        for k in range(d_h):
+            merged[b, t, h * d_h + k] = x[b, h, t, k]
+    return merged
+
+
+def attend_in_heads(q, k, v, heads, mask):
+    (B, T, d), (_, S, d_v) = q.shape, v.shape
+    size, size_v = d // heads, d_v // heads
+    weights, result = np.zeros((B, heads, T, S)), np.zeros((B, T, d_v))
+    for b, h in np.ndindex(B, heads):
+        part, part_v = slice(h * size, (h + 1) * size), slice(h * size_v, (h + 1) * size_v)
+        for t in range(T):
+            scores = np.array([q[b, t, part] @ key[part] for key in k[b]]) / math.sqrt(size)
+            weights[b, h, t] = softmax_rows(scores, mask[b])
+            for i in np.flatnonzero(mask[b]):
+                result[b, t, part_v] += weights[b, h, t, i] * v[b, i, part_v]
+    return result, weights
+
+
+def contributions(x, W_o):
+    B, H, T, d_h = x.shape
+    added = np.zeros((B, H, T, len(W_o)))
+    for b, h, t in np.ndindex(B, H, T):
+        for k in range(d_h):
+            added[b, h, t] += x[b, h, t, k] * W_o[:, h * d_h + k]
+    return added
+
+
+def bill(d, heads, T, S):
+    weights = sum(d * d + d for _ in ("query", "key", "value", "output"))
+    products = T * d * d + S * d * d + S * d * d + T * d * d
+    for _ in range(heads):
+        products += 2 * T * S * (d // heads)
+    return float(weights), float(products), float(heads * T)
+
+
+def weight_at(weights, lengths, offset):
+    return np.array(
+        [
+            np.mean(
+                [
+                    sentence[head, t, t + offset]
+                    for sentence, n in zip(weights, lengths)
+                    for t in range(n)
+                    if 0 <= t + offset < n
+                ]
+            )
+            for head in range(weights.shape[1])
+        ]
+    )
+
+
+def stand_in(base, each, pairs):
+    """Give what a loss of this form does without each head, and beyond the sum without all."""
+    alone = tuple(float(each[h] + pairs[h, h]) for h in range(len(each)))
+    together = float(sum(each) + pairs.sum())
+    return {"without each head": alone, "beyond their sum": together - sum(alone)}
+
+
+# --- Cases -----------------------------------------------------------------------------------------
+
+SIZES = {  # B, H, T, S, d_h, size of a head's values
+    "ordinary": (2, 3, 4, 5, 2, 3),
+    "other sizes": (3, 2, 5, 2, 4, 3),
+    "all sizes equal": (3, 3, 3, 3, 3, 3),
+    "as many sentences as heads": (3, 3, 2, 4, 2, 2),
+    "one head": (2, 1, 3, 4, 3, 2),
+    "heads of size 1": (2, 4, 3, 2, 1, 1),
+    "one sentence": (1, 2, 3, 5, 3, 2),
+    "one position": (2, 3, 1, 1, 2, 3),
+    "padded": (4, 2, 3, 5, 3, 2),
+    "padded, as many sentences as heads": (3, 3, 2, 5, 2, 3),
+}
+
+
+def draw_parts(rng, kind):
+    B, H, T, _, d_h, _ = SIZES[kind]
+    return (normal(rng, B, H, T, d_h),)
+
+
+def draw_attention(rng, kind):
+    B, H, T, S, d_h, d_v = SIZES[kind]
+    mask = np.ones((B, S), bool)
+    k, v = normal(rng, B, S, H * d_h), normal(rng, B, S, H * d_v)
+    if kind.startswith("padded"):
+        mask = padding(rng, B, S)
+        # Lengths that differ from sentence to sentence, or a mask on the wrong axis may pass.
+        mask[1] = True
+        fill_pads(rng, k, mask, 3.0)
+        fill_pads(rng, v, mask, 30.0)
+    return normal(rng, B, T, H * d_h), k, v, H, mask
+
+
+def draw_contributions(rng, kind):
+    B, H, T, _, d_h, d_v = SIZES[kind]
+    d = H * d_h if kind in ("all sizes equal", "one head") else H * d_h + d_v
+    return normal(rng, B, H, T, d_h), normal(rng, d, H * d_h)
+
+
+BILLS = {  # d, heads, T, S
+    "ordinary": (12, 3, 5, 7),
+    "more heads": (24, 8, 3, 11),
+    "long": (8, 2, 90, 70),
+    "one head": (6, 1, 4, 9),
+    "equal lengths": (16, 4, 6, 6),
+}
+
+
+def draw_bill(rng, kind):
+    d, heads, T, S = BILLS[kind]
+    return d, heads, T + int(rng.integers(3)) if kind != "equal lengths" else T, S
+
+
+MAPS = {  # lengths, padded to, heads, offsets
+    "ordinary": ((5, 5), 5, 3, (-1, 1)),
+    "same place": ((4, 4, 4), 4, 2, (0,)),
+    "further away": ((6, 6), 6, 2, (-2, 3)),
+    "padded": ((5, 2, 4), 6, 3, (-1, 1, 0)),
+    "too short for some": ((5, 1, 3), 5, 2, (-2, 2, -1)),
+    "one sentence": ((4,), 4, 2, (1, -1)),
+    "as many heads as positions": ((3, 3, 3), 3, 3, (-1, 1)),
+}
+
+
+def draw_maps(rng, kind):
+    lengths, size, heads, offsets = MAPS[kind]
+    lengths = np.array(rng.permutation(lengths), np.int64)
+    weights = np.zeros((len(lengths), heads, size, size))
+    for sentence, n in zip(weights, lengths):
+        sentence[:, :n, :n] = softmax_rows(normal(rng, heads, n, n, scale=1.5))
+        sentence[:, n:] = normal(rng, heads, size - n, size, scale=3.0)
+        sentence[:, :n, n:] = normal(rng, heads, n, size - n, scale=3.0)
+    return weights.astype(np.float32), lengths, int(rng.choice(offsets))
+
+
+LAYERS = {"ordinary": 4, "two heads": 2, "many heads": 7, "one head": 1}
+
+
+def draw_layer(rng, kind):
+    heads = LAYERS[kind]
+    return round(float(rng.uniform(1.0, 3.0)), 2), normal(rng, heads), normal(rng, heads, heads)
+
+
+# --- Questions -------------------------------------------------------------------------------------
+
+Q1 = question(
+    """q1: Merge
+merge_heads(x)
+read chapters/13_heads: Split, then transpose
+side by side, 2 points: ordinary; other sizes; all sizes equal; one head; heads of size 1; one sentence; one position
+    Bring positions before heads, then join the last two axes.
+gradients, 1 point, backward: ordinary
+    The values are right, but no gradient reaches the parts: no detach, no .data, no NumPy on the way.
+RIGHT
+def merge_heads(x):
+    return x.transpose(1, 2).flatten(2)
+def merge_heads(x):
+    B, H, T, d_h = x.shape
+    return x.permute(0, 2, 1, 3).reshape(B, T, H * d_h)
+def merge_heads(x):
+    return torch.cat(x.unbind(1), -1)
+def merge_heads(x):
+    B, H, T, d_h = x.shape
+    return x.transpose(1, 2).contiguous().view(B, T, -1)
+def merge_heads(x):
+    parts = [x[:, h] for h in range(x.shape[1])]
+    return torch.concat(parts, dim=2)
+def merge_heads(x):
+    return torch.hstack([torch.cat(list(s), -1).unsqueeze(0) for s in x]).reshape(len(x), x.shape[2], -1)
+WRONG
+one view | x.permute(0, 2, 1, 3).reshape -> x.reshape
+    You only reshape: that mixes positions with heads. Transpose first, so that the numbers of one
+    position stand together.
+added | torch.cat(x.unbind(1), -1) -> torch.cat([x.sum(1)] * x.shape[1], -1)
+    You add the heads: here they are set side by side, and the output matrix adds them later.
+averaged | torch.cat(x.unbind(1), -1) -> torch.cat([x.mean(1)] * x.shape[1], -1)
+    You average the heads: each keeps its own numbers, side by side.
+last head first | x.unbind(1) -> x.unbind(1)[::-1]
+    Your heads stand in reverse order: head 1 comes first.
+interleaved | x.transpose(1, 2) -> x.permute(0, 2, 3, 1)
+    You take the first number of every head, then the second: all numbers of head 1 come first.
+positions in the last axis | x.transpose(1, 2).flatten(2) -> x.transpose(1, 2).transpose(1, 3).flatten(2)
+    Your rows are no positions: the result is (B, T, H · d_h), a row for each position.
+numbers of a head reversed | x.transpose(1, 2) -> x.flip(-1).transpose(1, 2)
+    You turn round the numbers inside each head: leave their order.
+positions reversed | x.transpose(1, 2) -> x.flip(2).transpose(1, 2)
+    You turn round the positions: leave their order.
+sentences in one row | R -> R.flatten(0, 1)
+    You join the sentences as well: the result has three axes, (B, T, H · d_h).
+first head alone | x.unbind(1) -> [x[:, 0]] * x.shape[1]
+    You repeat the first head: every head has a part of its own.
+detached, keeps 2 | R -> R.detach()
+    The values are right, but you cut the gradient: no detach.
+"""
+    + WRONG_FORMS,
+    draw=draw_parts,
+    oracle=merge_heads,
+)
+
+Q2 = question(
+    """q2: Each head by itself
+attend_in_heads(q, k, v, heads, mask)
+read chapters/13_heads: In general
+each its part, 3 points: ordinary; other sizes; all sizes equal; as many sentences as heads; one head; heads of size 1; one sentence; one position
+    Split the last axis, bring the heads to the front, divide by the root of a head's own size, softmax
+    over the keys, and merge.
+padding, 2 points: padded; padded, as many sentences as heads
+    The mask belongs to a sentence and holds for all its heads and queries: give it two new axes.
+gradients, 1 point, backward: ordinary; padded
+    The results are right but their gradients are not: no detach, no .data, no NumPy on the way.
+RIGHT
+def attend_in_heads(q, k, v, heads, mask):
+    q, k, v = (x.unflatten(-1, (heads, -1)).transpose(1, 2) for x in (q, k, v))
+    e = q @ k.mT / math.sqrt(q.shape[-1])
+    a = e.masked_fill(~mask[:, None, None], -math.inf).softmax(-1)
+    return (a @ v).transpose(1, 2).flatten(2), a
+def attend_in_heads(q, k, v, heads, mask):
+    results, maps = [], []
+    for q_h, k_h, v_h in zip(q.chunk(heads, -1), k.chunk(heads, -1), v.chunk(heads, -1)):
+        scores = torch.bmm(q_h, k_h.transpose(1, 2)) / q_h.shape[-1] ** 0.5
+        weights = F.softmax(scores.masked_fill(~mask.unsqueeze(1), float("-inf")), dim=2)
+        results.append(torch.bmm(weights, v_h))
+        maps.append(weights)
+    return torch.cat(results, 2), torch.stack(maps, 1)
+def attend_in_heads(q, k, v, heads, mask):
+    (B, T, d), S = q.shape, k.shape[1]
+    q = q.view(B, T, heads, d // heads)
+    k = k.view(B, S, heads, d // heads)
+    v = v.view(B, S, heads, -1)
+    e = torch.einsum("bthd,bshd->bhts", q, k) * (d // heads) ** -0.5
+    raised = e.masked_fill(~mask[:, None, None], -1e30).softmax(-1)
+    return torch.einsum("bhts,bshd->bthd", raised, v).flatten(2), raised
+def attend_in_heads(q, k, v, heads, mask):
+    def front(x):
+        return x.reshape(*x.shape[:2], heads, -1).permute(0, 2, 1, 3).flatten(0, 1)
+    B, T, _ = q.shape
+    Q, K, V = front(q), front(k), front(v)
+    real = mask.repeat_interleave(heads, 0)[:, None]
+    A = (Q @ K.mT / math.sqrt(Q.size(-1))).masked_fill(~real, -math.inf).softmax(-1)
+    merged = (A @ V).view(B, heads, T, -1).permute(0, 2, 1, 3).reshape(B, T, -1)
+    return merged, A.view(B, heads, T, -1)
+def attend_in_heads(q, k, v, heads, mask):
+    rows, maps = [], []
+    d_h = q.shape[-1] // heads
+    for b in range(len(q)):
+        Q, K, V = (x[b].unflatten(-1, (heads, -1)).movedim(1, 0) for x in (q, k, v))
+        e = Q @ K.mT / math.sqrt(d_h)
+        maps.append(e.masked_fill(~mask[b], -math.inf).softmax(-1))
+        rows.append(torch.cat(list(maps[-1] @ V), -1))
+    return torch.stack(rows), torch.stack(maps)
+WRONG
+root of all numbers
+    | q @ k.mT / math.sqrt(q.shape[-1]) -> q @ k.mT / math.sqrt(heads * q.shape[-1])
+    You divide by the root of d, all heads together: divide by the root of one head's own size.
+not divided | q @ k.mT / math.sqrt(q.shape[-1]) -> q @ k.mT
+    Your scores are not divided by the root of a head's size.
+divided by the size | math.sqrt(q.shape[-1]) -> q.shape[-1]
+    You divide by the size of a head: divide by its root.
+root of the values' size | math.sqrt(q.shape[-1]) -> math.sqrt(v.shape[-1])
+    You divide by the root of the values' size: the scores are sums over a head's numbers of query and key.
+softmax over queries
+    | .masked_fill(~mask[:, None, None], -math.inf).softmax(-1) -> .softmax(2).masked_fill(~mask[:, None, None], 0)
+    You take the softmax over the queries: each query's weights sum to 1 over the keys.
+softmax over heads
+    | .masked_fill(~mask[:, None, None], -math.inf).softmax(-1) -> .softmax(1).masked_fill(~mask[:, None, None], 0)
+    You take the softmax over the heads: each head has weights of its own that sum to 1 over the keys.
+split by one view
+    | x.unflatten(-1, (heads, -1)).transpose(1, 2) -> x.reshape(len(x), heads, x.shape[1], -1)
+    Your heads get positions in place of numbers: split the last axis, then transpose.
+merged by one view | (a @ v).transpose(1, 2).flatten(2) -> (a @ v).reshape(len(a), a.shape[2], -1)
+    You merge the results by a reshape alone: transpose first, so that one position's numbers stand together.
+interleaved numbers
+    | x.unflatten(-1, (heads, -1)).transpose(1, 2) -> x.unflatten(-1, (-1, heads)).permute(0, 3, 1, 2)
+    Your heads take every so-many-th number: head 1 has the first d_h numbers, all in a row.
+no mask, keeps 3 | .masked_fill(~mask[:, None, None], -math.inf) ->
+    You do not use the mask: pads get weight.
+masks laid over the heads, keeps 3 | mask.repeat_interleave(heads, 0) -> mask.repeat(heads, 1)
+    You repeat all masks one after the other, so that heads get the masks of other sentences: repeat
+    each sentence's mask for all its heads.
+masked after the softmax, keeps 3
+    | .masked_fill(~mask[:, None, None], -math.inf).softmax(-1) -> .softmax(-1).masked_fill(~mask[:, None, None], 0)
+    You mask after the softmax: the weights of the real words no longer sum to 1.
+mask turned round
+    | .masked_fill(~mask[:, None, None], -math.inf) -> .masked_fill(mask[:, None, None], -1e9)
+    You close what is open: True means that a position may be attended.
+masked with zero, keeps 3 | -math.inf -> 0.0
+    A score of 0 is no mask: a pad with score 0 still gets weight. Use minus infinity.
+mean of the weights | R -> (R[0], R[1].mean(1, keepdim=True).expand_as(R[1]))
+    You average the weights over the heads: return those of each head.
+averaged heads | (a @ v).transpose(1, 2).flatten(2) -> (a @ v).mean(1).repeat(1, 1, heads)
+    You average the heads' results: set them side by side.
+weights of the last heads first | R -> (R[0], R[1].flip(1))
+    Your maps stand in reverse order of the heads: head 1 comes first.
+whole values for each head
+    | (a @ v).transpose(1, 2).flatten(2) -> (a.mean(1) @ v.transpose(1, 2).flatten(2))
+    You sum whole values with the mean of the weights: each head sums its own part of the values.
+keys and values exchanged | x in (q, k, v)) -> x in (q, v, k))
+    You compare the queries with the values: keys are compared, values are summed.
+detached, keeps 5 | R -> (R[0].detach(), R[1])
+    The values are right, but no gradient leaves your results: no detach.
+""",
+    draw=draw_attention,
+    oracle=attend_in_heads,
+    forbidden=(
+        "scaled_dot_product_attention",
+        "MultiheadAttention",
+        "multi_head_attention_forward",
+    ),
+)
+
+Q3 = question(
+    """q3: What each head adds
+contributions(x, W_o)
+read chapters/13_heads: In general
+addends, 3 points: ordinary; other sizes; all sizes equal; one head; heads of size 1; one sentence; one position
+    Head h meets its own d_h columns of W_o, as PyTorch stores it.
+gradients, 1 point, backward: ordinary
+    The values are right, but gradients do not reach both arguments.
+RIGHT
+def contributions(x, W_o):
+    blocks = W_o.unflatten(1, (x.shape[1], -1))
+    return torch.einsum("bhtk,dhk->bhtd", x, blocks)
+def contributions(x, W_o):
+    H, d_h = x.shape[1], x.shape[3]
+    return torch.stack([x[:, h] @ W_o[:, h * d_h : (h + 1) * d_h].T for h in range(H)], 1)
+def contributions(x, W_o):
+    W = W_o.reshape(len(W_o), x.shape[1], x.shape[3]).permute(1, 2, 0)
+    return x @ W
+def contributions(x, W_o):
+    return torch.cat([F.linear(p, w) for p, w in zip(x.split(1, 1), W_o.chunk(x.shape[1], 1))], 1)
+def contributions(x, W_o):
+    B, H, T, d_h = x.shape
+    rows = []
+    for h in range(H):
+        alone = x * (torch.arange(H) == h)[:, None, None]
+        rows.append(alone.transpose(1, 2).reshape(B, T, H * d_h) @ W_o.T)
+    return torch.stack(rows, 1)
+WRONG
+rows in place of columns
+    | x @ W -> x @ W_o.T.reshape(x.shape[1], -1, len(W_o)).flip(0)
+    Your heads meet the blocks of other heads: head h meets columns h · d_h to (h + 1) · d_h of W_o.
+interleaved columns | blocks = W_o.unflatten(1, (x.shape[1], -1)) -> blocks = W_o.unflatten(1, (-1, x.shape[1])).mT
+    Your heads take every H-th column: those of one head stand in a row.
+blocks of rows
+    | x @ W -> x @ W_o.flatten()[: W_o.numel()].reshape(x.shape[1], x.shape[3], len(W_o))
+    You cut W_o without regard to its layout: its rows belong to the output, and its columns to the heads.
+summed | R -> R.sum(1, keepdim=True).expand_as(R)
+    You return the output for every head: keep the addends apart.
+averaged | R -> R / x.shape[1]
+    You divide by the number of heads: heads are added, not averaged.
+running sum | R -> R.cumsum(1)
+    You add up the heads on the way: each addend belongs to one head alone.
+everything but the head | R -> R.sum(1, keepdim=True) - R
+    You return what is left without the head: return what it adds.
+the same block for all | torch.einsum("bhtk,dhk->bhtd", x, blocks) -> torch.einsum("bhtk,dk->bhtd", x, blocks[:, 0])
+    Every head of yours meets the first block: each has columns of its own.
+heads in reverse order | R -> R.flip(1)
+    Your addends stand in reverse order: head 1 comes first.
+positions before heads | R -> R.transpose(1, 2).contiguous().view(R.shape)
+    Your axes are mixed: the result is (B, H, T, d).
+mean over the head's numbers | R -> R / x.shape[3]
+    You divide by a head's size: the sum over its numbers is not divided.
+the matrix detached, keeps 3 | W_o.unflatten -> W_o.detach().unflatten
+    No gradient reaches W_o: leave out the detach.
+"""
+    + WRONG_FORMS,
+    draw=draw_contributions,
+    oracle=contributions,
+)
+
+Q4 = question(
+    """q4: The bill of cross-attention
+bill(d, heads, T, S)
+read chapters/13_heads: The bill
+weights, 1 point: ordinary; more heads; one head; equal lengths
+    Four matrices of d × d, each with a bias of d.
+multiplications, 2 points: ordinary; more heads; long; one head; equal lengths
+    Query and output project T rows, key and value S rows; scores and sums take T · S · d each, all heads
+    together.
+rows, 1 point: ordinary; more heads; one head
+    Each head has a row for each position that asks.
+RIGHT
+def bill(d, heads, T, S):
+    products = 2 * T * d * d + 2 * S * d * d + 2 * T * S * d
+    return 4 * d * d + 4 * d, products, heads * T
+def bill(d, heads, T, S):
+    d_h = d // heads
+    projections = (T + S + S + T) * d ** 2
+    return 4 * d * (d + 1), projections + heads * (T * S * d_h + T * S * d_h), T * heads
+def bill(d, heads, T, S):
+    total = 0
+    for rows in (T, S, S, T):
+        total += rows * d * d
+    for _ in range(heads):
+        total += 2 * T * S * (d // heads)
+    return [sum(p.numel() for p in nn.MultiheadAttention(d, heads).parameters()), total, heads * T]
+def bill(d, heads, T, S):
+    return torch.tensor([4 * (d * d + d), 2 * d * (d * (T + S) + T * S), heads * T])
+def bill(d, heads, T, S):
+    linear = nn.Linear(d, d)
+    one = sum(p.numel() for p in linear.parameters())
+    return 4 * one, 2 * linear.weight.numel() * (T + S) + 2 * d * T * S, T * heads
+WRONG
+weights times the heads, keeps 3 | 4 * d * d + 4 * d, products -> heads * (4 * d * d + 4 * d), products
+    You count the weights once for each head: heads share the matrices, each with d / H of the columns.
+no biases, keeps 3 | 4 * d * d + 4 * d, products -> 4 * d * d, products
+    You leave out the biases: each of the four matrices has one of size d.
+output matrix forgotten, keeps 3 | 4 * d * d + 4 * d, products -> 3 * d * d + 3 * d, products
+    You count three matrices: the one that mixes the heads is the fourth.
+matrices of one head, keeps 3 | 4 * d * d + 4 * d, products -> 4 * d * (d // heads) + 4 * (d // heads), products
+    You count the weights of one head: count those of all heads together.
+multiplications times the heads, keeps 2 | 2 * T * S * d -> 2 * T * S * d * heads
+    You count d numbers for each head: a head compares d / H of them.
+lengths exchanged, keeps 2 | heads * T -> heads * T + 0; 2 * T * d * d + 2 * S * d * d -> T * d * d + 3 * S * d * d
+    You project too many rows of the source: query and output have T rows, key and value S.
+self-attention, keeps 2 | 2 * T * d * d + 2 * S * d * d -> 4 * T * d * d
+    You count as if all four projections had T rows: keys and values have S.
+all of the source, keeps 2 | 2 * T * d * d + 2 * S * d * d -> 4 * S * d * d
+    You count as if all four projections had S rows: queries and the output have T.
+sums forgotten, keeps 2 | 2 * T * S * d -> T * S * d
+    You count the scores alone: the weighted sums are T · S · d multiplications as well.
+scores and sums forgotten, keeps 2 | + 2 * T * S * d ->
+    You count the projections alone: scores and weighted sums are products, too.
+output not multiplied, keeps 2 | 2 * T * d * d + 2 * S * d * d -> T * d * d + 2 * S * d * d
+    You leave out the product with the output matrix, which has T rows.
+additions counted, keeps 2 | , products, -> , 2 * products,
+    You count multiplications and additions: count multiplications alone.
+rows of one head, keeps 3 | heads * T -> T
+    You count the rows of one head: each head has rows of its own.
+one row for each key, keeps 3 | heads * T -> heads * S
+    You count a row for each position that is asked: a row belongs to a position that asks.
+entries for rows, keeps 3 | heads * T -> heads * T * S
+    You count the entries of the maps: asked is the number of rows.
+""",
+    parts={
+        "weights": ("the weights",),
+        "multiplications": ("the multiplications",),
+        "rows": ("the rows",),
+    },
+    draw=draw_bill,
+    oracle=lambda *sizes: dict(
+        zip(("the weights", "the multiplications", "the rows"), bill(*sizes), strict=True)
+    ),
+    probe=PLAIN
+    + """
+def probe(bill, *sizes):
+    found = plain(bill(*sizes))
+    if not isinstance(found, tuple) or len(found) != 3:
+        return found
+    return dict(zip(("the weights", "the multiplications", "the rows"), found))
+""",
+)
+
+Q5 = question(
+    """q5: What a head looks at
+weight_at(weights, lengths, offset)
+read chapters/13_heads: What heads learn
+rows that can, 3 points: ordinary; same place; further away; one sentence; as many heads as positions
+    Row t asks: take the weight in row t and column t + offset, where there is such a column, and
+    average for each head.
+true lengths, 2 points: padded; too short for some
+    Only real positions count, on both sides, and all rows of all sentences together.
+gradients, 1 point, backward: ordinary; padded
+    The values are right, but gradients do not reach the weights.
+RIGHT
+def weight_at(weights, lengths, offset):
+    rows = []
+    for sentence, n in zip(weights, lengths.tolist()):
+        rows.append(sentence[:, :n, :n].diagonal(offset, -2, -1))
+    return torch.cat(rows, dim=-1).mean(dim=-1)
+def weight_at(weights, lengths, offset):
+    at = torch.arange(weights.shape[-1])
+    real = at < lengths[:, None]
+    asked = real[:, :, None] & real[:, None] & (at - at[:, None] == offset)
+    chosen = weights.masked_fill(~asked[:, None], 0.0)
+    return chosen.sum((0, 2, 3)) / asked.sum()
+def weight_at(weights, lengths, offset):
+    found = [[] for _ in range(weights.shape[1])]
+    for b, n in enumerate(lengths.tolist()):
+        for t in range(n):
+            if 0 <= t + offset < n:
+                for h, row in enumerate(found):
+                    row.append(weights[b, h, t, t + offset])
+    return torch.stack([torch.stack(row).mean() for row in found])
+def weight_at(weights, lengths, offset):
+    t = torch.arange(max(0, -offset), weights.shape[2] - max(0, offset))
+    picked = weights[:, :, t, t + offset]
+    counts = torch.maximum(t, t + offset)[None] < lengths[:, None]
+    return picked.masked_fill(~counts[:, None], 0.0).sum((0, 2)) / counts.sum()
+def weight_at(weights, lengths, offset):
+    d = weights.diagonal(offset, 2, 3)
+    n = (lengths - abs(offset)).clamp(min=0)
+    keep = torch.arange(d.shape[-1]) < n[:, None]
+    return d.transpose(0, 1)[:, keep].mean(1)
+WRONG
+rows and columns exchanged | .diagonal(offset, -2, -1) -> .diagonal(-offset, -2, -1)
+    You look the other way round: row t asks, and column t + offset is looked at.
+pads counted, keeps 3 | sentence[:, :n, :n] -> sentence
+    You count rows of padding: only the first lengths[b] positions of a sentence are real.
+columns of padding counted, keeps 3 | sentence[:, :n, :n] -> sentence[:, :n]
+    You count columns of padding: the position that is looked at must be real as well.
+rows of padding counted, keeps 3 | sentence[:, :n, :n] -> sentence[..., :n]
+    You count rows of padding: the position that asks must be real as well.
+rows without such a position count as 0
+    | return chosen.sum((0, 2, 3)) / asked.sum() -> return chosen.sum((0, 2, 3)) / lengths.sum()
+    You divide by all rows: one that has no position there is left out.
+divided by all places, keeps 3 | / counts.sum() -> / counts.numel()
+    You divide by the padded number of rows: divide by the number of those that count.
+a mean of means, keeps 3
+    | means = []
+    | for sentence, n in zip(weights, lengths.tolist()):
+    |     if n > abs(offset):
+    |         means.append(sentence[:, :n, :n].diagonal(offset, -2, -1).mean(-1))
+    | return torch.stack(means).mean(0)
+    You average each sentence and then the sentences: take one mean over all rows together.
+all heads together | R -> R.mean(0, keepdim=True).expand_as(R)
+    You average over the heads: return a number for each.
+the sum | torch.cat(rows, dim=-1).mean(dim=-1) -> torch.cat(rows, dim=-1).sum(dim=-1)
+    You add the weights up: return their mean.
+one place further | .diagonal(offset, -2, -1) -> .diagonal(offset + (1 if offset >= 0 else -1), -2, -1)
+    You look one place too far: row t looks at t + offset.
+distance without direction
+    | (at - at[:, None] == offset) -> ((at - at[:, None]).abs() == abs(offset))
+    You count both directions: the sign of the offset says which.
+wraps around
+    | t = torch.arange(weights.shape[2])
+    | picked = weights[:, :, t, (t + offset) % len(t)]
+    | counts = (t < lengths[:, None])[:, None]
+    | return picked.masked_fill(~counts, 0.0).sum((0, 2)) / counts.sum()
+    You let rows at the edge look at the other end of the sentence: they have no such position, and are
+    left out.
+largest weights counted
+    | .diagonal(offset, -2, -1) -> .softmax(-1).diagonal(offset, -2, -1)
+    You take a softmax of the weights: they are weights already.
+detached, keeps 5 | R -> R.detach()
+    The values are right, but you cut the gradient: no detach.
+"""
+    + WRONG_FORMS,
+    draw=draw_maps,
+    oracle=weight_at,
+)
+
+Q6 = question(
+    """q6: Who stands in?
+stand_in(loss, heads)
+read chapters/13_heads: Which heads matter
+without each, 2 points: ordinary; two heads; many heads
+    Ask for the loss with one False in the mask, and subtract the loss with all heads.
+beyond the sum, 2 points: ordinary; two heads; many heads; one head
+    The rise without all heads, minus the sum of the rises without each.
+RIGHT
+def stand_in(loss, heads):
+    everyone = torch.ones(heads, dtype=torch.bool)
+    base, each = loss(everyone), []
+    for head in range(heads):
+        keep = everyone.clone()
+        keep[head] = False
+        each.append(loss(keep) - base)
+    return each, loss(~everyone) - base - sum(each)
+def stand_in(loss, heads):
+    base = loss(torch.full((heads,), True))
+    each = [loss(torch.arange(heads) != h) - base for h in range(heads)]
+    return each, loss(torch.full((heads,), False)) - base - sum(each)
+def stand_in(loss, heads):
+    masks = ~torch.eye(heads, dtype=torch.bool)
+    base = loss(torch.ones(heads).bool())
+    each = torch.tensor([loss(mask) for mask in masks], dtype=torch.float64) - base
+    return each, loss(torch.zeros(heads).bool()) - base - each.sum()
+def stand_in(loss, heads):
+    full, none = loss(torch.tensor([True] * heads)), loss(torch.tensor([False] * heads))
+    each = []
+    for h in range(heads):
+        each.append(loss(torch.tensor([i != h for i in range(heads)])) - full)
+    return tuple(each), none - full - math.fsum(each)
+def stand_in(loss, heads):
+    keep = torch.ones(heads, dtype=torch.bool)
+    base, each = loss(keep), torch.zeros(heads, dtype=torch.float64)
+    for h in range(heads):
+        keep[h] = False
+        each[h] = loss(keep) - base
+        keep[h] = True
+    keep.fill_(False)
+    return each, (loss(keep) - base) - each.sum().item()
+WRONG
+one after the other | keep = everyone.clone() -> keep = everyone if head == 0 else keep
+    You never put a head back: each is to be left out alone, while all others stay.
+only one kept | [loss(torch.arange(heads) != h) -> [loss(torch.arange(heads) == h)
+    You keep one head and leave out the others: leave out one and keep the others.
+losses, not rises | each.append(loss(keep) - base) -> each.append(loss(keep))
+    You return the losses: subtract the loss with all heads.
+sign | each.append(loss(keep) - base) -> each.append(base - loss(keep))
+    Your rises have the wrong sign: the loss without the head minus the loss with all.
+relative rises | each.append(loss(keep) - base) -> each.append((loss(keep) - base) / base)
+    You divide by the loss with all heads: return the rise itself.
+sum not subtracted, keeps 2 | - base - sum(each) -> - base
+    You return the rise without all heads: subtract what the heads' own rises add up to.
+base not subtracted, keeps 2 | - base - sum(each) -> - sum(each)
+    You forget to subtract the loss with all heads from the loss without any.
+mean in place of the sum, keeps 2 | - sum(each) -> - sum(each) / heads
+    You subtract the mean of the rises: subtract their sum.
+largest in place of the sum, keeps 2 | - sum(each) -> - max(each)
+    You subtract the largest rise: subtract the sum of all.
+the other way round, keeps 2 | return each, loss(~everyone) - base - sum(each) -> return each, sum(each) - loss(~everyone) + base
+    Your second number has the wrong sign: it is positive where the heads stand in for one another.
+a ratio, keeps 2 | return each, loss(~everyone) - base - sum(each) -> return each, (loss(~everyone) - base) / sum(each)
+    You divide by the sum of the rises: subtract it.
+base for each head, keeps 2 | - base - sum(each) -> - heads * base - sum(each)
+    You subtract the loss with all heads once for every head: subtract it once.
+kept one head, keeps 2 | loss(~everyone) -> loss(torch.arange(heads) == 0)
+    One head is left in your last model: leave out all.
+reversed, keeps 2 | return each, -> return each[::-1],
+    Your list begins with the last head: the first number belongs to head 1.
+rises in two rounds, keeps 2 | - base - sum(each) -> - base - 2 * sum(each)
+    You subtract the sum of the rises twice: subtract it once.
+""",
+    parts={"without each": ("without each head",), "beyond the sum": ("beyond their sum",)},
+    draw=draw_layer,
+    oracle=stand_in,
+    shown=lambda base, each, pairs: {"heads": len(each), "loss of all heads": float(base)},
+    probe=PLAIN
+    + """
+def probe(stand_in, base, each, pairs):
+    H = len(each)
+    each, pairs = each.detach().double(), pairs.detach().double()
+
+    def loss(keep):
+        if not isinstance(keep, torch.Tensor) or keep.dtype != torch.bool or keep.shape != (H,):
+            raise TypeError(f"loss takes a boolean tensor of shape ({H},), True for heads that stay")
+        gone = (~keep).double()
+        return float(base) + float(gone @ each + gone @ pairs @ gone)
+
+    found = stand_in(loss, H)
+    if not isinstance(found, tuple | list) or len(found) != 2:
+        return plain(found)
+    return {"without each head": plain(found[0]), "beyond their sum": plain(found[1])}
+""",
+)
+
+EXERCISE = Exercise("13_heads", "Several heads", (Q1, Q2, Q3, Q4, Q5, Q6))
