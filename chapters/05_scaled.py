@@ -587,11 +587,11 @@ ResultTable(
 #
 # Look at *general*: with the keys projected anew at each step it costs about as much as the additive score
 # in the same program. What costs most of the multiplications is not the kind of score. It is doing the same work at
-# every step. (The tanhs of the additive score are not among them.) The curves show what happens as sentences grow:
+# every step. (The tanhs of the additive score are not among them.) The curves below show what happens as sentences grow.
 #
 # Whole *layers* of a network can be compared in the same way. A layer of self-attention lets each word of
 # a sentence of $T$ words look at each other one; a recurrent layer goes from word to word. With $T = 50$ and
-# $d = 256$:
+# $d = 256$ the table under the curves counts both:
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Curves on logarithmic axes: multiplications for one sentence, contexts included, against its length, for four programs. Additive with keys anew at each step is on top throughout; additive with keys remembered, dot, and dot in a window of eleven words follow. All rise with the length; the window's curve is the least steep."}}
 lengths = torch.logspace(0.7, 3.3, 50)
