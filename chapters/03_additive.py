@@ -5,7 +5,7 @@
 #     text_representation: {extension: .py, format_name: percent}
 #   kernelspec: {display_name: Python 3, language: python, name: python3}
 #   seqattn:
-#     minutes: 110
+#     minutes: 115
 #     covers: [F-05, F-06, F-09, W-01, W-04, D-03, D-04, D-13, D-20, D-21]
 #     exercise: 03_additive
 # ---
@@ -999,20 +999,22 @@ for name, found in runs.items():
 # translations. They are quoted here; the corpus itself is not part of this book.
 #
 # The rule looks for a trap of German. *Bereitet … zu*, "prepares", is one verb in two places, and its second
-# half closes the sentence. **Predict**: where will the row of the English verb look, at the first half,
-# at the second, or at both?
+# half closes the sentence. Which half will the English verb look at?
+#
+# ```{predict} two-halves
+# ```
 
 # %% tags=["hide-input"]
 real = measured("captions")
 experiment_card(real["card"])
 
-# %% tags=["hide-input"]
+# %% tags=["hide-input", "hide-output", "hide-until-two-halves"]
 rows = [(one["source"], one["text"], one["reference"]) for one in real["captions"]]
 ResultTable(
     ("caption", "translation", "reference"), rows, "Five captions, greedy search"
 )
 
-# %% mystnb={"image": {"alt": "Attention map of the first caption, a row for each piece of the translation, a column for each piece of the German sentence. A is spread over all columns. Man has one dark cell at Mann; is and taking have theirs at bereitet. From there on the rows are spread over am, Herd and Essen. The column of zu is pale from top to bottom."}} tags=["hide-input"]
+# %% mystnb={"image": {"alt": "Attention map of the first caption, a row for each piece of the translation, a column for each piece of the German sentence. The row of A is spread over all columns. Man has nearly all its weight on Mann; is and taking have most of theirs on bereitet. From there on the rows are spread over am, Herd and Essen. No row has its largest weight on zu."}} tags=["hide-input", "hide-output", "hide-until-two-halves"]
 from seqattn.plots import plot_attention
 
 first = real["captions"][0]
@@ -1024,7 +1026,7 @@ read, wrote, weights = (
 plot_attention(weights, read, wrote)
 plt.show()
 
-# %% tags=["hide-input"]
+# %% tags=["hide-input", "hide-output", "hide-until-two-halves"]
 for piece, row in zip(wrote, weights):
     share, place = row.max(0)
     print(f"{piece:10s} looks most at {read[place]:10s} {share:.2f}")
@@ -1032,6 +1034,8 @@ verb = weights[wrote.index("▁taking")]
 halves = {half: verb[read.index(half)].item() for half in ("▁bereitet", "▁zu")}
 
 # %% [markdown]
+# <details><summary>What the output shows</summary>
+#
 # This translator was stopped early, and it shows. Of the first caption only *a man* is right: nobody takes a
 # picture, and stove and food are missing. None of the other four is translated rightly, either. Runs that
 # were given their time stand on [the page of training runs](training_runs.md).
@@ -1044,6 +1048,8 @@ halves = {half: verb[read.index(half)].item() for half in ("▁bereitet", "▁zu
 # {{ f"{halves['▁zu']:.2f}" }} to the second, and no row looks most at *zu*. That does not mean that *zu* was
 # not read: the state of *bereitet* has read the sentence from both ends. This is one run and one sentence;
 # it shows what can happen, and measures nothing.
+#
+# </details>
 
 # %% [markdown]
 # ## Where it breaks

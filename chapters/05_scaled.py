@@ -5,7 +5,7 @@
 #     text_representation: {extension: .py, format_name: percent}
 #   kernelspec: {display_name: Python 3, language: python, name: python3}
 #   seqattn:
-#     minutes: 80
+#     minutes: 70
 #     covers: [F-10, F-11, F-12, F-31, D-07, D-13, D-22, V-04, V-08, V-15, T-03, M-03, M-04, M-10]
 #     exercise: 05_scaled
 # ---
@@ -41,7 +41,20 @@ import matplotlib.pyplot as plt
 import torch
 from torch import nn
 from torch.nn import functional as F
+from torch.utils.flop_counter import FlopCounterMode
 
+from seqattn import (
+    AdditiveScore,
+    DotScore,
+    GeneralScore,
+    LocationScore,
+    ReducedRankScore,
+    ScaledDotProductAttention,
+    ScaledDotScore,
+    SelfAttention,
+    dot_score,
+)
+from seqattn.attention import truncate_rank
 from seqattn.data import FIVE, TINY, measured
 from seqattn.plots import (
     BLUE,
@@ -140,7 +153,6 @@ def saturation(scores):
     return a.amax(-1).mean().item(), slopes.abs().sum((1, 2)).mean().item()
 
 
-# %%
 torch.manual_seed(0)
 found = {}
 for d in (4, 64, 1024):
@@ -170,7 +182,7 @@ for d in (4, 64, 1024):
 # ```
 
 
-# %%
+# %% tags=["hide-input", "hide-output", "hide-until-gru-scale"]
 def states(d, words=10, sentences=50):
     """A fresh GRU reads random vectors; another goes on from there and asks."""
     reader, writer = (nn.GRU(64, d, batch_first=True) for _ in range(2))
@@ -187,7 +199,6 @@ def normed_and_projected(d):
     ]
 
 
-# %%
 def spread(query, keys):
     """Root mean square of the scores about the mean of their row."""
     return torch.einsum("nd,nkd->nk", query, keys).var(-1).mean().sqrt().item()
@@ -200,7 +211,6 @@ KINDS = {
     "normed, projected": normed_and_projected,
 }
 
-# %% tags=["hide-output", "hide-until-gru-scale"]
 spreads, rows = {}, []
 for kind, draw in KINDS.items():
     for d in (16, 64, 256, 1024):
@@ -229,8 +239,7 @@ ResultTable(
 # you use it, measure the spread of your scores: one line of code. A GRU's state has another
 # property worth knowing. Its components lie between $-1$ and $1$, so $|s^\top h|$ is at most $d$, and
 # the scaled score at most $\sqrt d$.
-
-# %% [markdown]
+#
 # ## What does the factor buy in training?
 #
 # Here is a task that attention can do: eight keys are drawn, and the query is one of them, plus noise of
@@ -285,8 +294,7 @@ ResultTable(heads, rows, "Right answers", "lowest to highest of three seeds")
 # wrong row still gets a gradient. On this task the factor does not decide *whether* attention learns. It decides **which learning
 # rates work**. A factor before the scores and a learning rate are not two independent choices:
 # a comparison at one rate for all compares the rates as well.
-
-# %% [markdown]
+#
 # ## All queries at once
 #
 # With the queries of a sentence as rows of $Q$, $(T \times d_k)$, keys as rows of $K$,
@@ -297,6 +305,9 @@ ResultTable(heads, rows, "Right answers", "lowest to highest of three seeds")
 #
 # The softmax works on each row, and the result is $(T \times d_v)$. Vaswani et al. (2017) built the
 # Transformer on it. The root is that of the *keys'* size; the values' does not matter.
+#
+# On the book's three words the division makes the weights softer and leaves their order: scores 1.00,
+# 1.25 and −0.75, divided by $\sqrt 2$:
 
 
 # %%
@@ -305,36 +316,18 @@ def attention_by_hand(Q, K, V):
     return scores.softmax(-1) @ V  # (B, T, d_v)
 
 
-# %%
-from seqattn import ScaledDotProductAttention
-
 torch.manual_seed(0)
-B, T, S, d_k, d_v = 2, 3, 5, 7, 11
-Q, K, V = torch.randn(B, T, d_k), torch.randn(B, S, d_k), torch.randn(B, S, d_v)
+Q, K, V = torch.randn(2, 3, 7), torch.randn(2, 5, 7), torch.randn(2, 5, 11)
 by_hand = attention_by_hand(Q, K, V)
 torch.testing.assert_close(by_hand, F.scaled_dot_product_attention(Q, K, V))
 torch.testing.assert_close(by_hand, ScaledDotProductAttention()(Q, K, V).context)
-
-# and once against the formula, number by number
-scores = [sum(Q[1, 2, j] * K[1, i, j] for j in range(d_k)) / d_k**0.5 for i in range(S)]
-e = torch.stack(scores).exp()
-torch.testing.assert_close(
-    by_hand[1, 2], sum(e[i] / e.sum() * V[1, i] for i in range(S))
-)
-print(tuple(by_hand.shape))
-
-# %% [markdown]
-# On the book's three words the division makes the weights softer and leaves their order: scores 1.00,
-# 1.25 and −0.75, divided by $\sqrt 2$:
-
-# %%
-products = TINY.h @ TINY.s
-weights = {
-    "dot": products.softmax(0),
-    "scaled dot": (products / math.sqrt(2)).softmax(0),
-}
-for name, row in weights.items():
-    print(f"{name:10s}", dict(zip(TINY.words, row.numpy().round(3).tolist())))
+# once against the formula, number by number
+e = torch.stack([sum(Q[1, 2] * K[1, i]) / 7**0.5 for i in range(5)]).exp()
+context = sum(e[i] / e.sum() * V[1, i] for i in range(5))
+torch.testing.assert_close(by_hand[1, 2], context)
+for name, divisor in (("dot", 1), ("scaled dot", math.sqrt(2))):
+    weights = (TINY.h @ TINY.s / divisor).softmax(0).numpy().round(3)
+    print(f"{name:10s}", dict(zip(TINY.words, weights.tolist())))
 
 # %% [markdown]
 # ## Two thin matrices
@@ -350,24 +343,15 @@ for name, row in weights.items():
 # For *cat* $Vh = 0.5\cdot 1.0 + 0.3\cdot 0.5 = 0.65$, and the score is $1.2\cdot 0.65 = 0.78$. For *sat* and
 # *mat* it is 0.24 and −0.06.
 #
-# How many numbers does that save?
+# It saves numbers where the rank is small:
 #
 # $$ k\,(d_s + d_h) < d_s\, d_h \quad\text{exactly if}\quad k < \frac{d_s\, d_h}{d_s + d_h} $$ (eq-reduced-parameters)
 #
 # For $d_s = d_h = d$ the bound is $d/2$. **The surprise:** half the rank saves *nothing*.
 #
-# This form has a name in every Transformer. Call $U$ the query matrix, $V$ the key matrix and divide by
-# $\sqrt k$: it is the score of one attention *head*.
-
-# %%
-U, V = TINY.U, TINY.V
-print("U s", U @ TINY.s, " V h", (TINY.h @ V.T)[:, 0])
-print("scores", (TINY.h @ V.T) @ (U @ TINY.s))
-print("U^T V", (U.T @ V).tolist())  # the second row is 2.5 times the first
-for k in (8, 32, 64):
-    print(f"d = 64, rank {k:2d}: {k * (64 + 64):5,} numbers, full {64 * 64:,}")
-
-# %% [markdown]
+# Call $U$ the query matrix, $V$ the key matrix, divide by $\sqrt k$: it is the score of one attention
+# *head*.
+#
 # ### Twelve words on a circle
 #
 # How small may $k$ be? Take the task of the last chapter: twelve random vectors, each asks for the
@@ -377,7 +361,7 @@ for k in (8, 32, 64):
 # ```
 
 
-# %%
+# %% tags=["hide-output", "hide-until-which-rank"]
 def next_one(rank, seed, steps=300):
     """Learn U and V; give them, the vectors, and how many of the twelve answers are right."""
     torch.manual_seed(seed)
@@ -389,15 +373,12 @@ def next_one(rank, seed, steps=300):
         optimizer.zero_grad()
         F.cross_entropy(scores, following).backward()
         optimizer.step()
-    right = (scores.argmax(-1) == following).sum().item()
-    return x, U.detach(), V.detach(), right
+    return x, U.detach(), V.detach(), (scores.argmax(-1) == following).sum().item()
 
 
-# %% tags=["hide-output", "hide-until-which-rank"]
-learned = {}
-for rank in (1, 2, 3):
-    learned[rank] = [next_one(rank, seed)[-1] for seed in range(5)]
-    print(f"rank {rank}, {32 * rank} numbers: right of 12, five seeds: {learned[rank]}")
+learned = {rank: [next_one(rank, seed)[-1] for seed in range(5)] for rank in (1, 2, 3)}
+for rank, counts in learned.items():
+    print(f"rank {rank}, {32 * rank} numbers: right of 12, five seeds: {counts}")
 
 # %% [markdown]
 # <details><summary>What the output shows</summary>
@@ -458,19 +439,14 @@ plt.show()
 # twelve words: a full matrix learns to answer them, and is cut down.
 
 # %%
-from seqattn.attention import truncate_rank
-
-W = TINY.W
-U_1, V_1 = truncate_rank(W, 1)
-print("singular values", torch.linalg.svdvals(W))
-print("full", (TINY.s @ W @ TINY.h.T).softmax(0))
+U_1, V_1 = truncate_rank(TINY.W, 1)
+print("singular values", torch.linalg.svdvals(TINY.W))
+print("full", (TINY.s @ TINY.W @ TINY.h.T).softmax(0))
 print("cut ", (TINY.h @ V_1.T @ (U_1 @ TINY.s)).softmax(0))
-# %%
+
 cut, following = {k: [] for k in (1, 2, 4, 8, 16)}, torch.arange(12).roll(-1)
 for seed in range(5):
-    x, U, V, _ = next_one(
-        16, seed
-    )  # as many dimensions as the vectors have: a full matrix
+    x, U, V, _ = next_one(16, seed)  # a full matrix: the vectors have 16 numbers
     for k, counts in cut.items():
         A, B = truncate_rank(U.T @ V, k)
         answers = ((x @ A.T) @ (x @ B.T).T).argmax(-1)
@@ -540,8 +516,7 @@ RankSlider(
 # {{ min(cut[2]) }} to {{ max(cut[2]) }} of twelve answers. How much a cut costs has to be measured.
 #
 # </details>
-
-# %% [markdown]
+#
 # ## What each mechanism costs
 #
 # Count multiplications for one sentence with $T_s$ source and $T_t$ target words, states of $d_s$ and
@@ -558,19 +533,8 @@ RankSlider(
 # \text{dot in a window of } 2D+1 \text{ words:}\quad & T_t\,(2D + 1)\, d
 # \end{aligned}
 # $$ (eq-cost)
-#
-# The window reaches $D$ words to either side of one place. Each then pays $T_t T_s\, d_h$ for its
-# contexts (in a window, $T_t (2D+1)\, d_h$), and the additive score
-# $T_t T_s d_a$ tanhs besides. *Remembered* means that what depends on the keys alone is done once for a
-# sentence: `attention.remember(keys)` in this package. Remembering takes one product with a matrix
-# out of every step. The size $d$ does *not* disappear from the steps: the comparison needs it, and
-# so does the weighted sum.
 
-# %%
-from torch.utils.flop_counter import FlopCounterMode
-
-from seqattn import AdditiveScore, GeneralScore, ReducedRankScore, dot_score
-
+# %% tags=["hide-input"]
 # Of itself the counter leaves out products of a matrix and a vector.
 BY_VECTOR = {torch.ops.aten.mv: lambda matrix, *_, **__: 2 * math.prod(matrix)}
 
@@ -581,7 +545,6 @@ def multiplications(program, *inputs):
     return counter.get_total_flops() // 2  # a product and a sum count as two
 
 
-# %%
 def remembered(score):
     def program(queries, keys):
         projected = score.project_keys(keys)
@@ -590,7 +553,6 @@ def remembered(score):
     return program
 
 
-# %%
 d, T = 256, 50
 queries, keys = torch.randn(T, 1, d), torch.randn(1, T, d)
 additive, full, thin = (
@@ -616,9 +578,20 @@ ResultTable(
 )
 
 # %% [markdown]
+# The window reaches $D$ words to either side of one place. Each then pays $T_t T_s\, d_h$ for its
+# contexts (in a window, $T_t (2D+1)\, d_h$), and the additive score
+# $T_t T_s d_a$ tanhs besides. *Remembered* means that what depends on the keys alone is done once for a
+# sentence: `attention.remember(keys)` in this package. Remembering takes one product with a matrix
+# out of every step. The size $d$ does *not* disappear from the steps: the comparison needs it, and
+# so does the weighted sum.
+#
 # Look at *general*: with the keys projected anew at each step it costs about as much as the additive score
 # in the same program. What costs most of the multiplications is not the kind of score. It is doing the same work at
-# every step. (The tanhs of the additive score are not among them.) The curves show what happens as sentences grow:
+# every step. (The tanhs of the additive score are not among them.) The curves below show what happens as sentences grow.
+#
+# Whole *layers* of a network can be compared in the same way. A layer of self-attention lets each word of
+# a sentence of $T$ words look at each other one; a recurrent layer goes from word to word. With $T = 50$ and
+# $d = 256$ the table under the curves counts both:
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Curves on logarithmic axes: multiplications for one sentence, contexts included, against its length, for four programs. Additive with keys anew at each step is on top throughout; additive with keys remembered, dot, and dot in a window of eleven words follow. All rise with the length; the window's curve is the least steep."}}
 lengths = torch.logspace(0.7, 3.3, 50)
@@ -644,14 +617,6 @@ ax.set(xlabel="words in source and in target", ylabel="multiplications")
 ax.legend()
 plt.show()
 
-# %% [markdown]
-# Whole *layers* of a network can be compared in the same way. A layer of self-attention lets each word of
-# a sentence of $T$ words look at each other one; a recurrent layer goes from word to word. With $T = 50$ and
-# $d = 256$:
-
-# %%
-from seqattn import SelfAttention
-
 words = torch.randn(1, T, d)
 gru, itself = nn.GRUCell(d, d), SelfAttention(d, 1)
 
@@ -662,7 +627,6 @@ def recurrent(words):
         state = gru(word[None], state)
 
 
-# %%
 rows = [
     ["self-attention", multiplications(itself, words), "4 T d² + 2 T² d", 1, 1],
     ["recurrent (GRU)", multiplications(recurrent, words), "6 T d²", T - 1, T],
@@ -691,24 +655,21 @@ ResultTable(heads, rows, "Two layers on one sentence")
 # the scores, wants its own learning rate. So each score had three rates or more, and BLEU on validation
 # sentences chose. Then three seeds were judged once on the {{ stored["card"]["tested on"] }} test sentences.
 #
+# *Weights* are those of the score alone; *products* are its multiplications for nine words on each side,
+# keys remembered, contexts left out. The *relative entropy* of a row of weights is its entropy over the
+# largest possible: 1 when all are equal, 0 when one has everything.
+#
 # ```{predict} scaled-or-not
 # ```
 
-# %%
-experiment_card(stored["card"])
 
-
-# %%
-from seqattn import DotScore, LocationScore, ScaledDotScore
-
-
+# %% tags=["hide-input"]
 def low_high(score, what, form):
     """Lowest to highest of the seeds: of a measure on the test, or of another number."""
     found = [{**run, **run["test"]}[what] for run in stored["runs"][score]]
     return f"{min(found):{form}} to {max(found):{form}}"
 
 
-# %%
 MODULES = {
     "dot": DotScore(),
     "scaled dot": ScaledDotScore(),  # its division is not counted
@@ -717,20 +678,17 @@ MODULES = {
     "additive": AdditiveScore(64, 64, 64),
     "location": LocationScore(64, 16),
 }
-short = (
-    torch.randn(9, 1, 64),
-    torch.randn(1, 9, 64),
-)  # a sentence of nine positions on each side
+# a sentence of nine positions on each side
+short = torch.randn(9, 1, 64), torch.randn(1, 9, 64)
+MEASURES = ("bleu", ".1f"), ("aer", ".2f"), ("entropy", ".2f")
+experiment_card(stored["card"])
 
 # %% tags=["hide-output", "hide-until-scaled-or-not"]
 rows = []
 for score, module in MODULES.items():
     size = sum(weight.numel() for weight in module.parameters())
     cost = multiplications(remembered(module), *short)
-    measures = [
-        low_high(score, *what)
-        for what in (("bleu", ".1f"), ("aer", ".2f"), ("entropy", ".2f"))
-    ]
+    measures = [low_high(score, *what) for what in MEASURES]
     rows.append([score, f"{size:,}", f"{cost:,}", *measures])
 rows.append(["fixed vector", "0", "0", low_high("fixed", "bleu", ".1f"), "", ""])
 for rule, error in stored["yardsticks"].items():
@@ -759,19 +717,13 @@ ResultTable(
 #
 # </details>
 #
-# *Weights* are those of the score alone; *products* are its multiplications for nine words on each side,
-# keys remembered, contexts left out. The *relative entropy* of a row of weights is its entropy over the
-# largest possible: 1 when all are equal, 0 when one has everything.
-
-# %% [markdown]
 # ### What became of the factor?
 #
 # The two dot scores differ in one factor, which is 1/8. The encoder and the decoder are
-# trained; could they not make their states larger, and undo it? Here is what the same models say about their
-# states, before and after the training:
+# trained; could they not make their states larger, and undo it? Their states, before and after training, and the book's five sentences:
 
 
-# %%
+# %% tags=["hide-input", "nbval-ignore-output"]
 def mean(score, when, what):
     found = [run[when][what] for run in stored["runs"][score]]
     return sum(found) / len(found)
@@ -785,7 +737,14 @@ for score in ("dot", "scaled dot"):
         ]
         rows.append([score, when, *sizes])
 heads = ("score", "training", "number in s", "number in h", "spread of the scores")
-ResultTable(heads, rows, "Root mean squares, means of three seeds")
+display(ResultTable(heads, rows, "Root mean squares, means of three seeds"))
+
+scores = ("dot", "scaled dot", "general")
+rows = [
+    [pair.source, *(stored["runs"][score][0]["five"][i] for score in scores)]
+    for i, pair in enumerate(FIVE)
+]
+ResultTable(("English", *scores), rows, "Five sentences, greedy search")
 
 # %% [markdown]
 # <details><summary>What the output shows</summary>
@@ -803,16 +762,6 @@ ResultTable(heads, rows, "Root mean squares, means of three seeds")
 #
 # This is a finding about small GRU states and eight passes. It is no finding about Transformers, for
 # which the factor was made.
-#
-# And the five sentences that go with this book, by the first seed of each model:
-
-# %% tags=["nbval-ignore-output"]
-scores = ("dot", "scaled dot", "general")
-rows = [
-    [pair.source, *(stored["runs"][score][0]["five"][i] for score in scores)]
-    for i, pair in enumerate(FIVE)
-]
-ResultTable(("English", *scores), rows, "Five sentences, greedy search")
 
 # %% [markdown]
 # ## Where it breaks
@@ -856,8 +805,7 @@ print(one)
 #
 # **Reading the rows of $U$.** For any matrix $R$ that only turns, $RU$ and $RV$ give the same scores as $U$
 # and $V$, since $(RUs)^\top (RVh) = (Us)^\top R^\top R\,(Vh)$. So a single row of $U$ means nothing by itself.
-
-# %% [markdown]
+#
 # ## Questions that readers ask
 #
 # <details><summary>I drew two short vectors, and the variance was not d. Why?</summary>
@@ -876,7 +824,8 @@ print(one)
 # good score, and without one it is soft; in the figure it is *length 1*.
 #
 # </details>
-#
+
+# %% [markdown]
 # <details><summary>Could the model not learn the factor by itself?</summary>
 #
 # If there are matrices before the product, yes: with $U$ larger by a factor, every score is larger by that
@@ -884,8 +833,7 @@ print(one)
 # matrices it depends on how large the states can get.
 #
 # </details>
-
-# %% [markdown]
+#
 # <details><summary>Why do keys and values differ in a Transformer, and not in Bahdanau's model?</summary>
 #
 # Nothing forces either. One encoder state can serve for both, if part of it says where it should be found
@@ -903,8 +851,7 @@ print(one)
 # rates.
 #
 # </details>
-
-# %% [markdown]
+#
 # ## Check yourself
 #
 # ```{self-check} fourth-power
@@ -938,8 +885,7 @@ print(one)
 # count.
 #
 # **Next.** The score is one part of a step. The next chapter cuts a whole decoder open.
-
-# %% [markdown]
+#
 # ## Sources
 #
 # - Scaled dot-product attention, its matrix form and the argument of the variance: *Attention Is All You

@@ -5,7 +5,7 @@
 #     text_representation: {extension: .py, format_name: percent}
 #   kernelspec: {display_name: Python 3, language: python, name: python3}
 #   seqattn:
-#     minutes: 75
+#     minutes: 70
 #     covers: [F-05, F-15, F-16, F-21, D-08, D-20, M-13, M-14, M-15, T-02, P-02, P-03, P-04, P-05]
 #     exercise: 06_decoder
 # ---
@@ -34,6 +34,9 @@ INSTALL
 # In this model a *readout* turns the decoder's state and its context into features,
 # $\tilde s_t = \tanh(W_c [c_t; s_t])$, and a last layer turns the features into one number for each
 # French word. We look at the features before the first update, after 20 and after 60.
+#
+# ```{predict} which-line
+# ```
 
 # %% tags=["hide-input"]
 import math
@@ -50,11 +53,13 @@ from seqattn.data import (
     Batches,
     Vocabularies,
     encode_pairs,
+    measured,
     tokenize,
     toy_corpus,
 )
-from seqattn.models import Encoded, ModelConfig, build_model
-from seqattn.plots import BLUE, GREY, ResultTable, use_style
+from seqattn.evaluation import which_steps_move
+from seqattn.models import AttentionDecoder, Encoded, ModelConfig, build_model
+from seqattn.plots import BLUE, GREY, ResultTable, experiment_card, use_style
 from seqattn.training import fit
 from seqattn.widgets import DecoderFlow, Unrolled
 
@@ -66,7 +71,6 @@ examples = encode_pairs(short, vocabularies)
 batches = Batches(examples, tokens=512)
 
 
-# %%
 def train_a_little(style="luong", guess=False, lr=0.01):
     torch.manual_seed(0)
     feeding = {} if style == "bahdanau" else {"input_feeding": False}
@@ -82,7 +86,6 @@ def train_a_little(style="luong", guess=False, lr=0.01):
     return seen, history.losses
 
 
-# %%
 def look_at_features(model):
     """Features of the readout at all real words of one batch."""
     seen, batch = [], next(batches.epoch(0))
@@ -95,11 +98,7 @@ def look_at_features(model):
     return seen[0][batch.targets != 0]
 
 
-# %% [markdown]
-# ```{predict} which-line
-# ```
-
-# %% tags=["hide-output", "hide-until-which-line", "nbval-ignore-output"]
+# %% tags=["hide-input", "hide-output", "hide-until-which-line", "nbval-ignore-output"] mystnb={"image": {"alt": "Six histograms of the readout's features between minus one and one, at updates 0, 20 and 60. At update 0 both trainings have a narrow peak at zero. Trained from a zero bias, nearly all features stand at minus one and at one from update 20 on. Trained from the log frequencies they spread over the whole range."}}
 TRAININGS = {
     "bias from zero": {},
     "bias from frequencies": {"guess": True},
@@ -118,7 +117,6 @@ for name, options in TRAININGS.items():
     print(f"{name:32s} " + " ".join(f"{x:4.0%}" for x in flat[name]), end="   ")
     print(f"{sum(losses[-10:]) / 10:.2f}")
 
-# %% tags=["hide-input", "hide-output", "hide-until-which-line", "nbval-ignore-output"] mystnb={"image": {"alt": "Six histograms of the readout's features between minus one and one, at updates 0, 20 and 60. At update 0 both trainings have a narrow peak at zero. Trained from a zero bias, nearly all features stand at minus one and at one from update 20 on. Trained from the log frequencies they spread over the whole range."}}
 figure, panels = plt.subplots(2, 3, figsize=(8.4, 3.6), sharex=True, sharey="row")
 for row, name, colour in zip(panels, list(TRAININGS)[:2], (GREY, BLUE)):
     for ax, update in zip(row, (0, 20, 60)):
@@ -146,8 +144,7 @@ plt.show()
 # </details>
 #
 # First the step itself.
-
-# %% [markdown]
+#
 # ## One step, in two orders
 #
 # Step through the figure with the arrow keys: one step in Bahdanau's order, then choose Luong's. Look
@@ -246,8 +243,7 @@ for name, e_y in words.items():
 # with $u_{t,2j}$: only the order of the matrices' rows differs. A *linear* readout joins all three,
 # $[s_t; c_t; E y_{t-1}]$, and leaves the rest to $W_o$. That is no maxout either: nothing is compared. We
 # write $\tilde s_t$ for the features of any readout.
-
-# %% [markdown]
+#
 # ## Ten lines, any order
 #
 # Here is the whole step. The two `if`s on the order are the two papers:
@@ -269,10 +265,11 @@ def one_step(part, cell, y, s, fed, memory, order, feeding):
 
 # %% [markdown]
 # `part` holds the layers, `memory` the projected keys of [chapter 3](03_additive.ipynb). To see that it is
-# the package's step, borrow the layers of three models of the package and compare, over three words:
+# the package's step, borrow the layers of three models of the package and compare, over three words;
+# then set the two readouts beside their formulas:
 
 
-# %%
+# %% tags=["hide-input"]
 def borrow_cell(rnn):
     cell = nn.GRUCell(rnn.input_size, rnn.hidden_size).double()
     cell.load_state_dict(
@@ -290,7 +287,6 @@ PAPERS = {
     ),
 }  # fmt: skip
 
-# %%
 models = {}
 for name, (config, order, feeding) in PAPERS.items():
     torch.manual_seed(0)
@@ -307,10 +303,6 @@ for name, (config, order, feeding) in PAPERS.items():
         state = step.state
     print(f"{name}: three steps equal the package's")
 
-# %% [markdown]
-# And the two readouts against their formulas:
-
-# %%
 torch.manual_seed(0)
 s, c, word = (torch.randn(1, d).double() for d in (6, 12, 5))
 tanh, maxout = models["Luong"].decoder.readout, models["Bahdanau"].decoder.readout
@@ -339,8 +331,7 @@ DecoderFlow(
 # - Luong's order without feeding has **no arrow from attention into the recurrence**. Its states are those
 #   of a language model that knows the source only through $s_0$. Attention acts on the word of its own step alone.
 # - Bahdanau's order carries each context on, through $s_t$. So does input feeding, one step later.
-
-# %% [markdown]
+#
 # ## Two probes
 #
 # A program rarely comes with such a drawing. But two experiments on its outputs tell the same:
@@ -356,18 +347,14 @@ DecoderFlow(
 # ```{predict} values-probe
 # ```
 
+
 # %%
-from seqattn.evaluation import which_steps_move
-from seqattn.models import AttentionDecoder
-
-
 class Ignores(AttentionDecoder):
     def _attend(self, *given):
         context, weights, past = super()._attend(*given)
         return torch.zeros_like(context), weights, past
 
 
-# %%
 torch.manual_seed(0)
 museum = build_model(PAPERS["Luong, no feeding"][0], 11, 13)
 museum.decoder.__class__ = Ignores  # the same layers, another method
@@ -432,16 +419,11 @@ counts = torch.bincount(torch.tensor([y for _, target in examples for y in targe
 f = counts[counts > 0].double() / counts.sum()
 knows_frequencies = -(f * f.log()).sum().item()
 print(f"loss of word frequencies alone: {knows_frequencies:.2f} nats a word")
-
-# %%
-from seqattn.data import measured
-from seqattn.plots import experiment_card
-
 stored = measured("decoders")
 experiment_card(stored["card"])
 
 
-# %%
+# %% tags=["hide-input"]
 def runs(order="after", fed=False, **choice):
     usual = {"readout": "linear", "bias": "frequencies", "ignores": False}
     cell = {"order": order, "fed": fed, **usual, **choice}
@@ -453,7 +435,6 @@ def span(found, what, form):
     return f"{min(values):{form}} to {max(values):{form}}"
 
 
-# %%
 STARTS = {
     "tanh, from zero": runs(readout="tanh", bias="zero"),
     "tanh, from frequencies": runs(readout="tanh"),
@@ -467,7 +448,6 @@ for name, found in STARTS.items():
             shares = [run["saturated"][update] for run in found]
             print(f"    update {update:>3s}: {min(shares):.0%} to {max(shares):.0%}")
 
-# %%
 rows = []
 for name, found in STARTS.items():
     rows.append(
@@ -546,8 +526,7 @@ ResultTable(heads, rows, "Order and feeding", "lowest to highest of three seeds"
 # [chapter 1](01_bottleneck.ipynb) does. Its own curve does not show that anything is wrong; the values probe does, in a line.
 #
 # </details>
-
-# %% [markdown]
+#
 # ### Five sentences
 #
 # The sentences of the book, in three trainings of one seed: the readout that went flat, the same one from
@@ -562,8 +541,7 @@ for i, pair in enumerate(FIVE):
 
 # %% [markdown]
 # The first begins four of the five with *le peintre est*, whatever they are about.
-
-# %% [markdown]
+#
 # ## Where the step begins
 #
 # **The bridge.** The first state has to come from the encoder. It may have another size, another number
@@ -600,8 +578,7 @@ print("s_0   ", tuple(bridge(encoded.summary).outputs[-1].shape))
 # Forget the shift, so that each step reads the word it has to say, and the loss falls to nearly zero: the
 # model copies. It has learned nothing that it can use when it writes by itself. For *le chat dort* the
 # pairs are `<bos>` → *le*, *le* → *chat*, *chat* → *dort*, *dort* → `<eos>`.
-
-# %% [markdown]
+#
 # ### The loss, and one step of training
 #
 # Each step is told the true words, *teacher forcing*, and the loss is the mean over real tokens:
@@ -642,8 +619,7 @@ unsure = math.log(len(vocabularies.target))
 # such as BLEU. A cross-entropy between the *free* output at place $t$ and the reference at place $t$ is
 # neither: one extra word at the front, and every later place counts as wrong. [The
 # capstone](16_capstone.ipynb) sets training and translating beside each other.
-
-# %% [markdown]
+#
 # ### Padding: a mask is not enough
 #
 # An attention mask keeps pads out of the context. But a backward GRU that is not *packed* starts on the
@@ -658,17 +634,12 @@ def unpacked(encoder, source, lengths):
     return Encoded(states, torch.cat([final[-2], final[-1]], -1)[:, None], mask)
 
 
-# %%
 torch.manual_seed(0)
-encoder.embedding.weight.data[0] = torch.randn(
-    5
-).double()  # pads have a vector, as words have
+encoder.embedding.weight.data[0] = torch.randn(5)  # pads have a vector, too
 inputs, off = torch.tensor([[1, 4, 5]]), {}
 for name, read in (("packed", encoder), ("unpacked", partial(unpacked, encoder))):
-    logits = [
-        model.decoder(inputs, read(F.pad(source, (0, n)), lengths))[0]
-        for n in (0, 5, 45)
-    ]
+    wider = [F.pad(source, (0, n)) for n in (0, 5, 45)]
+    logits = [model.decoder(inputs, read(x, lengths))[0] for x in wider]
     off[name] = [(logits[0] - x).abs().max().item() for x in logits[1:]]
     print(f"{name:9s} 5 pads: {off[name][0]:.3f}   45 pads: {off[name][1]:.3f}")
 
@@ -676,13 +647,16 @@ for name, read in (("packed", encoder), ("unpacked", partial(unpacked, encoder))
 # So a test needs two parts: more pads, *and* other content at the pads. A second trap: the states come back as
 # wide as the longest sentence of the batch, and no longer fit a wider mask. Pass `total_length`. The decoder
 # needs no packing: it reads from left to right, so pads at the end touch nothing before them, and the loss skips them.
-
-# %% [markdown]
+#
 # ### All steps at once
 #
 # In Luong's order without feeding no state waits for attention. In training the words are known. So the
 # recurrence runs over the whole sentence first, and all states ask at once, in one matrix product. The
-# package does so whenever it may, and nothing changes but the time:
+# package does so whenever it may, and nothing changes but the time.
+#
+# The trainings of the grid took {{ span(runs(), "seconds", ".1f") }} processor seconds without feeding and
+# {{ span(runs(fed=True), "seconds", ".1f") }} with it. These seconds decide nothing: the machine had other work as well, and the decoder
+# that ignores its context, which waits for nothing either, took {{ span(runs(ignores=True), "seconds", ".1f") }}.
 
 # %%
 model = models["Luong, no feeding"]
@@ -693,11 +667,6 @@ for t, y in enumerate(inputs[0]):
     torch.testing.assert_close(step.logits, at_once[:, t])
     state = step.state
 print("three steps at once equal three steps one by one")
-
-# %% [markdown]
-# The trainings of the grid took {{ span(runs(), "seconds", ".1f") }} processor seconds without feeding and
-# {{ span(runs(fed=True), "seconds", ".1f") }} with it. These seconds decide nothing: the machine had other work as well, and the decoder
-# that ignores its context, which waits for nothing either, took {{ span(runs(ignores=True), "seconds", ".1f") }}.
 
 # %% [markdown]
 # ## The two papers side by side
@@ -747,8 +716,7 @@ for options in ({"cell": "LSTM"}, {"architecture": "Luong"}, {"input_feeding": F
 # **Folklore.** "Luong is faster." Without feeding, in training, it can be, since its steps need not
 # wait (we saw no clear difference in seconds); in translating each step waits
 # for the last word in both. "Luong is for large data": we found no measurement of it.
-
-# %% [markdown]
+#
 # ## Questions that readers ask
 #
 # <details><summary>How is the context combined with the decoder's state?</summary>
@@ -772,15 +740,15 @@ for options in ({"cell": "LSTM"}, {"architecture": "Luong"}, {"input_feeding": F
 # context. When translating, never: the next word is not known.
 #
 # </details>
-#
+
+# %% [markdown]
 # <details><summary>A decoder of several layers: which one asks?</summary>
 #
 # The top one, in Luong et al. and in the package. Any layer could; some large systems asked with the lowest
 # and gave the context to all.
 #
 # </details>
-
-# %% [markdown]
+#
 # <details><summary>Why tanh(fc(cat(hidden[-2], hidden[-1]))) for the first state?</summary>
 #
 # Those are the last states of the two directions of the top layer. The linear layer brings them to the
@@ -806,8 +774,7 @@ for options in ({"cell": "LSTM"}, {"architecture": "Luong"}, {"input_feeding": F
 # For the loss, yes: always, so that it can be compared. For BLEU never: there the model reads its own words.
 #
 # </details>
-
-# %% [markdown]
+#
 # ## Check yourself
 #
 # ```{self-check} which-design
@@ -841,8 +808,7 @@ for options in ({"cell": "LSTM"}, {"architecture": "Luong"}, {"input_feeding": F
 # name the design of black boxes.
 #
 # **Next.** How the whole is trained, and how it searches for a sentence.
-
-# %% [markdown]
+#
 # ## Sources
 #
 # - The order that asks first, maxout, the first state: {cite:t}`bahdanau2015`, section 3.1 and appendix A.

@@ -37,11 +37,17 @@ INSTALL
 
 # %% tags=["hide-input"]
 import math
+from collections import Counter
 
+import matplotlib.pyplot as plt
 import torch
 
-from seqattn.data import DETOUR, FIVE, TREE, measured, toy_corpus
+from seqattn.data import DETOUR, FIVE, TREE, TextPair, measured, toy_corpus
+from seqattn.decoding import TableModel, beam_search, greedy
+from seqattn.evaluation import beam_tree, recovery
 from seqattn.plots import BLUE, GREY, ORANGE, ResultTable, experiment_card, use_style
+from seqattn.training import TokenLoss, cross_entropy
+from seqattn.translator import Translator
 from seqattn.widgets import BeamTree
 
 use_style()
@@ -100,8 +106,7 @@ BeamTree()
 #
 # Nobody can try all sentences: with $V$ words there are $V^n$ of length $n$. The beam is a compromise.
 # Neither penalty makes the search *better*. They change what it looks for.
-
-# %% [markdown]
+#
 # ## A beam in a few lines
 #
 # Each beam is a beginning with its log-probability. What has ended keeps its place and is not extended.
@@ -129,8 +134,6 @@ def search(table, width, alpha=0.0):
 # package's own searches run on it.)
 
 # %%
-from seqattn.decoding import TableModel, beam_search, greedy
-
 for table in (TREE, DETOUR):
     model = TableModel(table)
     first, everything = search(table, 1), search(table, 1000)
@@ -202,9 +205,6 @@ assert returned[3] < returned[2] == max(returned.values())
 # wrong: *je ne réponds jamais à un ingénieur* would be right.
 
 # %% tags=["hide-input"]
-from seqattn.evaluation import beam_tree
-from seqattn.translator import Translator
-
 translator = Translator.load("toy")
 english = "i never answer an engineer"
 BeamTree(beam_tree(translator, english), width=2, title=english, predict=False)
@@ -215,12 +215,13 @@ BeamTree(beam_tree(translator, english), width=2, title=english, predict=False)
 #
 # ## Whose fault?
 #
-# Let $y^*$ be the reference and $\hat y \ne y^*$ what the search returned. Compare their probabilities:
+# Let $y^*$ be the reference and $\hat y \ne y^*$ what the search returned. Compare their probabilities. In
+# a *search error* something likelier was missed; in a *model error* the model itself prefers the wrong one:
 #
 # $$
 # \begin{aligned}
-# \log p(\hat y \mid x) < \log p(y^* \mid x) &\quad\text{a search error: something likelier was missed} \\
-# \log p(\hat y \mid x) \ge \log p(y^* \mid x) &\quad\text{a model error: it prefers the wrong one}
+# p(\hat y \mid x) < p(y^* \mid x) &: \text{ search error} \\
+# p(\hat y \mid x) \ge p(y^* \mid x) &: \text{ model error}
 # \end{aligned}
 # $$ (eq-search-error)
 #
@@ -229,8 +230,6 @@ BeamTree(beam_tree(translator, english), width=2, title=english, predict=False)
 # the reference, the test does not notice.
 
 # %%
-from seqattn.data import TextPair
-
 wanted = TextPair(english, "je ne réponds jamais à un ingénieur")
 [forced], [found] = translator.force([wanted]), translator.translate([english])
 print(f"found  {math.exp(found.score):.2f}  {found.text}")
@@ -252,7 +251,7 @@ print(f"wanted {math.exp(forced.score):.2f}  {forced.text}")
 searched = measured("searching")
 experiment_card(searched["card"])
 
-# %% tags=["hide-output", "hide-until-wider-on-long"]
+# %% tags=["hide-input", "hide-output", "hide-until-wider-on-long"]
 long_of, rows = searched["long"]["settings"], []
 for split in ("short", "long"):
     for setting, one in searched[split]["settings"].items():
@@ -261,19 +260,9 @@ for split in ("short", "long"):
         rows.append(
             [split, width, alpha, *numbers, one["search errors"], one["model errors"]]
         )
-heads = (
-    "set",
-    "width",
-    "α",
-    "BLEU",
-    "mean log p",
-    "length",
-    "search errors",
-    "model errors",
-)
-ResultTable(heads, rows, "Beams and penalties")
-
-# %% tags=["hide-output", "hide-until-wider-on-long"]
+heads = ["set", "width", "α", "BLEU", "mean log p", "length"]
+heads += ["search errors", "model errors"]
+display(ResultTable(heads, rows, "Beams and penalties"))
 for split in ("short", "long"):
     for pair, by in searched[split]["differences"].items():
         low, high = by["interval"]
@@ -299,13 +288,11 @@ for split in ("short", "long"):
 # {{ f"{searched['long']['forced']:.0f}" }}. To find still likelier sentences cannot mend that.
 #
 # </details>
-
-# %% [markdown]
+#
 # ## Not the best, but any: sampling
 #
-# For several different translations, draw instead of searching. Each word is drawn from the model's
-# probabilities, sharpened or flattened by a temperature $\tau$, as in
-# [soft addressing](02_soft_addressing.ipynb):
+# For several translations, draw each word from the model's probabilities, sharpened or flattened by a
+# temperature $\tau$, as in [soft addressing](02_soft_addressing.ipynb):
 #
 # $$ y_t \sim \mathrm{softmax}(z_t / \tau) $$ (eq-tempered-draw)
 #
@@ -313,8 +300,6 @@ for split in ("short", "long"):
 # a *nucleus* keeps the likeliest until they hold a share $p$ of the probability.
 
 # %%
-from collections import Counter
-
 for options in (
     {},
     {"temperature": 2.0},
@@ -340,8 +325,6 @@ for options in (
 # at each step, the true one among them, would have a perplexity of $m$. Divide once, at the end. The mean of the batches' means is another number, and the short batches have too much say in it:
 
 # %%
-from seqattn.training import TokenLoss
-
 batches = [TokenLoss(torch.tensor(20.0), 10), TokenLoss(torch.tensor(950.0), 190)]
 means = [batch.mean.item() for batch in batches]
 total = sum(batch.total for batch in batches) / sum(batch.tokens for batch in batches)
@@ -362,8 +345,6 @@ print(f"means {means}, their mean {sum(means) / 2}; nats per word {total:.2f}")
 # ```
 
 # %% tags=["hide-output", "hide-until-the-floor"]
-from seqattn.training import cross_entropy
-
 V, eps = 1631, 0.1
 label = torch.full((V,), eps / V, dtype=torch.float64)
 label[7] += 1 - eps
@@ -419,9 +400,7 @@ print(f"each number clipped by itself: cosine {cosine(before, turned, dim=0):.3f
 # ```{predict} one-wrong-word
 # ```
 
-# %%
-from seqattn.evaluation import recovery
-
+# %% tags=["hide-input", "hide-output", "hide-until-one-wrong-word"] mystnb={"image": {"alt": "Share of right words against the distance from a wrong word. A dashed line, without a wrong word, stays near one. With true words read afterwards the share starts at about four fifths and is back near one after three words. With the model's own words read it stays near four fifths and is lower at the end."}}
 pairs = toy_corpus(40_000)["test"][:400]
 runs = {reads: recovery(translator, pairs, reads=reads) for reads in ("true", "own")}
 
@@ -430,9 +409,6 @@ def with_interval(share, number):
     half = 1.96 * math.sqrt(share * (1 - share) / number)
     return share, half
 
-
-# %% tags=["hide-input", "hide-output", "hide-until-one-wrong-word"] mystnb={"image": {"alt": "Share of right words against the distance from a wrong word. A dashed line, without a wrong word, stays near one. With true words read afterwards the share starts at about four fifths and is back near one after three words. With the model's own words read it stays near four fifths and is lower at the end."}}
-import matplotlib.pyplot as plt
 
 figure, ax = plt.subplots(figsize=(6, 3.2))
 steps = range(1, 6)
@@ -464,7 +440,7 @@ plt.show()
 # </details>
 
 
-# %%
+# %% tags=["hide-input"]
 def overlap_in_order(one, other):
     """Most words that stand in both, in the same order."""
     best = [0] * (len(other) + 1)
@@ -476,7 +452,6 @@ def overlap_in_order(one, other):
     return best[-1]
 
 
-# %%
 long = recovery(translator, pairs, reads="own", steps=30)
 truth, own, clean = (
     [[w for w in row if w] for row in x.tolist()]
@@ -563,8 +538,7 @@ ResultTable(("training", *columns), rows, "Lowest to highest of three seeds")
 #   its steps anyway.
 #
 # </details>
-
-# %% [markdown]
+#
 # ## The five sentences
 #
 # The translator that comes with the package, by greedy search and by a beam of five:
@@ -599,15 +573,13 @@ for pair, one, other in zip(FIVE, by_greedy, by_beam):
 # %% [markdown]
 # `Translator.force` answers the fourth, `recovery` the fifth, a map the sixth. Each cure is for its own
 # line: a beam does not mend exposure bias, which is about training.
-
-# %% [markdown]
+#
 # ## Where it breaks
 #
 # **Validation with wrong words fed back.** Let the reference be *a b c d e f* and its end, and let the
 # model write *x a b c d e f*: one word too many. A loss that compares place by place finds every word of
 # it wrong. So judge twice: the loss with true words fed (nothing random is in it), and BLEU of what the model
 # writes by itself.
-
 
 # %%
 reference, written = (
@@ -672,8 +644,7 @@ print(
 # `translate(..., beam=5)` returns the map of the sentence it returns.
 #
 # </details>
-
-# %% [markdown]
+#
 # ## Check yourself
 #
 # ```{self-check} loss-at-the-floor
@@ -706,8 +677,7 @@ print(
 # greedy search.
 #
 # **Next.** Maps of attention: how to read one, and how it can mislead.
-
-# %% [markdown]
+#
 # ## Sources
 #
 # - Beam search for translation: {cite:t}`sutskever2014`. Length and coverage penalties:

@@ -37,10 +37,18 @@ INSTALL
 import matplotlib.pyplot as plt
 import torch
 
+from seqattn import attention_entropy, effective_positions
 from seqattn.data import FIVE, TextPair, measured, tokenize, toy_corpus
 from seqattn.evaluation import alignment_links
-from seqattn.metrics import alignment_error_rate
-from seqattn.plots import GREY, ORANGE, ResultTable, plot_attention, use_style
+from seqattn.metrics import alignment_error_rate, coverage_report, merge_pieces
+from seqattn.plots import (
+    GREY,
+    ORANGE,
+    ResultTable,
+    plot_attention,
+    plot_statistics,
+    use_style,
+)
 from seqattn.translator import Translator
 from seqattn.widgets import MapReader
 
@@ -113,8 +121,6 @@ for name, by in (("A", 1), ("B", 0)):
 # Rows and columns differ in kind. Each row sums to 1. A column sums to whatever it gets.
 
 # %%
-from seqattn import attention_entropy, effective_positions
-
 print("row", cat.weights[5])
 print("sums of rows   ", cat.weights.sum(1))
 print("sums of columns", cat.weights.sum(0))
@@ -218,7 +224,11 @@ ways = {
 for by in (-1, 1):
     ways[f"shift {by:+d}"] = [alignment_links(shift_rows(m, by)) for m in maps]
 
+each = [alignment_error_rate([a], [g], [g]) for a, g in zip(ways["rows"], gold)]
+mean_of_sentences = sum(each) / len(each)
 
+
+# %% tags=["hide-input", "hide-output", "hide-until-map-or-counter"] mystnb={"image": {"alt": "Bar chart of alignment error rates on the test pairs. Grow-diag and rows are lowest, the diagonal and swapped pairs are near the middle, rows shifted by one are near 1, and links by lot a little below these."}}
 def interval(links):  # 95 %, by the bootstrap over sentences
     counts = [[2 * len(a & g), len(a) + len(g)] for a, g in zip(links, gold)]
     dice = torch.Generator().manual_seed(0)
@@ -231,11 +241,6 @@ def low_high(values, form=".3f"):
     return f"{min(values):{form}} to {max(values):{form}}"
 
 
-each = [alignment_error_rate([a], [g], [g]) for a, g in zip(ways["rows"], gold)]
-mean_of_sentences = sum(each) / len(each)
-
-
-# %% tags=["hide-output", "hide-until-map-or-counter"]
 runs = stored["runs"]["additive"]
 aer, of_seeds, rows = {}, {}, []
 for way, links in ways.items():
@@ -248,7 +253,24 @@ yard = stored["yardsticks"]
 for rule in ("ibm1 grow-diag", "diagonal", "by lot", "best of one a row"):
     rows.append([rule, f"{yard[rule]:.3f}", "", ""])
 heads = ("links from", "AER", "95 % interval", "three seeds")
-ResultTable(heads, rows, "Alignment error rate on the test pairs")
+display(ResultTable(heads, rows, "Alignment error rate on the test pairs"))
+
+figure, ax = plt.subplots(figsize=(5.8, 2.9))
+shown = {name: aer[name] for name in ("grow-diag", "rows")} | {
+    "IBM Model 1": yard["ibm1 grow-diag"]
+}
+shown |= {
+    "diagonal": yard["diagonal"],
+    "swapped": aer["swapped"],
+    "by lot": yard["by lot"],
+}
+shown |= {"shifted by +1": aer["shift +1"], "shifted by −1": aer["shift -1"]}
+ax.barh(
+    [*shown], [*shown.values()], color=[ORANGE if "shift" in k else GREY for k in shown]
+)
+ax.invert_yaxis()
+ax.set(xlim=(0, 1), xlabel="alignment error rate, rows unless named")
+plt.show()
 
 # %% [markdown]
 # <details><summary>What the output shows</summary>
@@ -269,24 +291,6 @@ ResultTable(heads, rows, "Alignment error rate on the test pairs")
 # {{ f"{aer['rows']:.3f}" }}. Long sentences have more links and count for more in the second. Do not set
 # one beside the other.
 
-# %% tags=["hide-input", "hide-output", "hide-until-map-or-counter"] mystnb={"image": {"alt": "Bar chart of alignment error rates on the test pairs. Grow-diag and rows are lowest, the diagonal and swapped pairs are near the middle, rows shifted by one are near 1, and links by lot a little below these."}}
-figure, ax = plt.subplots(figsize=(5.8, 2.9))
-shown = {name: aer[name] for name in ("grow-diag", "rows")} | {
-    "IBM Model 1": yard["ibm1 grow-diag"]
-}
-shown |= {
-    "diagonal": yard["diagonal"],
-    "swapped": aer["swapped"],
-    "by lot": yard["by lot"],
-}
-shown |= {"shifted by +1": aer["shift +1"], "shifted by −1": aer["shift -1"]}
-ax.barh(
-    [*shown], [*shown.values()], color=[ORANGE if "shift" in k else GREY for k in shown]
-)
-ax.invert_yaxis()
-ax.set(xlim=(0, 1), xlabel="alignment error rate, rows unless named")
-plt.show()
-
 # %% [markdown]
 # ## Find the shift
 #
@@ -297,7 +301,10 @@ plt.show()
 # words that are written, and every row is one too low, as in A. Real libraries had such bugs: OpenNMT-tf
 # fixed the offset of its alignment vectors twice (pull requests 304 and 447).
 #
-# With gold links the shift is found in three lines: the right one has the lowest rate.
+# With gold links the shift is found in three lines: the right one has the lowest rate. Before
+# anything is drawn there are two cheaper tests: the shape catches rows that are missing and labels that are
+# too many, and the sums of the rows catch an empty one. (The last lines print the five sentences of this
+# book, as the package's model translates them.)
 
 
 # %%
@@ -312,6 +319,11 @@ def find_shift(maps, gold):
 broken = [shift_rows(m, 1) for m in maps[:200]]
 by, rates = find_shift(broken, gold[:200])
 print(f"shifted by {by:+d}", {n: round(rate, 2) for n, rate in rates.items()})
+for known in translator.translate([p.source for p in FIVE]):
+    T, S = known.weights.shape
+    assert (len(known.tokens), len(known.source_tokens)) == (T, S)
+    torch.testing.assert_close(known.weights.sum(1), torch.ones(T))
+    print(f"{known.source:45s} {known.text}")
 
 # %% [markdown]
 # **Is one sentence enough?** Put *I love deep learning* into subject–object–verb order, as in
@@ -353,18 +365,7 @@ MapReader(
 # </details>
 #
 # Without gold links, use what you are sure of yourself: a name, a number, or the question mark, each of
-# which should look at its own copy in nearly all sentences. And before anything is drawn:
-
-# %%
-for known in translator.translate([p.source for p in FIVE]):
-    T, S = known.weights.shape
-    assert (len(known.tokens), len(known.source_tokens)) == (T, S)
-    torch.testing.assert_close(known.weights.sum(1), torch.ones(T))
-    print(f"{known.source:45s} {known.text}")
-
-# %% [markdown]
-# The shape test catches rows that are missing and labels that are too many; the sums catch an empty row. (Those were the five sentences of this book,
-# as the package's model translates them.)
+# which should look at its own copy in nearly all sentences.
 #
 # ## Three shapes
 #
@@ -409,16 +410,8 @@ plt.show()
 #
 # ## How spread out, honestly
 #
-# The panel below shows one sentence word by word: normalised entropy, largest weight, effective positions.
-
-# %% mystnb={"image": {"alt": "Three panels over the French words of the cat sentence. Normalised entropy and effective positions are low at chat and tapis and highest at est and s'; the largest weight does the reverse."}} tags=["hide-input"]
-from seqattn.plots import plot_statistics
-
-plot_statistics(cat.weights, cat.tokens)
-plt.show()
-
-# %% [markdown]
-# Two popular numbers mislead.
+# The panels below show one sentence word by word: normalised entropy, largest weight, effective positions.
+# Two other popular numbers mislead.
 #
 # **Entropies of sentences of different lengths.** A uniform row over 5 words has 1.61 nats, one over 20
 # words 3.00, and both are as diffuse as can be. Divide by $\ln T_s$, the entropy of equal weights on all
@@ -427,7 +420,7 @@ plt.show()
 # **Counting the weights above 0.1.** A uniform row over nine words has nine such weights. Over ten words it
 # has none: the most diffuse row of all counts as empty. The exponential of the entropy has no such edge.
 
-# %%
+# %% mystnb={"image": {"alt": "Three panels over the French words of the cat sentence. Normalised entropy and effective positions are low at chat and tapis and highest at est and s'; the largest weight does the reverse."}}
 for n in (5, 9, 10, 20):
     row = torch.full((1, n), 1 / n)
     nats = attention_entropy(row).item()
@@ -436,9 +429,11 @@ for n in (5, 9, 10, 20):
     print(f"{n:2d} words: {nats:.2f} nats, normalised {share:.2f}, "
           f"exp {effective_positions(row).item():4.1f}, above 0.1: {count:.0f}")  # fmt: skip
 print("a row of zeros:", attention_entropy(torch.zeros(1, 4)).item())
+plot_statistics(cat.weights, cat.tokens)
+plt.show()
 
 # %% [markdown]
-# The last line is a third trap. A row that was never filled, such as a pad, has entropy 0 by the formula,
+# The line on a row of zeros is a third trap. A row that was never filled, such as a pad, has entropy 0 by the formula,
 # which reads as "perfectly focused". The package gives NaN, so that no mean can hide it.
 #
 # ### Who looks around?
@@ -450,7 +445,7 @@ print("a row of zeros:", attention_entropy(torch.zeros(1, 4)).item())
 # ```{predict} who-looks-around
 # ```
 
-# %% tags=["hide-output", "hide-until-who-looks-around"]
+# %% tags=["hide-input", "hide-output", "hide-until-who-looks-around"]
 groups = {
     "articles": ("le", "la", "les", "un", "une", "l'"),
     "rarer words": ("rarer words",),
@@ -505,7 +500,7 @@ ResultTable(
 # ```
 
 
-# %% tags=["hide-output", "hide-until-does-it-warn"]
+# %% tags=["hide-input", "hide-output", "hide-until-does-it-warn"]
 def beside(key, length):  # the package's model, and in brackets the three seeds
     mine, *theirs = (run["groups"][length][key] for run in (shipped, *runs))
     return f"{mine:.2f} ({low_high(theirs, '.2f')})"
@@ -550,9 +545,7 @@ ResultTable(heads, rows, "What warns of a wrong word?", "in brackets: three seed
 # compare each total with the share. But a translation that drops a clause is short, so its share is low:
 # the fault lowers its own bar.
 
-# %%
-from seqattn.metrics import coverage_report
-
+# %% mystnb={"image": {"alt": "Bars of the total weight of each English word of a long sentence, with a line at the share, and a line at 1. No bar is below half of the share, and several are below one half."}} tags=["hide-input"]
 long = TextPair(
     "their brother laughs, and her rabbit comes back, and the child is working "
     "while we are building the bridges",
@@ -567,7 +560,6 @@ print(written.text)
 print(f"share {report.share[0]:.2f}; below half of it: {int(report.under.sum())} words")
 print("below half of 1:", " ".join(low))
 
-# %% mystnb={"image": {"alt": "Bars of the total weight of each English word of a long sentence, with a line at the share, and a line at 1. No bar is below half of the share, and several are below one half."}} tags=["hide-input"]
 figure, ax = plt.subplots(figsize=(8.4, 3))
 places = range(len(written.source_tokens))
 ax.bar(
@@ -592,7 +584,7 @@ plt.show()
 # the area under the curve, where chance is 0.5, for two warnings: a small total as it is, and a small total
 # divided by the share of its sentence.
 
-# %%
+# %% tags=["hide-input"]
 long_ones = ("15 to 21", "24 to 30")
 LABELS = {
     "area, share": "area of shares",
@@ -642,11 +634,12 @@ ResultTable(heads, rows, "Which source words are missing?", "in brackets: three 
 #
 # **Columns are summed**: to look at a piece of a word is to look at the word. **Rows are averaged**: each
 # piece of a target word looked somewhere, and they share one row. So rows still sum to 1. The two
-# wrong ways are easy to see by their sums:
+# wrong ways are easy to see by their sums.
+#
+# Which piece belongs to which word? `word_numbers` of the vocabulary says so, and `<eos>` is a word of its own. The table has the rates of a small translator of
+# pieces, and below it is one of its maps. Merge the pieces, and watch links and rate.
 
 # %%
-from seqattn.metrics import merge_pieces
-
 piece_map = torch.tensor(
     [[0.2, 0.5, 0.3], [0.4, 0.0, 0.6]]
 )  # 2 pieces of 1 word; words 0, 1, 1
@@ -656,12 +649,15 @@ summed = torch.stack([piece_map[:, 0], piece_map[:, 1:].sum(1)], 1).sum(0)
 print("columns averaged", averaged, f"sum {averaged.sum():.2f}")
 print("rows summed     ", summed, f"sum {summed.sum():.2f}")
 
-# %% [markdown]
-# Which piece belongs to which word? `word_numbers` of the vocabulary says so, and `<eos>` is a word of its
-# own. Here is a map of a small translator of pieces. Merge them, and watch links and rate.
-
 # %% tags=["hide-input"]
 [pieces] = stored["runs"]["pieces"]
+rates = [(way, f"{rate:.3f}") for way, rate in pieces["links"].items()]
+note = f"one training, BLEU {pieces['bleu']:.0f}"
+display(
+    ResultTable(
+        ("links from", "AER"), rates, "A model of pieces, on the test pairs", note
+    )
+)
 small = pieces["example"]
 MapReader(
     small["weights"],
@@ -675,11 +671,6 @@ MapReader(
     row=1,
     column=1,
 )
-
-# %% tags=["hide-input"]
-rates = [(way, f"{rate:.3f}") for way, rate in pieces["links"].items()]
-note = f"one training, BLEU {pieces['bleu']:.0f}"
-ResultTable(("links from", "AER"), rates, "A model of pieces, on the test pairs", note)
 
 # %% [markdown]
 # *Merged*: the largest weight of each row of the merged map. *Any piece*: words are linked where any of
@@ -709,8 +700,7 @@ print(len(with_beam), "maps under the beam are those of the finished sentence")
 # %% [markdown]
 # If your library gives no map under beam search, the second step *is* the answer: force what it wrote.
 # The same holds if you want the map of a reference, or of somebody else's translation.
-
-# %% [markdown]
+#
 # ## Where it breaks
 #
 # | slip | what you see | test |
@@ -783,8 +773,7 @@ print(
 # a later chapter shuffles, flattens and forges weights.
 #
 # </details>
-
-# %% [markdown]
+#
 # ## Check yourself
 #
 # ```{self-check} rate-of-nine-tenths

@@ -645,6 +645,18 @@ shares of pads set to zero, keeps 2
     | share(first), share(last) -> share(first) * mask, share(last) * mask
     You drop the shares of pads afterwards: queries that chose a pad are then lost, where they belong
     to a word.
+keys of pads set to zero, keeps 2
+    | scores = queries @ keys.mT -> scores = queries @ (keys * mask[..., None]).mT
+    | .masked_fill(~mask[:, None], -torch.inf).argmax -> .argmax
+    | .masked_fill(~mask[:, None], torch.inf).argmin -> .argmin
+    | share(first), share(last) -> share(first) * mask, share(last) * mask
+    You set the keys of pads to zero, so that a pad scores 0, and that is often the highest or the
+    lowest of all: fill the scores, with infinity.
+pads last and then dropped, keeps 2
+    | torch.inf).argmin -> -torch.inf).argmin
+    | share(first), share(last) -> share(first) * mask, share(last) * mask
+    You put pads below all words for both questions and drop their shares afterwards: wherever there
+    is a pad, nobody is last. Put them above all words to find the lowest.
 pads behind the words taken for granted, keeps 2
     | scores = queries @ keys.mT -> mask = torch.arange(keys.shape[1]) < mask.sum(1, keepdim=True)
     | scores = queries @ keys.mT

@@ -590,6 +590,9 @@ softmax over the queries
     Your softmax runs over the queries, dim 0: the weights of a query over its keys sum to 1.
 scaled | , W, keys) -> , W / len(W) ** 0.5, keys); queries @ U.T -> queries @ U.T / len(W) ** 0.5
     You divide the scores by a root: this score is not scaled.
+scaled by the other size
+    | , W, keys) -> , W / W.shape[1] ** 0.5, keys); queries @ U.T -> queries @ U.T / W.shape[1] ** 0.5
+    You divide the scores by the root of the keys' size: s W h is not scaled here, by no size.
 compared with rank one less
     | whole = torch.einsum('nd,de,nse->ns', queries, W, keys).softmax(-1) -> whole = torch.full(keys.shape[:2], 1 / keys.shape[1])
     | / 2) -> / 2); whole = weights
@@ -612,6 +615,10 @@ at most taken for less, keeps 2 | x <= most] -> x < most]; enough[0] -> [*enough
 all from there on, keeps 2 | enough[0] -> 1 + max((k for k, x in enumerate(moved, 1) if x > most), default=0)
     You look for the rank from which on nothing moves too much: the smallest rank that is good enough
     is asked for, and more directions can be worse again.
+ranks that move too much counted, keeps 2
+    | enough[0] -> 1 + sum(x > most for x in moved)
+    You count the ranks that move too much, which is right only where more directions are never
+    worse: look for the first one that is good enough.
 by the squared singular values, keeps 2
     | return -> sizes = torch.linalg.svdvals(W).square(); kept = sizes.cumsum(0) / sizes.sum(); return
     | enough[0] -> 1 + int((kept < 1 - most).sum())

@@ -514,6 +514,13 @@ joined by view
     | torch.cat([h_n[0::2], h_n[1::2]], -1) -> h_n.reshape(len(W), h_n.shape[1], -1)
     view or reshape alone joins two sentences instead of two directions: split off the axis of
     directions, move it beside the numbers, then join.
+joined by view, the batch in front
+    | torch.cat([h_n[0::2], h_n[1::2]], -1) -> h_n.reshape(h_n.shape[1], len(W), -1).transpose(0, 1)
+    You bring the batch to the front by view or reshape, which moves no number: sentences and layers
+    are mixed. Exchange the axes with transpose or permute.
+matrix reshaped
+    | both, W) -> both, W.reshape(len(W), W.shape[2], W.shape[1]).mT)
+    You reshape W where it must be transposed: the shape fits, the numbers are in the wrong places.
 layers turned round | both, W) -> both.flip(0), W)
     Your layers are upside down: the first two rows of h_n belong to layer 1.
 not transposed, keeps 1
@@ -604,6 +611,10 @@ end mark lost | say.masked_fill(last, eos) -> say
 end mark in the last column
     | torch.arange(T + 1) == lengths[:, None] -> torch.arange(T + 1) == T
     Your eos stands behind the pads: it belongs right behind each sentence's last word.
+end mark at the first pad by argmax, keeps 1
+    | == lengths[:, None] -> == (words == pad).int().argmax(1)[:, None]
+    You look for the first pad with argmax, which gives 0 where there is none: a sentence that fills
+    its row gets its eos over word 1. Count the words, and put the id eos behind them.
 end mark for every pad | == lengths -> >= lengths
     You fill up with eos: it is said once, and pads come behind it.
 end mark over the last word | == lengths -> == lengths.clamp(min=1) - 1; [:, None] -> [:, None]
@@ -690,6 +701,11 @@ def bahdanau_step(embedded, state, keys, mask, A, W, U, P):
     s, t, a = map(torch.stack, zip(*rows))
     return s, t, a
 WRONG
+new state asks for the readout
+    | z = torch.cat -> context, _ = attend(new, keys, mask, A)
+    | z = torch.cat
+    You ask a second time, with the new state, for the context of the readout: a step asks once, with
+    the state that comes in, and both the update and the readout use that context.
 the new state asks
     | context, weights = attend(state, -> nothing = keys.new_zeros(len(keys), keys.shape[-1])
     | first = gru(torch.cat([embedded, nothing], -1), state, W, U)
@@ -822,9 +838,7 @@ def luong_run(embedded, state, keys, mask, A, W, U, W_c):
     return v, a
 WRONG
 the old state asks
-    | state = gru -> context, weights = attend(state, keys, mask, A)
-    | state = gru
-    | context, weights = attend(state, keys, mask, A); fed = torch.tanh -> fed = torch.tanh
+    | state = gru -> old, state = state, gru; attend(state, keys -> attend(old, keys
     Your state asks before it is updated, which is Bahdanau's order: here it is updated first.
 nothing fed | [word, fed] -> [word, 0 * fed]
     Nothing is fed back in your run: the GRU reads the last attentional vector beside the word.
@@ -960,6 +974,14 @@ pads set to zero afterwards, keeps 1
     | states = states.masked_fill((torch.arange(vectors.shape[1]) >= lengths[:, None])[..., None], 0.0)
     You set the states at pads to zero when the backward half has read the pads already: pack the
     words before.
+pads read, ends cut out afterwards, keeps 1
+    | states, h_n = rnn(packed) -> states, h_n = rnn(vectors)
+    | states, _ = nn.utils.rnn.pad_packed_sequence(states, batch_first=True, total_length=vectors.shape[1]) ->
+    | states = states.masked_fill((torch.arange(vectors.shape[1]) >= lengths[:, None])[..., None], 0.0)
+    | last, half = states[torch.arange(len(states)), lengths - 1], rnn.hidden_size
+    | torch.cat([h_n[-2], h_n[-1]], -1) -> torch.cat([last[:, :half], states[:, 0, half:]], -1)
+    Your summary takes the right places, but the backward half reached them over the pads: it must
+    begin at the last word. Pack the words before.
 pads set to zero before, keeps 1
     | states, h_n = rnn(packed) -> pads = (torch.arange(vectors.shape[1]) >= lengths[:, None])[..., None]
     | states, h_n = rnn(vectors.masked_fill(pads, 0.0))

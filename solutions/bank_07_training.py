@@ -757,6 +757,10 @@ start mark known by its id, keeps 1 | (inputs != pad) -> (inputs != pad) & (inpu
 guess of the next place | guesses = torch.cat([inputs[:, :1], guesses[:, :-1]], dim=1) ->
     You take the guess for the place after: row t predicts token t + 1, so input t is guessed by row
     t - 1.
+guess of the next place behind the start mark
+    | inputs[:, :1], guesses[:, :-1] -> inputs[:, :1], guesses[:, 1:]
+    You keep the start mark and take the guess for the place after: row t predicts token t + 1, so
+    input t is guessed by row t - 1.
 guess of the place before
     | torch.cat([inputs[:, :1], guesses[:, :-1]], dim=1) -> torch.cat([inputs[:, :2], guesses[:, :-2]], dim=1)[:, : inputs.shape[1]]
     You take the guess for the place before: input t is guessed by row t - 1.
@@ -882,6 +886,9 @@ each weight cut, keeps 1
     You take the logarithm of each weight: add up over the steps first.
 added before the logarithm, keeps 1 | .log().sum(-1) -> .sum(-1).log()
     You add up over the words before the logarithm: each word has one of its own.
+logarithm of the mean, keeps 1 | .log().sum(-1) -> .mean(-1).log()
+    You take the logarithm of the mean over the words: each word has a logarithm of its own, and
+    they add up.
 mean over the words, keeps 1 | .log().sum(-1) -> .log().mean(-1)
     You average over the words: the penalty adds up over them.
 steps that were never made, keeps 1

@@ -599,6 +599,19 @@ divided by possible | 0.29 -> 0.44
     You divided by |A| + |P|: nobody has to find every possible link. It is |A| + |S|.
 in percent | 0.29 -> 28.6
     This is a percentage: write a share, between 0 and 1.
+nothing wrong | 0.29 -> 0.0
+    An error rate of 0 says that every prediction is possible and every sure link was found: look
+    for the one that is neither, and for the one that is missing.
+nothing right | 0.29 -> 1.0
+    An error rate of 1 says that no prediction is even possible: count those that are.
+one link too few below the line | 0.29 -> 0.17
+    You divided by one link too few: below the line stand all predictions and all sure links, and a
+    link that is both counts twice.
+one link too many below the line | 0.29 -> 0.38
+    You divided by one link too many: below the line stand the predictions and the sure links; the
+    possible ones do not.
+two of six | 0.29 -> 0.33
+    Your fraction has 6 below its line: |A| and |S| are counted each by itself, and added.
 """,
     oracle=lambda: 2 / 7,
 )

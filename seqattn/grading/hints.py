@@ -9,6 +9,7 @@ an answer's numbers and the right ones.
 import ast
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from itertools import permutations
 from typing import Any
 
@@ -121,7 +122,8 @@ def diagnose(
     if wrong and (text := _parameters(cases[min(wrong)], results[min(wrong)])):
         return text
     got = {n: _arrays_of(results[n], case) for n, case in enumerate(cases) if n in results}
-    for look in (_looks_at, _flags, _by_hand, _numbers, _nearly, _where, _single_numbers):
+    looks = (_looks_at, _flags, _by_hand, _numbers, _pads, _nearly, _where, _single_numbers)
+    for look in looks:
         if text := look(q, cases, got, wrong):
             return text
     return ""
@@ -134,7 +136,7 @@ def _arrays_of(result: dict, case: Case) -> tuple[np.ndarray, ...]:
     """Take the arrays of numbers that came back, and plain numbers as such."""
     value = result.get("result", {}).get("value")
     if isinstance(value, dict):
-        values = [value.get(name) for name in _compared(case)]
+        values = [_row(value.get(name)) for name in _compared(case)]
     else:
         values = list(value) if type(value) in (tuple, list) else [value]
     found = [v.array if isinstance(v, wire.Tensor) else v for v in values]
@@ -149,8 +151,14 @@ def _compared(case: Case) -> list[str]:
     return [
         name
         for name in case.stage.parts or case.expected
-        if _numeric(case.expected[name]) and not name.startswith("gradient")
+        if _numeric(_row(case.expected[name])) and not name.startswith("gradient")
     ]
+
+
+def _row(value: Any) -> Any:
+    """Make an array of an entry that is a row of plain numbers."""
+    plain = type(value) in (tuple, list) and value and all(_numeric(x) for x in value)
+    return np.array(value) if plain and not any(map(np.ndim, value)) else value
 
 
 def _numeric(value: Any) -> bool:
@@ -162,19 +170,34 @@ def _numeric(value: Any) -> bool:
 def _right(case: Case) -> tuple[np.ndarray, ...]:
     expected = case.expected if isinstance(case.expected, tuple) else (case.expected,)
     if isinstance(case.expected, dict):
-        expected = tuple(case.expected[name] for name in _compared(case))
+        expected = tuple(_row(case.expected[name]) for name in _compared(case))
     if case.upstream is not None or not all(_numeric(e) for e in expected):
         return ()
     return tuple(np.asarray(e, np.float64) for e in expected)
 
 
+_ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth")
+
+
+def _named(case: Case) -> list[str]:
+    """Say what to call the parts of a result; of a single one nothing need be said."""
+    if isinstance(case.expected, dict):
+        whole = case._replace(stage=replace(case.stage, parts=()))
+        return _compared(case) if len(_compared(whole)) > 1 else [""]
+    names = [f"the {nth} result" for nth in _ORDINALS[: len(_right(case))]]
+    return names if len(names) > 1 else [""]
+
+
 def _pairs(cases: list[Case], got: Got, wrong: Mapping[int, Any]) -> list[tuple]:
-    """Set what came back beside what is right, wherever they differ in values alone."""
+    """Set what came back beside what is right, wherever they differ in values alone.
+
+    Each pair is followed by the name of the part of the result.
+    """
     pairs = []
     for n in wrong:
-        for a, b in zip(got.get(n, ()), _right(cases[n])):
+        for a, b, name in zip(got.get(n, ()), _right(cases[n]), _named(cases[n])):
             if a.shape == b.shape and np.isfinite(a).all() and not _close(a, b):
-                pairs.append((a, b))
+                pairs.append((a, b, name))
     return pairs
 
 
@@ -195,7 +218,7 @@ def _looks_at(q: Question, cases: list[Case], got: Got, wrong: Mapping[int, Any]
         if case.base < 0 or n not in wrong:
             continue
         parts = zip(got.get(case.base, ()), got.get(n, ()), _right(cases[case.base]), _right(case))
-        for one, other, right, moved in parts:
+        for (one, other, right, moved), part in zip(parts, _named(case)):
             if one.shape != other.shape or right.shape != moved.shape:
                 continue
             if case.kind in _SENTENCES:
@@ -208,7 +231,8 @@ def _looks_at(q: Question, cases: list[Case], got: Got, wrong: Mapping[int, Any]
                     )
             elif _close(one, other) and not _close(right, moved):
                 name = case.kind.removeprefix("another ")
-                return f"Your result stays the same with another {name}, and the right one changes."
+                yours = part.replace("the ", "Your ", 1) or "Your result"
+                return f"{yours} stays the same with another {name}, and the right one changes."
     return ""
 
 
@@ -277,7 +301,8 @@ def _by_hand(q: Question, cases: list[Case], got: Got, wrong: Mapping[int, Any])
     a, b = (np.array([x.item() for x in side]) for side in (yours, right))
     if len(b) == 1:
         for text, relation in _TO_A_NUMBER.items():
-            if close(a[0], relation(a[0], b[0])):
+            # What was rounded may have been doubled afterwards.
+            if np.isclose(a[0], relation(a[0], b[0]), atol=2 * tolerance[0], rtol=tolerance[1]):
                 return f"Yours is {text} right one."
     if ((b >= 0) & (b <= 1)).all():
         if (a < 0).any():
@@ -293,16 +318,46 @@ def _by_hand(q: Question, cases: list[Case], got: Got, wrong: Mapping[int, Any])
     return ""
 
 
+# Of a row with more numbers none is told from its place.
+_FEW = 4
+
+
 def _single_numbers(q: Question, cases: list[Case], got: Got, wrong: Mapping[int, Any]) -> str:
-    """Set single numbers beside the right ones over all cases, right or wrong.
+    """Set single numbers, or each of a few in a row, beside the right ones over all cases.
 
     No number is named: an answer might put one of a hidden case there.
     """
-    both = [(x, y) for n, case in enumerate(cases) for x, y in zip(got.get(n, ()), _right(case))]
-    if len(wrong) < 3 or len(both) < 3 or any(x.size != 1 or y.size != 1 for x, y in both):
+    columns: dict[tuple[str, int, int], list[tuple[float, float]]] = {}
+    for n, case in enumerate(cases):
+        for a, b, name in zip(got.get(n, ()), _right(case), _named(case)):
+            if a.size != b.size or not b.size or (b.ndim and b.size > _FEW):
+                return ""
+            for place, pair in enumerate(zip(a.flat, b.flat)):
+                columns.setdefault((name, b.size, place), []).append(pair)
+    sizes = {name: size for name, size, _ in columns}
+    if len(wrong) < 3 or len(columns) != sum(sizes.values()):
         return ""
-    a, b = (np.array([x.item() for x in side]) for side in zip(*both))
-    if not np.isfinite(a).all() or np.ptp(b) < 0.05:
+    absolute, relative = cases[min(wrong)].stage.tolerance
+    off = []
+    for (name, size, place), pairs in columns.items():
+        yours, right = (np.array(x) for x in zip(*pairs))
+        if np.allclose(yours, right, atol=absolute, rtol=relative):
+            continue
+        off.append((name, size, place))
+        if text := _over_cases(yours, right):
+            number = f"number {place + 1}" if size > 1 else ""
+            which = " of ".join(filter(None, (number, name)))
+            return f"Looking at {which} alone: {text}" if which else text
+    for name, size, place in off:
+        if sum(key[0] == name for key in off) == 1 < size:
+            which = f" of {name}" if name else ""
+            return f"Only number {place + 1}{which} is wrong: look at it again."
+    return ""
+
+
+def _over_cases(a: np.ndarray, b: np.ndarray) -> str:
+    """Say what holds of a number in every case, right or wrong."""
+    if len(a) < 3 or not np.isfinite(a).all() or np.ptp(b) < 0.05:
         return ""
     apart = a - b
     if np.ptp(a) < ABSOLUTE:
@@ -326,8 +381,18 @@ def _single_numbers(q: Question, cases: list[Case], got: Got, wrong: Mapping[int
 
 
 def _numbers(q: Question, cases: list[Case], got: Got, wrong: Mapping[int, Any]) -> str:
-    """Set the answer's numbers beside the right ones: a relation counts if it holds everywhere."""
+    """Set the answer's numbers beside the right ones, all of them, and then each part by itself."""
     every = _pairs(cases, got, wrong)
+    if text := _relation([(a, b) for a, b, _ in every]):
+        return text
+    for part in dict.fromkeys(name for _, _, name in every if name):
+        if text := _relation([(a, b) for a, b, name in every if name == part]):
+            return f"Looking at {part} alone: {text}"
+    return ""
+
+
+def _relation(every: list[tuple[np.ndarray, np.ndarray]]) -> str:
+    """Name a relation of numbers to the right ones if it holds everywhere."""
     for text, relation in _TO_A_NUMBER.items():
         if every and all(b.size == 1 and _close(a, relation(a, b)) for a, b in every):
             return f"Yours is {text} right one."
@@ -358,8 +423,33 @@ def _numbers(q: Question, cases: list[Case], got: Got, wrong: Mapping[int, Any])
     return ""
 
 
+def _pads(q: Question, cases: list[Case], got: Got, wrong: Mapping[int, Any]) -> str:
+    """Look where a mask (batch, keys) lets nothing through, and what is right is 0."""
+    for n in wrong:
+        hostile = cases[n].kind.startswith("pads that hold")
+        mask = None if hostile else _mask_in(cases[n].inputs)
+        if mask is None:
+            continue
+        for a, b in zip(got.get(n, ()), _right(cases[n])):
+            if a.shape != b.shape or (b.shape[:1] + b.shape[-1:]) != mask.shape:
+                continue
+            pads = np.broadcast_to(~mask.reshape(len(b), *[1] * (b.ndim - 2), -1), b.shape)
+            if pads.any() and not b[pads].any() and (np.abs(a[pads]) > ABSOLUTE).any():
+                return "Yours is not 0 at places where the mask is False; what is right is 0 there."
+    return ""
+
+
+def _mask_in(inputs: Any) -> np.ndarray | None:
+    """Find the first mask (batch, keys) among inputs, whatever they are wrapped in."""
+    if isinstance(inputs, np.ndarray):
+        return inputs if inputs.dtype == bool and inputs.ndim == 2 else None
+    if not isinstance(inputs, tuple | list):
+        return None
+    return next((m for m in map(_mask_in, inputs) if m is not None), None)
+
+
 def _nearly(q: Question, cases: list[Case], got: Got, wrong: Mapping[int, Any]) -> str:
-    pairs = _pairs(cases, got, wrong)
+    pairs = [(a, b) for a, b, _ in _pairs(cases, got, wrong)]
     if pairs and all(np.allclose(a, b, rtol=0.03, atol=0.01 * np.abs(b).max()) for a, b in pairs):
         return (
             "Your result is nearly right, off by some per cent at most: is something rounded to "
@@ -412,7 +502,7 @@ def _where(q: Question, cases: list[Case], got: Got, wrong: Mapping[int, Any]) -
     if pads and len(pads) == len(kinds):
         held = ", ".join(k.removeprefix("pads that hold ") for k in pads)
         return f"Your result is right until the padding holds {held}: it must not matter."
-    if sound and len(kinds) <= 2 and "ordinary" not in kinds:
+    if sound and len(kinds) <= 3 and "ordinary" not in kinds:
         return f"Your answer is right elsewhere and wrong here: {', '.join(sorted(kinds))}."
     return ""
 

@@ -267,14 +267,21 @@ class Judge:
         if not any((fault(r, task.cases[n]) or " ")[0] == "value" for n, r in stage.items()):
             stage = {}
         # The same in all; in all that earns points; in what ran, where sizes made the rest fail;
-        # in one stage, where the next ones fail in another way.
-        for which, every in ((results, True), (results, False), (ran, False), (stage, False)):
+        # in one stage, where the next ones fail in another way; in what counts in that stage.
+        looks: tuple[tuple[dict, Callable[[Case], Collection[str] | None]], ...] = (
+            (results, lambda case: None),
+            (results, _parts),
+            (ran, _parts),
+            (stage, _parts),
+            (stage, lambda case: case.stage.parts or None),
+        )
+        for which, parts in looks:
             if not wrong_ones & which.keys():
                 continue
             for wrong in q.wrong:
                 known = mistakes.get(wrong.name, {})
                 if known.keys() >= which.keys() and all(
-                    alike(which[n], known[n], None if every else _parts(task.cases[n]))
+                    alike(which[n], known[n], parts(task.cases[n]))
                     and (n not in wrong_ones or fault(known[n], task.cases[n]))
                     for n in which
                 ):

@@ -56,6 +56,17 @@ def noisy(right):
     return right * (1 + 0.01 * np.cos(np.arange(right.size).reshape(right.shape)))
 
 
+AT_PADS = "not 0 at places where the mask is False"
+
+
+def on_pads(right, case, cases):
+    """Give what the mask rules out a share, all other numbers some noise."""
+    mask = next((x for x in case.inputs if getattr(x, "ndim", 0) == 2 and x.dtype == bool), None)
+    if mask is None or not isinstance(right, np.ndarray) or right.shape != mask.shape:
+        return noisy(right) if isinstance(right, np.ndarray) else right
+    return np.where(mask, right, right + 0.3 * (right == 0))
+
+
 # How right results are spoiled, and what may be said of it; one of these, or nothing.
 SPOILED = {
     "sign": (each(lambda x: -x), ("opposite sign", "minus the")),
@@ -73,6 +84,7 @@ SPOILED = {
         ("Rows and columns",),
     ),
     "batch turned": (each(lambda x: x[::-1] if x.ndim else x), ("in another order",)),
+    "on pads": (on_pads, (AT_PADS,)),
     "first for all": (
         each(lambda x: x[:1] + 0 * x if x.ndim else x),
         ("the same result in yours",),
@@ -111,15 +123,16 @@ ALSO_TRUE = {
     "not normalised": ("Yours goes", "wrong it is too"),
     "sign": ("do not sum to 1",),
     "noise": ("do not sum to 1",),
-    "shift": ("do not sum to 1",),
+    "on pads": ("do not sum to 1", "nearly right", "until the padding holds", "wrong here:"),
+    "shift": ("do not sum to 1", AT_PADS),
     "first for all": ("changes when", "the same with another"),
-    "batch turned": ("changes when", "the same with another"),
+    "batch turned": ("changes when", "the same with another", AT_PADS),
     "over the batch": ("changes when", "do not sum to 1"),
     "one kind": ("do not sum to 1", "nearly right"),
-    "batch seen": ("do not sum to 1", "by a factor", "by a constant in each row"),
+    "batch seen": (AT_PADS, "do not sum to 1", "by a factor", "by a constant in each row"),
     # Where a result has one number for each sentence, its row is the batch.
-    "flipped": ("changes when the others do",),
-    "softmax": ("changes when the others do",),
+    "flipped": ("changes when the others do", AT_PADS),
+    "softmax": ("changes when the others do", AT_PADS),
 }
 
 
@@ -210,3 +223,38 @@ def test_of_numbers_by_hand_it_is_said_which_are_wrong_and_how(numbers):
     results = {0: {"result": {"value": numbers}}}
     found = diagnose(q, cases, results, {0: fault(results[0], cases[0])})
     assert BY_HAND[numbers] in found if BY_HAND[numbers] else found == ""
+
+
+def test_of_several_parts_it_is_said_which_one_is_wrong_and_how():
+    q = load("04_scores").question("q4")
+    cases = draw_cases("04_scores", q, "diagnosis", 1)
+    results, wrong = {}, {}
+    for n, case in enumerate(cases):
+        right = case.expected
+        spoiled = {"context": noisy(right["context"]), "weights": right["weights"] ** 2}
+        value = {**right, **{name: _tensor(np.asarray(x)) for name, x in spoiled.items()}}
+        results[n] = {"result": {"value": value}}
+        if found := fault(results[n], case):
+            wrong[n] = found
+    said = "Looking at weights alone: The rows of your result do not sum to 1."
+    assert diagnose(q, cases, results, wrong) == said
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda a, b: (2 * a, b), "number 1 of variance alone: Yours is the right one times"),
+        (lambda a, b: (a + 0.2 * a**2, b), "number 1 of variance alone: Wherever yours is wrong"),
+        (lambda a, b: (a, 1.5 - (b - 1) ** 2), "Only number 2 of variance is wrong"),
+    ],
+)
+def test_of_rows_of_numbers_it_is_said_which_one_is_wrong(change, said):
+    q = load("05_scaled").question("q2")
+    cases = draw_cases("05_scaled", q, "diagnosis", 1)
+    results, wrong = {}, {}
+    for n, case in enumerate(cases):
+        value = {**case.expected, "variance": change(*case.expected["variance"])}
+        results[n] = {"result": {"value": value}}
+        if found := fault(results[n], case):
+            wrong[n] = found
+    assert said in diagnose(q, cases, results, wrong)
