@@ -17,6 +17,7 @@ from seqattn.metrics.attention_weights import (
     attention_entropy,
     effective_positions,
     hard_alignment,
+    jensen_shannon,
     max_weight,
     weight_distance,
 )
@@ -28,7 +29,7 @@ from seqattn.metrics.bleu import (
     tokenized_bleu,
 )
 from seqattn.metrics.bottleneck import gradient_reach, longest_countable, superpose, unpack
-from seqattn.metrics.ranking import roc_area
+from seqattn.metrics.ranking import kendall_tau, roc_area
 from seqattn.metrics.symmetrization import symmetrize
 
 __all__ = [
@@ -44,6 +45,8 @@ __all__ = [
     "effective_positions",
     "gradient_reach",
     "hard_alignment",
+    "jensen_shannon",
+    "kendall_tau",
     "longest_countable",
     "max_weight",
     "merge_pieces",
