@@ -356,6 +356,27 @@ def classifiers(encoder: str, seed: int) -> dict:
     return found
 
 
+def example() -> dict:
+    """Give a test sentence as the first model of each encoder sees it, for the live figure."""
+    read = toy_reasons()
+    ids = number_words(read["train"])
+    data = {name: Data(read[name], ids) for name in ("train", "test")}
+    test = data["test"]
+    row = next(i for i, one in enumerate(test.sentences) if one.label)
+    length = int(test.lengths[row])
+    sentence = test.source[row : row + 1, :length]
+    found = {"words": test.sentences[row].tokens, "margins": {}, "weights": {}}
+    for encoder in ENCODERS:
+        model = train(data["train"], len(ids) + UNK + 1, encoder, 0)
+        with torch.no_grad():
+            states = model.states(model.embedding(sentence), torch.tensor([length]))
+            single = margin(model.readout(states))[0]
+            weights = model(sentence, torch.tensor([length])).weights[0]
+        found["margins"][encoder] = [round(x, 3) for x in single.tolist()]
+        found["weights"][encoder] = [round(x, 4) for x in weights.tolist()]
+    return found
+
+
 def translator_table() -> dict:
     """Replace the weights of the package's translator, which reads the true words."""
     translator, pairs = Translator.load("toy"), toy_corpus()["test"]
@@ -429,6 +450,7 @@ def main() -> None:
     }
     table = study.run("translator", translator_table)
     forging = study.run("translator-forged", translator_forged)
+    shown = study.run("example", example)
     read = toy_reasons()
     card = study.card(
         **{
@@ -442,7 +464,8 @@ def main() -> None:
             "processor seconds": round(sum(r.pop("seconds") for rs in runs.values() for r in rs)),
         }
     )
-    study.write({"card": card, "translator": table | {"forged": forging}, "runs": runs})
+    found = {"translator": table | {"forged": forging}, "runs": runs, "example": shown}
+    study.write({"card": card} | found)
 
 
 if __name__ == "__main__":

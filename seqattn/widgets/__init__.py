@@ -17,6 +17,7 @@ from seqattn.widgets.soft_lookup import SoftLookup
 from seqattn.widgets.softmax_temperature import SoftmaxTemperature
 from seqattn.widgets.turned_question import TurnedQuestion
 from seqattn.widgets.unrolled import Unrolled
+from seqattn.widgets.weight_surgery import WeightSurgery
 from seqattn.widgets.weighted_sum import WeightedSum
 
 __all__ = [
@@ -37,5 +38,6 @@ __all__ = [
     "SoftmaxTemperature",
     "TurnedQuestion",
     "Unrolled",
+    "WeightSurgery",
     "WeightedSum",
 ]
