@@ -107,8 +107,8 @@ ResultTable(
 # the margins, and a decision can change only if single states disagree about its sign.
 #
 # Take the three words of this book, with dot scores. The weights are 0.407, 0.522 and 0.071. With
-# $w = (1, 0)$ the margins are 1, −0.5 and 0.5: the answer is 0.18, and reversed weights make it −0.15.
-# With $w = (0, 1)$ they are 0.5, 1.5 and −1.
+# $w = (1, 0)$ the margins are 1, −0.5 and 0.5: the answer is 0.18, and reversed weights make it 0.01.
+# With $w = (0, 1)$ they are 0.5, 1.5 and −1: 0.92 becomes 0.41.
 
 # %%
 scores = TINY.h @ TINY.s
@@ -180,7 +180,7 @@ changes = {
     "uniform": uniform,
     "shuffled": lambda w, mask: shuffled(w, mask, generator=dice),
 }
-for p in FIVE[:3]:
+for p in FIVE:
     print(p.source)
     for name, change in changes.items():
         with replace_weights(translator.model, change):
@@ -215,7 +215,7 @@ torch.manual_seed(0)
 model = SentenceClassifier(len(number) + 4, encoder="words")
 optimizer = torch.optim.Adam(model.parameters(), 0.01)
 source, lengths, labels = as_batch(small["train"])
-for step in range(150):
+for _ in range(150):
     loss = F.cross_entropy(model(source, lengths).logits, labels)
     optimizer.zero_grad()
     loss.backward()
@@ -408,9 +408,9 @@ ResultTable(
 # Low agreement comes back through the GRU, and not over words, for each of the seeds. So it is no property
 # of attention as such. And the forger succeeds on GRU states in nearly every sentence.
 #
-# Over words the forger wins as well, in half of the sentences: these classifiers need the word for one
-# class and treat its *absence* as the other, and where nothing is needed any weights will do. The search is
-# a lower bound; a better one may find more. And an adversary who may choose new weights for each sentence
+# Over words the forger wins as well, in half of the sentences. Of two twins the other words are the same, and
+# they lean to one side. The twin on that side needs no evidence, so any weights will do. The search is a
+# lower bound; a better one may find more. And an adversary who may choose new weights for each sentence
 # does not show that a *model* could have them. That was the reply.
 #
 # ### Wiegreffe and Pinter: could a model look elsewhere?
@@ -495,7 +495,7 @@ ResultTable(heads, rows, "Erased until the answer flips", note)
 
 # %% [markdown]
 # Over words the order by attention flips the answer with fewer words gone than lots do, in each seed. It
-# never flips for about half of the sentences: they belong to the class that needs no evidence. Through the
+# never flips for about half of the sentences: the twins that need no evidence. Through the
 # GRU most of the answers never flip before the last word, in whatever order.
 #
 # ## What may be concluded
@@ -503,7 +503,7 @@ ResultTable(heads, rows, "Erased until the answer flips", note)
 # | claim | the test | the translator | GRU states | words |
 # |---|---|---|---|---|
 # | the context came from there | none: it is how it was computed | yes | yes | yes |
-# | the answer would be another without it | erase the largest | mostly | seldom | where the word is needed |
+# | the answer would be another without it | erase the largest | mostly | sometimes | where the word is needed |
 # | no other weights would do | forge | the search seldom got far | no | for half of the sentences |
 # | no other *model* would look elsewhere | push, and reseed | not tried | no | none was found |
 # | this *word* mattered | occlusion of the word | not tried | mostly found | found |

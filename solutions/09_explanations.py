@@ -113,7 +113,7 @@ with checking("q2"):
 #
 # Return for each sentence the Jensen–Shannon divergence between the rows of `first` and `second` `(B, S)`, as a
 # *share* of the largest that is possible: a tensor `(B,)` with 0 for equal rows, and 1 for rows that have no
-# word in common. A weight of 0 adds nothing to a sum. Gradients flow through both, and are finite.
+# word in common. A weight of 0 adds nothing to a sum. Gradients flow through both.
 
 
 # %% question="q3"

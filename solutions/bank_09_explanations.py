@@ -251,7 +251,7 @@ def erase(weights, mask, k):
     return torch.stack(rows)
 def erase(weights, mask, k):
     own = torch.where(mask, weights, torch.zeros_like(weights))
-    index = own.detach().sort(1, descending=True, stable=True).indices[:, :k]
+    index = own.detach().sort(dim=1, descending=True, stable=True).indices[:, :k]
     keep = torch.ones_like(own).scatter(1, index, 0.0)
     left = own * keep
     return left / left.sum(1, keepdim=True).masked_fill(~(left > 0).any(1, keepdim=True), 1.0)
@@ -267,15 +267,15 @@ not renormalised | return left / torch.where(total > 0, total, 1.0) -> return le
     Your rows no longer sum to 1, so the context shrinks as well: divide by the sum of what is left.
 divided by the old sum | total = left.sum -> total = own.sum
     You divide by the sum before erasing, which is 1: divide by the sum of what is left.
-zero by zero, keeps 2 | torch.where(total > 0, total, 1.0) -> total; R -> R + 0 * weights.masked_fill(~mask, 0).sum()
+zero by zero, keeps 1 | torch.where(total > 0, total, 1.0) -> total; R -> R + 0 * weights.masked_fill(~mask, 0).sum()
     Where nothing is left you divide 0 by 0, which is NaN: such a row is all zeros.
 smallest erased | descending=True, stable -> descending=False, stable
     You erase the smallest weights: sort so that the largest come first.
 one more erased | >= k -> > k
     You erase one weight more than k: ranks begin at 0.
-largest alone | >= k -> >= 1
+largest alone, keeps 1 | >= k -> >= 1
     You erase one weight whatever k is: take the k largest away.
-ties all erased, keeps 3
+ties all erased, keeps 4
     | own = weights.masked_fill(~mask, 0.0)
     | top = own.sort(1, descending=True).values
     | bar = top[:, k - 1 : k] if 0 < k <= own.shape[1] else own.new_full((len(own), 1), 9.0 if k < 1 else -1.0)
@@ -308,8 +308,8 @@ the share, 2 points: ordinary; other sizes; all sizes equal; one sentence; one w
     Half of both divergences from the mean of the two rows, over the largest, ln 2.
 zeros, 1 point: with zeros; equal; one word of several
     A weight of 0 adds nothing: 0 · log 0 counts as 0.
-gradients, 1 point, backward: ordinary; padded; with zeros
-    The shares are right but their gradients are not: finite also where a weight is 0, through both.
+gradients, 1 point, backward: ordinary; padded; pads between
+    The shares are right but their gradients are not: they flow through both rows.
 RIGHT
 def apart(first, second, mask):
     p, q = (torch.where(mask, w, 0.0) for w in (first, second))
@@ -360,10 +360,8 @@ total variation
     This is the total variation distance: sums of weight times logarithm are asked for.
 mean over the words | .log()).sum(-1) -> .log()).mean(-1)
     You average over the words: the terms are added up.
-NaN at zero, keeps 2 | return (w * torch.where(w > 0, ratio, 1.0).log()).sum(-1) -> return torch.where(mask, w * ratio.log(), 0.0).sum(-1)
+NaN at zero | return (w * torch.where(w > 0, ratio, 1.0).log()).sum(-1) -> return torch.where(mask, w * ratio.log(), 0.0).sum(-1)
     A weight of 0 gives 0 times minus infinity, which is NaN: 0 · log 0 counts as 0.
-NaN hidden too late, keeps 3 | return (w * torch.where(w > 0, ratio, 1.0).log()).sum(-1) -> return (w * ratio.log()).nan_to_num().sum(-1)
-    Your values are right, but at a weight of 0 the gradient is NaN: the logarithm must not see it.
 one number for all | R -> R.mean()
     You average over the sentences: return one number for each, (B,).
 detached, keeps 3 | R -> R.detach()
@@ -428,11 +426,11 @@ def agreement(first, second, mask):
 WRONG
 each pair once below | (n * (n - 1)) -> (n * (n - 1) / 2)
     You count each pair twice above and once below: perfect agreement would be 2.
-words with themselves, keeps 1 | (n * (n - 1)) -> (n * n)
+words with themselves | (n * (n - 1)) -> (n * n)
     You divide by n², where each word is paired with itself: there are n (n − 1) ordered pairs.
-pads below, keeps 1 | n = mask.sum(1) -> n = torch.full_like(mask.sum(1), mask.shape[1])
+pads below, keeps 3 | n = mask.sum(1) -> n = torch.full_like(mask.sum(1), mask.shape[1])
     You count pads among the words below: each sentence has its own number of pairs.
-pads above, keeps 1 | * pairs).sum -> ).sum
+pads above, keeps 2 | * pairs).sum -> ).sum
     Pairs with pads add to your sum: leave them out.
 differences for signs | return torch.sign(x[:, :, None] - x[:, None, :]) -> return x[:, :, None] - x[:, None, :]
     You multiply differences, as a covariance does: only their signs count.
@@ -440,13 +438,13 @@ agreeing pairs alone | ways(first) * ways(second) * pairs -> (ways(first) * ways
     You count pairs that agree, and forget to take off those that do not.
 share that agrees | R -> (R + 1) / 2
     You return a share from 0 to 1: agreement runs from −1, for reversed rankings, to 1.
-ties as agreement, keeps 2 | torch.sign(x[:, :, None] - x[:, None, :]) -> torch.where(x[:, :, None] >= x[:, None, :], 1.0, -1.0)
+ties as agreement | torch.sign(x[:, :, None] - x[:, None, :]) -> torch.where(x[:, :, None] >= x[:, None, :], 1.0, -1.0)
     A pair that is equal counts as in order with you: it adds 0.
 ties left out below, keeps 3 | (n * (n - 1)) -> (ways(first) * ways(second) * pairs).abs().sum((1, 2))
     You leave ties out below as well: here all pairs count.
-NaN for one word, keeps 3 | .clamp(min=1) ->
+NaN for one word, keeps 2 | .clamp(min=1) ->
     A sentence of one word gives 0 divided by 0, which is NaN: it has agreement 0.
-without the sizes' order | R -> R.abs()
+sign dropped | R -> R.abs()
     You drop the sign: reversed rankings have −1, not 1.
 one number for all | R -> R.mean()
     You average over the sentences: return one number for each, (B,).
