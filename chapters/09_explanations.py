@@ -312,7 +312,7 @@ plt.show()
 # is a weight on a *state*, and a state is not a word. Shuffle the weights, and they land on other
 # states that know it too.
 #
-# Now forge by hand. Both machines say *on*. Predict first, then take the weight away from the deciding word.
+# Now forge by hand. Both machines answer *on* to one sentence. Predict first.
 
 # %% tags=["hide-input"]
 example = stored["example"]
@@ -322,16 +322,17 @@ WeightSurgery(
     example["weights"],
     answer="on",
     predict={
-        "question": "Both machines answer “on”. Take all weight from the word on, and leave the rest "
-        "in proportion. Whose answer stays?",
+        "question": "You may put the weights wherever you like. Whose answer can you bring to the "
+        "other side, below one half?",
         "options": ["only that of the GRU", "only that of words", "both", "neither"],
         "answer": 0,
         "tests": "weights",
         "explain": [
-            "Other states of the GRU have read the word. Over words the others have not.",
-            "It is the other way round: over words nobody else knows of the word on.",
-            "Over words alone nobody else knows of the word on.",
-            "The GRU's other states have read it. Choose “largest erased” and see.",
+            "Some of its states lean to the other side. Of the words, taken alone, all lean to this "
+            "one here, so no weights change that answer. The twin of this sentence needs its word.",
+            "In this sentence all words, taken alone, lean to the same side: look at the pale bar.",
+            "In this sentence all words, taken alone, lean to the same side: no weights change that.",
+            "Give all weight to the last words, with the GRU: its answer changes.",
         ],
     },
 )

@@ -45,7 +45,7 @@ const figure = {
         h("span", {}, "word"), h("span", {}, "your weight"), h("span", {}, "weight: own, yours"), h("span", { class: "sa-num" }, "alone")),
       names.map((name, i) => h("div", { class: "sa-row" }, h("span", { class: "keys" }, name),
         ui.slider({ label: "", name: `weight of ${name}, word ${i + 1}`, trait: "weights", at: i, min: 0, max: 1, step: 0.02, role: "weights" }),
-        h("span", {}, bars[i]), single[i])),
+        h("span", { class: "sa-bars" }, bars[i]), single[i])),
       track);
     return (n, width) => {
       presets.hidden = !ui.open();
