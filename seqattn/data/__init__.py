@@ -2,7 +2,14 @@
 
 from seqattn.data.batches import Batch, Batches, Example, encode_pairs
 from seqattn.data.book import DETOUR, FIVE, TINY, TREE, TinyExample, measured
-from seqattn.data.corpora import CorpusConfig, read_split, toy_by_length, toy_corpus
+from seqattn.data.corpora import (
+    CorpusConfig,
+    Reason,
+    read_split,
+    toy_by_length,
+    toy_corpus,
+    toy_reasons,
+)
 from seqattn.data.downloads import DownloadError
 from seqattn.data.grammar import (
     CONSTRUCTIONS,
@@ -32,6 +39,7 @@ __all__ = [
     "DownloadError",
     "Example",
     "Pair",
+    "Reason",
     "Splits",
     "Subwords",
     "TextPair",
@@ -55,4 +63,5 @@ __all__ = [
     "tokenize",
     "toy_by_length",
     "toy_corpus",
+    "toy_reasons",
 ]

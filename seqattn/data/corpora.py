@@ -18,12 +18,14 @@ from seqattn.data.pairs import (
 )
 from seqattn.data.tokenization import detokenize
 
-__all__ = ["CorpusConfig", "read_split", "toy_by_length", "toy_corpus"]
+__all__ = ["CorpusConfig", "Reason", "read_split", "toy_by_length", "toy_corpus", "toy_reasons"]
 
 # Held out of a user's own corpus where no files are named: at most so many, and at most a tenth.
 HELD_OUT = 1_000
 # Of the toy corpus' test by length: words of the source, and pairs of each.
 LENGTHS, EACH = range(3, 31, 3), 100
+# Sentences with a reason, each of which comes twice.
+REASONS = 1_200
 
 
 @dataclass(frozen=True)
@@ -180,6 +182,72 @@ def toy_by_length(train: int = 40_000, *, seed: int = 0, reverse: bool = False) 
     """
     known = [*_draw_toy(train, seed).train, *_draw_toy(train, seed).valid]
     return _texts(by_length(LENGTHS, EACH, known=known, seed=seed + 1), reverse)
+
+
+@dataclass(frozen=True)
+class Reason:
+    """A sentence, its class, and the one word that decides it.
+
+    Attributes
+    ----------
+    tokens : tuple of str
+        The sentence.
+    label : int
+        0 if it has *in*, 1 if it has *on*.
+    place : int
+        Position of that word, from 0.
+    """
+
+    tokens: tuple[str, ...]
+    label: int
+    place: int
+
+
+@cache
+def toy_reasons(train: int = 40_000, *, seed: int = 0) -> dict[str, list[Reason]]:
+    """Give sentences of the toy corpus to classify for a known reason: is it *in* or *on*?
+
+    Each sentence comes twice, once with either word, though one of the two may make little sense.
+    So the other words say nothing, and whoever does not read this one is right half of the time.
+
+    Parameters
+    ----------
+    train, seed
+        Of the toy corpus, from which the first 1,200 sentences are taken that have exactly one of
+        the two words, and not *in front*.
+
+    Returns
+    -------
+    dict of list of Reason
+        "train", "valid" (a tenth) and "test" (a fifth); the two of a kind stand side by side, in
+        one part.
+
+    Examples
+    --------
+    >>> one, other = toy_reasons(4000)["test"][:2]
+    >>> [a == b for a, b in zip(one.tokens, other.tokens)].index(False) == one.place
+    True
+    """
+    drawn = _draw_toy(train, seed)
+    kept = dict.fromkeys(tuple(p.source) for p in (*drawn.train, *drawn.valid, *drawn.test))
+    twins: dict[tuple[str, ...], tuple[Reason, Reason]] = {}
+    for words in kept:
+        places = [i for i, word in enumerate(words) if word in ("in", "on")]
+        if len(places) == 1 and "front" not in words:
+            before, after = words[: places[0]], words[places[0] + 1 :]
+            one, other = (
+                Reason((*before, word, *after), label, places[0])
+                for label, word in enumerate(("in", "on"))
+            )
+            twins[one.tokens] = one, other
+    pairs = [*twins.values()][:REASONS]
+    test, valid = len(pairs) // 5, len(pairs) // 10
+    parts = {
+        "train": pairs[: -test - valid],
+        "valid": pairs[-test - valid : -test],
+        "test": pairs[-test:],
+    }
+    return {name: [one for two in part for one in two] for name, part in parts.items()}
 
 
 @cache

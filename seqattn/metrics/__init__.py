@@ -18,6 +18,7 @@ from seqattn.metrics.attention_weights import (
     attention_entropy,
     effective_positions,
     hard_alignment,
+    jensen_shannon,
     max_weight,
     pattern_scores,
     weight_distance,
@@ -30,7 +31,7 @@ from seqattn.metrics.bleu import (
     tokenized_bleu,
 )
 from seqattn.metrics.bottleneck import gradient_reach, longest_countable, superpose, unpack
-from seqattn.metrics.ranking import roc_area
+from seqattn.metrics.ranking import kendall_tau, roc_area
 from seqattn.metrics.symmetrization import symmetrize
 
 __all__ = [
@@ -47,6 +48,8 @@ __all__ = [
     "effective_positions",
     "gradient_reach",
     "hard_alignment",
+    "jensen_shannon",
+    "kendall_tau",
     "longest_countable",
     "max_weight",
     "merge_pieces",

@@ -25,6 +25,7 @@ __all__ = [
     "attention_entropy",
     "effective_positions",
     "hard_alignment",
+    "jensen_shannon",
     "max_weight",
     "pattern_scores",
     "weight_distance",
@@ -307,13 +308,62 @@ def weight_distance(first: Weights, second: Weights) -> PerRow:
     >>> weight_distance(torch.tensor([[0.7, 0.3, 0.0]]), torch.tensor([[0.5, 0.3, 0.2]]))
     tensor([0.2000])
     """
+    attend = _attend_both(first, second)
+    return ((first - second).abs().sum(-1) / 2).where(attend, torch.nan)
+
+
+def jensen_shannon(first: Weights, second: Weights) -> PerRow:
+    r"""Jensen–Shannon divergence between two rows of weights, in nats.
+
+    .. math:: \mathrm{JSD}(\alpha, \beta) = \tfrac12 \mathrm{KL}(\alpha \| m)
+              + \tfrac12 \mathrm{KL}(\beta \| m), \qquad m = \tfrac12 (\alpha + \beta)
+
+    It is 0 for equal rows and ln 2 = 0.693 for rows that look at different positions. Unlike the
+    Kullback–Leibler divergence it is symmetric, and finite where one of the weights is 0.
+
+    Parameters
+    ----------
+    first, second : (batch, [heads,] [queries,] keys)
+        Weights of two models, or two heads, over the same positions.
+
+    Returns
+    -------
+    (batch, [heads,] [queries])
+        Divergences from 0 to ln 2; NaN where a row attends nowhere.
+
+    Raises
+    ------
+    ValueError
+        If the shapes differ.
+
+    References
+    ----------
+    Lin (1991), "Divergence Measures Based on the Shannon Entropy".
+
+    Examples
+    --------
+    >>> jensen_shannon(torch.tensor([[1.0, 0.0]]), torch.tensor([[0.0, 1.0]]))
+    tensor([0.6931])
+    """
+    attend = _attend_both(first, second)
+    middle = (first + second) / 2
+    # A weight of 0 adds nothing, and its logarithm must not be seen by the gradient.
+    parts = [w * _safe_log(w / middle.where(middle > 0, 1.0)) for w in (first, second)]
+    return (sum(parts).sum(-1) / 2).clamp(min=0).where(attend, torch.nan)  # type: ignore[union-attr]
+
+
+def _safe_log(ratio: Tensor) -> Tensor:
+    return ratio.where(ratio > 0, 1.0).log()
+
+
+def _attend_both(first: Tensor, second: Tensor) -> Tensor:
+    """Mark the rows that attend somewhere in both maps, of one shape."""
     if first.shape != second.shape:
         raise ValueError(
             f"weights have shapes {tuple(first.shape)} and {tuple(second.shape)}; expected two "
             "maps of the same words"
         )
-    attend = (first.sum(-1) > 0) & (second.sum(-1) > 0)
-    return ((first - second).abs().sum(-1) / 2).where(attend, torch.nan)
+    return (first.sum(-1) > 0) & (second.sum(-1) > 0)
 
 
 def hard_alignment(

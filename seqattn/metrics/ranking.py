@@ -1,11 +1,57 @@
-"""How well a number warns of something: the area under the ROC curve."""
+"""Numbers as rankings: how well they warn of something, and whether two of them agree."""
 
 from collections.abc import Sequence
 
 import torch
 from torch import Tensor
 
-__all__ = ["roc_area"]
+__all__ = ["kendall_tau", "roc_area"]
+
+
+def kendall_tau(first: Tensor | Sequence[float], second: Tensor | Sequence[float]) -> float:
+    r"""Kendall's rank correlation, with ties: do two numbers put things into one order?
+
+    .. math:: \tau_b = \frac{C - D}{\sqrt{(P - T_1)(P - T_2)}}
+
+    C pairs stand in the same order in both, D in opposite orders; P is the number of all pairs, and
+    T of those that are equal in the first, or in the second. Without ties it is the share of pairs
+    in order minus the share out of order.
+
+    Parameters
+    ----------
+    first, second : (n,)
+        Two numbers for each thing. Leave padding out before.
+
+    Returns
+    -------
+    float
+        From −1 (reversed) to 1 (same order); NaN if all are equal in one of the two.
+
+    Raises
+    ------
+    ValueError
+        If they are not two lists of one length.
+
+    References
+    ----------
+    Kendall (1945), "The Treatment of Ties in Ranking Problems".
+
+    Examples
+    --------
+    >>> kendall_tau([1, 2, 3, 4], [0.1, 0.3, 0.2, 0.9]) * 3
+    2.0
+    """
+    a, b = torch.as_tensor(first).double(), torch.as_tensor(second).double()
+    if a.dim() != 1 or a.shape != b.shape:
+        raise ValueError(
+            f"the numbers have the shapes {tuple(a.shape)} and {tuple(b.shape)}; expected two "
+            "lists of one length"
+        )
+    here, there = torch.triu_indices(len(a), len(a), 1)
+    # Which way each pair stands: differences of infinite numbers would be NaN.
+    ways = [(x[there] > x[here]).double() - (x[there] < x[here]).double() for x in (a, b)]
+    order = (ways[0] * ways[1]).sum()
+    return (order / (ways[0].abs().sum() * ways[1].abs().sum()).sqrt()).item()
 
 
 def roc_area(scores: Tensor | Sequence[float], positive: Tensor | Sequence[bool]) -> float:

@@ -2,6 +2,7 @@
 
 from seqattn.contexts import evaluating
 from seqattn.decoding import Step
+from seqattn.models.classifier import Classified, SentenceClassifier
 from seqattn.models.config import ModelConfig, build_model
 from seqattn.models.decoder import AttentionDecoder, State
 from seqattn.models.encoder import Encoded, Encoder
@@ -18,6 +19,7 @@ from seqattn.models.transformer import Transformer
 
 __all__ = [
     "AttentionDecoder",
+    "Classified",
     "CopyGate",
     "Encoded",
     "Encoder",
@@ -25,6 +27,7 @@ __all__ = [
     "ModelConfig",
     "Output",
     "PointerGenerator",
+    "SentenceClassifier",
     "Seq2SeqAttention",
     "State",
     "Step",

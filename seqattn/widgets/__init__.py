@@ -19,6 +19,7 @@ from seqattn.widgets.softmax_temperature import SoftmaxTemperature
 from seqattn.widgets.turned_question import TurnedQuestion
 from seqattn.widgets.two_heads import TwoHeads
 from seqattn.widgets.unrolled import Unrolled
+from seqattn.widgets.weight_surgery import WeightSurgery
 from seqattn.widgets.weighted_sum import WeightedSum
 
 __all__ = [
@@ -41,5 +42,6 @@ __all__ = [
     "TurnedQuestion",
     "TwoHeads",
     "Unrolled",
+    "WeightSurgery",
     "WeightedSum",
 ]

@@ -11,6 +11,7 @@ from seqattn.data import (
     generate,
     sentence_of_length,
     splits,
+    toy_reasons,
 )
 from seqattn.data.grammar import lemmas
 
@@ -158,3 +159,18 @@ def test_pairs_by_length_are_unseen_and_of_known_words() -> None:
         by_length([101], 1, known=known)
     with pytest.raises(ValueError, match="found 0 of 1 pairs"):
         by_length([7], 1, known=known[:1])
+
+
+def test_nothing_but_the_reason_tells_the_class():
+    parts = toy_reasons(4000)
+    rests = {name: [] for name in parts}
+    for name, sentences in parts.items():
+        for one, other in zip(sentences[::2], sentences[1::2], strict=True):
+            assert (one.label, other.label, one.place) == (0, 1, other.place)
+            assert (one.tokens[one.place], other.tokens[one.place]) == ("in", "on")
+            rest, same = ((*s.tokens[: s.place], *s.tokens[s.place + 1 :]) for s in (one, other))
+            assert rest == same
+            assert not {"in", "on", "front"} & {*rest}
+            rests[name].append((rest, one.place))
+    seen = [rest for part in rests.values() for rest in part]
+    assert len(seen) == len({*seen})  # no twin of a test sentence was trained on

@@ -84,6 +84,13 @@ FIGURES = {
     "SoftmaxTemperature": lambda: widgets.SoftmaxTemperature(mask=[True, True, False, True, True]),
     "Unrolled": lambda: widgets.Unrolled(orders=["none", "bahdanau", "luong", "luong, no feeding"]),
     "TurnedQuestion": lambda: widgets.TurnedQuestion(turn=60, asking=2),
+    "WeightSurgery": lambda: widgets.WeightSurgery(
+        ["a", "key", "is", "on", "it"],
+        {"GRU": [3.0, 1.5, 4.0, 5.0, -2.0], "words": [-1.0, 0.0, -1.0, 9.0, 0.5]},
+        {"GRU": [0.05, 0.15, 0.3, 0.4, 0.1], "words": [0.0, 0.1, 0.1, 0.8, 0.0]},
+        answer="on",
+        weights=[0.1, 0.2, 0.6, 0.0, 0.0],
+    ),
     "TwoHeads": lambda: widgets.TwoHeads(query=[2.0, -1.5]),
     "WeightedSum": widgets.WeightedSum,
 }

@@ -243,6 +243,8 @@ def test_a_shifted_map_gives_its_rows_to_the_next_words(merge):
         (lambda: widgets.SoftmaxTemperature(mask=[True]), "mask has 1 flags"),
         (lambda: widgets.WeightedSum(target="chien"), "target is 'chien'; expected one of"),
         (lambda: widgets.WeightedSum(words=["a"], scores=[0.0]), "values has 6 states"),
+        (lambda: widgets.WeightSurgery(["a"], {"A": [1]}, {"B": [1]}), "own has weights of"),
+        (lambda: widgets.WeightSurgery(["a"], {"A": []}, {"A": [1]}), "'A' has 0 numbers"),
         (lambda: widgets.SoftLookup(names=["a"]), "there are 4 key vectors; expected 1"),
         (lambda: widgets.SoftLookup(temperature=-1.0), "temperature is -1.0"),
         (lambda: widgets.KernelSmoother(bandwidth=0.0), "bandwidth is 0.0"),

@@ -1,0 +1,569 @@
+# ---
+# jupyter:
+#   jupytext:
+#     formats: ipynb,py:percent
+#     text_representation: {extension: .py, format_name: percent}
+#   kernelspec: {display_name: Python 3, language: python, name: python3}
+#   seqattn:
+#     minutes: 40
+#     covers: [D-16, E-03]
+#     exercise: 09_explanations
+# ---
+
+# %% [markdown]
+# # Are weights explanations?
+#
+# "The model wrote *chat* because it looked at *cat*." May one say so? In 2019 three papers argued about
+# that sentence, and it is the most quoted argument about attention. In this chapter you run the argument
+# instead of quoting it: shuffle weights, flatten them, erase them and forge them, and see when the
+# answer cares.
+#
+# **You need** [maps](08_reading_maps.ipynb) and gradients. **It covers** interventions on weights; what a
+# linear readout makes of them; occlusion and gradients; agreement of rankings; forged weights; models
+# trained to look elsewhere; and what each of these tests can show, and what it cannot.
+
+# %% tags=["install", "hide-cell"]
+INSTALL
+
+# %% [markdown]
+# ## A question you can see
+#
+# Two machines. One is the translator that comes with the package. The other is a **sentence classifier**:
+# it reads a sentence with a GRU in both directions, asks its states with one learned query, and answers
+# from the context. Now give both other weights, and let them compute the rest as usual.
+#
+# - *another erased*: one weight that is not the largest becomes 0, and the rest of the row grows until it
+#   sums to 1 again;
+# - *largest only*, *largest erased*: what the names say;
+# - *uniform*: the same weight everywhere;
+# - *shuffled*: the row's own weights, dealt out anew among the words.
+#
+# ```{predict} which-breaks
+# ```
+
+# %% tags=["hide-input", "hide-output", "hide-until-which-breaks"]
+import matplotlib.pyplot as plt
+import torch
+import torch.nn.functional as F
+
+from seqattn.data import FIVE, TINY, measured, toy_reasons
+from seqattn.evaluation.interventions import replace_weights, shuffled, uniform
+from seqattn.metrics import jensen_shannon, kendall_tau
+from seqattn.models import SentenceClassifier
+from seqattn.plots import GREY, ORANGE, ResultTable, use_style
+from seqattn.translator import Translator
+from seqattn.widgets import WeightSurgery
+
+use_style()
+torch.set_printoptions(precision=3, sci_mode=False)
+stored = measured("explanations")
+runs, table = stored["runs"], stored["translator"]["table"]
+
+
+def low_high(values, form=".2f"):
+    low, high = f"{min(values):{form}}", f"{max(values):{form}}"
+    return low if low == high else f"{low} to {high}"
+
+
+def right(encoder, change, kind="attention"):
+    return [run[kind]["table"][change]["accuracy"] for run in runs[encoder]]
+
+
+rows = []
+for change, said in table.items():
+    perplexity = sum(said["perplexity"]) / len(said["perplexity"])
+    mine = f"{low_high(said['accuracy'])} ({perplexity:.1f})"
+    rows.append([change, mine, low_high(right("gru", change))])
+heads = ("weights", "translator: right next words (perplexity)", "classifier: right")
+ResultTable(
+    heads,
+    rows,
+    "One change, two machines",
+    f"translator: one training, {stored['card']['pairs, translator']:,} pairs; classifier: three trainings",
+)
+
+# %% [markdown]
+# <details><summary>What the output shows</summary>
+#
+# The translator without its largest weight loses most of its words, and shuffled weights harm it further:
+# it is confidently told a wrong word. Its perplexity is then higher than with uniform weights, and its
+# accuracy lower. The classifier keeps most of its answers under every change but one, *no context*, where
+# it can only guess between two classes.
+#
+# Whoever reads one column alone leaves with the wrong conclusion. So the question is not whether weights
+# *are* explanations, but when.
+#
+# </details>
+#
+# ## By hand
+#
+# Why can shuffling be harmless? Let the answer be a linear readout of the context, as a classifier's is,
+# with weights $w$ and bias $b$. The {weights}`weights` $\alpha_i$ sum to 1, so
+#
+# $$ w^\top c + b = \sum_i \alpha_i \,(w^\top h_i + b) = \sum_i \alpha_i\, m_i $$ (eq-readout-of-states)
+#
+# The answer is a weighted mean of the **margins** $m_i$: what the readout would say to each state alone. A
+# mean lies between the smallest and the largest. So *no* weights can push the answer beyond the range of
+# the margins, and a decision can change only if single states disagree about its sign.
+#
+# Take the three words of this book, with dot scores. The weights are 0.407, 0.522 and 0.071. With
+# $w = (1, 0)$ the margins are 1, −0.5 and 0.5: the answer is 0.18, and reversed weights make it 0.01.
+# With $w = (0, 1)$ they are 0.5, 1.5 and −1: 0.92 becomes 0.41.
+
+# %%
+scores = TINY.h @ TINY.s
+alpha = scores.softmax(0)
+for w in ([1.0, 0.0], [0.0, 1.0]):
+    m = TINY.h @ torch.tensor(w, dtype=torch.float64)
+    c = alpha @ TINY.h
+    torch.testing.assert_close(alpha @ m, c @ torch.tensor(w, dtype=torch.float64))
+    print(w, "margins", m, f"answer {alpha @ m:.2f}, reversed {alpha.flip(0) @ m:.2f}")
+
+# %% tags=["hide-input"]
+rows_of = {"w = (1, 0)": TINY.h[:, 0].tolist(), "w = (0, 1)": TINY.h[:, 1].tolist()}
+WeightSurgery(
+    TINY.words,
+    rows_of,
+    {name: alpha.tolist() for name in rows_of},
+    answer="yes",
+    title="Three words, two readouts",
+    predict={
+        "question": "The states stay. Which readouts let some weights change the answer's side, from "
+        "above one half to below?",
+        "options": ["only w = (1, 0)", "only w = (0, 1)", "both", "neither"],
+        "answer": 2,
+        "tests": "weights",
+        "explain": [
+            "For w = (0, 1) one margin is negative too, that of mat: all weight there brings the "
+            "answer below one half.",
+            "For w = (1, 0) the margin of sat is negative: all weight there does it.",
+            "Both have margins of either sign. The pale bar is the range that weights can reach.",
+            "Only if all margins had one sign would no weights change the side.",
+        ],
+    },
+    caption="Probability of “yes”: the sigmoid of the answer.",
+)
+
+# %% [markdown]
+# ## Ten lines of PyTorch
+#
+# An intervention stands between the look and what follows from it: compute the weights as usual, replace
+# them, and take the weighted sum again.
+
+
+# %%
+def with_other_weights(attention, change):
+    own_look = attention.look
+
+    def look(query, memory, past=None):
+        _, weights, past = own_look(query, memory, past)
+        weights = change(weights, memory.mask)
+        return (weights.unsqueeze(1) @ memory.values).squeeze(1), weights, past
+
+    attention.look = look
+
+
+translator, text = Translator.load("toy"), FIVE[0].source
+with replace_weights(translator.model, uniform):  # the package's way: undone at the end
+    theirs = translator.translate([text])[0].text
+with_other_weights(translator.model.decoder.attention, uniform)
+assert translator.translate([text])[0].text == theirs
+
+# %% [markdown]
+# The five sentences of this book, translated with weights of its own, uniform ones, and shuffled ones:
+
+# %% tags=["nbval-ignore-output"]
+del translator.model.decoder.attention.look  # the method of the class again
+dice = torch.Generator().manual_seed(0)
+changes = {
+    "own": lambda w, mask: w,
+    "uniform": uniform,
+    "shuffled": lambda w, mask: shuffled(w, mask, generator=dice),
+}
+for p in FIVE:
+    print(p.source)
+    for name, change in changes.items():
+        with replace_weights(translator.model, change):
+            print(f"  {name:9s}", translator.translate([p.source])[0].text)
+
+# %% [markdown]
+# ## A task whose reason is known
+#
+# To ask whether weights show the reason, one must know the reason. So take sentences of the toy corpus
+# that contain *in* or *on*, once, and write each of them a second time with the other word. The class is
+# the word: 0 for *in*, 1 for *on*. Since all else comes in both classes, nothing else can tell. Who does
+# not read this word is right half of the time.
+#
+# Two encoders: a GRU in both directions, whose states have read the other words; and **words** alone, whose
+# states are the embeddings. Here is the second, trained on a small part while you wait.
+
+# %%
+small = toy_reasons(6_000)
+vocabulary = sorted({word for one in small["train"] for word in one.tokens})
+number = {word: n for n, word in enumerate(vocabulary, 4)}  # 0 is padding, 3 is unknown
+
+
+def as_batch(sentences):
+    rows = [torch.tensor([number.get(w, 3) for w in one.tokens]) for one in sentences]
+    lengths = torch.tensor([len(row) for row in rows])
+    labels = torch.tensor([one.label for one in sentences])
+    return torch.nn.utils.rnn.pad_sequence(rows, batch_first=True), lengths, labels
+
+
+# %% tags=["nbval-ignore-output"]
+torch.manual_seed(0)
+model = SentenceClassifier(len(number) + 4, encoder="words")
+optimizer = torch.optim.Adam(model.parameters(), 0.01)
+source, lengths, labels = as_batch(small["train"])
+for _ in range(150):
+    loss = F.cross_entropy(model(source, lengths).logits, labels)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+source, lengths, labels = as_batch(small["test"])
+places = torch.tensor([one.place for one in small["test"]])
+with torch.no_grad():
+    own = model(source, lengths)
+    with replace_weights(model, shuffled):
+        other = model(source, lengths)
+agree = (other.logits.argmax(1) == own.logits.argmax(1)).float().mean()
+print(f"right {(own.logits.argmax(1) == labels).float().mean():.2f}")
+print(
+    f"largest weight on the reason {(own.weights.argmax(1) == places).float().mean():.2f}"
+)
+print(f"same answer with shuffled weights {agree:.2f}")
+
+# %% [markdown]
+# Now all of it, with more sentences, both encoders and three seeds each. Four measures try to point at the
+# deciding word, each by its largest value without the sign.
+#
+# - **Attention**: the weight $\alpha_i$.
+# - **Gradient × input**: what the answer's margin $f$ owes to a word's vector $x_i$ to first order,
+#
+# $$ g_i = x_i^\top\, \frac{\partial f}{\partial x_i} $$ (eq-gradient-input)
+#
+# - **Integrated gradients**: the same, with the gradient averaged on the way from zero to $x$.
+# - **Occlusion**: the answer with the word, minus the answer of the sentence without it,
+#
+# $$ o_i = f(x_1, \dots, x_n) - f(x_1, \dots, x_{i-1}, x_{i+1}, \dots, x_n) $$ (eq-occlusion)
+#
+# ```{predict} who-finds-it
+# ```
+
+# %% tags=["hide-output", "hide-until-who-finds-it"]
+KINDS = {"own weights": "attention", "trained uniform": "uniform"}
+FINDERS = ("attention", "gradient", "integrated", "occlusion")
+found, rows = {}, []
+for encoder in runs:
+    for name, kind in KINDS.items():
+        of = [run[kind] for run in runs[encoder]]
+        for way in FINDERS:
+            found[encoder, kind, way] = [one["finds the reason"][way] for one in of]
+        cells = [low_high(found[encoder, kind, way]) for way in FINDERS]
+        if kind == "uniform":
+            cells[0] = "–"
+        rows.append(
+            [f"{encoder}, {name}", low_high(right(encoder, "own", kind)), *cells]
+        )
+chance = runs["gru"][0]["uniform"]["share on reason"]
+heads = ("model", "right", "attention", "gradient × input", "integrated", "occlusion")
+note = f"three seeds; a word drawn by lot is the right one in {chance:.2f} of the sentences"
+ResultTable(heads, rows, "Who finds the deciding word?", note)
+
+# %% [markdown]
+# <details><summary>What the output shows</summary>
+#
+# Every model answers every test sentence rightly. Still:
+#
+# - Over **words** the largest weight stands on the reason in every sentence, for each seed.
+# - Through a **GRU** it depends on the seed: {{ low_high(found["gru", "attention", "attention"]) }} of the
+#   sentences, at the same accuracy. The weights tell about the training, not about the task.
+# - Models trained with **uniform** weights answer as well. There attention was not needed at all, and a part
+#   that can be left out should explain nothing.
+# - Occlusion, which asks the model instead of its map, finds the word in
+#   {{ low_high(found["gru", "attention", "occlusion"]) }} of the sentences through the GRU.
+#
+# </details>
+#
+# ### The news has travelled
+#
+# Why can a GRU look elsewhere? Ask each state alone, by {eq}`eq-readout-of-states`: is its margin on the
+# right side? The figure sorts the states by their distance from the deciding word.
+
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Share of states that decide rightly alone, by distance from the deciding word, for three seeds of each encoder. Words: 1 at distance 0 and about one half elsewhere. GRU: 1 at distance 0 and well above one half for several words on at least one side."}}
+figure, ax = plt.subplots(figsize=(6.2, 3))
+alone = {}
+for encoder, color in (("gru", ORANGE), ("words", GREY)):
+    for k, run in enumerate(runs[encoder]):
+        counts = run["attention"]["state alone"]
+        shares = {int(d): hit / n for d, (hit, n) in counts.items()}
+        alone[encoder, k] = shares
+        ax.plot(
+            [*shares], [*shares.values()], color=color, label=None if k else encoder
+        )
+ax.axhline(0.5, color=GREY, lw=1, ls="--")
+ax.set(xlabel="words from the deciding word", ylabel="right alone", ylim=(0, 1.05))
+ax.legend()
+plt.show()
+
+# %% [markdown]
+# A single word knows the answer if it *is* the reason, and else it guesses. A GRU's states know it from
+# several words away, in some trainings to the left and in some to the right. The weight on position $i$
+# is a weight on a *state*, and a state is not a word. Shuffle the weights, and they land on other
+# states that know it too.
+#
+# Now forge by hand. Both machines answer *on* to one sentence. Predict first.
+
+# %% tags=["hide-input"]
+example = stored["example"]
+WeightSurgery(
+    example["words"],
+    example["margins"],
+    example["weights"],
+    answer="on",
+    predict={
+        "question": "You may put the weights wherever you like. Whose answer can you bring to the "
+        "other side, below one half?",
+        "options": ["only that of the GRU", "only that of words", "both", "neither"],
+        "answer": 0,
+        "tests": "weights",
+        "explain": [
+            "Some of its states lean to the other side. Of the words, taken alone, all lean to this "
+            "one here, so no weights change that answer. The twin of this sentence needs its word.",
+            "In this sentence all words, taken alone, lean to the same side: look at the pale bar.",
+            "In this sentence all words, taken alone, lean to the same side: no weights change that.",
+            "Give all weight to the last words, with the GRU: its answer changes.",
+        ],
+    },
+)
+
+# %% [markdown]
+# ## The debate, test by test
+#
+# ### Jain and Wallace: do the weights agree, and could they be others?
+#
+# *Attention is not Explanation* {cite:p}`jain2019` asks two things of classifiers. First: does attention
+# rank the words as gradients and occlusion do? **Kendall's** $\tau$ compares two rankings. Of all $P$ pairs
+# of words count those in the same order, $C$, and in opposite orders, $D$:
+#
+# $$ \tau = \frac{C - D}{P} $$ (eq-kendall)
+#
+# (without ties; with ties the package divides by less). Second: could *other* weights give the same answer?
+# An adversary looks for weights $\beta$ as far as possible from $\alpha$ while the answer $\hat y$ moves by no
+# more than $\varepsilon = 0.05$:
+#
+# $$ \max_\beta\; \mathrm{JSD}(\alpha, \beta) \quad\text{such that}\quad
+#    \tfrac12 \textstyle\sum_k |\hat y_k(\alpha) - \hat y_k(\beta)| \le \varepsilon $$ (eq-adversary)
+#
+# The distance is the **Jensen–Shannon divergence**, with $m = (\alpha + \beta)/2$,
+#
+# $$ \mathrm{JSD}(\alpha, \beta) = \tfrac12 \sum_i \alpha_i \ln \frac{\alpha_i}{m_i}
+#    + \tfrac12 \sum_i \beta_i \ln \frac{\beta_i}{m_i} $$ (eq-jsd)
+#
+# from 0 for equal weights to $\ln 2 = 0.69$ for weights that share no word.
+
+# %%
+first, second = torch.tensor([[0.7, 0.2, 0.1]]), torch.tensor([[0.1, 0.2, 0.7]])
+print("reversed:", kendall_tau(first[0], second[0]), jensen_shannon(first, second))
+print(
+    "no word in common:",
+    jensen_shannon(torch.tensor([[1.0, 0]]), torch.tensor([[0, 1.0]])),
+)
+
+# %% tags=["hide-input"]
+tau = {
+    (encoder, way): [
+        run["attention"]["tau"][f"attention / {way}"] for run in runs[encoder]
+    ]
+    for encoder in runs
+    for way in ("gradient", "occlusion")
+}
+forge = {e: [run["attention"]["forged"] for run in runs[e]] for e in runs}
+mine = stored["translator"]["forged"]
+rows = [
+    [
+        encoder,
+        low_high(tau[encoder, "gradient"]),
+        low_high(tau[encoder, "occlusion"]),
+        low_high([f["median"] for f in forge[encoder]]),
+        low_high([f["above 0.5"] for f in forge[encoder]]),
+    ]
+    for encoder in runs
+]
+rows.append(["translator", "", "", f"{mine['median']:.2f}", f"{mine['above 0.5']:.2f}"])
+heads = (
+    "model",
+    "τ, gradient",
+    "τ, occlusion",
+    "forged JSD, median",
+    "share above 0.5",
+)
+ResultTable(
+    heads,
+    rows,
+    "Agreement, and how far weights can be forged",
+    "three seeds; one translator, third word",
+)
+
+# %% [markdown]
+# Low agreement comes back through the GRU, and not over words, for each of the seeds. So it is no property
+# of attention as such. And the forger succeeds on GRU states in nearly every sentence.
+#
+# Over words the forger wins as well, in half of the sentences. Of two twins the other words are the same, and
+# they lean to one side. The twin on that side needs no evidence, so any weights will do. The search is a
+# lower bound; a better one may find more. And an adversary who may choose new weights for each sentence
+# does not show that a *model* could have them. That was the reply.
+#
+# ### Wiegreffe and Pinter: could a model look elsewhere?
+#
+# *Attention is not not Explanation* {cite:p}`wiegreffe2019` asks for fair yardsticks.
+#
+# 1. **Is attention needed?** Train with uniform weights. (You have seen it: here it is not.)
+# 2. **How different is different?** Train again from another seed, and compare the weights.
+# 3. **Could a trained model look elsewhere?** Train a second model to give the first one's answers, while a
+#    term of the loss pushes its weights away.
+# 4. **Do the weights know something?** Give them to a model of words alone, in training and in the test.
+#
+# ```{predict} can-it-look-elsewhere
+# ```
+
+# %% tags=["hide-output", "hide-until-can-it-look-elsewhere"]
+*_, strong = runs["gru"][0]["pushed"]
+pushed = {e: [run["pushed"][strong] for run in runs[e]] for e in runs}
+seeds = {e: [run["another seed"]["divergence"] for run in runs[e]] for e in runs}
+guided = {k: [run["guided words"][k] for run in runs["gru"]] for k in ("own", "pushed")}
+rows = [
+    [
+        encoder,
+        low_high(seeds[encoder]),
+        low_high([p["divergence"] for p in pushed[encoder]]),
+        low_high([p["accuracy"] for p in pushed[encoder]]),
+        low_high([p["finds the reason"]["occlusion"] for p in pushed[encoder]]),
+    ]
+    for encoder in runs
+]
+heads = (
+    "model",
+    "JSD, another seed",
+    "JSD, pushed",
+    "pushed: right",
+    "pushed: occlusion finds it",
+)
+ResultTable(heads, rows, "Models that look elsewhere", f"three seeds; push {strong}")
+
+# %% [markdown]
+# <details><summary>What the output shows</summary>
+#
+# - **Another seed** alone moves the GRU's weights by up to {{ f"{max(seeds['gru']):.2f}" }} nats, of at most
+#   0.69. Words give nearly the same weights again. A map that a new seed redraws is no finding about the task.
+# - **Pushed away**, the GRU answers as before, with weights that hardly overlap with the first model's. Over
+#   words the push, at the same strength, costs the answer: those models are at chance.
+# - **As a guide**, the GRU's own weights lead a model of words to
+#   {{ low_high(guided["own"]) }}, the pushed ones to {{ low_high(guided["pushed"]) }}. So learned weights
+#   know something that forged ones may lack: the point of the reply. But careful. Here a row can give the
+#   class away by *where* it looks, without looking at the reason.
+#
+# </details>
+#
+# ### Serrano and Smith: what must go until the answer flips?
+#
+# *Is Attention Interpretable?* {cite:p}`serrano2019` erases weights in an order, and counts how many must go
+# until the decision changes. A good explanation is a short list. The fewer words an order needs, the better
+# it ranks; an order by lot stands beside.
+
+# %% tags=["hide-input"]
+flips = {
+    (e, order): [run["attention"]["until it flips"][order][key] for run in runs[e]]
+    for e in runs
+    for order in ("attention", "gradient", "by lot")
+    for key in ["mean share"]
+}
+never = {
+    e: [run["attention"]["until it flips"]["attention"]["never"] for run in runs[e]]
+    for e in runs
+}
+rows = [
+    [
+        e,
+        *(low_high(flips[e, order]) for order in ("attention", "gradient", "by lot")),
+        low_high(never[e]),
+    ]
+    for e in runs
+]
+heads = ("model", "by attention", "by gradient", "by lot", "never flips, by attention")
+note = "share of a sentence's words that must go; 1 where it never flips; three seeds"
+ResultTable(heads, rows, "Erased until the answer flips", note)
+
+# %% [markdown]
+# Over words the order by attention flips the answer with fewer words gone than lots do, in each seed. It
+# never flips for about half of the sentences: the twins that need no evidence. Through the
+# GRU most of the answers never flip before the last word, in whatever order.
+#
+# ## What may be concluded
+#
+# | claim | the test | the translator | GRU states | words |
+# |---|---|---|---|---|
+# | the context came from there | none: it is how it was computed | yes | yes | yes |
+# | the answer would be another without it | erase the largest | mostly | sometimes | where the word is needed |
+# | no other weights would do | forge | the search seldom got far | no | for half of the sentences |
+# | no other *model* would look elsewhere | push, and reseed | not tried | no | none was found |
+# | this *word* mattered | occlusion of the word | not tried | mostly found | found |
+# | attention was needed | train it uniform | not tried | no | no |
+#
+# "Explanation" was never one thing. Who asks *where did this vector come from* gets the truth from a map. Who
+# asks *why this answer* must change something and look again.
+
+# %% [markdown]
+# ## Where it breaks
+#
+# - **Erasing without renormalising.** The context shrinks as well, and you test two changes at once.
+# - **Shuffling pads in.** The weights land on positions that hold nothing, and every model seems to care.
+# - **Correlating over pads.** Zeros agree with zeros, and $\tau$ rises with the padding.
+# - **Averages over heads first.** A mean of maps can show a place where no head looked.
+# - **One seed.** You saw the same GRU, at the same accuracy, with maps that find the reason and maps that do not.
+# - **The mean of answers for the answer of the mean.** {eq}`eq-readout-of-states` holds for a linear
+#   readout. Through the translator's maxout $f(\sum_i \alpha_i h_i)$ is not $\sum_i \alpha_i f(h_i)$.
+# - **Occlusion leaves the data.** A sentence without its preposition is none that the model was trained on,
+#   and a gradient is true only nearby. If the two disagree, believe neither blindly.
+
+# %% [markdown]
+# ## Check yourself
+#
+# ```{self-check} shuffled-and-unmoved
+# ```
+#
+# ```{self-check} range-of-answers
+# ```
+#
+# ```{self-check} uniform-as-good
+# ```
+#
+# ```{self-check} what-a-forger-shows
+# ```
+
+# %% [markdown]
+# ## What you now know
+#
+# - Weights say where a context came from. Whether the answer would be another without it is a question for
+#   an intervention, and the translator and the classifier answer it differently.
+# - With a linear readout the answer is a mean of margins. Weights matter as far as the margins disagree.
+# - States are not words. Through a GRU the news travels, and a map may look anywhere.
+# - Jain and Wallace's low agreement, Wiegreffe and Pinter's yardsticks, and Serrano and Smith's erasing
+#   measure different things. Run all three, with seeds, before you print a heat map as a reason.
+#
+# **Two questions for you to research.** (1) Our translator lost its words under shuffled weights. For *which*
+# target words does it need the source at all? Split the table by part of speech. (2) How long must a sentence
+# be until the GRU's news has faded, so that its weights have to point at the word?
+#
+# **Now you.** [The exercise](../exercises/09_explanations.ipynb) has you write the interventions and the
+# measures, and find out how far any weights could move an answer.
+#
+# **Next.** Chapter 10 gives up looking everywhere.
+
+# %% [markdown]
+# ## Sources
+#
+# - The debate: {cite:t}`jain2019`, {cite:t}`wiegreffe2019`, {cite:t}`serrano2019`.
+# - Integrated gradients: Sundararajan, Taly and Yan (2017), *Axiomatic Attribution for Deep Networks*,
+#   section 3. Occlusion of words: Li, Monroe and Jurafsky (2016), *Understanding Neural Networks through
+#   Representation Erasure*.
