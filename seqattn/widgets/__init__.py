@@ -8,6 +8,7 @@ from seqattn.widgets.dot_variance import DotVariance
 from seqattn.widgets.fixed_versus_dynamic import FixedVersusDynamic
 from seqattn.widgets.kernel_smoother import KernelSmoother
 from seqattn.widgets.linear_regime import LinearRegime
+from seqattn.widgets.local_window import LocalWindow
 from seqattn.widgets.map_reader import MapReader
 from seqattn.widgets.map_through_training import MapThroughTraining
 from seqattn.widgets.rank_slider import RankSlider
@@ -15,6 +16,7 @@ from seqattn.widgets.recency import Recency
 from seqattn.widgets.score_geometry import ScoreGeometry
 from seqattn.widgets.soft_lookup import SoftLookup
 from seqattn.widgets.softmax_temperature import SoftmaxTemperature
+from seqattn.widgets.sparse_reach import SparseReach
 from seqattn.widgets.turned_question import TurnedQuestion
 from seqattn.widgets.unrolled import Unrolled
 from seqattn.widgets.weighted_sum import WeightedSum
@@ -28,6 +30,7 @@ __all__ = [
     "KernelSmoother",
     "LinearRegime",
     "LiveFigure",
+    "LocalWindow",
     "MapReader",
     "MapThroughTraining",
     "RankSlider",
@@ -35,6 +38,7 @@ __all__ = [
     "ScoreGeometry",
     "SoftLookup",
     "SoftmaxTemperature",
+    "SparseReach",
     "TurnedQuestion",
     "Unrolled",
     "WeightedSum",
