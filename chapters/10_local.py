@@ -5,7 +5,7 @@
 #     text_representation: {extension: .py, format_name: percent}
 #   kernelspec: {display_name: Python 3, language: python, name: python3}
 #   seqattn:
-#     minutes: 45
+#     minutes: 50
 #     covers: [F-17, F-31, M-08, M-12, V-09, T-08, D-10, D-18, E-01]
 #     exercise: 10_local
 # ---
@@ -181,7 +181,7 @@ query, keys, values = (
 )
 with torch.no_grad():
     z = torch.tanh(query @ attention.W_p.T) @ attention.v_p
-    p = (40 * z.sigmoid()).item()
+    p = 40 * z.sigmoid()[0]
     W = attention.global_attention.score.W
     by_hand, seen = local_by_hand(query[0], keys[0], values[0], p, 3, 40, W)
     context, weights = attention(query, keys, values)
@@ -383,9 +383,10 @@ ResultTable(
 # - **Backwards**, local-m fails: {{ span(right("reverse", "local-m", "10")) }} at 10 letters, where global attention has
 #   {{ span(right("reverse", "global", "10")) }}. Still, that is more than the links in its window. The encoder's states have read
 #   their neighbours, so a window shows a little of what is outside.
-# - **With drift**, local-m is behind at 10 letters. At 25 all three are lost.
+# - **With drift**, local-m is behind at 10 letters, with {{ span(right("double", "local-m", "10")) }}. At 25 it is ahead of
+#   the others, but most letters are wrong in all three.
 # - **Local-p** learns all three tasks at the lengths it was trained on, backwards included, and loses them
-#   beyond. At 25 letters it is below global attention in reverse, in each seed.
+#   beyond. In *reverse* it is then below global attention, in each seed.
 #
 # </details>
 #
@@ -536,7 +537,8 @@ needs = {
 rows = [
     [k, f"{pairs:,}", "never" if of is None else of] for k, (pairs, of) in needs.items()
 ]
-ResultTable(("pattern, 64 words", "pairs scored", "layers to connect all"), rows)
+heads = ("pattern, 64 words", "pairs scored", "layers to connect all")
+ResultTable(heads, rows, "What patterns cost, and how far they carry")
 
 # %% [markdown]
 # One global word makes two layers enough, and adds {{ needs["window 4, global word 0"][0] - int(window_mask(64, 4).sum()) }} pairs to a window of 4.

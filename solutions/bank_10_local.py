@@ -111,11 +111,11 @@ WINDOWS = {  # B, size, D
     "wide": (3, 7, 4),
     "narrow": (5, 12, 1),
     "words at the very edge": (4, 10, 2),
-    "short sentences": (4, 8, 2),
-    "nothing in the window": (3, 6, 2),
+    "short sentences": (4, 8, 3),
+    "nothing in the window": (3, 6, 1),
     "one sentence": (1, 8, 3),
     "as many sentences as words": (6, 6, 2),
-    "far apart": (3, 9, 2),
+    "far apart": (3, 9, 3),
 }
 
 
@@ -123,7 +123,8 @@ def draw_places(rng, kind):
     """Draw centres, half-width, lengths and width; no word is by rounding alone inside or not."""
     B, size, D = WINDOWS[kind]
     lengths = rng.integers(3, size + 1, size=B)
-    lengths[0] = size
+    # The longest sentence need not fill the batch.
+    lengths[0] = size - (kind in ("wide", "short sentences"))
     # Halves and quarters are exact in every precision; none of these brings a word to the edge.
     centres = rng.integers(0, size, size=B) + rng.choice([0.25, 0.4375, 0.625, 0.8125], size=B)
     if kind == "words at the very edge":
@@ -279,11 +280,11 @@ def in_window(centres, D, lengths, size):
     real = torch.arange(size)[None] < lengths.unsqueeze(-1)
     return (away <= D * D) * real
 WRONG
-centre rounded first, keeps 1 | centres[:, None] -> centres.round()[:, None]
+centre rounded first | centres[:, None] -> centres.round()[:, None]
     You round the centre first: cut at p - D and p + D themselves.
-centre cut to a whole number, keeps 1 | centres[:, None] -> centres.floor()[:, None]
+centre cut to a whole number | centres[:, None] -> centres.floor()[:, None]
     You drop the digits of the centre: it is a real number.
-strictly less, keeps 1 | <= D -> < D
+strictly less, keeps 2 | <= D -> < D
     You leave out a word exactly D away: it is inside.
 D as the whole width | <= D -> <= D / 2
     You take D for the whole width: it is D to each side.
@@ -303,7 +304,7 @@ words outside | return near & (places < lengths[:, None]) -> return ~(near & (pl
     You mark the words outside: True says that a word is in the window.
 whole numbers for flags | R -> R.long()
     You return 0 and 1: a mask is boolean, True or False.
-2D words always | near = (places - centres[:, None]).abs() <= D -> first = torch.ceil(centres - D)[:, None]; near = (places >= first) & (places < first + 2 * D)
+2D words always, keeps 2 | near = (places - centres[:, None]).abs() <= D -> first = torch.ceil(centres - D)[:, None]; near = (places >= first) & (places < first + 2 * D)
     You take 2D words always: with a whole number for a centre there are 2D + 1.
 first sentence for all | places - centres[:, None] -> places - centres[:1, None]
     You use the first sentence's centre for all: each sentence has its own.
@@ -316,9 +317,9 @@ Q2 = question(
     """q2: Where is the centre?
 predicted_centre(s, W_p, v_p, lengths)
 read chapters/10_local: One step a line
-the formula, 2 points: ordinary; square; one sentence; other sizes
+the formula, 2 points: one length; one sentence
     The centre is S times the logistic function of v_p · tanh(W_p s).
-each sentence's own length, 1 point: one length; ordinary; other sizes
+each sentence's own length, 1 point: ordinary; square; other sizes
     S is the number of words of that sentence, not of the batch.
 gradients, 1 point, backward: ordinary; other sizes
     The centre must pass a gradient to s, W_p and v_p.
@@ -337,7 +338,7 @@ def predicted_centre(s, W_p, v_p, lengths):
     z = (torch.tanh(W_p @ s.T) * v_p[:, None]).sum(0)
     return (z / 2).tanh().add(1).mul(lengths).div(2)
 WRONG
-longest sentence for S, keeps 1 | lengths * torch.sigmoid(z) -> lengths.max() * torch.sigmoid(z)
+longest sentence for S, keeps 2 | lengths * torch.sigmoid(z) -> lengths.max() * torch.sigmoid(z)
     You take the width of the batch for S: each sentence has its own number of words.
 S - 1 | lengths * torch.sigmoid(z) -> (lengths - 1) * torch.sigmoid(z)
     You multiply by S - 1: Luong et al. multiply by S.
@@ -444,25 +445,23 @@ the two forgotten | (2 * (D / 2) ** 2) -> ((D / 2) ** 2)
 distance not squared | (away**2) -> away.abs()
     You forget to square the distance: that is no Gaussian.
 rows made to sum to 1 | R -> R / R.sum(1, keepdim=True).clamp(min=1e-30)
-    You make rows sum to 1 again: in the paper the Gaussian leaves them below.
+    You make rows sum to 1 again, as a Gaussian inside the softmax would: in the paper it multiplies the
+    weights and leaves rows below 1.
 Gaussian forgotten | (weights * near).masked_fill -> weights.masked_fill
     You leave out the Gaussian: words near the centre count for more.
-Gaussian added to the scores | weights = scores.masked_fill(~seen, lowest).softmax(1) -> weights = (scores - away**2 / (2 * (D / 2) ** 2)).masked_fill(~seen, lowest).softmax(1); (weights * near) -> weights
-    You put the Gaussian into the softmax, where the denominator takes its height away again: it multiplies
-    the weights.
 length forgotten | (away.abs() <= D) & (places < lengths[:, None]) -> away.abs() <= D
     You let the window reach into the pads: it ends with the sentence.
-strictly inside, keeps 3 | (away.abs() <= D) -> (away.abs() < D)
+strictly inside, keeps 2 | (away.abs() <= D) -> (away.abs() < D)
     You leave out a word exactly D away: it is inside.
 centre rounded | centres[:, None] -> centres.round()[:, None]
     You round the centre: it is a real number, and learns by its digits.
-NaN for an empty window, keeps 3 | scores.masked_fill(~seen, lowest) -> scores.masked_fill(~seen, -math.inf); .masked_fill(~seen, 0.0) -> * 1.0
+NaN for an empty window | scores.masked_fill(~seen, lowest) -> scores.masked_fill(~seen, -math.inf); .masked_fill(~seen, 0.0) -> * 1.0
     A window without words gives NaN: that row is zeros.
 uniform for an empty window | return (weights * near).masked_fill(~seen, 0.0) -> return weights * near
     What is not in the window still has a weight: it gets exactly 0.
 centre detached, keeps 4 | away = places - centres[:, None] -> away = places - centres.detach()[:, None]
     Your centre is detached: it must learn from the Gaussian.
-multiplied by zero, keeps 4 | scores.masked_fill(~seen, lowest) -> (scores * seen + lowest * ~seen)
+multiplied by zero, keeps 3 | scores.masked_fill(~seen, lowest) -> (scores * seen + lowest * ~seen)
     You multiply what is outside by zero, and NaN times zero is NaN: fill it instead.
 a mask of -1000, keeps 4 | scores.masked_fill(~seen, lowest) -> scores.masked_fill(~seen, -100.0)
     Your mask is a score like others: words may have lower ones. Take the lowest number there is.

@@ -47,7 +47,9 @@ def test_a_window_holds_as_many_words_as_the_formula_says():
                 inside = [i for i in range(size) if abs(i - p) <= D]
                 assert seen == len(inside) == math.floor(p + D) - math.ceil(p - D) + 1
                 assert t + D + 1 >= size or seen == 2 * D
-            weights = local_m(torch.ones(1, 1).double(), torch.zeros(1, size, 1).double(), position=t)
+            weights = local_m(
+                torch.ones(1, 1).double(), torch.zeros(1, size, 1).double(), position=t
+            )
             assert int((weights.weights > 0).sum()) == 2 * D + 1
 
 
