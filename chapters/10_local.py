@@ -79,7 +79,7 @@ LocalWindow(
 # - Window: from 1.592 to 5.592, the positions 2, 3, 4, 5.
 # - Softmax of their scores 1.2, −0.9, −0.3, 0.5: .543 .066 .121 .270.
 # - Gaussian at their distances: .282 .839 .920 .371.
-# - Product: **.153 .056 .112 .100**. The sum is **0.42**, and not 1.
+# - Product: **.153 .056 .111 .100**. The sum is **0.42**, and not 1.
 #
 # The largest weight has *sat*, 1.6 places from the centre. The Gaussian bends the choice, it does not make it.
 

@@ -154,9 +154,7 @@ with checking("q3"):
 # at most `2 * D + 1` positions a sentence, score those, weight them as above, and mix their values. An empty
 # window gives zeros.
 #
-# What stands outside the windows may be NaN, in the keys and in the values. And while your function runs,
-# the grader watches: no operation may give a result as large as a sentence of 600 words, where a
-# window holds five.
+# What stands outside the windows may be NaN, in the keys and in the values: whatever is computed from it shows.
 
 
 # %% question="q4"

@@ -6,7 +6,6 @@ import numpy as np
 
 from seqattn.grading.bank import Exercise
 from seqattn.grading.drawing import normal
-from seqattn.grading.oracle import central_differences
 from seqattn.grading.probes import value_probe
 from seqattn.grading.questions import WRONG_FORMS, question
 
@@ -51,30 +50,8 @@ def contexts(query, keys, values, centres, D, lengths):
     for b, (q, p, n) in enumerate(zip(query, centres, lengths)):
         seen = window_of(p, D, n, keys.shape[1])
         scores = np.zeros(keys.shape[1])
-        for i in seen:
-            scores[i] = sum(x * y for x, y in zip(q, keys[b, i]))
-        row = weigh(scores, p, D, n)
-        for i in seen:
-            found[b] += row[i] * values[b, i]
-    return found
-
-
-PULLED = ("query", "keys", "values", "centres")
-KEPT = ("the inputs are left as they are", "the precision is kept")
-TOUCHED = "no operation is as large as a sentence"
-
-
-def gathered(query, keys, values, centres, D, lengths):
-    inputs = {"query": query, "keys": keys, "values": values, "centres": centres}
-
-    def total():
-        return float((contexts(query, keys, values, centres, D, lengths) ** 2).sum())
-
-    found = {"the context": contexts(query, keys, values, centres, D, lengths)}
-    found |= dict.fromkeys((*KEPT, TOUCHED), True)
-    if keys.shape[1] < 100:
-        for name in PULLED:
-            found[f"gradient of {name}"] = central_differences(lambda _: total(), inputs[name])
+        scores[seen] = keys[b, seen] @ q
+        found[b] = weigh(scores, p, D, n)[seen] @ values[b, seen]
     return found
 
 
@@ -116,6 +93,7 @@ WINDOWS = {  # B, size, D
     "one sentence": (1, 8, 3),
     "as many sentences as words": (6, 6, 2),
     "far apart": (3, 9, 3),
+    "small": (2, 5, 1),
 }
 
 
@@ -161,16 +139,12 @@ def draw_scores(rng, kind):
 
 
 def draw_states(rng, kind):
-    large = kind == "a long sentence"
-    centres, D, lengths, size = draw_places(rng, "ordinary" if large else kind)
-    if large:
-        size, lengths = 600, np.array([600, 40, 599, 7])
-        centres = np.array([311.4375, 39.25, 2.625, 4.8125], np.float32)
-    d, d_v = (3, 3) if kind == "as many sentences as words" else (4, 3)
+    centres, D, lengths, size = draw_places(rng, kind)
+    d, d_v = (2, 2) if kind == "as many sentences as words" else (3, 2)
     B = len(centres)
     query, keys = normal(rng, B, d), normal(rng, B, size, d)
     values = normal(rng, B, size, d_v)
-    if kind in ("a long sentence", "far apart"):
+    if kind == "far apart":
         outside = ~windows(centres, D, lengths, size)
         keys[outside] = values[outside] = np.nan
     return query, keys, values, centres, D, lengths
@@ -479,9 +453,9 @@ the context, 2 points: ordinary; wide; narrow; words at the very edge; one sente
     Scores, weights and sum over the words in each sentence's own window.
 ends and nothing, 1 point: short sentences; nothing in the window; ordinary
     Windows end with the sentence, and an empty one gives zeros.
-nothing else touched, 2 points: far apart; a long sentence
+nothing else touched, 2 points: far apart
     Gather the window's rows; leave the others out, whatever they hold.
-gradients, 1 point: ordinary; short sentences
+gradients, 1 point, backward: small
     Gradients flow to query, keys, values and centres.
 RIGHT
 def gathered_context(query, keys, values, centres, D, lengths):
@@ -559,18 +533,6 @@ computes all, then masks, keeps 3
     |     weights = weights * torch.exp(-2 * (away / D) ** 2)
     |     return (weights[:, None] @ values)[:, 0]
     You score every word and mask afterwards: a weight of 0 does not remove a NaN, and nothing is saved.
-cleans all, then masks, keeps 4
-    | def gathered_context(query, keys, values, centres, D, lengths):
-    |     places = torch.arange(keys.shape[1])
-    |     away = places - centres[:, None]
-    |     seen = (away.abs() <= D) & (places < lengths[:, None])
-    |     keys = keys.masked_fill(~seen[..., None], 0.0)
-    |     values = values.masked_fill(~seen[..., None], 0.0)
-    |     scores = (keys @ query[..., None])[..., 0]
-    |     weights = scores.masked_fill(~seen, -1e30).softmax(1) * seen
-    |     weights = weights * torch.exp(-2 * (away / D) ** 2)
-    |     return (weights[:, None] @ values)[:, 0]
-    You go through the whole sentence: gather the window's rows, and touch no others.
 negative places wrap round | & (away <= D) -> & (away <= D) | (places < 0) & (away <= D); .clamp(min=0) -> * 1
     Place -1 is the last word for PyTorch: words before the first do not exist.
 first word counted twice | (places >= 0) & (places < lengths[:, None]) & (away <= D) -> (places < lengths[:, None]) & (away <= D)
@@ -600,65 +562,10 @@ window read beyond its end, keeps 3 | torch.minimum(last, lengths - 1)[:, None] 
     You read a word beyond the window's end and give it a weight of 0, which does not remove a NaN.
 detached, keeps 5 | R -> R.detach()
     The values are right, but no gradient reaches the inputs.
-a list | R -> R.tolist()
-    You return a list: return the tensor, through which gradients can flow.
-a NumPy array | R -> R.detach().numpy()
-    You return a NumPy array, where the gradient ends: return the torch tensor.
-""",
+"""
+    + WRONG_FORMS,
     draw=draw_states,
-    oracle=gathered,
-    probe="""
-from torch.utils._python_dispatch import TorchDispatchMode
-
-def probe(answer, query, keys, values, centres, D, lengths):
-    inputs = dict(query=query, keys=keys, values=values, centres=centres)
-    kept = {name: x.clone() for name, x in inputs.items()}
-    owned = {x.untyped_storage().data_ptr() for x in inputs.values()}
-    largest = [0]
-
-    class Watch(TorchDispatchMode):
-        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-            result = func(*args, **(kwargs or {}))
-            for x in result if isinstance(result, tuple | list) else (result,):
-                # A view of what was given costs nothing.
-                if isinstance(x, torch.Tensor) and x.untyped_storage().data_ptr() not in owned:
-                    largest[0] = max(largest[0], x.untyped_storage().nbytes() // x.element_size())
-            return result
-
-    with Watch(), torch.no_grad():
-        context = answer(query, keys, values, centres, D, lengths)
-    if not isinstance(context, torch.Tensor):
-        return context
-    same = lambda a, b: bool(((a == b) | ((a != a) & (b != b))).all())
-    found = {
-        "the context": context,
-        "the inputs are left as they are": all(same(inputs[name], kept[name]) for name in kept),
-        "no operation is as large as a sentence": keys.shape[1] < 100 or largest[0] < keys.shape[1],
-    }
-    pulled = {name: x.clone().requires_grad_() for name, x in kept.items()}
-    result = answer(*pulled.values(), D, lengths)
-    if result.requires_grad:
-        result.square().sum().backward()
-    exact = [x.double() * (1 + 1e-9) for x in kept.values()]
-    try:
-        double = answer(*exact, D, lengths)
-        digits = double[double != 0]
-        found["the precision is kept"] = double.dtype == torch.float64 and not bool(
-            digits.numel() and (digits == digits.float()).all()
-        )
-    except RuntimeError:  # two precisions met
-        found["the precision is kept"] = False
-    if keys.shape[1] < 100:
-        for name, x in pulled.items():
-            found[f"gradient of {name}"] = None if x.grad is None else x.grad
-    return found
-""",
-    parts={
-        "the context": ("the context", *KEPT),
-        "ends and nothing": ("the context",),
-        "nothing else touched": ("the context", TOUCHED),
-        "gradients": tuple(f"gradient of {name}" for name in PULLED),
-    },
+    oracle=contexts,
 )
 
 Q5 = question(

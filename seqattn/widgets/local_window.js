@@ -28,8 +28,7 @@ const figure = {
     ui.add(
       ui.slider({ label: "z (from the decoder state)", name: "z, from the decoder state", trait: "z", min: -4, max: 4, step: 0.05, role: "query" }),
       ui.slider({ label: "half-width D", trait: "half_width", min: 1, max: 4, step: 1, show: (x) => fmt(x, 0), glides: true }),
-      ui.toggle({ label: "Gaussian", trait: "gaussian" }), " ",
-      ui.toggle({ label: "make rows sum to 1", trait: "renormalize" }),
+      h("div", { class: "sa-pair" }, ui.toggle({ label: "Gaussian", trait: "gaussian" }), ui.toggle({ label: "make rows sum to 1", trait: "renormalize" })),
       ui.slider({ label: "pads behind the words", trait: "pads", min: 0, max: 6, step: 1, show: (x) => fmt(x, 0), glides: true }),
       ui.toggle({ label: "S counts the pads (wrong)", trait: "counts_pads" }),
       plot,
@@ -47,13 +46,14 @@ const figure = {
     const edge = (x) => sx(clamp(x, -0.6, last + 0.1)), wide = Math.min(34, 0.62 * (sx(1) - sx(0)));
     const [from, to] = [edge(n.centre - D), edge(n.centre + D)], open = ui.open() || n.z === ui.get("start").z;
     const grid = Array.from({ length: 61 }, (_, i) => n.centre - D + (i / 60) * 2 * D).filter((x) => x >= -0.6 && x <= last + 0.1);
-    plot.paint([width, 246],
+    plot.paint([width, 256],
       s("rect", { x: from, y: 34, width: Math.max(0, to - from), height: 156, fill: "currentColor", "fill-opacity": 0.1, stroke: "none", class: "query", style: "stroke:none" }),
       group,
       n.gaussian > 0 && line(grid.map((x) => [sx(x), sy(this.near(x - n.centre, D))]), { class: "query", "stroke-width": 1.5, "stroke-dasharray": "5 4" }),
       labels.map((_, i) => open && s("rect", { x: sx(i) - wide / 2, y: sy(n.weights[i]), width: wide, height: Math.max(0, 190 - sy(n.weights[i])), fill: "currentColor", class: "weights", style: "stroke:none" })),
       n.centre <= last + 0.1 && s("line", { x1: sx(n.centre), x2: sx(n.centre), y1: 28, y2: 190, class: "query", "stroke-width": 1.5 }),
       n.centre <= last + 0.1 && words(clamp(sx(n.centre), 50, width - 30), 22, `p = ${fmt(n.centre)}`, { class: "query", "text-anchor": "middle" }),
+      words(2, 225, "i", { class: "sa-soft" }), words(2, 242, "score", { class: "scores" }),
       labels.map((label, i) => {
         const outside = !n.seen.includes(i);
         return [

