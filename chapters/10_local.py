@@ -51,6 +51,7 @@ from seqattn.attention import (
 from seqattn.data import FIVE, generate, measured
 from seqattn.plots import (
     BLUE,
+    GREEN,
     GREY,
     ORANGE,
     ResultTable,
@@ -282,7 +283,7 @@ ResultTable(heads, rows, "Gold links in the window", "centre t / centre t S/T")
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "The mean distance of the linked source word from the centre, over the place in the target sentence, for sentences of 12, 24, 48 and 96 words. With the centre at t the lines fall below zero, the longer the sentence the further. With the scaled centre all lines stay near zero."}}
 figure, panels = plt.subplots(1, 2, figsize=(8.4, 3.2), sharey=True)
-COLOURS = dict(zip(LENGTHS[1:], ("#9db4d6", "#6f8fc0", BLUE, ORANGE)))
+COLOURS = dict(zip(LENGTHS[1:], (GREY, GREEN, BLUE, ORANGE)))
 drift = {}
 for ax, scaled in zip(panels, (False, True)):
     for n in LENGTHS[1:]:
@@ -402,11 +403,13 @@ ResultTable(
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Three panels, one a seed: the mean centre of local-p at each step of sentences of ten letters written backwards. Before training all steps look at the middle. After 75 updates the centre falls from the end to the beginning, and after 300 it follows the right line from nine to nought closely."}}
 figure, panels = plt.subplots(1, 3, figsize=(8.4, 3.0), sharey=True)
-SHADES = {"0": "#c3cbd4", "75": "#9db4d6", "150": "#6f8fc0", "300": BLUE}
+SHADES = {"0": (GREY, ":"), "75": (GREY, "-"), "300": (BLUE, "-")}
 centres = [run["centres"] for run in stored["runs"]["reverse"]["local-p"]]
 for seed, ax in enumerate(panels):
-    for update, shade in SHADES.items():
-        ax.plot(centres[seed][update][:10], color=shade, label=f"update {update}")
+    for update, (shade, dashes) in SHADES.items():
+        ax.plot(
+            centres[seed][update][:10], color=shade, ls=dashes, label=f"update {update}"
+        )
     ax.plot(
         range(10), range(9, -1, -1), color=ORANGE, ls="--", lw=1.2, label="the letter"
     )

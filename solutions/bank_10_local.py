@@ -523,7 +523,7 @@ def gathered_context(query, keys, values, centres, D, lengths):
     gauss = (-(i - centres[:, None]) ** 2 * 2 / D**2).exp().masked_fill(out, 0)
     return torch.bmm((e.softmax(1) * gauss)[:, None], V)[:, 0]
 WRONG
-computes all, then masks, keeps 3
+computes all, then masks, keeps 4
     | def gathered_context(query, keys, values, centres, D, lengths):
     |     places = torch.arange(keys.shape[1])
     |     away = places - centres[:, None]
@@ -542,7 +542,7 @@ last word counted twice | & (places < lengths[:, None]) -> & (places < keys.shap
     Pads, or the last word again, have weight in your windows: they end with the sentence.
 one window for the batch | first = torch.ceil(centres.detach() - D).long() -> first = torch.ceil(centres.detach()[:1] - D).long().expand(len(centres))
     You gather the first sentence's window for all: each sentence has its own.
-2D + 1 words always, keeps 1 | & (away <= D) -> & (away <= D + 1)
+2D + 1 words always | & (away <= D) -> & (away <= D + 1)
     You take 2D + 1 words always: between two words the window holds 2D of them.
 Gaussian forgotten | * torch.exp(-(away**2) / (2 * (D / 2) ** 2)) * seen -> * seen
     You leave out the Gaussian of the weights.
@@ -558,7 +558,7 @@ centre rounded | away = places - centres[:, None] -> away = places - centres.rou
     You round the centre: distances are real numbers.
 centre detached, keeps 5 | away = places - centres[:, None] -> away = places - centres.detach()[:, None]
     Your centre is detached: it must learn from the Gaussian.
-window read beyond its end, keeps 3 | torch.minimum(last, lengths - 1)[:, None] -> (lengths - 1)[:, None]; values[rows, held].masked_fill(~seen[..., None], 0.0) -> values[rows, held]
+window read beyond its end, keeps 4 | torch.minimum(last, lengths - 1)[:, None] -> (lengths - 1)[:, None]; values[rows, held].masked_fill(~seen[..., None], 0.0) -> values[rows, held]
     You read a word beyond the window's end and give it a weight of 0, which does not remove a NaN.
 detached, keeps 5 | R -> R.detach()
     The values are right, but no gradient reaches the inputs.
