@@ -88,6 +88,7 @@ WINDOWS = {  # B, size, D
     "wide": (3, 7, 4),
     "narrow": (5, 12, 1),
     "words at the very edge": (4, 10, 2),
+    "a hair beside the edge": (4, 10, 2),
     "short sentences": (4, 8, 3),
     "nothing in the window": (3, 6, 1),
     "one sentence": (1, 8, 3),
@@ -107,6 +108,9 @@ def draw_places(rng, kind):
     centres = rng.integers(0, size, size=B) + rng.choice([0.25, 0.4375, 0.625, 0.8125], size=B)
     if kind == "words at the very edge":
         centres = rng.integers(1, size - 1, size=B) * 1.0
+    elif kind == "a hair beside the edge":
+        # Less than half precision sees.
+        centres = rng.integers(3, size - 3, size=B) + rng.choice([-1, 1], size=B) * 2.0**-12
     elif kind == "short sentences":
         lengths[1:] = rng.integers(1, 4, size=B - 1)
         centres[1:] = lengths[1:] + rng.choice([-0.375, 0.5], size=B - 1)
@@ -226,7 +230,7 @@ in_window(centres, D, lengths, size)
 read chapters/10_local: One step a line
 the window, 1 point: ordinary; wide; narrow; one sentence; as many sentences as words
     A word is in the window if its distance to the centre, a real number, is at most D.
-the edges, 1 point: words at the very edge; ordinary
+the edges, 1 point: words at the very edge; a hair beside the edge; ordinary
     A word exactly D away is inside.
 the sentence's end, 1 point: short sentences; nothing in the window; ordinary
     The window ends with the sentence: pads are no words.
