@@ -370,7 +370,6 @@ for task, kinds in stored["runs"].items():
         found = stored["rules"][task][key]
         rows.append([f"{task}, {name}", *(f"{found[size]:.2f}" for size in SIZES)])
 heads = ("task, attention", *(f"{size} letters" for size in SIZES))
-display(experiment_card(stored["card"]))
 ResultTable(
     heads, rows, "Letters right, greedy search", "lowest to highest of three seeds"
 )
@@ -419,6 +418,7 @@ for seed, ax in enumerate(panels):
 panels[0].set_ylabel("centre of the window")
 panels[2].legend(frameon=False, fontsize=8)
 plt.show()
+display(experiment_card(stored["card"]))
 off = {
     update: [
         statistics.mean(abs(c - 9 + t) for t, c in enumerate(run[update][:10]))

@@ -643,7 +643,7 @@ def layers_needed(mask, causal):
         heard = [set().union(*(heard[k] for k in sees[i])) for i in range(n)]
     return -1
 WRONG
-no residual | step = mask | torch.eye(n, dtype=torch.bool) -> step = mask
+no residual | step = mask | torch.eye(n, dtype=torch.bool) -> step = mask; if torch.equal(more, heard): -> if torch.equal(more, heard) or layers > 2 * n:
     You lose what a position has: the residual keeps it, so a position always hears itself.
 doubled reach | more = (step.double() @ heard.double()) > 0 -> more = ((heard | step).double() @ (heard | step).double()) > 0
     You multiply the reach by itself, which doubles it: one more layer is one more product with the pattern.
