@@ -643,7 +643,7 @@ def layers_needed(mask, causal):
         heard = [set().union(*(heard[k] for k in sees[i])) for i in range(n)]
     return -1
 WRONG
-no residual | step = mask | torch.eye(n, dtype=torch.bool) -> step = mask; if torch.equal(more, heard): -> if torch.equal(more, heard) or layers > 2 * n:
+no residual, keeps 1 | step = mask | torch.eye(n, dtype=torch.bool) -> step = mask; if torch.equal(more, heard): -> if torch.equal(more, heard) or layers > 2 * n:
     You lose what a position has: the residual keeps it, so a position always hears itself.
 doubled reach | more = (step.double() @ heard.double()) > 0 -> more = ((heard | step).double() @ (heard | step).double()) > 0
     You multiply the reach by itself, which doubles it: one more layer is one more product with the pattern.
@@ -653,9 +653,7 @@ steps between layers counted | heard, layers = torch.eye(n, dtype=torch.bool), 0
     You begin after the first layer, and count it as none.
 all pairs of a causal mask, keeps 3 | if causal: -> if False:
     You ask a causal pattern for all pairs: a word need not hear of those after it.
-looking ahead | wanted = wanted.tril() -> wanted = wanted.triu()
-    You ask for the later words: looking back, word i hears of those before it.
-layers of the first word, keeps 0 | while not heard[wanted].all(): -> while not heard[0][wanted[0]].all():
+layers of the first word, keeps 1 | while not heard[wanted].all(): -> while not heard[0][wanted[0]].all():
     You look at the first position alone: every position has to be reached.
 first to last alone | while not heard[wanted].all(): -> while not heard[-1, 0]:
     You look at the last position and the first alone: the farthest pair may be another.
@@ -667,7 +665,7 @@ number of pairs | return layers -> return int(mask.sum())
     You count the pairs that are scored: layers are asked for.
 width of the pattern alone | return layers -> return math.ceil((n - 1) / max(1, int(mask[0].sum()) - 1))
     You compute with the width of a window: the pattern may be any.
-one direction is enough, keeps 0 | while not heard[wanted].all(): -> while not (heard | heard.T)[wanted].all():
+one direction is enough, keeps 1 | while not heard[wanted].all(): -> while not (heard | heard.T)[wanted].all():
     You count a pair as connected where one of the two has heard of the other: each must.
 """,
     draw=draw_pattern,
@@ -750,7 +748,7 @@ mean distance | while sum(x <= D for x in away) / len(away) < share: -> while D 
     You take the mean distance: count how many links are inside.
 source and target exchanged | for i, t in links] -> for t, i in links]
     You exchange the two positions: a link is (source, target).
-starts at 1 | D = 0 -> D = 1
+starts at 1, keeps 1 | D = 0 -> D = 1
     You begin at D = 1: a window of one word is allowed here.
 one number | return tuple(found) -> return found[0]
     You return one number: two are asked for, one for each centre.
