@@ -24,6 +24,7 @@ from seqattn.attention.named import (
     ReducedRankAttention,
     ScaledDotProductAttention,
 )
+from seqattn.attention.patterns import layers_to_connect, reach_of
 from seqattn.attention.scores import (
     AdditiveScore,
     ConcatScore,
@@ -91,9 +92,11 @@ __all__ = [
     "dot_score",
     "general_score",
     "global_mask",
+    "layers_to_connect",
     "location_score",
     "masked_softmax",
     "padding_mask",
+    "reach_of",
     "reduced_rank_score",
     "scaled_dot_score",
     "score_function_loss",

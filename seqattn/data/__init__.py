@@ -23,6 +23,7 @@ from seqattn.data.grammar import (
 )
 from seqattn.data.multi30k import read_multi30k
 from seqattn.data.pairs import CorpusError, TextPair, hold_out, read_pairs, read_table
+from seqattn.data.tasks import LETTER_TASKS, letter_pairs
 from seqattn.data.tokenization import detokenize, tokenize
 from seqattn.data.vocabulary import Subwords, Vocabularies, Vocabulary, Words
 
@@ -30,6 +31,7 @@ __all__ = [
     "CONSTRUCTIONS",
     "DETOUR",
     "FIVE",
+    "LETTER_TASKS",
     "TINY",
     "TREE",
     "Batch",
@@ -53,6 +55,7 @@ __all__ = [
     "encode_pairs",
     "generate",
     "hold_out",
+    "letter_pairs",
     "measured",
     "read_multi30k",
     "read_pairs",

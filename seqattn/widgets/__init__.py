@@ -9,6 +9,7 @@ from seqattn.widgets.fixed_versus_dynamic import FixedVersusDynamic
 from seqattn.widgets.heads_explorer import HeadsExplorer
 from seqattn.widgets.kernel_smoother import KernelSmoother
 from seqattn.widgets.linear_regime import LinearRegime
+from seqattn.widgets.local_window import LocalWindow
 from seqattn.widgets.map_reader import MapReader
 from seqattn.widgets.map_through_training import MapThroughTraining
 from seqattn.widgets.rank_slider import RankSlider
@@ -16,6 +17,7 @@ from seqattn.widgets.recency import Recency
 from seqattn.widgets.score_geometry import ScoreGeometry
 from seqattn.widgets.soft_lookup import SoftLookup
 from seqattn.widgets.softmax_temperature import SoftmaxTemperature
+from seqattn.widgets.sparse_reach import SparseReach
 from seqattn.widgets.turned_question import TurnedQuestion
 from seqattn.widgets.two_heads import TwoHeads
 from seqattn.widgets.unrolled import Unrolled
@@ -32,6 +34,7 @@ __all__ = [
     "KernelSmoother",
     "LinearRegime",
     "LiveFigure",
+    "LocalWindow",
     "MapReader",
     "MapThroughTraining",
     "RankSlider",
@@ -39,6 +42,7 @@ __all__ = [
     "ScoreGeometry",
     "SoftLookup",
     "SoftmaxTemperature",
+    "SparseReach",
     "TurnedQuestion",
     "TwoHeads",
     "Unrolled",

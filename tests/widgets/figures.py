@@ -44,6 +44,7 @@ FIGURES = {
     ),
     "KernelSmoother": widgets.KernelSmoother,
     "LinearRegime": widgets.LinearRegime,
+    "LocalWindow": lambda: widgets.LocalWindow(z=-1.0, pads=2),
     "MapReader": lambda: widgets.MapReader(
         torch.softmax(3 * torch.randn(8, 7, generator=torch.Generator().manual_seed(1)), -1),
         source=["▁the", "▁cat", "▁s", "at", "▁th", "ere", "<eos>"],
@@ -82,6 +83,7 @@ FIGURES = {
     "ScoreGeometry": lambda: widgets.ScoreGeometry(score="general", stretch=1.5),
     "SoftLookup": widgets.SoftLookup,
     "SoftmaxTemperature": lambda: widgets.SoftmaxTemperature(mask=[True, True, False, True, True]),
+    "SparseReach": lambda: widgets.SparseReach("window", width=3, layers=4, word=30),
     "Unrolled": lambda: widgets.Unrolled(orders=["none", "bahdanau", "luong", "luong, no feeding"]),
     "TurnedQuestion": lambda: widgets.TurnedQuestion(turn=60, asking=2),
     "WeightSurgery": lambda: widgets.WeightSurgery(

@@ -1,0 +1,646 @@
+# ---
+# jupyter:
+#   jupytext:
+#     formats: ipynb,py:percent
+#     text_representation: {extension: .py, format_name: percent}
+#   kernelspec: {display_name: Python 3, language: python, name: python3}
+#   seqattn:
+#     minutes: 50
+#     covers: [F-17, F-31, M-08, M-12, V-09, T-08, D-10, D-18, E-01]
+#     exercise: 10_local
+# ---
+
+# %% [markdown]
+# # Through a window: local attention and sparse patterns
+#
+# In a sentence of a thousand words nearly all weights are nearly zero, and each was computed. Here you
+# look through a window instead. You learn where to put it, what it saves, what it can never see, and why a
+# mask saves nothing at all.
+#
+# **You need** [soft addressing](02_soft_addressing.ipynb), [the multiplicative
+# scores](04_multiplicative.ipynb), and Luong's order from [the decoder](06_decoder.ipynb). **It covers** local
+# attention with a fixed and with a predicted centre, sparse patterns for self-attention, their reach and
+# their cost.
+
+# %% tags=["install", "hide-cell"]
+INSTALL
+
+# %% [markdown]
+# ## A question you can see
+#
+# The six scores of chapter 2, for *The cat sat on the mat*. Only words in the band compete. A Gaussian then
+# favours those near its centre $p$. Read the row sum below the bars.
+
+# %% tags=["hide-input"]
+import math
+import statistics
+
+import matplotlib.pyplot as plt
+import torch
+from IPython.display import display
+
+from seqattn import LocalAttention
+from seqattn.attention import (
+    block_mask,
+    causal_mask,
+    global_mask,
+    layers_to_connect,
+    strided_mask,
+    window_mask,
+)
+from seqattn.data import FIVE, generate, measured
+from seqattn.plots import (
+    BLUE,
+    GREEN,
+    GREY,
+    ORANGE,
+    ResultTable,
+    experiment_card,
+    plot_attention,
+    use_style,
+)
+from seqattn.widgets import LocalWindow, SparseReach
+
+use_style()
+torch.set_printoptions(precision=3, sci_mode=False)
+stored = measured("local")
+hansards = stored["hansards"]
+LocalWindow(
+    caption="Then set z to 0.4, add 2 pads and let S count them: the same words, another centre. "
+    "With 6 pads and z = 2 no word is left in the window."
+)
+
+# %% [markdown]
+# ### By hand
+#
+# $S = 6$ words, half-width $D = 2$, so $\sigma = D/2 = 1$. The network gives $z = 0.4$.
+#
+# - Centre: $p = 6 / (1 + e^{-0.4}) = 3.592$. Positions count from 0 in this chapter, in formulas as in code;
+#   in the paper they count from 1.
+# - Window: from 1.592 to 5.592, the positions 2, 3, 4, 5.
+# - Softmax of their scores 1.2, −0.9, −0.3, 0.5: .543 .066 .121 .270.
+# - Gaussian at their distances: .282 .839 .920 .371.
+# - Product: **.153 .056 .111 .100**. The sum is **0.42**, and not 1.
+#
+# The largest weight has *sat*, 1.6 places from the centre. The Gaussian bends the choice, it does not make it.
+
+# %%
+e = torch.tensor([0.8, 2.5, 1.2, -0.9, -0.3, 0.5], dtype=torch.float64)
+p = 6 / (1 + math.exp(-0.4))
+seen = torch.arange(math.ceil(p - 2), math.floor(p + 2) + 1)
+softmax = e[seen].softmax(0)
+gaussian = torch.exp(-((seen - p) ** 2) / 2)
+product = softmax * gaussian
+print(f"p = {p:.3f}, window {seen.tolist()}")
+print(softmax, gaussian, product, f"sum {product.sum():.2f}", sep="\n")
+
+# %% [markdown]
+# ## One step a line
+#
+# Luong et al. {cite:p}`luong2015` give two ways to place the window. *Local-m*, for monotonic, looks where the
+# decoder has got to. *Local-p*, for predictive, asks the decoder state. With $\sigma(\cdot)$ the logistic
+# function and $S$ the number of words of *this* sentence:
+#
+# $$
+# \begin{aligned}
+# \text{local-m:}\quad & p_t = t \\
+# \text{local-p:}\quad & p_t = S\,\sigma(z_t), \qquad z_t = v_p^\top \tanh(W_p s_t)
+# \end{aligned}
+# $$ (eq-local-centre)
+#
+# The window holds the positions $i$ with $|i - p_t| \le D$. How many are these?
+#
+# $$ n_t = \lfloor p_t + D \rfloor - \lceil p_t - D \rceil + 1 $$ (eq-window-size)
+#
+# That is $2D + 1$ if $p_t$ is a whole number, and $2D$ otherwise. **A first surprise:** local-p practically never
+# sees the $2D + 1$ words of which most texts speak. Inside the window, with any score $e_{ti}$:
+#
+# $$
+# \alpha_{ti} = \mathrm{softmax}_{|i - p_t| \le D}(e_{ti})\;
+# \exp\Big(-\frac{(i - p_t)^2}{2\sigma_D^2}\Big), \qquad \sigma_D = \frac D2
+# $$ (eq-local-weights)
+#
+# Local-m leaves the Gaussian out. At the window's edge it is $e^{-2} = 0.135$ high, so the cut shows: a
+# word that leaves the window loses its weight in a jump.
+
+# %% [markdown]
+# ### What moves the centre
+#
+# The centre stands in the Gaussian alone. The logarithm of a weight is the logarithm of the softmax, which
+# does not change, minus $(i - p_t)^2 / 2\sigma_D^2$. So
+#
+# $$
+# \begin{aligned}
+# \frac{\partial \alpha_{ti}}{\partial p_t} &= \alpha_{ti}\,\frac{i - p_t}{\sigma_D^2} \\
+# \frac{\partial \ell}{\partial z_t} &= p_t\Big(1 - \frac{p_t}{S}\Big)
+# \sum_{|i - p_t| \le D} \frac{\partial \ell}{\partial \alpha_{ti}}\;\alpha_{ti}\,\frac{i - p_t}{\sigma_D^2}
+# \end{aligned}
+# $$ (eq-centre-gradient)
+#
+# where $\ell$ is the loss, and the factor in front is the slope of the logistic function, times $S$. **The second
+# surprise:** the sum runs over the window. Only words that the centre sees already can pull it. Nothing
+# tells it that the right word stands ten places away. And near both ends of the sentence the slope is small.
+#
+# **The third:** for local-p rows sum to less than 1,
+#
+# $$ \sum_i \alpha_{ti} < 1 $$ (eq-local-row-sum)
+#
+# unless one word stands exactly at the centre and has all the weight. The context is a shrunk average. Luong
+# et al. do not make rows sum to 1 again. `LocalAttention(renormalize=True)` does.
+
+# %% [markdown]
+# **The cost.** With vectors of $d$ numbers, scores and sum of one decoder step cost
+#
+# $$ \underbrace{O(S\,d)}_{\text{global}} \qquad\text{against}\qquad \underbrace{O(D\,d)}_{\text{local}} $$ (eq-local-cost)
+#
+# if nothing else depends on $S$. A program that projects all keys first has paid for all $S$ of them; one that
+# computes all scores and masks them has paid for everything. `LocalAttention` needs as many operations for one
+# query at $S = 2000$ as at $S = 50$, since it projects the keys of the window alone.
+#
+# ## Ten lines that touch nothing else
+#
+# So positions come first, and all that follows is computed for them alone. For one sentence and the general
+# score:
+
+
+# %%
+def local_by_hand(query, keys, values, p, D, length, W):
+    positions = math.ceil(p - D) + torch.arange(2 * D + 1)
+    inside = (positions >= 0) & (positions < length) & (positions <= p + D)
+    positions = positions[inside]
+    scores = keys[positions] @ (query @ W)
+    near = torch.exp(-((positions - p) ** 2) / (2 * (D / 2) ** 2))
+    weights = scores.softmax(0) * near
+    return weights @ values[positions], positions
+
+
+# %%
+torch.manual_seed(0)
+attention = LocalAttention(d_query=5, d_key=4, window=3).double()
+query, keys, values = (
+    torch.randn(*shape).double() for shape in ((1, 5), (1, 40, 4), (1, 40, 6))
+)
+with torch.no_grad():
+    z = torch.tanh(query @ attention.W_p.T) @ attention.v_p
+    p = 40 * z.sigmoid()[0]
+    W = attention.global_attention.score.W
+    by_hand, seen = local_by_hand(query[0], keys[0], values[0], p, 3, 40, W)
+    context, weights = attention(query, keys, values)
+torch.testing.assert_close(context[0], by_hand)
+assert weights[0].nonzero()[:, 0].tolist() == seen.tolist()
+print(f"centre {p:.2f}: words {seen.tolist()}, row sum {weights.sum():.2f}")
+
+# %% [markdown]
+# ## The NaN probe
+#
+# How do you find out whether a program that calls itself local is local? Not from its weights. Poison what it
+# should not read: put NaN, "not a number", into the keys and values outside the window. Whatever is computed
+# with a NaN is NaN. A weight of 0 does not help, since $0 \cdot \text{NaN}$ is NaN as well.
+#
+# Here are three programs that are taught as local attention beside the one above. The first cuts the window by a mask, the
+# second multiplies *all* weights by the Gaussian, the third hands the Gaussian to a function that masks where
+# its argument is 0.
+#
+# ```{predict} nan-probe
+# ```
+
+
+# %%
+def taught(kind, keys, values, p, D=3):
+    scores = keys @ (query[0] @ W)
+    away = torch.arange(len(keys)) - p
+    gaussian = torch.exp(-(away**2) / (2 * (D / 2) ** 2))
+    if kind == "mask":
+        weights = scores.masked_fill(away.abs() > D, -math.inf).softmax(0) * gaussian
+    elif kind == "Gaussian on all weights":
+        weights = scores.softmax(0) * gaussian
+    else:
+        weights = scores.masked_fill(gaussian == 0, -math.inf).softmax(0)
+    return weights @ values
+
+
+# %% tags=["hide-output", "hide-until-nan-probe"]
+outside = torch.ones(40, dtype=torch.bool)
+outside[seen] = False
+poisoned = [
+    x[0].detach().masked_fill(outside[:, None], math.nan) for x in (keys, values)
+]
+everywhere = ((query @ W) @ keys[0].T).softmax(-1) @ values[0]
+KINDS = ("mask", "Gaussian on all weights", "Gaussian as a mask")
+probed, rows = {}, []
+with torch.no_grad():
+    answers = {
+        kind: (taught(kind, keys[0], values[0], p), taught(kind, *poisoned, p))
+        for kind in KINDS
+    }
+    answers["gathered"] = (
+        by_hand,
+        attention(query, *(x[None] for x in poisoned)).context[0],
+    )
+for kind, (clean, after) in answers.items():
+    probed[kind] = after.isfinite().all().item()
+    alike = torch.allclose(clean, everywhere[0])
+    rows.append([kind, "survives" if probed[kind] else "NaN", "yes" if alike else "no"])
+ResultTable(("program", "poisoned", "equals global attention"), rows, "Is it local?")
+
+# %% [markdown]
+# <details><summary>What the output shows</summary>
+#
+# Only gathering passes. The mask gives the right numbers, and has read all 40 words to do so. The
+# Gaussian on all weights gives other numbers: its softmax shares its denominator with the whole sentence. The
+# Gaussian as a mask is global attention, to the last digit: in a sentence of this length it is never exactly 0, so
+# nothing is masked, and the network that predicts the centre gets no gradient. In a hidden test of
+# [the exercise](../exercises/10_local.ipynb) this probe awaits your own program.
+#
+# </details>
+#
+# ## Read the window off the gold links
+#
+# How wide must a window be? No training is needed to answer. The toy corpus comes with gold links: source
+# position $i$, target position $t$. We count how many lie within $D$ of the centre $t$, and of a *scaled* centre
+# that knows both lengths, source $S$ and target $T$:
+#
+# $$ p_t = t\,\frac{S}{T} $$ (eq-scaled-centre)
+
+
+# %%
+LENGTHS, WIDTHS = (6, 12, 24, 48, 96), (1, 2, 3, 5)
+drawn = {n: generate(100, seed=1, min_len=n, max_len=n) for n in LENGTHS}
+
+
+def share(pairs, D, scaled=False):
+    ratio = [len(p.source) / len(p.target) if scaled else 1 for p in pairs]
+    inside = [abs(i - t * r) <= D for p, r in zip(pairs, ratio) for i, t in p.links]
+    return statistics.mean(inside)
+
+
+rows = []
+for n, pairs in drawn.items():
+    both = [(share(pairs, D), share(pairs, D, True)) for D in WIDTHS]
+    rows.append([f"{n} words", *(f"{x:.0%} / {y:.0%}" for x, y in both)])
+heads = ("source", *(f"D = {D}" for D in WIDTHS))
+ResultTable(heads, rows, "Gold links in the window", "centre t / centre t S/T")
+
+# %% tags=["hide-input"] mystnb={"image": {"alt": "The mean distance of the linked source word from the centre, over the place in the target sentence, for sentences of 12, 24, 48 and 96 words. With the centre at t the lines fall below zero, the longer the sentence the further. With the scaled centre all lines stay near zero."}}
+figure, panels = plt.subplots(1, 2, figsize=(8.4, 3.2), sharey=True)
+COLOURS = dict(zip(LENGTHS[1:], (GREY, GREEN, BLUE, ORANGE)))
+drift = {}
+for ax, scaled in zip(panels, (False, True)):
+    for n in LENGTHS[1:]:
+        tenths = [[] for _ in range(10)]
+        for pair in drawn[n]:
+            S, T = len(pair.source), len(pair.target)
+            for i, t in pair.links:
+                tenths[10 * t // T].append(i - t * (S / T if scaled else 1))
+        drift[n, scaled] = [statistics.mean(x) for x in tenths]
+        ax.plot(
+            [x + 0.5 for x in range(10)],
+            drift[n, scaled],
+            color=COLOURS[n],
+            label=f"{n} words",
+        )
+    ax.axhline(0, color=GREY, lw=1)
+    ax.set_title("centre t S/T" if scaled else "centre t")
+    ax.set_xticks([0, 5, 10], ["begin", "middle", "end"])
+    ax.set_xlabel("place in the French sentence")
+panels[0].set_ylabel("linked word, from the centre")
+panels[1].legend(frameon=False)
+plt.show()
+
+# %% [markdown]
+# **The diagonal drifts.** French needs more words than English here, so the word that is translated lags behind
+# $t$, and the lag grows: at the end of sentences of 96 words it is {{ f"{-drift[96, False][-1]:.1f}" }} words in the
+# mean. A window of $D = 5$ then holds {{ f"{share(drawn[96], 5):.0%}" }} of the links. Scale the centre, and it
+# holds {{ f"{share(drawn[96], 5, True):.0%}" }}. But who translates does not know $T$ yet. Local-m has no such centre.
+#
+# And real text? The gold links of a shared task of 2003 {cite:p}`mihalcea2003` are
+# {{ hansards["pairs"] }} English–French pairs of the Canadian parliament's proceedings, with
+# {{ f"{hansards['links']:,}" }} sure links. (The data are not part of the package; `benchmarks/local.py` counts.)
+# Within $D$ = {{ ", ".join(map(str, hansards["widths"][1:])) }} of $t$ lie {{ ", ".join(f"{x:.0%}" for x in hansards["plain"][1:]) }} of
+# them, and of the scaled centre {{ ", ".join(f"{x:.0%}" for x in hansards["scaled"][1:]) }}. **A toy grammar flatters local
+# attention.** To see all but one in a hundred of the real links takes $D = 10$, and $D = 10$ is what Luong et al. took.
+#
+# Now the five sentences of the book, and a real caption with its map. What does a window of $D = 2$ around $t$
+# leave of them?
+
+# %% mystnb={"image": {"alt": "The attention map of a real German caption and its English translation. Most of the weight lies on a band along the diagonal at first; the last rows look several places to the left of it, outside a window of two words."}}
+for pair in FIVE:
+    far = [abs(i - t) for i, t in pair.links]
+    print(f"{sum(x > 2 for x in far)} of {len(far)} links outside  {pair.source}")
+caption = measured("captions")["captions"][0]
+real_map = torch.tensor(caption["weights"])
+steps, places = (torch.arange(n) for n in real_map.shape)
+near = (places - steps[:, None]).abs() <= 2
+lost = 1 - (real_map * near).sum(1)
+print(f"{lost.mean():.0%} of the weights outside  {caption['source']}")
+plot_attention(real_map, caption["source_tokens"], caption["tokens"])
+plt.show()
+
+# %% [markdown]
+# The model of this map is global, and small: its translation is wrong. But the map shows what a window of 2
+# would have taken from it: {{ f"{lost.mean():.0%}" }} of the weights in the mean, and in the last row, that of the end of
+# the sentence, {{ f"{lost[-1]:.0%}" }}, since the translation is longer than the caption.
+#
+# ## Where it helps, and where it fails
+#
+# Three tasks on letters, each letter written in a code: *substitute* keeps the order, *reverse* writes it backwards,
+# *double* writes each letter twice, so that the diagonal drifts as it does in French. Three models that differ
+# in their attention alone, window $D = 2$; trained on 3 to 10 letters, tested on 10, 15 and 25.
+#
+# ```{predict} longer-sentences
+# ```
+
+
+# %% tags=["hide-output", "hide-until-longer-sentences"]
+def right(task, kind, size):
+    return [run["right"][size] for run in stored["runs"][task][kind]]
+
+
+def span(values, form=".2f"):
+    return f"{min(values):{form}} to {max(values):{form}}"
+
+
+SIZES, RULES = ("10", "15", "25"), {"lot": "by lot", "letter at t": "same place"}
+rows = []
+for task, kinds in stored["runs"].items():
+    for kind in kinds:
+        spans = [span(right(task, kind, size)) for size in SIZES]
+        rows.append([f"{task}, {kind}", *spans])
+    for name, key in (*RULES.items(), ("(links in the window)", "window")):
+        found = stored["rules"][task][key]
+        rows.append([f"{task}, {name}", *(f"{found[size]:.2f}" for size in SIZES)])
+heads = ("task, attention", *(f"{size} letters" for size in SIZES))
+ResultTable(
+    heads, rows, "Letters right, greedy search", "lowest to highest of three seeds"
+)
+
+# %% [markdown]
+# <details><summary>What the output shows</summary>
+#
+# - **In order**, local-m is no compromise: it is right, and it *extrapolates*. At 25 letters it has
+#   {{ span(right("substitute", "local-m", "25")) }} of the letters, where global attention has {{ span(right("substitute", "global", "25")) }}. All
+#   that a longer sentence changes is how far the window has to walk, and walking is built in.
+# - **Backwards**, local-m fails: {{ span(right("reverse", "local-m", "10")) }} at 10 letters, where global attention has
+#   {{ span(right("reverse", "global", "10")) }}. Still, that is more than the links in its window. The encoder's states have read
+#   their neighbours, so a window shows a little of what is outside.
+# - **With drift**, local-m is behind at 10 letters, with {{ span(right("double", "local-m", "10")) }}. At 25 it is ahead of
+#   the others, but most letters are wrong in all three.
+# - **Local-p** learns all three tasks at the lengths it was trained on, backwards included, and loses them
+#   beyond. In *reverse* it is then below global attention, in each seed.
+#
+# </details>
+#
+# So the window helps where its assumption holds, and there it is *knowledge* that training need not find. Where
+# the order changes it takes away what the model needs.
+
+# %% [markdown]
+# ### Did local-p learn where to look?
+#
+# Its centre starts in the middle, for every step of every sentence: $z \approx 0$, and $\sigma(0) = \frac12$. In *reverse*
+# it should start at the last letter and walk to the first. {eq}`eq-centre-gradient` says that it can only be
+# pulled by what it sees. Here is the mean centre at each step, over test sentences of 10 letters.
+
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Three panels, one a seed: the mean centre of local-p at each step of sentences of ten letters written backwards. Before training all steps look at the middle. After 75 updates the centre falls from the end to the beginning, and after 300 it follows the right line from nine to nought closely."}}
+figure, panels = plt.subplots(1, 3, figsize=(8.4, 3.0), sharey=True)
+SHADES = {"0": (GREY, ":"), "75": (GREY, "-"), "300": (BLUE, "-")}
+centres = [run["centres"] for run in stored["runs"]["reverse"]["local-p"]]
+for seed, ax in enumerate(panels):
+    for update, (shade, dashes) in SHADES.items():
+        ax.plot(
+            centres[seed][update][:10], color=shade, ls=dashes, label=f"update {update}"
+        )
+    ax.plot(
+        range(10), range(9, -1, -1), color=ORANGE, ls="--", lw=1.2, label="the letter"
+    )
+    ax.set_title(f"seed {seed}")
+    ax.set_xlabel("step")
+    ax.set_xticks([0, 5, 9])
+panels[0].set_ylabel("centre of the window")
+panels[2].legend(frameon=False, fontsize=8)
+plt.show()
+display(experiment_card(stored["card"]))
+off = {
+    update: [
+        statistics.mean(abs(c - 9 + t) for t, c in enumerate(run[update][:10]))
+        for run in centres
+    ]
+    for update in SHADES
+}
+
+# %% [markdown]
+# It did, in each of the three seeds, and early: after 75 updates the mean centre is {{ span(off["75"], ".1f") }} places off the
+# letter, after 300 {{ span(off["300"], ".1f") }}; untrained {{ span(off["0"], ".1f") }}. Sentences of 3 letters are all window
+# at first, and there the centre can feel which way to go. That explains how it may find the way; we have not tested it.
+# What it learned holds for the lengths of the training. On longer sentences the accuracy above collapses.
+#
+# ## The mask that saves nothing
+#
+# Sentences can ask themselves: *self-attention*, in which each word attends to the words of its own
+# sentence (chapter 13). Then $n$ words need $n^2$ scores, and the window pays most.
+#
+# Three ways to compute it, with a window of 16 to each side: all pairs and no window (*full*); all pairs under
+# the window's mask (*mask*); and only the window's pairs (*gathered*), by `windowed_attention`. The last two give
+# the same contexts. The time was measured once, by `python -m benchmarks.local`, in processor seconds of one
+# core, the three in turns. What depends on the machine is not shown, only how many times as long one
+# takes as the other.
+#
+# ```{predict} mask-time
+# ```
+
+# %% tags=["hide-input", "hide-output", "hide-until-mask-time"] mystnb={"image": {"alt": "Processor time over the number of words, both logarithmic. The curve of the mask lies above that of full attention; both rise with the square of the length. The curve of the gathered window rises in proportion to the length, and crosses them at some hundreds of words."}}
+costs = stored["costs"]["milliseconds"]
+COUNTS = {n: (int(n) ** 2, int(window_mask(int(n), 16).sum())) for n in costs}
+
+
+def ratio(one, other, n):
+    values = [a / b for a, b in zip(costs[n][one], costs[n][other])]
+    return statistics.median(values)
+
+
+rows = []
+for n, (everything, inside) in COUNTS.items():
+    times = [f"{ratio(way, 'full', n):.2f}" for way in ("mask", "gathered")]
+    rows.append([n, *times, f"{everything / inside:.1f}"])
+heads = ("words", "time, mask / full", "time, gathered / full", "pairs, full / window")
+display(ResultTable(heads, rows, "What a window saves", "medians of seven rounds"))
+figure, ax = plt.subplots(figsize=(6.4, 3.6))
+words = [int(n) for n in costs]
+unit = statistics.median(costs["128"]["full"])
+for name, colour in (("mask", ORANGE), ("full", GREY), ("gathered", BLUE)):
+    ax.loglog(
+        words,
+        [statistics.median(costs[str(n)][name]) / unit for n in words],
+        "o-",
+        color=colour,
+        label=name,
+    )
+ax.set_xticks(words, [str(n) for n in words])
+ax.minorticks_off()
+ax.set(xlabel="words", ylabel="time (full, 128 words: 1)")
+ax.legend(frameon=False)
+plt.show()
+
+# %% [markdown]
+# <details><summary>What the output shows</summary>
+#
+# **The mask saves nothing, and costs.** Every score is computed, and then one more pass over all of them closes
+# most. At 2,048 words it takes {{ f"{ratio('mask', 'full', '2048'):.1f}" }} times as long as no window at all. The gathered window
+# takes {{ f"{ratio('gathered', 'full', '2048'):.2f}" }} of the time of full attention there. At 128 words it takes
+# {{ f"{ratio('gathered', 'full', '128'):.1f}" }} times as long: gathering has its price, and for ordinary sentences it does not pay.
+#
+# **Memory, counted.** At 2,048 words *full* and *mask* hold {{ f"{COUNTS['2048'][0]:,}" }} scores, *gathered* {{ f"{2048 * 33:,}" }}. But a simple
+# gather copies each key and each value 33 times, with 32 numbers each: {{ f"{2048 * 33 * 64:,}" }} numbers, as many as the
+# scores that it saved. Fast programs for windows copy nothing; they compute block by block.
+#
+# </details>
+
+# %% [markdown]
+# ## Patterns, and how far they carry
+#
+# A *pattern* says which pairs of positions are scored: a matrix $A$ of flags, with $A_{ij}$ true where $i$ may attend
+# to $j$. A *band* has $|i - j| \le w$; *blocks* let neighbours $\lfloor i/b \rfloor = \lfloor j/b \rfloor$ see each other; a
+# *stride* lets $i$ see every $s$-th position, counted from itself; a *global* word sees all and is seen by all.
+# Patterns are joined by *or*.
+#
+# In one layer a word hears of the words it sees. In the next it hears what *those* have heard. With $I$
+# for the residual connection, by which a word keeps what it has:
+#
+# $$ R^{(\ell)}_{ij} = \Big[\big((A \vee I)^{\ell}\big)_{ij} > 0\Big] $$ (eq-pattern-reach)
+#
+# A band carries $w$ places a layer, so that
+#
+# $$ \ell_{\text{band}} = \Big\lceil \frac{n - 1}{w} \Big\rceil $$ (eq-layers-band)
+#
+# layers connect all $n$ words.
+
+# %% tags=["hide-input"]
+SparseReach(
+    caption="After the window: add one global word, then choose blocks, then blocks with a stride. Then look "
+    "back alone (causal)."
+)
+
+# %%
+n, back = 64, causal_mask(64)
+PATTERNS = {
+    "all pairs": (torch.ones(n, n, dtype=torch.bool), False),
+    "window 2": (window_mask(n, 2), False),
+    "window 8": (window_mask(n, 8), False),
+    "window 4, global word 0": (window_mask(n, 4) | global_mask(n, [0]), False),
+    "blocks of 8": (block_mask(n, 8), False),
+    "blocks of 8, stride 8": (block_mask(n, 8) | strided_mask(n, 8), False),
+    "window 8, causal": (window_mask(n, 8) & back, True),
+    "window 8, stride 8, causal": (
+        (window_mask(n, 8) | strided_mask(n, 8)) & back,
+        True,
+    ),
+}
+needs = {
+    k: (int(A.sum()), layers_to_connect(A, causal=c)) for k, (A, c) in PATTERNS.items()
+}
+rows = [
+    [k, f"{pairs:,}", "never" if of is None else of] for k, (pairs, of) in needs.items()
+]
+heads = ("pattern, 64 words", "pairs scored", "layers to connect all")
+ResultTable(heads, rows, "What patterns cost, and how far they carry")
+
+# %% [markdown]
+# One global word makes two layers enough, and adds {{ needs["window 4, global word 0"][0] - int(window_mask(64, 4).sum()) }} pairs to a window of 4.
+# Everything the sentence says to itself over a distance then passes through that one word. To be *connected* is
+# not to be well informed.
+#
+# ### The patterns that have names
+#
+# - **Sparse Transformer** {cite:p}`child2019`: causal, half of the heads a local window, half a stride; or fixed blocks with
+#   columns that all may see. With $w \approx \sqrt n$ two layers connect everything, for about $n\sqrt n$ scores.
+# - **Longformer** {cite:p}`beltagy2020`: a sliding window in every layer, and a few global tokens, such as the one that
+#   stands for the whole text or the words of a question.
+# - **BigBird** {cite:p}`zaheer2020`: window, global tokens, and some random pairs for each word. Random pairs make short
+#   paths between any two words likely, as strangers' acquaintances do.
+#
+# Each is an *or* of masks of this page. What makes them fast is not the mask but a program that never
+# computes the rest. Some of today's long-context language models, Gemma 2 among them {cite:p}`gemma2024`, mix layers with a window and layers
+# that see everything.
+
+# %% [markdown]
+# ## Global, local-m, local-p
+#
+# | | global | local-m | local-p |
+# |---|---|---|---|
+# | the centre knows | – | the step $t$ | the decoder state, and $S$ |
+# | words in a row | $S$ | at most $2D + 1$ | at most $2D$, unless $p_t$ is whole |
+# | additional parameters | 0 | 0 | $d_s^2 + d_s$ |
+# | rows sum to 1 | yes | yes, until it runs off the end | no |
+# | needs one order in both languages | no | yes | no |
+# | longer than trained on | lost | right, if in order | lost |
+# | take it if | sentences are short, or order changes | the task goes step by step: spelling, speech | order changes a little, and sources are long |
+#
+# The row on length is what the experiment above measured.
+#
+# ## Where it breaks
+#
+# **A centre that counts pads.** $S$ in {eq}`eq-local-centre` is the number of words of *this* sentence. A program
+# that takes the width of the batch places the same six words differently in every batch, and once the
+# window has left them the context is zero. No error, no NaN:
+
+# %%
+torch.manual_seed(1)
+six = torch.randn(1, 6, 4).double()
+padded_centre = {}
+for width in (6, 12, 30, 60):
+    batch = torch.cat([six, torch.zeros(1, width - 6, 4)], 1).double()
+    real = torch.arange(width)[None] < 6
+    careful = attention(query, batch, mask=real).context
+    torch.testing.assert_close(careful, attention(query, six).context)
+    padded_centre[width] = width * z.sigmoid().item()
+    seen = [i for i in range(6) if abs(i - padded_centre[width]) <= 3]
+    print(
+        f"width {width:2d}: a centre that counts pads {padded_centre[width]:5.1f}, words seen {seen}"
+    )
+
+# %% [markdown]
+# The package's centre does not move, whatever the width.
+#
+# **A window that has walked off.** Local-m at step 12 of a source with 9 words and $D = 2$ sees nothing, and its context is
+# zero. The window does not wait for the sentence.
+#
+# **Counting from 1.** In the paper positions begin at 1. Copied into a program that counts from 0, $p_t$ is off by one.
+#
+# **Folklore.** "The window makes it fast": a gathered one, above some hundreds of words. "Local-p sees $2D + 1$
+# words": $2D$. "Weights near zero cost nothing": each was computed.
+#
+# ## Check yourself
+#
+# ```{self-check} how-many-words
+# ```
+#
+# ```{self-check} same-time
+# ```
+#
+# ```{self-check} walked-off
+# ```
+#
+# ```{self-check} pull-of-the-centre
+# ```
+
+# %% [markdown]
+# ## What you now know
+#
+# - A window is a choice of positions before it is a choice of weights. Local-m puts it at $t$, local-p at
+#   $S\,\sigma(z_t)$, with the true length $S$.
+# - The Gaussian multiplies the weights; it does not replace the cut, and rows sum to less than 1.
+# - The NaN probe tells what a program has read. Only gathering passes.
+# - Gold links say how wide a window must be. With the length the diagonal drifts.
+# - In order, a window extrapolates where global attention does not. Backwards it fails.
+# - A mask teaches a pattern and saves nothing. Layers carry a window further, $w$ places each; one global word
+#   connects all in two.
+#
+# **Now you.** [The exercise](../exercises/10_local.ipynb) has you build a window that touches nothing else, count the
+# layers of a pattern, and choose a width from gold links.
+#
+# **Next.** What a sum of weights forgets: coverage and copying, in chapter 11.
+#
+# ## Sources
+#
+# - Local-m and local-p: section 3.2 of {cite:t}`luong2015`, equations 9 and 10; the choice $D = 10$ in section 4.1.
+# - Sparse patterns: {cite:t}`child2019`, section 4; {cite:t}`beltagy2020`, section 3.1; {cite:t}`zaheer2020`, section 2.
+# - The shared task on word alignment: {cite:t}`mihalcea2003`.

@@ -1,0 +1,761 @@
+"""How the exercise on local attention and patterns is graded: oracles, cases, known mistakes."""
+
+import math
+
+import numpy as np
+
+from seqattn.grading.bank import Exercise
+from seqattn.grading.drawing import normal
+from seqattn.grading.probes import value_probe
+from seqattn.grading.questions import WRONG_FORMS, question
+
+# --- Oracles ---------------------------------------------------------------------------------------
+
+
+def window_of(centre, D, length, size):
+    return [i for i in range(size) if i < length and centre - D <= i <= centre + D]
+
+
+def windows(centres, D, lengths, size):
+    found = np.zeros((len(centres), size), bool)
+    for b, (p, n) in enumerate(zip(centres, lengths)):
+        found[b, window_of(p, D, n, size)] = True
+    return found
+
+
+def centre(s, W_p, v_p, lengths):
+    found = []
+    for row, n in zip(s, lengths):
+        hidden = [math.tanh(sum(w * x for w, x in zip(line, row))) for line in W_p]
+        found.append(n / (1 + math.exp(-sum(v * x for v, x in zip(v_p, hidden)))))
+    return np.array(found)
+
+
+def weigh(scores, p, D, n):
+    """Weights of one sentence; only scores within the window are read."""
+    row, seen = np.zeros(len(scores)), window_of(p, D, n, len(scores))
+    top = max((scores[i] for i in seen), default=0.0)
+    total = sum(math.exp(scores[i] - top) for i in seen)
+    for i in seen:
+        row[i] = math.exp(scores[i] - top) / total * math.exp(-((i - p) ** 2) / (2 * (D / 2) ** 2))
+    return row
+
+
+def weights(scores, centres, D, lengths):
+    return np.array([weigh(row, p, D, n) for row, p, n in zip(scores, centres, lengths)])
+
+
+def contexts(query, keys, values, centres, D, lengths):
+    found = np.zeros((len(query), values.shape[-1]))
+    for b, (q, p, n) in enumerate(zip(query, centres, lengths)):
+        seen = window_of(p, D, n, keys.shape[1])
+        scores = np.zeros(keys.shape[1])
+        scores[seen] = keys[b, seen] @ q
+        found[b] = weigh(scores, p, D, n)[seen] @ values[b, seen]
+    return found
+
+
+def layers(mask, causal):
+    """Longest of all shortest ways, by going from neighbour to neighbour."""
+    most = 0
+    for start in range(len(mask)):
+        steps, front = {start: 0}, [start]
+        for here in front:
+            for there in range(len(mask)):
+                if mask[here][there] and there not in steps:
+                    steps[there] = steps[here] + 1
+                    front.append(there)
+        for other in range(start + 1 if causal else len(mask)):
+            if other not in steps:
+                return -1.0
+            most = max(most, steps[other])
+    return float(most)
+
+
+def least_widths(pairs, share):
+    plain = [abs(i - t) for links, S, T in pairs for i, t in links]
+    scaled = [abs(i - t * S / T) for links, S, T in pairs for i, t in links]
+    return tuple(
+        float(next(D for D in range(999) if np.mean([x <= D for x in away]) >= share))
+        for away in (plain, scaled)
+    )
+
+
+# --- Cases -----------------------------------------------------------------------------------------
+
+WINDOWS = {  # B, size, D
+    "ordinary": (4, 9, 2),
+    "wide": (3, 7, 4),
+    "narrow": (5, 12, 1),
+    "words at the very edge": (4, 10, 2),
+    "a hair beside the edge": (4, 10, 2),
+    "short sentences": (4, 8, 3),
+    "nothing in the window": (3, 6, 1),
+    "one sentence": (1, 8, 3),
+    "as many sentences as words": (6, 6, 2),
+    "far apart": (3, 9, 3),
+    "small": (2, 5, 1),
+}
+
+
+def draw_places(rng, kind):
+    """Draw centres, half-width, lengths and width; no word is by rounding alone inside or not."""
+    B, size, D = WINDOWS[kind]
+    lengths = rng.integers(3, size + 1, size=B)
+    # The longest sentence need not fill the batch.
+    lengths[0] = size - (kind in ("wide", "short sentences"))
+    # Halves and quarters are exact in every precision; none of these brings a word to the edge.
+    centres = rng.integers(0, size, size=B) + rng.choice([0.25, 0.4375, 0.625, 0.8125], size=B)
+    if kind == "words at the very edge":
+        centres = rng.integers(1, size - 1, size=B) * 1.0
+    elif kind == "a hair beside the edge":
+        # Less than half precision sees.
+        centres = rng.integers(3, size - 3, size=B) + rng.choice([-1, 1], size=B) * 2.0**-12
+    elif kind == "short sentences":
+        lengths[1:] = rng.integers(1, 4, size=B - 1)
+        centres[1:] = lengths[1:] + rng.choice([-0.375, 0.5], size=B - 1)
+    elif kind == "nothing in the window":
+        centres[1], centres[2] = size + D + 0.25, -D - 1.5
+    else:
+        # One window that reaches beyond the first word, one beyond the last.
+        centres[-1] = 0.5625
+        centres[0] = size - 1.25
+    return centres.astype(np.float32), D, lengths, size
+
+
+def draw_centre(rng, kind):
+    sizes = {"ordinary": (4, 5, 3), "square": (3, 4, 4), "one sentence": (1, 3, 5)}
+    B, d, d_p = sizes.get(kind, (5, 2, 7))
+    lengths = np.full(B, 9) if kind == "one length" else rng.permutation(np.arange(3, 3 + 4 * B, 4))
+    return normal(rng, B, d), normal(rng, d_p, d), normal(rng, d_p), lengths
+
+
+def draw_scores(rng, kind):
+    centres, D, lengths, size = draw_places(rng, kind)
+    scores = normal(rng, len(centres), size, scale=1.5)
+    outside = ~windows(centres, D, lengths, size)
+    # What is outside would win every softmax.
+    scores[outside] += 4
+    if kind == "far apart":
+        scores[outside] = rng.choice([np.nan, np.inf, -np.inf, 1e30], size=int(outside.sum()))
+        scores[~outside] = np.round(scores[~outside]) * 20 - 300
+    return scores, centres, D, lengths
+
+
+def draw_states(rng, kind):
+    centres, D, lengths, size = draw_places(rng, kind)
+    d, d_v = (2, 2) if kind == "as many sentences as words" else (3, 2)
+    B = len(centres)
+    query, keys = normal(rng, B, d), normal(rng, B, size, d)
+    values = normal(rng, B, size, d_v)
+    if kind == "far apart":
+        outside = ~windows(centres, D, lengths, size)
+        keys[outside] = values[outside] = np.nan
+    return query, keys, values, centres, D, lengths
+
+
+def draw_pattern(rng, kind):
+    n = {"large": 40, "one position": 1}.get(kind, 12)
+    causal = kind.startswith("causal")
+    places = np.arange(n)
+    away = np.abs(places[:, None] - places)
+    w = int(rng.integers(1, 4))
+    mask = away <= w
+    if kind in ("global word", "causal with a global word"):
+        mask[:, 4] = mask[4] = True
+        mask &= away > -1
+    elif kind == "blocks":
+        mask = places[:, None] // 4 == places // 4
+    elif kind == "nobody sees itself":
+        mask &= away > 0
+    elif kind == "one way round":
+        mask = (places - places[:, None]) % n == 1
+    elif kind == "all pairs":
+        mask[:] = True
+    elif kind == "a chance pattern":
+        mask = (rng.random((n, n)) < 0.15) | ((places - places[:, None]) % n == 1)
+    elif kind == "a word that nobody hears":
+        mask[:, 3] = False
+    elif kind == "large":
+        mask = away <= 1
+    if causal:
+        mask &= places <= places[:, None]
+        if kind == "causal, cut":
+            mask[7:, :7] = False
+    return mask, causal
+
+
+def draw_links(rng, kind):
+    while True:
+        pairs, count = [], {"one pair": 1}.get(kind, 4)
+        for _ in range(count):
+            S, T = (int(x) for x in rng.integers(4, 12, size=2))
+            if kind == "equal lengths":
+                T = S
+            places = rng.integers(0, [S, T], size=(int(rng.integers(2, 9)), 2))
+            if kind == "one long pair" and not pairs:
+                places = np.concatenate([places, rng.integers(0, [S, T], size=(14, 2))])
+            pairs.append(([(int(i), int(t)) for i, t in places], S, T))
+        total = sum(len(links) for links, _, _ in pairs)
+        # Whoever multiplies first must find the same, to the last digit.
+        if any(t * (S / T) != t * S / T for links, S, T in pairs for _, t in links):
+            continue
+        share = float(rng.choice([0.35, 0.55, 0.8, 0.95]))
+        if kind == "exactly reached":
+            if total not in (16, 32):
+                continue
+            share = float(rng.choice([0.25, 0.5, 0.75]))
+        elif kind == "all of them":
+            share = 1.0
+        if (
+            kind != "exactly reached"
+            and share < 1
+            and abs(share * total - round(share * total)) < 0.02
+        ):
+            continue
+        found = least_widths(pairs, share)
+        if kind == "exactly reached":
+            away = [abs(i - t) for links, _, _ in pairs for i, t in links]
+            if np.mean([x <= found[0] for x in away]) != share:
+                continue
+        if kind == "equal lengths" or found[0] != found[1]:
+            return pairs, share
+
+
+# --- Questions -------------------------------------------------------------------------------------
+
+Q1 = question(
+    """q1: Which words are in the window?
+in_window(centres, D, lengths, size)
+read chapters/10_local: One step a line
+the window, 1 point: ordinary; wide; narrow; one sentence; as many sentences as words
+    A word is in the window if its distance to the centre, a real number, is at most D.
+the edges, 1 point: words at the very edge; a hair beside the edge; ordinary
+    A word exactly D away is inside.
+the sentence's end, 1 point: short sentences; nothing in the window; ordinary
+    The window ends with the sentence: pads are no words.
+RIGHT
+def in_window(centres, D, lengths, size):
+    places = torch.arange(size)
+    near = (places - centres[:, None]).abs() <= D
+    return near & (places < lengths[:, None])
+def in_window(centres, D, lengths, size):
+    found = torch.zeros(len(centres), size, dtype=torch.bool)
+    for b, (p, n) in enumerate(zip(centres.tolist(), lengths.tolist())):
+        first, last = math.ceil(p - D), math.floor(p + D)
+        found[b, max(first, 0):max(min(last + 1, n), 0)] = True
+    return found
+def in_window(centres, D, lengths, size):
+    places = torch.arange(size).expand(len(centres), size)
+    low = torch.ceil(centres - D).unsqueeze(1)
+    high = torch.minimum(torch.floor(centres + D), lengths - 1).unsqueeze(1)
+    return torch.logical_and(places >= low, places <= high)
+def in_window(centres, D, lengths, size):
+    rows = [[abs(i - p) <= D and i < n for i in range(size)] for p, n in zip(centres.tolist(), lengths.tolist())]
+    return torch.tensor(rows)
+def in_window(centres, D, lengths, size):
+    away = (torch.arange(size)[None] - centres.unsqueeze(-1)).square()
+    real = torch.arange(size)[None] < lengths.unsqueeze(-1)
+    return (away <= D * D) * real
+WRONG
+centre rounded first | centres[:, None] -> centres.round()[:, None]
+    You round the centre first: cut at p - D and p + D themselves.
+centre cut to a whole number | centres[:, None] -> centres.floor()[:, None]
+    You drop the digits of the centre: it is a real number.
+strictly less, keeps 2 | <= D -> < D
+    You leave out a word exactly D away: it is inside.
+D as the whole width | <= D -> <= D / 2
+    You take D for the whole width: it is D to each side.
+to the right alone | (places - centres[:, None]).abs() <= D -> (places >= centres[:, None]) & (places <= centres[:, None] + D)
+    Your window lies to the right of the centre alone: D to each side.
+to the left alone | (places - centres[:, None]).abs() <= D -> (places <= centres[:, None]) & (places >= centres[:, None] - D)
+    Your window lies to the left of the centre alone: D to each side.
+length forgotten | & (places < lengths[:, None]) -> & (places >= 0)
+    You let the window reach into the pads: it ends with the sentence.
+one pad too many | places < lengths[:, None] -> places <= lengths[:, None]
+    You count the first pad as a word: the last word is at length - 1.
+longest sentence for all | lengths[:, None] -> lengths.max()
+    You take one length for all sentences: each has its own.
+counted from 1 | torch.arange(size) -> torch.arange(1, size + 1)
+    You count the words from 1: the first is at position 0.
+words outside | return near & (places < lengths[:, None]) -> return ~(near & (places < lengths[:, None]))
+    You mark the words outside: True says that a word is in the window.
+whole numbers for flags | R -> R.long()
+    You return 0 and 1: a mask is boolean, True or False.
+2D words always, keeps 2 | near = (places - centres[:, None]).abs() <= D -> first = torch.ceil(centres - D)[:, None]; near = (places >= first) & (places < first + 2 * D)
+    You take 2D words always: with a whole number for a centre there are 2D + 1.
+first sentence for all | places - centres[:, None] -> places - centres[:1, None]
+    You use the first sentence's centre for all: each sentence has its own.
+""",
+    draw=draw_places,
+    oracle=windows,
+)
+
+Q2 = question(
+    """q2: Where is the centre?
+predicted_centre(s, W_p, v_p, lengths)
+read chapters/10_local: One step a line
+the formula, 2 points: one length; one sentence
+    The centre is S times the logistic function of v_p · tanh(W_p s).
+each sentence's own length, 1 point: ordinary; square; other sizes
+    S is the number of words of that sentence, not of the batch.
+gradients, 1 point, backward: ordinary; other sizes
+    The centre must pass a gradient to s, W_p and v_p.
+RIGHT
+def predicted_centre(s, W_p, v_p, lengths):
+    z = torch.tanh(s @ W_p.T) @ v_p
+    return lengths * torch.sigmoid(z)
+def predicted_centre(s, W_p, v_p, lengths):
+    return F.linear(F.linear(s, W_p).tanh(), v_p[None])[:, 0].sigmoid().mul(lengths)
+def predicted_centre(s, W_p, v_p, lengths):
+    hidden = torch.einsum('bd,pd->bp', s, W_p).tanh()
+    return lengths / (1 + torch.exp(-(hidden * v_p).sum(-1)))
+def predicted_centre(s, W_p, v_p, lengths):
+    return torch.stack([n * torch.sigmoid(v_p.dot(torch.tanh(W_p.mv(x)))) for x, n in zip(s, lengths)])
+def predicted_centre(s, W_p, v_p, lengths):
+    z = (torch.tanh(W_p @ s.T) * v_p[:, None]).sum(0)
+    return (z / 2).tanh().add(1).mul(lengths).div(2)
+WRONG
+longest sentence for S, keeps 2 | lengths * torch.sigmoid(z) -> lengths.max() * torch.sigmoid(z)
+    You take the width of the batch for S: each sentence has its own number of words.
+S - 1 | lengths * torch.sigmoid(z) -> (lengths - 1) * torch.sigmoid(z)
+    You multiply by S - 1: Luong et al. multiply by S.
+tanh forgotten | torch.tanh(s @ W_p.T) -> (s @ W_p.T)
+    You leave out the tanh between W_p and v_p.
+matrix transposed | s @ W_p.T -> s @ (W_p if W_p.shape[0] == W_p.shape[1] else W_p.flatten().reshape(W_p.shape[1], W_p.shape[0]))
+    You multiply by the transposed matrix: W_p s for each state, which is s @ W_p.T for rows.
+sigmoid forgotten | torch.sigmoid(z) -> z
+    You leave out the logistic function: the centre could lie anywhere.
+softmax over the batch | torch.sigmoid(z) -> torch.softmax(z, 0)
+    You take a softmax over the batch: each sentence has a centre of its own, by the logistic function.
+tanh for sigmoid | torch.sigmoid(z) -> torch.tanh(z)
+    You take a tanh at the end, which may be negative: a logistic function lies between 0 and 1.
+length forgotten | return lengths * torch.sigmoid(z) -> return torch.sigmoid(z)
+    You forget to multiply by the length: a centre is a position.
+sigmoid for tanh | torch.tanh(s @ W_p.T) -> torch.sigmoid(s @ W_p.T)
+    You take a logistic function inside: there a tanh stands.
+rounded centre | R -> R.round()
+    You round the centre: it is a real number, and a rounded one passes no gradient.
+detached, keeps 3 | R -> R.detach()
+    Your centre is detached: the values are right, but W_p and v_p learn nothing.
+sum without v_p | torch.tanh(s @ W_p.T) @ v_p -> torch.tanh(s @ W_p.T).sum(1)
+    You add the features up: v_p weighs them.
+sign turned | torch.sigmoid(z) -> torch.sigmoid(-z)
+    You turn the sign: your centre is counted from the end of the sentence.
+a column | R -> R[:, None]
+    You return a column: one number a sentence, (B,).
+"""
+    + WRONG_FORMS,
+    draw=draw_centre,
+    oracle=centre,
+)
+
+Q3 = question(
+    """q3: The weights
+local_weights(scores, centres, D, lengths)
+read chapters/10_local: One step a line
+softmax and Gaussian, 2 points: ordinary; wide; narrow; words at the very edge; one sentence; as many sentences as words
+    Softmax over the words in the window alone, times the Gaussian with a width of D/2.
+ends and nothing, 1 point: short sentences; nothing in the window; ordinary
+    The window ends with the sentence, and a row with nothing to see is zeros.
+numbers that mean nothing, 1 point: far apart
+    Scores outside the window may be NaN or infinite, and those inside far below zero.
+gradients, 1 point, backward: ordinary; short sentences
+    Gradients flow to the scores in the window and to the centres.
+RIGHT
+def local_weights(scores, centres, D, lengths):
+    places = torch.arange(scores.shape[1])
+    away = places - centres[:, None]
+    seen = (away.abs() <= D) & (places < lengths[:, None])
+    lowest = torch.finfo(scores.dtype).min
+    weights = scores.masked_fill(~seen, lowest).softmax(1)
+    near = torch.exp(-(away**2) / (2 * (D / 2) ** 2))
+    return (weights * near).masked_fill(~seen, 0.0)
+def local_weights(scores, centres, D, lengths):
+    rows = []
+    for row, p, n in zip(scores, centres, lengths.tolist()):
+        inside = [i for i in range(min(n, len(row))) if abs(i - p.item()) <= D]
+        out = row.new_zeros(len(row))
+        if inside:
+            at = torch.tensor(inside)
+            near = torch.exp(-2 * ((at - p) / D) ** 2)
+            out = out.index_put((at,), row[at].softmax(0) * near)
+        rows.append(out)
+    return torch.stack(rows)
+def local_weights(scores, centres, D, lengths):
+    i = torch.arange(scores.size(1)).expand_as(scores)
+    p = centres.unsqueeze(1)
+    closed = (i < p - D) | (i > p + D) | (i >= lengths.unsqueeze(1))
+    clean = scores.masked_fill(closed, 0.0)
+    top = clean.detach().masked_fill(closed, -3e38).amax(1, keepdim=True)
+    raised = torch.where(closed, 0.0, (clean - top).masked_fill(closed, 0.0).exp())
+    total = raised.sum(1, keepdim=True)
+    return raised / total.masked_fill(total == 0, 1.0) * ((i - p).square() * (-2 / D**2)).exp()
+def local_weights(scores, centres, D, lengths):
+    places = torch.arange(scores.shape[1], dtype=scores.dtype)
+    distance = (places[None] - centres[:, None]).abs()
+    seen = torch.logical_and(distance <= D, places[None] < lengths[:, None])
+    logs = torch.where(seen, scores, scores.new_tensor(-1e30)).log_softmax(-1)
+    gauss = -0.5 * (distance / (D / 2)).pow(2)
+    return torch.where(seen, (logs + gauss).exp(), scores.new_zeros(()))
+def local_weights(scores, centres, D, lengths):
+    S, sigma = scores.shape[1], D / 2
+    grid = torch.arange(S).repeat(len(scores), 1)
+    offset = grid - centres.view(-1, 1)
+    ok = offset.pow(2).le(D**2) * grid.lt(lengths.view(-1, 1))
+    a = torch.softmax(scores.where(ok, torch.full_like(scores, -1e35)), dim=-1)
+    g = torch.exp(offset.pow(2) / (-2 * sigma**2))
+    return a.mul(g).where(ok, torch.zeros_like(a))
+WRONG
+softmax over all, then cut | weights = scores.masked_fill(~seen, lowest).softmax(1) -> weights = scores.softmax(1)
+    Words outside share your denominator: mask before the softmax.
+softmax over the sentence | scores.masked_fill(~seen, lowest) -> scores.masked_fill(places >= lengths[:, None], lowest)
+    Your softmax runs over the whole sentence, and is cut afterwards: words outside must not share the
+    denominator.
+not cut at all | seen = (away.abs() <= D) & (places < lengths[:, None]) -> seen = places < lengths[:, None]
+    You do not cut at D: the Gaussian is no window, it never reaches 0.
+D for sigma | (D / 2) ** 2 -> D ** 2
+    Your Gaussian is too wide: its sigma is half of D.
+sigma not squared | (2 * (D / 2) ** 2) -> (2 * (D / 2))
+    You forget to square sigma: the exponent is divided by two times its square.
+the two forgotten | (2 * (D / 2) ** 2) -> ((D / 2) ** 2)
+    You forget the 2 in front of the squared sigma.
+distance not squared | (away**2) -> away.abs()
+    You forget to square the distance: that is no Gaussian.
+rows made to sum to 1 | R -> R / R.sum(1, keepdim=True).clamp(min=1e-30)
+    You make rows sum to 1 again, as a Gaussian inside the softmax would: in the paper it multiplies the
+    weights and leaves rows below 1.
+Gaussian forgotten | (weights * near).masked_fill -> weights.masked_fill
+    You leave out the Gaussian: words near the centre count for more.
+length forgotten | (away.abs() <= D) & (places < lengths[:, None]) -> away.abs() <= D
+    You let the window reach into the pads: it ends with the sentence.
+strictly inside, keeps 2 | (away.abs() <= D) -> (away.abs() < D)
+    You leave out a word exactly D away: it is inside.
+centre rounded | centres[:, None] -> centres.round()[:, None]
+    You round the centre: it is a real number, and learns by its digits.
+NaN for an empty window | scores.masked_fill(~seen, lowest) -> scores.masked_fill(~seen, -math.inf); .masked_fill(~seen, 0.0) -> * 1.0
+    A window without words gives NaN: that row is zeros.
+uniform for an empty window | return (weights * near).masked_fill(~seen, 0.0) -> return weights * near
+    What is not in the window still has a weight: it gets exactly 0.
+centre detached, keeps 4 | away = places - centres[:, None] -> away = places - centres.detach()[:, None]
+    Your centre is detached: it must learn from the Gaussian.
+multiplied by zero, keeps 3 | scores.masked_fill(~seen, lowest) -> (scores * seen + lowest * ~seen)
+    You multiply what is outside by zero, and NaN times zero is NaN: fill it instead.
+a mask of -1000, keeps 4 | scores.masked_fill(~seen, lowest) -> scores.masked_fill(~seen, -100.0)
+    Your mask is a score like others: words may have lower ones. Take the lowest number there is.
+"""
+    + WRONG_FORMS,
+    draw=draw_scores,
+    oracle=weights,
+)
+
+Q4 = question(
+    """q4: The context, and nothing else touched
+gathered_context(query, keys, values, centres, D, lengths)
+read chapters/10_local: Ten lines that touch nothing else
+the context, 2 points: ordinary; wide; narrow; words at the very edge; one sentence; as many sentences as words
+    Scores, weights and sum over the words in each sentence's own window.
+ends and nothing, 1 point: short sentences; nothing in the window; ordinary
+    Windows end with the sentence, and an empty one gives zeros.
+nothing else touched, 2 points: far apart
+    Gather the window's rows; leave the others out, whatever they hold.
+gradients, 1 point, backward: small
+    Gradients flow to query, keys, values and centres.
+RIGHT
+def gathered_context(query, keys, values, centres, D, lengths):
+    first = torch.ceil(centres.detach() - D).long()
+    places = first[:, None] + torch.arange(2 * D + 1)
+    away = places - centres[:, None]
+    seen = (places >= 0) & (places < lengths[:, None]) & (away <= D)
+    last = torch.floor(centres.detach() + D).long()
+    held = torch.minimum(places, torch.minimum(last, lengths - 1)[:, None]).clamp(min=0)
+    rows = torch.arange(len(query))[:, None]
+    near_keys = keys[rows, held].masked_fill(~seen[..., None], 0.0)
+    near_values = values[rows, held].masked_fill(~seen[..., None], 0.0)
+    scores = (near_keys * query[:, None]).sum(-1)
+    weights = scores.masked_fill(~seen, torch.finfo(scores.dtype).min).softmax(1)
+    weights = weights * torch.exp(-(away**2) / (2 * (D / 2) ** 2)) * seen
+    return (weights[..., None] * near_values).sum(1)
+def gathered_context(query, keys, values, centres, D, lengths):
+    found = []
+    for q, K, V, p, n in zip(query, keys, values, centres, lengths.tolist()):
+        low, high = max(math.ceil(p.item() - D), 0), min(math.floor(p.item() + D), n - 1)
+        if high < low:
+            found.append(V[0].detach().new_zeros(V.shape[1]))
+            continue
+        i = torch.arange(low, high + 1)
+        a = (K[low:high + 1] @ q).softmax(0) * torch.exp(-2 * ((i - p) / D) ** 2)
+        found.append(a @ V[low:high + 1])
+    return torch.stack(found)
+def gathered_context(query, keys, values, centres, D, lengths):
+    B, S, d = keys.shape
+    k = torch.arange(-D - 1, D + 2)
+    i = centres.detach().round().long().unsqueeze(1) + k
+    g = i - centres.unsqueeze(1)
+    ok = (g.abs() <= D) & (i >= 0) & (i < lengths.unsqueeze(1))
+    flat = (i.clamp(0, S - 1) + S * torch.arange(B).unsqueeze(1)).flatten()
+    K = keys.reshape(B * S, d).index_select(0, flat).view(B, -1, d)
+    V = values.reshape(B * S, -1).index_select(0, flat).view(B, len(k), -1)
+    K, V = (torch.where(ok.unsqueeze(-1), x, torch.zeros_like(x)) for x in (K, V))
+    e = torch.einsum('bkd,bd->bk', K, query)
+    a = torch.where(ok, e, torch.full_like(e, -1e30)).softmax(-1)
+    a = torch.where(ok, a * (g.square() * (-2 / D**2)).exp(), torch.zeros_like(a))
+    return torch.einsum('bk,bkv->bv', a, V)
+def gathered_context(query, keys, values, centres, D, lengths):
+    out = []
+    for b in range(query.shape[0]):
+        p, n = centres[b], int(lengths[b])
+        inside = [i for i in range(int(p) - D - 1, int(p) + D + 2) if 0 <= i < n and abs(i - float(p)) <= D]
+        if not inside:
+            out.append(0.0 * query[b, :1].detach().expand(values.shape[2]))
+            continue
+        score = torch.stack([keys[b, i].dot(query[b]) for i in inside])
+        gauss = torch.stack([torch.exp(-0.5 * ((i - p) / (D / 2)) ** 2) for i in inside])
+        weight = torch.softmax(score, 0) * gauss
+        out.append(sum(w * values[b, i] for w, i in zip(weight, inside)))
+    return torch.stack(out)
+def gathered_context(query, keys, values, centres, D, lengths):
+    low = (centres.detach() - D).ceil().clamp(min=0).long()
+    high = torch.minimum((centres.detach() + D).floor().long(), lengths - 1)
+    offsets = torch.arange(2 * D + 1).expand(len(low), -1)
+    i = low[:, None] + offsets
+    out = i > high[:, None]
+    i = torch.minimum(i, high[:, None]).clamp(min=0)
+    pick = lambda x: torch.gather(x, 1, i[..., None].expand(-1, -1, x.shape[-1])).masked_fill(out[..., None], 0)
+    K, V = pick(keys), pick(values)
+    e = torch.bmm(K, query[..., None])[..., 0].masked_fill(out, -1e30)
+    gauss = (-(i - centres[:, None]) ** 2 * 2 / D**2).exp().masked_fill(out, 0)
+    return torch.bmm((e.softmax(1) * gauss)[:, None], V)[:, 0]
+WRONG
+computes all, then masks, keeps 4
+    | def gathered_context(query, keys, values, centres, D, lengths):
+    |     places = torch.arange(keys.shape[1])
+    |     away = places - centres[:, None]
+    |     seen = (away.abs() <= D) & (places < lengths[:, None])
+    |     scores = (keys @ query[..., None])[..., 0]
+    |     weights = scores.masked_fill(~seen, -1e30).softmax(1) * seen
+    |     weights = weights * torch.exp(-2 * (away / D) ** 2)
+    |     return (weights[:, None] @ values)[:, 0]
+    You score every word and mask afterwards: a weight of 0 does not remove a NaN, and nothing is saved.
+negative places wrap round | & (away <= D) -> & (away <= D) | (places < 0) & (away <= D); .clamp(min=0) -> * 1
+    Place -1 is the last word for PyTorch: words before the first do not exist.
+first word counted twice | (places >= 0) & (places < lengths[:, None]) & (away <= D) -> (places < lengths[:, None]) & (away <= D)
+    The first word stands several times in windows that begin before it: what lies before the sentence gets
+    no weight.
+last word counted twice | & (places < lengths[:, None]) -> & (places < keys.shape[1])
+    Pads, or the last word again, have weight in your windows: they end with the sentence.
+one window for the batch | first = torch.ceil(centres.detach() - D).long() -> first = torch.ceil(centres.detach()[:1] - D).long().expand(len(centres))
+    You gather the first sentence's window for all: each sentence has its own.
+2D + 1 words always | & (away <= D) -> & (away <= D + 1)
+    You take 2D + 1 words always: between two words the window holds 2D of them.
+Gaussian forgotten | * torch.exp(-(away**2) / (2 * (D / 2) ** 2)) * seen -> * seen
+    You leave out the Gaussian of the weights.
+D for sigma | (2 * (D / 2) ** 2) -> (2 * D ** 2)
+    Your Gaussian is too wide: its sigma is half of D.
+rows made to sum to 1 | return (weights[..., None] * near_values).sum(1) -> return ((weights / weights.sum(1, keepdim=True).clamp(min=1e-9))[..., None] * near_values).sum(1)
+    You make the weights sum to 1 again: in the paper they stay below.
+scores scaled | scores = (near_keys * query[:, None]).sum(-1) -> scores = (near_keys * query[:, None]).sum(-1) / query.shape[-1] ** 0.5
+    You divide the scores by a square root: the score here is the plain dot product.
+keys for values | near_values = values[rows, held] -> near_values = keys[rows, held][..., :values.shape[-1]]
+    You mix the keys: the context is made of values.
+centre rounded | away = places - centres[:, None] -> away = places - centres.round()[:, None]
+    You round the centre: distances are real numbers.
+centre detached, keeps 5 | away = places - centres[:, None] -> away = places - centres.detach()[:, None]
+    Your centre is detached: it must learn from the Gaussian.
+window read beyond its end, keeps 4 | torch.minimum(last, lengths - 1)[:, None] -> (lengths - 1)[:, None]; values[rows, held].masked_fill(~seen[..., None], 0.0) -> values[rows, held]
+    You read a word beyond the window's end and give it a weight of 0, which does not remove a NaN.
+detached, keeps 5 | R -> R.detach()
+    The values are right, but no gradient reaches the inputs.
+"""
+    + WRONG_FORMS,
+    draw=draw_states,
+    oracle=contexts,
+)
+
+Q5 = question(
+    """q5: How many layers?
+layers_needed(mask, causal)
+read chapters/10_local: Patterns, and how far they carry
+the number, 2 points: ordinary; global word; all pairs; a chance pattern; one way round
+    One more layer brings what those that you attend to had heard of before.
+looking back, 1 point: causal; causal with a global word; causal, cut
+    With causal True only pairs with the earlier word heard by the later one count.
+never, and itself, 1 point: blocks; a word that nobody hears; nobody sees itself; one position; large
+    A position keeps what it has; stop, with -1, when nothing new is heard.
+RIGHT
+def layers_needed(mask, causal):
+    n = len(mask)
+    step = mask | torch.eye(n, dtype=torch.bool)
+    wanted = torch.ones(n, n, dtype=torch.bool)
+    if causal:
+        wanted = wanted.tril()
+    heard, layers = torch.eye(n, dtype=torch.bool), 0
+    while not heard[wanted].all():
+        more = (step.double() @ heard.double()) > 0
+        if torch.equal(more, heard):
+            return -1
+        heard, layers = more, layers + 1
+    return layers
+def layers_needed(mask, causal):
+    n, most = len(mask), 0
+    sees = [[j for j in range(n) if mask[i, j]] for i in range(n)]
+    for start in range(n):
+        steps, queue = {start: 0}, [start]
+        while queue:
+            here = queue.pop(0)
+            for there in sees[here]:
+                if there not in steps:
+                    steps[there] = steps[here] + 1
+                    queue.append(there)
+        for other in range(start + 1 if causal else n):
+            if other not in steps:
+                return -1
+            most = max(most, steps[other])
+    return most
+def layers_needed(mask, causal):
+    n = mask.shape[0]
+    far = torch.full((n, n), float('inf')).masked_fill(mask, 1.0)
+    far.fill_diagonal_(0.0)
+    for k in range(n):
+        far = torch.minimum(far, far[:, k:k + 1] + far[k:k + 1])
+    if causal:
+        far = far.tril()
+        far[torch.ones(n, n).triu(1) > 0] = 0.0
+    most = far.max().item()
+    return -1 if most == float('inf') else int(most)
+def layers_needed(mask, causal):
+    n = len(mask)
+    A = mask.numpy().astype(int) | np.eye(n, dtype=int)
+    R = np.eye(n, dtype=int)
+    must = np.tril(np.ones((n, n), int)) if causal else np.ones((n, n), int)
+    for layers in range(n + 1):
+        if (R >= must).all():
+            return layers
+        R = (A @ R > 0).astype(int)
+    return -1
+def layers_needed(mask, causal):
+    n = len(mask)
+    heard = [{i} for i in range(n)]
+    sees = [set(np.flatnonzero(row)) | {i} for i, row in enumerate(mask.numpy())]
+    for layers in range(n + 1):
+        if all(heard[i] >= set(range(i + 1 if causal else n)) for i in range(n)):
+            return layers
+        heard = [set().union(*(heard[k] for k in sees[i])) for i in range(n)]
+    return -1
+WRONG
+no residual, keeps 1 | step = mask | torch.eye(n, dtype=torch.bool) -> step = mask; if torch.equal(more, heard): -> if torch.equal(more, heard) or layers > 2 * n:
+    You lose what a position has: the residual keeps it, so a position always hears itself.
+doubled reach | more = (step.double() @ heard.double()) > 0 -> more = ((heard | step).double() @ (heard | step).double()) > 0
+    You multiply the reach by itself, which doubles it: one more layer is one more product with the pattern.
+one too many | heard, layers = torch.eye(n, dtype=torch.bool), 0 -> heard, layers = torch.eye(n, dtype=torch.bool), 1
+    You count one layer too many: before the first layer each position has heard of itself alone.
+steps between layers counted | heard, layers = torch.eye(n, dtype=torch.bool), 0 -> heard, layers = step.clone(), 0
+    You begin after the first layer, and count it as none.
+all pairs of a causal mask, keeps 3 | if causal: -> if False:
+    You ask a causal pattern for all pairs: a word need not hear of those after it.
+layers of the first word, keeps 1 | while not heard[wanted].all(): -> while not heard[0][wanted[0]].all():
+    You look at the first position alone: every position has to be reached.
+first to last alone | while not heard[wanted].all(): -> while not heard[-1, 0]:
+    You look at the last position and the first alone: the farthest pair may be another.
+never is None, keeps 2 | return -1 -> return float('nan')
+    You give no number where nothing is ever connected: return -1.
+gives up too early | if torch.equal(more, heard): -> if layers >= 3:
+    You give up after some layers: stop when nothing new is heard.
+number of pairs | return layers -> return int(mask.sum())
+    You count the pairs that are scored: layers are asked for.
+width of the pattern alone | return layers -> return math.ceil((n - 1) / max(1, int(mask[0].sum()) - 1))
+    You compute with the width of a window: the pattern may be any.
+one direction is enough, keeps 1 | while not heard[wanted].all(): -> while not (heard | heard.T)[wanted].all():
+    You count a pair as connected where one of the two has heard of the other: each must.
+""",
+    draw=draw_pattern,
+    oracle=layers,
+    probe=value_probe,
+)
+
+Q6 = question(
+    """q6: How wide must the window be?
+widths(pairs, share)
+read chapters/10_local: Read the window off the gold links
+the widths, 2 points: ordinary; one long pair; one pair; equal lengths
+    The smallest whole number that covers the share, of all links together, for both centres.
+the edge, 1 point: exactly reached; all of them
+    At least the share: a share that is exactly reached is reached.
+RIGHT
+def widths(pairs, share):
+    found = []
+    for scaled in (False, True):
+        away = [abs(i - (t * S / T if scaled else t)) for links, S, T in pairs for i, t in links]
+        D = 0
+        while sum(x <= D for x in away) / len(away) < share:
+            D += 1
+        found.append(D)
+    return tuple(found)
+def widths(pairs, share):
+    plain = np.array([abs(i - t) for links, S, T in pairs for i, t in links])
+    scaled = np.array([abs(i - t * S / T) for links, S, T in pairs for i, t in links])
+    need = lambda x: min(D for D in range(200) if (x <= D).mean() >= share)
+    return need(plain), need(scaled)
+def widths(pairs, share):
+    def need(ratio):
+        away = sorted(math.ceil(abs(i - t * ratio(S, T))) for links, S, T in pairs for i, t in links)
+        n = len(away)
+        for k, D in enumerate(away):
+            if (k + 1) / n >= share:
+                return D
+    return need(lambda S, T: 1), need(lambda S, T: S / T)
+def widths(pairs, share):
+    rows = torch.tensor([[i, t, S, T] for links, S, T in pairs for i, t in links], dtype=torch.float64)
+    i, t, S, T = rows.unbind(1)
+    out = []
+    for away in ((i - t).abs(), (i - t * S / T).abs()):
+        inside = (away[:, None] <= torch.arange(100)).double().mean(0)
+        out.append(int((inside >= share).nonzero()[0]))
+    return out
+def widths(pairs, share):
+    links = [(i, t, S, T) for chosen, S, T in pairs for i, t in chosen]
+    plain = scaled = 0
+    while sum(-plain <= i - t <= plain for i, t, S, T in links) < share * len(links):
+        plain += 1
+    while sum(-scaled <= i - t * S / T <= scaled for i, t, S, T in links) < share * len(links):
+        scaled += 1
+    return plain, scaled
+WRONG
+mean of the sentences
+    | while sum(x <= D for x in away) / len(away) < share: -> while np.mean([np.mean([abs(i - (t * S / T if scaled else t)) <= D for i, t in links]) for links, S, T in pairs]) < share:
+    You average over sentences: put all links together, so that each counts the same.
+ratio upside down | t * S / T -> t * T / S
+    Your ratio is upside down: at t = T the centre has to be S.
+more than the share, keeps 2 | < share: -> <= share and D < 50:
+    You ask for more than the share: a share that is exactly reached is reached.
+centre rounded | t * S / T -> round(t * S / T)
+    You round the centre: distances are real numbers.
+centre cut to a whole number | t * S / T -> t * S // T
+    You drop the digits of the centre: distances are real numbers.
+strictly less | x <= D -> x < D
+    You leave out words exactly D away: they are inside the window.
+the plain width twice | (t * S / T if scaled else t) -> t
+    You use the plain centre for both: the second is t S / T.
+scaled first | return tuple(found) -> return tuple(found[::-1])
+    You give the scaled centre's width first: the plain one comes first.
+distance with a sign | abs(i - (t * S / T if scaled else t)) -> i - (t * S / T if scaled else t)
+    You keep the sign of the distance: a word to the left is as far away as one to the right.
+largest distance | while sum(x <= D for x in away) / len(away) < share: -> while D < max(away):
+    You cover all links: the share is asked for.
+share of the largest distance | while sum(x <= D for x in away) / len(away) < share: -> while D < share * max(away):
+    You take a share of the largest distance: a share of the links is asked for.
+mean distance | while sum(x <= D for x in away) / len(away) < share: -> while D < sum(away) / len(away):
+    You take the mean distance: count how many links are inside.
+source and target exchanged | for i, t in links] -> for t, i in links]
+    You exchange the two positions: a link is (source, target).
+starts at 1, keeps 1 | D = 0 -> D = 1
+    You begin at D = 1: a window of one word is allowed here.
+one number | return tuple(found) -> return found[0]
+    You return one number: two are asked for, one for each centre.
+""",
+    draw=draw_links,
+    oracle=least_widths,
+    probe=value_probe,
+)
+
+EXERCISE = Exercise("10_local", "Local attention and patterns", (Q1, Q2, Q3, Q4, Q5, Q6))
