@@ -175,7 +175,7 @@ for name, (first, second) in pairs.items():
 #
 # </details>
 #
-# So a coverage loss of 0.89 need not be a fault: the scale goes from 0 to 1, and blurred maps stand near
+# So a coverage loss of 0.9 need not be a fault: the scale goes from 0 to 1, and blurred maps stand near
 # its upper end. Set it beside the same model's value before the loss was added.
 #
 # ### Before the step, not after
@@ -281,7 +281,8 @@ ResultTable(
 #   a few bags of a hundred. A memory is no rule.
 #
 # </details>
-#
+
+# %% [markdown]
 # ## What coverage does not cure
 #
 # The translator that comes with the package was trained on at most 12 words. On longer sentences it drops
@@ -295,6 +296,10 @@ ResultTable(
 
 # %% tags=["hide-input", "hide-output", "hide-until-what-the-search-can-do"]
 searched, rows = stored["search"], []
+worst = searched["24"]["worst"]
+print(worst["source"])
+for beta in ("0.0", "0.5"):
+    print(f"β = {beta}: {worst[beta]}")
 for words in ("12", "18", "24"):
     for beta in ("0.0", "0.2", "0.5"):
         row = searched[words][beta]
@@ -315,11 +320,6 @@ ResultTable(
     "a sentence; in brackets the change against β = 0, 95 % of resampled sentences",
 )
 
-# %% tags=["hide-output", "hide-until-what-the-search-can-do"]
-worst = searched["24"]["worst"]
-for name in ("source", "0.0", "0.5"):
-    print(f"{name}: {worst[name]}")
-
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
@@ -333,7 +333,8 @@ for name in ("source", "0.0", "0.5"):
 # A search can only choose among what the model offers.
 #
 # </details>
-#
+
+# %% [markdown]
 # ## A name that nobody has met
 #
 # *ada misses bo's sister.* No vocabulary holds every name. For the model *ada* is `<unk>`, and so is *bo*, and
@@ -597,8 +598,7 @@ torch.testing.assert_close(padded, loss)
 #
 # **Next.** A choice of one word by throwing dice. [The capstone](16_capstone.ipynb) sets a model with
 # coverage beside others.
-
-# %% [markdown]
+#
 # ## Sources
 #
 # - Coverage in score and loss, and the pointer-generator: *Get To The Point: Summarization with
