@@ -249,7 +249,7 @@ rows = [
     ]
     for name in runs
 ]
-for rule, found in stored["rules"]["6"].items():
+for rule in stored["rules"]["6"]:
     by_length = [stored["rules"][str(n)][rule] for n in (6, 9, 12)]
     rows.append(
         [
