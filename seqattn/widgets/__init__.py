@@ -3,6 +3,8 @@
 from seqattn.widgets.additive_steps import AdditiveSteps
 from seqattn.widgets.base import LiveFigure
 from seqattn.widgets.beam_tree import BeamTree
+from seqattn.widgets.copy_mixture import CopyMixture
+from seqattn.widgets.coverage_steps import CoverageSteps
 from seqattn.widgets.decoder_flow import DecoderFlow
 from seqattn.widgets.dot_variance import DotVariance
 from seqattn.widgets.fixed_versus_dynamic import FixedVersusDynamic
@@ -27,6 +29,8 @@ from seqattn.widgets.weighted_sum import WeightedSum
 __all__ = [
     "AdditiveSteps",
     "BeamTree",
+    "CopyMixture",
+    "CoverageSteps",
     "DecoderFlow",
     "DotVariance",
     "FixedVersusDynamic",

@@ -31,6 +31,10 @@ def every_head(seed, source, target):
 FIGURES = {
     "AdditiveSteps": widgets.AdditiveSteps,
     "BeamTree": lambda: widgets.BeamTree(width=2, alpha=0.4),
+    "CopyMixture": lambda: widgets.CopyMixture(
+        ["ada", "voit", "bo", "ada"], [0.5, -1.0, 0.2, 0.9], logits=[0.1, -0.4, 1.0], gate=0.3
+    ),
+    "CoverageSteps": lambda: widgets.CoverageSteps(w_c=(-1.0, -2.0), step=3),
     "DecoderFlow": widgets.DecoderFlow,
     "DotVariance": lambda: widgets.DotVariance(exponent=6, factor="× √d"),
     "FixedVersusDynamic": widgets.FixedVersusDynamic,

@@ -11,7 +11,7 @@ import torch
 from ipywidgets.embed import dependency_state, embed_data
 from traitlets import TraitError
 
-from seqattn import alignment_error_rate, widgets
+from seqattn import CoverageAttention, alignment_error_rate, widgets
 from seqattn.data import TINY, measured
 from seqattn.models import ModelConfig, build_model
 from tests.widgets.figures import FIGURES, agrees
@@ -148,6 +148,31 @@ def test_additive_steps_show_each_step_of_the_formula():
     agrees(shown["weights"], softmax(shown["scores"]).tolist())
 
 
+def test_a_stuck_decoder_reads_on_by_coverage_alone_and_stays_without():
+    stuck = widgets.CoverageSteps(w_c=(-1.0, -2.0), step=3).numbers()
+    by_hand = [[0.52, 0.32, 0.16], [0.28, 0.46, 0.26], [0.29, 0.31, 0.40]]
+    np.testing.assert_allclose(stuck["weights"], by_hand, atol=0.005)
+    np.testing.assert_allclose(stuck["coverage"], [1.09, 1.09, 0.82], atol=0.005)
+    np.testing.assert_allclose(stuck["losses"], [0, 0.77, 1.0], atol=0.005)
+    layer = CoverageAttention(2, 2, 2).double()
+    with torch.no_grad():
+        layer.w_c.copy_(torch.tensor([-1.0, -2.0]))
+        for name, value in (("W_q", TINY.W_q), ("W_k", TINY.W_k), ("v", TINY.v)):
+            getattr(layer.attention.score, name).copy_(value)
+    found = layer(TINY.s.expand(1, 3, 2), TINY.keys)
+    np.testing.assert_allclose(stuck["weights"], found.weights[0].detach(), atol=1e-12)
+    still = widgets.CoverageSteps(step=3).numbers()
+    assert still["weights"][0] == still["weights"][1] == still["weights"][2]
+
+
+def test_a_word_that_stands_twice_is_copied_by_both_weights():
+    figure = widgets.CopyMixture(["ada", "le", "ada"], [0.0, 0.0, 0.0], gate=0.25)
+    mixture = dict(zip(figure.extended, figure.numbers()["mixture"], strict=True))
+    assert mixture["ada"] == pytest.approx(0.75 * 2 / 3)
+    assert mixture["le"] == pytest.approx(0.25 * 0.2 + 0.75 / 3)
+    assert sum(mixture.values()) == pytest.approx(1)
+
+
 def test_the_query_matters_by_the_cube_of_the_scale():
     small, smaller = (widgets.LinearRegime(scale=x).numbers() for x in (0.1, 0.01))
     ratio = small["max_difference"] / smaller["max_difference"]
@@ -250,6 +275,8 @@ def test_a_shifted_map_gives_its_rows_to_the_next_words(merge):
         (lambda: widgets.KernelSmoother(bandwidth=0.0), "bandwidth is 0.0"),
         (lambda: widgets.KernelSmoother([1.0], [1.0, 2.0]), "y has 2 entries; expected 1"),
         (lambda: widgets.AdditiveSteps(words=["a"]), "there are 3 states; expected 1"),
+        (lambda: widgets.CoverageSteps(words=["a"]), "there are 3 states; expected 1"),
+        (lambda: widgets.CopyMixture(scores=[1.0]), "scores has 1 entries; expected 3"),
         (lambda: widgets.LinearRegime(scale=0.0), "scale is 0.0"),
         (lambda: widgets.LinearRegime(queries=[(1.0, 2.0)]), "there are 1 queries; expected 2"),
         (lambda: widgets.Recency({}), "series is empty"),

@@ -1,0 +1,606 @@
+# ---
+# jupyter:
+#   jupytext:
+#     formats: ipynb,py:percent
+#     text_representation: {extension: .py, format_name: percent}
+#   kernelspec: {display_name: Python 3, language: python, name: python3}
+#   seqattn:
+#     minutes: 55
+#     covers: [F-18, F-28, V-10, D-11, M-09, M-17, P-09]
+#     exercise: 11_coverage
+# ---
+
+# %% [markdown]
+# # What the sum forgets: coverage and copying
+#
+# Attention answers each step afresh. It does not know what it has said. Here you give it a memory of
+# where it has looked, and make it pay for looking twice. Then you let it copy a name that no
+# vocabulary holds.
+#
+# **You need** the additive score from [chapter 3](03_additive.ipynb), and beam search from
+# [chapter 7](07_training.ipynb) for one measurement. **It covers** coverage in the score and in the loss,
+# what they cure and what they leave as it is, the pointer-generator, and its limits.
+
+# %% tags=["install", "hide-cell"]
+INSTALL
+
+# %% [markdown]
+# ## A question you can see
+#
+# Take a *stuck decoder*. Its state never changes: at every step it asks the same {query}`question` of
+# the same three words, *cat*, *sat* and *mat*. All that it has besides is the **coverage** of each word, the
+# sum of the weights that the word has got so far. Two numbers, $w_c$, say how coverage enters the score.
+# At first they are 0.
+
+# %% tags=["hide-input"]
+import matplotlib.pyplot as plt
+import torch
+from torch.nn import functional as F
+
+from seqattn import CoverageAttention, coverage_loss
+from seqattn.data import TINY, measured
+from seqattn.models import extend_vocabulary, mix_copy
+from seqattn.plots import ORANGE, ResultTable, plot_attention, use_style
+from seqattn.widgets import CopyMixture, CoverageSteps
+
+use_style()
+torch.set_printoptions(precision=2, sci_mode=False, linewidth=90)
+
+
+def low_high(values, form=".2f"):
+    return f"{min(values):{form}} to {max(values):{form}}"
+
+
+CoverageSteps(
+    caption="Take three steps. Then set coverage on feature 1 to −1 and on feature 2 to −2."
+)
+
+# %% [markdown]
+# What to try:
+#
+# - With $w_c = (-1, -2)$ take three steps and read the largest weights from top to bottom: *cat*, *sat*, *mat*.
+#   **A decoder that never moves reads the sentence in order. Coverage alone did it.**
+# - Take all six steps. Does it begin again at *cat*?
+# - Change the signs to $(1, 2)$. Now the decoder likes what it has seen.
+# - Move the state. The order of reading belongs to this question; another one reads in another order.
+#
+# ## By hand
+#
+# With $w_c = (-1, -2)$ and the numbers of chapter 3:
+#
+# | step | coverage before | scores | weights | loss |
+# |---|---|---|---|---|
+# | 1 | 0, 0, 0 | 0.88, 0.42, −0.29 | **.52**, .32, .16 | 0 |
+# | 2 | .52, .32, .16 | −0.65, −0.16, −0.72 | .28, **.46**, .26 | 0.77 |
+# | 3 | .80, .78, .42 | −1.54, −1.49, −1.24 | .29, .31, **.40** | 1.00 |
+#
+# After three steps the coverage is 1.09, 1.09 and 0.82: nearly one look for each word. With $w_c = (0, 0)$
+# the row stays .52, .32, .16, and the coverage becomes 1.55, 0.97 and 0.48.
+#
+# Here is the loop. Everything in it is chapter 3, but for one term and one sum.
+
+
+# %%
+def stuck(w_c, steps):
+    coverage, rows, before = torch.zeros(3).double(), [], []
+    for _ in range(steps):
+        felt = TINY.h @ TINY.W_k.T + coverage[:, None] * w_c  # (words, d_attn)
+        scores = torch.tanh(TINY.W_q @ TINY.s + felt) @ TINY.v
+        rows.append(scores.softmax(-1))
+        before.append(coverage)
+        coverage = coverage + rows[-1]
+    return torch.stack(rows), torch.stack(before)
+
+
+w_c = torch.tensor([-1.0, -2.0]).double()
+weights, before = stuck(w_c, 3)
+print("weights\n", weights, "\ncoverage before each step\n", before)
+assert weights.argmax(-1).tolist() == [0, 1, 2]
+
+# %% [markdown]
+# ## Coverage in the score
+#
+# Let $\alpha_{ti}$ be the weight of source word $i$ at step $t$. The coverage of a word *before* step $t$ is
+#
+# $$ c_{ti} = \sum_{t' < t} \alpha_{t'i} $$ (eq-coverage-before)
+#
+# Each row of weights sums to 1, so after $t - 1$ steps
+#
+# $$ \sum_{i} c_{ti} = t - 1 $$ (eq-coverage-total)
+#
+# for any weights whatever: a test that costs one line. In the additive score a third term stands inside
+# the tanh {cite:p}`see2017`:
+#
+# $$ e_{ti} = v^\top \tanh\big(W_q s_t + W_k h_i + w_c\, c_{ti}\big) $$ (eq-feels-coverage)
+#
+# The new parameter is one vector, $w_c$, with one number for each hidden feature. Inside the tanh matters:
+# outside it, coverage would add the same to a word's score whatever the word and the question are. The
+# projected keys $W_k h_i$ can still be computed once and kept. But the steps must now go one after the
+# other, since each needs the weights of those before.
+#
+# {cite:t}`tu2016` have a richer memory: a coverage *vector* for each word, updated by a small recurrent
+# network, or a *fertility*, the number of target words that a source word is expected to need.
+#
+# The package's module starts with $w_c = 0$, where it *is* additive attention. So coverage can be added to
+# a model that has learned without. Fill in our numbers, and it agrees with the loop:
+
+# %%
+attention = CoverageAttention(d_query=2, d_key=2, d_attn=2).double()
+with torch.no_grad():
+    attention.w_c.copy_(w_c)
+    for name in ("W_q", "W_k", "v"):
+        getattr(attention.attention.score, name).copy_(getattr(TINY, name))
+    found = attention(TINY.s.expand(1, 7, 2), TINY.keys)
+torch.testing.assert_close(found.weights[0, :3], weights)
+torch.testing.assert_close(found.coverage.sum(-1), torch.tensor([7.0]).double())
+
+# %% [markdown]
+# ## Coverage in the loss
+#
+# A score that *can* feel coverage need not use it. The **coverage loss** asks it to:
+#
+# $$ L_{\mathrm{cov}} = \frac{1}{N} \sum_t \sum_i \min\big(\alpha_{ti},\, c_{ti}\big) $$ (eq-looks-again)
+#
+# where $N$ counts the real target words of the batch. It is added to the usual loss, times a factor
+# $\lambda$; See et al. take 1, in a short last stage of training. What a step shares with the steps before
+# it, it pays for.
+#
+# ```{predict} two-even-looks
+# ```
+#
+# Four pairs of rows over two words. Beside the minimum stands another candidate, the product:
+
+# %% tags=["hide-output", "hide-until-two-even-looks"]
+pairs = {
+    "one each": [[1.0, 0.0], [0.0, 1.0]],
+    "the same twice": [[1.0, 0.0], [1.0, 0.0]],
+    "evenly, twice": [[0.5, 0.5], [0.5, 0.5]],
+    "nearly one each": [[0.9, 0.1], [0.1, 0.9]],
+}
+for name, (first, second) in pairs.items():
+    first, second = torch.tensor(first), torch.tensor(second)
+    least = torch.minimum(first, second).sum()
+    print(f"{name:16} minimum {least:.2f}   product {(first * second).sum():.2f}")
+
+# %% [markdown]
+# <details><summary>What the output shows</summary>
+#
+# *Evenly, twice* costs 1, as much as the same word twice. Each word has as much coverage as its new weight,
+# so the minimum *is* the weight, and the weights sum to 1. The loss is small only for rows that are **new
+# and sharp**. It is often said to punish only what is high twice. The product comes nearer to that; the
+# minimum is what two rows have in common, bounded by 1, and steady in its slope.
+#
+# Look back at the stuck decoder. It did what we want, *cat*, *sat*, *mat*, and its third step still costs
+# 1.00, the most that is possible. Its rows are too wide.
+#
+# </details>
+#
+# So a coverage loss of 0.9 need not be a fault: the scale goes from 0 to 1, and blurred maps stand near
+# its upper end. Set it beside the same model's value before the loss was added.
+#
+# ### Before the step, not after
+#
+# Suppose that coverage already holds the step's own weights. Then
+#
+# $$ \min(\alpha_{ti},\; c_{ti} + \alpha_{ti}) = \alpha_{ti} $$ (eq-coverage-after)
+#
+# and the loss is 1 at every step, with a gradient of 0. The program runs, and nothing is learned from it.
+# Published code had this mistake more than once.
+
+# %%
+scores = torch.randn(2, 5, 4, generator=torch.manual_seed(0)).requires_grad_()
+maps = scores.softmax(-1)
+for name, seen in (
+    ("before", maps.cumsum(1) - maps),
+    ("after", maps.cumsum(1)),
+):
+    loss = coverage_loss(maps, seen)
+    (slope,) = torch.autograd.grad(loss, scores, retain_graph=True)
+    print(
+        f"coverage {name:7} loss {loss:.3f}, largest gradient {slope.abs().max():.3f}"
+    )
+
+# %% [markdown]
+# ## Four things called coverage
+#
+# The name is used for four things, and mixing them up costs days.
+#
+# | where | what it does | in the package |
+# |---|---|---|
+# | score | *feels* how much each word was looked at {eq}`eq-feels-coverage` | `attention="coverage"` |
+# | loss | makes a second look *cost* {eq}`eq-looks-again` | `coverage_loss` |
+# | another loss | wants the total of each word near 1 {eq}`eq-look-at-each-word` | `doubly_stochastic_penalty` |
+# | beam search | prefers sentences that looked at every word {eq}`eq-coverage-in-search` | `coverage_penalty` |
+#
+# The first changes the model. The second and third change its training. The fourth changes neither: it
+# chooses among translations of a finished model. The loss dislikes looking twice, and has nothing against
+# never looking; the search's penalty is the other way round. And whatever a word needs two target words
+# for, *does not sleep* for *ne dort pas*, has to pay under the second and the third.
+
+# %% [markdown]
+# ## Measured: a task that needs a memory
+#
+# The source is a bag of letters in any order, *b d a b*. The target has them sorted: *a b b d*. A state is the
+# bare embedding of its letter, so the three states of *b b b* are equal: no position, no neighbours. The
+# decoder, a GRU, must find out how many there are. Its first state is zero. It is trained on bags of 2 to 6
+# letters of four kinds, and is judged on bags of 6, 9 and 12.
+#
+# Contestants: additive attention, with coverage in the score, and with the coverage loss besides ($\lambda =
+# 1$). Two **controls** have something else to count by. In one, an end mark lies in the bag. In
+# the other a recurrent encoder reads the letters first. The learning rate of each was chosen on other bags.
+#
+# ```{predict} who-needs-a-memory
+# ```
+
+# %% tags=["hide-input", "hide-output", "hide-until-who-needs-a-memory"]
+stored = measured("remembering")
+runs, card = stored["runs"], stored["card"]
+
+
+def of(name, length, what="exact"):
+    return [run[str(length)][what] for run in runs[name]]
+
+
+rows = [
+    [
+        name,
+        *(low_high(of(name, n)) for n in (6, 9, 12)),
+        low_high(of(name, 9, "left out")),
+    ]
+    for name in runs
+]
+for rule in stored["rules"]["6"]:
+    by_length = [stored["rules"][str(n)][rule] for n in (6, 9, 12)]
+    rows.append(
+        [
+            f"rule: {rule}",
+            *(f"{x['exact']:.2f}" for x in by_length),
+            f"{by_length[1]['left out']:.2f}",
+        ]
+    )
+ResultTable(
+    ("share of bags sorted", "6 letters", "9", "12", "left out of 9"),
+    rows,
+    "Sorting a bag of letters",
+    f"lowest to highest of {card['seeds']} seeds, {card['judged']} bags each",
+)
+
+# %% [markdown]
+# <details><summary>What the output shows</summary>
+#
+# - **The bag of bare embeddings.** At 6 letters additive attention sorts {{ low_high(of("additive", 6)) }} of the
+#   bags, with coverage {{ low_high(of("coverage", 6)) }}: each seed above each. Weights are shares. Three *b* of
+#   six and one *b* of two get the same, and without a memory the decoder cannot tell how many are left.
+# - **The controls.** With an end mark to compare a share with, or with states that have counted, every bag
+#   of 6 is sorted with and without coverage. In the share sorted, no difference is seen at any length. Coverage
+#   stands in for what the states do not hold. (In the package's models each source ends in `<eos>`: such a mark.)
+# - **The loss.** It makes maps sharper, {{ low_high(of("coverage, loss", 6, "coverage loss")) }} beside
+#   {{ low_high(of("coverage", 6, "coverage loss")) }} without it. In sorting, no difference seen.
+# - **Longer bags.** At 9 letters coverage leaves out {{ low_high(of("coverage", 9, "left out")) }} letters, beside
+#   {{ low_high(of("additive", 9, "left out")) }}. At 12, twice the training's longest, nobody sorts more than
+#   a few bags of a hundred. A memory is no rule.
+#
+# </details>
+
+# %% [markdown]
+# ## What coverage does not cure
+#
+# The translator that comes with the package was trained on at most 12 words. On longer sentences it drops
+# clauses ([chapter 8](08_reading_maps.ipynb)) and says others twice. The fourth thing called coverage asks
+# for no training: the search adds $\beta$ times the penalty {eq}`eq-coverage-in-search` to each beginning's
+# score. Here are the sentences of 12, 18 and 24 words with a beam of 5. *Left out* counts words of the
+# reference that the translation does not have, *repeated* sequences of three words that it has once more.
+#
+# ```{predict} what-the-search-can-do
+# ```
+
+# %% tags=["hide-input", "hide-output", "hide-until-what-the-search-can-do"]
+searched, rows = stored["search"], []
+worst = searched["24"]["worst"]
+print(worst["source"])
+for beta in ("0.0", "0.5"):
+    print(f"β = {beta}: {worst[beta]}")
+for words in ("12", "18", "24"):
+    for beta in ("0.0", "0.2", "0.5"):
+        row = searched[words][beta]
+        told = [f"{row['bleu']:.1f}", f"{row['length']:.2f}"]
+        for what in ("left out", "repeated"):
+            low, high = row[f"{what}, change"]
+            change = (
+                ""
+                if beta == "0.0"
+                else f" ({low:+.2f} to {high:+.2f})".replace("-", "−")
+            )
+            told.append(f"{row[what]:.2f}{change}")
+        rows.append([words, beta.removesuffix(".0"), *told])
+ResultTable(
+    ("words", "β", "BLEU", "length", "left out", "repeated"),
+    rows,
+    "The coverage penalty of the search, on sentences longer than those of the training",
+    "a sentence; in brackets the change against β = 0, 95 % of resampled sentences",
+)
+
+# %% [markdown]
+# <details><summary>What the output shows</summary>
+#
+# - At 12 words, as in the training, nothing changes.
+# - Beyond, fewer words are left out: both intervals of each length lie below 0. Still most of what was
+#   missing is missing.
+# - **Repetitions do not become rarer.** At 24 words there are more of them, if anything. In the sentence
+#   above the penalty buys a longer translation, and the translator fills the room with one clause, said
+#   three times.
+#
+# A search can only choose among what the model offers.
+#
+# </details>
+
+# %% [markdown]
+# ## A name that nobody has met
+#
+# *ada misses bo's sister.* No vocabulary holds every name. For the model *ada* is `<unk>`, and so is *bo*, and
+# `<unk>` is what it can write. Yet both names stand in the source, letter by letter, and nothing has to be
+# translated: they have to be **copied**.
+#
+# The **pointer-generator** does both. A gate, computed from state, context and the word just written, says
+# how much to write:
+#
+# $$ p_{\mathrm{gen}} = \sigma\big(w^\top [s_t; c_t; E y_{t-1}] + b\big) $$ (eq-copy-gate)
+#
+# What is not written is copied, and the attention weights say from where:
+#
+# $$ P(y) = p_{\mathrm{gen}}\, P_{\mathrm{vocab}}(y) + (1 - p_{\mathrm{gen}}) \sum_{i:\, x_i = y}
+#    \weights{\alpha_{ti}} $$ (eq-write-or-copy)
+#
+# Here $c_t$, with one index, is the context again. $y$ runs over the **extended vocabulary**: all known words,
+# and behind them the unknown words of *this* sentence, in order of appearance. Each part sums to 1, and so
+# does the mixture. A word that stands in the source twice gets both weights; a known word can be
+# written *and* copied.
+#
+# By hand: the source is *ada sees bo*, the known words are *le*, *voit* and `<unk>`, $P_{\mathrm{vocab}} =
+# (.2, .3, .5)$, the weights are (.7, .2, .1), and $p_{\mathrm{gen}} = .2$. Then
+#
+# | le | voit | `<unk>` | ada | sees | bo |
+# |---|---|---|---|---|---|
+# | .2 · .2 = **.04** | .2 · .3 = **.06** | .2 · .5 = **.10** | .8 · .7 = **.56** | .8 · .2 = **.16** | .8 · .1 = **.08** |
+
+# %%
+known = {"le": 0, "voit": 1, "<unk>": 2}
+written, row = torch.tensor([0.2, 0.3, 0.5]), torch.tensor([0.7, 0.2, 0.1])
+[ids], [own] = extend_vocabulary([["ada", "sees", "bo"]], known)
+p_gen = torch.tensor(0.2)
+
+mixed = F.pad(p_gen * written, (0, len(own)))
+mixed = mixed.scatter_add(0, torch.tensor(ids), (1 - p_gen) * row)
+print(dict(zip([*known, *own], [round(p, 2) for p in mixed.tolist()])))
+
+one = (written.log()[None], row[None], p_gen.logit()[None], torch.tensor([ids]))
+torch.testing.assert_close(mix_copy(*one, size=6)[0].exp(), mixed)
+
+# %% [markdown]
+# `mix_copy` does the same with logarithms, for a whole batch. Now with the gate in your hand:
+
+# %% tags=["hide-input"]
+CopyMixture(
+    caption="Bold words stand outside the vocabulary. Raise the score of “bo” until it is the "
+    "most probable word; then open the gate, and watch which bars that cannot help."
+)
+
+# %% [markdown]
+# ### Supervised for free
+#
+# Nobody tells attention where to look. But if the right word is a name outside the vocabulary, then
+# $P(y) = (1 - p_{\mathrm{gen}})\,A$, where $A$ is the sum of the weights on that name. With the softmax's
+# derivative from [chapter 2](02_soft_addressing.ipynb),
+#
+# $$ \frac{\partial \ln P(y)}{\partial \scores{e_{ti}}}
+#    = \frac{\weights{\alpha_{ti}}}{A}\,[x_i = y] - \weights{\alpha_{ti}} $$ (eq-copy-teaches-looking)
+#
+# where $[x_i = y]$ is 1 if the name stands at position $i$, else 0. Let it stand at one place only: then the
+# first term is 1 there, and this is the gradient of a classifier that is told the right class. **Each
+# copied word is a label for the attention.**
+
+# %%
+scores = torch.tensor([0.5, -1.0, 0.3, 0.1], requires_grad=True)
+ids = torch.tensor([[3, 0, 4, 1]])  # 3 and 4 are names; the right one is 4
+logits = torch.zeros(1, 3)
+log_p = mix_copy(logits, scores.softmax(-1)[None], torch.zeros(1), ids, size=5)[0, 4]
+(slope,) = torch.autograd.grad(log_p, scores)
+label = torch.tensor([0.0, 0.0, 1.0, 0.0])
+torch.testing.assert_close(slope, label - scores.softmax(-1).detach())
+
+# %% [markdown]
+# ## Measured: names and gates
+#
+# A small language about people, with verbs that swap subject and object: *ada misses bo* is *bo
+# manque à ada*. Each sentence has two names out of a hundred invented ones, none in the vocabulary;
+# the test sentences have a hundred *other* names. The pointer-generator stands beside the same model
+# without copying. What that one writes is mended afterwards in two ways, both old tricks:
+#
+# - *by weights*: each `<unk>` becomes the source word that its row looks at most;
+# - *by order*, a rule that sees no weights: the first `<unk>` becomes the first unknown word, and so on.
+#
+# ```{predict} who-finds-the-name
+# ```
+
+# %% tags=["hide-input", "hide-output", "hide-until-who-finds-the-name"]
+copied = measured("copying")
+copying, plain = (copied["runs"][name] for name in ("copies", "writes"))
+
+
+def names(runs, way, what="in place"):
+    return [run["test"][way][what] / run["test"][way]["names"] for run in runs]
+
+
+ways = {
+    "pointer-generator": (copying, "as written"),
+    "no copying, as written": (plain, "as written"),
+    "no copying, mended by weights": (plain, "largest weight"),
+    "no copying, mended by order": (plain, "in order"),
+}
+
+
+def errors(runs):
+    return [run["test"]["aer"] for run in runs]
+
+
+looked = [run["test"]["rows on the name"] for run in plain]
+told = [run["test"]["as written"] for run in copying]
+guessed = [t["right de"] / t["of a name"] for t in told]
+rows = []
+for name, (models, way) in ways.items():
+    found = [run["test"][way] for run in models]
+    whole = [t["but for de"] / t["of"] for t in found]
+    rows.append([name, *(low_high(x) for x in (names(models, way), whole))])
+ResultTable(
+    ("", "names in their place", "sentences right, but for de and d'"),
+    rows,
+    "Names that no model has met",
+    f"lowest to highest of {copied['card']['seeds']} seeds, {copied['card']['tested on']} sentences",
+)
+
+# %% [markdown]
+# <details><summary>What the output shows</summary>
+#
+# - **The pointer-generator** puts every name in its place, in each seed. But for *de*, all its
+#   sentences are right.
+# - **By order** the other model reaches {{ low_high(names(plain, "in order")) }}: a rule that fails wherever a verb
+#   swaps the two.
+# - **By weights** it has {{ low_high(names(plain, "largest weight")) }}. Its rows look at a name in
+#   {{ low_high([looks[0] / looks[1] for looks in looked]) }} of the places where one belongs. To *this* model all names
+#   are `<unk>`, and looking at one teaches it nothing that it needs. The trick works where attention aligns for
+#   other reasons; copying *makes* it look.
+# - **It copies what it cannot read.** French has *d'ada* but *de bo*. Half of the names begin with a vowel, and
+#   the pointer-generator takes the right one in {{ low_high(guessed) }}: guesswork. The encoder read `<unk>`.
+# - **Nor is its map an alignment.** The error rate of its links is {{ low_high(errors(copying)) }}, without copying
+#   {{ low_high(errors(plain)) }}. The rows that were taught lie on names, and most others lie there as well.
+#
+# </details>
+
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Above, bars of the share that is copied at each French word: nearly one at bo and ada, nearly nothing at the others. Below, the attention map of the sentence: the rows of bo and ada are dark on their names, and so are most of the other rows, on one of the two names."}}
+shown = copying[0]["shown"]
+figure, (top, ax) = plt.subplots(
+    2, 1, figsize=(7.0, 6.4), height_ratios=(1, 5), layout="constrained"
+)
+places = range(len(shown["tokens"]))
+top.bar(places, [1 - gate for gate in shown["gate"]], color=ORANGE)
+top.set_xticks(places, shown["tokens"])
+top.set(ylim=(0, 1), ylabel="1 − p_gen")
+plot_attention(
+    torch.tensor(shown["weights"]),
+    shown["source"],
+    shown["tokens"],
+    ax=ax,
+    annotate=False,
+    cbar=False,
+)
+plt.show()
+
+# %% [markdown]
+# The bars on top are the share that is copied at each word of the translation, the map below where
+# the words looked. Copying happens at the two names and
+# nowhere else. Now read the other rows as an alignment: most of them lie on a name as well.
+
+# %% [markdown]
+# ## Where it breaks
+#
+# | slip | what you see | test |
+# |---|---|---|
+# | coverage after the step in the loss | a loss of 1 that never moves | the gradient is not 0 |
+# | coverage not reset | a model that grows worse within an epoch | row 1 of each sentence is 0 |
+# | coverage added to the states in place | states that drift from step to step | compare them before and after |
+# | loss summed over the batch | $\lambda$ that grows with the batch | a batch of copies costs the same |
+# | padded target steps counted | a loss that follows the padding | add pads: nothing changes |
+# | in a beam, coverage not reordered | maps of several sentences in one | force the result, compare |
+# | coverage loss from the first update on | it competes with learning to look | add it at the end, $\lambda = 1$ |
+# | copied word set, not added | sums below 1 where a word stands twice | rows sum to 1 |
+# | unknown id looked up in the embedding | an index error, or another word's vector | read `<unk>` for ids from $V$ on |
+#
+# The package's loss passes those tests; here are two of them:
+
+# %%
+real = torch.arange(5) < torch.tensor([[5], [3]])  # steps that count
+loss = coverage_loss(maps, None, real)
+many = coverage_loss(maps.repeat(8, 1, 1), None, real.repeat(8, 1))
+longer = F.pad(maps, (0, 0, 0, 6))
+padded = coverage_loss(longer, None, F.pad(real, (0, 6)))
+torch.testing.assert_close(many, loss)
+torch.testing.assert_close(padded, loss)
+
+# %% [markdown]
+# ## Questions that readers ask
+#
+# <details><summary>My model says the same phrase again and again. Is coverage the cure?</summary>
+#
+# Find out first which it is. Does the loop also come with the right words fed in? Then the model has not learned
+# the sentence; train, or look at the data. Does it come in long sentences alone? Then it is their length:
+# train on longer ones. Only if the map shows the same source words looked at twice is coverage, in score and
+# loss, the remedy to try. The search's penalty is none, as you saw; blocking repeated sequences hides the loop.
+#
+# </details>
+#
+# <details><summary>What is the vector of a copied word?</summary>
+#
+# It has none. Written at step $t$, it is read at step $t + 1$ as `<unk>`. So the decoder does not know *which*
+# name it has just written, only that it was one. A recurrent state and coverage know more.
+#
+# </details>
+#
+# <details><summary>In my trained model p_gen is always near 1. A bug?</summary>
+#
+# Not if there is nothing to copy. In summaries much of the text is copied, in translation a name here and there.
+# Look at the gate where a name is written.
+#
+# </details>
+#
+# <details><summary>Do source and target need one shared vocabulary?</summary>
+#
+# They need shared *numbers*, not shared parameters: each source position must say which word of the target's
+# extended vocabulary it is.
+#
+# </details>
+
+# %% [markdown]
+# <details><summary>Subwords can spell any name. Is copying out of date?</summary>
+#
+# As a module, nearly: a model of pieces spells *ada* piece by piece, and its attention heads learn to copy. The
+# idea lives on where a long string must come out exactly: numbers, code, identifiers. Then a
+# distribution over *places* is short where a distribution over pieces has many steps to go wrong.
+#
+# </details>
+#
+# ## Check yourself
+#
+# ```{self-check} seven-steps
+# ```
+#
+# ```{self-check} nearly-one-each
+# ```
+#
+# ```{self-check} flat-loss
+# ```
+#
+# ```{self-check} name-twice
+# ```
+
+# %% [markdown]
+# ## What you now know
+#
+# - Coverage is the sum of the rows so far. It sums to the number of steps, whatever the weights.
+# - In the score, inside the tanh, it lets even a decoder that never moves read on.
+# - In the loss, taken *before* the step, it charges what a row shares with the rows before. Wide rows pay too.
+# - Coverage made a difference where nothing else held a count. Where something else did, none was seen.
+# - The pointer-generator adds up writing and copying over an extended vocabulary, and each copied word
+#   teaches attention where to look.
+# - It copies what it cannot read: the words around a copied name are guessed.
+#
+# **Now you.** [The exercise](../exercises/11_coverage.ipynb) has you write both, coverage and copying, and the
+# counts that judge them.
+#
+# **Next.** A choice of one word by throwing dice. [The capstone](16_capstone.ipynb) sets a model with
+# coverage beside others.
+#
+# ## Sources
+#
+# - Coverage in score and loss, and the pointer-generator: *Get To The Point: Summarization with
+#   Pointer-Generator Networks* {cite:p}`see2017`, equations 8 to 13. Learned coverage and fertility: {cite:t}`tu2016`.
+# - Totals near 1: *Show, Attend and Tell* {cite:p}`xu2015`. Coverage in the search: {cite:t}`wu2016`.

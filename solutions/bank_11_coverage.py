@@ -1,0 +1,631 @@
+"""How the exercise on coverage and copying is graded: oracles, cases, known mistakes."""
+
+import numpy as np
+
+from seqattn.grading.bank import Exercise
+from seqattn.grading.drawing import COMMON_SIZES, normal, padding, softmax_rows
+from seqattn.grading.probes import PLAIN
+from seqattn.grading.questions import WRONG_FORMS, question
+
+# --- Oracles ---------------------------------------------------------------------------------------
+
+
+def coverage_scores(query, keys, coverage, W_q, W_k, w_c, v):
+    scores = np.zeros(coverage.shape)
+    for b, i in np.ndindex(*scores.shape):
+        scores[b, i] = v @ np.tanh(W_q @ query[b] + W_k @ keys[b, i] + w_c * coverage[b, i])
+    return scores
+
+
+def read_on(queries, keys, mask, W_q, W_k, w_c, v):
+    keys = np.where(mask[:, :, None], keys, 0.0)
+    seen, rows = np.zeros(mask.shape), []
+    for t in range(queries.shape[1]):
+        scores = coverage_scores(queries[:, t], keys, seen, W_q, W_k, w_c, v)
+        rows.append(softmax_rows(scores, mask))
+        seen = seen + rows[-1]
+    return np.stack(rows, 1), seen
+
+
+def extend(sentences, known):
+    all_ids, all_new = [], []
+    for words in sentences:
+        new = list(dict.fromkeys(w for w in words if w not in known))
+        all_ids.append([(known + new).index(w) for w in words])
+        all_new.append(new)
+    return {
+        "ids": tuple(tuple(float(i) for i in ids) for ids in all_ids),
+        "unknown words": "; ".join(" ".join(new) for new in all_new),
+        "the lists are left as they are": True,
+    }
+
+
+def write_or_copy(logits, weights, p_gen, source, size):
+    mixed = np.zeros((*p_gen.shape, size))
+    for b, t in np.ndindex(*p_gen.shape):
+        mixed[b, t, : logits.shape[-1]] = p_gen[b, t] * softmax_rows(logits[b, t])
+        for i, word in enumerate(source[b]):
+            mixed[b, t, word] += (1 - p_gen[b, t]) * weights[b, t, i]
+    return mixed
+
+
+def step(mixed, finished, V, unk, eos, pad):
+    written = np.array([pad if done else int(np.argmax(p)) for p, done in zip(mixed, finished)])
+    read = np.array([w if w < V else unk for w in written])
+    return written, read, finished | (written == eos)
+
+
+# --- Cases -----------------------------------------------------------------------------------------
+
+SIZES = COMMON_SIZES | {  # B, T, S, d_q, d_k, d_a
+    "as many sentences as words": (4, 3, 4, 3, 2, 5),
+    "one feature": (2, 3, 4, 3, 2, 1),
+    "one step": (3, 1, 5, 2, 3, 4),
+    "nothing seen": (2, 3, 5, 4, 6, 7),
+    "long": (2, 7, 4, 3, 2, 5),
+    "nothing to attend": (3, 2, 4, 3, 2, 5),
+}
+
+
+def draw_matrices(rng, d_q, d_k, d_a):
+    shapes = (d_a, d_q), (d_a, d_k)
+    return *(normal(rng, *shape, scale=0.6) for shape in shapes), *normal(rng, 2, d_a, scale=1.2)
+
+
+def draw_scores(rng, kind):
+    B, _, S, d_q, d_k, d_a = SIZES[kind]
+    coverage = rng.uniform(0.1, 2.0, size=(B, S)).astype(np.float32)
+    if kind == "nothing seen":
+        coverage[:] = 0
+    return normal(rng, B, d_q), normal(rng, B, S, d_k), coverage, *draw_matrices(rng, d_q, d_k, d_a)
+
+
+def draw_steps(rng, kind):
+    B, T, S, d_q, d_k, d_a = SIZES[kind]
+    mask = np.ones((B, S), bool)
+    if kind in ("padded", "nothing to attend"):
+        mask = padding(rng, B, S, empty=kind == "nothing to attend")
+    W_q, W_k, w_c, v = draw_matrices(rng, d_q, d_k, d_a)
+    return normal(rng, B, T, d_q), normal(rng, B, S, d_k), mask, W_q, W_k, 1.5 * w_c, 1.5 * v
+
+
+WORDS = ["ada", "bo", "cleo", "dov", "ema", "fin", "gil", "hana", "ivo", "jun", "kai", "lea", "mio"]
+
+
+def draw_sentences(rng, kind):
+    words = [WORDS[n] for n in rng.permutation(len(WORDS))]
+    known, new = words[:5], words[5:]
+    if kind == "no vocabulary":
+        known = []
+    # Unknown words come neither in the order of the alphabet nor each once.
+    new = sorted(new, reverse=True)
+    sentences = [
+        [new[0], known[1] if known else new[2], new[1], new[0], *rng.choice(words, size=3)],
+        [new[3], new[1], *rng.choice(words, size=4), new[3]],
+        [*rng.choice(known or new, size=3), new[4]],
+    ]
+    if kind == "all known":
+        sentences = [[known[2], known[0], known[2]], [known[4]]]
+    if kind == "an empty one":
+        sentences[1] = []
+    if kind == "one sentence":
+        sentences = sentences[:1]
+    return [[str(w) for w in words] for words in sentences], known
+
+
+MIXTURES = {  # B, T, S, V, words beyond it
+    "ordinary": (2, 3, 5, 4, 3),
+    "other sizes": (3, 2, 4, 7, 2),
+    "all sizes equal": (3, 3, 3, 3, 3),
+    "one sentence": (1, 4, 3, 5, 2),
+    "one word": (2, 3, 1, 4, 1),
+    "nothing unknown": (2, 3, 5, 6, 0),
+    "as many steps as sentences": (4, 4, 3, 5, 2),
+    "words that stand twice": (2, 3, 6, 4, 2),
+    "padded": (3, 2, 6, 4, 3),
+    "gate at an end": (2, 2, 4, 3, 2),
+}
+
+
+def draw_mixture(rng, kind):
+    B, T, S, V, more = MIXTURES[kind]
+    source = rng.integers(0, V + more, size=(B, S))
+    source[:, 0] = V + more - 1
+    if kind in ("words that stand twice", "ordinary"):
+        source[:, 1], source[:, -1] = V + more - 1, source[:, 2]
+    mask = padding(rng, B, S) if kind == "padded" else np.ones((B, S), bool)
+    weights = softmax_rows(1.5 * normal(rng, B, T, S), mask[:, None]).astype(np.float32)
+    p_gen = rng.uniform(0.1, 0.9, size=(B, T)).astype(np.float32)
+    if kind == "gate at an end":
+        p_gen[0, 0], p_gen[1, 1] = 0, 1
+    return 1.5 * normal(rng, B, T, V), weights, p_gen, source, V + more
+
+
+STEPS = {  # B, V, words beyond it, unk, eos, pad
+    "ordinary": (6, 7, 3, 3, 2, 0),
+    "other ids": (7, 8, 4, 0, 5, 6),
+    "nothing unknown": (5, 7, 0, 3, 2, 0),
+    "all copy": (4, 5, 3, 1, 2, 0),
+    "pad is the end": (6, 7, 3, 3, 2, 2),
+    "pad is beyond": (6, 5, 4, 3, 2, 0),
+    "one sentence": (1, 6, 3, 3, 2, 0),
+}
+
+
+def draw_step(rng, kind):
+    B, V, more, unk, eos, pad = STEPS[kind]
+    best = rng.integers(0, V + more, size=B)
+    finished = rng.random(B) < 0.3
+    if B > 3:
+        # Every fate is there: ends, copies, writes, is finished and would copy or end.
+        best[:4] = eos, V + more - 1, unk, V + more - 1
+        finished[:4] = False, False, False, True
+        if B > 4:
+            best[4], finished[4] = eos, True
+        if B > 5:
+            best[5], finished[5] = V, False
+    if kind == "all copy":
+        best[:], finished[:] = V + np.arange(B) % more, False
+    if kind == "one sentence":
+        best[:], finished[:] = V + 1, False
+    mixed = rng.uniform(0.1, 1.0, size=(B, V + more))
+    mixed[np.arange(B), best] = 1.5
+    order = rng.permutation(B)
+    mixed = (mixed / mixed.sum(1, keepdims=True)).astype(np.float32)
+    return mixed[order], finished[order], V, unk, eos, pad
+
+
+# --- Questions -----------------------------------------------------------------------------------
+
+Q1 = question(
+    """q1: A score that feels coverage
+coverage_scores(query, keys, coverage, W_q, W_k, w_c, v)
+read chapters/11_coverage: Coverage in the score
+the formula, 2 points: ordinary; other sizes; all sizes equal; one word; one sentence; as many sentences as words; one feature; nothing seen
+    Inside the tanh stand the projected query, the projected key, and the coverage times w_c; v
+    weighs the features outside.
+gradients, 1 point, backward: ordinary; other sizes
+    The scores are right but their gradients are not: no detach, no .data, no NumPy.
+RIGHT
+def coverage_scores(query, keys, coverage, W_q, W_k, w_c, v):
+    inside = (query @ W_q.T)[:, None] + keys @ W_k.T + coverage[..., None] * w_c
+    return torch.tanh(inside) @ v
+def coverage_scores(query, keys, coverage, W_q, W_k, w_c, v):
+    felt = F.linear(keys, W_k) + torch.einsum("bs,a->bsa", coverage, w_c)
+    return torch.einsum("bsa,a->bs", (felt + F.linear(query, W_q).unsqueeze(1)).tanh(), v)
+def coverage_scores(query, keys, coverage, W_q, W_k, w_c, v):
+    wide = query[:, None].expand(-1, keys.shape[1], -1)
+    joined = torch.cat([wide, keys, coverage[:, :, None]], 2)
+    W = torch.cat([W_q, W_k, w_c[:, None]], 1)
+    return F.linear(F.linear(joined, W).tanh(), v[None]).squeeze(2)
+def coverage_scores(query, keys, coverage, W_q, W_k, w_c, v):
+    rows = []
+    for s, h, c in zip(query, keys, coverage):
+        rows.append(torch.stack([torch.tanh(W_q @ s + W_k @ x + w_c * n) @ v for x, n in zip(h, c)]))
+    return torch.stack(rows)
+def coverage_scores(query, keys, coverage, W_q, W_k, w_c, v):
+    columns = []
+    for i in range(keys.shape[1]):
+        z = query @ W_q.T + keys[:, i] @ W_k.T + torch.outer(coverage[:, i], w_c)
+        columns.append((z.tanh() * v).sum(1))
+    return torch.stack(columns, 1)
+WRONG
+outside the tanh
+    | + coverage[..., None] * w_c ->; @ v -> @ v + coverage * (w_c @ v)
+    Your coverage is added outside the tanh, where it means the same for every word and question:
+    its term belongs inside.
+coverage never felt | + coverage[..., None] * w_c ->
+    Coverage does not enter your scores: add it, times w_c, inside the tanh.
+one factor for all features | * w_c -> * w_c.mean()
+    You use one number for all features: each hidden feature has its own entry of w_c.
+coverage made a share | coverage[..., None] -> (coverage / coverage.sum(1, keepdim=True).clamp(min=1e-9))[..., None]
+    You divide coverage by its sum: how often a word was looked at counts, not its share.
+subtracted | + coverage -> - coverage
+    You subtract coverage: the sign is learned, in w_c.
+weights already | R -> R.softmax(-1)
+    You return weights: the scores themselves are asked for, before any softmax.
+tanh left out | torch.tanh(inside) -> inside
+    There is no tanh in yours: without it the query adds the same to every word.
+v inside | torch.tanh(inside) @ v -> torch.tanh(inside @ v)
+    You weigh with v before the tanh: v stands outside.
+query left out | (query @ W_q.T)[:, None] + ->
+    The query does not enter your scores: add W_q s to every word of its sentence.
+keys left out | keys @ W_k.T + ->
+    The keys do not enter your scores: add W_k h to each word.
+features summed | @ v -> .sum(-1)
+    You add the features up as they are: v weighs them.
+coverage cut at one | coverage[..., None] -> coverage.clamp(max=1)[..., None]
+    You cut coverage at 1: a word that was looked at twice has more.
+coverage of another sentence | coverage[..., None] -> coverage.flip(0)[..., None]
+    Your sentences take the coverage of another: row b belongs to sentence b.
+query of the first sentence | (query @ W_q.T)[:, None] -> (query[:1] @ W_q.T)[:, None]
+    Every sentence of yours is asked by the first one's query: each has its own.
+keys changed | return -> keys.mul_(1 + coverage[..., None]); return
+    You change the keys in place: the next step needs them as they were.
+detached, keeps 2 | R -> R.detach()
+    The scores are right, but detached: nothing could be learned from them.
+coverage detached, keeps 2 | coverage[..., None] -> coverage.detach()[..., None]
+    The scores are right, but no gradient flows to the coverage: earlier rows never learn what
+    they brought about.
+"""
+    + WRONG_FORMS,
+    draw=draw_scores,
+    oracle=coverage_scores,
+)
+
+Q2 = question(
+    """q2: Reading on
+read_on(queries, keys, mask, W_q, W_k, w_c, v)
+read chapters/11_coverage: By hand
+steps and sums, 2 points: ordinary; other sizes; all sizes equal; one word; one sentence; one step; long
+    Each step asks with the coverage of the steps before it, and adds its own weights to it.
+padding, 1 point: padded; nothing to attend
+    Weights are 0 at pads, and for a sentence without a word; what a pad holds is never read.
+gradients, 1 point, backward: ordinary; padded
+    The results are right but their gradients are not: no detach, and nothing on the way may be NaN.
+RIGHT
+def read_on(queries, keys, mask, W_q, W_k, w_c, v):
+    keys = keys.masked_fill(~mask[..., None], 0.0)
+    seen, rows = keys.new_zeros(mask.shape), []
+    for t in range(queries.shape[1]):
+        scores = coverage_scores(queries[:, t], keys, seen, W_q, W_k, w_c, v)
+        row = scores.masked_fill(~mask, -1e9).softmax(-1).masked_fill(~mask, 0.0)
+        seen = seen + row
+        rows.append(row)
+    return torch.stack(rows, 1), seen
+def read_on(queries, keys, mask, W_q, W_k, w_c, v):
+    known = torch.where(mask[:, :, None], keys, 0.0) @ W_k.T
+    asked, past = queries @ W_q.T, torch.zeros_like(known[..., 0])
+    rows = ()
+    for question in asked.unbind(1):
+        e = torch.tanh(question[:, None] + known + past[..., None] * w_c) @ v
+        up = (e - e.amax(1, keepdim=True)).exp() * mask
+        rows += (up / up.sum(1, keepdim=True).clamp(min=1e-20),)
+        past = past + rows[-1]
+    return torch.stack(rows, dim=1), past
+def read_on(queries, keys, mask, W_q, W_k, w_c, v):
+    weights = queries.new_zeros(len(queries), 0, mask.shape[1])
+    safe = keys.where(mask[:, :, None], torch.zeros_like(keys))
+    for query in queries.split(1, 1):
+        scores = coverage_scores(query[:, 0], safe, weights.sum(1), W_q, W_k, w_c, v)
+        row = torch.where(mask, scores, -1e9).softmax(1) * mask
+        weights = torch.cat([weights, row[:, None]], 1)
+    return weights, weights.sum(1)
+def read_on(queries, keys, mask, W_q, W_k, w_c, v):
+    keys = keys.masked_fill(~mask[:, :, None], 0.0)
+    maps, ends = [], []
+    for b in range(len(keys)):
+        c, rows = torch.zeros_like(keys[b, :, 0]), []
+        for s in queries[b]:
+            e = torch.tanh(W_q @ s + keys[b] @ W_k.T + torch.outer(c, w_c)) @ v
+            up = e.exp() * mask[b]
+            rows.append(up / up.sum().clamp(min=1e-20))
+            c = c + rows[-1]
+        maps.append(torch.stack(rows))
+        ends.append(c)
+    return torch.stack(maps), torch.stack(ends)
+def read_on(queries, keys, mask, W_q, W_k, w_c, v):
+    keys = keys.masked_fill(mask.logical_not().unsqueeze(2), 0.0)
+    real, seen, rows = mask.to(keys.dtype), 0 * keys.sum(2), []
+    for query in queries.transpose(0, 1):
+        scores = coverage_scores(query, keys, seen, W_q, W_k, w_c, v)
+        row = (scores + (1 - real) * -1e9).softmax(-1) * real
+        rows, seen = [*rows, row], seen + row
+    return torch.stack(rows).transpose(0, 1), seen
+WRONG
+coverage never grows | seen = seen + row -> seen = seen + 0 * row
+    Your coverage stays where it began: after each step add its weights.
+the last row alone | seen = seen + row -> seen = row
+    Your coverage is the last row: add it to all rows before.
+its own weights as well
+    | row = scores -> first = scores.masked_fill(~mask, -1e9).softmax(-1).masked_fill(~mask, 0.0)
+    | scores = coverage_scores(queries[:, t], keys, seen + first, W_q, W_k, w_c, v)
+    | row = scores
+    Your step feels its own weights as well: coverage is what came before the step.
+coverage before the last step | , 1), seen -> , 1), seen - row
+    The coverage that you return leaves out the last step: it is asked for after it.
+mean over steps | , 1), seen -> , 1), seen / queries.shape[1]
+    You return a mean over the steps: coverage is a sum.
+first query always | queries[:, t] -> queries[:, 0]
+    Every step of yours asks with the first query: step t has a query of its own.
+not reset between sentences | seen = seen + row -> seen = seen + row.sum(0, keepdim=True)
+    Coverage runs from one sentence of the batch into the others: each sentence has its own.
+results exchanged | R -> R[::-1]
+    Your two results are exchanged: weights first, then coverage.
+scores for weights
+    | rows.append(row) -> rows.append(scores.masked_fill(~mask, 0.0))
+    You return scores: weights are asked for, rows that sum to 1.
+steps in front | stack(rows, 1) -> stack(rows, 0)
+    Your weights are (T, B, S): the batch comes first.
+pads get weight, keeps 2 | .masked_fill(~mask, -1e9) ->; .masked_fill(~mask, 0.0) ->
+    Your softmax runs over pads as well: mask them before it.
+pads taken out too late, keeps 2 | .masked_fill(~mask, -1e9) ->
+    You take the pads out behind the softmax, so that rows no longer sum to 1: mask before it.
+weights without a word, keeps 3 | .softmax(-1).masked_fill(~mask, 0.0) -> .softmax(-1)
+    A sentence without a real word gets weights from you: they are 0 there.
+not a number without a word, keeps 3 | -1e9).softmax(-1).masked_fill(~mask, 0.0) -> -torch.inf).softmax(-1)
+    A sentence without a real word becomes NaN: fill with a large negative number, and mask again
+    behind the softmax.
+pads read, keeps 3 | keys = keys.masked_fill(~mask[..., None], 0.0) -> keys = keys * mask[..., None]
+    A pad that holds NaN or infinity reaches your weights: 0 times NaN is NaN. Use masked_fill.
+coverage detached, keeps 3 | seen + row -> seen + row.detach()
+    The results are right, but coverage is detached: earlier rows never learn what they bring about.
+mask turned round | keys.masked_fill(~mask[..., None], 0.0) -> keys.masked_fill(mask[..., None], 0.0)
+    You blank the real words and keep the pads: the mask is True at words.
+a decoder that takes turns | queries.shape[1] -> 1
+    You take one step: there are as many as queries.
+""",
+    draw=draw_steps,
+    oracle=read_on,
+    uses=("q1",),
+    pads=(500.0, -500.0, float("nan"), float("inf")),
+)
+
+Q3 = question(
+    """q3: Ids for unknown words
+extend(sentences, known)
+read chapters/11_coverage: A name that nobody has met
+ids and words, 2 points: ordinary; one sentence; an empty one
+    Known words keep their place; unknown ones get V, V + 1 and so on, in order of appearance,
+    anew in each sentence.
+the ends, 1 point: all known; no vocabulary
+    A sentence may have no unknown word, and a vocabulary no word at all.
+RIGHT
+def extend(sentences, known):
+    all_ids, all_new = [], []
+    for words in sentences:
+        new = list(dict.fromkeys(w for w in words if w not in known))
+        ids = {w: n for n, w in enumerate([*known, *new])}
+        all_ids.append([ids[w] for w in words])
+        all_new.append(new)
+    return all_ids, all_new
+def extend(sentences, known):
+    found = []
+    for words in sentences:
+        both = list(known)
+        for word in words:
+            if word not in both:
+                both.append(word)
+        found.append(([both.index(word) for word in words], both[len(known):]))
+    return [ids for ids, _ in found], [new for _, new in found]
+def extend(sentences, known):
+    places = {word: n for n, word in enumerate(known)}
+    def one(words):
+        own = {}
+        ids = [places[w] if w in places else own.setdefault(w, len(places) + len(own)) for w in words]
+        return ids, list(own)
+    pairs = [one(words) for words in sentences]
+    return [p[0] for p in pairs], [p[1] for p in pairs]
+def extend(sentences, known):
+    V, ids, new = len(known), [], []
+    for words in sentences:
+        strange = []
+        for w in words:
+            if w not in known and strange.count(w) == 0:
+                strange += [w]
+        ids += [[known.index(w) if w in known else V + strange.index(w) for w in words]]
+        new += [strange]
+    return ids, new
+def extend(sentences, known):
+    from collections import defaultdict
+    ids, new = [], []
+    for words in sentences:
+        table = defaultdict(lambda: len(table))
+        for w in known:
+            table[w]
+        ids.append([table[w] for w in words])
+        new.append(sorted((w for w in table if w not in known), key=table.get))
+    return ids, new
+WRONG
+one list for all sentences
+    | new = list(dict.fromkeys(w for w in words if w not in known)) -> new = list(dict.fromkeys(w for s in sentences for w in s if w not in known))
+    You number unknown words over all sentences: ids from V on begin anew in each.
+in the order of the alphabet | new = list( -> new = sorted(
+    You sort the unknown words: their ids follow the order of appearance.
+a word twice, two ids
+    | list(dict.fromkeys(w for w in words if w not in known)) -> [w for w in words if w not in known]
+    A word that comes twice stands twice in your list: it has one id.
+from V plus one | enumerate([*known, *new]) -> enumerate([*known, None, *new])
+    Your first unknown word has the id V + 1: known words have 0 to V - 1, so V is free.
+unknown words first, keeps 1 | [*known, *new] -> [*new, *known]
+    You renumber the known words: they keep their places, and the new ones come behind them.
+counted from one | enumerate([*known, *new]) -> enumerate([*known, *new], 1)
+    You count from 1: the first known word has the id 0.
+all words new | if w not in known) -> )
+    You list known words among the unknown ones: leave them out.
+unknown words left out | [ids[w] for w in words] -> [ids[w] for w in words if w in known]
+    You leave unknown words out of the ids: each word of a sentence has one.
+one id for all unknown words | [ids[w] for w in words] -> [min(ids[w], len(known)) for w in words]
+    All your unknown words share the id V, and cannot be told apart any more.
+results exchanged | R -> R[::-1]
+    Your two lists are exchanged: ids first, then the unknown words.
+words in front reversed | new = list( -> new = list(reversed(list(; not in known)) -> not in known))))
+    Your unknown words come in reverse: the first to appear has the first id.
+empty sentences dropped, keeps 1 | for words in sentences: -> for words in filter(None, sentences):
+    You drop empty sentences: each sentence has an entry in both lists.
+sentences with nothing new dropped
+    | all_new.append(new) -> all_new += [new] if new else []
+    You leave out sentences without an unknown word: their entry is an empty list.
+the caller's list grows
+    | ids = {w: n for n, w in enumerate([*known, *new])} -> V = len(known); known.extend(new); ids = {w: n for n, w in enumerate(known)}; del known[V:]; known.append("")
+    You change the caller's list of known words: work on one of your own.
+""",
+    draw=draw_sentences,
+    oracle=extend,
+    probe=f"""{PLAIN}
+def probe(answer, sentences, known):
+    sentences, known = [[str(w) for w in words] for words in sentences], [str(w) for w in known]
+    kept = [list(words) for words in sentences], list(known)
+    ids, new = answer(sentences, known)
+    return {{
+        "ids": tuple(tuple(plain(i) for i in row) for row in ids),
+        "unknown words": "; ".join(" ".join(words) for words in new),
+        "the lists are left as they are": (sentences, known) == kept,
+    }}
+""",
+)
+
+Q4 = question(
+    """q4: Write or copy
+write_or_copy(logits, weights, p_gen, source, size)
+read chapters/11_coverage: A name that nobody has met
+the mixture, 2 points: ordinary; other sizes; all sizes equal; one sentence; one word; nothing unknown; as many steps as sentences
+    p_gen times the softmax of the logits, and 1 - p_gen times the weights, each at its word's id.
+shared places, 1 point: words that stand twice; padded; gate at an end
+    A word that stands twice gets both weights; one that is written and copied gets both parts.
+gradients, 1 point, backward: ordinary; gate at an end
+    The probabilities are right but their gradients are not: no detach, no logarithm of 0.
+RIGHT
+def write_or_copy(logits, weights, p_gen, source, size):
+    B, T, S = weights.shape
+    written = F.pad(logits.softmax(-1), (0, size - logits.shape[-1]))
+    ids = source[:, None].expand(B, T, S)
+    copied = torch.zeros_like(written).scatter_add(-1, ids, weights)
+    return p_gen[..., None] * written + (1 - p_gen[..., None]) * copied
+def write_or_copy(logits, weights, p_gen, source, size):
+    places = (source[:, :, None] == torch.arange(size)).to(weights.dtype)
+    room = logits.new_zeros(*logits.shape[:2], size - logits.shape[2])
+    written = torch.cat([logits.softmax(2), room], 2)
+    return torch.lerp(weights @ places, written, p_gen[:, :, None])
+def write_or_copy(logits, weights, p_gen, source, size):
+    fill = logits.new_full((*logits.shape[:2], size - logits.shape[-1]), -torch.inf)
+    out = torch.cat([logits, fill], -1).softmax(-1) * p_gen.unsqueeze(-1)
+    share = weights * (1 - p_gen).unsqueeze(-1)
+    return out.scatter_add(2, source.unsqueeze(1).expand_as(share), share)
+def write_or_copy(logits, weights, p_gen, source, size):
+    rows = []
+    for b in range(len(source)):
+        table = F.one_hot(source[b], size).to(weights.dtype)
+        p = F.pad(torch.softmax(logits[b], 1), (0, size - logits.shape[2]))
+        g = p_gen[b].unsqueeze(1)
+        rows.append(g * p + (1 - g) * (weights[b] @ table))
+    return torch.stack(rows)
+def write_or_copy(logits, weights, p_gen, source, size):
+    V = logits.shape[-1]
+    words = []
+    for word in range(size):
+        here = (source == word)[:, None].to(weights.dtype)
+        p = (1 - p_gen) * (weights * here).sum(-1)
+        words.append(p + p_gen * logits.softmax(-1)[..., word] if word < V else p)
+    return torch.stack(words, -1)
+WRONG
+set for added | scatter_add(-1 -> scatter(-1
+    Where a word stands twice, one weight overwrites the other in yours: add them up.
+gate turned round | return p_gen[..., None] * written + (1 - p_gen[..., None]) * copied -> return (1 - p_gen[..., None]) * written + p_gen[..., None] * copied
+    Your gate is turned round: with p_gen = 1 everything is written.
+gate left out | return p_gen[..., None] * written + (1 - p_gen[..., None]) * copied -> return (written + copied) / 2
+    Your mixture is half and half at every step: p_gen says how much is written.
+logits mixed | logits.softmax(-1) -> logits
+    You mix logits with weights: turn them into probabilities first.
+log-probabilities mixed | logits.softmax(-1) -> logits.log_softmax(-1)
+    You mix log-probabilities with weights: mix probabilities.
+softmax behind the mixture | R -> R.softmax(-1)
+    You take a softmax of the mixture, which is a distribution already.
+logarithms | R -> (R + 1e-9).log()
+    You return logarithms: probabilities are asked for.
+padded before the softmax | F.pad(logits.softmax(-1), (0, size - logits.shape[-1])) -> F.pad(logits, (0, size - logits.shape[-1])).softmax(-1)
+    Words outside the vocabulary get a logit of 0 from you, and so a share of the writing: they
+    cannot be written.
+copies alone | p_gen[..., None] * written + (1 - p_gen[..., None]) * copied -> copied
+    You only copy: p_gen of each step is written.
+known words never copied | ids, weights) -> ids, weights * (ids >= logits.shape[-1]))
+    You copy unknown words alone: a known word of the source can be copied as well.
+known words never written twice | return -> written = written * (copied == 0); return
+    A word that is copied is not written any more in yours: both parts add up.
+copied part not scaled | + (1 - p_gen[..., None]) * copied -> + copied
+    Your copies are not scaled by 1 - p_gen, so that rows sum to more than 1.
+written part not scaled | p_gen[..., None] * written -> written
+    What you write is not scaled by p_gen, so that rows sum to more than 1.
+source of the first sentence | source[:, None].expand(B, T, S) -> source[:1, None].expand(B, T, S)
+    Every sentence of yours copies the words of the first: each has its own source.
+cut to the vocabulary | return -> copied = copied * (torch.arange(size) < logits.shape[-1]); return
+    Copies of unknown words are lost in yours: they have places behind the vocabulary.
+largest weight alone | ids, weights) -> ids, weights * (weights == weights.amax(-1, keepdim=True)))
+    You copy the word of the largest weight alone: every word is copied with its own weight.
+gate of the first step | return p_gen[..., None] * written -> p_gen = p_gen[:, :1].expand_as(p_gen); return p_gen[..., None] * written
+    Every step of yours has the gate of the first: each has its own.
+detached, keeps 3 | R -> R.detach()
+    The probabilities are right, but detached: nothing could be learned from them.
+"""
+    + WRONG_FORMS,
+    draw=draw_mixture,
+    oracle=write_or_copy,
+)
+
+Q5 = question(
+    """q5: A step of greedy search
+step(mixed, finished, V, unk, eos, pad)
+read chapters/11_coverage: Questions that readers ask
+written and read, 2 points: ordinary; other ids; nothing unknown; all copy; one sentence
+    The most probable word of all, pad in finished sentences; what lies beyond V is read as unk.
+ends, 1 point: pad is the end; pad is beyond; other ids
+    Finished stays finished, and who writes eos is finished now.
+RIGHT
+def step(mixed, finished, V, unk, eos, pad):
+    written = mixed.argmax(-1).masked_fill(finished, pad)
+    read = written.masked_fill(written >= V, unk)
+    return written, read, finished | (written == eos)
+def step(mixed, finished, V, unk, eos, pad):
+    written = torch.where(finished, pad, mixed.max(1).indices)
+    return written, torch.where(written < V, written, unk), finished + (written == eos)
+def step(mixed, finished, V, unk, eos, pad):
+    w = torch.topk(mixed, 1, dim=1).indices[:, 0].clone()
+    w[finished] = pad
+    r = w.clone()
+    r[r >= V] = unk
+    return w, r, torch.logical_or(finished, w == eos)
+def step(mixed, finished, V, unk, eos, pad):
+    w = [pad if done else int(p.argmax()) for p, done in zip(mixed, finished)]
+    r = [unk if x >= V else x for x in w]
+    ends = [bool(done) or x == eos for x, done in zip(w, finished)]
+    return torch.tensor(w), torch.tensor(r), torch.tensor(ends)
+def step(mixed, finished, V, unk, eos, pad):
+    best = mixed.sort(dim=-1, descending=True).indices[:, 0]
+    best = best * ~finished + pad * finished
+    beyond = (best >= V).long()
+    return best, best * (1 - beyond) + unk * beyond, finished | best.eq(eos)
+WRONG
+known words alone | mixed.argmax(-1) -> mixed[:, :V].argmax(-1)
+    You choose among the known words alone, so that nothing is ever copied: look at all of them.
+read as written | read = written.masked_fill(written >= V, unk) -> read = written.clone()
+    You read ids beyond V, for which the embedding has no row: read unk there.
+modulo V | read = written.masked_fill(written >= V, unk) -> read = written % V
+    You read a copied word as another word, its id modulo V: read unk.
+the last known word | read = written.masked_fill(written >= V, unk) -> read = written.clamp(max=V - 1)
+    You read a copied word as the last known word: read unk.
+a pad is read | masked_fill(written >= V, unk) -> masked_fill(written >= V, pad)
+    You read a pad for a copied word: read unk.
+one beyond | written >= V -> written > V
+    You read the id V itself, the first unknown word: known words have 0 to V - 1.
+the last known word unknown | written >= V -> written >= V - 1
+    You read the last known word as unk: ids from V on are unknown.
+unknown written | return written, read -> return read, read
+    You write unk for a copied word, and the name is lost: only what is read is replaced.
+finished sentences go on | .masked_fill(finished, pad) ->
+    Finished sentences write on in yours: behind the end comes padding.
+finished sentences begin anew | finished | (written == eos) -> written == eos
+    A finished sentence is not finished any more in the next step: it stays so.
+nobody finishes | finished | (written == eos) -> finished.clone()
+    Nobody finishes in yours: who writes eos has finished.
+pad ends a sentence | written == eos -> written == pad
+    You end at pad: a sentence ends where eos is written.
+finished turned round | masked_fill(finished, pad) -> masked_fill(~finished, pad)
+    You pad the sentences that go on: pad those that are finished.
+least probable | argmax -> argmin
+    You take the least probable word: the most probable is asked for.
+over the batch | mixed.argmax(-1) -> mixed[:, : len(mixed)].argmax(0)
+    You look for the largest along the batch: each row is a distribution of its own.
+results in another order | return written, read, finished -> return read, written, finished
+    You return what is read first: written, read, finished.
+marks of other programs | written = mixed -> unk, eos, pad = 3, 2, 0; written = mixed
+    You take 3, 2 and 0 for the marks: their ids are arguments.
+finished changed | return -> finished |= written == eos; return
+    You change the caller's flags in place: return new ones.
+floats | return written, -> return written.float(),
+    Your ids are floating-point numbers: ids are whole.
+""",
+    draw=draw_step,
+    oracle=step,
+)
+
+EXERCISE = Exercise("11_coverage", "Coverage and copying", (Q1, Q2, Q3, Q4, Q5))
