@@ -10,12 +10,14 @@ from seqattn.widgets.kernel_smoother import KernelSmoother
 from seqattn.widgets.linear_regime import LinearRegime
 from seqattn.widgets.map_reader import MapReader
 from seqattn.widgets.map_through_training import MapThroughTraining
+from seqattn.widgets.penalty_path import PenaltyPath
 from seqattn.widgets.rank_slider import RankSlider
 from seqattn.widgets.recency import Recency
 from seqattn.widgets.score_geometry import ScoreGeometry
 from seqattn.widgets.soft_lookup import SoftLookup
 from seqattn.widgets.softmax_temperature import SoftmaxTemperature
 from seqattn.widgets.turned_question import TurnedQuestion
+from seqattn.widgets.two_clouds import TwoClouds
 from seqattn.widgets.unrolled import Unrolled
 from seqattn.widgets.weighted_sum import WeightedSum
 
@@ -30,12 +32,14 @@ __all__ = [
     "LiveFigure",
     "MapReader",
     "MapThroughTraining",
+    "PenaltyPath",
     "RankSlider",
     "Recency",
     "ScoreGeometry",
     "SoftLookup",
     "SoftmaxTemperature",
     "TurnedQuestion",
+    "TwoClouds",
     "Unrolled",
     "WeightedSum",
 ]
