@@ -42,7 +42,7 @@ from seqattn.translator import Translator
 WAYS = ("soft", "every place", "straight-through", "baseline", "no baseline")
 LETTERS, PLACES, SIZE, BATCH = 20, 12, 16, 32
 UPDATES, LOOKS = 600, (0, 25, 50, 100, 200, 300, 400, 600)
-WAY_RATES, WAY_SEEDS, JUDGED = (0.003, 0.01, 0.03), 5, 2_000
+WAY_RATES, WAY_SEEDS, JUDGED = (0.003, 0.01, 0.03, 0.1), 5, 2_000
 
 # The translator.
 PAIRS, LONGEST, TOKENS, EPOCHS, SEEDS = 2_000, 9, 512, 8, 3
@@ -183,13 +183,14 @@ def train(data: dict[str, list[TextPair]], added: str, lr: float, seed: int) -> 
     fit(model, batches, steps=steps, lr=lr, guess=True, seed=seed, penalty=penalty)
     seconds = time.process_time() - began
     translator = Translator(model, words)
-    test = evaluate(translator, data["test"])
+    valid, test = (evaluate(translator, data[split]) for split in ("valid", "test"))
     known = evaluate(translator, data["train"][: len(data["test"])])
     forced = translator.force(data["test"])
     rows = torch.cat([attention_entropy(one.weights, normalized=True) for one in forced])
     columns = torch.cat([(1 - one.weights.sum(0)).square() for one in forced])
     return {
-        "valid": evaluate(translator, data["valid"]).bleu,
+        "valid": valid.bleu,
+        "nats, validation": math.log(valid.perplexity),
         "bleu": test.bleu,
         "aer": test.aer_rows,
         "nats": math.log(test.perplexity),
