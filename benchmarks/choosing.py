@@ -54,7 +54,6 @@ ADDED: dict[str, dict[str, float]] = {
     "entropy −": {"entropy": -WEIGHT},
     "doubly stochastic": {"columns": WEIGHT},
     "dropout 0.1": {"dropout": 0.1},
-    "dropout 0.2": {"dropout": 0.2},
     "dropout 0.3": {"dropout": 0.3},
 }
 
