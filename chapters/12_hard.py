@@ -5,7 +5,7 @@
 #     text_representation: {extension: .py, format_name: percent}
 #   kernelspec: {display_name: Python 3, language: python, name: python3}
 #   seqattn:
-#     minutes: 45
+#     minutes: 50
 #     covers: [F-20, F-25, F-34, D-19, M-11, M-22, X-05]
 #     exercise: 12_hard
 # ---
@@ -263,11 +263,15 @@ heads = ("way", "rate", "50 updates", "100", "200", "600")
 ResultTable(heads, rows, "Share named right", "lowest to highest of five seeds")
 
 # %% tags=["hide-input", "hide-output", "hide-until-which-way"] mystnb={"image": {"alt": "Share of marked letters named right against updates, a panel for each of five ways of learning and a line for each seed, with a dotted line for reading a random place."}}
-figure, panels = plt.subplots(1, 5, figsize=(8.4, 2.5), sharey=True, layout="constrained")
+figure, panels = plt.subplots(
+    1, 5, figsize=(8.4, 2.5), sharey=True, layout="constrained"
+)
 for ax, way in zip(panels, ways):
     for k in range(stored["card"]["seeds of letters"]):
         heights = [share(way, n)[k]["right"] for n in looks]
-        ax.plot(looks, heights, ".-", color=ORANGE if "base" in way else BLUE, alpha=0.6)
+        ax.plot(
+            looks, heights, ".-", color=ORANGE if "base" in way else BLUE, alpha=0.6
+        )
     ax.axhline(RANDOM_PLACE, color=GREY, ls=":")
     ax.set_title(way, fontsize=10)
     ax.set(xticks=[0, 300, 600], ylim=(0, 1.03))
@@ -308,12 +312,16 @@ for update in range(400):
     ids, marked = torch.randint(20, (32, 12)), torch.randint(12, (32,))
     states = letters[ids] + F.one_hot(marked, 12)[..., None] * mark
     found = attention(query.expand(32, -1), states)
-    said = -F.cross_entropy(name(found.context), ids[range(32), marked], reduction="none")
+    said = -F.cross_entropy(
+        name(found.context), ids[range(32), marked], reduction="none"
+    )
     reward = said.detach()
     loss = -said.mean() + score_function_loss(found.log_prob, reward, b)
     optimizer.zero_grad(), loss.backward(), optimizer.step()
     b = 0.9 * b + 0.1 * reward.mean().item()
-print(f"weight on the mark {found.weights[range(32), marked].mean():.2f}, reward {b:.2f}")
+print(
+    f"weight on the mark {found.weights[range(32), marked].mean():.2f}, reward {b:.2f}"
+)
 
 # %% [markdown]
 # ## One row under a penalty
@@ -474,7 +482,9 @@ print(f"least often for {caption['tokens'][least].strip('▁')}: {agree[least]:.
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Attention map of a German caption and its English translation, a row for each English token. Some rows have nearly all weight on one German token, others are spread over several."}}
 figure, ax = plt.subplots(figsize=(5.8, 4.4), layout="constrained")
-plot_attention(weights, caption["source_tokens"], caption["tokens"], ax=ax, annotate=False)
+plot_attention(
+    weights, caption["source_tokens"], caption["tokens"], ax=ax, annotate=False
+)
 plt.show()
 
 # %% [markdown]
