@@ -308,7 +308,7 @@ attention, name = HardAttention(ScaledDotScore()), torch.nn.Linear(16, 20)
 query = torch.randn(16).requires_grad_()
 optimizer = torch.optim.Adam([query, *name.parameters()], lr=0.03)
 b = 0.0
-for update in range(400):
+for _ in range(400):
     ids, marked = torch.randint(20, (32, 12)), torch.randint(12, (32,))
     states = letters[ids] + F.one_hot(marked, 12)[..., None] * mark
     found = attention(query.expand(32, -1), states)
