@@ -173,6 +173,7 @@ def fit(
     smoothing: float = 0.0,
     clip: float = 1.0,
     teacher_forcing: float | Callable[[int], float] = 1.0,
+    penalty: Callable[[Tensor, Batch], Tensor] | None = None,
     guess: bool = False,
     seed: int = 0,
     quiet: bool = True,
@@ -194,6 +195,8 @@ def fit(
     teacher_forcing : float, or callable
         Probability that a step reads the true last token; or a schedule, which gives it for the
         number of an update, from 1: see :func:`~seqattn.training.linear_decay`.
+    penalty : callable, optional
+        Added to each update's loss; as in :func:`update`. ``losses`` are without it.
     guess : bool
         Whether to begin with the frequencies of the target's tokens as the bias of the vocabulary
         product; see :func:`~seqattn.models.guess_frequencies`. For a fresh model: one that has
@@ -265,6 +268,7 @@ def fit(
                 smoothing=smoothing,
                 clip=clip,
                 teacher_forcing=forced(history.steps + 1) if callable(forced) else forced,
+                penalty=penalty,
             )
             history.norms.append(norm.item())
             history.losses.append(loss.mean.item())

@@ -14,6 +14,7 @@ from seqattn.widgets.linear_regime import LinearRegime
 from seqattn.widgets.local_window import LocalWindow
 from seqattn.widgets.map_reader import MapReader
 from seqattn.widgets.map_through_training import MapThroughTraining
+from seqattn.widgets.penalty_path import PenaltyPath
 from seqattn.widgets.rank_slider import RankSlider
 from seqattn.widgets.recency import Recency
 from seqattn.widgets.score_geometry import ScoreGeometry
@@ -21,6 +22,7 @@ from seqattn.widgets.soft_lookup import SoftLookup
 from seqattn.widgets.softmax_temperature import SoftmaxTemperature
 from seqattn.widgets.sparse_reach import SparseReach
 from seqattn.widgets.turned_question import TurnedQuestion
+from seqattn.widgets.two_clouds import TwoClouds
 from seqattn.widgets.two_heads import TwoHeads
 from seqattn.widgets.unrolled import Unrolled
 from seqattn.widgets.weight_surgery import WeightSurgery
@@ -41,6 +43,7 @@ __all__ = [
     "LocalWindow",
     "MapReader",
     "MapThroughTraining",
+    "PenaltyPath",
     "RankSlider",
     "Recency",
     "ScoreGeometry",
@@ -48,6 +51,7 @@ __all__ = [
     "SoftmaxTemperature",
     "SparseReach",
     "TurnedQuestion",
+    "TwoClouds",
     "TwoHeads",
     "Unrolled",
     "WeightSurgery",

@@ -4,11 +4,11 @@ import pytest
 import torch
 
 from seqattn import coverage_loss, padding_mask
-from seqattn.data import Batch
+from seqattn.data import Batch, Batches, Example
 from seqattn.models import ModelConfig, build_model
-from seqattn.training import TrainingConfig
+from seqattn.training import TrainingConfig, fit
 from seqattn.training.losses import attention_penalty
-from seqattn.training.regularizers import doubly_stochastic_penalty
+from seqattn.training.regularizers import doubly_stochastic_penalty, entropy_penalty
 from seqattn.training.step import make_optimizer, update
 
 SMALL = ModelConfig(d_embed=8, d_hidden=12, dropout=0.0)
@@ -100,3 +100,25 @@ def test_without_attention_there_is_nothing_to_ask():
 def test_a_negative_weight_is_refused():
     with pytest.raises(ValueError, match=r"coverage_loss is -0.1; expected a number, 0 or more"):
         TrainingConfig(steps=1, coverage_loss=-0.1)
+
+
+def test_fit_takes_a_penalty_and_tells_the_loss_of_the_words():
+    examples = [Example([5, 6, 7, 2], [7, 8, 2]), Example([9, 5, 2], [10, 2])]
+    left, told = {}, {}
+    for factor in (0.0, 2.0):
+        torch.manual_seed(0)
+        model = build_model(SMALL, 300, 300)
+
+        def penalty(weights, batch, factor=factor):
+            read = padding_mask(batch.lengths, batch.source.shape[1])
+            return factor * entropy_penalty(weights, batch.targets != 0, read)
+
+        batches = Batches(examples, tokens=64)
+        history = fit(model, batches, steps=40, lr=0.01, warmup=1, penalty=penalty)
+        [batch] = batches.epoch(0)
+        with torch.no_grad():
+            weights = model(batch.source, batch.lengths, batch.inputs).weights
+            left[factor] = float(penalty(weights, batch, 1.0))
+        told[factor] = history.losses[0]
+    assert told[0.0] == told[2.0]
+    assert left[2.0] < 0.8 * left[0.0]

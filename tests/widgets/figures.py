@@ -72,6 +72,7 @@ FIGURES = {
         target=["le", "chat", "noir", "dormait", "là-bas", "hier", ".", "<eos>"],
         row=1,
     ),
+    "PenaltyPath": lambda: widgets.PenaltyPath(penalty="entropy", factor=0.7, steps=12),
     "RankSlider": lambda: widgets.RankSlider(
         [9.0, 4.0, 2.0, 1.0],
         {
@@ -87,6 +88,7 @@ FIGURES = {
     "ScoreGeometry": lambda: widgets.ScoreGeometry(score="general", stretch=1.5),
     "SoftLookup": widgets.SoftLookup,
     "SoftmaxTemperature": lambda: widgets.SoftmaxTemperature(mask=[True, True, False, True, True]),
+    "TwoClouds": lambda: widgets.TwoClouds(shift=2.5, baseline="best", draws=3),
     "SparseReach": lambda: widgets.SparseReach("window", width=3, layers=4, word=30),
     "Unrolled": lambda: widgets.Unrolled(orders=["none", "bahdanau", "luong", "luong, no feeding"]),
     "TurnedQuestion": lambda: widgets.TurnedQuestion(turn=60, asking=2),

@@ -109,6 +109,41 @@ def test_softmax_numbers_match_the_formulas():
     agrees(shown["effective_positions"], math.exp(shown["entropy"]))
 
 
+@pytest.mark.parametrize("baseline", ["mean reward", "best"])
+def test_two_clouds_show_the_gradient_and_the_variance_of_all_choices(baseline):
+    figure = widgets.TwoClouds(rewards=[2.0, -1.0, 0.5], shift=3.0, baseline=baseline, draws=2)
+    shown, r = figure.numbers(), np.array([5.0, 2.0, 3.5])
+    weights = softmax(np.array(figure.scores))
+    slopes = np.eye(3) - weights
+    estimates = {
+        "without": r[:, None] * slopes,
+        "with": (r - shown["baseline"])[:, None] * slopes,
+    }
+    for name, each in estimates.items():
+        agrees(shown["gradient"], (weights @ each).tolist())
+        variance = weights @ ((each - weights @ each) ** 2).sum(1) / 4
+        agrees(shown[f"noise_{name}"], math.sqrt(variance))
+        # 600 draws: their mean lies within a few standard errors of the gradient.
+        away = np.abs(np.array(shown[f"mean_{name}"]) - shown["gradient"]).max()
+        assert away < 4 * shown[f"noise_{name}"] / math.sqrt(150)
+    assert shown["noise_with"] < shown["noise_without"] / 2
+
+
+def test_penalties_move_a_row_to_a_corner_to_the_middle_or_nowhere():
+    ends = {
+        (penalty, factor): widgets.PenaltyPath(penalty=penalty, factor=factor, steps=100).numbers()
+        for penalty in ("entropy", "1 − Σα²", "Σ|α|")
+        for factor in (-1.0, 1.0)
+    }
+    for (penalty, factor), shown in ends.items():
+        if penalty == "Σ|α|":
+            agrees(shown["weights"], shown["first_weights"])
+        elif factor > 0:
+            assert max(shown["weights"]) > 0.99
+        else:
+            assert max(shown["weights"]) - min(shown["weights"]) < 0.01
+
+
 def test_with_every_position_masked_all_numbers_are_zero():
     shown = widgets.SoftmaxTemperature(mask=[False] * 5).numbers()
     assert shown["weights"] == [0.0] * 5
@@ -298,6 +333,17 @@ def test_a_shifted_map_gives_its_rows_to_the_next_words(merge):
             ),
             r"predict\['tests'\] is 'width'; expected one of the controls \['scores'",
         ),
+        (lambda: widgets.TwoClouds([1.0, 2.0], ["a", "b"]), "labels has 2 entries; expected 3"),
+        (lambda: widgets.TwoClouds(draws=7), "draws is 7; expected an exponent of two"),
+        (
+            lambda: widgets.TwoClouds(baseline="median"),
+            "baseline is 'median'; expected one of mean",
+        ),
+        (lambda: widgets.TwoClouds(shift=-1.0), "shift is -1.0; expected a number from 0 to 10"),
+        (lambda: widgets.PenaltyPath([1.0], ["a"]), "labels has 1 entries; expected 3"),
+        (lambda: widgets.PenaltyPath(penalty="L1"), "penalty is 'L1'; expected one of entropy"),
+        (lambda: widgets.PenaltyPath(factor=2.0), "factor is 2.0; expected a number from -1 to 1"),
+        (lambda: widgets.PenaltyPath(steps=101), "steps is 101; expected a number from 0 to 100"),
         (lambda: widgets.Unrolled("the purple cat"), "words holds 'purple'; expected words of"),
         (lambda: widgets.Unrolled(target="le chat miaule"), "target holds 'miaule'"),
         (lambda: widgets.Unrolled(orders=["keras"]), "orders holds 'keras'; expected some of"),
