@@ -72,8 +72,11 @@ WORK = Path("runs/capstone").absolute() if FULL else Path(SCRATCH.name)
 # Here is the whole path, made as small as possible: 400 sentence pairs, 100 updates, a few seconds. The
 # translator that comes out has seen hardly anything. Before you look: what will it write for *the cat sat
 # on the mat*? Noise, silence, or something in between?
+#
+# ```{predict} what-it-writes
+# ```
 
-# %% tags=["hide-output", "nbval-ignore-output"]
+# %% tags=["hide-output", "hide-until-what-it-writes", "nbval-ignore-output"]
 small = read_split(CorpusConfig(pairs=400), "train")
 words = Vocabularies.learn(small, ("en", "fr"))
 torch.manual_seed(0)
@@ -85,8 +88,12 @@ for found in Translator(tiny, words).translate(
     print(f"{found.source}  ->  {found.text}")
 
 # %% [markdown]
+# <details><summary>What the output shows</summary>
+#
 # Something in between: it has learned French words, and that a question begins like a question. It has
 # not found out what you said. The output looks French long before it means what *your* sentence means.
+#
+# </details>
 #
 # ## Data
 #

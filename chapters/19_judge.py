@@ -5,7 +5,7 @@
 #     text_representation: {extension: .py, format_name: percent}
 #   kernelspec: {display_name: Python 3, language: python, name: python3}
 #   seqattn:
-#     minutes: 35
+#     minutes: 40
 #     covers: [F-22, F-23, F-24, M-18, M-20, M-21, M-23, D-03, D-11, D-16, P-06, P-08, E-03]
 # ---
 
@@ -39,7 +39,7 @@ import torch
 from seqattn.data import CorpusConfig, measured, read_split, tokenize, toy_by_length
 from seqattn.evaluation import alignment_links, summarize_attention
 from seqattn.metrics import alignment_error_rate, corpus_bleu, corpus_chrf
-from seqattn.plots import BLUE, ORANGE, ResultTable, use_style
+from seqattn.plots import BLUE, GREY, ORANGE, ResultTable, use_style
 from seqattn.specials import BOS, UNK
 from seqattn.translator import Translator
 
@@ -202,6 +202,9 @@ for _ in range(5):
 # with replacement. IBM Model 1 learns from the first 10,000 of the translator's 40,000 training pairs, in
 # five rounds and both directions, combined by grow-diag as well. And does the threshold for links
 # matter?
+#
+# ```{predict} fewest-errors
+# ```
 
 # %% tags=["hide-input"]
 from seqattn.evaluation import ibm1_links
@@ -229,7 +232,7 @@ if not FULL:
         ]
 
 
-# %%
+# %% tags=["hide-output", "hide-until-fewest-errors"]
 def drawn_again(predicted, draws=200):
     chance, found = torch.Generator().manual_seed(1), []
     for _ in range(draws):
@@ -247,11 +250,15 @@ rows = [(n, f"{rates[n]:.1%}", "{:.1%} to {:.1%}".format(*ranges[n])) for n in r
 ResultTable(("links by", "AER", "95 % of draws"), rows, "Alignment error, validation")
 
 # %% [markdown]
+# <details><summary>What the output shows</summary>
+#
 # The attention is below IBM Model 1, and IBM Model 1 below the diagonal; no two of these ranges meet. The
 # threshold moves the attention's rate by less than the sentences do: no difference seen. So attention has found
 # the links, because they help to predict the next word. It also has reasons not to: an article needs
 # the gender of its noun, and may look there. This is one training. Three smaller ones, from the 8,000
 # pairs of [chapter 20](20_study.ipynb) and after few updates, are not there yet: {{ ", ".join(f"{r:.1%}" for r in three) }}.
+#
+# </details>
 #
 # ### Read the map of one sentence
 #
@@ -280,8 +287,11 @@ MapReader(
 # Diffuse rows are not spread evenly over the language. Here is the mean entropy of the row that writes a
 # word, for frequent words, beside how much of that row's weight falls on the words that it is linked with.
 # Which kind of word will be at the end?
+#
+# ```{predict} diffuse-words
+# ```
 
-# %% tags=["hide-input", "hide-output"]
+# %% tags=["hide-input", "hide-output", "hide-until-diffuse-words"]
 from seqattn.metrics import attention_entropy
 
 by_word = {}
@@ -413,7 +423,7 @@ panels[1].plot(list(share), list(share.values()), "s-", color=ORANGE)
 panels[1].set(ylabel="entropy of attention\n(share of largest)", ylim=(0, 0.6))
 panels[1].set(xlabel="words of the source")
 for ax in panels:
-    ax.axvline(12, color="0.5", linestyle=":")
+    ax.axvline(12, color=GREY, linestyle=":")
 plt.show()
 
 # %% [markdown]

@@ -5,7 +5,7 @@
 #     text_representation: {extension: .py, format_name: percent}
 #   kernelspec: {display_name: Python 3, language: python, name: python3}
 #   seqattn:
-#     minutes: 60
+#     minutes: 40
 #     covers: [F-34, T-02, D-19, V-14, X-01, X-04, X-05, P-11]
 # ---
 
@@ -42,7 +42,14 @@ from IPython.display import display
 
 from seqattn.data import CorpusConfig, measured
 from seqattn.models import ModelConfig
-from seqattn.plots import BLUE, ResultTable, experiment_card, plot_spread, use_style
+from seqattn.plots import (
+    BLUE,
+    GREY,
+    ResultTable,
+    experiment_card,
+    plot_spread,
+    use_style,
+)
 from seqattn.training import TrainingConfig, read_preset, run_trials
 from seqattn.widgets import FixedVersusDynamic, Unrolled
 
@@ -189,7 +196,10 @@ for trial in trials:
 # that $s_{t-1}$ asks for. With "before", the output reads that same context. With "after", it reads the
 # context that $s_t$ asks for, which is also what the next update reads. Then both orders have the same
 # weights, down to their first values. All eight have nearly equal numbers of parameters, and all start from
-# the frequencies of the tokens. Guess first: which of the three counts most for BLEU, and which order is ahead?
+# the frequencies of the tokens.
+#
+# ```{predict} which-factor
+# ```
 
 # %%
 study = measured("order")
@@ -203,7 +213,7 @@ def reached(what="bleu", **which):
 
 experiment_card(study["card"])
 
-# %% tags=["hide-input", "hide-output"]
+# %% tags=["hide-input", "hide-output", "hide-until-which-factor"]
 rows = []
 for readout, score in product(FACTORS["readout"], FACTORS["score"]):
     cells = [
@@ -221,7 +231,7 @@ ResultTable(heads, rows, "Validation BLEU, lowest to highest of three seeds")
 # the three seeds overlap?
 
 
-# %% tags=["hide-input", "hide-output"]
+# %% tags=["hide-input", "hide-output", "hide-until-which-factor"]
 def compare(factor, what="bleu"):
     """Yield four pairs of cells that differ in this factor alone."""
     (one, other), rest = FACTORS[factor], [name for name in FACTORS if name != factor]
@@ -411,7 +421,7 @@ figure, axes = plt.subplots(figsize=(5.8, 3.2))
 for length, shares in zip(grown["lengths"], grown["relative"]):
     axes.plot([length] * len(shares), shares, "o", color=BLUE)
 axes.plot(grown["lengths"], [mean(shares) for shares in grown["relative"]], color=BLUE)
-axes.axvline(12, color="0.5", linestyle=":")
+axes.axvline(12, color=GREY, linestyle=":")
 axes.set(
     xlabel="words of the source", ylabel="entropy of attention\n(share of largest)"
 )
