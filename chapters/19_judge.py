@@ -560,13 +560,13 @@ ResultTable(heads, rows, "Test", f"BLEU: {score.signature}")
 #
 # ## Check yourself
 #
-# ```{self-check} two-scores
-# ```
-#
 # ```{self-check} more-diffuse
 # ```
 #
 # ```{self-check} never-looked-at
+# ```
+#
+# ```{self-check} two-scores
 # ```
 
 # %% [markdown]

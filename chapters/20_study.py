@@ -226,6 +226,8 @@ heads = ("readout", "score", "parameters", "asks before", "asks after", "ranges"
 ResultTable(heads, rows, "Validation BLEU, lowest to highest of three seeds")
 
 # %% [markdown]
+# ### One factor at a time
+#
 # Each line holds two cells that differ in the order alone. For each factor there are four such pairs of
 # cells, one for each setting of the other two factors. What does each factor change, and do the ranges of
 # the three seeds overlap?
