@@ -391,7 +391,7 @@ plt.show()
 assert FULL or (
     rates[-1] < 100 * diagonal < rates[0]
     and judged[-1]["bleu"] > copied
-    and shares[-1] < 0.6 < 0.9 < shares[0]
+    and shares[-1] < 0.8 < 0.9 < shares[0]
 )
 
 # %% [markdown]
