@@ -1,220 +1,236 @@
-"""Contestants in turns: one process for each, one window of time for each in every round.
+"""The studies of the book's last part: ``python -m benchmarks.contest``.
 
-A contestant is a program that begins its first line with "ready", reads a number of seconds from
-standard input, works for about as long, and answers with a line of JSON:
-``{"tokens": ..., "seconds": ...}``. While one works, the others wait. What is compared are the
-ratios within each round, so that a machine that slows down for a while slows all of them down.
+Small models for the toy corpus, each trained from three seeds by
+:func:`seqattn.training.run_trials`:
+
+- the contest: five kinds of model at one number of updates;
+- the penalty: Bahdanau's model of the contest again, with a penalty on coverage;
+- dropout: Bahdanau's model on few pairs, with attention weights dropped and without.
+
+Then the contest's models are looked into, on validation pairs and on sentences by length drawn for
+it: how far apart the maps of two trainings are, how much is left of a score as sentences grow, what
+a joint between clauses costs. All of this reads validation pairs, or pairs drawn for the study.
+Last, each model of the contest reads the test pairs once.
+
+Writes ``seqattn/data/measured/contest.json`` for chapter 20. A training that is in
+``--work`` already is not repeated, so that the command can be stopped and taken up again.
 """
 
-import argparse
-import json
-import statistics
-import subprocess
-import sys
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
-from pathlib import Path
-from random import Random
+import itertools
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from statistics import mean, stdev
+from typing import Any
 
 import torch
 
-from benchmarks.measure import write_lines
-from seqattn.data import Batches, CorpusConfig, Vocabularies, encode_pairs, read_split
+from benchmarks.study import Study, study_parser
+from seqattn.data import (
+    Batches,
+    CorpusConfig,
+    TextPair,
+    Vocabularies,
+    encode_pairs,
+    read_split,
+    tokenize,
+    toy_by_length,
+)
+from seqattn.evaluation import evaluate, summarize_attention
+from seqattn.metrics import corpus_bleu, weight_distance
+from seqattn.models import ModelConfig
+from seqattn.training import TrainingConfig, Trial, run_trials
 from seqattn.training.runtime import prepare_process
+from seqattn.translator import Translator
 
-JOEY_BAHDANAU, JOEY_LUONG = "JoeyNMT, bahdanau score", "JoeyNMT, luong score"
-EMBED, HIDDEN, SUBWORDS, DROPOUT = 256, 512, 8000, 0.2
+CORPUS = CorpusConfig("toy", "en", "fr", pairs=8_000)
+FEW = replace(CORPUS, pairs=1_000)
+SIZES = {"d_embed": 64, "d_hidden": 96, "dropout": 0.1}
+MODELS = {
+    "Bahdanau": ModelConfig("bahdanau", **SIZES),
+    "Luong": ModelConfig("luong", **SIZES),
+    "coverage": ModelConfig("bahdanau", attention="coverage", **SIZES),
+    "Transformer": ModelConfig(
+        "transformer", layers=2, d_feedforward=192, d_hidden=96, dropout=0.1
+    ),
+    "fixed vector": ModelConfig("fixed", **SIZES),
+}
+BUDGET = TrainingConfig(
+    steps=700, batch_tokens=256, lr=0.007, warmup=100, smoothing=0.0, validate_every=700
+)
+# Those with dropped weights, on few pairs, end after half of the updates.
+PENALTY, RATES, DROPOUT_LR = 0.1, (0.0, 0.3), 0.01
+# The two that are followed as sentences grow; words of a sentence are counted in steps of STEP.
+GROWING, STEP, OF_EACH = ("fixed vector", "Bahdanau"), 3, 40
 
 
-def write_examples(path: Path, corpus: str, tokens: int) -> None:
-    """Write encoded sentences, and two ways to batch them, for every contestant to read."""
-    config = CorpusConfig(corpus, "de", "en") if corpus != "toy" else CorpusConfig()
-    pairs = read_split(config, "train")
-    vocabularies = Vocabularies.learn(pairs, config.languages, subwords=SUBWORDS)
-    examples = encode_pairs(pairs, vocabularies)
-    buckets = Batches(examples, tokens=tokens)
-    rows = list(range(len(examples)))
-    Random(0).shuffle(rows)
-    # As many sentences in a random batch as in a bucketed one, on average.
-    size = max(len(rows) // len(buckets), 1)
-    batchings = {
-        "bucketed": buckets.plan(0),
-        "random": [rows[i : i + size] for i in range(0, len(rows) - size + 1, size)],
+def is_joined(pair: TextPair) -> bool:
+    """Has the source a comma, or a word that joins two clauses?"""
+    return bool(re.search(r",|\b(and|but|so|because|while|when|if)\b", pair.source))
+
+
+def longer() -> dict[int, list[TextPair]]:
+    """Give pairs by the number of their English tokens, 3, 6, ... 30."""
+    drawn = toy_by_length(CORPUS.pairs)
+    groups: dict[int, list[TextPair]] = {}
+    for pair in (pair for i, pair in enumerate(drawn) if i % 100 < OF_EACH):
+        length = -(-len(tokenize(pair.source, "en")) // STEP) * STEP
+        groups.setdefault(length, []).append(pair)
+    return {length: groups[length] for length in sorted(groups)}
+
+
+def scores(trial: Trial) -> dict:
+    """Give the scores of a trial, as they are stored."""
+    names = ("bleu", "perplexity", "aer", "entropy")
+    return {
+        "model": trial.name,
+        "seed": trial.seed,
+        "parameters": trial.parameters,
+        **{k: None if (v := trial.row()[k]) is None else round(v, 4) for k in names},
     }
-    data = {"sizes": list(map(len, vocabularies)), "examples": examples, **batchings}
-    path.write_text(json.dumps(data))
 
 
-def obey(work: Callable[[], int]) -> None:
-    """Be a contestant: work when told to, and say how many tokens were done in what time."""
-    work()
-    print("ready", flush=True)
-    for line in sys.stdin:
-        began, tokens = time.perf_counter(), 0
-        while time.perf_counter() - began < float(line):
-            tokens += work()
-        print(json.dumps({"tokens": tokens, "seconds": time.perf_counter() - began}), flush=True)
+def bleu(model: Translator, pairs: Sequence[TextPair]) -> tuple[float, list]:
+    """Translate by greedy search; give BLEU, and the translations."""
+    found = model.translate([pair.source for pair in pairs], beam=1)
+    score = corpus_bleu([t.text for t in found], [pair.target for pair in pairs]).score
+    return round(score, 2), found
 
 
-def read_arguments(description: str, *, trained: bool = False) -> argparse.Namespace:
-    """Read what every contest of translators may be told, and set up this process."""
-    parser = argparse.ArgumentParser(description=description)
-    if trained:
-        parser.add_argument("run", nargs="?", help="folder of a run, or a checkpoint")
-    else:
-        parser.add_argument("--corpus", default="multi30k", choices=["multi30k", "toy"])
-        parser.add_argument("--tokens", type=int, default=1024, help="target tokens in a batch")
-    parser.add_argument("--joeynmt", help="the Python of an environment with joeynmt==2.3")
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--seconds", type=float, default=8.0, help="of each window")
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--book", action="store_true", help="put the tables into the book")
-    parser.add_argument("--contestant", nargs="+", help=argparse.SUPPRESS)
-    arguments = parser.parse_args()
-    if trained and not (arguments.run or arguments.contestant):
-        parser.error("expected the folder of a run")
+def maps_apart(trials: Sequence[Trial], pairs: Sequence[TextPair]) -> list[dict]:
+    """Make models write the references; compare maps of seed 1 with maps of seed 2, row by row."""
+    one, two = (
+        {
+            trial.name: [t.weights for t in Translator.load(trial.folder).force(pairs)]
+            for trial in trials
+            if trial.seed == seed
+        }
+        for seed in (1, 2)
+    )
+    return [
+        {
+            "seed 1": first,
+            "seed 2": second,
+            "distance": round(
+                torch.cat(list(map(weight_distance, one[first], two[second]))).mean().item(), 4
+            ),
+        }
+        for first, second in itertools.product(one, two)
+    ]
+
+
+def by_length(trials: Sequence[Trial], groups: dict[int, list[TextPair]]) -> dict:
+    """Follow BLEU and entropy as sentences grow; keep one translation of each length."""
+    scores: dict[str, dict[int, list[float]]] = {name: {} for name in GROWING}
+    relative: dict[int, list[float]] = {}
+    texts = [{"source": pairs[0].source, "reference": pairs[0].target} for pairs in groups.values()]
+    for trial in trials:
+        model = Translator.load(trial.folder)
+        for text, (length, pairs) in zip(texts, groups.items(), strict=True):
+            score, written = bleu(model, pairs)
+            scores[trial.name].setdefault(length, []).append(score)
+            text.setdefault(trial.name, written[0].text)
+            if summary := summarize_attention(written):
+                relative.setdefault(length, []).append(round(summary.relative, 4))
+    return {
+        "lengths": list(groups),
+        "joined": [round(mean(map(is_joined, pairs)), 4) for pairs in groups.values()],
+        "bleu": {name: [round(mean(x), 2) for x in by.values()] for name, by in scores.items()},
+        "spread": {name: [round(stdev(x), 2) for x in by.values()] for name, by in scores.items()},
+        "lost": {n: [round(a - b, 2) for a, b in zip(s[6], s[12])] for n, s in scores.items()},
+        "left": {n: [round(b / a, 4) for a, b in zip(s[6], s[12])] for n, s in scores.items()},
+        "relative": list(relative.values()),
+        "texts": texts,
+    }
+
+
+def joints(trials: Sequence[Trial], valid: Sequence[TextPair]) -> dict:
+    """Hold validation sentences with a joint against others of the same length."""
+    some = [pair for pair in valid if 9 <= len(tokenize(pair.source, "en")) <= 12]
+    kinds = {
+        "no joint": [pair for pair in some if not is_joined(pair)],
+        "joined": [pair for pair in some if is_joined(pair)],
+    }
+    rows = [
+        {"model": trial.name, "seed": trial.seed}
+        | {kind: bleu(Translator.load(trial.folder), pairs)[0] for kind, pairs in kinds.items()}
+        for trial in trials
+    ]
+    return {"sentences": {kind: len(pairs) for kind, pairs in kinds.items()}, "rows": rows}
+
+
+def with_gap(trials: Sequence[Trial]) -> list[dict]:
+    """Divide the perplexity on validation pairs by that on pairs of the training."""
+    known = read_split(FEW, "train")[:300]
+    return [
+        {
+            **scores(trial),
+            "gap": round(
+                trial.scores["perplexity"]
+                / evaluate(Translator.load(trial.folder), known).perplexity,
+                4,
+            ),
+        }
+        for trial in trials
+    ]
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Train, look, write; after each part what is known so far."""
+    parser = study_parser("contest", __doc__.splitlines()[0])
+    parser.add_argument("--steps", type=int, default=BUDGET.steps, help="updates of each training")
+    options = parser.parse_args(arguments)
+    study = Study("contest", options.work, options.result)
     prepare_process()
-    torch.set_num_threads(arguments.threads)
-    return arguments
+    torch.set_num_threads(1)
+    budget = replace(BUDGET, steps=options.steps, validate_every=options.steps)
 
+    def trials(part: str, models: dict, corpus: CorpusConfig = CORPUS, split: str = "valid",
+               **changes: Any) -> list[Trial]:  # fmt: skip
+        return run_trials(
+            models, options.work / part, corpus, replace(budget, **changes),
+            split=split,
+        )  # fmt: skip
 
-def commands(
-    arguments: argparse.Namespace,
-    path: Path,
-    job: str,
-    ours: Mapping[str, Sequence[str]],
-    joey: Mapping[str, Sequence[str]],
-) -> tuple[dict[str, list[str]], str]:
-    """Give what starts each contestant, JoeyNMT's if there is one, and whom to compare with."""
-    threads = str(arguments.threads)
-    us = [sys.executable, "-m", f"benchmarks.{job}", "--threads", threads, "--contestant"]
-    found = {name: [*us, str(path), *what] for name, what in ours.items()}
-    if arguments.joeynmt:
-        them = [arguments.joeynmt, str(Path(__file__).with_name("joey.py")), job, str(path)]
-        found |= {name: [*them, *what] for name, what in joey.items()}
-    return found, next(iter(joey if arguments.joeynmt else ours))
-
-
-@contextmanager
-def contestants(
-    commands: Mapping[str, Sequence[str]],
-) -> Iterator[dict[str, "subprocess.Popen[str]"]]:
-    """Start every contestant, one after the other; end them all in the end."""
-    started: dict[str, subprocess.Popen[str]] = {}
-    try:
-        for name, command in commands.items():
-            process = subprocess.Popen(
-                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    valid = read_split(CORPUS, "valid")
+    contest = trials("contest", MODELS)
+    looking = [trial for trial in contest if trial.name != "fixed vector"]
+    growing = [trial for trial in contest if trial.name in GROWING]
+    half = {"steps": options.steps // 2, "validate_every": options.steps // 2, "lr": DROPOUT_LR}
+    dropped = {f"{rate:.0%}": replace(MODELS["Bahdanau"], attention_dropout=rate) for rate in RATES}
+    parts: dict[str, Callable[[], object]] = {
+        "contest": lambda: [scores(trial) for trial in contest],
+        "maps": lambda: maps_apart(looking, valid[:200]),
+        "lengths": lambda: by_length(growing, longer()),
+        "joints": lambda: joints(growing, valid),
+        "penalty": lambda: [
+            scores(trial)
+            for trial in trials(
+                "penalty", {"Bahdanau": MODELS["Bahdanau"]}, doubly_stochastic_penalty=PENALTY
             )
-            assert process.stdout is not None
-            said = process.stdout.readline().strip()
-            if not said.startswith("ready"):
-                raise SystemExit(f"{name} did not start: {' '.join(command)}")
-            if "JoeyNMT" in said:
-                print(f"{name}, {said}", flush=True)
-            started[name] = process
-        yield started
-    finally:
-        for process in started.values():
-            process.kill()
-            process.wait()
+        ],
+        "dropout": lambda: with_gap(trials("dropout", dropped, FEW, **half)),
+        "test": lambda: [scores(trial) for trial in trials("contest", MODELS, split="test")],
+    }
+    train = read_split(CORPUS, "train")
+    examples = encode_pairs(train, Vocabularies.learn(train, CORPUS.languages))
+    batches = Batches(examples, tokens=BUDGET.batch_tokens)
+    card = study.card(
+        corpus=f"toy, {CORPUS.pairs:,} pairs; for dropout {FEW.pairs:,}",
+        judged_on="validation; test once, in the last table",
+        updates=f"{options.steps}; for dropout {options.steps // 2}",
+        epochs=round(options.steps / len(batches), 1),
+        batch_tokens=BUDGET.batch_tokens,
+        lr=f"{BUDGET.lr}; for dropout {DROPOUT_LR}",
+        seeds=[1, 2, 3],
+        signature=contest[0].scores["signature"],
+    )
+    found: dict[str, object] = {"card": card}
+    for name, part in parts.items():
+        found[name] = part()
+        study.write(found)
+        print(f"contest: {name}", flush=True)
 
 
-def race(
-    commands: Mapping[str, Sequence[str]], *, rounds: int, seconds: float
-) -> dict[str, list[float]]:
-    """Give tokens per second of each contestant in each round; a first round is left out."""
-    speeds: dict[str, list[float]] = {name: [] for name in commands}
-    with contestants(commands) as processes:
-        for number in range(rounds + 1):
-            # Another one begins each round, so that what comes with time falls on all alike.
-            first = number % len(processes)
-            for name, process in [*processes.items()][first:] + [*processes.items()][:first]:
-                assert process.stdin is not None
-                assert process.stdout is not None
-                process.stdin.write(f"{seconds}\n")
-                process.stdin.flush()
-                told = json.loads(process.stdout.readline())
-                if number:
-                    speeds[name].append(told["tokens"] / told["seconds"])
-    return speeds
-
-
-@dataclass(frozen=True)
-class Standing:
-    """The speed of a contestant beside that of its peer, in tokens per second: medians."""
-
-    name: str
-    speed: float
-    peer: str
-    ratio: float
-    low: float
-    high: float
-    share: float | None
-
-    def __str__(self) -> str:
-        share = "" if self.share is None else f"{self.share:7.0%} of the limit"
-        return (
-            f"{self.name:30s}{self.speed:8,.0f}{self.ratio:7.2f} ({self.low:.2f} to "
-            f"{self.high:.2f}) times {self.peer}{share}"
-        )
-
-
-def report(
-    speeds: Mapping[str, Sequence[float]],
-    base: str,
-    limits: Mapping[str, float] | None = None,
-) -> list[Standing]:
-    """Print and give how each contestant stands beside its peer, with the spread over rounds.
-
-    The peer of a model with Luong's own score is JoeyNMT's with that score, where it took part;
-    that of every other model, the contestant named `base`.
-    """
-    table = []
-    for name, found in speeds.items():
-        luong = "luong" in name and "additive" not in name and "JoeyNMT" not in name
-        peer = JOEY_LUONG if luong and JOEY_LUONG in speeds else base
-        ratios = [a / b for a, b in zip(found, speeds[peer], strict=True)]
-        limit = (limits or {}).get(name)
-        speed, ratio = statistics.median(found), statistics.median(ratios)
-        share = None if limit is None else speed / limit
-        table.append(Standing(name, speed, peer, ratio, min(ratios), max(ratios), share))
-        print(table[-1], flush=True)
-    return table
-
-
-def write_standings(
-    name: str, parts: Mapping[str, Sequence[Standing]], how: str, unit: str = "tokens/s"
-) -> None:
-    """Put one table for each part on the book's page of benchmarks."""
-    lines: list[str] = []
-    for title, table in parts.items():
-        lines += [f"**{title}**", "", f"| what | {unit} | beside | ratio |"]
-        lines += ["|---|---:|---|---:|"]
-        shared = any(row.share is not None for row in table)
-        if shared:
-            lines[-2:] = [f"{lines[-2]} share of limit |", f"{lines[-1]}---:|"]
-        for row in table:
-            share = "" if row.share is None else f"{row.share:.0%}"
-            lines.append(
-                f"| {row.name} | {row.speed:,.0f} | {row.peer} | {row.ratio:.2f} "
-                f"({row.low:.2f} to {row.high:.2f}) |" + f" {share} |" * shared
-            )
-        lines.append("")
-    write_lines(name, lines[:-1], how)
-
-
-def matrix_product_rate(dtype: torch.dtype, rows: int) -> float:
-    """Measure floating-point operations per second of a product of the model's own size."""
-    a = torch.randn(rows, HIDDEN).to(dtype)
-    b = torch.randn(HIDDEN, 3 * HIDDEN).to(dtype)
-    best = 0.0
-    for _ in range(5):
-        began, calls = time.perf_counter(), 0
-        while time.perf_counter() - began < 0.2:
-            a @ b
-            calls += 1
-        best = max(best, 2 * calls * rows * HIDDEN * 3 * HIDDEN / (time.perf_counter() - began))
-    return best
+if __name__ == "__main__":
+    main()

@@ -13,7 +13,7 @@ held fixed:
 - the output bias starts from the frequencies of the training tokens, in every model.
 
 Every model is trained from the same seeds on the same batches, and judged on the validation pairs.
-Writes ``seqattn/data/measured/order.json`` for the capstone. A training that is in ``--work``
+Writes ``seqattn/data/measured/order.json`` for chapter 20. A training that is in ``--work``
 already is not repeated, so that the command can be stopped and taken up again.
 """
 

@@ -18,7 +18,7 @@ PAGES = [
     "chapters/index",
     "chapters/02_soft_addressing",
     "chapters/03_additive",
-    "chapters/16_capstone",
+    "chapters/19_judge",
     "exercises/03_additive",
     "chapters/how_to_use",
 ]

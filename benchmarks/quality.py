@@ -6,7 +6,7 @@ evaluate --json`` prints, or what ``--test`` below writes. Checkpoints are not n
 ``--test``, which translates the test set once more, with a beam of 5, plain and tokenised.
 
 Without ``--book`` the tables of these runs are printed. With it the runs join those in
-``seqattn/data/measured/multi30k.json``, which the capstone reads, and ``chapters/training_runs.md``
+``seqattn/data/measured/multi30k.json``, which chapter 20 reads, and ``chapters/training_runs.md``
 is written from all of them; a run of the same preset, direction, case and seed takes the place of
 the one that was there, and ``--anew`` forgets them all first. The JSON holds::
 
@@ -393,7 +393,7 @@ def main() -> None:
         RESULT.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
         write_page(record, PAGE)
         print(f"wrote {RESULT.relative_to(ROOT)} and {PAGE.relative_to(ROOT)}; now "
-              "`make execute ONLY=16`, for the capstone shows them")  # fmt: skip
+              "`make execute ONLY=20`, for that chapter shows them")  # fmt: skip
 
 
 if __name__ == "__main__":

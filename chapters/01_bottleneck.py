@@ -107,7 +107,7 @@ Unrolled("the cat sleeps", orders=["none"], title="Encoder, context, decoder")
 # translation contains, and of its runs of two, three and four words, how many also stand in the
 # reference? The four shares are combined into one number. Precision alone would reward saying
 # little, so output that is shorter than the reference is marked down (the *brevity penalty*). A
-# text identical to its reference scores 100. The formula is {eq}`eq-bleu`, in the capstone.
+# text identical to its reference scores 100. The formula is {eq}`eq-bleu`, in chapter 19.
 #
 # The bands are one standard deviation over three seeds, and the dotted line marks the longest
 # training sentence. Answer the question in the figure, then move the slider and read the

@@ -876,7 +876,7 @@ ResultTable(("learning rate", "BLEU"), rates, "Validation BLEU, one seed")
 #
 # - **The penalty improves the links.** Each seed with it has a lower error rate than each seed without.
 #   The rates with it are {{ low_high(table["with the penalty", "aer"], ".3f") }}. (In [the
-#   capstone](16_capstone.ipynb), with a factor of 0.1 and other settings, the ranges overlap.)
+#   capstone](20_study.ipynb), with a factor of 0.1 and other settings, the ranges overlap.)
 # - **It does not improve the translations.** The ranges of BLEU overlap: no difference seen.
 # - **The yardsticks.** All six trainings are below the diagonal. IBM Model 1 lies between the two
 #   groups: each seed with the penalty has a lower rate, each seed without it a higher one. A word

@@ -480,7 +480,7 @@ ResultTable(heads, rows, "Where the bias starts", "lowest to highest of three se
 # before the update and keeps the context out of it. (The names in the table stand for an order and a
 # feeding. The readout is linear, not Bahdanau's maxout or Luong's tanh, and a decoder that is fed has
 # more weights.) Beside them stands the decoder that ignores its
-# context. (For the score and the readout as further choices see [the capstone](16_capstone.ipynb), which
+# context. (For the score and the readout as further choices see [the capstone](20_study.ipynb), which
 # gives all its models the same number of weights.)
 #
 # ```{predict} the-grid
@@ -618,7 +618,7 @@ unsure = math.log(len(vocabularies.target))
 # teacher-forced loss (no dropout, no sampling), and a measure of the whole sentences it writes by itself,
 # such as BLEU. A cross-entropy between the *free* output at place $t$ and the reference at place $t$ is
 # neither: one extra word at the front, and every later place counts as wrong. [The
-# capstone](16_capstone.ipynb) sets training and translating beside each other.
+# capstone](18_build.ipynb) sets training and translating beside each other.
 #
 # ### Padding: a mask is not enough
 #

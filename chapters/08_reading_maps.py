@@ -202,7 +202,7 @@ MapReader(
 #
 # Is an AER of 0.11 good? A rate needs company. Here are the maps of 1,000 test pairs, read in several
 # ways, beside rules that look at no map: a word drawn by lot; the diagonal; IBM Model 1, the word counter
-# that [the capstone](16_capstone.ipynb) explains; and the lowest rate that one link for each target word
+# that [the capstone](19_judge.ipynb) explains; and the lowest rate that one link for each target word
 # can reach. *Grow-diag* is read as the package's `evaluate` reads it: a row also links what is above 0.25.
 # An interval holds for other *sentences* like these: it comes from drawing the
 # sentences again, with replacement. For other *trainings* there is a column with three
@@ -484,7 +484,7 @@ ResultTable(
 # </details>
 #
 # And through training? A fresh model's weights are nearly uniform, so entropy starts near its maximum and
-# falls while links appear: [chapter 3](03_additive.ipynb) and [the capstone](16_capstone.ipynb) show both
+# falls while links appear: [chapter 3](03_additive.ipynb) and [the capstone](18_build.ipynb) show both
 # curves, and no link was shown to these models.
 
 # %% [markdown]
@@ -762,7 +762,7 @@ print(
 # <details><summary>When does my map become diagonal?</summary>
 #
 # Only if the two languages keep one order, and then when the model has learned enough.
-# [The capstone](16_capstone.ipynb) draws the error rate over training. A map that stays uniform belongs to a
+# [The capstone](18_build.ipynb) draws maps through a training. A map that stays uniform belongs to a
 # model that does not need attention yet, or cannot use it.
 #
 # </details>
@@ -809,7 +809,7 @@ print(
 # error rate, and find out why a translator fails on long sentences.
 #
 # **Next.** Whether the weights explain anything. The capstone applies all of this to
-# [a translator that you train](16_capstone.ipynb).
+# [a translator that you train](18_build.ipynb).
 
 # %% [markdown]
 # ## Sources

@@ -299,8 +299,36 @@ def ranges() -> list[str]:
     return drawn
 
 
+def padded() -> list[str]:
+    """Draw a batch: sentences below each other, and the padding behind them."""
+    lengths = (6, 6, 5, 3)
+    return [
+        box(
+            10 + 24 * i,
+            10 + 22 * row,
+            20,
+            16,
+            "keys" if i < length else "soft",
+            1 - 0.55 * (i >= length),
+        )
+        for row, length in enumerate(lengths)
+        for i in range(6)
+    ]
+
+
+def factors() -> list[str]:
+    """Draw two factors, each at two values, and how high the four stand."""
+    found = [(30, 34), (62, 48), (98, 62), (130, 84)]
+    return [
+        line([(10, 94), (152, 94)], "soft", 1.5),
+        *(box(x - 11, 94 - height, 22, height, role, 0.8)
+          for (x, height), role in zip(found, ("keys", "query") * 2, strict=True)),
+    ]  # fmt: skip
+
+
 PICTURES: dict[str, Callable[[], list[str]]] = {
     draw.__name__: draw
     for draw in (bottleneck, lookup, alignment, product, turn, saturated, tree, shifted, shuffled,
-                 window, coverage, dice, heads, itself, dials, blocks, links, ranges)
+                 window, coverage, dice, heads, itself, dials, blocks, ranges, padded, links,
+                 factors)
 }  # fmt: skip

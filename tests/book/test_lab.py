@@ -89,6 +89,16 @@ def test_work_is_kept_and_a_new_version_lies_beside_it_once(places, mine):
     assert (folder / NAME).read_bytes() == before
 
 
+def test_a_notebook_that_left_the_course_stays_with_its_learner(places):
+    built, folder = places
+    put(folder / NAME, "1, answered")
+    (built / NAME).rename(built / "chapters" / "02_y.ipynb")
+    for _ in range(2):
+        assert lab.sync(built, folder) == []
+        assert text(folder / NAME) == "1, answered"
+    assert (folder / "chapters" / "02_y.ipynb").exists()
+
+
 def test_a_broken_record_costs_no_work(places):
     built, folder = places
     for broken in ("{", "[]"):

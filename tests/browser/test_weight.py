@@ -12,8 +12,6 @@ from tools.figures import known_heights
 # Uncompressed kilobytes of all that a first visit asks for, of its scripts, and requests.
 CHAPTER = (900, 350, 40)
 TEXT = (350, 350, 25)
-# One page with the figures of three, until it is divided: its vector figures weigh 340 kB.
-CAPSTONE = (1200, 350, 40)
 TEXT_PAGES = ["chapters/how_to_use", "chapters/references", "chapters/api"]
 SHIFTS = """() => new Promise(done => {
     let moved = 0;
@@ -41,8 +39,6 @@ def visit(page, address):
 def test_a_first_visit_is_light(name, page, book_server):
     came = visit(page, f"{book_server}/{name}.html")
     whole, scripts, requests = CHAPTER if name in LIVE else TEXT
-    if name == "chapters/16_capstone":
-        whole, scripts, requests = CAPSTONE
     heaviest = sorted(((size, path) for path, _, size in came), reverse=True)[:8]
     assert sum(size for *_, size in came) <= 1000 * whole, heaviest
     assert sum(size for _, kind, size in came if kind == "script") <= 1000 * scripts, heaviest

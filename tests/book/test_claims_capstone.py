@@ -1,4 +1,4 @@
-"""What the capstone claims, and no test of the package covers."""
+"""What chapters 18 to 20 claim, and no test of the package covers."""
 
 import ast
 import dis
@@ -7,6 +7,7 @@ import json
 import math
 import random
 import re
+import statistics
 import types
 from collections import Counter
 from pathlib import Path
@@ -15,7 +16,7 @@ import pytest
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
-from benchmarks import additive, order
+from benchmarks import additive, contest, order
 from seqattn import Attention, DotScore, coverage_loss
 from seqattn.data import (
     Batches,
@@ -30,7 +31,8 @@ from seqattn.metrics import attention_entropy, corpus_bleu, corpus_chrf
 from seqattn.models import ModelConfig, build_model, guess_frequencies
 from seqattn.training import cross_entropy
 
-CHAPTER = Path(__file__).resolve().parents[2] / "chapters" / "16_capstone.ipynb"
+CHAPTERS = Path(__file__).resolve().parents[2] / "chapters"
+NAMES = ("18_build", "19_judge", "20_study")
 WORDS = ["le", "chat", "noir", "dort", "sur", "tapis"]
 
 
@@ -142,8 +144,14 @@ def test_rows_sum_to_one_in_expectation_only_under_dropout():
     assert torch.isclose(used.max(), used.max().clamp(max=1 / 0.8))
 
 
-def cells():
-    return json.loads(CHAPTER.read_text(encoding="utf-8"))["cells"]
+def cells(*names):
+    """Give the cells of these chapters, or of all three."""
+    texts = ((CHAPTERS / f"{name}.ipynb").read_text(encoding="utf-8") for name in names or NAMES)
+    return [cell for text in texts for cell in json.loads(text)["cells"]]
+
+
+def code_of(*names):
+    return ["".join(c["source"]) for c in cells(*names) if c["cell_type"] == "code"]
 
 
 def printed(marker):
@@ -165,49 +173,39 @@ def test_the_table_of_long_runs_is_that_of_the_file():
             assert re.search(row, shown, re.MULTILINE)
 
 
-def test_every_trial_is_in_the_table():
-    shown = printed('"BLEU, test pairs"')
-    for name in ("Bahdanau", "Luong", "coverage", "Transformer", "fixed vector"):
-        assert len(re.findall(rf"^{name}(?: +\d+\.\d){{3}}", shown, re.MULTILINE)) == 1
+def test_every_model_is_in_the_last_table():
+    shown = printed('"BLEU, three seeds"')
+    for name in contest.MODELS:
+        assert len(re.findall(rf"^{name}(?: +\d+\.\d to \d+\.\d){{2}}", shown, re.MULTILINE)) == 1
     assert "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:" in shown
 
 
-def test_what_the_prose_says_of_diffuse_rows_is_what_was_printed():
-    lines = [line.split() for line in printed("weight on its links").splitlines()[1:]]
-    sharp = [words[1] for words in lines if words[0] == "sharpest"]
-    diffuse = [words[2] for words in lines if words[:2] == ["most", "diffuse"]]
-    assert len(sharp) == len(diffuse) == 7
-    assert {"un", "les", "le", "l'"} <= set(sharp)
-    assert {"est-ce", "à", "que", "pas"} <= set(diffuse)
+def test_the_stored_contest_is_of_these_models():
+    stored = measured("contest")
+    trained = [(row["model"], row["seed"]) for row in stored["contest"]]
+    assert trained == list(itertools.product(contest.MODELS, (1, 2, 3)))
+    assert trained == [(row["model"], row["seed"]) for row in stored["test"]]
+    vocabularies = measured("order")["card"]["vocabularies"]
+    for row in stored["contest"]:
+        model = build_model(contest.MODELS[row["model"]], *vocabularies)
+        assert sum(p.numel() for p in model.parameters()) == row["parameters"]
+    groups = contest.longer()
+    assert list(groups) == stored["lengths"]["lengths"]
+    firsts = [pairs[0].source for pairs in groups.values()]
+    assert firsts == [text["source"] for text in stored["lengths"]["texts"]]
+    joined = [statistics.mean(map(contest.is_joined, pairs)) for pairs in groups.values()]
+    assert joined == pytest.approx(stored["lengths"]["joined"], abs=0.0051)
 
 
-def test_what_the_prose_says_of_words_passed_over_is_what_was_printed():
-    shown = printed("over, rows = {}, []")
-    table = {
-        (found[1], found[2]): int(found[3])
-        for found in re.finditer(r"^(\d+) to +\d+ +(\w+) +\d+ +(\d+)%", shown, re.MULTILINE)
-    }
-    more = [table[low, "wrong"] - table[low, "right"] for low in "369"]
-    assert min(more) == more[2] > 0
-    first, second, third = shown.split("\n\n")
-    assert "passed over ['evening']" in first
-    assert "rencontre des rois le soir" in first
-    assert "rencontre se rois le soir" in first.split("wrote")[1]
-    assert "passed over []" in second
-    assert "revenu\n" in second
-    assert "revenue\n" in second.split("wrote")[1]
-    assert "passed over ['eggs']" in third
-    assert "œufs" in third
-    assert "œufs" not in third.split("wrote")[1]
+def test_the_toy_training_has_no_sentence_above_twelve_words():
+    train = read_split(contest.CORPUS, "train")
+    assert max(len(tokenize(pair.source, "en")) for pair in train) == 12
 
 
-def test_studies_read_validation_pairs_and_one_table_reads_the_test_pairs():
-    code = ["".join(c["source"]) for c in cells() if c["cell_type"] == "code"]
-    reading = [text for text in code if 'split="test"' in text or "(test, far)" in text]
-    assert len(reading) == 1
-    for text in code:
-        if "seqattn evaluate --run main" in text or "seqattn compare" in text:
-            assert "--split valid" in text
+def test_test_pairs_are_read_in_one_cell_of_each_page_and_not_while_building():
+    reads = re.compile(r"""read_split\(corpus, "test"\)|of\("test"|split="test\"""")
+    found = {name: sum(bool(reads.search(text)) for text in code_of(name)) for name in NAMES}
+    assert found == {"18_build": 0, "19_judge": 1, "20_study": 1}
 
 
 SIZES = (31, 37)
@@ -328,13 +326,13 @@ def test_the_minimum_tells_twice_at_one_word_from_once_at_two():
 
 
 def test_the_doctor_finds_the_bug_that_was_put_in():
-    assert "WRONG" not in printed('shell("seqattn doctor')
-    assert "no attention on padding" in printed("forgetful")
+    shown = printed("findings = examine(translator)")
+    assert "no attention on padding" in shown.split("with the bug:")[1]
 
 
-def test_the_notebook_is_stored_in_quick_mode():
-    [flag] = [c for c in cells() if "".join(c["source"]).startswith("FULL = ")]
-    assert "".join(flag["source"]) == "FULL = False"
+@pytest.mark.parametrize("name", NAMES)
+def test_the_notebook_is_stored_in_quick_mode(name):
+    assert [text for text in code_of(name) if text.startswith("FULL = ")] == ["FULL = False"]
 
 
 TRAIN = {"fit", "new_run", "run_trials", "shell"}  # and whatever loads weights from a folder
@@ -396,10 +394,11 @@ def test_what_hangs_on_a_training_is_found_by_its_names():
     assert trained_cells(sources) == {5, 7, 8}
 
 
-def test_what_a_training_prints_is_compared_with_nobodys_but_judged():
-    code = [c for c in cells() if c["cell_type"] == "code"]
+@pytest.mark.parametrize("name", ["18_build", "20_study"])
+def test_what_a_training_prints_is_compared_with_nobodys_but_judged(name):
+    code = [c for c in cells(name) if c["cell_type"] == "code"]
     printing = trained_cells("".join(c["source"]) for c in code)
-    assert len(printing) > 20
+    assert printing
     missing = [
         "".join(code[number]["source"])[:80]
         for number in sorted(printing)
@@ -409,17 +408,14 @@ def test_what_a_training_prints_is_compared_with_nobodys_but_judged():
 
 
 def test_chapter_3_found_the_ranges_of_the_penalty_apart():
-    """With more pairs and a larger factor than the capstone."""
+    """With more pairs and a larger factor than chapter 20."""
     stored = measured("additive")
     with_it, without = (
         [run["test"]["aer"] for run in stored["runs"][name]] for name in ("penalty", "none")
     )
     assert max(with_it) < min(without)
-    code = "\n".join("".join(c["source"]) for c in cells())
-    [factor] = set(re.findall(r"doubly_stochastic_penalty=([\d.]+)", code))
-    [pairs] = re.findall(r'CorpusConfig\("toy", "en", "fr", pairs=([\d_]+)\)', code)
-    assert float(factor) < additive.PENALTY
-    assert stored["card"]["pairs"] > int(pairs)
+    assert contest.PENALTY < additive.PENALTY
+    assert stored["card"]["pairs"] > contest.CORPUS.pairs
 
 
 def test_french_words_that_share_their_english_word():

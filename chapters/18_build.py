@@ -1,0 +1,562 @@
+# ---
+# jupyter:
+#   jupytext:
+#     formats: ipynb,py:percent
+#     text_representation: {extension: .py, format_name: percent}
+#   kernelspec: {display_name: Python 3, language: python, name: python3}
+#   seqattn:
+#     minutes: 40
+#     covers: [F-21, F-33, M-18, M-24, M-25, T-09, T-10, V-07, D-03, D-12, P-01, P-02, P-03, P-04, P-05, P-07, P-09, P-10, P-11]
+# ---
+
+# %% [markdown]
+# # Build a translator
+#
+# You make a translator from raw sentence pairs. The package has all the parts; the five that are the
+# lesson you write yourself: a batch, the loss, the training step, greedy search, and a test that tells a
+# sound model from a broken one. Each is held against the package's own.
+#
+# **You need** [additive attention](03_additive.ipynb) and [training and searching](07_training.ipynb).
+# **It covers** data, pieces of words, batches, loss, update, the run folder, curves, the doctor. The
+# next two pages [judge](19_judge.ipynb) such a translator and [study](20_study.ipynb) what makes one good.
+#
+# One flag decides what everything below runs on. `FULL = False` takes the toy corpus: French that a
+# grammar wrote, so that nothing has to be downloaded. `FULL = True` takes Multi30k, captions of
+# photographs in German and English, and a GPU if there is one; without one it runs for many hours, and
+# the folder `runs` keeps the training. The text describes quick mode.
+
+# %% tags=["install", "hide-cell"]
+INSTALL
+
+# %%
+FULL = False
+
+# %% tags=["hide-input"]
+import os
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import torch
+
+from seqattn.data import (
+    FIVE,
+    Batches,
+    CorpusConfig,
+    Vocabularies,
+    encode_pairs,
+    read_split,
+    tokenize,
+)
+from seqattn.decoding import greedy
+from seqattn.evaluation import beam_tree
+from seqattn.metrics import alignment_error_rate, corpus_bleu
+from seqattn.models import ModelConfig, build_model
+from seqattn.plots import BLUE, GREY, ORANGE, use_style
+from seqattn.specials import BOS, EOS, PAD
+from seqattn.training import TrainingConfig, fit, new_run, read_preset
+from seqattn.translator import Translator
+from seqattn.widgets import BeamTree
+
+use_style()
+torch.set_num_threads((os.cpu_count() or 1) if FULL else 1)
+torch.set_flush_denormal(True)
+DEVICE = "cuda" if FULL and torch.cuda.is_available() else "cpu"
+SCRATCH = tempfile.TemporaryDirectory()  # deleted when the notebook ends
+WORK = Path("runs/capstone").absolute() if FULL else Path(SCRATCH.name)
+
+# %% [markdown]
+# ## A question you can see
+#
+# Here is the whole path, made as small as possible: 400 sentence pairs, 100 updates, a few seconds. The
+# translator that comes out has seen hardly anything. Before you look: what will it write for *the cat sat
+# on the mat*? Noise, silence, or something in between?
+#
+# ```{predict} what-it-writes
+# ```
+
+# %% tags=["hide-output", "hide-until-what-it-writes", "nbval-ignore-output"]
+small = read_split(CorpusConfig(pairs=400), "train")
+words = Vocabularies.learn(small, ("en", "fr"))
+torch.manual_seed(0)
+tiny = build_model(ModelConfig(d_embed=32, d_hidden=32), *map(len, words))
+fit(tiny, Batches(encode_pairs(small, words), tokens=256), steps=100, lr=0.02, warmup=5)
+for found in Translator(tiny, words).translate(
+    ["the cat sat on the mat", "will paul fall?"], beam=1
+):
+    print(f"{found.source}  ->  {found.text}")
+
+# %% [markdown]
+# <details><summary>What the output shows</summary>
+#
+# Something in between: it has learned French words, and that a question begins like a question. It has
+# not found out what you said. The output looks French long before it means what *your* sentence means.
+#
+# </details>
+#
+# ## Data
+#
+# A corpus is a list of sentence pairs in three parts. The model learns from the first part, `train`.
+# Whatever *you* choose or look into, you do on the second, `valid`. The third, `test`, gives the final
+# scores and decides nothing; this page does not read it. How new is a validation sentence? Count those
+# that differ from some training sentence in *one word*. And let the laziest of translators set a floor:
+# look for the training sentence of the same length that shares the most words in the same places, and
+# copy its translation.
+
+# %%
+quick = CorpusConfig("toy", "en", "fr", pairs=8_000)
+corpus = CorpusConfig("multi30k", "de", "en") if FULL else quick
+train, valid = (read_split(corpus, split) for split in ("train", "valid"))
+print(len(train), len(valid))
+for pair in valid[:3]:
+    print(f"{pair.source}  ->  {pair.target}")
+
+
+# %% tags=["hide-input"]
+def holes(sentence):  # the sentence with each word left out in turn
+    words = sentence.split()
+    return {(*words[:i], "_", *words[i + 1 :]) for i in range(len(words))}
+
+
+def alike(one, other):
+    return sum(a == b for a, b in zip(one.source.split(), other.source.split()))
+
+
+seen = set().union(*(holes(pair.source) for pair in train))
+near = [pair for pair in valid if holes(pair.source) & seen]
+by_words = {}
+for pair in train:
+    by_words.setdefault(len(pair.source.split()), []).append(pair)
+nearest = [
+    max(by_words.get(len(p.source.split()), train), key=lambda known: alike(known, p))
+    for p in valid
+]
+copied = corpus_bleu([p.target for p in nearest], [p.target for p in valid]).score
+print(f"one word away: {len(near)}; copying the nearest: validation BLEU {copied:.1f}")
+
+# %% [markdown]
+# {{ len(near) }} of {{ len(valid) }} are one word away. The copyist reaches {{ f"{copied:.1f}" }} BLEU: a
+# model below that has learned less than a lookup.
+#
+# ### Words, or pieces of words
+#
+# A vocabulary of whole words cannot write a word that it has not met. Byte-pair encoding
+# {cite:p}`sennrich2016` starts from single characters (here, after {cite:t}`radford2019`, from bytes) and
+# repeatedly joins the two neighbours that stand together most often. Frequent words become one piece,
+# rare ones several, and nothing is unknown. Vocabularies are learned from the *training* sentences
+# alone. Learning them from all sentences lets the test set in by the back door.
+
+# %%
+pieces = Vocabularies.learn(train, corpus.languages, subwords=8_000 if FULL else 600)
+whole = Vocabularies.learn(train, corpus.languages)
+RARE = "der Skateboardfahrer springt" if FULL else "the skateboarder sat on the mat"
+print("words  ", *whole.source.tokens(whole.source.encode(RARE)))
+print("pieces ", *pieces.source.tokens(pieces.source.encode(RARE)))
+assert pieces.source.decode(pieces.source.encode(RARE)) == RARE
+SUBWORDS = 8_000 if FULL else 0
+vocabularies = pieces if FULL else whole
+
+# %% [markdown]
+# (▁ is the space before a word.) With words, the sentence loses its subject before any model has seen it.
+# With pieces it arrives, if in fragments, and can be put together again to the last letter. Real text
+# needs pieces. (A name that is best left as it is can also be copied from the source:
+# {class}`~seqattn.models.PointerGenerator`.) The toy corpus has few words, and gold links that count
+# words, so there we keep whole words. Either way the vocabulary belongs *to the model* and is stored
+# inside every checkpoint. A model with another run's vocabulary writes words that have nothing to do with
+# the source.
+#
+# ## A batch, by hand
+#
+# The sentences of a batch become one rectangle of ids, and short ones are padded with id 0. The **label
+# shift** makes two rectangles of the targets. The decoder *reads* `<bos>` and all but the last token; it
+# has to *produce* all but `<bos>`, and `<eos>` ends each target.
+#
+# Padding is work for nothing, so sentences of similar length go together (**bucketing**): sorted by the
+# length of the target first, by the source second. The size of a batch is measured in tokens, not in
+# sentences: many short ones or few long ones. The encoder also **packs** its batch: it hands PyTorch the
+# true lengths, so that no state is computed from padding. What does bucketing save, against random
+# batches of as many sentences?
+
+# %%
+examples = encode_pairs(
+    train, vocabularies
+)  # ids of source and target, <eos> at the end
+
+
+def pad(rows):
+    width = max(map(len, rows))
+    return torch.tensor([row + [PAD] * (width - len(row)) for row in rows])
+
+
+def make_batch(chosen):
+    sources, targets = map(list, zip(*chosen))
+    lengths = torch.tensor([len(source) for source in sources])
+    return pad(sources), lengths, pad([[BOS, *t[:-1]] for t in targets]), pad(targets)
+
+
+# %%
+batches = Batches(examples, tokens=1024 if FULL else 256, seed=1)
+bucketed = list(batches.epoch(0))
+batch = bucketed[0]
+source, lengths, reads, produces = make_batch([examples[row] for row in batch.rows])
+for mine, theirs in ((lengths, batch.lengths), (reads, batch.inputs)):
+    assert torch.equal(mine, theirs)
+assert torch.equal(produces, batch.targets)
+assert torch.equal(source, batch.source[:, : source.shape[1]])  # the package rounds up
+assert torch.equal(reads[:, 1:], produces[:, :-1].where(reads[:, 1:] != PAD, PAD))
+print("reads    ", *vocabularies.target.tokens(reads[0].tolist()))
+print("produces ", *vocabularies.target.tokens(produces[0].tolist()))
+
+
+# %%
+def padding(found):  # share of the targets
+    return 1 - sum(b.tokens for b in found) / sum(b.targets.numel() for b in found)
+
+
+generator = torch.Generator().manual_seed(0)
+rows = torch.randperm(len(examples), generator=generator).tolist()
+size = round(len(examples) / len(bucketed))
+at_random = [batches.take(rows[i : i + size]) for i in range(0, len(rows), size)]
+print(f"padding: {padding(bucketed):.1%} by length, {padding(at_random):.1%} at random")
+assert padding(bucketed) < 0.05 < 0.15 < padding(at_random)
+
+# %% [markdown]
+# ## The loss, by hand
+#
+# The model gives a distribution $p_t$ over the vocabulary at each step. **Cross-entropy** is the mean of
+# $-\log p_t(y_t)$ over the *real* tokens of a batch: padding is left out of the sum and of the count.
+# **Label smoothing** with $\varepsilon$ {cite:p}`szegedy2016` mixes the one right answer with a uniform
+# distribution over all $|V|$ words:
+#
+# $$ L = -\frac{1}{N}\sum_{t \,\text{real}} \Big[ (1-\varepsilon)\log p_t(y_t) + \frac{\varepsilon}{|V|}\sum_{w} \log p_t(w) \Big] $$ (eq-smoothed-loss)
+#
+# where $N$ is the number of real tokens. Take three words with $p = (0.5, 0.25, 0.25)$, the first of them
+# right. Without smoothing the loss is $-\ln 0.5 = 0.693$. With $\varepsilon = 0.3$ it is
+# $0.7\cdot 0.693$ $+\ 0.1\cdot(0.693 + 1.386 + 1.386)$ $= 0.832$. **Perplexity** is $e^{L}$ with
+# $\varepsilon = 0$: here $e^{0.693} = 2$, as if the model had to choose between two equally likely words.
+#
+# A fresh model gives each token nearly the same probability: its loss is near $\ln |V|$. The first thing to
+# learn is that some tokens are more frequent than others, which needs no attention. So trainings here
+# start one step later: {func}`~seqattn.models.guess_frequencies` sets the bias of the output layer to
+# the logarithm of each token's frequency. The loss then starts near the entropy of these frequencies.
+
+
+# %%
+def loss_of(logits, targets, smoothing=0.0):
+    logp = logits.log_softmax(-1)
+    right = logp.gather(-1, targets[..., None])[..., 0]
+    each = -((1 - smoothing) * right + smoothing * logp.mean(-1))
+    real = targets != PAD
+    return each[real].sum() / real.sum()
+
+
+p = torch.tensor([[[0.25, 0.5, 0.25], [0.1, 0.1, 0.8]]])  # one sentence, two steps
+targets = torch.tensor([[1, PAD]])  # the second step is padding
+assert abs(loss_of(p.log(), targets) - 0.693) < 0.0005
+assert abs(loss_of(p.log(), targets, smoothing=0.3) - 0.832) < 0.0005
+
+# %% tags=["nbval-ignore-output"]
+from seqattn.models import guess_frequencies
+from seqattn.training import cross_entropy
+
+CONFIG = ModelConfig("bahdanau", d_embed=64, d_hidden=96, dropout=0.1)
+torch.manual_seed(1)
+model = build_model(CONFIG, *map(len, vocabularies))
+for start in ("uniform", "frequencies"):
+    logits = model(batch.source, batch.lengths, batch.inputs).logits
+    mine, theirs = loss_of(logits, batch.targets), cross_entropy(logits, batch.targets)
+    torch.testing.assert_close(mine, theirs.total / theirs.tokens)
+    print(f"{start:11s} {mine.item():.2f} nats per token")
+    guess_frequencies(model.decoder.vocabulary, [target for _, target in examples])
+
+# %% [markdown]
+# ## The training step, by hand
+#
+# The decoder is *told* the true word before each step, whatever it would have written (**teacher
+# forcing**). The optimiser is **AdamW**: it divides each step by a running estimate of the size of that
+# parameter's gradient, and shrinks matrices a little at each step (weight decay). Those estimates are
+# poor at first, so the learning rate rises in a straight line for the first updates (the **warm-up**) and
+# then falls along a cosine to zero. Gradients are cut to a length of at most 1 before each update: if $g$
+# is the gradient of all parameters together,
+#
+# $$ g \leftarrow g \cdot \min\!\Big(1, \frac{1}{\lVert g \rVert}\Big) $$ (eq-clipping)
+#
+# keeps its direction and stops one odd batch from throwing the model back {cite:p}`pascanu2013`. Write
+# the step, take five, and take the same five with the package: are the weights the same?
+
+
+# %%
+def training_step(model, optimizer, batch, lr):
+    for group in optimizer.param_groups:
+        group["lr"] = lr
+    logits = model(batch.source, batch.lengths, batch.inputs).logits
+    loss = loss_of(logits, batch.targets)
+    optimizer.zero_grad()
+    loss.backward()
+    parts = [p.grad for p in model.parameters() if p.grad is not None]
+    norm = torch.stack([part.norm() for part in parts]).norm()
+    for part in parts:
+        part.mul_(min(1.0, 1.0 / norm.item()))
+    optimizer.step()
+    return loss.item()
+
+
+# %% tags=["nbval-ignore-output"]
+from copy import deepcopy
+
+from seqattn.training import make_optimizer, update
+
+twin = deepcopy(model)
+ours, theirs = make_optimizer(model), make_optimizer(twin)
+for number, batch in enumerate(bucketed[:5]):
+    torch.manual_seed(number)  # the same dropout for both
+    loss = training_step(model, ours, batch, lr=0.001)
+    torch.manual_seed(number)
+    update(twin, theirs, batch, lr=0.001)
+for a, b in zip(model.parameters(), twin.parameters(), strict=True):
+    torch.testing.assert_close(a, b, atol=1e-4, rtol=1e-3)
+print(f"loss {loss:.2f} after five updates; the weights agree")
+
+# %% [markdown]
+# ## A run is a folder
+#
+# From here on the package's trainer makes the updates: yours, some hundred times, with a schedule,
+# validations and files. `config.json` is what was asked for, `metrics.jsonl` what was measured, one line
+# each time. The checkpoints hold weights and vocabularies; `last` also holds optimiser, random numbers
+# and position, so that an interrupted run, taken up again with `resumed_run`, gives the same weights bit
+# for bit on a CPU. On a GPU, sums may be taken in another order from run to run, and seeds repeat a
+# training only approximately.
+
+# %% tags=["nbval-ignore-output"]
+TRAINING = TrainingConfig(steps=500, batch_tokens=256, lr=0.01, warmup=100,
+                          smoothing=0.0, doubly_stochastic_penalty=0.1,
+                          validate_every=100, first_look=50, average=8)  # fmt: skip
+if FULL:
+    preset = read_preset("bahdanau")
+    CONFIG, TRAINING = preset.model, replace(preset.training, average=8)
+how = {"subwords": SUBWORDS, "device": DEVICE, "overwrite": True, "quiet": True}
+trainer = new_run(WORK / "main", corpus, model=CONFIG, training=TRAINING, **how)
+outcome = trainer.run()
+run = trainer.run_folder
+print(outcome.reason, "at update", outcome.state.step)
+print(sorted(path.name for path in run.path.iterdir()))
+
+# %% [markdown]
+# The same as commands. Ctrl-C saves, and `--resume` goes on. `accelerate launch` uses several GPUs.
+# `--precision bf16` computes products in **bfloat16**, a 16-bit number with the range of a 32-bit one and
+# fewer digits, where that is safe; weights and optimiser stay in 32 bits.
+#
+# ```bash
+# seqattn train --data mine.tsv --pair en-fr --preset toy --run mine
+# seqattn train --resume --run mine
+# accelerate launch -m seqattn train --data multi30k --preset luong
+# seqattn doctor --run mine
+# ```
+#
+# The log as a picture: the loss that training sees, BLEU of what the model writes by itself, and how
+# spread out its attention is, as a share of the largest possible entropy {eq}`eq-entropy`, and how many of
+# its links are wrong, beside those of a word-by-word diagonal ({eq}`eq-aer`; nobody showed it a link).
+#
+# ```{predict} sharp-or-soft
+# ```
+
+# %% tags=["hide-input", "hide-output", "hide-until-sharp-or-soft"] mystnb={"image": {"alt": "Four panels over the updates of one training. The loss goes down steeply, then slowly. Validation BLEU stays near zero at first and then goes up. The normalised entropy of attention starts near 1 and goes down, and so does the alignment error, which starts above that of the diagonal and ends below it."}}
+gold = [pair.links for pair in valid]
+if not FULL:
+    sides = [
+        [len(tokenize(t, lang)) for t, lang in zip(p[:2], ("en", "fr"))] for p in valid
+    ]
+    on_it = [{(int((j + 0.5) * S / T), j) for j in range(T)} for S, T in sides]
+    diagonal = alignment_error_rate(on_it, gold, gold)
+records = run.records()
+told = [record for record in records if record["kind"] == "train"]
+judged = [record for record in records if record["kind"] == "valid"]
+figure, panels = plt.subplots(3 + (not FULL), sharex=True, figsize=(5.8, 7.4))
+panels[0].plot([r["step"] for r in told], [r["loss"] for r in told], color=GREY)
+panels[0].set(ylabel="loss\n(nats per token)", title="One training")
+steps = [r["step"] for r in judged]
+panels[1].plot(steps, [r["bleu"] for r in judged], "o-", color=BLUE)
+panels[1].set(ylabel="BLEU", ylim=(0, 100))
+shares = [r["attention"]["relative"] for r in judged]
+panels[2].plot(steps, shares, "o-", color=ORANGE)
+panels[2].set(ylabel="entropy of attention\n(share of largest)", ylim=(0, 1.05))
+if not FULL:
+    rates = [100 * r["aer"] for r in judged]
+    panels[3].plot(steps, rates, "o-", color=ORANGE)
+    panels[3].axhline(100 * diagonal, color=GREY, linestyle="--")
+    panels[3].set(ylabel="alignment error\n(%, dashed: diagonal)", ylim=(0, 100))
+panels[-1].set_xlabel("updates")
+plt.show()
+assert FULL or (
+    rates[-1] < 100 * diagonal < rates[0]
+    and judged[-1]["bleu"] > copied
+    and shares[-1] < 0.8 < 0.9 < shares[0]
+)
+
+# %% [markdown]
+# <details><summary>What the output shows</summary>
+#
+# Attention starts uniform, because untrained scores are nearly equal, and gets sharper while the model
+# learns. Links appear meanwhile: at the end its error is below the diagonal's, and BLEU above the copyist's.
+# This is one training. A falling entropy alone is no proof of quality: a
+# model can be sharp, even with good links, and still translate badly; [chapter 20](20_study.ipynb) has
+# one.
+#
+# </details>
+#
+# ### Watch it happen
+#
+# The run kept the weights of its validations. Load them in turn, and make the model write the same known
+# translation each time. Before you move the slider, choose a row and guess: does it stop being flat early
+# or late, and does it find its word at once?
+
+# %% tags=["hide-input"]
+from seqattn.training import average_weights
+from seqattn.widgets import MapThroughTraining
+
+watched, example, maps = Translator.load(run.path), valid[0], {}
+for path in run.all_kept():
+    watched.model.load_state_dict(average_weights([path]))
+    maps[int(path.stem.split("-")[1])] = watched.force([example])[0]
+first = next(iter(maps.values()))
+MapThroughTraining(
+    {step: found.weights for step, found in maps.items()},
+    source=first.source_tokens,
+    target=first.tokens,
+    row=1,
+)
+
+# %% [markdown]
+# ## Greedy search, by hand
+#
+# In use nobody tells the decoder the true word: it reads its own. That changes more than one thing:
+#
+# | what | in training | in use |
+# |---|---|---|
+# | the decoder reads | the true words so far | its own words so far |
+# | steps | all known: what needs no earlier step runs at once | one after the other |
+# | length | the reference's | until `<eos>`, or a limit |
+# | dropout, of features and of weights | on | off |
+# | what is measured | loss, perplexity | BLEU, chrF, exact match |
+# | the weights that make the context | after dropout: rows need not sum to 1 | rows sum to 1: draw these |
+#
+# A model offers two methods to every search: `begin` reads the sources, `step` takes the last tokens and
+# gives logits, weights and the next state. Greedy search takes the likeliest token each time. A sentence
+# that has ended writes padding. Hold yours against the package's, then let it translate the five
+# sentences of this book; what your translator does not know, it reads as `<unk>`. The figure follows
+# the search: at a width of 1 it is greedy. Widen the beam: what does it find?
+
+
+# %%
+@torch.no_grad()
+def search(model, source, lengths, limit=30):
+    model.eval()
+    state, memory = model.begin(source, lengths)
+    last = torch.full((len(source),), BOS)
+    ended, written = torch.zeros(len(source), dtype=torch.bool), []
+    while len(written) < limit and not ended.all():
+        logits, _, state = model.step(last, state, memory)[:3]
+        logits[:, [PAD, BOS]] = float("-inf")  # not words
+        last = logits.argmax(-1).masked_fill(ended, PAD)
+        ended |= last == EOS
+        written.append(last)
+    return torch.stack(written, 1)
+
+
+# %% tags=["nbval-ignore-output"]
+translator = Translator.load(run.path)
+asked = Batches(encode_pairs(valid, vocabularies), tokens=2048).take(range(40))
+mine = search(translator.model, asked.source, asked.lengths)
+package = greedy(translator.model, asked.source, asked.lengths, max_len=30)
+assert torch.equal(mine, package.tokens[:, : mine.shape[1]])
+
+english = [p.source for p in (valid[:5] if FULL else FIVE)]  # put your own here
+rows = [[*vocabularies.source.encode(text), EOS] for text in english]
+found = search(translator.model, pad(rows), torch.tensor([len(row) for row in rows]))
+for text, ids in zip(english, found.tolist()):
+    print(f"{text:42s} {vocabularies.target.decode(ids)}")
+BeamTree(beam_tree(translator, english[0]), width=1, predict=False)
+
+# %% [markdown]
+# ## Before you trust a number: the doctor
+#
+# Scores can be good for the wrong reason, or bad for a silly one. Padding may change nothing, no step may
+# read a later word, the source must matter, vocabularies must survive saving, sentences must end. Write
+# the first test yourself: fill the padding with other words. Does any logit move? Then put in a bug: a
+# model that believes every position to be real. {func}`~seqattn.evaluation.examine` goes through such
+# points one after the other; most of them stand for a bug that published tutorials have shipped.
+
+
+# %%
+@torch.no_grad()
+def moved_by_pads(forward, batch):
+    other = batch.source.masked_fill(batch.source == PAD, 7)
+    one, two = (forward(s, batch.lengths, batch.inputs) for s in (batch.source, other))
+    return (one.logits - two.logits).abs()[batch.targets != PAD].max().item()
+
+
+sound = translator.model.forward
+
+
+def forgetful(source, lengths, inputs):
+    return sound(source, torch.full_like(lengths, source.shape[1]), inputs)
+
+
+assert moved_by_pads(sound, asked) < 1e-4 < 0.1 < moved_by_pads(forgetful, asked)
+
+# %% tags=["nbval-ignore-output"]
+from seqattn.evaluation import examine
+
+findings = examine(translator)
+assert all(finding.sound for finding in findings)
+print(*(finding.point for finding in findings), sep="; ")
+translator.model.forward = forgetful
+print("with the bug:", [f.point for f in examine(translator) if not f.sound])
+translator.model.forward = sound
+
+# %% [markdown]
+# ## Where it breaks
+#
+# - **Loss against BLEU.** Teacher-forced loss judges the next word after a true beginning. A model that is
+#   sure of the next *true* word may still drift on its own words {cite:p}`bengio2015`. Measure both.
+# - **The test set in the vocabulary, or in any choice.** Learn pieces from training sentences.
+# - **What is not reproducible.** Seeds fix the weights, dropout and the order of batches. Another number
+#   of threads, another processor or a GPU sums in another order, and a training amplifies the last digits.
+#
+# Before you ship:
+#
+# | check | how |
+# |---|---|
+# | special tokens in their places; `<eos>` ends every target; the shift is by one | `seqattn doctor` |
+# | vocabulary from training text, saved with the weights | `seqattn doctor`; it is inside the checkpoint |
+# | padding masked in attention, loss and packing, at training and in use | `seqattn doctor` |
+# | teacher forcing in training, free running in evaluation; both measured | `metrics.jsonl`: perplexity and BLEU |
+# | gradients clipped; loss finite | `norm` in `metrics.jsonl`; the run stops at NaN |
+# | greedy, then a beam; the maps looked at, wrong outputs first | [chapter 19](19_judge.ipynb) |
+# | score with signature, several seeds, test set touched once | [chapter 20](20_study.ipynb) |
+#
+# ## Check yourself
+#
+# ```{self-check} le-le-le
+# ```
+#
+# ```{self-check} which-rectangle
+# ```
+#
+# ```{self-check} short-of-pads
+# ```
+
+# %% [markdown]
+# ## What you now know
+#
+# - You wrote a batch, the loss, the update and greedy search, and each does what the package's does.
+# - A run folder holds all that is needed to repeat, resume, judge and use a translator.
+# - Attention begins uniform and sharpens while the model learns.
+# - A lookup sets the floor, and a test with hostile padding finds a forgotten mask that no score shows.
+#
+# **Next.** Is it any good? [Judge it](19_judge.ipynb).
+#
+# **Sources.** The model: {cite:t}`bahdanau2015`. Subwords: {cite:t}`sennrich2016`, {cite:t}`radford2019`. Label
+# smoothing: {cite:t}`szegedy2016`. Clipping: {cite:t}`pascanu2013`. Multi30k: {cite:t}`elliott2016`,
+# {cite:t}`elliott2017`.
