@@ -596,7 +596,7 @@ torch.testing.assert_close(padded, loss)
 # **Now you.** [The exercise](../exercises/11_coverage.ipynb) has you write both, coverage and copying, and the
 # counts that judge them.
 #
-# **Next.** A choice of one word by throwing dice. [The capstone](16_capstone.ipynb) sets a model with
+# **Next.** A choice of one word by throwing dice. [The capstone](20_study.ipynb) sets a model with
 # coverage beside others.
 #
 # ## Sources

@@ -454,7 +454,7 @@ ResultTable(heads, rows, "Six trainings", "lowest to highest of three seeds")
 #   of looking. With 10 % neither BLEU nor nats on test pairs differ from the plain training by more than the seeds do. With 30 % BLEU is
 #   *lower* in each seed. It did not generalise better here, although the model had learned its pairs nearly by heart.
 #
-# All this holds for one size, one λ, few pairs, and the highest of the learning rates that were tried. [The capstone](16_capstone.ipynb) asks about dropout again.
+# All this holds for one size, one λ, few pairs, and the highest of the learning rates that were tried. [The capstone](20_study.ipynb) asks about dropout again.
 #
 # </details>
 
