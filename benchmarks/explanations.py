@@ -180,6 +180,8 @@ def point(
     }
     flips = {n: until_flip(model, test, own, order, answers) for n, order in orders.items()}
     found = {"finds the reason": finds, "until it flips": flips}
+    hit = (size["attention"].argmax(1) == test.places).double()
+    found["attention finds it, by class"] = [hit[test.labels == k].mean().item() for k in (0, 1)]
     return found | ({"tau": agree} if own is keep else {})
 
 
