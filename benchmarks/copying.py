@@ -2,7 +2,7 @@
 
 A small language about people: who sees, helps or misses whom, or whose sister. Two names stand in
 each sentence, drawn from a hundred invented ones, which the vocabulary does not hold; validation
-and test sentences have a hundred others. Some verbs exchange subject and object, so that names come
+and test sentences have others. Some verbs exchange subject and object, so that names come
 in another order in French. Two models, alike up to the copying: the pointer-generator, and
 attention that can write ``<unk>`` at best. What the second wrote is mended afterwards in two ways:
 each ``<unk>`` gives way to the source word that its row looks at most, or, by a rule that sees no
@@ -18,6 +18,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from random import Random
+from statistics import mean
 from typing import Any, NamedTuple
 
 import torch
@@ -189,6 +190,11 @@ def judge(translator: Translator, pairs: Sequence[TextPair]) -> dict[str, Any]:
     }
 
 
+def at_random(pairs: Sequence[TextPair]) -> float:
+    """Say how often a source word that is drawn at random is the name that belongs at a place."""
+    return mean(1 / len(tokenize(pair.source, "en")) for pair in pairs)
+
+
 def mend_by_weights(one: Translation) -> list[str]:
     """Put for each unknown word the source word with the largest weight in its row."""
     assert one.weights is not None
@@ -287,6 +293,7 @@ def main() -> None:
             "names": NAMES,
             "tested on": len(data["test"]),
             "words": everyone[0]["words"],
+            "source word at random": at_random(data["test"]),
             "epochs": EPOCHS,
             "seeds": SEEDS,
             "processor seconds": round(max(r["seconds"] for r in everyone)),

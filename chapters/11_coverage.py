@@ -33,6 +33,8 @@ INSTALL
 # At first they are 0.
 
 # %% tags=["hide-input"]
+import textwrap
+
 import matplotlib.pyplot as plt
 import torch
 from torch.nn import functional as F
@@ -60,9 +62,10 @@ CoverageSteps(
 #
 # - With $w_c = (-1, -2)$ take three steps and read the largest weights from top to bottom: *cat*, *sat*, *mat*.
 #   **A decoder that never moves reads the sentence in order. Coverage alone did it.**
-# - Take all six steps. Does it begin again at *cat*?
-# - Change the signs to $(1, 2)$. Now the decoder likes what it has seen.
-# - Move the state. The order of reading belongs to this question; another one reads in another order.
+# - Take all six steps. It does not begin again at *cat*: *mat* is still the word with the least coverage, and the
+#   rows come nearer to a third each.
+# - Change the signs to $(1, 2)$. Now coverage raises scores, and the largest weight stays at *cat*.
+# - Move the state, back at $(-1, -2)$. The order belongs to these numbers: with $s = (-1, 1)$ it begins at *mat*.
 #
 # ## By hand
 #
@@ -114,9 +117,9 @@ assert weights.argmax(-1).tolist() == [0, 1, 2]
 # $$ e_{ti} = v^\top \tanh\big(W_q s_t + W_k h_i + w_c\, c_{ti}\big) $$ (eq-feels-coverage)
 #
 # The new parameter is one vector, $w_c$, with one number for each hidden feature. Inside the tanh matters:
-# outside it, coverage would add the same to a word's score whatever the word and the question are. The
+# outside it, equal coverage would change every score by the same amount, whatever the word and the question are. The
 # projected keys $W_k h_i$ can still be computed once and kept. But the steps must now go one after the
-# other, since each needs the weights of those before.
+# other, because each needs the weights of those before.
 #
 # {cite:t}`tu2016` have a richer memory: a coverage *vector* for each word, updated by a small recurrent
 # network, or a *fertility*, the number of target words that a source word is expected to need.
@@ -168,7 +171,7 @@ for name, (first, second) in pairs.items():
 # *Evenly, twice* costs 1, as much as the same word twice. Each word has as much coverage as its new weight,
 # so the minimum *is* the weight, and the weights sum to 1. The loss is small only for rows that are **new
 # and sharp**. It is often said to punish only what is high twice. The product comes nearer to that; the
-# minimum is what two rows have in common, bounded by 1, and steady in its slope.
+# minimum is what a row shares with the coverage, and at most 1 in all.
 #
 # Look back at the stuck decoder. It did what we want, *cat*, *sat*, *mat*, and its third step still costs
 # 1.00, the most that is possible. Its rows are too wide.
@@ -249,6 +252,7 @@ rows = [
     ]
     for name in runs
 ]
+fewest = stored["rules"]["6"]["fewest of these shares"]["exact"]
 for rule in stored["rules"]["6"]:
     by_length = [stored["rules"][str(n)][rule] for n in (6, 9, 12)]
     rows.append(
@@ -268,17 +272,22 @@ ResultTable(
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# - **The bag of bare embeddings.** At 6 letters additive attention sorts {{ low_high(of("additive", 6)) }} of the
-#   bags, with coverage {{ low_high(of("coverage", 6)) }}: each seed above each. Weights are shares. Three *b* of
-#   six and one *b* of two get the same, and without a memory the decoder cannot tell how many are left.
+# - **The bag of bare embeddings.** Weights are shares. Without coverage, *b b b a a a* and *b a* give the decoder
+#   the same contexts, and it must write the same. The last rule knows all shares exactly and takes the
+#   fewest letters that have them: {{ f"{fewest:.2f}" }} of the bags of 6. Additive attention stays below,
+#   {{ low_high(of("additive", 6)) }}; with coverage each seed is above, {{ low_high(of("coverage", 6)) }}. A row that
+#   lies on three *b* leaves a third on each: now there is a number.
 # - **The controls.** With an end mark to compare a share with, or with states that have counted, every bag
-#   of 6 is sorted with and without coverage. In the share sorted, no difference is seen at any length. Coverage
-#   stands in for what the states do not hold. (In the package's models each source ends in `<eos>`: such a mark.)
-# - **The loss.** It makes maps sharper, {{ low_high(of("coverage, loss", 6, "coverage loss")) }} beside
+#   of 6 is sorted, coverage or not. In the share sorted, no difference is seen at any length; in the
+#   letters left out at 9 and 12, one in four comparisons: at 12 with an end mark,
+#   {{ low_high(of("end mark, coverage", 12, "left out")) }} beside
+#   {{ low_high(of("end mark, additive", 12, "left out")) }}. (In the package's models each source
+#   ends in `<eos>`: such a mark.)
+# - **The loss.** Rows share less, {{ low_high(of("coverage, loss", 6, "coverage loss")) }} beside
 #   {{ low_high(of("coverage", 6, "coverage loss")) }} without it. In sorting, no difference seen.
 # - **Longer bags.** At 9 letters coverage leaves out {{ low_high(of("coverage", 9, "left out")) }} letters, beside
-#   {{ low_high(of("additive", 9, "left out")) }}. At 12, twice the training's longest, nobody sorts more than
-#   a few bags of a hundred. A memory is no rule.
+#   {{ low_high(of("additive", 9, "left out")) }}. At 12, twice the training's longest, nobody sorts
+#   one bag in a hundred.
 #
 # </details>
 
@@ -297,9 +306,11 @@ ResultTable(
 # %% tags=["hide-input", "hide-output", "hide-until-what-the-search-can-do"]
 searched, rows = stored["search"], []
 worst = searched["24"]["worst"]
-print(worst["source"])
-for beta in ("0.0", "0.5"):
-    print(f"β = {beta}: {worst[beta]}")
+for name, text in (
+    ("source", worst["source"]),
+    *((f"β = {beta}", worst[beta]) for beta in ("0.0", "0.5")),
+):
+    print(textwrap.fill(f"{name}: {text}", 42, subsequent_indent="  "))
 for words in ("12", "18", "24"):
     for beta in ("0.0", "0.2", "0.5"):
         row = searched[words][beta]
@@ -326,9 +337,9 @@ ResultTable(
 # - At 12 words, as in the training, nothing changes.
 # - Beyond, fewer words are left out: both intervals of each length lie below 0. Still most of what was
 #   missing is missing.
-# - **Repetitions do not become rarer.** At 24 words there are more of them, if anything. In the sentence
-#   above the penalty buys a longer translation, and the translator fills the room with one clause, said
-#   three times.
+# - **Repetitions do not become rarer.** At 24 words, nearly all that are new stand in one sentence, the one
+#   above, picked because it repeats most. The penalty buys a longer translation there, and the translator
+#   fills the room with one clause, said three times.
 #
 # A search can only choose among what the model offers.
 #
@@ -338,8 +349,7 @@ ResultTable(
 # ## A name that nobody has met
 #
 # *ada misses bo's sister.* No vocabulary holds every name. For the model *ada* is `<unk>`, and so is *bo*, and
-# `<unk>` is what it can write. Yet both names stand in the source, letter by letter, and nothing has to be
-# translated: they have to be **copied**.
+# `<unk>` is what it can write. Yet both names stand in the source; they have to be **copied**.
 #
 # The **pointer-generator** does both. A gate, computed from state, context and the word just written, says
 # how much to write:
@@ -351,9 +361,9 @@ ResultTable(
 # $$ P(y) = p_{\mathrm{gen}}\, P_{\mathrm{vocab}}(y) + (1 - p_{\mathrm{gen}}) \sum_{i:\, x_i = y}
 #    \weights{\alpha_{ti}} $$ (eq-write-or-copy)
 #
-# Here $c_t$, with one index, is the context again. $y$ runs over the **extended vocabulary**: all known words,
-# and behind them the unknown words of *this* sentence, in order of appearance. Each part sums to 1, and so
-# does the mixture. A word that stands in the source twice gets both weights; a known word can be
+# Here $c_t$, with one index, is the context. $y$ runs over the **extended vocabulary**: all known words,
+# then the unknown words of *this* sentence, in order of appearance. Each part sums to 1, and so does the
+# mixture. A word that stands in the source twice gets both weights; a known word can be
 # written *and* copied.
 #
 # By hand: the source is *ada sees bo*, the known words are *le*, *voit* and `<unk>`, $P_{\mathrm{vocab}} =
@@ -377,12 +387,13 @@ one = (written.log()[None], row[None], p_gen.logit()[None], torch.tensor([ids]))
 torch.testing.assert_close(mix_copy(*one, size=6)[0].exp(), mixed)
 
 # %% [markdown]
-# `mix_copy` does the same with logarithms, for a whole batch. Now with the gate in your hand:
+# `mix_copy` does the same with logarithms, for a whole batch. Now the gate is yours to move; it begins at .2:
 
 # %% tags=["hide-input"]
 CopyMixture(
+    gate=0.2,
     caption="Bold words stand outside the vocabulary. Raise the score of “bo” until it is the "
-    "most probable word; then open the gate, and watch which bars that cannot help."
+    "most probable word. Then move the gate to 1. Which bars are left?",
 )
 
 # %% [markdown]
@@ -413,7 +424,7 @@ torch.testing.assert_close(slope, label - scores.softmax(-1).detach())
 #
 # A small language about people, with verbs that swap subject and object: *ada misses bo* is *bo
 # manque à ada*. Each sentence has two names out of a hundred invented ones, none in the vocabulary;
-# the test sentences have a hundred *other* names. The pointer-generator stands beside the same model
+# the test sentences have *other* names. The pointer-generator stands beside the same model
 # without copying. What that one writes is mended afterwards in two ways, both old tricks:
 #
 # - *by weights*: each `<unk>` becomes the source word that its row looks at most;
@@ -451,6 +462,9 @@ for name, (models, way) in ways.items():
     found = [run["test"][way] for run in models]
     whole = [t["but for de"] / t["of"] for t in found]
     rows.append([name, *(low_high(x) for x in (names(models, way), whole))])
+rows.append(
+    ["a source word at random", f"{copied['card']['source word at random']:.2f}", ""]
+)
 ResultTable(
     ("", "names in their place", "sentences right, but for de and d'"),
     rows,
@@ -465,9 +479,10 @@ ResultTable(
 #   sentences are right.
 # - **By order** the other model reaches {{ low_high(names(plain, "in order")) }}: a rule that fails wherever a verb
 #   swaps the two.
-# - **By weights** it has {{ low_high(names(plain, "largest weight")) }}. Its rows look at a name in
+# - **By weights** it has {{ low_high(names(plain, "largest weight")) }}; a source word drawn at random would lie
+#   within that range. Its rows look at a name in
 #   {{ low_high([looks[0] / looks[1] for looks in looked]) }} of the places where one belongs. To *this* model all names
-#   are `<unk>`, and looking at one teaches it nothing that it needs. The trick works where attention aligns for
+#   are `<unk>`, and it can write `<unk>` without looking at one. The trick needs an attention that aligns for
 #   other reasons; copying *makes* it look.
 # - **It copies what it cannot read.** French has *d'ada* but *de bo*. Half of the names begin with a vowel, and
 #   the pointer-generator takes the right one in {{ low_high(guessed) }}: guesswork. The encoder read `<unk>`.
@@ -588,16 +603,17 @@ torch.testing.assert_close(padded, loss)
 # - Coverage is the sum of the rows so far. It sums to the number of steps, whatever the weights.
 # - In the score, inside the tanh, it lets even a decoder that never moves read on.
 # - In the loss, taken *before* the step, it charges what a row shares with the rows before. Wide rows pay too.
-# - Coverage made a difference where nothing else held a count. Where something else did, none was seen.
+# - Coverage sorted more bags where nothing else held a count. Where something else did, no difference was seen
+#   in the bags sorted.
 # - The pointer-generator adds up writing and copying over an extended vocabulary, and each copied word
 #   teaches attention where to look.
-# - It copies what it cannot read: the words around a copied name are guessed.
+# - It copies what it cannot read: *de* or *d'* before a copied name was a guess.
 #
 # **Now you.** [The exercise](../exercises/11_coverage.ipynb) has you write both, coverage and copying, and the
 # counts that judge them.
 #
-# **Next.** A choice of one word by throwing dice. [The capstone](20_study.ipynb) sets a model with
-# coverage beside others.
+# **Next.** [Chapter 12](12_hard.ipynb) reads one word, chosen by throwing dice. In the capstone, [Study
+# it](20_study.ipynb) trains a translator with coverage in its score beside four others.
 #
 # ## Sources
 #

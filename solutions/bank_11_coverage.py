@@ -89,7 +89,7 @@ def draw_steps(rng, kind):
     return normal(rng, B, T, d_q), normal(rng, B, S, d_k), mask, W_q, W_k, 1.5 * w_c, 1.5 * v
 
 
-WORDS = ["ada", "bo", "cleo", "dov", "ema", "fin", "gil", "hana", "ivo", "jun", "kai", "lea", "mio"]
+WORDS = ["Ada", "Bo", "Cleo", "Dov", "Ema", "Fin", "Gil", "Hana", "Ivo", "Jun", "Kai", "Lea", "Mio"]
 
 
 def draw_sentences(rng, kind):
@@ -164,6 +164,8 @@ def draw_step(rng, kind):
             best[4], finished[4] = eos, True
         if B > 5:
             best[5], finished[5] = V, False
+        if B > 6:
+            best[6], finished[6] = pad, False
     if kind == "all copy":
         best[:], finished[:] = V + np.arange(B) % more, False
     if kind == "one sentence":
@@ -340,7 +342,7 @@ steps in front | stack(rows, 1) -> stack(rows, 0)
 pads get weight, keeps 2 | .masked_fill(~mask, -1e9) ->; .masked_fill(~mask, 0.0) ->
     Your softmax runs over pads as well: mask them before it.
 pads taken out too late, keeps 2 | .masked_fill(~mask, -1e9) ->
-    You take the pads out behind the softmax, so that rows no longer sum to 1: mask before it.
+    You take the pads out behind the softmax, and rows no longer sum to 1: mask before it.
 weights without a word, keeps 3 | .softmax(-1).masked_fill(~mask, 0.0) -> .softmax(-1)
     A sentence without a real word gets weights from you: they are 0 there.
 not a number without a word, keeps 3 | -1e9).softmax(-1).masked_fill(~mask, 0.0) -> -torch.inf).softmax(-1)
@@ -420,6 +422,8 @@ WRONG
 one list for all sentences
     | new = list(dict.fromkeys(w for w in words if w not in known)) -> new = list(dict.fromkeys(w for s in sentences for w in s if w not in known))
     You number unknown words over all sentences: ids from V on begin anew in each.
+small letters | for words in sentences: -> for words in [[w.lower() for w in s] for s in sentences]:
+    You write words in small letters: they stay as they are.
 in the order of the alphabet | new = list( -> new = sorted(
     You sort the unknown words: their ids follow the order of appearance.
 a word twice, two ids
@@ -533,9 +537,9 @@ known words never copied | ids, weights) -> ids, weights * (ids >= logits.shape[
 known words never written twice | return -> written = written * (copied == 0); return
     A word that is copied is not written any more in yours: both parts add up.
 copied part not scaled | + (1 - p_gen[..., None]) * copied -> + copied
-    Your copies are not scaled by 1 - p_gen, so that rows sum to more than 1.
+    Your copies are not scaled by 1 - p_gen, and rows sum to more than 1.
 written part not scaled | p_gen[..., None] * written -> written
-    What you write is not scaled by p_gen, so that rows sum to more than 1.
+    What you write is not scaled by p_gen, and rows sum to more than 1.
 source of the first sentence | source[:, None].expand(B, T, S) -> source[:1, None].expand(B, T, S)
     Every sentence of yours copies the words of the first: each has its own source.
 cut to the vocabulary | return -> copied = copied * (torch.arange(size) < logits.shape[-1]); return
@@ -586,7 +590,7 @@ def step(mixed, finished, V, unk, eos, pad):
     return best, best * (1 - beyond) + unk * beyond, finished | best.eq(eos)
 WRONG
 known words alone | mixed.argmax(-1) -> mixed[:, :V].argmax(-1)
-    You choose among the known words alone, so that nothing is ever copied: look at all of them.
+    You choose among the known words alone, and nothing is ever copied: look at all of them.
 read as written | read = written.masked_fill(written >= V, unk) -> read = written.clone()
     You read ids beyond V, for which the embedding has no row: read unk there.
 modulo V | read = written.masked_fill(written >= V, unk) -> read = written % V
@@ -609,6 +613,8 @@ nobody finishes | finished | (written == eos) -> finished.clone()
     Nobody finishes in yours: who writes eos has finished.
 pad ends a sentence | written == eos -> written == pad
     You end at pad: a sentence ends where eos is written.
+pad ends a sentence as well | (written == eos) -> (written == eos) | (written == pad)
+    You end at pad as well as at eos: a sentence that goes on may write pad, and only eos ends it.
 finished turned round | masked_fill(finished, pad) -> masked_fill(~finished, pad)
     You pad the sentences that go on: pad those that are finished.
 least probable | argmax -> argmin
