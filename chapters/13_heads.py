@@ -243,13 +243,13 @@ for kind, heads in ((MultiHeadAttention, 3), (OneView, 1), (OneView, 3)):
 # With one `view`, head 1 has the first *positions* and not the first *numbers*: words are mixed before any
 # weight is computed. No shape is wrong, nothing fails, and with one head the two are the same. Public
 # programs had this bug, in the split or in the merge. In one of them the test trained a model to copy, and
-# passed. The probe above finds it in a line: **exchange the words, and the outputs must be exchanged with
+# passed. The probe above finds it: **exchange the words, and the outputs must be exchanged with
 # them, and otherwise stay** (in self-attention, without a mask and without positions).
 #
-# Two more slips of that kind. Over weights `(B, H, T, S)` a padding mask `(B, S)` needs two new axes,
+# Over weights `(B, H, T, S)` a padding mask `(B, S)` needs two new axes,
 # `(B, 1, 1, S)`. With one alone, `(B, 1, S)`, it fails, unless there are as many sentences as heads: then
-# sentence 2's mask silences words of *head* 2 in every sentence. And a program that divides by $\sqrt d$ in
-# place of $\sqrt{d_h}$ makes all scores too small by $\sqrt H$; with one head, again, nothing is wrong.
+# sentence 2's mask silences words of *head* 2. And a program that divides by $\sqrt d$ in
+# place of $\sqrt{d_h}$ makes all scores too small by $\sqrt H$.
 # **Test with several heads, and with as many sentences as heads.**
 #
 # ## The bill
