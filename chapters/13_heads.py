@@ -32,8 +32,9 @@ INSTALL
 # letters: the one to the *left* and the one to the *right*. It has one attention layer, which knows each
 # letter and its position, and a linear readout behind it. Guessing is right once in twelve times.
 #
-# We train it three times with one **head**, that is, with one row of weights for each place. Then with two heads, each of half
-# the size, and with four. The number of trained weights in the attention is the same.
+# We train it three times with one **head**, that is, with one row of weights for each place. Then with
+# two heads, each of half the size, and with four. The number of trained weights in the attention stays
+# the same.
 #
 # ```{predict} one-head-two-places
 # ```
@@ -101,9 +102,10 @@ ResultTable(columns, rows, "Share of neighbours named rightly")
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# With one head one of the two neighbours is named well and the other hardly better than by guessing;
-# which of the two is a matter of the seed. The head does look at both places. But it returns *one* sum, and
-# a sum of two letters does not say which was on the left. So it looks a little more at one of them, and the
+# With one head one of the two neighbours is named well. The other is named in
+# {{ low_high([min(run["left"], run["right"]) for run in task["1"]]) }} of all places, where guessing gives 0.08.
+# Which of the two it is depends on the seed. The head does look at both places. But it returns *one* sum, and
+# a sum of two letters does not say which was on the left. It looks a little more at one of them, and the
 # readout finds that one. With two heads each takes a side, and in three seeds there is hardly a
 # mistake.
 #
@@ -239,19 +241,20 @@ for kind, heads in ((MultiHeadAttention, 3), (OneView, 1), (OneView, 3)):
 
 # %% [markdown]
 # With one `view`, head 1 has the first *positions* and not the first *numbers*: words are mixed before any
-# weight is computed. No shape is wrong, nothing fails, and with one head the two are the same. Several public
-# Transformers had this bug, in the split or in the merge. In one of them the test trained a model to copy, and
-# passed. The probe above finds it in a line: **exchange the words, and the outputs must be exchanged with
-# them, and otherwise stay.**
+# weight is computed. No shape is wrong, nothing fails, and with one head the two are the same. Public
+# programs had this bug, in the split or in the merge. In one of them the test trained a model to copy, and
+# passed. The probe above finds it: **exchange the words, and the outputs must be exchanged with
+# them, and otherwise stay** (in self-attention, without a mask and without positions).
 #
-# Two more slips of that kind. A padding mask `(B, S)` that is laid over weights `(B, H, T, S)` without new
-# axes fails, unless `B` equals the number of heads or of queries: then sentence 2's mask silences *head* 2. And a program that divides by
-# $\sqrt d$ in place of $\sqrt{d_h}$ makes all scores too small by $\sqrt H$; with one head, again,
-# nothing is wrong. **Test with several heads, and with as many sentences as heads.**
+# Over weights `(B, H, T, S)` a padding mask `(B, S)` needs two new axes,
+# `(B, 1, 1, S)`. With one alone, `(B, 1, S)`, it fails, unless there are as many sentences as heads: then
+# sentence 2's mask silences words of *head* 2. And a program that divides by $\sqrt d$ in
+# place of $\sqrt{d_h}$ makes all scores too small by $\sqrt H$.
+# **Test with several heads, and with as many sentences as heads.**
 #
 # ## The bill
 #
-# All heads together have as many weights as one:
+# All heads together have as many weights as one: four matrices, each with a bias of size $d$.
 #
 # $$ 4d^2 + 4d \quad\text{for every } H $$ (eq-heads-parameters)
 #
@@ -259,7 +262,7 @@ for kind, heads in ((MultiHeadAttention, 3), (OneView, 1), (OneView, 3)):
 #
 # $$ \underbrace{4 T d^2}_{\text{projections}} + \underbrace{H \cdot 2\, T^2 d_h}_{\text{scores and sums}} = 4 T d^2 + 2 T^2 d $$ (eq-heads-cost)
 #
-# since $H d_h = d$. What does grow is the number of rows that go through a softmax, $H T$.
+# because $H d_h = d$. What does grow is the number of rows that go through a softmax, $H T$.
 
 # %%
 bill_rows, x = [], torch.randn(4, 128, 256)  # 4 sentences of 128 positions, d = 256
@@ -282,7 +285,7 @@ ResultTable(
 # %% [markdown]
 # Weights and multiplications are equal to the last digit. The milliseconds of one call were taken on one
 # machine beside other work, seven times; the table has the least and the most. With sixteen heads they are
-# more than with one: the softmax has sixteen times as many rows.
+# more than with one: among other things, the softmax has sixteen times as many rows.
 #
 # ## What heads learn
 #
@@ -308,9 +311,14 @@ with torch.no_grad(), masked_heads(model, keep):
     without = model(source, lengths, inputs).logits
 
 # %% [markdown]
-# Below are all heads of the first of the three models. Choose who looks at whom, and a score
-# to order them by. A name such as 2·3 is layer 2, head 3. Rows and columns of *French to French* are the words that the decoder
-# reads, from `<bos>` on.
+# Before you look at them:
+#
+# ```{predict} which-roles
+# ```
+#
+# Here are all heads of the first of the three models. Choose who looks at whom, and a score to order them
+# by. A name such as 2·3 is layer 2, head 3. Rows and columns of *French to French* are the words that the
+# decoder reads, from `<bos>` on.
 
 # %% tags=["hide-input"]
 HeadsExplorer(
@@ -322,11 +330,8 @@ HeadsExplorer(
 
 # %% [markdown]
 # One sentence proves nothing. So here each head is scored on all test sentences. A pattern's head is *chosen* by
-# the validation sentences and *judged* by the test sentences. Beside it stands the best of the eight heads of a model that was never trained: with
-# eight to choose from, some head is always the best.
-#
-# ```{predict} which-roles
-# ```
+# the validation sentences and *judged* by the test sentences. Beside it stands the best of the eight heads of
+# a model that was never trained: with eight to choose from, some head is always the best.
 
 # %% tags=["hide-input", "hide-output", "hide-until-which-roles"]
 studied, role_rows, found = stored["heads"], [], {}
@@ -352,11 +357,14 @@ ResultTable(columns, role_rows, "Mean weight on a place, and in brackets whose")
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# - **A head for the previous word is not here.** In drawings of Transformers it always is. The best of eight
-#   English heads gives it {{ low_high(found["source", "previous"][0]) }} of its weight, little more than an untrained one; the best French head
-#   {{ low_high(found["target", "previous"][0]) }}.
-# - What did form is the head that looks at its own place: {{ low_high(found["target", "own"][0]) }} in French, and
-#   {{ low_high(found["source", "own"][0]) }} in English, where the untrained have {{ low_high(found["source", "own"][1]) }}. In all three models.
+# - **A head for the previous word is not here.** In drawings of Transformers there often is one. The best of
+#   eight English heads gives it {{ low_high(found["source", "previous"][0]) }} of its weight, little more than an
+#   untrained one; the best French head {{ low_high(found["target", "previous"][0]) }}, where the untrained have
+#   {{ low_high(found["target", "previous"][1]) }}.
+# - What did form are heads that look at their own place. The best gives it
+#   {{ low_high(found["target", "own"][0]) }} in French, where the untrained have
+#   {{ low_high(found["target", "own"][1]) }}. In English it is {{ low_high(found["source", "own"][0]) }} beside
+#   {{ low_high(found["source", "own"][1]) }}. In all three models.
 # - Its name differs from seed to seed. Look at the brackets.
 #
 # Larger models trained for longer do grow heads for the previous word (Voita et al., 2019). This one, on these
@@ -365,8 +373,8 @@ ResultTable(columns, role_rows, "Mean weight on a place, and in brackets whose")
 # </details>
 #
 #
-# **And which is the alignment?** Most code that hands out "the" attention of a Transformer takes the last
-# layer and the mean of its heads; ours does. Links are read as in [chapter 8](08_reading_maps.ipynb): each French word
+# **And which is the alignment?** A program that hands out "the" attention of a Transformer has to choose.
+# Ours takes the last layer and the mean of its heads. Links are read as in [chapter 8](08_reading_maps.ipynb): each French word
 # takes the English word of its largest weight.
 
 # %% tags=["hide-input", "hide-output", "hide-until-which-roles"]
@@ -393,9 +401,11 @@ ResultTable(
 # <details><summary>What the output shows</summary>
 #
 # There is no alignment head, or there are eight: every one of them has a rate of {{ low_high(each_aer) }},
-# where untrained heads have {{ low_high(untrained_aer) }}. Few of them are better than the diagonal, which looks at no
+# where untrained heads have {{ low_high(untrained_aer) }}. Of the {{ len(each_aer) }} heads
+# {{ sum(rate < yard["diagonal"] for rate in each_aer) }} are better than the diagonal, which looks at no
 # word and is hard to beat in short sentences. The mean of a layer's four maps has a lower rate than each of
-# the four in {{ mean_wins }} of {{ len(mean_aer) }} layers. In all of them it beats the diagonal.
+# the four in {{ mean_wins }} of {{ len(mean_aer) }} layers. In all of them it is below the diagonal's, once
+# only just.
 # Whether the first layer or the last is better depends on the seed.
 #
 # </details>
@@ -452,7 +462,9 @@ ResultTable(
 # No single head is needed: without one of them the loss rises by {{ f"{max(single):.2f}" }} at most. But that is no sum to
 # be trusted. In every layer, in each of three seeds, all four together cost more than the four
 # amounts added up: in the last attention to the source {{ low_high(times["cross 2"], ".1f") }} times as much. While
-# one is missing, others stand in. And a single head that is left alone of its four still saves {{ low_high(saved, ".0%") }} of what they are worth together.
+# one is missing, others stand in. And the best head of a layer, left alone of its four, still saves
+# {{ low_high(saved, ".0%") }} of what they are worth together. (Which one is best was read off the same
+# sentences; that flatters it a little.)
 #
 # </details>
 #
@@ -476,8 +488,9 @@ plt.show()
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# Up to half of the heads, the chosen order loses less than each of three random orders of the same seed. Beyond
-# that they overlap: an order made from heads alone knows nothing of pairs. Michel et al. (2019) found such
+# Up to half of the heads, the chosen order loses less than each of three random orders of the same seed. With
+# 16 gone this no longer holds in one of the three models, where two random orders lose less: an order made
+# from heads alone knows nothing of pairs. Michel et al. (2019) found such
 # curves in large models. Nobody trained these models again; Voita et al. (2019) pruned while training, and
 # could take more.
 #
@@ -561,7 +574,7 @@ experiment_card(stored["card"])
 #
 # ## What you now know
 #
-# - One head returns one average, inside the hull of the values. Several heads leave it, since
+# - One head returns one average, inside the hull of the values. Several heads leave it, because
 #   each part of the output has weights of its own.
 # - Heads are added: a head is an addend of the output, and can be left out.
 # - Split the last axis, then transpose. Exchanging the words finds out who did not.
@@ -579,5 +592,5 @@ experiment_card(stored["card"])
 # - Multi-head attention: {cite:t}`vaswani2017`, section 3.2.2.
 # - Heads that follow a position, and heads that can be spared: {cite:t}`voita2019`, sections 5 and 6;
 #   {cite:t}`michel2019`, sections 3 and 4.
-# - Shapes that fit and content that does not: pull request 6 of `jsbaan/transformer-from-scratch`, issue 17
-#   of `harvardnlp/annotated-transformer`.
+# - Shapes that fit and content that does not: issue 30 of `reczoo/FuxiCTR` (the split) and pull request 6 of
+#   `jsbaan/transformer-from-scratch` (the merge, and the test that passed).

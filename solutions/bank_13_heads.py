@@ -88,6 +88,8 @@ SIZES = {  # B, H, T, S, d_h, size of a head's values
     "one position": (2, 3, 1, 1, 2, 3),
     "padded": (4, 2, 3, 5, 3, 2),
     "padded, as many sentences as heads": (3, 3, 2, 5, 2, 3),
+    # A mask (B, S) fits queries and keys here, and a mask on both sides, too.
+    "padded, as many sentences as positions": (3, 2, 3, 3, 2, 3),
 }
 
 
@@ -105,7 +107,8 @@ def draw_attention(rng, kind):
         # Lengths that differ from sentence to sentence, or a mask on the wrong axis may pass.
         mask[1] = True
         fill_pads(rng, k, mask, 3.0)
-        fill_pads(rng, v, mask, 30.0)
+        # A pad whose weight is a billionth is not masked.
+        fill_pads(rng, v, mask, 1e6)
     return normal(rng, B, T, H * d_h), k, v, H, mask
 
 
@@ -222,7 +225,7 @@ read chapters/13_heads: In general
 each its part, 3 points: ordinary; other sizes; all sizes equal; as many sentences as heads; one head; heads of size 1; one sentence; one position
     Split the last axis, bring the heads to the front, divide by the root of a head's own size, softmax
     over the keys, and merge.
-padding, 2 points: padded; padded, as many sentences as heads
+padding, 2 points: padded; padded, as many sentences as heads; padded, as many sentences as positions
     The mask belongs to a sentence and holds for all its heads and queries: give it two new axes.
 gradients, 1 point, backward: ordinary; padded
     The results are right but their gradients are not: no detach, no .data, no NumPy on the way.
