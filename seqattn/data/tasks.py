@@ -80,6 +80,6 @@ def letter_pairs(
         source = [draw.randrange(letters) for _ in range(size)]
         places = LETTER_TASKS[task](size)
         target = [(source[place] + letters // 2) % letters for place in places]
-        spelt = (" ".join(ascii_lowercase[x] for x in ids) for ids in (source, target))
-        pairs.append(TextPair(*spelt, frozenset((i, t) for t, i in enumerate(places))))
+        asked, answer = (" ".join(ascii_lowercase[x] for x in ids) for ids in (source, target))
+        pairs.append(TextPair(asked, answer, frozenset((i, t) for t, i in enumerate(places))))
     return pairs

@@ -55,7 +55,7 @@ class HeadsExplorer(LiveFigure):
     >>> eye = [[[[100, 0], [0, 100]], [[0, 100], [100, 0]]]]  # one layer, two heads
     >>> one = {"source": ["cat", "<eos>"], "target": ["chat", "<eos>"], "links": [(0, 0)],
     ...        "weights": {"source": eye, "target": eye, "cross": eye}}
-    >>> figure = HeadsExplorer([one], kind="cross", score="gold links")
+    >>> figure = HeadsExplorer([one], kind="cross", score="same place")
     >>> figure.numbers()["scores"], figure.numbers()["order"]
     ([1.0, 0.0], [0, 1])
     """

@@ -25,11 +25,11 @@ CASES = {
 
 
 def each(change):
-    """Spoil every result in the same way."""
+    """Spoil every result in the same way, but flags that come with numbers."""
 
     def spoil(right, case, cases):
         if isinstance(right, tuple):
-            return tuple(spoil(part, case, cases) for part in right)
+            return tuple(x if x.dtype.kind == "b" else spoil(x, case, cases) for x in right)
         return change(right)
 
     return spoil
