@@ -318,7 +318,8 @@ plt.show()
 # {{ f"{hansards['links']:,}" }} sure links. (The data are not part of the package; `benchmarks/local.py` counts.)
 # Within $D$ = {{ ", ".join(map(str, hansards["widths"][1:])) }} of $t$ lie {{ ", ".join(f"{x:.0%}" for x in hansards["plain"][1:]) }} of
 # them, and of the scaled centre {{ ", ".join(f"{x:.0%}" for x in hansards["scaled"][1:]) }}. **A toy grammar flatters local
-# attention.** To see all but one in a hundred of the real links takes $D = 10$, and $D = 10$ is what Luong et al. took.
+# attention.** At $D = 5$ one in ten of the real links is outside, at $D = 10$ one in a
+# hundred. $D = 10$ is what Luong et al. took.
 #
 # Now the five sentences of the book, and a real caption with its map. What does a window of $D = 2$ around $t$
 # leave of them?

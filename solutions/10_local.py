@@ -155,6 +155,8 @@ with checking("q3"):
 # window gives zeros.
 #
 # What stands outside the windows may be NaN, in the keys and in the values: whatever is computed from it shows.
+# Nor is it to be cleaned first: in long sentences the grader counts the numbers that you compute from `keys`
+# and `values`.
 
 
 # %% question="q4"

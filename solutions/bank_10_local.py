@@ -95,6 +95,7 @@ WINDOWS = {  # B, size, D
     "as many sentences as words": (6, 6, 2),
     "far apart": (3, 9, 3),
     "small": (2, 5, 1),
+    "long sentences": (2, 300, 2),
 }
 
 
@@ -114,6 +115,9 @@ def draw_places(rng, kind):
     elif kind == "short sentences":
         lengths[1:] = rng.integers(1, 4, size=B - 1)
         centres[1:] = lengths[1:] + rng.choice([-0.375, 0.5], size=B - 1)
+    elif kind == "far apart":
+        # A word in every window: empty ones are another case.
+        lengths = np.maximum(lengths, size - D + 1)
     elif kind == "nothing in the window":
         centres[1], centres[2] = size + D + 0.25, -D - 1.5
     else:
@@ -138,7 +142,8 @@ def draw_scores(rng, kind):
     scores[outside] += 4
     if kind == "far apart":
         scores[outside] = rng.choice([np.nan, np.inf, -np.inf, 1e30], size=int(outside.sum()))
-        scores[~outside] = np.round(scores[~outside]) * 20 - 300
+        # In reach of a mask of -10000, and whole numbers, which every precision holds.
+        scores[~outside] = np.round(scores[~outside]) * 16 - 2.0**15
     return scores, centres, D, lengths
 
 
@@ -433,9 +438,9 @@ strictly inside, keeps 2 | (away.abs() <= D) -> (away.abs() < D)
     You leave out a word exactly D away: it is inside.
 centre rounded | centres[:, None] -> centres.round()[:, None]
     You round the centre: it is a real number, and learns by its digits.
-NaN for an empty window | scores.masked_fill(~seen, lowest) -> scores.masked_fill(~seen, -math.inf); .masked_fill(~seen, 0.0) -> * 1.0
+NaN for an empty window, keeps 1 | scores.masked_fill(~seen, lowest) -> scores.masked_fill(~seen, -math.inf); .masked_fill(~seen, 0.0) -> * 1.0
     A window without words gives NaN: that row is zeros.
-uniform for an empty window | return (weights * near).masked_fill(~seen, 0.0) -> return weights * near
+uniform for an empty window, keeps 1 | return (weights * near).masked_fill(~seen, 0.0) -> return weights * near
     What is not in the window still has a weight: it gets exactly 0.
 centre detached, keeps 4 | away = places - centres[:, None] -> away = places - centres.detach()[:, None]
     Your centre is detached: it must learn from the Gaussian.
@@ -457,8 +462,10 @@ the context, 2 points: ordinary; wide; narrow; words at the very edge; one sente
     Scores, weights and sum over the words in each sentence's own window.
 ends and nothing, 1 point: short sentences; nothing in the window; ordinary
     Windows end with the sentence, and an empty one gives zeros.
-nothing else touched, 2 points: far apart
-    Gather the window's rows; leave the others out, whatever they hold.
+nothing else touched, 1 point: far apart
+    What stands outside may be NaN, and a weight of 0 times NaN is NaN: leave it out.
+gathered, 1 point, 150 numbers read: long sentences
+    Choose the positions first, and gather their rows: rows outside are not scored, and not cleaned.
 gradients, 1 point, backward: small
     Gradients flow to query, keys, values and centres.
 RIGHT
@@ -537,12 +544,24 @@ computes all, then masks, keeps 4
     |     weights = weights * torch.exp(-2 * (away / D) ** 2)
     |     return (weights[:, None] @ values)[:, 0]
     You score every word and mask afterwards: a weight of 0 does not remove a NaN, and nothing is saved.
+cleans all, then masks, keeps 5
+    | def gathered_context(query, keys, values, centres, D, lengths):
+    |     places = torch.arange(keys.shape[1])
+    |     away = places - centres[:, None]
+    |     seen = (away.abs() <= D) & (places < lengths[:, None])
+    |     keys, values = (x.masked_fill(~seen[..., None], 0.0) for x in (keys, values))
+    |     scores = (keys @ query[..., None])[..., 0]
+    |     weights = scores.masked_fill(~seen, -1e30).softmax(1) * seen
+    |     weights = weights * torch.exp(-2 * (away / D) ** 2)
+    |     return (weights[:, None] @ values)[:, 0]
+    You read every row, to clean it or to score it: no NaN passes, and nothing is saved. Choose the
+    positions first, and gather their rows, of keys and of values.
 negative places wrap round | & (away <= D) -> & (away <= D) | (places < 0) & (away <= D); .clamp(min=0) -> * 1
     Place -1 is the last word for PyTorch: words before the first do not exist.
 first word counted twice | (places >= 0) & (places < lengths[:, None]) & (away <= D) -> (places < lengths[:, None]) & (away <= D)
     The first word stands several times in windows that begin before it: what lies before the sentence gets
     no weight.
-last word counted twice | & (places < lengths[:, None]) -> & (places < keys.shape[1])
+last word counted twice, keeps 1 | & (places < lengths[:, None]) -> & (places < keys.shape[1])
     Pads, or the last word again, have weight in your windows: they end with the sentence.
 one window for the batch | first = torch.ceil(centres.detach() - D).long() -> first = torch.ceil(centres.detach()[:1] - D).long().expand(len(centres))
     You gather the first sentence's window for all: each sentence has its own.
@@ -562,7 +581,7 @@ centre rounded | away = places - centres[:, None] -> away = places - centres.rou
     You round the centre: distances are real numbers.
 centre detached, keeps 5 | away = places - centres[:, None] -> away = places - centres.detach()[:, None]
     Your centre is detached: it must learn from the Gaussian.
-window read beyond its end, keeps 4 | torch.minimum(last, lengths - 1)[:, None] -> (lengths - 1)[:, None]; values[rows, held].masked_fill(~seen[..., None], 0.0) -> values[rows, held]
+window read beyond its end, keeps 5 | torch.minimum(last, lengths - 1)[:, None] -> (lengths - 1)[:, None]; values[rows, held].masked_fill(~seen[..., None], 0.0) -> values[rows, held]
     You read a word beyond the window's end and give it a weight of 0, which does not remove a NaN.
 detached, keeps 5 | R -> R.detach()
     The values are right, but no gradient reaches the inputs.

@@ -59,6 +59,9 @@ class Stage:
         Compare the gradients of the inputs instead of the outputs.
     calls : int
         More calls of PyTorch than this for one case are a loop where none is wanted; 0 for any.
+    reads : int
+        More numbers than this computed straight from inputs that hold more are a program that
+        touches what it should leave alone; 0 for any.
     tolerance : tuple of two floats
         How far plain numbers may be off, absolutely or relatively; by default two decimals, as
         the texts ask for.
@@ -71,6 +74,7 @@ class Stage:
     parts: tuple[str, ...] = ()
     gradients: bool = False
     calls: int = 0
+    reads: int = 0
     tolerance: tuple[float, float] = TWO_DECIMALS
 
 

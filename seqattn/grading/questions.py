@@ -134,6 +134,8 @@ def _stages(text: str, parts: Mapping[str, tuple[str, ...]]) -> tuple[Stage, ...
                     options["gradients"] = True
                 case [number, "calls"]:
                     options["calls"] = int(number)
+                case [number, "numbers", "read"]:
+                    options["reads"] = int(number)
                 case ["within", absolute, "or", relative]:
                     options["tolerance"] = float(absolute), float(relative)
                 case _:

@@ -18,7 +18,7 @@ from seqattn.grading.sandbox.jobs import Outcome
 
 __all__ = ["FaultKind", "Task", "alike", "by_answer", "fault", "job_of"]
 
-FaultKind = DifferenceKind | Literal["error", "random", "calls", "changed", "gradient"]
+FaultKind = DifferenceKind | Literal["error", "random", "calls", "reads", "changed", "gradient"]
 # What visible checks call; the sandbox has no package to import it from.
 HELPER = "from typing import Any\n" + inspect.getsource(same_precision)
 
@@ -74,7 +74,8 @@ def job_of(task: Task, codes: dict[str, str], *, check: bool = False) -> dict[st
                 "inputs": case.inputs,
                 "upstream": case.upstream,
                 "twice": case.upstream is None,
-                "count": bool(case.stage.calls),
+                "count": bool(case.stage.calls or case.stage.reads),
+                "reads": case.stage.reads,
                 # Looking at each operator takes three times as long: one case of each kind.
                 "watched": kinds.index(case.kind) == n,
             }
@@ -136,6 +137,13 @@ def fault(one: dict, case: Case) -> tuple[FaultKind, str] | None:
             f"your function calls PyTorch {calls} times, where one call on whole tensors does: "
             "write it without a loop",
         )
+    read = result.get("read")
+    if case.stage.reads and isinstance(read, int) and read > case.stage.reads:
+        return (
+            "reads",
+            f"your function computes {read} numbers from its long inputs, where {case.stage.reads} "
+            "are more than enough: choose the rows first",
+        )
     if "inputs" in result and (changed := _changed(result["inputs"], case.inputs)):
         return (
             "changed",
@@ -178,5 +186,6 @@ def alike(one: dict, other: dict, parts: Collection[str] | None = None) -> bool:
     a, b = one["result"], other["result"]
     if parts is not None and isinstance(a.get("value"), dict) and isinstance(b.get("value"), dict):
         return all(same(a["value"].get(name), b["value"].get(name)) for name in parts)
-    # How often PyTorch was called is another question.
-    return same({**a, "calls": 0}, {**b, "calls": 0})
+    # How often PyTorch was called, and for how much, is another question.
+    aside = {"calls": 0, "read": 0}
+    return same({**a, **aside}, {**b, **aside})

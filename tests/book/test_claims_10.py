@@ -28,6 +28,8 @@ def test_the_numbers_by_hand():
     assert 6 / (1 + math.exp(-0.4)) == pytest.approx(3.592, abs=0.0005)
     assert look(0.4).tolist() == pytest.approx([0, 0, 0.153, 0.056, 0.111, 0.100], abs=0.00051)
     assert look(0.4).sum().item() == pytest.approx(0.42, abs=0.005)
+    assert look(0.4).argmax() == 2
+    assert round(6 / (1 + math.exp(-0.4)) - 2, 1) == 1.6
     softmax = torch.tensor(SCORES[2:]).softmax(0).tolist()
     assert softmax == pytest.approx([0.543, 0.066, 0.121, 0.270], abs=0.0006)
     near = [math.exp(-((i - 3.592) ** 2) / 2) for i in (2, 3, 4, 5)]

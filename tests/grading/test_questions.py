@@ -156,6 +156,7 @@ def test_a_change_that_does_not_fit_is_named(row, said):
     [
         ("read chapters", "see chapters", "expected a title, a signature, read"),
         ("the formula, 2 points", "the formula", "expected NAME, N points: KINDS"),
+        ("40 calls", "40 numbers", "q3, stage 'what it says, and how' has no option '40 numbers'"),
         ("40 calls", "40 cells", "q3, stage 'what it says, and how' has no option '40 cells'"),
         ("/ words[:, None] ->", "% words ->", "q3, mistake 'no division': '% words' occurs 0"),
         ("gradients, 1", "gradient, 1", "stages that there are not: gradients"),

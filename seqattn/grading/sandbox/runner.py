@@ -48,8 +48,9 @@ def run(job: dict, send: Send) -> None:
         ``name`` (what the code calls it); ``probe``: code that defines ``probe(answer, *inputs)``,
         or "" to call the answer itself; ``cases``: dicts with ``inputs``, ``upstream`` (weights of
         the outputs whose gradients are asked for, or None), ``twice`` (whether to call again),
-        ``count`` (whether to count calls of PyTorch) and ``watched`` (whether to look out for
-        ``refused``, operators that raise when they are called); ``arguments``: names of the inputs;
+        ``count`` (whether to count calls of PyTorch), ``reads`` (inputs with more numbers are long:
+        count what is computed from them) and ``watched`` (whether to look out for ``refused``,
+        operators that raise when they are called); ``arguments``: names of the inputs;
         ``check``: the visible check, as what comes before it and the check itself, or nothing.
         ``preload``, for the worker: modules to import before the fork.
     send : callable
@@ -271,24 +272,40 @@ def _call(entry: Callable, case: dict) -> dict:
     inputs = _to_torch(case["inputs"])
     if case["upstream"] is not None:
         return _gradients(entry, inputs, _to_torch(case["upstream"]), case["arguments"])
-    counted = _CountCalls()
+    counted = _CountCalls([x for x in _tensors(inputs) if x.numel() > case.get("reads", 0)])
     with counted if case.get("count") else contextlib.nullcontext():
         value = entry(*inputs)
     # Encoded at once: a later call cannot change it any more.
-    result = {"value": _to_plain(value), "inputs": _to_plain(inputs), "calls": counted.calls}
+    result = {"value": _to_plain(value), "inputs": _to_plain(inputs)}
+    result |= {"calls": counted.calls, "read": counted.read}
     if case["twice"]:
         result["again"] = _to_plain(entry(*_to_torch(case["inputs"])))
     return result
 
 
 class _CountCalls(TorchFunctionMode):
-    """Counts calls of PyTorch: a loop over words makes as many as there are words."""
+    """Counts calls of PyTorch: a loop over words makes as many as there are words.
 
-    calls = 0
+    And how many numbers are computed straight from long inputs. Views of these compute nothing;
+    what is computed from a result is no longer read from the inputs.
+    """
+
+    calls = read = 0
+
+    def __init__(self, long: Sequence[torch.Tensor]):
+        super().__init__()
+        self._long = {x.untyped_storage().data_ptr() for x in long}
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         self.calls += 1
-        return func(*args, **(kwargs or {}))
+        result = func(*args, **(kwargs or {}))
+        if any(map(self._is_long, _tensors([*args, *(kwargs or {}).values()]))):
+            made = [x for x in _tensors([result]) if not self._is_long(x)]
+            self.read += sum(x.numel() for x in made)
+        return result
+
+    def _is_long(self, x: torch.Tensor) -> bool:
+        return x.untyped_storage().data_ptr() in self._long
 
 
 def _gradients(entry: Callable, inputs: tuple, upstream: Any, names: Sequence[str]) -> dict:
