@@ -431,7 +431,8 @@ def _pads(q: Question, cases: list[Case], got: Got, wrong: Mapping[int, Any]) ->
         if mask is None:
             continue
         for a, b in zip(got.get(n, ()), _right(cases[n])):
-            if a.shape != b.shape or (b.shape[:1] + b.shape[-1:]) != mask.shape:
+            # A row of numbers has both its ends in one axis: (n,) is no mask (n, n).
+            if a.shape != b.shape or b.ndim < 2 or (b.shape[0], b.shape[-1]) != mask.shape:
                 continue
             pads = np.broadcast_to(~mask.reshape(len(b), *[1] * (b.ndim - 2), -1), b.shape)
             if pads.any() and not b[pads].any() and (np.abs(a[pads]) > ABSOLUTE).any():
