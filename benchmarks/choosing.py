@@ -19,7 +19,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from benchmarks.location import build, positions
+from benchmarks.location import build, positions, yardsticks
 from benchmarks.study import Study, study_parser
 from seqattn.attention import (
     AdditiveScore,
@@ -251,7 +251,8 @@ def main() -> None:
             ),
         }
     )
-    study.write({"card": card, "ways": ways, "runs": runs, "rates": rates})
+    rules = yardsticks(data["test"])
+    study.write({"card": card, "yardsticks": rules, "ways": ways, "runs": runs, "rates": rates})
 
 
 if __name__ == "__main__":

@@ -98,7 +98,7 @@ for rewards in (torch.tensor([1.0, 0, 0]), torch.tensor([11.0, 10, 10])):
 #
 # Soft attention feeds the mean state into what follows. **Hard attention** {cite:p}`xu2015` fetches one,
 # $c_t = v_I$ with $I \sim \alpha_t$ ({eq}`eq-hard-attention`). The right word's probability is then a mean over
-# the choices, and by Jensen's inequality
+# the choices. The logarithm is concave, and so by Jensen's inequality
 #
 # $$ \log p(y) = \log \sum_i \alpha_i\, p(y \mid v_i) \;\ge\; \sum_i \alpha_i \log p(y \mid v_i) = J $$ (eq-hard-bound)
 #
@@ -282,17 +282,19 @@ plt.show()
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# - **Mixing learns first.** After 50 updates each seed of *soft* is above each seed of *no baseline*.
+# - **Mixing beats dice without a baseline.** After 50 updates each seed of *soft* is above each seed of *no baseline*.
+#   Each of the other three ways has a seed that is level with *soft*: no difference seen.
 # - **The baseline's gain** does not show: after 50 updates {{ span(share("baseline", 50), "right", ".2f") }} with it and
 #   {{ span(share("no baseline", 50), "right", ".2f") }} without. The ranges overlap: no difference seen. It removes noise from each estimate, as the
 #   table above shows; what that is worth in a training, five seeds do not settle.
 # - **Straight-through** has all seeds near the top after 100 updates. Its bias does no harm that shows here.
-# - **Noise costs time, not the end**: after 600 updates every seed of both drawn ways has found the mark.
+# - **Noise does not stop the drawn ways**: after 600 updates every seed of both has found the mark. What noise costs
+#   in time stays open: after 50 updates both overlap with *every place*, the exact sum.
 # - **An exact gradient is no guarantee.** One seed of *every place* ends at {{ f"{share('every place', 600)[3]['right']:.2f}" }}. Why, the table
-#   cannot say. A place that gets hardly any weight gets hardly any gradient, and nothing throws dice to try it.
+#   cannot say.
 #
-# This is one small task, with a reward for each step at once. In Xu et al.'s captions a choice earns its reward
-# words later.
+# This is one small task, and each choice is rewarded at once. *Soft* and *baseline* took the highest of the four rates
+# that were tried. In Xu et al.'s captions a choice earns its reward words later.
 #
 # </details>
 #
@@ -348,8 +350,8 @@ PenaltyPath()
 # \end{aligned}
 # $$ (eq-penalty-slopes)
 #
-# **The third is the myth of the day.** "An L1 penalty makes attention sparse" stands in many programs. It runs, it is
-# logged, and it does nothing: a softmax row sums to 1. All three slopes vanish at a uniform row, where nothing says which
+# **The third is a trap.** Where weights are free, an L1 penalty makes many of them zero, and it is tempting to ask that
+# of attention. It runs, it is logged, and it does nothing: a softmax row sums to 1. All three slopes vanish at a uniform row, where nothing says which
 # way to go, and at a corner; the third everywhere.
 #
 # By hand, at our row: $H = 0.892$, and its slope for *sat* is $-0.522\,(\ln 0.522 + 0.892) = -0.127$. For *cat* it is
@@ -387,8 +389,12 @@ for name_of, R in penalties.items():
 #
 # After the softmax, in training only, each weight is set to zero with probability $p$ and the others are divided
 # by $1 - p$ ({eq}`eq-attention-dropout`). With $m_i \in \{0, 1\}$ for what is kept, the dropped context is
-# $\tilde c = \sum_i \frac{m_i}{1-p} \alpha_i v_i$. Its mean is $c$. Its noise, since the $m_i$ are independent with
-# variance $p(1-p)$:
+# $\tilde c = \sum_i \frac{m_i}{1-p} \alpha_i v_i$. Its mean is $c$. But how far from it is a single draw?
+#
+# ```{predict} noise-of-dropout
+# ```
+#
+# The $m_i$ are independent, and each has the variance $p(1-p)$:
 #
 # $$
 # \begin{aligned}
@@ -397,13 +403,10 @@ for name_of, R in penalties.items():
 # \end{aligned}
 # $$ (eq-dropout-variance)
 #
-# **The surprise: a sharp row is shaken more than a flat one**, by the sum of squares that the second penalty has with the
-# other sign. Put $\lVert v_i \rVert = 1$ for the *sum of the row*: with $p = 0.25$ ours is $1 \pm 0.38$, a uniform row
+# **The surprise: of rows over values of equal length, the sharp one is shaken most**, by the sum of squares that the second
+# penalty has with the other sign. Put $\lVert v_i \rVert = 1$ for the *sum of the row*: with $p = 0.25$ ours is $1 \pm 0.38$, a uniform row
 # of three $1 \pm 0.33$, a row with one weight $1 \pm 0.58$: it is 0 or 1.33. So **dropped rows do not sum to 1**, only their
 # mean does. They must not be renormalised, nor drawn as maps.
-#
-# ```{predict} noise-of-dropout
-# ```
 
 # %% tags=["hide-output", "hide-until-noise-of-dropout"]
 torch.manual_seed(0)
@@ -427,7 +430,8 @@ for kind, weights in ROWS.items():
 # {{ f"{stored['card']['pairs']:,}" }} short pairs of the toy corpus, each seen {{ stored["card"]["epochs"] }} times. Few pairs and many
 # rounds, so that there is something to overfit. Penalties have $|\lambda| = 0.3$. The learning rate is chosen on validation pairs for the plain
 # training; {{ stored["card"]["seeds"] }} seeds are judged once on {{ stored["card"]["tested on"] }} test pairs. Entropy is
-# normalised, 0 to 1. *Columns* is the mean of $(1 - \sum_t \alpha_{ti})^2$. Nats are per word, on pairs that were learned and on test pairs.
+# normalised, 0 to 1. AER is that of each row's largest weight: links by lot have
+# {{ f"{stored['yardsticks']['by lot']:.2f}" }} on these pairs, the diagonal, which looks at no word, {{ f"{stored['yardsticks']['diagonal']:.2f}" }}. *Columns* is the mean of $(1 - \sum_t \alpha_{ti})^2$. Nats are per word, on pairs that were learned and on test pairs.
 #
 # ```{predict} what-helps
 # ```
@@ -444,12 +448,13 @@ ResultTable(heads, rows, "Six trainings", "lowest to highest of three seeds")
 # <details><summary>What the output shows</summary>
 #
 # - **λ > 0 on the entropy** sharpened each row to one word, and ruined the model: in each seed BLEU is below, and the
-#   nats on test pairs above, those of every plain seed. *Columns* says how: all rows look at the same few words. The
-#   penalty is at its lowest long before the rows know where to look.
-# - **λ < 0** spread the rows. BLEU overlaps with the plain training: no difference seen. So do not read a map's
-#   spread as quality.
+#   nats on test pairs above, those of every plain seed. *Columns* says how: all rows look at the same few words.
+#   Why, it does not say. Perhaps rows become sharp here before they know where to look.
+# - **λ < 0** spread the rows. BLEU overlaps with the plain training: no difference seen. AER is lower in each seed. So do
+#   not read a sharp map as a good one.
 # - **Doubly stochastic** weights make columns what was asked for, and links better: AER is
-#   {{ span(runs["doubly stochastic"], "aer", ".2f") }} against {{ span(runs["plain"], "aer", ".2f") }}, each seed below each. BLEU: no difference seen.
+#   {{ span(runs["doubly stochastic"], "aer", ".2f") }} against {{ span(runs["plain"], "aer", ".2f") }}, each seed below each. The diagonal
+#   is better than any of these trainings, so their rows are poor links. BLEU: no difference seen.
 # - **Dropout** spreads rows, the more the higher the rate, measured without dropout: the model has learned another way
 #   of looking. With 10 % neither BLEU nor nats on test pairs differ from the plain training by more than the seeds do. With 30 % BLEU is
 #   *lower* in each seed. It did not generalise better here, although the model had learned its pairs nearly by heart.
@@ -457,6 +462,8 @@ ResultTable(heads, rows, "Six trainings", "lowest to highest of three seeds")
 # All this holds for one size, one λ, few pairs, and the highest of the learning rates that were tried. [The capstone](20_study.ipynb) asks about dropout again.
 #
 # </details>
+#
+# Five sentences of the toy corpus, translated by the first seed of three of these trainings:
 
 # %%
 for i, pair in enumerate(FIVE):
@@ -468,7 +475,7 @@ for i, pair in enumerate(FIVE):
 # ## On a real sentence
 #
 # A German caption and its translation by a larger model, a soft one ([chapter 3](03_additive.ipynb) shows more of
-# them). What would a hard reader have fetched? Throw the dice for each row, 1,000 times.
+# them). What would a hard reader have fetched? Throw dice with each row's weights, 1,000 times.
 
 # %%
 caption = measured("captions")["captions"][0]
@@ -488,17 +495,17 @@ plot_attention(
 plt.show()
 
 # %% [markdown]
-# Rows of this map are mixtures that the model learned to use. To cut a *trained* soft model down to one place
-# a row is another model, whose inputs the readout has never seen.
+# Rows of this map are mixtures that the model learned to use. A *trained* soft model that is cut down to one place a row
+# is another model: its readout has never seen such inputs.
 #
 # ## Where it breaks
 #
 # - **The surrogate's value means nothing.** `score_function_loss` can rise while all goes well. Log the reward.
 # - **A reward with a gradient.** Then the surrogate also pushes the reward's own network. Detach it.
 # - **A baseline that knows the choice** biases; this draw's own reward as baseline leaves exactly nothing.
-# - **Dropout that never sleeps.** `F.dropout` and `scaled_dot_product_attention` ask for it explicitly: a model in evaluation mode goes on
-#   dropping if its code forgets `training=`. Test: two evaluations of one input must agree.
-# - **Dropping scores for weights.** A score of 0 is no absence: its weight is $e^0$ over the sum.
+# - **Dropout that never sleeps.** `F.dropout` drops unless it is told `training=False`, and `scaled_dot_product_attention`
+#   drops at any `dropout_p` above 0: neither knows of `model.eval()`. Test: two evaluations of one input must agree.
+# - **Dropping scores instead of weights.** A score of 0 is no absence: its weight is $e^0$ over the sum.
 # - **Means over padded rows.** Entropy 0 of rows that are all zero makes short sentences look sharp.
 # - **A penalty's sign.** Print the entropy before and after a hundred updates.
 

@@ -37,7 +37,7 @@ const figure = {
     const size = Math.hypot(...n.gradient), draws = n.draws === 1 ? "one draw" : `${n.draws} draws`;
     const times = (noise) => (size > 1e-9 ? `${short(noise / size)} times as long as the gradient` : `${short(noise)} long, and the gradient is zero`);
     return `The gradient by the three scores is ${fmtVector(n.gradient)}. With ${draws} for each estimate the noise is ${times(n.noise_without)} ` +
-      `without a baseline, and ${size > 1e-9 ? `${short(n.noise_with / size)} times` : short(n.noise_with)} with ${fmt(n.baseline)} for one.`;
+      `without a baseline, and ${size > 1e-9 ? `${short(n.noise_with / size)} times` : short(n.noise_with)} with the baseline ${fmt(n.baseline)}.`;
   },
 
   build(ui) {
