@@ -356,7 +356,8 @@ print(sorted(path.name for path in run.path.iterdir()))
 #
 # The log as a picture: the loss that training sees, BLEU of what the model writes by itself, and how
 # spread out its attention is, as a share of the largest possible entropy {eq}`eq-entropy`, and how many of
-# its links are wrong, beside those of a word-by-word diagonal ({eq}`eq-aer`; nobody showed it a link).
+# its links are wrong, beside those of a word-by-word diagonal ({eq}`eq-aer`). It was shown no link. But the
+# settings hold the penalty of [chapter 3](03_additive.ipynb), which asks that all source words be read about equally.
 #
 # ```{predict} sharp-or-soft
 # ```
@@ -553,7 +554,7 @@ translator.model.forward = sound
 # - You wrote a batch, the loss, the update and greedy search, and each does what the package's does.
 # - A run folder holds all that is needed to repeat, resume, judge and use a translator.
 # - Attention begins uniform and sharpens while the model learns.
-# - A lookup sets the floor, and a test with hostile padding finds a forgotten mask that no score shows.
+# - A lookup sets the floor, and a test with hostile padding finds a forgotten mask that a score may hide.
 #
 # **Next.** Is it any good? [Judge it](19_judge.ipynb).
 #

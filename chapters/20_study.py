@@ -121,7 +121,8 @@ Unrolled(orders=ORDERS, phases=["decode"], event=10, title="Two orders of events
 # vector**. Same pairs, same batches, same number of updates, three seeds each. The budget is updates, not
 # weights: numbers of parameters stand in the table. The Transformer's weights are the mean of the heads of
 # its last layer: a mean of sharp rows is less sharp than they are, so its entropy and its links cannot be
-# held against single maps. Validation sentences judge.
+# held against single maps. Validation sentences judge. (What is stored was printed by an earlier run of the same
+# settings, rounded; its command makes it anew.)
 
 # %% tags=["hide-input"]
 NAMES = tuple(dict.fromkeys(run["model"] for run in stored["contest"]))
@@ -156,8 +157,8 @@ plt.show()
 # or with a learning rate of its own, or with equal numbers of parameters.
 #
 # Luong's row is a lesson. Read three columns together: hardly any entropy, alignment error rates that
-# overlap with Bahdanau's, and far fewer points of BLEU. So a model can look sharply, and with as many
-# right links, and still translate much worse. A good map is not a good translation: something must still be
+# just overlap with Bahdanau's, and far fewer points of BLEU. So a model can look sharply, with links nearly as
+# good, and still translate much worse. A good map is not a good translation: something must still be
 # done with what was fetched.
 #
 # ### Your turn: run one, change one
@@ -403,8 +404,8 @@ ResultTable(("of three seeds", *lost, "ranges"), rows, "What length costs")
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# At *three* words the fixed vector is already far behind: so few updates are too few for it, and that has
-# nothing to do with length. From six words to twelve both models lose points of BLEU, and the ranges
+# At *three* words the fixed vector is already far behind: so few updates are too few for it, at any
+# length. From six words to twelve both models lose points of BLEU, and the ranges
 # overlap: no difference seen. But the fixed vector has fewer to lose. It keeps less than half of its score
 # and attention keeps well over half, and those ranges are apart. That agrees with the bottleneck of
 # [chapter 1](01_bottleneck.ipynb), whose longer trainings test it.
@@ -412,7 +413,7 @@ ResultTable(("of three seeds", *lost, "ranges"), rows, "What length costs")
 # Beyond twelve, attention collapses as well. But there every sentence has a comma or a word such as *and* or
 # *because* ("joined" in the table), and training had no such chains. At lengths that training had,
 # joined sentences are not the harder ones: for neither model do the three seeds' scores on them lie below
-# those on the rest. Beyond it, length and number of joints grow together, and this figure cannot part them.
+# those on the rest. Beyond twelve words, length and number of joints grow together, and this figure cannot part them.
 #
 # </details>
 #
@@ -465,8 +466,8 @@ ResultTable(heads, rows, "With dropped weights and without")
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# Two sentences are earned. Models trained with dropped weights spread their attention more, and since entropy
-# is measured *without* dropout, it is the model that has learned to look differently. And here dropout
+# Two sentences are earned. Models trained with dropped weights spread their attention more, and entropy
+# is measured *without* dropout, so it is the model that has learned to look differently. And here dropout
 # *costs*: validation BLEU is lower with 30 % than without. The ratio of validation to training perplexity
 # overlaps: no difference seen in how much they memorise. Keep the scale in mind: after half the updates of the
 # contest these models have less than half the points of that contest, so this is about the beginning of
