@@ -212,8 +212,8 @@ def draw_maps(rng, kind):
     if kind in ("padded", "short and long"):
         junk = ~(written[:, :, None] & read[:, None, :])
         # Pads may hold anything: 0 times NaN is no 0.
-        weights[junk] = rng.uniform(2, 5, junk.sum()) if kind == "short and long" else np.nan
-        nats[~written] = 9 if kind == "short and long" else np.nan
+        weights[junk] = rng.uniform(2, 5, junk.sum()) if kind == "padded" else np.nan
+        nats[~written] = 9 if kind == "padded" else np.nan
     return nats, weights.astype(np.float32), written, read, rows, columns
 
 
@@ -546,7 +546,7 @@ square root | R -> R ** 0.5
 baseline ignored | (rewards - b) -> rewards
     Your number does not depend on the baseline: the mean estimate does not, its noise does.
 baseline added | (rewards - b) -> (rewards + b)
-    You add the baseline: it is subtracted.
+    You add the baseline to the rewards: it is subtracted from each.
 n ignored, keeps 3 | / n ->
     You leave out n: the mean of n draws is calmer than one draw.
 root of n, keeps 3 | / n -> / n ** 0.5
