@@ -297,7 +297,8 @@ plt.show()
 # that were tried. In Xu et al.'s captions a choice earns its reward words later.
 #
 # </details>
-#
+
+# %% [markdown]
 # ## Ten lines
 #
 # What the drawn ways do in each update, in a loop of its own. The reward is the log-probability of the right
@@ -384,7 +385,8 @@ for name_of, R in penalties.items():
 #
 # A third kind of penalty looks at columns: {eq}`eq-look-at-each-word` of chapter 3 asks that each source word
 # get about one word's weight in total, *doubly stochastic* attention. It says nothing about a single row.
-#
+
+# %% [markdown]
 # ## Tearing holes: attention dropout
 #
 # After the softmax, in training only, each weight is set to zero with probability $p$ and the others are divided
@@ -462,7 +464,8 @@ ResultTable(heads, rows, "Six trainings", "lowest to highest of three seeds")
 # All this holds for one size, one λ, few pairs, and the highest of the learning rates that were tried. [The capstone](20_study.ipynb) asks about dropout again.
 #
 # </details>
-#
+
+# %% [markdown]
 # Five sentences of the toy corpus, translated by the first seed of three of these trainings:
 
 # %%

@@ -85,7 +85,7 @@ def least_widths(pairs, share):
 
 WINDOWS = {  # B, size, D
     "ordinary": (4, 9, 2),
-    "wide": (3, 7, 4),
+    "wide": (3, 11, 4),
     "narrow": (5, 12, 1),
     "words at the very edge": (4, 10, 2),
     "a hair beside the edge": (4, 10, 2),
@@ -124,6 +124,9 @@ def draw_places(rng, kind):
         # One window that reaches beyond the first word, one beyond the last.
         centres[-1] = 0.5625
         centres[0] = size - 1.25
+        if kind == "wide":
+            centres[1] = size // 2 + 0.25  # the whole window is in the sentence
+            lengths[1] = size
     return centres.astype(np.float32), D, lengths, size
 
 
@@ -187,6 +190,9 @@ def draw_pattern(rng, kind):
         mask &= places <= places[:, None]
         if kind == "causal, cut":
             mask[7:, :7] = False
+        elif kind == "causal, one neighbour unheard":
+            mask = places <= places[:, None]
+            mask[6, 5] = False
     return mask, causal
 
 
@@ -597,7 +603,7 @@ layers_needed(mask, causal)
 read chapters/10_local: Patterns, and how far they carry
 the number, 2 points: ordinary; global word; all pairs; a chance pattern; one way round
     One more layer brings what those that you attend to had heard of before.
-looking back, 1 point: causal; causal with a global word; causal, cut
+looking back, 1 point: causal; causal with a global word; causal, cut; causal, one neighbour unheard
     With causal True only pairs with the earlier word heard by the later one count.
 never, and itself, 1 point: blocks; a word that nobody hears; nobody sees itself; one position; large
     A position keeps what it has; stop, with -1, when nothing new is heard.
