@@ -565,7 +565,7 @@ ResultTable(heads, rows, "What patterns cost, and how far they carry")
 # %% [markdown]
 # ## Global, local-m, local-p
 #
-# | | global | local-m | local-p |
+# | what | global | local-m | local-p |
 # |---|---|---|---|
 # | the centre knows | – | the step $t$ | the decoder state, and $S$ |
 # | words in a row | $S$ | at most $2D + 1$ | at most $2D$, unless $p_t$ is whole |

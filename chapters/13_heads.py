@@ -130,7 +130,7 @@ TwoHeads(
 # The states are $h_1 = (1.0, 0.5)$, $h_2 = (-0.5, 1.5)$ and $h_3 = (0.5, -1.0)$, the query is
 # $s = (0.5, 1.0)$, and there are no matrices yet.
 #
-# | | scores | weights | returns |
+# | head | scores | weights | returns |
 # |---|---|---|---|
 # | one head, $s^\top h_i / \sqrt 2$ | 0.707, 0.884, −0.530 | 0.403, 0.481, 0.117 | (0.221, 0.805) |
 # | head 1, first numbers | 0.5, −0.25, 0.25 | 0.444, 0.210, 0.346 | 0.512 |

@@ -204,6 +204,8 @@ def draw_links(rng, kind):
             if kind == "equal lengths":
                 T = S
             places = rng.integers(0, [S, T], size=(int(rng.integers(2, 9)), 2))
+            if kind == "equal lengths":
+                places[1:, 1] = places[1:, 0]  # few words move: a window of one word is enough
             if kind == "one long pair" and not pairs:
                 places = np.concatenate([places, rng.integers(0, [S, T], size=(14, 2))])
             pairs.append(([(int(i), int(t)) for i, t in places], S, T))
@@ -229,6 +231,9 @@ def draw_links(rng, kind):
             away = [abs(i - t) for links, _, _ in pairs for i, t in links]
             if np.mean([x <= found[0] for x in away]) != share:
                 continue
+        # Whoever never tries a window of one word loses the first stage, and that alone.
+        if (min(found) == 0) != (kind == "equal lengths"):
+            continue
         if kind == "equal lengths" or found[0] != found[1]:
             return pairs, share
 
