@@ -72,14 +72,15 @@ with checking("q1"):
     seen = torch.tensor([[0.25, 1.5]])
     W_q, W_k = torch.tensor([[0.5], [0.0]]), torch.tensor([[1.0], [1.0]])
     w_c, v = torch.tensor([-2.0, 1.0]), torch.tensor([1.0, 2.0])
-    scores = coverage_scores(query, keys, seen, W_q, W_k, w_c, v)
+    given = (query, keys, seen, W_q, W_k, w_c, v)
+    scores = coverage_scores(*given)
     assert scores is not None, "coverage_scores returns None: is there a return?"
     assert isinstance(scores, torch.Tensor), f"return a tensor, not a {type(scores).__name__}"
     assert scores.shape == (1, 2), f"(B, S) is (1, 2), not {tuple(scores.shape)}"
     by_hand = torch.tensor([[0.5, -3.5], [0.75, 0.5]]).tanh()
     by_hand = by_hand[0] + 2 * by_hand[1]  # features in rows
     assert torch.allclose(scores[0], by_hand), f"by hand {by_hand.tolist()}, not {scores.tolist()}"
-    same_precision(coverage_scores, query, keys, seen, W_q, W_k, w_c, v)
+    same_precision(coverage_scores, *given)
 
 # %% [markdown]
 # ## Reading on

@@ -601,8 +601,6 @@ a pad is read | masked_fill(written >= V, unk) -> masked_fill(written >= V, pad)
     You read a pad for a copied word: read unk.
 one beyond | written >= V -> written > V
     You read the id V itself, the first unknown word: known words have 0 to V - 1.
-the last known word unknown | written >= V -> written >= V - 1
-    You read the last known word as unk: ids from V on are unknown.
 unknown written | return written, read -> return read, read
     You write unk for a copied word, and the name is lost: only what is read is replaced.
 finished sentences go on | .masked_fill(finished, pad) ->
