@@ -302,7 +302,7 @@ for ax, scaled in zip(panels, (False, True)):
     ax.axhline(0, color=GREY, lw=1)
     ax.set_title("centre t S/T" if scaled else "centre t")
     ax.set_xticks([0, 5, 10], ["begin", "middle", "end"])
-    ax.set_xlabel("place in the French sentence")
+    ax.set_xlabel("place in French")
 panels[0].set_ylabel("linked word, from the centre")
 panels[1].legend(frameon=False)
 plt.show()
