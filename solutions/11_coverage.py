@@ -227,6 +227,8 @@ with checking("q5"):
     for x in results:
         assert isinstance(x, torch.Tensor), f"return tensors, not a {type(x).__name__}"
         assert x.shape == (3,), f"(B,) is (3,), not {tuple(x.shape)}"
+    kinds = [x.dtype for x in results]
+    assert kinds == [torch.int64, torch.int64, torch.bool], f"ids, ids and flags, not {kinds}"
     assert results[0].tolist() == [3, 2, 0], f"written: {results[0].tolist()}, not [3, 2, 0]"
     assert results[1].tolist() == [1, 2, 0], f"read: {results[1].tolist()}, not [1, 2, 0]"
     assert results[2].tolist() == [False, True, True], f"finished: {results[2].tolist()}"
