@@ -147,6 +147,12 @@ def draw_needs(rng, kind):
         if kind == "a direction that no key has":
             deaf = np.linalg.svd(W)[2][0]
             keys -= ((keys @ deaf)[..., None] * deaf).astype(np.float32)
+        if kind == "up and down":
+            # The last direction takes back most of what the one before it adds.
+            left, sizes, right = np.linalg.svd(W)
+            queries += ((queries @ (left[:, -2] - left[:, -1]))[:, None] * left[:, -1]).astype("f")
+            back = 0.8 * right[-3] * sizes[-2] / sizes[-1] + right[-2]
+            keys -= ((keys @ back)[..., None] * right[-2]).astype(np.float32)
         if kind == "nothing may move":
             # Every weight is a quarter at any rank, so that exactly what is allowed moves.
             return W, queries, 0 * keys, 0.0

@@ -46,7 +46,7 @@ DRAWS = 1
 # Long enough for any honest answer, short enough for the endless ones among them.
 LIMITS = Limits(seconds=4.0, idle=2.0)
 # Mutants of each question that a share has at least.
-FEWEST = 30
+FEWEST = 20
 ROOT = Path(__file__).resolve().parents[1]
 EQUIVALENT = ROOT / "solutions" / "equivalent.yml"
 TABLE = ROOT / "solutions" / "mutants.md"
@@ -693,15 +693,15 @@ def equivalents() -> dict[str, Any]:
 def try_mutants(judge: Judge, exercise: str, q: Question, share: float = 1.0) -> Row:
     """Have mutants of a question judged: all, or a share, the same whenever it is asked for.
 
-    The share is taken in the order of a digest of their texts. Mutants that are listed as
-    equivalent are always tried.
+    The share is taken in the order of a digest of their texts. An entry of the equivalent ones is
+    unused if no mutant of its name passes; of a share, if there is no mutant of its name.
     """
     listed = equivalents().get(exercise, {}).get(q.id, [])
     patterns, general = _patterns(listed), _patterns(equivalents()["every"])
     every = mutants_of(q)
     by_digest = sorted(every, key=lambda m: hashlib.sha256(m.code.encode()).digest())
     sample = set(by_digest[: max(FEWEST, round(share * len(every)))])
-    mutants = [m for m in every if m in sample or any(p.fullmatch(m.name) for p in patterns)]
+    mutants = [m for m in every if m in sample]
     verdicts = judge.judge_many(exercise, q.id, [m.code for m in mutants])
     hints = {stage.hint for stage in q.stages}
     passed = [m for m, v in zip(mutants, verdicts) if v.verdict == "pass"]
@@ -711,6 +711,7 @@ def try_mutants(judge: Judge, exercise: str, q: Question, share: float = 1.0) ->
         for entry, p in zip([*listed, *equivalents()["every"]], [*patterns, *general])
         if any(p.fullmatch(m.name) for m in same)
     }
+    expected = passed if share == 1 else every
     caught = [(m, v) for m, v in zip(mutants, verdicts) if v.verdict != "pass"]
     unnamed = [(m, v) for m, v in caught if v.hint in hints]
     return Row(
@@ -723,7 +724,7 @@ def try_mutants(judge: Judge, exercise: str, q: Question, share: float = 1.0) ->
         len(caught) - len(unnamed),
         [m for m in passed if m not in same],
         unnamed,
-        [p.pattern for p in patterns if not any(p.fullmatch(m.name) for m in passed)],
+        [p.pattern for p in patterns if not any(p.fullmatch(m.name) for m in expected)],
         list(reasons),
     )
 

@@ -44,12 +44,10 @@ def softmax_rows(scores: np.ndarray, mask: np.ndarray | None = None) -> np.ndarr
     mask = np.ones(scores.shape, bool) if mask is None else np.broadcast_to(mask, scores.shape)
     weights = np.zeros(scores.shape)
     for row in np.ndindex(*scores.shape[:-1]):
-        open_ = [i for i in range(scores.shape[-1]) if mask[row][i]]
-        if open_:
-            top = max(scores[row][i] for i in open_)
-            raised = {i: np.exp(scores[row][i] - top) for i in open_}
-            for i in open_:
-                weights[row][i] = raised[i] / sum(raised.values())
+        if mask[row].any():
+            attended = scores[row][mask[row]]
+            raised = np.exp(attended - attended.max())
+            weights[row][mask[row]] = raised / raised.sum()
     return weights
 
 

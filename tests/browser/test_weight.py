@@ -60,7 +60,7 @@ def test_nothing_jumps_while_a_page_comes_in(name, width, new_page, book_server)
 @pytest.mark.parametrize("width", [390, 1366])
 def test_a_face_that_comes_late_moves_a_line_at_most(width, new_page, book_server):
     page, held = new_page(width=width), []
-    page.route("**/*.woff2", held.append)
+    page.route("**/*.woff2", lambda route: held.append(route))
     page.goto(f"{book_server}/chapters/01_bottleneck.html", wait_until="commit")
     widgets_ready(page)
     assert held

@@ -2,6 +2,7 @@
 
 import ast
 import os
+from dataclasses import replace
 from functools import cache
 
 import pytest
@@ -19,7 +20,7 @@ from tools.answer_mutants import (
 )
 
 # A part of each question's mutants with each commit; the weekly run asks for all, which is 1.
-SHARE = float(os.environ.get("SEQATTN_MUTANTS", 0.1))
+SHARE = float(os.environ.get("SEQATTN_MUTANTS", 0.03))
 QUESTIONS = [(name, q) for name in exercises() for q in load(name).questions if not q.evidence]
 every_question = pytest.mark.parametrize(
     ("name", "q"), QUESTIONS, ids=[f"{name}-{q.id}" for name, q in QUESTIONS]
@@ -44,7 +45,7 @@ def test_no_mutant_passes_and_most_hear_their_mistake(name, q, row_of):
     row = row_of(name, q)
     assert [m.name for m in row.survivors] == []
     assert row.made >= row.tried >= 20
-    assert row.unused == [], "listed as equivalent, but no such mutant passes"
+    assert row.unused == [], "listed as equivalent, but there is no such mutant that passes"
     assert row.named >= 0.3 * row.caught
     cells = written_rows()[row.name]
     assert (cells if SHARE == 1 else cells[:1]) == row.cells()[: None if SHARE == 1 else 1], (
@@ -76,7 +77,9 @@ def test_every_equivalent_mutant_has_its_reason():
 @every_question
 def test_the_visible_check_accepts_right_answers_and_refuses_wrong_forms(name, q, judge):
     assert judge.refusals(name, q.id, q.right) == [""] * len(q.right)
-    forms = [m for m in mutants_of(q) if m.operator in FORMS]
+    # Each form of one right answer with each commit; of all of them once a week.
+    tried = q if SHARE == 1 else replace(q, right=q.right[:1])
+    forms = [m for m in mutants_of(tried) if m.operator in FORMS]
     verdicts = judge.judge_many(name, q.id, [m.code for m in forms])
     graded = [m for m, v in zip(forms, verdicts) if v.verdict != "pass"]
     said = judge.refusals(name, q.id, [m.code for m in graded])
