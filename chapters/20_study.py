@@ -309,17 +309,12 @@ ResultTable(("seed 1 \\ seed 2", *looking), rows, "Mean distance of two rows")
 # do not draw the same map. One pair of seeds is too few to rank the mechanisms by their distances; it is
 # enough to warn of a sentence such as "Bahdanau attends to …" about a single map of a single training.
 #
-# ## Four things called coverage
+# ## A penalty that wants each word read once
 #
-# | where | what it does | formula | setting |
-# |---|---|---|---|
-# | the score | feels how much each word was looked at | {eq}`eq-coverage-score` | `attention="coverage"` |
-# | the loss | costs looking twice at one word | {eq}`eq-coverage-loss` | `coverage_loss` |
-# | the loss | asks that the weights of each word sum to one: $\frac1n\sum_i (1 - \sum_t \alpha_{ti})^2$, $n$ being their number {cite:p}`xu2015` | here | `doubly_stochastic_penalty` in training |
-# | the beam | prefers sentences that looked at every word | {eq}`eq-coverage-penalty` | `coverage_penalty` in decoding |
-#
-# The contestant has the first. The third pulls articles, which may look at their noun for its gender, back to
-# their own word, or is meant to. Bahdanau's model of the contest, trained once more with it, everything else
+# Of the four things called coverage in [chapter 11](11_coverage.ipynb), our contestant of that name has the one
+# in the score. Another is the doubly stochastic penalty {cite:p}`xu2015`, {eq}`eq-look-at-each-word`: the weights
+# of each source word are to sum to one. It is meant to pull articles, which may look at their noun for its
+# gender, back to their own word. Bahdanau's model of the contest, trained once more with it, everything else
 # equal:
 
 # %% tags=["hide-input"]
