@@ -72,7 +72,7 @@ def same_precision(answer: Any, *inputs: Any) -> None:
             assert found == wanted, f"{wanted} came in, {found} came out: keep the precision"
 
 
-def tells_apart(test: Callable[[Any], None], right: Any, broken: Any) -> None:
+def tells_apart(test: Callable[[Any], Any], right: Any, broken: Any) -> None:
     """Assert that a test keeps silent on a right function and refuses a broken one.
 
     Parameters

@@ -100,15 +100,12 @@ def _heard(results: Iterable[tuple[tuple, Any]]) -> Heard:
     """Sort what came back by program; nothing that came back is believed."""
     heard: dict[str, list[tuple[Said, str]]] = {}
     for (drawn, _), value in results:
-        rows = [value.get(name) if isinstance(value, dict) else () for name in _ENTRIES]
-        if not all(isinstance(row, tuple | list) and len(row) == len(drawn) for row in rows):
-            continue
-        for text, verdict, raised in zip(drawn, *rows):
-            heard.setdefault(text, []).append((verdict, str(raised)))
+        entries: dict[str, Any] = value if isinstance(value, dict) else {}
+        verdicts, raised = entries.get("verdicts", ()), entries.get("raised", ())
+        if all(isinstance(x, tuple | list) and len(x) == len(drawn) for x in (verdicts, raised)):
+            for text, verdict, error in zip(drawn, verdicts, raised):
+                heard.setdefault(text, []).append((verdict, str(error)))
     return heard
-
-
-_ENTRIES = ("verdicts", "raised")
 
 
 def _explain(heard: Heard, right: Mapping[str, str], says: Mapping[str, str]) -> str:
