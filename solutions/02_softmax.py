@@ -5,7 +5,7 @@
 #     text_representation: {extension: .py, format_name: percent}
 #   kernelspec: {display_name: Python 3, language: python, name: python3}
 #   seqattn:
-#     minutes: 40
+#     minutes: 55
 #     covers: [F-03, F-04, F-34, M-12]
 # ---
 
@@ -41,7 +41,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from seqattn.grading import checking, same_precision
+from seqattn.grading import checking, same_precision, tells_apart
 
 # %% [markdown]
 # ## Softmax with a temperature
@@ -213,6 +213,65 @@ with checking("q5"):
     assert not isinstance(temperature_by_hand, str), "a number, without quotation marks"
     temperature = torch.as_tensor(temperature_by_hand, dtype=torch.float64).item()
     assert temperature > 0, "temperatures are positive"
+
+# %% [markdown]
+# ## A test that finds the broken ones
+#
+# Now no softmax is asked for, but the test of one. `check_masked_softmax` is given a function, which it
+# calls as `masked_softmax(scores, mask)`, with `scores` and a boolean `mask` of shape `(B, S)`. It
+# keeps silent where the function is right, and fails with `assert` where it is not: just what pytest
+# takes for a test. It returns nothing. What must a right function do?
+#
+# - Each row of the result, also `(B, S)`, is the softmax of the row's scores where the mask is True, and
+#   0 where it is False. A row without any True is all 0.
+# - Scores may be several ten thousand, of either sign. At pads too, and pads may stand anywhere.
+# - The result depends on these two arguments alone, and both are left as they are.
+#
+# Grading hands it right functions, written in several ways, and broken ones, many with bugs that
+# projects have shipped. All have the same name, none has a source to read, and they come in any order. A
+# test earns points for what it refuses, and nothing if it refuses right code. Right functions may differ
+# in their last digits: leave them some room, as `torch.allclose` does. Random numbers are welcome if
+# your test gives the same verdict with all of them.
+
+
+# %% question="q6"
+def check_masked_softmax(masked_softmax):
+    # BEGIN ANSWER
+    mask = torch.tensor([[True, True, False], [False, True, True], [False, False, False]])
+    for scores in (
+        torch.tensor([[2.0, 1.0, 0.0], [3.0, 1.0, 2.0], [1.0, 2.0, 3.0]]),
+        # Pads that stand far above the words, and words far below zero.
+        torch.tensor([[2.0, 1.0, 90.0], [90.0, 1.0, 2.0], [1.0, 2.0, 3.0]]),
+        torch.tensor([[-2e4, -2e4, 0.0], [0.0, -2e4, -2e4], [1.0, 2.0, 3.0]]),
+        torch.tensor([[2e4, 2e4, 0.0], [0.0, 2e4, 2e4], [1.0, 2.0, 3.0]]),
+    ):
+        # The same shape with another mask, and a batch of one.
+        for rows in ([0, 1, 2], [2, 1, 0], [1]):
+            given, real = scores[rows], mask[rows]
+            expected = torch.zeros_like(given)
+            for row, e, words in zip(expected, given, real):
+                row[words] = torch.softmax(e[words], 0)  # the words alone, without a mask
+            weights = masked_softmax(given, real)
+            assert weights.shape == given.shape, f"{weights.shape} for {given.shape}"
+            assert torch.equal(given, scores[rows]), "the scores were changed"
+            assert torch.allclose(weights, expected, atol=1e-5), f"{weights} is not {expected}"
+    # END ANSWER
+
+
+# %% check="q6"
+with checking("q6"):
+
+    def by_rows(scores, mask):
+        rows = []
+        for row, real in zip(scores, mask):
+            words = torch.softmax(row[real], 0)
+            rows.append(torch.zeros_like(row).masked_scatter(real, words))
+        return torch.stack(rows)
+
+    def the_mask_is_never_used(scores, mask):
+        return torch.softmax(scores, -1)
+
+    tells_apart(check_masked_softmax, by_rows, the_mask_is_never_used)
 
 # %% [markdown]
 # ## What next

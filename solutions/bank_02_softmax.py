@@ -11,6 +11,7 @@ from seqattn.grading.drawing import (
     padding,
     softmax_rows,
 )
+from seqattn.grading.programs import a_test
 from seqattn.grading.questions import question
 
 # --- Oracles ---------------------------------------------------------------------------------------
@@ -114,7 +115,7 @@ Q1 = question(
     """q1: Softmax with a temperature
 softmax(scores, temperature)
 read chapters/02_soft_addressing: from scores to weights
-the formula, 2 points: ordinary; other sizes; all sizes equal; one word; cold; hot; very cold
+the formula, 1 point: ordinary; other sizes; all sizes equal; one word; cold; hot; very cold
     exp of score over temperature, divided by the row's sum of these: is the division by the
     temperature inside exp, and is the sum over the last axis?
 extreme scores, 1 point: large; very hot
@@ -156,7 +157,7 @@ a root of the finished weights
     the scores before exp.
 coldest temperature fixed, keeps 1 | / temperature -> / max(temperature, 0.1)
     You keep the temperature from falling below some number: every temperature above 0 is allowed.
-not stable, keeps 2 | (z - z.amax(-1, keepdim=True)).exp() -> z.exp()
+not stable, keeps 1 | (z - z.amax(-1, keepdim=True)).exp() -> z.exp()
     exp of several thousand is infinite and of minus several thousand 0, and their ratio NaN:
     subtract the row's largest score first, which changes no weight.
 over the batch | amax(-1 -> amax(0; sum(-1 -> sum(0
@@ -167,7 +168,7 @@ logarithms | z = scores / temperature; return z - torch.logsumexp(z, -1, keepdim
     These are the logarithms of the weights: all are negative. Take exp of them.
 no exponential | (z - z.amax(-1, keepdim=True)).exp() -> z
     You divide scores by their sum: weights can be negative so. Raise e to them first.
-detached, keeps 3 | R -> R.detach()
+detached, keeps 2 | R -> R.detach()
     The values are right, but no gradient reaches the scores: something is detached.
 """,
     draw=draw_softmax,
@@ -181,10 +182,9 @@ attention_mask(lengths, causal)
 read chapters/02_soft_addressing: where it breaks: masks
 padding, 1 point: every position; every position, one sentence
     Column i of sentence b is True where i is smaller than the sentence's length, in every row.
-no look ahead, 2 points: causal; causal, as many sentences as words; causal, one sentence; causal, one word
-    Row t may look at columns up to t, t itself among them, and at no pad.
-an empty sentence, 1 point: causal, an empty sentence
-    A sentence of length 0 has no position that may be attended: all of its rows are False.
+no look ahead, 1 point: causal; causal, as many sentences as words; causal, one sentence; causal, one word; causal, an empty sentence
+    Row t may look at columns up to t, t itself among them, and at no pad. (A sentence of length 0
+    has nothing but pads.)
 RIGHT
 def attention_mask(lengths, causal):
     S = int(lengths.max())
@@ -222,7 +222,7 @@ one step ahead, keeps 1 | tril() -> tril(1)
     Your row t may look at t + 1, the very word that it has to predict.
 causal ignored, keeps 1 | mask & past if causal else mask -> mask
     You never use `causal`: with it, no row may look ahead.
-always causal, keeps 3 | mask & past if causal else mask -> mask & past
+always causal, keeps 1 | mask & past if causal else mask -> mask & past
     You never look ahead, even where causal is False: an encoder may.
 pads forgotten
     | mask = torch.arange(S)[None, :] < lengths[:, None] -> mask = torch.ones(len(lengths), S, dtype=torch.bool)
@@ -425,4 +425,235 @@ temperature one | 0.91 -> 1
     oracle=lambda: 2 / np.log(9),
 )
 
-EXERCISE = Exercise("02_softmax", "Softmax, temperature, masks", (Q1, Q2, Q3, Q4, Q5))
+# What the tests of the last question are given.
+PROGRAMS = """RIGHT
+# fills with the smallest number before the softmax, and clears the pads behind it
+def masked_softmax(scores, mask):
+    filled = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
+    weights = torch.softmax(filled, dim=-1)
+    return weights.masked_fill(~mask, 0.0)
+# adds 1e-7 to a sum that is 1 at least, so that the last digits differ
+def masked_softmax(scores, mask):
+    filled = scores.masked_fill(~mask, -torch.inf)
+    top = filled.amax(-1, keepdim=True)
+    raised = (filled - top.masked_fill(top == -torch.inf, 0.0)).exp()
+    return raised / (raised.sum(-1, keepdim=True) + 1e-7)
+# takes the words of each row by themselves
+def masked_softmax(scores, mask):
+    rows = []
+    for row, real in zip(scores, mask):
+        rows.append(torch.zeros_like(row).masked_scatter(real, torch.softmax(row[real], -1)))
+    return torch.stack(rows)
+# computes in double precision and rounds at the end, so that last digits differ
+def masked_softmax(scores, mask):
+    exact = scores.double().masked_fill(~mask, -1e300)
+    return (torch.softmax(exact, -1) * mask).to(scores.dtype)
+# raises 2 to a power instead of e, so that last digits differ
+def masked_softmax(scores, mask):
+    bits = scores.masked_fill(~mask, -1e30)
+    bits = (bits - bits.amax(-1, keepdim=True)) * math.log2(math.e)
+    raised = torch.exp2(bits) * mask
+    return raised / raised.sum(-1, keepdim=True).clamp_min(1e-30)
+# takes the exponential of log_softmax, which may round the last digits differently
+def masked_softmax(scores, mask):
+    filled = torch.where(mask, scores, torch.full_like(scores, -1e30))
+    return torch.log_softmax(filled, -1).exp() * mask
+WRONG
+mask inverted | ~mask, torch.finfo -> mask, torch.finfo; ~mask, 0.0 -> mask, 0.0
+    takes True for a pad
+mask never used | return torch.softmax(scores, -1)
+    never looks at the mask
+masked scores set to zero | return torch.softmax(scores.masked_fill(~mask, 0.0), -1)
+    gives pads a score of 0, and so a weight
+mask added | return torch.softmax(scores + mask.to(scores.dtype), -1)
+    adds the mask to the scores as 0 and 1
+masked after the softmax | return torch.softmax(scores, -1) * mask
+    sets the weights of pads to 0 after the softmax, and does not divide again
+over the batch | dim=-1 -> dim=0
+    takes the softmax down the columns, over the sentences of the batch
+scores never read | filled = scores -> filled = torch.zeros_like(scores)
+    gives the words of a row equal weights, whatever their scores
+scores doubled | torch.softmax(filled, dim=-1) -> torch.softmax(2 * filled.clamp_min(-1e30), dim=-1)
+    doubles the scores: its rows sum to 1, its pads weigh nothing, and its numbers are wrong
+equal weights in an empty row | return torch.softmax(scores.masked_fill(~mask, -1e9), -1)
+    gives weights to a row in which nothing may be attended
+NaN in an empty row | return torch.softmax(scores.masked_fill(~mask, -torch.inf), -1)
+    gives NaN for a row in which nothing may be attended
+renormalised with a small constant
+    | weights = torch.softmax(scores, -1) * mask
+    | return weights / (weights.sum(-1, keepdim=True) + 1e-13)
+    is right until a pad's score stands far above those of the words
+a fill that a score may reach | torch.finfo(scores.dtype).min -> -1e4
+    is right until the scores of all words lie far below zero
+overflow | raised = (scores * mask).exp() * mask; return raised / raised.sum(-1, keepdim=True).clamp_min(1e-30)
+    takes exp of the scores as they are, which overflows or vanishes where they are large
+scores changed | scores.masked_fill -> scores.masked_fill_
+    writes into the scores that it was given
+the first mask for all | filled = scores -> mask = mask[:1].expand_as(mask); filled = scores
+    uses the first sentence's mask for the whole batch
+pads taken to come last
+    | filled = scores -> mask = torch.arange(mask.shape[1]) < mask.sum(1, keepdim=True)
+    | filled = scores
+    counts the words of a row and takes it that pads come last
+words taken to come last
+    | filled = scores -> mask = (torch.arange(mask.shape[1]) < mask.sum(1, keepdim=True)).flip(-1)
+    | filled = scores
+    counts the words of a row and takes it that pads come first
+mask of an earlier call
+    | def masked_softmax(scores, mask, kept={}):
+    |     mask = kept.setdefault(mask.shape, mask)
+    |     filled = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
+    |     return torch.softmax(filled, -1).masked_fill(~mask, 0.0)
+    keeps the mask of an earlier call and uses it again
+a batch of one loses its axis | weights.masked_fill(~mask, 0.0) -> weights.masked_fill(~mask, 0.0).squeeze(0)
+    returns (S,) instead of (1, S) where the batch has one sentence
+"""
+
+Q6 = question(
+    """q6: A test that finds the broken ones
+check_masked_softmax(masked_softmax)
+read chapters/02_soft_addressing: the test that finds them all
+mask and scores, 1 point: right code; mask inverted; mask never used; masked scores set to zero; mask added; masked after the softmax; over the batch; scores never read; scores doubled
+    Set the weights beside numbers that you know, in several rows, with pads.
+rare rows, 1 point: right code; equal weights in an empty row; NaN in an empty row; renormalised with a small constant; a fill that a score may reach; overflow
+    Try a row without words, and scores that are very large, very small, or largest at a pad.
+calls and batches, 1 point: right code; scores changed; the first mask for all; pads taken to come last; words taken to come last; mask of an earlier call; a batch of one loses its axis
+    Call it more than once, with pads on either side, and look at what it was given as well.
+RIGHT
+def check_masked_softmax(masked_softmax):
+    mask = torch.tensor([[True, True, False], [False, True, True], [False, False, False]])
+    for scores in (
+        torch.tensor([[2.0, 1.0, 0.0], [3.0, 1.0, 2.0], [1.0, 2.0, 3.0]]),
+        torch.tensor([[2.0, 1.0, 90.0], [90.0, 1.0, 2.0], [1.0, 2.0, 3.0]]),
+        torch.tensor([[-2e4, -2e4, 0.0], [0.0, -2e4, -2e4], [1.0, 2.0, 3.0]]),
+        torch.tensor([[2e4, 2e4, 0.0], [0.0, 2e4, 2e4], [1.0, 2.0, 3.0]]),
+    ):
+        for rows in ([0, 1, 2], [2, 1, 0], [1]):
+            given, real = scores[rows], mask[rows]
+            expected = torch.zeros_like(given)
+            for row, e, words in zip(expected, given, real):
+                row[words] = torch.softmax(e[words], 0)
+            weights = masked_softmax(given, real)
+            assert weights.shape == given.shape
+            assert torch.equal(given, scores[rows])
+            assert torch.allclose(weights, expected, atol=1e-5)
+def check_masked_softmax(masked_softmax):
+    T, N = True, False
+    for scores, mask, weights in (
+        ([[0.0, 1.0986, 60.0], [60.0, 0.0, 1.0986]], [[T, T, N], [N, T, T]], [[0.25, 0.75, 0.0], [0.0, 0.25, 0.75]]),
+        ([[0.0, 1.0986, 60.0], [60.0, 0.0, 1.0986]], [[N, N, N], [N, T, N]], [[0.0, 0.0, 0.0], [0.0, 1.0, 0.0]]),
+        ([[-3e4, -3e4, 5.0]], [[T, T, N]], [[0.5, 0.5, 0.0]]),
+        ([[3e4, 3e4, 5.0]], [[T, T, N]], [[0.5, 0.5, 0.0]]),
+    ):
+        given = torch.tensor(scores)
+        found = masked_softmax(given, torch.tensor(mask)).tolist()
+        assert given.tolist() == torch.tensor(scores).tolist(), "the scores were changed"
+        for row, right in zip(found, weights):
+            for one, other in zip(row, right):
+                assert abs(one - other) < 1e-3, f"{one} is not {other}"
+def check_masked_softmax(masked_softmax):
+    torch.manual_seed(3)
+    for B in (1, 9, 9):
+        mask = torch.rand(B, 4) < 0.5
+        mask[-1] = B == 1
+        scores = torch.where(mask, torch.randn(B, 4) - 3e4, 70.0)
+        right = torch.softmax(scores.double().masked_fill(~mask, -1e300), -1) * mask
+        given = scores.clone()
+        torch.testing.assert_close(masked_softmax(given, mask), right.float(), atol=1e-5, rtol=1e-5)
+        assert torch.equal(given, scores)
+def softmax_in_numpy(scores, mask):
+    raised = np.exp(scores - np.max(scores, -1, where=mask, initial=-1e9, keepdims=True), where=mask, out=np.zeros(scores.shape))
+    return raised / np.maximum(raised.sum(-1, keepdims=True), 1e-30)
+def check_masked_softmax(masked_softmax):
+    rng = np.random.default_rng(7)
+    for B in (1, 4):
+        for far, pad in ((0, 0), (0, 50), (-40000, 0), (40000, 0)):
+            for _ in range(4):
+                mask = rng.random((B, 5)) < 0.5
+                scores = np.where(mask, far, pad) + rng.integers(-3, 4, (B, 5))
+                given = torch.tensor(scores, dtype=torch.float32)
+                weights = masked_softmax(given, torch.tensor(mask))
+                assert np.array_equal(given.numpy(), scores), "the scores were changed"
+                np.testing.assert_allclose(weights, softmax_in_numpy(scores, mask), atol=1e-5)
+def check_masked_softmax(f):
+    def weights(scores, mask):
+        given = torch.tensor(scores)
+        result = f(given, torch.tensor(mask))
+        if not torch.equal(given, torch.tensor(scores)) or result.shape != given.shape:
+            raise AssertionError("the scores were changed, or are of another shape")
+        return result.flatten().double().round(decimals=3).tolist()
+    assert weights([[-89999.0, -90000.0, 80.0], [80.0, 2.0, 1.0]], [[True, True, False], [False, True, True]]) == [0.731, 0.269, 0.0, 0.0, 0.731, 0.269]
+    assert weights([[4.0, 5.0, 6.0], [5.0, 6.0, 7.0]], [[False, False, False], [True, False, True]]) == [0.0, 0.0, 0.0, 0.119, 0.0, 0.881]
+    assert weights([[6.0, 7.0]], [[True, True]]) == [0.269, 0.731]
+WRONG
+says nothing
+    | weights = masked_softmax(torch.tensor([[2.0, 2.0, 90.0]]), torch.tensor([[True, True, False]]))
+    | print(torch.allclose(weights, torch.tensor([[0.5, 0.5, 0.0]])))
+    Your test keeps silent on every program, broken ones too. Is there an assert in it that can
+    fail? (With brackets around it and its message it cannot.)
+returned instead of asserted
+    | weights = masked_softmax(torch.tensor([[2.0, 2.0, 90.0]]), torch.tensor([[True, True, False]]))
+    | return torch.allclose(weights, torch.tensor([[0.5, 0.5, 0.0]]))
+    You return whether the function is right. pytest looks at no result: write assert instead of
+    return.
+refuses everything | weights = masked_softmax(given, real) -> weights = masked_softmax(given, ~real)
+    Your test refuses every program, right ones too: in this book True in a mask means MAY be
+    attended, and each right function must pass every assert.
+last digits compared | torch.allclose(weights, expected, atol=1e-5) -> torch.equal(weights, expected)
+    Your test refuses right code whose last digits are rounded differently: compare with
+    torch.allclose and an atol, not with == or torch.equal.
+NaN expected where nothing may be attended
+    | torch.zeros_like(given) -> torch.where(real.any(-1, keepdim=True), 0.0, math.nan).expand(-1, 3).clone()
+    | atol=1e-5 -> atol=1e-5, equal_nan=True
+    Your test refuses right code since it expects something else than 0 in a row in which nothing
+    may be attended: the question asks for zeros there.
+no pads at all | mask = torch.tensor([[True, True, False], [False, True, True], [False, False, False]]) -> mask = torch.ones(3, 3, dtype=torch.bool)
+    Your test never closes anything: with a mask of nothing but True, a function that does not look
+    at its mask is right. Put False into it.
+sums alone, keeps 1 | assert torch.allclose(weights, expected, atol=1e-5) -> assert torch.allclose(weights.sum(-1), expected.sum(-1), atol=1e-5)
+    Your test looks at sums of rows alone, or at little more: weights on pads, and wrong weights on
+    words, sum to 1 as well. Set each weight beside a number that you know.
+pads alone, keeps 1 | assert torch.allclose(weights, expected, atol=1e-5) -> assert (weights[~real] == 0).all()
+    Your test looks at pads alone, or at little more: what do the words get? Set their weights beside
+    numbers that you know.
+a tolerance that hides all | atol=1e-5 -> atol=0.9
+    You leave so much room that wrong weights fit in as well: an atol of 1e-4 is enough for rounding.
+one row and no more
+    | weights = masked_softmax(torch.tensor([[0.0, 0.0, 9.0]]), torch.tensor([[True, True, False]]))
+    | assert torch.allclose(weights, torch.tensor([[0.5, 0.5, 0.0]]), atol=1e-4)
+    Your test tries one short sentence: too little to see more than the plainest bugs. Try several
+    rows at once, other scores, pads in front, and a row without words.
+no row without words, keeps 2 | [False, False, False]]) -> [True, True, True]])
+    Your test tries no row in which nothing may be attended: all of that row's weights must be 0.
+plain scores alone, keeps 2
+    | torch.tensor([[2.0, 1.0, 90.0], [90.0, 1.0, 2.0], [1.0, 2.0, 3.0]]), ->
+    | torch.tensor([[-2e4, -2e4, 0.0], [0.0, -2e4, -2e4], [1.0, 2.0, 3.0]]), ->
+    | torch.tensor([[2e4, 2e4, 0.0], [0.0, 2e4, 2e4], [1.0, 2.0, 3.0]]), ->
+    Your test tries plain scores alone. Let pads stand far above the words, and the words of a row
+    far below and far above 0.
+friendly pads, keeps 2
+    | torch.tensor([[2.0, 1.0, 90.0], [90.0, 1.0, 2.0], [1.0, 2.0, 3.0]]), ->
+    | [[-2e4, -2e4, 0.0], [0.0, -2e4, -2e4], -> [[-2e4, -2e4, -3e4], [-3e4, -2e4, -2e4],
+    The pads of your test are friendly, since their scores lie near those of the words or below: let one
+    stand far above them.
+what it was given never looked at, keeps 2 | assert torch.equal(given, scores[rows]) ->
+    Your test never looks whether the scores are still what they were: compare them with a copy.
+    (Without a copy you compare them with themselves.)
+shape never looked at, keeps 2 | assert weights.shape == given.shape ->
+    Your test never looks at the shape of the result: (S,) and (1, S) look alike to allclose, which
+    repeats the one to fit the other.
+one sentence at a time, keeps 2 | [0, 1, 2], [2, 1, 0], [1] -> [0], [1], [2]
+    Your test hands over one sentence at a time: what goes wrong between the sentences of a batch it
+    cannot see.
+one mask for all calls, keeps 2 | [0, 1, 2], [2, 1, 0], [1] -> [0, 1, 2], [1]
+    All calls of your test that have one shape have the same mask too: call with the same shape and
+    another mask.
+pads behind the words alone, keeps 2 | [False, True, True] -> [True, False, False]
+    Your test puts pads behind the words alone: they may stand in front of them, and between them.
+pads in front of the words alone, keeps 2 | [True, True, False], -> [False, False, True],
+    Your test puts pads in front of the words alone: they may stand behind them, and between them.
+""",
+    **a_test("masked_softmax", PROGRAMS),
+)
+
+EXERCISE = Exercise("02_softmax", "Softmax, temperature, masks", (Q1, Q2, Q3, Q4, Q5, Q6))

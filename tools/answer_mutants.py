@@ -310,6 +310,7 @@ _RESULTS = {
 FORMS = {
     *("float32 returned", "float64 returned", "float16 returned", "NumPy returned"),
     *("list returned", "wrapped in a list", "nothing returned", "an axis too many"),
+    "returned instead",
 }
 _ON_FLOATS = {"detached", "rounded to float16", "rounded to float32", "scaled", "moved", "negated"}
 _ON_AXES = {
@@ -555,11 +556,18 @@ def _sites(tree: ast.Module, q: Question) -> Iterator[tuple[str, str, ast.Module
     """Change one node at a time, and leave out one statement at a time."""
     nodes = [n for n in ast.walk(tree) if not isinstance(n, ast.Load | ast.Store)]
     functions = [n for n in nodes if isinstance(n, ast.FunctionDef | ast.Lambda)]
+    # Another number to try makes another test, not a broken one.
+    lists = [n for n in nodes if isinstance(n, ast.List) and q.explain]
+    tried = [n for one in lists for n in ast.walk(one) if isinstance(n, ast.Constant)]
     for place, node in enumerate(nodes):
         inside = [f for f in functions if any(n is node for n in ast.walk(f))]
+        for operator, change, new in _of_tests(node) if q.explain and inside else ():
+            yield operator, change, _replaced(tree, place, new)
         names = [a.arg for f in inside for a in f.args.args if a.arg != "self"]
         if isinstance(node, ast.expr):
             if any(isinstance(f, ast.FunctionDef) and _in_signature(f, node) for f in inside):
+                continue
+            if any(node is n for n in tried):
                 continue
             for operator, new in _expressions(node, names):
                 before, after = ast.unparse(node), ast.unparse(ast.fix_missing_locations(new))
@@ -577,6 +585,30 @@ def _sites(tree: ast.Module, q: Question) -> Iterator[tuple[str, str, ast.Module
                 " ".join(ast.unparse(node).split()),
                 _replaced(tree, place, ast.Pass()),
             )
+
+
+def _of_tests(node: ast.AST) -> Iterator[tuple[str, str, ast.AST]]:
+    """Spoil a piece of an answer that is a test."""
+    text = ast.unparse(node)
+    if isinstance(node, ast.Assert):
+        yield "assertion left out", text, ast.Pass()
+        yield "assertion inverted", text, ast.Assert(ast.UnaryOp(ast.Not(), node.test))
+        always = ast.Tuple([node.test, ast.Constant("wrong")], ast.Load())
+        yield "assertion in brackets", text, ast.Assert(always)
+        yield "returned instead", text, ast.Return(node.test)
+        swallowed = ast.parse("try:\n    pass\nexcept AssertionError:\n    pass").body[0]
+        assert isinstance(swallowed, ast.Try)
+        swallowed.body = [node]
+        yield "assertion swallowed", text, swallowed
+    elif isinstance(node, ast.Raise):
+        yield "assertion left out", text, ast.Pass()
+    elif isinstance(node, ast.For) and isinstance(node.iter, ast.Tuple | ast.List):
+        first = ast.For(node.target, ast.List(node.iter.elts[:1], ast.Load()), node.body, [])
+        yield "first case alone", f"for {ast.unparse(node.target)}", first
+    elif isinstance(node, ast.keyword) and node.arg in ("atol", "rtol"):
+        for other in (0.0, 1e9):
+            changed = f"{text} -> {other:g}"
+            yield "another tolerance", changed, ast.keyword(node.arg, ast.Constant(other))
 
 
 def _in_signature(function: ast.FunctionDef, node: ast.AST) -> bool:

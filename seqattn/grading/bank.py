@@ -8,7 +8,7 @@ import hashlib
 import json
 import re
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
@@ -140,6 +140,9 @@ class Question:
     shown : callable, optional
         ``shown(*inputs)`` names what a learner may see of a case where that is not the inputs
         themselves, by their names: a dict, empty where there is nothing to see.
+    explain : callable, optional
+        Of questions that ask for a test: ``explain(results)`` says in a sentence what one does
+        whose mistake is not known, from pairs of a case's inputs and what came back; or "".
     inspect : callable
         ``inspect(arrays)`` says in a sentence what keeps the evidence from being evidence, or "".
     """
@@ -160,6 +163,7 @@ class Question:
     pads: tuple[float, ...] = (500.0, -500.0)
     evidence: str = ""
     shown: Callable[..., dict[str, Any]] | None = None
+    explain: Callable[[Iterable[tuple[tuple, Any]]], str] | None = None
     inspect: Callable[[dict[str, np.ndarray]], str] = lambda arrays: ""
 
     @property

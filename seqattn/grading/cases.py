@@ -83,9 +83,10 @@ def draw_cases(exercise: str, q: Question, seed: str, draws: int) -> list[Case]:
     cases = []
     for stage in q.stages:
         for kind in stage.kinds:
-            # Evidence is one file, and a large one; a gradient is two values for each number.
-            few = 1 if q.evidence else GRADIENTS if stage.gradients else draws
-            for draw in range(min(few, draws)):
+            # Evidence is one file, and a large one; programs are the same ones each time; and a
+            # gradient is two values for each number.
+            once = q.evidence or q.explain
+            for draw in range(1 if once else min(draws, GRADIENTS) if stage.gradients else draws):
                 rng = _generator(f"{seed} {exercise} {q.id} {stage.name} {kind} {draw}")
                 inputs = q.draw(rng, kind)
                 upstream = upstream_for(q, inputs, rng) if stage.gradients else None

@@ -5,11 +5,11 @@ would wait.
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-__all__ = ["STRICT", "checking", "same_precision"]
+__all__ = ["STRICT", "checking", "same_precision", "tells_apart"]
 
 # Set where checks are counted instead of read: a failing check fails then.
 STRICT = "SEQATTN_STRICT_CHECKS"
@@ -70,3 +70,32 @@ def same_precision(answer: Any, *inputs: Any) -> None:
         for one in results if isinstance(results, tuple | list) else (results,):
             found = str(getattr(one, "dtype", type(one).__name__))
             assert found == wanted, f"{wanted} came in, {found} came out: keep the precision"
+
+
+def tells_apart(test: Callable[[Any], Any], right: Any, broken: Any) -> None:
+    """Assert that a test keeps silent on a right function and refuses a broken one.
+
+    Parameters
+    ----------
+    test : callable
+        What takes a function and asserts what must hold of it.
+    right, broken : callable
+        The functions; the name of the broken one says what is wrong with it.
+
+    Raises
+    ------
+    AssertionError
+        If it refuses the right one, keeps silent on the broken one, or returns anything.
+    """
+    # As above: it stands alone.
+    try:
+        returned = test(right)
+    except AssertionError as error:
+        raise AssertionError(f"your test refuses right code: {error}".removesuffix(": ")) from None
+    assert returned is None, "a test returns nothing: write assert and what must hold"
+    try:
+        test(broken)
+    except (Exception, SystemExit):
+        return
+    named = broken.__name__.replace("_", " ")
+    raise AssertionError(f"your test keeps silent on broken code: {named}")

@@ -266,6 +266,9 @@ class Judge:
         stage = {n: r for n, r in results.items() if task.cases[n].stage is lost}
         if not any((fault(r, task.cases[n]) or " ")[0] == "value" for n, r in stage.items()):
             stage = {}
+        if q.explain:
+            # What can be explained is not compared in parts: many tests miss the same two bugs.
+            ran = stage = {}
         # The same in all; in all that earns points; in what ran, where sizes made the rest fail;
         # in one stage, where the next ones fail in another way; in what counts in that stage.
         looks: tuple[tuple[dict, Callable[[Case], Collection[str] | None]], ...] = (
@@ -426,6 +429,10 @@ def _hint(task: Task, answer: Answer, results: dict[Any, dict], wrong: dict) -> 
         return order
     if wrong[first][0] == "value" and all(task.cases[n].kind == DOUBLE for n in wrong):
         return ROUGH
+    if q.explain and wrong[first][0] == "value":
+        came = {n: one["result"].get("value") for n, one in results.items() if "result" in one}
+        if text := q.explain((task.cases[n].inputs, value) for n, value in came.items()):
+            return text
     hint = hint_for(wrong[first], task.cases[first].stage)
     if wrong[first][0] in ("value", "nan"):
         return f"{diagnose(q, task.cases, results, wrong)} {hint}".lstrip()

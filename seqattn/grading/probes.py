@@ -9,6 +9,7 @@ __all__ = [
     "MAP_MEASURE",
     "MODULE",
     "PLAIN",
+    "PROGRAM_TEST",
     "TRAINING_STEP",
     "number_probe",
     "table_probe",
@@ -170,6 +171,38 @@ def probe(answer, scores, upstream, *more):
     except (RuntimeError, TypeError, AttributeError):
         pass
     return found
+"""
+
+# Of a test: what it says of programs, each of them made anew. Of these it gets a built-in callable,
+# which has a name, and nothing else that tells one from another.
+PROGRAM_TEST = """
+import functools
+import random
+
+def probe(test, programs, seeds):
+    verdicts, raised, errors = [], [], []
+    for text, seed in zip(programs, seeds):
+        torch.set_default_dtype(torch.float32)
+        torch.set_grad_enabled(True)
+        torch.default_generator.manual_seed(seed)
+        np.random.seed(seed)
+        random.seed(seed)
+        space = {{"__name__": "__main__", "torch": torch, "F": F, "nn": nn, "math": math}}
+        exec(compile(text, "<program>", "exec"), space)
+        program = functools.lru_cache(maxsize=0)(space[{program}])
+        del program.__wrapped__
+        error = None
+        try:
+            verdict = "passes" if test(program) is None else "returns"
+        except (Exception, SystemExit) as caught:
+            verdict, error = "refuses", None if isinstance(caught, AssertionError) else caught
+        verdicts.append(verdict)
+        raised.append(type(error).__name__ if error else "")
+        errors.append(error)
+    # Where it fails whatever it is given, the mistake is in the test itself.
+    if all(errors):
+        raise errors[0]
+    return {{"verdicts": tuple(verdicts), "raised": tuple(raised)}}
 """
 
 # Of a training step: two of them, on a small model, with an optimizer that counts.

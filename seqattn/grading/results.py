@@ -11,7 +11,7 @@ import numpy as np
 
 from seqattn.grading.bank import Exercise, Question
 from seqattn.grading.cases import DOUBLE, Case
-from seqattn.grading.checking import same_precision
+from seqattn.grading.checking import same_precision, tells_apart
 from seqattn.grading.compare import DifferenceKind, difference, same
 from seqattn.grading.redaction import exception_name, sizes_in
 from seqattn.grading.sandbox.jobs import Outcome
@@ -20,7 +20,8 @@ __all__ = ["FaultKind", "Task", "alike", "by_answer", "fault", "job_of"]
 
 FaultKind = DifferenceKind | Literal["error", "random", "calls", "reads", "changed", "gradient"]
 # What visible checks call; the sandbox has no package to import it from.
-HELPER = "from typing import Any\n" + inspect.getsource(same_precision)
+HELPER = "from collections.abc import Callable\nfrom typing import Any\n"
+HELPER += inspect.getsource(same_precision) + inspect.getsource(tells_apart)
 
 
 class Task(NamedTuple):
