@@ -31,7 +31,7 @@ const figure = {
       ui.choice({ label: "edit", options: ui.get("names"), read: () => ui.get("edit"), write: (name) => ui.set("edit", name) }),
       ui.slider({ label: "share of sentences edited, %", trait: "share", min: 0, max: 100, step: STEP, show: String }),
       h("p", { class: "sa-soft" }, "as: ", before, h("br"), "becomes: ", after),
-      h("div", { class: "sa-pair" }, h("div", {}, scores.map((r) => r.node)), h("div", {}, parts.map((r) => r.node))));
+      h("div", {}, scores.map((r) => r.node), parts.map((r) => r.node)));
     return (n) => {
       const [one, other] = ui.get("examples")[ui.get("edit")];
       before.textContent = one; after.textContent = other;
