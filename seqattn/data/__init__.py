@@ -11,6 +11,7 @@ from seqattn.data.corpora import (
     toy_reasons,
 )
 from seqattn.data.downloads import DownloadError
+from seqattn.data.edits import EDITS
 from seqattn.data.grammar import (
     CONSTRUCTIONS,
     Pair,
@@ -30,6 +31,7 @@ from seqattn.data.vocabulary import Subwords, Vocabularies, Vocabulary, Words
 __all__ = [
     "CONSTRUCTIONS",
     "DETOUR",
+    "EDITS",
     "FIVE",
     "LETTER_TASKS",
     "TINY",

@@ -30,6 +30,13 @@ from seqattn.metrics.bleu import (
     perplexity,
     tokenized_bleu,
 )
+from seqattn.metrics.bootstrap import (
+    PairedBootstrap,
+    bleu_from_counts,
+    bootstrap_bleu,
+    paired_bootstrap,
+    sentence_counts,
+)
 from seqattn.metrics.bottleneck import gradient_reach, longest_countable, superpose, unpack
 from seqattn.metrics.ranking import kendall_tau, roc_area
 from seqattn.metrics.symmetrization import symmetrize
@@ -38,10 +45,13 @@ __all__ = [
     "AlignmentQuality",
     "CorpusScore",
     "CoverageReport",
+    "PairedBootstrap",
     "PatternScores",
     "alignment_error_rate",
     "alignment_precision_recall",
     "attention_entropy",
+    "bleu_from_counts",
+    "bootstrap_bleu",
     "corpus_bleu",
     "corpus_chrf",
     "coverage_report",
@@ -53,9 +63,11 @@ __all__ = [
     "longest_countable",
     "max_weight",
     "merge_pieces",
+    "paired_bootstrap",
     "pattern_scores",
     "perplexity",
     "roc_area",
+    "sentence_counts",
     "superpose",
     "symmetrize",
     "tokenized_bleu",

@@ -7,6 +7,7 @@ from seqattn.widgets.copy_mixture import CopyMixture
 from seqattn.widgets.coverage_steps import CoverageSteps
 from seqattn.widgets.decoder_flow import DecoderFlow
 from seqattn.widgets.dot_variance import DotVariance
+from seqattn.widgets.edit_cost import EditCost
 from seqattn.widgets.fixed_versus_dynamic import FixedVersusDynamic
 from seqattn.widgets.heads_explorer import HeadsExplorer
 from seqattn.widgets.kernel_smoother import KernelSmoother
@@ -35,6 +36,7 @@ __all__ = [
     "CoverageSteps",
     "DecoderFlow",
     "DotVariance",
+    "EditCost",
     "FixedVersusDynamic",
     "HeadsExplorer",
     "KernelSmoother",

@@ -37,6 +37,11 @@ FIGURES = {
     "CoverageSteps": lambda: widgets.CoverageSteps(w_c=(-1.0, -2.0), step=3),
     "DecoderFlow": widgets.DecoderFlow,
     "DotVariance": lambda: widgets.DotVariance(exponent=6, factor="× √d"),
+    "EditCost": lambda: widgets.EditCost(
+        ["le chat ne dort pas ici", "les chiens dorment", "il lit un livre"],
+        edit="a word twice",
+        share=60,
+    ),
     "FixedVersusDynamic": widgets.FixedVersusDynamic,
     "HeadsExplorer": lambda: widgets.HeadsExplorer(
         [every_head(seed, source, target) for seed, source, target in SENTENCES],
