@@ -23,7 +23,7 @@ from seqattn.data.grammar import (
 )
 from seqattn.data.multi30k import read_multi30k
 from seqattn.data.pairs import CorpusError, TextPair, hold_out, read_pairs, read_table
-from seqattn.data.tasks import LETTER_TASKS, letter_pairs
+from seqattn.data.tasks import LETTER_TASKS, TwoClauses, letter_pairs, which_clause
 from seqattn.data.tokenization import detokenize, tokenize
 from seqattn.data.vocabulary import Subwords, Vocabularies, Vocabulary, Words
 
