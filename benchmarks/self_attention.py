@@ -1,14 +1,15 @@
 """A sentence that looks at itself: ``python -m benchmarks.self_attention``.
 
-Measurements for the chapter on self-attention. Who can tell which clause is asked about, and does
-that help with reviews of films? What does a mask that is off by one do to a model of the next word?
+Measurements for the chapter on self-attention. Who can tell which clause is asked about? What does
+a mask that is off by one do to a model of the next word?
 Which heads look from a determiner to its noun? And what do self-attention and a recurrence cost as
 sentences grow? Choices are made by validation sentences; test sentences are looked at once.
 
 Writes ``seqattn/data/measured/self_attention.json``. Finished trainings are kept in ``--work`` and
-not repeated. The reviews are read where :func:`seqattn.data.read_polarity` finds them.
+not repeated.
 """
 
+import itertools
 import math
 import time
 from collections import Counter, defaultdict
@@ -43,7 +44,7 @@ CLAUSES = {"train": 3000, "valid": 500, "test": 500}
 CLASSIFIER = {"d": 32, "updates": 600, "batch": 64, "lr": 0.005}
 NEXT_WORD = {"d": 64, "updates": 600, "batch": 64, "lr": 0.003, "generated": 300}
 COST = {"batch": 4, "heads": 4, "rounds": 7, "widths": (64, 256), "lengths": (16, 64, 256, 1024)}
-DETERMINERS = frozenset("the a an my your his her our their every".split())
+DETERMINERS = frozenset(["the", "a", "an", "my", "your", "his", "her", "our", "their", "every"])
 
 # --- Which clause? -------------------------------------------------------------------------------
 
@@ -229,8 +230,8 @@ def next_word(data: dict[str, list[TextPair]], leaks: bool, seed: int) -> dict:
             [model(test[:, : t + 1])[:, -1] for t in range(test.shape[1] - 1)], dim=1
         )
         written = generate(model, dice)
-    pairs_known = {pair for row in train.tolist() for pair in zip(row, row[1:], strict=False)}
-    seen = [pair for row in written for pair in zip(row, row[1:], strict=False)]
+    pairs_known = {pair for row in train.tolist() for pair in itertools.pairwise(row)}
+    seen = [pair for row in written for pair in itertools.pairwise(row)]
     names = {i: word for word, i in ids.items()}
     return {
         "seconds": time.process_time() - started,
@@ -267,11 +268,11 @@ def counted(data: dict[str, list[TextPair]]) -> dict:
     single = Counter(w for line in split["train"] for w in line[1:])
     after: dict[str, Counter[str]] = defaultdict(Counter)
     for line in split["train"]:
-        for first, then in zip(line, line[1:], strict=False):
+        for first, then in itertools.pairwise(line):
             after[first][then] += 1
     total, lost = 0, {"words": 0.0, "words after a word": 0.0}
     for line in split["test"]:
-        for first, then in zip(line, line[1:], strict=False):
+        for first, then in itertools.pairwise(line):
             share = (single[then] + 1) / (single.total() + size)
             # A word never seen after this one falls back on its own share.
             known = after[first]

@@ -46,6 +46,7 @@ __all__ = [
     "Subwords",
     "TextPair",
     "TinyExample",
+    "TwoClauses",
     "Vocabularies",
     "Vocabulary",
     "Words",
@@ -67,4 +68,5 @@ __all__ = [
     "toy_by_length",
     "toy_corpus",
     "toy_reasons",
+    "which_clause",
 ]
