@@ -107,6 +107,8 @@ WAYS = [  # how a program looks, and whether it reads ahead
     ("a later word in one sentence alone", True),
     ("a little of the word after", True),
     ("two words further on", True),
+    ("the last word, in the row before it alone", True),
+    ("the second word, in the first row alone", True),
 ]
 KINDS = {name: code for code, (name, _) in enumerate(WAYS)}
 
@@ -152,6 +154,7 @@ def draw_ids(rng, kind):
 MEANS = {  # lengths, padded to, d
     "ordinary": ((4, 4), 4, 3),
     "padded": ((5, 2, 3), 6, 2),
+    "NaN at pads": ((2, 4, 1), 5, 3),
     "an empty sentence": ((3, 0, 2), 3, 4),
     "as many sentences as words": ((3, 1, 2), 3, 3),
     "one sentence": ((3,), 5, 2),
@@ -164,7 +167,7 @@ def draw_means(rng, kind):
     lengths = rng.permutation(np.array(lengths, np.int64))
     x = normal(rng, len(lengths), size, d)
     for b, n in enumerate(lengths):
-        x[b, n:] = np.nan if kind in ("padded", "an empty sentence") else 50.0
+        x[b, n:] = np.nan if kind == "NaN at pads" else 50.0
     return x, lengths
 
 
@@ -246,21 +249,21 @@ softmax over queries | .masked_fill(~open_to, -math.inf).softmax(-1) -> .softmax
     You take the softmax over the queries: the weights of each row sum to 1.
 masked after the softmax, keeps 3 | .masked_fill(~open_to, -math.inf).softmax(-1) -> .softmax(-1).masked_fill(~open_to, 0.0)
     You mask after the softmax: the weights that are left no longer sum to 1.
-the upper triangle, keeps 5 | open_to.tril() -> open_to.triu()
+the upper triangle, keeps 3 | open_to.tril() -> open_to.triu()
     You keep the wrong half: row t sees the words before it, which stand in columns up to t.
-reads one ahead, keeps 5 | open_to.tril() -> open_to.tril(1)
+reads one ahead, keeps 3 | open_to.tril() -> open_to.tril(1)
     Your mask is off by one: each word sees the next one.
-does not see itself, keeps 5 | open_to.tril() -> open_to.tril(-1)
+does not see itself, keeps 3 | open_to.tril() -> open_to.tril(-1)
     Your words do not see themselves: row t sees columns up to and including t.
-never causal, keeps 4 | open_to = open_to.tril() -> pass
+never causal, keeps 3 | open_to = open_to.tril() -> pass
     You leave causal aside: with it no word sees a later one.
-always causal | if causal: -> if True:
+always causal, keeps 2 | if causal: -> if True:
     You always forbid looking ahead: only where causal is True.
-pads looked at, keeps 5 | real[:, None, :].repeat(1, X.shape[1], 1) -> torch.ones_like(real)[:, None, :].repeat(1, X.shape[1], 1)
+pads looked at, keeps 6 | real[:, None, :].repeat(1, X.shape[1], 1) -> torch.ones_like(real)[:, None, :].repeat(1, X.shape[1], 1)
     Your words look at pads: close the columns from lengths[b] on.
-rows of pads not zero, keeps 5 | .masked_fill(~real[:, :, None], 0.0) ->
+rows of pads not zero, keeps 6 | .masked_fill(~real[:, :, None], 0.0) ->
     You leave what stands in the rows of pads: they come back as zeros.
-one pad too many, keeps 5 | < lengths[:, None] -> <= lengths[:, None]
+one pad too many, keeps 6 | < lengths[:, None] -> <= lengths[:, None]
     You count one pad as a word: position lengths[b] is the first that is none.
 detached, keeps 7 | R -> R.detach()
     The values are right, but you cut the gradient: no detach.
@@ -317,8 +320,6 @@ new words first | torch.cat([old, torch.tril(torch.ones(T, T)) > 0], 1) -> torch
     You put the new words first: the old words have the first columns.
 rows of the old words too | .bool()[past:] -> .bool()
     You return rows for the old words as well: only the T new words ask.
-first rows | .bool()[past:] -> .bool()[:T]
-    You keep the rows of the first words: the new words ask, and they have the last T rows.
 the new alone | torch.ones(T, past + T, dtype=torch.bool).tril(past) -> torch.ones(T, T, dtype=torch.bool).tril()
     Your mask has columns for the new words alone: keys are all words, past + T of them.
 numbers | R -> R.float()
@@ -337,7 +338,7 @@ leaks(step_fn, tokens, vocab)
 read chapters/14_self_attention: No reading ahead
 clean programs, 2 points: each word alone; all words so far; the first word and its own
     Not every change is a leak: compare rows before the changed word alone, and allow for rounding.
-programs that leak, 3 points: the word after; the whole sentence; the last word; a later word in the middle alone; a later word in one sentence alone; a little of the word after; two words further on
+programs that leak, 3 points: the word after; the whole sentence; the last word; a later word in the middle alone; a later word in one sentence alone; a little of the word after; two words further on; the last word, in the row before it alone; the second word, in the first row alone
     Change each word but the first, one at a time, and look at all rows before it in all sentences.
 RIGHT
 def leaks(step_fn, tokens, vocab):
@@ -380,21 +381,17 @@ def leaks(step_fn, tokens, vocab):
             found |= bool(((step_fn(trial)[:, :t] - rows[:, :t]).abs() > 1e-5).any())
     return found
 WRONG
-looks at the changed row | [:, :t] - before[:, :t]) -> [:, : t + 1] - before[:, : t + 1])
-    You look at the changed word's own row: it may change. Look at the rows before it.
-looks at all rows | (step_fn(changed)[:, :t] - before[:, :t]) -> (step_fn(changed) - before)
-    You look at all rows: those from the changed word on may change.
-looks at later rows | [:, :t] - before[:, :t]) -> [:, t:] - before[:, t:])
-    You look at the rows from the changed word on, which may change: look at those before.
-no room for rounding | > 1e-5 -> > 0
+looks at the changed row, keeps 3 | [:, :t] - before[:, :t]) -> [:, : t + 1] - before[:, : t + 1])
+    You look at rows from the changed word on: they may change. Look at the rows before it.
+no room for rounding, keeps 3 | > 1e-5 -> > 0
     You ask for equal numbers: two calls differ by rounding, so allow about 1e-6.
 too much room, keeps 2 | > 1e-5 -> > 0.5
     You allow too much: a leak may be small, so set the limit not far above rounding.
 only the first word | range(1, tokens.shape[1]): -> range(1):; (step_fn(changed)[:, :t] - before[:, :t]) -> (step_fn(changed)[:, 1:] - before[:, 1:])
     You change the first word, which all later rows may see: change a later word and look at the rows before.
-only the last word | range(1, tokens.shape[1]): -> range(tokens.shape[1] - 1, tokens.shape[1]):
+only the last word, keeps 2 | range(1, tokens.shape[1]): -> range(tokens.shape[1] - 1, tokens.shape[1]):
     You change the last word alone: a leak may show only for a word in the middle.
-only the second word | range(1, tokens.shape[1]): -> range(1, 2):
+only the second word, keeps 2 | range(1, tokens.shape[1]): -> range(1, 2):
     You change the second word alone: change each word but the first.
 only the row before, keeps 2 | [:, :t] - before[:, :t]) -> [:, t - 1] - before[:, t - 1])
     You look at the row just before the changed word: a leak may reach further back.
@@ -406,17 +403,8 @@ a word that may be the same, keeps 2 | (changed[:, t] + 1) % vocab -> changed[:,
     You put back the word that was there: make sure that it is another.
 turned round | R -> not R
     Your answers are turned round: True means that it reads ahead.
-mean difference | .abs().max() > 1e-5 -> .mean() > 1e-5
+mean difference, keeps 2 | .abs().max() > 1e-5 -> .mean() > 1e-5
     You average the differences, in which signs cancel: take the largest absolute one.
-no absolute value | .abs().max() > 1e-5 -> .max() > 1e-5
-    You leave out the absolute value: a number that falls has changed as well.
-stops after the first word tried
-    | before = step_fn(tokens)
-    | for t in range(1, tokens.shape[1]):
-    |     changed = tokens.clone()
-    |     changed[:, t] = (changed[:, t] + 1) % vocab
-    |     return bool((step_fn(changed)[:, :t] - before[:, :t]).abs().max() > 1e-5)
-    You return after the first word that you change: say False only when all have been tried.
 changes the tokens | tokens.clone() -> tokens
     You change the tokens that came in: work on a copy.
 """,
@@ -461,6 +449,10 @@ def probe(leaks, way, table, tokens):
                 out[1] = out[1] - after[1]
         elif way == 8:
             out = x + 0.01 * after
+        elif way in (10, 11):
+            out, t = x.clone(), T - 2 if way == 10 else 0
+            if T > 1:
+                out[:, t] = out[:, t] - x[:, t + 1]
         else:
             out = x - torch.cat([x[:, 2:], 0 * x[:, :2]], 1)[:, :T]
         return out + 1e-7 * (calls[0] % 3)
@@ -523,8 +515,6 @@ pads of the target open, keeps 2 | own = (target != pad)[:, None, :].repeat(1, T
     Your target words look at pads of the target: close their columns.
 rows of pads closed, keeps 2 | past & target.ne(pad)[:, None] -> past & target.ne(pad)[:, :, None]
     You close rows, not columns: the mask belongs to what is looked at, in the last axis.
-rows and columns of pads closed, keeps 2 | past & target.ne(pad)[:, None] -> past & target.ne(pad)[:, None] & target.ne(pad)[:, :, None]
-    You close the rows of pads as well: then their softmax has nothing to sum over. Close columns alone.
 target's mask on the source, keeps 2 | source.ne(pad)[:, None].expand(B, T, S) -> target.ne(pad)[:, :, None].expand(B, T, S)
     You use the target's pads for the source: the mask belongs to what is looked at.
 causal on the source, keeps 2 | [:, None, :].repeat(1, T, 1).tril() -> [:, None, :].repeat(1, T, 1).tril(); (source != pad)[:, None, :].repeat(1, T, 1) -> (source != pad)[:, None, :].repeat(1, T, 1).tril(0)
@@ -567,11 +557,11 @@ masked_mean(x, lengths)
 read chapters/14_self_attention: Which clause?
 full sentences, 2 points: ordinary; one word
     Add up the words of each sentence and divide by their number.
-pads, 2 points: padded; as many sentences as words; one sentence
+pads, 2 points: padded; NaN at pads; as many sentences as words; one sentence
     Only the first lengths[b] states count, in the sum and in the number. Replace what stands at pads: 0 times NaN is NaN.
 no words, 1 point: an empty sentence
     Nothing divided by nothing is NaN: a sentence without words gives zeros.
-gradients, 1 point, backward: ordinary; padded; an empty sentence
+gradients, 1 point, backward: ordinary; padded
     The values are right but their gradients are not: no detach, and no NaN on the way back.
 RIGHT
 def masked_mean(x, lengths):
@@ -599,15 +589,15 @@ def masked_mean(x, lengths):
 WRONG
 divided by the padded length, keeps 2 | / lengths.clamp(min=1)[:, None] -> / x.shape[1]
     You divide by the padded length: a longer neighbour in the batch would change this sentence.
-pads added | ~real[:, :, None], 0.0 -> torch.isnan(x), 0.0
+pads added, keeps 2 | ~real[:, :, None], 0.0 -> torch.isnan(x), 0.0
     You add what stands at pads: only the first lengths[b] states count.
 pads counted as words, keeps 2 | < lengths[:, None] -> <= lengths[:, None]
     You add one pad: position lengths[b] is the first that is none.
 the last word forgotten | < lengths[:, None] -> < lengths[:, None] - 1
     You leave out the last word of each sentence: the first lengths[b] states count.
-pads times zero, keeps 2 | x.masked_fill(~real[:, :, None], 0.0).sum(1) -> (x * real[:, :, None]).sum(1)
+pads times zero, keeps 4 | x.masked_fill(~real[:, :, None], 0.0).sum(1) -> (x * real[:, :, None]).sum(1)
     You multiply pads by zero: 0 times NaN is NaN. Replace them, with masked_fill or where.
-empty sentences give NaN, keeps 4 | .clamp(min=1) ->
+empty sentences give NaN, keeps 5 | .clamp(min=1) ->
     You divide by a length of 0: a sentence without words gives zeros.
 whole numbers | R -> R.trunc()
     You round to whole numbers: lengths are whole, means are not.
@@ -621,7 +611,7 @@ length plus one | lengths.clamp(min=1) -> (lengths + 1)
     You divide by one more than there are words: divide by their number.
 largest, not mean | .sum(1) -> .amax(1)
     You take the largest number of each column: take the mean.
-lengths of the neighbour | lengths.clamp(min=1) -> lengths.flip(0).clamp(min=1)
+lengths of the neighbour, keeps 2 | lengths.clamp(min=1) -> lengths.flip(0).clamp(min=1)
     You divide by the length of another sentence: sentence b has lengths[b] words.
 detached, keeps 5 | R -> R.detach()
     The values are right, but you cut the gradient: no detach.
