@@ -114,10 +114,15 @@ KINDS = {name: code for code, (name, _) in enumerate(WAYS)}
 
 
 def draw_program(rng, kind):
-    B, T, vocab = (3, 6, 5) if kind != "the whole sentence" else (1, 5, 2)
-    if kind == "the word after":
-        T = 2
+    B, T, vocab = {"the whole sentence": (1, 5, 2), "the word after": (1, 2, 3)}.get(
+        kind, (3, 6, 5)
+    )
     tokens = rng.integers(vocab, size=(B, T)).astype(np.int64)
+    # What stays the same under some changes: the id in the middle, and the first.
+    if kind == "the word after":
+        tokens[:] = 1
+    if kind == "the last word":
+        tokens[:] = 0
     # Ids that are far apart in every number: changing a word is sure to move what reads it.
     steps = 0.5 + rng.random((vocab, 3)).astype(np.float32)
     return KINDS[kind], steps.cumsum(0).astype(np.float32), tokens
@@ -455,7 +460,8 @@ def probe(leaks, way, table, tokens):
                 out[:, t] = out[:, t] - x[:, t + 1]
         else:
             out = x - torch.cat([x[:, 2:], 0 * x[:, :2]], 1)[:, :T]
-        return out + 1e-7 * (calls[0] % 3)
+        # The last number is 0, but for rounding.
+        return torch.cat([out, 0 * out[..., :1]], -1) + 1e-7 * (calls[0] % 3)
 
     kept = tokens.clone()
     found = leaks(step_fn, tokens, vocab)
@@ -538,7 +544,11 @@ one row for the source, keeps 2 | R -> (R[0], R[1][:, :1])
     oracle=decoder_masks,
     probe="""
 def probe(decoder_masks, source, target, pad):
+    decoder_masks(source.flip(0), target.flip(0), pad)
+    kept = source.clone(), target.clone()
     found = decoder_masks(source, target, pad)
+    if not (torch.equal(kept[0], source) and torch.equal(kept[1], target)):
+        raise ValueError("the ids that came in were changed: work on a copy")
     if not isinstance(found, tuple | list) or len(found) != 2:
         return found
     for mask in found:
