@@ -121,7 +121,7 @@ def draw_program(rng, kind):
     # What stays the same under some changes: the id in the middle, and the first.
     if kind == "the word after":
         tokens[:] = 1
-    if kind == "the last word":
+    if kind == "the whole sentence":
         tokens[:] = 0
     # Ids that are far apart in every number: changing a word is sure to move what reads it.
     steps = 0.5 + rng.random((vocab, 3)).astype(np.float32)

@@ -39,7 +39,8 @@ const figure = {
       ui.slider({ label: "watched word", trait: "word", min: 0, max: names.length - 1, step: 1, show: (i) => names[i], glides: true }));
     return (n, width) => {
       const said = n.order.map((i) => names[i]), size = Math.min(width, 300), { group, sx, sy } = plane(size, reach), o = size / 2;
-      map.cells(n.weights, said, said, n.place, n.place, Math.min(width, 340));
+      // Cells keep their size, whichever word comes last.
+      map.cells(n.weights, said, said, n.place, n.place, Math.min(width, 340) - 40 + Math.min(40, 3.7 * said[said.length - 1].length));
       // By word, not by place: so that a dot that stays is seen to stay.
       const dots = n.order.map((word, t) => ({ word, x: n.outputs[t] })).sort((a, b) => a.word - b.word);
       plot.paint([size, size], group, dots.map(({ word, x }) => {
