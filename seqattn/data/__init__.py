@@ -24,7 +24,7 @@ from seqattn.data.grammar import (
 )
 from seqattn.data.multi30k import read_multi30k
 from seqattn.data.pairs import CorpusError, TextPair, hold_out, read_pairs, read_table
-from seqattn.data.tasks import LETTER_TASKS, letter_pairs
+from seqattn.data.tasks import LETTER_TASKS, TwoClauses, letter_pairs, which_clause
 from seqattn.data.tokenization import detokenize, tokenize
 from seqattn.data.vocabulary import Subwords, Vocabularies, Vocabulary, Words
 
@@ -48,6 +48,7 @@ __all__ = [
     "Subwords",
     "TextPair",
     "TinyExample",
+    "TwoClauses",
     "Vocabularies",
     "Vocabulary",
     "Words",
@@ -69,4 +70,5 @@ __all__ = [
     "toy_by_length",
     "toy_corpus",
     "toy_reasons",
+    "which_clause",
 ]

@@ -1,12 +1,14 @@
-"""Letters to letters: tasks of which we know which letter each written one comes from."""
+"""Tasks of which we know the answer and where it stands: letters to letters, and two clauses."""
 
 from collections.abc import Callable
+from itertools import product
 from random import Random
 from string import ascii_lowercase
+from typing import NamedTuple
 
 from seqattn.data.pairs import TextPair
 
-__all__ = ["LETTER_TASKS", "letter_pairs"]
+__all__ = ["LETTER_TASKS", "TwoClauses", "letter_pairs", "which_clause"]
 
 # Where each letter of the target comes from, for a source of n letters.
 LETTER_TASKS: dict[str, Callable[[int], list[int]]] = {
@@ -83,3 +85,81 @@ def letter_pairs(
         asked, answer = (" ".join(ascii_lowercase[x] for x in ids) for ids in (source, target))
         pairs.append(TextPair(asked, answer, frozenset((i, t) for t, i in enumerate(places))))
     return pairs
+
+
+GOOD = ("good", "fine", "great", "lovely", "superb", "pleasant", "brilliant", "charming")
+BAD = ("bad", "poor", "awful", "dull", "dreadful", "boring", "terrible", "ugly")
+ASKED = "film"
+OTHERS = ("hat", "soup", "song", "coat", "garden", "hotel")
+
+
+class TwoClauses(NamedTuple):
+    """A sentence of two clauses, one that praises and one that blames.
+
+    Attributes
+    ----------
+    text : str
+        Words with spaces between them.
+    positive : bool
+        Gold label: whether the clause on the film praises it.
+    noun, adjective : int
+        Where *film* stands, and where what is said of it stands; counted from 0.
+    """
+
+    text: str
+    positive: bool
+    noun: int
+    adjective: int
+
+
+def which_clause(count: int, *, seed: int = 0) -> list[TwoClauses]:
+    """Draw sentences such as "the film was not good but the hat was fine".
+
+    The label is what is said of the film. The other clause always says the opposite, either
+    clause may come first, and *not* stands in each clause or does not. So for every sentence there
+    is another one of exactly the same words with the other label: who only counts words, in
+    whatever way, cannot be right more often than not.
+
+    Parameters
+    ----------
+    count : int
+        How many, from 1 to 6,144, which is all there are.
+    seed : int
+        Of the draw.
+
+    Returns
+    -------
+    list of TwoClauses
+        All different: slices of it are splits that share no sentence.
+
+    Raises
+    ------
+    ValueError
+        If there are not so many.
+
+    Examples
+    --------
+    >>> one = which_clause(1, seed=1)[0]
+    >>> one.text, one.positive
+    ('the film was dreadful but the hat was great', False)
+    >>> one.text.split()[one.noun], one.text.split()[one.adjective]
+    ('film', 'dreadful')
+    """
+    flags = (False, True)
+    every = list(product(flags, flags, flags, flags, OTHERS, range(len(GOOD)), range(len(BAD))))
+    if not 1 <= count <= len(every):
+        raise ValueError(f"count is {count}; expected 1 to {len(every)}, which is all there are")
+    drawn = []
+    for first, positive, *nots, other, here, there in Random(seed).sample(every, count):
+        clauses = []
+        for noun, praise, negated, at in zip(
+            (ASKED, other), (positive, not positive), nots, (here, there), strict=True
+        ):
+            # What is not bad is praised.
+            adjective = (GOOD if praise != negated else BAD)[at]
+            clauses.append(["the", noun, "was", *["not"] * negated, adjective])
+        asked, spoken = clauses[0], clauses if first else clauses[::-1]
+        text = [*spoken[0], "but", *spoken[1]]
+        noun_at = text.index(ASKED)
+        drawn.append(TwoClauses(" ".join(text), positive, noun_at, noun_at + len(asked) - 2))
+    return drawn

@@ -19,6 +19,7 @@ from seqattn.widgets.penalty_path import PenaltyPath
 from seqattn.widgets.rank_slider import RankSlider
 from seqattn.widgets.recency import Recency
 from seqattn.widgets.score_geometry import ScoreGeometry
+from seqattn.widgets.self_attention_layer import SelfAttentionLayer
 from seqattn.widgets.soft_lookup import SoftLookup
 from seqattn.widgets.softmax_temperature import SoftmaxTemperature
 from seqattn.widgets.sparse_reach import SparseReach
@@ -49,6 +50,7 @@ __all__ = [
     "RankSlider",
     "Recency",
     "ScoreGeometry",
+    "SelfAttentionLayer",
     "SoftLookup",
     "SoftmaxTemperature",
     "SparseReach",

@@ -2,7 +2,8 @@
 
 import pytest
 
-from seqattn.data import LETTER_TASKS, letter_pairs
+from seqattn.data import LETTER_TASKS, letter_pairs, which_clause
+from seqattn.data.tasks import GOOD
 
 
 def in_code(letter, letters):
@@ -52,3 +53,21 @@ def test_errors_name_what_was_wrong(given, said):
 def test_an_odd_alphabet_is_refused():
     with pytest.raises(ValueError, match="letters is 5; expected an even number from 2 to 26"):
         letter_pairs("double", 1, 3, letters=5)
+
+
+def test_a_clause_is_what_its_label_says():
+    drawn = which_clause(6144, seed=2)
+    assert len({one.text for one in drawn}) == len(drawn)
+    for one in drawn:
+        words = one.text.split()
+        assert words[one.noun] == "film"
+        said = words[one.noun + 1 : one.adjective]
+        assert said in (["was"], ["was", "not"])
+        assert one.positive == ((words[one.adjective] in GOOD) != ("not" in said))
+    assert which_clause(9, seed=2) == which_clause(9, seed=2) != which_clause(9, seed=3)
+
+
+@pytest.mark.parametrize("count", [0, 6145])
+def test_there_are_only_so_many_clauses(count):
+    with pytest.raises(ValueError, match=f"count is {count}; expected 1 to 6144"):
+        which_clause(count)

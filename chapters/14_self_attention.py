@@ -1,0 +1,473 @@
+# ---
+# jupyter:
+#   jupytext:
+#     formats: ipynb,py:percent
+#     text_representation: {extension: .py, format_name: percent}
+#   kernelspec: {display_name: Python 3, language: python, name: python3}
+#   seqattn:
+#     minutes: 40
+#     covers: [F-14, M-06, M-07, T-04, W-03, V-12, D-14, X-03]
+#     exercise: 14_self_attention
+# ---
+
+# %% [markdown]
+# # A sentence looks at itself
+#
+# So far a decoder asked and a source answered. Here the words of one sentence ask each other. You get a
+# layer that reads a whole sentence at once, that does not know the order of the words, and that must be
+# kept from reading ahead.
+#
+# **You need** masks from [chapter 2](02_soft_addressing.ipynb), the scaled score from
+# [chapter 5](05_scaled.ipynb) and [several heads](13_heads.ipynb). **It covers** self- and cross-attention,
+# the causal mask and a test for it, a sentence classifier, what heads look for, and what it costs beside a
+# recurrence.
+
+# %% tags=["install", "hide-cell"]
+INSTALL
+
+# %% [markdown]
+# ## A question you can see
+#
+# Eight words, each with a state of two numbers, given by hand: nouns point one way, *the* and *on* another. Every word
+# asks all words, itself among them. A row of the map shows where one word looks; its dot is what it gets back,
+# its *output*.
+
+# %% tags=["hide-input"]
+import math
+
+import matplotlib.pyplot as plt
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from seqattn import MultiHeadAttention, causal_mask, padding_mask
+from seqattn.data import TINY, measured, which_clause
+from seqattn.models.transformer import sinusoidal_positions
+from seqattn.plots import BLUE, GREY, ORANGE, ResultTable, experiment_card, use_style
+from seqattn.widgets import HeadsExplorer, SelfAttentionLayer
+
+use_style()
+torch.set_printoptions(precision=2, sci_mode=False, linewidth=90)
+stored = measured("self_attention")
+
+
+def low_high(values, form=".2f"):
+    return f"{min(values):{form}} to {max(values):{form}}"
+
+
+SelfAttentionLayer(
+    caption="Exchange place 2 with place 6 and watch “sat”. Tick “causal” and exchange them again. "
+    "Then turn the angle: a word no longer looks at what is like itself."
+)
+
+# %% [markdown]
+# ### By hand
+#
+# The states are $h_1 = (1.0, 0.5)$, $h_2 = (-0.5, 1.5)$ and $h_3 = (0.5, -1.0)$, without any matrices. The
+# scores are $h_t^\top h_i / \sqrt 2$.
+#
+# | asks | scores | weights | output |
+# |---|---|---|---|
+# | cat | 0.88, 0.18, 0.00 | 0.52, 0.26, 0.22 | (0.50, 0.43) |
+# | sat | 0.18, 1.77, −1.24 | 0.16, 0.80, 0.04 | (−0.22, 1.24) |
+# | mat | 0.00, −1.24, 0.88 | 0.27, 0.08, 0.65 | (0.56, −0.40) |
+#
+# The scores are symmetric, the weights are not: each row has a softmax of its own. And here every word
+# looks most at *itself*, since its score with itself is its squared length over $\sqrt 2$.
+
+# %%
+scores = TINY.h @ TINY.h.T / math.sqrt(2)
+weights = scores.softmax(-1)
+print("weights", weights, "outputs", weights @ TINY.h, sep="\n")
+
+# %% [markdown]
+# ## In general
+#
+# Let $X$ hold the $T$ states of a sentence in its rows, each of size $d$. In **self-attention** queries, keys and values are all
+# made from $X$, by three matrices:
+#
+# $$ \mathrm{self}(X) = \mathrm{softmax}\Big(\frac{X W^Q (X W^K)^\top}{\sqrt{d_k}}\Big)\, X W^V $$ (eq-self-attention)
+#
+# With $W^Q = W^K = W$ the scores are symmetric, and on the diagonal stand squared lengths:
+#
+# $$ e_{ti} = \frac{(W^\top x_t)^\top (W^\top x_i)}{\sqrt{d_k}} = e_{it}, \qquad
+#    e_{tt} = \frac{\lVert W^\top x_t \rVert^2}{\sqrt{d_k}} $$ (eq-symmetric-scores)
+#
+# Where all projected states are equally long, each word's largest score is then its own. Two matrices free it: a
+# determiner can ask for a noun. Several heads do this side by side, as in [chapter 13](13_heads.ipynb).
+
+
+# %%
+def self_attention(X, W_q, W_k, W_v):
+    scores = (X @ W_q) @ (X @ W_k).mT / math.sqrt(W_k.shape[1])
+    return scores.softmax(-1) @ (X @ W_v)
+
+
+torch.manual_seed(0)
+X, layer = torch.randn(1, 7, 8), MultiHeadAttention(8, heads=1, bias=False)
+ours = self_attention(X, layer.query.weight.T, layer.key.weight.T, layer.value.weight.T)
+print(
+    "equal:", torch.allclose(ours @ layer.output.weight.T, layer(X).context, atol=1e-5)
+)
+
+# %% [markdown]
+# ## Order does not matter
+#
+# Let $P$ be a matrix that puts rows into another order, so that $P^\top P = I$. The scores of $PX$ are $P E P^\top$, and the
+# softmax, which works on each row, keeps that form. So
+#
+# $$ \mathrm{self}(PX) = (P A P^\top)(P X W^V) = P\, A X W^V = P\, \mathrm{self}(X) $$ (eq-equivariance)
+#
+# **The outputs move with their words, and nothing else happens.** The mean of all outputs does not change at all. A
+# layer of self-attention and a mean behind it see a *bag of words*: how often each word occurs, and no order.
+
+# %%
+order = torch.randperm(7)
+same = (layer(X[:, order]).context - layer(X).context[:, order]).abs().max().item()
+means = (layer(X[:, order]).context.mean(1) - layer(X).context.mean(1)).abs().max()
+closed = causal_mask(7)[None]
+causal = (
+    layer(X[:, order], mask=closed).context - layer(X, mask=closed).context[:, order]
+)
+print(f"moved along, up to {same:.0e}; the mean, up to {means:.0e}")
+print(f"with a causal mask, off by {causal.abs().max():.2f}")
+
+# %% [markdown]
+# ## No reading ahead
+#
+# A model that writes gives each next word a probability from the words so far. When such a model is trained,
+# the whole sentence is known. One pass can then score all next words, if row $t$ sees columns $i \le t$ alone. That
+# is the **causal mask**:
+#
+# $$ e_{ti} = -\infty \quad\text{for } i > t, \qquad
+#    p(y_1, \dots, y_T) = \prod_{t=1}^{T} p(y_t \mid y_{<t}) $$ (eq-causal)
+#
+# Row $t$ reads words up to $t$ and names word $t + 1$. Its *own* word is open: that one has been written already. In PyTorch the
+# mask is the lower triangle with its diagonal, `tril(0)`. Under it our three words have these weights:
+
+# %%
+print(scores.masked_fill(~causal_mask(3), -math.inf).softmax(-1))
+
+# %% [markdown]
+# The first word has no choice, and the last row is as before.
+#
+# One number can spoil it. `tril(1)` opens one place more: each row sees the very word that it is to name.
+#
+# ```{predict} tril-one
+# ```
+#
+# Three models of the next word with each mask were trained on English sentences of the toy corpus: one layer of self-attention and a
+# readout. They are judged on test sentences: all places at once, as in training, and word by word, as a text is
+# written, where later words do not exist yet.
+
+# %% tags=["hide-input", "hide-output", "hide-until-tril-one"]
+leak, counts, rows = stored["leak"], stored["leak, counting"], []
+for name, runs in leak.items():
+    at_once, by_word = ([run[k] for run in runs] for k in ("at once", "word by word"))
+    rows.append([name, low_high(at_once), low_high(by_word), runs[0]["written"][2]])
+columns = "mask", "all at once", "word by word", "writes, for example"
+ResultTable(
+    columns,
+    rows,
+    "Loss on test sentences, nats a word, three seeds",
+    f"Counting words: {counts['words']:.2f}; counting words after a word: "
+    f"{counts['words after a word']:.2f}.",
+)
+
+# %% [markdown]
+# <details><summary>What the output shows</summary>
+#
+# With the right mask both losses are the same, below those of counting. With `tril(1)` the loss at once is near 0: the model copies the
+# word that it sees. Writing word by word it has nothing to copy, and its loss is far above that of counting single words. **A loss that is too good is the
+# symptom.** Training does not show the bug; it rewards it.
+#
+# </details>
+#
+# A **probe** finds the leak without any training. Change one word, and look at the rows before it: they must
+# not move.
+
+
+# %%
+def rows_that_move(mask, changed=4):
+    other = X.clone()
+    other[:, changed] += 1.0
+    moved = layer(X, mask=mask[None]).context - layer(other, mask=mask[None]).context
+    return (moved[0].abs().amax(-1) > 1e-6).nonzero().flatten().tolist()
+
+
+for diagonal in (0, 1):
+    print(f"tril({diagonal})", rows_that_move(torch.ones(7, 7).tril(diagonal).bool()))
+
+# %% [markdown]
+# Places count from 0: word 4 was changed. With `tril(0)` rows 4 to 6 move, as they may. With `tril(1)` row 3 moves as well: it has read
+# ahead.
+#
+# ## Which clause?
+#
+# What can one layer do that counting words cannot? Here is a task made for the purpose: *is the film good?*
+
+# %%
+for one in which_clause(3, seed=1):
+    print("good" if one.positive else "bad ", "·", one.text)
+
+# %% [markdown]
+# One clause is on the film, the other on something else, and the two always disagree. Exchange what is said of the film and of the hat, and
+# you have the same words with the opposite label. So over all such sentences who only counts words is right half of the time, whatever he makes of the counts.
+#
+# ```{predict} which-reader
+# ```
+
+
+# %%
+class Reader(nn.Module):
+    """One layer of self-attention, the mean over real words, a linear readout."""
+
+    def __init__(self, words, d=32):
+        super().__init__()
+        self.embedding, self.readout = nn.Embedding(words, d), nn.Linear(d, 2)
+        self.attention = MultiHeadAttention(d, heads=2)
+
+    def forward(self, ids, lengths):
+        real = padding_mask(lengths, ids.shape[1])
+        x = self.embedding(ids) + sinusoidal_positions(ids.shape[1], 32)
+        x = self.attention(x, mask=real).context.masked_fill(~real[..., None], 0.0)
+        return self.readout(x.sum(1) / lengths[:, None])
+
+
+# %% [markdown]
+# The mean leaves out the pads: they are neither added nor counted. All readers below were trained on 3,000 sentences; the state that did best
+# on validation is judged once, on 500 test sentences that differ from all others. Here the reader with
+# positions learns once more, from a seed of its own.
+
+# %% tags=["hide-input", "hide-output", "hide-until-which-reader", "nbval-ignore-output"]
+drawn = which_clause(4000)
+ids = {
+    w: i
+    for i, w in enumerate(sorted({w for one in drawn for w in one.text.split()}), 1)
+}
+lengths = torch.tensor([len(one.text.split()) for one in drawn])
+lines = [torch.tensor([ids[w] for w in one.text.split()]) for one in drawn]
+lines = nn.utils.rnn.pad_sequence(lines, batch_first=True)
+labels = torch.tensor([int(one.positive) for one in drawn])
+torch.manual_seed(7)
+reader = Reader(len(ids) + 1)
+optimizer = torch.optim.Adam(reader.parameters(), lr=0.005)
+for _ in range(1000):
+    at = torch.randint(3000, (64,))
+    loss = F.cross_entropy(reader(lines[at], lengths[at]), labels[at])
+    optimizer.zero_grad(), loss.backward(), optimizer.step()
+right = reader(lines[3500:], lengths[3500:]).argmax(-1) == labels[3500:]
+print(f"here and now, with positions: {right.float().mean():.2f} of 500 test sentences")
+clause = {
+    name: [run["test"] for run in runs] for name, runs in stored["clause"].items()
+}
+rows = [[name, *(f"{share:.2f}" for share in found)] for name, found in clause.items()]
+rows.append(
+    ["naive Bayes, from counts", f"{stored['clause, counting words']:.2f}", "", ""]
+)
+ResultTable(
+    ("reader", "seed 1", "seed 2", "seed 3"), rows, "Share right on test sentences"
+)
+
+# %% [markdown]
+# <details><summary>What the output shows</summary>
+#
+# Bags of words stay near one half or below it, with a hidden layer as well. (Below, because the twin of a test sentence,
+# the same words with the other label, may stand in the training set: who remembers the words says the twin's label.)
+# Self-attention without positions is such a bag too, as {eq}`eq-equivariance` says. With positions it makes hardly a mistake.
+# So does a GRU: attention is one way to find out who belongs to whom, not the only one.
+#
+# The surprise is the causal layer *without* positions: {{ low_high(clause["self-attention, causal, without positions"]) }}. A word's row
+# has as many open places as words stand up to it. **A causal mask tells words apart by their place.** Chapter 15
+# comes back to that.
+#
+# </details>
+
+# %% [markdown]
+# ## Two sentences
+#
+# In **cross-attention** the queries come from one sequence, $Y$, and keys and values from another, $X$:
+#
+# $$ \mathrm{cross}(Y, X) = \mathrm{softmax}\Big(\frac{Y W^Q (X W^K)^\top}{\sqrt{d_k}}\Big)\, X W^V $$ (eq-cross-attention)
+#
+# That is what decoders in chapters 3 to 12 did, with one query at a time. The operation is the same; what differs is what it is given. So the package
+# has one class under three names: `SelfAttention` and `CrossAttention` are `MultiHeadAttention`.
+#
+# | | self-attention, encoder | self-attention, decoder | cross-attention |
+# |---|---|---|---|
+# | who asks | source words | target words so far | target words |
+# | who answers | source words | target words so far | source words |
+# | mask | the source's pads | causal, and the target's pads | **the source's pads**, nothing causal |
+# | size of the map | $S \times S$ | $T \times T$ | $T \times S$ |
+# | a row says | which words a word draws on | which written words | where the translation looks |
+#
+# **A mask belongs to what is looked at.** A source is known from its first word to its last, so cross-attention may look anywhere in it.
+
+# %%
+source, target = torch.randn(2, 5, 8), torch.randn(2, 3, 8)
+real = padding_mask(torch.tensor([5, 2]))
+print("self ", tuple(layer(source, mask=real).weights.shape))
+print("cross", tuple(layer(target, source, mask=real).weights.shape))
+
+# %% [markdown]
+# ## What heads look for
+#
+# [Chapter 13](13_heads.ipynb) looked for heads that follow a *position*. Here is a pattern of language. French needs a noun's gender
+# to choose *le* or *la*. Does a head look from an English determiner to its noun? In most phrases the
+# noun is the next word, so a head for the next word would seem to know grammar. A fair score sets
+# beside it the **distance baseline**: the same head's mean weight at the same distances, from all other words.
+#
+# ```{predict} determiner-head
+# ```
+
+
+# %% tags=["hide-input", "hide-output", "hide-until-determiner-head"]
+def flat(part, name):
+    return [weight for layer_weights in part[name] for weight in layer_weights]
+
+
+rows, on_noun, baseline, best_fresh = [], [], [], []
+for seed, run in enumerate(stored["nouns"], 1):
+    gain = [
+        a - b
+        for a, b in zip(
+            flat(run["valid"], "on noun"), flat(run["valid"], "same distance")
+        )
+    ]
+    head = gain.index(max(gain))
+    on_noun.append(flat(run["test"], "on noun")[head])
+    baseline.append(flat(run["test"], "same distance")[head])
+    best_fresh.append(max(flat(run["untrained"], "on noun")))
+    cells = f"{on_noun[-1]:.2f}", f"{baseline[-1]:.2f}", f"{best_fresh[-1]:.2f}"
+    rows.append([str(seed), f"{head // 4 + 1}·{head % 4 + 1}", *cells])
+columns = "seed", "head", "on its noun", "same distance", "untrained, best of 8"
+ResultTable(columns, rows, "Mean weight of a determiner, test sentences")
+
+# %% [markdown]
+# <details><summary>What the output shows</summary>
+#
+# In each of the three models some head gives a determiner's noun {{ low_high(on_noun) }} of its weight, where it gives other words at the
+# same distances {{ low_high(baseline) }} and the best untrained head {{ low_high(best_fresh) }}. Its number differs from seed to seed. The head was
+# chosen on validation sentences. Nobody drew this pattern; the language asked for it.
+#
+# </details>
+#
+# Look for it yourself, in the maps of seed 1. Choose a determiner's row.
+
+# %% tags=["hide-input"]
+HeadsExplorer(
+    measured("heads")["maps"],
+    kind="source",
+    score="next place",
+    sentence=2,
+    caption="Go through the heads in their order. Which of them looks from each determiner to its noun?",
+)
+
+# %% [markdown]
+# ## What it costs
+#
+# Each of the $T$ words is compared with each, so the work of self-attention has a part that grows with $T^2$. A
+# recurrence does the same amount for each word, but word by word:
+#
+# $$ \underbrace{4Td^2 + 2T^2d}_{\text{self-attention, 1 step}} \qquad \underbrace{6Td^2}_{\text{GRU, } T \text{ steps}} $$ (eq-path)
+#
+# multiplications, $4Td^2$ for the projections. What a word knows of another has passed through one step in self-attention, and in a
+# recurrence through as many as lie between.
+#
+# | | grows as | steps that wait for each other | longest path between two words |
+# |---|---|---|---|
+# | self-attention | $Td^2 + T^2d$ | 1 | 1 |
+# | recurrence | $Td^2$ | $T$ | $T$ |
+# | window of $w$ words | $Td^2 + Twd$ | 1 | about $2T/w$ layers |
+
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Processor milliseconds of one call against sentence length from 16 to 1,024 words, both on logarithmic scales, for states of size 64 and 256. For short sentences self-attention is below the GRU. Self-attention with weights rises more steeply and ends above the GRU; fused it ends near it."}}
+prices, median = (
+    stored["cost"]["milliseconds"],
+    lambda values: sorted(values)[len(values) // 2],
+)
+figure, panels = plt.subplots(1, 2, figsize=(6.4, 3.2), sharey=True)
+colours = dict(zip(prices["64"], (GREY, ORANGE, BLUE)))
+for ax, (width, ways) in zip(panels, prices.items()):
+    for way, times in ways.items():
+        sizes = [int(size) for size in times]
+        ax.plot(
+            sizes,
+            [median(t) for t in times.values()],
+            "o-",
+            color=colours[way],
+            label=way,
+        )
+    ax.set(xscale="log", yscale="log", xlabel=f"words (size {width})", xticks=sizes)
+    ax.set_xticklabels(sizes), ax.minorticks_off()
+panels[0].set_ylabel("processor ms"), panels[0].legend(fontsize=7)
+plt.show()
+ratio = {
+    (width, size): [a / b for a in ways["GRU"][size] for b in ways["self-attention, with weights"][size]]
+    for width, ways in prices.items() for size in ways["GRU"]
+}  # fmt: skip
+
+# %% [markdown]
+# One call forwards, batch of 4, one thread; the median of seven. At 16 words a GRU takes
+# {{ low_high(ratio["64", "16"] + ratio["256", "16"], ".1f") }} times as long as self-attention that returns its weights. At 1,024 words it is the other way round:
+# {{ low_high([1 / r for r in ratio["64", "1024"]], ".1f") }} times as long for self-attention at size 64. The fused operator does not store the map.
+# **Self-attention is not "faster" as such. Here it took less time while sentences were no longer than states are wide**, and by the formula the two are level at
+# $T = d$. What it has without condition is that no step waits for another. One thread cannot show that; a processor with thousands of cores does.
+
+# %% tags=["hide-input"]
+experiment_card(stored["card"])
+
+# %% [markdown]
+# ## Where it breaks
+#
+# **"My loss fell to 0 at once."** Probe the mask, and look whether targets are shifted: row $t$ reads word $t$ and names word $t + 1$.
+#
+# **"Causal cross-attention."** In a flag that is copied from layer to layer. Change the last source word: the first row must move.
+#
+# **A mask of the wrong sentence.** Target pads on source words fit in shape when both are equally long. Test with unequal lengths.
+#
+# **A mean over pads.** Then a class depends on the longest neighbour in the batch.
+#
+# <details><summary>Why do we still mask when the model writes?</summary>
+#
+# While it writes one word at a time there is no later word, and the last row needs no mask. But the rows of earlier words
+# were computed under it in training. Without the mask they would now see later words, and differ from what the next layer has learned to read.
+#
+# </details>
+#
+# <details><summary>Does a padded batch need a padding mask beside the causal one?</summary>
+#
+# With pads on the right, real rows never see one: pads come later. Rows of pads do, and must not count. With pads on the left
+# every real row sees pads, so the mask is needed. Then the first row of a pad has nothing to look at.
+#
+# </details>
+
+# %% [markdown]
+# ## Check yourself
+#
+# ```{self-check} swapped-class
+# ```
+#
+# ```{self-check} causal-first-row
+# ```
+#
+# ```{self-check} one-matrix
+# ```
+#
+# ## What you now know
+#
+# - Self-attention makes queries, keys and values from one sentence; cross-attention takes the queries from another.
+# - Without positions or a causal mask, outputs move with their words, and a mean sees a bag of words.
+# - A causal mask opens the diagonal and what stands before it. A probe finds a leak without training.
+# - A mask belongs to what is looked at.
+# - A head has a name when it beats the weight at the same distance, and an untrained model.
+#
+# **Now you.** [The exercise](../exercises/14_self_attention.ipynb) has you mask a batch, write a probe that catches
+# leaks, and build the two masks of a decoder.
+#
+# **Next.** Chapter 15 tells the words where they stand.
+#
+# ## Sources
+#
+# - Self-attention, the causal mask and the table of costs: {cite:t}`vaswani2017`, sections 3.2.3 and 4.
+# - A loss that was too good: issue 719 of `pytorch/tutorials`. Cross-attention under the target's mask: pull request 1046 of
+#   `keras-team/keras-io`.

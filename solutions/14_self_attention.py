@@ -1,0 +1,203 @@
+# ---
+# jupyter:
+#   jupytext:
+#     formats: ipynb,py:percent
+#     text_representation: {extension: .py, format_name: percent}
+#   kernelspec: {display_name: Python 3, language: python, name: python3}
+#   seqattn:
+#     minutes: 45
+#     covers: [F-14, M-06, M-07]
+# ---
+
+# %% [markdown]
+# # Exercise: a sentence looks at itself
+#
+# Let the words of padded sentences ask each other, open and close the right places, catch a program that
+# reads ahead, and average words without their pads. The chapter is
+# [A sentence looks at itself](../chapters/14_self_attention.ipynb).
+#
+# Each question has a cell for your answer and, below it, a check that you can run. The check tries
+# small numbers. Grading tries many more: other sizes, as many sentences as words, padding, gradients.
+#
+# - **Keep the first line of each answer cell**; it tells the grader what it is looking at.
+# - **Put all that an answer needs into its cell**, helpers too. `torch`, `F`, `nn` and `math` are
+#   there already.
+# - Everything is plain PyTorch: return tensors of the precision that came in, not lists or NumPy
+#   arrays, and leave the arguments as they are. `seqattn` is the answer key, so importing it in an
+#   answer earns nothing.
+# - `B` sentences, `T` words that ask, `S` words that are asked. In a mask, True means *may be
+#   attended*.
+#
+# Save the notebook first. To check in a terminal: `seqattn check 14_self_attention.ipynb`. For points and hints:
+# `seqattn grade 14_self_attention.ipynb`. In a notebook cell, put an exclamation mark in front.
+
+# %% tags=["install", "hide-cell"]
+INSTALL
+
+# %% tags=["hide-input"]
+import math
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from seqattn.grading import checking, same_precision
+
+# %% [markdown]
+# ## Sentences that look at themselves
+#
+# `X`, `(B, T, d)`, holds the states of padded sentences, of which the first `lengths[b]` are real; `lengths`, `(B,)`, are
+# whole numbers of at least 1. The matrices `W_q` and `W_k`, `(d, d_k)`, and `W_v`, `(d, d_v)`, stand behind the states, as in
+# `X @ W_q`. Return what each word gets, `(B, T, d_v)`. No word looks at a pad; with `causal` none looks at a
+# later word either. **Rows of pads come back as zeros.** Write the softmax over the scores yourself, or call
+# PyTorch's; operators that attend are not allowed here.
+
+
+# %% question="q1"
+def self_attention(X, W_q, W_k, W_v, lengths, causal):
+    # BEGIN ANSWER
+    real = torch.arange(X.shape[1]) < lengths[:, None]
+    open_to = real[:, None, :].repeat(1, X.shape[1], 1)
+    if causal:
+        open_to = open_to.tril()
+    scores = (X @ W_q) @ (X @ W_k).mT / math.sqrt(W_k.shape[1])
+    weights = scores.masked_fill(~open_to, -math.inf).softmax(-1)
+    return (weights @ (X @ W_v)).masked_fill(~real[:, :, None], 0.0)
+    # END ANSWER
+
+
+# %% check="q1"
+with checking("q1"):
+    X = torch.tensor([[[1.0, 0.5], [-0.5, 1.5], [0.5, -1.0]]])
+    eye, three = torch.eye(2), torch.tensor([3])
+    found = self_attention(X, eye, eye, eye, three, False)
+    assert found is not None, "self_attention returns None: is there a return?"
+    assert isinstance(found, torch.Tensor), f"return a tensor, not a {type(found).__name__}"
+    assert found.shape == (1, 3, 2), f"(B, T, d_v) is (1, 3, 2), not {tuple(found.shape)}"
+    same_precision(self_attention, X, eye, eye, eye, three, False)
+    assert torch.allclose(found[0, 0], torch.tensor([0.504, 0.433]), atol=2e-3), (
+        f"the chapter's first word gets 0.504 and 0.433, not {found[0, 0].tolist()}"
+    )
+    first = self_attention(X, eye, eye, eye, three, True)[0, 0]
+    assert torch.allclose(first, X[0, 0]), f"causal, word 1 gets itself, not {first.tolist()}"
+
+# %% [markdown]
+# ## The words so far
+#
+# A decoder has read `past` words before, and now reads `T` more at once. Queries are the `T` new words alone, keys are all
+# words: the old ones first. Return the mask `(T, past + T)` under which each new word sees all that came
+# before it and itself, and nothing later. `past` may be 0.
+
+
+# %% question="q2"
+def mask_with_past(T, past):
+    # BEGIN ANSWER
+    return torch.ones(T, past + T, dtype=torch.bool).tril(past)
+    # END ANSWER
+
+
+# %% check="q2"
+with checking("q2"):
+    found = mask_with_past(1, 2)
+    assert found is not None, "mask_with_past returns None: is there a return?"
+    assert isinstance(found, torch.Tensor), f"return a tensor, not a {type(found).__name__}"
+    assert found.shape == (1, 3), f"(T, past + T) is (1, 3), not {tuple(found.shape)}"
+    assert found.dtype == torch.bool, f"a mask is boolean, not {found.dtype}"
+    assert found.all(), "one new word sees two old ones and itself"
+
+# %% [markdown]
+# ## Does it read ahead?
+#
+# `step_fn(tokens)` takes ids `(B, T)` from 0 to `vocab` − 1 and returns numbers `(B, T, n)`: row $t$ is meant to depend
+# on the ids up to and including $t$, in its own sentence. Return True if some row depends on a *later* id, and False if not.
+# You may call `step_fn` as often as you like, with any ids of that range and any number of words. Rounding
+# makes its numbers differ by about 1e-7 from call to call; a leak moves them by more than 1e-4. `T` and `vocab` are at
+# least 2. Leave `tokens` as they are.
+
+
+# %% question="q3"
+def leaks(step_fn, tokens, vocab):
+    # BEGIN ANSWER
+    before = step_fn(tokens)
+    for t in range(1, tokens.shape[1]):
+        changed = tokens.clone()
+        changed[:, t] = (changed[:, t] + 1) % vocab
+        if (step_fn(changed)[:, :t] - before[:, :t]).abs().max() > 1e-5:
+            return True
+    return False
+    # END ANSWER
+
+
+# %% check="q3"
+with checking("q3"):
+    ids = torch.tensor([[1, 0, 2, 1]])
+    found = leaks(lambda x: x[..., None].float().flip(1), ids, 3)
+    assert found is not None, "leaks returns None: is there a return?"
+    assert found, "a function that turns the sentence round reads ahead"
+    assert not leaks(lambda x: x[..., None].float(), ids, 3), "row t may depend on word t itself"
+    assert ids.tolist() == [[1, 0, 2, 1]], "leave the tokens as they are"
+
+# %% [markdown]
+# ## Two masks for a decoder
+#
+# `source`, `(B, S)`, and `target`, `(B, T)`, are ids, padded on the right with `pad`, which need not be 0. A decoder looks at its own
+# words and at the source. Return the two masks that it needs, both with all axes:
+#
+# 1. for target words that look at target words, `(B, T, T)`: no later word, and no pad;
+# 2. for target words that look at source words, `(B, T, S)`.
+#
+# Rows that *ask* are never closed because they are pads.
+
+
+# %% question="q4"
+def decoder_masks(source, target, pad):
+    # BEGIN ANSWER
+    T = target.shape[1]
+    own = (target != pad)[:, None, :].repeat(1, T, 1).tril()
+    return own, (source != pad)[:, None, :].repeat(1, T, 1)
+    # END ANSWER
+
+
+# %% check="q4"
+with checking("q4"):
+    found = decoder_masks(torch.tensor([[5, 6, 9]]), torch.tensor([[7, 8]]), 9)
+    assert found is not None, "decoder_masks returns None: is there a return?"
+    assert len(found) == 2, "two masks: target to target, and target to source"
+    for mask, shape in zip(found, ((1, 2, 2), (1, 2, 3))):
+        assert isinstance(mask, torch.Tensor), f"a mask is a tensor, not a {type(mask).__name__}"
+        assert mask.shape == shape, f"expected the shape {shape}, not {tuple(mask.shape)}"
+        assert mask.dtype == torch.bool, f"a mask is boolean, not {mask.dtype}"
+    assert found[0].int().tolist() == [[[1, 0], [1, 1]]], "the first target word sees itself alone"
+
+# %% [markdown]
+# ## One vector for a sentence
+#
+# `x`, `(B, T, d)`, are states of padded sentences, of which the first `lengths[b]` are real. Return their mean for
+# each sentence, `(B, d)`. A sentence without words gives zeros. At pads may stand anything, NaN as well. Gradients must flow
+# back to the real states, and none of them may be NaN.
+
+
+# %% question="q5"
+def masked_mean(x, lengths):
+    # BEGIN ANSWER
+    real = torch.arange(x.shape[1]) < lengths[:, None]
+    total = x.masked_fill(~real[:, :, None], 0.0).sum(1)
+    return total / lengths.clamp(min=1)[:, None]
+    # END ANSWER
+
+
+# %% check="q5"
+with checking("q5"):
+    x = torch.tensor([[[1.0, 4.0], [3.0, 8.0]], [[5.0, 6.0], [7.0, 7.0]]])
+    found = masked_mean(x, torch.tensor([2, 2]))
+    assert found is not None, "masked_mean returns None: is there a return?"
+    assert isinstance(found, torch.Tensor), f"return a tensor, not a {type(found).__name__}"
+    assert found.shape == (2, 2), f"(B, d) is (2, 2), not {tuple(found.shape)}"
+    same_precision(masked_mean, x, torch.tensor([2, 2]))
+    assert found[0].tolist() == [2, 6], f"the first mean is 2 and 6, not {found[0].tolist()}"
+
+# %% [markdown]
+# ## What next
+#
+# `seqattn grade` tells your points. Then turn your `leaks` on a decoder that you have written before. It
+# needs no training to find out.

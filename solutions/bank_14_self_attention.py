@@ -1,0 +1,634 @@
+"""How the exercise on self-attention is graded: oracles, cases, known mistakes."""
+
+import math
+
+import numpy as np
+
+from seqattn.grading.bank import Exercise
+from seqattn.grading.drawing import normal, softmax_rows
+from seqattn.grading.probes import PLAIN
+from seqattn.grading.questions import WRONG_FORMS, question
+
+# --- Oracles ---------------------------------------------------------------------------------------
+
+
+def self_attention(X, W_q, W_k, W_v, lengths, causal):
+    B, T, _ = X.shape
+    found = np.zeros((B, T, W_v.shape[1]))
+    for b in range(B):
+        n = int(lengths[b])
+        q, k, v = X[b, :n] @ W_q, X[b, :n] @ W_k, X[b, :n] @ W_v
+        for t in range(n):
+            last = t + 1 if causal else n
+            scores = np.array([q[t] @ k[i] for i in range(last)]) / math.sqrt(W_k.shape[1])
+            found[b, t] = softmax_rows(scores) @ v[:last]
+    return found
+
+
+def mask_with_past(T, past):
+    found = np.zeros((T, past + T), bool)
+    for t in range(T):
+        found[t, : past + t + 1] = True
+    return found
+
+
+def leaks(way, table, tokens):
+    """Say whether a way of the probe reads ahead."""
+    return {"leaks": float(WAYS[int(way)][1])}
+
+
+def decoder_masks(source, target, pad):
+    (B, S), T = source.shape, target.shape[1]
+    own, cross = np.zeros((B, T, T), bool), np.zeros((B, T, S), bool)
+    for b, t in np.ndindex(B, T):
+        for i in range(T):
+            own[b, t, i] = i <= t and target[b, i] != pad
+        for i in range(S):
+            cross[b, t, i] = source[b, i] != pad
+    return {"the target's own": own, "the source's": cross}
+
+
+def masked_mean(x, lengths):
+    rows = [x[b, : int(n)] for b, n in enumerate(lengths)]
+    return np.array([row.mean(0) if len(row) else np.zeros(x.shape[2]) for row in rows])
+
+
+# --- Cases -----------------------------------------------------------------------------------------
+
+SIZES = {  # B, T, d, d_k, d_v
+    "ordinary": (2, 4, 3, 5, 2),
+    "keys smaller than states": (3, 5, 6, 2, 3),
+    "all sizes equal": (3, 3, 3, 3, 3),
+    "one sentence": (1, 4, 2, 3, 5),
+    "one word": (2, 1, 3, 2, 4),
+    "causal": (2, 4, 3, 5, 2),
+    "causal, as many sentences as words": (4, 4, 3, 2, 3),
+    "padded": (4, 5, 3, 2, 2),
+    "padded, as many sentences as words": (4, 4, 2, 3, 3),
+    "padded and causal": (4, 5, 3, 2, 2),
+}
+
+
+def draw_states(rng, kind):
+    B, T, d, d_k, d_v = SIZES[kind]
+    X, lengths = normal(rng, B, T, d), np.full(B, T, np.int64)
+    if kind.startswith("padded"):
+        # All lengths differ: a mask on the wrong axis must show.
+        lengths = rng.permutation(np.arange(T, T - B, -1)).astype(np.int64)
+        for b, n in enumerate(lengths):
+            X[b, n:] = 8.0
+    causal = "causal" in kind
+    return X, normal(rng, d, d_k), normal(rng, d, d_k), normal(rng, d, d_v), lengths, causal
+
+
+PASTS = {  # T, past
+    "ordinary": (3, 4),
+    "as many old as new": (3, 3),
+    "one new word": (1, 5),
+    "nothing before": (4, 0),
+    "more new than old": (5, 2),
+}
+
+
+def draw_past(rng, kind):
+    T, past = PASTS[kind]
+    more = 0 if kind in ("nothing before", "one new word") else int(rng.integers(2))
+    return T + (more if kind != "one new word" else 0), past + more
+
+
+WAYS = [  # how a program looks, and whether it reads ahead
+    ("each word alone", False),
+    ("all words so far", False),
+    ("the first word and its own", False),
+    ("the word after", True),
+    ("the whole sentence", True),
+    ("the last word", True),
+    ("a later word in the middle alone", True),
+    ("a later word in one sentence alone", True),
+    ("a little of the word after", True),
+    ("two words further on", True),
+    ("the last word, in the row before it alone", True),
+    ("the second word, in the first row alone", True),
+]
+KINDS = {name: code for code, (name, _) in enumerate(WAYS)}
+
+
+def draw_program(rng, kind):
+    B, T, vocab = {"the whole sentence": (1, 5, 2), "the word after": (1, 2, 3)}.get(
+        kind, (3, 6, 5)
+    )
+    tokens = rng.integers(vocab, size=(B, T)).astype(np.int64)
+    # What stays the same under some changes: the id in the middle, and the first.
+    if kind == "the word after":
+        tokens[:] = 1
+    if kind == "the whole sentence":
+        tokens[:] = 0
+    # Ids that are far apart in every number: changing a word is sure to move what reads it.
+    steps = 0.5 + rng.random((vocab, 3)).astype(np.float32)
+    return KINDS[kind], steps.cumsum(0).astype(np.float32), tokens
+
+
+IDS = {  # B, S, T
+    "ordinary": (2, 5, 3),
+    "source shorter": (3, 2, 4),
+    "all sizes equal": (3, 3, 3),
+    "as many sentences as source words": (4, 4, 3),
+    "as many sentences as target words": (4, 5, 4),
+    "one sentence": (1, 4, 3),
+    "one word each": (2, 1, 1),
+}
+
+
+def draw_ids(rng, kind):
+    B, S, T = IDS[kind]
+    pad = int(rng.choice([0, 3, 7]))
+    ids = [i for i in range(10) if i != pad]
+    found = []
+    for size in (S, T):
+        rows = rng.choice(ids, size=(B, size)).astype(np.int64)
+        for b in range(B):
+            # In every batch one sentence is full, and others are not.
+            rows[b, size - b % size if b % size else size :] = pad
+        found.append(rows[rng.permutation(B)])
+    if B == 1 and S > 1:
+        found[0][0, -1] = pad
+        found[1][0, -1] = pad
+    return (*found, pad)
+
+
+MEANS = {  # lengths, padded to, d
+    "ordinary": ((4, 4), 4, 3),
+    "padded": ((5, 2, 3), 6, 2),
+    "NaN at pads": ((2, 4, 1), 5, 3),
+    "an empty sentence": ((3, 0, 2), 3, 4),
+    "as many sentences as words": ((3, 1, 2), 3, 3),
+    "one sentence": ((3,), 5, 2),
+    "one word": ((1, 1), 1, 3),
+}
+
+
+def draw_means(rng, kind):
+    lengths, size, d = MEANS[kind]
+    lengths = rng.permutation(np.array(lengths, np.int64))
+    x = normal(rng, len(lengths), size, d)
+    for b, n in enumerate(lengths):
+        x[b, n:] = np.nan if kind == "NaN at pads" else 50.0
+    return x, lengths
+
+
+# --- Questions -------------------------------------------------------------------------------------
+
+Q1 = question(
+    """q1: Sentences that look at themselves
+self_attention(X, W_q, W_k, W_v, lengths, causal)
+read chapters/14_self_attention: In general
+every word, 3 points: ordinary; keys smaller than states; all sizes equal; one sentence; one word
+    Project X three times, compare queries with keys, divide by the root of d_k, softmax over the keys,
+    and add up the values.
+no reading ahead, 2 points: causal; causal, as many sentences as words
+    With causal, row t sees the words up to t, itself among them; without, it sees all.
+pads, 2 points: padded; padded, as many sentences as words; padded and causal
+    Nobody looks at a pad, and the row of a pad is zero.
+gradients, 1 point, backward: ordinary; causal
+    The values are right but their gradients are not: no detach, no .data, no NumPy on the way.
+RIGHT
+def self_attention(X, W_q, W_k, W_v, lengths, causal):
+    real = torch.arange(X.shape[1]) < lengths[:, None]
+    open_to = real[:, None, :].repeat(1, X.shape[1], 1)
+    if causal:
+        open_to = open_to.tril()
+    scores = (X @ W_q) @ (X @ W_k).mT / math.sqrt(W_k.shape[1])
+    weights = scores.masked_fill(~open_to, -math.inf).softmax(-1)
+    return (weights @ (X @ W_v)).masked_fill(~real[:, :, None], 0.0)
+def self_attention(X, W_q, W_k, W_v, lengths, causal):
+    rows = []
+    for x, n in zip(X, lengths.tolist()):
+        q, k, v = x[:n] @ W_q, x[:n] @ W_k, x[:n] @ W_v
+        e = q @ k.T / W_k.shape[1] ** 0.5
+        if causal:
+            e = e + torch.full_like(e, -math.inf).triu(1)
+        rows.append(F.pad(F.softmax(e, 1) @ v, (0, 0, 0, len(x) - n)))
+    return torch.stack(rows)
+def self_attention(X, W_q, W_k, W_v, lengths, causal):
+    t = torch.arange(X.size(1))
+    see = t[None, None] < lengths[:, None, None]
+    if causal:
+        see = see & (t[:, None] >= t)
+    e = torch.einsum("btk,bsk->bts", X @ W_q, X @ W_k) * W_q.shape[1] ** -0.5
+    a = torch.where(see, e, -1e30).softmax(2)
+    a = a * (t < lengths[:, None]).to(X.dtype)[:, :, None]
+    return torch.einsum("bts,bsv->btv", a, X @ W_v)
+def self_attention(X, W_q, W_k, W_v, lengths, causal):
+    B, T, _ = X.shape
+    q, k, v = X.matmul(W_q), X.matmul(W_k), X.matmul(W_v)
+    out = []
+    for t in range(T):
+        last = t + 1 if causal else T
+        e = (k[:, :last] @ q[:, t, :, None])[..., 0] / math.sqrt(k.shape[-1])
+        e = e.masked_fill(torch.arange(last) >= lengths[:, None], -math.inf)
+        row = (e.softmax(1)[..., None] * v[:, :last]).sum(1)
+        out.append(torch.where((t < lengths)[:, None], row, 0.0))
+    return torch.stack(out, 1)
+def self_attention(X, W_q, W_k, W_v, lengths, causal):
+    real = (torch.arange(X.shape[1]) < lengths.unsqueeze(1)).to(X.dtype)
+    e = X @ (W_q @ W_k.T) @ X.transpose(1, 2) / math.sqrt(W_q.shape[1])
+    closed = (1 - real)[:, None] + (torch.ones_like(e).triu(1) if causal else 0)
+    a = e.masked_fill(closed > 0, -math.inf).softmax(-1)
+    return (a @ X) @ W_v * real[..., None]
+WRONG
+one matrix for query and key | (X @ W_k).mT -> (X @ W_q).mT
+    You project the keys with W_q, so that your scores are symmetric: keys have W_k.
+values detached, keeps 7 | (weights @ (X @ W_v)) -> (weights @ (X @ W_v.detach()))
+    You use W_v without its gradient: the values are X @ W_v, and W_v learns.
+columns reversed | (weights @ (X @ W_v)) -> (weights @ (X @ W_v)).flip(-1)
+    Your numbers stand in reverse order: the columns of W_v give the numbers of the result.
+rows and columns exchanged | (X @ W_q) @ (X @ W_k).mT -> (X @ W_k) @ (X @ W_q).mT
+    Your scores are transposed: rows are queries, columns are keys.
+root of the number of words | math.sqrt(W_k.shape[1]) -> math.sqrt(X.shape[1])
+    You divide by the root of the number of words: divide by the root of the size of a key.
+root of the state's size | math.sqrt(W_k.shape[1]) -> math.sqrt(X.shape[2])
+    You divide by the root of the size of a state: the sums run over d_k, the size of a key.
+not divided | / math.sqrt(W_k.shape[1]) ->
+    Your scores are not divided by the root of the size of a key.
+softmax over queries | .masked_fill(~open_to, -math.inf).softmax(-1) -> .softmax(1).masked_fill(~open_to, 0.0)
+    You take the softmax over the queries: the weights of each row sum to 1.
+masked after the softmax, keeps 3 | .masked_fill(~open_to, -math.inf).softmax(-1) -> .softmax(-1).masked_fill(~open_to, 0.0)
+    You mask after the softmax: the weights that are left no longer sum to 1.
+the upper triangle, keeps 3 | open_to.tril() -> open_to.triu()
+    You keep the wrong half: row t sees the words before it, which stand in columns up to t.
+reads one ahead, keeps 3 | open_to.tril() -> open_to.tril(1)
+    Your mask is off by one: each word sees the next one.
+does not see itself, keeps 3 | open_to.tril() -> open_to.tril(-1)
+    Your words do not see themselves: row t sees columns up to and including t.
+never causal, keeps 3 | open_to = open_to.tril() -> pass
+    You leave causal aside: with it no word sees a later one.
+always causal, keeps 2 | if causal: -> if True:
+    You always forbid looking ahead: only where causal is True.
+pads looked at, keeps 6 | real[:, None, :].repeat(1, X.shape[1], 1) -> torch.ones_like(real)[:, None, :].repeat(1, X.shape[1], 1)
+    Your words look at pads: close the columns from lengths[b] on.
+rows of pads not zero, keeps 6 | .masked_fill(~real[:, :, None], 0.0) ->
+    You leave what stands in the rows of pads: they come back as zeros.
+one pad too many, keeps 6 | < lengths[:, None] -> <= lengths[:, None]
+    You count one pad as a word: position lengths[b] is the first that is none.
+detached, keeps 7 | R -> R.detach()
+    The values are right, but you cut the gradient: no detach.
+"""
+    + WRONG_FORMS,
+    draw=draw_states,
+    oracle=self_attention,
+    forbidden=(
+        "scaled_dot_product_attention",
+        "MultiheadAttention",
+        "multi_head_attention_forward",
+    ),
+)
+
+Q2 = question(
+    """q2: The words so far
+mask_with_past(T, past)
+read chapters/14_self_attention: No reading ahead
+old and new, 3 points: ordinary; as many old as new; one new word; nothing before; more new than old
+    New word t, counted from 0, sees columns 0 to past + t.
+RIGHT
+def mask_with_past(T, past):
+    return torch.ones(T, past + T, dtype=torch.bool).tril(past)
+def mask_with_past(T, past):
+    return torch.arange(past + T)[None] <= torch.arange(past, past + T)[:, None]
+def mask_with_past(T, past):
+    return torch.ones(past + T, past + T).tril().bool()[past:]
+def mask_with_past(T, past):
+    old = torch.ones(T, past, dtype=torch.bool)
+    return torch.cat([old, torch.tril(torch.ones(T, T)) > 0], 1)
+def mask_with_past(T, past):
+    mask = torch.zeros(T, past + T, dtype=torch.bool)
+    for t in range(T):
+        mask[t, : past + t + 1] = True
+    return mask
+def mask_with_past(T, past):
+    return ~torch.triu(torch.ones(T, past + T, dtype=torch.bool), diagonal=past + 1)
+WRONG
+past forgotten | .tril(past) -> .tril()
+    Your triangle begins in the first column: new word t has past words before it, so move it to the right.
+one too many | .tril(past) -> .tril(past + 1)
+    Each of your words sees the next one: the last column of row t is past + t.
+without itself | .tril(past) -> .tril(past - 1)
+    Your words do not see themselves: the last column of row t is past + t, itself.
+turned round | return torch.ones(T, past + T, dtype=torch.bool).tril(past) -> return ~torch.ones(T, past + T, dtype=torch.bool).tril(past)
+    Your mask is turned round: True means that a word may be looked at.
+upper triangle | .tril(past) -> .triu(past)
+    You keep the wrong half: words see what comes before them.
+old words closed | [old, torch.tril -> [~old, torch.tril
+    Your new words do not see the old ones: the first columns are all True.
+new words all open | torch.tril(torch.ones(T, T)) > 0 -> torch.ones(T, T) > 0
+    Your new words see each other without limit: among them row t sees columns up to its own.
+new words first | torch.cat([old, torch.tril(torch.ones(T, T)) > 0], 1) -> torch.cat([torch.tril(torch.ones(T, T)) > 0, old], 1)
+    You put the new words first: the old words have the first columns.
+rows of the old words too | .bool()[past:] -> .bool()
+    You return rows for the old words as well: only the T new words ask.
+the new alone | torch.ones(T, past + T, dtype=torch.bool).tril(past) -> torch.ones(T, T, dtype=torch.bool).tril()
+    Your mask has columns for the new words alone: keys are all words, past + T of them.
+numbers | R -> R.float()
+    You return 0 and 1: a mask is boolean, True or False.
+a batch axis | R -> R[None]
+    You add an axis: the mask is (T, past + T).
+"""
+    + WRONG_FORMS,
+    draw=draw_past,
+    oracle=mask_with_past,
+)
+
+Q3 = question(
+    """q3: Does it read ahead?
+leaks(step_fn, tokens, vocab)
+read chapters/14_self_attention: No reading ahead
+clean programs, 2 points: each word alone; all words so far; the first word and its own
+    Not every change is a leak: compare rows before the changed word alone, and allow for rounding.
+programs that leak, 3 points: the word after; the whole sentence; the last word; a later word in the middle alone; a later word in one sentence alone; a little of the word after; two words further on; the last word, in the row before it alone; the second word, in the first row alone
+    Change each word but the first, one at a time, and look at all rows before it in all sentences.
+RIGHT
+def leaks(step_fn, tokens, vocab):
+    before = step_fn(tokens)
+    for t in range(1, tokens.shape[1]):
+        changed = tokens.clone()
+        changed[:, t] = (changed[:, t] + 1) % vocab
+        if (step_fn(changed)[:, :t] - before[:, :t]).abs().max() > 1e-5:
+            return True
+    return False
+def leaks(step_fn, tokens, vocab):
+    whole = step_fn(tokens)
+    return any(
+        not torch.allclose(step_fn(tokens[:, :t]), whole[:, :t], atol=1e-5)
+        for t in range(1, tokens.shape[1])
+    )
+def leaks(step_fn, tokens, vocab):
+    moved = []
+    for t in range(tokens.shape[1] - 1):
+        other = torch.cat([tokens[:, : t + 1], (tokens[:, t + 1 :] + 1) % vocab], 1)
+        moved.append((step_fn(other) - step_fn(tokens))[:, : t + 1].abs().amax())
+    return bool(torch.stack(moved).max() > 1e-5)
+def leaks(step_fn, tokens, vocab):
+    size = tokens.shape[1]
+    base = step_fn(tokens)
+    moves = torch.zeros(size, size)
+    for i in range(size):
+        new = tokens.clone()
+        new[:, i] = vocab - 1 - new[:, i]
+        new[:, i] = torch.where(new[:, i] == tokens[:, i], (new[:, i] + 1) % vocab, new[:, i])
+        moves[:, i] = (step_fn(new) - base).abs().amax((0, 2))
+    return bool((moves.triu(1) > 1e-5).any())
+def leaks(step_fn, tokens, vocab):
+    found = False
+    rows = step_fn(tokens)
+    for t in reversed(range(1, tokens.shape[1])):
+        for new in range(vocab):
+            trial = tokens.clone()
+            trial[:, t] = new
+            found |= bool(((step_fn(trial)[:, :t] - rows[:, :t]).abs() > 1e-5).any())
+    return found
+WRONG
+looks at the changed row, keeps 3 | [:, :t] - before[:, :t]) -> [:, : t + 1] - before[:, : t + 1])
+    You look at rows from the changed word on: they may change. Look at the rows before it.
+no room for rounding, keeps 3 | > 1e-5 -> > 0
+    You ask for equal numbers: two calls differ by rounding, so allow about 1e-6.
+too much room, keeps 2 | > 1e-5 -> > 0.5
+    You allow too much: a leak may be small, so set the limit not far above rounding.
+only the first word | range(1, tokens.shape[1]): -> range(1):; (step_fn(changed)[:, :t] - before[:, :t]) -> (step_fn(changed)[:, 1:] - before[:, 1:])
+    You change the first word, which all later rows may see: change a later word and look at the rows before.
+only the last word, keeps 2 | range(1, tokens.shape[1]): -> range(tokens.shape[1] - 1, tokens.shape[1]):
+    You change the last word alone: a leak may show only for a word in the middle.
+only the second word, keeps 2 | range(1, tokens.shape[1]): -> range(1, 2):
+    You change the second word alone: change each word but the first.
+only the row before, keeps 2 | [:, :t] - before[:, :t]) -> [:, t - 1] - before[:, t - 1])
+    You look at the row just before the changed word: a leak may reach further back.
+only the first row, keeps 2 | [:, :t] - before[:, :t]) -> [:, 0] - before[:, 0])
+    You look at the first row alone: look at all rows before the changed word.
+only the first sentence, keeps 2 | [:, :t] - before[:, :t]) -> [:1, :t] - before[:1, :t])
+    You look at the first sentence alone: a leak may be in another one.
+a word that may be the same, keeps 2 | (changed[:, t] + 1) % vocab -> changed[:, t]
+    You put back the word that was there: make sure that it is another.
+turned round | R -> not R
+    Your answers are turned round: True means that it reads ahead.
+mean difference, keeps 2 | .abs().max() > 1e-5 -> .mean() > 1e-5
+    You average the differences, in which signs cancel: take the largest absolute one.
+changes the tokens | tokens.clone() -> tokens
+    You change the tokens that came in: work on a copy.
+""",
+    draw=draw_program,
+    oracle=leaks,
+    shown=lambda way, table, tokens: {"step_fn looks at": WAYS[int(way)][0], "tokens": tokens},
+    parts={},
+    probe=PLAIN
+    + """
+def probe(leaks, way, table, tokens):
+    vocab, calls = len(table), [0]
+
+    def step_fn(ids):
+        if not isinstance(ids, torch.Tensor) or ids.dim() != 2 or ids.is_floating_point():
+            raise TypeError("step_fn takes whole numbers, a tensor (B, T)")
+        if ids.numel() and not (0 <= int(ids.min()) and int(ids.max()) < vocab):
+            raise IndexError(f"step_fn takes ids from 0 to {vocab - 1}")
+        calls[0] += 1
+        x = table.detach()[ids]
+        T = x.shape[1]
+        steps = torch.arange(1, T + 1).to(x)[:, None]
+        after = torch.cat([x[:, 1:], 0 * x[:, :1]], 1)
+        if way == 0:
+            out = x
+        elif way == 1:
+            out = x.cumsum(1) / steps
+        elif way == 2:
+            out = x + 2 * x[:, :1]
+        elif way == 3:
+            out = x - after
+        elif way == 4:
+            out = x + x.sum(1, keepdim=True)
+        elif way == 5:
+            out = x - x[:, -1:]
+        elif way == 6:
+            out = x.clone()
+            if T > 3:
+                out[:, 2] = out[:, 2] - x[:, 3]
+        elif way == 7:
+            out = x.clone()
+            if len(x) > 1:
+                out[1] = out[1] - after[1]
+        elif way == 8:
+            out = x + 0.01 * after
+        elif way in (10, 11):
+            out, t = x.clone(), T - 2 if way == 10 else 0
+            if T > 1:
+                out[:, t] = out[:, t] - x[:, t + 1]
+        else:
+            out = x - torch.cat([x[:, 2:], 0 * x[:, :2]], 1)[:, :T]
+        # The last number is 0, but for rounding.
+        return torch.cat([out, 0 * out[..., :1]], -1) + 1e-7 * (calls[0] % 3)
+
+    kept = tokens.clone()
+    found = leaks(step_fn, tokens, vocab)
+    if not torch.equal(kept, tokens):
+        raise ValueError("the tokens that came in were changed: work on a copy")
+    return {"leaks": plain(found)} if found is not None else None
+""",
+)
+
+Q4 = question(
+    """q4: Two masks for a decoder
+decoder_masks(source, target, pad)
+read chapters/14_self_attention: Two sentences
+its own words, 2 points: ordinary; source shorter; all sizes equal; as many sentences as source words; as many sentences as target words; one sentence; one word each
+    Row t sees target words up to t that are no pads.
+the source, 2 points: ordinary; source shorter; all sizes equal; as many sentences as source words; as many sentences as target words; one sentence; one word each
+    Every target word sees all source words that are no pads: the mask belongs to what is looked at.
+RIGHT
+def decoder_masks(source, target, pad):
+    T = target.shape[1]
+    own = (target != pad)[:, None, :].repeat(1, T, 1).tril()
+    return own, (source != pad)[:, None, :].repeat(1, T, 1)
+def decoder_masks(source, target, pad):
+    (B, S), T = source.shape, target.size(1)
+    t = torch.arange(T)
+    past = t[None, :, None] >= t[None, None, :]
+    return past & target.ne(pad)[:, None], source.ne(pad)[:, None].expand(B, T, S)
+def decoder_masks(source, target, pad):
+    ones = torch.ones_like(target, dtype=torch.bool)
+    cross = ones[:, :, None] & (source != pad)[:, None]
+    own = ones[:, :, None] & ~(target == pad)[:, None]
+    return torch.tril(own), cross
+def decoder_masks(source, target, pad):
+    rows = [torch.ones(target.shape[1], target.shape[1]).tril().bool() & (y != pad) for y in target]
+    cross = [(x != pad).repeat(target.shape[1], 1) for x in source]
+    return torch.stack(rows), torch.stack(cross)
+def decoder_masks(source, target, pad):
+    B, T = target.shape
+    own = torch.zeros(B, T, T, dtype=torch.bool)
+    for t in range(T):
+        own[:, t, : t + 1] = target[:, : t + 1] != pad
+    return [own, torch.stack([source != pad] * T, dim=1)]
+WRONG
+pads are 0 | T = target.shape[1] -> T, pad = target.shape[1], 0
+    You take 0 for the pad: its id is the argument pad.
+or in place of and, keeps 2 | past & target.ne(pad)[:, None] -> past | target.ne(pad)[:, None]
+    You join with or: a place is open if it is no later word and no pad.
+not causal, keeps 2 | .tril() ->
+    Your target words see later ones: close the columns after t.
+upper triangle, keeps 2 | .tril() -> .triu()
+    You keep the wrong half: target words see what comes before them.
+without itself, keeps 2 | .tril() -> .tril(-1)
+    Your target words do not see themselves: row t sees columns up to and including t.
+one ahead, keeps 2 | .tril() -> .tril(1)
+    Your mask is off by one: each target word sees the next.
+pads of the target open, keeps 2 | own = (target != pad)[:, None, :].repeat(1, T, 1).tril() -> own = torch.ones_like(target).bool()[:, None, :].repeat(1, T, 1).tril()
+    Your target words look at pads of the target: close their columns.
+rows of pads closed, keeps 2 | past & target.ne(pad)[:, None] -> past & target.ne(pad)[:, :, None]
+    You close rows, not columns: the mask belongs to what is looked at, in the last axis.
+target's mask on the source, keeps 2 | source.ne(pad)[:, None].expand(B, T, S) -> target.ne(pad)[:, :, None].expand(B, T, S)
+    You use the target's pads for the source: the mask belongs to what is looked at.
+causal on the source, keeps 2 | [:, None, :].repeat(1, T, 1).tril() -> [:, None, :].repeat(1, T, 1).tril(); (source != pad)[:, None, :].repeat(1, T, 1) -> (source != pad)[:, None, :].repeat(1, T, 1).tril(0)
+    You forbid looking ahead in the source: it is known from the start, so only its pads are closed.
+source's pads open, keeps 2 | source.ne(pad)[:, None].expand(B, T, S) -> torch.ones(B, T, S).bool()
+    Your target words look at pads of the source: close their columns.
+rows and columns of both closed, keeps 2 | source.ne(pad)[:, None].expand(B, T, S) -> source.ne(pad)[:, None] & target.ne(pad)[:, :, None]
+    You close rows of the second mask where the target has pads: close columns of source pads alone.
+turned round | R -> (~R[0], ~R[1])
+    Your masks are turned round: True means that a place may be looked at.
+the other one first | R -> R[::-1]
+    Your masks come in the wrong order: the target's own first, then the source's.
+source axis first, keeps 2 | R -> (R[0], R[1].mT)
+    Your second mask is (B, S, T): rows are target words, which ask.
+numbers | R -> (R[0].int(), R[1].int())
+    You return 0 and 1: masks are boolean, True or False.
+one row for the source, keeps 2 | R -> (R[0], R[1][:, :1])
+    Your second mask has one row: give it one for each target word, (B, T, S).
+""",
+    draw=draw_ids,
+    oracle=decoder_masks,
+    probe="""
+def probe(decoder_masks, source, target, pad):
+    decoder_masks(source.flip(0), target.flip(0), pad)
+    kept = source.clone(), target.clone()
+    found = decoder_masks(source, target, pad)
+    if not (torch.equal(kept[0], source) and torch.equal(kept[1], target)):
+        raise ValueError("the ids that came in were changed: work on a copy")
+    if not isinstance(found, tuple | list) or len(found) != 2:
+        return found
+    for mask in found:
+        if not isinstance(mask, torch.Tensor):
+            raise TypeError(f"a mask is a boolean tensor, not a {type(mask).__name__}")
+        if mask.dtype != torch.bool:
+            raise TypeError(f"a mask is boolean, True or False, not {mask.dtype}")
+    return {"the target's own": found[0], "the source's": found[1]}
+""",
+    parts={"its own words": ("the target's own",), "the source": ("the source's",)},
+)
+
+Q5 = question(
+    """q5: One vector for a sentence
+masked_mean(x, lengths)
+read chapters/14_self_attention: Which clause?
+full sentences, 2 points: ordinary; one word
+    Add up the words of each sentence and divide by their number.
+pads, 2 points: padded; NaN at pads; as many sentences as words; one sentence
+    Only the first lengths[b] states count, in the sum and in the number. Replace what stands at pads: 0 times NaN is NaN.
+no words, 1 point: an empty sentence
+    Nothing divided by nothing is NaN: a sentence without words gives zeros.
+gradients, 1 point, backward: ordinary; padded
+    The values are right but their gradients are not: no detach, and no NaN on the way back.
+RIGHT
+def masked_mean(x, lengths):
+    real = torch.arange(x.shape[1]) < lengths[:, None]
+    total = x.masked_fill(~real[:, :, None], 0.0).sum(1)
+    return total / lengths.clamp(min=1)[:, None]
+def masked_mean(x, lengths):
+    rows = []
+    for sentence, n in zip(x, lengths.tolist()):
+        rows.append(sentence[:n].mean(0) if n else sentence.new_zeros(x.shape[2]))
+    return torch.stack(rows)
+def masked_mean(x, lengths):
+    at = torch.arange(x.size(1)).unsqueeze(0)
+    known = torch.where((at < lengths.unsqueeze(1)).unsqueeze(2), x, torch.zeros_like(x))
+    weights = (at < lengths.unsqueeze(1)).to(x.dtype)
+    weights = weights / weights.sum(1, keepdim=True).clamp_min(1.0)
+    return torch.einsum("bt,btd->bd", weights, known)
+def masked_mean(x, lengths):
+    return torch.stack([s[:n].sum(0) / max(n, 1) for s, n in zip(x, lengths.tolist())])
+def masked_mean(x, lengths):
+    total = torch.zeros_like(x[:, 0])
+    for t in range(x.shape[1]):
+        total = total + torch.where((t < lengths)[:, None], x[:, t], 0.0)
+    return total / torch.maximum(lengths, torch.ones_like(lengths))[:, None].to(x.dtype)
+WRONG
+divided by the padded length, keeps 2 | / lengths.clamp(min=1)[:, None] -> / x.shape[1]
+    You divide by the padded length: a longer neighbour in the batch would change this sentence.
+pads added, keeps 2 | ~real[:, :, None], 0.0 -> torch.isnan(x), 0.0
+    You add what stands at pads: only the first lengths[b] states count.
+pads counted as words, keeps 2 | < lengths[:, None] -> <= lengths[:, None]
+    You add one pad: position lengths[b] is the first that is none.
+the last word forgotten | < lengths[:, None] -> < lengths[:, None] - 1
+    You leave out the last word of each sentence: the first lengths[b] states count.
+pads times zero, keeps 4 | x.masked_fill(~real[:, :, None], 0.0).sum(1) -> (x * real[:, :, None]).sum(1)
+    You multiply pads by zero: 0 times NaN is NaN. Replace them, with masked_fill or where.
+empty sentences give NaN, keeps 5 | .clamp(min=1) ->
+    You divide by a length of 0: a sentence without words gives zeros.
+whole numbers | R -> R.trunc()
+    You round to whole numbers: lengths are whole, means are not.
+the sum | / lengths.clamp(min=1)[:, None] ->
+    You return the sum: divide by the number of words.
+over features | R -> R.mean(1, keepdim=True).expand_as(R)
+    You average over the numbers of a state: average over words, so that d numbers remain.
+over sentences | R -> R.mean(0, keepdim=True).expand_as(R)
+    You average over the sentences: each has a mean of its own.
+length plus one | lengths.clamp(min=1) -> (lengths + 1)
+    You divide by one more than there are words: divide by their number.
+largest, not mean | .sum(1) -> .amax(1)
+    You take the largest number of each column: take the mean.
+lengths of the neighbour, keeps 2 | lengths.clamp(min=1) -> lengths.flip(0).clamp(min=1)
+    You divide by the length of another sentence: sentence b has lengths[b] words.
+detached, keeps 5 | R -> R.detach()
+    The values are right, but you cut the gradient: no detach.
+"""
+    + WRONG_FORMS,
+    draw=draw_means,
+    oracle=masked_mean,
+)
+
+EXERCISE = Exercise("14_self_attention", "A sentence looks at itself", (Q1, Q2, Q3, Q4, Q5))

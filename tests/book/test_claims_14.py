@@ -1,0 +1,67 @@
+"""Proofs and properties that chapters/claims/14_self_attention.yml and its formulas name."""
+
+import math
+from collections import defaultdict
+
+import pytest
+import torch
+from torch.utils.flop_counter import FlopCounterMode
+
+from seqattn import MultiHeadAttention, causal_mask, scaled_dot_score
+from seqattn.data import TINY, which_clause
+
+
+def test_the_numbers_by_hand():
+    scores = TINY.h @ TINY.h.T / math.sqrt(2)
+    rounded = [[0.88, 0.18, 0.0], [0.18, 1.77, -1.24], [0.0, -1.24, 0.88]]
+    torch.testing.assert_close(scores, torch.tensor(rounded).to(scores), atol=0.005, rtol=0)
+    weights = scores.softmax(-1)
+    by_hand = torch.tensor([[0.52, 0.26, 0.22], [0.16, 0.80, 0.04], [0.27, 0.08, 0.65]])
+    torch.testing.assert_close(weights, by_hand.to(weights), atol=0.005, rtol=0)
+    outputs = torch.tensor([[0.50, 0.43], [-0.22, 1.24], [0.56, -0.40]])
+    torch.testing.assert_close(weights @ TINY.h, outputs.to(weights), atol=0.005, rtol=0)
+    causal = scores.masked_fill(~causal_mask(3), -math.inf).softmax(-1)
+    assert causal[0].tolist() == [1, 0, 0]
+    assert torch.equal(causal[2], weights[2])
+    assert (weights.diagonal() == weights.amax(-1)).all()
+
+
+def test_one_matrix_makes_scores_symmetric():
+    torch.manual_seed(0)
+    x = torch.randn(3, 5, 7, dtype=torch.float64) @ torch.randn(7, 11, dtype=torch.float64)
+    scores = scaled_dot_score(x, x)
+    torch.testing.assert_close(scores, scores.mT)
+    own = x.square().sum(-1) / math.sqrt(11)
+    torch.testing.assert_close(scores.diagonal(0, -2, -1), own)
+    alike = x / x.norm(dim=-1, keepdim=True)
+    assert (scaled_dot_score(alike, alike).argmax(-1) == torch.arange(5)).all()
+
+
+def test_outputs_move_with_their_words():
+    torch.manual_seed(0)
+    layer, x = MultiHeadAttention(6, 3).double(), torch.randn(2, 5, 6, dtype=torch.float64)
+    order = torch.tensor([3, 0, 4, 1, 2])
+    moved, still = layer(x[:, order]).context, layer(x).context
+    torch.testing.assert_close(moved, still[:, order])
+    torch.testing.assert_close(moved.mean(1), still.mean(1))
+    mask = causal_mask(5)[None]
+    causal = layer(x[:, order], mask=mask).context - layer(x, mask=mask).context[:, order]
+    assert causal.abs().max() > 0.1
+
+
+def test_every_sentence_has_a_twin_of_the_same_words_with_the_other_label():
+    labels = defaultdict(list)
+    for one in which_clause(6144):
+        labels[tuple(sorted(one.text.split()))].append(one.positive)
+    assert all(sum(found) * 2 == len(found) for found in labels.values())
+
+
+@pytest.mark.parametrize(("words", "size"), [(5, 8), (13, 8)])
+def test_multiplications_of_self_attention_and_gru(words, size):
+    layer, x = MultiHeadAttention(size, 2), torch.randn(1, words, size)
+    with FlopCounterMode(display=False) as counted, torch.no_grad():
+        layer(x)
+    assert counted.get_total_flops() // 2 == 4 * words * size**2 + 2 * words**2 * size
+    gru = torch.nn.GRU(size, size)
+    # Each word meets each weight once.
+    assert words * sum(w.numel() for w in gru.parameters() if w.dim() == 2) == 6 * words * size**2
