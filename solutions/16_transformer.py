@@ -78,32 +78,41 @@ with checking("q1"):
 # %% [markdown]
 # ## Stack sub-layers
 #
-# `parts` is a list of functions, `norms` a list of as many norms. All take and return states `(B, T, d)`. Send
-# `x` through the stack, the first part first. With `where="post"` each part is added to what it read, and
-# the sum is normalised. With `where="pre"` each part reads what its norm returns, what it returns is added to what
-# stood before the norm, and at the very end the norm `last` is applied once. With `"post"` there is no last norm.
+# Send `x`, `(B, T, d)`, through a stack of small parts, the first part first. Part $i$ is `tanh(y @ matrices[i])`; `matrices` is
+# `(n, d, d)`. The norm is one of today's, an **RMS norm**: divide the `d` numbers of each word by the root of their mean square
+# plus $10^{-6}$ (below the root), then multiply by a gain; no mean is subtracted. `gains` is `(n + 1, d)`: row $i$ belongs to part
+# $i$. With `pre` False each part is added to what it read, and the sum is normalised; the last gain is not used. With `pre` True
+# each part reads what its norm returns, its result is added to what stood before the norm, and at the very end
+# one more norm with the last gain follows. Gradients must flow back.
 
 
 # %% question="q2"
-def run_stack(x, parts, norms, last, where):
+def run_stack(x, matrices, gains, pre):
     # BEGIN ANSWER
-    for part, norm in zip(parts, norms):
-        x = x + part(norm(x)) if where == "pre" else norm(x + part(x))
-    return last(x) if where == "pre" else x
+    def norm(y, gain):
+        return gain * y / (y.square().mean(-1, keepdim=True) + 1e-6).sqrt()
+
+    for matrix, gain in zip(matrices, gains):
+        if pre:
+            x = x + torch.tanh(norm(x, gain) @ matrix)
+        else:
+            x = norm(x + torch.tanh(x @ matrix), gain)
+    return norm(x, gains[-1]) if pre else x
     # END ANSWER
 
 
 # %% check="q2"
 with checking("q2"):
-    x, double, halve = torch.ones(1, 1, 2), lambda y: 2 * y, lambda y: y / 2
-    for where, expected in (("pre", 0.5 * 2 * 2), ("post", 1.5 * 1.5)):
-        found = run_stack(x, [double, double], [halve, halve], halve, where)
+    x, matrices = torch.tensor([[[1.0, 7.0]]]), torch.zeros(1, 2, 2)
+    gains = torch.tensor([[1.0, 1.0], [10.0, 10.0]])
+    for pre, expected in ((False, [0.2, 1.4]), (True, [2.0, 14.0])):
+        found = run_stack(x, matrices, gains, pre)
         assert found is not None, "run_stack returns None: is there a return?"
         assert isinstance(found, torch.Tensor), f"return a tensor, not a {type(found).__name__}"
-        assert found.dtype == x.dtype, f"the precision stays {x.dtype}, not {found.dtype}"
         assert found.shape == x.shape, f"the shape stays, (1, 1, 2), not {tuple(found.shape)}"
-        assert torch.allclose(found, torch.full_like(x, expected)), (
-            f"{where}: parts that double and norms that halve make {expected} of 1, not {found[0, 0, 0]}"
+        same_precision(run_stack, x, matrices, gains, pre)
+        assert torch.allclose(found, torch.tensor(expected), atol=1e-3), (
+            f"pre = {pre}: a part that returns 0 leaves {expected} of 1 and 7, not {found[0, 0].tolist()}"
         )
 
 # %% [markdown]
@@ -155,6 +164,7 @@ with checking("q3"):
 # score `m` `(B,)`, the sum of exponentials `z` `(B,)` and the sum of values `a` `(B, d)`, both relative to its own `m`. Merge
 # two such triples into the one of all keys, $(m, z, a)$, **without** dividing. A half in which a query saw nothing has $m = -\infty$, $z = 0$
 # and $a = 0$, and this may be both halves. Scores may be as large as 10,000.
+# Gradients must flow back, from `m` as well.
 
 
 # %% question="q4"

@@ -25,19 +25,15 @@ def layer_norm(x, gain, bias, eps):
     return out
 
 
-def run_stack(x, matrices, gains, where):
-    def part(i, y):
-        return np.tanh(y @ matrices[i])
-
+def run_stack(x, matrices, gains, pre):
     def norm(gain, y):
-        return gain * y / (0.5 + np.abs(y).mean(-1, keepdims=True))
+        return gain * y / np.sqrt((y**2).sum(-1, keepdims=True) / y.shape[-1] + 1e-6)
 
-    for i in range(len(matrices)):
-        if where == "pre":
-            x = x + part(i, norm(gains[i], x))
-        else:
-            x = norm(gains[i], x + part(i, x))
-    return norm(gains[-1], x) if where == "pre" else x
+    for matrix, gain in zip(matrices, gains[:-1], strict=True):
+        read = norm(gain, x) if pre else x
+        x = x + np.tanh(read @ matrix)
+        x = x if pre else norm(gain, x)
+    return norm(gains[-1], x) if pre else x
 
 
 def next_word(x, W_q, W_k, W_v, past_k, past_v, heads):
@@ -97,20 +93,20 @@ def draw_norm(rng, kind):
     return x, normal(rng, d), normal(rng, d), 0.5 if kind == "large eps" else 1e-5
 
 
-STACKS = {  # B, T, d, parts, where
-    "pre": (2, 3, 4, 2, "pre"),
-    "post": (2, 3, 4, 2, "post"),
-    "pre, deep": (3, 2, 3, 5, "pre"),
-    "post, deep": (3, 2, 3, 5, "post"),
-    "pre, one part": (1, 3, 2, 1, "pre"),
-    "post, one part": (1, 3, 2, 1, "post"),
+STACKS = {  # B, T, d, parts, pre
+    "pre": (2, 3, 4, 2, True),
+    "post": (2, 3, 4, 2, False),
+    "pre, deep": (3, 2, 3, 5, True),
+    "post, deep": (3, 2, 3, 5, False),
+    "pre, one part": (1, 3, 2, 1, True),
+    "post, one part": (1, 3, 2, 1, False),
 }
 
 
 def draw_stack(rng, kind):
-    B, T, d, parts, where = STACKS[kind]
+    B, T, d, parts, pre = STACKS[kind]
     gains = rng.uniform(0.5, 2.0, (parts + 1, d)).astype(np.float32)
-    return normal(rng, B, T, d), normal(rng, parts, d, d), gains, where
+    return normal(rng, B, T, d), normal(rng, parts, d, d), gains, pre
 
 
 CACHES = {  # B, d, H, G, d_h, t
@@ -252,94 +248,121 @@ detached, keeps 3 | R -> R.detach()
 
 Q2 = question(
     """q2: Stack sub-layers
-run_stack(x, parts, norms, last, where)
+run_stack(x, matrices, gains, pre)
 read chapters/16_transformer: Two places for a norm
 post, 2 points: post; post, deep; post, one part
     Post norm: x becomes norm(x + part(x)), part after part, and nothing comes after the last.
 pre, 2 points: pre; pre, deep; pre, one part
     Pre norm: x becomes x + part(norm(x)), and one last norm stands at the end of the stack.
+gradients, 1 point, backward: post; pre
+    The values are right, but no gradient reaches all of the arguments: no detach on the way.
 RIGHT
-def run_stack(x, parts, norms, last, where):
-    for part, norm in zip(parts, norms):
-        x = x + part(norm(x)) if where == "pre" else norm(x + part(x))
-    return last(x) if where == "pre" else x
-def run_stack(x, parts, norms, last, where):
-    if where == "post":
-        for i in range(len(parts)):
-            x = norms[i](x + parts[i](x))
-        return x
-    for i in range(len(parts)):
-        x = x + parts[i](norms[i](x))
-    return last(x)
-def run_stack(x, parts, norms, last, where):
-    if not parts:
-        return last(x) if where == "pre" else x
-    y = parts[0](norms[0](x)) + x if where == "pre" else norms[0](parts[0](x) + x)
-    return run_stack(y, parts[1:], norms[1:], last, where)
-def run_stack(x, parts, norms, last, where):
-    same = lambda y: y
-    states = x
-    for f, n in zip(parts, norms):
-        before, after = (n, same) if where == "pre" else (same, n)
-        states = after(states + f(before(states)))
-    return (last if where == "pre" else same)(states)
-def run_stack(x, parts, norms, last, where):
-    pre, total = where == "pre", x.clone()
-    for f, n in zip(list(parts), list(norms)):
-        read = n(total) if pre else total
-        total = torch.add(total, f(read))
-        total = total if pre else n(total)
+def run_stack(x, matrices, gains, pre):
+    def norm(y, gain):
+        return gain * y / (y.square().mean(-1, keepdim=True) + 1e-6).sqrt()
+    for matrix, gain in zip(matrices, gains):
+        if pre:
+            x = x + torch.tanh(norm(x, gain) @ matrix)
+        else:
+            x = norm(x + torch.tanh(x @ matrix), gain)
+    return norm(x, gains[-1]) if pre else x
+def run_stack(x, matrices, gains, pre):
+    def norm(i, y):
+        return y * torch.rsqrt(torch.mean(y * y, 2, True) + 1e-6) * gains[i]
+    for i, W in enumerate(matrices):
+        read = norm(i, x) if pre else x
+        x = x + torch.einsum("btd,de->bte", read, W).tanh()
+        x = x if pre else norm(i, x)
     if pre:
-        total = last(total)
-    return total
+        x = norm(len(matrices), x)
+    return x
+def run_stack(x, matrices, gains, pre):
+    same = lambda y, g: y
+    rms = lambda y, g: F.rms_norm(y, (len(g),), g, 1e-6)
+    before, after = (rms, same) if pre else (same, rms)
+    states = x
+    for W, g in zip(matrices.unbind(), gains.unbind()):
+        states = after(states + torch.tanh(F.linear(before(states, g), W.T)), g)
+    return before(states, gains[len(matrices)])
+def run_stack(x, matrices, gains, pre):
+    d = x.shape[-1]
+    def norm(y, g):
+        return y / ((y ** 2).sum(-1, keepdim=True) / d + 1e-6) ** 0.5 * g
+    if not len(matrices):
+        return norm(x, gains[0]) if pre else x
+    W, g = matrices[0], gains[0]
+    y = x + (norm(x, g) @ W).tanh() if pre else norm(x + (x @ W).tanh(), g)
+    return run_stack(y, matrices[1:], gains[1:], pre)
+def run_stack(x, matrices, gains, pre):
+    def norm(y, i):
+        return torch.stack([F.rms_norm(row, (x.shape[2],), gains[i], 1e-6) for row in y])
+    def part(y, i):
+        return torch.tanh(torch.matmul(y, matrices[i]))
+    total = x
+    for i in range(len(matrices)):
+        total = total + part(norm(total, i), i) if pre else norm(total + part(total, i), i)
+    return norm(total, -1) if pre else total
 WRONG
-post: the part alone is normalised, keeps 2 | norm(x + part(x)) -> x + norm(part(x))
-    Post: you normalise what the part returns. The sum is normalised, norm(x + part(x)).
-post: no residual, keeps 2 | norm(x + part(x)) -> norm(part(x))
+post: the part alone is normalised, keeps 2 | norm(x + torch.tanh(x @ matrix), gain) -> x + norm(torch.tanh(x @ matrix), gain)
+    Post: you normalise what the part returns. The sum is normalised.
+post: no residual, keeps 2 | norm(x + torch.tanh(x @ matrix), gain) -> norm(torch.tanh(x @ matrix), gain)
     Post: where is x? What the part returns is added to what it read.
-post: not normalised, keeps 2 | norm(x + part(x)) -> x + part(x)
+post: not normalised, keeps 2 | norm(x + torch.tanh(x @ matrix), gain) -> x + torch.tanh(x @ matrix)
     Post: the sums are never normalised; the norm comes after each sum.
-post: a last norm, keeps 2 | return last(x) if where == "pre" else x -> return last(x)
+post: a last norm, keeps 2 | return norm(x, gains[-1]) if pre else x -> return norm(x, gains[-1])
     Post: every sum is normalised already, so there is no last norm.
-pre: no residual, keeps 2 | x + part(norm(x)) -> part(norm(x))
+pre: no residual, keeps 2 | x + torch.tanh(norm(x, gain) @ matrix) -> torch.tanh(norm(x, gain) @ matrix)
     Pre: where is x? What the part returns is added to what stood before the norm.
-pre: the norm on the straight path, keeps 2 | x + part(norm(x)) -> norm(x) + part(norm(x))
+pre: the norm on the straight path, keeps 2 | x + torch.tanh(norm(x, gain) @ matrix) -> norm(x, gain) + torch.tanh(norm(x, gain) @ matrix)
     Pre: you add to the normalised states. x itself passes untouched.
-pre: the norm behind the part, keeps 2 | x + part(norm(x)) -> x + norm(part(x))
+pre: the norm behind the part, keeps 2 | x + torch.tanh(norm(x, gain) @ matrix) -> x + norm(torch.tanh(x @ matrix), gain)
     Pre: the norm stands before the part, which reads norm(x).
-pre: not normalised, keeps 2 | x + part(norm(x)) -> x + part(x)
+pre: not normalised, keeps 2 | x + torch.tanh(norm(x, gain) @ matrix) -> x + torch.tanh(x @ matrix)
     Pre: your parts read states that were never normalised.
-pre: no last norm, keeps 2 | return last(x) if where == "pre" else x -> return x
+pre: no last norm, keeps 2 | return norm(x, gains[-1]) if pre else x -> return x
     Pre: what leaves the stack was never normalised: apply the last norm once, at the end.
-pre: the last norm after every part, keeps 2 | x = x + part(norm(x)) if where == "pre" else -> x = last(x + part(norm(x))) if where == "pre" else
+pre: a last norm with the first gain, keeps 2 | norm(x, gains[-1]) -> norm(x, gains[0])
+    Pre: your last norm has the first gain: the last row of the gains is its own.
+pre: a norm after every part, keeps 2 | x = x + torch.tanh(norm(x, gain) @ matrix) -> x = norm(x + torch.tanh(norm(x, gain) @ matrix), gains[-1])
     Pre: the last norm comes once, behind the whole stack.
-pre and post exchanged | if where == "pre" else norm -> if where == "post" else norm
-    You have pre and post the other way round: "pre" normalises what a part reads.
-always pre, keeps 2 | x = x + part(norm(x)) if where == "pre" else norm(x + part(x)) -> x = x + part(norm(x))
-    You build pre norm whatever `where` says.
-always post, keeps 2 | x = x + part(norm(x)) if where == "pre" else norm(x + part(x)) -> x = norm(x + part(x))
-    You build post norm whatever `where` says.
-the last part first | in zip(parts, norms) -> in zip(parts[::-1], norms[::-1])
-    You begin with the last part: the first part comes first.
-norms in reverse order | in zip(parts, norms) -> in zip(parts, norms[::-1])
-    Your norms stand in reverse order: each part has the norm with its own number.
-one norm for all | in zip(parts, norms) -> in zip(parts, [norms[0]] * len(parts))
-    You use the first norm everywhere: each part has its own.
+pre and post exchanged | if pre: -> if not pre:; if pre else x -> if not pre else x
+    You have pre and post the other way round: pre norm normalises what a part reads.
+always pre, keeps 2 | if pre: -> if True:; if pre else x -> if True else x
+    You build pre norm whatever `pre` says.
+always post, keeps 2 | if pre: -> if False:; if pre else x -> if False else x
+    You build post norm whatever `pre` says.
+the last part first | in zip(matrices, gains) -> in zip(matrices.flip(0), gains)
+    You begin with the last part: the first matrix comes first.
+one gain for all | in zip(matrices, gains) -> in zip(matrices, [gains[0]] * len(matrices))
+    You use the first gain everywhere: each part has its own.
+matrices transposed | x + torch.tanh(norm(x, gain) @ matrix) -> x + torch.tanh(norm(x, gain) @ matrix.T); torch.tanh(x @ matrix) -> torch.tanh(x @ matrix.T)
+    Your matrices are transposed: a part is tanh(x @ matrix).
+mean subtracted | return gain * y / (y.square() -> y = y - y.mean(-1, keepdim=True); return gain * y / (y.square()
+    You subtract the mean: that is layer norm. An RMS norm divides only.
+no tanh | torch.tanh(norm(x, gain) @ matrix) -> (norm(x, gain) @ matrix); torch.tanh(x @ matrix) -> (x @ matrix)
+    Your parts are linear: each is the tanh of a product.
+over the sentence | y.square().mean(-1, keepdim=True) -> y.square().mean((1, 2), keepdim=True)
+    Your norm averages over all words of a sentence: each word by itself.
+sum in place of the mean | y.square().mean(-1, keepdim=True) -> y.square().sum(-1, keepdim=True)
+    You divide by the length of the vector: an RMS norm divides by the root of the *mean* square.
+no root | + 1e-6).sqrt() -> + 1e-6)
+    You divide by the mean square: divide by its root.
+no gain | return gain * y -> return y
+    Your norm has no gain: multiply by it.
 all parts read x
     | y = x
-    | for part, norm in zip(parts, norms):
-    |     y = y + part(norm(x)) if where == "pre" else norm(y + part(x))
-    | return last(y) if where == "pre" else y
+    | def norm(y, gain):
+    |     return gain * y / (y.square().mean(-1, keepdim=True) + 1e-6).sqrt()
+    | for matrix, gain in zip(matrices, gains):
+    |     y = y + torch.tanh(norm(x, gain) @ matrix) if pre else norm(y + torch.tanh(x @ matrix), gain)
+    | return norm(y, gains[-1]) if pre else y
     Your parts all read the first states: each reads what the one before it left.
-""",
+detached, keeps 4 | R -> R.detach()
+    The values are right, but you cut all gradients: no detach.
+"""
+    + WRONG_FORMS,
     draw=draw_stack,
     oracle=run_stack,
-    probe="""
-def probe(run_stack, x, matrices, gains, where):
-    parts = [lambda y, W=W: torch.tanh(y @ W) for W in matrices]
-    norms = [lambda y, g=g: g * y / (0.5 + y.abs().mean(-1, keepdim=True)) for g in gains]
-    return run_stack(x, parts, norms[:-1], norms[-1], where)
-""",
 )
 
 Q3 = question(
@@ -466,6 +489,8 @@ rescaled, 3 points: ordinary; far apart; all sizes equal; one query
     The larger maximum stays; what was relative to the smaller one is multiplied by exp(old − new).
 empty halves, 2 points: an empty half; nothing at all
     A half that saw nothing adds nothing, and two of them give −∞, 0 and 0: no NaN.
+gradients, 1 point, backward: ordinary
+    The values are right, but their gradients are not: no detach on the way, not of the maximum either.
 RIGHT
 def merge_halves(m1, z1, a1, m2, z2, a2):
     m = torch.maximum(m1, m2)
@@ -520,7 +545,7 @@ smaller maximum
     | one, two = (m1 - floor).clamp(max=60).exp(), (m2 - floor).clamp(max=60).exp()
     | return m, one * z1 + two * z2, one[:, None] * a1 + two[:, None] * a2
     You keep the smaller maximum: exponentials relative to it overflow. Keep the larger.
-NaN where nothing was seen, keeps 3 | floor = m.masked_fill(m == -math.inf, 0.0) -> floor = m
+NaN where nothing was seen, keeps 4 | floor = m.masked_fill(m == -math.inf, 0.0) -> floor = m
     Where both halves are empty, −∞ − (−∞) is NaN: subtract something finite there.
 exponentials without the maximum, keeps 2
     | m = torch.maximum(m1, m2)
@@ -533,10 +558,12 @@ divides | one[:, None] * a1 + two[:, None] * a2 -> (one[:, None] * a1 + two[:, N
     You divide: more keys may follow, so the division comes once, at the very end.
 a mean of contexts | one[:, None] * a1 + two[:, None] * a2 -> (one[:, None] * a1 + two[:, None] * a2) / 2
     You take the mean of both halves: they are added.
-maximum kept finite, keeps 3 | return m, -> return floor,
+maximum kept finite, keeps 4 | return m, -> return floor,
     Where nothing was seen the largest score stays −∞: you return 0.
 logarithm of the sum | return m, one * z1 -> return m + (one * z1 + two * z2).clamp(min=1e-9).log() * (z1 + z2 > 0), one * z1
     You return the logarithm of the whole sum: the first number is the largest score.
+maximum detached, keeps 5 | m = torch.maximum(m1, m2) -> m = torch.maximum(m1, m2).detach()
+    The values are right, but the largest score passes no gradient: here it is a result of its own, so do not detach it.
 """,
     draw=draw_halves,
     oracle=merge_halves,

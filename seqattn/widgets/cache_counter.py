@@ -54,8 +54,8 @@ class CacheCounter(LiveFigure):
     _moves = ("words", "layers", "size", "groups")
     _title = "Writing with and without a cache"
     _question: ClassVar[Mapping[str, Any]] = {
-        "question": "With the cache, 200 words take some number of multiplications. How many do 400 "
-        "words take?",
+        "question": "With the cache, 200 words take some number of multiplications. How many do "
+        "400 words take?",
         "options": [
             "Twice as many, exactly: each word costs the same.",
             "Between two and four times as many.",
