@@ -191,6 +191,9 @@ print(
 # ```{predict} which-fails
 # ```
 
+# %% tags=["hide-input"]
+experiment_card(stored["card"])
+
 # %% tags=["hide-input", "hide-output", "hide-until-which-fails"]
 rows, norms, rules = [], stored["norms"], stored["simple rules"]
 for rate, arms in norms.items():
@@ -208,7 +211,6 @@ display(
 )
 for name, runs in norms["0.007"].items():
     print(f"{name:22s}", " | ".join(runs[0]["five"][:3]))
-experiment_card(stored["card"])
 
 # %% tags=["hide-input", "hide-output", "hide-until-which-fails"] mystnb={"image": {"alt": "Training loss against updates for four ways to train, three lines each, at learning rate 0.007. Three of the four fall together; post norm without warm-up stays high above them."}}
 figure, ax = plt.subplots(figsize=(6.2, 3.2))

@@ -136,6 +136,7 @@ def draw_halves(rng, kind):
         if kind == "far apart":
             m = (m * 1_500 + 3_000).astype(np.float32)
         z = rng.uniform(1.0, 5.0, B).astype(np.float32)
+        z[0] = 1.0  # a half of one key
         a = normal(rng, B, d, scale=3.0)
         empty = {
             "an empty half": [half],
