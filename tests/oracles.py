@@ -131,3 +131,35 @@ def alignment_error_rate(predicted, sure, possible):
             hit_sure += link in s
             hit_possible += link in s or link in p
     return 1 - (hit_sure + hit_possible) / (n_predicted + n_sure)
+
+
+def online_softmax(query, keys, values, mask, block):
+    """Softmax attention of one query, block by block, with a running maximum and running sums."""
+    top, total, context = -math.inf, 0.0, np.zeros(values.shape[1])
+    for first in range(0, len(keys), block):
+        places = [i for i in range(first, min(first + block, len(keys))) if mask[i]]
+        if not places:
+            continue
+        scores = [scaled_dot(query, keys[i]) for i in places]
+        higher = max(top, *scores)
+        shrink = math.exp(top - higher)
+        total, context = shrink * total, shrink * context
+        for i, score in zip(places, scores, strict=True):
+            total += math.exp(score - higher)
+            context = context + math.exp(score - higher) * values[i]
+        top = higher
+    return context / total if total else context
+
+
+def linear_attention(query, keys, values, mask):
+    """One query with the features elu(x) + 1: every weight by itself, then their average."""
+
+    def features(x):
+        return np.array([1 + number if number > 0 else math.exp(number) for number in x])
+
+    total, context = 0.0, np.zeros(values.shape[1])
+    for key, value, seen in zip(keys, values, mask, strict=True):
+        weight = float(features(query) @ features(key)) if seen else 0.0
+        if seen:
+            total, context = total + weight, context + weight * value
+    return context / total if total else context

@@ -25,6 +25,7 @@ from seqattn.attention.named import (
     ScaledDotProductAttention,
 )
 from seqattn.attention.patterns import layers_to_connect, reach_of
+from seqattn.attention.reordered import linear_attention, online_softmax_attention
 from seqattn.attention.scores import (
     AdditiveScore,
     ConcatScore,
@@ -93,8 +94,10 @@ __all__ = [
     "general_score",
     "global_mask",
     "layers_to_connect",
+    "linear_attention",
     "location_score",
     "masked_softmax",
+    "online_softmax_attention",
     "padding_mask",
     "reach_of",
     "reduced_rank_score",

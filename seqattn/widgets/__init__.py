@@ -3,6 +3,7 @@
 from seqattn.widgets.additive_steps import AdditiveSteps
 from seqattn.widgets.base import LiveFigure
 from seqattn.widgets.beam_tree import BeamTree
+from seqattn.widgets.cache_counter import CacheCounter
 from seqattn.widgets.copy_mixture import CopyMixture
 from seqattn.widgets.coverage_steps import CoverageSteps
 from seqattn.widgets.decoder_flow import DecoderFlow
@@ -33,6 +34,7 @@ from seqattn.widgets.weighted_sum import WeightedSum
 __all__ = [
     "AdditiveSteps",
     "BeamTree",
+    "CacheCounter",
     "CopyMixture",
     "CoverageSteps",
     "DecoderFlow",

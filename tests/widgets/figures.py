@@ -31,6 +31,7 @@ def every_head(seed, source, target):
 FIGURES = {
     "AdditiveSteps": widgets.AdditiveSteps,
     "BeamTree": lambda: widgets.BeamTree(width=2, alpha=0.4),
+    "CacheCounter": lambda: widgets.CacheCounter(words=37, layers=3, size=256, groups=2),
     "CopyMixture": lambda: widgets.CopyMixture(
         ["ada", "voit", "bo", "ada"], [0.5, -1.0, 0.2, 0.9], logits=[0.1, -0.4, 1.0], gate=0.3
     ),

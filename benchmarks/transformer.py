@@ -1,0 +1,217 @@
+"""Where the norm stands, and what a cache saves: ``python -m benchmarks.transformer``.
+
+Two questions for the chapter on the Transformer. Does the norm before or after the sum matter, with
+a warm-up of the learning rate and without, at two learning rates? And how much sooner is a sentence
+written when keys and values of earlier words are kept? Nothing is chosen, so the test sentences are
+looked at once, for every training.
+
+Writes ``seqattn/data/measured/transformer.json``. Finished trainings are kept in ``--work`` and not
+repeated.
+"""
+
+import time
+from collections import Counter
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.utils.flop_counter import FlopCounterMode
+
+from benchmarks.study import Study, study_parser
+from seqattn.attention import causal_mask
+from seqattn.contexts import evaluating
+from seqattn.data import FIVE, Batches, TextPair, Vocabularies, encode_pairs, tokenize, toy_corpus
+from seqattn.metrics import corpus_bleu
+from seqattn.models import Transformer
+from seqattn.models.transformer import Norm
+from seqattn.training import DivergedError, fit
+from seqattn.translator import Translator
+
+SEEDS = (1, 2, 3)
+NORMS: tuple[Norm, ...] = ("pre", "post")
+LAYERS, HEADS, D_MODEL, D_FEEDFORWARD = 2, 4, 64, 128
+PAIRS, LONGEST = 12_000, 8  # words of a source
+UPDATES, WARMUP, TOKENS = 250, 60, 512
+RATE, SMALLER = 0.007, 0.002
+# Learning rate and updates of warm-up; the last asks whether a smaller rate does without one.
+ARMS = ((RATE, WARMUP), (RATE, 0), (SMALLER, 0))
+JUDGED = 200  # test sentences that are translated
+SMOOTHED = 10  # updates whose losses become one point of a curve
+LENGTHS, REPEATS = (20, 80, 200), 7  # of the cache
+
+
+def read() -> dict[str, list[TextPair]]:
+    """Draw the toy corpus, and keep its short sentences."""
+    return {
+        split: [pair for pair in pairs if len(tokenize(pair.source, "en")) <= LONGEST]
+        for split, pairs in toy_corpus(PAIRS).items()
+    }
+
+
+def word_by_word(train: list[TextPair], test: list[TextPair]) -> float:
+    """BLEU of the simplest rule: each word becomes what the gold links most often link it to."""
+    linked: dict[str, Counter[str]] = {}
+    for pair in train:
+        source, target = tokenize(pair.source, "en"), tokenize(pair.target, "fr")
+        for s, t in pair.links:
+            linked.setdefault(source[s], Counter())[target[t]] += 1
+    best = {word: found.most_common(1)[0][0] for word, found in linked.items()}
+    texts = [
+        " ".join(best[word] for word in tokenize(pair.source, "en") if word in best)
+        for pair in test
+    ]
+    return corpus_bleu(texts, [" ".join(tokenize(p.target, "fr")) for p in test]).score
+
+
+def train(data: dict[str, list[TextPair]], norm: Norm, warmup: int, lr: float, seed: int) -> dict:
+    """Train one translator and judge it."""
+    vocabularies = Vocabularies.learn(data["train"], ("en", "fr"))
+    torch.manual_seed(seed)
+    model = Transformer(
+        *map(len, vocabularies), d_model=D_MODEL, heads=HEADS, layers=LAYERS,
+        d_feedforward=D_FEEDFORWARD, dropout=0.0, norm=norm,
+    )  # fmt: skip
+    batches = Batches(encode_pairs(data["train"], vocabularies), tokens=TOKENS)
+    started = time.process_time()
+    try:
+        losses = fit(
+            model, batches, steps=UPDATES, lr=lr, warmup=warmup, guess=True, seed=seed
+        ).losses
+    except DivergedError:
+        losses = []
+    seconds = time.process_time() - started
+    translator = Translator(model.eval(), vocabularies)
+    judged = data["test"][:JUDGED]
+    texts = [t.text for t in translator.translate([pair.source for pair in judged], beam=1)]
+    parts = [losses[i : i + SMOOTHED] for i in range(0, len(losses), SMOOTHED)]
+    return {
+        "seconds": seconds,
+        "curve": [round(sum(part) / len(part), 4) for part in parts],
+        "loss": held_out(translator, data["test"]),
+        "bleu": corpus_bleu(texts, [pair.target for pair in judged]).score,
+        "five": [t.text for t in translator.translate([pair.source for pair in FIVE], beam=1)],
+    }
+
+
+def held_out(translator: Translator, pairs: list[TextPair]) -> float:
+    """Loss in nats a token."""
+    total, tokens = 0.0, 0
+    with evaluating(translator.model):
+        for batch in Batches(encode_pairs(pairs, translator.vocabularies), tokens=4096).epoch(0):
+            logits = translator.model(batch.source, batch.lengths, batch.inputs).logits
+            loss = F.cross_entropy(
+                logits.flatten(0, 1), batch.targets.flatten(), ignore_index=0, reduction="sum"
+            )
+            total, tokens = total + loss.item(), tokens + batch.tokens
+    return total / tokens
+
+
+def frequencies(data: dict[str, list[TextPair]]) -> float:
+    """Test loss, in nats a token, of the frequencies of the target's tokens alone."""
+    vocabularies = Vocabularies.learn(data["train"], ("en", "fr"))
+    ids = {
+        split: torch.cat(
+            [torch.as_tensor(e.target) for e in encode_pairs(data[split], vocabularies)]
+        )
+        for split in ("train", "test")
+    }
+    counts = torch.bincount(ids["train"], minlength=len(vocabularies.target)).double() + 1
+    return -(counts / counts.sum()).log()[ids["test"]].mean().item()
+
+
+def write_with(model: Transformer, source: Tensor, lengths: Tensor, steps: int) -> Tensor:
+    """Write greedily, by the package's step, which keeps keys and values."""
+    state, memory = model.begin(source, lengths)
+    tokens, logits = torch.ones(len(source), dtype=torch.long), []
+    for _ in range(steps):
+        found, _, state = model.step(tokens, state, memory)
+        logits.append(found)
+        tokens = found.argmax(-1)
+    return torch.stack(logits, 1)
+
+
+def write_without(model: Transformer, source: Tensor, lengths: Tensor, steps: int) -> Tensor:
+    """Write greedily, and compute all earlier words anew at each step; the source is kept."""
+    _, memory = model.begin(source, lengths)
+    tokens, logits = torch.ones(len(source), 1, dtype=torch.long), []
+    for _ in range(steps):
+        mask = causal_mask(tokens.shape[1])[None]
+        x = model.target_positions(model.target_embedding(tokens) * model.scale)
+        for layer, one in zip(model.decoder, memory, strict=True):
+            x, _, _ = layer(x, one, mask=mask, need_weights=False)
+        logits.append(model.vocabulary(model.decoder_norm(x[:, -1])))
+        tokens = torch.cat([tokens, logits[-1].argmax(-1, keepdim=True)], 1)
+    return torch.stack(logits, 1)
+
+
+def cache() -> dict:
+    """Count and time both ways to write a sentence, with an untrained model: work, not quality."""
+    torch.manual_seed(0)
+    model = Transformer(
+        50, 60, d_model=D_MODEL, heads=HEADS, layers=LAYERS, d_feedforward=D_FEEDFORWARD,
+        dropout=0.0,
+    ).eval()  # fmt: skip
+    source, lengths = torch.randint(4, 50, (1, 10)), torch.tensor([10])
+    found: dict[str, dict] = {}
+    for steps in LENGTHS:
+        ways = {"with": write_with, "without": write_without}
+        logits, multiplications, ratios = {}, {}, []
+        with torch.no_grad():
+            for name, way in ways.items():
+                # The fused operator is not counted; its parts are.
+                math = sdpa_kernel(SDPBackend.MATH)
+                with math, FlopCounterMode(display=False) as counted:
+                    logits[name] = way(model, source, lengths, steps)
+                multiplications[name] = counted.get_total_flops() // 2
+            for _ in range(REPEATS):
+                taken = {}
+                for name, way in ways.items():
+                    started = time.process_time()
+                    way(model, source, lengths, steps)
+                    taken[name] = time.process_time() - started
+                ratios.append(taken["without"] / taken["with"])
+        found[str(steps)] = {
+            "multiplications": multiplications,
+            "ratios of time": sorted(ratios),
+            "largest difference": (logits["with"] - logits["without"]).abs().max().item(),
+        }
+    return found
+
+
+def main() -> None:
+    """Train, count, write."""
+    options = study_parser("transformer", __doc__).parse_args()
+    study = Study("transformer", options.work, options.result)
+    data = read()
+    runs: dict[str, dict[str, list[dict]]] = {}
+    for seed in SEEDS:
+        for lr, warmup in ARMS:
+            for norm in NORMS:
+                key = f"{norm}-warmup{warmup}-lr{lr}-seed{seed}"
+                name = f"{norm}, {'with' if warmup else 'without'} warm-up"
+                arm = runs.setdefault(str(lr), {}).setdefault(name, [])
+                arm.append(study.run(key, train, data, norm, warmup, lr, seed))
+    seconds = [run["seconds"] for arms in runs.values() for arm in arms.values() for run in arm]
+    study.write(
+        {
+            "card": study.card(
+                layers=LAYERS, heads=HEADS, d_model=D_MODEL, d_feedforward=D_FEEDFORWARD,
+                updates=UPDATES, warmup=WARMUP, tokens=TOKENS, rate=RATE, smaller=SMALLER,
+                judged=JUDGED,
+                smoothed=SMOOTHED, repeats=REPEATS, trainings=len(seconds), seeds=len(SEEDS),
+                pairs={split: len(pairs) for split, pairs in data.items()},
+                **{"processor seconds": round(sum(seconds))},
+            ),
+            "norms": runs,
+            "simple rules": {
+                "word by word, BLEU": word_by_word(data["train"], data["test"][:JUDGED]),
+                "frequencies, loss": frequencies(data),
+            },
+            "cache": study.run("cache", cache),
+        }
+    )  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,611 @@
+# ---
+# jupyter:
+#   jupytext:
+#     formats: ipynb,py:percent
+#     text_representation: {extension: .py, format_name: percent}
+#   kernelspec: {display_name: Python 3, language: python, name: python3}
+#   seqattn:
+#     minutes: 35
+#     covers: [F-30, M-16, D-14, E-04, E-05]
+#     exercise: 16_transformer
+# ---
+
+# %% [markdown]
+# # The Transformer, and what runs today
+#
+# All parts are on the table. You put them together, see which arrangement needs care in training, make the
+# result write with a cache, and read today's language models as a list of small changes to a machine that
+# you have built.
+#
+# **You need** several heads from [chapter 13](13_heads.ipynb), a causal mask and positions (chapters 14 and 15).
+# **It covers** residuals and norms, the encoder and the decoder block, a language model, the cache of keys and
+# values, softmax in blocks, linear attention, and what has changed since.
+
+# %% tags=["install", "hide-cell"]
+INSTALL
+
+# %% [markdown]
+# ## A question you can see
+#
+# A language model writes one word after the other. Each new word looks at all words before it. The model can
+# compute these again at each step, or keep their keys and values: a **cache**.
+
+# %% tags=["hide-input"]
+import math
+
+import matplotlib.pyplot as plt
+import torch
+from torch import nn
+from torch.nn import functional as F
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.utils.flop_counter import FlopCounterMode
+
+from seqattn import Memory, causal_mask, padding_mask
+from seqattn.attention import linear_attention, online_softmax_attention
+from seqattn.data import (
+    TINY,
+    Batches,
+    Vocabularies,
+    encode_pairs,
+    measured,
+    tokenize,
+    toy_corpus,
+)
+from seqattn.models.transformer import DecoderLayer, EncoderLayer, sinusoidal_positions
+from seqattn.plots import (
+    CONTEXT,
+    GREY,
+    INK,
+    KEYS,
+    ORANGE,
+    QUERY,
+    SCORES,
+    WEIGHTS,
+    ResultTable,
+    experiment_card,
+    use_style,
+)
+from seqattn.widgets import CacheCounter, Recency
+
+use_style()
+torch.set_printoptions(precision=3, sci_mode=False, linewidth=90)
+stored = measured("transformer")
+
+
+def low_high(values, form=".2f"):
+    return f"{min(values):{form}} to {max(values):{form}}"
+
+
+CacheCounter(
+    caption="Answer, then move T. Afterwards let eight heads share one pair of keys and values: the "
+    "multiplications fall a little, the cache shrinks to an eighth."
+)
+
+# %% [markdown]
+# ## By hand
+#
+# What a layer adds may be large or small, so a Transformer **normalises**. Layer norm takes the $d$
+# numbers of *one* word, subtracts their mean and divides by the root of their variance. Then it multiplies by
+# a learned gain $g$ and adds a learned bias $b$:
+#
+# $$ \mathrm{norm}(x) = g \odot \frac{x - \bar x}{\sqrt{\frac1d\sum_k (x_k - \bar x)^2 + \varepsilon}} + b $$ (eq-layer-norm)
+#
+# The numbers 1, 2, 3, 6 have mean 3 and variance 3.5; they become −1.07, −0.53, 0, 1.60. Now take two numbers, 1
+# and 3: they become −1 and 1. And 1 and 100?
+#
+# ```{predict} two-numbers
+# ```
+
+# %% tags=["hide-output", "hide-until-two-numbers"]
+for numbers in ([1.0, 2.0, 3.0, 6.0], [1.0, 3.0], [1.0, 100.0]):
+    print(numbers, "→", F.layer_norm(torch.tensor(numbers), [len(numbers)]))
+
+# %% [markdown]
+# <details><summary>What the output shows</summary>
+#
+# Of two numbers nothing but their order survives. That is why this page leaves the two-dimensional
+# states of the book behind.
+#
+# </details>
+#
+# ## Two places for a norm
+#
+# A Transformer is a stack of **sub-layers** $f$: attention, or a small network that treats each word by itself.
+# Each *adds* to the states, and so there is a straight path beside it, the **residual**. The paper normalises
+# the sum. This is **post norm**:
+#
+# $$ x' = \mathrm{norm}\big(x + f(x)\big) $$ (eq-post-norm)
+#
+# Most later models normalise what a sub-layer reads, and once more at the very end. This is **pre norm**:
+#
+# $$ x' = x + f\big(\mathrm{norm}(x)\big), \qquad \frac{\partial x'}{\partial x} = I + \frac{\partial f(\mathrm{norm}(x))}{\partial x} $$ (eq-pre-norm)
+#
+# The $I$ is what matters. Multiply these brackets over all layers, and one term of the product is
+# $I$ alone: **a path from the loss to each layer with no norm on it.** In {eq}`eq-post-norm` each such path goes
+# through a norm at every sub-layer.
+#
+# An encoder block is self-attention and then feed-forward; in a decoder block attention to the source stands
+# between the two. Here are both in pre norm, with the weights of the package's layers:
+
+
+# %%
+def encoder_block(layer, x, mask):
+    y = layer.self_norm(x)
+    x = x + layer.self_attention(y, mask=mask).context
+    return x + layer.feed_forward(layer.feed_norm(x))
+
+
+def decoder_block(layer, x, states, source_mask):
+    y = layer.self_norm(x)
+    causal = causal_mask(x.shape[1])[None]
+    x = x + layer.self_attention(y, mask=causal).context
+    y = layer.cross_norm(x)
+    x = x + layer.cross_attention(y, states, mask=source_mask).context
+    return x + layer.feed_forward(layer.feed_norm(x))
+
+
+# %% tags=["hide-input"]
+torch.manual_seed(0)
+encoder, decoder = (
+    kind(12, 3, 20, 0.0, 0.0, "pre") for kind in (EncoderLayer, DecoderLayer)
+)
+x, y, mask = (
+    torch.randn(2, 7, 12),
+    torch.randn(2, 5, 12),
+    padding_mask(torch.tensor([7, 4])),
+)
+torch.testing.assert_close(encoder(x, mask), encoder_block(encoder, x, mask))
+source = decoder.cross_attention.remember(x, mask=mask)
+ours, _, _ = decoder(y, source, mask=causal_mask(5)[None])
+torch.testing.assert_close(ours, decoder_block(decoder, y, x, mask))
+
+theirs = nn.TransformerEncoderLayer(12, 3, 20, 0.0, batch_first=True, norm_first=True)
+attention = encoder.self_attention
+with torch.no_grad():
+    for kind in ("weight", "bias"):
+        parts = [
+            getattr(part, kind)
+            for part in (attention.query, attention.key, attention.value)
+        ]
+        getattr(theirs.self_attn, f"in_proj_{kind}").copy_(torch.cat(parts))
+pairs = (
+    (theirs.self_attn.out_proj, attention.output),
+    (theirs.linear1, encoder.feed_forward[0]), (theirs.linear2, encoder.feed_forward[2]),
+    (theirs.norm1, encoder.self_norm), (theirs.norm2, encoder.feed_norm),
+)  # fmt: skip
+for one, other in pairs:
+    one.load_state_dict(other.state_dict())
+expected = theirs(x, src_key_padding_mask=~mask)
+torch.testing.assert_close(encoder(x, mask)[mask], expected[mask])
+print(
+    "encoder block: ours, the package's and PyTorch's agree; decoder block: ours and the package's"
+)
+
+# %% [markdown]
+# ## Does the place matter?
+#
+# A small translator, trained in four ways: pre or post norm; with a **warm-up**, in which the learning rate
+# grows from 0 over the first {{ stored["card"]["warmup"] }} updates, or at the full rate of
+# {{ stored["card"]["rate"] }} from the first. All else is the same, three seeds each.
+#
+# ```{predict} which-fails
+# ```
+
+# %% tags=["hide-input"]
+experiment_card(stored["card"])
+
+# %% tags=["hide-input", "hide-output", "hide-until-which-fails"]
+rows, norms, rules = [], stored["norms"], stored["simple rules"]
+for rate, arms in norms.items():
+    for name, runs in arms.items():
+        cells = [
+            low_high([run["bleu"] for run in runs], ".1f"),
+            low_high([run["loss"] for run in runs]),
+        ]
+        rows.append([name, rate, *cells])
+rows.append(["each word by itself", "–", f"{rules['word by word, BLEU']:.1f}", "–"])
+rows.append(["frequencies alone", "–", "–", f"{rules['frequencies, loss']:.2f}"])
+columns = "translator", "learning rate", "BLEU", "loss, nats a token"
+display(
+    ResultTable(columns, rows, "Three seeds each, test sentences: lowest to highest")
+)
+for name, runs in norms["0.007"].items():
+    print(f"{name:22s}", " | ".join(runs[0]["five"][:3]))
+
+# %% tags=["hide-input", "hide-output", "hide-until-which-fails"] mystnb={"image": {"alt": "Training loss against updates for four ways to train, three lines each, at learning rate 0.007. Three of the four fall together; post norm without warm-up stays high above them."}}
+figure, ax = plt.subplots(figsize=(6.2, 3.2))
+styles = {"pre": KEYS, "post": ORANGE}
+for name, runs in norms["0.007"].items():
+    for run in runs:
+        at = [stored["card"]["smoothed"] * (i + 1) for i in range(len(run["curve"]))]
+        ax.plot(at, run["curve"], color=styles[name.split(",")[0]],
+                linestyle="--" if "without" in name else "-", linewidth=1.4)  # fmt: skip
+    ax.plot([], [], color=styles[name.split(",")[0]], label=name,
+            linestyle="--" if "without" in name else "-")  # fmt: skip
+ax.set(xlabel="updates", ylabel="training loss, nats a token")
+ax.legend()
+plt.show()
+
+# %% [markdown]
+# <details><summary>What the output shows</summary>
+#
+# **Post norm is not bad as such. It is what needs the warm-up.** Without one, at this rate, all three seeds
+# end below the rule that translates each word by itself. With a warm-up post norm comes near pre norm; its loss
+# stays higher in all three seeds, while the ranges of BLEU come close. Pre norm hardly asks for a
+# warm-up: with and without one the ranges overlap.
+#
+# At a rate of {{ stored["card"]["smaller"] }} without warm-up post norm learns as well, slowly as does pre norm: it
+# is the first large steps that it does not bear. All of this was {{ stored["card"]["updates"] }} updates of a model with
+# {{ stored["card"]["layers"] }} layers. {cite:t}`xiong2020` explain it: at the start the gradients near the output of
+# a post-norm model are large.
+#
+# </details>
+#
+# ## The decoder alone
+#
+# Leave out attention to the source, and a decoder block is an encoder block with a causal mask. A stack of
+# these is a **language model**: it gives each next word a probability, from the words before. Here is one,
+# from the package's layer.
+
+
+# %%
+class LanguageModel(nn.Module):
+    def __init__(self, words, size=48, heads=4, layers=2):
+        super().__init__()
+        self.embed, self.size = nn.Embedding(words, size), size
+        shape = (size, heads, 4 * size, 0.0, 0.0, "pre")
+        self.blocks = nn.ModuleList(EncoderLayer(*shape) for _ in range(layers))
+        self.norm, self.read = nn.LayerNorm(size), nn.Linear(size, words)
+
+    def forward(self, words):
+        x = self.embed(words) + sinusoidal_positions(words.shape[1], self.size)
+        for block in self.blocks:
+            x = block(x, causal_mask(words.shape[1])[None])
+        return self.read(self.norm(x))
+
+
+# %% [markdown]
+# It learns the French side of the toy corpus, short sentences, in a few seconds. Beside it stand the simple rules: the
+# frequencies of words, and a **bigram** model, which counts which word followed which. How much the counts of a
+# pair are trusted against those of the single word is chosen on validation sentences. **Perplexity** is $e$
+# to the loss: among how many words, equally probable, the model seems to choose.
+
+# %% tags=["hide-input"]
+corpus = {
+    split: [pair for pair in pairs if len(tokenize(pair.source, "en")) <= 8]
+    for split, pairs in toy_corpus(12_000).items()
+}
+vocabularies = Vocabularies.learn(corpus["train"], ("en", "fr"))
+size = len(vocabularies.target)
+batches = {
+    split: Batches(encode_pairs(pairs, vocabularies), tokens=512)
+    for split, pairs in corpus.items()
+}
+
+
+def cross_entropy(logits, targets, reduction="mean"):
+    return F.cross_entropy(
+        logits.flatten(0, 1), targets.flatten(), ignore_index=0, reduction=reduction
+    )
+
+
+def perplexity(logits_of, split):
+    total, count = 0.0, 0
+    with torch.no_grad():
+        for batch in batches[split].epoch(0):
+            total += cross_entropy(logits_of(batch.inputs), batch.targets, "sum").item()
+            count += batch.tokens
+    return math.exp(total / count)
+
+
+pairs_seen = torch.zeros(size, size)
+for batch in batches["train"].epoch(0):
+    real = batch.targets != 0
+    places = batch.inputs[real] * size + batch.targets[real]
+    pairs_seen += torch.bincount(places, minlength=size * size).view(size, size)
+single = (pairs_seen.sum(0) + 1) / (pairs_seen.sum() + size)
+
+
+def bigram(trust):
+    table = pairs_seen + trust * single
+    return lambda words: (table / table.sum(1, keepdim=True)).log()[words]
+
+
+trust = min((1, 3, 10, 30, 100), key=lambda t: perplexity(bigram(t), "valid"))
+found = {
+    "frequencies": perplexity(
+        lambda words: single.log().expand(*words.shape, -1), "test"
+    ),
+    "bigram": perplexity(bigram(trust), "test"),
+}
+
+
+# %% tags=["nbval-ignore-output"]
+def learn(seed, updates=200):
+    torch.manual_seed(seed)
+    model = LanguageModel(size)
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.005)
+    epochs = (batch for epoch in range(99) for batch in batches["train"].epoch(epoch))
+    for _, batch in zip(range(updates), epochs):
+        loss = cross_entropy(model(batch.inputs), batch.targets)
+        optimizer.zero_grad(), loss.backward(), optimizer.step()
+    return model.eval()
+
+
+models = [learn(seed) for seed in (1, 2, 3)]
+model, learned = models[0], [perplexity(model, "test") for model in models]
+for name, value in found.items():
+    print(f"{name:21s} perplexity {value:6.1f}")
+print(f"language model, 3 seeds perplexity {low_high(learned, '.1f')}")
+
+# %% [markdown]
+# It reads further back than one word, and that pays: with all three seeds its perplexity is below the bigram's. What it cannot do is
+# translate: nothing tells it what to say. A decoder-only *translator* reads the source as the first part of the
+# same sequence; then the source is looked at by the same self-attention.
+#
+# ## A cache
+#
+# Which of the old words' vectors does a new word need? Its own query asks. Of old words it needs keys and
+# values, in every layer, and their queries never again. So at step $t$ a layer computes
+#
+# $$ q_t, k_t, v_t \text{ from } x_t, \quad c_t = \mathrm{softmax}\Big(\frac{q_t^\top [k_1 \dots k_t]}{\sqrt{d_h}}\Big)\,[v_1 \dots v_t]^\top $$ (eq-kv-cache)
+#
+# for each head, and what is kept for a sentence after $T$ words in $L$ layers with $G$ heads of keys and values is
+#
+# $$ 2 \cdot L \cdot T \cdot G \cdot d_h \text{ numbers}. $$ (eq-cache-size)
+#
+# With $G$ equal to the number of query heads this is $2LTd$.
+
+
+# %%
+def step(model, word, past):
+    t, kept = (past[0].keys.shape[2] if past else 0), []
+    x = model.embed(word)[:, None] + sinusoidal_positions(1, model.size, start=t)
+    for depth, block in enumerate(model.blocks):
+        y = block.self_norm(x)
+        seen = block.self_attention.remember(y)
+        if past:
+            old = zip(past[depth][:2], seen[:2])
+            seen = Memory(*(torch.cat(pair, 2) for pair in old))
+        x = x + block.self_attention(y, seen, need_weights=False).context
+        x = x + block.feed_forward(block.feed_norm(x))
+        kept.append(seen)
+    return model.read(model.norm(x))[:, 0], kept
+
+
+# %% tags=["hide-input"]
+with torch.no_grad():
+    torch.manual_seed(0)
+    words, past, logits, T = torch.randint(4, size, (1, 40)), None, [], 40
+    # PyTorch's counter knows the parts of attention, not the fused operator.
+    with sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as with_cache:
+        for t in range(T):
+            one, past = step(model, words[:, t], past)
+            logits.append(one)
+    with sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as without:
+        for t in range(1, T + 1):
+            model(words[:, :t])
+    off = (torch.stack(logits, 1) - model(words)).abs().max().item()
+    text, past, word = [], None, torch.ones(1, dtype=torch.long)
+    while len(text) < 15 and word != 2:
+        scores, past = step(model, word, past)
+        word = scores.argmax(-1)
+        text.append(word.item())
+d, L = model.size, len(model.blocks)
+P, steps = 12 * d * d, torch.arange(1, T + 1)
+readout = d * size
+counted = {
+    "with the cache": (
+        with_cache.get_total_flops() // 2,
+        L * (T * P + 2 * d * steps.sum()) + T * readout,
+    ),
+    "without": (
+        without.get_total_flops() // 2,
+        L * (P * steps.sum() + 2 * d * (steps**2).sum()) + readout * steps.sum(),
+    ),
+}
+print(f"logits with and without the cache differ by at most {off:.0e}")
+for name, (multiplied, formula) in counted.items():
+    print(
+        f"{name:15s} {multiplied:12,} multiplications counted, {int(formula):12,} by the formula"
+    )
+print("its likeliest words, one by one:", vocabularies.target.decode(text))
+
+# %% [markdown]
+# The formula is the figure's, plus the readout. Multiplications are one thing, time is another. We
+# timed the package's translator, which keeps such a cache in `step`, against computing all words anew, {{ stored["card"]["repeats"] }} times each:
+
+# %% tags=["hide-input"]
+rows = []
+for words_written, run in stored["cache"].items():
+    saved = run["multiplications"]["without"] / run["multiplications"]["with"]
+    rows.append([words_written, f"{saved:.0f}", low_high(run["ratios of time"], ".1f")])
+columns = "words", "times fewer multiplications", "times less processor time"
+ResultTable(
+    columns, rows, "What the cache saves; d = 64, two layers, one sentence, one thread"
+)
+
+# %% [markdown]
+# **In a small model the cache saves far less time than multiplications.** One step has so little to compute
+# that what surrounds it, one call of PyTorch after the other, takes most of the time. The larger the model and the
+# longer the text, the nearer time comes to the count.
+#
+# ## Block by block
+#
+# The cache made scores few. In training all $T^2$ of them are there at once, and moving them to and from
+# memory takes longer than computing them. Can the softmax be had without ever holding a whole row? Read the keys
+# in blocks. For each query keep the largest score so far $m$, the sum of exponentials $z$ and the sum of
+# values $a$, both relative to $m$. A block with scores $e_i$ changes them to
+#
+# $$ m' = \max(m, \max_i e_i), \quad z' = e^{m - m'} z + \sum_i e^{e_i - m'}, \quad a' = e^{m - m'} a + \sum_i e^{e_i - m'} v_i $$ (eq-online-softmax)
+#
+# and after the last block the context is $a/z$. The surprising factor is $e^{m-m'}$: when a larger score comes, all that
+# was summed before shrinks by it, *afterwards*. By hand, with the book's query and states and the scores
+# 1.0, 1.25 and −0.75, two keys first and then the third:
+
+# %%
+scores, m, z, a = TINY.h @ TINY.s, -math.inf, 0.0, torch.zeros(2)
+for block in (slice(0, 2), slice(2, 3)):
+    top = max(m, scores[block].max().item())
+    shrink, e = math.exp(m - top), (scores[block] - top).exp()
+    m, z, a = top, shrink * z + e.sum(), shrink * a + e @ TINY.h[block]
+    print(f"m = {m:.2f}, z = {z:.3f}, a = ({a[0]:.3f}, {a[1]:.3f})")
+print("context", a / z, " and all at once", scores.softmax(0) @ TINY.h)
+x = torch.randn(2, 100, 16)
+whole = F.scaled_dot_product_attention(x, x, x)
+for size_of_block in (1, 7, 100):
+    torch.testing.assert_close(
+        online_softmax_attention(x, x, x, block=size_of_block), whole
+    )
+
+# %% [markdown]
+# It is chapter 2's context. This is the arithmetic of **FlashAttention** ({cite:t}`dao2022`): the same function in another order of
+# work, in one **fused** kernel. PyTorch's `scaled_dot_product_attention`, with
+# which the last lines compare, may use such a kernel. The price: no weights come out. **A fused model has no map to look at.**
+# The package computes weights only where somebody asks for them.
+#
+# ## Another bracket, another function
+#
+# What if the softmax were not there? Let the similarity of $q$ and $k$ be a product of features, $\phi(q)^\top\phi(k)$, with
+# $\phi(x) = \mathrm{elu}(x) + 1$, which is positive. Then a bracket can move:
+#
+# $$ \big(\phi(Q)\,\phi(K)^\top\big) V = \phi(Q)\,\big(\phi(K)^\top V\big) $$ (eq-linear-attention)
+#
+# Each row is still divided by its sum of similarities. The left side costs $T^2 d$ multiplications, twice; the right
+# side $T d^2$, and the bracket is a table of $d \times d$, however long the text. {cite:t}`katharopoulos2020` call this
+# **linear attention**; with a causal mask it is a recurrent network whose state is that table.
+
+# %%
+difference = (linear_attention(x, x, x) - whole).abs().max().item()
+one, others = torch.eye(16)[:1] * 20, torch.eye(16) * 20  # one key is what is asked for
+sharp = F.scaled_dot_product_attention(one, others, others)[0, 0]
+flat = linear_attention(one[None], others[None], others[None])[0, 0, 0]
+print(f"largest difference from softmax attention: {difference:.2f}")
+print(f"found of what was asked for: softmax {sharp / 20:.2f}, linear {flat / 20:.2f}")
+
+# %% [markdown]
+# **It is not a faster softmax.** Here one key is exactly what the query asks for. The softmax finds it; the linear similarity
+# grows with the product, not with its exponential, and lets the others in. A recurrent state forgets in another way: there
+# old words fade. Compare:
+
+# %% tags=["hide-input"]
+Recency(
+    caption="A state of fixed size, updated at every word: move what is kept and see what is left of the first words."
+)
+
+# %% [markdown]
+# ## What runs today
+#
+# | change | source | what it changes in this chapter's code | what stays |
+# |---|---|---|---|
+# | pre norm | {cite:t}`xiong2020` | {eq}`eq-pre-norm` in place of {eq}`eq-post-norm` | both sub-layers |
+# | RMS norm | {cite:t}`zhang2019` | no mean is subtracted in {eq}`eq-layer-norm`, and there is no bias | gain, place |
+# | gated feed-forward | {cite:t}`shazeer2020` | `feed_forward`: one matrix more, whose output multiplies the hidden layer | each word by itself |
+# | rotary positions | {cite:t}`su2021` | queries and keys are turned in `remember` and before scores; nothing is added to embeddings | scores, softmax, sum |
+# | grouped heads (GQA) | {cite:t}`ainslie2023` | fewer columns for keys and values; a smaller {eq}`eq-cache-size` | number of queries |
+# | FlashAttention | {cite:t}`dao2022` | the order of work, {eq}`eq-online-softmax` | the function |
+# | sliding windows | {cite:t}`beltagy2020` | the mask ([chapter 10](10_local.ipynb)); old keys leave the cache | all else |
+# | decoder only | {cite:t}`liu2018` | no cross-attention: source and target are one sequence | the causal mask |
+# | pretraining | {cite:t}`devlin2019`; {cite:t}`radford2019`; {cite:t}`raffel2020` | the data and the loss: BERT is an encoder that fills gaps, GPT a decoder that goes on, T5 has both | the blocks |
+#
+# How models are built whose makers do not publish it, nobody outside can say. Of those that are published, every row has
+# examples. And here is what has not changed since chapter 3:
+
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Two columns of boxes. Left, the decoder of chapter 3: its state asks, the source's states answer. Right, a language model's block: a word asks, the words up to itself answer. In both columns follow the same four boxes, score, mask, normalise, sum; then left the recurrent cell, right residual, norm and feed-forward."}}
+figure, ax = plt.subplots(figsize=(6.2, 4.4))
+ax.axis("off")
+ax.set(xlim=(0, 2), ylim=(-0.5, 6.6))
+stages = [
+    ("score: a small network", "score: dot product / √d", SCORES),
+    ("mask: no pads", "mask: no pads, no future", INK),
+    ("normalise: softmax", "normalise: softmax, a head", WEIGHTS),
+    ("sum of source states", "sum of values", CONTEXT),
+    ("next state of the GRU", "+ x, norm, feed-forward, + x", GREY),
+]
+heads = ("chapter 3's decoder", "a language model's block")
+asks = ("asks: the state s", "asks: the newest word")
+answers = ("answers: the source", "answers: words so far")
+for column in (0, 1):
+    at = 0.5 + column
+    ax.text(at, 6.4, heads[column], ha="center", weight="bold", fontsize=9)
+    ax.text(at, 5.85, asks[column], ha="center", color=QUERY, fontsize=8.5)
+    ax.text(at, 5.4, answers[column], ha="center", color=KEYS, fontsize=8.5)
+    for row, stage in enumerate(stages):
+        high = 4.5 - 1.1 * row
+        box = {"boxstyle": "round,pad=0.45", "facecolor": "none", "edgecolor": stage[2]}
+        ax.text(
+            at,
+            high,
+            stage[column],
+            ha="center",
+            va="center",
+            fontsize=8.5,
+            color=stage[2],
+            bbox=box,
+        )
+        if row:
+            ax.annotate(
+                "",
+                (at, high + 0.36),
+                (at, high + 0.74),
+                arrowprops={"arrowstyle": "->", "color": GREY},
+            )
+plt.show()
+
+# %% [markdown]
+# ## Myths
+#
+# **"Transformers decode in parallel."** In training, yes: all words are known. When they write, each word waits for the
+# one before.
+#
+# **"With the cache a word costs the same wherever it stands."** It still looks at all before.
+#
+# **"FlashAttention is an approximation."** It gives the softmax, to rounding.
+#
+# **"Linear attention is softmax attention, faster."** It is another function.
+#
+# **"A Transformer has only self-attention."** The one that translated had attention to the source as well, as in
+# chapters 3 to 11.
+#
+# <details><summary>The paper says post norm. Why is the code I read pre norm?</summary>
+#
+# Because it is easier to train. The *Annotated Transformer* says one and does the other, and was asked about it (issue 6 of `harvardnlp/harvardnlp.github.io`).
+# Weights trained one way are of no use in the other.
+#
+# </details>
+
+# %% [markdown]
+# ## Check yourself
+#
+# ```{self-check} norm-of-two
+# ```
+#
+# ```{self-check} switched-off
+# ```
+#
+# ```{self-check} what-is-kept
+# ```
+#
+# ```{self-check} flash
+# ```
+#
+# ## What you now know
+#
+# - A Transformer adds: each sub-layer writes into states that pass straight through.
+# - The place of the norm decides whether training needs a warm-up.
+# - An encoder block with a causal mask is a language model's block.
+# - A cache keeps keys and values. It saves multiplications, and in small models less time.
+# - Softmax can be computed block by block, exactly. Moving the bracket gives another function.
+# - Today's models change single parts of this machine; score, mask, normalise and sum stay.
+#
+# **Now you.** [The exercise](../exercises/16_transformer.ipynb) has you normalise, stack, share a cache among heads, merge
+# two halves of a softmax, and draw up the bill.
+#
+# **Next.** Chapter 17 asks how large a difference between two translators must be before it counts.
+#
+# ## Sources
+#
+# - The Transformer: {cite:t}`vaswani2017`, section 3. Layer norm: {cite:t}`ba2016`, section 3.
+# - Where the norm stands: {cite:t}`xiong2020`, sections 3 and 4.
+# - Softmax with a running maximum: {cite:t}`milakov2018`, algorithm 3; {cite:t}`dao2022`, section 3.1.
+# - Linear attention: {cite:t}`katharopoulos2020`, section 3.
