@@ -2,9 +2,9 @@
 
 Small Transformers learn short pairs of the toy corpus. They differ in how order is put in: by
 sines on both sides, on the source side or the target side alone, by learned vectors, by turning
-queries and keys (with more updates as well), or not at all. Each translates test sentences, the same sentences with their words
-shuffled, and longer ones than it was trained on. Nothing is chosen by how it fares: settings were
-fixed before.
+queries and keys (with more updates as well), or not at all. Each translates test sentences, the
+same sentences with their words shuffled, and longer ones than it was trained on. Nothing is chosen
+by how it fares: settings were fixed before.
 
 Writes ``seqattn/data/measured/positions.json``. Finished trainings are kept in ``--work`` and not
 repeated.
