@@ -144,7 +144,14 @@ def draw_rotary(rng, kind):
 
 
 # What looks at order, and how: the answer must call each by its name.
-BLIND = {"sum": True, "rounding": True, "squares": True, "eos apart": True, "many orders": True}
+BLIND = {
+    "sum": True,
+    "rounding": True,
+    "squares": True,
+    "eos apart": True,
+    "many orders": True,
+    "nothing to exchange": True,
+}
 SEEING = {
     "position weights": False,
     "the first word": False,
@@ -157,6 +164,7 @@ SEEING = {
     "sums of both signs": False,
     "large numbers": False,
     "falls alone": False,
+    "just above rounding": False,
 }
 KINDS = BLIND | SEEING
 
@@ -167,7 +175,9 @@ def draw_model(rng, kind):
     words = np.stack([rng.choice(np.arange(4, 14), S - 1, replace=False) for _ in range(B)])
     if kind == "last sentence":  # where nothing but the last sentence has two orders
         words[:-1] = words[:-1, :1]
-    if kind == "falls alone":  # no order has a larger word in front
+    if kind == "nothing to exchange":
+        words[:] = words[:, :1]
+    if kind in ("falls alone", "just above rounding"):  # no order has a larger word in front
         words = -np.sort(-words, 1)
     ids = np.concatenate([words, np.full((B, 1), 2)], 1).astype(np.int64)
     return list(KINDS).index(kind), normal(rng, 14, 3), ids
@@ -282,7 +292,7 @@ Q2 = question(
     """q2: The matrix of a shift
 shift_matrix(n, d, base)
 read chapters/15_positions: A shift is a turn
-the matrix, 3 points: ordinary; backwards; another base; one pair; part of a place
+the matrix, 3 points, within 1e-5 or 0.00001: ordinary; backwards; another base; one pair; part of a place
     A block of 2 by 2 for each pair: sin(a + b) and cos(a + b) say what stands in it.
 RIGHT
 def shift_matrix(n, d, base):
@@ -348,6 +358,24 @@ pairs far apart
     |     R[k, k + half], R[k + half, k] = math.sin(angle), -math.sin(angle)
     | return R
     Your pairs are features k and k + d/2: here they are 2k and 2k + 1.
+rates rise | base ** (-2 * k / d) -> base ** (2 * k / d)
+    Your rates grow: pair 0 turns fastest, by 1 radian a place.
+added to the rate | n * base ** -> n + base **
+    You add the shift to the rate: an angle is shift times rate.
+size for the shift | angle = n * -> angle = d *
+    You turn by the number of features: the shift is n.
+base for the shift | angle = n * -> angle = base *
+    You turn by the base: the shift is n, and the base makes the rates.
+sine and cosine exchanged | c, s = math.cos(angle), math.sin(angle) -> s, c = math.cos(angle), math.sin(angle)
+    Sine and cosine are exchanged: a shift by 0 must change nothing, so cosines stand on the diagonal.
+exponent not divided | (-2 * k / d) -> (-2 * k)
+    You do not divide the exponent by d: the slowest pair depends on how many there are.
+always one place | angle = n * -> angle = 1 *
+    You shift by one place, whatever n is: multiply the rate by n.
+no cosines | [[c, s], [-s, c]] -> [[0.0, s], [-s, 0.0]]
+    Your diagonal is empty: the cosines are missing.
+upside down | R -> R.flip(0)
+    Your rows stand in reverse order: row 0 makes the sine of pair 0.
 one more | angle = n * -> angle = (n + 1) *
     Your shift is by one place more: a shift by 0 must change nothing.
 a list | R -> R.tolist()
@@ -499,7 +527,6 @@ def rotary_scores(q, k, start):
     def rows(x, first):
         turned = []
         for t in range(x.shape[2]):
-            parts = []
             angles = torch.tensor([(first + t) / 10000 ** (j / half) for j in range(half)], dtype=x.dtype)
             low, high = x[:, :, t, :half], x[:, :, t, half:]
             parts = [low * angles.cos() - high * angles.sin(), low * angles.sin() + high * angles.cos()]
@@ -561,9 +588,9 @@ Q5 = question(
     """q5: Does it see order?
 order_blind(model, ids)
 read chapters/15_positions: A model that reads a bag
-blind models, 2 points: sum; rounding; squares; eos apart; many orders
+blind models, 2 points: sum; rounding; squares; eos apart; many orders; nothing to exchange
     Where all orders of a sentence give one vector up to rounding, the answer is True.
-models that see, 3 points: position weights; the first word; palindrome; middle; last sentence; a little; one feature; one pair of places; sums of both signs; large numbers; falls alone
+models that see, 3 points: position weights; the first word; palindrome; middle; last sentence; a little; one feature; one pair of places; sums of both signs; large numbers; falls alone; just above rounding
     One order, one sentence or one feature in which the vector changes is enough for False.
 RIGHT
 def order_blind(model, ids):
@@ -653,9 +680,10 @@ no order changes it, keeps 2 | after = model(ids[:, [*order, last]]) -> after = 
     draw=draw_model,
     oracle=lambda number, vectors, ids: float(list(KINDS.values())[number]),
     shown=lambda number, vectors, ids: {"model": list(KINDS)[number], "ids": ids},
-    probe="""
+    probe=f"kinds = {list(KINDS)!r}\n"
+    + """
 def probe(order_blind, number, vectors, ids):
-    vectors = vectors.double()
+    vectors, kind, kept = vectors.double(), kinds[number], ids.clone()
 
     def model(x):
         x = torch.as_tensor(x)
@@ -666,39 +694,43 @@ def probe(order_blind, number, vectors, ids):
         places = torch.arange(x.shape[1], dtype=torch.float64)
         bag = v.sum(1)
         words = x.shape[1] - 1
-        if number == 0:
+        if kind == "sum":
             return bag
-        if number == 1:  # rounding, many times what sums differ by
-            return bag + 1e-6 * (v * places[:, None]).sum(1)
-        if number == 2:
+        if kind == "rounding":  # many times what sums differ by
+            return bag + 5e-6 * (places[:, None] * v.sign())[:, :-1].sum(1)
+        if kind == "squares":
             return v.square().sum(1).sqrt() + 100
-        if number == 3:
+        if kind == "eos apart":
             return v[:, :-1].amax(1) + 3 * v[:, -1]
-        if number == 4:
+        if kind == "many orders":
             return bag.tanh()
-        if number in (5, 9):
-            return (v * places[:, None]).sum(1)
-        if number == 6:
+        if kind == "the first word":
             return bag + v[:, 0]
-        if number == 7:  # the same from either end
+        if kind == "palindrome":  # the same from either end
             return (v * (places - (words - 1) / 2).abs()[:, None])[:, :-1].sum(1)
-        if number == 8:
+        if kind == "middle":
             return bag + v[:, words // 2]
-        if number == 10:  # small beside large numbers
-            return 1000 + bag + 0.005 * v[:, 0]
-        if number == 11:
+        if kind == "a little":  # small beside large numbers
+            return 1000 + bag + 0.001 * v[:, 0]
+        if kind == "one feature":
             return torch.cat((bag[:, :2], v[:, :1, 2]), 1)
-        if number == 12:  # who stands first, and who last: no exchange of neighbours tells
+        if kind == "one pair of places":  # the first and the last: no exchange of neighbours tells
             ahead = (x[:, 0] > x[:, words - 1]).double() * (x[:, 0] - x[:, words - 1]).abs().double()
             return bag + ahead[:, None]
-        if number == 14:
+        if kind == "large numbers":
             return 1000 + bag + v[:, 0]
-        if number == 15:
+        if kind == "falls alone":
             return bag - (x.max(1).values - x[:, 0])[:, None]
-        change = v[:, :1, 0] - v[:, 1:2, 0]
-        return bag + torch.cat((change, -change, 0 * change), 1)
+        if kind == "just above rounding":
+            return bag - 0.00015 * (x[:, :1] < x[:, :-1].amax(1, keepdim=True))
+        if kind == "sums of both signs":
+            change = v[:, :1, 0] - v[:, 1:2, 0]
+            return bag + torch.cat((change, -change, 0 * change), 1)
+        return (v * places[:, None]).sum(1)
 
     found = order_blind(model, ids)
+    if not torch.equal(ids, kept):
+        return "the sentences were changed"
     return float(found) if isinstance(found, bool) else "expected True or False"
 """,
 )
@@ -792,6 +824,26 @@ mean over the seeds
     You average over the seeds, and their spread is gone: return a number for each.
 interplay missed | source.append((left - none + both - right) / 2) -> source.append(left - none); target.append((right - none + both - left) / 2) -> target.append(both - left)
     You add one side after the other: average over both states of the other side.
+none is the source side alone, keeps 2 | none, both = score(False, False, seed) -> none, both = score(True, False, seed)
+    Your model without any positions has them on the source side: ask for False, False.
+none is the target side alone, keeps 2 | none, both = score(False, False, seed) -> none, both = score(False, True, seed)
+    Your model without any positions has them on the target side: ask for False, False.
+both is the target side alone, keeps 2 | score(True, True, seed) -> score(False, True, seed)
+    Your model with both lacks positions on the source side: ask for True, True.
+both is the source side alone, keeps 2 | score(True, True, seed) -> score(True, False, seed)
+    Your model with both lacks positions on the target side: ask for True, True.
+source alone has both | left, right = score(True, False, seed) -> left, right = score(True, True, seed)
+    Your model of the source side alone has both: ask for True, False.
+source alone has none | left, right = score(True, False, seed) -> left, right = score(False, False, seed)
+    Your model of the source side alone has no positions: ask for True, False.
+target alone has both | score(False, True, seed) -> score(True, True, seed)
+    Your model of the target side alone has both: ask for False, True.
+target alone has none | score(False, True, seed) -> score(False, False, seed)
+    Your model of the target side alone has no positions: ask for False, True.
+none and both exchanged, keeps 2 | none, both = score(False, False, seed), score(True, True, seed) -> both, none = score(False, False, seed), score(True, True, seed)
+    You have exchanged the models without any positions and with both.
+verdicts exchanged, keeps 3 | verdict = "source" -> verdict = "target "[:6]; verdict = "target" -> verdict = "source"
+    Your verdicts are exchanged: the side that is worth more has the larger numbers.
 means decide, keeps 3 | if min(source) > max(target): -> if sum(source) > sum(target):; elif max(source) < min(target): -> elif sum(source) < sum(target):
     Your verdict compares means: where ranges meet, no difference has been seen.
 seed by seed decides, keeps 3 | if min(source) > max(target): -> if all(a > b for a, b in zip(source, target)):; elif max(source) < min(target): -> elif all(a < b for a, b in zip(source, target)):
