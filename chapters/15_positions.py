@@ -5,7 +5,7 @@
 #     text_representation: {extension: .py, format_name: percent}
 #   kernelspec: {display_name: Python 3, language: python, name: python3}
 #   seqattn:
-#     minutes: 40
+#     minutes: 45
 #     covers: [F-29, V-16, D-15]
 #     exercise: 15_positions
 # ---
@@ -127,8 +127,8 @@ print("products with position 0:", four @ four[0])
 #
 # $$ P_{p,2k} = \sin(p\,\omega_k), \qquad P_{p,2k+1} = \cos(p\,\omega_k), \qquad \omega_k = 10000^{-2k/d} $$ (eq-waves)
 #
-# The rates fall from 1 to nearly 1/10000: the slowest hand needs more than fifty thousand places for one turn. What do two
-# positions have in common? For one pair, $\sin a \sin b + \cos a \cos b = \cos(a - b)$, so
+# The rates fall from 1 to nearly 1/10000. With $d = 64$ the slowest hand needs {{ f"{2 * torch.pi * 10_000 ** (62 / 64):,.0f}" }} places for one turn. What
+# do two positions have in common? For one pair, $\sin a \sin b + \cos a \cos b = \cos(a - b)$, so
 #
 # $$ P_p^\top P_q = \sum_{k} \cos\big((p - q)\,\omega_k\big) $$ (eq-wave-product)
 #
@@ -269,21 +269,29 @@ columns = (
     "BLEU, source shuffled",
     "translations that stay",
 )
-display(
-    ResultTable(
-        columns,
-        rows,
-        "Test sentences, three seeds: lowest to highest",
-        f"Word by word, with the most frequent link: BLEU {rules['word by word']:.1f}. The reference's own "
-        f"words in an order by lot: {rules['right words by lot']:.1f}.",
-    )
+ResultTable(
+    columns,
+    rows,
+    "Test sentences, three seeds: lowest to highest",
+    f"Word by word, with the most frequent link: BLEU {rules['word by word']:.1f}. The reference's own "
+    f"words in an order by lot: {rules['right words by lot']:.1f}.",
 )
-experiment_card(stored["card"])
 
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# PLACEHOLDER-BAG
+# Without positions every translation stays, as it must. Even so BLEU is {{ low_high(over_seeds(longer["none"], "bleu")) }}: in short
+# sentences the words alone say most of it. With positions of any kind, and enough updates, it is
+# {{ low_high([bleu for way in WAYS[1:] for bleu in over_seeds(longer[way], "bleu")]) }}. Between the three kinds the ranges overlap:
+# **no difference seen.**
+#
+# - **Shuffled, the model without positions is ahead of the others**, by far. What a model has learned to use can mislead
+#   it.
+# - After {{ stored["card"]["updates"] }} updates it looked otherwise. There rotary positions seemed to be worth
+#   nothing; their models had not begun to use them. One look too early would have been another conclusion.
+# - Take the waves away from a *finished* model, and BLEU falls to
+#   {{ low_high([run["taken away"]["bleu"] for run in longer["sinusoidal"]]) }}. *The cat sees the dog* becomes
+#   `{{ longer["sinusoidal"][1]["taken away"]["who"][0] }}`: the decoder no longer knows how far it has come.
 #
 # </details>
 #
@@ -294,6 +302,9 @@ for i, pair in enumerate(FIVE):
     print(pair.source)
     for way in WAYS:
         print(f"    {way:10s}  {longer[way][0]['five'][i]}")
+
+# %% tags=["hide-input"]
+experiment_card(stored["card"])
 
 # %% [markdown]
 # ## Which side needs them
@@ -326,7 +337,10 @@ ResultTable(columns, rows, "Test sentences, three seeds: lowest to highest")
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# PLACEHOLDER-SIDE
+# On the source side alone the waves bring BLEU to {{ low_high(grid["source alone"]) }}, close to both sides together; on the target
+# side alone to {{ low_high(grid["target alone"]) }}, where {{ low_high(grid["none"]) }} is reached without any: no difference seen. The
+# decoder's causal mask and the words it has written tell it where it is. (These are the short trainings; the source alone
+# decides here, and the target may matter more after longer ones.)
 #
 # </details>
 #
@@ -335,10 +349,10 @@ ResultTable(columns, rows, "Test sentences, three seeds: lowest to highest")
 # The formula of the waves has no end, nor has a turn. Does a model that learned sentences of at most {{ stored["card"]["longest"] }} words read
 # longer ones? The table of the learned positions has {{ stored["card"]["table"] }} rows, more than training ever reached on the source side.
 #
-# ```{predict} longer-sentences
+# ```{predict} longer-than-trained
 # ```
 
-# %% tags=["hide-input", "hide-output", "hide-until-longer-sentences"] mystnb={"image": {"alt": "BLEU against the number of source words, 4 to 16, three thin lines for each way of putting positions in. Behind 8 words, where training ended, all lines fall. Learned positions have no point at 16 words."}}
+# %% tags=["hide-input", "hide-output", "hide-until-longer-than-trained"] mystnb={"image": {"alt": "BLEU against the number of source words, 4 to 16, three thin lines for each way of putting positions in. Behind 8 words, where training ended, all lines fall. Learned positions have no point at 16 words."}}
 figure, ax = plt.subplots(figsize=(6.2, 3.4))
 colours = dict(zip(WAYS, (GREY, BLUE, ORANGE, GREEN)))
 curves = {}
@@ -362,7 +376,15 @@ print(longer["learned"][0]["by length"]["16"])
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# PLACEHOLDER-LONG
+# All of them fall as soon as sentences are longer than in training. At 16 words waves have
+# {{ low_high([c[16] for c in curves["sinusoidal"]]) }} BLEU, turns {{ low_high([c[16] for c in curves["rotary"]]) }}; at 8 words both had more than
+# {{ f'{min(c[8] for way in ("sinusoidal", "rotary") for c in curves[way]) - 0.5:.0f}' }}. The formula goes on, the model does not.
+#
+# Learned positions refuse: 16 words and `<eos>` are one more than the table has rows. That is the most honest failure of the three.
+# At 10 and 12 words they already read rows that no training sentence of that side had touched.
+#
+# At 12 and at 16 words, turns lie *below* waves in all seeds. That turned vectors know only distances has not helped
+# these models beyond the distances they were trained on.
 #
 # </details>
 #

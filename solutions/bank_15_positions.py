@@ -292,7 +292,7 @@ Q2 = question(
     """q2: The matrix of a shift
 shift_matrix(n, d, base)
 read chapters/15_positions: A shift is a turn
-the matrix, 3 points, within 1e-5 or 0.00001: ordinary; backwards; another base; one pair; part of a place
+the matrix, 3 points: ordinary; backwards; another base; one pair; part of a place
     A block of 2 by 2 for each pair: sin(a + b) and cos(a + b) say what stands in it.
 RIGHT
 def shift_matrix(n, d, base):

@@ -56,7 +56,7 @@ class PositionDials(LiveFigure):
         "tests": "position",
         "explain": [
             "All positions have the same length, the root of d/2: later ones are not larger.",
-            "For each pair the product is the cosine of an angle between two hands. Both have turned "
+            "Each pair gives the cosine of the angle between two hands, and both hands have turned "
             "on by the same angle.",
             "Each sine does. The sum of sine times sine and cosine times cosine does not.",
             "It falls where the distance grows, and not even there all the way. The distance is 3 "
