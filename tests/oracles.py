@@ -163,3 +163,15 @@ def linear_attention(query, keys, values, mask):
         if seen:
             total, context = total + weight, context + weight * value
     return context / total if total else context
+
+
+def rotated(x, start, base):
+    """Turn each pair of neighbouring features by position times rate."""
+    turned, d = np.zeros(x.shape), x.shape[-1]
+    for place in np.ndindex(x.shape[:-1]):
+        for k in range(d // 2):
+            angle = (start + place[-1]) / base ** (2 * k / d)
+            a, b = x[place][2 * k], x[place][2 * k + 1]
+            turned[place][2 * k] = a * np.cos(angle) - b * np.sin(angle)
+            turned[place][2 * k + 1] = a * np.sin(angle) + b * np.cos(angle)
+    return turned

@@ -18,7 +18,7 @@ from seqattn.models.encoder import Encoder
 from seqattn.models.output_layer import Tie, tie_matrices
 from seqattn.models.pointer_generator import PointerGenerator
 from seqattn.models.seq2seq import Seq2SeqAttention
-from seqattn.models.transformer import Transformer
+from seqattn.models.transformer import Positions, Transformer
 from seqattn.settings import Limits, Only, Settings
 
 __all__ = ["ModelConfig", "build_model"]
@@ -130,7 +130,7 @@ optional
     heads: Annotated[Size, TRANSFORMER] = 4
     d_feedforward: Annotated[Size, TRANSFORMER] = 1024
     norm: Annotated[Literal["pre", "post"], TRANSFORMER] = "pre"
-    positions: Annotated[Literal["sinusoidal", "learned"], TRANSFORMER] = "sinusoidal"
+    positions: Annotated[Positions, TRANSFORMER] = "sinusoidal"
     max_len: Annotated[Size, Only(positions=("learned",))] = 256
     tie: Tie = "none"
     copy: Annotated[bool, RECURRENT_ATTENTION] = False

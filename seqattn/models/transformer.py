@@ -5,7 +5,7 @@ residual), and the model.
 """
 
 import math
-from typing import Literal
+from typing import Literal, get_args
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -24,19 +24,28 @@ __all__ = [
     "DecoderLayer",
     "EncoderLayer",
     "LearnedPositions",
+    "NoPositions",
+    "RotaryAttention",
     "SinusoidalPositions",
     "Transformer",
+    "rotate_positions",
     "sinusoidal_positions",
 ]
 
 Norm = Literal["pre", "post"]
+Positions = Literal["sinusoidal", "learned", "rotary", "none"]
 States = Float[Tensor, "batch positions d_model"]
 # What the decoder carries: for each layer, keys and values of the target so far.
 Cache = tuple[Memory, ...]
 
 
 def sinusoidal_positions(
-    length: int, d_model: int, *, start: int = 0, device: torch.device | None = None
+    length: int,
+    d_model: int,
+    *,
+    start: int = 0,
+    base: float = 10_000.0,
+    device: torch.device | None = None,
 ) -> Float[Tensor, "length d_model"]:
     r"""Sines and cosines of the position at wavelengths from 2π to 20,000π.
 
@@ -54,6 +63,8 @@ def sinusoidal_positions(
         Size d, even.
     start : int
         The first position.
+    base : float
+        Of the rates: pair k turns by ``base ** (-2k / d_model)`` a position.
     device : torch.device, optional
         Where to make them.
 
@@ -65,7 +76,7 @@ def sinusoidal_positions(
     Raises
     ------
     ValueError
-        If ``d_model`` is odd: sines and cosines come in pairs.
+        If ``d_model`` is odd: sines and cosines come in pairs; or the base is not above 1.
 
     References
     ----------
@@ -80,11 +91,84 @@ def sinusoidal_positions(
     if d_model % 2:
         raise ValueError(f"d_model is {d_model}; expected an even number, sines with cosines")
     kind = at_least_single(torch.get_default_dtype())
-    steps = torch.arange(0, d_model, 2, device=device, dtype=kind)
-    rates = torch.exp(-math.log(10_000) / d_model * steps)
-    angles = torch.arange(start, start + length, device=device)[:, None] * rates
+    angles = _angles(length, d_model, start, base, kind, device)
     table = torch.stack((angles.sin(), angles.cos()), -1).flatten(-2)
     return table.to(torch.get_default_dtype())
+
+
+def rotate_positions(
+    x: Float[Tensor, "*batch positions d"], start: int = 0, *, base: float = 10_000.0
+) -> Float[Tensor, "*batch positions d"]:
+    r"""Turn each pair of features by an angle that grows with the position.
+
+    .. math::
+        \begin{pmatrix} x'_{2k} \\ x'_{2k+1} \end{pmatrix} =
+        \begin{pmatrix} \cos p\omega_k & -\sin p\omega_k \\
+        \sin p\omega_k & \cos p\omega_k \end{pmatrix}
+        \begin{pmatrix} x_{2k} \\ x_{2k+1} \end{pmatrix},
+        \qquad \omega_k = 10000^{-2k/d}
+
+    Lengths stay, and the dot product of a query at one position with a key at another depends on
+    the positions by their difference alone. (Programs differ in what makes a pair: some take
+    features k and k + d/2. Weights trained with one cannot be used with the other.)
+
+    Parameters
+    ----------
+    x : (..., positions, d)
+        Queries or keys; d is even.
+    start : int
+        Position of the first row.
+    base : float
+        Of the rates.
+
+    Returns
+    -------
+    (..., positions, d)
+        A new tensor in the dtype of ``x``; the angles are computed in 32 bits at least.
+
+    Raises
+    ------
+    ValueError
+        If d is odd: features turn in pairs; or the base is not above 1.
+
+    References
+    ----------
+    Su et al. (2021), "RoFormer: Enhanced Transformer with Rotary Position Embedding", section 3.2.
+
+    Examples
+    --------
+    >>> rotate_positions(torch.tensor([[1.0, 0.0], [1.0, 0.0]]))
+    tensor([[1.0000, 0.0000],
+            [0.5403, 0.8415]])
+    """
+    length, size = x.shape[-2:]
+    if size % 2:
+        raise ValueError(f"x has {size} features; expected an even number, which turn in pairs")
+    kind = at_least_single(x.dtype)
+    angles = _angles(length, size, start, base, kind, x.device)
+    even, odd = x.to(kind).unflatten(-1, (-1, 2)).unbind(-1)
+    cosine, sine = angles.cos(), angles.sin()
+    turned = torch.stack((even * cosine - odd * sine, even * sine + odd * cosine), -1)
+    return turned.flatten(-2).to(x.dtype)
+
+
+def _angles(
+    length: int, size: int, start: int, base: float, kind: torch.dtype, device: torch.device | None
+) -> Float[Tensor, "length pairs"]:
+    """Give the angle of each pair of features at each position, in radians."""
+    if not base > 1:
+        raise ValueError(f"base is {base}; expected a number above 1, so that rates differ")
+    steps = torch.arange(0, size, 2, device=device, dtype=kind)
+    rates = torch.exp(-math.log(base) / size * steps)
+    return torch.arange(start, start + length, device=device)[:, None] * rates
+
+
+class NoPositions(nn.Module):
+    """Leave embeddings as they are: their order is not put in here."""
+
+    def forward(self, embedded: States, start: int = 0) -> States:
+        """Give the embeddings back."""
+        return embedded
 
 
 class SinusoidalPositions(nn.Module):
@@ -129,6 +213,38 @@ class LearnedPositions(nn.Module):
         return embedded + self.table[start:end]
 
 
+class RotaryAttention(MultiHeadAttention):
+    """Self-attention in which :func:`rotate_positions` turns queries and keys, not the values.
+
+    Built and called as :class:`~seqattn.MultiHeadAttention` is. What is remembered are keys before
+    they are turned. Queries are the last positions of what they look at, as in a step with a cache.
+
+    Raises
+    ------
+    ValueError
+        If heads are of odd size.
+
+    References
+    ----------
+    Su et al. (2021), "RoFormer: Enhanced Transformer with Rotary Position Embedding", section 3.2.
+    """
+
+    def __init__(self, d_model: int, heads: int, *, bias: bool = True, dropout: float = 0.0):
+        super().__init__(d_model, heads, bias=bias, dropout=dropout)
+        if d_model // heads % 2:
+            raise ValueError(
+                f"{heads} heads of d_model={d_model} have {d_model // heads} features each; rotary "
+                "positions expect an even number, which turn in pairs"
+            )
+
+    def _attend(
+        self, q: Tensor, memory: Memory, need_weights: bool
+    ) -> tuple[Tensor, Tensor | None]:
+        q = rotate_positions(q, memory.keys.shape[-2] - q.shape[-2])
+        turned = memory._replace(keys=rotate_positions(memory.keys))
+        return super()._attend(q, turned, need_weights)
+
+
 class Layer(nn.Module):
     r"""What both kinds share: self-attention, feed-forward, and how a part is wrapped.
 
@@ -149,12 +265,14 @@ class Layer(nn.Module):
         dropout: float,
         attention_dropout: float,
         norm: Norm,
+        rotary: bool = False,
     ):
         super().__init__()
         if norm not in ("pre", "post"):
             raise ValueError(f"norm is {norm!r}; expected 'pre' or 'post'")
         self.pre_norm = norm == "pre"
-        self.self_attention = MultiHeadAttention(d_model, heads, dropout=attention_dropout)
+        kind = RotaryAttention if rotary else MultiHeadAttention
+        self.self_attention = kind(d_model, heads, dropout=attention_dropout)
         self.self_norm = nn.LayerNorm(d_model)
         self.feed_forward = nn.Sequential(
             nn.Linear(d_model, d_feedforward),
@@ -199,8 +317,9 @@ class DecoderLayer(Layer):
         dropout: float,
         attention_dropout: float,
         norm: Norm,
+        rotary: bool = False,
     ):
-        super().__init__(d_model, heads, d_feedforward, dropout, attention_dropout, norm)
+        super().__init__(d_model, heads, d_feedforward, dropout, attention_dropout, norm, rotary)
         self.cross_attention = MultiHeadAttention(d_model, heads, dropout=attention_dropout)
         self.cross_norm = nn.LayerNorm(d_model)
 
@@ -273,8 +392,9 @@ class Transformer(StepwiseModel):
         On attention weights.
     norm : {"pre", "post"}
         Where the normalisation stands; ``"pre"`` has one more at the end.
-    positions : {"sinusoidal", "learned"}
-        How order is put in.
+    positions : {"sinusoidal", "learned", "rotary", "none"}
+        How order is put in: added to the embeddings, as sines or as vectors that are learned;
+        turned into queries and keys of self-attention; or not at all.
     max_len : int
         Longest sentence with learned positions, ``<bos>`` or ``<eos>`` included.
     tie : {"none", "output", "all"}
@@ -284,13 +404,14 @@ class Transformer(StepwiseModel):
     Raises
     ------
     ValueError
-        If heads do not divide ``d_model``; norm, positions or tie are unknown; or all is tied and
-        the vocabularies differ in size.
+        If heads do not divide ``d_model``; norm, positions or tie are unknown; sinusoidal or rotary
+        positions meet an odd size; or all is tied and the vocabularies differ in size.
 
     References
     ----------
     Vaswani et al. (2017), "Attention Is All You Need", section 3; Press and Wolf (2017), "Using the
-    Output Embedding to Improve Language Models", for tying.
+    Output Embedding to Improve Language Models", for tying; Su et al. (2021), "RoFormer: Enhanced
+    Transformer with Rotary Position Embedding", for rotary positions.
 
     Examples
     --------
@@ -314,20 +435,23 @@ class Transformer(StepwiseModel):
         dropout: float = 0.1,
         attention_dropout: float = 0.0,
         norm: Norm = "pre",
-        positions: Literal["sinusoidal", "learned"] = "sinusoidal",
+        positions: Positions = "sinusoidal",
         max_len: int = 256,
         tie: Tie = "none",
     ):
         super().__init__()
-        if positions not in ("sinusoidal", "learned"):
-            raise ValueError(f"positions are {positions!r}; expected 'sinusoidal' or 'learned'")
+        if positions not in get_args(Positions):
+            *first, last_name = map(repr, get_args(Positions))
+            known = f"{', '.join(first)} or {last_name}"
+            raise ValueError(f"positions are {positions!r}; expected {known}")
 
         def make_positions() -> nn.Module:
             if positions == "sinusoidal":
                 return SinusoidalPositions()
-            return LearnedPositions(max_len, d_model)
+            return LearnedPositions(max_len, d_model) if positions == "learned" else NoPositions()
 
-        shape = (d_model, heads, d_feedforward, dropout, attention_dropout, norm)
+        rotary = positions == "rotary"
+        shape = (d_model, heads, d_feedforward, dropout, attention_dropout, norm, rotary)
         self.scale = math.sqrt(d_model)
         self.longest = max_len if positions == "learned" else None
         self.source_embedding = nn.Embedding(source_vocab, d_model, padding_idx=PAD)

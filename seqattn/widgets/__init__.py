@@ -17,6 +17,7 @@ from seqattn.widgets.local_window import LocalWindow
 from seqattn.widgets.map_reader import MapReader
 from seqattn.widgets.map_through_training import MapThroughTraining
 from seqattn.widgets.penalty_path import PenaltyPath
+from seqattn.widgets.position_dials import PositionDials
 from seqattn.widgets.rank_slider import RankSlider
 from seqattn.widgets.recency import Recency
 from seqattn.widgets.score_geometry import ScoreGeometry
@@ -49,6 +50,7 @@ __all__ = [
     "MapReader",
     "MapThroughTraining",
     "PenaltyPath",
+    "PositionDials",
     "RankSlider",
     "Recency",
     "ScoreGeometry",

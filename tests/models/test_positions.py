@@ -1,11 +1,21 @@
 """Positions: the formula, and what it is good for."""
 
 import math
+import pickle
 
 import pytest
 import torch
 
-from seqattn.models.transformer import LearnedPositions, SinusoidalPositions, sinusoidal_positions
+from seqattn.attention import causal_mask
+from seqattn.models import ModelConfig, build_model
+from seqattn.models.transformer import (
+    LearnedPositions,
+    RotaryAttention,
+    SinusoidalPositions,
+    rotate_positions,
+    sinusoidal_positions,
+)
+from tests.oracles import rotated
 
 LENGTH, D = 11, 6
 
@@ -67,3 +77,90 @@ def test_positions_are_computed_in_32_bits_where_the_default_is_half():
         torch.set_default_dtype(before)
     assert table.dtype == torch.bfloat16
     torch.testing.assert_close(table.float(), exact, atol=2**-8, rtol=0)
+
+
+@pytest.mark.parametrize("base", [10_000.0, 50.0])
+def test_rotated_features_are_those_of_the_formula(base):
+    x = torch.randn(2, 3, LENGTH, D).double()
+    for start in (0, 7):
+        expected = torch.from_numpy(rotated(x.numpy(), start, base))
+        torch.testing.assert_close(rotate_positions(x, start, base=base), expected)
+    torch.testing.assert_close(rotate_positions(x[..., 4:, :], 4), rotate_positions(x)[..., 4:, :])
+
+
+def test_turning_keeps_lengths_and_products_know_the_distance_alone():
+    q, k = torch.randn(2, 1, D).double()
+    turned = rotate_positions(q, 5)
+    torch.testing.assert_close(turned.norm(), q.norm())
+    for distance in (-3, 0, 4):
+        products = [rotate_positions(q, p) @ rotate_positions(k, p + distance).T for p in (3, 90)]
+        torch.testing.assert_close(*products)
+    assert not torch.allclose(q @ k.T, rotate_positions(q, 3) @ k.T)
+
+
+def test_one_row_of_the_table_turned_is_another(float64):
+    """Sines before cosines: the table turns the other way round, so its pairs are exchanged."""
+    table = sinusoidal_positions(1, D).unflatten(-1, (-1, 2)).flip(-1).flatten(-2)
+    for start in (1, 30):
+        expected = sinusoidal_positions(1, D, start=start).unflatten(-1, (-1, 2)).flip(-1)
+        torch.testing.assert_close(rotate_positions(table, start), expected.flatten(-2))
+
+
+def test_what_cannot_turn_is_refused():
+    with pytest.raises(ValueError, match="x has 5 features; expected an even number"):
+        rotate_positions(torch.zeros(3, 5))
+    for make in (lambda: rotate_positions(torch.zeros(3, 4), base=1.0),
+                 lambda: sinusoidal_positions(3, 4, base=0.5)):  # fmt: skip
+        with pytest.raises(ValueError, match=r"base is .*; expected a number above 1"):
+            make()
+
+
+def test_half_precision_is_turned_by_angles_in_32_bits():
+    x = torch.randn(2, D).bfloat16()
+    turned = rotate_positions(x, 300)
+    assert turned.dtype == torch.bfloat16
+    torch.testing.assert_close(
+        turned.float(), rotate_positions(x.float(), 300), atol=2**-6, rtol=2**-7
+    )
+
+
+def test_rotary_attention_turns_queries_and_keys_and_no_values():
+    heads, size = 3, 12
+    attention = RotaryAttention(size, heads).double()
+    x = torch.randn(2, 5, size).double()
+    found = attention(x, mask=causal_mask(5)[None])
+    q, k, v = (
+        p(x).unflatten(-1, (heads, -1)).transpose(1, 2)
+        for p in (attention.query, attention.key, attention.value)
+    )
+    q, k = (torch.from_numpy(rotated(a.detach().numpy(), 0, 10_000.0)) for a in (q, k))
+    scores = (q @ k.mT / math.sqrt(size / heads)).masked_fill(~causal_mask(5), -math.inf)
+    torch.testing.assert_close(found.weights, scores.softmax(-1))
+    context = attention.output((scores.softmax(-1) @ v).transpose(1, 2).flatten(2))
+    torch.testing.assert_close(found.context, context)
+
+
+@pytest.mark.parametrize("positions", ["sinusoidal", "learned", "rotary", "none"])
+def test_a_configuration_and_a_model_come_back_from_what_is_stored(positions):
+    config = ModelConfig(architecture="transformer", d_hidden=8, heads=2, positions=positions)
+    again = ModelConfig.from_stored({**vars(config)})
+    assert again == config
+    model = build_model(config, 11, 13).eval()
+    other = build_model(again, 11, 13).eval()
+    other.load_state_dict(model.state_dict())
+    inputs = torch.tensor([[4, 5, 2]]), torch.tensor([3]), torch.tensor([[1, 7]])
+    expected = model(*inputs).logits
+    for one in (other, pickle.loads(pickle.dumps(model))):
+        torch.testing.assert_close(one(*inputs).logits, expected)
+
+
+def test_without_positions_the_encoder_sees_a_bag_and_with_them_it_does_not():
+    lengths, inputs = torch.tensor([4]), torch.tensor([[1, 7]])
+    source, swapped = torch.tensor([[4, 5, 6, 2]]), torch.tensor([[6, 4, 5, 2]])
+    for positions in ("none", "rotary", "learned", "sinusoidal"):
+        model = build_model(
+            ModelConfig(architecture="transformer", d_hidden=8, heads=2, positions=positions),
+            11, 13,
+        ).double().eval()  # fmt: skip
+        change = model(source, lengths, inputs).logits - model(swapped, lengths, inputs).logits
+        assert (change.abs().max() < 1e-12) == (positions == "none")

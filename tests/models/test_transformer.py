@@ -8,12 +8,12 @@ from torch.nn import functional as F
 from seqattn import causal_mask, padding_mask
 from seqattn.decoding import StepModel, beam_search, greedy, sample
 from seqattn.models import Transformer
-from seqattn.models.transformer import DecoderLayer, EncoderLayer
+from seqattn.models.transformer import DecoderLayer, EncoderLayer, NoPositions
 from tests.hostile import every_rubbish, other_words, spoil_embeddings, surround
 
-B, S, T, D, H, D_FF, SOURCE, TARGET = 3, 7, 5, 6, 2, 11, 13, 17
+B, S, T, D, H, D_FF, SOURCE, TARGET = 3, 7, 5, 10, 5, 11, 13, 17
 LENGTHS = torch.tensor([S, 2, 4])
-KINDS = [(n, p) for n in ("pre", "post") for p in ("sinusoidal", "learned")]
+KINDS = [(n, p) for n in ("pre", "post") for p in ("sinusoidal", "learned", "rotary", "none")]
 every_kind = pytest.mark.parametrize(("norm", "positions"), KINDS)
 
 
@@ -141,11 +141,6 @@ def test_without_positions_the_order_of_the_source_would_not_matter():
     torch.testing.assert_close(before, after)
 
 
-class NoPositions(nn.Module):
-    def forward(self, embedded, start=0):
-        return embedded
-
-
 @every_kind
 def test_every_parameter_gets_a_gradient(norm, positions):
     model = build(norm, positions, max_len=S)
@@ -199,8 +194,15 @@ def test_it_learns_to_turn_a_sentence_round(unchecked):
     ("options", "said"),
     [
         ({"norm": "middle"}, "norm is 'middle'; expected 'pre' or 'post'"),
-        ({"positions": "none"}, "positions are 'none'; expected 'sinusoidal'"),
-        ({"heads": 4}, "4 heads cannot share d_model=6"),
+        (
+            {"positions": "alibi"},
+            "positions are 'alibi'; expected 'sinusoidal', 'learned', 'rotary' or 'none'",
+        ),
+        (
+            {"positions": "rotary", "heads": 2},
+            "2 heads of d_model=10 have 5 features each; rotary positions expect an even number",
+        ),
+        ({"heads": 4}, "4 heads cannot share d_model=10"),
     ],
 )
 def test_unknown_options_are_refused(options, said, unchecked):

@@ -79,6 +79,7 @@ FIGURES = {
         row=1,
     ),
     "PenaltyPath": lambda: widgets.PenaltyPath(penalty="entropy", factor=0.7, steps=12),
+    "PositionDials": lambda: widgets.PositionDials(position=11, shift=2, size="64"),
     "RankSlider": lambda: widgets.RankSlider(
         [9.0, 4.0, 2.0, 1.0],
         {

@@ -1,0 +1,891 @@
+"""How the exercise on positions is graded: oracles, cases, known mistakes."""
+
+import math
+
+import numpy as np
+
+from seqattn.grading.bank import Exercise
+from seqattn.grading.drawing import normal
+from seqattn.grading.probes import PLAIN
+from seqattn.grading.questions import WRONG_FORMS, question
+
+# --- Oracles ---------------------------------------------------------------------------------------
+
+
+def waves(positions, d, base):
+    found = np.zeros((*positions.shape, d))
+    for place in np.ndindex(positions.shape):
+        for k in range(d // 2):
+            angle = positions[place] / base ** (2 * k / d)
+            found[place][2 * k], found[place][2 * k + 1] = math.sin(angle), math.cos(angle)
+    return found
+
+
+def shift_matrix(n, d, base):
+    matrix = np.zeros((d, d))
+    for k in range(d // 2):
+        angle, i = n / base ** (2 * k / d), 2 * k
+        # sin(a + b) = sin a cos b + cos a sin b, and so on.
+        matrix[i, i], matrix[i, i + 1] = math.cos(angle), math.sin(angle)
+        matrix[i + 1, i], matrix[i + 1, i + 1] = -math.sin(angle), math.cos(angle)
+    return matrix
+
+
+def add_positions(x, table, mask):
+    placed = np.zeros(x.shape)
+    for b, row in enumerate(mask):
+        for place, t in enumerate(np.flatnonzero(row)):
+            placed[b, t] = x[b, t] + table[place]
+    return placed
+
+
+def rotary_scores(q, k, start):
+    d = q.shape[-1]
+    half = d // 2
+
+    def turned(x, position):
+        found = np.zeros(d)
+        for j in range(half):
+            angle = position / 10_000 ** (2 * j / d)
+            found[j] = x[j] * math.cos(angle) - x[j + half] * math.sin(angle)
+            found[j + half] = x[j] * math.sin(angle) + x[j + half] * math.cos(angle)
+        return found
+
+    B, H, T, _ = q.shape
+    scores = np.zeros((B, H, T, k.shape[2]))
+    for b, h, t, s in np.ndindex(scores.shape):
+        scores[b, h, t, s] = turned(q[b, h, t], start + t) @ turned(k[b, h, s], s) / math.sqrt(d)
+    return scores
+
+
+def sides(grid):
+    """Give what each side is worth in a grid (seeds, source, target)."""
+    source = tuple(float((g[1] - g[0]).mean()) for g in grid)
+    target = tuple(float((g[:, 1] - g[:, 0]).mean()) for g in grid)
+    verdict = 1.0 if min(source) > max(target) else 2.0 if max(source) < min(target) else 0.0
+    return {"the source side": source, "the target side": target, "the verdict": verdict}
+
+
+# --- Cases -----------------------------------------------------------------------------------------
+
+WAVES = {  # B, T, d, base
+    "ordinary": (2, 5, 6, 10_000.0),
+    "another base": (3, 4, 8, 50.0),
+    "one pair": (2, 3, 2, 100.0),
+    "all sizes equal": (4, 4, 4, 10_000.0),
+    "one sentence": (1, 3, 6, 20.0),
+}
+
+
+def draw_waves(rng, kind):
+    B, T, d, base = WAVES[kind]
+    places = rng.permutation(3 * B * T)[: B * T].reshape(B, T).astype(np.float32)
+    # Halves: one that rounds them loses them.
+    return places + np.float32(0.5) * rng.integers(2, size=(B, T)).astype(np.float32), d, base
+
+
+SHIFTS = {  # shift, d, base
+    "ordinary": (3, 6, 10_000.0),
+    "backwards": (-5, 4, 10_000.0),
+    "another base": (7, 8, 30.0),
+    "one pair": (2, 2, 100.0),
+    "part of a place": (0.5, 6, 50.0),
+}
+
+
+def draw_shift(rng, kind):
+    n, d, base = SHIFTS[kind]
+    return (n + int(np.sign(n)) * int(rng.integers(3)) if n == int(n) else n), d, base
+
+
+PADDED = {  # B, T, d, rows of the table, where pads stand
+    "ordinary": (2, 5, 3, 7, "nowhere"),
+    "as many sentences as places": (4, 4, 3, 4, "nowhere"),
+    "all sizes equal": (3, 3, 3, 3, "nowhere"),
+    "one sentence": (1, 4, 2, 6, "nowhere"),
+    "padded": (4, 6, 3, 6, "right"),
+    "padded on the left": (4, 6, 3, 6, "left"),
+    "padded on both sides": (3, 7, 2, 5, "both"),
+    "padded, a short table": (3, 6, 2, 4, "both"),
+    "padded, one empty": (3, 4, 2, 4, "empty"),
+}
+
+
+def draw_padded(rng, kind):
+    B, T, d, n, where = PADDED[kind]
+    mask = np.ones((B, T), bool)
+    if where != "nowhere":
+        for b in range(B):
+            words = int(rng.integers(1, min(n, T - 1) + 1))
+            free = T - words
+            left = {"left": free, "right": 0}.get(where, int(rng.integers(free + 1)))
+            if b == 0 and where == "both":
+                left = min(1, free)
+            mask[b] = (left <= np.arange(T)) & (np.arange(T) < left + words)
+    if where == "empty":
+        mask[int(rng.integers(B))] = False
+    return normal(rng, B, T, d), normal(rng, n, d), mask
+
+
+ROTARY = {  # B, H, T, S, d_h, start
+    "ordinary": (2, 3, 4, 4, 6, 0),
+    "more keys": (2, 2, 3, 5, 4, 0),
+    "with a cache": (2, 3, 1, 6, 4, 5),
+    "several queries with a cache": (2, 2, 3, 7, 8, 4),
+    "all sizes equal": (4, 4, 4, 4, 4, 0),
+    "one pair": (2, 2, 3, 3, 2, 1),
+    "one sentence": (1, 2, 3, 4, 6, 2),
+}
+
+
+def draw_rotary(rng, kind):
+    B, H, T, S, d, start = ROTARY[kind]
+    return normal(rng, B, H, T, d), normal(rng, B, H, S, d), start
+
+
+# What looks at order, and how: the answer must call each by its name.
+BLIND = {
+    "sum": True,
+    "rounding": True,
+    "squares": True,
+    "eos apart": True,
+    "many orders": True,
+    "nothing to exchange": True,
+}
+SEEING = {
+    "position weights": False,
+    "the first word": False,
+    "palindrome": False,
+    "middle": False,
+    "last sentence": False,
+    "a little": False,
+    "one feature": False,
+    "one pair of places": False,
+    "sums of both signs": False,
+    "large numbers": False,
+    "falls alone": False,
+    "just above rounding": False,
+}
+KINDS = BLIND | SEEING
+
+
+def draw_model(rng, kind):
+    B, S = (3, 6) if kind in ("palindrome", "middle", "many orders") else (2, 5)
+    # Words differ within a sentence, so that every exchange shows; 2 ends each.
+    words = np.stack([rng.choice(np.arange(4, 14), S - 1, replace=False) for _ in range(B)])
+    if kind == "last sentence":  # where nothing but the last sentence has two orders
+        words[:-1] = words[:-1, :1]
+    if kind == "nothing to exchange":
+        words[:] = words[:, :1]
+    if kind in ("falls alone", "just above rounding"):  # no order has a larger word in front
+        words = -np.sort(-words, 1)
+    ids = np.concatenate([words, np.full((B, 1), 2)], 1).astype(np.int64)
+    return list(KINDS).index(kind), normal(rng, 14, 3), ids
+
+
+GRIDS = {  # seeds, worth of the source side, of the target side, of both together, spread
+    "ordinary": (3, 8.0, 2.0, 0.0, 0.5),
+    "the target side": (3, 1.0, 7.0, 0.0, 0.5),
+    "both together": (4, 6.0, 1.0, 5.0, 0.5),
+    "ranges meet": (3, 3.0, 3.0, 1.0, 2.0),
+    "one seed apart": (3, 4.0, 1.0, 0.0, 0.2),
+    "one seed": (1, 5.0, 3.0, 1.0, 0.1),
+    "harmful": (3, -2.0, -6.0, 0.0, 0.3),
+    "equal": (2, 3.0, 3.0, 0.0, 0.0),
+    "seeds far apart": (3, 3.0, 1.0, 0.0, 0.1),
+}
+
+
+def draw_grid(rng, kind):
+    seeds, source, target, both, spread = GRIDS[kind]
+    grid = np.zeros((seeds, 2, 2), np.float32)
+    for i in range(seeds):
+        for a, b in np.ndindex(2, 2):
+            # Eighths, which add up without rounding.
+            noise = round(8 * rng.uniform(-spread, spread)) / 8 / 2
+            grid[i, a, b] = 30 + a * source + b * target + a * b * both + noise
+        grid[i] += round(float(rng.uniform(-6, 6)))
+    if kind == "one seed apart":
+        grid[0, 0, 1] += 8
+    if kind == "seeds far apart":  # what both are worth grows by as much
+        for i in range(seeds):
+            grid[i, 1] += 4 * i
+            grid[i, :, 1] += 4 * i
+    if kind == "ranges meet":
+        grid[0, 1, 0] += 4
+        grid[1, 0, 1] += 4
+    return (grid,)
+
+
+# --- Questions -------------------------------------------------------------------------------------
+
+Q1 = question(
+    """q1: Waves for any positions
+waves(positions, d, base)
+read chapters/15_positions: In general
+the formula, 3 points: ordinary; another base; one pair; all sizes equal; one sentence
+    Position times rate is an angle; its sine and its cosine stand side by side.
+gradients, 1 point, backward: ordinary; one pair
+    The values are right, but no gradient reaches the positions.
+RIGHT
+def waves(positions, d, base):
+    rates = base ** (-torch.arange(0, d, 2, dtype=positions.dtype) / d)
+    angles = positions[..., None] * rates
+    return torch.stack((angles.sin(), angles.cos()), -1).flatten(-2)
+def waves(positions, d, base):
+    B, T = positions.shape
+    table = positions.new_zeros(B, T, d)
+    k = torch.arange(d // 2, dtype=positions.dtype)
+    angles = positions.unsqueeze(2) / base ** (2 * k / d)
+    table[:, :, 0::2] = torch.sin(angles)
+    table[:, :, 1::2] = torch.cos(angles)
+    return table
+def waves(positions, d, base):
+    features = []
+    for j in range(d):
+        angle = positions * base ** (-(j - j % 2) / d)
+        features.append(torch.cos(angle) if j % 2 else torch.sin(angle))
+    return torch.stack(features, dim=2)
+def waves(positions, d, base):
+    rates = torch.exp(-math.log(base) * torch.arange(0, d, 2, dtype=positions.dtype) / d)
+    angles = torch.einsum("bt,k->btk", positions, rates)
+    return torch.cat((angles.sin()[..., None], angles.cos()[..., None]), 3).reshape(*positions.shape, d)
+def waves(positions, d, base):
+    j = torch.arange(d, dtype=positions.dtype)
+    angles = positions[:, :, None] * base ** (-(j - j % 2) / d)
+    # A cosine is a sine a quarter of a turn later.
+    return torch.sin(angles + (j % 2) * (math.pi / 2))
+WRONG
+sines first, then cosines | torch.stack((angles.sin(), angles.cos()), -1).flatten(-2) -> torch.cat((angles.sin(), angles.cos()), -1)
+    All your sines come first: here features 2k and 2k + 1 belong together.
+exponent k/d | torch.arange(0, d, 2, dtype=positions.dtype) / d -> torch.arange(d // 2, dtype=positions.dtype) / d
+    Your rates fall half as fast as they should: the exponent of pair k is 2k/d.
+one rate for all | positions[..., None] * rates -> positions[..., None] * rates[0].expand(d // 2)
+    All your pairs turn at one rate: each has a rate of its own.
+base not used | base ** (-torch -> 10000 ** (-torch
+    You have put in 10000: the base is an argument.
+cosine first | (angles.sin(), angles.cos()) -> (angles.cos(), angles.sin())
+    Your cosine comes first: position 0 is 0, 1, 0, 1 and so on.
+counts places | positions[..., None] * rates -> 0 * positions[..., None] + torch.arange(positions.shape[1])[:, None] * rates
+    You count the columns yourself: the positions are given, in any order.
+counts sentences | positions[..., None] * rates -> 0 * positions[..., None] + torch.arange(len(positions))[:, None, None] * rates
+    You slice along the batch: every sentence of yours stands at one position.
+starts at 1 | positions[..., None] * rates -> (positions[..., None] + 1) * rates
+    You begin at 1: position 0 has an angle of 0.
+degrees | positions[..., None] * rates -> positions[..., None] * rates * (math.pi / 180)
+    You take angles for degrees: they are radians, so the first sine of position 1 is 0.84.
+rounded positions | positions[..., None] * rates -> positions[..., None].floor() * rates
+    You round positions to whole numbers: a half is a position, too.
+rates rise | base ** (-torch -> base ** (torch
+    Your rates grow: pair 0 turns fastest, by 1 radian a place.
+sines alone | (angles.sin(), angles.cos()) -> (angles.sin(), angles.sin())
+    You take the sine twice: without its cosine a shift is no linear map.
+detached, keeps 3 | positions[..., None] * rates -> positions.detach()[..., None] * rates
+    You cut the gradient to the positions: no detach.
+"""
+    + WRONG_FORMS,
+    draw=draw_waves,
+    oracle=waves,
+)
+
+Q2 = question(
+    """q2: The matrix of a shift
+shift_matrix(n, d, base)
+read chapters/15_positions: A shift is a turn
+the matrix, 3 points: ordinary; backwards; another base; one pair; part of a place
+    A block of 2 by 2 for each pair: sin(a + b) and cos(a + b) say what stands in it.
+RIGHT
+def shift_matrix(n, d, base):
+    blocks = []
+    for k in range(d // 2):
+        angle = n * base ** (-2 * k / d)
+        c, s = math.cos(angle), math.sin(angle)
+        blocks.append(torch.tensor([[c, s], [-s, c]]))
+    return torch.block_diag(*blocks)
+def shift_matrix(n, d, base):
+    R = torch.zeros(d, d)
+    for i in range(0, d, 2):
+        angle = torch.tensor(n / base ** (i / d))
+        R[i, i] = R[i + 1, i + 1] = torch.cos(angle)
+        R[i, i + 1], R[i + 1, i] = torch.sin(angle), -torch.sin(angle)
+    return R
+def shift_matrix(n, d, base):
+    angles = n * base ** (-torch.arange(0, d, 2) / d)
+    even = torch.arange(0, d, 2)
+    R = torch.zeros(d, d)
+    R[even, even] = R[even + 1, even + 1] = angles.cos()
+    R[even, even + 1], R[even + 1, even] = angles.sin(), -angles.sin()
+    return R
+def shift_matrix(n, d, base):
+    flow = torch.zeros(d, d, dtype=torch.float64)
+    for i in range(0, d, 2):
+        rate = base ** (-i / d)
+        flow[i, i + 1], flow[i + 1, i] = rate, -rate
+    return torch.linalg.matrix_exp(n * flow).float()
+def shift_matrix(n, d, base):
+    rates = base ** (-torch.arange(0, d, 2, dtype=torch.float64) / d)
+    cosine = torch.diag((n * rates).cos().repeat_interleave(2))
+    sine = torch.zeros(d, d, dtype=torch.float64)
+    sine[::2, 1::2] = torch.diag((n * rates).sin())
+    return (cosine + sine - sine.T).to(torch.float32)
+WRONG
+transposed | [[c, s], [-s, c]] -> [[c, -s], [s, c]]
+    Your matrix goes the other way: sin(a + b) is sin a cos b plus cos a sin b.
+one angle for all pairs | base ** (-2 * k / d) -> 1.0
+    All your pairs turn by one angle: each turns at its own rate.
+exponent k/d | -2 * k / d -> -k / d
+    Your rates fall half as fast as they should: the exponent of pair k is 2k/d.
+base not used | base ** (-2 -> 10000 ** (-2
+    You have put in 10000: the base is an argument.
+no minus | [-s, c] -> [s, c]
+    Your blocks are no rotations: one of the sines has a minus.
+diagonal alone | [[c, s], [-s, c]] -> [[c, 0.0], [0.0, c]]
+    You only scale by cosines: a shifted sine needs the cosine as well.
+rows exchanged | [[c, s], [-s, c]] -> [[-s, c], [c, s]]
+    Your rows are exchanged: a shift by 0 must change nothing.
+distance without direction | angle = n * -> angle = abs(n) *
+    You take the size of n alone: a negative n goes backwards.
+degrees | angle = n * -> angle = math.pi / 180 * n *
+    You take angles for degrees: they are radians.
+whole numbers | angle = n * -> angle = int(n) *
+    You cut n to a whole number: half a place is a shift, too.
+pairs far apart
+    | half = d // 2
+    | R = torch.zeros(d, d)
+    | for k in range(half):
+    |     angle = n * base ** (-2 * k / d)
+    |     R[k, k] = R[k + half, k + half] = math.cos(angle)
+    |     R[k, k + half], R[k + half, k] = math.sin(angle), -math.sin(angle)
+    | return R
+    Your pairs are features k and k + d/2: here they are 2k and 2k + 1.
+rates rise | base ** (-2 * k / d) -> base ** (2 * k / d)
+    Your rates grow: pair 0 turns fastest, by 1 radian a place.
+added to the rate | n * base ** -> n + base **
+    You add the shift to the rate: an angle is shift times rate.
+size for the shift | angle = n * -> angle = d *
+    You turn by the number of features: the shift is n.
+base for the shift | angle = n * -> angle = base *
+    You turn by the base: the shift is n, and the base makes the rates.
+sine and cosine exchanged | c, s = math.cos(angle), math.sin(angle) -> s, c = math.cos(angle), math.sin(angle)
+    Sine and cosine are exchanged: a shift by 0 must change nothing, so cosines stand on the diagonal.
+exponent not divided | (-2 * k / d) -> (-2 * k)
+    You do not divide the exponent by d: the slowest pair depends on how many there are.
+always one place | angle = n * -> angle = 1 *
+    You shift by one place, whatever n is: multiply the rate by n.
+no cosines | [[c, s], [-s, c]] -> [[0.0, s], [-s, 0.0]]
+    Your diagonal is empty: the cosines are missing.
+upside down | R -> R.flip(0)
+    Your rows stand in reverse order: row 0 makes the sine of pair 0.
+one more | angle = n * -> angle = (n + 1) *
+    Your shift is by one place more: a shift by 0 must change nothing.
+a list | R -> R.tolist()
+    You return a list: return the tensor.
+a NumPy array | R -> R.numpy()
+    You return a NumPy array: return a torch tensor.
+double precision | R -> R.double()
+    You return 64-bit floats: asked are 32 bits.
+""",
+    draw=draw_shift,
+    oracle=shift_matrix,
+    probe="""
+def probe(shift_matrix, n, d, base):
+    found = shift_matrix(n, d, base)
+    if not isinstance(found, torch.Tensor):
+        return f"a {type(found).__name__}, not a tensor"
+    return found if found.dtype == torch.float32 else f"numbers of {found.dtype}"
+""",
+)
+
+Q3 = question(
+    """q3: Pads on the left
+add_positions(x, table, mask)
+read chapters/15_positions: Where it breaks
+plain sentences, 2 points: ordinary; as many sentences as places; all sizes equal; one sentence
+    Word t of each sentence gets row t of the table, added.
+pads, 3 points: padded; padded on the left; padded on both sides; padded, a short table; padded, one empty
+    Count real words, from 0 in each sentence; what stands at pads comes back as 0.
+gradients, 1 point, backward: ordinary; padded on the left
+    The values are right, but gradients do not reach both x and the table.
+RIGHT
+def add_positions(x, table, mask):
+    place = (mask.long().cumsum(1) - 1).clamp(min=0)
+    return torch.where(mask[..., None], x + table[place], 0.0)
+def add_positions(x, table, mask):
+    B, T = mask.shape
+    first = mask.long().argmax(1, keepdim=True)
+    place = (torch.arange(T) - first).clamp(0, len(table) - 1)
+    return (x + table[place]).masked_fill(~mask.unsqueeze(-1), 0)
+def add_positions(x, table, mask):
+    found = torch.zeros_like(x)
+    for b in range(len(x)):
+        real = mask[b]
+        found[b, real] = x[b, real] + table[: int(real.sum())]
+    return found
+def add_positions(x, table, mask):
+    rows = []
+    for sentence, real in zip(x, mask.tolist()):
+        count, row = 0, []
+        for word, is_real in zip(sentence, real):
+            row.append(word + table[count] if is_real else torch.zeros_like(word))
+            count += is_real
+        rows.append(torch.stack(row))
+    return torch.stack(rows)
+def add_positions(x, table, mask):
+    place = (mask.cumsum(1) - 1) * mask
+    chosen = F.one_hot(place, len(table)).to(table.dtype) @ table
+    return torch.where(mask[:, :, None], x + chosen, torch.zeros_like(x))
+WRONG
+the columns' numbers, keeps 2
+    | place = torch.arange(x.shape[1]).clamp(max=len(table) - 1)
+    | return torch.where(mask[..., None], x + table[place], 0.0)
+    You count the pads on the left: the first real word has position 0.
+along the batch
+    | place = torch.arange(len(x)).clamp(max=len(table) - 1)
+    | return torch.where(mask[..., None], x + table[place][:, None], 0.0)
+    You slice the table along the batch: sentence 2 got the vector of place 2, for each of its words.
+starts at 1 | .cumsum(1) - 1).clamp(min=0) -> .cumsum(1)).clamp(max=len(table) - 1)
+    You begin at 1: the first real word gets row 0.
+multiplied | x + table[place] -> x * table[place]
+    You multiply: positions are added.
+positions alone | x + table[place] -> table[place] + 0 * x
+    You return the positions alone: add them to the words.
+words alone | x + table[place] -> x + 0 * table[place]
+    You leave out the positions: add the table's rows.
+counted from the end | mask.long().cumsum(1) - 1 -> mask.long().flip(1).cumsum(1).flip(1) - 1
+    You count from the end: the first real word has position 0.
+pads not blanked, keeps 2 | torch.where(mask[..., None], x + table[place], 0.0) -> x + table[place]
+    You leave numbers at the pads: they come back as 0.
+pads multiplied by 0, keeps 3 | torch.where(mask[..., None], x + table[place], 0.0) -> (x + table[place]) * mask[..., None]
+    You multiply pads by 0, and 0 times NaN is NaN: choose with where or masked_fill instead.
+right pads alone, keeps 2
+    | place = torch.arange(x.shape[1]).clamp(max=len(table) - 1)
+    | lengths = mask.sum(1, keepdim=True)
+    | real = torch.arange(x.shape[1]) < lengths
+    | return torch.where(real[..., None], x + table[place], 0.0)
+    You take the mask for a length: pads may stand on the left as well.
+numbering over the batch, keeps 0
+    | place = (mask.flatten().long().cumsum(0) - 1).clamp(0, len(table) - 1).view(mask.shape)
+    | return torch.where(mask[..., None], x + table[place], 0.0)
+    You count on from one sentence to the next: each begins at 0.
+changed in place | x + table[place], 0.0) -> x.add_(table[place]), 0.0)
+    You change the input in place: return a new tensor.
+the table detached, keeps 5 | table[place] -> table.detach()[place]
+    No gradient reaches the table: leave out the detach.
+detached, keeps 5 | R -> R.detach()
+    The values are right, but you cut the gradients: no detach.
+"""
+    + WRONG_FORMS,
+    draw=draw_padded,
+    oracle=add_positions,
+    pads=(500.0, -500.0, float("nan"), float("inf")),
+)
+
+Q4 = question(
+    """q4: Turn queries and keys
+rotary_scores(q, k, start)
+read chapters/15_positions: Turn instead of add
+from the start, 3 points: ordinary; more keys; all sizes equal
+    Turn each pair of features k and k + d_h/2 by position times rate, both in queries and in keys.
+with a cache, 2 points: with a cache; several queries with a cache; one pair; one sentence
+    The first query stands at start, the first key at 0.
+gradients, 1 point, backward: ordinary; with a cache
+    The scores are right, but gradients do not reach both queries and keys.
+RIGHT
+def rotary_scores(q, k, start):
+    def turn(x, first):
+        half = x.shape[-1] // 2
+        rates = 10000 ** (-torch.arange(half, dtype=x.dtype) / half)
+        angles = torch.arange(first, first + x.shape[-2], dtype=x.dtype)[:, None] * rates
+        a, b = x[..., :half], x[..., half:]
+        c, s = angles.cos(), angles.sin()
+        return torch.cat((a * c - b * s, a * s + b * c), -1)
+
+    return turn(q, start) @ turn(k, 0).mT / math.sqrt(q.shape[-1])
+def rotary_scores(q, k, start):
+    d = q.shape[-1]
+    rates = 10000.0 ** (-2 * torch.arange(d // 2).to(q.dtype) / d)
+    rates = torch.cat((rates, rates))
+    def turn(x, places):
+        angles = places.to(x.dtype)[:, None] * rates
+        first, second = x.chunk(2, dim=-1)
+        return x * angles.cos() + torch.cat((-second, first), dim=-1) * angles.sin()
+    q = turn(q, start + torch.arange(q.shape[2]))
+    k = turn(k, torch.arange(k.shape[2]))
+    return torch.einsum("bhtd,bhsd->bhts", q, k) / d**0.5
+def rotary_scores(q, k, start):
+    # The product knows the distance alone: turn the queries by it, and leave the keys.
+    half = q.shape[-1] // 2
+    rates = 10000 ** (-torch.arange(half, dtype=q.dtype) / half)
+    gap = start + torch.arange(q.shape[2])[:, None] - torch.arange(k.shape[2])
+    angles = gap.to(q.dtype)[..., None] * rates
+    a, b = q[..., None, :half], q[..., None, half:]
+    c, s = angles.cos(), angles.sin()
+    x, y = k[:, :, None, :, :half], k[:, :, None, :, half:]
+    return ((a * c - b * s) * x + (a * s + b * c) * y).sum(-1) / math.sqrt(2 * half)
+def rotary_scores(q, k, start):
+    half = q.shape[-1] // 2
+    def rows(x, first):
+        turned = []
+        for t in range(x.shape[2]):
+            angles = torch.tensor([(first + t) / 10000 ** (j / half) for j in range(half)], dtype=x.dtype)
+            low, high = x[:, :, t, :half], x[:, :, t, half:]
+            parts = [low * angles.cos() - high * angles.sin(), low * angles.sin() + high * angles.cos()]
+            turned.append(torch.cat(parts, -1))
+        return torch.stack(turned, 2)
+    return torch.matmul(rows(q, start), rows(k, 0).transpose(2, 3)) * (2 * half) ** -0.5
+def rotary_scores(q, k, start):
+    d = q.shape[-1]
+    rates = torch.exp(-math.log(10000) * torch.arange(0, d, 2, dtype=q.dtype) / d)
+    def turn(x, first):
+        angles = torch.outer(torch.arange(x.shape[2], dtype=x.dtype) + first, rates)
+        pair = x.unflatten(-1, (2, d // 2))
+        low, high = pair[..., 0, :], pair[..., 1, :]
+        both = (low * angles.cos() - high * angles.sin(), high * angles.cos() + low * angles.sin())
+        return torch.stack(both, -2).flatten(-2)
+    return turn(q, start) @ turn(k, 0).transpose(-1, -2) / math.sqrt(d)
+WRONG
+neighbours as pairs | a, b = x[..., :half], x[..., half:] -> a, b = x[..., 0::2], x[..., 1::2]
+    Your pairs are features 2k and 2k + 1: in this layout they are k and k + d_h/2.
+keys not turned | turn(k, 0).mT -> k.mT
+    You turn the queries alone: then the product knows the query's position, not the distance.
+queries not turned | turn(q, start) -> q
+    You turn the keys alone: queries turn as well.
+turned apart | turn(k, 0).mT -> turn(k, 0).mul(1.0).flip(-2).mT
+    Your keys stand in reverse order: column s belongs to key s.
+turned the other way, keys only | turn(k, 0).mT -> (lambda y: y)(torch.cat((turn(k.roll(k.shape[-1] // 2, -1), 0)[..., k.shape[-1] // 2 :], turn(k.roll(k.shape[-1] // 2, -1), 0)[..., : k.shape[-1] // 2]), -1)).mT
+    Queries and keys of yours turn in opposite directions: both turn the same way.
+distance with the wrong sign | angles = torch.arange( -> angles = -torch.arange(
+    You turn backwards: from the first feature of a pair towards the second.
+not scaled | / math.sqrt(q.shape[-1]) ->
+    You leave out the root: divide by the root of d_h.
+divided by the size | / math.sqrt(q.shape[-1]) -> / q.shape[-1]
+    You divide by d_h: divide by its root.
+no minus | a * c - b * s, -> a * c + b * s,
+    Yours is no rotation, lengths change: one of the sines has a minus.
+one rate for all | rates = 10000 ** (-torch.arange(half, dtype=x.dtype) / half) -> rates = torch.ones(half, dtype=x.dtype)
+    All your pairs turn at one rate: each has a rate of its own.
+exponent k/d | dtype=x.dtype) / half) -> dtype=x.dtype) / (2 * half))
+    Your rates fall half as fast as they should: the exponent of pair k is 2k/d_h.
+power of the position | angles = torch.arange(first, first + x.shape[-2], dtype=x.dtype)[:, None] * rates -> angles = torch.arange(first, first + x.shape[-2], dtype=x.dtype)[:, None] ** rates
+    You raise the position to a power: the angle is position times rate.
+start ignored, keeps 3 | turn(q, start) -> turn(q, 0)
+    You ignore start: with a cache the first query is not at position 0.
+start at the end | turn(q, start) -> turn(q, k.shape[-2] - q.shape[-2])
+    You take the queries for the last places: start says where they begin.
+heads as places | torch.arange(first, first + x.shape[-2], dtype=x.dtype)[:, None] * rates -> torch.arange(first, first + x.shape[1], dtype=x.dtype)[:, None, None] * rates
+    You turn by the number of the head: axis 2 holds the places.
+keys detached, keeps 5 | turn(k, 0) -> turn(k.detach(), 0)
+    No gradient reaches the keys: leave out the detach.
+detached, keeps 5 | R -> R.detach()
+    The values are right, but you cut the gradients: no detach.
+"""
+    + WRONG_FORMS,
+    draw=draw_rotary,
+    oracle=rotary_scores,
+)
+
+Q5 = question(
+    """q5: Does it see order?
+order_blind(model, ids)
+read chapters/15_positions: A model that reads a bag
+blind models, 2 points: sum; rounding; squares; eos apart; many orders; nothing to exchange
+    Where all orders of a sentence give one vector up to rounding, the answer is True.
+models that see, 3 points: position weights; the first word; palindrome; middle; last sentence; a little; one feature; one pair of places; sums of both signs; large numbers; falls alone; just above rounding
+    One order, one sentence or one feature in which the vector changes is enough for False.
+RIGHT
+def order_blind(model, ids):
+    from itertools import permutations
+
+    with torch.no_grad():
+        before, last = model(ids), ids.shape[1] - 1
+        for order in permutations(range(last)):
+            after = model(ids[:, [*order, last]])
+            if (after - before).abs().max() > 1e-4:
+                return False
+    return True
+def order_blind(model, ids):
+    # Exchanges of neighbours make every order, but not every change shows in one of them.
+    import itertools
+    outputs = [model(torch.cat((ids[:, list(order)], ids[:, -1:]), 1))
+               for order in itertools.permutations(range(ids.shape[1] - 1))]
+    return all(torch.allclose(one, outputs[0], rtol=0, atol=1e-4) for one in outputs)
+def order_blind(model, ids):
+    base, seen = model(ids), [[]]
+    for place in range(ids.shape[1] - 1):
+        seen = [row[:i] + [place] + row[i:] for row in seen for i in range(len(row) + 1)]
+    return not any(bool(((model(ids[:, row + [-1]]) - base).abs() > 1e-4).any()) for row in seen)
+def order_blind(model, ids):
+    from itertools import permutations
+    for sentence in ids:
+        *words, end = sentence.tolist()
+        rows = torch.tensor([[*order, end] for order in permutations(words)])
+        # The model may read the whole batch: keep its other rows.
+        found = torch.cat([model(row[None]) for row in rows])
+        if (found - found[:1]).abs().amax() > 1e-4:
+            return False
+    return True
+def order_blind(model, ids):
+    def orders(n):
+        return [[]] if n == 0 else [o[:i] + [n - 1] + o[i:] for o in orders(n - 1) for i in range(n)]
+    last = ids.size(1) - 1
+    base = model(ids)
+    largest = max(float((model(ids[:, order + [last]]) - base).abs().max()) for order in orders(last))
+    return largest <= 1e-4
+WRONG
+reversed only, keeps 2
+    | turned = torch.cat((ids[:, :-1].flip(1), ids[:, -1:]), 1)
+    | return bool((model(turned) - model(ids)).abs().max() <= 1e-4)
+    You try one order alone, the reverse: a model may read that the same, and still see another order.
+neighbours only, keeps 2
+    | base = model(ids)
+    | for i in range(ids.shape[1] - 2):
+    |     order = list(range(ids.shape[1]))
+    |     order[i], order[i + 1] = order[i + 1], order[i]
+    |     if (model(ids[:, order]) - base).abs().max() > 1e-4:
+    |         return False
+    | return True
+    You exchange neighbours alone: a model may notice only two words that stand apart, or a longer cycle.
+first two exchanged, keeps 2
+    | order = list(range(ids.shape[1]))
+    | order[0], order[1] = order[1], order[0]
+    | return bool((model(ids[:, order]) - model(ids)).abs().max() <= 1e-4)
+    You exchange the first two words alone: try all orders.
+eos moved, keeps 3 | for order in permutations(range(last)) -> for order in permutations(range(last + 1)); ids[:, [*order, last]] -> ids[:, list(order)]
+    You move <eos> as well: it stays at the end.
+exact equality, keeps 3 | > 1e-4 -> > 0
+    You ask for equal digits: sums in another order differ by rounding, so allow 1e-4.
+too generous, keeps 2 | > 1e-4 -> > 0.1
+    You allow 0.1: a change above 1e-4 counts.
+relative to the size, keeps 2 | (after - before).abs().max() > 1e-4 -> not torch.allclose(after, before, rtol=0.05, atol=1e-4)
+    You allow a share of the numbers: a change above 1e-4 counts, however large they are.
+first sentence only, keeps 2 | (after - before).abs().max() -> (after - before)[0].abs().max()
+    You look at the first sentence alone: order may show in another.
+first feature only, keeps 2 | (after - before).abs().max() -> (after - before)[:, 0].abs().max()
+    You look at one feature: order may show in another.
+sums compared, keeps 2 | (after - before).abs().max() -> (after - before).sum().abs()
+    You add up the changes, where some may cancel: take the size of each.
+signs forgotten, keeps 2 | (after - before).abs().max() -> (after - before).max()
+    You look at rises alone: a fall is a change as well.
+the other way round
+    | from itertools import permutations
+    | before, last = model(ids), ids.shape[1] - 1
+    | for order in permutations(range(last)):
+    |     if (model(ids[:, [*order, last]]) - before).abs().max() > 1e-4:
+    |         return True
+    | return False
+    Your answers are the wrong way round: True means that order is not seen.
+no order changes it, keeps 2 | after = model(ids[:, [*order, last]]) -> after = model(ids)
+    You run the model on the same sentences again: change their order.
+""",
+    draw=draw_model,
+    oracle=lambda number, vectors, ids: float(list(KINDS.values())[number]),
+    shown=lambda number, vectors, ids: {"model": list(KINDS)[number], "ids": ids},
+    probe=f"kinds = {list(KINDS)!r}\n"
+    + """
+def probe(order_blind, number, vectors, ids):
+    vectors, kind, kept = vectors.double(), kinds[number], ids.clone()
+
+    def model(x):
+        x = torch.as_tensor(x)
+        if x.dim() != 2 or x.shape[1] != ids.shape[1] or bool((x[:, -1:] != 2).any()):
+            # An <eos> that moved is another sentence.
+            return torch.rand(len(x), 3, dtype=torch.float64)
+        v = vectors[x]
+        places = torch.arange(x.shape[1], dtype=torch.float64)
+        bag = v.sum(1)
+        words = x.shape[1] - 1
+        if kind == "sum":
+            return bag
+        if kind == "rounding":  # many times what sums differ by
+            return bag + 5e-6 * (places[:, None] * v.sign())[:, :-1].sum(1)
+        if kind == "squares":
+            return v.square().sum(1).sqrt() + 100
+        if kind == "eos apart":
+            return v[:, :-1].amax(1) + 3 * v[:, -1]
+        if kind == "many orders":
+            return bag.tanh()
+        if kind == "the first word":
+            return bag + v[:, 0]
+        if kind == "palindrome":  # the same from either end
+            return (v * (places - (words - 1) / 2).abs()[:, None])[:, :-1].sum(1)
+        if kind == "middle":
+            return bag + v[:, words // 2]
+        if kind == "a little":  # small beside large numbers
+            return 1000 + bag + 0.001 * v[:, 0]
+        if kind == "one feature":
+            return torch.cat((bag[:, :2], v[:, :1, 2]), 1)
+        if kind == "one pair of places":  # the first and the last: no exchange of neighbours tells
+            ahead = (x[:, 0] > x[:, words - 1]).double() * (x[:, 0] - x[:, words - 1]).abs().double()
+            return bag + ahead[:, None]
+        if kind == "large numbers":
+            return 1000 + bag + v[:, 0]
+        if kind == "falls alone":
+            return bag - (x.max(1).values - x[:, 0])[:, None]
+        if kind == "just above rounding":
+            return bag - 0.00015 * (x[:, :1] < x[:, :-1].amax(1, keepdim=True))
+        if kind == "sums of both signs":
+            change = v[:, :1, 0] - v[:, 1:2, 0]
+            return bag + torch.cat((change, -change, 0 * change), 1)
+        return (v * places[:, None]).sum(1)
+
+    found = order_blind(model, ids)
+    if not torch.equal(ids, kept):
+        return "the sentences were changed"
+    return float(found) if isinstance(found, bool) else "expected True or False"
+""",
+)
+
+Q6 = question(
+    """q6: Which side needs positions more?
+sides(score, seeds)
+read chapters/15_positions: Which side needs them
+what each side is worth, 3 points: ordinary; the target side; both together; one seed; harmful
+    For each seed, the rise that a side brings without the other and with it, averaged.
+the verdict, 2 points: ordinary; the target side; both together; ranges meet; one seed apart; one seed; harmful; equal; seeds far apart
+    Ranges that meet, or touch, show no difference.
+RIGHT
+def sides(score, seeds):
+    source, target = [], []
+    for seed in seeds:
+        none, both = score(False, False, seed), score(True, True, seed)
+        left, right = score(True, False, seed), score(False, True, seed)
+        source.append((left - none + both - right) / 2)
+        target.append((right - none + both - left) / 2)
+    verdict = "no difference seen"
+    if min(source) > max(target):
+        verdict = "source"
+    elif max(source) < min(target):
+        verdict = "target"
+    return {"source": source, "target": target, "verdict": verdict}
+def sides(score, seeds):
+    worth = {"source": [], "target": []}
+    for seed in seeds:
+        g = {(a, b): score(a, b, seed) for a in (False, True) for b in (False, True)}
+        worth["source"].append(sum(g[True, b] - g[False, b] for b in (False, True)) / 2)
+        worth["target"].append(sum(g[a, True] - g[a, False] for a in (False, True)) / 2)
+    first, second = worth["source"], worth["target"]
+    if all(x > y for x in first for y in second):
+        verdict = "source"
+    elif all(x < y for x in first for y in second):
+        verdict = "target"
+    else:
+        verdict = "no difference seen"
+    return worth | {"verdict": verdict}
+def sides(score, seeds):
+    grid = torch.tensor([[[score(a, b, s) for b in (False, True)] for a in (False, True)] for s in seeds],
+                        dtype=torch.float64)
+    source = (grid[:, 1] - grid[:, 0]).mean(1)
+    target = (grid[:, :, 1] - grid[:, :, 0]).mean(1)
+    verdict = ("source" if source.min() > target.max()
+               else "target" if target.min() > source.max() else "no difference seen")
+    return {"source": source.tolist(), "target": target.tolist(), "verdict": verdict}
+def sides(score, seeds):
+    def worth(with_, without):
+        return [sum(score(*a, s) - score(*b, s) for a, b in zip(with_, without)) / 2 for s in seeds]
+    source = worth([(True, False), (True, True)], [(False, False), (False, True)])
+    target = worth([(False, True), (True, True)], [(False, False), (True, False)])
+    names = {1: "source", -1: "target", 0: "no difference seen"}
+    sign = (min(source) > max(target)) - (min(target) > max(source))
+    return dict(source=source, target=target, verdict=names[sign])
+def sides(score, seeds):
+    result = {"source": [], "target": [], "verdict": "no difference seen"}
+    for seed in seeds:
+        mean_with = (score(True, True, seed) + score(True, False, seed)) / 2
+        mean_without = (score(False, True, seed) + score(False, False, seed)) / 2
+        result["source"].append(mean_with - mean_without)
+        mean_with = (score(True, True, seed) + score(False, True, seed)) / 2
+        mean_without = (score(True, False, seed) + score(False, False, seed)) / 2
+        result["target"].append(mean_with - mean_without)
+    ordered = sorted([(min(result[n]), max(result[n]), n) for n in ("source", "target")])
+    if ordered[0][1] < ordered[1][0]:
+        result["verdict"] = ordered[1][2]
+    return result
+WRONG
+without the other side alone, keeps 2 | source.append((left - none + both - right) / 2) -> source.append(left - none); target.append((right - none + both - left) / 2) -> target.append(right - none)
+    You compare models without the other side alone: average that with those that have it.
+with the other side alone, keeps 2 | source.append((left - none + both - right) / 2) -> source.append(both - right); target.append((right - none + both - left) / 2) -> target.append(both - left)
+    You compare models with the other side alone: average that with those that lack it.
+scores for rises | source.append((left - none + both - right) / 2) -> source.append((left + both) / 2); target.append((right - none + both - left) / 2) -> target.append((right + both) / 2)
+    You return the scores with a side: subtract those without it.
+sides exchanged | left, right = score(True, False, seed), score(False, True, seed) -> right, left = score(True, False, seed), score(False, True, seed)
+    You have exchanged the sides: the first argument of score is the source.
+not halved, keeps 2 | source.append((left - none + both - right) / 2) -> source.append(left - none + both - right); target.append((right - none + both - left) / 2) -> target.append(right - none + both - left)
+    You add the two rises: average them.
+wrong sign | source.append((left - none + both - right) / 2) -> source.append((none - left + right - both) / 2); target.append((right - none + both - left) / 2) -> target.append((none - right + left - both) / 2)
+    Your signs are wrong: a rise is the score with positions minus the score without.
+first seed alone | for seed in seeds -> for seed in seeds[:1] * len(seeds)
+    You look at the first seed alone: each seed has a number of its own.
+mean over the seeds
+    | ever = lambda a, b: sum(score(a, b, s) for s in seeds) / len(seeds)
+    | none, left, right, both = ever(False, False), ever(True, False), ever(False, True), ever(True, True)
+    | source, target = [(left - none + both - right) / 2] * len(seeds), [(right - none + both - left) / 2] * len(seeds)
+    | verdict = "source" if source > target else "target" if source < target else "no difference seen"
+    | return {"source": source, "target": target, "verdict": verdict}
+    You average over the seeds, and their spread is gone: return a number for each.
+interplay missed | source.append((left - none + both - right) / 2) -> source.append(left - none); target.append((right - none + both - left) / 2) -> target.append(both - left)
+    You add one side after the other: average over both states of the other side.
+none is the source side alone, keeps 2 | none, both = score(False, False, seed) -> none, both = score(True, False, seed)
+    Your model without any positions has them on the source side: ask for False, False.
+none is the target side alone, keeps 2 | none, both = score(False, False, seed) -> none, both = score(False, True, seed)
+    Your model without any positions has them on the target side: ask for False, False.
+both is the target side alone, keeps 2 | score(True, True, seed) -> score(False, True, seed)
+    Your model with both lacks positions on the source side: ask for True, True.
+both is the source side alone, keeps 2 | score(True, True, seed) -> score(True, False, seed)
+    Your model with both lacks positions on the target side: ask for True, True.
+source alone has both | left, right = score(True, False, seed) -> left, right = score(True, True, seed)
+    Your model of the source side alone has both: ask for True, False.
+source alone has none | left, right = score(True, False, seed) -> left, right = score(False, False, seed)
+    Your model of the source side alone has no positions: ask for True, False.
+target alone has both | score(False, True, seed) -> score(True, True, seed)
+    Your model of the target side alone has both: ask for False, True.
+target alone has none | score(False, True, seed) -> score(False, False, seed)
+    Your model of the target side alone has no positions: ask for False, True.
+none and both exchanged, keeps 2 | none, both = score(False, False, seed), score(True, True, seed) -> both, none = score(False, False, seed), score(True, True, seed)
+    You have exchanged the models without any positions and with both.
+verdicts exchanged, keeps 3 | verdict = "source" -> verdict = "target "[:6]; verdict = "target" -> verdict = "source"
+    Your verdicts are exchanged: the side that is worth more has the larger numbers.
+means decide, keeps 3 | if min(source) > max(target): -> if sum(source) > sum(target):; elif max(source) < min(target): -> elif sum(source) < sum(target):
+    Your verdict compares means: where ranges meet, no difference has been seen.
+seed by seed decides, keeps 3 | if min(source) > max(target): -> if all(a > b for a, b in zip(source, target)):; elif max(source) < min(target): -> elif all(a < b for a, b in zip(source, target)):
+    Your verdict compares seed by seed: each number of one side must be above each of the other.
+touching counts, keeps 3 | if min(source) > max(target): -> if min(source) >= max(target):
+    Equal numbers count for you as above: a side must be above, not level.
+best seed decides, keeps 3 | if min(source) > max(target): -> if max(source) > max(target):; elif max(source) < min(target): -> elif max(source) < max(target):
+    Your verdict compares the best seeds: the worst of one side must be above the best of the other.
+sizes decide, keeps 3 | if min(source) > max(target): -> if min(map(abs, source)) > max(map(abs, target)):; elif max(source) < min(target): -> elif max(map(abs, source)) < min(map(abs, target)):
+    Your verdict drops the signs: a side that does harm is not worth more.
+never the target, keeps 3 | elif max(source) < min(target): -> elif False:
+    Your verdict never says target: it is as possible as source.
+""",
+    parts={
+        "what each side is worth": ("the source side", "the target side"),
+        "the verdict": ("the verdict",),
+    },
+    draw=draw_grid,
+    oracle=sides,
+    probe=PLAIN
+    + """
+def probe(sides, grid):
+    seeds = [11 + 3 * i for i in range(len(grid))]
+
+    def score(source, target, seed):
+        if not (isinstance(source, bool) and isinstance(target, bool)) or seed not in seeds:
+            raise TypeError("score takes True or False for each side, and one of the seeds")
+        return float(grid[seeds.index(seed), int(source), int(target)])
+
+    found = sides(score, list(seeds))
+    if not isinstance(found, dict) or set(found) != {"source", "target", "verdict"}:
+        return "expected a dict with source, target and verdict"
+    verdicts = ("no difference seen", "source", "target")
+    verdict = found["verdict"]
+    if verdict not in verdicts:
+        return "expected one of the three verdicts"
+    return {
+        "the source side": plain(found["source"]),
+        "the target side": plain(found["target"]),
+        "the verdict": float(verdicts.index(verdict)),
+    }
+""",
+)
+
+EXERCISE = Exercise("15_positions", "Positions", (Q1, Q2, Q3, Q4, Q5, Q6))
