@@ -329,8 +329,8 @@ print(f"loss {loss:.2f} after five updates; the weights agree")
 # training only approximately.
 #
 # Two settings are for what comes below. `first_look=50` validates also after 50, 100, 200, … updates of the
-# first epoch, to see how learning begins. `average=8` averages, at the end, the weights of the eight
-# validations with the best BLEU. The mean is kept unless BLEU and perplexity both prefer the single best one.
+# first epoch, to see how learning begins. `average=8` averages, at the end, the weights of eight of them: the
+# validations with the best BLEU. The mean is kept unless BLEU and perplexity both prefer the best single one.
 
 # %% tags=["nbval-ignore-output"]
 TRAINING = TrainingConfig(steps=500, batch_tokens=256, lr=0.01, warmup=100,
