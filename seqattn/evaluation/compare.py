@@ -31,8 +31,9 @@ class System:
     bleu_interval, chrf_interval : float
         Half the width of the 95 % interval that the bootstrap finds.
     bleu_p, chrf_p : float, or None
-        How often resampling makes a difference from the first as large as the one seen, if there
-        were none; None for the first itself.
+        How often resampling makes a difference from the first as large as the one seen, and in its
+        direction, if there were none: one tail, as sacrebleu counts it. 0.05 here is about
+        0.10 where both directions count. 1 for equal outputs; None for the first itself.
     weights : int
         Number of its parameters.
     lengths : list of LengthScore
@@ -117,6 +118,12 @@ def compare(
     The test is the paired bootstrap: sentences are drawn again, with replacement, and each system
     is scored on the same draw. A small p says that the difference is no accident of *these
     sentences*; another seed of the training is another question.
+
+    p is that of sacrebleu's paired bootstrap: the share of draws in which ``|d*| - mean |d*|``
+    exceeds ``|d|``, where d is the difference on all sentences and d* that on a draw. Where d is
+    large beside its spread, all d* have its sign, and this is one tail: about half of the p of
+    :func:`~seqattn.metrics.paired_bootstrap`, which counts both directions. Where d is near 0 it
+    stays below one half.
 
     Parameters
     ----------
