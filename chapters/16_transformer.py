@@ -231,11 +231,11 @@ plt.show()
 #
 # **Post norm is not bad as such. It is what needs the warm-up.** Without one, at this rate, all three seeds
 # end below the rule that translates each word by itself. With a warm-up post norm comes near pre norm; its loss
-# stays higher in all three seeds, while the ranges of BLEU come close. Pre norm hardly asks for a
-# warm-up: with and without one the ranges overlap.
+# stays higher in all three seeds, and its BLEU lower. Pre norm gets on without a warm-up: with and without one
+# the ranges of BLEU overlap. Its loss is a little lower with one.
 #
-# At a rate of {{ stored["card"]["smaller"] }} without warm-up post norm learns as well, slowly as does pre norm: it
-# is the first large steps that it does not bear. All of this was {{ stored["card"]["updates"] }} updates of a model with
+# At a rate of {{ stored["card"]["smaller"] }} without warm-up post norm learns as well, slowly as does pre norm. So
+# it seems to be the first large steps that it does not bear. All of this was {{ stored["card"]["updates"] }} updates of a model with
 # {{ stored["card"]["layers"] }} layers. {cite:t}`xiong2020` explain it: at the start the gradients near the output of
 # a post-norm model are large.
 #
@@ -427,8 +427,8 @@ ResultTable(
 
 # %% [markdown]
 # **In a small model the cache saves far less time than multiplications.** One step has so little to compute
-# that what surrounds it, one call of PyTorch after the other, takes most of the time. The larger the model and the
-# longer the text, the nearer time comes to the count.
+# that what surrounds it, one call of PyTorch after the other, takes most of the time. At
+# 20 and at 80 words no difference in time is seen: the ranges hold 1.
 #
 # ## Block by block
 #

@@ -145,8 +145,9 @@ print(f"corpus {corpus:.1f}, mean of sentences {one_by_one:.1f}")
 # <details><summary>What the output shows</summary>
 #
 # The two are {{ f"{corpus - one_by_one:.1f}" }} points apart, for one and the same output. A short sentence
-# with a wrong word in the middle has no right triple left, and scores close to nothing. In the sums its few
-# n-grams hardly count; in the mean it is a sentence like any other.
+# with a wrong word in the middle has no right triple left, and scores low. A sentence of three words has
+# no n-gram of four, and scores 0 even where it is faultless. In the sums their few n-grams hardly count;
+# in the mean each is a sentence like any other.
 #
 # </details>
 #
@@ -284,7 +285,7 @@ ResultTable(heads, rows, "Ten pairs of equal trainings, BLEU")
 # </details>
 #
 # `seqattn compare` prints the $p$ of sacrebleu, which counts one of the two directions and so comes out
-# at about half of {eq}`eq-bootstrap` where it is small. Read which $p$ a paper means.
+# at about half of {eq}`eq-bootstrap` where it is small: 0.05 there is about 0.10 here. Read which $p$ a paper means.
 #
 # For the method you need several seeds on each side, and then compare their ranges:
 

@@ -146,9 +146,7 @@ with checking("q3"):
     assert found is not None, "next_word returns None: is there a return?"
     assert isinstance(found, tuple) and len(found) == 3, "return three: contexts, keys, values"
     assert all(isinstance(part, torch.Tensor) for part in found), "each of the three is a tensor"
-    assert all(part.dtype == x.dtype for part in found), (
-        f"the precision stays {x.dtype} in all three"
-    )
+    same_precision(next_word, x, torch.tensor([[1.0, 0.0]]), one, one, past, past, 2)
     shapes = [tuple(part.shape) for part in found]
     assert shapes == [(1, 2), (1, 1, 2, 1), (1, 1, 2, 1)], (
         f"(1, 2) and twice (1, 1, 2, 1), not {shapes}"
@@ -186,7 +184,7 @@ with checking("q4"):
     assert found is not None, "merge_halves returns None: is there a return?"
     assert isinstance(found, tuple) and len(found) == 3, "return three: m, z and a"
     assert all(isinstance(part, torch.Tensor) for part in found), "each of the three is a tensor"
-    assert all(part.dtype == torch.float32 for part in found), "the precision stays torch.float32"
+    same_precision(merge_halves, *halves)
     shapes = [tuple(part.shape) for part in found]
     assert shapes == [(1,), (1,), (1, 2)], f"(1,), (1,) and (1, 2), not {shapes}"
     assert abs(found[0].item() - 1) < 1e-6, f"the largest score of all is 1, not {found[0].item()}"

@@ -387,9 +387,7 @@ def leaks(step_fn, tokens, vocab):
     return found
 WRONG
 looks at the changed row, keeps 3 | [:, :t] - before[:, :t]) -> [:, : t + 1] - before[:, : t + 1])
-    You look at rows from the changed word on: they may change. Look at the rows before it.
-no room for rounding, keeps 3 | > 1e-5 -> > 0
-    You ask for equal numbers: two calls differ by rounding, so allow about 1e-6.
+    You call what does not leak a leak: look at the rows before the changed word alone, and leave 1e-6 for rounding.
 too much room, keeps 2 | > 1e-5 -> > 0.5
     You allow too much: a leak may be small, so set the limit not far above rounding.
 only the first word | range(1, tokens.shape[1]): -> range(1):; (step_fn(changed)[:, :t] - before[:, :t]) -> (step_fn(changed)[:, 1:] - before[:, 1:])

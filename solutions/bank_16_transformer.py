@@ -88,6 +88,9 @@ NORMS = {  # B, T, d
 def draw_norm(rng, kind):
     B, T, d = NORMS[kind]
     x = normal(rng, B, T, d, scale=1.5)
+    # Beside a small variance even a small ε shows.
+    while x.var(-1).min() < 0.2:
+        x = normal(rng, B, T, d, scale=1.5)
     if kind == "far from zero":
         x = (x + 30.0).astype(np.float32)
     return x, normal(rng, d), normal(rng, d), 0.5 if kind == "large eps" else 1e-5
@@ -200,9 +203,9 @@ WRONG
 divided by d − 1 | x.var(-1, correction=0, keepdim=True) -> x.var(-1, keepdim=True)
     Your variance divides by d − 1, as PyTorch's var does by default: divide by d.
 ε outside the root, keeps 2 | torch.sqrt(variance + eps) -> (torch.sqrt(variance) + eps)
-    You add ε outside the root: add it to the variance.
+    You add ε outside the root: add it to the variance, below the root.
 ε forgotten, keeps 2 | torch.sqrt(variance + eps) -> torch.sqrt(variance)
-    Your root has no ε: add it to the variance.
+    Your root has no ε: add it to the variance, below the root.
 over the batch
     | centred = x - x.mean(0, keepdim=True)
     | return gain * centred / torch.sqrt(centred.square().mean(0, keepdim=True) + eps) + bias
@@ -329,9 +332,9 @@ pre: a norm after every part, keeps 2 | x = x + torch.tanh(norm(x, gain) @ matri
 pre and post exchanged | if pre: -> if not pre:; if pre else x -> if not pre else x
     You have pre and post the other way round: pre norm normalises what a part reads.
 always pre, keeps 2 | if pre: -> if True:; if pre else x -> if True else x
-    You build pre norm whatever `pre` says.
+    You build pre norm whatever `pre` says: build post norm where it is False.
 always post, keeps 2 | if pre: -> if False:; if pre else x -> if False else x
-    You build post norm whatever `pre` says.
+    You build post norm whatever `pre` says: build pre norm where it is True.
 the last part first | in zip(matrices, gains) -> in zip(matrices.flip(0), gains)
     You begin with the last part: the first matrix comes first.
 one gain for all | in zip(matrices, gains) -> in zip(matrices, [gains[0]] * len(matrices))
@@ -349,7 +352,7 @@ sum in place of the mean | y.square().mean(-1, keepdim=True) -> y.square().sum(-
 no root | + 1e-6).sqrt() -> + 1e-6)
     You divide by the mean square: divide by its root.
 no gain | return gain * y -> return y
-    Your norm has no gain: multiply by it.
+    Your norm has no gain: multiply by the part's own.
 all parts read x
     | y = x
     | def norm(y, gain):
