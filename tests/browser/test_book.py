@@ -91,7 +91,7 @@ def unhappy(page, **options):
     return [(v["id"], [n["html"][:160] for n in v["nodes"]]) for v in found.response["violations"]]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", PAGES)
 def test_every_page_is_readable_and_accessible(name, new_page, book_server):
     page = new_page(width=1200, theme="light")

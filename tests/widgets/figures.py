@@ -93,7 +93,7 @@ FIGURES = {
     ),
     "Recency": widgets.Recency,
     "ScoreGeometry": lambda: widgets.ScoreGeometry(score="general", stretch=1.5),
-    "SelfAttentionLayer": lambda: widgets.SelfAttentionLayer(1, 6, causal=True, turn=30.0),
+    "SelfAttentionLayer": lambda: widgets.SelfAttentionLayer(2, 6, causal=True, turn=30.0),
     "SoftLookup": widgets.SoftLookup,
     "SoftmaxTemperature": lambda: widgets.SoftmaxTemperature(mask=[True, True, False, True, True]),
     "TwoClouds": lambda: widgets.TwoClouds(shift=2.5, baseline="best", draws=3),
