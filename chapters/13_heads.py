@@ -585,7 +585,7 @@ experiment_card(stored["card"])
 # **Now you.** [The exercise](../exercises/13_heads.ipynb) has you merge heads, mask them, take their
 # addends apart, and measure who stands in for whom.
 #
-# **Next.** Chapter 14 lets the words of one sentence ask each other, and keeps them from reading ahead.
+# **Next.** [Chapter 14](14_self_attention.ipynb) lets the words of one sentence ask each other, and keeps them from reading ahead.
 #
 # ## Sources
 #

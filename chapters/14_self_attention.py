@@ -465,7 +465,7 @@ experiment_card(stored["card"])
 # **Now you.** [The exercise](../exercises/14_self_attention.ipynb) has you mask a batch, write a probe that catches
 # leaks, and build the two masks of a decoder.
 #
-# **Next.** Chapter 15 tells the words where they stand.
+# **Next.** [Chapter 15](15_positions.ipynb) tells the words where they stand.
 #
 # ## Sources
 #

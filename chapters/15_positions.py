@@ -458,7 +458,7 @@ print(f"with start: off by {gap[0]:.6f}; without: by {gap[1]:.3f}")
 # **Now you.** [The exercise](../exercises/15_positions.ipynb) has you write waves, find the matrix of a shift, place words
 # behind pads, turn queries and keys, test whether a model sees order, and judge which side needs positions.
 #
-# **Next.** Chapter 16 puts all parts together into the Transformer.
+# **Next.** [Chapter 16](16_transformer.ipynb) puts all parts together into the Transformer.
 #
 # ## Sources
 #

@@ -17,7 +17,8 @@
 # result write with a cache, and read today's language models as a list of small changes to a machine that
 # you have built.
 #
-# **You need** several heads from [chapter 13](13_heads.ipynb), a causal mask and positions (chapters 14 and 15).
+# **You need** several heads from [chapter 13](13_heads.ipynb), a causal mask ([chapter 14](14_self_attention.ipynb)) and
+# positions ([chapter 15](15_positions.ipynb)).
 # **It covers** residuals and norms, the encoder and the decoder block, a language model, the cache of keys and
 # values, softmax in blocks, linear attention, and what has changed since.
 
@@ -601,7 +602,7 @@ plt.show()
 # **Now you.** [The exercise](../exercises/16_transformer.ipynb) has you normalise, stack, share a cache among heads, merge
 # two halves of a softmax, and draw up the bill.
 #
-# **Next.** Chapter 17 asks how large a difference between two translators must be before it counts.
+# **Next.** [Chapter 17](17_evaluation.ipynb) asks how large a difference between two translators must be before it counts.
 #
 # ## Sources
 #
