@@ -32,8 +32,6 @@ OTHERS = "other sentences behind the first"
 FIRST = "another first sentence"
 # Whether an answer computes in the precision of its inputs.
 DOUBLE = "double precision"
-# Cases of each kind that ask for gradients.
-GRADIENTS = 2
 # Of numbers, in a case that is shown; and how many digits a single one has.
 MOST_SHOWN = 90
 DIGITS = 4
@@ -83,10 +81,8 @@ def draw_cases(exercise: str, q: Question, seed: str, draws: int) -> list[Case]:
     cases = []
     for stage in q.stages:
         for kind in stage.kinds:
-            # Evidence is one file, and a large one; programs are the same ones each time; and a
-            # gradient is two values for each number.
-            once = q.evidence or q.explain
-            for draw in range(1 if once else min(draws, GRADIENTS) if stage.gradients else draws):
+            # Evidence is one file, and a large one; programs are the same ones each time.
+            for draw in range(1 if q.evidence or q.explain else draws):
                 rng = _generator(f"{seed} {exercise} {q.id} {stage.name} {kind} {draw}")
                 inputs = q.draw(rng, kind)
                 upstream = upstream_for(q, inputs, rng) if stage.gradients else None
