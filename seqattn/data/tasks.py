@@ -141,9 +141,9 @@ def which_clause(count: int, *, seed: int = 0) -> list[TwoClauses]:
     --------
     >>> one = which_clause(1, seed=1)[0]
     >>> one.text, one.positive
-    ('the film was dreadful but the hat was great', False)
+    ('the hotel was superb but the film was not fine', False)
     >>> one.text.split()[one.noun], one.text.split()[one.adjective]
-    ('film', 'dreadful')
+    ('film', 'fine')
     """
     flags = (False, True)
     every = list(product(flags, flags, flags, flags, OTHERS, range(len(GOOD)), range(len(BAD))))
