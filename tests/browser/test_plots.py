@@ -27,12 +27,18 @@ SEEN = """() => [...document.querySelectorAll('.sa-plot')].map(plot => {
 @pytest.mark.parametrize("name", PAGES)
 def test_figures_fit_their_column_and_follow_the_theme(name, new_page, book_server):
     inks = {}
+    page = new_page(width=1366)
+    page.goto(f"{book_server}/chapters/{name}.html")
+    page.evaluate("document.querySelectorAll('details').forEach(fold => fold.open = true)")
+    page.evaluate("document.fonts.ready")
     for width, drawing in ((1366, "wide"), (390, "narrow")):
+        page.set_viewport_size({"width": width, "height": 900})
         for theme in ("light", "dark"):
-            page = new_page(width=width, theme=theme)
-            page.goto(f"{book_server}/chapters/{name}.html")
-            page.evaluate("document.querySelectorAll('details').forEach(fold => fold.open = true)")
-            page.evaluate("document.fonts.ready")
+            # Colours that are on their way from one theme to the other are those of neither.
+            page.emulate_media(color_scheme=theme, reduced_motion="reduce")
+            page.wait_for_function(
+                "theme => document.documentElement.dataset.theme === theme", arg=theme
+            )
             found = page.evaluate(SEEN)
             assert found
             for figure in found:
