@@ -164,6 +164,7 @@ def with_other_weights(attention, change):
     attention.look = look
 
 
+# %%
 translator, text = Translator.load("toy"), FIVE[0].source
 with replace_weights(translator.model, uniform):  # the package's way: undone at the end
     theirs = translator.translate([text])[0].text
@@ -221,6 +222,8 @@ for _ in range(150):
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()
+
+# %% tags=["nbval-ignore-output"]
 source, lengths, labels = as_batch(small["test"])
 places = torch.tensor([one.place for one in small["test"]])
 with torch.no_grad():

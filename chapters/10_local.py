@@ -5,7 +5,7 @@
 #     text_representation: {extension: .py, format_name: percent}
 #   kernelspec: {display_name: Python 3, language: python, name: python3}
 #   seqattn:
-#     minutes: 50
+#     minutes: 45
 #     covers: [F-17, F-31, M-08, M-12, V-09, T-08, D-10, D-18, E-01]
 #     exercise: 10_local
 # ---
@@ -219,7 +219,7 @@ def taught(kind, keys, values, p, D=3):
     return weights @ values
 
 
-# %% tags=["hide-output", "hide-until-nan-probe"]
+# %% tags=["hide-input", "hide-output", "hide-until-nan-probe"]
 outside = torch.ones(40, dtype=torch.bool)
 outside[seen] = False
 poisoned = [
@@ -263,7 +263,7 @@ ResultTable(("program", "poisoned", "equals global attention"), rows, "Is it loc
 # $$ p_t = t\,\frac{S}{T} $$ (eq-scaled-centre)
 
 
-# %%
+# %% tags=["hide-input"]
 LENGTHS, WIDTHS = (6, 12, 24, 48, 96), (1, 2, 3, 5)
 drawn = {n: generate(100, seed=1, min_len=n, max_len=n) for n in LENGTHS}
 
@@ -352,7 +352,7 @@ plt.show()
 # ```
 
 
-# %% tags=["hide-output", "hide-until-longer-sentences"]
+# %% tags=["hide-input", "hide-output", "hide-until-longer-sentences"]
 def right(task, kind, size):
     return [run["right"][size] for run in stored["runs"][task][kind]]
 
@@ -522,19 +522,19 @@ SparseReach(
 
 # %%
 n, back = 64, causal_mask(64)
+near, blocks, far = window_mask(n, 8), block_mask(n, 8), strided_mask(n, 8)
 PATTERNS = {
     "all pairs": (torch.ones(n, n, dtype=torch.bool), False),
     "window 2": (window_mask(n, 2), False),
-    "window 8": (window_mask(n, 8), False),
+    "window 8": (near, False),
     "window 4, global word 0": (window_mask(n, 4) | global_mask(n, [0]), False),
-    "blocks of 8": (block_mask(n, 8), False),
-    "blocks of 8, stride 8": (block_mask(n, 8) | strided_mask(n, 8), False),
-    "window 8, causal": (window_mask(n, 8) & back, True),
-    "window 8, stride 8, causal": (
-        (window_mask(n, 8) | strided_mask(n, 8)) & back,
-        True,
-    ),
+    "blocks of 8": (blocks, False),
+    "blocks of 8, stride 8": (blocks | far, False),
+    "window 8, causal": (near & back, True),
+    "window 8, stride 8, causal": ((near | far) & back, True),
 }
+
+# %% tags=["hide-input"]
 needs = {
     k: (int(A.sum()), layers_to_connect(A, causal=c)) for k, (A, c) in PATTERNS.items()
 }

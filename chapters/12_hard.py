@@ -169,7 +169,7 @@ def noise(rewards, b, drawn=None):
     return alpha.detach() @ (g - exact).square().sum(1)
 
 
-# %% tags=["hide-output", "hide-until-which-baseline"]
+# %% tags=["hide-input", "hide-output", "hide-until-which-baseline"]
 log_p = torch.tensor([-0.2, -1.5, -3.0]).double()
 torch.manual_seed(0)
 drawn = torch.multinomial(alpha.detach(), 10_000, replacement=True)
@@ -244,7 +244,7 @@ angle = F.cosine_similarity(hard, through, dim=0).item()
 # ```{predict} which-way
 # ```
 
-# %% tags=["hide-output", "hide-until-which-way"]
+# %% tags=["hide-input", "hide-output", "hide-until-which-way"]
 ways, looks = stored["ways"], stored["card"]["looks"]
 CHANCE, RANDOM_PLACE = 1 / 20, 1 / 12 + 11 / 12 / 20
 
@@ -310,6 +310,8 @@ letters, mark = torch.randn(20, 16), torch.randn(16)
 attention, name = HardAttention(ScaledDotScore()), torch.nn.Linear(16, 20)
 query = torch.randn(16).requires_grad_()
 optimizer = torch.optim.Adam([query, *name.parameters()], lr=0.03)
+
+# %%
 b = 0.0
 for _ in range(400):
     ids, marked = torch.randint(20, (32, 12)), torch.randint(12, (32,))
@@ -361,21 +363,15 @@ PenaltyPath()
 # %%
 from seqattn.training.regularizers import entropy_penalty, sparsity_penalty
 
-H_row = -(a * a.log()).sum()
-by_formula = {
-    "entropy": -a * (a.log() + H_row),
-    "1 − Σα²": -2 * a * (a - a.square().sum()),
-    "Σ|α|": torch.zeros(3),
-}
+H_row, log_3 = -(a * a.log()).sum(), torch.log(torch.tensor(3.0))
 row = e.softmax(0)[None, None]  # (batch, steps, keys)
-penalties = {
-    "entropy": torch.log(torch.tensor(3.0)) * entropy_penalty(row),
-    "1 − Σα²": sparsity_penalty(row),
-    "Σ|α|": row.abs().sum(),
-}
-for name_of, R in penalties.items():
+for name_of, R, expected in (
+    ("entropy", log_3 * entropy_penalty(row), -a * (a.log() + H_row)),
+    ("1 − Σα²", sparsity_penalty(row), -2 * a * (a - a.square().sum())),
+    ("Σ|α|", row.abs().sum(), torch.zeros(3)),
+):
     (slope,) = torch.autograd.grad(R, e, retain_graph=True)
-    torch.testing.assert_close(slope, by_formula[name_of].double(), atol=1e-6, rtol=0)
+    torch.testing.assert_close(slope, expected.double(), atol=1e-6, rtol=0)
     print(f"{name_of:8s} {R.item():.3f}  slope {slope}")
 
 # %% [markdown]

@@ -227,6 +227,7 @@ wrong = x.view(1, 2, 3, 2)
 print("head 1, right:", right[0, 0].tolist(), " one view:", wrong[0, 0].tolist())
 
 
+# %%
 class OneView(MultiHeadAttention):
     def _split(self, x):
         return x.reshape(len(x), self.heads, -1, x.shape[-1] // self.heads)
@@ -264,7 +265,7 @@ for kind, heads in ((MultiHeadAttention, 3), (OneView, 1), (OneView, 3)):
 #
 # because $H d_h = d$. What does grow is the number of rows that go through a softmax, $H T$.
 
-# %%
+# %% tags=["hide-input"]
 bill_rows, x = [], torch.randn(4, 128, 256)  # 4 sentences of 128 positions, d = 256
 for heads in (1, 2, 4, 8, 16):
     attention = MultiHeadAttention(256, heads)
