@@ -45,7 +45,7 @@ from seqattn.grading.classroom import commands, run
 from seqattn.grading.classroom.roster import collect, find_person, read_roster
 from seqattn.grading.judge import Judge
 from seqattn.grading.notebook import UnreadableError, read_submission
-from seqattn.grading.report import SCHEMA, plain
+from seqattn.grading.report import SCHEMA, harmless, plain
 from seqattn.grading.sandbox.jobs import Limits
 from seqattn.grading.verdicts import Grade, Verdict
 from tools import hand_in
@@ -463,10 +463,9 @@ def look_at(made: Class, out: Path) -> None:
     rows = rows_of(out)
     handed = collect(made.folder)
     roster = read_roster(made.roster) if made.roster else []
-    # A quotation mark keeps a spreadsheet from taking a name for a formula, or is a name itself.
-    known = {row["student"] for row in rows} | {row["student"].removeprefix("'") for row in rows}
+    known = {row["student"] for row in rows}
     for person in roster:
-        must(plain(person.id) in known, f"{person.id!r} has no row")
+        must(harmless(person.id) in known, f"{person.id!r} has no row")
     said = "\0".join(f"{row['file']}\0{row['notes']}" for row in rows)
     for one in handed:
         must(plain(one.label) in said, f"{one.label!r} is in no row")
@@ -534,7 +533,7 @@ def alone(made: Class, rng: random.Random, root: Path, out: Path, jobs: int) -> 
     must(done.status in (0, 1), f"alone: {done.err}")
 
     def mine(folder: Path) -> list[dict]:
-        rows = [r for r in rows_of(folder) if r["student"].removeprefix("'") == plain(who)]
+        rows = [r for r in rows_of(folder) if r["student"] == harmless(who)]
         # The class decides which exercises have columns.
         return [{k: v for k, v in row.items() if v} for row in rows]
 
@@ -590,9 +589,9 @@ def by_hand(made: Class, inventor: Inventor, out: Path) -> None:
         return
     must((out / "overrides.csv").read_bytes() == table, "the table was changed")
     look_at(made, out)
-    rows = {(row["student"].removeprefix("'"), row["exercise"]): row for row in rows_of(out)}
+    rows = {(row["student"], row["exercise"]): row for row in rows_of(out)}
     for (student, question), points in (given or {}).items():
-        row = rows[plain(student), question.partition(" ")[0]]
+        row = rows[harmless(student), question.partition(" ")[0]]
         must(float(row[question]) == float(points), f"{student!r} {question}: {points} not given")
         must("points given by hand" in row["notes"], f"{student!r} {question}: not marked")
 
