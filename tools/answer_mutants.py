@@ -15,7 +15,7 @@ import pickle
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -37,6 +37,7 @@ __all__ = [
     "Mutant",
     "Row",
     "equivalents",
+    "forms_of",
     "mutants_of",
     "try_mutants",
     "written_rows",
@@ -65,14 +66,11 @@ class Mutant:
         Where: the code before and after.
     code : str
         The answer.
-    answer : int
-        The number of the right answer that was changed.
     """
 
     operator: str
     change: str
     code: str
-    answer: int
 
     @property
     def name(self) -> str:
@@ -382,8 +380,10 @@ def _functions(tree: ast.Module, entry: str) -> list[ast.FunctionDef]:
     return [f for f in found if f.name in (entry, "forward")]
 
 
-def _whole(tree: ast.Module, q: Question) -> Iterator[tuple[str, str, ast.Module]]:
-    """Change what goes into a function as a whole, or comes out of it."""
+def _whole(
+    tree: ast.Module, q: Question, operators: Collection[str] = ()
+) -> Iterator[tuple[str, str, ast.Module]]:
+    """Change what goes into a function as a whole, or comes out of it; by these operators alone."""
     again = _copies(tree)
     for number, function in enumerate(_functions(tree, q.entry)):
 
@@ -398,6 +398,8 @@ def _whole(tree: ast.Module, q: Question) -> Iterator[tuple[str, str, ast.Module
             (len(r.value.elts) for r in results if isinstance(r.value, ast.Tuple)), default=0
         )
         for name, text in _RESULTS.items():
+            if operators and name not in operators:
+                continue
             if name in _ON_FLOATS and _result_kind(q)[0] not in ("f", "?"):
                 continue
             if name in _ON_AXES and _result_kind(q)[1] == 0:
@@ -407,6 +409,8 @@ def _whole(tree: ast.Module, q: Question) -> Iterator[tuple[str, str, ast.Module
             for part in range(parts) if parts else [None]:
                 where = "the result" if part is None else f"part {part + 1} of the result"
                 yield name, where, changed(_Return(text, part))
+        if operators:
+            continue
         if function.name == "forward":
             for name, text in _MODES.items():
                 yield name, "part 1 of the result", changed(_Return(text, 0 if parts else None))
@@ -536,20 +540,32 @@ class _MaskLate:
 # --- All of them ---------------------------------------------------------------------------------
 
 
-@cache
 def mutants_of(q: Question) -> list[Mutant]:
     """Make all mutants of a question's right answers; each text once."""
+    trees = [ast.parse(code) for code in q.right]
+    return _texts(
+        q,
+        [[*_sites(t, q), *_whole(t, q), *_numbers(t, q), *_loops(t, q)] for t in trees],
+    )
+
+
+def forms_of(q: Question, answers: int | None = None) -> list[Mutant]:
+    """Make those of :data:`FORMS` alone, of the first so many right answers or of all."""
+    trees = [ast.parse(code) for code in q.right[:answers]]
+    made = [[*(_sites(t, q) if q.explain else ()), *_whole(t, q, FORMS)] for t in trees]
+    return _texts(q, [[one for one in of_one if one[0] in FORMS] for of_one in made])
+
+
+def _texts(q: Question, made: list[list[tuple[str, str, ast.Module]]]) -> list[Mutant]:
     seen = {ast.unparse(ast.parse(code)) for code in q.right}
     found = []
-    for answer, code in enumerate(q.right):
-        tree = ast.parse(code)
-        made = [*_sites(tree, q), *_whole(tree, q), *_numbers(tree, q), *_loops(tree, q)]
-        for operator, change, mutated in made:
+    for of_one in made:
+        for operator, change, mutated in of_one:
             text = ast.unparse(mutated)
             if text not in seen:
                 seen.add(text)
                 text = f"_KEPT = {{}}\n{text}\n" if "_KEPT" in text else f"{text}\n"
-                found.append(Mutant(operator, change, text, answer))
+                found.append(Mutant(operator, change, text))
     return found
 
 

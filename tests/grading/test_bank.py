@@ -12,8 +12,7 @@ from seqattn.grading.bank import exercises, load
 from seqattn.grading.cases import draw_cases
 from seqattn.grading.judge import Judge
 from seqattn.grading.sandbox.jobs import Limits
-from tests.grading.conftest import EXERCISE, ROOT, assert_large_enough
-from tools.answer_mutants import LIMITS
+from tests.grading.conftest import EXERCISE, LIMITS, ROOT, assert_large_enough
 
 QUESTIONS = [(name, q) for name in exercises() for q in load(name).questions]
 every_question = pytest.mark.parametrize(
