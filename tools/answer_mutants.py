@@ -11,10 +11,11 @@ import argparse
 import ast
 import copy
 import hashlib
+import pickle
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -36,6 +37,7 @@ __all__ = [
     "Mutant",
     "Row",
     "equivalents",
+    "forms_of",
     "mutants_of",
     "try_mutants",
     "written_rows",
@@ -44,7 +46,7 @@ __all__ = [
 # Few cases of each kind: what these catch, a grading catches too.
 DRAWS = 1
 # Long enough for any honest answer, short enough for the endless ones among them.
-LIMITS = Limits(seconds=4.0, idle=2.0)
+LIMITS = Limits(seconds=2.0, idle=2.0)
 # Mutants of each question that a share has at least.
 FEWEST = 20
 ROOT = Path(__file__).resolve().parents[1]
@@ -378,14 +380,17 @@ def _functions(tree: ast.Module, entry: str) -> list[ast.FunctionDef]:
     return [f for f in found if f.name in (entry, "forward")]
 
 
-def _whole(tree: ast.Module, q: Question) -> Iterator[tuple[str, str, ast.Module]]:
-    """Change what goes into a function as a whole, or comes out of it."""
+def _whole(
+    tree: ast.Module, q: Question, operators: Collection[str] = ()
+) -> Iterator[tuple[str, str, ast.Module]]:
+    """Change what goes into a function as a whole, or comes out of it; by these operators alone."""
+    again = _copies(tree)
     for number, function in enumerate(_functions(tree, q.entry)):
 
         def changed(make: Callable[[ast.FunctionDef], None], number: int = number) -> ast.Module:
-            other = copy.deepcopy(tree)
+            other = again()
             make(_functions(other, q.entry)[number])
-            return ast.fix_missing_locations(other)
+            return other
 
         names = [a.arg for a in function.args.args if a.arg != "self"]
         results = [n for n in ast.walk(function) if isinstance(n, ast.Return) and n.value]
@@ -393,6 +398,8 @@ def _whole(tree: ast.Module, q: Question) -> Iterator[tuple[str, str, ast.Module
             (len(r.value.elts) for r in results if isinstance(r.value, ast.Tuple)), default=0
         )
         for name, text in _RESULTS.items():
+            if operators and name not in operators:
+                continue
             if name in _ON_FLOATS and _result_kind(q)[0] not in ("f", "?"):
                 continue
             if name in _ON_AXES and _result_kind(q)[1] == 0:
@@ -402,6 +409,8 @@ def _whole(tree: ast.Module, q: Question) -> Iterator[tuple[str, str, ast.Module
             for part in range(parts) if parts else [None]:
                 where = "the result" if part is None else f"part {part + 1} of the result"
                 yield name, where, changed(_Return(text, part))
+        if operators:
+            continue
         if function.name == "forward":
             for name, text in _MODES.items():
                 yield name, "part 1 of the result", changed(_Return(text, 0 if parts else None))
@@ -533,36 +542,52 @@ class _MaskLate:
 
 def mutants_of(q: Question) -> list[Mutant]:
     """Make all mutants of a question's right answers; each text once."""
-    seen = {_normal(code) for code in q.right}
+    trees = [ast.parse(code) for code in q.right]
+    return _texts(
+        q,
+        [[*_sites(t, q), *_whole(t, q), *_numbers(t, q), *_loops(t, q)] for t in trees],
+    )
+
+
+def forms_of(q: Question, answers: int | None = None) -> list[Mutant]:
+    """Make those of :data:`FORMS` alone, of the first so many right answers or of all."""
+    trees = [ast.parse(code) for code in q.right[:answers]]
+    made = [[*(_sites(t, q) if q.explain else ()), *_whole(t, q, FORMS)] for t in trees]
+    return _texts(q, [[one for one in of_one if one[0] in FORMS] for of_one in made])
+
+
+def _texts(q: Question, made: list[list[tuple[str, str, ast.Module]]]) -> list[Mutant]:
+    seen = {ast.unparse(ast.parse(code)) for code in q.right}
     found = []
-    for code in q.right:
-        tree = ast.parse(code)
-        made = [*_sites(tree, q), *_whole(tree, q), *_numbers(tree, q), *_loops(tree, q)]
-        for operator, change, mutated in made:
-            text = ast.unparse(ast.fix_missing_locations(mutated)) + "\n"
-            if "_KEPT" in text:
-                text = "_KEPT = {}\n" + text
-            if _normal(text) not in seen:
-                seen.add(_normal(text))
+    for of_one in made:
+        for operator, change, mutated in of_one:
+            text = ast.unparse(mutated)
+            if text not in seen:
+                seen.add(text)
+                text = f"_KEPT = {{}}\n{text}\n" if "_KEPT" in text else f"{text}\n"
                 found.append(Mutant(operator, change, text))
     return found
 
 
-def _normal(code: str) -> str:
-    return ast.dump(ast.parse(code))
+def _copies(tree: ast.Module) -> Callable[[], ast.Module]:
+    """Make copies of a tree, several times as fast as the module copy does."""
+    packed = pickle.dumps(tree, pickle.HIGHEST_PROTOCOL)
+    return lambda: pickle.loads(packed)
 
 
 def _sites(tree: ast.Module, q: Question) -> Iterator[tuple[str, str, ast.Module]]:
     """Change one node at a time, and leave out one statement at a time."""
-    nodes = [n for n in ast.walk(tree) if not isinstance(n, ast.Load | ast.Store)]
+    nodes = _nodes(tree)
+    again = _copies(tree)
     functions = [n for n in nodes if isinstance(n, ast.FunctionDef | ast.Lambda)]
+    within = {id(f): {*ast.walk(f)} for f in functions}
     # Another number to try makes another test, not a broken one.
     lists = [n for n in nodes if isinstance(n, ast.List) and q.explain]
     tried = [n for one in lists for n in ast.walk(one) if isinstance(n, ast.Constant)]
     for place, node in enumerate(nodes):
-        inside = [f for f in functions if any(n is node for n in ast.walk(f))]
+        inside = [f for f in functions if node in within[id(f)]]
         for operator, change, new in _of_tests(node) if q.explain and inside else ():
-            yield operator, change, _replaced(tree, place, new)
+            yield operator, change, _replaced(again(), place, new)
         names = [a.arg for f in inside for a in f.args.args if a.arg != "self"]
         if isinstance(node, ast.expr):
             if any(isinstance(f, ast.FunctionDef) and _in_signature(f, node) for f in inside):
@@ -570,20 +595,20 @@ def _sites(tree: ast.Module, q: Question) -> Iterator[tuple[str, str, ast.Module
             if any(node is n for n in tried):
                 continue
             for operator, new in _expressions(node, names):
-                before, after = ast.unparse(node), ast.unparse(ast.fix_missing_locations(new))
+                before, after = ast.unparse(node), ast.unparse(new)
                 if before != after:
-                    yield operator, f"{before} -> {after}", _replaced(tree, place, new)
+                    yield operator, f"{before} -> {after}", _replaced(again(), place, new)
             floats = _result_kind(q)[0] in ("f", "?")
             if floats and isinstance(node, ast.BinOp | ast.Call) and _is_assigned(nodes, node):
                 detached = expression("X.detach()", X=node)
-                yield "detached", ast.unparse(node), _replaced(tree, place, detached)
+                yield "detached", ast.unparse(node), _replaced(again(), place, detached)
         elif isinstance(node, ast.Expr | ast.If | ast.AugAssign | ast.Assign) and inside:
             if isinstance(node, ast.If) and "break" not in ast.unparse(node):
                 continue
             yield (
                 "statement left out",
                 " ".join(ast.unparse(node).split()),
-                _replaced(tree, place, ast.Pass()),
+                _replaced(again(), place, ast.Pass()),
             )
 
 
@@ -603,7 +628,8 @@ def _of_tests(node: ast.AST) -> Iterator[tuple[str, str, ast.AST]]:
     elif isinstance(node, ast.Raise):
         yield "assertion left out", text, ast.Pass()
     elif isinstance(node, ast.For) and isinstance(node.iter, ast.Tuple | ast.List):
-        first = ast.For(node.target, ast.List(node.iter.elts[:1], ast.Load()), node.body, [])
+        one = ast.List(node.iter.elts[:1], ast.Load())
+        first = ast.For(node.target, one, node.body, [], lineno=0)
         yield "first case alone", f"for {ast.unparse(node.target)}", first
     elif isinstance(node, ast.keyword) and node.arg in ("atol", "rtol"):
         for other in (0.0, 1e9):
@@ -619,16 +645,24 @@ def _is_assigned(nodes: list[ast.AST], node: ast.AST) -> bool:
     return any(isinstance(n, ast.Assign) and n.value is node for n in nodes)
 
 
+def _nodes(tree: ast.AST) -> list[ast.AST]:
+    return [n for n in ast.walk(tree) if not isinstance(n, ast.Load | ast.Store)]
+
+
 def _replaced(tree: ast.Module, place: int, new: ast.AST) -> ast.Module:
-    other = copy.deepcopy(tree)
-    nodes = [n for n in ast.walk(other) if not isinstance(n, ast.Load | ast.Store)]
-    target = nodes[place]
-
-    class Swap(ast.NodeTransformer):
-        def visit(self, node: ast.AST) -> ast.AST:
-            return copy.deepcopy(new) if node is target else self.generic_visit(node)
-
-    return ast.fix_missing_locations(Swap().visit(other))
+    """Put another node into a tree, which is changed."""
+    target = _nodes(tree)[place]
+    for node in ast.walk(tree):
+        for name, value in ast.iter_fields(node):
+            if value is target:
+                setattr(node, name, new)
+                return tree
+            if isinstance(value, list):
+                for n, one in enumerate(value):
+                    if one is target:
+                        value[n] = new
+                        return tree
+    return tree
 
 
 def _loops(tree: ast.Module, q: Question) -> Iterator[tuple[str, str, ast.Module]]:
@@ -717,6 +751,7 @@ class Row:
         return [*map(str, counts), share, str(self.equivalent), why]
 
 
+@cache
 def equivalents() -> dict[str, Any]:
     """Read which mutants mean the same as their answers, by exercise and question."""
     return yaml.safe_load(EQUIVALENT.read_text(encoding="utf-8")) or {}

@@ -112,6 +112,9 @@ def _close(
     absolute: float = ABSOLUTE,
 ) -> bool:
     a, b = np.asarray(a, np.float64), np.asarray(b, np.float64)
+    if np.isfinite(a).all() and np.isfinite(b).all():
+        # What np.allclose asks, in a third of its time, and often.
+        return bool((np.abs(a - b) <= absolute + relative * np.abs(b)).all())
     return bool(np.allclose(a, b, rtol=relative, atol=absolute, equal_nan=equal_nan))
 
 

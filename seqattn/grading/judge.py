@@ -36,7 +36,7 @@ from seqattn.grading.hints import (
 )
 from seqattn.grading.notebook import Submission, UnreadableError, read_submission
 from seqattn.grading.redaction import redact
-from seqattn.grading.results import Task, alike, by_answer, fault, job_of
+from seqattn.grading.results import FaultKind, Task, alike, by_answer, fault, job_of
 from seqattn.grading.sandbox.host import Sandbox, WorkerDiedError
 from seqattn.grading.sandbox.jobs import Ending, LateError, Limits, Outcome
 from seqattn.grading.verdicts import Grade, Verdict, VerdictName
@@ -47,8 +47,9 @@ log = logging.getLogger(__name__)
 
 # Answers that authors have judged in one process.
 TOGETHER = 10
-# What one of them takes, in seconds, unless it never stops.
-USUALLY = 1.0
+# What one of them takes, in seconds, unless it never stops. Where it takes more, those that had no
+# time left are judged again.
+USUALLY = 0.2
 # The verdict on an answer whose process came to none of its own.
 ENDINGS: Mapping[Ending, VerdictName] = {
     "timeout": "timeout",
@@ -236,7 +237,7 @@ class Judge:
         # Gradients of something else are worth nothing: CONTRIBUTING.md says so beside `keeps`.
         kept = [s for s in kept if not s.gradients or q.stages[0] in kept]
         points = sum(stage.points for stage in kept)
-        mistake = self._recognise(task, results)
+        mistake = self._recognise(task, results, wrong)
         if mistake is None and len(errors) == len(cases):
             return _raised(q, errors[0], answer)
         first = min(wrong)
@@ -252,19 +253,20 @@ class Judge:
             lost=[stage.name for stage in q.stages if stage not in kept],
         )
 
-    def _recognise(self, task: Task, results: dict) -> Wrong | None:
+    def _recognise(
+        self, task: Task, results: dict, faults: dict[int, tuple[FaultKind, str]]
+    ) -> Wrong | None:
         """Find the wrong answer with the same outputs on every case, down to what earns nothing."""
         q = task.question
         if task.drawn:
             mistakes = self._mistakes(task.exercise.name, q.id)
         else:
             mistakes = by_answer(self._run(task, {w.name: w.code for w in q.wrong}))
-        wrong_ones = {n for n, r in results.items() if fault(r, task.cases[n])}
         ran = {n: r for n, r in results.items() if "error" not in r}
         # Of the first stage that is lost, where numbers tell mistakes apart.
-        lost = task.cases[min(wrong_ones)].stage
+        lost = task.cases[min(faults)].stage
         stage = {n: r for n, r in results.items() if task.cases[n].stage is lost}
-        if not any((fault(r, task.cases[n]) or " ")[0] == "value" for n, r in stage.items()):
+        if not any(n in faults and faults[n][0] == "value" for n in stage):
             stage = {}
         if q.explain:
             # What can be explained is not compared in parts: many tests miss the same two bugs.
@@ -279,13 +281,13 @@ class Judge:
             (stage, lambda case: case.stage.parts or None),
         )
         for which, parts in looks:
-            if not wrong_ones & which.keys():
+            if not faults.keys() & which.keys():
                 continue
             for wrong in q.wrong:
                 known = mistakes.get(wrong.name, {})
                 if known.keys() >= which.keys() and all(
                     alike(which[n], known[n], parts(task.cases[n]))
-                    and (n not in wrong_ones or fault(known[n], task.cases[n]))
+                    and (n not in faults or fault(known[n], task.cases[n]))
                     for n in which
                 ):
                     return wrong

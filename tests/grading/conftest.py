@@ -16,12 +16,14 @@ from seqattn.grading.bank import Wrong, load
 from seqattn.grading.classroom import run
 from seqattn.grading.judge import Judge
 from seqattn.grading.sandbox.host import Sandbox
+from seqattn.grading.sandbox.jobs import Limits
 from tools import hand_in
-from tools.answer_mutants import LIMITS
 from tools.hand_in import question_of
 
 ROOT = Path(__file__).resolve().parents[2]
 NAME = "03_additive"
+# Long enough for what is honest or huge on a busy machine, short enough for what never ends.
+LIMITS = Limits(seconds=4.0, idle=2.0)
 STUB = hand_in.stub(NAME)
 EXERCISE = load(NAME)
 RIGHT = {q.id: q.right[0] for q in EXERCISE.questions}

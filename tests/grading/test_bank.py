@@ -11,8 +11,8 @@ import yaml
 from seqattn.grading.bank import exercises, load
 from seqattn.grading.cases import draw_cases
 from seqattn.grading.judge import Judge
-from tests.grading.conftest import EXERCISE, ROOT, assert_large_enough
-from tools.answer_mutants import LIMITS
+from seqattn.grading.sandbox.jobs import Limits
+from tests.grading.conftest import EXERCISE, LIMITS, ROOT, assert_large_enough
 
 QUESTIONS = [(name, q) for name in exercises() for q in load(name).questions]
 every_question = pytest.mark.parametrize(
@@ -111,7 +111,13 @@ def test_an_unknown_mistake_still_gets_a_hint(judge):
     assert "tanh" in found.hint
 
 
-def test_one_that_never_stops_costs_those_beside_it_nothing(judge, monkeypatch):
+@pytest.fixture
+def impatient(judge, monkeypatch):
+    """Have the judge end early what never ends."""
+    monkeypatch.setattr(judge.sandbox, "limits", Limits(seconds=0.5))
+
+
+def test_one_that_never_stops_costs_those_beside_it_nothing(judge, impatient, monkeypatch):
     right = EXERCISE.question("q1").right[0]
     endless = "def additive_score(q, K, Wq, Wk, v):\n    while True:\n        pass"
     runs, run = [], judge.sandbox.run
@@ -275,7 +281,7 @@ def test_what_to_read_again_is_a_heading_that_exists(name):
         assert wanted.lower() in headings, f"{question.id}: {page} has no heading {wanted!r}"
 
 
-def test_many_answers_at_once_are_judged_as_each_alone(judge):
+def test_many_answers_at_once_are_judged_as_each_alone(judge, impatient):
     q = EXERCISE.question("q2")
     raises = "def masked_softmax(s, m):\n    return s.nothing()\n"
     codes = [q.right[0], q.wrong[0].code, raises]

@@ -12,16 +12,20 @@ from seqattn.grading.hints import diagnose
 from seqattn.grading.results import fault
 from seqattn.grading.sandbox import wire
 
-CASES = {
-    (name, q.id): (q, draw_cases(name, q, "diagnosis", 2))
-    for name in exercises()
-    for q in load(name).questions
-    if q.arguments and not q.probe
-}
-# Of results by name another test below tells.
-CASES = {
-    key: (q, cases) for key, (q, cases) in CASES.items() if type(cases[0].expected) is not dict
-}
+
+@pytest.fixture(scope="module")
+def every_case():
+    """Draw cases of every function; here, since each worker imports this module."""
+    drawn = {
+        (name, q.id): (q, draw_cases(name, q, "diagnosis", 2))
+        for name in exercises()
+        for q in load(name).questions
+        if q.arguments and not q.probe
+    }
+    # Of results by name another test below tells.
+    return {
+        key: (q, cases) for key, (q, cases) in drawn.items() if type(cases[0].expected) is not dict
+    }
 
 
 def each(change):
@@ -160,10 +164,10 @@ def _tensor(array):
 
 
 @pytest.mark.parametrize("how", SPOILED)
-def test_what_is_said_is_what_was_done(how):
+def test_what_is_said_is_what_was_done(how, every_case):
     spoil, allowed = SPOILED[how]
     heard = []
-    for ((name, question), (q, cases)), varied in product(CASES.items(), (True, False)):
+    for ((name, question), (q, cases)), varied in product(every_case.items(), (True, False)):
         right = cases[0].expected
         if ("flags" in how) != (isinstance(right, np.ndarray) and right.dtype.kind == "b"):
             continue
@@ -175,8 +179,8 @@ def test_what_is_said_is_what_was_done(how):
     assert any(text in said for _, said, _ in heard for text in allowed), f"nobody hears {allowed}"
 
 
-def test_every_variation_is_of_a_kind_that_is_told():
-    kinds = {case.kind for _, cases in CASES.values() for case in cases if case.base >= 0}
+def test_every_variation_is_of_a_kind_that_is_told(every_case):
+    kinds = {case.kind for _, cases in every_case.values() for case in cases if case.base >= 0}
     assert {FIRST, OTHERS} <= kinds
     assert all(re.match(r"another \w+$", kind) for kind in kinds - {FIRST, OTHERS})
 
