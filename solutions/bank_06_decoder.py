@@ -381,7 +381,7 @@ def draw_seeds(rng, kind):
     few |= {"apart": (3, 4), "crossed": (4, 3), "twins": (3, 3)}
     counts = few.get(kind, (int(rng.integers(3, 6)), int(rng.integers(3, 6))))
     apart = {"apart": (1, 1), "apart, the other way": (-1, -1), "crossed": (1, -1)}
-    apart |= {"twins": (1, -1), "close together": (-1, 1)}
+    apart |= {"twins": (1, 1), "close together": (-1, 1)}
     signs = apart.get(kind, (1, 1) if "seed" in kind else (0, 0))
     signs = {"one apart": (1, 0), "the other apart": (0, -1)}.get(kind, signs)
     columns = []
