@@ -77,7 +77,12 @@ def draw_lengths(rng, kind):
         lengths[1] = longest - 2
     if kind == "causal, an empty sentence":
         lengths[-1] = 0
-    return rng.permutation(lengths), kind.startswith("causal")
+    lengths = rng.permutation(lengths)
+    if kind in ("every position", "causal"):
+        # The first sentence is not the longest.
+        lengths = np.roll(lengths, -1 - np.argmax(lengths))
+        lengths = np.array([min(lengths[0], longest - 1), *rng.permutation(lengths[1:])])
+    return lengths, kind.startswith("causal")
 
 
 def draw_pool(rng, kind):
@@ -155,6 +160,20 @@ a root of the finished weights
     | return p / p.sum(-1, keepdim=True)
     You take the softmax first and its root afterwards: what has become 0 by then stays 0. Divide
     the scores before exp.
+temperature after the logarithm
+    | return ((scores - scores.logsumexp(-1, keepdim=True)) / temperature).exp()
+    You divide the logarithms of the weights by the temperature, and the rows no longer sum to 1:
+    divide the scores before logsumexp.
+scores cut off, keeps 2
+    | raised = (scores / temperature).clamp(-80, 80).exp()
+    | return raised / raised.sum(-1, keepdim=True)
+    You cut the scores off, so that all beyond the limit get equal weights: subtract the row's largest
+    score instead, which changes no weight.
+one over a sum of ratios, keeps 2
+    | z = scores / temperature
+    | return 1 / (z[:, None, :] - z[:, :, None]).exp().sum(-1)
+    You divide 1 by a sum that can be infinite: 0 is the right weight then, but on the way back it gives
+    NaN. Subtract the row's largest score, so that no exp is larger than 1.
 coldest temperature fixed, keeps 1 | / temperature -> / max(temperature, 0.1)
     You keep the temperature from falling below some number: every temperature above 0 is allowed.
 not stable, keeps 1 | (z - z.amax(-1, keepdim=True)).exp() -> z.exp()
@@ -227,6 +246,13 @@ always causal, keeps 1 | mask & past if causal else mask -> mask & past
 pads forgotten
     | mask = torch.arange(S)[None, :] < lengths[:, None] -> mask = torch.ones(len(lengths), S, dtype=torch.bool)
     You never use the lengths: pads may be attended.
+pads forgotten where causal, keeps 1
+    | mask & past if causal else mask -> past.expand(len(lengths), S, S) if causal else mask
+    Where causal is True you forget the padding: both conditions hold then.
+length of the first sentence | int(lengths.max()) -> int(lengths[0])
+    You take the first sentence for the longest: sentences come in any order, so S is lengths.max().
+a word in every sentence, keeps 1 | < lengths[ -> < lengths.clamp(min=1)[
+    You give every sentence a word at least: one of length 0 has nothing but pads.
 either will do, keeps 1 | & past -> | past
     You join the two conditions by or: a position must be a real word AND not lie ahead.
 rows of pads closed | mask[:, None, :].expand(-1, S, -1) -> mask[:, None, :] & mask[:, :, None]
@@ -289,6 +315,9 @@ renormalised with a small constant
     | return (a[:, :, None] * states).sum(1)
     You mask after the softmax and divide again: where a pad has much the largest score, the words
     are left with nothing but rounding. Mask the scores.
+scaled | (states @ w).masked_fill -> (states @ w / len(w) ** 0.5).masked_fill
+    You divide the scores by the square root of d: that belongs to scaled dot products. The formula
+    has no scale.
 mask added to the scores | (states @ w).masked_fill(~mask, -torch.inf) -> states @ w + mask
     You add the mask as 0 and 1, which raises real words by 1 and closes no pad: it is minus
     infinity that must be added at pads.
@@ -357,6 +386,9 @@ not scaled up, keeps 1 | / (1 - p) ->
     Your weights are too small by 1 - p on average: divide what stays by 1 - p.
 a coin of exactly p goes, keeps 1 | coins >= p -> coins > p
     A coin may be exactly p, and the weight stays then: at least p is >=.
+coins counted from the other end, keeps 1 | coins >= p -> coins < 1 - p
+    You keep a weight where its coin lies below 1 - p: that is as often, but it keeps others. A weight
+    stays where its coin is at least p.
 divided by the share that stayed this time, keeps 1
     | (1 - p) -> (coins >= p).to(weights.dtype).mean()
     You divide by the share that happened to stay; divide by 1 - p, the share that stays on average.
@@ -405,6 +437,12 @@ turned round | 0.91 -> 4.39
 inverse | 0.91 -> 1.10
     You turned the fraction round: a higher temperature flattens, so the difference of the scores
     stands on top.
+difference left out | 0.91 -> 0.46
+    You left out the difference of the scores, which is 2: one over the logarithm is for a difference
+    of 1.
+logarithm alone | 0.91 -> 2.20
+    This is the logarithm of the ratio: the difference of the scores, divided by it, is the
+    temperature.
 no logarithm | 0.91 -> 0.22
     You divide the difference by the ratio itself: it is exp of difference over temperature that
     makes the ratio, so take the ratio's logarithm.

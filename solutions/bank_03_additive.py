@@ -99,6 +99,9 @@ def draw_context(rng, kind):
                 (e[b][~m].max(initial=-np.inf) > e[b][m].max() + 40) for b, m in enumerate(mask)
             ):
                 continue
+        if kind == "padded":
+            # Entries beyond 1, of both signs: the largest float at a pad overflows either way.
+            W_k[0, :2] = rng.permutation([-1.5, 1.5])
         fill_pads(rng, keys, mask, scale=50.0)
         return query, keys, mask, W_q, W_k, v
 
@@ -242,15 +245,15 @@ gradients, 1 point, backward: padded; nothing to attend; thousands
     the way.
 RIGHT
 def masked_softmax(scores, mask):
+    empty = ~mask.any(-1, keepdim=True)
+    filled = scores.masked_fill(~mask & ~empty, float('-inf'))
+    return torch.softmax(filled, dim=-1).masked_fill(empty, 0.0)
+def masked_softmax(scores, mask):
     scores = scores.masked_fill(~mask, -torch.inf)
     largest = scores.amax(-1, keepdim=True)
     raised = (scores - largest.masked_fill(largest == -torch.inf, 0.0)).exp()
     total = raised.sum(-1, keepdim=True)
     return raised / total.masked_fill(total == 0, 1.0)
-def masked_softmax(scores, mask):
-    empty = ~mask.any(-1, keepdim=True)
-    filled = scores.masked_fill(~mask & ~empty, float('-inf'))
-    return torch.softmax(filled, dim=-1).masked_fill(empty, 0.0)
 def masked_softmax(s, m):
     lowest = torch.finfo(s.dtype).min
     return torch.where(m, torch.where(m, s, lowest).softmax(-1), 0.0)
@@ -271,6 +274,11 @@ renormalised with a small constant, keeps 2
     | w = torch.softmax(scores, -1) * mask; return w / (w.sum(-1, keepdim=True) + 1e-13)
     You mask after the softmax and divide again: where a pad has much the largest score, the words
     are left with nothing but rounding. Mask the scores.
+put to zero and masked after the softmax, keeps 2
+    | w = torch.softmax(scores.masked_fill(~mask, 0.0), -1) * mask
+    | return w / (w.sum(-1, keepdim=True) + 1e-13)
+    You fill masked scores with 0, and mask once more after the softmax: where all words score far
+    below 0, the pads have taken all the weight by then. Fill with minus infinity.
 minus infinity added, keeps 2
     | return torch.softmax(scores + mask.to(scores.dtype).log(), -1).nan_to_num()
     You add minus infinity to masked scores, which does not remove one that is NaN or infinite: put
@@ -336,6 +344,15 @@ maximum over pads as well, keeps 2
     | return raised / total.masked_fill(total == 0, 1.0)
     You subtract the largest score of the whole batch: rows far below it vanish. Take each row's own
     largest score, pads left out.
+largest of the row over pads as well, keeps 2
+    | raised = (scores - scores.amax(-1, keepdim=True)).exp().masked_fill(~mask, 0.0)
+    | return raised / raised.sum(-1, keepdim=True).clamp(min=1e-20)
+    The largest score that you subtract may be a pad's, or NaN: the words then vanish beside it. Take
+    the largest of the words alone.
+a fill that a score may reach, keeps 3
+    | return torch.softmax(scores.masked_fill(~mask, -1e4), -1) * mask.any(-1, keepdim=True)
+    You fill with a number that scores may reach, so that pads get weight where all words score below
+    it: fill with minus infinity.
 """,
     draw=draw_softmax,
     oracle=softmax_rows,
@@ -380,6 +397,9 @@ order of the results | R -> R[::-1]
 pads times zero, keeps 1 | keys.masked_fill(~mask[..., None], 0.0) -> keys
     The pads have weight 0, but they may hold NaN, and 0 times NaN is NaN: put something finite into
     the pads before you add up.
+the largest float for infinity, keeps 2 | keys.masked_fill(~mask[..., None], 0.0) -> torch.nan_to_num(keys)
+    nan_to_num makes an infinite pad the largest number that there is; times W_k that is infinite
+    once more, and on the way back NaN. Fill pads by the mask instead.
 query never used | additive_score(query, -> additive_score(torch.zeros_like(query),
     Your weights do not depend on the query: every step would look at the same words.
 detached, keeps 2 | (query, keys, W_q, W_k, v), mask) -> (query, keys, W_q, W_k, v), mask).detach()

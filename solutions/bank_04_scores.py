@@ -120,7 +120,9 @@ def draw_location(rng, kind):
         W[S - 1] *= 3
         W = np.round(8 * W) / 8
         query = np.round(800 * query) / 8
-        query[0] = 100 * W[S - 1]
+        # So far that taking ten thousand away from the pad leaves it above all words.
+        W[: S - 1] *= -np.sign(W[: S - 1] @ W[S - 1] + 1e-9)[:, None]
+        query[0] = W[S - 1] * np.ceil(12_000 / (W[S - 1] @ W[S - 1]))
     if kind == "quiet words":
         # Words far below any number that might stand for minus infinity, without rounding.
         query[:], query[:, 0] = 0.0, 1.0
@@ -269,6 +271,8 @@ scaled | R -> R / math.sqrt(query.shape[-1])
     Your scores are off by a constant factor: Luong's general score is not scaled.
 tanh | R -> R.tanh()
     Your scores never leave the range from -1 to 1: there is no tanh in the general score.
+tanh of the projected keys | return (query[:, None] * torch.tanh(keys @ W.T)).sum(-1)
+    You take tanh of the projected keys: the general score is linear in both states.
 tanh inside | return (torch.tanh(query @ W)[:, None] * keys).sum(-1)
     You take tanh of the projected query: the general score is linear in both states.
 query on the wrong axis | return ((query @ W)[None] * keys).sum(-1)
@@ -432,6 +436,11 @@ masked after the softmax, keeps 1
 mask added as numbers, keeps 1 | e.masked_fill(~mask, -torch.inf) -> (e + mask)
     You add True as 1 and False as 0: that raises the words' scores by 1 and lets the pads in. Pads
     need minus infinity.
+scores times the mask, keeps 2
+    | .masked_fill(~mask, -torch.inf).softmax(-1) -> .mul(mask).softmax(-1) * mask
+    | a = a / a.sum(-1, keepdim=True)
+    You multiply the scores by the mask, which gives pads a score of 0: far above words that score far
+    below 0, they take all the weight. Fill with minus infinity.
 mask upside down, keeps 1 | ~mask, -torch.inf -> mask, -1e9
     Your weights lie on the pads: True means may be attended, so fill where the mask is False.
 filled with zero, keeps 1 | -torch.inf -> 0.0
@@ -533,6 +542,9 @@ filled with zero, keeps 2 | -torch.inf -> 0.0
     other: fill with minus infinity.
 not far enough down, keeps 4 | -torch.inf -> -1e4
     You fill pads with a number that some words score below: fill with minus infinity.
+not enough taken away, keeps 4 | scores.masked_fill(~mask, -torch.inf) -> (scores - 1e4 * ~mask)
+    You take a fixed number away from the pads' scores, and some stand further above the words than
+    that: put minus infinity in their place.
 a large number without its minus, keeps 2 | -torch.inf -> 1e30
     You fill pads with a large number above 0, so that they get all the weight: is a minus missing?
 mask upside down, keeps 2 | ~mask -> mask & ~mask.all(1, keepdim=True)

@@ -213,6 +213,8 @@ divided by d | math.sqrt(queries.shape[-1]) -> queries.shape[-1]
     You divide by d itself; the standard deviation of the scores is the square root of d.
 size of the values | queries.shape -> values.shape
     You scale by the size of the values; what counts is the size of queries and keys.
+whole part of the root | math.sqrt(queries.shape[-1]) -> math.isqrt(queries.shape[-1])
+    You round the root of d down to a whole number: it has digits behind the point, as in d ** 0.5.
 number of keys | queries.shape[-1] -> keys.shape[1]
     You scale by the number of keys; what counts is their size, the last axis.
 scaled after softmax | / math.sqrt(queries.shape[-1]), -1) -> , -1) / math.sqrt(queries.shape[-1])
@@ -397,6 +399,12 @@ mean of the slopes | np.polyfit(x, y, 1)[0] -> float(np.mean(np.diff(y) / np.dif
     You average the slopes from point to point: least squares fits one line to all points.
 twice instead of half | / 2 -> * 2
     You double the exponent: a variance is a square, so the power is half of it.
+never below zero | R -> max(R, 0.0)
+    You let no power fall below 0: where the variance falls with the size, the right power is negative.
+sign dropped | R -> abs(R)
+    You drop the sign: where the variance falls with the size, the right power is negative.
+correlation | np.polyfit(x, y, 1)[0] -> np.corrcoef(x, y)[0, 1]
+    You take the correlation, which says how well a line fits: the slope of the line is asked for.
 root of the exponent | np.polyfit(x, y, 1)[0] / 2 -> abs(np.polyfit(x, y, 1)[0]) ** 0.5
     You take the square root of the exponent: the root of d to the b is d to half of b.
 sign | R -> -R
@@ -514,7 +522,7 @@ def probe(factors, W, k):
     exact = kept.double() * (1 + 1e-9)
     precise = factors(exact, k)
     # What float32 cannot hold must make a difference.
-    differ = not torch.equal(precise[0], factors(kept.double(), k)[0])
+    differ = not all(map(torch.equal, precise, factors(kept.double(), k)))
     digits = lambda x: x.dtype == torch.float64 and not torch.equal(x, x.float().double())
     said["the precision is kept"] = differ and all(map(digits, precise)) and U.dtype == W.dtype
     said |= {"the product of U and V": U.T @ V, "rows of U times one another": U @ U.T}

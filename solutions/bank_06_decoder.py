@@ -359,6 +359,10 @@ def draw_features(rng, kind):
             # The second kind is nearly so: now and then it is no further than half way.
             x[..., k] = ends[k] * rng.uniform(0.991, 0.9999, size=(n, T))
             x[0, 0, k] *= 0.6 if k % 3 else 1.0
+    if kind == "numb":
+        # Beyond the edge on average, and at every word but one.
+        x[..., 3] = 0.9999 * ends[3]
+        x[-1, 0, 3] = 0.95 * ends[3]
     if kind == "both ends":
         x[..., 2] = rng.choice([-0.995, 0.995], size=(n, T))
         x[0, :2, 2] = -0.995, 0.995
@@ -374,9 +378,10 @@ def draw_features(rng, kind):
 def draw_seeds(rng, kind):
     # Counts by which each side alone, both together, and a limit of two seeds go wrong elsewhere.
     few = {"two seeds": (2, 3), "one seed": (1, 5), "two seeds beside five": (5, 2)}
-    few |= {"apart": (3, 4), "crossed": (4, 3)}
+    few |= {"apart": (3, 4), "crossed": (4, 3), "twins": (3, 3)}
     counts = few.get(kind, (int(rng.integers(3, 6)), int(rng.integers(3, 6))))
     apart = {"apart": (1, 1), "apart, the other way": (-1, -1), "crossed": (1, -1)}
+    apart |= {"twins": (1, 1), "close together": (-1, 1)}
     signs = apart.get(kind, (1, 1) if "seed" in kind else (0, 0))
     signs = {"one apart": (1, 0), "the other apart": (0, -1)}.get(kind, signs)
     columns = []
@@ -395,8 +400,14 @@ def draw_seeds(rng, kind):
             below = rng.uniform(0.01, middle, counts[1 if sign > 0 else 0])
             # So wide that one standard deviation reaches into the other's.
             above[0], below[0] = middle + 0.02, middle
+            if kind == "close together":
+                above[0] = middle + 2e-4
             pair = [above, below] if sign > 0 else [below, above]
         columns.append(pair)
+    for pair in columns if kind == "twins" else ():
+        # Two seeds that came to the same numbers.
+        for numbers in pair:
+            numbers[1] = numbers[0]
     scale = 1.0, 6.0
     sides = [
         [tuple(float(f * c[side][n]) for f, c in zip(scale, columns)) for n in range(counts[side])]
@@ -741,6 +752,10 @@ halves for pairs | z[:, 0::2], z[:, 1::2] -> z[:, : z.shape[1] // 2], z[:, z.sha
     neighbours.
 mean for maximum | torch.maximum(z[:, 0::2], z[:, 1::2]) -> (z[:, 0::2] + z[:, 1::2]) / 2
     You average the two of each pair: maxout takes the larger.
+pairs that overlap | torch.maximum(z[:, 0::2], z[:, 1::2]) -> torch.maximum(z[:, :-1], z[:, 1:])[:, : z.shape[1] // 2]
+    Your pairs overlap: z_1 and z_2 make the first feature, z_3 and z_4 the second.
+a relu over the features | torch.maximum(z[:, 0::2], z[:, 1::2]) -> torch.maximum(z[:, 0::2], z[:, 1::2]).relu()
+    Your features are never below 0: maxout takes the larger of two sums, negative or not.
 the smaller of two | torch.maximum -> torch.minimum
     You take the smaller of each pair: maxout takes the larger.
 a tanh over the features | z[:, 0::2], z[:, 1::2] -> z[:, 0::2].tanh(), z[:, 1::2].tanh()
@@ -1158,6 +1173,9 @@ def name_design(decode, words, values, vocab):
 WRONG
 every digit compared | bool((a - b).abs().max() > 1e-4) -> not torch.equal(a, b)
     You compare every digit, and noise of a millionth moves them all: leave it a tolerance.
+the tolerance of allclose | bool((a - b).abs().max() > 1e-4) -> not torch.allclose(a, b)
+    By itself, torch.allclose allows numbers near 0 a hundred-millionth, and the noise is a millionth:
+    say atol=1e-4.
 one word tried, keeps 3 | range(vocab) -> [(int(words[1]) + 1) % vocab]
     You try one word in the place of another, and some share a vector: try all of them.
 what moves anyway, keeps 2 | moved(weights[1], decode(read, values)[1][1]) -> moved(weights[2], decode(read, values)[1][2])
@@ -1320,6 +1338,18 @@ beyond 1, keeps 1 | x.abs() > 0.99 -> x.abs() > 1.0
     You count none: a tanh never lies beyond 1, and the edge is 0.99.
 never constant, keeps 1 | stuck.float().mean() -> 0.0
     You find no constant feature at all: beyond 0.99 at every word is asked for, not beyond 1.
+constant on average, keeps 2 | (x > 0.99).all(0) | (x < -0.99).all(0) -> x.mean(0).abs() > 0.99
+    You look at the mean of a feature: it can lie beyond 0.99 though one word does not. Every word
+    counts.
+constant in each sentence, keeps 1
+    | stuck.float().mean() -> torch.stack([((f[m] > 0.99).all(0) | (f[m] < -0.99).all(0)).float().mean() for f, m in zip(features, real)]).mean()
+    You ask of each sentence whether a feature is constant there, and average: it must say the same at
+    every word of all sentences.
+pads break it, keeps 2
+    | x = features[real] -> x = features[real]; z = features.masked_fill(~real[..., None], 0.0).flatten(0, 1)
+    | (x > 0.99).all(0) | (x < -0.99).all(0) -> (z > 0.99).all(0) | (z < -0.99).all(0)
+    You ask pads as well whether a feature is at its end: where there is a pad, none is constant in
+    yours. Leave them out.
 always constant, keeps 1 | stuck.float().mean() -> 1.0
     You call every feature constant: beyond 0.99 at every word is asked for.
 number of constant features, keeps 1 | stuck.float().mean() -> stuck.float().sum()
@@ -1365,10 +1395,10 @@ Q8 = question(
     """q8: What follows: is it the start?
 compare(one, other)
 read exercises/06_decoder: What follows: is it the start?
-apart or not, 2 points: apart; apart, the other way; crossed; meeting; shifted; touching; one apart; the other apart
+apart or not, 2 points: apart; apart, the other way; crossed; meeting; shifted; touching; one apart; the other apart; close together
     Higher means that the lowest of one's numbers lies above the highest of the other's; where the
     ranges meet, no difference is seen. The two columns are judged each by itself.
-enough seeds, 1 point: two seeds; one seed; two seeds beside five; apart
+enough seeds, 1 point: two seeds; one seed; two seeds beside five; apart; twins
     With fewer than three seeds on either side nothing is said of a range.
 RIGHT
 def compare(one, other):
@@ -1436,6 +1466,11 @@ best against best, keeps 1
     You compare lowest with lowest and highest with highest: ranges that are shifted may still meet.
 touching counts, keeps 1 | min(ours) > max(theirs) -> min(ours) >= max(theirs); max(ours) < min(theirs) -> max(ours) <= min(theirs)
     Where two ranges touch, they meet: higher means above all of the other's.
+rounded, keeps 1
+    | min(ours) > max(theirs) -> round(min(ours), 2) > round(max(theirs), 2)
+    | max(ours) < min(theirs) -> round(max(ours), 2) < round(min(theirs), 2)
+    You round before you compare, and ranges that lie close together seem to meet: compare the numbers
+    as they are.
 two standard deviations
     | min(ours) > max(theirs) -> np.mean(ours) - 2 * np.std(ours) > np.mean(theirs) + 2 * np.std(theirs)
     | max(ours) < min(theirs) -> np.mean(ours) + 2 * np.std(ours) < np.mean(theirs) - 2 * np.std(theirs)
@@ -1454,6 +1489,8 @@ two seeds are enough, keeps 2 | < 3: -> < 2:
     You conclude from two seeds: three are asked for.
 four seeds needed | < 3: -> < 4:
     Three seeds are enough here: you ask for a fourth.
+equal seeds counted once, keeps 2 | min(len(one), len(other)) -> min(len(set(one)), len(set(other)))
+    You count seeds with the same numbers once: they are seeds all the same.
 seeds of the first alone, keeps 2 | min(len(one), len(other)) -> len(one)
     You count the seeds of one side alone: both need three.
 seeds of the second alone, keeps 2 | min(len(one), len(other)) -> len(other)

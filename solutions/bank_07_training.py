@@ -411,6 +411,8 @@ clipped too late, keeps 3
     You clip after the step, when the gradients have been used already.
 clipped by value, keeps 3 | clip_grad_norm_ -> clip_grad_value_
     You clip each entry; clip the norm of all gradients together, which keeps their direction.
+another norm, keeps 3 | (), max_norm) -> (), max_norm, norm_type=1)
+    You limit the sum of the absolute entries: the norm is the root of the sum of their squares.
 each parameter clipped alone, keeps 3
     | nn.utils.clip_grad_norm_(model.parameters(), max_norm) ->
     | for p in model.parameters(): nn.utils.clip_grad_norm_([p], max_norm)
@@ -516,6 +518,14 @@ one word too few, keeps 2 | (max_len) -> (max(1, max_len - 1))
     A sentence that never ends gets max_len - 1 words: bos does not count.
 end mark left out | append(tokens) -> append(tokens.masked_fill(tokens == eos, pad))
     Your rows lack their eos: it is a word of the result, and the pads come after it.
+end mark forced, keeps 2
+    | for _ in range -> for t in range
+    | tokens = logits.argmax(-1) -> tokens = logits.argmax(-1) if t < max_len - 1 else torch.full((batch,), eos)
+    You put eos at the end of a sentence that was cut off: it has none, since nobody said it.
+marks never said, keeps 1
+    | tokens = logits.argmax(-1) -> logits[:, [x for x in (bos, pad) if x != eos]] = -torch.inf
+    | tokens = logits.argmax(-1)
+    You forbid bos and pad: a model may say any id, and the largest logit decides.
 always max_len | if done.all(): break ->
     You go on to max_len when all sentences are done: the result has columns of pads.
 smallest logit | argmax -> argmin
@@ -646,6 +656,10 @@ pad gets a share | - logq[..., pad] - right -> - right; - 2) -> - 1)
     You give the pad a share of eps: it goes to the V - 2 tokens that are neither pad nor right.
 right word gets a share | - logq[..., pad] - right -> - logq[..., pad]; - 2) -> - 1)
     You give the right word a share of eps besides its 1 - eps: it goes to the V - 2 others alone.
+pad left out of the softmax as well
+    | logits.log_softmax(-1) -> logits.masked_fill(torch.arange(logits.shape[-1]) == pad, -1e9).log_softmax(-1)
+    You take the pad out of the softmax, so that no probability is lost to it: the model's own
+    probabilities are meant, in which the pad has a share.
 column 0 left out for the pad | logq[..., pad] -> logq[..., 0]
     You leave out column 0, which is a word in some vocabularies: leave out that of the pad.
 divided by all tokens | (logits.shape[-1] - 2) -> logits.shape[-1]

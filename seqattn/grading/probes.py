@@ -239,12 +239,15 @@ class Descent:
             p.grad = None if set_to_none or p.grad is None else torch.zeros_like(p)
 
     @torch.no_grad()
-    def step(self):
+    def step(self, closure=None):
+        with torch.enable_grad():
+            loss = closure() if closure else None
         self.steps += 1
         for p, v in zip(self.parameters, self.moving):
             if p.grad is not None:
                 v.mul_({momentum}).add_(p.grad)
                 p -= {rate} * v
+        return loss
 
 def probe(train_step, E, W, y, pad, max_norm):
     seen = []

@@ -4,6 +4,7 @@ Nothing that comes back is believed.
 """
 
 import inspect
+import re
 from collections.abc import Collection
 from typing import Any, Literal, NamedTuple
 
@@ -22,6 +23,9 @@ FaultKind = DifferenceKind | Literal["error", "random", "calls", "reads", "chang
 # What visible checks call; the sandbox has no package to import it from.
 HELPER = "from collections.abc import Callable\nfrom typing import Any\n"
 HELPER += inspect.getsource(same_precision) + inspect.getsource(tells_apart)
+# Words of what loads PyTorch's compiler, which no confined process can: optimisers, checkpointing,
+# and some of torch.func.
+_COMPILES = re.compile(r"optim|\bfunc\b|functorch|jacrev|jacfwd|hessian|checkpoint")
 
 
 class Task(NamedTuple):
@@ -64,8 +68,7 @@ def job_of(task: Task, codes: dict[str, str], *, check: bool = False) -> dict[st
         "prelude": "\n".join([task.exercise.prelude, *references]),
         "context": task.context,
         "probe": q.probe,
-        # An optimiser loads PyTorch's compiler, which no confined process can.
-        "preload": ["torch._dynamo"] if any("optim" in x for x in codes.values()) else [],
+        "preload": ["torch._dynamo"] if _COMPILES.search("\n".join(codes.values())) else [],
         "refused": q.forbidden,
         "arguments": q.arguments,
         "check": [HELPER, task.exercise.setup, task.exercise.pristine[q.id].check] if check else [],

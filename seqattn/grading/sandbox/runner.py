@@ -301,11 +301,22 @@ class _CountCalls(TorchFunctionMode):
         result = func(*args, **(kwargs or {}))
         if any(map(self._is_long, _tensors([*args, *(kwargs or {}).values()]))):
             made = [x for x in _tensors([result]) if not self._is_long(x)]
-            self.read += sum(x.numel() for x in made)
+            self.read += sum(_bare_tensor(x).numel() for x in made)
         return result
 
     def _is_long(self, x: torch.Tensor) -> bool:
-        return x.untyped_storage().data_ptr() in self._long
+        try:
+            return _bare_tensor(x).untyped_storage().data_ptr() in self._long
+        except NotImplementedError:  # sparse ones have no storage of their own
+            return False
+
+
+def _bare_tensor(x: torch.Tensor) -> torch.Tensor:
+    """Take a tensor out of what torch.vmap and torch.func put around it: all of the batch."""
+    functorch = torch._C._functorch
+    while functorch.is_functorch_wrapped_tensor(x):
+        x = functorch.get_unwrapped(x)
+    return x
 
 
 def _gradients(entry: Callable, inputs: tuple, upstream: Any, names: Sequence[str]) -> dict:
