@@ -64,6 +64,7 @@ SIZES = COMMON_SIZES | {  # B, T, S, d_q, d_k, d_a
     "nothing seen": (2, 3, 5, 4, 6, 7),
     "long": (2, 7, 4, 3, 2, 5),
     "nothing to attend": (3, 2, 4, 3, 2, 5),
+    "strong scores": (4, 2, 4, 3, 2, 5),
 }
 
 
@@ -83,9 +84,11 @@ def draw_scores(rng, kind):
 def draw_steps(rng, kind):
     B, T, S, d_q, d_k, d_a = SIZES[kind]
     mask = np.ones((B, S), bool)
-    if kind in ("padded", "nothing to attend"):
+    if kind in ("padded", "nothing to attend", "strong scores"):
         mask = padding(rng, B, S, empty=kind == "nothing to attend")
     W_q, W_k, w_c, v = draw_matrices(rng, d_q, d_k, d_a)
+    if kind == "strong scores":
+        v = 8 * v  # no more than exp can take
     return normal(rng, B, T, d_q), normal(rng, B, S, d_k), mask, W_q, W_k, 1.5 * w_c, 1.5 * v
 
 
@@ -148,6 +151,7 @@ STEPS = {  # B, V, words beyond it, unk, eos, pad
     "all copy": (4, 5, 3, 1, 2, 0),
     "pad is the end": (6, 7, 3, 3, 2, 2),
     "pad is beyond": (6, 5, 4, 3, 2, 0),
+    "the first step": (6, 7, 3, 3, 2, 0),
     "one sentence": (1, 6, 3, 3, 2, 0),
 }
 
@@ -170,6 +174,8 @@ def draw_step(rng, kind):
         best[:], finished[:] = V + np.arange(B) % more, False
     if kind == "one sentence":
         best[:], finished[:] = V + 1, False
+    if kind == "the first step":
+        finished[:] = False
     mixed = rng.uniform(0.1, 1.0, size=(B, V + more))
     mixed[np.arange(B), best] = 1.5
     order = rng.permutation(B)
@@ -261,7 +267,7 @@ read_on(queries, keys, mask, W_q, W_k, w_c, v)
 read chapters/11_coverage: By hand
 steps and sums, 2 points: ordinary; other sizes; all sizes equal; one word; one sentence; one step; long
     Each step asks with the coverage of the steps before it, and adds its own weights to it.
-padding, 1 point: padded; nothing to attend
+padding, 1 point: padded; nothing to attend; strong scores
     Weights are 0 at pads, and for a sentence without a word; what a pad holds is never read.
 gradients, 1 point, backward: ordinary; padded
     The results are right but their gradients are not: no detach, and nothing on the way may be NaN.
@@ -281,6 +287,7 @@ def read_on(queries, keys, mask, W_q, W_k, w_c, v):
     rows = ()
     for question in asked.unbind(1):
         e = torch.tanh(question[:, None] + known + past[..., None] * w_c) @ v
+        e = e.masked_fill(~mask, -1e9)
         up = (e - e.amax(1, keepdim=True)).exp() * mask
         rows += (up / up.sum(1, keepdim=True).clamp(min=1e-20),)
         past = past + rows[-1]
@@ -301,7 +308,7 @@ def read_on(queries, keys, mask, W_q, W_k, w_c, v):
         for s in queries[b]:
             e = torch.tanh(W_q @ s + keys[b] @ W_k.T + torch.outer(c, w_c)) @ v
             up = e.exp() * mask[b]
-            rows.append(up / up.sum().clamp(min=1e-20))
+            rows.append(up / up.sum() if mask[b].any() else 0 * up)
             c = c + rows[-1]
         maps.append(torch.stack(rows))
         ends.append(c)
@@ -345,6 +352,8 @@ pads taken out too late, keeps 2 | .masked_fill(~mask, -1e9) ->
     You take the pads out behind the softmax, and rows no longer sum to 1: mask before it.
 weights without a word, keeps 3 | .softmax(-1).masked_fill(~mask, 0.0) -> .softmax(-1)
     A sentence without a real word gets weights from you: they are 0 there.
+a mask of -20, keeps 3 | scores.masked_fill(~mask, -1e9) -> scores.masked_fill(~mask, -20.0)
+    Your mask is a score like others: words may have lower ones. Fill with a very low number, as -1e9.
 not a number without a word, keeps 3 | -1e9).softmax(-1).masked_fill(~mask, 0.0) -> -torch.inf).softmax(-1)
     A sentence without a real word becomes NaN: fill with a large negative number, and mask again
     behind the softmax.
@@ -562,7 +571,7 @@ step(mixed, finished, V, unk, eos, pad)
 read chapters/11_coverage: Questions that readers ask
 written and read, 2 points: ordinary; other ids; nothing unknown; all copy; one sentence
     The most probable word of all, pad in finished sentences; what lies beyond V is read as unk.
-ends, 1 point: pad is the end; pad is beyond; other ids
+ends, 1 point: pad is the end; pad is beyond; the first step; other ids
     Finished stays finished, and who writes eos is finished now.
 RIGHT
 def step(mixed, finished, V, unk, eos, pad):
@@ -607,6 +616,8 @@ finished sentences go on | .masked_fill(finished, pad) ->
     Finished sentences write on in yours: behind the end comes padding.
 finished sentences begin anew | finished | (written == eos) -> written == eos
     A finished sentence is not finished any more in the next step: it stays so.
+all finish together, keeps 2 | finished | (written == eos) -> finished | (written == eos) & (finished.any() | (written == eos).all())
+    In your first step nobody finishes unless all do: each sentence ends by itself.
 nobody finishes | finished | (written == eos) -> finished.clone()
     Nobody finishes in yours: who writes eos has finished.
 pad ends a sentence | written == eos -> written == pad
