@@ -704,6 +704,10 @@ the other way round | mean(ok[look]), mean(ok[~look]) -> mean(look[ok]), mean(lo
 both at once | mean(ok[look]), mean(ok[~look]) -> mean(ok & look), mean(ok & ~look)
     You divide by all steps: the third share is among the steps that look right, the fourth among
     the others.
+third over all steps | mean(ok[look]), mean(ok[~look]) -> mean(ok), mean(ok[~look])
+    Your third column is the share of right words among all steps: it is among the steps that look right.
+wrong words of the others | mean(ok[~look]) -> mean(~ok[~look])
+    Your last column counts wrong words: the share of right ones is asked for, there as well.
 errors for right words | == gold -> != gold
     Your last columns count wrong words: the shares of right ones are asked for.
 the diagonal | == place -> == torch.arange(len(w)).clamp(max=S - 1)
@@ -780,6 +784,15 @@ not divided | / fall ->
 what would be right | R -> right(short[0], *long[1:])
     You return the share of words that would be right: subtract what is right now, and divide by the
     fall.
+cut at 0 and 1 | R -> min(max(R, 0.0), 1.0)
+    You cut the share at 0 and 1: looking may undo more than the fall, or less than nothing.
+mean of both orders | R -> (R + (right(*short) - right(long[0], *short[1:])) / fall) / 2
+    You average over both orders: suppose the long sentences are read as they are, and no other way.
+the other steps forgotten | fall = short[0] * short[1] - long[0] * long[1]; return (short[0] - long[0]) * long[1] / fall
+    You count right words among the steps that look right alone: some of the others are right as well, before and
+    after.
+sign dropped | R -> abs(R)
+    You drop the sign: where looking gained and reading lost, the share is negative.
 the rest | R -> 1 - R
     You return what is left of the fall: asked is what would be undone.
 divided by the right words | / fall -> / right(*short)

@@ -585,6 +585,12 @@ last word counted twice, keeps 1 | & (places < lengths[:, None]) -> & (places < 
     Pads, or the last word again, have weight in your windows: they end with the sentence.
 one window for the batch | first = torch.ceil(centres.detach() - D).long() -> first = torch.ceil(centres.detach()[:1] - D).long().expand(len(centres))
     You gather the first sentence's window for all: each sentence has its own.
+window around the rounded centre | first = torch.ceil(centres.detach() - D).long() -> first = (centres.detach().round() - D).long(); last = torch.floor(centres.detach() + D).long() -> last = first + 2 * D; & (away <= D) ->
+    You gather around the rounded centre: the window runs from p - D to p + D themselves.
+score 0 outside | scores.masked_fill(~seen, torch.finfo(scores.dtype).min) -> scores
+    What is outside has the score 0 in your softmax, and a share of its denominator: fill with a very low number.
+centre moved into the sentence, keeps 1 | first = torch.ceil(centres.detach() - D).long() -> centres = torch.minimum(centres.clamp(min=0), (lengths - 1).to(centres.dtype)); first = torch.ceil(centres.detach() - D).long()
+    You move the centre into the sentence: it may lie beside the words, and then fewer are in its window, or none.
 2D + 1 words always | & (away <= D) -> & (away <= D + 1)
     You take 2D + 1 words always: between two words the window holds 2D of them.
 Gaussian forgotten | * torch.exp(-(away**2) / (2 * (D / 2) ** 2)) * seen -> * seen

@@ -448,6 +448,20 @@ all words new | if w not in known) -> )
     You list known words among the unknown ones: leave them out.
 unknown words left out | [ids[w] for w in words] -> [ids[w] for w in words if w in known]
     You leave unknown words out of the ids: each word of a sentence has one.
+numbers run on from sentence to sentence
+    | ids = {w: n for n, w in enumerate([*known, *new])} -> ids = {w: n for n, w in enumerate(dict.fromkeys([*known, *(w for s in sentences[: len(all_ids) + 1] for w in s)]))}; all_new.append(new) -> all_new.append(sorted(new, key=ids.get))
+    Your numbers run on from one sentence to the next: unknown words begin at V in each.
+a new id each time
+    | V, all_ids, all_new = len(known), [], []
+    | for words in sentences:
+    |     new = [w for w in words if w not in known]
+    |     count = iter(range(V, V + len(new)))
+    |     all_ids.append([known.index(w) if w in known else next(count) for w in words])
+    |     all_new.append(new)
+    | return all_ids, all_new
+    An unknown word gets a new id each time in yours: one that comes twice keeps its id.
+id 0 taken for nothing | [ids[w] for w in words] -> [ids[w] or len(known) for w in words]
+    The id 0 counts as missing in yours, for `or` and `if not` take 0 for nothing: ask `in`, or `is None`.
 one id for all unknown words | [ids[w] for w in words] -> [min(ids[w], len(known)) for w in words]
     All your unknown words share the id V, and cannot be told apart any more.
 results exchanged | R -> R[::-1]
@@ -553,6 +567,12 @@ source of the first sentence | source[:, None].expand(B, T, S) -> source[:1, Non
     Every sentence of yours copies the words of the first: each has its own source.
 cut to the vocabulary | return -> copied = copied * (torch.arange(size) < logits.shape[-1]); return
     Copies of unknown words are lost in yours: they have places behind the vocabulary.
+larger of two weights | scatter_add(-1, ids, weights) -> scatter_reduce(-1, ids, weights, 'amax')
+    Where a word stands twice you keep the larger weight: add them up.
+id 0 taken for a pad | ids, weights) -> ids, weights * (ids > 0))
+    You leave out the id 0, as if it stood for pads: these have weights of 0 already, and 0 may be a word.
+softmax over the steps | logits.softmax(-1) -> logits.softmax(1)
+    Your softmax runs over the steps: it runs over the words of the vocabulary, the last axis.
 largest weight alone | ids, weights) -> ids, weights * (weights == weights.amax(-1, keepdim=True)))
     You copy the word of the largest weight alone: every word is copied with its own weight.
 gate of the first step | return p_gen[..., None] * written -> p_gen = p_gen[:, :1].expand_as(p_gen); return p_gen[..., None] * written
@@ -612,6 +632,12 @@ one beyond | written >= V -> written > V
     You read the id V itself, the first unknown word: known words have 0 to V - 1.
 unknown written | return written, read -> return read, read
     You write unk for a copied word, and the name is lost: only what is read is replaced.
+0 for the pad | masked_fill(finished, pad) -> masked_fill(finished, 0)
+    You write 0 in finished sentences: which id pads have is an argument.
+1 for unk | masked_fill(written >= V, unk) -> masked_fill(written >= V, 1)
+    You read 1 for a copied word: which id unk has is an argument.
+no pad is read | read = written.masked_fill(written >= V, unk) -> best = mixed.argmax(1); read = best.masked_fill(best >= V, unk)
+    You read on in finished sentences: there pad is read, as it is written.
 finished sentences go on | .masked_fill(finished, pad) ->
     Finished sentences write on in yours: behind the end comes padding.
 finished sentences begin anew | finished | (written == eos) -> written == eos

@@ -445,6 +445,12 @@ divided by the baseline | (r - b) * -> (r / b.abs().clamp(min=1e-3)) *
     You divide by the baseline: it is subtracted.
 sum for mean | / mask.sum() ->
     You add up over the draws: take the mean over the real ones.
+divided by the inputs | / mask.sum() -> / len(mask)
+    You divide by the number of inputs: the mean is over the real draws of all inputs together.
+NaN for a lone draw | (n - 1).clamp(min=1) -> (n - 1)
+    A lone draw divides 0 by 0 in yours: where there is no other, the baseline is 0.
+divided by their deviation | each = (r - b) * -> each = (r - b) / ((r - b)[mask].std() + 1e-6) *
+    You divide the differences by their deviation: that is another surrogate, and was not asked for.
 mean of rows' means, keeps 2 | -each.sum() / mask.sum() -> -(each.sum(1) / n[:, 0].clamp(min=1))[n[:, 0] > 0].mean()
     You average rows first: an input with few draws then counts as much as one with many. Divide by
     the number of real draws.
@@ -913,6 +919,12 @@ gap as a ratio, keeps 3 | mean(t) - mean(s) -> mean(t) / mean(s)
 means compared, keeps 2
     | max(test[k]) < min(test[0]) -> mean(test[k]) < mean(test[0]); min(test[k]) > max(test[0]) -> mean(test[k]) > mean(test[0])
     You compare means, which always differ: each seed must be on one side of each of the others.
+in pairs, keeps 2
+    | max(test[k]) < min(test[0]) -> all(x < y for x, y in zip(test[k], test[0])); min(test[k]) > max(test[0]) -> all(x > y for x, y in zip(test[k], test[0]))
+    You compare seeds in pairs: nothing pairs them, and each of one must be below each of the other.
+touching counts on both sides, keeps 2
+    | max(test[k]) < min(test[0]) -> max(test[k]) <= min(test[0]); min(test[k]) > max(test[0]) -> min(test[k]) >= max(test[0])
+    Where two ranges touch, no difference is seen: below means below, and above means above.
 seed by seed, keeps 2
     | max(test[k]) < min(test[0]) -> all(x < y for x, y in zip(sorted(test[k]), sorted(test[0]))); min(test[k]) > max(test[0]) -> all(x > y for x, y in zip(sorted(test[k]), sorted(test[0])))
     You compare the lowest with the lowest, and so on: ranges that are shifted may still meet.

@@ -308,6 +308,10 @@ masks laid over the heads, keeps 3 | mask.repeat_interleave(heads, 0) -> mask.re
 masked after the softmax, keeps 3
     | .masked_fill(~mask[:, None, None], -math.inf).softmax(-1) -> .softmax(-1).masked_fill(~mask[:, None, None], 0)
     You mask after the softmax: the weights of the real words no longer sum to 1.
+divided again after the softmax, keeps 4
+    | a = e.masked_fill(~mask[:, None, None], -math.inf).softmax(-1) -> a = e.softmax(-1) * mask[:, None, None]; a = a / (a.sum(-1, keepdim=True) + 1e-13)
+    You take pads out after the softmax and divide again: where pads had nearly all, too little is left to divide.
+    Mask the scores.
 mask turned round
     | .masked_fill(~mask[:, None, None], -math.inf) -> .masked_fill(mask[:, None, None], -1e9)
     You close what is open: True means that a position may be attended.
@@ -616,6 +620,10 @@ def stand_in(loss, heads):
     keep.fill_(False)
     return each, (loss(keep) - base) - each.sum().item()
 WRONG
+sizes of the rises | each.append(loss(keep) - base) -> each.append(abs(loss(keep) - base))
+    You drop the sign: without a head the loss may fall, and that counts as a negative rise.
+falls count as nothing | each.append(loss(keep) - base) -> each.append(max(loss(keep) - base, 0.0))
+    You take a fall for 0: without a head the loss may fall, and that counts as a negative rise.
 one after the other | keep = everyone.clone() -> keep = everyone if head == 0 else keep
     You never put a head back: each is to be left out alone, while all others stay.
 only one kept | [loss(torch.arange(heads) != h) -> [loss(torch.arange(heads) == h)
