@@ -79,7 +79,7 @@ with checking("q1"):
 #
 # A row over thirty words can have a larger entropy than a row over three, whatever it does. So divide
 # by the largest entropy that the sentence allows: return $H_t / \ln n$, `(B, T)`, where $n$ is the
-# number of **this sentence's** words. `mask`, `(B, S)`, is True at them; pads have weight 0. It is 1
+# number of **this sentence's** words. `mask`, `(B, S)`, is True at them, wherever they stand; pads have weight 0. It is 1
 # for a row that is uniform over the words and 0 for a row with all weight on one of them; a sentence
 # of a single word has 0. Gradients must flow back as in the first question, and be numbers in every
 # sentence. `entropy` is at hand; for grading a right version of it is, whatever yours does.

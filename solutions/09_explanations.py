@@ -46,7 +46,7 @@ from seqattn.grading import checking, same_precision
 # %% [markdown]
 # ## Deal the weights out anew
 #
-# `weights` `(B, S)` are rows of attention weights. `draws` `(B, S)` are random numbers, so that your answer
+# `weights` `(B, S)` are rows of attention weights. `draws` `(B, S)` are random numbers of any size, so that your answer
 # has no dice of its own. Sort the real words of a sentence by their draws, the smallest first; the first real
 # word then gets the weight of the first in that order, the second that of the second, and so on. Pads get
 # exactly 0. Real words may stand anywhere in a row, not only on its left. Gradients flow through the weights.
@@ -113,7 +113,8 @@ with checking("q2"):
 #
 # Return for each sentence the Jensen–Shannon divergence between the rows of `first` and `second` `(B, S)`, as a
 # *share* of the largest that is possible: a tensor `(B,)` with 0 for equal rows, and 1 for rows that have no
-# word in common. A weight of 0 adds nothing to a sum. Gradients flow through both.
+# word in common. A weight of 0 adds nothing to a sum. Gradients flow through both, and are numbers where a
+# weight is 0, too.
 
 
 # %% question="q3"
@@ -146,7 +147,7 @@ with checking("q3"):
 # %% [markdown]
 # ## Do two rankings agree?
 #
-# `first` and `second` `(B, S)` hold two measures of each word, of any sign. For each sentence count over all
+# `first` and `second` `(B, S)` hold two measures of each word, of any sign and size. For each sentence count over all
 # pairs of its real words: plus 1 if both measures put the pair in the same order, minus 1 if in opposite
 # orders, 0 if one of them (or both) finds the two equal. Return the sum over the number of *all* pairs, `(B,)`;
 # for a sentence of one word 0. (This is Kendall's $\tau_a$, which counts ties as the chapter's does not.)

@@ -200,7 +200,7 @@ with checking("q4"):
 # `mask` `(n, n)` is a pattern of self-attention: True where position $i$ may attend to position $j$. All layers
 # have the same pattern, and a residual connection keeps what a position has. Return the least number of layers
 # after which each position can have been influenced by every other, and −1 if no number is enough. With
-# `causal` True a position need only be influenced by those before it.
+# `causal` True the pattern looks back alone, and a position need only be influenced by those before it.
 
 
 # %% question="q5"

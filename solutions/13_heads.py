@@ -73,8 +73,8 @@ with checking("q1"):
 # ## Each head by itself
 #
 # Queries `q` `(B, T, d)`, keys `k` `(B, S, d)` and values `v` `(B, S, d_v)` have been projected; their last axes
-# hold the heads side by side, and `d_v` may differ from `d`. `mask`, `(B, S)`, is True at real words, of which
-# every sentence has one. Let each of `heads` heads attend to its own part, scaled as the chapter has it.
+# hold the heads side by side, and `d_v` may differ from `d`. `mask`, `(B, S)`, is True at real words, wherever
+# they stand; every sentence has one. Let each of `heads` heads attend to its own part, scaled as the chapter has it.
 # Return the heads' results side by side, `(B, T, d_v)`, before any output matrix, and the weights
 # `(B, H, T, S)`. Pads have a weight of exactly 0. Write the softmax over the scores yourself, or call
 # PyTorch's; operators that attend are not allowed here.

@@ -105,6 +105,8 @@ def draw_spread(rng, kind):
     if kind == "padded":
         mask = padding(rng, *mask.shape)
         mask[:, :2], mask[0, 2:] = True, False  # one sentence of two words, none of one
+        # Pads in front as well: only the mask says which places hold words.
+        mask[1] = np.arange(mask.shape[1]) >= rng.integers(1, 4)
     if kind == "one word of several":
         mask[0, 1:] = False
     scores[~np.broadcast_to(mask[:, None], scores.shape)] = -np.inf
@@ -152,6 +154,8 @@ def draw_links(rng, kind):
 def draw_maps(rng, kind):
     """Draw maps, what was predicted, what is right, and where each step should look."""
     bins = [(1, 4), (6, 9)] if kind == "two bins" else [(3, 5), (8, 9), (12, 16)]
+    if kind == "bins that overlap":
+        bins = [(12, 16), (3, 8), (5, 9)]
     if kind == "an empty bin":
         bins = [(3, 5), (30, 40), (8, 12)]
     lengths = [n for low, high in bins for n in (low, high, *rng.integers(low, high + 1, size=3))]
@@ -301,6 +305,8 @@ WRONG
 all positions counted, keeps 1 | return entropy(weights) / math.log(max(2, weights.shape[-1]))
     You divide by log S, pads counted: each sentence has a number of words of its own, which the
     mask tells.
+words up to the last one, keeps 1 | mask.sum(-1, keepdim=True) -> (mask * torch.arange(1, mask.shape[1] + 1)).amax(-1, keepdim=True)
+    You count up to the last word: pads may stand in front of it, and mask.sum(-1) leaves them out.
 words of the whole batch | return entropy(weights) / mask.sum().clamp(min=2).float().log()
     You count the words of the whole batch: each sentence has its own number, mask.sum(-1).
 steps counted | return entropy(weights) / math.log(max(2, weights.shape[1]))
@@ -620,7 +626,7 @@ Q7 = question(
     """q7: Measured: long sentences
 by_length(maps, bins)
 read exercises/08_reading_maps: Measured: long sentences
-the table, 3 points, within 2e-3 or 1e-3: three bins; two bins
+the table, 3 points, within 2e-3 or 1e-3: three bins; two bins; bins that overlap
     For each bin, over all steps of its sentences together: mean spread, share that looks right,
     share right of these, share right of the others.
 nothing to average, 1 point, within 2e-3 or 1e-3: an empty bin; all look right
@@ -679,6 +685,10 @@ last word left out | S <= high -> S < high
     You leave out sentences as long as a bin's upper end: both ends belong to it.
 lower end left out | low <= S -> low < S
     You leave out sentences as long as a bin's lower end: both ends belong to it.
+each sentence in one bin, keeps 1
+    | if low <= S <= high: -> first = next((pair for pair in bins if pair[0] <= S <= pair[1]), None); if first == (low, high):
+    You count a sentence in the first bin that it fits: bins may overlap, and each holds all sentences of its
+    lengths.
 bins by the steps | low <= S -> low <= len(w)
     You sort sentences by their number of steps: bins count source words, the last axis.
 all sentences in every bin | low <= S <= high -> S
@@ -694,6 +704,10 @@ the other way round | mean(ok[look]), mean(ok[~look]) -> mean(look[ok]), mean(lo
 both at once | mean(ok[look]), mean(ok[~look]) -> mean(ok & look), mean(ok & ~look)
     You divide by all steps: the third share is among the steps that look right, the fourth among
     the others.
+third over all steps | mean(ok[look]), mean(ok[~look]) -> mean(ok), mean(ok[~look])
+    Your third column is the share of right words among all steps: it is among the steps that look right.
+wrong words of the others | mean(ok[~look]) -> mean(~ok[~look])
+    Your last column counts wrong words: the share of right ones is asked for, there as well.
 errors for right words | == gold -> != gold
     Your last columns count wrong words: the shares of right ones are asked for.
 the diagonal | == place -> == torch.arange(len(w)).clamp(max=S - 1)
@@ -770,6 +784,15 @@ not divided | / fall ->
 what would be right | R -> right(short[0], *long[1:])
     You return the share of words that would be right: subtract what is right now, and divide by the
     fall.
+cut at 0 and 1 | R -> min(max(R, 0.0), 1.0)
+    You cut the share at 0 and 1: looking may undo more than the fall, or less than nothing.
+mean of both orders | R -> (R + (right(*short) - right(long[0], *short[1:])) / fall) / 2
+    You average over both orders: suppose the long sentences are read as they are, and no other way.
+the other steps forgotten | fall = short[0] * short[1] - long[0] * long[1]; return (short[0] - long[0]) * long[1] / fall
+    You count right words among the steps that look right alone: some of the others are right as well, before and
+    after.
+sign dropped | R -> abs(R)
+    You drop the sign: where looking gained and reading lost, the share is negative.
 the rest | R -> 1 - R
     You return what is left of the fall: asked is what would be undone.
 divided by the right words | / fall -> / right(*short)

@@ -39,6 +39,8 @@ def apart(first, second, mask):
                 p, q = first[b, i], second[b, i]
                 for w in (p, q):
                     shares[b] += w * math.log(2 * w / (p + q)) if w > 0 else 0.0
+                    # Below 0 there is nothing, so that at 0 there is no derivative.
+                    shares[b] += np.nan if w < 0 else 0.0
     return shares / (2 * math.log(2))
 
 
@@ -73,6 +75,10 @@ SIZES = COMMON_SIZES | {
     "one word of several": (3, 2, 4, 3, 2, 2),
     "with zeros": (3, 2, 6, 4, 2, 2),
     "equal": (3, 2, 5, 4, 2, 2),
+    "many equal": (4, 2, 9, 4, 2, 2),
+    "a faint rest": (3, 2, 5, 4, 2, 2),
+    "small": (3, 2, 5, 4, 2, 2),
+    "tiny": (3, 2, 5, 4, 2, 2),
 }
 
 
@@ -99,20 +105,26 @@ def draw_rows(rng, mask, kind):
     if kind == "equal":
         scores = np.round(scores)
         scores[:, 1] = scores[:, 3] = scores.max(1) + 1
+    if kind == "many equal":
+        scores = rng.integers(0, 3, scores.shape) * 1.0
+    if kind == "a faint rest":
+        # What is left after one word is as much as float32 holds beside it, and no more.
+        scores[:, 0] = scores[:, 1:].max(1) + 15
     return softmax_rows(scores, mask).astype(np.float32)
 
 
 def draw_deal(rng, kind):
     mask = draw_mask(rng, kind)
     draws = rng.permuted(np.arange(mask.size).reshape(mask.shape), axis=1) / mask.size
+    if kind == "pads between":
+        draws = 5 * draws - 2  # no number is smaller, or larger, than all draws
     return draw_rows(rng, mask, kind), mask, draws.astype(np.float32)
 
 
 def draw_erase(rng, kind):
     mask = draw_mask(rng, kind)
-    k = {"none": 0, "all": 9, "one word of several": 1, "equal": 1}.get(
-        kind, int(rng.integers(1, 4))
-    )
+    few = {"none": 0, "all": 9, "one word of several": 1, "equal": 1, "a faint rest": 1}
+    k = few.get(kind, int(rng.integers(1, 4)) + 2 * (kind == "many equal"))
     return draw_rows(rng, mask, kind), mask, k
 
 
@@ -130,6 +142,9 @@ def draw_measures(rng, kind):
     if kind == "equal":
         first, second = np.round(1.2 * first), np.round(1.2 * second)
         first[:, 0] = first[:, 1]
+    # As gradients may be; products of the tiny ones are 0 in float32.
+    scale = np.float32({"small": 1e-9, "tiny": 1e-24}.get(kind, 1.0))
+    first, second = first * scale, second * scale
     return first, second, mask
 
 
@@ -185,6 +200,19 @@ def deal_out(weights, mask, draws):
         rows.append(torch.stack([w[next(order)] if ok else torch.zeros_like(w[0]) for ok in m]))
     return torch.stack(rows)
 WRONG
+pads taken out with a product, keeps 2
+    | to = (~mask).long().argsort(dim=1, stable=True)
+    | source = draws.masked_fill(~mask, torch.inf).argsort(dim=1, stable=True)
+    | return torch.zeros_like(weights).scatter(1, to, weights.gather(1, source)) * mask
+    You multiply pads by 0, and 0 times NaN is NaN: fill them with masked_fill, or leave them out.
+all real words taken for the first ones, keeps 1
+    | source = draws.masked_fill(~mask, torch.inf).argsort(dim=1, stable=True)
+    | return weights.gather(1, source).masked_fill(~mask, 0.0)
+    You take it that real words are the first of a row: where pads stand between them, weight lands on pads and
+    is lost.
+pads sorted and blanked, keeps 1 | return weights.gather(1, draws.argsort(1)).masked_fill(~mask, 0.0)
+    You sort pads along with the words and blank them afterwards, and their share is lost: deal among real words
+    alone.
 the inverse order | draws[b, real].argsort() -> draws[b, real].argsort().argsort()
     You send each word's weight to the rank of its draw: that is the inverse permutation. The first
     word *gets* the weight of the word with the smallest draw.
@@ -194,6 +222,12 @@ pads take part, keeps 1 | return weights.gather(1, draws.argsort(1))
     You sort all positions, pads too, so that weight lands on pads: deal among real words alone.
 real words packed to the left, keeps 1 | dealt[b, real] -> dealt[b, : len(real)]
     You put the weights into the first places of the row: real words may stand anywhere.
+pads drawn as 1, keeps 1
+    | to = (~mask).long().argsort(dim=1, stable=True)
+    | source = draws.masked_fill(~mask, 1.0).argsort(dim=1, stable=True)
+    | clean = weights.masked_fill(~mask, 0.0)
+    | return torch.zeros_like(clean).scatter(1, to, clean.gather(1, source)).masked_fill(~mask, 0.0)
+    You give pads the draw 1, and a real word may have a larger one: fill with infinity.
 one order for all | draws[b, real] -> draws[0, real]
     You take the draws of the first sentence for all: each sentence has its own.
 sorted by the weights | draws[b, real] -> weights[b, real]
@@ -221,10 +255,10 @@ erase(weights, mask, k)
 read chapters/09_explanations: A question you can see
 the rest, 2 points: ordinary; none; other sizes; all sizes equal; one sentence; long; padded; pads between; with zeros
     Without the k largest, and divided by the sum of what is left; pads get 0.
-ties, 1 point: equal
+ties, 1 point: equal; many equal
     Of equal weights the leftmost goes first, and only as many as k says.
-nothing left, 1 point: one word; all; one word of several
-    A row of which nothing is left is all zeros: 0 divided by 0 is NaN.
+little left, and nothing, 1 point: one word; all; one word of several; a faint rest
+    A row of which nothing is left is all zeros, and any other sums to 1, however little is left.
 gradients, 1 point, backward: ordinary; padded; one word of several
     The rest is right but its gradient is not: it flows through the weights and through their sum.
 RIGHT
@@ -273,7 +307,7 @@ smallest erased | descending=True, stable -> descending=False, stable
     You erase the smallest weights: sort so that the largest come first.
 one more erased | >= k -> > k
     You erase one weight more than k: ranks begin at 0.
-largest alone, keeps 1 | >= k -> >= 1
+largest alone | >= k -> >= 1
     You erase one weight whatever k is: take the k largest away.
 ties all erased, keeps 4
     | own = weights.masked_fill(~mask, 0.0)
@@ -283,6 +317,24 @@ ties all erased, keeps 4
     | total = left.sum(1, keepdim=True)
     | return left / torch.where(total > 0, total, 1.0)
     You erase all that equal the k-th largest: of equal weights the leftmost goes first, no more.
+ties as topk breaks them, keeps 4
+    | own = weights.masked_fill(~mask, 0.0)
+    | left = own.scatter(1, own.topk(min(k, own.shape[1]), dim=1).indices, 0.0)
+    | total = left.sum(1, keepdim=True)
+    | return left / torch.where(total > 0, total, 1.0)
+    topk takes any of several equal weights: a stable sort, or argmax k times, takes the leftmost.
+rightmost of equal weights, keeps 4
+    | own = weights.masked_fill(~mask, 0.0)
+    | order = own.masked_fill(~mask, -1.0).argsort(dim=-1, stable=True).flip(-1)
+    | left = own * (order.argsort(-1) >= k)
+    | total = left.sum(-1, keepdim=True)
+    | return left / torch.where(total > 0, total, 1.0)
+    Of equal weights yours takes the rightmost: an ascending sort turned round turns ties round, too. Sort with
+    descending=True, stable=True.
+a floor under the sum, keeps 4 | torch.where(total > 0, total, 1.0) -> total.clamp(min=1e-6)
+    You put a floor under the sum: a faint rest no longer sums to 1. Only a sum of exactly 0 needs another divisor.
+more than there are words, keeps 4 | >= k) -> >= [*range(own.shape[1] + 1)][k])
+    k may be larger than the number of words: then nothing is left, and no error.
 order for rank | order.argsort(-1) -> order
     You compare positions, not ranks, with k: the rank of a word is the argsort of the argsort.
 softmax again | R -> (R.masked_fill(R == 0, -1e9).softmax(1) * (R > 0))
@@ -308,8 +360,9 @@ the share, 2 points: ordinary; other sizes; all sizes equal; one sentence; one w
     Half of both divergences from the mean of the two rows, over the largest, ln 2.
 zeros, 1 point: with zeros; equal; one word of several
     A weight of 0 adds nothing: 0 · log 0 counts as 0.
-gradients, 1 point, backward: ordinary; padded; pads between
-    The shares are right but their gradients are not: they flow through both rows.
+gradients, 1 point, backward: ordinary; padded; pads between; with zeros
+    The shares are right but their gradients are not: they flow through both rows, and are numbers where
+    a weight is 0.
 RIGHT
 def apart(first, second, mask):
     p, q = (torch.where(mask, w, 0.0) for w in (first, second))
@@ -362,6 +415,14 @@ mean over the words | .log()).sum(-1) -> .log()).mean(-1)
     You average over the words: the terms are added up.
 NaN at zero | return (w * torch.where(w > 0, ratio, 1.0).log()).sum(-1) -> return torch.where(mask, w * ratio.log(), 0.0).sum(-1)
     A weight of 0 gives 0 times minus infinity, which is NaN: 0 · log 0 counts as 0.
+NaN hidden too late, keeps 3 | return (w * torch.where(w > 0, ratio, 1.0).log()).sum(-1) -> return torch.where(w > 0, w * ratio.log(), 0.0).sum(-1)
+    Your values are right, but at a weight of 0 the gradient is NaN: where, nan_to_num and xlogy come too late.
+    The logarithm must not see the 0.
+mean detached, keeps 3 | middle = (p + q) / 2 -> middle = ((p + q) / 2).detach()
+    You detach the mean of the rows: both rows are in it, and the gradient flows through it, too.
+arguments of kl_div exchanged | return (w * torch.where(w > 0, ratio, 1.0).log()).sum(-1) -> return F.kl_div(w.clamp(min=1e-12).log(), middle.clamp(min=1e-12), reduction='none').sum(-1)
+    You measure the mean against each row: F.kl_div(log of the mean, row) is the divergence of a row from the
+    mean, for its first argument is what is compared with.
 one number for all | R -> R.mean()
     You average over the sentences: return one number for each, (B,).
 detached, keeps 3 | R -> R.detach()
@@ -377,7 +438,7 @@ Q4 = question(
     """q4: Do two rankings agree?
 agreement(first, second, mask)
 read chapters/09_explanations: Jain and Wallace: do the weights agree, and could they be others?
-the count, 1 point: ordinary; other sizes; all sizes equal; one sentence; long
+the count, 1 point: ordinary; other sizes; all sizes equal; one sentence; long; small; tiny
     Pairs in the same order minus pairs in opposite orders, over all pairs.
 pads, 1 point: padded; pads between
     Pairs of real words alone count, above and below.
@@ -440,6 +501,30 @@ share that agrees | R -> (R + 1) / 2
     You return a share from 0 to 1: agreement runs from −1, for reversed rankings, to 1.
 ties as agreement | torch.sign(x[:, :, None] - x[:, None, :]) -> torch.where(x[:, :, None] >= x[:, None, :], 1.0, -1.0)
     A pair that is equal counts as in order with you: it adds 0.
+sign of a product, keeps 3
+    | x, y = (torch.where(mask, z, 0.0) for z in (first, second))
+    | pairs = mask[:, :, None] & mask[:, None, :]
+    | total = (((x[:, :, None] - x[:, None]) * (y[:, :, None] - y[:, None])).sign() * pairs).sum((1, 2))
+    | n = mask.sum(1)
+    | return total / (n * (n - 1)).clamp(min=1)
+    You multiply differences before you take the sign: of tiny ones the product is 0. Take the sign of each.
+close numbers as equal, keeps 3
+    | x = torch.where(mask, x, 0.0) -> x = torch.where(mask, x, 0.0).mul(1e5).round()
+    You count numbers that are close as equal: measures may be tiny, and only equal ones tie.
+neighbours alone
+    | rows = []
+    | for x, y, m in zip(first, second, mask):
+    |     rows.append((x[m].diff().sign() * y[m].diff().sign()).sum() / max(int(m.sum()) - 1, 1))
+    | return torch.stack(rows)
+    You compare each word with the next one alone: every pair of words counts.
+Spearman's rank correlation
+    | rows = []
+    | for x, y, m in zip(first, second, mask):
+    |     n = int(m.sum())
+    |     apart = x[m].argsort().argsort() - y[m].argsort().argsort()
+    |     rows.append(1 - 6 * apart.square().sum().to(x) / (n ** 3 - n) if n > 1 else x.new_zeros(()))
+    | return torch.stack(rows)
+    This is Spearman's correlation of ranks: Kendall counts pairs in the same order and in opposite ones.
 ties left out below, keeps 3 | (n * (n - 1)) -> (ways(first) * ways(second) * pairs).abs().sum((1, 2))
     You leave ties out below as well: here all pairs count.
 NaN for one word, keeps 2 | .clamp(min=1) ->

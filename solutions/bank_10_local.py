@@ -94,6 +94,7 @@ WINDOWS = {  # B, size, D
     "one sentence": (1, 8, 3),
     "as many sentences as words": (6, 6, 2),
     "far apart": (3, 9, 3),
+    "the rest unknown": (3, 7, 2),
     "small": (2, 5, 1),
     "long sentences": (2, 300, 2),
 }
@@ -115,7 +116,7 @@ def draw_places(rng, kind):
     elif kind == "short sentences":
         lengths[1:] = rng.integers(1, 4, size=B - 1)
         centres[1:] = lengths[1:] + rng.choice([-0.375, 0.5], size=B - 1)
-    elif kind == "far apart":
+    elif kind in ("far apart", "the rest unknown"):
         # A word in every window: empty ones are another case.
         lengths = np.maximum(lengths, size - D + 1)
     elif kind == "nothing in the window":
@@ -147,6 +148,8 @@ def draw_scores(rng, kind):
         scores[outside] = rng.choice([np.nan, np.inf, -np.inf, 1e30], size=int(outside.sum()))
         # In reach of a mask of -10000, and whole numbers, which every precision holds.
         scores[~outside] = np.round(scores[~outside]) * 16 - 2.0**15
+    if kind == "the rest unknown":
+        scores[outside] = rng.choice([np.nan, np.inf], size=int(outside.sum()))
     return scores, centres, D, lengths
 
 
@@ -156,14 +159,14 @@ def draw_states(rng, kind):
     B = len(centres)
     query, keys = normal(rng, B, d), normal(rng, B, size, d)
     values = normal(rng, B, size, d_v)
-    if kind == "far apart":
+    if kind in ("far apart", "the rest unknown"):
         outside = ~windows(centres, D, lengths, size)
         keys[outside] = values[outside] = np.nan
     return query, keys, values, centres, D, lengths
 
 
 def draw_pattern(rng, kind):
-    n = {"large": 40, "one position": 1}.get(kind, 12)
+    n = {"large": 90, "one position": 1}.get(kind, 12)
     causal = kind.startswith("causal")
     places = np.arange(n)
     away = np.abs(places[:, None] - places)
@@ -376,8 +379,8 @@ ends and nothing, 1 point: short sentences; nothing in the window; ordinary
     The window ends with the sentence, and a row with nothing to see is zeros.
 numbers that mean nothing, 1 point: far apart
     Scores outside the window may be NaN or infinite, and those inside far below zero.
-gradients, 1 point, backward: ordinary; short sentences
-    Gradients flow to the scores in the window and to the centres.
+gradients, 1 point, backward: ordinary; short sentences; the rest unknown
+    Gradients flow to the scores in the window and to the centres, and are numbers whatever stands outside.
 RIGHT
 def local_weights(scores, centres, D, lengths):
     places = torch.arange(scores.shape[1])
@@ -455,6 +458,12 @@ uniform for an empty window, keeps 1 | return (weights * near).masked_fill(~seen
     What is not in the window still has a weight: it gets exactly 0.
 centre detached, keeps 4 | away = places - centres[:, None] -> away = places - centres.detach()[:, None]
     Your centre is detached: it must learn from the Gaussian.
+NaN hidden too late, keeps 4
+    | weights = scores.masked_fill(~seen, lowest).softmax(1) -> top = scores.masked_fill(~seen, lowest).amax(1, keepdim=True).detach(); up = torch.where(seen, (scores - top).exp(), 0.0); weights = up / up.sum(1, keepdim=True).clamp(min=1e-30)
+    Your values are right, but you take the exponential of what is outside and hide it afterwards: on the way
+    back 0 times NaN is NaN. Fill the scores first.
+normalised Gaussian | return (weights * near) -> near = near / (D / 2 * math.sqrt(2 * math.pi)); return (weights * near)
+    Your Gaussian is a density, divided by sigma and the root of 2 pi: here it is 1 at the centre.
 multiplied by zero, keeps 3 | scores.masked_fill(~seen, lowest) -> (scores * seen + lowest * ~seen)
     You multiply what is outside by zero, and NaN times zero is NaN: fill it instead.
 a mask of -1000, keeps 4 | scores.masked_fill(~seen, lowest) -> scores.masked_fill(~seen, -100.0)
@@ -477,7 +486,7 @@ nothing else touched, 1 point: far apart
     What stands outside may be NaN, and a weight of 0 times NaN is NaN: leave it out.
 gathered, 1 point, 150 numbers read: long sentences
     Choose the positions first, and gather their rows: rows outside are not scored, and not cleaned.
-gradients, 1 point, backward: small
+gradients, 1 point, backward: small; the rest unknown
     Gradients flow to query, keys, values and centres.
 RIGHT
 def gathered_context(query, keys, values, centres, D, lengths):
@@ -545,7 +554,7 @@ def gathered_context(query, keys, values, centres, D, lengths):
     gauss = (-(i - centres[:, None]) ** 2 * 2 / D**2).exp().masked_fill(out, 0)
     return torch.bmm((e.softmax(1) * gauss)[:, None], V)[:, 0]
 WRONG
-computes all, then masks, keeps 4
+computes all, then masks, keeps 3
     | def gathered_context(query, keys, values, centres, D, lengths):
     |     places = torch.arange(keys.shape[1])
     |     away = places - centres[:, None]
@@ -576,6 +585,12 @@ last word counted twice, keeps 1 | & (places < lengths[:, None]) -> & (places < 
     Pads, or the last word again, have weight in your windows: they end with the sentence.
 one window for the batch | first = torch.ceil(centres.detach() - D).long() -> first = torch.ceil(centres.detach()[:1] - D).long().expand(len(centres))
     You gather the first sentence's window for all: each sentence has its own.
+window around the rounded centre | first = torch.ceil(centres.detach() - D).long() -> first = (centres.detach().round() - D).long(); last = torch.floor(centres.detach() + D).long() -> last = first + 2 * D; & (away <= D) ->
+    You gather around the rounded centre: the window runs from p - D to p + D themselves.
+score 0 outside | scores.masked_fill(~seen, torch.finfo(scores.dtype).min) -> scores
+    What is outside has the score 0 in your softmax, and a share of its denominator: fill with a very low number.
+centre moved into the sentence, keeps 1 | first = torch.ceil(centres.detach() - D).long() -> centres = torch.minimum(centres.clamp(min=0), (lengths - 1).to(centres.dtype)); first = torch.ceil(centres.detach() - D).long()
+    You move the centre into the sentence: it may lie beside the words, and then fewer are in its window, or none.
 2D + 1 words always | & (away <= D) -> & (away <= D + 1)
     You take 2D + 1 words always: between two words the window holds 2D of them.
 Gaussian forgotten | * torch.exp(-(away**2) / (2 * (D / 2) ** 2)) * seen -> * seen
@@ -592,7 +607,7 @@ centre rounded | away = places - centres[:, None] -> away = places - centres.rou
     You round the centre: distances are real numbers.
 centre detached, keeps 5 | away = places - centres[:, None] -> away = places - centres.detach()[:, None]
     Your centre is detached: it must learn from the Gaussian.
-window read beyond its end, keeps 5 | torch.minimum(last, lengths - 1)[:, None] -> (lengths - 1)[:, None]; values[rows, held].masked_fill(~seen[..., None], 0.0) -> values[rows, held]
+window read beyond its end, keeps 4 | torch.minimum(last, lengths - 1)[:, None] -> (lengths - 1)[:, None]; values[rows, held].masked_fill(~seen[..., None], 0.0) -> values[rows, held]
     You read a word beyond the window's end and give it a weight of 0, which does not remove a NaN.
 detached, keeps 5 | R -> R.detach()
     The values are right, but no gradient reaches the inputs.
@@ -687,6 +702,15 @@ layers of the first word, keeps 1 | while not heard[wanted].all(): -> while not 
     You look at the first position alone: every position has to be reached.
 first to last alone | while not heard[wanted].all(): -> while not heard[-1, 0]:
     You look at the last position and the first alone: the farthest pair may be another.
+reach counted, not asked, keeps 3 | more = (step.double() @ heard.double()) > 0 -> more = step.float() @ heard.float(); heard[wanted].all() -> (heard[wanted] > 0).all(); if torch.equal(more, heard): -> if torch.equal(more > 0, heard > 0):
+    You count the ways, and over many layers there are more than numbers hold: ask after each layer only whether
+    there is one.
+the caller's mask filled, keeps 1 | step = mask | torch.eye(n, dtype=torch.bool) -> step = mask.fill_diagonal_(True)
+    You write into the mask that you are given: fill_diagonal_ and its like change it. Use | and a new tensor.
+first position that hears all | while not heard[wanted].all(): -> while not (heard | ~wanted).all(1)[1:].any():
+    You stop when one position has heard all: every position has to.
+both ways | step = mask | -> step = mask | mask.T |
+    You let a position hear those that attend to it: it hears those that it attends to, mask[i, j].
 never is None, keeps 2 | return -1 -> return float('nan')
     You give no number where nothing is ever connected: return -1.
 gives up too early | if torch.equal(more, heard): -> if layers >= 3:

@@ -64,6 +64,7 @@ SIZES = COMMON_SIZES | {  # B, T, S, d_q, d_k, d_a
     "nothing seen": (2, 3, 5, 4, 6, 7),
     "long": (2, 7, 4, 3, 2, 5),
     "nothing to attend": (3, 2, 4, 3, 2, 5),
+    "strong scores": (4, 2, 4, 3, 2, 5),
 }
 
 
@@ -83,9 +84,11 @@ def draw_scores(rng, kind):
 def draw_steps(rng, kind):
     B, T, S, d_q, d_k, d_a = SIZES[kind]
     mask = np.ones((B, S), bool)
-    if kind in ("padded", "nothing to attend"):
+    if kind in ("padded", "nothing to attend", "strong scores"):
         mask = padding(rng, B, S, empty=kind == "nothing to attend")
     W_q, W_k, w_c, v = draw_matrices(rng, d_q, d_k, d_a)
+    if kind == "strong scores":
+        v = 8 * v  # no more than exp can take
     return normal(rng, B, T, d_q), normal(rng, B, S, d_k), mask, W_q, W_k, 1.5 * w_c, 1.5 * v
 
 
@@ -148,6 +151,7 @@ STEPS = {  # B, V, words beyond it, unk, eos, pad
     "all copy": (4, 5, 3, 1, 2, 0),
     "pad is the end": (6, 7, 3, 3, 2, 2),
     "pad is beyond": (6, 5, 4, 3, 2, 0),
+    "the first step": (6, 7, 3, 3, 2, 0),
     "one sentence": (1, 6, 3, 3, 2, 0),
 }
 
@@ -170,6 +174,8 @@ def draw_step(rng, kind):
         best[:], finished[:] = V + np.arange(B) % more, False
     if kind == "one sentence":
         best[:], finished[:] = V + 1, False
+    if kind == "the first step":
+        finished[:] = False
     mixed = rng.uniform(0.1, 1.0, size=(B, V + more))
     mixed[np.arange(B), best] = 1.5
     order = rng.permutation(B)
@@ -261,7 +267,7 @@ read_on(queries, keys, mask, W_q, W_k, w_c, v)
 read chapters/11_coverage: By hand
 steps and sums, 2 points: ordinary; other sizes; all sizes equal; one word; one sentence; one step; long
     Each step asks with the coverage of the steps before it, and adds its own weights to it.
-padding, 1 point: padded; nothing to attend
+padding, 1 point: padded; nothing to attend; strong scores
     Weights are 0 at pads, and for a sentence without a word; what a pad holds is never read.
 gradients, 1 point, backward: ordinary; padded
     The results are right but their gradients are not: no detach, and nothing on the way may be NaN.
@@ -281,6 +287,7 @@ def read_on(queries, keys, mask, W_q, W_k, w_c, v):
     rows = ()
     for question in asked.unbind(1):
         e = torch.tanh(question[:, None] + known + past[..., None] * w_c) @ v
+        e = e.masked_fill(~mask, -1e9)
         up = (e - e.amax(1, keepdim=True)).exp() * mask
         rows += (up / up.sum(1, keepdim=True).clamp(min=1e-20),)
         past = past + rows[-1]
@@ -301,7 +308,7 @@ def read_on(queries, keys, mask, W_q, W_k, w_c, v):
         for s in queries[b]:
             e = torch.tanh(W_q @ s + keys[b] @ W_k.T + torch.outer(c, w_c)) @ v
             up = e.exp() * mask[b]
-            rows.append(up / up.sum().clamp(min=1e-20))
+            rows.append(up / up.sum() if mask[b].any() else 0 * up)
             c = c + rows[-1]
         maps.append(torch.stack(rows))
         ends.append(c)
@@ -345,6 +352,8 @@ pads taken out too late, keeps 2 | .masked_fill(~mask, -1e9) ->
     You take the pads out behind the softmax, and rows no longer sum to 1: mask before it.
 weights without a word, keeps 3 | .softmax(-1).masked_fill(~mask, 0.0) -> .softmax(-1)
     A sentence without a real word gets weights from you: they are 0 there.
+a mask of -20, keeps 3 | scores.masked_fill(~mask, -1e9) -> scores.masked_fill(~mask, -20.0)
+    Your mask is a score like others: words may have lower ones. Fill with a very low number, as -1e9.
 not a number without a word, keeps 3 | -1e9).softmax(-1).masked_fill(~mask, 0.0) -> -torch.inf).softmax(-1)
     A sentence without a real word becomes NaN: fill with a large negative number, and mask again
     behind the softmax.
@@ -439,6 +448,20 @@ all words new | if w not in known) -> )
     You list known words among the unknown ones: leave them out.
 unknown words left out | [ids[w] for w in words] -> [ids[w] for w in words if w in known]
     You leave unknown words out of the ids: each word of a sentence has one.
+numbers run on from sentence to sentence
+    | ids = {w: n for n, w in enumerate([*known, *new])} -> ids = {w: n for n, w in enumerate(dict.fromkeys([*known, *(w for s in sentences[: len(all_ids) + 1] for w in s)]))}; all_new.append(new) -> all_new.append(sorted(new, key=ids.get))
+    Your numbers run on from one sentence to the next: unknown words begin at V in each.
+a new id each time
+    | V, all_ids, all_new = len(known), [], []
+    | for words in sentences:
+    |     new = [w for w in words if w not in known]
+    |     count = iter(range(V, V + len(new)))
+    |     all_ids.append([known.index(w) if w in known else next(count) for w in words])
+    |     all_new.append(new)
+    | return all_ids, all_new
+    An unknown word gets a new id each time in yours: one that comes twice keeps its id.
+id 0 taken for nothing | [ids[w] for w in words] -> [ids[w] or len(known) for w in words]
+    The id 0 counts as missing in yours, for `or` and `if not` take 0 for nothing: ask `in`, or `is None`.
 one id for all unknown words | [ids[w] for w in words] -> [min(ids[w], len(known)) for w in words]
     All your unknown words share the id V, and cannot be told apart any more.
 results exchanged | R -> R[::-1]
@@ -544,6 +567,12 @@ source of the first sentence | source[:, None].expand(B, T, S) -> source[:1, Non
     Every sentence of yours copies the words of the first: each has its own source.
 cut to the vocabulary | return -> copied = copied * (torch.arange(size) < logits.shape[-1]); return
     Copies of unknown words are lost in yours: they have places behind the vocabulary.
+larger of two weights | scatter_add(-1, ids, weights) -> scatter_reduce(-1, ids, weights, 'amax')
+    Where a word stands twice you keep the larger weight: add them up.
+id 0 taken for a pad | ids, weights) -> ids, weights * (ids > 0))
+    You leave out the id 0, as if it stood for pads: these have weights of 0 already, and 0 may be a word.
+softmax over the steps | logits.softmax(-1) -> logits.softmax(1)
+    Your softmax runs over the steps: it runs over the words of the vocabulary, the last axis.
 largest weight alone | ids, weights) -> ids, weights * (weights == weights.amax(-1, keepdim=True)))
     You copy the word of the largest weight alone: every word is copied with its own weight.
 gate of the first step | return p_gen[..., None] * written -> p_gen = p_gen[:, :1].expand_as(p_gen); return p_gen[..., None] * written
@@ -562,7 +591,7 @@ step(mixed, finished, V, unk, eos, pad)
 read chapters/11_coverage: Questions that readers ask
 written and read, 2 points: ordinary; other ids; nothing unknown; all copy; one sentence
     The most probable word of all, pad in finished sentences; what lies beyond V is read as unk.
-ends, 1 point: pad is the end; pad is beyond; other ids
+ends, 1 point: pad is the end; pad is beyond; the first step; other ids
     Finished stays finished, and who writes eos is finished now.
 RIGHT
 def step(mixed, finished, V, unk, eos, pad):
@@ -603,10 +632,18 @@ one beyond | written >= V -> written > V
     You read the id V itself, the first unknown word: known words have 0 to V - 1.
 unknown written | return written, read -> return read, read
     You write unk for a copied word, and the name is lost: only what is read is replaced.
+0 for the pad | masked_fill(finished, pad) -> masked_fill(finished, 0)
+    You write 0 in finished sentences: which id pads have is an argument.
+1 for unk | masked_fill(written >= V, unk) -> masked_fill(written >= V, 1)
+    You read 1 for a copied word: which id unk has is an argument.
+no pad is read | read = written.masked_fill(written >= V, unk) -> best = mixed.argmax(1); read = best.masked_fill(best >= V, unk)
+    You read on in finished sentences: there pad is read, as it is written.
 finished sentences go on | .masked_fill(finished, pad) ->
     Finished sentences write on in yours: behind the end comes padding.
 finished sentences begin anew | finished | (written == eos) -> written == eos
     A finished sentence is not finished any more in the next step: it stays so.
+all finish together, keeps 2 | finished | (written == eos) -> finished | (written == eos) & (finished.any() | (written == eos).all())
+    In your first step nobody finishes unless all do: each sentence ends by itself.
 nobody finishes | finished | (written == eos) -> finished.clone()
     Nobody finishes in yours: who writes eos has finished.
 pad ends a sentence | written == eos -> written == pad

@@ -99,6 +99,7 @@ CHOICES = {  # B, S
     "padded": (4, 5),
     "nothing to choose": (4, 3),
     "unlikely": (3, 4),
+    "far below zero": (4, 4),
 }
 
 
@@ -114,6 +115,11 @@ def draw_choice(rng, kind):
         mask[0, -1] = False
     if kind == "unlikely":
         scores *= 150
+    if kind == "far below zero":
+        # A fill of -100 would be the most likely place.
+        scores = 2 * scores - 180
+        mask[:, 2:] = rng.random((B, S - 2)) < 0.5
+        mask[0, -1] = False
     index = np.full(B, -1)
     for b in range(B):
         if mask[b].any():
@@ -195,6 +201,7 @@ MAPS = {  # B, T, S
     "one source word": (2, 3, 1),
     "padded": (3, 4, 5),
     "short and long": (2, 6, 5),
+    "padded, all sizes equal": (3, 3, 3),
 }
 
 
@@ -202,18 +209,23 @@ def draw_maps(rng, kind):
     B, T, S = MAPS[kind]
     nats, written, read = np.abs(normal(rng, B, T)), np.ones((B, T), bool), np.ones((B, S), bool)
     rows, columns = (float(np.float32(x)) for x in rng.choice([-1, 1], 2) * rng.uniform(0.5, 2, 2))
-    if kind in ("padded", "short and long"):
+    padded = kind in ("padded", "short and long", "padded, all sizes equal")
+    if padded:
         written, read = padding(rng, B, T), padding(rng, B, S)
         if kind == "short and long":
             # A mean of the sentences' means differs from the mean over words.
             written[0], written[1] = np.arange(T) < 1, True
             read[0], read[1] = np.arange(S) < 2, True
+        if kind == "padded, all sizes equal":
+            # Each mask fits on either axis, and only one of them is right.
+            written[:, 1:], read[:, 1] = [[False, False], [True, False], [True, True]], True
     weights = softmax_rows(rng.normal(size=(B, T, S)), read[:, None, :])
-    if kind in ("padded", "short and long"):
+    if padded:
         junk = ~(written[:, :, None] & read[:, None, :])
         # Pads may hold anything: 0 times NaN is no 0.
-        weights[junk] = rng.uniform(2, 5, junk.sum()) if kind == "padded" else np.nan
-        nats[~written] = 9 if kind == "padded" else np.nan
+        unknown = kind == "short and long"
+        weights[junk] = np.nan if unknown else rng.uniform(2, 5, junk.sum())
+        nats[~written] = np.nan if unknown else 9
     return nats, weights.astype(np.float32), written, read, rows, columns
 
 
@@ -281,7 +293,7 @@ read chapters/12_hard: From a mixture to a choice
 the formula, 2 points: ordinary; other sizes; all sizes equal; one place; one query
     The chosen score minus the logarithm of the sum of exp over the row: the logarithm of a softmax,
     at the chosen place.
-places that are not real, 1 point: padded; nothing to choose
+places that are not real, 1 point: padded; nothing to choose; far below zero
     Pads share in your sum, or a row without a choice is not 0: only real places count, and index -1
     gives 0.
 unlikely choices, 1 point: unlikely
@@ -327,6 +339,8 @@ mask after the softmax, keeps 2
     You mask after the softmax, where pads have had their share already: mask the scores.
 masked with zeros, keeps 3 | torch.finfo(scores.dtype).min -> 0.0
     You set the scores of pads to 0, which is a score like any other: they need a very low one.
+a mask of -100, keeps 4 | torch.finfo(scores.dtype).min -> -100.0
+    Your mask is a score like others, and scores may be in the hundreds: fill with a very low number.
 log of softmax, keeps 3 | e.log_softmax(-1) -> e.softmax(-1).log()
     A softmax of far scores is 0, and its logarithm minus infinity: log_softmax takes both steps at
     once and stays finite.
@@ -431,6 +445,12 @@ divided by the baseline | (r - b) * -> (r / b.abs().clamp(min=1e-3)) *
     You divide by the baseline: it is subtracted.
 sum for mean | / mask.sum() ->
     You add up over the draws: take the mean over the real ones.
+divided by the inputs | / mask.sum() -> / len(mask)
+    You divide by the number of inputs: the mean is over the real draws of all inputs together.
+NaN for a lone draw | (n - 1).clamp(min=1) -> (n - 1)
+    A lone draw divides 0 by 0 in yours: where there is no other, the baseline is 0.
+divided by their deviation | each = (r - b) * -> each = (r - b) / ((r - b)[mask].std() + 1e-6) *
+    You divide the differences by their deviation: that is another surrogate, and was not asked for.
 mean of rows' means, keeps 2 | -each.sum() / mask.sum() -> -(each.sum(1) / n[:, 0].clamp(min=1))[n[:, 0] > 0].mean()
     You average rows first: an input with few draws then counts as much as one with many. Divide by
     the number of real draws.
@@ -705,10 +725,10 @@ read chapters/12_hard: One row under a penalty
 the three terms, 2 points: ordinary; other sizes; all sizes equal; one sentence; one word; one source word
     The mean of the nats; rows times the mean of one minus a row's sum of squares; columns times the mean
     of the squared distance of a column's sum from 1.
-padding, 2 points: padded; short and long
+padding, 2 points: padded; short and long; padded, all sizes equal
     Each mean is over the real words of the whole batch, and pads reach no sum: target pads for rows,
     source pads for columns.
-gradients, 1 point, backward: ordinary; padded
+gradients, 1 point, backward: ordinary; padded; short and long
     The loss is right but its gradients are not: they reach nats and weights, pads excepted.
 RIGHT
 def total_loss(nats, weights, written, read, rows, columns):
@@ -783,6 +803,22 @@ penalties alone | nats[written].mean() + -> 0 * nats[written].mean() +
     The nats are missing: the penalties are added to the loss of the words.
 detached, keeps 4 | R -> R.detach()
     The loss is detached: backward() would find nothing to follow.
+NaN hidden too late, keeps 4
+    | spread = 1 - a.square().sum(-1) -> spread = 1 - torch.where(both, weights.square(), 0.0).sum(-1)
+    The loss is right, but you square what stands at pads and hide it afterwards: on the way back 0 times NaN is
+    NaN. Fill the weights first.
+columns detached, keeps 4 | (1 - a.sum(1)) -> (1 - a.detach().sum(1))
+    The column penalty has no gradient: it would be logged and do nothing.
+multiplied by zero, keeps 2 | torch.where(both, weights, torch.zeros_like(weights)) -> weights * both
+    You multiply pads by 0, and 0 times NaN is NaN: fill them with torch.where or masked_fill.
+penalties only where positive | + rows * spread[written].mean() + columns * missing[read].mean() -> + max(rows, 0) * spread[written].mean() + max(columns, 0) * missing[read].mean()
+    You leave a penalty out where its factor is negative: that asks for the contrary, and counts.
+columns over the target words | missing[read].mean() -> missing[read].sum() / written.sum()
+    You divide the columns' penalty by the number of target words: it is a mean over source words.
+rows over the source words | spread[written].mean() -> spread[written].sum() / read.sum()
+    You divide the rows' penalty by the number of source words: it is a mean over target words.
+the other mask for the rows, keeps 3 | spread[written].mean() -> spread[read if read.shape == written.shape else written].mean()
+    Your row penalty is over the places of source words: rows belong to target words, `written`.
 penalties detached, keeps 4 | torch.where(both, weights, torch.zeros_like(weights)) -> torch.where(both, weights, torch.zeros_like(weights)).detach()
     The penalties have no gradient: they would be logged and do nothing.
 weights changed, keeps 2 | a = torch.where(both, weights, torch.zeros_like(weights)) -> a = weights; a.data *= both
@@ -883,6 +919,12 @@ gap as a ratio, keeps 3 | mean(t) - mean(s) -> mean(t) / mean(s)
 means compared, keeps 2
     | max(test[k]) < min(test[0]) -> mean(test[k]) < mean(test[0]); min(test[k]) > max(test[0]) -> mean(test[k]) > mean(test[0])
     You compare means, which always differ: each seed must be on one side of each of the others.
+in pairs, keeps 2
+    | max(test[k]) < min(test[0]) -> all(x < y for x, y in zip(test[k], test[0])); min(test[k]) > max(test[0]) -> all(x > y for x, y in zip(test[k], test[0]))
+    You compare seeds in pairs: nothing pairs them, and each of one must be below each of the other.
+touching counts on both sides, keeps 2
+    | max(test[k]) < min(test[0]) -> max(test[k]) <= min(test[0]); min(test[k]) > max(test[0]) -> min(test[k]) >= max(test[0])
+    Where two ranges touch, no difference is seen: below means below, and above means above.
 seed by seed, keeps 2
     | max(test[k]) < min(test[0]) -> all(x < y for x, y in zip(sorted(test[k]), sorted(test[0]))); min(test[k]) > max(test[0]) -> all(x > y for x, y in zip(sorted(test[k]), sorted(test[0])))
     You compare the lowest with the lowest, and so on: ranges that are shifted may still meet.

@@ -87,6 +87,7 @@ SIZES = {  # B, H, T, S, d_h, size of a head's values
     "one sentence": (1, 2, 3, 5, 3, 2),
     "one position": (2, 3, 1, 1, 2, 3),
     "padded": (4, 2, 3, 5, 3, 2),
+    "padded, strong scores": (4, 2, 3, 5, 3, 2),
     "padded, as many sentences as heads": (3, 3, 2, 5, 2, 3),
     # A mask (B, S) fits queries and keys here, and a mask on both sides, too.
     "padded, as many sentences as positions": (3, 2, 3, 3, 2, 3),
@@ -106,10 +107,16 @@ def draw_attention(rng, kind):
         mask = padding(rng, B, S)
         # Lengths that differ from sentence to sentence, or a mask on the wrong axis may pass.
         mask[1] = True
+        # Pads in front and between as well: only the mask says which places are real.
+        mask[2:] = rng.permuted(mask[2:], axis=1)
+        mask[2] = np.arange(S) > 0
         fill_pads(rng, k, mask, 3.0)
         # A pad whose weight is a billionth is not masked.
         fill_pads(rng, v, mask, 1e6)
-    return normal(rng, B, T, H * d_h), k, v, H, mask
+    q = normal(rng, B, T, H * d_h)
+    if kind == "padded, strong scores":
+        q, k = 15 * q, 10 * k
+    return q, k, v, H, mask
 
 
 def draw_contributions(rng, kind):
@@ -225,7 +232,7 @@ read chapters/13_heads: In general
 each its part, 3 points: ordinary; other sizes; all sizes equal; as many sentences as heads; one head; heads of size 1; one sentence; one position
     Split the last axis, bring the heads to the front, divide by the root of a head's own size, softmax
     over the keys, and merge.
-padding, 2 points: padded; padded, as many sentences as heads; padded, as many sentences as positions
+padding, 2 points: padded; padded, strong scores; padded, as many sentences as heads; padded, as many sentences as positions
     The mask belongs to a sentence and holds for all its heads and queries: give it two new axes.
 gradients, 1 point, backward: ordinary; padded
     The results are right but their gradients are not: no detach, no .data, no NumPy on the way.
@@ -301,9 +308,19 @@ masks laid over the heads, keeps 3 | mask.repeat_interleave(heads, 0) -> mask.re
 masked after the softmax, keeps 3
     | .masked_fill(~mask[:, None, None], -math.inf).softmax(-1) -> .softmax(-1).masked_fill(~mask[:, None, None], 0)
     You mask after the softmax: the weights of the real words no longer sum to 1.
+divided again after the softmax, keeps 4
+    | a = e.masked_fill(~mask[:, None, None], -math.inf).softmax(-1) -> a = e.softmax(-1) * mask[:, None, None]; a = a / (a.sum(-1, keepdim=True) + 1e-13)
+    You take pads out after the softmax and divide again: where pads had nearly all, too little is left to divide.
+    Mask the scores.
 mask turned round
     | .masked_fill(~mask[:, None, None], -math.inf) -> .masked_fill(mask[:, None, None], -1e9)
     You close what is open: True means that a position may be attended.
+a mask of -100, keeps 4 | -math.inf -> -100.0
+    Your mask is a score like others: words may have lower ones. Use minus infinity.
+pads taken for the last ones, keeps 3 | ~mask[:, None, None] -> torch.arange(k.shape[2]) >= mask.sum(1)[:, None, None, None]
+    You count the words and open the first so many places: pads may stand in front, only the mask tells.
+the mask added, keeps 3 | e.masked_fill(~mask[:, None, None], -math.inf) -> (e + mask[:, None, None])
+    You add True as 1 to the scores: that is no mask. Pads get minus infinity.
 masked with zero, keeps 3 | -math.inf -> 0.0
     A score of 0 is no mask: a pad with score 0 still gets weight. Use minus infinity.
 mean of the weights | R -> (R[0], R[1].mean(1, keepdim=True).expand_as(R[1]))
@@ -603,6 +620,10 @@ def stand_in(loss, heads):
     keep.fill_(False)
     return each, (loss(keep) - base) - each.sum().item()
 WRONG
+sizes of the rises | each.append(loss(keep) - base) -> each.append(abs(loss(keep) - base))
+    You drop the sign: without a head the loss may fall, and that counts as a negative rise.
+falls count as nothing | each.append(loss(keep) - base) -> each.append(max(loss(keep) - base, 0.0))
+    You take a fall for 0: without a head the loss may fall, and that counts as a negative rise.
 one after the other | keep = everyone.clone() -> keep = everyone if head == 0 else keep
     You never put a head back: each is to be left out alone, while all others stay.
 only one kept | [loss(torch.arange(heads) != h) -> [loss(torch.arange(heads) == h)
