@@ -9,6 +9,8 @@ from seqattn.grading.bank import Exercise
 from seqattn.grading.probes import PLAIN, value_probe
 from seqattn.grading.questions import question
 
+LEFT = "the arguments are left as they are"
+
 # --- Oracles ---------------------------------------------------------------------------------------
 
 
@@ -51,6 +53,7 @@ def difference(a, b):
         "the difference": d,
         "paired": 1.96 * math.sqrt(variance / n),
         "on sentences of their own": 1.96 * math.sqrt((p * (1 - p) + q * (1 - q)) / n),
+        LEFT: True,
     }
 
 
@@ -68,7 +71,7 @@ def bootstrap(a, b, draws):
 def compare(a, b, draws):
     seen, drawn = bootstrap(a, b, draws)
     far = sum(abs(x - seen) >= abs(seen) for x in drawn)
-    return {"the difference": seen, "p": (1 + far) / (1 + len(draws))}
+    return {"the difference": seen, "p": (1 + far) / (1 + len(draws)), LEFT: True}
 
 
 def deal_out(a, b):
@@ -242,6 +245,22 @@ def draw_links(rng, kind):
 SEEDS = {"ordinary": (3, 4), "as many": (3, 3), "one": (1, 4), "many": (5, 4), "more": (2, 5)}
 
 
+def rounding_shows(a, b):
+    """Ask whether ways that are equal count, by each way to compute them, only with a tolerance."""
+    scores, n, m = [*a, *b], len(a), len(b)
+    one, two = [], []
+    for places in itertools.combinations(range(n + m), n):
+        first = [scores[i] for i in places]
+        rest = [x for i, x in enumerate(scores) if i not in places]
+        one.append(abs(sum(first) / n - sum(rest) / m))
+        two.append(abs(sum(first) / n - (sum(scores) - sum(first)) / m))
+    seen = abs(sum(a) / n - sum(b) / m)
+    return all(
+        sum(way >= its for way in ways) < sum(way >= its - 1e-9 for way in ways)
+        for ways, its in ((one, seen), (two, two[0]), (two, seen))
+    )
+
+
 def draw_seeds(rng, kind):
     n, m = SEEDS.get(kind, (4, 3))
     if kind in ("apart", "apart, upside down"):
@@ -260,10 +279,15 @@ def draw_seeds(rng, kind):
         if kind == "one outlier":
             a[0] = a[0] - 15
         a, b = ([round(float(x), 2) for x in row] for row in (a, b))
+        if kind == "tenths" and not rounding_shows(a, b):
+            continue
         if kind == "equal" and sum(a) / n != sum(b) / m:
             b = a[:m] if sum(a) == n * a[0] else [a[0]] * m
             a = [a[0]] * n
         return a, b
+
+
+RANGES = "ranges meet", "ranges meet far", "ranges touch"
 
 
 def draw_claim(rng, kind):
@@ -272,12 +296,13 @@ def draw_claim(rng, kind):
     def seeds(count, above):
         return [round(low + above + float(x), 1) for x in rng.uniform(0, 2, count)]
 
-    a = {"signature": "tok:13a", "sentences": "test", "chosen on": "valid", "scores": seeds(3, 0)}
-    b = a | {"scores": seeds(int(rng.integers(2, 5)), 3)}
-    interval = (1.5, 4.5)
-    first, second = kind.split(", ")[0], kind.split(", ")[1:]
+    a = {"signature": "tok:13a", "sentences": "test", "chosen on": "valid"}
+    b = a | {"scores": [*seeds(int(rng.integers(1, 4)), 2.4), low + 2.3]}
+    a["scores"] = [*seeds(1, 0), low + 2, *seeds(1, 0)]
+    interval = (0.2, 3.8)
+    first, *second = kind.split(", ")
     if first == "a above":
-        a["scores"], b["scores"], interval = b["scores"], a["scores"], (-4.5, -1.5)
+        a["scores"], b["scores"], interval = b["scores"], a["scores"], (-3.8, -0.2)
     if "signature" in second:
         b["signature"] = "tok:intl"
     if "sentences" in second:
@@ -304,13 +329,13 @@ def draw_claim(rng, kind):
         a["scores"], b["scores"] = [low, low + 2, low + 1], [low + 9, low + 1.5, low + 8, low + 7]
     if "ranges touch" in second:
         a["scores"], b["scores"] = [low + 2, low], [low + 4, low + 2]
-    if "lucky a" in second:  # its best seed is the best of all
+    if "lucky" in second:  # its best seed is the best of all
         a["scores"], b["scores"] = [low + 5.5, low, low + 1], [low + 4, low + 4.4, low + 5]
-    if "unlucky b" in second:  # its worst seed is the worst of all
+    if "unlucky" in second:  # its worst seed is the worst of all
         a["scores"], b["scores"] = [low + 1, low + 2, low + 2.5], [low, low + 6, low + 5]
     if "other seeds say otherwise" in second:  # than those whose sentences were drawn
         a["scores"], b["scores"] = [low + 3, low + 4, low + 5], [low + 3.5, low + 2, low + 1]
-    if first == "a above" and any(x.startswith("ranges") for x in second):
+    if first == "a above" and {*second} & {"lucky", "unlucky", *RANGES}:
         a["scores"], b["scores"] = b["scores"], a["scores"]
     for system in (a, b):
         system["scores"] = [round(x, 1) for x in system["scores"]]
@@ -340,6 +365,15 @@ def draw_study(rng, kind):
         trials, alarms = 120, [0.05, 0.1, 0.0, 0.05]
     if kind == "just inside":  # between the half-widths that other formulas give
         trials, alarms = 120, [0.4, 0.4, 10 / 120, 0.4]
+    # Of a share of 0.05 the variance is 0.05 times 0.95, which is not quite 0.05.
+    if kind == "barely too many":
+        trials, alarms = 82, [0.05, 0.05, 8 / 82, 0.05]
+    if kind == "barely too few":
+        trials, alarms = 110, [0.05, 0.05, 1 / 110, 0.05]
+    if kind == "barely as promised":
+        trials, alarms = 83, [0.4, 0.4, 8 / 83, 0.4]
+    if kind == "a little few":
+        trials, alarms = 110, [0.4, 0.4, 2 / 110, 0.4]
     if kind == "many sentences":
         sizes, alarms = [20 * n for n in sizes], [0.4, 0.4, 0.1, 0.4]
 
@@ -666,19 +700,25 @@ variances subtracted, keeps 3 | (apart / n).sqrt() -> ((p * (1 - p) - q * (1 - q
     You subtract the variances: the variance of a difference holds their sum.
 widths exchanged, keeps 1 | 1.96 * (paired / n).sqrt(), 1.96 * (apart / n).sqrt() -> 1.96 * (apart / n).sqrt(), 1.96 * (paired / n).sqrt()
     Your half-widths have changed places: the paired one comes first.
+an argument changed | p, q = a.mean(), b.mean() -> given_b ^= given_a; p, q = a.mean(), b.mean(); def difference(a, b): -> def difference(given_a, given_b):; a, b, n = a.double(), b.double(), len(a) -> a, b, n = given_a.double(), given_b.double(), len(given_a)
+    You change an argument in place: leave both as they are.
 covariance of flags alone, keeps 3 | (a * b).mean() - p * q -> (a == b).double().mean() - p * q
     You count where they agree: a covariance counts where both are right, less the product of the shares.
 """,
-    parts={name: (name,) for name in ("the difference", "paired", "on sentences of their own")},
+    parts={
+        name: (name, LEFT) for name in ("the difference", "paired", "on sentences of their own")
+    },
     draw=draw_pairs,
     oracle=difference,
     probe=PLAIN
-    + """
+    + f"""
 def probe(difference, a, b):
+    kept = a.clone(), b.clone()
     found = plain(difference(a, b))
     if not isinstance(found, tuple) or len(found) != 3:
         return found
-    return dict(zip(("the difference", "paired", "on sentences of their own"), found))
+    names = "the difference", "paired", "on sentences of their own"
+    return dict(zip(names, found)) | {{"{LEFT}": bool(torch.equal(a, kept[0]) and torch.equal(b, kept[1]))}}
 """,
 )
 
@@ -786,19 +826,23 @@ a number of draws, keeps 2 | (1 + far.sum()) / (1 + len(draws)) -> 1 + far.sum()
     You return how many draws: p is their share.
 the mean of the draws, keeps 4 | return seen, -> return differences.mean(),
     You return the mean difference of the draws: the first number is that on all sentences.
+an argument changed | differences = score -> draws.copy_(draws.sort(1).values); differences = score
+    You change an argument in place: leave all three as they are.
 one side halved, keeps 2 | return seen, (1 + far.sum()) -> return seen, 0.5 * (1 + far.sum())
     You halve p, as for one direction: both directions count here.
 """,
-    parts={"the difference": ("the difference",), "p": ("p",)},
+    parts={"the difference": ("the difference", LEFT), "p": ("p", LEFT)},
     draw=draw_links,
     oracle=compare,
     probe=PLAIN
-    + """
+    + f"""
 def probe(compare, a, b, draws):
-    found = plain(compare(a, b, draws))
+    given, kept = (a, b, draws), (a.clone(), b.clone(), draws.clone())
+    found = plain(compare(*given))
     if not isinstance(found, tuple) or len(found) != 2:
         return found
-    return dict(zip(("the difference", "p"), found))
+    left = all(torch.equal(x, y) for x, y in zip(given, kept))
+    return dict(zip(("the difference", "p"), found)) | {{"{LEFT}": bool(left)}}
 """,
 )
 
@@ -954,7 +998,7 @@ the interval, 1 point: b above, interval; b above, interval ends at 0; a above, 
     If the interval of the difference holds 0, an end counted in, no difference is seen, whatever the seeds.
 seeds, 1 point: b above, one seed a; b above, one seed b; a above, one seed a; b above, one seed a, one seed b
     With one seed on either side the claim is about two trainings.
-ranges, 2 points: b above, well; a above, well; b above, ranges meet; a above, ranges meet; b above, ranges touch; a above, ranges touch; b above, ranges meet far; a above, ranges meet far; b above, lucky a; b above, unlucky b; b above, other seeds say otherwise
+ranges, 2 points: b above, well; a above, well; b above, ranges meet; a above, ranges meet; b above, ranges touch; a above, ranges touch; b above, ranges meet far; a above, ranges meet far; b above, lucky; a above, lucky; b above, unlucky; a above, unlucky; b above, other seeds say otherwise
     Every seed of one must be above every seed of the other.
 RIGHT
 def may_say(a, b, interval):
@@ -1116,7 +1160,7 @@ shares, 2 points, within 1e-5 or 1e-4: ordinary; few trials; many trials; never;
     For each size the share of samples whose p is below 0.05, of both functions.
 enough, 2 points, within 1e-5 or 1e-4: ordinary; few trials; never; always; falls again; falls at the end; exactly
     The smallest size from which on at least 0.8 are found, there and at every larger one.
-the verdict, 2 points: ordinary; many trials; never; falls again; falls at the end; exactly; too many; too few; just inside; many sentences
+the verdict, 2 points: ordinary; many trials; never; falls again; falls at the end; exactly; too many; too few; just inside; many sentences; barely too many; barely too few; barely as promised; a little few
     The alarms at that size, less 0.05, beside 1.96 standard deviations of a share of 0.05.
 RIGHT
 def study(different, same, sizes, trials):
@@ -1235,6 +1279,8 @@ smallest for none, keeps 4 | alarms[-1 if enough is None -> alarms[0 if enough i
     Where no size is enough you judge the smallest: judge the largest.
 found judged, keeps 4 | off = alarms[ -> off = found[
     You judge what was found: the verdict is on the alarms.
+0.05 for its variance, keeps 4 | 0.05 * 0.95 / trials -> 0.05 / trials
+    The variance of a share p is p times 1 − p: you left out the second factor.
 width of the share seen, keeps 4 | 0.05 * 0.95 / trials -> (off + 0.05) * (0.95 - off) / trials
     Your half-width is that of the share that you saw: it is asked for a share of 0.05, as promised.
 no 1.96, keeps 4 | 1.96 * math.sqrt(0.05 -> math.sqrt(0.05
