@@ -333,12 +333,12 @@ for one, two in ((0, 1), (0, 2), (1, 4)):
     found = study(sampled(half[0], whole[0]), sampled(whole[one], whole[two]), sizes, 100)
     print(f"seeds {one + 1} and {two + 1}: alarms", found["alarms"], found["verdict"])
 print("found ", found["found"], "enough:", found["enough"])
-# So large a difference needs few sentences. Alarms between seeds may be more than 0.05, and rightly so: these
-# trainings do differ, and more sentences show it. What 0.05 promises holds for sentences, not for seeds.
+# So large a difference takes a dozen sentences. For some pairs of seeds the alarms are too many. That may be two things:
+# seeds do make two translators, and draws of so few sentences scatter too little. This study cannot tell which.
 # END ANSWER
 
 # %% [markdown]
 # ## What next
 #
-# `seqattn grade` tells your points. Then take two runs of yours and `seqattn compare` them; which of the five questions does
-# it answer, and which are left to you?
+# `seqattn grade` tells your points. Then let the two seeds exchange their sentences at random, so that nothing but chance is left
+# between them, and study the alarms again: are they as promised for 6 sentences, and for 200?

@@ -784,6 +784,16 @@ precision alone | 2 * right / (drawn + wanted) -> right / drawn
     Your score is the precision: the links that were wanted count as well.
 recall alone | 2 * right / (drawn + wanted) -> right / wanted
     Your score is the recall: the links that were drawn count as well.
+wanted left out | / (drawn + wanted) -> / drawn
+    You divide by the links that were drawn alone: those that were wanted stand below as well.
+drawn left out | / (drawn + wanted) -> / wanted
+    You divide by the links that were wanted alone: those that were drawn stand below as well.
+upside down | 100 * 2 * right / (drawn + wanted) -> (drawn + wanted) / (100 * 2 * right)
+    Your ratio is upside down: what is right stands above.
+multiplied | 100 * 2 * right / (drawn + wanted) -> 100 * 2 * right * (drawn + wanted)
+    You multiply by what was drawn and wanted: divide by it.
+the number of right links | 100 * 2 * right / (drawn + wanted) -> 100 * 2 * right
+    You count right links and divide by nothing: F is a ratio of sums.
 not doubled, keeps 4 | 100 * 2 * right -> 100 * right
     You forgot the 2: where all is right, drawn and wanted add up to twice as many.
 the mean of sentence scores
@@ -849,7 +859,7 @@ def probe(compare, a, b, draws):
 Q4 = question(
     """q4: Would other seeds say the same?
 deal_out(a, b)
-read chapters/17_evaluation: Why compare in pairs?
+read chapters/17_evaluation: Apart by chance
 p, 3 points, within 1e-5 or 1e-4: ordinary; as many; one; many; more; lower; apart; apart, upside down; one outlier
     Every way to choose which scores are the first group's, and the size of the difference of means in each.
 equal differences, 1 point, within 1e-5 or 1e-4: tenths; equal
