@@ -155,8 +155,8 @@ ResultTable(
 # ### One reference, many good translations
 #
 # A real caption of Multi30k, which [chapter 3](03_additive.ipynb) shows with its map: *Ein Mann bereitet am Herd
-# Essen zu.* Its reference is *A man cooking food on the stove.* Below stand what a small translator wrote, and a free translation of our own, made
-# for this table:
+# Essen zu.* Its reference is *A man cooking food on the stove.* Below stand what a small translator wrote, and a free
+# translation of our own, made for this table:
 
 # %%
 caption = measured("captions")["captions"][0]
@@ -168,10 +168,9 @@ for text in (caption["text"], "A man makes a meal on his cooker."):
 ResultTable(("written", "BLEU", "chrF"), rows, "One sentence, scored by itself")
 
 # %% [markdown]
-# The one has nothing to do with the picture, the other is right, and their scores are all but the same. A score of one
-# sentence says little, and a single reference knows a single way to say it. Over many sentences this evens out in part. With several
-# references an n-gram counts if any of them has it; the first question of [the exercise](../exercises/17_evaluation.ipynb)
-# says how.
+# The first says something else than the German, the second says it well, and their scores are all but the same. A score of
+# one sentence says little, and a single reference knows a single way to say it. With several references an n-gram counts
+# if any of them has it; the first question of [the exercise](../exercises/17_evaluation.ipynb) says how.
 #
 # ### Add first, divide last
 #
@@ -353,7 +352,7 @@ print(f"largest p of all {len(a) * len(b)} pairs: {largest:.3f}")
 # Half of the updates costs more than any seed does: ranges apart, and every pair says so. The learning rate was chosen for
 # all updates, though. Would another suit half of them? With one seed, on validation sentences, they reach
 # {{ f"{rates['half']['0.02']:.0f}" }} points at this rate and {{ f"{rates['half']['0.04']:.0f}" }} at twice this rate, and all updates
-# {{ f"{rates['whole']['0.02']:.0f}" }}. So the rate may cost half of the updates a little, and most of the gap is theirs.
+# {{ f"{rates['whole']['0.02']:.0f}" }}. So the choice of the rate explains little of the gap.
 #
 # ### Apart by chance
 #
