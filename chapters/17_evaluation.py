@@ -5,8 +5,9 @@
 #     text_representation: {extension: .py, format_name: percent}
 #   kernelspec: {display_name: Python 3, language: python, name: python3}
 #   seqattn:
-#     minutes: 35
-#     covers: [F-24, P-11, M-23]
+#     minutes: 40
+#     covers: [F-24, P-11]
+#     exercise: 17_evaluation
 # ---
 
 # %% [markdown]
@@ -51,7 +52,8 @@ from seqattn.plots import BLUE, GREY, ResultTable, experiment_card, use_style
 from seqattn.widgets import EditCost
 
 use_style()
-texts = list(dict.fromkeys(pair.target for pair in toy_corpus(8_000)["valid"]))[:200]
+splits = toy_corpus(8_000)
+texts = list(dict.fromkeys(pair.target for pair in splits["valid"]))[:200]
 EditCost(texts)
 
 # %% [markdown]
@@ -114,13 +116,62 @@ assert abs(100 * (3 / 4 / 6 / 8) ** 0.25 - swap[0]) < 1e-6
 print(f"BLEU {swap[0]:.1f}, chrF {swap[1]:.1f}")
 
 # %% [markdown]
-# Neither score knows who bites. The figure once more, with the edit that turns a sentence into its
-# opposite: *ne* and *pas* are left out. The n-grams do not know that this is worse than a spelling mistake.
+# Neither score knows who bites. The figure once more, on all sentences of the corpus with *ne … pas*, and with the edit
+# that turns each into its opposite: *ne* and *pas* are left out.
 
 # %% tags=["hide-input"]
-EditCost(texts, edit="not dropped", share=100, predict=False, title="The opposite said")
+written = dict.fromkeys(pair.target for pairs in splits.values() for pair in pairs)
+denied = [text for text in written if EDITS["not dropped"](text) != text]
+EditCost(
+    denied, edit="not dropped", share=100, predict=False, title="The opposite said"
+)
 
 # %% [markdown]
+# Is that much for the opposite? Compare two slips of the pen at the same two places: *nee* for *ne*, *pass* for *pas*.
+
+
+# %%
+def slip(text):
+    """Misspell the two words of a negation."""
+    return " ".join(
+        {"ne": "nee", "pas": "pass"}.get(word, word) for word in text.split()
+    )
+
+
+negated = {}
+for name, edit in (("left out", EDITS["not dropped"]), ("misspelt", slip)):
+    edited = [edit(text) for text in denied]
+    negated[name] = corpus_bleu(edited, denied).score, corpus_chrf(edited, denied).score
+ResultTable(
+    ("ne and pas", "BLEU", "chrF"),
+    [(name, *(f"{score:.1f}" for score in scores)) for name, scores in negated.items()],
+    f"{len(denied)} negated sentences",
+)
+
+# %% [markdown]
+# BLEU takes more off for two slips than for the opposite. chrF takes less off for the slips, since more letters
+# are there. What *pas* does to a sentence, neither knows.
+#
+# ### One reference, many good translations
+#
+# A real caption of Multi30k, which [chapter 3](03_additive.ipynb) shows with its map: *Ein Mann bereitet am Herd
+# Essen zu.* Its reference is *A man cooking food on the stove.* Below stand what a small translator wrote, and a free
+# translation of our own, made for this table:
+
+# %%
+caption = measured("captions")["captions"][0]
+rows = []
+for text in (caption["text"], "A man makes a meal on his cooker."):
+    pair = [text], [caption["reference"]]
+    scores = corpus_bleu(*pair).score, corpus_chrf(*pair).score
+    rows.append((text, *(f"{score:.1f}" for score in scores)))
+ResultTable(("written", "BLEU", "chrF"), rows, "One sentence, scored by itself")
+
+# %% [markdown]
+# The first says something else than the German, the second says it well, and their scores are all but the same. A score of
+# one sentence says little, and a single reference knows a single way to say it. With several references an n-gram counts
+# if any of them has it; the first question of [the exercise](../exercises/17_evaluation.ipynb) says how.
+#
 # ### Add first, divide last
 #
 # Counts add up over sentences; BLEU does not. The score of a corpus is computed from sums. The mean of
@@ -176,7 +227,8 @@ ResultTable(
 #
 # Now a real question. One small translator, trained five times on the same pairs: only the **seed**
 # differs, which draws the first weights and the order of the batches. Three more trainings had half of
-# the updates. What each wrote for the same test sentences, by greedy search, is stored.
+# the updates. The learning rate, 0.02, is the best of three for all updates, on validation sentences. What each wrote for
+# the same test sentences, by greedy search, is stored.
 
 # %%
 stored = measured("seeds")
@@ -290,14 +342,48 @@ ResultTable(heads, rows, "Ten pairs of equal trainings, BLEU")
 # For the method you need several seeds on each side, and then compare their ranges:
 
 # %%
-a, b = bleu["half"], bleu["whole"]
+a, b, rates = bleu["half"], bleu["whole"], stored["rates"]
 print(f"half {min(a):.1f} to {max(a):.1f}, whole {min(b):.1f} to {max(b):.1f}")
 print("apart" if max(a) < min(b) or max(b) < min(a) else "no difference seen")
 largest = max(paired_bootstrap(x, y).p for x in kinds["half"] for y in kinds["whole"])
 print(f"largest p of all {len(a) * len(b)} pairs: {largest:.3f}")
 
 # %% [markdown]
-# Half of the updates costs more than any seed does: ranges apart, and every pair says so.
+# Half of the updates costs more than any seed does: ranges apart, and every pair says so. The learning rate was chosen for
+# all updates, though. Would another suit half of them? With one seed, on validation sentences, they reach
+# {{ f"{rates['half']['0.02']:.0f}" }} points at this rate and {{ f"{rates['half']['0.04']:.0f}" }} at twice this rate, and all updates
+# {{ f"{rates['whole']['0.02']:.0f}" }}. So the choice of the rate explains little of the gap.
+#
+# ### Apart by chance
+#
+# How often would luck do this? Suppose that two methods are equal, with $n$ seeds of one and $m$ of the other. Then any $n$
+# of the $n + m$ scores might be those of the first, each choice as likely as another. The ranges are apart if
+# they are the $n$ lowest or the $n$ highest, as long as no two scores are equal: two choices of $\binom{n + m}{n}$. For
+# three seeds and three that is $2/20 = 0.1$. Count them:
+
+
+# %%
+def apart(n, m):
+    """Count the choices of n places of n + m that are the lowest or the highest, and all."""
+    choices = list(itertools.combinations(range(n + m), n))
+    return sum(max(c) < n or min(c) >= m for c in choices), len(choices)
+
+
+rows = []
+for n, m in ((2, 2), (3, 3), (3, 5), (4, 4), (5, 5)):
+    few, ways = apart(n, m)
+    assert (few, ways) == (2, math.comb(n + m, n))
+    rows.append((f"{n} and {m}", f"{few} of {ways}", f"{few / ways:.3f}"))
+ResultTable(
+    ("seeds", "choices", "chance"), rows, "Equal methods whose ranges are apart"
+)
+
+# %% [markdown]
+# **Three seeds against three fall apart by luck once in ten times.** So with three seeds of each, "apart" says less than
+# $p < 0.05$ would; four against four say more. With three against five, as above, it is
+# {{ f"{2 / math.comb(8, 3):.3f}" }}. How *far* apart they are, ranges do not say: here the gap is
+# {{ f"{min(bleu['whole']) - max(bleu['half']):.0f}" }} points, and the wider of the two ranges
+# {{ f"{max(max(b) - min(b) for b in bleu.values()):.0f}" }}.
 #
 # What if one system wins with all of five seeds, each against its counterpart? A fair coin does that in
 # $2 \cdot 2^{-5} = 0.0625$ of all cases, counting both directions. Five wins of five are not below 0.05;
@@ -362,6 +448,9 @@ print(f"gained by choosing {mean(gains):.1f} ± {stdev(gains):.1f} BLEU")
 #
 # ```{self-check} best-of-three
 # ```
+#
+# ```{self-check} three-apart
+# ```
 
 # %% [markdown]
 # ## What you now know
@@ -369,7 +458,11 @@ print(f"gained by choosing {mean(gains):.1f} ± {stdev(gains):.1f} BLEU")
 # - BLEU is a ratio of sums, clipped, with a penalty for brevity; a signature says how it was counted.
 # - It cannot tell a style from a mistake, nor a statement from its opposite.
 # - The paired bootstrap is about sentences, and seeds are about trainings. A claim needs both.
+# - Ranges of equal methods are apart now and then; with three seeds of each, once in ten times.
 # - Whatever was chosen by a score is flattered by that score.
+#
+# **Now you.** [The exercise](../exercises/17_evaluation.ipynb) has you score against several references, put an interval
+# around a difference, ask other sentences and other seeds whether it holds, and judge what may be said.
 #
 # **Next.** [Build a translator](18_build.ipynb), [judge it](19_judge.ipynb), and
 # [study it](20_study.ipynb) with these rulers.

@@ -35,3 +35,12 @@ def test_the_best_of_more_seeds_flatters_more():
     assert best[0] + 0.5 < best[1] < best[2] - 0.2
     # Twice the spread, twice the flattery.
     assert (2 * scores[:, :3]).max(1).mean() == pytest.approx(2 * best[1])
+
+
+@pytest.mark.parametrize(("n", "m"), [(2, 2), (3, 3), (3, 5), (5, 5)])
+def test_equal_methods_are_apart_as_often_as_the_formula_says(n, m):
+    scores = np.random.default_rng(2).normal(size=(40_000, n + m))
+    a, b = scores[:, :n], scores[:, n:]
+    apart = (a.max(1) < b.min(1)) | (b.max(1) < a.min(1))
+    chance = 2 / math.comb(n + m, n)
+    assert apart.mean() == pytest.approx(chance, abs=4 * math.sqrt(chance / len(scores)))
