@@ -5,7 +5,7 @@
 #     text_representation: {extension: .py, format_name: percent}
 #   kernelspec: {display_name: Python 3, language: python, name: python3}
 #   seqattn:
-#     minutes: 45
+#     minutes: 50
 #     covers: [F-29, V-16, D-15]
 #     exercise: 15_positions
 # ---
@@ -13,11 +13,13 @@
 # %% [markdown]
 # # Positions
 #
-# Attention sees a set: exchange two words, and every weighted sum stays as it was. Here you put the order back, with
-# waves, with a learned table, or by turning vectors. You see what a translator does without it, and how far
+# Attention sees a bag of words: exchange two of them, and every weighted sum stays as it was. A recurrent encoder read
+# one word after another, so its states knew the order; a model of attention alone has to be told. Here you tell it, with
+# waves, with a learned table, or by turning vectors. You see what a translator does without, and how far
 # each way carries beyond the sentences that were trained on.
 #
-# **You need** the scaled score from [chapter 5](05_scaled.ipynb) and heads from [chapter 13](13_heads.ipynb). **It covers**
+# **You need** the scaled score from [chapter 5](05_scaled.ipynb), heads from [chapter 13](13_heads.ipynb) and
+# self-attention from [chapter 14](14_self_attention.ipynb). **It covers**
 # sinusoidal positions by hand and as a formula; why a shift is a turn; learned and rotary positions; translators
 # with and without positions, on shuffled and on longer sentences.
 
@@ -27,8 +29,8 @@ INSTALL
 # %% [markdown]
 # ## A question you can see
 #
-# A small Transformer learns English to French *without any positions*. We then give it two sentences of the same
-# words:
+# A small Transformer, a translator of self- and cross-attention that [chapter 16](16_transformer.ipynb) takes apart, learns
+# English to French *without any positions*. We then give it two sentences of the same words:
 #
 # > the cat sees the dog
 # >
@@ -38,6 +40,8 @@ INSTALL
 # ```
 
 # %% tags=["hide-input"]
+
+import textwrap
 
 import matplotlib.pyplot as plt
 import torch
@@ -52,6 +56,7 @@ from seqattn.plots import (
     ORANGE,
     ResultTable,
     experiment_card,
+    plot_attention,
     use_style,
 )
 from seqattn.widgets import PositionDials, TurnedQuestion
@@ -59,12 +64,14 @@ from seqattn.widgets import PositionDials, TurnedQuestion
 use_style()
 torch.set_printoptions(precision=3, sci_mode=False, linewidth=90)
 stored = measured("positions")
-runs, longer = stored["runs"], stored["longer"]
+card, runs, longer = stored["card"], stored["runs"], stored["longer"]
+few, many = card["updates"]["few"], card["updates"]["many"]
 WAYS = ("none", "sinusoidal", "learned", "rotary")
 
 
 def low_high(values, form=".1f"):
-    return f"{min(values):{form}} to {max(values):{form}}"
+    low, high = f"{min(values):{form}}", f"{max(values):{form}}"
+    return low if low == high else f"{low} to {high}"
 
 
 def over_seeds(found, name):
@@ -81,9 +88,9 @@ ResultTable(("positions", "seed", *stored["who"]), rows, "Translations")
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# Without positions both sentences get one translation, to the letter, in all three trainings. It cannot be otherwise:
-# the encoder computes the same states for the same words, in another order, and the decoder's sums over
-# them do not depend on that order. With positions the two translations differ.
+# Without positions both sentences get one translation, to the letter, in all three trainings. But for rounding
+# it cannot be otherwise: the encoder computes the same states for the same words, in another order, and the decoder's
+# sums over them do not depend on that order. With positions the two translations differ.
 #
 # </details>
 #
@@ -96,8 +103,8 @@ ResultTable(("positions", "seed", *stored["who"]), rows, "Translations")
 
 # %% tags=["hide-input"]
 PositionDials(
-    caption="Thin hands are position p, thick hands p + n. Move p: all hands turn, the angles between thin "
-    "and thick stay. Set d to 4 and look at the curve: distance 5 looks nearer than distance 2."
+    caption="Thin hands are position p, thick hands p + n. Answer first, then move p and watch the angle between a "
+    "thin hand and its thick one. Set d to 4 and look at the curve: distance 5 looks nearer than distance 2."
 )
 
 # %% [markdown]
@@ -123,16 +130,23 @@ print("products with position 0:", four @ four[0])
 # %% [markdown]
 # ## In general
 #
-# Pair $k$ of $d/2$ turns by the rate $\omega_k$, and position $p$ is
+# In this chapter positions, features and pairs count from 0, as in the code. There are $d/2$ pairs, and a place further
+# turns pair $j$ by its *rate*, in radians:
 #
-# $$ P_{p,2k} = \sin(p\,\omega_k), \qquad P_{p,2k+1} = \cos(p\,\omega_k), \qquad \omega_k = 10000^{-2k/d} $$ (eq-waves)
+# $$ \omega_j = 10000^{-2j/d} $$ (eq-rates)
 #
-# The rates fall from 1 to nearly 1/10000. With $d = 64$ the slowest hand needs {{ f"{2 * torch.pi * 10_000 ** (62 / 64):,.0f}" }} places for one turn. What
-# do two positions have in common? For one pair, $\sin a \sin b + \cos a \cos b = \cos(a - b)$, so
+# Position $p$ is then
 #
-# $$ P_p^\top P_q = \sum_{k} \cos\big((p - q)\,\omega_k\big) $$ (eq-wave-product)
+# $$ P_{p,2j} = \sin(p\,\omega_j), \qquad P_{p,2j+1} = \cos(p\,\omega_j) $$ (eq-waves)
 #
-# **Only the distance is left.** For $p = q$ this is $d/2$: all positions have one length, $\sqrt{d/2}$.
+# The first rate is 1. The last is 1/{{ f"{10_000 ** (2 / 4):,.0f}" }} with $d = 4$ and 1/{{ f"{10_000 ** (62 / 64):,.0f}" }} with $d = 64$, where the slowest
+# hand needs {{ f"{2 * torch.pi * 10_000 ** (62 / 64):,.0f}" }} places for one turn. What do two positions $p$ and $r$ have in common? For one pair,
+# $\sin a \sin b + \cos a \cos b = \cos(a - b)$, so
+#
+# $$ P_p^\top P_r = \sum_{j} \cos\big((p - r)\,\omega_j\big) $$ (eq-wave-product)
+#
+# **Only the distance is left**, without its sign: a cosine does not tell *before* from *behind*. For $p = r$ the product
+# is $d/2$, so all positions have one length, $\sqrt{d/2}$.
 #
 # Below is the table from complex numbers: $e^{ip\omega}$ has the cosine as its real part and the sine as its
 # imaginary part.
@@ -150,23 +164,29 @@ def as_features(hands):
 
 table = as_features(hands(60, 64))
 torch.testing.assert_close(table, sinusoidal_positions(60, 64), atol=1e-5, rtol=0)
+
+# %%
 products = table @ table.T
-along = max(products.diagonal(n).std().item() for n in range(50))
-print(f"along a diagonal the products differ by {along:.6f}")
-print("at distances 0 to 8:", products[0, :9])
+lines = [products.diagonal(n) for n in range(50)]
+along = max((line.max() - line.min()).item() for line in lines)
+print(f"along a diagonal the products differ by {along:.6f} at most")
+print("at distances 0 to 8:")
+print(products[0, :9])
 
 # %% [markdown]
-# The products fall with the distance, but not all the way: look at the curve of the live figure.
+# As the distance grows the products fall, but not evenly: from 5 places to 6 they rise a little, as the curve of the live
+# figure does.
 #
 # ## A shift is a turn
 #
-# Move all positions by $n$ places. Each hand turns by its own angle $n\omega_k$, wherever it stood:
+# Move all positions by $n$ places. Each hand turns by its own angle, $\varphi = n\omega_j$, wherever it stood:
 #
-# $$ \begin{pmatrix} P_{p+n,2k} \\ P_{p+n,2k+1} \end{pmatrix} = \begin{pmatrix} \cos n\omega_k & \sin n\omega_k \\ -\sin n\omega_k & \cos n\omega_k \end{pmatrix} \begin{pmatrix} P_{p,2k} \\ P_{p,2k+1} \end{pmatrix} $$ (eq-shift)
+# $$ \begin{pmatrix} P_{p+n,2j} \\ P_{p+n,2j+1} \end{pmatrix} = \begin{pmatrix} \cos\varphi & \sin\varphi \\ -\sin\varphi & \cos\varphi \end{pmatrix} \begin{pmatrix} P_{p,2j} \\ P_{p,2j+1} \end{pmatrix} $$ (eq-shift)
 #
 # These are the addition theorems of sine and cosine. The matrix knows $n$ and not $p$, so a matrix that is learned once
-# can mean *three places to the left* everywhere. (Vaswani et al. (2017) chose these waves because they expected that
-# this would be easy to learn.) As complex numbers, the shift is one multiplication:
+# can mean *three places to the left* everywhere. {cite:t}`vaswani2017` chose these waves because they expected that
+# this would be easy to learn. (Learned positions translated about as well; the waves might carry on to sentences
+# longer than in training, which you will see measured.) As complex numbers, the shift is one multiplication:
 
 # %%
 worst = 0.0
@@ -180,28 +200,30 @@ print(f"for all shifts up to 50, off by {worst:.6f} at most")
 # ## Turn instead of add
 #
 # A sum of word and position mixes the two: the score of two such sums has four parts, and only one compares word
-# with word. **Rotary positions** (Su et al., 2021) add nothing. They *turn* queries and keys before they are compared, each pair
-# of features by the angle of its place. With $R_p$ the matrix of all these turns,
+# with word. **Rotary positions**, by {cite:t}`su2021`, add nothing. They *turn* queries and keys before they are compared, each pair
+# of features by the angle of its place, $\varphi = p\,\omega_j$. With $R_p$ the matrix of all these turns, and $x$ a query or a key,
 #
-# $$ \begin{pmatrix} (R_p x)_{2k} \\ (R_p x)_{2k+1} \end{pmatrix} = \begin{pmatrix} \cos p\omega_k & -\sin p\omega_k \\ \sin p\omega_k & \cos p\omega_k \end{pmatrix} \begin{pmatrix} x_{2k} \\ x_{2k+1} \end{pmatrix} $$ (eq-rotary)
+# $$ \begin{pmatrix} (R_p x)_{2j} \\ (R_p x)_{2j+1} \end{pmatrix} = \begin{pmatrix} \cos\varphi & -\sin\varphi \\ \sin\varphi & \cos\varphi \end{pmatrix} \begin{pmatrix} x_{2j} \\ x_{2j+1} \end{pmatrix} $$ (eq-rotary)
 #
-# A turn forward and a turn back leave their difference, $R_p^\top R_r = R_{r-p}$:
+# A turn back and a turn forward leave their difference, $R_p^\top R_r = R_{r-p}$. So for a query $q$ at place $p$ and a key $k$ at
+# place $r$
 #
 # $$ (R_p\, q)^\top (R_r\, k) = q^\top R_{r-p}\, k $$ (eq-rotary-distance)
 #
-# **The score knows what the words are and how far apart they stand, and not where.** Lengths stay. Values are left alone: a
-# turned value would carry its place into the sum, and the next layer would have to undo it.
+# **The score knows what the words are, how far apart they stand and which comes first, and not where.** Lengths stay. Values
+# are left alone: a turned value would carry its place into the sum, and the next layer would have to undo it. Cross-attention
+# stays as it is, too: between an English place and a French one there is no such distance.
 #
 # By hand, with one pair: $q = (0.5, 1)$ and $k = (1, 0.5)$. At one place their product is 1. With $q$ at 3 and $k$ at 1
-# it is −1.098; with $q$ at 7 and $k$ at 5 it is −1.098 again; ten places apart it is −0.431.
+# it is −1.098; with $q$ at 7 and $k$ at 5 it is −1.098 again. The other way round, with $q$ at 1 and $k$ at 3, it is 0.266.
 
 # %%
 q, k = torch.tensor([[0.5, 1.0]]), torch.tensor([[1.0, 0.5]])
 by_hand = {}
-for at_q, at_k in ((4, 4), (3, 1), (7, 5), (12, 2)):
+for at_q, at_k in ((4, 4), (3, 1), (7, 5), (1, 3)):
     score = rotate_positions(q, at_q) @ rotate_positions(k, at_k).T
     by_hand[at_q, at_k] = score.item()
-    print(f"q at {at_q:2d}, k at {at_k}: {score.item():.3f}")
+    print(f"q at {at_q}, k at {at_k}: {score.item():.3f}")
 
 # %% [markdown]
 # The live figure of [chapter 4](04_multiplicative.ipynb) shows one pair from the other side. There a matrix turned the question,
@@ -223,7 +245,8 @@ TurnedQuestion(
 # | learned | adds row $p$ of a table that is trained | one row for each place | as long as the table |
 # | rotary | turns queries and keys in every self-attention | none | no end |
 #
-# In the package each is an option. A shuffled source tells them from a model that reads a bag:
+# In the package each is an option. It takes no training to see which models can tell an order: shuffle the source, and look
+# whether the logits change.
 
 # %%
 source, shuffled = torch.tensor([[4, 5, 6, 7, 2]]), torch.tensor([[6, 4, 7, 5, 2]])
@@ -242,19 +265,17 @@ for way in WAYS:
 # %% [markdown]
 # ## A model that reads a bag
 #
-# Now trained: small Transformers on {{ f'{stored["card"]["pairs"]["train"]:,}' }} pairs of at most {{ stored["card"]["longest"] }} English words, alike in
-# all but their positions, with three seeds. Each translates {{ stored["card"]["pairs"]["test"] }} test sentences, and then the same sentences
-# with their words shuffled.
+# Now trained: small Transformers on {{ f'{card["pairs"]["train"]:,}' }} pairs of [the toy corpus](03_additive.ipynb) with at most {{ card["words at most"] }} English
+# words, alike in all but their positions, with three seeds. No sentence that they translate on this page is one of those pairs.
+# Each translates {{ card["pairs"]["test"] }} test sentences by greedy search, and then the same sentences with their words shuffled. BLEU compares with the
+# translation of the sentence in its right order, both times.
 #
 # ```{predict} after-shuffling
 # ```
 
 # %% tags=["hide-input", "hide-output", "hide-until-after-shuffling"]
 rows = []
-for updates, found in (
-    (stored["card"]["updates"], runs),
-    (stored["card"]["more"], longer),
-):
+for updates, found in ((few, runs), (many, longer)):
     for way in WAYS:
         cells = [
             low_high(over_seeds(found[way], name)) for name in ("bleu", "shuffled")
@@ -280,22 +301,24 @@ ResultTable(
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# Without positions every translation stays, as it must. Even so BLEU is {{ low_high(over_seeds(longer["none"], "bleu")) }}: in short
-# sentences the words alone say most of it. With positions of any kind, and enough updates, it is
+# Without positions every translation stays. Even so BLEU is {{ low_high(over_seeds(longer["none"], "bleu")) }} after {{ f"{many:,}" }} updates: in short
+# sentences the words alone say most of it. With positions of any kind it is
 # {{ low_high([bleu for way in WAYS[1:] for bleu in over_seeds(longer[way], "bleu")]) }}. Between the three kinds the ranges overlap:
 # **no difference seen.**
 #
-# - **Shuffled, the model without positions is ahead of the others**, by far. What a model has learned to use can mislead
-#   it.
-# - After {{ stored["card"]["updates"] }} updates it looked otherwise. There rotary positions seemed to be worth
-#   nothing; their models had not begun to use them. One look too early would have been another conclusion.
-# - Take the waves away from a *finished* model, and BLEU falls to
-#   {{ low_high([run["taken away"]["bleu"] for run in longer["sinusoidal"]]) }}. *The cat sees the dog* becomes
-#   `{{ longer["sinusoidal"][1]["taken away"]["who"][0] }}`: the decoder no longer knows how far it has come.
+# - **Shuffled, the model without positions is ahead of the others**, by far. To it nothing has happened. The others were
+#   given another sentence, and are judged by the first.
+# - After {{ few }} updates it looked otherwise. Rotary positions were in use, since shuffling changed most
+#   translations, but they seemed to be worth nothing. One look too early would have been another conclusion.
+# - Take the waves away from a *finished* model, on both sides, and BLEU falls to
+#   {{ low_high([run["taken away"]["bleu"] for run in longer["sinusoidal"]]) }}. With the second seed *the cat sees the dog* becomes
+#   `{{ longer["sinusoidal"][1]["taken away"]["who"][0] }}`. None of the three models finds an end: the search stops them.
+#   That is no measure of what positions are worth, since a model that never had them learned to do without.
 #
 # </details>
 #
-# The five sentences of the book, by the models of the first seed with {{ f'{stored["card"]["more"]:,}' }} updates:
+# The five sentences of the book, by the models of the first seed with {{ f"{many:,}" }} updates. Would they tell you which of
+# the four has no positions?
 
 # %% tags=["hide-input", "hide-output", "hide-until-after-shuffling"]
 for i, pair in enumerate(FIVE):
@@ -303,14 +326,38 @@ for i, pair in enumerate(FIVE):
     for way in WAYS:
         print(f"    {way:10s}  {longer[way][0]['five'][i]}")
 
+# %% [markdown]
+# <details><summary>What the output shows</summary>
+#
+# They would not. Without positions all five are right, to the letter; with waves the last one lacks its *ne*. Among {{ card["pairs"]["test"] }} sentences waves
+# were far ahead. **A handful of good examples does not rank models.**
+#
+# </details>
+#
+# And a sentence that a person wrote: a German caption of Multi30k, translated by the model that [chapter 3](03_additive.ipynb) shows (it was
+# stopped early, and the translation is wrong). Nobody told that model a position: it reads with a recurrence, from both
+# ends, and the order is in its states. How far from the diagonal does it look?
+
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Attention map of a German caption and its English translation, a row for each English token. The first rows look along the diagonal, the later ones spread over the end of the caption."}}
+caption = measured("captions")["captions"][0]
+weights = torch.tensor(caption["weights"])
+rows, places = (torch.arange(n) for n in weights.shape)
+far = (places - rows[:, None]).abs()
+seen, even = (weights * far).sum(1).mean().item(), far.float().mean().item()
+print(f"{seen:.1f} places in the mean; equal weights would be {even:.1f} away")
+figure, ax = plt.subplots(figsize=(5.6, 4.2), layout="constrained")
+plot_attention(
+    weights, caption["source_tokens"], caption["tokens"], ax=ax, annotate=False
+)
+plt.show()
+
 # %% tags=["hide-input"]
-experiment_card(stored["card"])
+experiment_card(card)
 
 # %% [markdown]
 # ## Which side needs them
 #
-# Source and target each have their positions. Take the waves away on one side alone, and train again
-# ({{ stored["card"]["updates"] }} updates).
+# Source and target each have their positions. Leave the waves out on one side alone, and train again, from the start.
 #
 # ```{predict} which-side
 # ```
@@ -322,63 +369,82 @@ names = {
     "on the target side alone": "target alone",
     "on neither": "none",
 }
+early, grid = (
+    {kind: over_seeds(found[kind], "bleu") for kind in names.values()}
+    for found in (runs, longer)
+)
 rows = [
-    [
-        says,
-        low_high(over_seeds(runs[kind], "bleu")),
-        low_high(over_seeds(runs[kind], "same"), ".0%"),
-    ]
+    [f"{updates:,}", says, low_high(bleu[kind])]
+    for updates, bleu in ((few, early), (many, grid))
     for says, kind in names.items()
 ]
-grid = {kind: over_seeds(runs[kind], "bleu") for kind in names.values()}
-columns = "waves", "BLEU", "translations that stay after shuffling"
+columns = "updates", "waves", "BLEU"
 ResultTable(columns, rows, "Test sentences, three seeds: lowest to highest")
 
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# On the source side alone the waves bring BLEU to {{ low_high(grid["source alone"]) }}, close to both sides together; on the target
-# side alone to {{ low_high(grid["target alone"]) }}, where {{ low_high(grid["none"]) }} is reached without any: no difference seen. The
-# decoder's causal mask and the words it has written tell it where it is. (These are the short trainings; the source alone
-# decides here, and the target may matter more after longer ones.)
+# After {{ f"{many:,}" }} updates waves on the source side alone bring BLEU to {{ low_high(grid["source alone"]) }}, and waves on both sides
+# to {{ low_high(grid["sinusoidal"]) }}: no difference seen. On the target side alone they bring {{ low_high(grid["target alone"]) }}, and no waves at all
+# {{ low_high(grid["none"]) }}: no difference seen, either. **These models need positions on the source side.** The decoder has other means,
+# its causal mask and the words that it has written; which of the two it uses, this experiment does not tell.
+#
+# After {{ few }} updates both sides were ahead of the source alone in all seeds. So the target's positions may save some updates. All
+# this holds for sentences of at most {{ card["words at most"] }} words.
 #
 # </details>
 #
 # ## Longer than trained
 #
-# The formula of the waves has no end, nor has a turn. Does a model that learned sentences of at most {{ stored["card"]["longest"] }} words read
-# longer ones? The table of the learned positions has {{ stored["card"]["table"] }} rows, more than training ever reached on the source side.
+# The formula of the waves has no end, nor has a turn. Does a model that learned sentences of at most {{ card["words at most"] }} words read
+# longer ones? And is it the positions that decide? Beside these models stand others, which had long sentences in training.
+# The table of the learned positions has {{ card["rows of a learned table"] }} rows, more than training ever reached on the source side.
 #
 # ```{predict} longer-than-trained
 # ```
 
-# %% tags=["hide-input", "hide-output", "hide-until-longer-than-trained"] mystnb={"image": {"alt": "BLEU against the number of source words, 4 to 16, three thin lines for each way of putting positions in. Behind 8 words, where training ended, all lines fall. Learned positions have no point at 16 words."}}
-figure, ax = plt.subplots(figsize=(6.2, 3.4))
-colours = dict(zip(WAYS, (GREY, BLUE, ORANGE, GREEN)))
-curves = {}
-for way in WAYS:
-    curves[way] = [
-        {
-            int(n): bleu
-            for n, bleu in run["by length"].items()
-            if not isinstance(bleu, str)
-        }
-        for run in longer[way]
-    ]
-    for seed, curve in enumerate(curves[way]):
-        ax.plot(*zip(*curve.items()), color=colours[way], label=None if seed else way)
-ax.axvline(stored["card"]["longest"], color=GREY, linestyle=":")
-ax.set(xlabel="source words (trained to 8)", ylabel="BLEU", ylim=(0, None))
-ax.legend()
+
+# %% tags=["hide-input", "hide-output", "hide-until-longer-than-trained"] mystnb={"image": {"alt": "Two panels: BLEU against the number of source words, 4 to 16, a line for each of three seeds. On the left, after training on up to 8 words, the lines of all four ways fall from 6 words on; learned positions have no point at 16 words. On the right, after training on up to 16 words, lines for no positions and for waves lie higher at 16 words than on the left."}}
+def by_length(found, ways):
+    """For each way and seed, BLEU by number of source words; without what was refused."""
+    measured = {w: [run["by length"].items() for run in found[w]] for w in ways}
+    return {
+        way: [{int(n): b for n, b in items if not isinstance(b, str)} for items in of]
+        for way, of in measured.items()
+    }
+
+
+LOOKS = dict(zip(WAYS, ((GREY, "-"), (BLUE, "--"), (ORANGE, "-."), (GREEN, ":"))))
+curves = by_length(longer, WAYS)
+practised = by_length(stored["practised"], stored["practised"])
+figure, panels = plt.subplots(1, 2, figsize=(6.4, 3.4), sharey=True)
+for ax, found in zip(panels, (curves, practised)):
+    for way, of_seeds in found.items():
+        colour, dashes = LOOKS[way]
+        for seed, curve in enumerate(of_seeds):
+            label = None if seed else way
+            ax.plot(*zip(*curve.items()), dashes, color=colour, label=label)
+    ax.set(xlabel="source words", ylim=(0, 100))
+panels[0].axvline(card["words at most"], color=GREY, linestyle=":")
+panels[0].set(ylabel="BLEU", title="trained to 8 words")
+panels[1].set_title("trained to 16 words")
+panels[0].legend(frameon=False)
 plt.show()
-print(longer["learned"][0]["by length"]["16"])
+refusal = longer["learned"][0]["by length"]["16"]
+print(textwrap.fill(refusal, 80))
 
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# All of them fall as soon as sentences are longer than in training. At 16 words waves have
+# On the left all four fall, from 6 words to 8 already, and further behind the length of training. At 16 words waves have
 # {{ low_high([c[16] for c in curves["sinusoidal"]]) }} BLEU, turns {{ low_high([c[16] for c in curves["rotary"]]) }}; at 8 words both had more than
 # {{ f'{min(c[8] for way in ("sinusoidal", "rotary") for c in curves[way]) - 0.5:.0f}' }}. The formula goes on, the model does not.
+#
+# **Is it the positions?** Not they alone. The model without any meets no new place, and falls as well, to {{ low_high([c[16] for c in curves["none"]]) }}. On the
+# right are models that learned from {{ f'{card["with long sentences"]["pairs"]:,}' }} pairs of up to {{ card["with long sentences"]["words at most"] }} words, in as many updates. At 16 words
+# these have {{ low_high([c[16] for c in practised["sinusoidal"]]) }} with waves and {{ low_high([c[16] for c in practised["none"]]) }} without any positions. **Waves carry as far as the
+# practice does.** How much of what was missing is practice with late *places*, and how much is all else that is new in
+# long sentences, this experiment does not tell.
 #
 # Learned positions refuse: 16 words and `<eos>` are one more than the table has rows. That is the most honest failure of the three.
 # At 10 and 12 words they already read rows that no training sentence of that side had touched.
@@ -390,8 +456,9 @@ print(longer["learned"][0]["by length"]["16"])
 #
 # ## Where it breaks
 #
-# **Pads on the left.** A batch padded on the left counts its pads, and each sentence begins at another place. Then a sentence
-# gets another translation alone than among longer ones. Count real words, sentence by sentence; or pad on the right.
+# **Pads on the left.** Positions that count the pads begin each sentence of a batch at another place. With waves or a learned
+# table a sentence can then get another translation alone than among longer ones. (Turned vectors know distances alone, and
+# those stay.) Count real words, sentence by sentence; or pad on the right.
 #
 # **A cached step.** A decoder that reads one token at a time must say which place it is at. Without `start` every
 # token stands at place 0:
@@ -406,13 +473,14 @@ gap = [(at_once - torch.cat(rows)).abs().max().item() for rows in (right, wrong)
 print(f"with start: off by {gap[0]:.6f}; without: by {gap[1]:.3f}")
 
 # %% [markdown]
-# **Along the batch.** `table[:len(x)]` is a slice by sentences if the batch comes first. Shapes fit where there are as
-# many sentences as places, and each *sentence* gets a position. Several public projects had this.
+# **Along the batch.** `len(x)` is the number of sentences if the batch comes first. `torch.arange(len(x))[:, None]` numbers
+# *them*: each sentence gets one position, the same for all its words, and reads as a bag. All shapes fit. Two public projects
+# that had this stand under Sources.
 #
 # **A table's end.** Learned positions end. The package refuses; a program that clamps or wraps the index translates
 # something else in silence.
 #
-# **Pairs.** Some programs turn features $2k$ and $2k+1$ together, others $k$ and $k + d/2$. Both are right, and weights
+# **Pairs.** Some programs turn features $2j$ and $2j+1$ together, others $j$ and $j + d/2$. Both are right, and weights
 # trained with one are wrong with the other.
 #
 # **How loud.** Embeddings are multiplied by $\sqrt d$ where they start small, so that waves, whose length is
@@ -421,14 +489,15 @@ print(f"with start: off by {gap[0]:.6f}; without: by {gap[1]:.3f}")
 # <details><summary>Does a causal mask already give order?</summary>
 #
 # On the target side, partly: the first token can attend to itself alone, the second to two, so their states
-# differ without any positions. The source side has no such mask.
+# can differ without any positions. [Chapter 14](14_self_attention.ipynb) has measured what that is worth to a classifier. The source
+# side has no such mask.
 #
 # </details>
 #
 # <details><summary>Why do results differ between a batch and a single sentence?</summary>
 #
-# Where pads stand on the left and positions count them, a sentence moves when a longer one joins its batch. Compare one
-# sentence alone and padded: they must agree.
+# Where pads stand on the left and positions count them, a sentence moves when a longer one joins its batch. Compare the
+# outputs for one sentence, alone and padded: but for rounding they must agree.
 #
 # </details>
 #
@@ -450,10 +519,10 @@ print(f"with start: off by {gap[0]:.6f}; without: by {gap[1]:.3f}")
 # ## What you now know
 #
 # - Without positions a Transformer's source is a bag of words.
-# - Sinusoidal positions are hands that turn at many rates. Their products know the distance alone, and a shift
+# - Sinusoidal positions are hands that turn at many rates. Their products know the distance without its sign, and a shift
 #   is a turn.
-# - Rotary positions turn queries and keys, so that the scores know the distance.
-# - That a formula has no end does not mean that a model reads on. Measure it.
+# - Rotary positions turn queries and keys, so that the scores know the distance with its sign.
+# - That a formula has no end does not mean that a model reads on. Measure it, beside a model that had the practice.
 #
 # **Now you.** [The exercise](../exercises/15_positions.ipynb) has you write waves, find the matrix of a shift, place words
 # behind pads, turn queries and keys, test whether a model sees order, and judge which side needs positions.
@@ -464,5 +533,5 @@ print(f"with start: off by {gap[0]:.6f}; without: by {gap[1]:.3f}")
 #
 # - Sinusoidal and learned positions: {cite:t}`vaswani2017`, section 3.5.
 # - Rotary positions: {cite:t}`su2021`, section 3.2.
-# - Positions sliced along the batch: issue 1 of `cmu-l3/anlp-fall2025-code`. Positions that count pads on the left: issue 3021 of
-#   `huggingface/transformers`.
+# - Positions along the batch: issue 1 of `cmu-l3/anlp-fall2025-code`, issue 2 of `songyangco/GETNext`. Positions that count pads on
+#   the left: issue 3021 of `huggingface/transformers`.

@@ -46,8 +46,8 @@ from seqattn.grading import checking, same_precision
 # ## Waves for any positions
 #
 # `positions`, `(B, T)`, are numbers in any order; they come as floats, and need not be whole. Return their
-# sinusoidal vectors, `(B, T, d)`, sine and cosine of pair $k$ at features $2k$ and $2k + 1$, where the pair turns
-# by `base` to the power $-2k/d$ radians a place; `d` is even. Gradients must flow back to the positions.
+# sinusoidal vectors, `(B, T, d)`, sine and cosine of pair $j$ at features $2j$ and $2j + 1$, where the pair turns
+# by `base` to the power $-2j/d$ radians a place; `d` is even. Gradients must flow back to the positions.
 
 
 # %% question="q1"
@@ -115,7 +115,7 @@ with checking("q2"):
 # `x`, `(B, T, d)`, are embedded words, `table`, `(n, d)`, has a row for each position, and `mask`, `(B, T)`, is True at
 # real words. Pads may stand on the left, on the right, or on both sides; a sentence may have none, or no word at all.
 # Add to each real word the row of its place *in its own sentence*: the first real word gets `table[0]`,
-# whatever stands before it. Pads come back as 0, whatever stood there, NaN included. `n` is at least the number of
+# whatever stands before it. Pads come back as 0, whatever stood there, NaN included. `n` is at least 1, and at least the number of
 # real words of any sentence, but may be less than `T`. Gradients must flow back to `x` and `table`.
 
 
@@ -146,10 +146,10 @@ with checking("q3"):
 # %% [markdown]
 # ## Turn queries and keys
 #
-# Rotary positions, in the layout of many released models: pair $k$ is made of features $k$ and $k + d_h/2$ (in the chapter
-# it is $2k$ with $2k + 1$). `q` is `(B, H, T, d_h)` and `k` `(B, H, S, d_h)`, with even `d_h`. `start` is the position of the
-# first *query*; the first key has position 0. So with a cache `start` is the number of words before. The pair $k$ turns by
-# $10000^{-2k/d_h}$ a place, from the first feature towards the second. Return the scores `(B, H, T, S)` of turned queries and
+# Rotary positions, in the layout of many released models: pair $j$ is made of features $j$ and $j + d_h/2$ (in the chapter
+# it is $2j$ with $2j + 1$). `q` is `(B, H, T, d_h)` and `k` `(B, H, S, d_h)`, with even `d_h`. `start` is the position of the
+# first *query*; the first key has position 0. So with a cache `start` is the number of words before. Pair $j$ turns by
+# $10000^{-2j/d_h}$ a place, from the first feature towards the second. Return the scores `(B, H, T, S)` of turned queries and
 # turned keys, divided by $\sqrt{d_h}$. Gradients must flow back.
 
 
@@ -185,7 +185,7 @@ with checking("q4"):
 # ## Does it see order?
 #
 # `model(ids)` takes sentences `(B, S)` and returns a vector for each, `(B, d)`; what is inside is not your affair. `ids`, `(B, S)`,
-# are such sentences, of at most six tokens; the last token of each is `<eos>` and stays where it is. Return
+# are such sentences, of at most six tokens, without pads; the last token of each is `<eos>` and stays where it is. Return
 # `True` if *no* order of the other tokens changes any of the vectors by more than `1e-4` in any feature, and
 # `False` otherwise. A change below that is rounding: sums come in another order. Return a Python `bool`.
 
@@ -268,7 +268,7 @@ with checking("q6"):
 # %%
 from seqattn.data import measured
 
-runs = measured("positions")["runs"]
+runs = measured("positions")["longer"]
 KINDS = {
     (False, False): "none",
     (True, False): "source alone",

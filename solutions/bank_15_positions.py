@@ -166,6 +166,7 @@ SEEING = {
     "falls alone": False,
     "one order alone": False,
     "just above rounding": False,
+    "one number": False,
 }
 KINDS = BLIND | SEEING
 
@@ -179,7 +180,13 @@ def draw_model(rng, kind):
     if kind == "nothing to exchange":
         words[:] = words[:, :1]
     # Here no order has a larger word in front, and none a smaller one at the end.
-    if kind in ("falls alone", "just above rounding", "one pair of places", "one order alone"):
+    if kind in (
+        "falls alone",
+        "just above rounding",
+        "one pair of places",
+        "one order alone",
+        "one number",
+    ):
         words = -np.sort(-words, 1)
     ids = np.concatenate([words, np.full((B, 1), 2)], 1).astype(np.int64)
     return list(KINDS).index(kind), normal(rng, 14, 3), ids
@@ -262,9 +269,9 @@ def waves(positions, d, base):
     return torch.sin(angles + (j % 2) * (math.pi / 2))
 WRONG
 sines first, then cosines | torch.stack((angles.sin(), angles.cos()), -1).flatten(-2) -> torch.cat((angles.sin(), angles.cos()), -1)
-    All your sines come first: here features 2k and 2k + 1 belong together.
+    All your sines come first: here features 2j and 2j + 1 belong together.
 exponent k/d | torch.arange(0, d, 2, dtype=positions.dtype) / d -> torch.arange(d // 2, dtype=positions.dtype) / d
-    Your rates fall half as fast as they should: the exponent of pair k is 2k/d.
+    Your rates fall half as fast as they should: the exponent of pair j is 2j/d.
 one rate for all | positions[..., None] * rates -> positions[..., None] * rates[0].expand(d // 2)
     All your pairs turn at one rate: each has a rate of its own.
 base not used | base ** (-torch -> 10000 ** (-torch
@@ -285,6 +292,10 @@ rates rise | base ** (-torch -> base ** (torch
     Your rates grow: pair 0 turns fastest, by 1 radian a place.
 sines alone | (angles.sin(), angles.cos()) -> (angles.sin(), angles.sin())
     You take the sine twice: without its cosine a shift is no linear map.
+exponent 4j/d | torch.arange(0, d, 2, dtype=positions.dtype) / d -> torch.arange(0, 2 * d, 4, dtype=positions.dtype) / d
+    Your rates fall twice as fast as they should: the exponent of pair j is 2j/d, and there are d/2 pairs.
+pairs from 1 | torch.arange(0, d, 2, dtype=positions.dtype) / d -> torch.arange(2, d + 2, 2, dtype=positions.dtype) / d
+    You number the pairs from 1: pair 0 turns by 1 radian a place.
 detached, keeps 3 | positions[..., None] * rates -> positions.detach()[..., None] * rates
     You cut the gradient to the positions: no detach.
 """
@@ -339,7 +350,7 @@ transposed | [[c, s], [-s, c]] -> [[c, -s], [s, c]]
 one angle for all pairs | base ** (-2 * k / d) -> 1.0
     All your pairs turn by one angle: each turns at its own rate.
 exponent k/d | -2 * k / d -> -k / d
-    Your rates fall half as fast as they should: the exponent of pair k is 2k/d.
+    Your rates fall half as fast as they should: the exponent of pair j is 2j/d.
 base not used | base ** (-2 -> 10000 ** (-2
     You have put in 10000: the base is an argument.
 no minus | [-s, c] -> [s, c]
@@ -362,7 +373,7 @@ pairs far apart
     |     R[k, k] = R[k + half, k + half] = math.cos(angle)
     |     R[k, k + half], R[k + half, k] = math.sin(angle), -math.sin(angle)
     | return R
-    Your pairs are features k and k + d/2: here they are 2k and 2k + 1.
+    Your pairs are features j and j + d/2: here they are 2j and 2j + 1.
 rates rise | base ** (-2 * k / d) -> base ** (2 * k / d)
     Your rates grow: pair 0 turns fastest, by 1 radian a place.
 added to the rate | n * base ** -> n + base **
@@ -383,6 +394,34 @@ upside down | R -> R.flip(0)
     Your rows stand in reverse order: row 0 makes the sine of pair 0.
 one more | angle = n * -> angle = (n + 1) *
     Your shift is by one place more: a shift by 0 must change nothing.
+pairs from 1 | base ** (-2 * k / d) -> base ** (-2 * (k + 1) / d)
+    You number the pairs from 1: pair 0 turns by 1 radian a place.
+exponent 4j/d | base ** (-2 * k / d) -> base ** (-4 * k / d)
+    Your rates fall twice as fast as they should: the exponent of pair j is 2j/d, and there are d/2 pairs.
+right for one position
+    | rates = base ** (-torch.arange(0, d, 2) / d)
+    | there = torch.stack([(n * rates).sin(), (n * rates).cos()], -1).flatten()
+    | here = torch.stack([0 * rates, 1 + 0 * rates], -1).flatten()
+    | return torch.outer(there, here) / (d / 2)
+    Your matrix sends every position to a multiple of one vector: it is right for position 0, and has to turn them all.
+exponent times the size | (-2 * k / d) -> (-2 * k * d)
+    You multiply the exponent by d: divide it.
+exponent over the base | (-2 * k / d) -> (-2 * k / base)
+    You divide the exponent by the base: divide it by d, and raise the base to it.
+exponent over the shift | (-2 * k / d) -> (-2 * k / n)
+    You divide the exponent by the shift: divide it by d.
+size for the base | base ** (-2 -> d ** (-2
+    You raise the number of features to the power: raise the base.
+base times the exponent | base ** (-2 -> base * (-2
+    You multiply the base by its exponent: a rate is a power of the base.
+ones between the blocks | R -> R + (torch.block_diag(*[torch.ones(2, 2)] * (d // 2)) == 0)
+    Ones stand between your blocks: pairs do not mix, so begin with zeros.
+no cosine for the cosine | [[c, s], [-s, c]] -> [[c, s], [-s, 0.0]]
+    Each second number of your diagonal is 0: the cosine of a pair needs a cosine there as well.
+sine over the cosine | [[c, s], [-s, c]] -> [[s, 0.0], [-s, c]]
+    The sine of your first row stands on the diagonal, where the cosine was: it belongs beside it.
+minus sine over the cosine | [[c, s], [-s, c]] -> [[-s, s], [0.0, c]]
+    The negative sine of your second row stands in the first, where the cosine was: it belongs below it.
 a list | R -> R.tolist()
     You return a list of lists: return a tensor of 32-bit floats.
 a NumPy array | R -> R.numpy()
@@ -460,6 +499,19 @@ counted from the end | mask.long().cumsum(1) - 1 -> mask.long().flip(1).cumsum(1
     You count from the end: the first real word has position 0.
 pads not blanked, keeps 2 | torch.where(mask[..., None], x + table[place], 0.0) -> x + table[place]
     You leave numbers at the pads: they come back as 0.
+pads keep what stood there, keeps 2 | torch.where(mask[..., None], x + table[place], 0.0) -> torch.where(mask[..., None], x + table[place], x)
+    You give back at the pads what stood there: they come back as 0.
+moved by all pads, keeps 2
+    | place = (torch.arange(x.shape[1]) - (~mask).sum(1, keepdim=True)).clamp(0, len(table) - 1)
+    | return torch.where(mask[..., None], x + table[place], 0.0)
+    You count off all pads of a sentence: only those before a word move it.
+moved to the left, keeps 2
+    | found = torch.zeros_like(x)
+    | for b, real in enumerate(mask):
+    |     count = int(real.sum())
+    |     found[b, :count] = x[b, real] + table[:count]
+    | return found
+    You move the words to the left: each stays at its place, behind its pads.
 pads multiplied by 0, keeps 3 | torch.where(mask[..., None], x + table[place], 0.0) -> (x + table[place]) * mask[..., None]
     You multiply pads by 0, and 0 times NaN is NaN: choose with where or masked_fill instead.
 right pads alone, keeps 2
@@ -490,7 +542,7 @@ Q4 = question(
 rotary_scores(q, k, start)
 read chapters/15_positions: Turn instead of add
 from the start, 3 points: ordinary; more keys; all sizes equal
-    Turn each pair of features k and k + d_h/2 by position times rate, both in queries and in keys.
+    Turn each pair of features j and j + d_h/2 by position times rate, both in queries and in keys.
 with a cache, 2 points: with a cache; several queries with a cache; one pair; one sentence
     The first query stands at start, the first key at 0.
 gradients, 1 point, backward: ordinary; with a cache
@@ -550,7 +602,7 @@ def rotary_scores(q, k, start):
     return turn(q, start) @ turn(k, 0).transpose(-1, -2) / math.sqrt(d)
 WRONG
 neighbours as pairs | a, b = x[..., :half], x[..., half:] -> a, b = x[..., 0::2], x[..., 1::2]
-    Your pairs are features 2k and 2k + 1: in this layout they are k and k + d_h/2.
+    Your pairs are features 2j and 2j + 1: in this layout they are j and j + d_h/2.
 keys not turned | turn(k, 0).mT -> k.mT
     You turn the queries alone: then the product knows the query's position, not the distance.
 queries not turned | turn(q, start) -> q
@@ -570,13 +622,45 @@ no minus | a * c - b * s, -> a * c + b * s,
 one rate for all | rates = 10000 ** (-torch.arange(half, dtype=x.dtype) / half) -> rates = torch.ones(half, dtype=x.dtype)
     All your pairs turn at one rate: each has a rate of its own.
 exponent k/d | dtype=x.dtype) / half) -> dtype=x.dtype) / (2 * half))
-    Your rates fall half as fast as they should: the exponent of pair k is 2k/d_h.
+    Your rates fall half as fast as they should: the exponent of pair j is 2j/d_h.
 power of the position | angles = torch.arange(first, first + x.shape[-2], dtype=x.dtype)[:, None] * rates -> angles = torch.arange(first, first + x.shape[-2], dtype=x.dtype)[:, None] ** rates
     You raise the position to a power: the angle is position times rate.
 start ignored, keeps 3 | turn(q, start) -> turn(q, 0)
-    You ignore start: with a cache the first query is not at position 0.
+    You ignore start, or move keys by it as well, which undoes it: with a cache the first query is at start, the first key at 0.
 start at the end | turn(q, start) -> turn(q, k.shape[-2] - q.shape[-2])
     You take the queries for the last places: start says where they begin.
+exponent 4j/d | dtype=x.dtype) / half) -> dtype=x.dtype) * 2 / half)
+    Your rates fall twice as fast as they should: the exponent of pair j is 2j/d_h, and there are d_h/2 pairs.
+rates rise | 10000 ** (-torch -> 10000 ** (torch
+    Your rates grow, or you divide by them: the angle is position times rate, and later pairs turn more slowly.
+exponent not divided | dtype=x.dtype) / half) -> dtype=x.dtype))
+    You do not divide the exponent: it is j over the number of pairs, so the slowest pair depends on how many there are.
+exponent 2j not divided | dtype=x.dtype) / half) -> dtype=x.dtype) * 2)
+    You do not divide the exponent by d_h, or you multiply it: the exponent of pair j is 2j/d_h.
+base times the exponent | 10000 ** (-torch -> 10000 * (-torch
+    You multiply 10000 by the exponent: a rate is a power.
+first feature without its second | a * c - b * s, -> a * c,
+    A sine is missing: the first feature of a pair takes minus sine times the second.
+first feature without itself | a * c - b * s, -> -b * s,
+    A cosine is missing: the first feature of a pair keeps its cosine's share.
+second feature without itself | a * s + b * c), -> a * s),
+    A cosine is missing: the second feature of a pair keeps its cosine's share.
+second feature without its first | a * s + b * c), -> b * c),
+    A sine is missing: the second feature of a pair takes sine times the first.
+minus in the second | a * s + b * c), -> a * s - b * c),
+    The minus stands before the first feature's sine alone: yours has another in the second feature.
+divided the wrong way round | R -> math.sqrt(q.shape[-1]) / (R * math.sqrt(q.shape[-1]))
+    You divide the root by the scores: divide the scores by the root.
+root of the pairs | / math.sqrt(q.shape[-1]) -> / math.sqrt(q.shape[-1] / 2)
+    You divide by the root of the number of pairs: divide by the root of d_h.
+weights for scores | R -> R.softmax(-1)
+    You return weights: asked are the scores, before any softmax.
+query's features turned round | turn(q, start) -> turn(q.flip(-1), start)
+    The features of your queries stand in reverse order: pairs are j and j + d_h/2 in queries and keys alike.
+key's features turned round | turn(k, 0) -> turn(k.flip(-1), 0)
+    The features of your keys stand in reverse order: pairs are j and j + d_h/2 in queries and keys alike.
+start always 1 | turn(q, start) -> turn(q, 1)
+    You take 1 for the first query's position: that is start.
 heads as places | torch.arange(first, first + x.shape[-2], dtype=x.dtype)[:, None] * rates -> torch.arange(first, first + x.shape[1], dtype=x.dtype)[:, None, None] * rates
     You turn by the number of the head: axis 2 holds the places.
 keys detached, keeps 5 | turn(k, 0) -> turn(k.detach(), 0)
@@ -595,7 +679,7 @@ order_blind(model, ids)
 read chapters/15_positions: A model that reads a bag
 plain models, 2 points: sum; eos apart; position weights; the first word
     True where every order gives the same vectors, False where some order changes one.
-what is easily missed, 3 points: rounding; squares; many orders; nothing to exchange; palindrome; middle; last sentence; a little; one feature; one pair of places; sums of both signs; large numbers; falls alone; one order alone; just above rounding
+what is easily missed, 3 points: rounding; squares; many orders; nothing to exchange; palindrome; middle; last sentence; a little; one feature; one pair of places; sums of both signs; large numbers; falls alone; one order alone; just above rounding; one number
     One order, one sentence or one feature with a change above rounding is enough for False.
 RIGHT
 def order_blind(model, ids):
@@ -656,7 +740,7 @@ rotations only, keeps 2
     |     if (model(torch.cat((ids[:, :last].roll(n, 1), ids[:, last:]), 1)) - base).abs().max() > 1e-4:
     |         return False
     | return True
-    You move all words round in a circle: their order in the circle stays, and a model may look at that.
+    You try a few orders, such as all words moved round in a circle: a model may look at what these leave, so try all.
 first two exchanged, keeps 2
     | order = list(range(ids.shape[1]))
     | order[0], order[1] = order[1], order[0]
@@ -676,6 +760,8 @@ first feature only, keeps 2 | (after - before).abs().max() -> (after - before)[:
     You look at one feature: order may show in another.
 sums compared, keeps 2 | (after - before).abs().max() -> (after - before).sum().abs()
     You add up the changes, where some may cancel: take the size of each.
+mean of the changes, keeps 2 | (after - before).abs().max() -> (after - before).abs().mean()
+    You average the changes: one number that changes in one sentence is enough.
 signs forgotten, keeps 2 | (after - before).abs().max() -> (after - before).max()
     You look at rises alone: a fall is a change as well.
 the other way round
@@ -737,6 +823,10 @@ def probe(order_blind, number, vectors, ids):
             return bag + (ranks == torch.tensor([2, 4, 1, 0, 3])).all(1, keepdim=True)
         if kind == "just above rounding":
             return bag - 0.00015 * (x[:, :1] < x[:, :-1].amax(1, keepdim=True))
+        if kind == "one number":  # a mean over sentences and features hides it
+            moved = x[:, :1] < x[:, :-1].amax(1, keepdim=True)
+            first = (torch.arange(len(x)) == 0)[:, None] & (torch.arange(3) == 1)
+            return bag - 0.00015 * (moved & first)
         if kind == "sums of both signs":
             change = v[:, :1, 0] - v[:, 1:2, 0]
             return bag + torch.cat((change, -change, 0 * change), 1)
@@ -856,6 +946,56 @@ target alone has none | score(False, True, seed) -> score(False, False, seed)
     Your model of the target side alone has no positions: ask for False, True.
 none and both exchanged, keeps 2 | none, both = score(False, False, seed), score(True, True, seed) -> both, none = score(False, False, seed), score(True, True, seed)
     You have exchanged the models without any positions and with both.
+source: half the rise with the other | source.append((left - none + both - right) / 2) -> source.append((both - right) / 2)
+    For the source side you have half the rise with the target side's positions: add the rise without them before you halve.
+source: half the rise without the other | source.append((left - none + both - right) / 2) -> source.append((left - none) / 2)
+    For the source side you have half the rise without the target side's positions: add the rise with them before you halve.
+source: both for one | source.append((left - none + both - right) / 2) -> source.append((both - none + both - right) / 2)
+    For the source side you take the model with both twice: without the target side's positions it is the source side alone.
+source: the other subtracted twice | source.append((left - none + both - right) / 2) -> source.append((left - right + both - right) / 2)
+    For the source side you subtract the target side alone twice: without its positions it is the model without any.
+source: alone for both | source.append((left - none + both - right) / 2) -> source.append((left - none + left - right) / 2)
+    For the source side you take the source side alone twice: with the target side's positions it is the model with both.
+source: none subtracted twice | source.append((left - none + both - right) / 2) -> source.append((left - none + both - none) / 2)
+    For the source side you subtract the model without any twice: with the target side's positions it is the target side alone.
+source: score for rise | source.append((left - none + both - right) / 2) -> source.append((left + both) / 2)
+    For the source side you return scores: subtract those of the models without it.
+source: sum for rise | source.append((left - none + both - right) / 2) -> source.append((left + none + both + right) / 2)
+    For the source side you add all four scores: a rise is a difference.
+source: divided the wrong way round | source.append((left - none + both - right) / 2) -> source.append(2 / (left - none + both - right))
+    For the source side you divide 2 by the rises: divide their sum by 2.
+source: not halved | source.append((left - none + both - right) / 2) -> source.append(left - none + both - right)
+    For the source side you add the two rises: average them.
+target: half the rise with the other | target.append((right - none + both - left) / 2) -> target.append((both - left) / 2)
+    For the target side you have half the rise with the source side's positions: add the rise without them before you halve.
+target: half the rise without the other | target.append((right - none + both - left) / 2) -> target.append((right - none) / 2)
+    For the target side you have half the rise without the source side's positions: add the rise with them before you halve.
+target: both for one | target.append((right - none + both - left) / 2) -> target.append((both - none + both - left) / 2)
+    For the target side you take the model with both twice: without the source side's positions it is the target side alone.
+target: the other subtracted twice | target.append((right - none + both - left) / 2) -> target.append((right - left + both - left) / 2)
+    For the target side you subtract the source side alone twice: without its positions it is the model without any.
+target: alone for both | target.append((right - none + both - left) / 2) -> target.append((right - none + right - left) / 2)
+    For the target side you take the target side alone twice: with the source side's positions it is the model with both.
+target: none subtracted twice | target.append((right - none + both - left) / 2) -> target.append((right - none + both - none) / 2)
+    For the target side you subtract the model without any twice: with the source side's positions it is the source side alone.
+target: score for rise | target.append((right - none + both - left) / 2) -> target.append((right + both) / 2)
+    For the target side you return scores: subtract those of the models without it.
+target: sum for rise | target.append((right - none + both - left) / 2) -> target.append((right + none + both + left) / 2)
+    For the target side you add all four scores: a rise is a difference.
+target: divided the wrong way round | target.append((right - none + both - left) / 2) -> target.append(2 / (right - none + both - left))
+    For the target side you divide 2 by the rises: divide their sum by 2.
+target: not halved | target.append((right - none + both - left) / 2) -> target.append(right - none + both - left)
+    For the target side you add the two rises: average them.
+sums for rises | source.append((left - none + both - right) / 2) -> source.append((left + none + both + right) / 2); target.append((right - none + both - left) / 2) -> target.append((left + none + both + right) / 2)
+    You add all four scores: a rise is the score with positions minus the score without.
+sizes of the rises, keeps 0 | source.append((left - none + both - right) / 2) -> source.append(abs(left - none + both - right) / 2); target.append((right - none + both - left) / 2) -> target.append(abs(right - none + both - left) / 2)
+    You drop the signs of the rises: a side that does harm is worth less than 0.
+below counts as above, keeps 3 | if min(source) > max(target): -> if min(source) < max(target):
+    You say source where its lowest number is below the highest of target: it must be above.
+above counts as below, keeps 3 | elif max(source) < min(target): -> elif max(source) > min(target):
+    You say target where source's highest number is above the lowest of target: it must be below.
+a word of its own, keeps 3 | verdict = "no difference seen" -> verdict = "none"
+    Your verdict is another text: it is "source", "target" or "no difference seen", to the letter.
 verdicts exchanged, keeps 3 | verdict = "source" -> verdict = "target "[:6]; verdict = "target" -> verdict = "source"
     Your verdicts are exchanged: the side that is worth more has the larger numbers.
 means decide, keeps 3 | if min(source) > max(target): -> if sum(source) > sum(target):; elif max(source) < min(target): -> elif sum(source) < sum(target):
@@ -877,6 +1017,12 @@ never the target, keeps 3 | elif max(source) < min(target): -> elif False:
     },
     draw=draw_grid,
     oracle=sides,
+    shown=lambda grid: {
+        "BLEU by seed, no positions": grid[:, 0, 0],
+        "source side": grid[:, 1, 0],
+        "target side": grid[:, 0, 1],
+        "both sides": grid[:, 1, 1],
+    },
     probe=PLAIN
     + """
 def probe(sides, grid):
@@ -892,12 +1038,11 @@ def probe(sides, grid):
         return "expected a dict with source, target and verdict"
     verdicts = ("no difference seen", "source", "target")
     verdict = found["verdict"]
-    if verdict not in verdicts:
-        return "expected one of the three verdicts"
+    known = isinstance(verdict, str) and verdict in verdicts
     return {
         "the source side": plain(found["source"]),
         "the target side": plain(found["target"]),
-        "the verdict": float(verdicts.index(verdict)),
+        "the verdict": float(verdicts.index(verdict)) if known else -1.0,
     }
 """,
 )

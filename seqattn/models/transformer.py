@@ -47,12 +47,12 @@ def sinusoidal_positions(
     base: float = 10_000.0,
     device: torch.device | None = None,
 ) -> Float[Tensor, "length d_model"]:
-    r"""Sines and cosines of the position at wavelengths from 2π to 20,000π.
+    r"""Sines and cosines of the position at wavelengths from 2π to below 20,000π.
 
     .. math::
-        P_{p,2k} = \sin(p / 10000^{2k/d}), \qquad P_{p,2k+1} = \cos(p / 10000^{2k/d})
+        P_{p,2j} = \sin(p / 10000^{2j/d}), \qquad P_{p,2j+1} = \cos(p / 10000^{2j/d})
 
-    A shift by n positions turns each pair (2k, 2k+1) by the same angle wherever it begins, so it is
+    A shift by n positions turns each pair (2j, 2j+1) by the same angle wherever it begins, so it is
     a linear map; and the dot product of two positions depends on their distance alone.
 
     Parameters
@@ -64,7 +64,7 @@ def sinusoidal_positions(
     start : int
         The first position.
     base : float
-        Of the rates: pair k turns by ``base ** (-2k / d_model)`` a position.
+        Of the rates: pair j turns by ``base ** (-2j / d_model)`` a position.
     device : torch.device, optional
         Where to make them.
 
@@ -102,15 +102,15 @@ def rotate_positions(
     r"""Turn each pair of features by an angle that grows with the position.
 
     .. math::
-        \begin{pmatrix} x'_{2k} \\ x'_{2k+1} \end{pmatrix} =
-        \begin{pmatrix} \cos p\omega_k & -\sin p\omega_k \\
-        \sin p\omega_k & \cos p\omega_k \end{pmatrix}
-        \begin{pmatrix} x_{2k} \\ x_{2k+1} \end{pmatrix},
-        \qquad \omega_k = 10000^{-2k/d}
+        \begin{pmatrix} x'_{2j} \\ x'_{2j+1} \end{pmatrix} =
+        \begin{pmatrix} \cos p\omega_j & -\sin p\omega_j \\
+        \sin p\omega_j & \cos p\omega_j \end{pmatrix}
+        \begin{pmatrix} x_{2j} \\ x_{2j+1} \end{pmatrix},
+        \qquad \omega_j = 10000^{-2j/d}
 
     Lengths stay, and the dot product of a query at one position with a key at another depends on
     the positions by their difference alone. (Programs differ in what makes a pair: some take
-    features k and k + d/2. Weights trained with one cannot be used with the other.)
+    features j and j + d/2. Weights trained with one cannot be used with the other.)
 
     Parameters
     ----------

@@ -60,14 +60,17 @@ const figure = {
     const d = Number(ui.get("size")), base = Number(ui.get("base")), p = ui.get("position"), side = (width - 30) / this.places;
     const products = ui.memo("map", [d, base, ui.open()], () => {
       const table = Array.from({ length: this.places }, (_, q) => this.vector(q, d, base));
-      return table.map((a, q) => table.map((b, r) => s("rect", { x: 26 + r * side, y: 4 + q * side, width: side + 0.3, height: side + 0.3, fill: "currentColor", "stroke-width": 0,
+      return table.map((a, q) => table.map((b, r) => s("rect", { x: 26 + r * side, y: 22 + q * side, width: side + 0.3, height: side + 0.3, fill: "currentColor", "stroke-width": 0,
         "fill-opacity": ui.open() ? Number(Math.max(0, sum(a.map((pair, k) => dot(pair, b[k]))) / (d / 2)).toFixed(3)) : 0 })));
     });
-    plot.paint([width, width + 16], s("g", { class: "scores" }, products),
-      s("rect", { x: 26, y: 4, width: this.places * side, height: this.places * side, class: "sa-frame" }),
-      s("rect", { x: 26, y: 4 + p * side, width: this.places * side, height: side, class: "sa-cursor" }),
-      words(20, 4 + (p + 0.5) * side + 4, String(p), { "text-anchor": "end" }),
-      [0, 10, 20, 30].map((q) => words(26 + (q + 0.5) * side, 4 + this.places * side + 16, String(q), { "text-anchor": "middle" })));
+    const foot = 22 + this.places * side;
+    plot.paint([width, width + 32], s("g", { class: "scores" }, products),
+      words(26, 14, "product of p (row) and q"),
+      s("rect", { x: 26, y: 22, width: this.places * side, height: this.places * side, class: "sa-frame" }),
+      s("rect", { x: 26, y: 22 + p * side, width: this.places * side, height: side, class: "sa-cursor" }),
+      words(20, 22 + (p + 0.5) * side + 4, String(p), { "text-anchor": "end" }),
+      [0, 10, 20, 30].map((q) => words(26 + (q + 0.5) * side, foot + 16, String(q), { "text-anchor": "middle" })),
+      words(26 + (this.places * side) / 2, foot + 34, "position q", { "text-anchor": "middle" }));
   },
 
   curve(plot, n, ui, width) {

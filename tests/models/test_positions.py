@@ -106,6 +106,44 @@ def test_one_row_of_the_table_turned_is_another(float64):
         torch.testing.assert_close(rotate_positions(table, start), expected.flatten(-2))
 
 
+def test_sines_before_cosines_are_the_same_table_in_another_order(table):
+    """As Hugging Face's Marian has them."""
+    rates = 10_000 ** (-torch.arange(0, D, 2) / D)
+    angles = torch.arange(LENGTH)[:, None] * rates
+    apart = torch.cat((angles.sin(), angles.cos()), 1)
+    torch.testing.assert_close(torch.cat((table[:, 0::2], table[:, 1::2]), 1), apart)
+
+
+def test_learned_positions_are_rows_of_an_embedding():
+    ours, theirs = LearnedPositions(LENGTH, D), torch.nn.Embedding(LENGTH, D)
+    theirs.weight = ours.table
+    x = torch.randn(2, 4, D)
+    torch.testing.assert_close(ours(x, 3), x + theirs(torch.arange(3, 7)))
+    with pytest.raises(IndexError):
+        theirs(torch.tensor([LENGTH]))
+    with pytest.raises(ValueError, match=f"learned positions end at {LENGTH}"):
+        ours(x, LENGTH - 3)
+
+
+def test_turning_a_pair_multiplies_a_complex_number():
+    x = torch.randn(2, LENGTH, D)
+    angles = torch.arange(LENGTH)[:, None] * 10_000 ** (-torch.arange(0, D, 2) / D)
+    pairs = torch.view_as_complex(x.unflatten(-1, (-1, 2)).contiguous())
+    turned = pairs * torch.polar(torch.ones_like(angles), angles)
+    torch.testing.assert_close(rotate_positions(x), torch.view_as_real(turned).flatten(-2))
+
+
+def test_pairs_far_apart_are_the_same_turn_in_another_order():
+    """As Hugging Face's LLaMA has them: the features of the first halves, then of the second."""
+    x = torch.randn(2, LENGTH, D)
+    first, second = x[..., 0::2], x[..., 1::2]
+    angles = torch.arange(LENGTH)[:, None] * 10_000 ** (-torch.arange(0, D, 2) / D)
+    cosine, sine = (torch.cat((part, part), -1) for part in (angles.cos(), angles.sin()))
+    apart = torch.cat((first, second), -1) * cosine + torch.cat((-second, first), -1) * sine
+    ours = rotate_positions(x)
+    torch.testing.assert_close(torch.cat((ours[..., 0::2], ours[..., 1::2]), -1), apart)
+
+
 def test_what_cannot_turn_is_refused():
     with pytest.raises(ValueError, match="x has 5 features; expected an even number"):
         rotate_positions(torch.zeros(3, 5))
