@@ -5,7 +5,7 @@
 #     text_representation: {extension: .py, format_name: percent}
 #   kernelspec: {display_name: Python 3, language: python, name: python3}
 #   seqattn:
-#     minutes: 35
+#     minutes: 40
 #     covers: [F-30, M-16, D-14, E-04, E-05]
 #     exercise: 16_transformer
 # ---
@@ -496,8 +496,9 @@ ResultTable(
 # %% [markdown]
 # **In a small model the cache saves far less time than multiplications.** It saves no call of an operator:
 # to join old keys and new ones it even makes some more, and each call costs time however little it computes. That is the
-# likely reason; calls are exact, while the times were taken beside other work and say no more than their ranges.
-#
+# likely reason; calls are exact, while the times were taken beside other work: trust their ranges alone.
+
+# %% [markdown]
 # ## Block by block
 #
 # The cache made scores few. In training all $T^2$ of them are there at once, and on a GPU moving them to and from
