@@ -217,7 +217,7 @@ divided by d − 1 | x.var(-1, correction=0, keepdim=True) -> x.var(-1, keepdim=
 ε as a floor, keeps 2 | torch.sqrt(variance + eps) -> torch.sqrt(variance.clamp(min=eps))
     You take the larger of variance and ε: add ε to the variance.
 ε multiplied | torch.sqrt(variance + eps) -> torch.sqrt(variance * eps)
-    You multiply the variance by ε: add ε to it.
+    You multiply the variance by ε: add ε to it, below the root.
 not divided | return gain * centred / torch.sqrt(variance + eps) + bias -> return gain * centred + bias
     You subtract the mean and stop: divide by the root of the variance plus ε as well.
 multiplied by the spread | return gain * centred / torch -> return gain * centred * torch
@@ -231,19 +231,19 @@ each number's own square | variance = centred.square().mean(-1, keepdim=True) ->
 absolute deviations | variance = centred.square().mean(-1, keepdim=True) -> variance = centred.abs().mean(-1, keepdim=True).square()
     You divide by the mean absolute deviation: square the deviations, average them, take the root.
 mean added | centred = x - x.mean( -> centred = x + x.mean(
-    You add the mean: subtract it.
+    You add the mean of the d numbers: subtract it.
 sign turned | centred = x - x.mean(-1, keepdim=True) -> centred = x.mean(-1, keepdim=True) - x
     You subtract x from its mean, so that every sign is turned: subtract the mean from x.
 sum subtracted | centred = x - x.mean(-1, keepdim=True) -> centred = x - x.sum(-1, keepdim=True)
     You subtract the sum of the d numbers: divide it by d first.
 bias subtracted | torch.sqrt(variance + eps) + bias -> torch.sqrt(variance + eps) - bias
-    You subtract the bias: add it.
+    You subtract the bias at the end: add it instead.
 bias multiplied | torch.sqrt(variance + eps) + bias -> torch.sqrt(variance + eps) * bias
-    You multiply by the bias: add it.
+    You multiply by the bias at the end: add it instead.
 gain added | return gain * centred -> return gain + centred
-    You add the gain: multiply by it.
+    You add the gain to the deviations: multiply by it.
 divided by the gain | return gain * centred -> return centred / gain
-    You divide by the gain: multiply by it.
+    You divide the deviations by the gain: multiply by it.
 1 added to the gain | return gain * centred -> return (1 + gain) * centred
     You multiply by 1 + gain: the gain is the whole factor.
 mean of the gains | return gain * centred -> return gain.mean() * centred
@@ -412,9 +412,9 @@ all added to the first states
 gain inside the norm | return gain * y / (y.square() -> y = gain * y; return y / (y.square()
     You multiply by the gain before you divide, so it takes part in the mean square: divide first.
 divided by the gain | return gain * y / -> return y / gain /
-    You divide by the gain: multiply by it.
+    You divide what was normalised by the gain: multiply by it.
 gain added | return gain * y / (y.square().mean(-1, keepdim=True) + 1e-6).sqrt() -> return gain + y / (y.square().mean(-1, keepdim=True) + 1e-6).sqrt()
-    You add the gain: multiply by it.
+    You add the gain to what was normalised: multiply by it.
 not divided | return gain * y / (y.square().mean(-1, keepdim=True) + 1e-6).sqrt() -> return gain * y
     Your norm multiplies by the gain alone: divide by the root of the mean square first.
 multiplied by the root | return gain * y / (y.square() -> return gain * y * (y.square()
