@@ -1,9 +1,9 @@
 """Where the norm stands, and what a cache saves: ``python -m benchmarks.transformer``.
 
 Two questions for the chapter on the Transformer. Does the norm before or after the sum matter, with
-a warm-up of the learning rate and without, at two learning rates? And how much sooner is a sentence
-written when keys and values of earlier words are kept? Nothing is chosen, so the test sentences are
-looked at once, for every training.
+a warm-up of the learning rate and without; and does time, or a smaller rate, do what the warm-up
+does? And what is saved when keys and values of earlier words are kept: multiplications, calls of
+operators, time? Nothing is chosen, so the test sentences are looked at once, for every training.
 
 Writes ``seqattn/data/measured/transformer.json``. Finished trainings are kept in ``--work`` and not
 repeated.
@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import FlopCounterMode
 
 from benchmarks.study import Study, study_parser
@@ -29,16 +30,23 @@ from seqattn.training import DivergedError, fit
 from seqattn.translator import Translator
 
 SEEDS = (1, 2, 3)
-NORMS: tuple[Norm, ...] = ("pre", "post")
 LAYERS, HEADS, D_MODEL, D_FEEDFORWARD = 2, 4, 64, 128
 PAIRS, LONGEST = 12_000, 8  # words of a source
-UPDATES, WARMUP, TOKENS = 250, 60, 512
+UPDATES, LONGER, WARMUP, TOKENS = 250, 1_000, 60, 512
 RATE, SMALLER = 0.007, 0.002
-# Learning rate and updates of warm-up; the last asks whether a smaller rate does without one.
-ARMS = ((RATE, WARMUP), (RATE, 0), (SMALLER, 0))
+# Norm, learning rate, updates, and those of them that are the warm-up.
+ARMS: tuple[tuple[Norm, float, int, int], ...] = (
+    ("pre", RATE, UPDATES, WARMUP),
+    ("post", RATE, UPDATES, WARMUP),
+    ("pre", RATE, UPDATES, 0),
+    ("post", RATE, UPDATES, 0),
+    # Does post norm without warm-up need time, or a smaller rate?
+    ("post", RATE, LONGER, 0),
+    ("post", SMALLER, LONGER, 0),
+)
 JUDGED = 200  # test sentences that are translated
 SMOOTHED = 10  # updates whose losses become one point of a curve
-LENGTHS, REPEATS = (20, 80, 200), 7  # of the cache
+LENGTHS, REPEATS = (20, 80, 200), 21  # of the cache
 
 
 def read() -> dict[str, list[TextPair]]:
@@ -64,7 +72,9 @@ def word_by_word(train: list[TextPair], test: list[TextPair]) -> float:
     return corpus_bleu(texts, [" ".join(tokenize(p.target, "fr")) for p in test]).score
 
 
-def train(data: dict[str, list[TextPair]], norm: Norm, warmup: int, lr: float, seed: int) -> dict:
+def train(
+    data: dict[str, list[TextPair]], norm: Norm, lr: float, updates: int, warmup: int, seed: int
+) -> dict:
     """Train one translator and judge it."""
     vocabularies = Vocabularies.learn(data["train"], ("en", "fr"))
     torch.manual_seed(seed)
@@ -76,7 +86,7 @@ def train(data: dict[str, list[TextPair]], norm: Norm, warmup: int, lr: float, s
     started = time.process_time()
     try:
         losses = fit(
-            model, batches, steps=UPDATES, lr=lr, warmup=warmup, guess=True, seed=seed
+            model, batches, steps=updates, lr=lr, warmup=warmup, guess=True, seed=seed
         ).losses
     except DivergedError:
         losses = []
@@ -145,6 +155,19 @@ def write_without(model: Transformer, source: Tensor, lengths: Tensor, steps: in
     return torch.stack(logits, 1)
 
 
+class Calls(TorchDispatchMode):
+    """Count the calls of PyTorch's operators."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.made = 0
+
+    def __torch_dispatch__(self, operator, types, args=(), kwargs=None):
+        """Count the call, and make it."""
+        self.made += 1
+        return operator(*args, **(kwargs or {}))
+
+
 def cache() -> dict:
     """Count and time both ways to write a sentence, with an untrained model: work, not quality."""
     torch.manual_seed(0)
@@ -156,7 +179,7 @@ def cache() -> dict:
     found: dict[str, dict] = {}
     for steps in LENGTHS:
         ways = {"with": write_with, "without": write_without}
-        logits, multiplications, ratios = {}, {}, []
+        logits, multiplications, calls, ratios = {}, {}, {}, []
         with torch.no_grad():
             for name, way in ways.items():
                 # The fused operator is not counted; its parts are.
@@ -164,6 +187,9 @@ def cache() -> dict:
                 with math, FlopCounterMode(display=False) as counted:
                     logits[name] = way(model, source, lengths, steps)
                 multiplications[name] = counted.get_total_flops() // 2
+                with Calls() as called:
+                    way(model, source, lengths, steps)
+                calls[name] = called.made
             for _ in range(REPEATS):
                 taken = {}
                 for name, way in ways.items():
@@ -173,6 +199,7 @@ def cache() -> dict:
                 ratios.append(taken["without"] / taken["with"])
         found[str(steps)] = {
             "multiplications": multiplications,
+            "calls": calls,
             "ratios of time": sorted(ratios),
             "largest difference": (logits["with"] - logits["without"]).abs().max().item(),
         }
@@ -186,20 +213,20 @@ def main() -> None:
     data = read()
     runs: dict[str, dict[str, list[dict]]] = {}
     for seed in SEEDS:
-        for lr, warmup in ARMS:
-            for norm in NORMS:
-                key = f"{norm}-warmup{warmup}-lr{lr}-seed{seed}"
-                name = f"{norm}, {'with' if warmup else 'without'} warm-up"
-                arm = runs.setdefault(str(lr), {}).setdefault(name, [])
-                arm.append(study.run(key, train, data, norm, warmup, lr, seed))
+        for norm, lr, updates, warmup in ARMS:
+            key = f"{norm}-warmup{warmup}-lr{lr}-updates{updates}-seed{seed}"
+            name = f"{norm}, {'with' if warmup else 'without'} warm-up"
+            arm = runs.setdefault(f"{lr}, {updates} updates", {}).setdefault(name, [])
+            arm.append(study.run(key, train, data, norm, lr, updates, warmup, seed))
     seconds = [run["seconds"] for arms in runs.values() for arm in arms.values() for run in arm]
     study.write(
         {
             "card": study.card(
                 layers=LAYERS, heads=HEADS, d_model=D_MODEL, d_feedforward=D_FEEDFORWARD,
-                updates=UPDATES, warmup=WARMUP, tokens=TOKENS, rate=RATE, smaller=SMALLER,
-                judged=JUDGED,
-                smoothed=SMOOTHED, repeats=REPEATS, trainings=len(seconds), seeds=len(SEEDS),
+                updates=[UPDATES, LONGER], updates_of_warm_up=WARMUP, tokens_a_batch=TOKENS,
+                learning_rates=[RATE, SMALLER], sentences_translated=JUDGED,
+                updates_a_point_of_a_curve=SMOOTHED, times_timed=REPEATS,
+                trainings=len(seconds), seeds=len(SEEDS),
                 pairs={split: len(pairs) for split, pairs in data.items()},
                 **{"processor seconds": round(sum(seconds))},
             ),

@@ -5,7 +5,7 @@
 #     text_representation: {extension: .py, format_name: percent}
 #   kernelspec: {display_name: Python 3, language: python, name: python3}
 #   seqattn:
-#     minutes: 35
+#     minutes: 40
 #     covers: [F-30, M-16, D-14, E-04, E-05]
 #     exercise: 16_transformer
 # ---
@@ -44,6 +44,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from seqattn import Memory, causal_mask, padding_mask
 from seqattn.attention import linear_attention, online_softmax_attention
 from seqattn.data import (
+    FIVE,
     TINY,
     Batches,
     Vocabularies,
@@ -104,26 +105,36 @@ for numbers in ([1.0, 2.0, 3.0, 6.0], [1.0, 3.0], [1.0, 100.0]):
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# Of two numbers nothing but their order survives. That is why this page leaves the two-dimensional
+# Of two numbers that differ by far more than $\sqrt\varepsilon$ nothing but their order survives. That is why this page leaves the two-dimensional
 # states of the book behind.
 #
 # </details>
 #
 # ## Two places for a norm
 #
-# A Transformer is a stack of **sub-layers** $f$: attention, or a small network that treats each word by itself.
-# Each *adds* to the states, and so there is a straight path beside it, the **residual**. The paper normalises
+# A Transformer is a stack of **sub-layers** $f$. One kind is attention. The other is **feed-forward**, a small network
+# that treats each word by itself:
+#
+# $$ f(x) = W_2\,\max(0,\ W_1 x + b_1) + b_2 $$ (eq-feed-forward)
+#
+# Its inner layer is often four times as wide as $x$. Each sub-layer *adds* to the states, and so there is a straight path beside it, the **residual**. The paper normalises
 # the sum. This is **post norm**:
 #
 # $$ x' = \mathrm{norm}\big(x + f(x)\big) $$ (eq-post-norm)
 #
-# Most later models normalise what a sub-layer reads, and once more at the very end. This is **pre norm**:
+# Others, as GPT-2 ({cite:t}`radford2019`, section 2.3), normalise what a sub-layer reads, and once more at the very end.
+# This is **pre norm**:
 #
-# $$ x' = x + f\big(\mathrm{norm}(x)\big), \qquad \frac{\partial x'}{\partial x} = I + \frac{\partial f(\mathrm{norm}(x))}{\partial x} $$ (eq-pre-norm)
+# $$
+# \begin{aligned}
+# x' &= x + f\big(\mathrm{norm}(x)\big) \\
+# \frac{\partial x'}{\partial x} &= I + \frac{\partial f(\mathrm{norm}(x))}{\partial x}
+# \end{aligned}
+# $$ (eq-pre-norm)
 #
 # The $I$ is what matters. Multiply these brackets over all layers, and one term of the product is
-# $I$ alone: **a path from the loss to each layer with no norm on it.** In {eq}`eq-post-norm` each such path goes
-# through a norm at every sub-layer.
+# $I$ alone: **from the last norm a path leads back to each layer, and no other norm stands on it.** In
+# {eq}`eq-post-norm` each such path goes through a norm at every sub-layer.
 #
 # An encoder block is self-attention and then feed-forward; in a decoder block attention to the source stands
 # between the two. Here are both in pre norm, with the weights of the package's layers:
@@ -178,16 +189,15 @@ for one, other in pairs:
     one.load_state_dict(other.state_dict())
 expected = theirs(x, src_key_padding_mask=~mask)
 torch.testing.assert_close(encoder(x, mask)[mask], expected[mask])
-print(
-    "encoder block: ours, the package's and PyTorch's agree; decoder block: ours and the package's"
-)
+print("encoder block: ours, the package's and PyTorch's agree")
+print("decoder block: ours and the package's agree")
 
 # %% [markdown]
 # ## Does the place matter?
 #
 # A small translator, trained in four ways: pre or post norm; with a **warm-up**, in which the learning rate
-# grows from 0 over the first {{ stored["card"]["warmup"] }} updates, or at the full rate of
-# {{ stored["card"]["rate"] }} from the first. All else is the same, three seeds each.
+# grows from 0 over the first {{ stored["card"]["updates_of_warm_up"] }} updates, or at the full rate of
+# {{ stored["card"]["learning_rates"][0] }} from the first. All else is the same, three seeds each, {{ stored["card"]["updates"][0] }} updates.
 #
 # ```{predict} which-fails
 # ```
@@ -197,28 +207,34 @@ experiment_card(stored["card"])
 
 # %% tags=["hide-input", "hide-output", "hide-until-which-fails"]
 rows, norms, rules = [], stored["norms"], stored["simple rules"]
-for rate, arms in norms.items():
+for setting, arms in norms.items():
     for name, runs in arms.items():
         cells = [
             low_high([run["bleu"] for run in runs], ".1f"),
             low_high([run["loss"] for run in runs]),
         ]
-        rows.append([name, rate, *cells])
+        rows.append([name, setting, *cells])
 rows.append(["each word by itself", "–", f"{rules['word by word, BLEU']:.1f}", "–"])
 rows.append(["frequencies alone", "–", "–", f"{rules['frequencies, loss']:.2f}"])
 columns = "translator", "learning rate", "BLEU", "loss, nats a token"
 display(
     ResultTable(columns, rows, "Three seeds each, test sentences: lowest to highest")
 )
-for name, runs in norms["0.007"].items():
-    print(f"{name:22s}", " | ".join(runs[0]["five"][:3]))
+short = norms["0.007, 250 updates"]
+shown = ("pre, without warm-up", "post, without warm-up")
+rows = [
+    [pair.source, *(short[name][0]["five"][i] for name in shown)]
+    for i, pair in enumerate(FIVE)
+]
+display(ResultTable(("", *shown), rows, "The book's five sentences, the first seed"))
 
 # %% tags=["hide-input", "hide-output", "hide-until-which-fails"] mystnb={"image": {"alt": "Training loss against updates for four ways to train, three lines each, at learning rate 0.007. Three of the four fall together; post norm without warm-up stays high above them."}}
 figure, ax = plt.subplots(figsize=(6.2, 3.2))
 styles = {"pre": KEYS, "post": ORANGE}
-for name, runs in norms["0.007"].items():
+for name, runs in short.items():
     for run in runs:
-        at = [stored["card"]["smoothed"] * (i + 1) for i in range(len(run["curve"]))]
+        each = stored["card"]["updates_a_point_of_a_curve"]
+        at = [each * (i + 1) for i in range(len(run["curve"]))]
         ax.plot(at, run["curve"], color=styles[name.split(",")[0]],
                 linestyle="--" if "without" in name else "-", linewidth=1.4)  # fmt: skip
     ax.plot([], [], color=styles[name.split(",")[0]], label=name,
@@ -230,15 +246,15 @@ plt.show()
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# **Post norm is not bad as such. It is what needs the warm-up.** Without one, at this rate, all three seeds
+# At {{ stored["card"]["updates"][0] }} updates post norm without a warm-up is behind: all three seeds
 # end below the rule that translates each word by itself. With a warm-up post norm comes near pre norm; its loss
-# stays higher in all three seeds, and its BLEU lower. Pre norm gets on without a warm-up: with and without one
-# the ranges of BLEU overlap. Its loss is a little lower with one.
+# stays higher in all three seeds, and its BLEU just lower. Pre norm gets on without a warm-up: with and without one
+# the ranges of BLEU overlap.
 #
-# At a rate of {{ stored["card"]["smaller"] }} without warm-up post norm learns as well, slowly as does pre norm. So
-# it seems to be the first large steps that it does not bear. All of this was {{ stored["card"]["updates"] }} updates of a model with
-# {{ stored["card"]["layers"] }} layers. {cite:t}`xiong2020` explain it: at the start the gradients near the output of
-# a post-norm model are large.
+# **Is post norm without a warm-up lost, or late?** The rows of {{ f"{stored['card']['updates'][1]:,}" }} updates say: late. At the
+# same rate all three seeds have left the rule far behind. At the smaller rate of
+# {{ stored["card"]["learning_rates"][1] }} it does better still. So a warm-up is one cure, a smaller rate another, and time helps. {cite:t}`xiong2020` explain it: at the start the gradients near the output of
+# a post-norm model are large. All of this was one model with {{ stored["card"]["layers"] }} layers.
 #
 # </details>
 #
@@ -251,9 +267,9 @@ plt.show()
 
 # %%
 class LanguageModel(nn.Module):
-    def __init__(self, words, size=48, heads=4, layers=2):
+    def __init__(self, words, size=48, heads=4, layers=2, mask=causal_mask):
         super().__init__()
-        self.embed, self.size = nn.Embedding(words, size), size
+        self.embed, self.size, self.mask = nn.Embedding(words, size), size, mask
         shape = (size, heads, 4 * size, 0.0, 0.0, "pre")
         self.blocks = nn.ModuleList(EncoderLayer(*shape) for _ in range(layers))
         self.norm, self.read = nn.LayerNorm(size), nn.Linear(size, words)
@@ -261,14 +277,14 @@ class LanguageModel(nn.Module):
     def forward(self, words):
         x = self.embed(words) + sinusoidal_positions(words.shape[1], self.size)
         for block in self.blocks:
-            x = block(x, causal_mask(words.shape[1])[None])
+            x = block(x, self.mask(words.shape[1])[None])
         return self.read(self.norm(x))
 
 
 # %% [markdown]
 # It learns the French side of the toy corpus, short sentences, in a few seconds. Beside it stand the simple rules: the
-# frequencies of words, and a **bigram** model, which counts which word followed which. How much the counts of a
-# pair are trusted against those of the single word is chosen on validation sentences. **Perplexity** is $e$
+# frequencies of words; a **bigram** model, which counts which word followed which; and a **trigram** model, which
+# counts what followed each pair. How far counts are trusted, against those of one word fewer, is chosen on validation sentences. **Perplexity** is $e$
 # to the loss: among how many words, equally probable, the model seems to choose.
 
 # %% tags=["hide-input"]
@@ -299,11 +315,15 @@ def perplexity(logits_of, split):
     return math.exp(total / count)
 
 
-pairs_seen = torch.zeros(size, size)
+pairs_seen, triples_seen = torch.zeros(size, size), {}
 for batch in batches["train"].epoch(0):
     real = batch.targets != 0
-    places = batch.inputs[real] * size + batch.targets[real]
-    pairs_seen += torch.bincount(places, minlength=size * size).view(size, size)
+    before = F.pad(batch.inputs, (1, 0))[:, :-1]
+    for a, b, c in zip(
+        *(x[real].tolist() for x in (before, batch.inputs, batch.targets))
+    ):
+        pairs_seen[b, c] += 1
+        triples_seen.setdefault((a, b), torch.zeros(size))[c] += 1
 single = (pairs_seen.sum(0) + 1) / (pairs_seen.sum() + size)
 
 
@@ -312,19 +332,36 @@ def bigram(trust):
     return lambda words: (table / table.sum(1, keepdim=True)).log()[words]
 
 
-trust = min((1, 3, 10, 30, 100), key=lambda t: perplexity(bigram(t), "valid"))
+def trigram(trust, fallback):
+    def logits_of(words):
+        rows, before = fallback(words).exp(), F.pad(words, (1, 0))[:, :-1]
+        for at in [(b, t) for b in range(len(words)) for t in range(words.shape[1])]:
+            followed = triples_seen.get((before[at].item(), words[at].item()))
+            if followed is not None:
+                rows[at] = (followed + trust * rows[at]) / (followed.sum() + trust)
+        return rows.log()
+
+    return logits_of
+
+
+def chosen(model):
+    return model(min((1, 3, 10, 30, 100), key=lambda t: perplexity(model(t), "valid")))
+
+
+pair_model = chosen(bigram)
 found = {
     "frequencies": perplexity(
         lambda words: single.log().expand(*words.shape, -1), "test"
     ),
-    "bigram": perplexity(bigram(trust), "test"),
+    "bigram": perplexity(pair_model, "test"),
+    "trigram": perplexity(chosen(lambda t: trigram(t, pair_model)), "test"),
 }
 
 
-# %% tags=["nbval-ignore-output"]
-def learn(seed, updates=200):
+# %%
+def learn(seed, updates=200, mask=causal_mask):
     torch.manual_seed(seed)
-    model = LanguageModel(size)
+    model = LanguageModel(size, mask=mask)
     optimizer = torch.optim.Adam(model.parameters(), lr=0.005)
     epochs = (batch for epoch in range(99) for batch in batches["train"].epoch(epoch))
     for _, batch in zip(range(updates), epochs):
@@ -333,17 +370,26 @@ def learn(seed, updates=200):
     return model.eval()
 
 
+# %% tags=["hide-input", "nbval-ignore-output"]
+def own_word(n):
+    return torch.eye(n, dtype=torch.bool)
+
+
 models = [learn(seed) for seed in (1, 2, 3)]
 model, learned = models[0], [perplexity(model, "test") for model in models]
-for name, value in found.items():
-    print(f"{name:21s} perplexity {value:6.1f}")
-print(f"language model, 3 seeds perplexity {low_high(learned, '.1f')}")
+alone = [perplexity(learn(seed, mask=own_word), "test") for seed in (1, 2, 3)]
+rows = [[name, f"{value:.1f}"] for name, value in found.items()]
+rows.append(["language model, 3 seeds", low_high(learned, ".1f")])
+rows.append(["the same, which sees its own word alone", low_high(alone, ".1f")])
+ResultTable(("model", "perplexity"), rows, "Test sentences")
 
 # %% [markdown]
-# It reads further back than one word, and that pays: with all three seeds its perplexity is below the bigram's. What it cannot do is
+# Reading further back than one word pays: kept to its own word the same model stays higher in all three seeds, and
+# the counts of pairs stay above it as well. But counts of two words back come close to it. What it cannot do is
 # translate: nothing tells it what to say. A decoder-only *translator* reads the source as the first part of the
 # same sequence; then the source is looked at by the same self-attention.
-#
+
+# %% [markdown]
 # ## A cache
 #
 # Which of the old words' vectors does a new word need? Its own query asks. Of old words it needs keys and
@@ -355,7 +401,20 @@ print(f"language model, 3 seeds perplexity {low_high(learned, '.1f')}")
 #
 # $$ 2 \cdot L \cdot T \cdot G \cdot d_h \text{ numbers}. $$ (eq-cache-size)
 #
-# With $G$ equal to the number of query heads this is $2LTd$.
+# With $G$ equal to the number of query heads this is $2LTd$. With fewer, neighbouring heads of queries share a pair of keys
+# and values: **grouped heads**, as {cite:t}`ainslie2023` call them. In code each pair is repeated for its heads, by
+# `keys.repeat_interleave(heads // groups, 1)`.
+#
+# And the work? Let a word take $P$ multiplications by itself: with as many pairs as heads $4d^2$ for the four projections, $8d^2$ for feed-forward. Its
+# scores and its weighted sum take $td$ each at step $t$. Without a cache step $t$ computes all $t$ words, and the
+# whole square of scores, since the mask comes after the products:
+#
+# $$
+# \begin{aligned}
+# \text{with a cache} &\quad L \sum_{t=1}^{T} (P + 2\,t\,d) \\
+# \text{without} &\quad L \sum_{t=1}^{T} (t P + 2\,t^2 d)
+# \end{aligned}
+# $$ (eq-cache-work)
 
 
 # %%
@@ -407,41 +466,57 @@ counted = {
 }
 print(f"logits with and without the cache differ by at most {off:.0e}")
 for name, (multiplied, formula) in counted.items():
-    print(
-        f"{name:15s} {multiplied:12,} multiplications counted, {int(formula):12,} by the formula"
-    )
+    print(f"{name:15s} {multiplied:12,} counted, {int(formula):12,} by the formula")
 print("its likeliest words, one by one:", vocabularies.target.decode(text))
 
 # %% [markdown]
-# The formula is the figure's, plus the readout. Multiplications are one thing, time is another. We
-# timed the package's translator, which keeps such a cache in `step`, against computing all words anew, {{ stored["card"]["repeats"] }} times each:
+# The formula is {eq}`eq-cache-work`, plus the layer that reads out words. Multiplications are one thing, time is another. The package's
+# translator keeps such a cache in `step`. We counted what it does, and its calls of PyTorch's operators, against computing all words anew. We also
+# timed both, {{ stored["card"]["times_timed"] }} times each.
 
 # %% tags=["hide-input"]
 rows = []
 for words_written, run in stored["cache"].items():
     saved = run["multiplications"]["without"] / run["multiplications"]["with"]
-    rows.append([words_written, f"{saved:.0f}", low_high(run["ratios of time"], ".1f")])
-columns = "words", "times fewer multiplications", "times less processor time"
+    calls = (f"{run['calls'][way]:,}" for way in ("with", "without"))
+    rows.append(
+        [words_written, f"{saved:.0f}", *calls, low_high(run["ratios of time"], ".1f")]
+    )
+columns = (
+    "words",
+    "times fewer multiplications",
+    "calls with",
+    "calls without",
+    "times less processor time",
+)
 ResultTable(
     columns, rows, "What the cache saves; d = 64, two layers, one sentence, one thread"
 )
 
 # %% [markdown]
-# **In a small model the cache saves far less time than multiplications.** One step has so little to compute
-# that what surrounds it, one call of PyTorch after the other, takes most of the time. At
-# 20 and at 80 words no difference in time is seen: the ranges hold 1.
-#
+# **In a small model the cache saves far less time than multiplications.** It saves no call of an operator:
+# to join old keys and new ones it even makes some more, and each call costs time however little it computes. That is the
+# likely reason; calls are exact, while the times were taken beside other work: trust their ranges alone.
+
+# %% [markdown]
 # ## Block by block
 #
-# The cache made scores few. In training all $T^2$ of them are there at once, and moving them to and from
-# memory takes longer than computing them. Can the softmax be had without ever holding a whole row? Read the keys
-# in blocks. For each query keep the largest score so far $m$, the sum of exponentials $z$ and the sum of
-# values $a$, both relative to $m$. A block with scores $e_i$ changes them to
+# The cache made scores few. In training all $T^2$ of them are there at once, and on a GPU moving them to and from
+# memory takes longer than computing them ({cite:t}`dao2022`, section 2.1). Can the softmax be had without ever holding a whole row? Read the keys
+# in blocks. For each query keep the largest score so far $m$, the sum of exponentials $z$ and the
+# sum $a$ of values, each times its exponential; both are relative to $m$. A block with scores $e_i$ changes them to
 #
-# $$ m' = \max(m, \max_i e_i), \quad z' = e^{m - m'} z + \sum_i e^{e_i - m'}, \quad a' = e^{m - m'} a + \sum_i e^{e_i - m'} v_i $$ (eq-online-softmax)
+# $$
+# \begin{aligned}
+# m' &= \max(m, \max_i e_i) \\
+# z' &= e^{m - m'} z + \sum_i e^{e_i - m'} \\
+# a' &= e^{m - m'} a + \sum_i e^{e_i - m'} v_i
+# \end{aligned}
+# $$ (eq-online-softmax)
 #
 # and after the last block the context is $a/z$. The surprising factor is $e^{m-m'}$: when a larger score comes, all that
-# was summed before shrinks by it, *afterwards*. By hand, with the book's query and states and the scores
+# was summed before shrinks by it, *afterwards*. (As long as a query has seen nothing, $m$ is $-\infty$ and the sums are 0. Take care with
+# two such parts: $-\infty - (-\infty)$ is NaN. Any finite number in place of $m'$ will do there.) By hand, with the book's query and states and the scores
 # 1.0, 1.25 and −0.75, two keys first and then the third:
 
 # %%
@@ -451,16 +526,21 @@ for block in (slice(0, 2), slice(2, 3)):
     shrink, e = math.exp(m - top), (scores[block] - top).exp()
     m, z, a = top, shrink * z + e.sum(), shrink * a + e @ TINY.h[block]
     print(f"m = {m:.2f}, z = {z:.3f}, a = ({a[0]:.3f}, {a[1]:.3f})")
-print("context", a / z, " and all at once", scores.softmax(0) @ TINY.h)
+print(
+    "context",
+    (a / z).numpy().round(3),
+    "at once",
+    (scores.softmax(0) @ TINY.h).numpy().round(3),
+)
 x = torch.randn(2, 100, 16)
 whole = F.scaled_dot_product_attention(x, x, x)
-for size_of_block in (1, 7, 100):
-    torch.testing.assert_close(
-        online_softmax_attention(x, x, x, block=size_of_block), whole
-    )
+for n in (1, 7, 100):
+    in_blocks = online_softmax_attention(x, x, x, block=n)
+    torch.testing.assert_close(in_blocks, whole)
 
 # %% [markdown]
-# It is chapter 2's context. This is the arithmetic of **FlashAttention** ({cite:t}`dao2022`): the same function in another order of
+# It is the context of [chapter 2](02_soft_addressing.ipynb). This is the arithmetic of **FlashAttention** ({cite:t}`dao2022`, which divides
+# after each block): the same function in another order of
 # work, in one **fused** kernel. PyTorch's `scaled_dot_product_attention`, with
 # which the last lines compare, may use such a kernel. The price: no weights come out. **A fused model has no map to look at.**
 # The package computes weights only where somebody asks for them.
@@ -472,9 +552,9 @@ for size_of_block in (1, 7, 100):
 #
 # $$ \big(\phi(Q)\,\phi(K)^\top\big) V = \phi(Q)\,\big(\phi(K)^\top V\big) $$ (eq-linear-attention)
 #
-# Each row is still divided by its sum of similarities. The left side costs $T^2 d$ multiplications, twice; the right
-# side $T d^2$, and the bracket is a table of $d \times d$, however long the text. {cite:t}`katharopoulos2020` call this
-# **linear attention**; with a causal mask it is a recurrent network whose state is that table.
+# Each row is still divided by its sum of similarities. The left side is two products of $T^2 d$ multiplications, the right
+# side two of $T d^2$, and its bracket is a table of $d \times d$, however long the text. {cite:t}`katharopoulos2020` call this
+# **linear attention**; with a causal mask it is a recurrent network, whose state is that table and the sum of all $\phi(k)$ so far.
 
 # %%
 difference = (linear_attention(x, x, x) - whole).abs().max().item()
@@ -486,12 +566,12 @@ print(f"found of what was asked for: softmax {sharp / 20:.2f}, linear {flat / 20
 
 # %% [markdown]
 # **It is not a faster softmax.** Here one key is exactly what the query asks for. The softmax finds it; the linear similarity
-# grows with the product, not with its exponential, and lets the others in. A recurrent state forgets in another way: there
-# old words fade. Compare:
+# grows with the product, not with its exponential, and lets the others in. And its table adds up all words
+# alike. What does the state of a trained recurrent network do with its words?
 
 # %% tags=["hide-input"]
 Recency(
-    caption="A state of fixed size, updated at every word: move what is kept and see what is left of the first words."
+    caption="Answer, then shorten the sentence: a trained network of fixed state, chapter 1's."
 )
 
 # %% [markdown]
@@ -503,21 +583,21 @@ Recency(
 # | RMS norm | {cite:t}`zhang2019` | no mean is subtracted in {eq}`eq-layer-norm`, and there is no bias | gain, place |
 # | gated feed-forward | {cite:t}`shazeer2020` | `feed_forward`: one matrix more, whose output multiplies the hidden layer | each word by itself |
 # | rotary positions | {cite:t}`su2021` | queries and keys are turned in `remember` and before scores; nothing is added to embeddings | scores, softmax, sum |
-# | grouped heads (GQA) | {cite:t}`ainslie2023` | fewer columns for keys and values; a smaller {eq}`eq-cache-size` | number of queries |
+# | grouped heads (GQA) | {cite:t}`ainslie2023` | fewer columns for keys and values; a smaller {eq}`eq-cache-size` | heads of queries |
 # | FlashAttention | {cite:t}`dao2022` | the order of work, {eq}`eq-online-softmax` | the function |
 # | sliding windows | {cite:t}`beltagy2020` | the mask ([chapter 10](10_local.ipynb)); old keys leave the cache | all else |
 # | decoder only | {cite:t}`liu2018` | no cross-attention: source and target are one sequence | the causal mask |
 # | pretraining | {cite:t}`devlin2019`; {cite:t}`radford2019`; {cite:t}`raffel2020` | the data and the loss: BERT is an encoder that fills gaps, GPT a decoder that goes on, T5 has both | the blocks |
 #
-# How models are built whose makers do not publish it, nobody outside can say. Of those that are published, every row has
-# examples. And here is what has not changed since chapter 3:
+# How models are built whose makers do not publish it, nobody outside can say. And here is what has not changed since
+# [chapter 3](03_additive.ipynb):
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Two columns of boxes. Left, the decoder of chapter 3: its state asks, the source's states answer. Right, a language model's block: a word asks, the words up to itself answer. In both columns follow the same four boxes, score, mask, normalise, sum; then left the recurrent cell, right residual, norm and feed-forward."}}
 figure, ax = plt.subplots(figsize=(6.2, 4.4))
 ax.axis("off")
 ax.set(xlim=(0, 2), ylim=(-0.5, 6.6))
 stages = [
-    ("score: a small network", "score: dot product / √d", SCORES),
+    ("score: a small network", "score: dot product / √dₕ", SCORES),
     ("mask: no pads", "mask: no pads, no future", INK),
     ("normalise: softmax", "normalise: softmax, a head", WEIGHTS),
     ("sum of source states", "sum of values", CONTEXT),
@@ -528,9 +608,9 @@ asks = ("asks: the state s", "asks: the newest word")
 answers = ("answers: the source", "answers: words so far")
 for column in (0, 1):
     at = 0.5 + column
-    ax.text(at, 6.4, heads[column], ha="center", weight="bold", fontsize=9)
-    ax.text(at, 5.85, asks[column], ha="center", color=QUERY, fontsize=8.5)
-    ax.text(at, 5.4, answers[column], ha="center", color=KEYS, fontsize=8.5)
+    ax.text(at, 6.4, heads[column], ha="center", weight="bold")
+    ax.text(at, 5.85, asks[column], ha="center", color=QUERY)
+    ax.text(at, 5.4, answers[column], ha="center", color=KEYS)
     for row, stage in enumerate(stages):
         high = 4.5 - 1.1 * row
         box = {"boxstyle": "round,pad=0.45", "facecolor": "none", "edgecolor": stage[2]}
@@ -540,7 +620,6 @@ for column in (0, 1):
             stage[column],
             ha="center",
             va="center",
-            fontsize=8.5,
             color=stage[2],
             bbox=box,
         )
@@ -570,8 +649,8 @@ plt.show()
 #
 # <details><summary>The paper says post norm. Why is the code I read pre norm?</summary>
 #
-# Because it is easier to train. The *Annotated Transformer* says one and does the other, and was asked about it (issue 6 of `harvardnlp/harvardnlp.github.io`).
-# Weights trained one way are of no use in the other.
+# Because it needs less care at the start. The *Annotated Transformer* says one and does the other, and was asked about it (issue 6 of `harvardnlp/harvardnlp.github.io`).
+# Weights trained one way compute something else in the other.
 #
 # </details>
 
@@ -593,9 +672,9 @@ plt.show()
 # ## What you now know
 #
 # - A Transformer adds: each sub-layer writes into states that pass straight through.
-# - The place of the norm decides whether training needs a warm-up.
+# - Post norm needs more care at the start of training than pre norm: a warm-up, a smaller rate, or time.
 # - An encoder block with a causal mask is a language model's block.
-# - A cache keeps keys and values. It saves multiplications, and in small models less time.
+# - A cache keeps keys and values. It saves multiplications, and no call of an operator; in a small model it saves less time.
 # - Softmax can be computed block by block, exactly. Moving the bracket gives another function.
 # - Today's models change single parts of this machine; score, mask, normalise and sum stay.
 #

@@ -80,8 +80,8 @@ with checking("q1"):
 #
 # Send `x`, `(B, T, d)`, through a stack of small parts, the first part first. Part $i$ is `tanh(y @ matrices[i])`; `matrices` is
 # `(n, d, d)`. The norm is one of today's, an **RMS norm**: divide the `d` numbers of each word by the root of their mean square
-# plus $10^{-6}$ (below the root), then multiply by a gain; no mean is subtracted. `gains` is `(n + 1, d)`: row $i$ belongs to part
-# $i$. With `pre` False each part is added to what it read, and the sum is normalised; the last gain is not used. With `pre` True
+# plus $10^{-6}$ (below the root), then multiply by a gain; no mean is subtracted. `gains` is `(n + 1, d)`: the first row belongs to the first
+# part, and the last row to no part. With `pre` False each part is added to what it read, and the sum is normalised; the last gain is not used. With `pre` True
 # each part reads what its norm returns, its result is added to what stood before the norm, and at the very end
 # one more norm with the last gain follows. Gradients must flow back.
 
@@ -123,8 +123,8 @@ with checking("q2"):
 # `W_q` is `(d, H · d_h)`; `W_k` and `W_v` are `(d, G · d_h)`; all are applied from the right, as in `x @ W_q`, and the heads stand side by
 # side in their columns. The cache `past_k`, `past_v` is `(B, G, t, d_h)`, and `t` may be 0. Return three tensors: the heads' contexts side
 # by side, `(B, H · d_h)`, without an output matrix, and keys and values up to and including the new word,
-# `(B, G, t + 1, d_h)`. The score is scaled as the chapter has it. Write the softmax over the scores yourself, or
-# call PyTorch's; operators that attend are not allowed here. Gradients must flow back.
+# `(B, G, t + 1, d_h)`. The score is scaled as the chapter has it, and scores may be as large as 1,000. Write the softmax
+# over them yourself, or call PyTorch's; operators that attend are not allowed here. Gradients must flow back.
 
 
 # %% question="q3"
@@ -162,7 +162,8 @@ with checking("q3"):
 # score `m` `(B,)`, the sum of exponentials `z` `(B,)` and the sum of values `a` `(B, d)`, both relative to its own `m`. Merge
 # two such triples into the one of all keys, $(m, z, a)$, **without** dividing. A half in which a query saw nothing has $m = -\infty$, $z = 0$
 # and $a = 0$, and this may be both halves. Scores may be as large as 10,000.
-# Gradients must flow back, from `m` as well.
+# Gradients must flow back, from all three results, to `m1` and `m2` as well; none of them may be NaN, not even where
+# nothing was seen.
 
 
 # %% question="q4"

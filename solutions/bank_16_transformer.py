@@ -121,6 +121,7 @@ CACHES = {  # B, d, H, G, d_h, t
     "all sizes equal": (2, 2, 2, 2, 2, 2),
     "three a group": (2, 5, 6, 2, 4, 3),
     "one sentence": (1, 5, 4, 2, 2, 3),
+    "large scores": (2, 5, 4, 2, 3, 4),
 }
 
 
@@ -128,7 +129,14 @@ def draw_cache(rng, kind):
     B, d, H, G, size, t = CACHES[kind]
     past = normal(rng, B, G, t, size), normal(rng, B, G, t, size)
     matrices = normal(rng, d, H * size), normal(rng, d, G * size), normal(rng, d, G * size)
-    return normal(rng, B, d), *matrices, *past, H
+    x = normal(rng, B, d)
+    if kind == "large scores":
+        # A last number that all keys share: it adds 300 to each score of a row, and no weight changes.
+        at = np.arange(size - 1, H * size, size)
+        matrices[0][:, at] = x.T @ np.linalg.inv(x @ x.T) @ np.full((B, H), 300 * math.sqrt(size))
+        past[0][..., -1] = 1.0
+        matrices[1][:, at[:G]] = x.T @ np.linalg.inv(x @ x.T) @ np.ones((B, G))
+    return x, *matrices, *past, H
 
 
 def draw_halves(rng, kind):
@@ -205,11 +213,55 @@ divided by d − 1 | x.var(-1, correction=0, keepdim=True) -> x.var(-1, keepdim=
 ε outside the root, keeps 2 | torch.sqrt(variance + eps) -> (torch.sqrt(variance) + eps)
     You add ε outside the root: add it to the variance, below the root.
 ε forgotten, keeps 2 | torch.sqrt(variance + eps) -> torch.sqrt(variance)
-    Your root has no ε: add it to the variance, below the root.
+    Your root has no ε, or a constant of your own: add the argument eps to the variance, below the root.
+ε as a floor, keeps 2 | torch.sqrt(variance + eps) -> torch.sqrt(variance.clamp(min=eps))
+    You take the larger of variance and ε: add ε to the variance.
+ε multiplied | torch.sqrt(variance + eps) -> torch.sqrt(variance * eps)
+    You multiply the variance by ε: add ε to it, below the root.
+not divided | return gain * centred / torch.sqrt(variance + eps) + bias -> return gain * centred + bias
+    You subtract the mean and stop: divide by the root of the variance plus ε as well.
+multiplied by the spread | return gain * centred / torch -> return gain * centred * torch
+    You multiply by the root of the variance: divide by it.
+sum of the squares | variance = centred.square().mean(-1, keepdim=True) -> variance = centred.square().sum(-1, keepdim=True)
+    You take the sum of the squared deviations: the variance is their mean.
+squares of x | variance = centred.square() -> variance = x.square()
+    You average the squares of x itself: the variance is the mean square of what is left after the mean.
+each number's own square | variance = centred.square().mean(-1, keepdim=True) -> variance = centred.square()
+    You divide each number by its own deviation: the d numbers of a word share one variance.
+absolute deviations | variance = centred.square().mean(-1, keepdim=True) -> variance = centred.abs().mean(-1, keepdim=True).square()
+    You divide by the mean absolute deviation: square the deviations, average them, take the root.
+mean added | centred = x - x.mean( -> centred = x + x.mean(
+    You add the mean of the d numbers: subtract it.
+sign turned | centred = x - x.mean(-1, keepdim=True) -> centred = x.mean(-1, keepdim=True) - x
+    You subtract x from its mean, so that every sign is turned: subtract the mean from x.
+sum subtracted | centred = x - x.mean(-1, keepdim=True) -> centred = x - x.sum(-1, keepdim=True)
+    You subtract the sum of the d numbers: divide it by d first.
+bias subtracted | torch.sqrt(variance + eps) + bias -> torch.sqrt(variance + eps) - bias
+    You subtract the bias at the end: add it instead.
+bias multiplied | torch.sqrt(variance + eps) + bias -> torch.sqrt(variance + eps) * bias
+    You multiply by the bias at the end: add it instead.
+gain added | return gain * centred -> return gain + centred
+    You add the gain to the deviations: multiply by it.
+divided by the gain | return gain * centred -> return centred / gain
+    You divide the deviations by the gain: multiply by it.
+1 added to the gain | return gain * centred -> return (1 + gain) * centred
+    You multiply by 1 + gain: the gain is the whole factor.
+mean of the gains | return gain * centred -> return gain.mean() * centred
+    You multiply by one gain for all: each of the d numbers has its own.
+first gain | return gain * centred -> return gain[:1] * centred
+    You multiply all numbers by the first gain: each of the d numbers has its own.
+mean of the biases | torch.sqrt(variance + eps) + bias -> torch.sqrt(variance + eps) + bias.mean()
+    You add one bias to all: each of the d numbers has its own.
+first bias | torch.sqrt(variance + eps) + bias -> torch.sqrt(variance + eps) + bias[:1]
+    You add the first bias to all numbers: each of the d numbers has its own.
 over the batch
     | centred = x - x.mean(0, keepdim=True)
     | return gain * centred / torch.sqrt(centred.square().mean(0, keepdim=True) + eps) + bias
     You average over the sentences: each word is normalised by itself.
+over batch and words
+    | centred = x - x.mean((0, 1), keepdim=True)
+    | return gain * centred / torch.sqrt(centred.square().mean((0, 1), keepdim=True) + eps) + bias
+    You average each number over all words of all sentences, as a batch norm does: each word is normalised by itself.
 over time
     | centred = x - x.mean(1, keepdim=True)
     | return gain * centred / torch.sqrt(centred.square().mean(1, keepdim=True) + eps) + bias
@@ -329,6 +381,50 @@ pre: a last norm with the first gain, keeps 2 | norm(x, gains[-1]) -> norm(x, ga
     Pre: your last norm has the first gain: the last row of the gains is its own.
 pre: a norm after every part, keeps 2 | x = x + torch.tanh(norm(x, gain) @ matrix) -> x = norm(x + torch.tanh(norm(x, gain) @ matrix), gains[-1])
     Pre: the last norm comes once, behind the whole stack.
+pre: a last norm with the last part's gain, keeps 2 | norm(x, gains[-1]) -> norm(x, gains[-2])
+    Pre: your last norm has the gain of the last part: the row behind it is its own.
+pre: tanh of the sum, keeps 2 | x + torch.tanh(norm(x, gain) @ matrix) -> torch.tanh(x + norm(x, gain) @ matrix)
+    Pre: tanh belongs to the part alone; the sum of x and the part stays as it is.
+post: the part reads norm(x), keeps 2 | norm(x + torch.tanh(x @ matrix), gain) -> norm(x + torch.tanh(norm(x, gain) @ matrix), gain)
+    Post: your parts normalise what they read as well: in post norm only the sum is normalised.
+post: the part subtracted, keeps 2 | norm(x + torch.tanh(x @ matrix), gain) -> norm(x - torch.tanh(x @ matrix), gain)
+    Post: you subtract what the part returns: add it.
+pre: the part subtracted, keeps 2 | x + torch.tanh(norm(x, gain) @ matrix) -> x - torch.tanh(norm(x, gain) @ matrix)
+    Pre: you subtract what the part returns: add it.
+post: multiplied, keeps 2 | norm(x + torch.tanh(x @ matrix), gain) -> norm(x * torch.tanh(x @ matrix), gain)
+    Post: you multiply x by what the part returns: add the two.
+pre: multiplied, keeps 2 | x + torch.tanh(norm(x, gain) @ matrix) -> x * torch.tanh(norm(x, gain) @ matrix)
+    Pre: you multiply x by what the part returns: add the two.
+gains one row too far | in zip(matrices, gains) -> in zip(matrices, gains[1:])
+    Your first part has the second gain: row 1 of the gains belongs to part 1.
+a part too few | in zip(matrices, gains) -> in zip(matrices[:-1], gains)
+    You leave the last part out: there is one for each matrix.
+all turned round | in zip(matrices, gains) -> in zip(matrices.flip(0), gains[:-1].flip(0))
+    You begin with the last part and its gain: the first comes first.
+all added to the first states
+    | first = x
+    | def norm(y, gain):
+    |     return gain * y / (y.square().mean(-1, keepdim=True) + 1e-6).sqrt()
+    | for matrix, gain in zip(matrices, gains):
+    |     x = first + torch.tanh(norm(x, gain) @ matrix) if pre else norm(first + torch.tanh(x @ matrix), gain)
+    | return norm(x, gains[-1]) if pre else x
+    You add each part to the first states: it is added to what stood before it.
+gain inside the norm | return gain * y / (y.square() -> y = gain * y; return y / (y.square()
+    You multiply by the gain before you divide, so it takes part in the mean square: divide first.
+divided by the gain | return gain * y / -> return y / gain /
+    You divide what was normalised by the gain: multiply by it.
+gain added | return gain * y / (y.square().mean(-1, keepdim=True) + 1e-6).sqrt() -> return gain + y / (y.square().mean(-1, keepdim=True) + 1e-6).sqrt()
+    You add the gain to what was normalised: multiply by it.
+not divided | return gain * y / (y.square().mean(-1, keepdim=True) + 1e-6).sqrt() -> return gain * y
+    Your norm multiplies by the gain alone: divide by the root of the mean square first.
+multiplied by the root | return gain * y / (y.square() -> return gain * y * (y.square()
+    You multiply by the root of the mean square: divide by it.
+each number's own square | y.square().mean(-1, keepdim=True) -> y.square()
+    You divide each number by its own size: the d numbers of a word share one mean square.
+sigmoid | torch.tanh(norm(x, gain) @ matrix) -> torch.sigmoid(norm(x, gain) @ matrix); torch.tanh(x @ matrix) -> torch.sigmoid(x @ matrix)
+    Your parts are sigmoids: each is the tanh of a product.
+ReLU | torch.tanh(norm(x, gain) @ matrix) -> torch.relu(norm(x, gain) @ matrix); torch.tanh(x @ matrix) -> torch.relu(x @ matrix)
+    Your parts are ReLUs: each is the tanh of a product.
 pre and post exchanged | if pre: -> if not pre:; if pre else x -> if not pre else x
     You have pre and post the other way round: pre norm normalises what a part reads.
 always pre, keeps 2 | if pre: -> if True:; if pre else x -> if True else x
@@ -361,6 +457,8 @@ all parts read x
     |     y = y + torch.tanh(norm(x, gain) @ matrix) if pre else norm(y + torch.tanh(x @ matrix), gain)
     | return norm(y, gains[-1]) if pre else y
     Your parts all read the first states: each reads what the one before it left.
+the norm's divisor detached, keeps 4 | 1e-6).sqrt() -> 1e-6).sqrt().detach()
+    The values are right, but the root of the mean square passes no gradient: leave out the detach.
 detached, keeps 4 | R -> R.detach()
     The values are right, but you cut all gradients: no detach.
 """
@@ -373,11 +471,13 @@ Q3 = question(
     """q3: One more word, from a shared cache
 next_word(x, W_q, W_k, W_v, past_k, past_v, heads)
 read chapters/16_transformer: A cache
-contexts and cache, 4 points: ordinary; other sizes; no sharing; all share; all sizes equal; three a group; one sentence
+contexts and cache, 3 points: ordinary; other sizes; no sharing; all share; all sizes equal; three a group; one sentence
     Append the new word's key and value behind the old ones. Head h compares with all keys of its group and averages
     its values.
 the first word, 1 point: first word
     With an empty cache the new word looks at itself alone.
+large scores, 1 point: large scores
+    exp of a large score is infinite: subtract the largest score of a row first, or call PyTorch's softmax.
 gradients, 1 point, backward: ordinary
     The values are right, but no gradient reaches all of the arguments: no detach on the way.
 RIGHT
@@ -459,8 +559,38 @@ scaled by all heads, keeps 1 | / math.sqrt(size) -> / math.sqrt(size * heads)
     You divide by the root of all heads' size together: a key has d_h numbers.
 scaled by the state, keeps 1 | / math.sqrt(size) -> / math.sqrt(x.shape[1])
     You divide by the root of the state's size: a key has d_h numbers.
+scaled by the size itself, keeps 1 | / math.sqrt(size) -> / size
+    You divide by a head's size: divide by its root.
 softmax over heads | .softmax(-1) -> .softmax(-2)
-    You normalise over heads: weights are normalised over the words.
+    You normalise over the heads of a group: weights are normalised over the words.
+softmax over one query, keeps 1 | .softmax(-1) -> .unsqueeze(-2).softmax(-2).squeeze(-2)
+    You normalise over queries, and here there is one, so every weight is 1: normalise over the words.
+softmax over all heads | weights = (q @ k.mT / math.sqrt(size)).softmax(-1) -> scores = q @ k.mT / math.sqrt(size); weights = scores.flatten(1, 2).softmax(1).view_as(scores)
+    You normalise over all heads: weights are normalised over the words.
+largest score not subtracted, keeps 5 | weights = (q @ k.mT / math.sqrt(size)).softmax(-1) -> e = (q @ k.mT / math.sqrt(size)).exp(); weights = e / e.sum(-1, keepdim=True)
+    Your exponentials overflow where scores are large: subtract the largest score of each row first.
+query's heads not side by side, keeps 1 | (x @ W_q).unflatten(1, (groups, heads // groups, size)) -> (x @ W_q).unflatten(1, (size, heads)).mT.unflatten(1, (groups, heads // groups))
+    You cut the query's columns the wrong way: the d_h columns of head 1 come first, then those of head 2.
+new key's heads not side by side | (x @ W_k).unflatten(1, (groups, 1, size)) -> (x @ W_k).unflatten(1, (size, 1, groups)).transpose(1, 3)
+    You cut the new key's columns the wrong way: the d_h columns of group 1 come first, then those of group 2.
+new value's heads not side by side | (x @ W_v).unflatten(1, (groups, 1, size)) -> (x @ W_v).unflatten(1, (size, 1, groups)).transpose(1, 3)
+    You cut the new value's columns the wrong way: the d_h columns of group 1 come first, then those of group 2.
+heads of the result not side by side | return (weights @ v).flatten(1) -> return (weights @ v).flatten(1, 2).mT.flatten(1)
+    The numbers of your heads alternate: the d_h numbers of head 1 come first, then those of head 2.
+first group's keys and values | (weights @ v) -> ((q @ k[:, :1].mT / math.sqrt(size)).softmax(-1) @ v[:, :1])
+    All your heads ask the first group: each group of heads has keys and values of its own.
+mean of the groups' keys, keeps 1 | (q @ k.mT / -> (q @ k.mean(1, keepdim=True).mT /
+    You average the keys of all groups: each head compares with those of its own.
+a word of zeros in the empty cache, keeps 5
+    | groups, size = past_k.shape[1], past_k.shape[3]
+    | old_k, old_v = (F.pad(p, (0, 0, 1 - min(p.shape[2], 1), 0)) for p in (past_k, past_v))
+    | k = torch.cat([old_k, (x @ W_k).unflatten(1, (groups, 1, size))], 2)
+    | v = torch.cat([old_v, (x @ W_v).unflatten(1, (groups, 1, size))], 2)
+    | q = (x @ W_q).unflatten(1, (groups, heads // groups, size))
+    | return ((q @ k.mT / math.sqrt(size)).softmax(-1) @ v).flatten(1), k, v
+    You put a word of zeros into the empty cache: with none before it the new word looks at itself alone.
+new word detached, keeps 5 | k = torch.cat([past_k, (x @ W_k).unflatten(1, (groups, 1, size))], 2) -> k = torch.cat([past_k, (x @ W_k).unflatten(1, (groups, 1, size)).detach()], 2)
+    The values are right, but no gradient reaches W_k: no detach of the new key.
 softmax forgotten | .softmax(-1) ->
     You sum values with raw scores: the softmax is missing.
 values are keys | (weights @ v) -> (weights @ k)
@@ -493,7 +623,7 @@ rescaled, 3 points: ordinary; far apart; all sizes equal; one query
     The larger maximum stays; what was relative to the smaller one is multiplied by exp(old − new).
 empty halves, 2 points: an empty half; nothing at all
     A half that saw nothing adds nothing, and two of them give −∞, 0 and 0: no NaN.
-gradients, 1 point, backward: ordinary
+gradients, 1 point, backward: ordinary; an empty half; nothing at all
     The values are right, but their gradients are not: no detach on the way, not of the maximum either.
 RIGHT
 def merge_halves(m1, z1, a1, m2, z2, a2):
@@ -509,7 +639,7 @@ def merge_halves(m1, z1, a1, m2, z2, a2):
 def merge_halves(m1, z1, a1, m2, z2, a2):
     ms, zs, parts = torch.stack([m1, m2]), torch.stack([z1, z2]), torch.stack([a1, a2])
     m = ms.amax(0)
-    shrink = torch.nan_to_num((ms - m).exp(), nan=0.0)
+    shrink = (ms - torch.nan_to_num(m, neginf=0.0)).exp()
     return m, (shrink * zs).sum(0), (shrink[..., None] * parts).sum(0)
 def merge_halves(m1, z1, a1, m2, z2, a2):
     ms, zs, rows = [], [], []
@@ -549,7 +679,33 @@ smaller maximum
     | one, two = (m1 - floor).clamp(max=60).exp(), (m2 - floor).clamp(max=60).exp()
     | return m, one * z1 + two * z2, one[:, None] * a1 + two[:, None] * a2
     You keep the smaller maximum: exponentials relative to it overflow. Keep the larger.
-NaN where nothing was seen, keeps 4 | floor = m.masked_fill(m == -math.inf, 0.0) -> floor = m
+NaN hidden, keeps 5 | floor = m.masked_fill(m == -math.inf, 0.0) -> floor = m; (m1 - floor).exp(), (m2 - floor).exp() -> (m1 - floor).exp().nan_to_num(), (m2 - floor).exp().nan_to_num()
+    You put 0 for NaN after it was computed, by nan_to_num or where, and the gradients are NaN all the same: subtract
+    something finite before.
+very small in place of −∞, keeps 4 | m = torch.maximum(m1, m2) -> m = torch.maximum(m1, m2).clamp(min=-1e9)
+    You return a very small number where nothing was seen: the largest score of nothing is −∞.
+one of the halves for all, keeps 3
+    | if (m1 == -math.inf).any():
+    |     return m2, z2, a2
+    | if (m2 == -math.inf).any():
+    |     return m1, z1, a1
+    | m = torch.maximum(m1, m2)
+    | one, two = (m1 - m).exp(), (m2 - m).exp()
+    | return m, one * z1 + two * z2, one[:, None] * a1 + two[:, None] * a2
+    Where one query saw nothing you drop the half for all queries: decide for each query by itself.
+one maximum for all queries | m = torch.maximum(m1, m2) -> m = torch.maximum(m1, m2).max().expand_as(m1)
+    You take one maximum for all queries: each query has its own.
+maxima added | m = torch.maximum(m1, m2) -> m = m1 + m2
+    You add the two largest scores: the largest of all is the larger of the two.
+log of two exponentials | return m, one * z1 -> return torch.logaddexp(m1, m2), one * z1
+    You return the logarithm of two exponentials: the first number is the larger of the two maxima.
+shares | one, two = (m1 - floor).exp(), (m2 - floor).exp() -> one, two = torch.stack([m1, m2]).nan_to_num(neginf=-1e9).softmax(0)
+    Your factors add up to 1, as in a softmax of the two maxima: each is exp(its own m − the new m).
+exponentials of the maxima | (m1 - floor).exp(), (m2 - floor).exp() -> m1.exp(), m2.exp()
+    You multiply by exp(m): what was kept is relative to m already, so the factor is exp(its own m − the new m).
+exp(new − old) | (m1 - floor).exp(), (m2 - floor).exp() -> (floor - m1).exp(), (floor - m2).exp()
+    You multiply by exp(new − old), which grows: old exponentials become smaller when the maximum grows.
+NaN where nothing was seen, keeps 3 | floor = m.masked_fill(m == -math.inf, 0.0) -> floor = m
     Where both halves are empty, −∞ − (−∞) is NaN: subtract something finite there.
 exponentials without the maximum, keeps 2
     | m = torch.maximum(m1, m2)
@@ -566,6 +722,8 @@ maximum kept finite, keeps 4 | return m, -> return floor,
     Where nothing was seen the largest score stays −∞: you return 0.
 logarithm of the sum | return m, one * z1 -> return m + (one * z1 + two * z2).clamp(min=1e-9).log() * (z1 + z2 > 0), one * z1
     You return the logarithm of the whole sum: the first number is the largest score.
+factors detached, keeps 5 | (m1 - floor).exp(), (m2 - floor).exp() -> (m1 - floor).exp().detach(), (m2 - floor).exp().detach()
+    The values are right, but your factors pass no gradient back to the maxima: leave out the detach.
 maximum detached, keeps 5 | m = torch.maximum(m1, m2) -> m = torch.maximum(m1, m2).detach()
     The values are right, but the largest score passes no gradient: here it is a result of its own, so do not detach it.
 """,
@@ -638,6 +796,36 @@ output matrix forgotten, keeps 1 | word = 2 * d * d + 2 * d * d_kv -> word = d *
     You count three projections: the output matrix is the fourth.
 all matrices small, keeps 1 | word = 2 * d * d + 2 * d * d_kv -> word = 4 * d * d_kv
     You shrink all four matrices: queries and output keep all heads.
+keys and values projected once, keeps 1 | word = 2 * d * d + 2 * d * d_kv -> word = 2 * d * d + d * d_kv
+    You count one projection for keys and values together: each has a matrix of its own.
+projected to one head, keeps 1 | word = 2 * d * d + 2 * d * d_kv -> word = 2 * d * d + 2 * d * d_h
+    You project keys and values to the size of one head: they have groups · d_h columns each.
+heads projected from themselves, keeps 1 | word = 2 * d * d + 2 * d * d_kv -> word = 2 * d * d_h + 2 * d_kv * d_h
+    You project each head from d_h numbers: a head's query, key and value read all d numbers of a state.
+number for size of heads, keeps 1 | d, d_kv = heads * d_h, groups * d_h -> d, d_kv = heads * heads, groups * d_h
+    Your states have heads · heads numbers: the size of a state is heads · d_h.
+number for size of groups | d, d_kv = heads * d_h, groups * d_h -> d, d_kv = heads * d_h, groups * heads
+    Your keys have groups · heads numbers: a group's key has d_h.
+size for number of heads, keeps 1 | d, d_kv = heads * d_h, groups * d_h -> d, d_kv = d_h * d_h, groups * d_h
+    Your states have d_h · d_h numbers: the size of a state is heads · d_h.
+groups and size added | d, d_kv = heads * d_h, groups * d_h -> d, d_kv = heads * d_h, groups + d_h
+    You add the number of groups and their size: multiply the two.
+layers and sentences added in the cache, keeps 4 | return 2 * layers * batch * T * d_kv -> return 2 * (layers + batch) * T * d_kv
+    You add the number of layers and of sentences in the cache: each layer keeps each sentence, so multiply.
+layers and sentences added with the cache, keeps 3 | layers * batch * kept -> (layers + batch) * kept
+    With the cache you add the number of layers and of sentences: each layer reads each sentence, so multiply.
+layers and sentences added without, keeps 3 | layers * batch * anew -> (layers + batch) * anew
+    Without the cache you add the number of layers and of sentences: each layer reads each sentence, so multiply.
+the last word not kept, keeps 4 | return 2 * layers * batch * T * d_kv -> return 2 * layers * batch * (T - 1) * d_kv
+    You do not count the last word: when all words are written, its keys and values are kept, too.
+half the cache, keeps 4 | return 2 * layers * batch * T * d_kv -> return layers * batch * (T + 1) * d_kv
+    You count the cache as it is on average: when all words are written it holds T of them.
+all heads for each number, keeps 3 | kept = sum(word + 2 * t * d -> kept = sum(word + 2 * t * d * heads
+    You count each head at the size of all of them: heads · d_h is d, so all heads together take t · d for the scores.
+the last square T times, keeps 3 | anew = sum(t * word + 2 * t * t * d for t in range(1, T + 1)) -> anew = T * (T * word + 2 * T * T * d)
+    Without a cache you count the last step T times: step t has only t words.
+one product without, keeps 3 | anew = sum(t * word + 2 * t * t * d -> anew = sum(t * word + t * t * d
+    Without a cache you count scores and no weighted sums: both take t · t · d.
 no projections, keeps 1 | word = 2 * d * d + 2 * d * d_kv -> word = 0
     You count scores and sums alone: the projections of each word are products, too.
 scores of groups, keeps 1 | kept = sum(word + 2 * t * d for t in range(1, T + 1)) -> kept = sum(word + 2 * t * d_kv for t in range(1, T + 1)); d_old = d; d = d_kv

@@ -39,7 +39,7 @@ def expected_output(q: Question, inputs: tuple, upstream: Any) -> Any:
 def _gradients(q: Question, exact: list, upstream: Any) -> dict[str, np.ndarray]:
     def total() -> float:
         outputs = _arrays(q.oracle(*exact))
-        return sum(float((o * w).sum()) for o, w in zip(outputs, upstream))
+        return sum(float((o[w != 0] * w[w != 0]).sum()) for o, w in zip(outputs, upstream))
 
     # The inputs are moved where they lie, so the argument that is moved need not be named.
     return {
@@ -63,10 +63,13 @@ def central_differences(function: Callable[[np.ndarray], float], x: np.ndarray) 
 
 
 def upstream_for(q: Question, inputs: tuple, rng: np.random.Generator) -> tuple:
-    """Draw a weight for each number that the oracle gives."""
+    """Draw a weight for each number that the oracle gives; 0 for what is not finite."""
     with np.errstate(all="ignore"):
         outputs = _arrays(q.oracle(*[_exact(x) for x in inputs]))
-    return tuple(rng.normal(size=o.shape).astype(np.float32) for o in outputs)
+    weights = (rng.normal(size=o.shape) for o in outputs)
+    return tuple(
+        np.where(np.isfinite(o), w, 0).astype(np.float32) for o, w in zip(outputs, weights)
+    )
 
 
 def _exact(value: Any) -> Any:

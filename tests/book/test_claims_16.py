@@ -5,9 +5,13 @@ import math
 import pytest
 import torch
 from torch.nn import functional as F
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.utils.flop_counter import FlopCounterMode
 
+from seqattn import Memory, causal_mask
 from seqattn.data import TINY
 from seqattn.models import Transformer
+from seqattn.models.transformer import EncoderLayer
 from seqattn.widgets import CacheCounter
 
 
@@ -35,6 +39,29 @@ def test_a_cache_holds_keys_and_values_of_each_layer():
         state = model.step(torch.tensor([4]), state, memory).state
     kept = sum(part.keys.numel() + part.values.numel() for part in state)
     assert kept == 2 * 5 * 7 * 3 * 4
+
+
+@torch.no_grad()
+def test_the_work_of_a_cache():
+    """Count what one layer of d = 12 multiplies, whose inner layer has 4 d numbers."""
+    d, T = 12, 7
+    layer = EncoderLayer(d, 3, 4 * d, 0.0, 0.0, "pre")
+    found = {"without": 0, "with": 0}
+    kept = layer.self_attention.remember(torch.randn(1, T, d))
+    for t in range(1, T + 1):
+        with sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as count:
+            layer(torch.randn(1, t, d), causal_mask(t)[None])
+        found["without"] += count.get_total_flops() // 2
+        with sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as count:
+            x = torch.randn(1, 1, d)
+            layer.self_attention.remember(x)
+            seen = Memory(*(part[:, :, :t] for part in kept[:2]))
+            layer.self_attention(x, seen, need_weights=False)
+            layer.feed_forward(x)
+        found["with"] += count.get_total_flops() // 2
+    P = 4 * d * d + 8 * d * d
+    assert found["with"] == sum(P + 2 * t * d for t in range(1, T + 1))
+    assert found["without"] == sum(t * P + 2 * t * t * d for t in range(1, T + 1))
 
 
 def test_shared_keys_and_values():

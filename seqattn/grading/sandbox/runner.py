@@ -330,7 +330,8 @@ def _gradients(entry: Callable, inputs: tuple, upstream: Any, names: Sequence[st
         leaf.requires_grad_()
     outputs = entry(*inputs)
     pairs = zip(_tensors(outputs), _tensors(upstream))
-    total = sum((out * weight).sum() for out, weight in pairs)
+    # What has no weight may be infinite, and its product with 0 would be NaN.
+    total = sum((out.masked_fill(weight == 0, 0) * weight).sum() for out, weight in pairs)
     if not (isinstance(total, torch.Tensor) and total.requires_grad):
         return {"value": None, "gradients": None}
     gradients = torch.autograd.grad(total, list(leaves.values()), allow_unused=True)
