@@ -45,6 +45,7 @@ CLASSIFIER = {"d": 32, "updates": 600, "batch": 64, "lr": 0.005}
 NEXT_WORD = {"d": 64, "updates": 600, "batch": 64, "lr": 0.003, "generated": 300}
 COST = {"batch": 4, "heads": 4, "rounds": 7, "widths": (64, 256), "lengths": (16, 64, 256, 1024)}
 DETERMINERS = frozenset(["the", "a", "an", "my", "your", "his", "her", "our", "their", "every"])
+FORMS = frozenset(form for noun in NOUNS for form in (noun.en, noun.en_plural))
 
 # --- Which clause? -------------------------------------------------------------------------------
 
@@ -287,23 +288,27 @@ def counted(data: dict[str, list[TextPair]]) -> dict:
 
 def noun_phrases(tokens: Sequence[str]) -> list[tuple[int, int]]:
     """Give the places of determiners and of their nouns: adjectives alone stand between them."""
-    nouns = {form for noun in NOUNS for form in (noun.en, noun.en_plural)}
     between = {adjective.en for adjective in ADJECTIVES} | {"very"}
     found = []
     for place, token in enumerate(tokens):
         if token in DETERMINERS:
             at = place + 1
-            while at < len(tokens) and tokens[at] in between and tokens[at] not in nouns:
+            while at < len(tokens) and tokens[at] in between and tokens[at] not in FORMS:
                 at += 1
-            if at < len(tokens) and tokens[at] in nouns:
+            if at < len(tokens) and tokens[at] in FORMS:
                 found.append((place, at))
     return found
 
 
 def determiners(translator: Translator, pairs: list[TextPair]) -> dict:
-    """Give each head's mean weight from determiner to noun, and that at the same distances."""
+    """Give each head's mean weight from determiner to noun, and that at the same distances.
+
+    From other words: to whatever stands there, and to nouns alone, since a head that looks at
+    nouns from everywhere is no head for determiners.
+    """
     on_noun, distances = [], Counter[int]()
     elsewhere: dict[int, list[Tensor]] = defaultdict(list)
+    nouns: dict[int, list[Tensor]] = defaultdict(list)
     for batch in Batches(encode_pairs(pairs, translator.vocabularies), tokens=4096).epoch(0):
         maps = head_weights(translator.model, batch.source, batch.lengths, batch.inputs).source
         for i, row in enumerate(batch.rows):
@@ -315,14 +320,22 @@ def determiners(translator: Translator, pairs: list[TextPair]) -> dict:
             for place in range(len(tokens)):
                 for step in range(1, 5):
                     if place not in links and place + step < len(tokens):
-                        elsewhere[step].append(maps[:, i, :, place, place + step])
-    base = {step: torch.stack(found).mean(0) for step, found in elsewhere.items()}
-    expected = sum(n * base[step] for step, n in distances.items()) / distances.total()
+                        weights = maps[:, i, :, place, place + step]
+                        elsewhere[step].append(weights)
+                        if tokens[place + step] in FORMS:
+                            nouns[step].append(weights)
+
+    def expected(found: dict[int, list[Tensor]]) -> list:
+        base = {step: torch.stack(weights).mean(0) for step, weights in found.items()}
+        total = sum(n * base[step] for step, n in distances.items())
+        return (total / distances.total()).tolist()
+
     return {
         "determiners": len(on_noun),
         "distances": dict(distances),
         "on noun": torch.stack(on_noun).mean(0).tolist(),
-        "same distance": expected.tolist(),
+        "same distance": expected(elsewhere),
+        "same distance, a noun": expected(nouns),
     }
 
 
@@ -404,8 +417,9 @@ def main() -> None:
     study.write(
         {
             "card": study.card(
-                seeds=len(SEEDS), clauses=CLAUSES, classifier=CLASSIFIER, layers=LAYERS,
+                seeds=len(SEEDS), clauses=CLAUSES, classifier=CLASSIFIER,
                 **{"next word": NEXT_WORD},
+                translator={"layers": LAYERS, "heads": HEADS, "updates": UPDATES},
                 **{"processor seconds": round(sum(run["seconds"] for run in trained))},
             ),
             "clause": clause,
