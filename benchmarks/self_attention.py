@@ -53,7 +53,10 @@ FORMS = frozenset(form for noun in NOUNS for form in (noun.en, noun.en_plural))
 class Reader(nn.Module):
     """Embeddings, perhaps an attention among them, their mean, and a readout."""
 
-    def __init__(self, words: int, *, attends: bool, positions: bool, causal: bool, hidden: bool):
+    def __init__(
+        self, words: int, *, attends: bool, positions: bool, causal: bool, hidden: bool,
+        dropout: float = 0.0,
+    ):  # fmt: skip
         super().__init__()
         d = CLASSIFIER["d"]
         self.embedding = nn.Embedding(words, d)
@@ -61,17 +64,19 @@ class Reader(nn.Module):
         self.positions, self.causal = positions, causal
         deep = nn.Sequential(nn.Linear(d, 2 * d), nn.ReLU(), nn.Linear(2 * d, 2))
         self.readout = deep if hidden else nn.Linear(d, 2)
+        self.dropout = nn.Dropout(dropout)
 
     def forward(self, source: Tensor, lengths: Tensor) -> Tensor:
         """Give logits (batch, 2)."""
-        x, real = self.embedding(source), padding_mask(lengths, source.shape[1])
+        x, real = self.dropout(self.embedding(source)), padding_mask(lengths, source.shape[1])
         if self.positions:
             x = x + sinusoidal_positions(x.shape[1], x.shape[2])
         if self.attention is not None:
             mask = real[:, None].expand(-1, x.shape[1], -1)
             mask = mask & causal_mask(x.shape[1]) if self.causal else mask
             x = self.attention(x, mask=mask).context
-        return self.readout(x.masked_fill(~real[..., None], 0.0).sum(1) / lengths[:, None])
+        mean = x.masked_fill(~real[..., None], 0.0).sum(1) / lengths[:, None]
+        return self.readout(self.dropout(mean))
 
 
 class Gru(nn.Module):
@@ -118,12 +123,18 @@ def clauses() -> dict[str, Labelled]:
     return found
 
 
-def classify(data: dict[str, Labelled], name: str, updates: int, every: int, seed: int) -> dict:
+def classify(
+    data: dict[str, Labelled],
+    build: Callable[[int], nn.Module],
+    updates: int,
+    every: int,
+    seed: int,
+) -> dict:
     """Train a classifier, keep the state that was best on validation, and judge it once."""
     counts = Counter(word for words, _ in data["train"] for word in words)
     ids = {w: i for i, w in enumerate((w for w, n in counts.items() if n > 1), 2)}  # 0 pad, 1 other
     torch.manual_seed(seed)
-    model = READERS[name](len(ids) + 2)
+    model = build(len(ids) + 2)
     dice = torch.Generator().manual_seed(seed)
     optimizer = torch.optim.Adam(model.parameters(), lr=CLASSIFIER["lr"])
 
@@ -400,7 +411,7 @@ def main() -> None:
     updates = CLASSIFIER["updates"]
     clause = {
         name: [
-            study.run(f"clause-{name}-{seed}", classify, drawn, name, updates, 50, seed)
+            study.run(f"clause-{name}-{seed}", classify, drawn, READERS[name], updates, 50, seed)
             for seed in SEEDS
         ]
         for name in READERS
