@@ -45,6 +45,7 @@ CLASSIFIER = {"d": 32, "updates": 600, "batch": 64, "lr": 0.005}
 NEXT_WORD = {"d": 64, "updates": 600, "batch": 64, "lr": 0.003, "generated": 300}
 COST = {"batch": 4, "heads": 4, "rounds": 7, "widths": (64, 256), "lengths": (16, 64, 256, 1024)}
 DETERMINERS = frozenset(["the", "a", "an", "my", "your", "his", "her", "our", "their", "every"])
+FORMS = frozenset(form for noun in NOUNS for form in (noun.en, noun.en_plural))
 
 # --- Which clause? -------------------------------------------------------------------------------
 
@@ -52,7 +53,10 @@ DETERMINERS = frozenset(["the", "a", "an", "my", "your", "his", "her", "our", "t
 class Reader(nn.Module):
     """Embeddings, perhaps an attention among them, their mean, and a readout."""
 
-    def __init__(self, words: int, *, attends: bool, positions: bool, causal: bool, hidden: bool):
+    def __init__(
+        self, words: int, *, attends: bool, positions: bool, causal: bool, hidden: bool,
+        dropout: float = 0.0,
+    ):  # fmt: skip
         super().__init__()
         d = CLASSIFIER["d"]
         self.embedding = nn.Embedding(words, d)
@@ -60,17 +64,19 @@ class Reader(nn.Module):
         self.positions, self.causal = positions, causal
         deep = nn.Sequential(nn.Linear(d, 2 * d), nn.ReLU(), nn.Linear(2 * d, 2))
         self.readout = deep if hidden else nn.Linear(d, 2)
+        self.dropout = nn.Dropout(dropout)
 
     def forward(self, source: Tensor, lengths: Tensor) -> Tensor:
         """Give logits (batch, 2)."""
-        x, real = self.embedding(source), padding_mask(lengths, source.shape[1])
+        x, real = self.dropout(self.embedding(source)), padding_mask(lengths, source.shape[1])
         if self.positions:
             x = x + sinusoidal_positions(x.shape[1], x.shape[2])
         if self.attention is not None:
             mask = real[:, None].expand(-1, x.shape[1], -1)
             mask = mask & causal_mask(x.shape[1]) if self.causal else mask
             x = self.attention(x, mask=mask).context
-        return self.readout(x.masked_fill(~real[..., None], 0.0).sum(1) / lengths[:, None])
+        mean = x.masked_fill(~real[..., None], 0.0).sum(1) / lengths[:, None]
+        return self.readout(self.dropout(mean))
 
 
 class Gru(nn.Module):
@@ -117,12 +123,18 @@ def clauses() -> dict[str, Labelled]:
     return found
 
 
-def classify(data: dict[str, Labelled], name: str, updates: int, every: int, seed: int) -> dict:
+def classify(
+    data: dict[str, Labelled],
+    build: Callable[[int], nn.Module],
+    updates: int,
+    every: int,
+    seed: int,
+) -> dict:
     """Train a classifier, keep the state that was best on validation, and judge it once."""
     counts = Counter(word for words, _ in data["train"] for word in words)
     ids = {w: i for i, w in enumerate((w for w, n in counts.items() if n > 1), 2)}  # 0 pad, 1 other
     torch.manual_seed(seed)
-    model = READERS[name](len(ids) + 2)
+    model = build(len(ids) + 2)
     dice = torch.Generator().manual_seed(seed)
     optimizer = torch.optim.Adam(model.parameters(), lr=CLASSIFIER["lr"])
 
@@ -287,23 +299,27 @@ def counted(data: dict[str, list[TextPair]]) -> dict:
 
 def noun_phrases(tokens: Sequence[str]) -> list[tuple[int, int]]:
     """Give the places of determiners and of their nouns: adjectives alone stand between them."""
-    nouns = {form for noun in NOUNS for form in (noun.en, noun.en_plural)}
     between = {adjective.en for adjective in ADJECTIVES} | {"very"}
     found = []
     for place, token in enumerate(tokens):
         if token in DETERMINERS:
             at = place + 1
-            while at < len(tokens) and tokens[at] in between and tokens[at] not in nouns:
+            while at < len(tokens) and tokens[at] in between and tokens[at] not in FORMS:
                 at += 1
-            if at < len(tokens) and tokens[at] in nouns:
+            if at < len(tokens) and tokens[at] in FORMS:
                 found.append((place, at))
     return found
 
 
 def determiners(translator: Translator, pairs: list[TextPair]) -> dict:
-    """Give each head's mean weight from determiner to noun, and that at the same distances."""
+    """Give each head's mean weight from determiner to noun, and that at the same distances.
+
+    From other words: to whatever stands there, and to nouns alone, since a head that looks at
+    nouns from everywhere is no head for determiners.
+    """
     on_noun, distances = [], Counter[int]()
     elsewhere: dict[int, list[Tensor]] = defaultdict(list)
+    nouns: dict[int, list[Tensor]] = defaultdict(list)
     for batch in Batches(encode_pairs(pairs, translator.vocabularies), tokens=4096).epoch(0):
         maps = head_weights(translator.model, batch.source, batch.lengths, batch.inputs).source
         for i, row in enumerate(batch.rows):
@@ -315,14 +331,22 @@ def determiners(translator: Translator, pairs: list[TextPair]) -> dict:
             for place in range(len(tokens)):
                 for step in range(1, 5):
                     if place not in links and place + step < len(tokens):
-                        elsewhere[step].append(maps[:, i, :, place, place + step])
-    base = {step: torch.stack(found).mean(0) for step, found in elsewhere.items()}
-    expected = sum(n * base[step] for step, n in distances.items()) / distances.total()
+                        weights = maps[:, i, :, place, place + step]
+                        elsewhere[step].append(weights)
+                        if tokens[place + step] in FORMS:
+                            nouns[step].append(weights)
+
+    def expected(found: dict[int, list[Tensor]]) -> list:
+        base = {step: torch.stack(weights).mean(0) for step, weights in found.items()}
+        total = sum(n * base[step] for step, n in distances.items())
+        return (total / distances.total()).tolist()
+
     return {
         "determiners": len(on_noun),
         "distances": dict(distances),
         "on noun": torch.stack(on_noun).mean(0).tolist(),
-        "same distance": expected.tolist(),
+        "same distance": expected(elsewhere),
+        "same distance, a noun": expected(nouns),
     }
 
 
@@ -387,7 +411,7 @@ def main() -> None:
     updates = CLASSIFIER["updates"]
     clause = {
         name: [
-            study.run(f"clause-{name}-{seed}", classify, drawn, name, updates, 50, seed)
+            study.run(f"clause-{name}-{seed}", classify, drawn, READERS[name], updates, 50, seed)
             for seed in SEEDS
         ]
         for name in READERS
@@ -404,8 +428,9 @@ def main() -> None:
     study.write(
         {
             "card": study.card(
-                seeds=len(SEEDS), clauses=CLAUSES, classifier=CLASSIFIER, layers=LAYERS,
+                seeds=len(SEEDS), clauses=CLAUSES, classifier=CLASSIFIER,
                 **{"next word": NEXT_WORD},
+                translator={"layers": LAYERS, "heads": HEADS, "updates": UPDATES},
                 **{"processor seconds": round(sum(run["seconds"] for run in trained))},
             ),
             "clause": clause,

@@ -48,7 +48,7 @@ from seqattn.grading import checking, same_precision
 #
 # `X`, `(B, T, d)`, holds the states of padded sentences, of which the first `lengths[b]` are real; `lengths`, `(B,)`, are
 # whole numbers of at least 1. The matrices `W_q` and `W_k`, `(d, d_k)`, and `W_v`, `(d, d_v)`, stand behind the states, as in
-# `X @ W_q`. Return what each word gets, `(B, T, d_v)`. No word looks at a pad; with `causal` none looks at a
+# `X @ W_q`. At pads stand any finite numbers. Return what each word gets, `(B, T, d_v)`. No word looks at a pad; with `causal` none looks at a
 # later word either. **Rows of pads come back as zeros.** Write the softmax over the scores yourself, or call
 # PyTorch's; operators that attend are not allowed here.
 
@@ -111,8 +111,8 @@ with checking("q2"):
 # `step_fn(tokens)` takes ids `(B, T)` from 0 to `vocab` − 1 and returns numbers `(B, T, n)`: row $t$ is meant to depend
 # on the ids up to and including $t$, in its own sentence. Return True if some row depends on a *later* id, and False if not.
 # You may call `step_fn` as often as you like, with any ids of that range and any number of words. Rounding
-# makes its numbers differ by about 1e-7 from call to call; a leak moves them by more than 1e-4. `T` and `vocab` are at
-# least 2. Leave `tokens` as they are.
+# makes its numbers differ by about 1e-7 from call to call; a leak moves at least one of them by more than 1e-4, whichever other id
+# takes the place of the later one. `T` and `vocab` are at least 2. Leave `tokens` as they are.
 
 
 # %% question="q3"

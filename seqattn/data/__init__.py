@@ -24,6 +24,7 @@ from seqattn.data.grammar import (
 )
 from seqattn.data.multi30k import read_multi30k
 from seqattn.data.pairs import CorpusError, TextPair, hold_out, read_pairs, read_table
+from seqattn.data.reviews import Review, read_reviews
 from seqattn.data.tasks import LETTER_TASKS, TwoClauses, letter_pairs, which_clause
 from seqattn.data.tokenization import detokenize, tokenize
 from seqattn.data.vocabulary import Subwords, Vocabularies, Vocabulary, Words
@@ -44,6 +45,7 @@ __all__ = [
     "Example",
     "Pair",
     "Reason",
+    "Review",
     "Splits",
     "Subwords",
     "TextPair",
@@ -62,6 +64,7 @@ __all__ = [
     "measured",
     "read_multi30k",
     "read_pairs",
+    "read_reviews",
     "read_split",
     "read_table",
     "sentence_of_length",

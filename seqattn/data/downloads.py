@@ -4,9 +4,13 @@ import hashlib
 import os
 from pathlib import Path
 
+from seqattn.data.pairs import CorpusError
 from seqattn.extras import require
 
-__all__ = ["DownloadError", "cache_folder", "checksum", "fetch"]
+__all__ = ["VARIABLE", "DownloadError", "cache_folder", "checksum", "fetch", "local_copy"]
+
+# Of the environment: a folder with a folder for each corpus, read in place of the network.
+VARIABLE = "SEQATTN_DATA"
 
 CHUNK = 1 << 12  # bytes; what a break leaves of one is lost
 TIMEOUT = 30  # seconds without a byte
@@ -25,6 +29,44 @@ def checksum(path: Path) -> str:
     """SHA-256 of a file, in hexadecimal."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def local_copy(path: Path, sha256: str, *, like: str, by_hand: str) -> Path:
+    """Give a file of the folder that ``SEQATTN_DATA`` names, if it is what it should be.
+
+    Parameters
+    ----------
+    path : Path
+        The file, in a folder that is named as its corpus.
+    sha256 : str
+        Checksum in hexadecimal.
+    like, by_hand : str
+        A file's name, for an example, and how to get this one: both for the error message.
+
+    Returns
+    -------
+    Path
+        ``path``.
+
+    Raises
+    ------
+    CorpusError
+        If it is not there.
+    DownloadError
+        If it has another checksum.
+    """
+    if not path.is_file():
+        raise CorpusError(
+            f"{VARIABLE} is set, and there is no {path}; expected {VARIABLE} to name a folder with "
+            f"a folder {path.parent.name} in it, with files such as {like}. Unset {VARIABLE} to "
+            f"download them, or {by_hand}"
+        )
+    if checksum(path) != sha256:
+        raise DownloadError(
+            f"{path} has SHA-256 {checksum(path)}; expected {sha256}: the copy is altered or "
+            f"incomplete. Unset {VARIABLE} to download it, or {by_hand}"
+        )
+    return path
 
 
 def fetch(url: str, path: Path, sha256: str, *, otherwise: str = "") -> Path:

@@ -14,7 +14,7 @@ Description", for French and for the later test sets.
 import os
 from pathlib import Path
 
-from seqattn.data.downloads import DownloadError, cache_folder, checksum, fetch
+from seqattn.data.downloads import VARIABLE, cache_folder, fetch, local_copy
 from seqattn.data.pairs import CorpusError, TextPair, read_pairs
 
 __all__ = ["LANGUAGES", "SPLITS", "multi30k_file", "read_multi30k"]
@@ -40,7 +40,6 @@ BY_HAND = (
     + REPOSITORY
     + ", in a browser or by git clone"
 )
-VARIABLE = "SEQATTN_DATA"
 SHA256 = {
     "test_2016_flickr.de": "9204244e408ccb38d2a55cfcd344df15005fc42a07a6e55ca6c52b6ababb8cc8",
     "test_2016_flickr.en": "611d361c6334bc7246101d48097c13cf5c4413c5befc793cc629934359d532d9",
@@ -99,7 +98,8 @@ def multi30k_file(split: str, language: str) -> Path:
     sha256 = SHA256[name]
     local = os.environ.get(VARIABLE)
     if local:
-        return _in_local_copy(Path(local) / "multi30k" / f"{name}.gz", sha256)
+        path = Path(local) / "multi30k" / f"{name}.gz"
+        return local_copy(path, sha256, like="train.de.gz", by_hand=BY_HAND.format(name=name))
     cache = cache_folder() / "multi30k"
     return fetch(
         f"{URL}/{name}.gz",
@@ -109,18 +109,3 @@ def multi30k_file(split: str, language: str) -> Path:
         f"{cache}. A training reads train, val and test_2016_flickr, each in two languages. (Or "
         f"keep them in a folder named multi30k, and let {VARIABLE} name the folder that holds it.)",
     )
-
-
-def _in_local_copy(path: Path, sha256: str) -> Path:
-    if not path.is_file():
-        raise CorpusError(
-            f"{VARIABLE} is set, and there is no {path}; expected {VARIABLE} to name a folder with "
-            f"a folder multi30k in it, with files such as train.de.gz. Unset {VARIABLE} to "
-            f"download them, or {BY_HAND.format(name=path.stem)}"
-        )
-    if checksum(path) != sha256:
-        raise DownloadError(
-            f"{path} has SHA-256 {checksum(path)}; expected {sha256}: the copy is altered or "
-            f"incomplete. Unset {VARIABLE} to download it, or {BY_HAND.format(name=path.stem)}"
-        )
-    return path

@@ -5,6 +5,8 @@ from collections import defaultdict
 
 import pytest
 import torch
+from torch import nn
+from torch.nn import functional as F
 from torch.utils.flop_counter import FlopCounterMode
 
 from seqattn import MultiHeadAttention, causal_mask, scaled_dot_score
@@ -65,3 +67,31 @@ def test_multiplications_of_self_attention_and_gru(words, size):
     gru = torch.nn.GRU(size, size)
     # Each word meets each weight once.
     assert words * sum(w.numel() for w in gru.parameters() if w.dim() == 2) == 6 * words * size**2
+
+
+def test_who_remembers_the_words_says_the_label_of_the_other_order():
+    drawn = which_clause(4000)
+    words = {w: i for i, w in enumerate(sorted({w for one in drawn for w in one.text.split()}))}
+    counts, labels = torch.zeros(4000, len(words)), torch.tensor([one.positive for one in drawn])
+    for row, one in zip(counts, drawn, strict=True):
+        for word in one.text.split():
+            row[words[word]] += 1
+    seen = defaultdict(set)
+    for row, one in zip(counts[:3000], drawn, strict=False):
+        seen[tuple(row.tolist())].add(one.positive)
+    test, truth = counts[3500:], labels[3500:]
+    twins = torch.tensor(
+        [seen[tuple(row.tolist())] == {not y} for row, y in zip(test, truth.tolist(), strict=True)]
+    )
+    for seed in (1, 2, 3):
+        torch.manual_seed(seed)
+        model = nn.Sequential(nn.Linear(len(words), 64), nn.ReLU(), nn.Linear(64, 2))
+        optimizer = torch.optim.Adam(model.parameters(), lr=0.005)
+        for _ in range(600):
+            at = torch.randint(3000, (64,))
+            loss = F.cross_entropy(model(counts[at]), labels[at].long())
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        right = (model(test).argmax(-1) == truth).double()
+        assert right[twins].mean() < min(0.48, right[~twins].mean())

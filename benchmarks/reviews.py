@@ -1,0 +1,82 @@
+"""Counting words beside self-attention on real reviews: ``python -m benchmarks.reviews``.
+
+Sentences of film reviews, praise or not, for the chapter on self-attention: is a layer in which
+words look at each other better than the mean of their embeddings, or than naive Bayes? The same
+rates of dropout are tried for both readers; validation sentences choose rate and state, and test
+sentences are looked at once. The text is downloaded, or read where ``SEQATTN_DATA`` says.
+
+Writes ``seqattn/data/measured/reviews.json``, without any of the text. Finished trainings are kept
+in ``--work`` and not repeated.
+"""
+
+import math
+import statistics
+from functools import partial
+
+import torch
+
+from benchmarks.self_attention import CLASSIFIER, SEEDS, Labelled, Reader, classify, naive_bayes
+from benchmarks.study import Study, study_parser
+from seqattn.data import read_reviews
+
+READERS = {
+    "bag of words": {"attends": False, "positions": False},
+    "self-attention with positions": {"attends": True, "positions": True},
+}
+DROPOUTS = (0.0, 0.3, 0.6)
+UPDATES, EVERY = 800, 50
+
+
+def sentences() -> dict[str, Labelled]:
+    """Read the splits, as words and labels."""
+    return {
+        split: [(one.text.split(), int(one.positive)) for one in read_reviews(split)]
+        for split in ("train", "valid", "test")
+    }
+
+
+def main() -> None:
+    """Train, choose, write."""
+    options = study_parser("reviews", __doc__).parse_args()
+    study = Study("reviews", options.work, options.result)
+    torch.set_num_threads(1)
+    data, readers, seconds = sentences(), {}, 0.0
+    for name, parts in READERS.items():
+        tried = {}
+        for dropout in DROPOUTS:
+            build = partial(Reader, causal=False, hidden=False, dropout=dropout, **parts)
+            tried[dropout] = [
+                study.run(f"{name}-{dropout}-{seed}", classify, data, build, UPDATES, EVERY, seed)
+                for seed in SEEDS
+            ]
+        seconds += sum(run["seconds"] for runs in tried.values() for run in runs)
+        valid = {rate: [run["valid"] for run in runs] for rate, runs in tried.items()}
+        best = max(valid, key=lambda rate: statistics.mean(valid[rate]))
+        readers[name] = {
+            "dropout": best,
+            "valid": {str(rate): shares for rate, shares in valid.items()},
+            "test": [run["test"] for run in tried[best]],
+        }
+    labels = [label for _, label in data["test"]]
+    positive = statistics.mean(labels)
+    bayes = naive_bayes(data)
+    study.write(
+        {
+            "card": study.card(
+                seeds=len(SEEDS),
+                sentences={split: len(part) for split, part in data.items()},
+                classifier={**CLASSIFIER, "updates": UPDATES, "dropouts": list(DROPOUTS)},
+                source="Pang and Lee (2005), sentence polarity data set v1.0",
+                **{"processor seconds": round(seconds)},
+            ),
+            "readers": readers,
+            "naive Bayes": bayes,
+            # Half of a 95 percent interval of such a share: what chance alone moves.
+            "half interval": 1.96 * math.sqrt(bayes * (1 - bayes) / len(labels)),
+            "larger class": max(positive, 1 - positive),
+        }
+    )
+
+
+if __name__ == "__main__":
+    main()
