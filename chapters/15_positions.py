@@ -446,6 +446,11 @@ print(textwrap.fill(refusal, 80))
 # practice does.** How much of what was missing is practice with late *places*, and how much is all else that is new in
 # long sentences, this experiment does not tell.
 #
+# </details>
+
+# %% [markdown]
+# <details><summary>What it shows of tables and of turns</summary>
+#
 # Learned positions refuse: 16 words and `<eos>` are one more than the table has rows. That is the most honest failure of the three.
 # At 10 and 12 words they already read rows that no training sentence of that side had touched.
 #
