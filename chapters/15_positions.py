@@ -211,8 +211,8 @@ print(f"for all shifts up to 50, off by {worst:.6f} at most")
 # $$ (R_p\, q)^\top (R_r\, k) = q^\top R_{r-p}\, k $$ (eq-rotary-distance)
 #
 # **The score knows what the words are, how far apart they stand and which comes first, and not where.** Lengths stay. Values
-# are left alone: a turned value would carry its place into the sum, and the next layer would have to undo it. Cross-attention
-# stays as it is, too: between an English place and a French one there is no such distance.
+# are left alone: a turned value would carry its place into the sum. Cross-attention stays as it is: between an English
+# place and a French one there is no distance.
 #
 # By hand, with one pair: $q = (0.5, 1)$ and $k = (1, 0.5)$. At one place their product is 1. With $q$ at 3 and $k$ at 1
 # it is −1.098; with $q$ at 7 and $k$ at 5 it is −1.098 again. The other way round, with $q$ at 1 and $k$ at 3, it is 0.266.
@@ -446,6 +446,11 @@ print(textwrap.fill(refusal, 80))
 # practice does.** How much of what was missing is practice with late *places*, and how much is all else that is new in
 # long sentences, this experiment does not tell.
 #
+# </details>
+
+# %% [markdown]
+# <details><summary>What it shows of tables and of turns</summary>
+#
 # Learned positions refuse: 16 words and `<eos>` are one more than the table has rows. That is the most honest failure of the three.
 # At 10 and 12 words they already read rows that no training sentence of that side had touched.
 #
@@ -453,7 +458,8 @@ print(textwrap.fill(refusal, 80))
 # these models beyond the distances they were trained on.
 #
 # </details>
-#
+
+# %% [markdown]
 # ## Where it breaks
 #
 # **Pads on the left.** Positions that count the pads begin each sentence of a batch at another place. With waves or a learned
