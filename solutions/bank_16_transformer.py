@@ -639,7 +639,7 @@ def merge_halves(m1, z1, a1, m2, z2, a2):
 def merge_halves(m1, z1, a1, m2, z2, a2):
     ms, zs, parts = torch.stack([m1, m2]), torch.stack([z1, z2]), torch.stack([a1, a2])
     m = ms.amax(0)
-    shrink = (ms - torch.nan_to_num(m, neginf=0.0)).exp()
+    shrink = (ms - m.masked_fill(m == -math.inf, 0.0)).exp()
     return m, (shrink * zs).sum(0), (shrink[..., None] * parts).sum(0)
 def merge_halves(m1, z1, a1, m2, z2, a2):
     ms, zs, rows = [], [], []
