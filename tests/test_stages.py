@@ -35,6 +35,24 @@ def test_every_stage_has_a_budget_and_half_more_is_too_much(monkeypatch, tmp_pat
         stages.main()
 
 
+def test_each_notebook_that_had_to_run_has_room_of_its_own(tmp_path):
+    budget = json.loads(stages.BUDGET.read_text(encoding="utf-8"))["notebooks"]
+    assert stages.beyond("notebooks", 1.51 * budget, stages.EACH_COMMIT) is not None
+    report = tmp_path / "notebooks.xml"
+    cases = [
+        ("chapters-01", "1"),
+        ("chapters-01", "2"),
+        ("chapters-02", "1"),
+        ("solutions-01", "1"),
+    ]
+    text = "".join(f'<testcase classname="{folder}.nb" name="{n}"/>' for folder, n in cases)
+    report.write_text(f"<testsuites>{text}</testsuites>")
+    ran = stages.notebooks_run(report)
+    assert ran == stages.EACH_COMMIT + 1
+    assert stages.beyond("notebooks", 1.5 * (budget + stages.NOTEBOOK), ran) is None
+    assert stages.beyond("notebooks", 1.51 * (budget + stages.NOTEBOOK), ran) is not None
+
+
 def test_busy_loops_end_with_what_they_disturb(monkeypatch):
     loops, popen = [], subprocess.Popen
     monkeypatch.setattr(
