@@ -117,16 +117,19 @@ def test_the_text_and_the_table_follow_the_slider(make, page, static_page):
     figure = show(page, static_page(make()))
     figure.locator("summary").press("Enter")
     text, table = figure.locator(".sa-text"), figure.locator(".sa-numbers table")
-    slider = figure.locator("input[type=range]").last
-    slider.focus()
-    slider.press("Home")
-    before = text.inner_text(), table.inner_text()
-    slider.press("End")
-    assert text.inner_text() != before[0]
-    assert table.inner_text() != before[1]
+    followed = []
+    for slider in figure.locator("input[type=range]").all():
+        seen = []
+        for key in ("Home", "End"):
+            slider.press(key)
+            seen.append((text.inner_text(), table.inner_text()))
+        followed.append([before != after for before, after in zip(*seen)])
+    # One may move what both leave out, such as the score of a word outside the window.
+    assert [True, True] in followed
     assert text.get_attribute("aria-live") == "polite"
-    drawn_by = figure.locator("svg[role=img]").first.get_attribute("aria-describedby")
-    assert drawn_by == text.get_attribute("id")
+    described = text.get_attribute("id")
+    for drawing in figure.locator("svg[role=img]").all():  # bars alone are none
+        assert drawing.get_attribute("aria-describedby") == described
 
 
 @pytest.mark.sampled(7)  # one in seven of light, dark, light, dark
