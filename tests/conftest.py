@@ -1,8 +1,8 @@
 """What every test stands on: shape-checked signatures, fixed seeds, one thread, one book.
 
-A commit runs a sample of what can be sampled, the same at each run: fewer examples of hypothesis,
-the signatures checked in every fourth test, and of some long tables every third or so row. With
-``SEQATTN_TESTS=thorough``, as once a week, everything is tried.
+A commit runs a sample of what can be sampled: fewer examples of hypothesis, the signatures checked
+in every fourth test, and of some long tables every third or so row, the same ones at each run of
+that commit. With ``SEQATTN_TESTS=thorough``, as once a week, everything is tried.
 """
 
 import os
@@ -19,6 +19,8 @@ import torch
 from _pytest.doctest import DoctestModule
 from filelock import FileLock
 from hypothesis import HealthCheck, settings
+
+from tools import sample
 
 THOROUGH = os.environ.get("SEQATTN_TESTS") == "thorough"
 
@@ -57,18 +59,20 @@ torch.set_num_threads(1)
 def pytest_collection_modifyitems(config, items):
     """Leave out what ``pytest.mark.sampled(n)`` spares a commit: all but each nth row of a table.
 
-    Each test of a module begins at another row, so that together they meet every row.
+    Each test of a module begins at another row, so that together they meet every row, and the next
+    commit begins elsewhere. What is marked ``weekly`` is left out whole.
     """
     if THOROUGH:
         return
+    turn = sample.turn()
     tables = defaultdict(list)
     for item in items:
         mark = item.get_closest_marker("sampled")
         if mark and hasattr(item, "callspec"):
             tables[item.nodeid.partition("[")[0], mark.args[0]].append(item)
-    spared = set()
+    spared = {item for item in items if item.get_closest_marker("weekly")}
     for (name, n), rows in tables.items():
-        first = crc32(name.encode()) % min(n, len(rows))
+        first = (crc32(name.encode()) + turn) % min(n, len(rows))
         spared.update(set(rows) - set(rows[first::n]))
     config.hook.pytest_deselected(items=list(spared))
     items[:] = [item for item in items if item not in spared]

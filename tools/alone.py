@@ -2,8 +2,9 @@
 
 Each is copied into an empty folder of its own, where nothing of the project is at hand but the
 wheel. There nbval runs every cell again and compares what it prints with what is stored, and what
-the page claims is checked in the same kernel (:mod:`tools.claims`). Arguments go to pytest:
-``python -m tools.alone -k bottleneck``.
+the page claims is checked in the same kernel (:mod:`tools.claims`). What passed before and reads
+nothing that changed since is spared (:mod:`tools.green`). Arguments go to pytest: ``python -m
+tools.alone -k bottleneck``.
 """
 
 import os
@@ -17,7 +18,7 @@ import nbformat
 import pytest
 
 from seqattn.grading.bank import exercises, load
-from tools import claims, green, notebooks
+from tools import claims, green, notebooks, sample
 from tools.build import build_wheel
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -42,7 +43,7 @@ def copy(path: Path, folder: Path, installed: Path) -> Path:
     """Copy a notebook into an empty folder, with cells that check it.
 
     Each claim is checked where it stands; the last cell asks where seqattn came from, and what of
-    it was loaded.
+    it was read.
     """
     folder.mkdir()
     notebook = nbformat.read(path, as_version=4)
@@ -52,7 +53,7 @@ def copy(path: Path, folder: Path, installed: Path) -> Path:
     copied = folder / path.name
     last = (
         WHENCE.format(str(installed)),
-        green.LAST.format(str(green.modules_file(copied, installed))),
+        green.LAST.format(str(green.watch_file(copied, installed))),
     )
     notebook.cells.insert(0, nbformat.v4.new_code_cell(green.FIRST))
     notebook.cells.append(nbformat.v4.new_code_cell("\n".join(last)))
@@ -71,36 +72,63 @@ def left_behind(folders: list[Path]) -> list[str]:
     ]
 
 
+def chosen(sources: list[Path]) -> set[Path]:
+    """Choose one notebook of each folder, which runs whatever the record says: a commit's turn."""
+    turn = sample.turn()
+    folders = [[path for path in sources if path.parent.name == name] for name in FOLDERS]
+    return {paths[turn % len(paths)] for paths in folders}
+
+
 def main() -> None:
     """Copy, run, look what is left; exit as pytest does, or with 1 if anything was left behind."""
     with tempfile.TemporaryDirectory() as temporary:
-        installed = install(Path(temporary) / "installed")
+        here = Path(temporary).resolve()
+        installed = install(here / "installed")
         sources = [path for name in FOLDERS for path in sorted((ROOT / name).glob("*.ipynb"))]
-        folders = [Path(temporary) / f"{path.parent.name}-{path.stem}" for path in sources]
-        copies = [copy(path, folder, installed) for path, folder in zip(sources, folders)]
+        turn = chosen(sources)
+        folders = [here / f"{path.parent.name}-{path.stem}" for path in sources]
+        every = [copy(path, folder, installed) for path, folder in zip(sources, folders)]
         known = green.read()
-        copies = [path for path in copies if not green.holds(known, path, installed)]
+        copies = [
+            copied
+            for path, copied in zip(sources, every)
+            if path in turn or not green.holds(known, copied, installed)
+        ]
         if spared := len(sources) - len(copies):
             print(f"{spared} of {len(sources)} notebooks are as they were when they last passed")
-        if not copies:
-            return
         asked = [word for word in sys.argv[1:] if word.startswith("--junitxml=")]
-        report = Path(asked[0].partition("=")[2] if asked else f"{temporary}/report.xml")
+        report = Path(asked[0].partition("=")[2] if asked else here / "report.xml")
         command = [
             sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider",
-            "-c", str(ROOT / "pyproject.toml"), "--rootdir", temporary,
+            "-c", str(ROOT / "pyproject.toml"), "--rootdir", str(here),
             "--nbval", f"--nbval-kernel-startup-timeout={START}", f"--nbval-cell-timeout={CELL}",
             f"--nbval-sanitize-with={SANITIZE}",
             *sys.argv[1:], f"--junitxml={report.resolve()}", *(str(path.parent) for path in copies),
         ]  # fmt: skip
         environment = os.environ | {"PYTHONPATH": str(installed)}  # comes before this checkout
-        status = subprocess.run(command, cwd=temporary, env=environment, check=False).returncode
-        if report.exists():
-            green.add(known, report.resolve(), copies, installed)
+        # Data of this machine would be something that no record knows of.
+        environment.pop("SEQATTN_DATA", None)
+        status = subprocess.run(command, cwd=here, env=environment, check=False).returncode
+        print(*slowest(copies, installed), sep="\n")
+        if report.exists() and green.add(known, report.resolve(), every, installed):
+            print(f"{green.RECORD.relative_to(ROOT)} says anew what passed: commit it too")
         if left := left_behind(folders):
             raise SystemExit(f"left behind: {', '.join(left)}")
         nothing_left = status == pytest.ExitCode.NO_TESTS_COLLECTED and spared
         raise SystemExit(0 if nothing_left else status)
+
+
+def slowest(copies: list[Path], installed: Path, count: int = 5) -> list[str]:
+    """Name the notebooks that computed longest, with the seconds of a processor that they took."""
+    took = [
+        (listed["seconds"], path.parent.name)
+        for path in copies
+        if (listed := green.watched(path, installed))
+    ]
+    return [
+        f"{seconds:8.1f} s of a processor  {name}"
+        for seconds, name in sorted(took, reverse=True)[:count]
+    ]
 
 
 if __name__ == "__main__":

@@ -145,6 +145,7 @@ def test_pages_stay_light(book):
     assert heavy == {}
 
 
+@pytest.mark.weekly  # it builds the book a second time
 def test_published_from_a_fork_everything_points_to_that_fork(tmp_path):
     published = build.build_pages(tmp_path, SEQATTN_PUBLISH_REPOSITORY="Ada/attention")
     (wheel,) = (published / "wheels").glob("*.whl")

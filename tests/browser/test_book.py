@@ -5,10 +5,9 @@ import re
 from pathlib import Path
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from ipywidgets import DOMWidget
 
-from tests.browser.conftest import widgets_ready
+from tests.browser.conftest import unhappy, widgets_ready
 from tests.browser.test_live_figures import have_shown, state, values
 from tests.widgets.figures import FIGURES, agrees
 
@@ -67,7 +66,7 @@ def test_every_chapter_has_at_least_two_live_figures():
     assert min(counts.values()) >= 2
 
 
-@pytest.mark.sampled(2)  # each kind of figure is moved on a page of its own too
+@pytest.mark.sampled(5)  # each kind of figure is moved on a page of its own too
 @pytest.mark.parametrize("name", LIVE)
 def test_every_slider_of_the_book_moves_by_keyboard_and_agrees_with_pytorch(
     name, page, book_server
@@ -90,14 +89,17 @@ def test_every_slider_of_the_book_moves_by_keyboard_and_agrees_with_pytorch(
             assert len(seen) > 2, f"{slider.get_attribute('aria-label')}: the keys move nothing"
 
 
-def unhappy(page, **options):
-    """What axe finds, but for the markup inside formulas, which Temml answers for."""
-    # Without preload axe does not fetch style sheets again, from places where they are not.
-    found = Axe().run(page, {"exclude": [["math > *"]]}, {"preload": False} | options)
-    return [(v["id"], [n["html"][:160] for n in v["nodes"]]) for v in found.response["violations"]]
+def resize(page, width):
+    """Give the page another width, and the theme's script its while until it sets tab stops."""
+    if width == page.viewport_size["width"]:
+        return
+    outputs = "[...document.querySelectorAll('.cell_output > .output')]"
+    page.evaluate(f"{outputs}.forEach(output => {{ output.tabIndex = -2; }})")
+    page.set_viewport_size({"width": width, "height": 900})
+    page.wait_for_function(f"!{outputs}.some(output => output.tabIndex === -2)")
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(7)  # some eight pages
 @pytest.mark.parametrize("name", PAGES)
 def test_every_page_is_readable_and_accessible(name, new_page, book_server):
     page = new_page(width=1200, theme="light")
@@ -109,7 +111,7 @@ def test_every_page_is_readable_and_accessible(name, new_page, book_server):
     for look, (width, theme) in LOOKS.items():
         # Colours that are on their way from one theme to the other have the contrast of neither.
         page.emulate_media(color_scheme=theme, reduced_motion="reduce")
-        page.set_viewport_size({"width": width, "height": 900})
+        resize(page, width)
         page.wait_for_function(
             "theme => document.documentElement.dataset.theme === theme", arg=theme
         )

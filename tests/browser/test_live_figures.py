@@ -3,10 +3,9 @@
 import json
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 
 from seqattn.widgets import AdditiveSteps, LinearRegime, SoftmaxTemperature
-from tests.browser.conftest import widgets_ready
+from tests.browser.conftest import unhappy, widgets_ready
 from tests.widgets.figures import FIGURES, agrees
 from tools.browser import serving
 
@@ -55,6 +54,7 @@ def python_twin(make, moved):
     return twin
 
 
+@pytest.mark.sampled(3)
 @every_figure
 def test_sliders_move_by_keyboard_and_agree_with_pytorch(make, page, static_page):
     figure = show(page, static_page(make()))
@@ -72,6 +72,7 @@ def test_sliders_move_by_keyboard_and_agree_with_pytorch(make, page, static_page
         assert len(seen) > 2, "the keys did not move the slider"
 
 
+@pytest.mark.sampled(3)
 @every_figure
 def test_every_checkbox_and_radio_button_agrees_with_pytorch(make, page, static_page):
     figure = show(page, static_page(make()))
@@ -81,7 +82,7 @@ def test_every_checkbox_and_radio_button_agrees_with_pytorch(make, page, static_
         agrees(values(figure), python_twin(make, state(figure)).numbers())
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @every_figure
 def test_figures_are_live_over_http_too(make, page, static_page):
     path = static_page(make())
@@ -98,7 +99,7 @@ def test_figures_are_live_over_http_too(make, page, static_page):
         assert figure.get_attribute("data-state") != before
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @every_figure
 def test_reset_goes_back_to_the_start(make, page, static_page):
     figure = show(page, static_page(make()))
@@ -110,25 +111,28 @@ def test_reset_goes_back_to_the_start(make, page, static_page):
     agrees(values(figure), before)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @every_figure
 def test_the_text_and_the_table_follow_the_slider(make, page, static_page):
     figure = show(page, static_page(make()))
     figure.locator("summary").press("Enter")
     text, table = figure.locator(".sa-text"), figure.locator(".sa-numbers table")
-    slider = figure.locator("input[type=range]").last
-    slider.focus()
-    slider.press("Home")
-    before = text.inner_text(), table.inner_text()
-    slider.press("End")
-    assert text.inner_text() != before[0]
-    assert table.inner_text() != before[1]
+    followed = []
+    for slider in figure.locator("input[type=range]").all():
+        seen = []
+        for key in ("Home", "End"):
+            slider.press(key)
+            seen.append((text.inner_text(), table.inner_text()))
+        followed.append([before != after for before, after in zip(*seen)])
+    # One may move what both leave out, such as the score of a word outside the window.
+    assert [True, True] in followed
     assert text.get_attribute("aria-live") == "polite"
-    drawn_by = figure.locator("svg[role=img]").first.get_attribute("aria-describedby")
-    assert drawn_by == text.get_attribute("id")
+    described = text.get_attribute("id")
+    for drawing in figure.locator("svg[role=img]").all():  # bars alone are none
+        assert drawing.get_attribute("aria-describedby") == described
 
 
-@pytest.mark.sampled(3)  # one in three of light, dark, light, dark
+@pytest.mark.sampled(7)  # one in seven of light, dark, light, dark
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @every_figure
 def test_figures_are_accessible(make, theme, new_page, static_page):
@@ -136,10 +140,10 @@ def test_figures_are_accessible(make, theme, new_page, static_page):
     figure = show(page, static_page(make(), theme=theme))
     figure.locator("summary").press("Enter")
     options = {} if theme == "light" else {"runOnly": ["color-contrast"]}
-    found = Axe().run(page, options=options).response["violations"]
-    assert [(v["id"], [n["html"] for n in v["nodes"]]) for v in found] == []
+    assert unhappy(page, **options) == []
 
 
+@pytest.mark.sampled(3)
 @every_figure
 def test_figures_fit_a_phone_with_readable_text(make, new_page, static_page):
     page = new_page(width=375, height=700)
@@ -210,7 +214,7 @@ asking = pytest.mark.parametrize(
 )
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @asking
 def test_what_tests_an_answer_waits_for_it_and_is_pointed_at(make, page, static_page):
     figure = show(page, static_page(make()), opened=False)

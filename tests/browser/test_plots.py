@@ -23,7 +23,7 @@ SEEN = """() => [...document.querySelectorAll('.sa-plot')].map(plot => {
 })"""
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", PAGES)
 def test_figures_fit_their_column_and_follow_the_theme(name, new_page, book_server):
     inks = {}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.browser.test_book import unhappy
+from tests.browser.conftest import unhappy
 
 PAGE = "chapters/02_soft_addressing"
 KEY = "seqattn.answers.v1"

@@ -35,6 +35,7 @@ def visit(page, address):
     ]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", [*LIVE, *TEXT_PAGES])
 def test_a_first_visit_is_light(name, page, book_server):
     came = visit(page, f"{book_server}/{name}.html")
@@ -45,7 +46,7 @@ def test_a_first_visit_is_light(name, page, book_server):
     assert len(came) <= requests
 
 
-@pytest.mark.sampled(3)  # one in three of phone, desk, phone, desk
+@pytest.mark.sampled(5)  # one in five of phone, desk, phone, desk
 @pytest.mark.parametrize("width", [390, 1366])
 @pytest.mark.parametrize("name", [*LIVE, *TEXT_PAGES])
 def test_nothing_jumps_while_a_page_comes_in(name, width, new_page, book_server):
@@ -71,6 +72,7 @@ def test_a_face_that_comes_late_moves_a_line_at_most(width, new_page, book_serve
     assert page.evaluate(SHIFTS) <= 0.05
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", LIVE)
 def test_a_figures_place_is_as_high_as_the_figure(name, new_page, book_server):
     """If this fails after a figure changed: python -m tools.figure_heights."""
