@@ -364,11 +364,10 @@ name_lines(plt.gca())
 plt.show()
 
 # %% [markdown]
-# With 1,000 numbers and a vocabulary of 30,000, {{ f"{held[1000][:, 3].mean():.0f}" }} % of thirty words
-# come back from one vector, and {{ f"{held[1000][:, 4].mean():.0f}" }} % of fifty (means of five
-# trials), with no learning at all. Two lessons. A fixed vector *can* hold sentences of the length at
-# which real systems began to fail. And this code degrades smoothly: nothing breaks at a certain
-# length.
+# With 1,000 numbers and a vocabulary of 30,000, {{ f"{held[1000][:, 3].mean():.0f}" }} % of thirty words come
+# back from one vector, and {{ f"{held[1000][:, 4].mean():.0f}" }} % of fifty (means of five trials), with no
+# learning at all. Two lessons. A fixed vector *can* hold most words of a sentence on which real systems began
+# to fail. And this code degrades smoothly: nothing breaks at a certain length.
 #
 # What this does *not* show is what a trained encoder stores. It may find a better code than random
 # signs, or never find one as good. With the smaller size, 320 numbers, the random code reads back
@@ -384,10 +383,9 @@ plt.show()
 #
 # $$ \frac{\partial c}{\partial x_i} = \frac{\partial h_{T_s}}{\partial h_{T_s-1}} \cdots \frac{\partial h_{i+1}}{\partial h_i} \, \frac{\partial h_i}{\partial x_i} $$ (eq-gradient-path)
 #
-# In the example by hand each factor was $\tfrac12$, so ten steps made a thousandth. Now take a GRU
-# as PyTorch creates it, untrained, and measure the *influence* of each word: how long the gradient
-# at $x_i$ is, as a share of the longest (for a last state the last word's). Answer the question of the
-# figure, then move its slider.
+# In the example by hand each factor was $\tfrac12$. Now take a GRU as PyTorch creates it, untrained, and
+# measure the *influence* of each word: how long the gradient at $x_i$ is, as a share of the longest (for a
+# last state the last word's). Answer the question of the figure, then move its slider.
 
 # %%
 from seqattn.metrics import gradient_reach
@@ -475,10 +473,10 @@ for name, r in reaches.items():
 #
 # </details>
 #
-# How *unequal* the words' influence is depends on the start, too: with the gates almost shut to new
-# input (a bias of 8) all thirty are within a tenth of each other. One thing stays true for any
-# start: whatever the weighting, it is one and the same for every target step. (A bidirectional
-# summary favours both ends, and the middle is far from either.)
+# How *unequal* the words' influence is depends on the start, too: with the gates almost shut to new input (a
+# bias of 8) all thirty are within a tenth of each other. One thing stays true for any start: every target
+# step is given the same vector. (A bidirectional summary favours both ends, and the middle is far from
+# either.)
 #
 # {cite:t}`sutskever2014` found a revealing trick: feed the source *backwards*. Then the first source
 # words, which the decoder needs first, are the nearest. With it, and a state of 8000 numbers, their
@@ -531,14 +529,14 @@ plt.legend(fontsize=11, loc="upper left", bbox_to_anchor=(0, -0.18))
 plt.show()
 
 # %% [markdown]
-# With the mean of all states, all thirty words have an influence of the same order, before any
-# training and without a change to the gates. The last words count less, the very last about half:
-# an early word also reaches the mean through the states after its own, the last one only through
-# its own. (Each curve is scaled to its own largest; a word's share of the mean is about one in
-# thirty.) The vector did not grow: it has 64 numbers on every curve. What changed is the *path*.
-# But equal weights give every step the same context, in which each word counts a thirtieth. The
-# short path is what *summing* buys. A context for each step, in which the right word counts most,
-# is what *unequal* weights will buy. The next two chapters are about where they come from.
+# With the mean of all states, all thirty words have an influence of the same order, before any training and
+# without a change to the gates. The last words count less, the very last about half: an early word also
+# reaches the mean through the states after its own, the last one only through its own. (Each curve is scaled
+# to its own largest; a word's share of the mean is about one in thirty.) The vector did not grow: it has 64
+# numbers on every curve. What changed is the *path*. But equal weights give every step the same context, in
+# which each state counts a thirtieth. The short path is what *summing* buys. A context for each step, in
+# which the right word counts most, is what *unequal* weights will buy. The next two chapters are about where
+# they come from.
 #
 # The bill is easy to state already. All $T_s$ states have to be kept, $T_s\,d$ numbers instead of $d$,
 # and each of $T_t$ target steps weighs all of them: $T_s\,T_t$ scores for a sentence pair. At

@@ -152,7 +152,7 @@ Unrolled(
 # *found*, the state of *bank* needs its part of speech and its place in the sentence. To be *used*,
 # it needs the meaning. With one vector for both, the encoder has to fit the two jobs into one set
 # of numbers. In a recurrent translator that works: the score's own weights ($W_k$) select what to
-# compare. In a Transformer's self-attention every token is query, key and value at once, and three
+# compare. In a Transformer every token is query, key and value at once, and three
 # matrices keep the roles apart.
 
 # %% [markdown]
@@ -290,9 +290,9 @@ print(jacobian)
 #
 # $$ \alpha_i = \frac{m_i \exp(e_i)}{\sum_{j} m_j \exp(e_j)} $$ (eq-masked-softmax)
 #
-# (If all $m_i$ are 0, this is $0/0$: see *A row with nothing to attend*.) The usual way to compute
-# it is to set masked *scores* to $-\infty$, since $\exp(-\infty) = 0$. With that, attention in
-# every model of these chapters is the same four steps, for query $q_t$ at step $t$:
+# (If all $m_i$ are 0, this is $0/0$: see *A row with nothing to attend*.) The usual way to compute it is to
+# set masked *scores* to $-\infty$, since $\exp(-\infty) = 0$. With that, attention in most models of these
+# chapters is the same four steps, for query $q_t$ at step $t$:
 #
 # $$
 # \begin{aligned}
@@ -668,11 +668,10 @@ ResultTable(heads, rows, "Which ways give the right weights, with pads left and 
 # %% [markdown]
 # ### Which number stands for minus infinity?
 #
-# In real code you meet $-10{,}000$, $-10^9$, the smallest number of the type, and $-\infty$. Here
-# are all four as a *replacement* for the pad's score, in three number formats (float16, bfloat16,
-# float32). The two words have scores of $-20{,}000$, which a diverging training can produce. The
-# table shows the weight of the pad, then the weights of a row in which all three positions are
-# masked:
+# In real code you meet $-10{,}000$, $-10^9$, the lowest number of the type, and $-\infty$. Here are all four
+# as a *replacement* for the pad's score, in three number formats (float16, bfloat16, float32). The two words
+# have scores of $-20{,}000$, which a diverging training can produce. The table shows the weight of the pad,
+# then the weights of a row in which all three positions are masked:
 
 # %%
 fills = {"-10,000": -1e4, "-10^9": -1e9, "smallest": None, "-inf": -torch.inf}

@@ -667,10 +667,10 @@ for name, value in rate.items():
 #
 # $$ \Omega = \frac{1}{n} \sum_{i=1}^{n} \Big(1 - \sum_{t} \alpha_{ti}\Big)^2 $$ (eq-look-at-each-word)
 #
-# for $n$ source words. Each row of a map sums to 1 anyway; this asks the same of each column. (A matrix
-# whose rows *and* columns sum to 1 is *doubly stochastic*; hence the name in the code.) It names no
-# link. It discourages that one word is passed over while another is looked at several times. It is a
-# wish, not a rule: with more target words than source words it cannot be zero.
+# for $n$ source words. Each row of a map sums to 1 anyway; this asks the same of each column. (A matrix whose
+# rows *and* columns sum to 1 is *doubly stochastic*; hence the name in the code.) It names no link. It
+# discourages that one word is passed over while another is looked at several times. It is a wish, not a rule:
+# with unequal numbers of words it cannot be zero.
 #
 # ```{predict} the-penalty
 # ```
@@ -784,13 +784,11 @@ for pair, found in zip(FIVE, translator.translate([pair.source for pair in FIVE]
 #
 # - **The question** has everything in place but its verb: the king *took*, *found* or *cleaned* the box,
 #   depending on the seed. The construction is learned, the word is not.
-# - **The hero** begins well: *him* has become the subject. But none of those three seeds has *plus*,
-#   the *no longer*: one stops after *pas*, one goes on with another noun, one changes the tense and
-#   loses the *à*.
+# - **The hero** begins well: *him* has become the subject. The run above is a fourth, with mistakes of its own. None of those three seeds has *plus*, the *no longer*: one stops after *pas*, one goes on with another noun, one changes the tense and loses the *à*.
 #
 # </details>
 #
-# Is a word wrong because it is rare? Count the verbs of four of the sentences, in all their forms:
+# Is a word wrong because it is rare? Count the verbs of four of the sentences, in all their forms but *-ing*:
 
 # %% tags=["hide-output", "hide-until-which-fail"]
 FORMS = {"sit": "sat sit sits", "lose": "lost lose loses", "buy": "bought buy buys"}
@@ -881,7 +879,7 @@ ResultTable(("learning rate", "BLEU"), rates, "Validation BLEU, one seed")
 # - **The yardsticks.** All six trainings are below the diagonal. IBM Model 1 lies between the two
 #   groups: each seed with the penalty has a lower rate, each seed without it a higher one. A word
 #   counter is a serious rival for links.
-# - **BLEU flatters.** {{ f"{yard['twins']:.0%}" }} of the test sentences differ from a training sentence in a
+# - **Near copies.** {{ f"{yard['twins']:.0%}" }} of the test sentences differ from a training sentence in a
 #   single word. On the others the three seeds have BLEU
 #   {{ low_high([run["alone"]["bleu"] for run in runs["with the penalty"]], ".1f") }}. All come from one small
 #   grammar; newspapers are another matter.
@@ -913,9 +911,8 @@ for ax, (title, found, pair) in zip(axes, shown):
 plt.show()
 
 # %% [markdown]
-# The trained map of the cat is sharp. That of the hero, whose translation failed, is blurred: in this example
-# the attention hesitates where the translator is lost. The end of the sentence takes weight where no word
-# does.
+# The trained map of the cat is sharp. That of the hero, whose translation failed, is blurred, also in rows of
+# words that came out right. The end of the sentence takes weight where no word does.
 #
 # The rows of the untrained map are not only even. They are *the same*, as the section on the tanh said:
 # small weights, linear regime, no influence of the query. But the cells of an untrained map are all
@@ -983,11 +980,11 @@ for name, found in runs.items():
         print(f"{name:17s} {label:13s} {seeds}")
 
 # %% [markdown]
-# Three misses of four land on a neighbour; a third would by lot. So the misses are not random. They
-# lean to the right: the English word behind the right one is taken more often than the one before it.
-# That fits an article that looks at its noun, and it fits that the state of a neighbour has just read
-# the wanted word. As a picture of *what the model attends to* the map is exact. As an alignment it is a
-# good guess with a systematic error.
+# Three misses of four land on a neighbour; a third would by lot. So the misses are not random. They lean to
+# the right: the English word behind the right one is taken more often than the one before it. That fits an
+# article that looks at its noun, and it fits that the state of a neighbour has just read the wanted word. It
+# also fits less: an article often stands first, and then has no neighbour on its left. As a picture of *what
+# the model attends to* the map is exact. As an alignment it is a good guess with a systematic error.
 
 # %% [markdown]
 # ### The same on real sentences
@@ -1041,7 +1038,7 @@ halves = {half: verb[read.index(half)].item() for half in ("▁bereitet", "▁zu
 # were given their time stand on [the page of training runs](training_runs.md).
 #
 # Now look at the map. *man* looks most at *Mann*, *taking* at *bereitet*, *picture* at *Herd*, the stove,
-# and *camera* at *Essen*, the food. So it looked at the words that had to be translated, and wrote others.
+# and *camera* at *Essen*, the food. So for *picture* it looked at the right word, and wrote another; *camera* shares *Essen* with the full stop, which may be no more than a place to rest.
 # **A map that makes sense is no sign of a translation that does.**
 #
 # The row of the verb gives {{ f"{halves['▁bereitet']:.2f}" }} to the first half and
@@ -1069,8 +1066,7 @@ print(f"{4 * numbers / 1000 / 1e6:.2f} MB for the scores")
 # with. These are the reasons why the next chapters use products.
 #
 # **Saturation.** The derivative of $\tanh z$ is $1 - \tanh^2 z$. Every gradient on its way from the score
-# to $W_q$, $W_k$ or a state is multiplied by it. Multiply the states by 10 or by 100, as a model may do
-# that wants sharper weights, and see what share of the hidden units still bends:
+# to $W_q$, $W_k$ or a state is multiplied by it. Multiply the states by 10 or by 100, which does to the sum what larger $W_q$ and $W_k$ would, and see what share of the hidden units still bends:
 
 # %%
 torch.manual_seed(0)
@@ -1083,9 +1079,8 @@ for scale in (0.1, 1, 10, 100):
     print(f"{scale:12}  {slope.mean():10.2f}  {flat:29.0%}")
 
 # %% [markdown]
-# Far out nearly every unit says $+1$ or $-1$, whatever the query. It learns nothing and passes nothing
-# back, and the scores stop growing: that is the bound {eq}`eq-additive-bound`. **No scale** is built in
-# that would prevent it.
+# Far out nearly every unit says $+1$ or $-1$, and a small change of the query changes nothing. It passes nothing back, and the scores stop growing: that is the bound {eq}`eq-additive-bound`.
+# **No scale** is built in that would prevent it.
 
 # %% [markdown]
 # ## Questions that readers ask

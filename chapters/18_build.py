@@ -329,8 +329,9 @@ print(f"loss {loss:.2f} after five updates; the weights agree")
 # training only approximately.
 #
 # Two settings are for what comes below. `first_look=50` validates also after 50, 100, 200, … updates of the
-# first epoch, to see how learning begins. `average=8` averages, at the end, the weights of eight of them: the
-# validations with the best BLEU. The mean is kept unless BLEU and perplexity both prefer the best single one.
+# first epoch, to see how learning begins. `average=8` averages, at the end, the weights of the validations
+# with the best BLEU, eight at most. The mean is kept unless BLEU and perplexity both prefer the best single
+# one.
 
 # %% tags=["nbval-ignore-output"]
 TRAINING = TrainingConfig(steps=500, batch_tokens=256, lr=0.01, warmup=100,
@@ -486,11 +487,11 @@ BeamTree(beam_tree(translator, english[0]), width=1, predict=False)
 # %% [markdown]
 # ## Before you trust a number: the doctor
 #
-# Scores can be good for the wrong reason, or bad for a silly one. Padding may change nothing, no step may
-# read a later word, the source must matter, vocabularies must survive saving, sentences must end. Write
-# the first test yourself: fill the padding with other words. Does any logit move? Then put in a bug: a
-# model that believes every position to be real. {func}`~seqattn.evaluation.examine` goes through such
-# points one after the other; most of them stand for a bug that published tutorials have shipped.
+# Scores can be good for the wrong reason, or bad for a silly one. Padding must change nothing, no step may
+# read a later word, the source must matter, vocabularies must survive saving, sentences must end. Write the
+# first test yourself: fill the padding with other words. Does any logit move? Then put in a bug: a model that
+# believes every position to be real. {func}`~seqattn.evaluation.examine` goes through such points one after
+# the other; most of them stand for a bug that is easily made and hard to see.
 
 
 # %%
@@ -557,7 +558,7 @@ translator.model.forward = sound
 #
 # - You wrote a batch, the loss, the update and greedy search, and each does what the package's does.
 # - A run folder holds all that is needed to repeat, resume, judge and use a translator.
-# - Attention begins uniform and sharpens while the model learns.
+# - In one training attention began near uniform and sharpened.
 # - A lookup sets the floor, and a test with hostile padding finds a forgotten mask that a score may hide.
 #
 # **Next.** Is it any good? [Judge it](19_judge.ipynb).

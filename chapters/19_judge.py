@@ -117,10 +117,9 @@ def bleu(hypotheses, references):
 
 
 # %% [markdown]
-# The two columns below differ on long sentences: sacrebleu cuts commas and apostrophes off words first (`tok:13a` in the
+# The two columns below differ on long sentences: sacrebleu cuts commas off words first (`tok:13a` in the
 # **signature**, which also names case and smoothing). Two BLEU scores with different signatures are not
-# comparable, nor is a sentence's score with a corpus's. And BLEU knows one reference: a good translation
-# in other words scores low. So other scores stand beside it: exact matches, perplexity, and **chrF**
+# comparable, nor is a sentence's score with a corpus's. And here it has one reference: a good translation in other words scores low, as with all scores below. Beside it stand exact matches and **chrF**
 # {cite:p}`popovic2015`, which compares sequences of one to six *letters* and so gives credit for the right
 # word in the wrong form. With the mean share $P$ of the translation's sequences that the reference has, and
 # $R$ of the reference's that the translation has,
@@ -254,10 +253,11 @@ ResultTable(("links by", "AER", "95 % of draws"), rows, "Alignment error, valida
 # <details><summary>What the output shows</summary>
 #
 # The attention is below IBM Model 1, and IBM Model 1 below the diagonal; no two of these ranges meet. The
-# threshold moves the attention's rate by less than the sentences do: no difference seen. So this model has found
-# most links without being shown one. It also has reasons not to: an article needs
-# the gender of its noun, and may look there. This is one training, with the penalty. Three smaller ones, from the 8,000
-# pairs of [chapter 20](20_study.ipynb), after few updates and without it, are not there yet: {{ ", ".join(f"{r:.1%}" for r in three) }}.
+# threshold matters little: of the three, 0.25 leads by less than a point. So this model has found most links
+# without being shown one. It also has reasons not to: an article needs the gender of its noun, and may look
+# there. This is one training, with the penalty. Three smaller ones, from the 8,000 pairs of [chapter
+# 20](20_study.ipynb), after few updates and without it, are not there yet: {{ ", ".join(f"{r:.1%}" for r in
+# three) }}.
 #
 # </details>
 #
@@ -389,10 +389,10 @@ ResultTable(columns, rows, f"{len(some)} long sentences, one model")
 # whole runs.
 #
 # The beam finds sentences that the *model* likes better (last column), which is what a search is for. A bonus
-# for coverage asks for something else, and finds sentences that the model likes less.
-# Whether readers like them better, BLEU has to say; here it gains a little, and the range leaves 0 out. Drawing is
-# for variety. From the nucleus it costs BLEU here; at a low temperature the range holds 0. No choice
-# of search mends a model that is out of its depth. Follow the beam through one sentence:
+# for coverage asks for something else, and finds sentences that the model likes less. Whether readers like
+# them better, BLEU has to say; here it gains a little, and the range leaves 0 out. Drawing is for variety.
+# From the nucleus this draw costs BLEU; at a low temperature the range holds 0. No choice of search mends a
+# model that is out of its depth. Follow the beam through one sentence:
 
 # %% tags=["hide-input"]
 from seqattn.evaluation import beam_tree
@@ -430,9 +430,9 @@ plt.show()
 
 # %% [markdown]
 # Up to twelve words the translator is nearly perfect. Beyond, BLEU goes down with every group, and its
-# attention is more diffuse there. Before you blame the length, look at the sentences: beyond twelve words
-# each has a comma or a word such as *and* or *because*, and training had no such chains. Length and
-# number of joints grow together here; [chapter 20](20_study.ipynb) takes a look at joints alone.
+# attention is more diffuse there. Before you blame the length, look at the sentences: nearly all beyond
+# twelve words join clauses by *, and*, which no training sentence does. Length, number and kind of joints
+# change together; [chapter 20](20_study.ipynb) looks only at joints that training had.
 #
 # ### What the map says of a mistake
 #
@@ -511,17 +511,17 @@ rows = [(name, f"{found:.0%}") for name, found in agree.items()]
 ResultTable(("rule", "names it"), rows, f"The word that counts most, in {steps} steps")
 
 # %% [markdown]
-# The map names the word that counts more often than the diagonal, which is the rule to hold it against. And
-# in about {{ f"{1 - agree['map']:.0%}" }} of the steps it is wrong. That is the sober middle of the debate: a map
-# is evidence about what the model uses, and not a proof. (Hiding a word is not neutral either: `<unk>` is
-# rare in training, so the damage has a share of surprise in it.) {cite:t}`koehn2017` met a translator, German
-# to English, whose maps were off by one word and which translated well; alignment is what attention is
+# The map names the word that counts more often than the diagonal, and less often than the gold links. And in
+# about {{ f"{1 - agree['map']:.0%}" }} of the steps it is wrong. That is the sober middle of the debate: a
+# map is evidence about what the model uses, and not a proof. (Hiding a word is not neutral: no training
+# source had an `<unk>`, so the damage has a share of surprise in it.) {cite:t}`koehn2017` met a translator,
+# German to English, whose maps were off by one word and which translated well; alignment is what attention is
 # often *useful* as, not what it is.
 #
 # ## One look at the test pairs
 #
-# All is chosen: greedy search, a threshold of 0.25. So the test pairs may speak, once, with all sentences and
-# without those that are one word away from a training sentence.
+# Greedy search is the simplest, and 0.25 was best above. So the test pairs may speak, once, with all
+# sentences and without those that are one word away from a training sentence.
 
 # %% tags=["hide-input"]
 test = read_split(corpus, "test")

@@ -103,7 +103,7 @@ def verdict(a, b):
 # | the update reads, beside the last word | the context $c_t$ | the last readout $\tilde s_{t-1}$ (input feeding) |
 # | readout, before the output matrix | maxout of $s_{t-1}$, $c_t$ and the last word (appendix A.2.2; its equation 4 and this package use $s_t$) | $\tilde s_t = \tanh(W_c[c_t; s_t])$ |
 # | at each step, for $T_s$ positions | $T_s d_a$ tanhs, the keys being projected once | $T_s d_s$ products (general), the keys being projected once |
-# | in training | step by step: each context enters the next update | without input feeding, all states at once; in use step by step like every other |
+# | in training | step by step: each context enters the next update | without input feeding, attention at once; in use step by step like every other |
 #
 # Here $d_a$ is the size of the comparison space and $d_s$ that of a decoder state. Step through the order of
 # events in both. The arrow from $\tilde s_{t-1}$ to the update is input feeding. Before you read on: which
@@ -156,10 +156,10 @@ plt.show()
 # and all of them ahead of the fixed vector. **It does not show** which model is best when training is over,
 # or with a learning rate of its own, or with equal numbers of parameters.
 #
-# Luong's row is a lesson. Read three columns together: hardly any entropy, alignment error rates that
-# just overlap with Bahdanau's, and far fewer points of BLEU. So a model can look sharply, with links nearly as
-# good, and still translate much worse. A good map is not a good translation: something must still be
-# done with what was fetched.
+# Luong's row is a lesson. Read three columns together: hardly any entropy, alignment error rates that about
+# meet Bahdanau's, and far fewer points of BLEU. So a model can look sharply, with links nearly as good, and
+# still translate much worse. A good map is not a good translation: something must still be done with what was
+# fetched.
 #
 # ### Your turn: run one, change one
 #
@@ -273,10 +273,10 @@ ResultTable(columns, rows, "BLEU gained, means of three seeds")
 # %% [markdown]
 # <details><summary>What the maps show</summary>
 #
-# The maps tell two stories. "After" takes {{ f"{100 * min(fewer):.1f}" }} to
-# {{ f"{100 * max(fewer):.1f}" }} percentage points off the mean alignment error rate, and its ranges are apart
-# in three of the four pairs: better links and better translations together. The readout moves BLEU by more than either, and the
-# links hardly: ranges overlap in three of four. It works on what was fetched.
+# The maps tell two stories. "After" takes {{ f"{100 * min(fewer):.1f}" }} to {{ f"{100 * max(fewer):.1f}" }}
+# percentage points off the mean alignment error rate, and its ranges are apart in three of the four pairs:
+# better links and better translations together. The readout moves BLEU by more than the order, and the links
+# hardly: ranges overlap in three of four. It works on what was fetched.
 #
 # </details>
 #
@@ -328,8 +328,8 @@ heads = ("validation", "without the penalty", "with it", "ranges")
 ResultTable(heads, rows, "The penalty, three seeds")
 
 # %% [markdown]
-# No difference seen, at this budget and a factor of 0.1. [Chapter 3](03_additive.ipynb), with more pairs and a
-# larger factor, found the ranges apart.
+# No difference seen, at this budget and a factor of 0.1. [Chapter 3](03_additive.ipynb), with more pairs and
+# a larger factor, found those of AER apart.
 #
 # ## Long sentences
 #
@@ -399,16 +399,16 @@ ResultTable(("of three seeds", *lost, "ranges"), rows, "What length costs")
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# At *three* words the fixed vector is already far behind: so few updates are too few for it, at any
-# length. From six words to twelve both models lose points of BLEU, and the ranges
-# overlap: no difference seen. But the fixed vector has fewer to lose. It keeps less than half of its score
-# and attention keeps well over half, and those ranges are apart. That agrees with the bottleneck of
-# [chapter 1](01_bottleneck.ipynb), whose longer trainings test it.
+# At *three* words the fixed vector is already far behind: so far it has learned little, at any length. From
+# six words to twelve both models lose points of BLEU, and the ranges overlap: no difference seen. But the
+# fixed vector has fewer to lose. It keeps less than half of its score and attention keeps well over half, and
+# those ranges are apart. That agrees with the bottleneck of [chapter 1](01_bottleneck.ipynb), whose longer
+# trainings test it.
 #
-# Beyond twelve, attention collapses as well. But there every sentence has a comma or a word such as *and* or
-# *because* ("joined" in the table), and training had no such chains. At lengths that training had,
-# joined sentences are not the harder ones: for neither model do the three seeds' scores on them lie below
-# those on the rest. Beyond twelve words, length and number of joints grow together, and this figure cannot part them.
+# Beyond twelve, attention collapses as well. But there nearly every sentence has the joint *, and*, which
+# training never has. At lengths that training had, sentences with *its* joints ("joined" in the table) are
+# not the harder ones: for neither model do the three seeds' scores on them lie below those on the rest.
+# Beyond twelve words, length, number and kind of joints change together, and this figure cannot part them.
 #
 # </details>
 #
@@ -461,18 +461,14 @@ ResultTable(heads, rows, "With dropped weights and without")
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# Two sentences are earned. Models trained with dropped weights spread their attention more, and entropy
-# is measured *without* dropout, so it is the model that has learned to look differently. And here dropout
-# *costs*: validation BLEU is lower with 30 % than without. The ratio of validation to training perplexity
-# overlaps: no difference seen in how much they memorise. Keep the scale in mind: after half the updates of the
-# contest these models have less than half the points of that contest, so this is about the beginning of
-# a training. Whether attention dropout helps in a long one, this does not say.
+# Two sentences are earned. Models trained with dropped weights spread their attention more, even measured *without* dropout: they look differently, or have only learned less so far. And here dropout
+# *costs*: validation BLEU is lower with 30 % than without. The ratio of validation to training perplexity overlaps: no difference seen in that ratio. Keep the scale in mind: after half the updates of the contest, on an eighth of its pairs, these models have less than half its points. Whether attention dropout helps in a long one, this does not say.
 #
 # </details>
 #
 # ## One look at the test pairs
 #
-# All of the above read validation pairs. Now the test pairs may speak, once:
+# Nothing above read the test pairs. Now they may speak, once:
 
 # %% tags=["hide-input"]
 rows = [
@@ -511,14 +507,14 @@ note += "; ".join(
 ResultTable(columns, rows, "Multi30k, test sentences", note)
 
 # %% [markdown]
-# Each row with one seed is one training. Two rows may differ by the luck of their seeds alone, and the
+# A row with one seed is one training. Two trainings may differ by the luck of their seeds alone, and the
 # contest above shows how far two seeds can be apart.
 #
 # ## Where it breaks
 #
 # - **Five changes called one.** Luong's model trails Bahdanau's in the contest. Asking later, changed alone, was
 #   no handicap.
-# - **The test set in any choice.** Studies read validation pairs; the test pairs stand in one table.
+# - **The test set in any choice.** Studies read no test pairs; those wait for the last tables.
 # - **A good-looking map of a bad model.** Neither sharpness nor alignment error is BLEU.
 # - **A budget that ends before convergence** says who learns quickly, at this learning rate.
 #
@@ -538,7 +534,7 @@ ResultTable(columns, rows, "Multi30k, test sentences", note)
 #
 # - At one small budget mechanisms differ in what they reach. To say *why*, change one thing at a time.
 # - Two seeds of one mechanism already draw different maps.
-# - A fixed vector keeps a smaller part of its score as sentences grow, within the lengths that it saw.
+# - Here a fixed vector kept a smaller part of its score at twelve words than at six; counted in points, no difference is seen.
 # - A difference without a spread is an anecdote, and a rate without a simple rule beside it a riddle.
 #
 # **Sources.** The models: {cite:t}`bahdanau2015`, {cite:t}`luong2015`, {cite:t}`vaswani2017`; coverage:

@@ -8,9 +8,11 @@ wrote. Arguments go to JupyterLab: ``python -m tools.lab --no-browser``.
 import hashlib
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import nbformat
 from jupyter_core.paths import jupyter_data_dir
@@ -23,6 +25,8 @@ FOLDER = ROOT / "notebooks"
 SETTINGS = ROOT / "_build" / "lab"
 # Which version of each notebook was brought last, by the digest of its cells.
 RECORD = ".seqattn.json"
+VIEW = "application/vnd.jupyter.widget-view+json"
+STATE = "application/vnd.jupyter.widget-state+json"
 # Nothing covers the page, and nothing asks the network for news.
 OVERRIDES = {
     "@jupyterlab/apputils-extension:notification": {
@@ -126,6 +130,42 @@ def sync(built: Path, folder: Path = FOLDER) -> list[str]:
     return [message for message in said if message]
 
 
+def keep_figures(model: dict[str, Any], path: str, contents_manager: Any, **_: Any) -> None:
+    """Keep what stored outputs show when a notebook is saved whose figures have not run yet.
+
+    JupyterLab saves the figures that its kernel knows, and no others: those that came with the
+    notebook would be gone on the next opening. JupyterLab's server calls this before it writes.
+
+    Parameters
+    ----------
+    model : dict
+        What is to be written; changed in place.
+    path : str
+        Where, below the server's folder.
+    contents_manager : ContentsManager
+        Who writes.
+    """
+    if model["type"] != "notebook" or model["content"] is None:
+        return
+    content = model["content"]
+    outputs = [o for cell in content["cells"] for o in cell.get("outputs", ())]
+    shown = [o["data"][VIEW]["model_id"] for o in outputs if VIEW in o.get("data", {})]
+    widgets = content["metadata"].get("widgets", {}).get(STATE, {"state": {}})
+    wanted = [one for one in shown if one not in widgets["state"]]
+    try:
+        there = json.loads((Path(contents_manager.root_dir) / path).read_text(encoding="utf-8"))
+        before = there["metadata"]["widgets"][STATE]
+    except (OSError, ValueError, KeyError, TypeError):
+        return
+    while wanted:
+        one = wanted.pop()
+        if one in before["state"] and one not in widgets["state"]:
+            widgets["state"][one] = before["state"][one]
+            wanted += re.findall(r"IPY_MODEL_(\w+)", json.dumps(before["state"][one]))
+    if widgets["state"]:
+        content["metadata"]["widgets"] = {STATE: before | widgets}
+
+
 def command(folder: Path = FOLDER) -> list[str]:
     """Give the command that starts JupyterLab in a folder of plain notebooks."""
     SETTINGS.mkdir(parents=True, exist_ok=True)
@@ -133,6 +173,7 @@ def command(folder: Path = FOLDER) -> list[str]:
     return [
         sys.executable, "-m", "jupyterlab",
         f"--ServerApp.root_dir={folder}",
+        "--FileContentsManager.pre_save_hook=tools.lab.keep_figures",
         # jupytext would read and write a .py beside each notebook; that is for maintainers.
         "--ServerApp.jpserver_extensions={'jupyterlab_jupytext': False}",
         "--LabApp.default_url=/lab/tree/chapters/index.ipynb",
@@ -143,9 +184,12 @@ def command(folder: Path = FOLDER) -> list[str]:
 
 
 def environment() -> dict[str, str]:
-    """Give the variables under which terminals and ``!`` find ``seqattn``."""
+    """Give the variables under which terminals and ``!`` find ``seqattn``, and the server this."""
     binaries = str(Path(sys.executable).parent)
-    return os.environ | {"PATH": f"{binaries}{os.pathsep}{os.environ.get('PATH', '')}"}
+    return os.environ | {
+        "PATH": f"{binaries}{os.pathsep}{os.environ.get('PATH', '')}",
+        "PYTHONPATH": os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH")))),
+    }
 
 
 def main() -> None:

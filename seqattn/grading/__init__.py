@@ -12,7 +12,8 @@ From a notebook to its points, in the order in which :class:`seqattn.grading.jud
 - :mod:`seqattn.grading.sandbox` computes with answers in a process that can do nothing else:
   ``host`` asks, ``worker`` and ``runner`` compute, ``confine`` and ``syscalls`` lock them in,
   ``wire`` is what crosses the pipe, and ``jobs`` says how it ended.
-- :mod:`seqattn.grading.results` sorts what comes back, :mod:`seqattn.grading.compare` sets it
+- :mod:`seqattn.grading.results` writes what the sandbox is asked for (``job_of``) and sorts what
+  comes back, :mod:`seqattn.grading.compare` sets it
   beside what is right, :mod:`seqattn.grading.redaction` keeps hidden cases out of messages,
   :mod:`seqattn.grading.judge` gives points, and :mod:`seqattn.grading.hints` names mistakes that
   the bank does not know. What comes of it is in :mod:`seqattn.grading.verdicts`.

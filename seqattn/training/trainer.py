@@ -272,7 +272,8 @@ class Trainer:
     def _train(self, interrupts: Interrupts) -> Outcome:
         """Update batch by batch; every so often validate, save and report; stop when it is time."""
         state, config, saved = self.state, self.config, self.state.seconds
-        for rows in self._upcoming():
+        # At the head: a run taken up after its last update comes by here without another.
+        for batches in self._upcoming():
             # Ctrl-C and its like are heard between two updates, whichever process they reach.
             signal = max(int(n) for [n] in self.processes.gather([interrupts.received or 0]))
             stop = self._reason_to_stop(signal)
@@ -290,11 +291,11 @@ class Trainer:
                 break
             rate = config.learning_rate(state.step + 1, self._done())  # above 0 to the last update
             state.step += 1
-            tokens = sum(map(self.batches.count_tokens, rows))
+            tokens = sum(map(self.batches.count_tokens, batches))
             made = update(
                 self._called_model,
                 self.optimizer,
-                self._share(rows),
+                self._share(batches),
                 tokens=tokens / self.processes.count,
                 lr=rate,
                 smoothing=config.smoothing,
@@ -303,7 +304,7 @@ class Trainer:
                 penalty=self._penalty,
                 bf16=config.bf16,
             )
-            self._count(made, tokens, len(rows))  # and end here if the loss is no number
+            self._count(made, tokens, len(batches))  # and end here if the loss is no number
             if state.step % config.log_every == 0:
                 self._report(rate, made.norm.item())
         return Outcome(stop, state, signal or None)
@@ -322,9 +323,9 @@ class Trainer:
             state.epoch += 1
             state.index = 0
 
-    def _share(self, rows: Sequence[Sequence[int]]) -> list[Batch]:
+    def _share(self, batches: Sequence[Sequence[int]]) -> list[Batch]:
         """Give what is this process's of the batches of an update."""
-        shares = map(self.processes.share, rows)
+        shares = map(self.processes.share, batches)
         return [self.batches.take(share).to(self.device) for share in shares]
 
     def _reason_to_stop(self, signal: int) -> str:

@@ -13,7 +13,7 @@ from seqattn.translator import Translator
 
 __all__ = ["Validator"]
 
-# Updates between two validations, at least: a small corpus has short epochs.
+# Updates between two validations at ends of epochs, at least: a small corpus has short epochs.
 APART = 100
 
 

@@ -26,10 +26,13 @@ from seqattn.data import (
     measured,
     read_split,
     tokenize,
+    toy_by_length,
 )
 from seqattn.metrics import attention_entropy, corpus_bleu, corpus_chrf
 from seqattn.models import ModelConfig, build_model, guess_frequencies
+from seqattn.specials import UNK
 from seqattn.training import cross_entropy
+from seqattn.translator import Translator
 
 CHAPTERS = Path(__file__).resolve().parents[2] / "chapters"
 NAMES = ("18_build", "19_judge", "20_study")
@@ -405,6 +408,21 @@ def test_what_a_training_prints_is_compared_with_nobodys_but_judged(name):
         if "nbval-ignore-output" not in code[number]["metadata"].get("tags", [])
     ]
     assert not missing
+
+
+@pytest.mark.parametrize("pairs", [8_000, 40_000])
+def test_long_sentences_join_clauses_as_no_training_sentence_does(pairs):
+    """So scores on the joints of trained lengths clear nothing beyond them."""
+    longer = [p.source for p in toy_by_length(pairs) if len(p.source.split()) > 12]
+    assert sum(", and " in source for source in longer) > 0.95 * len(longer)
+    known = read_split(CorpusConfig("toy", "en", "fr", pairs=pairs), "train")
+    assert not any(", and " in p.source for p in known)
+
+
+def test_no_training_source_of_the_shipped_translator_has_an_unknown_word():
+    words = Translator.load("toy").vocabularies.source
+    known = read_split(CorpusConfig("toy", "en", "fr"), "train")
+    assert not any(UNK in words.encode(p.source) for p in known)
 
 
 def test_chapter_3_found_the_ranges_of_the_penalty_apart():

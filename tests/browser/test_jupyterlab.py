@@ -172,6 +172,31 @@ def test_the_server_shows_learners_plain_notebooks_and_writes_nothing_beside_the
     assert "Jupytext Server Extension" not in (folder.parent / "log").read_text()
 
 
+def test_saving_before_anything_ran_keeps_the_figures(browser, lab):
+    address, folder = lab
+
+    def stored():
+        metadata = json.loads((folder / "chapters" / "index.ipynb").read_text())["metadata"]
+        return metadata["widgets"][make_lab.STATE]["state"]
+
+    came = stored()
+    for _ in range(2):  # and there they are on the next opening
+        page = opened(browser, f"{address}/lab/tree/chapters/index.ipynb?reset")
+        page.wait_for_selector(".sa-fig[data-values]")
+        page.evaluate(
+            """async () => {
+                const { context } = window.jupyterapp.shell.currentWidget;
+                await context.sessionContext.ready;
+                await context.sessionContext.session.kernel.info;
+                context.model.dirty = true;
+                await context.save();
+            }"""
+        )
+        page.close()
+        assert came
+        assert came.items() <= stored().items()
+
+
 def test_a_terminal_stands_with_the_notebooks_and_knows_the_courses_command(lab):
     address, folder = lab
     with urlopen(Request(f"{address}/api/terminals", b"", method="POST"), timeout=PATIENCE) as made:

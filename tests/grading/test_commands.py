@@ -91,7 +91,7 @@ def test_the_audit_shows_what_caught_what():
     assert "0 not as the bank says" in done.stdout
     # The stages of the last question, and a mistake that loses the third of them alone.
     assert re.search(r"calls and batches \(1\), caught \d+", done.stdout)
-    assert re.search(r"friendly pads +\.\.x +2/3", done.stdout)
+    assert re.search(r"pads in front of the words alone +\.\.x +2/3", done.stdout)
 
 
 def test_feedback_in_a_notebook_is_a_page_and_a_text(tmp_path):

@@ -166,11 +166,11 @@ def test_an_answer_split_over_two_cells_is_put_together(grade):
     cell = answer_cell(notebook, "q2")
     marker, code = text(cell).split("\n", 1)
     second = copy.deepcopy(cell)
-    cell["source"] = f"{marker}\ndef lowest(x):\n    return x.amax(-1, keepdim=True)\n"
+    cell["source"] = f"{marker}\ndef shares(x):\n    return torch.softmax(x, dim=-1)\n"
     second["source"] = f"{marker}\n{code}".replace(
-        "scores.amax(-1, keepdim=True)", "lowest(scores)"
+        "torch.softmax(filled, dim=-1)", "shares(filled)"
     )
-    assert "lowest(scores)" in second["source"]
+    assert "shares(filled)" in second["source"]
     notebook["cells"].insert(notebook["cells"].index(cell) + 1, second)
     assert verdict(grade(notebook), "q2").verdict == "pass"
 

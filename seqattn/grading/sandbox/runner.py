@@ -44,8 +44,8 @@ def run(job: dict, send: Send) -> None:
     ----------
     job : dict
         ``prelude``: code that comes before any answer; ``context``: statements that may fail;
-        ``answers``: dicts with ``id``, ``code``, ``entry`` (what the question asks for) and
-        ``name`` (what the code calls it); ``probe``: code that defines ``probe(answer, *inputs)``,
+        ``answers``: dicts with ``id``, ``code`` and ``name`` (what the question asks for, and the
+        code defines); ``probe``: code that defines ``probe(answer, *inputs)``,
         or "" to call the answer itself; ``cases``: dicts with ``inputs``, ``upstream`` (weights of
         the outputs whose gradients are asked for, or None), ``twice`` (whether to call again),
         ``count`` (whether to count calls of PyTorch), ``reads`` (inputs with more numbers are long:
