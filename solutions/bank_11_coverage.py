@@ -87,9 +87,17 @@ def draw_steps(rng, kind):
     if kind in ("padded", "nothing to attend", "strong scores"):
         mask = padding(rng, B, S, empty=kind == "nothing to attend")
     W_q, W_k, w_c, v = draw_matrices(rng, d_q, d_k, d_a)
+    queries, keys = normal(rng, B, T, d_q), normal(rng, B, S, d_k)
     if kind == "strong scores":
-        v = 8 * v  # no more than exp can take
-    return normal(rng, B, T, d_q), normal(rng, B, S, d_k), mask, W_q, W_k, 1.5 * w_c, 1.5 * v
+        # A pad, whether it is read or set to zeros, stands above each word by more than exp can
+        # take, and each score by itself by less.
+        towards = 2 * rng.choice(np.float32([-1, 1]), d_a)
+        W_q, W_k, w_c = 0.1 * W_q, 0.1 * W_k, 0.1 * w_c
+        W_q[:, 0], W_k[:, 0] = towards, -2 * towards
+        queries[..., 0], keys[..., 0] = 1, np.where(mask, 1, -1)
+        shares = rng.uniform(0.5, 1.0, d_a)
+        v = (50 * shares / shares.sum() * np.sign(towards)).astype(np.float32)
+    return queries, keys, mask, W_q, W_k, 1.5 * w_c, 1.5 * v
 
 
 WORDS = ["Ada", "Bo", "Cleo", "Dov", "Ema", "Fin", "Gil", "Hana", "Ivo", "Jun", "Kai", "Lea", "Mio"]
