@@ -678,8 +678,8 @@ what it was given never looked at, keeps 2 | assert torch.equal(given, scores[ro
     Your test never looks whether the scores are still what they were: compare them with a copy.
     (Without a copy you compare them with themselves.)
 shape never looked at, keeps 2 | assert weights.shape == given.shape ->
-    Your test never looks at the shape of the result: (S,) and (1, S) look alike to allclose, which
-    repeats the one to fit the other.
+    Your test lets a result of another shape through, which shows in a batch of one sentence: (S,) and
+    (1, S) look alike to allclose. Try one, and compare shapes.
 one sentence at a time, keeps 2 | [0, 1, 2], [2, 1, 0], [1] -> [0], [1], [2]
     Your test hands over one sentence at a time: what goes wrong between the sentences of a batch it
     cannot see.

@@ -95,15 +95,20 @@ def _write_page(notebook: Path, found: "Grade", out: Path | None) -> None:
 
 
 def progress(
-    folder: Annotated[Path, typer.Argument(help="Where your exercise notebooks lie.")] = Path(
-        "exercises"
-    ),
+    folder: Annotated[
+        Path | None,
+        typer.Argument(help="Where your exercise notebooks lie.", show_default="exercises"),
+    ] = None,
 ) -> None:
     """Show all exercises with the points that your notebooks earn now."""
     from seqattn.grading.editions import NoKeysError
     from seqattn.grading.progress import as_text
     from seqattn.grading.progress import progress as lines
 
+    if folder is None:
+        # Behind `!`, and in a terminal that opens beside a notebook, one stands in a folder further.
+        places = (Path("exercises"), Path("../exercises"))
+        folder = next((place for place in places if place.is_dir()), places[0])
     must_exist(folder)
     try:
         print(as_text(lines(folder)))

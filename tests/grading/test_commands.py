@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+from seqattn.grading import commands
 from seqattn.grading.bank import exercises
 from seqattn.grading.feedback import feedback
 from seqattn.grading.progress import as_text, progress
@@ -83,6 +84,16 @@ def test_progress_lists_all_exercises_with_points(tmp_path):
     assert (lines["03_additive"].points, lines["03_additive"].file) == (3, "mine.ipynb")
     assert "q1" not in lines["03_additive"].open_
     assert "3/16" in as_text(list(lines.values()))
+
+
+@pytest.mark.parametrize("beside", [".", "exercises", "chapters"])
+def test_progress_finds_the_exercises_from_where_one_stands(beside, tmp_path, monkeypatch, capsys):
+    for folder in ("exercises", "chapters"):
+        (tmp_path / folder).mkdir()
+    write(tmp_path / "exercises", "mine.ipynb", filled({"q1": RIGHT["q1"]}))
+    monkeypatch.chdir(tmp_path / beside)
+    commands.progress()
+    assert "3/16" in capsys.readouterr().out
 
 
 def test_the_audit_shows_what_caught_what():
