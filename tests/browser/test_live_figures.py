@@ -91,12 +91,12 @@ def test_figures_are_live_over_http_too(make, page, static_page):
         widgets_ready(page)
         have_shown(page)
         figure = page.locator(".sa-fig")
-        before = figure.get_attribute("data-state")
         slider = figure.locator("input[type=range]").first
-        slider.focus()
-        slider.press("Home")
-        slider.press("ArrowRight")
-        assert figure.get_attribute("data-state") != before
+        seen = set()
+        for key in ("Home", "ArrowRight"):  # one of them may be where it began
+            slider.press(key)
+            seen.add(figure.get_attribute("data-state"))
+        assert len(seen) == 2
 
 
 @pytest.mark.sampled(5)
