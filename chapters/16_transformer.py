@@ -410,6 +410,8 @@ for name, (multiplied, formula) in counted.items():
     print(
         f"{name:15s} {multiplied:12,} multiplications counted, {int(formula):12,} by the formula"
     )
+
+# %% tags=["nbval-ignore-output"]
 print("its likeliest words, one by one:", vocabularies.target.decode(text))
 
 # %% [markdown]
