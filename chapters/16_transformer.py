@@ -467,6 +467,8 @@ counted = {
 print(f"logits with and without the cache differ by at most {off:.0e}")
 for name, (multiplied, formula) in counted.items():
     print(f"{name:15s} {multiplied:12,} counted, {int(formula):12,} by the formula")
+
+# %% tags=["nbval-ignore-output"]
 print("its likeliest words, one by one:", vocabularies.target.decode(text))
 
 # %% [markdown]

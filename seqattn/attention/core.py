@@ -2,7 +2,8 @@
 
 From query to context: the scores are in :mod:`seqattn.attention.scores`, and what is done with them
 is here (what may be seen is worked out in :mod:`seqattn.attention.masks`);
-:mod:`seqattn.attention.named` puts the two together under the names of the literature. The two steps after the score are :func:`masked_softmax` and :func:`weighted_sum`.
+:mod:`seqattn.attention.named` puts the two together under the names of the literature. The two
+steps after the score are :func:`masked_softmax` and :func:`weighted_sum`.
 
 - :meth:`Attention.forward` is what models call. Its memory was made ready once, by ``remember``,
   which sets unseen keys and values to 0 *beforehand*; it drops weights in training.

@@ -106,7 +106,7 @@ def progress(
     from seqattn.grading.progress import progress as lines
 
     if folder is None:
-        # Behind `!`, and in a terminal that opens beside a notebook, one stands in a folder further.
+        # Behind `!`, and in a terminal that opens beside a notebook, one stands a folder deeper.
         places = (Path("exercises"), Path("../exercises"))
         folder = next((place for place in places if place.is_dir()), places[0])
     must_exist(folder)
