@@ -1038,7 +1038,7 @@ halves = {half: verb[read.index(half)].item() for half in ("▁bereitet", "▁zu
 # were given their time stand on [the page of training runs](training_runs.md).
 #
 # Now look at the map. *man* looks most at *Mann*, *taking* at *bereitet*, *picture* at *Herd*, the stove,
-# and *camera* at *Essen*, the food. So for *picture* it looked at the right word, and wrote another; *camera* shares *Essen* with the full stop, which may be no more than a place to rest.
+# and *camera* at *Essen*, the food. So for *picture* it looked at the right word, and wrote another; *camera* shares *Essen* with the full stop: that may just be a place to rest.
 # **A map that makes sense is no sign of a translation that does.**
 #
 # The row of the verb gives {{ f"{halves['▁bereitet']:.2f}" }} to the first half and
