@@ -83,11 +83,12 @@ def misses(translator: Translator, pairs: list[TextPair]) -> dict[str, float]:
     """Say how far from a right word the wrong ones are, and how far a word at random would be.
 
     Of the target words with a gold link whose largest weight is on another source word: the share
-    that is one word off, the same for a wrong source word drawn at random, and the share of those
-    one word off that are to the right of the gold word.
+    that is one word off, the same for a wrong source word drawn at random, the share of those one
+    word off that are to the right of the gold word, and the same for a neighbour drawn at random
+    (a word that opens or closes its sentence has neighbours on one side alone).
     """
     count = near = right = 0
-    chance = 0.0
+    chance = right_chance = 0.0
     for pair, found in zip(pairs, translator.force(pairs)):
         words = range(found.weights.shape[1] - 1)
         for i, t in alignment_links(found.weights):
@@ -97,10 +98,18 @@ def misses(translator: Translator, pairs: list[TextPair]) -> dict[str, float]:
             wrong = [k for k in words if k not in gold]
             close = [k for k in wrong if min(abs(k - a) for a in gold) == 1]
             count += 1
-            near += i in close
-            right += i in close and i - 1 in gold
             chance += len(close) / len(wrong)
-    return {"count": count, "near": near / count, "chance": chance / count, "right": right / near}
+            if i in close:
+                near += 1
+                right += i - 1 in gold
+                right_chance += sum(k - 1 in gold for k in close) / len(close)
+    return {
+        "count": count,
+        "near": near / count,
+        "chance": chance / count,
+        "right": right / near,
+        "right_chance": right_chance / near,
+    }
 
 
 def like_one_of(train: list[TextPair]):
