@@ -29,7 +29,7 @@ __all__ = [
     "plain_errors",
     "read_run",
     "read_test",
-    "run_folder",
+    "choose_run",
 ]
 
 WRONG_INPUT, FAILED = 2, 1
@@ -182,7 +182,7 @@ RunOption = Annotated[
 ]
 
 
-def run_folder(run: Path | None) -> Path:
+def choose_run(run: Path | None) -> Path:
     """Give the run that was named, or the latest in ``runs/``, or the model of the package.
 
     Folders without a checkpoint, of runs that stopped before their first, do not count.

@@ -10,7 +10,7 @@ from seqattn.cli.common import (
     RunOption,
     choose_device,
     plain_errors,
-    run_folder,
+    choose_run,
 )
 
 __all__ = ["doctor"]
@@ -29,7 +29,7 @@ def doctor(
         from seqattn.translator import Translator
         from seqattn.translator.run_folder import find_checkpoint
 
-        path = find_checkpoint(run_folder(run))
+        path = find_checkpoint(choose_run(run))
         found = examine(Translator.load(path, device=choose_device(device)))
         print(path)
         for finding in found:

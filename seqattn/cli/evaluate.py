@@ -13,7 +13,7 @@ from seqattn.cli.common import (
     fail,
     plain_errors,
     read_test,
-    run_folder,
+    choose_run,
 )
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def evaluate(
         from seqattn.translator import Translator
         from seqattn.translator.run_folder import find_checkpoint
 
-        path = find_checkpoint(run_folder(run))
+        path = find_checkpoint(choose_run(run))
         if lowercase and tokenized:
             raise fail("--lowercase and --tokenized; expected one: the latter ignores case, too")
         pairs, name, [stored] = read_test([path], split, data, encoding)

@@ -192,9 +192,11 @@ def train(
         if not trainer.quiet:
             print(describe(trainer), flush=True)
         outcome = trainer.run()
-        if trainer.processes.lead:
-            _conclude(trainer, outcome)
-        trainer.processes.close()
+        try:
+            if trainer.processes.lead:
+                _conclude(trainer, outcome)
+        finally:  # also where an interrupted run ends the command
+            trainer.processes.close()
 
 
 def _run_name(data: list[str], corpus: "CorpusConfig", preset: str | None) -> str:

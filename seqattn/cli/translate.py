@@ -15,7 +15,7 @@ from seqattn.cli.common import (
     choose_device,
     fail,
     plain_errors,
-    run_folder,
+    choose_run,
 )
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def translate(
         if beam == 1 and n_best == 1 and penalties:
             raise fail("--length-penalty and --coverage-penalty need a --beam of 2 or more")
         lines = iter(sentences) if sentences else _lines(file, encoding)
-        translator = Translator.load(run_folder(run), device=choose_device(device))
+        translator = Translator.load(choose_run(run), device=choose_device(device))
         if attention is not None and not translator.has_attention:
             raise fail("this model has no attention: there is no map to draw")
         several = not sentences or len(sentences) > 1

@@ -275,13 +275,14 @@ class Trainer:
         # At the head: a run taken up after its last update comes by here without another.
         for batches in self._upcoming():
             # Ctrl-C and its like are heard between two updates, whichever process they reach.
-            signal = max(int(n) for [n] in self.processes.gather([interrupts.received or 0]))
+            signal = self._heard(interrupts)
             stop = self._reason_to_stop(signal)
             validate = self.validator.due(state, stop)
             if validate:
                 self.validator.validate(state, self.log)  # keeps the weights if they are good
                 return_free_memory()
-                stop = stop or self._reason_to_stop(signal)
+                signal = self._heard(interrupts)  # it may have come meanwhile
+                stop = self._reason_to_stop(signal)
             elif not stop and self.validator.look_due(state):
                 self.validator.look(state, self.log)
             if stop or validate or state.seconds - saved > 60 * config.save_minutes:
@@ -327,6 +328,10 @@ class Trainer:
         """Give what is this process's of the batches of an update."""
         shares = map(self.processes.share, batches)
         return [self.batches.take(share).to(self.device) for share in shares]
+
+    def _heard(self, interrupts: Interrupts) -> int:
+        """Give the signal that asked any of the processes to stop, or 0."""
+        return max(int(n) for [n] in self.processes.gather([interrupts.received or 0]))
 
     def _reason_to_stop(self, signal: int) -> str:
         """Give the reason of an :class:`Outcome`, or "" to go on."""

@@ -98,6 +98,23 @@ def test_a_resumed_run_equals_one_that_was_never_interrupted(uninterrupted, stop
     assert log == whole[3]
 
 
+def test_a_signal_during_the_last_validation_is_heard(uninterrupted, monkeypatch):
+    folder, whole = uninterrupted
+    trainer = prepare(folder, "late")
+    validate, last = trainer.validator.validate, whole[2]["position"]["step"]
+
+    def interrupted(state, log):
+        validate(state, log)
+        if state.step == last:
+            signal.raise_signal(signal.SIGTERM)
+
+    monkeypatch.setattr(trainer.validator, "validate", interrupted)
+    outcome = trainer.run()
+    assert (outcome.reason, outcome.state.step) == ("interrupted", last)
+    assert resumed_run(folder / "late", quiet=True).run().reason == "done"
+    assert record(folder / "late")[2:] == whole[2:]
+
+
 def test_the_same_trainer_goes_on_as_if_nothing_had_been(uninterrupted):
     folder, whole = uninterrupted
     trainer = prepare(folder, "again")
