@@ -23,13 +23,13 @@ __all__ = [
     "RunOption",
     "check_folder",
     "choose_device",
+    "choose_run",
     "count_known",
     "fail",
     "name_corpus",
     "plain_errors",
     "read_run",
     "read_test",
-    "choose_run",
 ]
 
 WRONG_INPUT, FAILED = 2, 1

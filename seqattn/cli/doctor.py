@@ -9,8 +9,8 @@ from seqattn.cli.common import (
     FAILED,
     RunOption,
     choose_device,
-    plain_errors,
     choose_run,
+    plain_errors,
 )
 
 __all__ = ["doctor"]

@@ -10,10 +10,10 @@ from seqattn.cli.common import (
     SPLIT_HELP,
     RunOption,
     choose_device,
+    choose_run,
     fail,
     plain_errors,
     read_test,
-    choose_run,
 )
 
 if TYPE_CHECKING:

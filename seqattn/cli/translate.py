@@ -13,9 +13,9 @@ from typer import Argument, Option
 from seqattn.cli.common import (
     RunOption,
     choose_device,
+    choose_run,
     fail,
     plain_errors,
-    choose_run,
 )
 
 if TYPE_CHECKING:

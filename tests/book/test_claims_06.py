@@ -140,6 +140,7 @@ def test_the_loss_is_the_mean_over_real_tokens():
     assert loss.mean.item() == pytest.approx(expected.item() / 6, rel=1e-5)
 
 
+@pytest.mark.slow
 def test_without_the_shift_the_loss_vanishes_and_nothing_is_learned():
     # Targets are thrown with dice: there is nothing to learn but to copy what one is told.
     losses = {}

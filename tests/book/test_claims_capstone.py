@@ -183,6 +183,7 @@ def test_every_model_is_in_the_last_table():
     assert "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:" in shown
 
 
+@pytest.mark.slow
 def test_the_stored_contest_is_of_these_models():
     stored = measured("contest")
     trained = [(row["model"], row["seed"]) for row in stored["contest"]]
@@ -410,7 +411,7 @@ def test_what_a_training_prints_is_compared_with_nobodys_but_judged(name):
     assert not missing
 
 
-@pytest.mark.parametrize("pairs", [8_000, 40_000])
+@pytest.mark.parametrize("pairs", [8_000, pytest.param(40_000, marks=pytest.mark.slow)])
 def test_long_sentences_join_clauses_as_no_training_sentence_does(pairs):
     """So scores on the joints of trained lengths clear nothing beyond them."""
     longer = [p.source for p in toy_by_length(pairs) if len(p.source.split()) > 12]

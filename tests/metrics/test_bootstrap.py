@@ -92,6 +92,7 @@ def test_the_paired_bootstrap_is_the_loop():
     assert (other.difference, other.p) == pytest.approx((-d, found.p))
 
 
+@pytest.mark.slow
 def test_p_is_about_twice_that_of_sacrebleu_where_it_is_small():
     from sacrebleu.significance import PairedTest
 
