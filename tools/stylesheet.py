@@ -6,6 +6,7 @@ Theme and extensions bring half a megabyte of rules, most for things that no pag
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,11 @@ OURS = ("stand_ins.css", "seqattn.css", "plots.css", "learner.css", "figure.css"
 # Blocks whose content is rules again.
 NESTED = {"media", "supports", "layer", "container"}
 # Parts of the theme that the book has not, though the theme's script would know what to do.
-ABSENT = re.compile(r"version-switcher|version-warning|announcement|stable-version|pst-squeeze")
+ABSENT = re.compile(
+    r"version-(?:switcher|warning)|announcement|stable-version|dropdown|list-group|"
+    r"pst-(?:squeeze|collapse|expand)"
+)
+STRING = re.compile(r"""\"[^"\n]*"|'[^'\n]*'|`[^`]*`""")
 NAME = re.compile(r"[A-Za-z_][\w-]*")
 CLASS = re.compile(r"\.((?:\\.|[\w-])+)")
 ID = re.compile(r"#((?:\\.|[\w-])+)")
@@ -39,7 +44,7 @@ class Used:
     elements : frozenset of frozenset of str
         For each kind of element on a page its tag, its classes (``.a``) and its id (``#a``).
     words : frozenset of str
-        Words of scripts, which may make any of them a tag, a class or an id.
+        Words in the strings of scripts, which may make any of them a tag, a class or an id.
     """
 
     elements: frozenset[frozenset[str]]
@@ -63,7 +68,8 @@ def occurring(pages: Iterable[Path], scripts: Iterable[Path]) -> Used:
     for page in pages:
         reader.feed(page.read_text(encoding="utf-8"))
     for script in scripts:
-        words.update(NAME.findall(script.read_text(encoding="utf-8")))
+        for string in STRING.findall(script.read_text(encoding="utf-8")):
+            words.update(NAME.findall(string))
     return Used(frozenset(reader.found), frozenset(w for w in words if not ABSENT.search(w)))
 
 
@@ -82,12 +88,16 @@ def _can_match(selector: str, used: Used) -> bool:
     return True
 
 
+def _unless(unread: set[str], given: re.Match[str]) -> str:
+    return "" if given[1] in unread else given[0]
+
+
 def _without_unread(text: str) -> str:
     """Leave out the variables that no rule reads, and those that only these read."""
     while True:
-        read = set(USES.findall(text))
-        shorter = GIVES.sub(lambda given: given[0] if given[1] in read else "", text)
-        shorter = re.sub(r"(?<=[{}])[^{}@]+\{\s*\}", "", shorter)
+        unread = set(GIVES.findall(text)) - set(USES.findall(text))
+        shorter = GIVES.sub(partial(_unless, unread), text)
+        shorter = re.sub(r"(^|(?<=[{}]))[^{}@]+\{\s*\}", "", shorter)
         if shorter == text:
             return text
         text = shorter
@@ -107,6 +117,7 @@ def _split(prelude: list[Any]) -> list[str]:
 def _short(text: str) -> str:
     text = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
     text = re.sub(r"\s+", " ", text)
+    text = re.sub(r"([;{])\s*([\w-]+)\s*:\s+", r"\1\2:", text)
     return re.sub(r"\s*([{};,>])\s*", r"\1", text).replace(";}", "}").strip()
 
 
