@@ -67,7 +67,7 @@ from seqattn.plots import (
     experiment_card,
     use_style,
 )
-from seqattn.widgets import CacheCounter, Recency
+from seqattn.widgets import CacheCounter, Recency, Unrolled
 
 use_style()
 torch.set_printoptions(precision=3, sci_mode=False, linewidth=90)
@@ -191,6 +191,14 @@ expected = theirs(x, src_key_padding_mask=~mask)
 torch.testing.assert_close(encoder(x, mask)[mask], expected[mask])
 print("encoder block: ours, the package's and PyTorch's agree")
 print("decoder block: ours and the package's agree")
+
+# %% [markdown]
+# Here both blocks are at work in a trained translator of a tiny language. Press *Next* and watch what each sub-layer
+# adds. Then choose Bahdanau's order and look for the arrow that the Transformer does without: the one
+# from state to state.
+
+# %% tags=["hide-input"]
+Unrolled(orders=["transformer", "bahdanau"], title="A step without recurrence")
 
 # %% [markdown]
 # ## Does the place matter?
