@@ -1,4 +1,4 @@
-"""Train the four small translators that the unrolled figure shows at work.
+"""Train the five small translators that the unrolled figure shows at work.
 
     python -m benchmarks.unrolled
 
@@ -38,6 +38,8 @@ MODELS = {
     "luong, no feeding": ModelConfig(
         "luong", **SIZES, **ONE_WAY, score="general", input_feeding=False
     ),
+    # One layer and one head, so that one map holds all weights of an attention.
+    "transformer": ModelConfig("transformer", d_hidden=8, heads=1, d_feedforward=16, dropout=0.0),
 }
 ENOUGH = 0.05  # nats a token
 LIMIT = 4000

@@ -67,7 +67,7 @@ from seqattn.plots import (
     experiment_card,
     use_style,
 )
-from seqattn.widgets import CacheCounter, Recency
+from seqattn.widgets import CacheCounter, Recency, Unrolled
 
 use_style()
 torch.set_printoptions(precision=3, sci_mode=False, linewidth=90)
@@ -191,6 +191,14 @@ expected = theirs(x, src_key_padding_mask=~mask)
 torch.testing.assert_close(encoder(x, mask)[mask], expected[mask])
 print("encoder block: ours, the package's and PyTorch's agree")
 print("decoder block: ours and the package's agree")
+
+# %% [markdown]
+# Here both blocks are at work in a trained translator of a tiny language. Press *Next* and watch what each sub-layer
+# adds. Then choose Bahdanau's order and look for the arrow that the Transformer does without: the one
+# from state to state.
+
+# %% tags=["hide-input"]
+Unrolled(orders=["transformer", "bahdanau"], title="A step without recurrence")
 
 # %% [markdown]
 # ## Does the place matter?
@@ -595,43 +603,32 @@ Recency(
 # [chapter 3](03_additive.ipynb):
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Two columns of boxes. Left, the decoder of chapter 3: its state asks, the source's states answer. Right, a language model's block: a word asks, the words up to itself answer. In both columns follow the same four boxes, score, mask, normalise, sum; then left the recurrent cell, right residual, norm and feed-forward."}}
-figure, ax = plt.subplots(figsize=(6.2, 4.4))
+figure, ax = plt.subplots(figsize=(6.2, 5.6))
 ax.axis("off")
-ax.set(xlim=(0, 2), ylim=(-0.5, 6.6))
+ax.set(xlim=(0, 2), ylim=(-0.6, 7.2))
 stages = [
-    ("score: a small network", "score: dot product / √dₕ", SCORES),
-    ("mask: no pads", "mask: no pads, no future", INK),
-    ("normalise: softmax", "normalise: softmax, a head", WEIGHTS),
-    ("sum of source states", "sum of values", CONTEXT),
-    ("next state of the GRU", "+ x, norm, feed-forward, + x", GREY),
+    ("score:\na small network", "score:\ndot product / √dₕ", SCORES),
+    ("mask:\nno pads", "mask:\nno pads, no future", INK),
+    ("normalise:\nsoftmax", "normalise:\nsoftmax, a head", WEIGHTS),
+    ("sum of\nsource states", "sum of\nvalues", CONTEXT),
+    ("next state\nof the GRU", "+ x, norm,\nfeed-forward, + x", GREY),
 ]
-heads = ("chapter 3's decoder", "a language model's block")
-asks = ("asks: the state s", "asks: the newest word")
+heads = ("chapter 3's\ndecoder", "a language\nmodel's block")
+asks = ("asks: the state s", "asks: newest word")
 answers = ("answers: the source", "answers: words so far")
 for column in (0, 1):
     at = 0.5 + column
-    ax.text(at, 6.4, heads[column], ha="center", weight="bold")
-    ax.text(at, 5.85, asks[column], ha="center", color=QUERY)
-    ax.text(at, 5.4, answers[column], ha="center", color=KEYS)
-    for row, stage in enumerate(stages):
-        high = 4.5 - 1.1 * row
-        box = {"boxstyle": "round,pad=0.45", "facecolor": "none", "edgecolor": stage[2]}
-        ax.text(
-            at,
-            high,
-            stage[column],
-            ha="center",
-            va="center",
-            color=stage[2],
-            bbox=box,
-        )
+    ax.text(at, 6.6, heads[column], ha="center", weight="bold")
+    ax.text(at, 6.1, asks[column], ha="center", color=QUERY)
+    ax.text(at, 5.65, answers[column], ha="center", color=KEYS)
+    for row, (*texts, colour) in enumerate(stages):
+        high = 4.7 - 1.2 * row
+        box = {"boxstyle": "round,pad=0.35", "facecolor": "none", "edgecolor": colour}
+        middle = {"ha": "center", "va": "center"}
+        ax.text(at, high, texts[column], color=colour, bbox=box, **middle)
         if row:
-            ax.annotate(
-                "",
-                (at, high + 0.36),
-                (at, high + 0.74),
-                arrowprops={"arrowstyle": "->", "color": GREY},
-            )
+            arrow = {"arrowstyle": "->", "color": GREY}
+            ax.annotate("", (at, high + 0.42), (at, high + 0.78), arrowprops=arrow)
 plt.show()
 
 # %% [markdown]

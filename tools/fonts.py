@@ -95,6 +95,8 @@ def cut(package: str, name: str, characters: set[int], features: list[str] | Non
     font = TTFont(path, recalcTimestamp=False)  # the same font again, byte for byte
     options = Options(layout_features=features or [*Options().layout_features, "tnum"])
     options.flavor = "woff2"
+    # A quarter of the font of formulas; they are set large.
+    options.hinting = characters is not MATH
     subsetter = Subsetter(options)
     subsetter.populate(unicodes=characters)
     subsetter.subset(font)

@@ -176,7 +176,8 @@ def command(folder: Path = FOLDER) -> list[str]:
         "--FileContentsManager.pre_save_hook=tools.lab.keep_figures",
         # jupytext would read and write a .py beside each notebook; that is for maintainers.
         "--ServerApp.jpserver_extensions={'jupyterlab_jupytext': False}",
-        "--LabApp.default_url=/lab/tree/chapters/index.ipynb",
+        # The front page, beside the folders of chapters and exercises.
+        "--LabApp.default_url=/lab/tree/chapters/index.ipynb?file-browser-path=/",
         f"--LabApp.app_settings_dir={SETTINGS}",
         # Named, or a server without a terminal of its own starts login shells, which reset PATH.
         f"--ServerApp.terminado_settings={{'shell_command': ['{os.environ.get('SHELL', 'sh')}']}}",

@@ -1,11 +1,12 @@
 """Sphinx extension that makes pages light: what a first visit carries is what the page shows.
 
-- One style sheet with the rules that pages can use (:mod:`tools.stylesheet`).
+- One style sheet with the rules that pages can use (:mod:`tools.stylesheet`), and one for pages
+  with live figures.
 - Scripts of the theme that no page of ours needs are left out; the search index waits on its page.
 - Live figures are mounted by a small script of our own (:mod:`tools.figures`).
 - Pictures are fetched when the reader comes near.
 - Formulas come as MathML from :mod:`tools.mathml`.
-- Code carries no marks that change nothing.
+- Code, names and tables carry no marks that change nothing.
 - Formulas keep the signs beside them, and their numbers one pair of brackets.
 """
 
@@ -36,8 +37,17 @@ SHEETS = [
 UNUSED_SCRIPTS = ("design-tabs.js",)
 # What finds and marks words, where a reader searches.
 SEARCH_SCRIPTS = ("doctools.js", "sphinx_highlight.js")
-# Code: names, punctuation and spaces are as the text around them, and nearly half of all marks.
-PLAIN = re.compile(r'<span class="[npw]">([^<]*)</span>')
+# Code: names, signs and spaces are as the text around them, and most of all marks.
+PLAIN = re.compile(r'<span class="[nopw]">([^<]*)</span>')
+# Elsewhere: marks and classes that no rule asks for, a name that says again what stands there, a
+# picture that the style sheet draws.
+IDLE = [
+    (re.compile(r'<span class="(?:pre|std std-(?:doc|ref))">([^<]*)</span>'), r"\1"),
+    (re.compile(r'(<code class=")(xref )?(?:py py-\w+ )?docutils literal'), r"\1\2literal"),
+    (re.compile(r'<tr class="row-(?:odd|even)">'), "<tr>"),
+    (re.compile(r' title="([^"]+)"(><code[^>]*>\1</code>)'), r"\2"),
+    (re.compile(r'(<span class="sd-summary-state-marker[^>]*>)<svg.*?</svg>', re.DOTALL), r"\1"),
+]
 # A number of a formula in brackets of the sentence has none of its own.
 TWICE = re.compile(
     r'\((<a class="reference internal" href="[^"]*#equation-[^"]*">)\(([\d.]+)\)</a>'
@@ -92,12 +102,15 @@ def lighten(app: Sphinx, page: str, template: str, context: dict[str, Any], doct
         context["body"] = mended(_lazy(app, context["body"]))
     if state is not None:
         context["body"] = figures.page_with_places(context["body"], state, page)
+        context["has_figures"] = True
         app.add_js_file(figures.RUNTIME, defer="defer")
 
 
 def mended(body: str) -> str:
     """Leave out marks and brackets that say nothing; keep signs on the line of their formula."""
     body = PLAIN.sub(r"\1", body)
+    for idle, left in IDLE:
+        body = idle.sub(left, body)
     body = SIGNED.sub(r'<span class="sa-held">\g<0></span>', body)
     return TWICE.sub(r"(\1\2</a>", body)
 
@@ -119,7 +132,7 @@ def _lazy(app: Sphinx, body: str) -> str:
 
 
 def finish(app: Sphinx, exception: Exception | None) -> None:
-    """Write the scripts of figures and the one style sheet; delete what no page asks for."""
+    """Write the scripts of figures, and the style sheets."""
     if exception or app.builder.name != "html":
         return
     out = Path(app.outdir)
@@ -128,6 +141,7 @@ def finish(app: Sphinx, exception: Exception | None) -> None:
     sheets = [path for name in SHEETS for path in sorted(static.glob(name))]
     pages = [p for p in out.rglob("*.html") if static not in p.parents]
     scripts = [path for name in SCRIPTS for path in static.glob(name)]
-    used = stylesheet.names(pages, scripts)
-    book = stylesheet.combined([*sheets, figures.HERE / "figure.css"], used)
-    (static / "book.css").write_text(book, encoding="utf-8")
+    used = stylesheet.occurring(pages, scripts)
+    for name, joined in (("book", sheets), ("figures", [figures.HERE / "figure.css"])):
+        text = stylesheet.combined(joined, used)
+        (static / f"{name}.css").write_text(text, encoding="utf-8")

@@ -5,6 +5,9 @@ Theme and extensions bring half a megabyte of rules, most for things that no pag
 
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import partial
+from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -15,29 +18,89 @@ ICONS = re.compile(r"Font ?Awesome|\.fa-|\.fa\b|\.fa[srlbd]\b|--fa-", re.IGNOREC
 OURS = ("stand_ins.css", "seqattn.css", "plots.css", "learner.css", "figure.css")
 # Blocks whose content is rules again.
 NESTED = {"media", "supports", "layer", "container"}
+# Parts of the theme that the book has not, though the theme's script would know what to do.
+ABSENT = re.compile(
+    r"version-(?:switcher|warning)|announcement|stable-version|dropdown|list-group|"
+    r"pst-(?:squeeze|collapse|expand)"
+)
+STRING = re.compile(r"""\"[^"\n]*"|'[^'\n]*'|`[^`]*`""")
 NAME = re.compile(r"[A-Za-z_][\w-]*")
 CLASS = re.compile(r"\.((?:\\.|[\w-])+)")
 ID = re.compile(r"#((?:\\.|[\w-])+)")
+TAG = re.compile(r"[A-Za-z][\w-]*")
 # What stands in these makes a selector narrower (:not) or is one of several (:is, :where).
 LISTS = re.compile(r":(?:not|is|where|has|matches|any|-webkit-any)\((?:[^()]|\([^()]*\))*\)")
+ASIDE = re.compile(r"\[[^\]]*\]|::?[\w-]+(?:\([^()]*\))?")
+USES = re.compile(r"var\(\s*(--[\w-]+)")
+GIVES = re.compile(r"(?<=[{;])\s*(--[\w-]+)\s*:[^;{}]*(?:;|(?=\}))")
 
 
-def names(pages: Iterable[Path], scripts: Iterable[Path]) -> set[str]:
-    """Collect every name that an element may carry: classes and ids of pages, words of scripts."""
-    found: set[str] = set()
+@dataclass(frozen=True)
+class Used:
+    """What a selector may meet.
+
+    Parameters
+    ----------
+    elements : frozenset of frozenset of str
+        For each kind of element on a page its tag, its classes (``.a``) and its id (``#a``).
+    words : frozenset of str
+        Words in the strings of scripts, which may make any of them a tag, a class or an id.
+    """
+
+    elements: frozenset[frozenset[str]]
+    words: frozenset[str]
+
+
+class _Elements(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: set[frozenset[str]] = set()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        classes = {f".{name}" for name in (given.get("class") or "").split()}
+        self.found.add(frozenset({tag, f"#{given.get('id')}"} | classes))
+
+
+def occurring(pages: Iterable[Path], scripts: Iterable[Path]) -> Used:
+    """Collect the kinds of elements of pages, and what scripts may add."""
+    reader, words = _Elements(), set()
     for page in pages:
-        text = page.read_text(encoding="utf-8")
-        for values in re.findall(r'\b(?:class|id)="([^"]*)"', text):
-            found.update(values.split())
+        reader.feed(page.read_text(encoding="utf-8"))
     for script in scripts:
-        found.update(NAME.findall(script.read_text(encoding="utf-8")))
-    return found
+        for string in STRING.findall(script.read_text(encoding="utf-8")):
+            words.update(NAME.findall(string))
+    return Used(frozenset(reader.found), frozenset(w for w in words if not ABSENT.search(w)))
 
 
-def _can_match(selector: str, used: set[str]) -> bool:
-    plain = LISTS.sub("", selector)
-    wanted = [*CLASS.findall(plain), *ID.findall(plain)]
-    return all(name.replace("\\", "") in used for name in wanted)
+def _can_match(selector: str, used: Used) -> bool:
+    """Say whether each element that a selector names can occur, wherever it stands."""
+    plain = ASIDE.sub("", LISTS.sub("", selector))
+    for compound in re.split(r"[\s>+~|]+", plain):
+        tag = TAG.match(compound)
+        wanted = {tag[0]} if tag else set()
+        wanted |= {f".{name}" for name in CLASS.findall(compound)}
+        wanted |= {f"#{name}" for name in ID.findall(compound)}
+        wanted = {name.replace("\\", "") for name in wanted}
+        wanted = {name for name in wanted if name.lstrip(".#") not in used.words}
+        if not any(wanted <= element for element in used.elements):
+            return False
+    return True
+
+
+def _unless(unread: set[str], given: re.Match[str]) -> str:
+    return "" if given[1] in unread else given[0]
+
+
+def _without_unread(text: str) -> str:
+    """Leave out the variables that no rule reads, and those that only these read."""
+    while True:
+        unread = set(GIVES.findall(text)) - set(USES.findall(text))
+        shorter = GIVES.sub(partial(_unless, unread), text)
+        shorter = re.sub(r"(^|(?<=[{}]))[^{}@]+\{\s*\}", "", shorter)
+        if shorter == text:
+            return text
+        text = shorter
 
 
 def _split(prelude: list[Any]) -> list[str]:
@@ -54,10 +117,11 @@ def _split(prelude: list[Any]) -> list[str]:
 def _short(text: str) -> str:
     text = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
     text = re.sub(r"\s+", " ", text)
+    text = re.sub(r"([;{])\s*([\w-]+)\s*:\s+", r"\1\2:", text)
     return re.sub(r"\s*([{};,>])\s*", r"\1", text).replace(";}", "}").strip()
 
 
-def _kept(rules: list[Any], used: set[str], theirs: bool) -> str:
+def _kept(rules: list[Any], used: Used, theirs: bool) -> str:
     text = []
     for rule in rules:
         if rule.type == "qualified-rule":
@@ -84,15 +148,15 @@ def _kept(rules: list[Any], used: set[str], theirs: bool) -> str:
     return "\n".join(text)
 
 
-def combined(sheets: Iterable[Path], used: set[str]) -> str:
+def combined(sheets: Iterable[Path], used: Used) -> str:
     """Join style sheets, in order, without the rules that nothing on a page can match.
 
     Parameters
     ----------
     sheets : iterable of Path
         They may refer to files beside them no more: what they need stands in ours.
-    used : set of str
-        Classes and ids that occur (:func:`names`).
+    used : Used
+        What occurs (:func:`occurring`).
 
     Raises
     ------
@@ -108,4 +172,4 @@ def combined(sheets: Iterable[Path], used: set[str]) -> str:
             texts.append(_kept(rules, used, sheet.name not in OURS))
         except ValueError as error:
             raise ValueError(f"{sheet.name}: {error}") from None
-    return _short("\n".join(texts)) + "\n"
+    return _without_unread(_short("\n".join(texts))) + "\n"

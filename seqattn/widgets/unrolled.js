@@ -1,32 +1,35 @@
 const figure = {
   name: "Unrolled",
 
-  labels: { none: "no attention", bahdanau: "Bahdanau", luong: "Luong", "luong, no feeding": "Luong without input feeding" },
+  labels: { none: "no attention", bahdanau: "Bahdanau", luong: "Luong", "luong, no feeding": "Luong without input feeding", transformer: "Transformer" },
   phases: { encode: "Encode", decode: "Decode", train: "Training step" },
-  steps: { none: ["update", "say"], bahdanau: ["ask", "weigh", "mix", "update", "say"], luong: ["update", "ask", "weigh", "mix", "combine", "say"] },
+  steps: { none: ["update", "say"], bahdanau: ["ask", "weigh", "mix", "update", "say"], luong: ["update", "ask", "weigh", "mix", "combine", "say"], transformer: ["embed", "look back", "ask", "weigh", "mix", "combine", "say"] },
 
   // What an event is called, and by whom the formula is read: h, s and c with their numbers in place.
   at(get, order = get("order"), phase = get("phase"), event = get("event")) {
     const run = get("runs")[order], kind = order.split(",")[0], data = (phase === "train" && run.train) || run.decode, length = get("words").length;
     const events = phase === "train" ? ["feed", "run", "loss", "gradient", "step"].map((name) => [0, name])
-      : phase === "encode" ? [...get("words").map((_, i) => [i + 1, "read"]), ...(run.bidirectional ? [[0, "back"]] : []), [0, "bridge"]]
-        : data.words.flatMap((_, t) => this.steps[kind].map((name) => [t + 1, name]));
+      : phase === "encode" && kind === "transformer" ? ["embed", "look around", "combine"].map((name) => [0, name])
+        : phase === "encode" ? [...get("words").map((_, i) => [i + 1, "read"]), ...(run.bidirectional ? [[0, "back"]] : []), [0, "bridge"]]
+          : data.words.flatMap((_, t) => this.steps[kind].map((name) => [t + 1, name]));
     const i = Math.min(event, events.length - 1), [t, name] = events[i];
     return { order, kind, phase, run, data, events, i, t, name, S: length, T: data.words.length, feeds: order === "luong", asker: kind === "bahdanau" ? t - 1 : t };
   },
 
   numbers(get) {
-    const { phase, name, t, data, S } = this.at(get), shown = { phase, event: name, step: t };
+    const { kind, phase, name, t, data, S } = this.at(get), shown = { phase, event: name, step: t };
+    if (phase === "encode" && kind === "transformer") return { ...shown, states: { embed: data.embedded, "look around": data.looked, combine: data.states }[name], weights: data.around };
     if (phase === "encode") {
       const at = name === "read" ? t : name === "back" ? 1 : S;
       return { ...shown, state: data.states[at - 1], first_decoder_state: data.decoder_states[0] };
     }
     if (phase === "train") return { ...shown, losses: data.losses, loss: sum(data.losses) / data.losses.length, loss_after: data.loss_after,
       gradients_of_embeddings: data.pull, gradients_of_decoder_states: data.pull_decoder };
-    Object.assign(shown, { state_before: data.decoder_states[t - 1], state: data.decoder_states[t] });
+    Object.assign(shown, kind === "transformer" ? { input: data.inputs[t - 1], weights_back: data.back[t - 1].slice(0, t), state: data.decoder_states[t - 1], output: data.features[t - 1] }
+      : { state_before: data.decoder_states[t - 1], state: data.decoder_states[t] });
     if (data.scores.length) {
       const scores = data.scores[t - 1], weights = softmax(scores);
-      Object.assign(shown, { scores, weights, context: weightedSum(weights, data.states) });
+      Object.assign(shown, { scores, weights, context: weightedSum(weights, data.values ?? data.states) });
     }
     const likely = data.likely[t - 1];
     return { ...shown, likely: likely.map(([word]) => word), probabilities: likely.map(([, p]) => p) };
@@ -34,6 +37,7 @@ const figure = {
 
   // The event as a formula, with its indices in place.
   formula({ name, t, kind, run, asker, feeds, S }) {
+    if (kind === "transformer" && name in this.atOnce) return this.atOnce[name](t, S);
     const s = `s${low(t)}`, before = `s${low(t - 1)}`, y = `E y${low(t - 1)}`, c = kind === "none" ? "c" : `c${low(t)}`;
     return {
       read: `${run.bidirectional ? "→" : ""}h${low(t)} = GRU(${run.bidirectional ? "→" : ""}h${low(t - 1)}, E x${low(t)})`,
@@ -53,13 +57,35 @@ const figure = {
     }[name];
   },
 
+  // Where the Transformer's formulas differ; t is 0 in the encoder.
+  atOnce: {
+    embed: (t, S) => (t ? `u${low(t)} = √d E y${low(t - 1)} + p${low(t)}` : `aᵢ = √d E xᵢ + pᵢ,   i = 1, …, ${S}`),
+    "look around": () => "zᵢ = aᵢ + W_O Σⱼ αᵢⱼ W_V âⱼ,   â = norm(a)",
+    "look back": (t) => `s${low(t)} = u${low(t)} + W_O Σⱼ α${low(t)}ⱼ W_V ûⱼ,   j ≤ ${t},   û = norm(u)`,
+    ask: (t) => `e${low(t)}ᵢ = (W_Q ŝ${low(t)})ᵀ W_K hᵢ / √d,   ŝ = norm(s)`,
+    mix: (t) => `c${low(t)} = Σᵢ α${low(t)}ᵢ W_V hᵢ`,
+    combine: (t) => (t ? `m = s${low(t)} + W_O c${low(t)},   r${low(t)} = m + f(norm(m))` : "hᵢ = norm(zᵢ + f(norm(zᵢ)))"),
+    say: (t) => `p(y${low(t)}) = softmax(W_o norm(r${low(t)}))`,
+  },
+
   text(n, get) { return this.sentence(this.at(get), get); },
 
   sentence(m, get) {
     const { name, t, kind, data, run, events, i, S, T, asker, feeds, phase } = m, xs = get("words");
     const last = t > 1 ? `“${data.words[t - 2]}”` : "the start symbol", weights = data.scores.length && t && phase === "decode" ? softmax(data.scores[t - 1]) : [];
     const top = argmax(weights), likely = phase === "decode" ? data.likely[t - 1] : [];
-    const said = {
+    const fed = ["<bos>", ...data.words], back = phase === "decode" && kind === "transformer" ? data.back[t - 1] : [], around = data.around?.flat() ?? [], one = argmax(around);
+    const said = (kind === "transformer" && {
+      embed: t ? `The newest word, ${last}, is put in: its vector, and the vector of position ${t} added to it. No state comes from the step before.`
+        : "All words are put in at once: the vector of each, and the vector of its position added to it. None knows of another yet.",
+      "look around": `Each word asks all words, itself among them, and adds what it finds. Most of all weights, ${fmt(around[one] ?? 0)}, “${xs[Math.floor(one / S)]}” gives to “${xs[one % S]}”.`,
+      "look back": t === 1 ? "Self-attention: the start symbol is alone so far, and looks at itself." : `Self-attention: u${low(t)} asks u₁ to u${low(t)}, all that was put in so far, itself among them. The largest weight is ${fmt(Math.max(...back))}, on “${fed[argmax(back)]}”. What it finds is added.`,
+      ask: `The sum s${low(t)} is the query; it knows ${t === 1 ? "the start symbol" : "all words written so far"}. It is compared with every key: one score each.`,
+      mix: `The context c${low(t)} is the sum of the values, each times its weight: mostly “${xs[top]}”.`,
+      combine: t ? `The context is added to s${low(t)}, and a feed-forward network adds what it makes of the sum: r${low(t)}.`
+        : `A feed-forward network works on each word by itself. Of each hᵢ a key and a value are made, once for all steps.`,
+      run: "All positions at once: none waits for another, since all words are known. The mask keeps each from the words after it.",
+    }[name]) || {
       read: `The encoder reads “${xs[t - 1]}”. State h${low(t)} sums up ${t === 1 ? "this word" : `the words up to here: it is made of h${low(t - 1)} and the word`}.`,
       back: `A second network reads from right to left. Each hᵢ gets its other half, so it knows its word with both sides of it.`,
       bridge: kind === "none" ? `The last state alone crosses over: it is the context c. It makes the first decoder state, and every step will read it.`
@@ -74,7 +100,7 @@ const figure = {
       run: kind === "luong" && !feeds ? `All states first, then every step looks at the source at once.` : `The decoder runs, step after step${kind === "none" ? "" : ", each with its own look at the source"}.`,
       loss: `At each position the loss is −log p of the reference's word. Their mean is ${fmt(sum(data.losses) / T, 3)} nats.`,
       gradient: `The gradient goes back along the arrows. The numbers are its length at each decoder state and at each source word's embedding.`,
-      step: `Every weight takes a small step against its gradient. The loss of this pair goes from ${fmt(sum(data.losses) / T, 3)} to ${fmt(data.loss_after, 3)}.`,
+      step: `Every weight takes a small step against its gradient. The loss of this pair goes from ${[sum(data.losses) / T, data.loss_after].map((loss, _, both) => fmt(loss, fmt(both[0], 3) === fmt(both[1], 3) ? 4 : 3)).join(" to ")}.`,
     }[name];
     const place = phase === "decode" ? `Step ${t} of ${T}, event ${this.steps[kind].indexOf(name) + 1} of ${this.steps[kind].length}` : `Event ${i + 1} of ${events.length}`;
     return `${place}, ${run && name}: ${said}`;
@@ -131,38 +157,76 @@ const figure = {
 
   // Keep room for the longest sentence and formula, so that nothing jumps from one event to the next.
   fit(probe, formula, get) {
-    const tallest = (texts) => Math.max(...[...new Set(texts)].map((text) => { probe.textContent = text; return probe.offsetHeight; }));
+    const tallest = (texts, kind) => {
+      probe.classList.toggle("sa-formula", kind === "formula");
+      return Math.max(...[...new Set(texts)].map((text) => { probe.replaceChildren(...[rich(text)].flat(3)); return probe.offsetHeight; }));
+    };
     const moments = get("orders").flatMap((order) => get("phases").flatMap((phase) => {
       const { events } = this.at(get, order, phase, 0);
       return events.map((_, i) => this.at(get, order, phase, i));
     }));
-    formula.style.minHeight = `${tallest(moments.map((m) => this.formula(m)))}px`;
+    formula.style.minHeight = `${tallest(moments.map((m) => this.formula(m)), "formula")}px`;
     probe.closest(".sa-fig").querySelector(".sa-text").style.minHeight = `${tallest(moments.map((m) => this.sentence(m, get)))}px`;
     probe.textContent = "";
   },
 
   paint(svg, m, n, get, width) {
-    const { kind, phase, name, t, data, run, S, T, asker, feeds, i } = m, xs = get("words"), lit = get("lit");
-    const kinds = get("orders").map((order) => order.split(",")[0]), tall = kinds.includes("luong"), attends = kinds.some((k) => k !== "none");
-    const cell = 6, V = cell * data.states[0].length, wide = Math.min(width, 660);
-    // From above: words, s̃, s, c, scores and weights, h, source words.
-    const yWord = 66, yF = 84, yS = tall ? yF + V + 44 : 98, yC = yS + V + 38, yE = yC + V + (attends ? 66 : 38), yH = yE + (attends ? 62 : 0), yX = yH + V + 52, height = yX + 6;
-    const X = (j) => (wide * (j - 0.5)) / S, Y = (j) => (wide * (j + 0.5)) / (T + 1);
-    const train = phase === "train", done = { encode: [i, 0], decode: [S, t] }[phase] ?? [S, T];
-    const order = this.steps[kind], here = order.indexOf(name), past = (event) => train ? i > 0 : phase === "decode" && here >= order.indexOf(event);
-    const pale = (part) => ({ class: lit.length && !lit.includes(part) ? "sa-unlit" : "" });
-    const homeward = train && i === 3;
+    const wide = Math.min(width, 660), height = Math.max(...get("orders").map((order) => this.rows(get, order).height));
+    svg.paint([wide, height], this[m.kind === "transformer" ? "paintAtOnce" : "paintInTime"](m, n, get, wide, this.rows(get, m.order)));
+  },
+
+  // Where the rows stand, from above: words, s̃, s, c, scores and weights, h, source words. A Transformer
+  // has r in the place of s̃, u between it and s, and a below h.
+  rows(get, order) {
+    const kinds = get("orders").map((name) => name.split(",")[0]), tall = kinds.includes("luong"), attends = kinds.some((k) => k !== "none");
+    const atOnce = order === "transformer", cell = atOnce ? 4 : 6, V = cell * get("runs")[order].decode.states[0].length;
+    const yWord = 66, yF = 84, yU = yF + V + 38, yS = atOnce ? yU + V + 56 : tall ? yF + V + 44 : 98, yC = yS + V + 38, yE = yC + V + (attends ? 66 : 38), yH = yE + (attends ? 62 : 0);
+    const yA = yH + V + 58, yX = (atOnce ? yA : yH) + V + 52;
+    return { cell, V, tall, yWord, yF, yU, yS, yC, yE, yH, yA, yX, height: yX + 6 };
+  },
+
+  // How things are drawn at this event.
+  kit(m, n, get, wide, { cell, V, yE }) {
+    const { phase, name, t, data, S, T, i, kind } = m, lit = get("lit"), train = phase === "train";
+    const homeward = train && i === 3, order = this.steps[kind], here = order.indexOf(name);
+    const past = (event) => train ? i > 0 : phase === "decode" && here >= order.indexOf(event);
     const link = (x0, y0, x1, y1, now, cls = "", extra = {}) => (now || !homeward) && arrow(x0, y0, x1, y1, { class: `${now ? `sa-flow ${cls}` : "sa-past"}`, ...extra });
-    const dashed = { "stroke-dasharray": "4 3" };
-    // A state: a column of cells, darker for larger numbers; empty as long as it is not computed.
-    const state = (x, y, values, label, { role, now, big = 1 } = {}) => {
-      const top = Math.max(...data.states.flat().map(Math.abs), 1);
-      return s("g", { class: `sa-state ${role || ""} ${now ? "sa-hot" : ""}` },
-        s("rect", { x: x - 9, y: y - 2, width: 18, height: V + 4, rx: 4, class: values ? "sa-box" : "sa-box sa-empty" }),
-        values?.map((v, d) => s("rect", { x: x - 6, y: y + d * cell, width: 12, height: cell, class: "sa-cell", "fill-opacity": 0.06 + 0.47 * (1 + clamp(v / top, -1, 1)) })),
-        role && mark(role, x - (label ? 14 : 0), y + V + 14),
-        words(x, y + V + 18, label, { "text-anchor": "middle", class: "sa-name" }));
+    // The way back, along the same arrows; into states and words as thick as the gradient is long there.
+    const strongest = Math.max(...data.pull_decoder, ...data.pull);
+    return {
+      train, homeward, past, link, dashed: { "stroke-dasharray": "4 3" },
+      X: (j) => (wide * (j - 0.5)) / S, Y: (j) => (wide * (j + 0.5)) / (T + 1),
+      pale: (part) => ({ class: lit.length && !lit.includes(part) ? "sa-unlit" : "" }),
+      home: (x0, y0, x1, y1, g = 0) => link(x0, y0, x1, y1, true, "sa-loss", { style: `stroke-width:${0.8 + (5 * g) / strongest}` }),
+      // A state: a column of cells, darker for larger numbers; empty as long as it is not computed.
+      state: (x, y, values, label, { role, now } = {}) => {
+        const top = Math.max(...data.states.flat().map(Math.abs), 1);
+        return s("g", { class: `sa-state ${role || ""} ${now ? "sa-hot" : ""}` },
+          s("rect", { x: x - 9, y: y - 2, width: 18, height: V + 4, rx: 4, class: values ? "sa-box" : "sa-box sa-empty" }),
+          values?.map((v, d) => s("rect", { x: x - 6, y: y + d * cell, width: 12, height: cell, class: "sa-cell", "fill-opacity": 0.06 + 0.47 * (1 + clamp(v / top, -1, 1)) })),
+          role && mark(role, x - (label ? 14 : 0), y + V + 14),
+          words(x, y + V + 18, label, { "text-anchor": "middle", class: "sa-name" }));
+      },
+      // A score and a weight for each source word.
+      weighed: (x, j) => [
+        past("ask") && s("g", { class: "scores" }, mark("scores", x - 22, yE - 7), words(x + 4, yE - 3, fmt(n.scores[j], 1), { "text-anchor": "middle" })),
+        past("weigh") && s("g", { class: "weights" },
+          s("rect", { x: x - 20, y: yE + 36 - 34 * n.weights[j], width: 8, height: 34 * n.weights[j], class: "sa-fill" }),
+          s("line", { x1: x - 22, x2: x - 10, y1: yE + 36, y2: yE + 36, stroke: "currentColor" }),
+          words(x + 8, yE + 24, fmt(n.weights[j]), { "text-anchor": "middle" }))],
+      // A line as thick as a weight.
+      strand: (x0, y0, x1, y1, w, cls) => s("line", { x1: x0, y1: y0, x2: x1, y2: y1, class: cls, style: `stroke-width:${0.4 + 5 * w};stroke-opacity:${0.15 + 0.6 * w}` }),
+      losses: (Y) => train && i > 1 && [
+        data.losses.map((x, k) => s("g", { class: "sa-loss" },
+          s("rect", { x: Y(k + 1) - 5, y: 48 - Math.max(1, Math.min(30, (30 * x) / Math.max(...data.losses))), width: 10, height: Math.max(1, Math.min(30, (30 * x) / Math.max(...data.losses))), class: "sa-fill" }),
+          words(Y(k + 1), 12, fmt(x), { "text-anchor": "middle" }))),
+        words(Y(0), 12, "−log p", { "text-anchor": "middle", class: "sa-soft" })],
     };
+  },
+
+  paintInTime(m, n, get, wide, rows) {
+    const { kind, phase, name, t, data, run, S, T, asker, feeds, i } = m, xs = get("words"), { V, tall, yWord, yF, yS, yC, yE, yH, yX } = rows;
+    const { train, homeward, past, link, dashed, X, Y, pale, home, state, weighed, strand, losses } = this.kit(m, n, get, wide, rows);
     const has = (j) => phase !== "encode" || name !== "read" || j <= t;
     const half = (values, j) => !has(j) ? null : run.bidirectional && name === "read" ? values.slice(0, values.length / 2) : values;
     const roleOfH = name === "ask" ? "keys" : name === "mix" ? "values" : undefined;
@@ -185,17 +249,13 @@ const figure = {
 
     const attention = kind !== "none" && s("g", pale("attention"),
       phase === "decode" && xs.map((_, j) => {
-        const x = X(j + 1), e = n.scores[j], w = n.weights[j];
+        const x = X(j + 1), w = n.weights[j];
         return [
           name === "ask" && link(Y(asker), yS + V + 22, x, yE - 18, true, "query"),
-          past("ask") && s("g", { class: "scores" }, mark("scores", x - 22, yE - 7), words(x + 4, yE - 3, fmt(e, 1), { "text-anchor": "middle" })),
-          past("weigh") && s("g", { class: "weights" },
-            s("rect", { x: x - 20, y: yE + 36 - 34 * w, width: 8, height: 34 * w, class: "sa-fill" }),
-            s("line", { x1: x - 22, x2: x - 10, y1: yE + 36, y2: yE + 36, stroke: "currentColor" }),
-            words(x + 8, yE + 24, fmt(w), { "text-anchor": "middle" })),
+          weighed(x, j),
           past("mix") && link(x, yH - 6, Y(t), yC + V + 22, name === "mix", "values", { style: `stroke-width:${0.6 + 7 * w}` })];
       }),
-      train && i > 0 && data.scores.map((row, step) => softmax(row).map((w, j) => s("line", { x1: X(j + 1), y1: yH - 6, x2: Y(step + 1), y2: yC + V + 22, class: i === 3 ? "sa-loss" : "weights", style: `stroke-width:${0.4 + 5 * w};stroke-opacity:${0.15 + 0.6 * w}` }))),
+      train && i > 0 && data.scores.map((row, step) => softmax(row).map((w, j) => strand(X(j + 1), yH - 6, Y(step + 1), yC + V + 22, w, i === 3 ? "sa-loss" : "weights"))),
       data.words.map((_, j) => {
         const step = j + 1, known = train ? i > 0 : phase === "decode" && (step < t || (step === t && past("mix")));
         return state(Y(step), yC, known ? weightedSum(softmax(data.scores[j]), data.states) : null, `c${low(step)}`,
@@ -233,14 +293,8 @@ const figure = {
           spoken(j) && words(Y(j), yWord, word, { "text-anchor": "middle", class: says ? "sa-strong" : "" })];
       }),
       name === "say" && this.candidates(data.likely[t - 1], clamp(Y(t), 62, wide - 62)),
-      train && i > 1 && data.losses.map((x, k) => s("g", { class: "sa-loss" },
-        s("rect", { x: Y(k + 1) - 5, y: 48 - Math.max(1, Math.min(30, (30 * x) / Math.max(...data.losses))), width: 10, height: Math.max(1, Math.min(30, (30 * x) / Math.max(...data.losses))), class: "sa-fill" }),
-        words(Y(k + 1), 12, fmt(x), { "text-anchor": "middle" }))),
-      train && i > 1 && words(Y(0), 12, "−log p", { "text-anchor": "middle", class: "sa-soft" }));
+      losses(Y));
 
-    // The way back, along the same arrows; into states and words as thick as the gradient is long there.
-    const strongest = Math.max(...data.pull_decoder, ...data.pull), pulled = (g) => ({ style: `stroke-width:${0.8 + (5 * g) / strongest}` });
-    const home = (x0, y0, x1, y1, g = 0) => link(x0, y0, x1, y1, true, "sa-loss", pulled(g));
     const back = homeward && s("g", {},
       data.pull_decoder.map((g, j) => [
         j > 0 && home(Y(j), yWord + 6, Y(j), (kind === "luong" ? yF : yS) - 3),
@@ -257,7 +311,69 @@ const figure = {
         home(X(j + 1), yH + V + 22, X(j + 1), yX - 13, g),
         words(X(j + 1) + 7, yX - 18, fmt(g, 3), { class: "sa-loss" })]));
 
-    svg.paint([wide, height], encoder, attention, bridge, decoder, output, back);
+    return [encoder, attention, bridge, decoder, output, back];
+  },
+
+  paintAtOnce(m, n, get, wide, rows) {
+    const { phase, name, t, data, S, T, i } = m, xs = get("words"), { V, yWord, yF, yU, yS, yC, yE, yH, yA, yX } = rows;
+    const { train, homeward, past, link, dashed, X, Y, pale, home, state, weighed, strand, losses } = this.kit(m, n, get, wide, rows);
+    const encoding = phase === "encode", looks = encoding && name === "look around", done = !encoding || name === "combine";
+    const roleOfH = phase === "decode" && (name === "ask" ? "keys" : name === "mix" ? "values" : undefined);
+    const encoder = s("g", pale("encoder"),
+      xs.map((word, j) => [
+        words(X(j + 1), yX, word, { "text-anchor": "middle", class: encoding && name === "embed" ? "sa-strong" : "" }),
+        link(X(j + 1), yX - 14, X(j + 1), yA + V + 22, encoding && name === "embed"),
+        // Each looks at all, or what came of it stands above.
+        looks ? xs.map((_, k) => strand(X(k + 1), yA - 4, X(j + 1), yH + V + 22, data.around[j][k], "weights sa-flow")) : link(X(j + 1), yA - 4, X(j + 1), yH + V + 22, encoding && name === "combine"),
+        state(X(j + 1), yA, data.embedded[j], `a${low(j + 1)}`, { now: encoding && name !== "combine", role: looks ? "keys" : undefined }),
+        state(X(j + 1), yH, looks ? data.looked[j] : done ? data.states[j] : null, `${looks ? "z" : "h"}${low(j + 1)}`, { now: roleOfH || (encoding && name !== "embed"), role: roleOfH })]));
+
+    const known = (j, event) => train ? i > 0 : phase === "decode" && (j < t || (j === t && past(event)));
+    const attention = s("g", pale("attention"),
+      phase === "decode" && xs.map((_, j) => [
+        name === "ask" && link(Y(t), yS + V + 22, X(j + 1), yE - 18, true, "query"),
+        weighed(X(j + 1), j),
+        past("mix") && link(X(j + 1), yH - 6, Y(t), yC + V + 22, name === "mix", "values", { style: `stroke-width:${0.6 + 7 * n.weights[j]}` })]),
+      train && i > 0 && data.scores.map((row, k) => softmax(row).map((w, j) => strand(X(j + 1), yH - 6, Y(k + 1), yC + V + 22, w, homeward ? "sa-loss" : "weights"))),
+      data.words.map((_, k) => state(Y(k + 1), yC, known(k + 1, "mix") ? weightedSum(softmax(data.scores[k]), data.values) : null, `c${low(k + 1)}`,
+        { role: known(k + 1, "mix") && (k + 1 === t || train) ? "context" : undefined, now: k + 1 === t && (name === "mix" || name === "combine") })));
+
+    const decoder = s("g", pale("decoder"),
+      data.words.map((_, k) => {
+        const j = k + 1, now = phase === "decode" && j === t, back = now && name === "look back";
+        return [
+          link(Y(k) + 8, yWord + 5, Y(j) - 8, yU - 4, (now && name === "embed") || name === "feed", "", dashed),
+          // Of what was put in before, as thick as the weight; itself last.
+          (back || name === "run" || homeward) && data.back[k].slice(0, j).map((w, from) => strand(Y(from + 1), yU + V + 22, Y(j), yS - 4, w, homeward ? "sa-loss" : "weights sa-flow")),
+          !back && name !== "run" && link(Y(j), yU + V + 22, Y(j), yS - 4, false),
+          state(Y(j), yU, known(j, "embed") ? data.inputs[k] : null, `u${low(j)}`, { now: (now && name === "embed") || (name === "look back" && j <= t), role: name === "look back" && j <= t ? (j === t ? "query" : "keys") : undefined }),
+          state(Y(j), yS, known(j, "look back") ? data.decoder_states[k] : null, `s${low(j)}`, { now: now && ["look back", "ask", "combine"].includes(name), role: now && name === "ask" ? "query" : undefined })];
+      }));
+
+    const output = s("g", pale("output"),
+      words(Y(0), yWord, "<bos>", { "text-anchor": "middle", class: "sa-soft" }),
+      data.words.map((word, k) => {
+        const j = k + 1, now = phase === "decode" && j === t, says = now && name === "say", joins = now && name === "combine";
+        return [
+          state(Y(j), yF, known(j, "combine") ? data.features[k] : null, `r${low(j)}`, { now: joins || says }),
+          joins && [bow(Y(j), yC + 4, yF + V - 6, "context"), bow(Y(j), yS + 4, yF + V - 6, "", -1)],
+          link(Y(j), yF - 4, Y(j), yWord + 5, says),
+          (train || known(j, "say")) && words(Y(j), yWord, word, { "text-anchor": "middle", class: says ? "sa-strong" : "" })];
+      }),
+      name === "say" && this.candidates(data.likely[t - 1], clamp(Y(t), 62, wide - 62)),
+      losses(Y));
+
+    const back = homeward && s("g", {},
+      data.pull_decoder.map((g, k) => [
+        home(Y(k + 1), yWord + 6, Y(k + 1), yF - 3),
+        bow(Y(k + 1), yF + V - 2, yC + 4, "sa-loss"), bow(Y(k + 1), yF + V - 2, yS + 4, "sa-loss", -1),
+        words(Y(k + 1) + 12, yS + V / 2, fmt(g, 3), { class: "sa-loss sa-name" })]),
+      data.pull.map((g, j) => [
+        xs.map((_, k) => strand(X(k + 1), yA - 4, X(j + 1), yH + V + 22, data.around[j][k], "sa-loss")),
+        home(X(j + 1), yA + V + 22, X(j + 1), yX - 13, g),
+        words(X(j + 1) + 7, yX - 18, fmt(g, 3), { class: "sa-loss" })]));
+
+    return [encoder, attention, decoder, output, back];
   },
 
   // The most probable words, above the column of the word that is written.
@@ -268,10 +384,13 @@ const figure = {
 };
 
 const low = (n) => String(n).replace(/\d/g, (d) => "₀₁₂₃₄₅₆₇₈₉"[d]);
-// An arrow, up or down, that goes round the state in between.
-const bow = (x, y0, y1, cls) => s("g", { class: `sa-flow ${cls}` },
-  s("path", { d: `M${x + 11} ${y0} C${x + 34} ${y0 + (y1 < y0 ? -20 : 20)} ${x + 34} ${y1 + (y1 < y0 ? 20 : -20)} ${x + 6} ${y1 + 3}`, fill: "none" }),
-  s("polygon", { points: y1 < y0 ? `${x + 3},${y1} ${x + 14},${y1 + 2} ${x + 8},${y1 + 10}` : `${x + 3},${y1 + 6} ${x + 14},${y1 + 4} ${x + 8},${y1 - 5}`, fill: "currentColor", stroke: "none" }));
+// An arrow, up or down, that goes round what stands in between: on the right, or with -1 on the left.
+const bow = (x, y0, y1, cls, side = 1) => {
+  const at = (by) => x + side * by, out = y1 < y0 ? -20 : 20;
+  return s("g", { class: `sa-flow ${cls}` },
+    s("path", { d: `M${at(11)} ${y0} C${at(34)} ${y0 + out} ${at(34)} ${y1 - out} ${at(6)} ${y1 + 3}`, fill: "none" }),
+    s("polygon", { points: y1 < y0 ? `${at(3)},${y1} ${at(14)},${y1 + 2} ${at(8)},${y1 + 10}` : `${at(3)},${y1 + 6} ${at(14)},${y1 + 4} ${at(8)},${y1 - 5}`, fill: "currentColor", stroke: "none" }));
+};
 // One shape for each role.
 const mark = (role, x, y) => s("polygon", { class: `sa-mark ${role}`, points: {
   query: [[0, -5], [5, 4], [-5, 4]], values: [[-4, -4], [4, -4], [4, 4], [-4, 4]], scores: [[0, -6], [5, 0], [0, 6], [-5, 0]], weights: [[-2, -6], [2, -6], [2, 6], [-2, 6]],

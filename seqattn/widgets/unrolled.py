@@ -10,9 +10,12 @@ import traitlets
 from torch import Tensor
 from torch.nn import functional as F
 
-from seqattn.attention import Attention, attend
+from seqattn.attention import Attention, Memory, attend, causal_mask
+from seqattn.attention.core import masked_softmax
+from seqattn.attention.scores import scaled_dot_score
 from seqattn.data.book import measured
-from seqattn.models import ModelConfig, Seq2SeqAttention, build_model
+from seqattn.models import ModelConfig, Seq2SeqAttention, Transformer, build_model
+from seqattn.models.transformer import DecoderLayer, EncoderLayer, NoPositions, RotaryAttention
 from seqattn.specials import BOS, EOS, PAD, UNK
 from seqattn.widgets.base import LiveFigure
 
@@ -23,7 +26,10 @@ STEP_EVENTS = {
     "bahdanau": ("ask", "weigh", "mix", "update", "say"),
     "luong": ("update", "ask", "weigh", "mix", "combine", "say"),
     "luong, no feeding": ("update", "ask", "weigh", "mix", "combine", "say"),
+    "transformer": ("embed", "look back", "ask", "weigh", "mix", "combine", "say"),
 }
+# Of all words at once, where nothing is read one after the other.
+ENCODING_AT_ONCE = ("embed", "look around", "combine")
 TRAINING_EVENTS = ("feed", "run", "loss", "gradient", "step")
 PHASES = ("encode", "decode", "train")
 PARTS = ("encoder", "bridge", "attention", "decoder", "output")
@@ -45,9 +51,10 @@ class Unrolled(LiveFigure):
         Source sentence; of the tiny language.
     target : sequence of str or str, optional
         The reference, which the training step feeds; what the model writes if not given.
-    orders : sequence of {"none", "bahdanau", "luong", "luong, no feeding"}
+    orders : sequence of {"none", "bahdanau", "luong", "luong, no feeding", "transformer"}
         Models to choose from, by their order of events; the first is shown first. ``"none"`` has no
-        attention: the last encoder state is all that the decoder gets.
+        attention: the last encoder state is all that the decoder gets. ``"transformer"`` has no
+        recurrence: one layer each of encoder and decoder, one head.
     phases : sequence of {"encode", "decode", "train"}
         What can be stepped through: reading the source, writing, one training step.
     lit : sequence of {"encoder", "bridge", "attention", "decoder", "output"}
@@ -66,7 +73,8 @@ class Unrolled(LiveFigure):
 
     References
     ----------
-    Bahdanau, Cho and Bengio (2015), section 3.1; Luong, Pham and Manning (2015), section 3.
+    Bahdanau, Cho and Bengio (2015), section 3.1; Luong, Pham and Manning (2015), section 3; Vaswani
+    et al. (2017), section 3.1.
 
     Examples
     --------
@@ -132,7 +140,7 @@ class Unrolled(LiveFigure):
     @classmethod
     def of(
         cls,
-        model: Seq2SeqAttention,
+        model: Seq2SeqAttention | Transformer,
         source: Sequence[int],
         reference: Sequence[int],
         words: Sequence[str],
@@ -143,8 +151,9 @@ class Unrolled(LiveFigure):
 
         Parameters
         ----------
-        model : Seq2SeqAttention
-            A recurrent model of one layer, with any attention or none.
+        model : Seq2SeqAttention or Transformer
+            A recurrent model of one layer, with any attention or none; or a Transformer of one
+            layer and one head, in pre norm, with positions that are added to the embeddings.
         source, reference : sequence of int
             Ids of the source, and of the right translation without ``<bos>`` and ``<eos>``.
         words : sequence of str
@@ -161,21 +170,13 @@ class Unrolled(LiveFigure):
         Raises
         ------
         ValueError
-            If there is not one word for each id of the source.
+            If there is not one word for each id of the source, or the model is another one.
         """
         if len(words) != len(source):
             raise ValueError(
                 f"there are {len(words)} words; expected {len(source)}, one for each id of source"
             )
-        decoder = model.decoder
-        if len(decoder.rnn.all_weights) > 1 or not isinstance(decoder.attention, Attention | None):
-            raise ValueError(
-                "expected a model of one layer with a score for every position, or none; got "
-                f"{len(decoder.rnn.all_weights)} layers and {type(decoder.attention).__name__}"
-            )
-        order = "none" if decoder.attention is None else "bahdanau"
-        if not decoder.attends_first:
-            order = "luong" if decoder.feeds_readout else "luong, no feeding"
+        order = _order(model)
         runs = {order: _both_runs(model, source, reference, vocabulary)}
         return cls(words, orders=[order], runs=runs, **options)
 
@@ -187,6 +188,9 @@ class Unrolled(LiveFigure):
         shown = {"phase": self.phase, "event": name, "step": t}
         data = (self.phase == "train" and run["train"]) or run["decode"]
         h, s = _tensor(data["states"]), _tensor(data["decoder_states"])
+        if self.phase == "encode" and self.order == "transformer":
+            seen = {"embed": "embedded", "look around": "looked", "combine": "states"}[name]
+            return shown | {"states": data[seen], "weights": data["around"]}
         if self.phase == "encode":
             at = {"read": t, "back": 1}.get(name, len(h))
             return shown | {"state": h[at - 1].tolist(), "first_decoder_state": s[0].tolist()}
@@ -198,10 +202,15 @@ class Unrolled(LiveFigure):
                 "gradients_of_embeddings": data["pull"],
                 "gradients_of_decoder_states": data["pull_decoder"],
             }
-        shown |= {"state_before": s[t - 1].tolist(), "state": s[t].tolist()}
+        if self.order == "transformer":
+            shown |= {"input": data["inputs"][t - 1], "weights_back": data["back"][t - 1][:t]}
+            shown |= {"state": s[t - 1].tolist(), "output": data["features"][t - 1]}
+        else:
+            shown |= {"state_before": s[t - 1].tolist(), "state": s[t].tolist()}
         if data["scores"]:
             scores = _tensor(data["scores"])[t - 1]
-            context, weights = attend(scores[None], h[None])
+            values = _tensor(data["values"]) if "values" in data else h
+            context, weights = attend(scores[None], values[None])
             shown |= {"scores": scores.tolist(), "weights": weights[0].tolist()}
             shown |= {"context": context[0].tolist()}
         likely = data["likely"][t - 1]
@@ -222,6 +231,8 @@ def _events(order: str, phase: str, run: Mapping[str, Any], length: int) -> list
     """List the events of a phase, each with its step: source position, target position or 0."""
     if phase == "train":
         return [(0, name) for name in TRAINING_EVENTS]
+    if phase == "encode" and order == "transformer":
+        return [(0, name) for name in ENCODING_AT_ONCE]
     if phase == "encode":
         back = [(0, "back")] if run["bidirectional"] else []
         return [*((i, "read") for i in range(1, length + 1)), *back, (0, "bridge")]
@@ -234,7 +245,7 @@ def _tensor(values: Any) -> Tensor:
 
 
 @cache
-def _tiny(name: str) -> tuple[Seq2SeqAttention, list[str], list[str]]:
+def _tiny(name: str) -> tuple[Seq2SeqAttention | Transformer, list[str], list[str]]:
     """Build one of the trained translators of the tiny language, with its two vocabularies."""
     stored = measured("unrolled")
     source, target = stored["source_words"], stored["target_words"]
@@ -260,8 +271,35 @@ def _tiny_run(name: str, words: Sequence[str], reference: Sequence[str] | None) 
     return _both_runs(model, ids, right, target)
 
 
+def _order(model: Seq2SeqAttention | Transformer) -> str:
+    """Name a model's order of events."""
+    if isinstance(model, Transformer):
+        layers, first = len(model.decoder), cast(DecoderLayer, model.decoder[0])
+        heads, pre = first.self_attention.heads, first.pre_norm
+        added = not isinstance(first.self_attention, RotaryAttention)
+        added = added and not isinstance(model.target_positions, NoPositions)
+        if layers > 1 or heads > 1 or not (pre and added):
+            raise ValueError(
+                "expected a Transformer of one layer and one head, in pre norm, with positions "
+                f"that are added; got {layers} layers, {heads} heads, "
+                f"{'pre' if pre else 'post'} norm, {'added' if added else 'other'} positions"
+            )
+        return "transformer"
+    decoder = model.decoder
+    if len(decoder.rnn.all_weights) > 1 or not isinstance(decoder.attention, Attention | None):
+        raise ValueError(
+            "expected a model of one layer with a score for every position, or none; got "
+            f"{len(decoder.rnn.all_weights)} layers and {type(decoder.attention).__name__}"
+        )
+    if decoder.attention is None:
+        return "none"
+    if decoder.attends_first:
+        return "bahdanau"
+    return "luong" if decoder.feeds_readout else "luong, no feeding"
+
+
 def _both_runs(
-    model: Seq2SeqAttention,
+    model: Seq2SeqAttention | Transformer,
     source: Sequence[int],
     reference: Sequence[int] | None,
     vocabulary: Sequence[str],
@@ -270,12 +308,14 @@ def _both_runs(
     model.eval()
     written = model.generate(torch.tensor([source]), torch.tensor([len(source)]), max_len=LONGEST)
     own = [int(i) for i in written.tokens[0] if i not in (PAD, EOS)][: LONGEST - 1]
-    decode = _plain(model, source, [*own, EOS], vocabulary)
+    transformer = isinstance(model, Transformer)
+    plain: Any = _plain_transformer if transformer else _plain
+    decode = plain(model, source, [*own, EOS], vocabulary)
     train = None
     if reference is not None and list(reference) != own:
-        train = _plain(model, source, [*reference, EOS], vocabulary)
+        train = plain(model, source, [*reference, EOS], vocabulary)
     return {
-        "bidirectional": model.encoder.directions == 2,
+        "bidirectional": not transformer and cast(Any, model.encoder).directions == 2,
         "decode": decode,
         "train": train,
     }
@@ -307,18 +347,9 @@ def _plain(
             context = step.weights @ encoded.states[0]
             features.append(decoder.readout(tops[-1], context, decoder.embedding(token))[0])
 
-    wanted = torch.tensor(list(target))
-    losses = F.cross_entropy(torch.stack(logits), wanted, reduction="none")
-    for x in (*embedded, *tops):
-        x.retain_grad()
-    losses.mean().backward()
-    pull = [cast(Tensor, x.grad)[0].norm(dim=-1) for x in (*embedded, *tops)]
-    with torch.no_grad():
-        for weight in model.parameters():
-            if weight.grad is not None:
-                weight.sub_(RATE * weight.grad)
-        after = F.cross_entropy(model(*sentence, inputs).logits[0], wanted)
-    best = torch.stack(logits).softmax(-1).topk(3)
+    losses, pull, after = _training_step(
+        model, sentence, inputs, target, torch.stack(logits), (*embedded, *tops)
+    )
     return {
         "words": [vocabulary[i] for i in target],
         "size": encoded.states.shape[-1],
@@ -326,14 +357,94 @@ def _plain(
         "decoder_states": _plainly(torch.cat(tops)[:, :SHOWN]),
         "scores": [_plainly(x) for x in scores],
         "features": [_plainly(x[:SHOWN]) for x in features],
+        **_told(vocabulary, torch.stack(logits), losses, after),
+        "pull": _plainly(pull[0]),
+        "pull_decoder": _plainly(torch.stack(pull[1:])),
+    }
+
+
+def _plain_transformer(
+    model: Transformer, source: Sequence[int], target: Sequence[int], vocabulary: Sequence[str]
+) -> dict[str, Any]:
+    """As :func:`_plain`, of a Transformer: all positions at once, with what stands in between."""
+    model = copy.deepcopy(model)
+    sentence = torch.tensor([list(source)]), torch.tensor([len(source)])
+    inputs = torch.tensor([[BOS, *target[:-1]]])
+    words = model.source_embedding(sentence[0]) * model.scale
+    x = model.source_positions(words)
+    layer = cast(EncoderLayer, model.encoder[0])
+    change, around = layer.self_attention(layer.self_norm(x))
+    looked = x + change
+    memory = model.encoder_norm(looked + layer.feed_forward(layer.feed_norm(looked)))
+
+    last = cast(DecoderLayer, model.decoder[0])
+    z = model.target_positions(model.target_embedding(inputs) * model.scale)
+    causal = causal_mask(len(target))[None]
+    change, back = last.self_attention(last.self_norm(z), mask=causal)
+    state = z + change
+    cross = last.cross_attention
+    keys, values, _ = cast(Memory, cross.remember(memory))
+    scores = scaled_dot_score(cross.query(last.cross_norm(state)), keys[:, 0])
+    context = masked_softmax(scores) @ values[:, 0]
+    mixed = state + cross.output(context)
+    output = mixed + last.feed_forward(last.feed_norm(mixed))
+    logits = model.vocabulary(model.decoder_norm(output))[0]
+
+    losses, pull, after = _training_step(model, sentence, inputs, target, logits, (words, state))
+    return {
+        "words": [vocabulary[i] for i in target],
+        "size": memory.shape[-1],
+        "embedded": _plainly(x[0, :, :SHOWN]),
+        "around": _plainly(around[0, 0]),
+        "looked": _plainly(looked[0, :, :SHOWN]),
+        "states": _plainly(memory[0, :, :SHOWN]),
+        "values": _plainly(values[0, 0, :, :SHOWN]),
+        "inputs": _plainly(z[0, :, :SHOWN]),
+        "back": _plainly(back[0, 0]),
+        "decoder_states": _plainly(state[0, :, :SHOWN]),
+        "scores": _plainly(scores[0]),
+        "features": _plainly(output[0, :, :SHOWN]),
+        **_told(vocabulary, logits, losses, after),
+        "pull": _plainly(pull[0]),
+        "pull_decoder": _plainly(pull[1]),
+    }
+
+
+def _training_step(
+    model: Seq2SeqAttention | Transformer,
+    sentence: tuple[Tensor, Tensor],
+    inputs: Tensor,
+    target: Sequence[int],
+    logits: Tensor,
+    watched: Sequence[Tensor],
+) -> tuple[Tensor, list[Tensor], Tensor]:
+    """Take one step: each position's loss, lengths of gradients at tensors, and the loss after."""
+    wanted = torch.tensor(list(target))
+    losses = F.cross_entropy(logits, wanted, reduction="none")
+    for x in watched:
+        x.retain_grad()
+    losses.mean().backward()
+    pull = [cast(Tensor, x.grad)[0].norm(dim=-1) for x in watched]
+    with torch.no_grad():
+        for weight in model.parameters():
+            if weight.grad is not None:
+                weight.sub_(RATE * weight.grad)
+        after = F.cross_entropy(model(*sentence, inputs).logits[0], wanted)
+    return losses, pull, after
+
+
+def _told(
+    vocabulary: Sequence[str], logits: Tensor, losses: Tensor, after: Tensor
+) -> dict[str, Any]:
+    """Say in plain values what a model makes of the target."""
+    best = logits.softmax(-1).topk(3)
+    return {
         "likely": [
             [[vocabulary[i], round(p, 4)] for i, p in zip(*row)]
             for row in zip(best.indices.tolist(), best.values.tolist(), strict=True)
         ],
         "losses": _plainly(losses),
         "loss_after": round(after.item(), 4),
-        "pull": _plainly(pull[0]),
-        "pull_decoder": _plainly(torch.stack(pull[1:])),
     }
 
 

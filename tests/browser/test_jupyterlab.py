@@ -156,7 +156,8 @@ def test_a_figure_in_jupyterlab_moves_by_keyboard_and_reports_to_the_kernel(brow
 
 def test_the_server_shows_learners_plain_notebooks_and_writes_nothing_beside_them(lab):
     address, folder = lab
-    assert ask(address, "")[0].endswith("/lab/tree/chapters/index.ipynb")
+    opens = "/lab/tree/chapters/index.ipynb?file-browser-path=/"
+    assert ask(address, "")[0].endswith(opens)
     for page in plain.Book().notebooks:
         model = json.loads(ask(address, f"api/contents/{page}.ipynb")[1])
         cells = model["content"]["cells"]
@@ -170,6 +171,23 @@ def test_the_server_shows_learners_plain_notebooks_and_writes_nothing_beside_the
     written = {path for path in folder.rglob("*") if ".ipynb_checkpoints" not in path.parts}
     assert written <= set(before)
     assert "Jupytext Server Extension" not in (folder.parent / "log").read_text()
+
+
+def test_it_opens_beside_both_folders_and_says_that_a_figure_has_not_run_yet(browser, lab):
+    address, _ = lab
+    page = opened(browser, address)
+    page.wait_for_selector(".sa-fig[data-values]")
+    page.wait_for_selector(".jp-DirListing-item")
+    names = page.locator(".jp-DirListing-itemText").all_inner_texts()
+    assert {"chapters", "exercises"} <= set(names)
+    said = page.evaluate(
+        """["before", "after"].map(side =>
+            getComputedStyle(document.querySelector(".sa-fig").parentElement, `::${side}`).content)
+        """
+    )
+    assert said[0] == "none"  # no red chain
+    assert "not connected to Python yet" in said[1]
+    page.close()
 
 
 def test_saving_before_anything_ran_keeps_the_figures(browser, lab):
@@ -220,6 +238,7 @@ def test_a_chapter_is_alive_before_and_after_run_all(browser, lab):
     page = opened(browser, f"{address}/lab/tree/chapters/01_bottleneck.ipynb?reset")
     page.wait_for_selector(".sa-fig[data-values]")  # trusted: stored figures live
     assert run_all(page) == []
+    assert not page.locator(".jupyter-widgets-disconnected").count()
     figure = page.locator(".sa-fig[data-values]").first
     figure.wait_for(state="attached")
     have_shown(page)

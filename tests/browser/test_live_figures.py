@@ -13,8 +13,10 @@ every_figure = pytest.mark.parametrize("make", FIGURES.values(), ids=FIGURES)
 
 
 # What the unrolled figure under test can show, on four source and five target words. For each
-# order: reading, one event to read backwards, the bridge; five steps; a training step's five.
+# order: reading, one event to read backwards, the bridge; five steps; a training step's five. A
+# Transformer reads all words in three events.
 EVENTS = sum(4 + back + 1 + 5 * step + 5 for back, step in ((0, 2), (1, 5), (0, 6), (0, 6)))
+EVENTS += 3 + 5 * 7 + 5
 # A swipe goes on for a while: until the page has stood still for so many frames.
 AT_REST = """async () => {
     for (let still = 0, before = scrollY; still < 30; before = scrollY) {
@@ -254,9 +256,10 @@ def test_two_figures_on_a_page_do_not_disturb_each_other(page, static_page):
     assert len(ids) == len(set(ids))
 
 
-def test_unrolled_steps_through_every_event_and_never_jumps(new_page, static_page):
+@pytest.mark.parametrize("width", [390, 1366])
+def test_unrolled_steps_through_every_event_and_never_jumps(width, new_page, static_page):
     twin = FIGURES["Unrolled"]()
-    figure = show(new_page(width=390), static_page(twin))
+    figure = show(new_page(width=width), static_page(twin))
     box, text = figure.bounding_box(), figure.locator(".sa-text")
     seen = []
     for label in figure.locator(".sa-choice").first.locator("label").all():
@@ -272,7 +275,7 @@ def test_unrolled_steps_through_every_event_and_never_jumps(new_page, static_pag
             seen.append((now["phase"], now["event"]))
             assert figure.bounding_box() == box, f"the figure jumps at {now}"
             figure.get_by_role("button", name="Next event").press("ArrowRight")
-    names = {"ask", "weigh", "mix", "update", "combine", "say"}
+    names = {"ask", "weigh", "mix", "update", "combine", "say", "embed", "look back"}
     assert {event for phase, event in seen if phase == "decode"} == names
     assert seen[-1] == ("train", "step")
     assert len(seen) == EVENTS

@@ -98,7 +98,9 @@ FIGURES = {
     "SoftmaxTemperature": lambda: widgets.SoftmaxTemperature(mask=[True, True, False, True, True]),
     "TwoClouds": lambda: widgets.TwoClouds(shift=2.5, baseline="best", draws=3),
     "SparseReach": lambda: widgets.SparseReach("window", width=3, layers=4, word=30),
-    "Unrolled": lambda: widgets.Unrolled(orders=["none", "bahdanau", "luong", "luong, no feeding"]),
+    "Unrolled": lambda: widgets.Unrolled(
+        orders=["none", "bahdanau", "luong", "luong, no feeding", "transformer"]
+    ),
     "TurnedQuestion": lambda: widgets.TurnedQuestion(turn=60, asking=2),
     "WeightSurgery": lambda: widgets.WeightSurgery(
         ["a", "key", "is", "on", "it"],

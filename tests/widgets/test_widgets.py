@@ -52,7 +52,8 @@ def test_no_trait_has_a_name_that_widgets_reserve(make):
 def test_what_a_page_stores_of_a_figure_is_small(make):
     figure = make()
     state = embed_data([figure], state=dependency_state([figure], drop_defaults=False))
-    assert len(str(state)) < 68_000  # with its script and style: a notebook holds both per figure
+    # With its script and style: a notebook holds both per figure, and one of these five models.
+    assert len(str(state)) < 80_000
 
 
 @every_figure
@@ -253,6 +254,45 @@ def test_unrolled_asks_with_the_state_of_its_order(order):
         expected = s[1:] @ w["decoder.attention.score.W"] @ h.T
     torch.testing.assert_close(torch.tensor(run["scores"]), expected, atol=5e-3, rtol=0)
     agrees(figure.numbers()["weights"], softmax(run["scores"][4]).tolist())
+
+
+def test_unrolled_shows_what_a_transformer_computes():
+    torch.manual_seed(0)
+    config = ModelConfig("transformer", d_hidden=10, heads=1, d_feedforward=7, dropout=0.0)
+    model = build_model(config, 7, 8)
+    before = copy.deepcopy(model.state_dict())
+    names = ["<pad>", "<bos>", "<eos>", "<unk>", "a", "b", "c", "d"]
+    figure = widgets.Unrolled.of(model, [4, 5, 6], [7, 4], ["x", "y", "z"], names, phase="train")
+    logits, weights = model(torch.tensor([[4, 5, 6]]), torch.tensor([3]), torch.tensor([[1, 7, 4]]))
+    losses = torch.nn.functional.cross_entropy(logits[0], torch.tensor([7, 4, 2]), reduction="none")
+    shown = figure.numbers()
+    assert shown["losses"] == pytest.approx(losses.tolist(), abs=1e-4)
+    assert shown["loss_after"] < shown["loss"]
+    assert len(shown["gradients_of_decoder_states"]) == len(shown["gradients_of_embeddings"]) == 3
+    run = figure.runs["transformer"]["train"]
+    seen = torch.tensor(run["scores"]).softmax(-1)
+    torch.testing.assert_close(seen, weights[0], atol=1e-3, rtol=0)
+    best = logits[0].softmax(-1).max(-1)
+    assert [row[0][0] for row in run["likely"]] == [names[i] for i in best.indices]
+    assert torch.tensor(run["back"]).triu(1).abs().max() == 0
+    assert all(torch.equal(before[k], v) for k, v in model.state_dict().items())
+
+
+@pytest.mark.parametrize(
+    ("options", "got"),
+    [
+        ({"layers": 2}, "2 layers, 1 heads, pre norm, added positions"),
+        ({"heads": 2}, "1 layers, 2 heads"),
+        ({"norm": "post"}, "post norm"),
+        ({"positions": "rotary"}, "other positions"),
+        ({"positions": "none"}, "other positions"),
+    ],
+)
+def test_unrolled_refuses_a_transformer_that_it_cannot_draw(options, got):
+    config = ModelConfig("transformer", **{"d_hidden": 4, "heads": 1, "d_feedforward": 3} | options)
+    model = build_model(config, 7, 8)
+    with pytest.raises(ValueError, match=f"expected a Transformer of one layer .* got .*{got}"):
+        widgets.Unrolled.of(model, [4, 5], [7], ["x", "y"], list("abcdefgh"))
 
 
 def test_unrolled_shows_the_training_step_of_the_model_that_it_was_given():
