@@ -127,14 +127,13 @@ print("weights", scores.softmax(0))
 # ```
 
 
-# %%
+# %% tags=["hide-input", "hide-output", "hide-until-long-key"]
 def first_and_last(keys, queries):
     """Share of queries for which key 0 scores highest, and lowest."""
     e = queries @ keys.mT
     return [(best(-1) == 0).double().mean().item() for best in (e.argmax, e.argmin)]
 
 
-# %% tags=["hide-input", "hide-output", "hide-until-long-key"]
 found = {}
 for d in (2, 16, 64):
     torch.manual_seed(0)
@@ -443,14 +442,16 @@ except ValueError as error:
 # ```
 
 
+# %% tags=["hide-input"]
+stored = measured("location")
+experiment_card(stored["card"])
+
+
 # %% tags=["hide-input", "hide-output", "hide-until-location-short"]
 def seeds_of(score, split, what, form):
     values = [run[split][what] for run in stored["runs"][score]]
     return f"{min(values):{form}} to {max(values):{form}}"
 
-
-stored = measured("location")
-display(experiment_card(stored["card"]))
 
 rows, trained = [], ("location", "additive", "general", "dot")
 for score in trained:
@@ -479,11 +480,11 @@ ResultTable(heads, rows, "The book's five sentences, greedy search, first seed")
 # On the short sentences BLEU is {{ seeds_of("location", "test", "bleu", ".1f") }} for the location score and
 # {{ seeds_of("additive", "test", "bleu", ".1f") }} for the additive one. Every location seed is above every seed
 # of the three other scores. On the longer sentences it is above the additive and the dot score; the range of
-# the general score overlaps: no difference seen. A score that compares nothing was not expected to do so well.
+# the general score overlaps: no difference seen. That is a lot for a score that compares nothing.
 #
 # Why does it work at all? A guess: French words stand near the places of their English words, and $s_t$
-# knows how far the translation has come. Every encoder state has read the whole sentence, so a word can be
-# found in the state of a neighbour. (Of the five sentences location has one right here, dot two.)
+# knows how far the translation has come; and each encoder state has read the whole sentence. (Of the five
+# sentences location has one right here, dot two.)
 #
 # The **links** tell another story. The error rate of the location score is
 # {{ seeds_of("location", "test", "aer", ".2f") }} on the short sentences. Those of general and dot are
@@ -494,7 +495,7 @@ ResultTable(heads, rows, "The book's five sentences, greedy search, first seed")
 # </details>
 #
 # Be careful with this table. It is one small grammar with one word order, one size of model and eight
-# passes over the pairs; longer training may change the order.
+# passes; longer training may change the order.
 
 # %% [markdown]
 # The table does not say that the location score is the better one. It says that **BLEU on sentences like those of the training is no test of a mechanism**. Design a test
@@ -517,7 +518,7 @@ ResultTable(heads, rows, "The book's five sentences, greedy search, first seed")
 # nothing in common. The diagonal and equal weights stand beside it. The maps below are those of the first
 # caption.
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Two attention maps of one German caption, a row for each English token. Its own map has most of the weight of man on Mann and of is on bereitet. The map told from the places of four other captions runs along the diagonal in its first rows, and is spread over several places further down."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Two attention maps of one German caption, a row for each English token. Its own map has most of the weight of man on Mann and of is on bereitet. The map told from the places of four other captions keeps near the diagonal, sharp in its first rows and blurred further down."}}
 captions = measured("captions")["captions"]
 maps = [torch.tensor(one["weights"]).double() for one in captions]
 
@@ -560,7 +561,7 @@ for ax, title, map_ in zip(
 plt.show()
 
 # %% [markdown]
-# *{{ captions[0]["source"] }}* became *{{ captions[0]["text"] }}*, which is wrong; the reference is
+# The first translation, *{{ captions[0]["text"] }}*, is wrong; the reference is
 # *{{ captions[0]["reference"] }}* For each of the five captions the places tell more than equal weights,
 # and more than the diagonal. A good part of a map can be told without any word, even where the score
 # compares words. But these are five captions of one kind, and a model that was stopped early.
