@@ -564,13 +564,12 @@ plt.show()
 # The first translation, *{{ captions[0]["text"] }}*, is wrong; the reference is
 # *{{ captions[0]["reference"] }}* For each of the five captions the places tell more than equal weights,
 # and more than the diagonal. A good part of a map can be told without any word, even where the score
-# compares words. But these are five captions of one kind, and a model that was stopped early.
+# compares words. (Five captions of one kind; the model was stopped early.)
 #
 # ## Where it breaks
 #
 # **Slicing to fit.** The dot score needs states of one size. A bidirectional encoder has larger ones. A
-# program that takes `keys[..., :d]` runs, and has thrown away the backward half. Use the general score,
-# or project once.
+# program that takes `keys[..., :d]` runs and throws away the backward half. Use the general score.
 #
 # **A name that means something else.** Some programs compare the score's name with two or three strings,
 # and take the last score for anything else. Then a slip of the pen makes another model. The package

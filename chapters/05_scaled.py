@@ -440,7 +440,7 @@ for seed in range(5):
 print("right of 12, five seeds, by rank:", cut)
 
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Three attention maps of one German caption, a row for each English token. At rank 1 the later rows are all alike. At rank 4 every row has its largest weight where the whole map has it, on the right."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Two attention maps of one German caption, a row for each English token: its scores cut down to rank 4, and the whole map. The cut one is paler in places. At rank 4 every row has its largest weight where the whole map has it."}}
 U_1, V_1 = truncate_rank(TINY.W, 1)
 print("the book's matrix: singular values", torch.linalg.svdvals(TINY.W))
 print("weights", (TINY.s @ TINY.W @ TINY.h.T).softmax(0))
@@ -476,12 +476,9 @@ display(ResultTable(heads, rows, "Rows whose largest weight stays", note))
 first = captions[0]
 weights = torch.tensor(first["weights"])
 scores = weights.clamp(min=5e-5).log()
-figure, panels = plt.subplots(1, 3, figsize=(9.6, 3.8), layout="constrained")
-for ax, title, map_ in (
-    (panels[0], "rank 1", cut_table(scores, 1).softmax(-1)),
-    (panels[1], "rank 4", cut_table(scores, 4).softmax(-1)),
-    (panels[2], "whole", weights),
-):
+figure, panels = plt.subplots(1, 2, figsize=(8.4, 4.2), layout="constrained")
+cut_map = cut_table(scores, 4).softmax(-1)
+for ax, title, map_ in zip(panels, ("rank 4", "whole"), (cut_map, weights)):
     plot_attention(map_, first["source_tokens"], first["tokens"], ax=ax, annotate=False)
     ax.set_title(title)
 plt.show()
