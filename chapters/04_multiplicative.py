@@ -431,12 +431,12 @@ except ValueError as error:
     print(error)
 
 # %% [markdown]
-# What does that cost a translator? The same model was trained with four scores: the same encoder, order
-# of events, readout and batches, on toy sentences of at most eight words and their end mark. The learning
-# rate of each score was chosen among four, by BLEU on validation sentences with one seed. Then three
-# seeds were judged once: on test sentences as short as those of the training, and on sentences of 11 or
-# 12 words, longer than any that was trained on. For comparison there are a fixed vector, the model of
-# chapter 1, and two rules for links: the diagonal, and links drawn by lot.
+# What does that cost a translator? A small one was trained with each of four scores, everything else alike:
+# encoder, order of events, readout and batches. It learned from toy sentences of at most eight words and
+# their end mark. The learning rate of each score was chosen among four, by BLEU on validation sentences with
+# one seed. Then three seeds were judged once: on test sentences as short as those of the training, and on
+# sentences of 11 or 12 words, longer than any in training. Beside them stand the fixed vector of chapter 1,
+# and two rules for links: the diagonal, and links drawn by lot.
 #
 # ```{predict} location-short
 # ```
@@ -483,8 +483,8 @@ ResultTable(heads, rows, "The book's five sentences, greedy search, first seed")
 # the general score overlaps: no difference seen. That is a lot for a score that compares nothing.
 #
 # Why does it work at all? A guess: French words stand near the places of their English words, and $s_t$
-# knows how far the translation has come; and each encoder state has read the whole sentence. (Of the five
-# sentences location has one right here, dot two.)
+# knows how far the translation has come. And each encoder state has read the whole sentence, so it can
+# stand in for a neighbour. (Of the five sentences location has one right here, dot two.)
 #
 # The **links** tell another story. The error rate of the location score is
 # {{ seeds_of("location", "test", "aer", ".2f") }} on the short sentences. Those of general and dot are
@@ -498,8 +498,8 @@ ResultTable(heads, rows, "The book's five sentences, greedy search, first seed")
 # passes; longer training may change the order.
 
 # %% [markdown]
-# The table does not say that the location score is the better one. It says that **BLEU on sentences like those of the training is no test of a mechanism**. Design a test
-# that the mechanism must fail:
+# The table does not say that the location score is the better one. It says that **BLEU on sentences like
+# those of the training is no test of a mechanism**. Design a test that the mechanism must fail:
 #
 # - *A source longer than $W_a$.* No training helps: there is no row. The package refused 17 words above.
 # - *A place that training never reached.* Rows beyond the longest training sentence get no gradient.

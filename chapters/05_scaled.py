@@ -139,8 +139,8 @@ for d in (2, 4, 8):
 # Why care? A score far above the others takes all the weight. And where one weight is nearly 1, the
 # softmax is flat: its derivatives $\partial\alpha_i/\partial e_j = \alpha_i(\delta_{ij} - \alpha_j)$ are
 # nearly 0 ($\delta_{ij}$ is 1 for $i = j$, else 0), and hardly any gradient comes through the weights to
-# the query. Here are ten keys with components drawn from the normal distribution. Each pair of numbers
-# is the mean largest weight, and the mean sum of all those derivatives without their signs.
+# the query. Here are ten keys with components drawn from the normal distribution. The two
+# numbers of a pair are the mean largest weight and the mean sum of all those derivatives, signs dropped.
 
 
 # %% tags=["hide-input"]
@@ -423,8 +423,8 @@ plt.show()
 # of rank $k$ {cite:p}`eckart1936`. Is it also the one that scores best? Try three: the twelve words, where
 # a full matrix learns to answer and is cut down; the book's example; and real maps.
 #
-# The maps are those of five German captions ([chapter 3](03_additive.ipynb)). Scores of rank $k$, in a
-# table with a row for each query, make a table of rank $k$ at most. So take the logarithms of a map's
+# The maps are those of five German captions ([chapter 3](03_additive.ipynb)). A score of rank $k$
+# gives a table of scores, a row for each query, whose rank is $k$ at most. So take the logarithms of a map's
 # weights: they are its scores, up to a number for each row that changes no weight (chosen so that each row
 # has the mean 0). Cut this table down, and count the rows whose largest weight stays in place. Random scores
 # of the same size stand beside it.
@@ -779,7 +779,7 @@ experiment_card(stored["card"])
 #
 # </details>
 #
-# So much for small GRU states. The factor was made for Transformers.
+# This is a finding about small GRU states, not about the Transformers that the factor was made for.
 #
 # ## Where it breaks
 #
