@@ -410,7 +410,7 @@ for n in (5, 9, 10, 20):
     nats, share = (attention_entropy(row, normalized=x).item() for x in (False, True))
     e, count = (effective_positions(row, threshold=x).item() for x in (None, 0.1))
     print(
-        f"{n}: {nats:.2f} nats, normalised {share:.2f}; exp {e:.1f}; {count:.0f} over 0.1"
+        f"{n}: {nats:.2f} nats, normalised {share:.2f}; exp {e:.1f}; {count:.0f} > 0.1"
     )
 print("a row of zeros:", attention_entropy(torch.zeros(1, 4)).item())
 plot_statistics(cat.weights, cat.tokens)
