@@ -5,7 +5,7 @@
 #     text_representation: {extension: .py, format_name: percent}
 #   kernelspec: {display_name: Python 3, language: python, name: python3}
 #   seqattn:
-#     minutes: 70
+#     minutes: 65
 #     covers: [F-05, F-15, F-16, F-21, D-08, D-20, M-13, M-14, M-15, T-02, P-02, P-03, P-04, P-05]
 #     exercise: 06_decoder
 # ---
@@ -13,10 +13,10 @@
 # %% [markdown]
 # # The decoder: two orders of one step
 #
-# One step of a translator, cut open: what it reads, when it asks, and where the context goes. You write
-# a step that can be both Bahdanau's and Luong's. Two probes then tell you which design any program
-# follows, whatever it calls itself. And you see a single line decide what a translator learns in its
-# first updates.
+# This chapter cuts one step of a translator open: what it reads, when it asks, and where the context goes.
+# You write a step that can be both Bahdanau's and Luong's. Two probes then tell you which design any
+# program follows, whatever it calls itself. And you see a single line decide what a translator learns in
+# its first updates.
 #
 # **You need** [additive attention](03_additive.ipynb), above all its order of events, and [the
 # multiplicative scores](04_multiplicative.ipynb). **It covers** the decoder's step in both orders,
@@ -32,14 +32,13 @@ INSTALL
 # updates. They differ in one line.
 #
 # In this model a *readout* turns the decoder's state and its context into features,
-# $\tilde s_t = \tanh(W_c [c_t; s_t])$, and a last layer turns the features into one number for each
+# $\tilde s_t = \tanh(W_c [c_t; s_t])$. A last layer turns the features into one number for each
 # French word. We look at the features before the first update, after 20 and after 60.
 #
 # ```{predict} which-line
 # ```
 
-# %% tags=["hide-input"]
-import math
+# %% tags=["hide-input", "hide-output", "hide-until-which-line", "nbval-ignore-output"] mystnb={"image": {"alt": "Six histograms of the readout's features between minus one and one, at updates 0, 20 and 60. At update 0 both trainings have a narrow peak at zero. Trained from a zero bias, nearly all features stand at minus one and at one from update 20 on. Trained from the log frequencies they spread over the whole range."}}
 from functools import partial
 
 import matplotlib.pyplot as plt
@@ -49,7 +48,6 @@ from torch.nn import functional as F
 
 from seqattn.data import (
     FIVE,
-    TINY,
     Batches,
     Vocabularies,
     encode_pairs,
@@ -59,7 +57,14 @@ from seqattn.data import (
 )
 from seqattn.evaluation import which_steps_move
 from seqattn.models import AttentionDecoder, Encoded, ModelConfig, build_model
-from seqattn.plots import BLUE, GREY, ResultTable, experiment_card, use_style
+from seqattn.plots import (
+    BLUE,
+    GREY,
+    ResultTable,
+    experiment_card,
+    plot_attention,
+    use_style,
+)
 from seqattn.training import fit
 from seqattn.widgets import DecoderFlow, Unrolled
 
@@ -98,7 +103,6 @@ def look_at_features(model):
     return seen[0][batch.targets != 0]
 
 
-# %% tags=["hide-input", "hide-output", "hide-until-which-line", "nbval-ignore-output"] mystnb={"image": {"alt": "Six histograms of the readout's features between minus one and one, at updates 0, 20 and 60. At update 0 both trainings have a narrow peak at zero. Trained from a zero bias, nearly all features stand at minus one and at one from update 20 on. Trained from the log frequencies they spread over the whole range."}}
 TRAININGS = {
     "bias from zero": {},
     "bias from frequencies": {"guess": True},
@@ -137,7 +141,7 @@ plt.show()
 # <details><summary>What the output shows</summary>
 #
 # The line is `guess=True`: the bias of the last layer starts as the logarithm of each word's frequency,
-# and not at zero. Without it, in this run and in both orders, the readout has become a list of word
+# not at zero. Without it, in this run and in both orders, the readout has become a list of word
 # frequencies: nearly every feature is a constant, $+1$ or $-1$, whatever the sentence. A tanh is flat there,
 # and passes almost nothing back. A section below says why, and measures with three seeds.
 #
@@ -147,8 +151,12 @@ plt.show()
 #
 # ## One step, in two orders
 #
-# Step through the figure with the arrow keys: one step in Bahdanau's order, then choose Luong's. Look
+# Step through the figure with the arrow keys: one step in Bahdanau's order first, then choose Luong's. Look
 # at which state asks, and at what the update reads.
+#
+# Below the figure is the same order of events on a sentence that somebody wrote: the German caption of
+# [chapter 3](03_additive.ipynb), whose translator has Bahdanau's decoder. Its translation is wrong; the reference
+# is *A man cooking food on the stove.* But its steps can be read.
 
 # %% tags=["hide-input"]
 Unrolled(
@@ -158,10 +166,27 @@ Unrolled(
     title="The same step in two orders",
 )
 
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Attention map of a German caption and its wrong English translation, a row for each English token. The rows of is and taking are darkest at bereitet, that of man at Mann, those of picture and camera at Herd and Essen."}}
+caption = measured("captions")["captions"][0]
+weights, read = torch.tensor(caption["weights"]), caption["source_tokens"]
+wrote, rows = ["<bos>", *(piece.strip("▁") for piece in caption["tokens"])], []
+for t, row in enumerate(weights):
+    share, place = row.max(0)
+    look = f"{read[place].strip('▁')} {share:.2f}"
+    rows.append([t + 1, wrote[t - 1] if t else "–", look, wrote[t], wrote[t + 1]])
+caption_steps = rows
+plot_attention(weights, read, caption["tokens"], annotate=False)
+plt.show()
+heads = ("step", "last word read", "looks most at", "then reads", "says")
+ResultTable(heads, rows, "A real caption, step by step")
+
 # %% [markdown]
+# Follow step 4. When the decoder looks at *bereitet* for *taking*, the last word that it has read is *man*.
+# Only then does it read *is*. Luong's decoder would read *is* first, and look afterwards.
+#
 # ### By hand
 #
-# The encoder states are those of the whole book, *cat*, *sat* and *mat*; the score is the dot product; the
+# The encoder states are those of the whole book, *cat*, *sat* and *mat*. The score is the dot product. The
 # decoder state before the step is $s_0 = (0.5, 1.0)$. For the update we take something small enough for
 # paper: $s_1 = \tanh(\tfrac12 s_0 + \tfrac12 c_1 + e_y)$ in Bahdanau's order, and the same without $c_1$ in
 # Luong's. The word just written is *le*, with the vector $e_y = (0.2, -0.4)$, or *un*, with $(-0.6, 0.3)$.
@@ -176,27 +201,12 @@ Unrolled(
 # Exchange the word, and Bahdanau's weights of step 1 stay. They were there before the word was read. Luong's
 # move at once.
 
-# %%
-h, s_0 = TINY.h.float(), TINY.s.float()
-words = {"le": torch.tensor([0.2, -0.4]), "un": torch.tensor([-0.6, 0.3])}
-for name, e_y in words.items():
-    weights = (h @ s_0).softmax(0)
-    s_1 = torch.tanh(0.5 * s_0 + 0.5 * (weights @ h) + e_y)
-    print(
-        "Bahdanau",
-        name,
-        *(x.numpy().round(3) for x in (weights, s_1, (h @ s_1).softmax(0))),
-    )
-for name, e_y in words.items():
-    s_1 = torch.tanh(0.5 * s_0 + e_y)
-    print("Luong   ", name, *(x.numpy().round(3) for x in ((h @ s_1).softmax(0), s_1)))
-
 # %% [markdown]
 # ## In general
 #
 # A step of the decoder has four parts: **ask**, which gives scores and weights; **mix**, which gives the
-# context; **update**; and **say**. With $a$ for any score, $f$ for the recurrent unit and $g$ for the
-# readout, and with $q_t$ for the state that asks:
+# context; **update**; and **say**. Let $a$ be any score, $f$ the recurrent unit, $g$ the readout, and $q_t$
+# the state that asks:
 #
 # $$
 # \begin{aligned}
@@ -214,7 +224,7 @@ for name, e_y in words.items():
 # | Luong et al., no feeding | $s_t$, after the update | nothing |
 # | Luong et al., input feeding | $s_t$, after the update | $\tilde s_{t-1}$, the last readout |
 #
-# One combination is impossible: to ask with $s_t$ and feed $c_t$ into the update that makes $s_t$. What is fed
+# One combination is impossible: asking with $s_t$ and feeding $c_t$ into the update that makes $s_t$. What is fed
 # must be there already.
 
 # %% [markdown]
@@ -228,9 +238,9 @@ for name, e_y in words.items():
 #
 # $$ s_t = f\big(s_{t-1}, [E y_{t-1}; \tilde s_{t-1}]\big), \qquad \tilde s_0 = 0 $$ (eq-input-feeding)
 #
-# So the decoder knows where it has looked. Joining a *context* to the update's input, as Bahdanau's decoder does, is not input
-# feeding, though many programs call it so. Bahdanau et al. use *maxout*: numbers in $l$ pairs, of which the
-# larger is kept,
+# So the decoder knows where it has looked. Bahdanau's decoder joins a *context* to the update's input. That is
+# not input feeding, though many programs call it so. Bahdanau et al. use *maxout*: it arranges numbers in $l$
+# pairs and keeps the larger of each,
 #
 # $$
 # \begin{aligned}
@@ -241,12 +251,14 @@ for name, e_y in words.items():
 #
 # (with $s_{t-1}$ for $s_t$ in the paper's appendix). The paper and the exercise pair neighbours, $u_{t,2j-1}$
 # with $u_{t,2j}$: only the order of the matrices' rows differs. A *linear* readout joins all three,
-# $[s_t; c_t; E y_{t-1}]$, and leaves the rest to $W_o$. That is no maxout either: nothing is compared. We
-# write $\tilde s_t$ for the features of any readout.
+# $[s_t; c_t; E y_{t-1}]$, and leaves the rest to $W_o$. That is no maxout: nothing is compared. We write
+# $\tilde s_t$ for the features of any readout.
 #
 # ## Ten lines, any order
 #
-# Here is the whole step. The two `if`s on the order are the two papers:
+# Here is the whole step. The two `if`s on the order are the two papers. `part` holds the layers, `memory`
+# the projected keys of [chapter 3](03_additive.ipynb). The hidden cell below compares it with the package's
+# step, and the readouts with their formulas:
 
 
 # %%
@@ -261,12 +273,6 @@ def one_step(part, cell, y, s, fed, memory, order, feeding):
         context, weights = part.attention(s, memory)  # the new state asks
     features = part.readout(s, context, word)
     return part.vocabulary(features), weights, s, features
-
-
-# %% [markdown]
-# `part` holds the layers, `memory` the projected keys of [chapter 3](03_additive.ipynb). To see that it is
-# the package's step, borrow the layers of three models of the package and compare, over three words;
-# then set the two readouts beside their formulas:
 
 
 # %% tags=["hide-input"]
@@ -294,14 +300,16 @@ for name, (config, order, feeding) in PAPERS.items():
     part, cell = model.decoder, borrow_cell(model.decoder.rnn)
     state, memory = model.begin(source, lengths)
     s, fed = state.hidden.outputs[-1], torch.zeros(1, part.readout.d_features).double()
-    for y in torch.tensor([[1], [4], [5]]):
+    at_once = model(source, lengths, torch.tensor([[1, 4, 5]])).logits
+    for t, y in enumerate(torch.tensor([[1], [4], [5]])):
         logits, weights, s, fed = one_step(
             part, cell, y, s, fed, memory, order, feeding
         )
         step = model.step(y, state, memory)
         torch.testing.assert_close((logits, weights), (step.logits, step.weights))
+        torch.testing.assert_close(step.logits, at_once[:, t])
         state = step.state
-    print(f"{name}: three steps equal the package's")
+    print(f"{name}: three steps equal the package's, one by one and teacher-forced")
 
 torch.manual_seed(0)
 s, c, word = (torch.randn(1, d).double() for d in (6, 12, 5))
@@ -316,8 +324,9 @@ torch.testing.assert_close(maxout(s, c, word), torch.maximum(u[:, :3], u[:, 3:])
 # %% [markdown]
 # ## What a change can reach
 #
-# Three steps as boxes; an arrow means "is computed from". The words that are read are given, as in
-# training. Answer the question, and test your answer. Then press any box, or choose it below the drawing.
+# The figure has three steps as boxes; an arrow means "is computed from". The words that are read are given,
+# as in training. Answer the question, and test your answer. Then press any box, or choose it below the
+# drawing.
 
 # %% tags=["hide-input"]
 DecoderFlow(
@@ -340,9 +349,9 @@ DecoderFlow(
 # - **Change the values, keep the keys.** Multiply every value by 5. The first row cannot notice. What
 #   else moves?
 #
-# The function is `which_steps_move`. It copies the model, computes in 64 bits, and runs it twice. We add a
-# fourth design, after one that has really been taught: it computes attention, draws maps,
-# and never uses the context.
+# `which_steps_move` does both. It copies the model, computes in 64 bits, and runs it twice. We add a
+# fourth design, one that has really been taught: it computes attention, draws maps, and never uses the
+# context.
 #
 # ```{predict} values-probe
 # ```
@@ -355,7 +364,6 @@ class Ignores(AttentionDecoder):
         return torch.zeros_like(context), weights, past
 
 
-torch.manual_seed(0)
 museum = build_model(PAPERS["Luong, no feeding"][0], 11, 13)
 museum.decoder.__class__ = Ignores  # the same layers, another method
 
@@ -365,8 +373,7 @@ for name, model in {**models, "ignores its context": museum}.items():
     for change in ("token", "values"):
         steps = which_steps_move(model, [5, 6, 7, 8, 2], [1, 4, 5, 6, 7, 8], change)
         moved[name, change] = steps
-        cells = [" ".join(map(str, found)) or "none" for found in steps]
-        rows.append([name, change, *cells])
+        rows.append([name, change, *(" ".join(map(str, x)) or "none" for x in steps)])
 heads = ("design", "changed", "states", "rows of weights", "logits")
 ResultTable(heads, rows, "Steps that move, of six")
 
@@ -378,16 +385,15 @@ ResultTable(heads, rows, "Steps that move, of six")
 # - *Values, states.* With Bahdanau from step 1; with feeding from step 2; without feeding none.
 # - *Values, logits.* They move in each honest design. Where they stay, the context is not used.
 #
-# Neither probe alone is enough: the token cannot tell feeding from no feeding, and the values alone
+# Neither probe alone is enough. The token cannot tell feeding from no feeding, and the values alone
 # do not show who asks.
 #
 # </details>
-
-# %% [markdown]
+#
 # ## How a readout goes flat
 #
-# Back to the two trainings. Let $\ell$ be the loss of one word, $p$ the predicted probabilities, $y$ the
-# vector with a one at the right word, and $z = W_c[c; s]$ what goes into the tanh. Then
+# Back to the two trainings. Let $\ell$ be the loss of one word and $p$ the predicted probabilities. Let $y$ be
+# the vector with a one at the right word, and $z = W_c[c; s]$ what goes into the tanh. Then
 #
 # $$
 # \begin{aligned}
@@ -397,33 +403,36 @@ ResultTable(heads, rows, "Steps that move, of six")
 # \end{aligned}
 # $$ (eq-saturated-readout)
 #
-# **The surprising part is the mean of the first line.** Sum $p - y$ over a batch. At the start $p$ is nearly
-# uniform, and what is left is "frequent words up, rare words down": a part that all positions of all
-# sentences share. All features are pushed along it together. Adam makes each step about as large as the learning
-# rate, however small the gradient, so they go far. In the tanh they meet a wall: $1 - \tilde s^2$, the factor of the second line,
-# goes towards zero, and with it all that $W_c$, the states and the attention are told.
+# **The surprising part is the mean of the first line.**
+
+# %% [markdown]
+# Sum $p - y$ over a batch. At the start $p$ is nearly uniform, and what is left is "frequent words up, rare
+# words down": a part that all positions of all sentences share. It pushes all features along together.
+# Adam makes each step about as large as the learning rate, however small the gradient, so they go far. In
+# the tanh they meet a wall: $1 - \tilde s^2$, the factor of the second line, goes towards zero. With it goes all
+# that $W_c$, the states and the attention are told.
 #
 # A bias that starts at $b_k = \log f_k$, with $f_k$ the frequency of word $k$, makes that mean almost zero
 # before the first update. What is left differs from sentence to sentence.
-
-# %% [markdown]
+#
 # ### Measured, with three seeds
 #
 # The same sizes (states of 64 numbers), pairs and batches for all, Luong's order without feeding, additive
 # score, 282 updates; test sentences are judged once. The loss is that of training, in nats a word: the mean of the
-# last 20 updates. What would a model reach that knows the frequencies alone? Its loss is their
-# entropy, which needs no training:
+# last 20 updates. What would a model reach that knows only the frequencies $f_k$? Its loss is their entropy,
+# $-\sum_k f_k \log f_k$, which needs no training. Below the table stand the sentences of the book, in three
+# trainings of one seed: the readout that went flat, the same one from frequencies, and Bahdanau's order with
+# a linear readout.
 
-# %%
+# %% tags=["hide-input"]
 counts = torch.bincount(torch.tensor([y for _, target in examples for y in target]))
 f = counts[counts > 0].double() / counts.sum()
 knows_frequencies = -(f * f.log()).sum().item()
 print(f"loss of word frequencies alone: {knows_frequencies:.2f} nats a word")
 stored = measured("decoders")
-experiment_card(stored["card"])
+display(experiment_card(stored["card"]))
 
 
-# %% tags=["hide-input"]
 def runs(order="after", fed=False, **choice):
     usual = {"readout": "linear", "bias": "frequencies", "ignores": False}
     cell = {"order": order, "fed": fed, **usual, **choice}
@@ -454,14 +463,21 @@ for name, found in STARTS.items():
         [name, *(span(found, *of) for of in (("loss", ".2f"), ("bleu", ".1f")))]
     )
 heads = ("readout and bias", "loss", "BLEU")
-ResultTable(heads, rows, "Where the bias starts", "lowest to highest of three seeds")
+note = "lowest to highest of three seeds"
+display(ResultTable(heads, rows, "Where the bias starts", note))
+
+shown = [runs(readout="tanh", bias="zero"), runs(readout="tanh"), runs("before", True)]
+for i, pair in enumerate(FIVE):
+    print(pair.source)
+    for name, found in zip(("tanh, zero", "tanh, freq.", "Bahdanau"), shown):
+        print(f"    {name:12s} {found[0]['five'][i]}")
 
 # %% [markdown]
 # - **The tanh from zero is stuck**, in all seeds. Its loss at the end is {{ span(STARTS["tanh, from zero"], "loss", ".2f") }},
-#   against {{ f"{knows_frequencies:.2f}" }} for the frequencies alone. Stuck is not dead: a small slope is not zero, and in the
-#   last updates its features begin to leave the ends. What they would still learn, this training is too
-#   short to tell. Above you saw one seed of the other order and
-#   one of a lower rate go flat as well.
+#   against {{ f"{knows_frequencies:.2f}" }} for the frequencies alone. It begins four of the five sentences with
+#   *le peintre est*, whatever they are about. Stuck is not dead: a small slope is not zero, and in the
+#   last updates its features begin to leave the ends. This training is too short to tell what they would
+#   still learn. Above you saw one seed of the other order and one of a lower rate go flat as well.
 # - **The same tanh from log frequencies learns**: BLEU {{ span(STARTS["tanh, from frequencies"], "bleu", ".1f") }}. Many of its
 #   features come to the ends as well, but late. So a share at the end of a training condemns no readout.
 # - **The linear readout learns from zero**, too. It has a path that no tanh closes. So has maxout.
@@ -475,18 +491,18 @@ ResultTable(heads, rows, "Where the bias starts", "lowest to highest of three se
 # ## The grid: what do the choices do?
 #
 # Now everything else can be held equal: the additive score, a linear readout and a bias from frequencies
-# for all. Two choices are left, independent of each other: who asks, and whether the update reads what
-# attention gave. That makes four decoders, with three seeds each. One of them is in neither paper: it asks
-# before the update and keeps the context out of it. (The names in the table stand for an order and a
-# feeding. The readout is linear, not Bahdanau's maxout or Luong's tanh, and a decoder that is fed has
-# more weights.) Beside them stands the decoder that ignores its
-# context. (For the score and the readout as further choices see [the capstone](20_study.ipynb), which
-# gives all its models the same number of weights.)
+# for all. Two independent choices are left: who asks, and whether the update reads what attention gave.
+# That makes four decoders, with three seeds each. One of them is in neither paper: it asks before the update
+# and keeps the context out of it. Beside the four stands the decoder that ignores its context.
+#
+# The names in the table stand for an order and a feeding. The readout is linear, not Bahdanau's maxout or
+# Luong's tanh, and a decoder that is fed has more weights. (For the score and the readout as further choices
+# see [the capstone](20_study.ipynb), which gives all its models the same number of weights.)
 #
 # ```{predict} the-grid
 # ```
 
-# %% tags=["hide-output", "hide-until-the-grid"]
+# %% tags=["hide-input", "hide-output", "hide-until-the-grid"]
 DESIGNS = {
     "before, fed (Bahdanau)": ("before", True),
     "before, not fed": ("before", False),
@@ -508,8 +524,8 @@ ResultTable(heads, rows, "Order and feeding", "lowest to highest of three seeds"
 #   The ranges overlap: no difference seen, with states of 64 numbers and 282 updates.
 # - **Feeding.** Luong's decoder with feeding has {{ span(runs(fed=True), "bleu", ".1f") }}: again no difference seen, at this size and budget.
 # - **The design of neither paper**, which asks early and keeps the context out of the update, has
-#   {{ span(runs("before", False), "bleu", ".1f") }}: each seed is below each seed of the other three. A reason may be that its context comes from a
-#   state that has not read the last word, and that no state hears of it.
+#   {{ span(runs("before", False), "bleu", ".1f") }}: each seed is below each seed of the other three. One reason may be that its
+#   context comes from a state that has not read the last word, and that no state hears of it.
 # - **The links** of [chapter 3](03_additive.ipynb) do differ. Their alignment error rate, AER, is {{ span(runs(), "aer", ".2f") }} without feeding, {{ span(runs(fed=True), "aer", ".2f") }}
 #   with it, and {{ span(runs("before", True), "aer", ".2f") }} in Bahdanau's order: each seed of the first is below each seed of the two
 #   others. The gap is narrow, and the same decoder from a zero bias has {{ span(runs(bias="zero"), "aer", ".2f") }}: three seeds
@@ -523,35 +539,21 @@ ResultTable(heads, rows, "Order and feeding", "lowest to highest of three seeds"
 #
 # The row of the decoder that ignores its context deserves a second look. Its loss falls, its words are
 # French, and it has a map for each sentence. It translates through $s_0$, as the model of
-# [chapter 1](01_bottleneck.ipynb) does. Its own curve does not show that anything is wrong; the values probe does, in a line.
+# [chapter 1](01_bottleneck.ipynb) does. Its own curve does not show that anything is wrong; the values probe
+# does, in a line.
 #
 # </details>
 #
-# ### Five sentences
-#
-# The sentences of the book, in three trainings of one seed: the readout that went flat, the same one from
-# frequencies, and Bahdanau's order with a linear readout.
-
-# %%
-shown = [runs(readout="tanh", bias="zero"), runs(readout="tanh"), runs("before", True)]
-for i, pair in enumerate(FIVE):
-    print(pair.source)
-    for name, found in zip(("tanh, zero", "tanh, freq.", "Bahdanau"), shown):
-        print(f"    {name:12s} {found[0]['five'][i]}")
-
-# %% [markdown]
-# The first begins four of the five with *le peintre est*, whatever they are about.
-#
 # ## Where the step begins
 #
-# **The bridge.** The first state has to come from the encoder. It may have another size, another number
-# of layers, and two directions. The package makes, for each layer of the decoder
-# from the encoder's layer across from it,
+# **The bridge.** The first state has to come from the encoder, which may have another size, another number
+# of layers, and two directions. For each layer of the decoder, the package makes it from the encoder's layer
+# across from it,
 #
 # $$ s_0 = \tanh\big(W\,\bar h + b\big), \qquad \bar h = [\overrightarrow h_{T_s}; \overleftarrow h_1] $$ (eq-bridge)
 #
 # with the forward state at the last real word and the backward state at the first. Each layer has a matrix
-# of its own; an LSTM's memory cell has another, without the tanh, since a cell has no bounds.
+# of its own. An LSTM's memory cell has another one, without the tanh, since a cell has no bounds.
 #
 # `nn.GRU` returns those states in `hidden`, and `hidden[-1]` alone is the *backward half*:
 
@@ -566,7 +568,7 @@ print("hidden", tuple(hidden.shape), " summary", tuple(encoded.summary.shape))
 print("s_0   ", tuple(bridge(encoded.summary).outputs[-1].shape))
 
 # %% [markdown]
-# **The shift.** The decoder reads `<bos>` and the target, and is to say the target and `<eos>`:
+# **The shift.** The decoder reads `<bos>` and the target, and has to say the target and `<eos>`:
 #
 # $$
 # \begin{aligned}
@@ -575,13 +577,13 @@ print("s_0   ", tuple(bridge(encoded.summary).outputs[-1].shape))
 # \end{aligned}
 # $$ (eq-label-shift)
 #
-# Forget the shift, so that each step reads the word it has to say, and the loss falls to nearly zero: the
+# Forget the shift, and each step reads the word it has to say. Then the loss falls to nearly zero: the
 # model copies. It has learned nothing that it can use when it writes by itself. For *le chat dort* the
 # pairs are `<bos>` → *le*, *le* → *chat*, *chat* → *dort*, *dort* → `<eos>`.
 #
 # ### The loss, and one step of training
 #
-# Each step is told the true words, *teacher forcing*, and the loss is the mean over real tokens:
+# Each step reads the true words (*teacher forcing*), and the loss is the mean over real tokens:
 #
 # $$
 # L = -\frac{\sum_{b,t} m_{bt}\, \log p(y_{bt} \mid y_{b,<t}, x_b)}{\sum_{b,t} m_{bt}}
@@ -590,41 +592,34 @@ print("s_0   ", tuple(bridge(encoded.summary).outputs[-1].shape))
 # where $m_{bt}$ is 1 at a real token of sentence $b$ and 0 at padding. Two averages are often confused
 # with it: the mean over all positions, which counts pads, and the mean of the batches' means, which counts
 # a batch of ten tokens as much as one of two hundred. Before the update the gradient's length is clipped
-# ({eq}`eq-clipping`): a recurrent network has now and then a gradient that is far too long.
+# ({eq}`eq-clipping`), because a recurrent network now and then has a gradient that is far too long. In the
+# code, `ignore_index=0` leaves the pads out.
 
 # %%
 torch.manual_seed(0)
-config = ModelConfig("luong", d_embed=16, d_hidden=16, d_encoder=8, dropout=0.0)
-small = build_model(config, *map(len, vocabularies))
-batch = batches.take(list(range(7)))
+small = build_model(ModelConfig("luong", dropout=0.0), *map(len, vocabularies))
+batch = batches.take([*range(7)])
 logits, _ = small(batch.source, batch.lengths, batch.inputs)
 loss = F.cross_entropy(logits.flatten(0, 1), batch.targets.flatten(), ignore_index=0)
 loss.backward()
 length = nn.utils.clip_grad_norm_(small.parameters(), max_norm=1.0)
-
-real = batch.targets != 0
-each = -logits.log_softmax(-1).gather(-1, batch.targets[..., None])[..., 0]
-torch.testing.assert_close(loss, (each * real).sum() / real.sum())
-print(
-    f"loss {loss:.3f} over {real.sum()} of {real.numel()} positions; gradient {length:.2f}"
-)
-unsure = math.log(len(vocabularies.target))
+print(f"loss {loss:.3f}, {batch.targets.count_nonzero()} words; gradient {length:.2f}")
 
 # %% [markdown]
 # A fresh model is about as unsure as can be: {{ f"{loss.item():.3f}" }} is close to the logarithm of the number of words,
-# {{ f"{unsure:.3f}" }}.
+# {{ f"{torch.tensor(len(vocabularies.target)).log():.3f}" }}.
 #
-# When it translates there is no true word to read: each step reads its own last choice. Report both: the
-# teacher-forced loss (no dropout, no sampling), and a measure of the whole sentences it writes by itself,
-# such as BLEU. A cross-entropy between the *free* output at place $t$ and the reference at place $t$ is
-# neither: one extra word at the front, and every later place counts as wrong. [The
+# In translation there is no true word to read: each step reads its own last choice. Report both: the
+# teacher-forced loss (no dropout, no sampling), and a measure of the whole sentences that the model writes by
+# itself, such as BLEU. A cross-entropy between the *free* output at place $t$ and the reference at place $t$ is
+# neither. With one extra word at the front, every later place counts as wrong. [The
 # capstone](18_build.ipynb) sets training and translating beside each other.
 #
 # ### Padding: a mask is not enough
 #
 # An attention mask keeps pads out of the context. But a backward GRU that is not *packed* starts on the
-# pads, and its states at real words have read them. Packing hands the network only the real steps.
-# The mask below is right in both cases:
+# pads, so its states at real words have read them. Packing hands the network only the real steps. The mask
+# below is right in both cases:
 
 
 # %%
@@ -644,29 +639,21 @@ for name, read in (("packed", encoder), ("unpacked", partial(unpacked, encoder))
     print(f"{name:9s} 5 pads: {off[name][0]:.3f}   45 pads: {off[name][1]:.3f}")
 
 # %% [markdown]
-# So a test needs two parts: more pads, *and* other content at the pads. A second trap: the states come back as
-# wide as the longest sentence of the batch, and no longer fit a wider mask. Pass `total_length`. The decoder
-# needs no packing: it reads from left to right, so pads at the end touch nothing before them, and the loss skips them.
+# So a test needs two parts: more pads, *and* other content at the pads. A second trap: the states come back
+# only as wide as the longest sentence of the batch, and no longer fit a wider mask. Pass `total_length`. The
+# decoder needs no packing. It reads from left to right, so pads at the end touch nothing before them, and
+# the loss skips them.
 #
 # ### All steps at once
 #
-# In Luong's order without feeding no state waits for attention. In training the words are known. So the
+# In Luong's order without feeding, no state waits for attention. In training the words are known. So the
 # recurrence runs over the whole sentence first, and all states ask at once, in one matrix product. The
-# package does so whenever it may, and nothing changes but the time.
+# package does so whenever it may. Nothing changes but the time: the hidden cell above compared both.
 #
 # The trainings of the grid took {{ span(runs(), "seconds", ".1f") }} processor seconds without feeding and
-# {{ span(runs(fed=True), "seconds", ".1f") }} with it. These seconds decide nothing: the machine had other work as well, and the decoder
-# that ignores its context, which waits for nothing either, took {{ span(runs(ignores=True), "seconds", ".1f") }}.
-
-# %%
-model = models["Luong, no feeding"]
-at_once = model(source, lengths, inputs).logits
-state, memory = model.begin(source, lengths)
-for t, y in enumerate(inputs[0]):
-    step = model.step(y[None], state, memory)
-    torch.testing.assert_close(step.logits, at_once[:, t])
-    state = step.state
-print("three steps at once equal three steps one by one")
+# {{ span(runs(fed=True), "seconds", ".1f") }} with it. These seconds decide nothing: the machine had other work as
+# well, and the decoder that ignores its context, which waits for nothing either, took
+# {{ span(runs(ignores=True), "seconds", ".1f") }}.
 
 # %% [markdown]
 # ## The two papers side by side
@@ -689,39 +676,32 @@ print("three steps at once equal three steps one by one")
 # %% [markdown]
 # ## Where it breaks
 #
-# **A "Luong" that asks too early.** Programs taught under that name attend with
-# $s_{t-1}$ and feed the context to the update: Bahdanau's order with a product for a score. The token probe
-# convicts them: row 4 stays.
+# **A "Luong" that asks too early.** Programs taught under that name attend with $s_{t-1}$ and feed the context
+# to the update. That is Bahdanau's order with a product for a score. The token probe convicts them: row 4 stays.
 #
 # **An empty first row.** A program that makes room for `<bos>` among the outputs returns a first row of
 # zeros. Its map is shifted by one, and each mean over rows counts a row that is not one. Rows sum to 1, all of
 # them: check that.
 #
 # **Sizes that happen to fit.** A decoder that takes `hidden[-1]` of a bidirectional encoder runs, with half
-# a summary. An encoder with memory cells before a decoder without them drops the cells silently. A program that
-# checks for `"lstm"` and takes a GRU for anything else builds one for `"LSTM"`. The package refuses:
-
-# %%
-for options in ({"cell": "LSTM"}, {"architecture": "Luong"}, {"input_feeding": False}):
-    try:
-        ModelConfig(**options)
-    except ValueError as error:
-        print(error)
-
-# %% [markdown]
+# a summary. If the encoder has memory cells and the decoder has none, they are dropped silently. A program that
+# checks for `"lstm"` and takes a GRU for anything else builds one for `"LSTM"`; the package's `ModelConfig`
+# refuses.
+#
 # **A training without its inference.** The loop that translates was written for another model than the one
 # that was trained: other arguments, no mask, one sentence at a time. Here both call one
 # `step`, and a test says that step by step equals all at once.
 #
-# **Folklore.** "Luong is faster." Without feeding, in training, it can be, since its steps need not
-# wait (we saw no clear difference in seconds); in translating each step waits
-# for the last word in both. "Luong is for large data": we found no measurement of it.
-#
+# **Folklore.** "Luong is faster." Without feeding, in training, it can be, since its steps need not wait (we
+# saw no clear difference in seconds). In translation each step waits for the last word in both orders. "Luong is
+# for large data": we found no measurement of it.
+
+# %% [markdown]
 # ## Questions that readers ask
 #
 # <details><summary>How is the context combined with the decoder's state?</summary>
 #
-# In two places, and they are independent: in the *update*, as an input beside the last word, and in the
+# In two places, independent of each other: in the *update*, as an input beside the last word, and in the
 # *readout*, beside the new state. Bahdanau et al. use both. Luong et al. use the readout, and with feeding
 # the update of the next step through it.
 #
@@ -734,32 +714,24 @@ for options in ({"cell": "LSTM"}, {"architecture": "Luong"}, {"input_feeding": F
 #
 # </details>
 #
-# <details><summary>Without input feeding, may I compute attention after the RNN for all steps?</summary>
-#
-# In training, in Luong's order: yes, see above. In Bahdanau's order no, since each update waits for its
-# context. When translating, never: the next word is not known.
-#
-# </details>
-
-# %% [markdown]
 # <details><summary>A decoder of several layers: which one asks?</summary>
 #
-# The top one, in Luong et al. and in the package. Any layer could; some large systems asked with the lowest
-# and gave the context to all.
+# The top one, in Luong et al. and in the package. Some large systems asked with the lowest and gave the
+# context to all.
 #
 # </details>
 #
 # <details><summary>Why tanh(fc(cat(hidden[-2], hidden[-1]))) for the first state?</summary>
 #
-# Those are the last states of the two directions of the top layer. The linear layer brings them to the
-# decoder's size, the tanh to the range of a GRU's state. It is {eq}`eq-bridge`.
+# It is {eq}`eq-bridge`: the last states of the top layer's two directions, brought to the decoder's size and
+# to the range of a GRU's state.
 #
 # </details>
 #
 # <details><summary>Why is the decoder not packed? Does packing change results, or only speed?</summary>
 #
 # In the encoder it changes results, above all for a backward direction. A decoder runs one way, pads stand at the
-# end, and the loss skips them; packing would save work and change nothing that counts.
+# end, and the loss skips them. Packing would save work and change nothing that counts.
 #
 # </details>
 #
@@ -768,13 +740,8 @@ for options in ({"cell": "LSTM"}, {"architecture": "Luong"}, {"input_feeding": F
 # There the name chooses the score. The order belongs to the wrapper. Run the probes.
 #
 # </details>
-#
-# <details><summary>Should I use teacher forcing in validation?</summary>
-#
-# For the loss, yes: always, so that it can be compared. For BLEU never: there the model reads its own words.
-#
-# </details>
-#
+
+# %% [markdown]
 # ## Check yourself
 #
 # ```{self-check} which-design
@@ -792,7 +759,6 @@ for options in ({"cell": "LSTM"}, {"architecture": "Luong"}, {"input_feeding": F
 # ```{self-check} flat-readout
 # ```
 
-# %% [markdown]
 # ## What you now know
 #
 # - A decoder's step leaves two choices besides the score: who asks, and what the update reads. The papers
@@ -800,14 +766,14 @@ for options in ({"cell": "LSTM"}, {"architecture": "Luong"}, {"input_feeding": F
 # - Two probes name the design of any program: change a token, and change the values under the same keys.
 # - Without feeding, Luong's states never hear of attention, and all steps can be computed at once in
 #   training.
-# - A tanh readout that starts without the words' frequencies can saturate in twenty updates. A comparison of orders or
-#   scores is worth something only with one readout and one start.
+# - A tanh readout that starts without the words' frequencies can saturate in twenty updates. Compare orders or
+#   scores only with one readout and one start.
 # - The first state, the shift, the mean over real tokens and packing decide as much as the score.
 #
 # **Now you.** [The exercise](../exercises/06_decoder.ipynb) has you write the bridge, the shift and both steps, and
 # name the design of black boxes.
 #
-# **Next.** How the whole is trained, and how it searches for a sentence.
+# **Next.** How a translator is trained, and how it searches for a sentence.
 #
 # ## Sources
 #

@@ -13,10 +13,9 @@
 # %% [markdown]
 # # Are weights explanations?
 #
-# "The model wrote *chat* because it looked at *cat*." May one say so? In 2019 three papers argued about
-# such sentences, and they are still quoted on either side. In this chapter you run the argument
-# instead of quoting it: shuffle weights, flatten them, erase them and forge them, and see when the
-# answer cares.
+# "The model wrote *chat* because it looked at *cat*." Is that a fair statement? In 2019 three papers argued
+# about such sentences, and both sides still quote them. In this chapter you run the argument instead of
+# quoting it: shuffle weights, flatten them, erase them and forge them, and see when the answer cares.
 #
 # **You need** [maps](08_reading_maps.ipynb) and gradients. **It covers** interventions on weights; what a
 # linear readout makes of them; occlusion and gradients; agreement of rankings; forged weights; models
@@ -28,10 +27,10 @@ INSTALL
 # %% [markdown]
 # ## A question you can see
 #
-# Two machines. One is the translator that comes with the package. The other is a **sentence classifier**:
-# it reads a sentence with a GRU in both directions, asks its states with one learned query, and chooses one
-# of two classes from the context. Now give both other weights, and let them compute the rest as usual. Of
-# the translator count the right next words, each after the true words before it.
+# Here are two machines. One is the translator that comes with the package. The other is a **sentence
+# classifier**: it reads a sentence with a GRU in both directions, asks its states with one learned query, and
+# chooses one of two classes from the context. Now give both of them other weights, and let them compute the
+# rest as usual. For the translator, count the right next words, each after the true words before it.
 #
 # - *another erased*: one weight that is not the largest becomes 0, and the rest of the row grows until it
 #   sums to 1 again;
@@ -44,6 +43,8 @@ INSTALL
 # ```
 
 # %% tags=["hide-input", "hide-output", "hide-until-which-breaks"]
+from functools import partial
+
 import matplotlib.pyplot as plt
 import torch
 import torch.nn.functional as F
@@ -52,7 +53,14 @@ from seqattn.data import FIVE, TINY, measured, toy_reasons
 from seqattn.evaluation.interventions import replace_weights, shuffled, uniform
 from seqattn.metrics import jensen_shannon, kendall_tau
 from seqattn.models import SentenceClassifier
-from seqattn.plots import GREY, ORANGE, ResultTable, use_style
+from seqattn.plots import (
+    GREY,
+    ORANGE,
+    ResultTable,
+    experiment_card,
+    plot_attention,
+    use_style,
+)
 from seqattn.translator import Translator
 from seqattn.widgets import WeightSurgery
 
@@ -87,19 +95,19 @@ ResultTable(
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# The translator without its largest weight loses most of its words, and shuffled weights harm it further:
-# it is confidently told a wrong word. Its perplexity is then higher than with uniform weights, and even
+# Without its largest weight the translator loses most of its words. Shuffled weights harm it further, because
+# they confidently tell it a wrong word. Its perplexity is then higher than with uniform weights, and even
 # than with no context. Its accuracy is lower than with uniform weights. The classifier keeps most of its
 # answers under every change but one, *no context*, where it can only guess between two classes.
 #
-# Either column alone misleads. The question is when weights are explanations.
+# Either column alone misleads. The question is *when* weights are explanations.
 #
 # </details>
 #
 # ## By hand
 #
-# Why can shuffling be harmless? Let the answer be a linear readout of the context, as a classifier's is,
-# with weights $w$ and bias $b$. The {weights}`weights` $\alpha_i$ sum to 1, so
+# Why can shuffling be harmless? Let the answer be a linear readout of the context, as in our classifier, with
+# weights $w$ and bias $b$. The {weights}`weights` $\alpha_i$ sum to 1, so
 #
 # $$ w^\top c + b = \sum_i \alpha_i \,(w^\top h_i + b) = \sum_i \alpha_i\, m_i $$ (eq-readout-of-states)
 #
@@ -148,8 +156,8 @@ WeightSurgery(
 # %% [markdown]
 # ## Ten lines of PyTorch
 #
-# An intervention stands between the look and what follows from it: compute the weights as usual, replace
-# them, and take the weighted sum again.
+# An intervention stands between the look and what follows from it. It computes the weights as usual, replaces
+# them, and takes the weighted sum again.
 
 
 # %%
@@ -172,32 +180,44 @@ with_other_weights(translator.model.decoder.attention, uniform)
 assert translator.translate([text])[0].text == theirs
 
 # %% [markdown]
-# The five sentences of this book, translated with weights of its own, uniform ones, and shuffled ones:
+# The five sentences of this book, translated with the model's own weights, uniform ones, and shuffled ones.
+# Behind them stands a German caption that somebody wrote, with the map of
+# [chapter 3](03_additive.ipynb)'s translator. The reference is *A man cooking food on the stove.*
 
 # %% tags=["nbval-ignore-output"]
 del translator.model.decoder.attention.look  # the method of the class again
-dice = torch.Generator().manual_seed(0)
-changes = {
-    "own": lambda w, mask: w,
-    "uniform": uniform,
-    "shuffled": lambda w, mask: shuffled(w, mask, generator=dice),
-}
+changes = {"own": lambda w, mask: w, "uniform": uniform}
+changes["shuffled"] = partial(shuffled, generator=torch.Generator().manual_seed(0))
 for p in FIVE:
     print(p.source)
     for name, change in changes.items():
         with replace_weights(translator.model, change):
             print(f"  {name:9s}", translator.translate([p.source])[0].text)
 
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Attention map of a German caption and its wrong English translation, a row for each English token. The rows of picture and camera look alike: both have most of their weight on Herd and Essen."}}
+caption = measured("captions")["captions"][0]
+weights, written = torch.tensor(caption["weights"]), caption["tokens"]
+picture, camera = (weights[written.index(word)] for word in ("▁picture", "▁camera"))
+apart = jensen_shannon(picture, camera).item()
+print(caption["source"], "->", caption["text"])
+print(f"rows of picture and camera: {apart:.2f} nats apart")
+plot_attention(weights, caption["source_tokens"], written, annotate=False)
+plt.show()
+
 # %% [markdown]
+# In the caption's map, *picture* and *camera* come from nearly the same look, {{ f"{apart:.2f}" }} nats apart by
+# {eq}`eq-jsd` below. They are two words all the same. What else differed, the decoder's state and the last
+# word, the map does not show. And a stored map allows no intervention: for that you need the model.
+#
 # ## A task whose reason is known
 #
 # To ask whether weights show the reason, one must know the reason. So take sentences of the toy corpus
-# that contain *in* or *on*, once, and write each of them a second time with the other word. The class is
-# the word: 0 for *in*, 1 for *on*. Since all else comes in both classes, nothing else can tell. Who does
+# that contain *in* or *on* exactly once, and write each of them a second time with the other word. The class is
+# the word: 0 for *in*, 1 for *on*. All else comes in both classes, so nothing else can tell. A model that does
 # not read this word is right half of the time.
 #
-# Two encoders: a GRU in both directions, whose states have read the other words; and **words** alone, whose
-# states are the embeddings. Here is the second, trained on a small part while you wait.
+# There are two encoders: a GRU in both directions, whose states have read the other words; and **words**
+# alone, whose states are the embeddings. Here is the second, trained on a small part while you wait.
 
 # %%
 small = toy_reasons(6_000)
@@ -219,9 +239,7 @@ optimizer = torch.optim.Adam(model.parameters(), 0.01)
 source, lengths, labels = as_batch(small["train"])
 for _ in range(150):
     loss = F.cross_entropy(model(source, lengths).logits, labels)
-    optimizer.zero_grad()
-    loss.backward()
-    optimizer.step()
+    optimizer.zero_grad(), loss.backward(), optimizer.step()
 
 # %% tags=["nbval-ignore-output"]
 source, lengths, labels = as_batch(small["test"])
@@ -238,16 +256,16 @@ print(
 print(f"same answer with shuffled weights {agree:.2f}")
 
 # %% [markdown]
-# Now all of it, with more sentences, both encoders and three seeds each. Four measures try to point at the
+# Now the whole experiment: more sentences, both encoders and three seeds each. Four measures try to point at the
 # deciding word, each by its largest value without the sign.
 #
 # - **Attention**: the weight $\alpha_i$.
-# - **Gradient × input**: what the answer's margin $f$ owes to a word's vector $x_i$ to first order,
+# - **Gradient × input**: to first order, what the answer's margin $f$ owes to a word's vector $x_i$,
 #
 # $$ g_i = x_i^\top\, \frac{\partial f}{\partial x_i} $$ (eq-gradient-input)
 #
 # - **Integrated gradients**: the same, with the gradient averaged on the way from zero to $x$.
-# - **Occlusion**: the answer with the word, minus the answer of the sentence without it,
+# - **Occlusion**: the answer with the word, minus the answer without it,
 #
 # $$ o_i = f(x_1, \dots, x_n) - f(x_1, \dots, x_{i-1}, x_{i+1}, \dots, x_n) $$ (eq-occlusion)
 #
@@ -291,8 +309,8 @@ ResultTable(heads, rows, "Who finds the deciding word?", note)
 # - Models trained with **uniform** weights answer as well. So the *task* does not need attention. That says
 #   nothing yet about the first models: over words those answer wrongly half of the time if you flatten their
 #   weights afterwards.
-# - Occlusion, which asks the model instead of its map, finds the word in
-#   {{ low_high(found["gru", "attention", "occlusion"]) }} of the sentences through the GRU.
+# - Occlusion asks the model instead of its map. Through the GRU it finds the word in
+#   {{ low_high(found["gru", "attention", "occlusion"]) }} of the sentences.
 #
 # </details>
 #
@@ -318,11 +336,10 @@ ax.legend()
 plt.show()
 
 # %% [markdown]
-# A single word knows the answer if it *is* the reason, and else it guesses. A GRU's states know it from
+# A single word knows the answer if it *is* the reason; otherwise it guesses. A GRU's states know it from
 # several words away: in all three trainings to the left of the reason, where the news comes from the
-# backward GRU, and in two of them to the right as well. The weight on position $i$
-# is a weight on a *state*, and a state is not a word. Shuffle the weights, and they land on other
-# states that know it too.
+# backward GRU, and in two of them to the right as well. The weight on position $i$ is a weight on a *state*,
+# and a state is not a word. Shuffle the weights, and they land on other states that know it too.
 #
 # Now forge by hand. Both machines answer *on* to one sentence. Predict first.
 
@@ -360,8 +377,8 @@ WeightSurgery(
 # ### Jain and Wallace: do the weights agree, and could they be others?
 #
 # *Attention is not Explanation* {cite:p}`jain2019` asks two things of classifiers. First: does attention
-# rank the words as gradients and occlusion do? **Kendall's** $\tau$ compares two rankings. Of all $P$ pairs
-# of words count those in the same order, $C$, and in opposite orders, $D$:
+# rank the words as gradients and occlusion do? **Kendall's** $\tau$ compares two rankings. Among all $P$ pairs
+# of words, let $C$ be the pairs that both put in the same order and $D$ those in opposite orders:
 #
 # $$ \tau = \frac{C - D}{P} $$ (eq-kendall)
 #
@@ -430,15 +447,15 @@ ResultTable(
 # Low agreement comes back through the GRU, and not over words, for each of the seeds. So it is no property
 # of attention as such. The third $\tau$ is the yardstick: through the GRU gradient and occlusion agree with
 # each other better than attention does with either, but far from perfectly. And $\tau$ asks about all pairs,
-# also those of words that hardly count. The third GRU finds the reason in every sentence, and its $\tau$ is
-# low all the same.
+# including pairs of words that hardly count. The third GRU finds the reason in every sentence, and its
+# $\tau$ is low all the same.
 #
 # The forger gets above 0.5 on GRU states in nearly every sentence.
 #
-# Over words the forger wins as well, in half of the sentences. Of two twins the other words are the same, and
-# they lean to one side. The twin on that side needs no evidence, so any weights will do. The search is a
-# lower bound; a better one may find more. And an adversary who may choose new weights for each sentence
-# does not show that a *model* could have them. That was the reply.
+# Over words the forger wins as well, in half of the sentences. Two twins share all other words, and these lean
+# to one side. The twin on that side needs no evidence, so any weights will do. The search is a lower bound; a
+# better one may find more. And an adversary who may choose new weights for each sentence does not show that a
+# *model* could have them. That was the reply.
 
 # %% [markdown]
 # ### Wiegreffe and Pinter: could a model look elsewhere?
@@ -451,7 +468,7 @@ ResultTable(
 #    term of the loss pushes its weights away. (Here the true classes stay in the loss as well.) How strongly
 #    it pushes is a choice; the table has a weak and a strong push.
 # 4. **Do the weights know something?** Give them to a model of words alone, in training and in the test, and
-#    hold it against one with uniform weights.
+#    compare it with one that has uniform weights.
 #
 # ```{predict} can-it-look-elsewhere
 # ```
@@ -496,8 +513,8 @@ ResultTable(heads, rows, "Models that look elsewhere", note)
 # ### Serrano and Smith: what must go until the answer flips?
 #
 # *Is Attention Interpretable?* {cite:p}`serrano2019` erases weights in an order, and counts how many must go
-# until the decision changes. A good explanation is a short list. The fewer words an order needs, the better
-# it ranks; an order by lot stands beside.
+# until the decision changes. A good explanation is a short list: the fewer words an order needs, the better
+# it ranks. An order by lot stands beside.
 
 # %% tags=["hide-input"]
 flips = {
@@ -524,7 +541,8 @@ rows = [
 ]
 heads = ("model", "by attention", "by gradient", "by lot", "never flips, by attention")
 note = "share of a sentence's words that must go; 1 where it never flips; three seeds"
-ResultTable(heads, rows, "Erased until the answer flips", note)
+display(ResultTable(heads, rows, "Erased until the answer flips", note))
+experiment_card(stored["card"])
 
 # %% [markdown]
 # Over words and through the GRU the order by attention flips the answer with fewer words gone than lots do,
@@ -546,8 +564,8 @@ ResultTable(heads, rows, "Erased until the answer flips", note)
 #
 # Numbers are shares of test sentences, over three seeds; those of the translator come from one training.
 #
-# "Explanation" was never one thing. Who asks *where did this vector come from* gets the truth from a map. Who
-# asks *why this answer* must change something and look again.
+# "Explanation" was never one thing. If you ask *where did this vector come from*, a map tells the truth. If you
+# ask *why this answer*, you must change something and look again.
 
 # %% [markdown]
 # ## Where it breaks
@@ -556,15 +574,14 @@ ResultTable(heads, rows, "Erased until the answer flips", note)
 # - **Shuffling pads in.** The weights land on positions that hold nothing, and every model seems to care.
 # - **Correlating over pads.** Both measures put each word above each pad. Such pairs agree for nothing, and
 #   $\tau$ rises with the padding.
-# - **Averages over heads first.** The largest weight of a mean of maps can stand where no head has its largest.
+# - **Averaging over heads first.** The largest weight of a mean of maps can stand where no head has its largest.
 # - **One seed.** You saw the same GRU, at the same accuracy, with maps that find every reason and maps that find
 #   half of them.
 # - **The mean of answers for the answer of the mean.** {eq}`eq-readout-of-states` holds for a linear
 #   readout. Through the translator's maxout $f(\sum_i \alpha_i h_i)$ is not $\sum_i \alpha_i f(h_i)$.
-# - **Occlusion leaves the data.** A sentence without its preposition is none that the model was trained on,
-#   and a gradient is true only nearby. If the two disagree, believe neither blindly.
-
-# %% [markdown]
+# - **Occlusion leaves the data.** The model was trained on no sentence without its preposition, and a gradient
+#   is true only nearby. If the two disagree, believe neither blindly.
+#
 # ## Check yourself
 #
 # ```{self-check} shuffled-and-unmoved
@@ -583,22 +600,20 @@ ResultTable(heads, rows, "Erased until the answer flips", note)
 # ## What you now know
 #
 # - Weights say where a context came from. Whether the answer would be another without it is a question for
-#   an intervention, and the translator and the classifier answer it differently.
+#   an intervention; translator and classifier answer it differently.
 # - With a linear readout the answer is a mean of margins. Weights matter as far as the margins disagree.
 # - States are not words. Through a GRU the news travels, and a map need not point at the word that decides.
 # - Jain and Wallace's low agreement, Wiegreffe and Pinter's yardsticks, and Serrano and Smith's erasing
-#   measure different things. Run all three, with seeds, before you print a heat map as a reason.
+#   measure different things. Run all three, with seeds, before a heat map is your reason.
 #
-# **Two questions for you to research.** (1) Our translator lost its words under shuffled weights. For *which*
-# target words does it need the source at all? Split the table by part of speech. (2) How long must a sentence
-# be until the GRU's news has faded, so that its weights have to point at the word?
+# **Two questions for you to research.** (1) For *which* target words does our translator need the source at
+# all? Split the table by part of speech. (2) How long must a sentence be until the GRU's news has faded?
 #
 # **Now you.** [The exercise](../exercises/09_explanations.ipynb) has you write the interventions and the
 # measures, and find out how far any weights could move an answer.
 #
 # **Next.** Chapter 10 gives up looking everywhere.
 
-# %% [markdown]
 # ## Sources
 #
 # - The debate: {cite:t}`jain2019`, {cite:t}`wiegreffe2019`, {cite:t}`serrano2019`.

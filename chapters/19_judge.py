@@ -326,7 +326,7 @@ ResultTable(columns, rows, "Entropy of the rows that write a word")
 # The model gives probabilities; what to write is a choice. Try greedy first: a search can only choose
 # among what the model finds likely. A beam keeps several beginnings. Sums of log-probabilities favour
 # short sentences, so they are divided by a length penalty, and a coverage penalty asks that every source
-# word be looked at ({eq}`eq-beam-score`, {eq}`eq-length-penalty`, {eq}`eq-coverage-penalty`). **Sampling**
+# word be looked at ({eq}`eq-beam-objective`, {eq}`eq-length-penalties`, {eq}`eq-coverage-in-search`). **Sampling**
 # draws each word $w$ with probability
 #
 # $$ p(w) = \frac{e^{z_w/\tau}}{\sum_{w'} e^{z_{w'}/\tau}} $$ (eq-sampling)
@@ -470,7 +470,7 @@ ResultTable(columns, rows, "Words passed over")
 # have read it. So a word passed over is a hint and no verdict.
 # If the right word was looked at and a wrong word came out, look for the trouble behind the attention:
 # vocabulary, form, agreement. If nothing was looked at, look at the attention. Coverage in the score
-# {eq}`eq-coverage-score` or in the loss {eq}`eq-coverage-loss` is meant against omission and repetition.
+# {eq}`eq-feels-coverage` or in the loss {eq}`eq-looks-again` is meant against omission and repetition.
 # The score reads the sum of the old weights. The loss takes the minimum of new and old weight, which is 0 for
 # "once at each of two" and large for "twice at one word".
 #

@@ -7,7 +7,7 @@ import torch
 
 from seqattn import alignment_error_rate, attention_entropy, effective_positions
 from seqattn.evaluation import alignment_links
-from seqattn.metrics import alignment_precision_recall, coverage_report
+from seqattn.metrics import alignment_precision_recall, coverage_report, merge_pieces
 from tests import oracles
 
 
@@ -70,3 +70,12 @@ def test_rows_of_any_length_by_hand():
     counts = [effective_positions(torch.full((1, n), 1 / n), threshold=0.1).item() for n in (9, 10)]
     assert counts == [9, 0]
     assert (round(1.2 / math.log(5), 2), round(1.6 / math.log(20), 2)) == (0.75, 0.53)
+
+
+def test_pieces_by_hand():
+    rows = torch.tensor([[0.2, 0.5, 0.3], [0.4, 0.0, 0.6]], dtype=torch.float64)
+    by_hand = torch.tensor([[0.3, 0.7]], dtype=torch.float64)
+    torch.testing.assert_close(merge_pieces(rows, [0, 0], [0, 1, 1]), by_hand)
+    columns_averaged = torch.stack([rows[:, 0], rows[:, 1:].mean(1)], 1).mean(0)
+    assert columns_averaged.sum().item() == pytest.approx(0.65)
+    assert torch.stack([rows[:, 0], rows[:, 1:].sum(1)], 1).sum().item() == pytest.approx(2)
