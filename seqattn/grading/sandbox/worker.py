@@ -106,7 +106,7 @@ def _child(
         os.setsid()
         incoming, outgoing, prints = descriptors
         with open(incoming, "rb") as pipe:
-            job = wire.read(pipe)
+            job = _job(pipe, wire)
         os.dup2(prints, 1)
         os.dup2(prints, 2)
         os.dup2(outgoing, 3)
@@ -123,6 +123,11 @@ def _child(
     finally:
         # No exit handlers, no flushing threads: what was not sent by now is not sent.
         os._exit(status)
+
+
+def _job(stream: Any, wire: Any) -> dict:
+    """Read a job, and its cases from the frame behind it."""
+    return {**wire.read(stream), "cases": wire.read(stream)}
 
 
 def _results(job: dict, descriptor: int, runner: Any, wire: Any) -> None:
@@ -211,7 +216,7 @@ def once() -> None:
     os.dup2(2, 1)
     config = json.loads(sys.stdin.buffer.readline())
     runner, wire = prepare(config)
-    job = wire.read(sys.stdin.buffer)
+    job = _job(sys.stdin.buffer, wire)
     threading.Thread(
         target=_end_after, args=(config["seconds"], wire.EXHAUSTED), daemon=True
     ).start()
