@@ -88,7 +88,10 @@ def _confinement(config: dict) -> tuple[Any, int | None, list[str]]:
     from sandbox import confine
 
     sys.path.remove(FOLDER)
-    found = confine.layers()
+    found = list(confine.layers())
+    if "seccomp" in found:
+        # What of it is the same for all children is assembled here.
+        confine.seccomp_filter()
     if "Landlock" not in found:
         return confine, None, found
     rules = confine.ruleset(confine.readable(config["roots"], config["hidden"]))
