@@ -9,7 +9,15 @@ from seqattn.grading.bank import TWO_DECIMALS
 from seqattn.grading.redaction import sizes_in, type_name, visible_shape
 from seqattn.grading.sandbox import wire
 
-__all__ = ["ABSOLUTE", "RELATIVE", "Difference", "DifferenceKind", "difference", "same", "same_bytes"]
+__all__ = [
+    "ABSOLUTE",
+    "RELATIVE",
+    "Difference",
+    "DifferenceKind",
+    "difference",
+    "same",
+    "same_bytes",
+]
 
 # Answers compute in float32, oracles in float64.
 RELATIVE, ABSOLUTE = 1e-3, 2e-5

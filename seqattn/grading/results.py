@@ -37,6 +37,7 @@ class Cases(list[Case]):
     def frame(self) -> bytes:
         """What the sandbox gets of them."""
         kinds = [case.kind for case in self]
+        draws = [(case.stage.name, case.kind) for case in self]
         return wire.encode(
             [
                 {
@@ -47,6 +48,8 @@ class Cases(list[Case]):
                     "reads": case.stage.reads,
                     # Looking at each operator takes three times as long: one case of each kind.
                     "watched": kinds.index(case.kind) == n,
+                    # So does all that a probe can see: one case of each kind in a stage.
+                    "wanted": None if draws.index(draws[n]) == n else case.stage.parts or None,
                 }
                 for n, case in enumerate(self)
             ]

@@ -49,8 +49,9 @@ def run(job: dict, send: Send) -> None:
         or "" to call the answer itself; ``cases``: dicts with ``inputs``, ``upstream`` (weights of
         the outputs whose gradients are asked for, or None), ``twice`` (whether to call again),
         ``count`` (whether to count calls of PyTorch), ``reads`` (inputs with more numbers are long:
-        count what is computed from them) and ``watched`` (whether to look out for ``refused``,
-        operators that raise when they are called); ``arguments``: names of the inputs;
+        count what is computed from them), ``watched`` (whether to look out for ``refused``,
+        operators that raise when they are called) and ``wanted`` (for a probe: the entries of its
+        result that count, or None for all that it can see); ``arguments``: names of the inputs;
         ``check``: the visible check, as what comes before it and the check itself, or nothing.
         ``preload``, for the worker: modules to import before the fork.
     send : callable
@@ -159,13 +160,19 @@ def _define(job: dict, answer: dict, send: Send) -> Callable[..., Any] | None:
         return None
     space[answer["name"]] = answer["made"] = entry
     if not job["probe"]:
-        call = lambda case: _call(entry, {**case, "arguments": job.get("arguments", ())})
+
+        def call(case: dict) -> dict:
+            return _call(entry, {**case, "arguments": job.get("arguments", ())})
+
     else:
         # The probe sees the prelude's names and none of the answer's.
         probe_space: dict[str, Any] = {"__name__": "probe"}
         exec(compile(job["prelude"] + "\n" + job["probe"], "<probe>", "exec"), probe_space)
         probe = probe_space["probe"]
-        call = lambda case: {"value": probe(entry, *_to_torch(case["inputs"]))}
+
+        def call(case: dict) -> dict:
+            probe_space["wanted"] = case.get("wanted")
+            return {"value": probe(entry, *_to_torch(case["inputs"]))}
 
     def called(case: dict) -> dict:
         try:

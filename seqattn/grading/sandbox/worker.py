@@ -24,6 +24,8 @@ from typing import Any, NoReturn
 
 # Seconds between two looks at a child.
 TICK = 0.1
+# Bytes of results that are sent together: what a pipe holds.
+TOGETHER = 1 << 16
 # Descriptor of the Landlock ruleset, out of the way of those that a child arranges.
 RULES = 100
 FOLDER = str(Path(__file__).resolve().parents[1])
@@ -134,12 +136,18 @@ def _job(stream: Any, wire: Any) -> dict:
 
 
 def _results(job: dict, descriptor: int, runner: Any, wire: Any) -> None:
+    waiting = bytearray()
     with open(descriptor, "wb", buffering=0) as stream:
 
         def send(message: Any) -> None:
-            data = memoryview(wire.encode(message))
-            while data:
-                data = data[stream.write(data) :]
+            nonlocal waiting
+            waiting += wire.encode(message)
+            # A few at a time, so that the host need not wake for each; but whatever happens to an
+            # answer, what came of those before it is there.
+            if len(waiting) > TOGETHER or "event" in message:
+                data, waiting = memoryview(waiting), bytearray()
+                while data:
+                    data = data[stream.write(data) :]
 
         runner.run(job, send)
 
