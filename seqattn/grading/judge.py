@@ -261,7 +261,7 @@ class Judge:
             return _raised(q, errors[0], answer)
         first = min(wrong)
         error = results[first].get("error")
-        line = error["line"] if error else result_line(answer.code, q.entry)
+        line = error["line"] if error else result_line(answer.code, q.entry, wrong[first][0])
         return verdict(
             "partial" if points else "fail",
             points,

@@ -31,9 +31,7 @@ def test_a_right_answer_and_one_that_raises_see_none(grade):
 
 
 @pytest.mark.parametrize("trouble", [LateError("600 s"), ValueError("a fault of ours")])
-def test_trouble_with_the_example_leaves_the_verdict_as_it_is(
-    trouble, grade, judge, monkeypatch
-):
+def test_trouble_with_the_example_leaves_the_verdict_as_it_is(trouble, grade, judge, monkeypatch):
     def fail(q):
         raise trouble
 
