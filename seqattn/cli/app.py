@@ -39,9 +39,10 @@ def register(app: "typer.Typer") -> None:
     from seqattn.cli.evaluate import evaluate
     from seqattn.cli.train import train
     from seqattn.cli.translate import translate
+    from seqattn.grading.classroom.commands import LEARNERS
 
     for command in (train, translate, evaluate, compare, doctor):
-        app.command()(command)
+        app.command(rich_help_panel=LEARNERS)(command)
 
 
 def _interrupt(number: int, frame: FrameType | None) -> NoReturn:

@@ -6,9 +6,9 @@ import re
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from seqattn.grading.bank import Exercise, Question, exercises, load
 from seqattn.grading.notebook import Cell, Submission, UnreadableError, read_submission
@@ -91,16 +91,15 @@ def exercise_of(submission: Submission) -> str | None:
 def find_answer(submission: Submission, exercise: Exercise, question: Question) -> Answer:
     """Find the answer to a question: by cell id, metadata, marker line, or the name it defines."""
     pristine = exercise.pristine[question.id]
-    stub = _essence(_clean(pristine.source)[0])
+    stub = _essence_of_stub(pristine.source)
 
     def belongs(cell: Cell) -> bool:
-        marked = {m.lower() for m in MARKER.findall(cell.source)}
-        if marked:
+        if marked := _look_at(cell.source).marked:
             return question.id in marked
         return question.id == cell.question or cell.id == pristine.cell_id
 
     candidates = [c for c in submission.cells if belongs(c)]
-    defining = [c for c in submission.cells if _defines(_clean(c.source)[0], question.entry)]
+    defining = [c for c in submission.cells if question.entry in _look_at(c.source).defined]
     found = [c for c in candidates if c in defining] or candidates
     attempts = [c for c in found if _essence(_clean(c.source)[0]) != stub and c.source.strip()]
     notes = []
@@ -137,18 +136,14 @@ def find_answer(submission: Submission, exercise: Exercise, question: Question) 
 
 
 def _check_syntax(answer: Answer, question: Question) -> Answer:
-    try:
-        parse(answer.code)
-    except SyntaxError as error:
-        answer.state, answer.line = "syntax_error", max(0, (error.lineno or 0) - answer.offset)
-        answer.detail = _why(answer.code, error)
+    if refused := _refusal(answer.code):
+        answer.state, answer.detail = "syntax_error", refused[0]
+        answer.line = max(0, refused[1] - answer.offset)
         return answer
-    except (ValueError, RecursionError, MemoryError) as error:
-        answer.state, answer.detail = "syntax_error", str(error) or type(error).__name__
-        return answer
-    if not _defines(answer.code, question.entry):
+    defined = _defined(answer.code)
+    if question.entry not in defined:
         answer.state = "missing"
-        named = [n for n in _defined(answer.code) if not n.startswith("_")]
+        named = [n for n in defined if not n.startswith("_")]
         instead = f"; the cell defines {', '.join(named[:5])}" if named else ""
         answer.detail = f"nothing is called {question.entry}{instead}"
     return answer
@@ -253,12 +248,16 @@ def key_of(code: str) -> str:
 def copies_the_key(exercise: Exercise, answers: Mapping[str, Answer]) -> bool:
     """Tell whether every answer is the solution's own, and there are enough of them to mean it."""
     found = [q for q in exercise.questions if answers[q.id].state == "found"]
-    keys = [exercise.pristine[q.id].key for q in found]
-    return len(found) >= 3 and keys == [key_of(answers[q.id].code) for q in found]
+    return len(found) >= 3 and all(
+        exercise.pristine[q.id].key == key_of(answers[q.id].code) for q in found
+    )
 
 
 def imports_the_key(code: str) -> int:
     """Find the line of an answer that imports the course's package, or 0."""
+    # What is no ASCII may be another way to write a name.
+    if code.isascii() and not KEY.search(code):
+        return 0
     for node in ast.walk(parse(code)):
         if isinstance(node, ast.Import | ast.ImportFrom):
             names = [a.name for a in node.names] + [getattr(node, "module", None) or ""]
@@ -269,14 +268,40 @@ def imports_the_key(code: str) -> int:
 
 def forget() -> None:
     """Let go of what was read: trees of a class' notebooks would fill the memory."""
-    for remembered in (_clean, _parsed, _essence, _defined):
+    for remembered in (_look_at, _clean, _tree, _essence, _defined, _refusal):
         remembered.cache_clear()
 
 
 # --- code ------------------------------------------------------------------------------------
 
 
+class Look(NamedTuple):
+    """What is seen in a cell whatever the question.
+
+    Attributes
+    ----------
+    marked : set of str
+        Questions whose marker lines it has.
+    defined : tuple of str
+        Names that it defines.
+    """
+
+    marked: frozenset[str]
+    defined: tuple[str, ...]
+
+
 # The same cells are looked at for every question of every exercise.
+@lru_cache(4096)
+def _look_at(source: str) -> Look:
+    marked = frozenset(m.lower() for m in MARKER.findall(source))
+    return Look(marked, _defined(_clean(source)[0]))
+
+
+@cache
+def _essence_of_stub(source: str) -> str:
+    return _essence(_clean(source)[0])
+
+
 @lru_cache(4096)
 def _clean(source: str) -> tuple[str, int]:
     """Drop magics and what editors leave behind; blank lines keep the line numbers.
@@ -306,14 +331,32 @@ def _clean(source: str) -> tuple[str, int]:
 
 
 @lru_cache(4096)
-def _parsed(code: str) -> ast.Module:
-    """Parse code; an empty module where it is none, or is longer than any answer."""
+def _tree(code: str) -> ast.Module | None:
+    """Parse code; None where it is none, or is longer than any answer."""
     if len(code) <= MOST_TEXT:
         try:
             return parse(code)
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             pass
-    return ast.Module([], [])
+    return None
+
+
+def _parsed(code: str) -> ast.Module:
+    return _tree(code) or ast.Module([], [])
+
+
+@lru_cache(4096)
+def _refusal(code: str) -> tuple[str, int] | None:
+    """Say why Python does not take code, and in which line; None where it does."""
+    if _tree(code):
+        return None
+    try:
+        parse(code)
+    except SyntaxError as error:
+        return _why(code, error), error.lineno or 0
+    except (ValueError, RecursionError, MemoryError) as error:
+        return str(error) or type(error).__name__, 0
+    return None
 
 
 @lru_cache(4096)
@@ -321,19 +364,19 @@ def _essence(code: str) -> str:
     """Reduce code to what matters, so that blanks and comments make no answer."""
     if len(code) > MOST_TEXT:
         return code
-    try:
-        return ast.dump(parse(code))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return " ".join(re.sub(r"#.*", "", code).split())
+    if tree := _tree(code):
+        try:
+            return ast.dump(tree)
+        except (RecursionError, MemoryError):
+            pass
+    return " ".join(re.sub(r"#.*", "", code).split())
 
 
 @lru_cache(4096)
 def _defined(code: str) -> tuple[str, ...]:
     if len(code) > MOST_TEXT:
         return ()
-    try:
-        tree = parse(code)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    if not (tree := _tree(code)):
         named = r"^(?:def|class)\s+(\w+)", r"^(\w+)\s*=[^=]"
         return tuple(name for one in named for name in re.findall(one, code, re.MULTILINE))
     names = []
@@ -345,7 +388,3 @@ def _defined(code: str) -> tuple[str, ...]:
         elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.value:
             names.append(node.target.id)
     return tuple(names)
-
-
-def _defines(code: str, entry: str) -> bool:
-    return entry in _defined(code)

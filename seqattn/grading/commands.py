@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from seqattn.grading.classroom import commands as classroom
-from seqattn.grading.classroom.commands import fail, must_exist, must_know_answers
+from seqattn.grading.classroom.commands import (
+    INSTRUCTORS,
+    LEARNERS,
+    Book,
+    fail,
+    must_exist,
+    must_know_answers,
+)
 
 if TYPE_CHECKING:
     from seqattn.grading.verdicts import Grade
@@ -23,8 +30,9 @@ Name = Annotated[str, typer.Argument(help="An exercise, as 03_additive or exerci
 
 def register(app: typer.Typer) -> None:
     """Add the commands for learners, authors and instructors."""
-    for command in (check, grade, progress, audit):
-        app.command()(command)
+    for command in (check, grade, progress):
+        app.command(rich_help_panel=LEARNERS)(command)
+    app.command(rich_help_panel=INSTRUCTORS)(audit)
     classroom.register(app)
 
 
@@ -53,7 +61,7 @@ def check(notebook: Notebook) -> None:
     raise typer.Exit(right < len(checks))
 
 
-def grade(notebooks: Notebooks, seed: Seed = None, out: Out = None) -> None:
+def grade(notebooks: Notebooks, seed: Seed = None, out: Out = None, book: Book = "") -> None:
     """Grade answers: points, and for each miss the mistake by name. Your files are not changed.
 
     Answers are tried on hidden cases in a process that can do nothing but compute; the notebook
@@ -73,19 +81,19 @@ def grade(notebooks: Notebooks, seed: Seed = None, out: Out = None) -> None:
             found = judge.grade(notebook)
             grades.append(found)
             print(as_text(found), flush=True)
-            _write_page(notebook, found, out)
+            _write_page(notebook, found, out, book)
     if any(g.problem or g.pending for g in grades):
         raise typer.Exit(1)
 
 
-def _write_page(notebook: Path, found: "Grade", out: Path | None) -> None:
+def _write_page(notebook: Path, found: "Grade", out: Path | None, book: str = "") -> None:
     """Write the feedback page, with ``--out`` the record too; where that fails the grade stands."""
     from seqattn.grading.feedback import write_page
 
     if out is None and (notebook.is_symlink() or not notebook.is_file()):
         return
     try:
-        print(f"Page: {write_page(notebook, found, out)}", flush=True)
+        print(f"Page: {write_page(notebook, found, out, book)}", flush=True)
     except OSError as error:
         where = out or notebook.parent
         said = (

@@ -66,7 +66,7 @@ def feedback(notebook: str | Path) -> Feedback:
         return Feedback(judge.grade(Path(notebook)))
 
 
-def write_page(notebook: Path, grade: Grade, out: Path | None = None) -> Path:
+def write_page(notebook: Path, grade: Grade, out: Path | None = None, book: str = "") -> Path:
     """Write the feedback page of a notebook: nothing that is not an earlier page of it is replaced.
 
     Parameters
@@ -78,6 +78,8 @@ def write_page(notebook: Path, grade: Grade, out: Path | None = None) -> Path:
     out : Path, optional
         Folder for the page and, beside it, the record as JSON. By default the page alone is written
         beside the notebook, as ``NAME.feedback.html``.
+    book : str
+        Address of the book; by default where it was published, or built here.
 
     Returns
     -------
@@ -101,7 +103,7 @@ def write_page(notebook: Path, grade: Grade, out: Path | None = None) -> Path:
             break
         if _source_of(page) == source:
             break
-    write_whole(page, as_html(grade, address(), source=source))
+    write_whole(page, as_html(grade, book or address(), source=source))
     for path in record:
         write_whole(path, as_json(grade))
     return page
@@ -177,6 +179,7 @@ def _shown(grade: Grade, book: str) -> dict[str, Any]:
         "questions": [_question(v, book, grade.answers.get(v.question)) for v in grade.verdicts],
         # Without the seed: a page goes to a student, and who knows the seed knows the cases.
         "foot": f"isolation: {grade.isolation}",
+        "without_links": not book and any(v.read for v in grade.verdicts),
     }
 
 

@@ -89,16 +89,35 @@ def reordered(code: str, q: Question) -> str:
     return ""
 
 
-def result_line(code: str, entry: str) -> int:
-    """Find the line of an answer from which its result comes: its last return, or its value."""
+# What the line that returns a result has to do with, whatever comes before it.
+_OF_THE_RETURN = ("nothing", "type", "shape", "dtype")
+
+
+def result_line(code: str, entry: str, kind: str) -> int:
+    """Find the line of an answer that is to blame for a wrong result; 0 where it may be any.
+
+    An answer of one statement is wrong there. In a longer one wrong values may come from any line,
+    or from one that is missing: none is blamed for what another may have done.
+
+    Parameters
+    ----------
+    code, entry : str
+        The answer, and the name that it defines.
+    kind : str
+        What is wrong, as :class:`~seqattn.grading.compare.Difference` has it.
+    """
     found = 0
     for node in parse(code).body:
-        named = getattr(node, "name", None) == entry or any(
-            isinstance(t, ast.Name) and t.id == entry for t in getattr(node, "targets", [])
-        )
-        if named:
-            returns = [n.lineno for n in ast.walk(node) if isinstance(n, ast.Return)]
-            found = max(returns, default=node.lineno)
+        targets = getattr(node, "targets", [])
+        if any(isinstance(t, ast.Name) and t.id == entry for t in targets):
+            found = node.lineno
+        elif getattr(node, "name", None) == entry:
+            inside = getattr(node, "body", [])
+            inside = inside[1:] if ast.get_docstring(node) is not None else inside
+            returns = [n for n in ast.walk(node) if isinstance(n, ast.Return) and n.value]
+            alone = inside == returns and len(returns) == 1
+            blamed = alone or (kind in _OF_THE_RETURN and len(returns) == 1)
+            found = returns[0].lineno if blamed else 0
     return found
 
 

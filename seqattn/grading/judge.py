@@ -7,10 +7,12 @@ are computed on the same cases: the one that gives the same outputs is the mista
 
 import logging
 import secrets
+import threading
 import traceback
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +38,7 @@ from seqattn.grading.hints import (
 )
 from seqattn.grading.notebook import Submission, UnreadableError, read_submission
 from seqattn.grading.redaction import redact
-from seqattn.grading.results import FaultKind, Task, alike, by_answer, fault, job_of
+from seqattn.grading.results import Cases, FaultKind, Task, alike, by_answer, fault, job_of
 from seqattn.grading.sandbox.host import Sandbox, WorkerDiedError
 from seqattn.grading.sandbox.jobs import Ending, LateError, Limits, Outcome
 from seqattn.grading.verdicts import Grade, Verdict, VerdictName
@@ -66,6 +68,25 @@ ROUGH = (
 LATE = "this machine was too busy to judge it ({}, twice): grade again; this is not your score"
 
 
+class Kept:
+    """What judges of one seed work out once, whichever of them needs it first."""
+
+    def __init__(self) -> None:
+        self._found: dict[Hashable, Any] = {}
+        self._locks: defaultdict[Hashable, threading.Lock] = defaultdict(threading.Lock)
+
+    def get(self, key: Hashable, make: Callable[[], Any]) -> Any:
+        """Return what is kept under a key, or make it; whoever wants it meanwhile waits."""
+        with self._locks[key]:
+            if key not in self._found:
+                self._found[key] = make()
+            return self._found[key]
+
+    def clear(self) -> None:
+        """Work everything out anew."""
+        self._found.clear()
+
+
 class Judge:
     """Grades notebooks of any installed exercise. Use it as a context manager.
 
@@ -76,7 +97,7 @@ class Judge:
     limits : Limits, optional
         For each answer on the hidden cases; where it is wrong, once more for the example.
     like : Judge, optional
-        One of the same seed, whose cases need not be drawn again, and which works beside this one.
+        One of the same seed, which works beside this one: what one draws the other need not.
     draws : int
         How many cases of each kind.
     """
@@ -91,9 +112,7 @@ class Judge:
         self.draws: int = like.draws if like else draws
         self.seed = seed or secrets.token_hex(8)
         self.sandbox: Sandbox = Sandbox(limits, like.sandbox.turns if like else None)
-        self._cases: Callable[[str, str], list[Case]]
-        self._cases = like._cases if like else cache(self._draw)
-        self._mistakes = cache(self._compute_mistakes)
+        self._kept = like._kept if like else Kept()
 
     def __enter__(self) -> "Judge":
         self.sandbox.start()
@@ -160,11 +179,11 @@ class Judge:
         to spare it may have been the moment.
         """
         try:
-            cases: list[Case] = []
+            cases = Cases()
             if answer.state == "found" and q.evidence:
                 data = submission.evidence(q.evidence)
                 arrays = read_evidence(self.sandbox, q, data)
-                cases = [Case(s, (arrays,), None, q.oracle(arrays)) for s in q.stages]
+                cases = Cases(Case(s, (arrays,), None, q.oracle(arrays)) for s in q.stages)
             elif answer.state == "found":
                 cases = self._cases(exercise.name, q.id)
             context = context_of(submission, exercise, answer.code)
@@ -242,7 +261,7 @@ class Judge:
             return _raised(q, errors[0], answer)
         first = min(wrong)
         error = results[first].get("error")
-        line = error["line"] if error else result_line(answer.code, q.entry)
+        line = error["line"] if error else result_line(answer.code, q.entry, wrong[first][0])
         return verdict(
             "partial" if points else "fail",
             points,
@@ -301,7 +320,10 @@ class Judge:
         """
         q = task.question
         try:
-            shown = task._replace(cases=shown_cases(q))
+            cases = self._kept.get(
+                ("shown", task.exercise.name, q.id), lambda: Cases(shown_cases(q))
+            )
+            shown = task._replace(cases=cases)
             results = by_answer(self._run(shown, {"learner": answer.code})).get("learner", {})
             for n, case in enumerate(shown.cases):
                 one = results.get(n, {})
@@ -319,8 +341,17 @@ class Judge:
 
     # --- cases and the sandbox
 
-    def _draw(self, exercise: str, question: str) -> list[Case]:
-        return draw_cases(exercise, load(exercise).question(question), self.seed, self.draws)
+    def _cases(self, exercise: str, question: str) -> Cases:
+        def draw() -> Cases:
+            q = load(exercise).question(question)
+            return Cases(draw_cases(exercise, q, self.seed, self.draws))
+
+        return self._kept.get(("cases", exercise, question), draw)
+
+    def _mistakes(self, exercise: str, question: str) -> dict[str, dict]:
+        return self._kept.get(
+            ("mistakes", exercise, question), lambda: self._compute_mistakes(exercise, question)
+        )
 
     def _compute_mistakes(self, exercise: str, question: str) -> dict[str, dict]:
         task = self._task(exercise, question)
@@ -373,7 +404,7 @@ class Judge:
     def refusals(self, exercise: str, question: str, codes: Sequence[str]) -> list[str]:
         """Say what the visible check says against each answer; "" where it says nothing."""
         known = load(exercise)
-        task = Task(known, known.question(question), [], [])
+        task = Task(known, known.question(question), [], Cases())
         found = []
         for code, results in self._together(task, codes):
             if results is None:

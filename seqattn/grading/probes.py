@@ -1,6 +1,7 @@
 """Code that runs beside an answer in the sandbox and turns what it does into plain values.
 
-A probe defines ``probe(answer, *inputs)``. Those with braces are templates, which
+A probe defines ``probe(answer, *inputs)``, and knows ``wanted``: the entries of its result that
+count in this case, or None where all of it is to be seen. Those with braces are templates, which
 :mod:`~seqattn.grading.kinds` and the banks fill in.
 """
 
@@ -17,61 +18,71 @@ __all__ = [
 ]
 
 MODULE = """
-def probe(Module, sizes, values, inputs):
-    made = Module(*sizes)
-    named = dict(made.named_parameters())
-    shapes = [f"{{name}} {{tuple(p.shape)}}" for name, p in sorted(named.items())]
-    found = {{"parameters": ", ".join(shapes)}}
-    # Biases may begin at zero.
-    drawn = [p.detach().clone() for name, p in named.items() if name[:1] != "b"]
-    other, evaluating = Module(*sizes), Module(*sizes).eval()
-    found["the initial values differ from one another"] = all(
-        x.numel() == 1 or x.unique().numel() > 1 for x in drawn
-    )
-    # Units that begin alike stay alike.
-    found["no two rows or columns begin alike"] = all(
-        len(lines.unique(dim=0)) == len(lines) for x in drawn if x.dim() == 2 for lines in (x, x.T)
-    )
-    first = [p.flatten().tolist() for p in named.values()]
-    found["another module begins with other numbers"] = not named or (
-        [p.flatten().tolist() for p in other.parameters()] != first
-    )
-    found["the initial values are neither tiny nor huge"] = all(
-        1e-3 < float(x.square().mean().sqrt()) < 5 for x in drawn
-    )
-    with torch.no_grad():
-        for module in (made, other, evaluating):
-            for name, value in values.items():
-                p = dict(module.named_parameters()).get(name)
-                if p is not None and p.shape == value.shape:
-                    p.copy_(value)
-    row = lambda x: x if isinstance(x, tuple) else (x,)
-    inputs = tuple(
-        x.requires_grad_() if isinstance(x, torch.Tensor) and x.is_floating_point() else x
-        for x in inputs
-    )
-    kept = [x.detach().clone() if isinstance(x, torch.Tensor) else x for x in inputs]
-    outputs = row(made(*inputs))
+def row(x):
+    return x if isinstance(x, tuple) else (x,)
+
+def equal(a, b):
+    return a.dtype == b.dtype and torch.equal(a, b)
+
+def left(a, b):
     # NaN at pads is no other number than it was.
-    left = lambda a, b: bool(((a == b) | ((a != a) & (b != b))).all())
+    return equal(a, b) or bool(((a == b) | ((a != a) & (b != b))).all())
+
+def alike(ours, theirs):
+    return all(
+        equal(a, b) or (a.shape == b.shape and torch.allclose(a, b, atol=1e-5, equal_nan=True))
+        for a, b in zip(ours, theirs)
+    )
+
+def rounded(o):
+    o = o.detach().numpy()
+    # 0 and 1 are the same in any precision.
+    digits = o[(o != 0) & (o != 1)]
+    return digits.size > 0 and bool((digits == digits.astype(np.float32)).all())
+
+def copies(inputs):
+    return [x.detach().clone() if torch.is_tensor(x) else x for x in inputs]
+
+def beginning(named, other):
+    # Biases may begin at zero.
+    drawn = [p.detach() for name, p in named.items() if name[:1] != "b"]
+    # Python takes less time for a few numbers than PyTorch, which is watched besides.
+    flat = [x.flatten().tolist() for x in drawn]
+    tables = [x.tolist() for x in drawn if x.dim() == 2]
+    first = [p.flatten().tolist() for p in named.values()]
+    return {{
+        "the initial values differ from one another": all(
+            len(x) == 1 or len(set(x)) > 1 for x in flat
+        ),
+        # Units that begin alike stay alike.
+        "no two rows or columns begin alike": all(
+            len(set(map(tuple, lines))) == len(lines)
+            for rows in tables
+            for lines in (rows, list(zip(*rows)))
+        ),
+        "another module begins with other numbers": not named
+        or [p.flatten().tolist() for p in other.parameters()] != first,
+        "the initial values are neither tiny nor huge": all(
+            len(x) > 0 and 1e-3 < math.sqrt(sum(v * v for v in x) / len(x)) < 5 for x in flat
+        ),
+    }}
+
+def habits(made, other, evaluating, double, inputs, kept, outputs, named):
+    found = {{}}
     found["the inputs are left as they are"] = all(
         left(a, b) if isinstance(a, torch.Tensor) else a == b for a, b in zip(inputs, kept)
     )
-    alike = lambda ours, theirs: all(
-        a.shape == b.shape and torch.allclose(a, b, atol=1e-5, equal_nan=True)
-        for a, b in zip(ours, theirs)
-    )
-    again = [x.clone() if isinstance(x, torch.Tensor) else x for x in kept]
     found["evaluation mode computes what training mode does"] = alike(
-        outputs, row(evaluating(*[x.clone() if torch.is_tensor(x) else x for x in again]))
+        outputs, row(evaluating(*copies(kept)))
     )
     turned = [x.detach().flip(0) if isinstance(x, torch.Tensor) else x for x in inputs]
     # A batch of one is the same turned round: other numbers, then.
-    turned = [x * 0.5 if torch.is_tensor(x) and x.is_floating_point() else x for x in turned]
+    floats = lambda x: torch.is_tensor(x) and x.is_floating_point()
+    turned = [x * 0.5 if floats(x) else x for x in turned]
     found["a second call is computed like the first"] = alike(
         row(made(*turned)), row(other(*turned))
     )
-    found["a third call gives what the first gave"] = alike(outputs, row(made(*again)))
+    found["a third call gives what the first gave"] = alike(outputs, row(made(*copies(kept))))
     before = {{id(p) for p in named.values()}}
     after = {{id(p) for p in made.parameters()}}
     found["the parameters are the same after a call"] = after == before
@@ -80,21 +91,47 @@ def probe(Module, sizes, values, inputs):
     found["no parameter is hidden in a list"] = not any(
         isinstance(p, nn.Parameter) for x in lists for p in x
     )
-    found.update(zip({outputs}, outputs))
-    found["gradients can flow from every result"] = all(o.requires_grad for o in outputs)
-    double = Module(*sizes).double()
-    floats = lambda x: torch.is_tensor(x) and x.is_floating_point()
-    # With digits that float32 lacks, which a result must have as well, but for 0 and 1.
+    # With digits that float32 lacks, which a result must have as well.
     precise = [x.detach().double() * (1 + 1e-9) if floats(x) else x for x in inputs]
-    digits = lambda o: o[(o != 0) & (o != 1)]
     try:
         found["the precision of the inputs is kept"] = all(
-            o.dtype == torch.float64
-            and not (digits(o).numel() and bool((digits(o) == digits(o).float()).all()))
-            for o in row(double(*precise))
+            o.dtype == torch.float64 and not rounded(o) for o in row(double(*precise))
         )
     except RuntimeError:  # two precisions met
         found["the precision of the inputs is kept"] = False
+    return found
+
+def probe(Module, sizes, values, inputs):
+    made = Module(*sizes)
+    named = dict(made.named_parameters())
+    shapes = [f"{{name}} {{tuple(p.shape)}}" for name, p in sorted(named.items())]
+    found = {{"parameters": ", ".join(shapes)}}
+    # How it behaves besides is looked at where that counts, and in one case of each kind.
+    whole = wanted is None or "parameters" in wanted
+    modules = [made]
+    if whole:
+        modules += Module(*sizes), Module(*sizes).eval()
+        found |= beginning(named, modules[1])
+    with torch.no_grad():
+        for module in modules:
+            theirs = dict(module.named_parameters())
+            for name, value in values.items():
+                p = theirs.get(name)
+                if p is not None and p.shape == value.shape:
+                    p.copy_(value)
+    inputs = tuple(
+        x.requires_grad_() if isinstance(x, torch.Tensor) and x.is_floating_point() else x
+        for x in inputs
+    )
+    kept = copies(inputs) if whole else []
+    outputs = row(made(*inputs))
+    if whole:
+        double = Module(*sizes).double()
+        found |= habits(*modules, double, inputs, kept, outputs, named)
+    found.update(zip({outputs}, outputs))
+    if not whole and not any(name.startswith("gradient") for name in wanted):
+        return found
+    found["gradients can flow from every result"] = all(o.requires_grad for o in outputs)
     made.zero_grad()
     if outputs[0].requires_grad:
         outputs[0].square().sum().backward()

@@ -6,6 +6,7 @@ Nothing that comes back is believed.
 import inspect
 import re
 from collections.abc import Collection
+from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -13,12 +14,12 @@ import numpy as np
 from seqattn.grading.bank import Exercise, Question
 from seqattn.grading.cases import DOUBLE, Case
 from seqattn.grading.checking import same_precision, tells_apart
-from seqattn.grading.compare import DifferenceKind, difference, same
+from seqattn.grading.compare import DifferenceKind, difference, same, same_bytes
 from seqattn.grading.redaction import exception_name, sizes_in
 from seqattn.grading.sandbox import wire
 from seqattn.grading.sandbox.jobs import Outcome
 
-__all__ = ["FaultKind", "Task", "alike", "by_answer", "fault", "job_of"]
+__all__ = ["Cases", "FaultKind", "Task", "alike", "by_answer", "fault", "job_of"]
 
 FaultKind = DifferenceKind | Literal["error", "random", "calls", "reads", "changed", "gradient"]
 # What visible checks call; the sandbox has no package to import it from.
@@ -27,6 +28,32 @@ HELPER += inspect.getsource(same_precision) + inspect.getsource(tells_apart)
 # Words of what loads PyTorch's compiler, which no confined process can: optimisers, checkpointing,
 # and some of torch.func.
 _COMPILES = re.compile(r"optim|\bfunc\b|functorch|jacrev|jacfwd|hessian|checkpoint")
+
+
+class Cases(list[Case]):
+    """Cases in order, which are put into the sandbox's words once, however many answer them."""
+
+    @cached_property
+    def frame(self) -> bytes:
+        """What the sandbox gets of them."""
+        kinds = [case.kind for case in self]
+        draws = [(case.stage.name, case.kind) for case in self]
+        return wire.encode(
+            [
+                {
+                    "inputs": case.inputs,
+                    "upstream": case.upstream,
+                    "twice": case.upstream is None,
+                    "count": bool(case.stage.calls or case.stage.reads),
+                    "reads": case.stage.reads,
+                    # Looking at each operator takes three times as long: one case of each kind.
+                    "watched": kinds.index(case.kind) == n,
+                    # So does all that a probe can see: one case of each kind in a stage.
+                    "wanted": None if draws.index(draws[n]) == n else case.stage.parts or None,
+                }
+                for n, case in enumerate(self)
+            ]
+        )
 
 
 class Task(NamedTuple):
@@ -40,8 +67,8 @@ class Task(NamedTuple):
         What was asked.
     context : list of str
         Statements of other cells that the answer takes for granted.
-    cases : list of Case
-        In order.
+    cases : Cases
+        On which it is tried.
     drawn : bool
         Whether these are the hidden cases that the judge's seed gives, alike for every answer; not
         so those of a learner's evidence.
@@ -50,7 +77,7 @@ class Task(NamedTuple):
     exercise: Exercise
     question: Question
     context: list[str]
-    cases: list[Case]
+    cases: Cases
     drawn: bool = True
 
 
@@ -60,7 +87,6 @@ def job_of(task: Task, codes: dict[str, str], *, check: bool = False) -> dict[st
     With ``check`` the question's visible check is run on each answer as well.
     """
     q = task.question
-    kinds = [case.kind for case in task.cases]
     references = [task.exercise.question(used).right[0] for used in q.uses]
     if q.evidence:
         # An experiment may stand in the answer cell; what it saves was handed in already.
@@ -74,18 +100,7 @@ def job_of(task: Task, codes: dict[str, str], *, check: bool = False) -> dict[st
         "arguments": q.arguments,
         "check": [HELPER, task.exercise.setup, task.exercise.pristine[q.id].check] if check else [],
         "answers": [{"id": name, "name": q.entry, "code": code} for name, code in codes.items()],
-        "cases": [
-            {
-                "inputs": case.inputs,
-                "upstream": case.upstream,
-                "twice": case.upstream is None,
-                "count": bool(case.stage.calls or case.stage.reads),
-                "reads": case.stage.reads,
-                # Looking at each operator takes three times as long: one case of each kind.
-                "watched": kinds.index(case.kind) == n,
-            }
-            for n, case in enumerate(task.cases)
-        ],
+        "cases": task.cases.frame,
     }
 
 
@@ -122,7 +137,7 @@ def fault(one: dict, case: Case) -> tuple[FaultKind, str] | None:
     """Say what is wrong with the outcome of a case: a kind and a text."""
     if "error" in one:
         return "error", f"{one['error']['type']}: {one['error']['message']}"
-    result, sizes = one["result"], frozenset(sizes_in(case.inputs))
+    result = one["result"]
     if case.upstream is not None:
         return _wrong_gradients(result.get("gradients"), case)
     value, expected = result.get("value"), case.expected
@@ -131,9 +146,13 @@ def fault(one: dict, case: Case) -> tuple[FaultKind, str] | None:
     if "again" in result and not same(result["value"], result["again"]):
         return "random", "not deterministic: the same inputs gave another result the second time"
     dtype = "float64" if case.kind == DOUBLE else "float32"
-    if found := difference(
-        value, expected, tolerance=case.stage.tolerance, sizes=sizes, dtype=dtype
-    ):
+    if difference(value, expected, tolerance=case.stage.tolerance, dtype=dtype):
+        # Once more, for words in which sizes are named.
+        sizes = frozenset(sizes_in(case.inputs))
+        found = difference(
+            value, expected, tolerance=case.stage.tolerance, sizes=sizes, dtype=dtype
+        )
+        assert found, "the same comparison differs again"
         return found.kind, found.text
     calls = result.get("calls")
     if case.stage.calls and isinstance(calls, int) and calls > case.stage.calls:
@@ -181,7 +200,9 @@ def _changed(after: Any, before: tuple) -> int:
         for number, (a, b) in enumerate(zip(after, before), start=1):
             if isinstance(b, np.ndarray):
                 array = getattr(a, "array", None)
-                if array is None or not np.array_equal(array, b, equal_nan=True):
+                if array is None or not (
+                    same_bytes(array, b) or np.array_equal(array, b, equal_nan=True)
+                ):
                     return number
     return 0
 

@@ -1,6 +1,7 @@
 """The command as a process: what it waits for, and how Ctrl-C ends it."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -65,6 +66,21 @@ def test_who_ignores_ctrl_c_goes_on():
     process = start(code + ENTRIES["script"])
     out, _ = process.communicate()
     assert (process.returncode, out) == (0, "le chat blanc dort\n")
+
+
+def test_help_tells_what_is_for_learners_from_what_is_for_instructors():
+    out, _ = start(
+        "import sys; sys.argv = ['seqattn', '--help']\n" + ENTRIES["script"]
+    ).communicate()
+    learners, instructors = out.split("For learners")[1].split("For instructors")
+    named = r"(?m)^\W*([a-z][a-z-]+) {2,}"
+    assert re.findall(named, learners) == [
+        *("check", "grade", "progress"),
+        *("train", "translate", "evaluate", "compare", "doctor"),
+    ]
+    assert re.findall(named, instructors) == [
+        *("audit", "grade-class", "regrade", "gradescope", "autograder"),
+    ]
 
 
 def test_help_waits_for_no_library_of_numbers():

@@ -441,8 +441,8 @@ def test_a_file_costs_its_author_a_row_and_nobody_else_anything(name, tmp_path):
 def test_no_tree_of_a_file_is_kept_once_it_is_graded(folder, tmp_path):
     files = [f for f in collect(folder) if f.label.startswith("ada")]
     grade_all(files, "s", tmp_path)
-    assert answers._parsed.cache_info().currsize == 0
-    assert answers._clean.cache_info().currsize == 0
+    for remembered in (answers._look_at, answers._clean, answers._tree):
+        assert remembered.cache_info().currsize == 0
 
 
 def test_a_fault_of_ours_in_reading_a_file_is_told_and_not_kept(folder, tmp_path, monkeypatch):

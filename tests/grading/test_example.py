@@ -31,10 +31,11 @@ def test_a_right_answer_and_one_that_raises_see_none(grade):
 
 
 @pytest.mark.parametrize("trouble", [LateError("600 s"), ValueError("a fault of ours")])
-def test_trouble_with_the_example_leaves_the_verdict_as_it_is(trouble, grade, monkeypatch):
+def test_trouble_with_the_example_leaves_the_verdict_as_it_is(trouble, grade, judge, monkeypatch):
     def fail(q):
         raise trouble
 
+    judge._kept.clear()
     monkeypatch.setattr("seqattn.grading.judge.shown_cases", fail)
     wrong = load("03_additive").question("q2").wrong[0]
     found = verdict(grade(filled({"q2": wrong.code})), "q2")

@@ -13,6 +13,7 @@ from seqattn.grading import feedback
 from seqattn.grading.answers import Answer
 from seqattn.grading.bank import exercises, load
 from seqattn.grading.feedback import as_html, link, write_page
+from seqattn.grading.hints import result_line
 from seqattn.grading.verdicts import Grade, Verdict
 from tests.grading.conftest import EXERCISE, NAME, NO_TANH, RIGHT, filled, seqattn
 
@@ -105,6 +106,42 @@ def test_read_again_leads_to_the_heading(graded):
     without = as_html(grade)
     assert all(to[0] == "#" for to in Page(without).links)
     assert all(read in without for read in reads)
+    # It says why, and what to do; a page with links has no need to.
+    assert "make html" in without
+    assert "make html" not in as_html(grade, ADDRESS)
+
+
+def test_the_book_may_stand_where_its_reader_says(judge, tmp_path):
+    path = write(tmp_path / "mine.ipynb", filled(RIGHT | {"q1": NO_TANH.code}))
+    assert seqattn("grade", path, "--book", "http://localhost:8000").returncode == 0
+    page = Page((tmp_path / "mine.feedback.html").read_text(encoding="utf-8"))
+    read = EXERCISE.question("q1").read
+    assert link(read, "http://localhost:8000") in page.links
+
+
+HEAD = "def f(x):\n"
+
+
+@pytest.mark.parametrize(
+    ("code", "kind", "line"),
+    [
+        (HEAD + "    return x\n", "value", 2),
+        (HEAD + '    """Do it."""\n    return x\n', "value", 3),
+        ("f = lambda x: x\n", "value", 1),
+        ("f = 3\n", "value", 1),
+        # The line that is missing could stand anywhere.
+        (HEAD + "    y = x\n    return y\n", "value", 0),
+        (HEAD + "    y = x\n    return y\n", "gradient", 0),
+        (HEAD + "    if x:\n        return x\n    return 2\n", "shape", 0),
+        (HEAD + "    print(x)\n", "nothing", 0),
+        (HEAD + "    y = x\n    return y\n", "shape", 3),
+        (HEAD + "    y = x\n    return print(y)\n", "nothing", 3),
+        ("class f(nn.Module):\n    def forward(self, x):\n        return x\n", "flag", 0),
+        ("class f(nn.Module):\n    def forward(self, x):\n        return x\n", "shape", 3),
+    ],
+)
+def test_no_line_is_blamed_for_what_may_be_missing(code, kind, line):
+    assert result_line(code, "f", kind) == line
 
 
 @pytest.mark.parametrize("name", exercises())

@@ -174,7 +174,7 @@ def test_mistakes_that_could_not_be_computed_cost_nobody_a_hint(judge, sandbox, 
     def late(job, limits):
         return run(job, limits) if len(job["answers"]) == 1 else Outcome(ending="late")
 
-    judge._mistakes.cache_clear()
+    judge._kept.clear()
     monkeypatch.setattr(sandbox, "_run", late)
     assert judge.judge_code(NAME, "q1", NO_TANH.code).verdict == "not_judged"
     monkeypatch.undo()

@@ -14,8 +14,19 @@ if TYPE_CHECKING:
     from seqattn.grading.classroom.run import Result
     from seqattn.grading.verdicts import Grade
 
-__all__ = ["fail", "must_exist", "must_know_answers", "register"]
+__all__ = [
+    "INSTRUCTORS",
+    "LEARNERS",
+    "Book",
+    "fail",
+    "must_exist",
+    "must_know_answers",
+    "register",
+]
 
+# Groups of the commands in what --help says.
+LEARNERS = "For learners"
+INSTRUCTORS = "For instructors, and authors of exercises"
 # Each job imports torch: more than a few cost memory first.
 CORES = min(8, os.cpu_count() or 1)
 Submissions = Annotated[
@@ -35,10 +46,9 @@ Seed = Annotated[str | None, typer.Option(help="Seed of the hidden cases; drawn 
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    app.command("grade-class")(grade_class)
-    app.command()(regrade)
-    app.command()(gradescope)
-    app.command()(autograder)
+    app.command("grade-class", rich_help_panel=INSTRUCTORS)(grade_class)
+    for command in (regrade, gradescope, autograder):
+        app.command(rich_help_panel=INSTRUCTORS)(command)
 
 
 def grade_class(

@@ -10,6 +10,7 @@ import platform
 import resource
 import struct
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 
 from . import syscalls
@@ -22,7 +23,9 @@ _EPERM, _ENOTTY, _ENOSYS = 1, 25, 38
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
-def layers() -> list[str]:
+# The worker asks before it forks, and its children need not.
+@cache
+def layers() -> tuple[str, ...]:
     """Say which layers this kernel offers."""
     found = ["limits"]
     if _abi() >= 1:
@@ -30,7 +33,7 @@ def layers() -> list[str]:
     # Asking for a filter without giving one: EFAULT if filters exist, EINVAL if not.
     if platform.machine() in syscalls.MACHINES and _libc.prctl(_SECCOMP, 2, 0, 0, 0):
         found += ["seccomp"] if ctypes.get_errno() == 14 else []
-    return found
+    return tuple(found)
 
 
 # --- files -------------------------------------------------------------------------------------
@@ -121,6 +124,17 @@ def seccomp_filter() -> bytes:
 
     A call newer than the table gets ENOSYS, on which libraries fall back to an older one.
     """
+    # abort() signals its own process.
+    own = _one_of(0, (os.getpid(),), _refuse(_EPERM))
+    number = syscalls.conditional(platform.machine())["tgkill"]
+    program = _same_for_all() + _op(_JUMP_EQ, number, 0, len(own) // 8) + own
+    return program + _op(_JUMP_GE, syscalls.KNOWN + 1, 0, 1) + _refuse(_ENOSYS) + _refuse(_EPERM)
+
+
+# As with `layers`.
+@cache
+def _same_for_all() -> bytes:
+    """Assemble what does not depend on the process."""
     machine = platform.machine()
     numbers = syscalls.conditional(machine)
     conditions = {
@@ -138,8 +152,6 @@ def seccomp_filter() -> bytes:
         + _op(_JUMP_EQ, 0, 0, 1)
         + _OK
         + _refuse(_EPERM),
-        # abort() signals its own process.
-        "tgkill": _one_of(0, (os.getpid(),), _refuse(_EPERM)),
     }
     program = _op(_LOAD, 4) + _op(_JUMP_EQ, syscalls.MACHINES[machine][0], 1, 0)
     program += _op(_RETURN, _KILL) + _op(_LOAD, 0)
@@ -149,7 +161,7 @@ def seccomp_filter() -> bytes:
         program += _op(_JUMP_EQ, number, 0, 1) + _OK
     for name, block in conditions.items():
         program += _op(_JUMP_EQ, numbers[name], 0, len(block) // 8) + block
-    return program + _op(_JUMP_GE, syscalls.KNOWN + 1, 0, 1) + _refuse(_ENOSYS) + _refuse(_EPERM)
+    return program
 
 
 def enter(seconds: int, memory: int, files: int | None) -> None:

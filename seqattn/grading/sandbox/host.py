@@ -123,7 +123,7 @@ class Sandbox:
         Parameters
         ----------
         job : dict
-            As :func:`runner.run` says.
+            As :func:`runner.run` says. Its cases may be the frame of what is said there.
         limits : Limits, optional
             The sandbox's own if not given.
 
@@ -177,7 +177,7 @@ class Sandbox:
             "preload": job.get("preload", []),
         }
         assert self._control is not None
-        data = wire.encode(job)
+        data = _encoded(job)
         (result_read, result_write), (print_read, print_write) = os.pipe(), os.pipe()
         # Not a pipe: the child need not wait for this process to fill it.
         given = [os.memfd_create("job"), result_write, print_write]
@@ -249,7 +249,7 @@ class Sandbox:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
         )
-        data = self._configuration(seconds=limits.seconds) + wire.encode(job)
+        data = self._configuration(seconds=limits.seconds) + _encoded(job)
         try:
             results, _ = worker.communicate(data, timeout=limits.wall)
         except subprocess.TimeoutExpired:
@@ -285,6 +285,14 @@ class Sandbox:
         roots = [*packages, *python, str(Path(sys.base_prefix) / "lib"), *SYSTEM]
         config: dict = {"packages": packages, "roots": roots, "hidden": [str(PACKAGE)], **more}
         return json.dumps(config).encode() + b"\n"
+
+
+def _encoded(job: dict) -> bytes:
+    """Put a job into words; its cases, which many jobs have in common, stand in a frame behind."""
+    cases = job["cases"]
+    if not isinstance(cases, bytes):
+        cases = wire.encode(cases)
+    return wire.encode({name: part for name, part in job.items() if name != "cases"}) + cases
 
 
 def package_folders() -> list[str]:

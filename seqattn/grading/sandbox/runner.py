@@ -49,8 +49,9 @@ def run(job: dict, send: Send) -> None:
         or "" to call the answer itself; ``cases``: dicts with ``inputs``, ``upstream`` (weights of
         the outputs whose gradients are asked for, or None), ``twice`` (whether to call again),
         ``count`` (whether to count calls of PyTorch), ``reads`` (inputs with more numbers are long:
-        count what is computed from them) and ``watched`` (whether to look out for ``refused``,
-        operators that raise when they are called); ``arguments``: names of the inputs;
+        count what is computed from them), ``watched`` (whether to look out for ``refused``,
+        operators that raise when they are called) and ``wanted`` (for a probe: the entries of its
+        result that count, or None for all that it can see); ``arguments``: names of the inputs;
         ``check``: the visible check, as what comes before it and the check itself, or nothing.
         ``preload``, for the worker: modules to import before the fork.
     send : callable
@@ -60,12 +61,13 @@ def run(job: dict, send: Send) -> None:
     # Python starts without `site`, which defines these.
     builtins.exit = builtins.quit = sys.exit  # type: ignore[assignment]
     warnings.simplefilter("ignore")
+    refused = _Refused(job.get("refused", ()))
     for answer in job["answers"]:
         send({"answer": answer["id"], "event": "start"})
         call = _define(job, answer, send)
         if call is not None:
             for number, case in enumerate(job["cases"]):
-                with _watch(job.get("refused", ()) if case.get("watched") else ()):
+                with _watch(refused) if case.get("watched") else contextlib.nullcontext():
                     result = _try(call, case)
                 _send_result(send, {"answer": answer["id"], "case": number}, result)
             if job.get("check"):
@@ -86,13 +88,18 @@ class _Refused:
 
     def __init__(self, names: Sequence[str]):
         # The family of fused attention kernels carries the beginning of the name alone.
-        self._names = {_bare(name).removesuffix("attention") or _bare(name): name for name in names}
+        self.names = {_bare(name).removesuffix("attention") or _bare(name): name for name in names}
+        self._free: set[str] = set()
 
     def check(self, operator: str) -> None:
         """Raise ForbiddenError if an operator is one of them, or is made of one."""
-        for bare, name in self._names.items():
+        # The same few are called again and again.
+        if operator in self._free:
+            return
+        for bare, name in self.names.items():
             if bare in _bare(operator):
                 raise ForbiddenError(name)
+        self._free.add(operator)
 
 
 def _bare(name: str) -> str:
@@ -123,11 +130,10 @@ class _WatchKernels(TorchDispatchMode):
         return func(*args, **(kwargs or {}))
 
 
-def _watch(names: Sequence[str]) -> contextlib.ExitStack:
-    """Enter a block in which operators of these names are refused."""
+def _watch(refused: _Refused) -> contextlib.ExitStack:
+    """Enter a block in which these operators may not run."""
     stack = contextlib.ExitStack()
-    if names:
-        refused = _Refused(names)
+    if refused.names:
         stack.enter_context(_WatchFunctions(refused))
         stack.enter_context(_WatchKernels(refused))
     return stack
@@ -154,13 +160,19 @@ def _define(job: dict, answer: dict, send: Send) -> Callable[..., Any] | None:
         return None
     space[answer["name"]] = answer["made"] = entry
     if not job["probe"]:
-        call = lambda case: _call(entry, {**case, "arguments": job.get("arguments", ())})
+
+        def call(case: dict) -> dict:
+            return _call(entry, {**case, "arguments": job.get("arguments", ())})
+
     else:
         # The probe sees the prelude's names and none of the answer's.
         probe_space: dict[str, Any] = {"__name__": "probe"}
         exec(compile(job["prelude"] + "\n" + job["probe"], "<probe>", "exec"), probe_space)
         probe = probe_space["probe"]
-        call = lambda case: {"value": probe(entry, *_to_torch(case["inputs"]))}
+
+        def call(case: dict) -> dict:
+            probe_space["wanted"] = case.get("wanted")
+            return {"value": probe(entry, *_to_torch(case["inputs"]))}
 
     def called(case: dict) -> dict:
         try:
@@ -348,7 +360,8 @@ def _tensors(value: Any) -> list[torch.Tensor]:
 
 def _to_torch(value: Any) -> Any:
     if isinstance(value, np.ndarray):
-        return torch.from_numpy(value.copy())
+        with torch._C.DisableTorchFunction():
+            return torch.from_numpy(value.copy())
     if isinstance(value, dict):
         return {name: _to_torch(v) for name, v in value.items()}
     if isinstance(value, list | tuple):
@@ -374,17 +387,19 @@ def _to_plain(value: Any) -> Any:
 
 
 def _plain_tensor(value: torch.Tensor) -> wire.Tensor | wire.Other:
-    name = str(value.dtype).removeprefix("torch.")
-    if value.device.type != "cpu" or value.layout != torch.strided:
-        return wire.Other(f"tensor on {value.device.type}, {value.layout}")
-    if value.numel() * value.element_size() > wire.MAX_BYTES:
-        raise wire.TooMuchError(f"a tensor of shape {tuple(value.shape)}")
-    if name not in wire.DTYPES:
-        if not value.is_floating_point():
-            return wire.Other(f"tensor of {name}")
-        value = value.float()
-    # contiguous() undoes an expand(): a copy of its own.
-    return wire.Tensor(value.detach().resolve_neg().contiguous().clone().numpy(), name)
+    # It is ours to look at it, and nothing of the answer's runs: whoever watches may look away.
+    with torch._C.DisableTorchFunction():
+        name = str(value.dtype).removeprefix("torch.")
+        if value.device.type != "cpu" or value.layout != torch.strided:
+            return wire.Other(f"tensor on {value.device.type}, {value.layout}")
+        if value.numel() * value.element_size() > wire.MAX_BYTES:
+            raise wire.TooMuchError(f"a tensor of shape {tuple(value.shape)}")
+        if name not in wire.DTYPES:
+            if not value.is_floating_point():
+                return wire.Other(f"tensor of {name}")
+            value = value.float()
+        # A copy of its own, in which an expand() is undone.
+        return wire.Tensor(value.detach().resolve_neg().numpy().copy(), name)
 
 
 def describe(error: BaseException) -> dict:

@@ -21,6 +21,9 @@ MAX_TEXT = 10_000
 MAX_DEPTH = 20
 MAX_BITS = 1000
 DTYPES = ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64")
+# By name, and the names of types: NumPy works the name of a type out anew each time.
+_BY_NAME = {name: np.dtype(name) for name in DTYPES}
+_NAMES = {dtype: name for name, dtype in _BY_NAME.items()}
 
 
 class TooMuchError(Exception):
@@ -54,17 +57,32 @@ class Other(NamedTuple):
 
 def encode(value: Any) -> bytes:
     """Turn a value into a frame."""
-    arrays: list[np.ndarray] = []
+    arrays = _Arrays()
     tree = _encode(value, arrays, 0)
-    described = [{"dtype": a.dtype.name, "shape": list(a.shape)} for a in arrays]
+    described = [{"dtype": _NAMES[a.dtype], "shape": list(a.shape)} for a in arrays.found]
     header = json.dumps({"tree": tree, "arrays": described}).encode()
-    body = b"".join(a.tobytes() for a in arrays)
+    body = b"".join(a.tobytes() for a in arrays.found)
     if len(header) + len(body) > MAX_BYTES:
         raise TooMuchError(f"{(len(header) + len(body)) >> 20} MiB")
     return len(header).to_bytes(8, "big") + header + body
 
 
-def _encode(value: Any, arrays: list[np.ndarray], depth: int) -> Any:
+class _Arrays:
+    """The arrays of a frame, and how many bytes they take."""
+
+    def __init__(self) -> None:
+        self.found: list[np.ndarray] = []
+        self._size = 0
+
+    def add(self, array: np.ndarray) -> int:
+        self._size += array.nbytes
+        if self._size > MAX_BYTES:
+            raise TooMuchError(f"a tensor of shape {tuple(array.shape)}")
+        self.found.append(array)
+        return len(self.found) - 1
+
+
+def _encode(value: Any, arrays: _Arrays, depth: int) -> Any:
     kind = type(value)
     if value is None or kind in (bool, float):
         return value
@@ -85,17 +103,10 @@ def _encode(value: Any, arrays: list[np.ndarray], depth: int) -> Any:
             raise TooMuchError(f"a dict of {len(value)} entries")
         return {"dict": [[str(k), _encode(v, arrays, depth + 1)] for k, v in value.items()]}
     if kind is Tensor:
-        return {"tensor": _add(value.array, arrays), "dtype": value.dtype}
-    if kind is np.ndarray and value.dtype.name in DTYPES:
-        return {"array": _add(value, arrays)}
+        return {"tensor": arrays.add(value.array), "dtype": value.dtype}
+    if kind is np.ndarray and value.dtype in _NAMES:
+        return {"array": arrays.add(value)}
     return {"other": value.type if kind is Other else kind.__name__[:80]}
-
-
-def _add(array: np.ndarray, arrays: list[np.ndarray]) -> int:
-    if sum(a.nbytes for a in arrays) + array.nbytes > MAX_BYTES:
-        raise TooMuchError(f"a tensor of shape {tuple(array.shape)}")
-    arrays.append(array)
-    return len(arrays) - 1
 
 
 def read(stream: io.BufferedIOBase) -> Any:
@@ -107,7 +118,7 @@ def read(stream: io.BufferedIOBase) -> Any:
         header = json.loads(_exactly(stream, size))
         arrays, total = [], 0
         for entry in header["arrays"]:
-            dtype, shape = np.dtype(_known(entry["dtype"])), entry["shape"]
+            dtype, shape = _known(entry["dtype"]), entry["shape"]
             if len(shape) > 16 or any(type(n) is not int or n < 0 for n in shape):
                 raise MalformedError("an impossible shape")
             count = math.prod(shape)
@@ -124,10 +135,10 @@ def read(stream: io.BufferedIOBase) -> Any:
         raise MalformedError(str(error)[:200]) from None
 
 
-def _known(name: str) -> str:
-    if name not in DTYPES:
+def _known(name: str) -> np.dtype:
+    if name not in _BY_NAME:
         raise MalformedError("an unknown dtype")
-    return name
+    return _BY_NAME[name]
 
 
 def _decode(node: Any, arrays: list[np.ndarray], depth: int) -> Any:

@@ -24,6 +24,8 @@ from typing import Any, NoReturn
 
 # Seconds between two looks at a child.
 TICK = 0.1
+# Bytes of results that are sent together: what a pipe holds.
+TOGETHER = 1 << 16
 # Descriptor of the Landlock ruleset, out of the way of those that a child arranges.
 RULES = 100
 FOLDER = str(Path(__file__).resolve().parents[1])
@@ -88,7 +90,10 @@ def _confinement(config: dict) -> tuple[Any, int | None, list[str]]:
     from sandbox import confine
 
     sys.path.remove(FOLDER)
-    found = confine.layers()
+    found = list(confine.layers())
+    if "seccomp" in found:
+        # What of it is the same for all children is assembled here.
+        confine.seccomp_filter()
     if "Landlock" not in found:
         return confine, None, found
     rules = confine.ruleset(confine.readable(config["roots"], config["hidden"]))
@@ -106,7 +111,7 @@ def _child(
         os.setsid()
         incoming, outgoing, prints = descriptors
         with open(incoming, "rb") as pipe:
-            job = wire.read(pipe)
+            job = _job(pipe, wire)
         os.dup2(prints, 1)
         os.dup2(prints, 2)
         os.dup2(outgoing, 3)
@@ -125,13 +130,24 @@ def _child(
         os._exit(status)
 
 
+def _job(stream: Any, wire: Any) -> dict:
+    """Read a job, and its cases from the frame behind it."""
+    return {**wire.read(stream), "cases": wire.read(stream)}
+
+
 def _results(job: dict, descriptor: int, runner: Any, wire: Any) -> None:
+    waiting = bytearray()
     with open(descriptor, "wb", buffering=0) as stream:
 
         def send(message: Any) -> None:
-            data = memoryview(wire.encode(message))
-            while data:
-                data = data[stream.write(data) :]
+            nonlocal waiting
+            waiting += wire.encode(message)
+            # A few at a time, so that the host need not wake for each; but whatever happens to an
+            # answer, what came of those before it is there.
+            if len(waiting) > TOGETHER or "event" in message:
+                data, waiting = memoryview(waiting), bytearray()
+                while data:
+                    data = data[stream.write(data) :]
 
         runner.run(job, send)
 
@@ -211,7 +227,7 @@ def once() -> None:
     os.dup2(2, 1)
     config = json.loads(sys.stdin.buffer.readline())
     runner, wire = prepare(config)
-    job = wire.read(sys.stdin.buffer)
+    job = _job(sys.stdin.buffer, wire)
     threading.Thread(
         target=_end_after, args=(config["seconds"], wire.EXHAUSTED), daemon=True
     ).start()
