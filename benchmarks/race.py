@@ -13,7 +13,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -134,18 +134,19 @@ def contestants(
             process = subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
             )
+            started[name] = process
             assert process.stdout is not None
             said = process.stdout.readline().strip()
             if not said.startswith("ready"):
                 raise SystemExit(f"{name} did not start: {' '.join(command)}")
             if "JoeyNMT" in said:
                 print(f"{name}, {said}", flush=True)
-            started[name] = process
         yield started
     finally:
         for process in started.values():
             process.kill()
-            process.wait()
+            with suppress(BrokenPipeError), process:  # closes its pipes, and waits
+                pass
 
 
 def race(
