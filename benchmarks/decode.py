@@ -12,7 +12,7 @@ from pathlib import Path
 
 import torch
 
-from benchmarks.contest import (
+from benchmarks.race import (
     DROPOUT,
     EMBED,
     HIDDEN,

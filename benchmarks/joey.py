@@ -25,6 +25,7 @@ EMBED, HIDDEN, DROPOUT, SMOOTHING, CLIP = 256, 512, 0.2, 0.1, 1.0
 # Its special tokens are unk 0, pad 1, bos 2, eos 3; in the file pad 0, bos 1, eos 2, unk 3.
 IDS = {0: 1, 1: 2, 2: 3, 3: 0}
 BACK = {theirs: ours for ours, theirs in IDS.items()}
+DEVICE = torch.device("cpu")
 
 
 def vocabulary(size):
@@ -88,7 +89,7 @@ def make_batch(data, rows, with_target):
     batch = Batch(
         src=pad(source), src_length=torch.tensor([len(s) for s in source]),
         src_prompt_mask=None, trg=pad(target) if with_target else None, trg_prompt_mask=None,
-        indices=torch.tensor(rows), device=torch.device("cpu"), pad_index=1, eos_index=3,
+        indices=torch.tensor(rows), device=DEVICE, pad_index=1, eos_index=3,
         is_train=with_target,
     )  # fmt: skip
     batch.sort_by_src_length()
@@ -102,6 +103,8 @@ def obey(work):
         began, done = time.perf_counter(), 0
         while time.perf_counter() - began < float(line):
             done += work()
+        if DEVICE.type == "cuda":  # still at it
+            torch.cuda.synchronize()
         print(json.dumps({"tokens": done, "seconds": time.perf_counter() - began}), flush=True)
 
 
@@ -177,12 +180,16 @@ def main() -> None:
     for option in (-3, -1):
         ctypes.CDLL(None).mallopt(option, 2**31 - 1)
     torch.manual_seed(0)
+    if sys.argv[1] == "--device":
+        global DEVICE
+        DEVICE = torch.device(sys.argv[2])
+        del sys.argv[1:3]
     if sys.argv[1] in ("translate", "learn"):
         return {"translate": translate, "learn": learn}[sys.argv[1]](*sys.argv[2:])
     job, path, batching, score, threads, *rest = sys.argv[1:]
     torch.set_num_threads(int(threads))
     data = json.loads(Path(path).read_text())
-    model = make_model(data["sizes"], score)
+    model = make_model(data["sizes"], score).to(DEVICE)
     stream = (make_batch(data, rows, job == "train") for rows in cycle(data[batching]))
 
     def decode() -> int:

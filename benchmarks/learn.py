@@ -15,8 +15,8 @@ from pathlib import Path
 
 import torch
 
-from benchmarks.contest import JOEY_LUONG, SUBWORDS
 from benchmarks.measure import write_lines
+from benchmarks.race import JOEY_LUONG, SUBWORDS
 from benchmarks.train import MODELS
 from benchmarks.translate import bleu, side_by_side, write_answers
 from seqattn.data import (

@@ -11,7 +11,15 @@ from pathlib import Path
 
 import torch
 
-__all__ = ["Comparison", "compare", "compare_memory", "print_heading", "write_lines", "write_table"]
+__all__ = [
+    "Comparison",
+    "compare",
+    "compare_memory",
+    "print_heading",
+    "write_block",
+    "write_lines",
+    "write_table",
+]
 
 PAGE = Path(__file__).resolve().parents[1] / "chapters" / "benchmarks.md"
 ROUNDS, SECONDS = 7, 0.4
@@ -95,8 +103,12 @@ def write_table(name: str, rows: Sequence[Comparison], how: str) -> None:
 
 
 def write_lines(name: str, lines: Sequence[str], how: str) -> None:
+    """Put lines between the marks of their name on the page; say what measured them, and where."""
+    write_block(name, [*lines, "", f"Measured on {date.today()} by `{how}`: {_machine()}."])
+
+
+def write_block(name: str, lines: Sequence[str]) -> None:
     """Put lines between the marks of their name on the book's page of benchmarks."""
-    lines = [*lines, "", f"Measured on {date.today()} by `{how}`: {_machine()}."]
     page = PAGE.read_text(encoding="utf-8")
     start, end = f"<!-- begin {name} -->\n", f"<!-- end {name} -->"
     if page.count(start) != 1 or page.count(end) != 1:

@@ -79,7 +79,8 @@ def read_run(folder: Path) -> Values:
         "lowercase": corpus.get("lowercase", False),
         "parameters": parameters_of(folder),
         "updates": last["step"],
-        "epochs": last.get("epoch", valid[-1]["epoch"]),
+        # Of the last validation: a report of the same update is from before the epoch was counted.
+        "epochs": valid[-1]["epoch"],
         "minutes": round(max(r["seconds"] for r in train + valid) / 60, 1),
         "tokens_per_second": round(statistics.median(r["tokens_per_second"] for r in train)),
         "best_update": max(valid, key=lambda record: record["bleu"])["step"],

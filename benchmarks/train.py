@@ -9,6 +9,7 @@ The limit is what a matrix product of the model's own size does on this machine 
 precision, divided by the operations that an update needs for a token, counted while it runs.
 """
 
+import argparse
 import json
 import tempfile
 from itertools import cycle
@@ -18,12 +19,14 @@ import torch
 from torch.nn import functional as F
 from torch.utils.flop_counter import FlopCounterMode
 
-from benchmarks.contest import (
+from benchmarks.race import (
+    CPU,
     DROPOUT,
     EMBED,
     HIDDEN,
     JOEY_BAHDANAU,
     JOEY_LUONG,
+    Standing,
     commands,
     matrix_product_rate,
     obey,
@@ -48,16 +51,16 @@ MODELS = {
 Data = dict
 
 
-def ours(data: Data, model: str, batching: str, bf16: bool):
+def ours(data: Data, model: str, batching: str, bf16: bool, device: torch.device = CPU):
     """Give what makes an update of one of our models and counts its target tokens."""
     torch.manual_seed(0)
-    built = build_model(MODELS[model], *data["sizes"]).train()
+    built = build_model(MODELS[model], *data["sizes"]).to(device).train()
     optimizer = make_optimizer(built)
     batches = Batches([Example(*pair) for pair in data["examples"]])
     stream = cycle(data[batching])
 
     def work() -> int:
-        batch = batches.take(next(stream))
+        batch = batches.take(next(stream)).to(device)
         made = update(built, optimizer, batch, lr=5e-4, smoothing=0.1, bf16=bf16)
         if not made.norm.item() < 1e9:
             raise SystemExit("the update is no number")
@@ -66,17 +69,19 @@ def ours(data: Data, model: str, batching: str, bf16: bool):
     return work
 
 
-def textbook(data: Data, batching: str):
+def textbook(data: Data, batching: str, device: torch.device = CPU):
     """Give what makes an update of the tutorials' model."""
     torch.manual_seed(0)
-    model = TextbookModel(*data["sizes"], EMBED, HIDDEN, DROPOUT).train()
+    model = TextbookModel(*data["sizes"], EMBED, HIDDEN, DROPOUT).to(device).train()
     optimizer = torch.optim.Adam(model.parameters(), lr=5e-4)
     stream = cycle(data[batching])
 
     def work() -> int:
         pairs = [data["examples"][row] for row in next(stream)]
         source, target = (
-            torch.nn.utils.rnn.pad_sequence([torch.tensor(s) for s in side], batch_first=True)
+            torch.nn.utils.rnn.pad_sequence([torch.tensor(s) for s in side], batch_first=True).to(
+                device
+            )
             for side in ([s for s, _ in pairs], [[1, *t] for _, t in pairs])
         )
         logits = model(source, torch.tensor([len(s) for s, _ in pairs]), target)
@@ -92,10 +97,12 @@ def textbook(data: Data, batching: str):
     return work
 
 
-def limits(path: Path, names: dict[str, list[str]], rows: int) -> dict[str, float]:
+def limits(
+    path: Path, names: dict[str, list[str]], rows: int, device: torch.device = CPU
+) -> dict[str, float]:
     """Give the tokens per second that the matrix products alone would allow ours."""
     data, found = json.loads(path.read_text()), {}
-    rates = {bf16: matrix_product_rate(torch.bfloat16 if bf16 else torch.float32, rows)
+    rates = {bf16: matrix_product_rate(torch.bfloat16 if bf16 else torch.float32, rows, device)
              for bf16 in (False, True)}  # fmt: skip
     print(
         f"matrix product ({rows} x {HIDDEN}) x ({HIDDEN} x {3 * HIDDEN}): "
@@ -110,14 +117,8 @@ def limits(path: Path, names: dict[str, list[str]], rows: int) -> dict[str, floa
     return found
 
 
-def main() -> None:
-    """Run the contest, or be one of its contestants."""
-    arguments = read_arguments(__doc__.splitlines()[0])
-    if arguments.contestant:
-        file, kind, model, batching, precision = arguments.contestant
-        data = json.loads(Path(file).read_text())
-        made = textbook(data, batching) if kind == "textbook" else None
-        return obey(made or ours(data, model, batching, precision == "bf16"))
+def hold(arguments: argparse.Namespace) -> dict[str, list[Standing]]:
+    """Let all contestants train in turns: on the same batches, then each as it comes."""
     same = {
         "textbook loop": ["textbook", "-", "bucketed", "fp32"],
         "ours, bahdanau": ["ours", "bahdanau", "bucketed", "fp32"],
@@ -150,9 +151,26 @@ def main() -> None:
             }
             started, base = commands(arguments, path, "train", names, joey)
             print(f"\n{title}")
-            found = limits(path, names, arguments.tokens)
+            found = limits(path, names, arguments.tokens, arguments.device)
             speeds = race(started, rounds=arguments.rounds, seconds=arguments.seconds)
             parts[title] = report(speeds, base, found)
+    return parts
+
+
+def main() -> None:
+    """Run the contest, or be one of its contestants."""
+    arguments = read_arguments(__doc__.splitlines()[0], device=True)
+    if arguments.contestant:
+        file, kind, model, batching, precision = arguments.contestant
+        data = json.loads(Path(file).read_text())
+        where = arguments.device
+        made = textbook(data, batching, where) if kind == "textbook" else None
+        return obey(made or ours(data, model, batching, precision == "bf16", where), where)
+    if arguments.book and arguments.device != CPU:
+        raise SystemExit(
+            "--book is for the CPU's tables; a GPU has `python -m benchmarks.gpu --book`"
+        )
+    parts = hold(arguments)
     if arguments.book:
         write_standings("training", parts, "python -m benchmarks.train --joeynmt PYTHON --book")
 

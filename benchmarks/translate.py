@@ -15,7 +15,7 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from benchmarks.contest import (
+from benchmarks.race import (
     JOEY_LUONG,
     commands,
     obey,

@@ -123,6 +123,15 @@ def book(tmp_path_factory, worker_id):
     return build.ROOT / "_build" / "html"
 
 
+@pytest.fixture(params=["cpu", *(["cuda"] if torch.cuda.is_available() else [])])
+def device(request):
+    """Where to compute: on the CPU, and once more on the GPU where there is one.
+
+    A test that takes it bears the mark ``device``.
+    """
+    return torch.device(request.param)
+
+
 @pytest.fixture
 def float64():
     """Make float64 the default dtype."""

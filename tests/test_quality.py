@@ -1,6 +1,7 @@
 """Finished runs, collected: nothing is typed by hand, and nothing is averaged that may not be."""
 
 import json
+import re
 import statistics
 from dataclasses import asdict, replace
 
@@ -59,6 +60,24 @@ def test_a_run_is_read_from_its_files(tmp_path):
     assert [point["update"] for point in run["log"]] == [150, 300, 450]
     assert [point["loss"] for point in run["log"]] == [6.0, 3.0, 3.0]
     assert run["parameters"] is None
+
+
+def test_a_report_of_the_last_update_does_not_hide_the_epoch_that_it_ends(tmp_path):
+    folder = write(tmp_path / "a")
+    log = (folder / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
+    last = json.loads(log[-1])
+    assert last["epoch"] == 1
+    before = json.dumps(train(last["step"], 2.5, 1300))  # its epoch, 0, is not yet counted
+    (folder / "metrics.jsonl").write_text("\n".join([*log[:-1], before, log[-1]]) + "\n")
+    run = quality.read_run(folder)
+    assert (run["updates"], run["epochs"]) == (450, 1)
+
+
+def test_a_stored_run_counts_as_many_epochs_as_its_budget():
+    for run in json.loads(quality.RESULT.read_text(encoding="utf-8"))["runs"]:
+        asked = re.search(r" --epochs (\d+)", run["command"])
+        epochs = int(asked[1]) if asked else read_preset(run["preset"]).training.epochs
+        assert run["epochs"] == epochs
 
 
 def test_other_tests_of_a_run_are_found_by_their_names(tmp_path):

@@ -1,0 +1,401 @@
+"""The command for whoever has a GPU for ten minutes: tried here on a CPU, in a small setting."""
+
+import json
+import re
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import torch
+
+from benchmarks import gpu
+from benchmarks.measure import PAGE
+from benchmarks.race import Standing
+from benchmarks.study import MEASURED, Study
+
+CPU = ["--device", "cpu", "--tiny"]
+
+
+@pytest.fixture
+def here(monkeypatch):
+    """Do every part in this process, and say which were begun."""
+    begun = []
+
+    def run(name, options):
+        begun.append(name)
+        gpu.run_part(name, options)
+
+    monkeypatch.setattr(gpu, "run_apart", run)
+    return begun
+
+
+@pytest.fixture
+def stands(tmp_path):
+    """How a part stands, from its file."""
+    return lambda name: json.loads((tmp_path / f"{name}.json").read_text(encoding="utf-8"))
+
+
+def given(folder, *more):
+    return [*more, *CPU, "--work", str(folder)]
+
+
+def parts_of(monkeypatch, **parts):
+    monkeypatch.setattr(gpu, "parts", lambda setting: parts)
+
+
+# --- what the parts measure ----------------------------------------------------------------------
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")  # of the first validation's BLEU of nothing
+def test_the_parts_measure_on_this_device_once(
+    here, stands, tmp_path, monkeypatch, capsys, unchecked
+):
+    monkeypatch.setattr(gpu, "PRECISIONS", ("bf16",))
+    names = ["speed", "reach-bahdanau", "quality", "compiled"]
+    gpu.main(given(tmp_path, *names))
+    assert here == names
+    assert [stands(name)["state"] for name in names] == ["done"] * 4, capsys.readouterr().out
+    speed = stands("speed")["rows"]
+    assert [row["what"] for row in speed] == [
+        "bahdanau", "transformer-tiny", "nn.Transformer as transformer-tiny",
+    ]  # fmt: skip
+    for row in speed:
+        assert row["tokens_per_second"] > 0
+        assert row["peak_mib"] is None  # a CPU's is another matter
+        assert 0 < row["input_share"] < 1
+        assert 0 < row["limit_share"] < 1
+    [reached] = stands("reach-bahdanau")["rows"]
+    assert 0 < reached["seconds_to"]["0"] < reached["seconds"]
+    assert reached["seconds_to"]["101"] is None
+    assert reached["updates"] == 4
+    [tested] = stands("quality")["rows"]
+    assert sorted(tested["run"]["tests"]) == ["beam5", "beam5-tokenized", "greedy"]
+    assert {row["what"] for row in stands("compiled")["rows"]} == {"bahdanau", "transformer-tiny"}
+    assert all(row["low"] <= row["ratio"] <= row["high"] for row in stands("compiled")["rows"])
+    said = capsys.readouterr().out
+    assert "Not finished: tests (not begun)" in said
+    assert re.search(r"^\| bahdanau \| \d+ \| not reached \|", said, re.MULTILINE)
+    # What is done is done; what a part had measured before it was cut short is not lost.
+    cut = stands("speed")
+    (tmp_path / "speed.json").write_text(json.dumps({**cut, "state": "unfinished"}))
+    monkeypatch.setattr(gpu, "tokens_per_second", None)
+    gpu.main(given(tmp_path, *names))
+    assert here == [*names, "speed"]
+    assert stands("speed") == cut
+
+
+def test_a_training_that_is_asked_to_end_is_taken_up_again(tmp_path, monkeypatch):
+    setting, folder = gpu.tiny(), tmp_path / "one"
+    job = gpu.Job(torch.device("cpu"), setting, Study("gpu", tmp_path, tmp_path / "x.json"), None)
+    folder.mkdir()
+    run = gpu.new_run
+
+    def interrupted(*arguments, **options):
+        trainer = run(*arguments, **options)
+        trainer._reason_to_stop = lambda signal: "interrupted" if trainer.state.step == 3 else ""
+        return trainer
+
+    monkeypatch.setattr(gpu, "new_run", interrupted)
+    with pytest.raises(gpu.UnfinishedError, match="saved at update 3"):
+        gpu.train_to_the_end(job, "bahdanau", folder, {})
+    monkeypatch.delattr(gpu, "new_run")  # it goes on, and does not begin anew
+    found = gpu.train_to_the_end(job, "bahdanau", folder, {})
+    assert found["prepared_seconds"] > 0
+    assert gpu.RunFolder(folder / "run").records()[-1]["step"] == 4
+
+
+def test_products_have_the_precision_of_the_row_and_no_longer():
+    before = torch.get_float32_matmul_precision(), torch.backends.cudnn.allow_tf32
+    with gpu.products("tf32"):
+        assert torch.get_float32_matmul_precision() == "high"
+        assert torch.backends.cudnn.allow_tf32
+    with gpu.products("fp32"):
+        assert torch.get_float32_matmul_precision() == "highest"
+        assert not torch.backends.cudnn.allow_tf32
+    assert (torch.get_float32_matmul_precision(), torch.backends.cudnn.allow_tf32) == before
+
+
+def test_pytorchs_transformer_sees_neither_padding_nor_the_future():
+    config = gpu.tiny().presets["transformer-tiny"].model
+    model = gpu.TorchTransformer(config, 9, 9).eval()
+    assert model.vocabulary.weight is model.source.weight
+    source, lengths = torch.tensor([[4, 5, 2], [6, 2, 0]]), torch.tensor([3, 2])
+    inputs = torch.tensor([[1, 7, 8], [1, 8, 5]])
+    expected = model(source, lengths, inputs).logits
+    assert expected.shape == (2, 3, 9)
+    source[1, 2], inputs[:, 2] = 7, 4
+    torch.testing.assert_close(model(source, lengths, inputs).logits[:, :2], expected[:, :2])
+    source[1, 1] = 5
+    assert not torch.allclose(model(source, lengths, inputs).logits[1, 0], expected[1, 0])
+
+
+REPORT = """<testsuites><testsuite>
+<testcase name="one" time="1.5"/><testcase name="two" time="0.5"><skipped/></testcase>
+{}</testsuite></testsuites>"""
+
+
+@pytest.mark.parametrize(
+    ("more", "failed"),
+    [
+        ("", None),
+        ('<testcase name="three" time="1"><failure/></testcase>', "tests: three"),
+        ('<testcase name="four" time="1"><error/></testcase>', "tests: four"),
+    ],
+)
+def test_a_report_of_tests_is_counted(more, failed, tmp_path):
+    path = tmp_path / "report.xml"
+    path.write_text(REPORT.format(more))
+    row = gpu.read_report(path)
+    assert (row["passed"], row["skipped"], row.get("failed")) == (1, 1, failed)
+
+
+def test_no_test_at_all_is_no_pass(tmp_path):
+    path = tmp_path / "report.xml"
+    path.write_text("<testsuites><testsuite/></testsuites>")
+    assert gpu.read_report(path)["failed"] == "tests: none passed"
+
+
+def test_the_device_tests_are_asked_for_on_this_device(monkeypatch, tmp_path):
+    asked = []
+
+    def run(command, **options):
+        asked.append((command, options["env"]["SEQATTN_TESTS"]))
+        [report] = [w.partition("=")[2] for w in command if w.startswith("--junitxml")]
+        Path(report).write_text(REPORT.format(""))
+
+    monkeypatch.setattr(gpu.subprocess, "run", run)
+    study = Study("gpu", tmp_path, tmp_path / "x.json")
+    job = gpu.Job(torch.device("cuda:0"), gpu.tiny(), study, None)
+    assert [row["passed"] for row in gpu.tests(job)] == [1]
+    [(command, thorough)] = asked
+    assert " -m device -k cuda " in " ".join(command)
+    assert thorough == "thorough"
+
+
+def test_the_contest_is_held_on_this_device(monkeypatch, tmp_path):
+    told = []
+    row = Standing("ours", 20.0, "JoeyNMT", 2.0, 1.9, 2.1, None)
+
+    def hold(arguments):
+        told.append((str(arguments.device), arguments.joeynmt))
+        return {"Same batches": [row]}
+
+    monkeypatch.setattr(gpu.train, "hold", hold)
+    study = Study("gpu", tmp_path, tmp_path / "x.json")
+    job = gpu.Job(torch.device("cuda"), gpu.tiny(), study, "joey/python")
+    [found] = gpu.joeynmt(job)
+    assert told == [("cuda", "joey/python")]
+    assert Standing(**found["parts"]["Same batches"][0]) == row
+
+
+@pytest.mark.slow
+def test_notebooks_run_in_full_mode_in_one_folder(here, stands, tmp_path, monkeypatch):
+    code = "# %%\nFULL = False\n# %%\nassert FULL\n{}\n"
+    texts = {
+        "good": 'open("left", "w").close()',
+        "after": 'open("left").close()',
+        "bad": "1 / 0",
+    }
+    for name, text in texts.items():
+        (tmp_path / f"{name}.py").write_text(code.format(text))
+    (tmp_path / "none.py").write_text("# %%\npass\n")
+    monkeypatch.setattr(
+        gpu, "NOTEBOOKS", {name: tmp_path / f"{name}.py" for name in (*texts, "none")}
+    )
+    names = [f"notebook-{name}" for name in (*texts, "none")]
+    gpu.main(given(tmp_path, *names))
+    assert [stands(name)["state"] for name in names] == ["done", "done", "failed", "failed"]
+    assert "CellExecutionError" in stands("notebook-bad")["why"]
+    assert "0 cells with FULL = False" in stands("notebook-none")["why"]
+
+
+@pytest.mark.parametrize("name", gpu.NOTEBOOKS)
+def test_the_books_notebooks_have_the_flag(name):
+    assert gpu.NOTEBOOKS[name].read_text(encoding="utf-8").count("\nFULL = False\n") == 1
+
+
+# --- one part after the other --------------------------------------------------------------------
+
+
+def test_a_part_that_fails_says_so_and_the_next_goes_on(here, stands, tmp_path, monkeypatch):
+    def bad(job):
+        yield {"what": "first"}
+        raise ArithmeticError("no number\nmore of it")
+
+    def half(job):
+        yield job.cell("a", lambda: {"what": "a"})
+        yield job.cell("b", lambda: 1 / 0)
+        yield job.cell("c", lambda: {"what": "c"})
+
+    def unfinished(job):
+        yield {"what": "some"}
+        raise gpu.UnfinishedError("saved at update 3")
+
+    good = {"good": lambda job: iter([{"what": "all"}])}
+    parts_of(monkeypatch, bad=bad, half=half, unfinished=unfinished, **good)
+    gpu.main(given(tmp_path))
+    assert here == ["bad", "half", "unfinished", "good"]
+    assert stands("bad") == {
+        "state": "failed", "why": "ArithmeticError: no number", "rows": [{"what": "first"}],
+    }  # fmt: skip
+    assert stands("half")["why"] == "ZeroDivisionError: division by zero"
+    assert [row.get("what") for row in stands("half")["rows"]] == ["a", None, "c"]
+    assert stands("unfinished")["state"] == "unfinished"
+    assert stands("good")["state"] == "done"
+    gpu.main(given(tmp_path))  # all that is not done is tried again
+    assert here[4:] == ["bad", "half", "unfinished"]
+
+
+SCRIPTS = {
+    "ends": ("import sys; sys.exit(3)", 3),
+    "stops when asked": ("import time; print('x', flush=True); time.sleep(600)", None),
+    "stubborn": (
+        "import signal, time; signal.signal(15, signal.SIG_IGN); time.sleep(600)",
+        None,
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", SCRIPTS)
+def test_a_part_ends_in_time_and_leaves_nobody_behind(kind, tmp_path):
+    text, expected = SCRIPTS[kind]
+    child = (
+        "import subprocess, sys; sys.stderr.write(str(subprocess.Popen(['sleep', '600']).pid)); "
+    )
+    with (tmp_path / "log").open("w+") as log:
+        command = [sys.executable, "-S", "-c", child + "sys.stderr.flush(); " + text]
+        assert gpu.obeyed(command, log, asked=2.0, ended=3.0) == expected
+        log.seek(0)
+        grandchild = log.read()
+    assert not grandchild or gone(grandchild)  # a busy machine may not have come so far
+
+
+def gone(process):
+    """Wait until a process is no more, or but a name."""
+    for _ in range(1000):
+        try:
+            state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+        except FileNotFoundError:
+            return True
+        if state == "Z":
+            return True
+        time.sleep(0.01)
+    return False
+
+
+@pytest.mark.parametrize(
+    ("status", "state", "why"),
+    [(-11, "failed", "its process ended with -11"), (None, "unfinished", "eight minutes")],
+)
+def test_a_process_that_dies_or_is_ended_leaves_its_rows_and_a_reason(
+    status, state, why, stands, tmp_path, monkeypatch
+):
+    def obeyed(command, log):
+        assert command[1:5] == ["-m", "benchmarks.gpu", "--part", "one"]
+        assert command[-2:] == ["--joeynmt", "python"]
+        gpu.write(tmp_path / "one.json", "unfinished", [{"what": "first"}])
+        return status
+
+    monkeypatch.setattr(gpu, "obeyed", obeyed)
+    parts_of(monkeypatch, one=None)
+    gpu.main([*given(tmp_path), "--joeynmt", "python"])
+    found = stands("one")
+    assert (found["state"], found["rows"]) == (state, [{"what": "first"}])
+    assert why in found["why"]
+
+
+def test_what_another_machine_measured_is_not_mixed_in(here, tmp_path, monkeypatch):
+    parts_of(monkeypatch, one=lambda job: iter([]))
+    gpu.main(given(tmp_path))
+    card = json.loads((tmp_path / "card.json").read_text())
+    (tmp_path / "card.json").write_text(json.dumps({**card, "torch": "1.0"}))
+    with pytest.raises(SystemExit, match=r"torch 1\.0, here .*--work"):
+        gpu.main(given(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["--tiny", "--device", "cpu", "--book"], "stores what a GPU did"),
+        (["--device", "cpu", "--book"], "stores what a GPU did"),
+        (["sleep", "--tiny", "--device", "cpu"], "no part 'sleep'; expected some of tests, speed"),
+        (["--device", "cuda"], "no GPU here"),
+    ],
+)
+def test_what_cannot_be_done_is_refused(words, why, tmp_path, monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.raises(SystemExit, match=why):
+        gpu.main([*words, "--work", str(tmp_path)])
+
+
+# --- the book ------------------------------------------------------------------------------------
+
+
+def test_the_books_page_says_what_its_file_says_or_that_there_is_none():
+    text = PAGE.read_text(encoding="utf-8")
+    block = text.partition("<!-- begin gpu -->\n")[2].partition("<!-- end gpu -->")[0]
+    path = MEASURED / "gpu.json"
+    record = json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
+    assert block.rstrip("\n") == "\n".join(gpu.page_lines(record))
+    assert record is not None or "Not yet measured on a GPU" in block
+
+
+def test_the_book_gets_what_came_after_each_part(here, tmp_path, monkeypatch):
+    page, stored = tmp_path / "page.md", tmp_path / "gpu.json"
+    page.write_text("Before.\n<!-- begin gpu -->\nold\n<!-- end gpu -->\nAfter.\n")
+    monkeypatch.setattr("benchmarks.measure.PAGE", page)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda device: "a card")
+    seen = []
+
+    def tests(job):
+        yield {"passed": 7, "skipped": 0, "seconds": 3.0}
+
+    def speed(job):
+        seen.append(page.read_text())
+        yield {"what": "luong", "precision": "bf16", "tokens_per_second": 81234.5,
+               "peak_mib": 512.25, "input_share": 0.125, "limit_share": 0.0625}  # fmt: skip
+
+    def fails(job):
+        raise ValueError("no memory")
+        yield
+
+    parts_of(monkeypatch, tests=tests, speed=speed, quality=fails, joeynmt=fails)
+    gpu.main(["tests", "speed", "quality", "--work", str(tmp_path / "w"), "--result", str(stored),
+              "--book"])  # fmt: skip
+    assert "7 tests passed on the device, 0 skipped." in seen[0]
+    text = page.read_text()
+    assert text.startswith("Before.\n<!-- begin gpu -->\n**Tests**")
+    assert text.endswith("<!-- end gpu -->\nAfter.\n")
+    assert "| luong | bf16 | 81,234 | 512 | 12.5% | 6.2% |" in text
+    assert "Not finished: quality (failed: ValueError: no memory); joeynmt (not begun)." in text
+    assert ": a card, CUDA " in text
+    record = json.loads(stored.read_text())
+    assert record["card"]["command"] == "python -m benchmarks.gpu --book"
+    assert "\n".join(gpu.page_lines(record)) in text
+
+
+def test_every_kind_of_row_has_its_place_on_the_page():
+    standing = {"name": "ours", "speed": 9.0, "peer": "JoeyNMT", "ratio": 2.0, "low": 1.9,
+                "high": 2.1, "share": None}  # fmt: skip
+    reached = {"what": "bahdanau", "prepared_seconds": 20.0, "seconds_to": {"30": 61.2, "36": None},
+               "best_bleu": 35.5, "updates": 4000, "seconds": 180.0}  # fmt: skip
+    compiled = {"what": "luong", "precision": "bf16", "plain": 10.0, "compiled": 15.0, "ratio": 1.5,
+                "low": 1.4, "high": 1.6, "seconds_to_compile": 70.0}  # fmt: skip
+    rows = {
+        "reach-bahdanau": reached,
+        "joeynmt": {"parts": {"Same batches": [standing]}, "joeynmt": False},
+        "compiled": compiled,
+        "notebook-18_build": {"what": "18_build", "seconds": 300.4},
+        "notebook-20_study": {"failed": "it did"},
+    }
+    parts = {name: {"state": "done", "why": None, "rows": [row]} for name, row in rows.items()}
+    card = {"device": "a card", "cuda": "13", "torch": "2", "date": "today", "command": "this"}
+    text = "\n".join(gpu.page_lines({"card": card, "parts": parts}))
+    assert "| bahdanau | 61 | not reached | 35.50 | 4,000 | 180 | 20.0 |" in text
+    assert "| ours | 9 | JoeyNMT | 2.00 (1.90 to 2.10) |" in text
+    assert "JoeyNMT was not at hand." in text
+    assert "| luong | bf16 | 10 | 15 | 1.50 (1.40 to 1.60) | 70 |" in text
+    assert "| 18_build | 300 |" in text
+    assert "20_study |" not in text

@@ -1,0 +1,91 @@
+"""Contestants in turns: who is started, what is compared, and what the page is given."""
+
+import importlib
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from benchmarks import race, train
+
+BENCHMARKS = Path(race.__file__).parent
+# A contestant that does so many tokens in a second, says how often it was asked, and is quick.
+PROGRAM = """
+import json, sys
+print({said!r}, flush=True)
+for line in sys.stdin:
+    print(json.dumps({{"tokens": {speed} * float(line), "seconds": float(line)}}), flush=True)
+"""
+
+
+def contestant(speed, said="ready"):
+    return [sys.executable, "-S", "-c", PROGRAM.format(speed=speed, said=said)]
+
+
+# JoeyNMT's own stands in an environment of its own.
+@pytest.mark.parametrize("name", sorted({p.stem for p in BENCHMARKS.glob("*.py")} - {"joey"}))
+def test_every_benchmark_finds_what_it_imports(name):
+    importlib.import_module(f"benchmarks.{name}".removesuffix(".__init__"))
+
+
+def test_each_is_asked_in_each_round_and_compared_within_it(capsys):
+    commands = {
+        "ours, luong": contestant(30),
+        race.JOEY_BAHDANAU: contestant(10, "ready: JoeyNMT 2.3"),
+        race.JOEY_LUONG: contestant(15),
+    }
+    speeds = race.race(commands, rounds=3, seconds=2.0)
+    assert speeds == {name: [speed] * 3 for name, speed in zip(commands, (30, 10, 15))}
+    assert "JoeyNMT 2.3" in capsys.readouterr().out
+    rows = race.report(speeds, race.JOEY_BAHDANAU, {"ours, luong": 60.0})
+    assert [(row.peer, row.ratio) for row in rows] == [
+        (race.JOEY_LUONG, 2.0),
+        (race.JOEY_BAHDANAU, 1.0),
+        (race.JOEY_BAHDANAU, 1.5),
+    ]
+    lines = race.standing_lines({"All": rows})
+    assert f"| ours, luong | 30 | {race.JOEY_LUONG} | 2.00 (2.00 to 2.00) | 50% |" in lines
+
+
+def test_who_does_not_start_is_named():
+    with pytest.raises(SystemExit, match="ours did not start"):
+        race.race({"ours": contestant(1, "no such file")}, rounds=1, seconds=1.0)
+
+
+def test_contestants_are_told_the_device_if_it_is_another_one():
+    given = ["--joeynmt", "joey/python"]
+    for more, words in (([], []), (["--device", "cuda"], ["--device", "cuda"])):
+        arguments = race.read_arguments("", [*given, *more, "--threads", "1"], device=True)
+        found, base = race.commands(
+            arguments, Path("data.json"), "train", {"ours": ["a"]}, {"joey": ["b"]}
+        )
+        assert base == "joey"
+        ours, joey = found["ours"], found["joey"]
+        told = [*words, "--contestant", "data.json", "a"]
+        assert ours[1:] == ["-m", "benchmarks.train", "--threads", "1", *told]
+        assert joey == [
+            "joey/python",
+            str(BENCHMARKS / "joey.py"),
+            *words,
+            "train",
+            "data.json",
+            "b",
+        ]
+
+
+def test_both_trainings_of_the_contest_learn_and_count_their_tokens():
+    data = {
+        "sizes": [9, 9],
+        "examples": [([5] * n + [2], [6] * n + [2]) for n in range(1, 9)],
+        "bucketed": [[0, 1, 2], [5, 6]],
+    }
+    torch.manual_seed(0)
+    for work in (train.ours(data, "luong", "bucketed", False), train.textbook(data, "bucketed")):
+        assert [work(), work()] == [2 + 3 + 4, 7 + 8]
+
+
+def test_the_cpus_tables_take_nothing_from_a_gpu(monkeypatch):
+    monkeypatch.setattr("sys.argv", ["train", "--device", "cuda", "--book"])
+    with pytest.raises(SystemExit, match=r"benchmarks\.gpu --book"):
+        train.main()
