@@ -205,8 +205,12 @@ class NextWord(nn.Module):
         """Give logits (batch, steps, words)."""
         x, size = self.embedding(inputs), inputs.shape[1]
         x = x + sinusoidal_positions(size, x.shape[2])
-        mask = torch.ones(size, size).tril(1 if self.leaks else 0).bool()
-        return self.readout(x + self.attention(x, mask=mask[None], need_weights=False).context)
+        mask = self.mask(size)
+        return self.readout(x + self.attention(x, mask=mask, need_weights=False).context)
+
+    def mask(self, size: int) -> Tensor:
+        """Say which places each row sees, (1, size, size)."""
+        return torch.ones(size, size).tril(1 if self.leaks else 0).bool()[None]
 
 
 def lines_of(pairs: Sequence[TextPair], ids: dict[str, int]) -> Tensor:

@@ -263,7 +263,7 @@ ResultTable(("program", "poisoned", "equals global attention"), rows, "Is it loc
 # $$ p_t = t\,\frac{S}{T} $$ (eq-scaled-centre)
 
 
-# %% tags=["hide-input"]
+# %% tags=["hide-input"] mystnb={"image": {"alt": "The mean distance of the linked source word from the centre, over the place in the target sentence, for sentences of 12, 24, 48 and 96 words. With the centre at t the lines fall below zero, the longer the sentence the further. With the scaled centre all lines stay near zero."}}
 LENGTHS, WIDTHS = (6, 12, 24, 48, 96), (1, 2, 3, 5)
 drawn = {n: generate(100, seed=1, min_len=n, max_len=n) for n in LENGTHS}
 
@@ -279,9 +279,10 @@ for n, pairs in drawn.items():
     both = [(share(pairs, D), share(pairs, D, True)) for D in WIDTHS]
     rows.append([f"{n} words", *(f"{x:.0%} / {y:.0%}" for x, y in both)])
 heads = ("source", *(f"D = {D}" for D in WIDTHS))
-ResultTable(heads, rows, "Gold links in the window", "centre t / centre t S/T")
+display(
+    ResultTable(heads, rows, "Gold links in the window", "centre t / centre t S/T")
+)
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "The mean distance of the linked source word from the centre, over the place in the target sentence, for sentences of 12, 24, 48 and 96 words. With the centre at t the lines fall below zero, the longer the sentence the further. With the scaled centre all lines stay near zero."}}
 figure, panels = plt.subplots(1, 2, figsize=(8.4, 3.2), sharey=True)
 COLOURS = dict(zip(LENGTHS[1:], (GREY, GREEN, BLUE, ORANGE)))
 drift = {}

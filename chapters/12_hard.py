@@ -244,7 +244,7 @@ angle = F.cosine_similarity(hard, through, dim=0).item()
 # ```{predict} which-way
 # ```
 
-# %% tags=["hide-input", "hide-output", "hide-until-which-way"]
+# %% tags=["hide-input", "hide-output", "hide-until-which-way"] mystnb={"image": {"alt": "Share of marked letters named right against updates, a panel for each of five ways of learning and a line for each seed, with a dotted line for reading a random place."}}
 ways, looks = stored["ways"], stored["card"]["looks"]
 CHANCE, RANDOM_PLACE = 1 / 20, 1 / 12 + 11 / 12 / 20
 
@@ -260,9 +260,10 @@ for way in ways:
     cells = (span(share(way, n), "right", ".2f") for n in (50, 100, 200, 600))
     rows.append((way, ways[way]["lr"], *cells))
 heads = ("way", "rate", "50 updates", "100", "200", "600")
-ResultTable(heads, rows, "Share named right", "lowest to highest of five seeds")
+display(
+    ResultTable(heads, rows, "Share named right", "lowest to highest of five seeds")
+)
 
-# %% tags=["hide-input", "hide-output", "hide-until-which-way"] mystnb={"image": {"alt": "Share of marked letters named right against updates, a panel for each of five ways of learning and a line for each seed, with a dotted line for reading a random place."}}
 figure, panels = plt.subplots(
     1, 5, figsize=(8.4, 2.5), sharey=True, layout="constrained"
 )
@@ -460,9 +461,8 @@ ResultTable(heads, rows, "Six trainings", "lowest to highest of three seeds")
 # All this holds for one size, one λ, few pairs, and the highest of the learning rates that were tried. [The capstone](20_study.ipynb) asks about dropout again.
 #
 # </details>
-
-# %% [markdown]
-# Five sentences of the toy corpus, translated by the first seed of three of these trainings:
+#
+# The five sentences, by the first seed of three trainings:
 
 # %%
 for i, pair in enumerate(FIVE):
@@ -522,8 +522,7 @@ plt.show()
 #
 # ```{self-check} one-weight-dropped
 # ```
-
-# %% [markdown]
+#
 # ## What you now know
 #
 # - A choice by dice can be learned from its reward alone: $\nabla \log \alpha_I$ times the reward, on average the exact
@@ -536,8 +535,7 @@ plt.show()
 # a baseline from other draws, the exact noise, a penalty with pads and attention dropout, and judge a study of dropout rates.
 #
 # **Next.** Several heads: instead of one sharp row, several rows at once.
-
-# %% [markdown]
+#
 # ## Sources
 #
 # - Hard attention for captions, the bound, the estimate: {cite:t}`xu2015`, section 4.1. The score-function gradient and

@@ -53,7 +53,14 @@ from seqattn.data import FIVE, TINY, measured
 from seqattn.metrics import pattern_scores
 from seqattn.models import Transformer, all_heads, head_weights, masked_heads
 from seqattn.models.transformer import sinusoidal_positions
-from seqattn.plots import BLUE, GREY, ResultTable, experiment_card, use_style
+from seqattn.plots import (
+    BLUE,
+    GREY,
+    ResultTable,
+    experiment_card,
+    plot_attention,
+    use_style,
+)
 from seqattn.widgets import HeadsExplorer, TwoHeads
 
 use_style()
@@ -220,18 +227,16 @@ print("three programs, one result; weights", tuple(expected[1].shape))
 # treat each head as a sentence of its own. That takes *two* operations: split the **last** axis, then
 # exchange it with the positions. One `view` gives the same shape and another content:
 
-# %%
-x = torch.arange(12).view(1, 3, 4)  # 3 positions with 4 numbers each
-right = x.view(1, 3, 2, 2).transpose(1, 2)
-wrong = x.view(1, 2, 3, 2)
-print("head 1, right:", right[0, 0].tolist(), " one view:", wrong[0, 0].tolist())
-
 
 # %%
 class OneView(MultiHeadAttention):
     def _split(self, x):
         return x.reshape(len(x), self.heads, -1, x.shape[-1] // self.heads)
 
+
+x = torch.arange(12).view(1, 3, 4)  # 3 positions with 4 numbers each
+right, wrong = x.view(1, 3, 2, 2).transpose(1, 2), x.view(1, 2, 3, 2)
+print("head 1, right:", right[0, 0].tolist(), " one view:", wrong[0, 0].tolist())
 
 order, off = torch.tensor([3, 0, 4, 1, 2]), {}
 for kind, heads in ((MultiHeadAttention, 3), (OneView, 1), (OneView, 3)):
@@ -501,9 +506,11 @@ plt.show()
 # ## One head or four?
 #
 # Does a translator need several? The same Transformer with one head of size 64 and with four of size 16, equal in its number of
-# weights, its pairs and its updates. The five sentences of the book are from seed 1.
+# weights, its pairs and its updates. The five sentences of the book are from seed 1. And a real case for two heads? German verbs come in two
+# parts, as *bereitet … zu*. Below them: the row of a recurrent translator, one row a step ([chapter 3](03_additive.ipynb)), that looks most at a verb's first part,
+# in five captions, and its map of one of them.
 
-# %% tags=["hide-input"]
+# %% tags=["hide-input"] mystnb={"image": {"alt": "The attention map of a German caption and its English translation, a row for each English token. The row of looking is darkest at halten; its square at auf is light."}}
 rows = []
 for heads, runs in stored["compared"].items():
     cells = [
@@ -520,6 +527,23 @@ display(
         ("heads", "weights", "BLEU", "loss"), rows, "Three seeds each, test sentences"
     )
 )
+captions, parts = measured("captions")["captions"], []
+for caption in captions:
+    read = [token.strip("▁") for token in caption["source_tokens"]]
+    first = next(
+        i for i, w in enumerate(read) if w in ("bereitet", "schenkt", "halten")
+    )
+    second = len(read) - 3  # before the full stop and the end mark
+    row = max(caption["weights"], key=lambda weights: weights[first])
+    parts.append((row[first], row[second]))
+    both = f"{row[first]:.2f} on {read[first]}, {row[second]:.2f} on {read[second]}"
+    print(f"{caption['source']}\n    {caption['text']}\n    {both}")
+figure, ax = plt.subplots(figsize=(5.8, 4.4), layout="constrained")
+weights = torch.tensor(captions[2]["weights"])
+plot_attention(
+    weights, captions[2]["source_tokens"], captions[2]["tokens"], ax=ax, annotate=False
+)
+plt.show()
 experiment_card(stored["card"])
 
 
@@ -528,6 +552,10 @@ experiment_card(stored["card"])
 # letters at the beginning? There a linear readout stood right behind the attention. Here each attention has
 # a feed-forward layer behind it and another attention above, which may take a sum apart again. Several
 # heads spare the next layer that work; they do not make possible what no other part could do.
+#
+# The captions warn likewise. No row divides its weight between the two parts of a verb: the second part gets {{ f"{max(b for _, b in parts):.2f}" }} at
+# most. The encoder reads in both directions, so the state at *bereitet* may know of *zu* already. A map shows
+# where a row looks, and not what its model would do with a second one.
 
 # %% [markdown]
 # ## Myths
@@ -584,7 +612,7 @@ experiment_card(stored["card"])
 #   than one seed.
 #
 # **Now you.** [The exercise](../exercises/13_heads.ipynb) has you merge heads, mask them, take their
-# addends apart, and measure who stands in for whom.
+# addends apart, measure who stands in for whom, and go from one head to four to see what each learns.
 #
 # **Next.** [Chapter 14](14_self_attention.ipynb) lets the words of one sentence ask each other, and keeps them from reading ahead.
 #

@@ -64,6 +64,10 @@ def low_high(values, form=".2f"):
     return f"{min(values):{form}} to {max(values):{form}}"
 
 
+def row_of(t):
+    return f"({', '.join(f'{weight:.2f}' for weight in causal_rows[t])})"
+
+
 SelfAttentionLayer(
     caption="Exchange place 2 with place 6 and watch “sat”. Tick “causal” and exchange them again. "
     "Then turn the angle: a word no longer looks at what is like itself."
@@ -89,6 +93,7 @@ SelfAttentionLayer(
 scores = TINY.h @ TINY.h.T / math.sqrt(2)
 weights = scores.softmax(-1)
 print("weights", weights, "outputs", weights @ TINY.h, sep="\n")
+causal_rows = scores.masked_fill(~causal_mask(3), -math.inf).softmax(-1)
 
 # %% [markdown]
 # ## In general
@@ -157,13 +162,8 @@ print(f"with a causal mask, off by {causal.abs().max():.2f}")
 #
 # As in every decoder, what is read is shifted by one: place 1 reads the start sign and place $t$ reads $y_{t-1}$, so row $t$
 # knows $y_{<t}$ and names $y_t$. Its *own* column is open: what stands there has been written already. In PyTorch the
-# mask is the lower triangle with its diagonal, `tril(0)`. Under it our three states have these weights:
-
-# %%
-print(scores.masked_fill(~causal_mask(3), -math.inf).softmax(-1))
-
-# %% [markdown]
-# The first row has no choice, and the last row is as before.
+# mask is the lower triangle with its diagonal, `tril(0)`. Under it the first of our three rows has no choice, its weights are
+# {{ row_of(0) }}; the second becomes {{ row_of(1) }}; and the last row is as before.
 #
 # One number can spoil it. `tril(1)` opens one place more: each row sees the very word that it is to name.
 #
@@ -220,12 +220,9 @@ for diagonal in (0, 1):
 # ## Which clause?
 #
 # What can one layer do that counting words cannot? Here is a task made for the purpose: *is the film good?*
-
-# %%
-for one in which_clause(3, seed=1):
-    print("good" if one.positive else "bad ", "·", one.text)
-
-# %% [markdown]
+#
+# {{ " · ".join(f"*{one.text}*: {'good' if one.positive else 'bad'}" for one in which_clause(3, seed=1)) }}
+#
 # One clause is on the film, the other on something else, and the two always disagree. Exchange what is said of the film and of the hat, and
 # you have the same words with the opposite label: its **twin**. So over all such sentences a reader that only counts words is right half of the time, whatever it makes of the counts.
 #
@@ -545,7 +542,7 @@ ratio, fused = ratios("self-attention, with weights"), ratios("self-attention, f
 # - A head earns a name when it beats other words' weight at the same distance, and an untrained model.
 #
 # **Now you.** [The exercise](../exercises/14_self_attention.ipynb) has you mask a batch, write a probe that catches
-# leaks, and build the two masks of a decoder.
+# leaks, build the two masks of a decoder, and classify reviews: where does looking help?
 #
 # **Next.** [Chapter 15](15_positions.ipynb) tells the words where they stand, and [chapter 16](16_transformer.ipynb) stacks
 # such layers to a Transformer.

@@ -350,8 +350,6 @@ plot_attention(
     weights, caption["source_tokens"], caption["tokens"], ax=ax, annotate=False
 )
 plt.show()
-
-# %% tags=["hide-input"]
 experiment_card(card)
 
 # %% [markdown]
@@ -447,8 +445,7 @@ print(textwrap.fill(refusal, 80))
 # long sentences, this experiment does not tell.
 #
 # </details>
-
-# %% [markdown]
+#
 # <details><summary>What it shows of tables and of turns</summary>
 #
 # Learned positions refuse: 16 words and `<eos>` are one more than the table has rows. That is the most honest failure of the three.

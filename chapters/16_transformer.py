@@ -210,10 +210,7 @@ Unrolled(orders=["transformer", "bahdanau"], title="A step without recurrence")
 # ```{predict} which-fails
 # ```
 
-# %% tags=["hide-input"]
-experiment_card(stored["card"])
-
-# %% tags=["hide-input", "hide-output", "hide-until-which-fails"]
+# %% tags=["hide-input", "hide-output", "hide-until-which-fails"] mystnb={"image": {"alt": "Training loss against updates for four ways to train, three lines each, at learning rate 0.007. Three of the four fall together; post norm without warm-up stays high above them."}}
 rows, norms, rules = [], stored["norms"], stored["simple rules"]
 for setting, arms in norms.items():
     for name, runs in arms.items():
@@ -236,7 +233,6 @@ rows = [
 ]
 display(ResultTable(("", *shown), rows, "The book's five sentences, the first seed"))
 
-# %% tags=["hide-input", "hide-output", "hide-until-which-fails"] mystnb={"image": {"alt": "Training loss against updates for four ways to train, three lines each, at learning rate 0.007. Three of the four fall together; post norm without warm-up stays high above them."}}
 figure, ax = plt.subplots(figsize=(6.2, 3.2))
 styles = {"pre": KEYS, "post": ORANGE}
 for name, runs in short.items():
@@ -499,9 +495,8 @@ columns = (
     "calls without",
     "times less processor time",
 )
-ResultTable(
-    columns, rows, "What the cache saves; d = 64, two layers, one sentence, one thread"
-)
+title = "What the cache saves; d = 64, two layers, one sentence, one thread"
+display(ResultTable(columns, rows, title), experiment_card(stored["card"]))
 
 # %% [markdown]
 # **In a small model the cache saves far less time than multiplications.** It saves no call of an operator:
@@ -536,17 +531,12 @@ for block in (slice(0, 2), slice(2, 3)):
     shrink, e = math.exp(m - top), (scores[block] - top).exp()
     m, z, a = top, shrink * z + e.sum(), shrink * a + e @ TINY.h[block]
     print(f"m = {m:.2f}, z = {z:.3f}, a = ({a[0]:.3f}, {a[1]:.3f})")
-print(
-    "context",
-    (a / z).numpy().round(3),
-    "at once",
-    (scores.softmax(0) @ TINY.h).numpy().round(3),
-)
+at_once = scores.softmax(0) @ TINY.h
+print(f"context {(a / z).numpy().round(3)}, at once {at_once.numpy().round(3)}")
 x = torch.randn(2, 100, 16)
 whole = F.scaled_dot_product_attention(x, x, x)
 for n in (1, 7, 100):
-    in_blocks = online_softmax_attention(x, x, x, block=n)
-    torch.testing.assert_close(in_blocks, whole)
+    torch.testing.assert_close(online_softmax_attention(x, x, x, block=n), whole)
 
 # %% [markdown]
 # It is the context of [chapter 2](02_soft_addressing.ipynb). This is the arithmetic of **FlashAttention** ({cite:t}`dao2022`, which divides

@@ -133,9 +133,8 @@ EditCost(
 # %%
 def slip(text):
     """Misspell the two words of a negation."""
-    return " ".join(
-        {"ne": "nee", "pas": "pass"}.get(word, word) for word in text.split()
-    )
+    slips = {"ne": "nee", "pas": "pass"}
+    return " ".join(slips.get(word, word) for word in text.split())
 
 
 negated = {}
@@ -222,6 +221,10 @@ ResultTable(
 # The scores lie {{ f"{max(f.score for f in cut.values()) - min(f.score for f in cut.values()):.1f}" }} points
 # apart, and no letter of the output has changed. That is what the **signature** {cite:p}`post2018` is for:
 # scores with different signatures are not comparable. *BLEU 40* alone says nothing.
+#
+# An alignment error rate ({eq}`eq-aer-sure-possible` in [chapter 8](08_reading_maps.ipynb)) has no signature, and conventions all the same. Say which links are *sure* and which
+# only *possible*, or that all are sure; whether links are added up over the corpus, as in this book, or the sentences' rates averaged; and
+# what becomes of words without a partner. Here they have no link, so a row that must point somewhere pays for each.
 #
 # ## Seeds against sentences
 #

@@ -5,22 +5,23 @@
 #     text_representation: {extension: .py, format_name: percent}
 #   kernelspec: {display_name: Python 3, language: python, name: python3}
 #   seqattn:
-#     minutes: 85
-#     covers: [F-21, F-22, F-23, F-33, D-17]
+#     minutes: 105
+#     covers: [F-21, F-22, F-23, F-33, D-17, X-01]
 # ---
 
 # %% [markdown]
 # # Exercise: training and decoding
 #
 # Write what it takes to train and use a decoder: the loss, plain and smoothed; one training step; the
-# inputs of scheduled sampling; greedy decoding; and what ranks the hypotheses of a search.
+# inputs of scheduled sampling; greedy decoding; and what ranks the hypotheses of a search. Then train
+# Bahdanau's translator and Luong's on the same pairs, and say which differences are the designs' own.
 #
 # Each question has a cell for your answer and, below it, a check that you can run. The check tries
 # small numbers. Grading tries many more: other ids, padding, other decoders.
 #
 # - **Keep the first line of each answer cell**; it tells the grader what it is looking at.
-# - **Put all that an answer needs into its cell**, helpers too. `torch`, `F`, `nn` and `math` are
-#   there already.
+# - **Put all that an answer needs into its cell**, helpers too. `torch`, `F`, `nn`, `math` and
+#   `np` are there already.
 # - Everything is plain PyTorch: return tensors, not lists or NumPy arrays, of the dtype that came in,
 #   and leave the arguments as they are. `seqattn` is the answer key, so importing it in an answer
 #   earns nothing.
@@ -35,6 +36,7 @@ INSTALL
 # %% tags=["hide-input"]
 import math
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -300,6 +302,150 @@ with checking("q6"):
     assert abs(short + 1.5 - math.log(0.09)) < 1e-4, (
         f"-1.5 + ln 0.9 + ln 0.1 is -3.908, not {short:.3f}"
     )
+
+# %% [markdown]
+# ## Measured: Bahdanau against Luong
+#
+# An experiment. `train(design, seed)` trains one small translator, `"bahdanau"` or `"luong"`, and returns a
+# dict of what was measured on it:
+#
+# - `"bleu"`: its BLEU;
+# - `"seconds"`: a list, how long each of its updates took. A few take far longer than the others, as the first
+#   often does: so the *median* speaks for a run (of an even number of updates, the mean of the two in the middle);
+# - `"numbers"`: how many numbers one update keeps for its way back, which is what fills the memory;
+# - `"maps"` and `"real"`: its attention weights `(N, T, S)` on `N` sentences, the same in all runs, and which of
+#   their `T` words are real, `(N, T)`.
+#
+# Training is dear: train each design once with each of `seeds`, two seeds or more. Return a dict that has, for each of `"bleu"`,
+# `"seconds"`, `"numbers"` and `"maps"`, a pair.
+#
+# 1. *How large is the difference?* For BLEU Luong's mean over the seeds minus Bahdanau's. For
+#    seconds and numbers Luong's mean divided by Bahdanau's. Maps have no more and no less; there
+#    it is the mean distance of two runs of different designs, over all such pairs.
+# 2. *Is it the designs' own?* True if any two runs of different designs are further apart than any two of
+#    the same design, Bahdanau's or Luong's. Then no two seeds explain it. Otherwise False.
+#
+# How far apart two runs are is the absolute difference of their BLEU, of their medians, of their numbers. For
+# maps `apart` is given: the share of the weight that would have to be moved to make one map the other.
+
+
+# %%
+def apart(one, other, real):
+    """Return the mean share of weight, over real words, that lies elsewhere in the other maps."""
+    return float(((one - other).abs().sum(-1) / 2)[real].mean())
+
+
+# %% question="q7"
+def contest(train, seeds):
+    # BEGIN ANSWER
+    first, second = ([train(design, seed) for seed in seeds] for design in ("bahdanau", "luong"))
+    found = {}
+    for name in ("bleu", "seconds", "numbers", "maps"):
+
+        def gap(a, b):
+            if name == "maps":
+                return apart(a["maps"], b["maps"], a["real"])
+            return abs(float(np.median(a[name]) - np.median(b[name])))
+
+        between = [gap(a, b) for a in first for b in second]
+        within = [gap(a, b) for runs in (first, second) for a in runs for b in runs]
+        if name == "maps":
+            size = sum(between) / len(between)
+        else:
+            ours, theirs = (sum(float(np.median(run[name])) for run in x) for x in (second, first))
+            size = (ours - theirs) / len(seeds) if name == "bleu" else ours / theirs
+        found[name] = size, min(between) > max(within)
+    return found
+    # END ANSWER
+
+
+# %% check="q7"
+with checking("q7"):
+    maps = torch.tensor([[[[1.0, 0.0]]], [[[0.0, 1.0]]]])
+
+    def pretend(design, seed):
+        """A training that takes no time: Luong's is better by 4, and looks elsewhere."""
+        late = design == "luong"
+        return {
+            "bleu": 20.0 + 4 * late + seed,
+            "seconds": [9.0, 1.0 + seed + late, 2.0 + late],
+            "numbers": 100 + 50 * late,
+            "maps": maps[int(late)],
+            "real": torch.tensor([[True]]),
+        }
+
+    found = contest(pretend, [0, 1])
+    assert found is not None, "contest returns None: is there a return?"
+    assert isinstance(found, dict), f"return a dict, not a {type(found).__name__}"
+    assert set(found) == {"bleu", "seconds", "numbers", "maps"}, f"the entries are {set(found)}"
+    by_hand = {"bleu": (4, True), "seconds": (1.5, True), "numbers": (1.5, True), "maps": (1, True)}
+    for name, (size, own) in by_hand.items():
+        assert len(found[name]) == 2, f"{name}: a pair, not {found[name]}"
+        assert abs(float(found[name][0]) - size) < 1e-6, f"{name}: {size}, not {found[name][0]}"
+        assert bool(found[name][1]) == own, f"{name}: {own}, not {found[name][1]}"
+
+# %% [markdown]
+# Now do it. Both designs are as their papers have them: additive score and maxout for one, general score and
+# input feeding for the other. Train them with three seeds, half a minute in all, and write down in a sentence or two what
+# follows, and what does not. Is it the order of events that makes a difference?
+
+# %%
+import time
+
+from torch.autograd.graph import saved_tensors_hooks
+
+from seqattn.data import Batches, Vocabularies, encode_pairs, tokenize, toy_corpus
+from seqattn.data.batches import make_batch
+from seqattn.metrics import corpus_bleu
+from seqattn.models import ModelConfig, build_model
+from seqattn.training import fit
+from seqattn.translator import Translator
+
+short = {
+    split: [pair for pair in pairs if len(tokenize(pair.source, "en")) <= 8]
+    for split, pairs in toy_corpus(8_000).items()
+}
+vocabularies = Vocabularies.learn(short["train"], ("en", "fr"))
+batches = Batches(encode_pairs(short["train"], vocabularies), tokens=512)
+held_out = short["valid"][:60]
+same = make_batch(encode_pairs(held_out, vocabularies), range(60))
+
+
+def train(design, seed):
+    """Train a small translator, 150 updates, and measure it on held-out pairs."""
+    torch.manual_seed(seed)
+    config = ModelConfig(design, d_embed=64, d_hidden=64, d_encoder=32, dropout=0.0)
+    model, clock, numbers = build_model(config, *map(len, vocabularies)), [time.process_time()], []
+
+    def keep(x):
+        numbers.append(x.numel())
+        return x
+
+    with saved_tensors_hooks(keep, lambda x: x):
+        model(same.source, same.lengths, same.inputs)
+    options = {"lr": 0.01, "warmup": 10, "schedule": "constant", "guess": True}
+    look = lambda update: clock.append(time.process_time())
+    fit(model, batches, steps=150, watch=look, every=1, **options)
+    with torch.no_grad():
+        maps = model.eval()(same.source, same.lengths, same.inputs).weights
+    said = Translator(model, vocabularies).translate([p.source for p in held_out], beam=1)
+    return {
+        "bleu": corpus_bleu([one.text for one in said], [p.target for p in held_out]).score,
+        "seconds": [after - before for before, after in zip(clock, clock[1:])],
+        "numbers": sum(numbers),
+        "maps": maps,
+        "real": same.targets != 0,
+    }
+
+
+# %% tags=["nbval-ignore-output"]
+# BEGIN ANSWER stub: # Your experiment goes here: contest(train, ...), print, and a sentence.
+measured = contest(train, [0, 1, 2])
+for name, (size, own) in measured.items():
+    print(f"{name:8} {size:6.2f}  {'the designs own' if own else 'no more than seeds differ'}")
+# After so few updates on these pairs: what is the designs' own, the designs as wholes have made. They
+# differ in score, order, readout and feeding at once, so of the order alone these runs say nothing.
+# END ANSWER
 
 # %% [markdown]
 # ## What next

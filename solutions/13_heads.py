@@ -5,15 +5,16 @@
 #     text_representation: {extension: .py, format_name: percent}
 #   kernelspec: {display_name: Python 3, language: python, name: python3}
 #   seqattn:
-#     minutes: 50
-#     covers: [F-13, M-05, D-09]
+#     minutes: 65
+#     covers: [F-13, M-05, D-09, X-06]
 # ---
 
 # %% [markdown]
 # # Exercise: several heads
 #
 # Merge heads, let each of them attend, take their addends apart, draw up the bill, and find out
-# what a head looks at and who stands in for it. The chapter is
+# what a head looks at and who stands in for it. Then go from one head to several, and say what each
+# of them has learned. The chapter is
 # [Several heads](../chapters/13_heads.ipynb).
 #
 # Each question has a cell for your answer and, below it, a check that you can run. The check tries
@@ -231,6 +232,152 @@ with checking("q6"):
     assert len(found) == 2, "two things: a number for each head, and one more"
     assert [float(x) for x in found[0]] == [0, 0], f"each alone can be spared: 0, 0, not {found[0]}"
     assert abs(float(found[1]) - 3) < 1e-6, f"both together cost 3, and 3 - 0 = 3, not {found[1]}"
+
+# %% [markdown]
+# ## Measured: from one head to several
+#
+# An experiment. `train(heads, seed)` trains one layer of attention on a task for which it must look at several
+# places at once, and returns a dict of what was measured on lines it never learned from:
+#
+# - `"right"`: the share of its answers that are right;
+# - `"valid"` and `"test"`: its weights `(N, H, T, T)` on two sets of lines;
+# - `"untrained"`: its weights on the test lines *before* it had learned anything;
+# - `"lengths"`: how many positions of each line are real, `(N,)`, the same for all three.
+#
+# You get `counts`, rising numbers of heads; `seeds`; and `places`, offsets such as −1 for the previous place. Return a dict:
+#
+# - `"enough"`: the smallest number of heads with which no larger one is seen to be better. A larger number is seen to
+#   be better where all its seeds are right more often than all seeds of the smaller;
+# - `"learned"`: of the models with the *most* heads, a list for each seed, with a name for each head: the place to
+#   which it gives most weight on the validation lines. The name holds only if there, on the test lines, it gives more than
+#   each of the untrained heads of the same model; otherwise it is None;
+# - `"always"`: the places, in rising order, after which in *every* seed some head is named;
+# - `"fixed"`: the numbers of those heads, from 0, that have one and the same name in every seed.
+#
+# The weight that a head gives to a place is that of `weight_at`, which is at hand; for grading a right version of it
+# is, whatever yours does. No two of these weights are equal.
+
+
+# %% question="q7"
+def grown(train, counts, seeds, places):
+    # BEGIN ANSWER
+    runs = {heads: [train(heads, seed) for seed in seeds] for heads in counts}
+    right = {heads: [run["right"] for run in runs[heads]] for heads in counts}
+
+    def better(more, heads):
+        return more > heads and min(right[more]) > max(right[heads])
+
+    def names(run):
+        valid, test, fresh = (
+            torch.stack([weight_at(run[part], run["lengths"], place) for place in places])
+            for part in ("valid", "test", "untrained")
+        )
+        best = valid.argmax(0).tolist()
+        return [places[k] if test[k, h] > fresh[k].max() else None for h, k in enumerate(best)]
+
+    learned = [names(run) for run in runs[counts[-1]]]
+    return {
+        "enough": next(x for x in counts if not any(better(more, x) for more in counts)),
+        "learned": learned,
+        "always": [place for place in sorted(places) if all(place in found for found in learned)],
+        "fixed": [
+            h for h, of_one in enumerate(zip(*learned)) if None not in of_one and len({*of_one}) == 1
+        ],
+    }
+    # END ANSWER
+
+
+# %% check="q7"
+with checking("q7"):
+    ahead = torch.tensor([[0.1, 0.8, 0.1], [0.1, 0.1, 0.8], [0.5, 0.3, 0.2]])
+    back = torch.tensor([[0.5, 0.3, 0.2], [0.9, 0.1, 0.0], [0.0, 0.9, 0.1]])
+
+    def pretend(heads, seed):
+        """A training that takes no time: its two heads exchange their roles with each seed."""
+        both = [ahead, back] if seed % 2 else [back, ahead]
+        weights = torch.stack(both[:heads])[None]
+        lengths = torch.tensor([3])
+        right = 0.5 + 0.2 * heads + 0.01 * seed
+        fresh = torch.full_like(weights, 1 / 3)
+        return {"right": right, "valid": weights, "test": weights, "untrained": fresh} | {
+            "lengths": lengths
+        }
+
+    found = grown(pretend, [1, 2], [0, 1], [-1, 1])
+    assert found is not None, "grown returns None: is there a return?"
+    assert isinstance(found, dict), f"return a dict, not a {type(found).__name__}"
+    by_hand = {"enough": 2, "learned": [[-1, 1], [1, -1]], "always": [-1, 1], "fixed": []}
+    assert set(found) == set(by_hand), f"the entries are {set(found)}"
+    for name, expected in by_hand.items():
+        assert found[name] == expected, f"{name}: {expected}, not {found[name]}"
+
+# %% [markdown]
+# Now do it. At each place of a line of letters a network is to name *three* letters: the one two places before, the one
+# before, and the next. It has one layer of attention, which runs on your `attend_in_heads`, and a linear readout. Train
+# it with one to four heads and three seeds each, a third of a minute in all. Write down in a sentence or two what follows. Three
+# places: are three heads needed?
+
+# %%
+LETTERS, LONG, SIZE, PLACES = 10, 12, 24, (-2, -1, 1)
+angle = torch.arange(LONG)[:, None] / 100 ** (torch.arange(0, SIZE, 2) / SIZE)
+WHERE = torch.cat([angle.sin(), angle.cos()], dim=1)
+KEPT = slice(2, LONG - 1)  # positions that have all three neighbours
+
+
+class Layer(nn.Module):
+    """Attention over letters and their positions, and a readout of three letters."""
+
+    def __init__(self, heads):
+        super().__init__()
+        self.heads, self.embed = heads, nn.Embedding(LETTERS, SIZE)
+        self.project, self.readout = nn.Linear(SIZE, 3 * SIZE), nn.Linear(SIZE, 3 * LETTERS)
+
+    def forward(self, line):
+        q, k, v = self.project(self.embed(line) + WHERE).chunk(3, -1)
+        found, weights = attend_in_heads(q, k, v, self.heads, torch.ones_like(line).bool())
+        return self.readout(found).unflatten(-1, (3, LETTERS))[:, KEPT], weights
+
+
+def train(heads, seed):
+    """Train for 600 updates, and measure on lines that are new."""
+    torch.manual_seed(seed)
+    layer = Layer(heads)
+    valid, test = torch.randint(LETTERS, (2, 100, LONG))
+    with torch.no_grad():
+        fresh = layer(test)[1]
+    optimizer = torch.optim.Adam(layer.parameters(), lr=0.01)
+    for _ in range(600):
+        line = torch.randint(LETTERS, (64, LONG))
+        wanted = torch.stack([line.roll(-place, 1) for place in PLACES], dim=-1)[:, KEPT]
+        loss = F.cross_entropy(layer(line)[0].flatten(0, 2), wanted.flatten())
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    with torch.no_grad():
+        said, weights = layer(test)
+        wanted = torch.stack([test.roll(-place, 1) for place in PLACES], dim=-1)[:, KEPT]
+        right = (said.argmax(-1) == wanted).float().mean().item()
+        parts = {"valid": layer(valid)[1], "test": weights, "untrained": fresh}
+    return {"right": right, "lengths": torch.full((100,), LONG), **parts}
+
+
+# %% tags=["nbval-ignore-output"]
+# BEGIN ANSWER stub: # Your experiment goes here: grown(train, ...), print, and a sentence.
+rights = {}
+
+
+def watched(heads, seed):
+    run = train(heads, seed)
+    rights.setdefault(heads, []).append(round(run["right"], 2))
+    return run
+
+
+found = grown(watched, [1, 2, 3, 4], [0, 1, 2], list(PLACES))
+print(rights, found, sep="\n")
+# One head names one neighbour of three and guesses the others. Two heads go most of the way: each looks
+# at two places, and a sum of two letters that never changes its weights can be read apart. A fourth
+# head finds no place of its own and doubles another's. Which head does what changes with the seed.
+# END ANSWER
 
 # %% [markdown]
 # ## What next

@@ -5,15 +5,16 @@
 #     text_representation: {extension: .py, format_name: percent}
 #   kernelspec: {display_name: Python 3, language: python, name: python3}
 #   seqattn:
-#     minutes: 45
-#     covers: [F-14, M-06, M-07]
+#     minutes: 70
+#     covers: [F-14, M-06, M-07, X-03]
 # ---
 
 # %% [markdown]
 # # Exercise: a sentence looks at itself
 #
 # Let the words of padded sentences ask each other, open and close the right places, catch a program that
-# reads ahead, and average words without their pads. The chapter is
+# reads ahead, and average words without their pads. Then classify reviews with what you have, and say
+# where looking at each other helps. The chapter is
 # [A sentence looks at itself](../chapters/14_self_attention.ipynb).
 #
 # Each question has a cell for your answer and, below it, a check that you can run. The check tries
@@ -195,6 +196,171 @@ with checking("q5"):
     assert found.shape == (2, 2), f"(B, d) is (2, 2), not {tuple(found.shape)}"
     same_precision(masked_mean, x, torch.tensor([2, 2]))
     assert found[0].tolist() == [2, 6], f"the first mean is 2 and 6, not {found[0].tolist()}"
+
+# %% [markdown]
+# ## Is it praise?
+#
+# Put a classifier of sentences together: embedding, self-attention, mean, linear layer. Write a module
+# `SentenceClassifier(words, d, classes)` with these parameters and no others:
+#
+# - `E` `(words, d)`, a row for each id; `W_q`, `W_k` and `W_v`, `(d, d)`, which stand behind the states as in the first
+#   question; `W` `(d, classes)` and `b` `(classes,)`.
+#
+# `forward(ids, lengths)` gets the ids of padded sentences, `(B, T)`, of which the first `lengths[b]` are words: any id may
+# stand at a pad. Look the rows up, let all words of a sentence look at each other, add to each state what it gets,
+# average, and return the logits $m^\top W + b$ of each sentence, `(B, classes)`: no softmax. There are no
+# positions, and nothing is causal. `self_attention` and `masked_mean` are at hand; for grading right
+# versions of them are, whatever yours do. A parameter whose name does not begin with `b` starts with random
+# numbers, neither tiny nor huge.
+
+
+# %% question="q6"
+class SentenceClassifier(nn.Module):
+    # BEGIN ANSWER
+    def __init__(self, words, d, classes):
+        super().__init__()
+        self.E = nn.Parameter(torch.randn(words, d))
+        for name in ("W_q", "W_k", "W_v"):
+            setattr(self, name, nn.Parameter(torch.randn(d, d) / math.sqrt(d)))
+        self.W = nn.Parameter(torch.randn(d, classes) / math.sqrt(d))
+        self.b = nn.Parameter(torch.zeros(classes))
+
+    def forward(self, ids, lengths):
+        x = self.E[ids]
+        x = x + self_attention(x, self.W_q, self.W_k, self.W_v, lengths, False)
+        return masked_mean(x, lengths) @ self.W + self.b
+
+    # END ANSWER
+
+
+# %% check="q6"
+with checking("q6"):
+    torch.manual_seed(0)
+    made = SentenceClassifier(5, 2, 3)
+    shapes = {name: tuple(p.shape) for name, p in made.named_parameters()}
+    expected = {"E": (5, 2), "W_q": (2, 2), "W_k": (2, 2), "W_v": (2, 2), "W": (2, 3), "b": (3,)}
+    assert shapes == expected, f"the parameters are {expected}, not {shapes}"
+    ids, lengths = torch.tensor([[1, 2, 2], [3, 0, 0]]), torch.tensor([3, 1])
+    logits = made(ids, lengths)
+    assert logits is not None, "forward returns None: is there a return?"
+    assert isinstance(logits, torch.Tensor), f"return a tensor, not a {type(logits).__name__}"
+    assert logits.shape == (2, 3), f"(B, classes) is (2, 3), not {tuple(logits.shape)}"
+    e = made.E[3]
+    alone = (e + e @ made.W_v) @ made.W + made.b
+    assert torch.allclose(logits[1], alone, atol=1e-5), (
+        f"a sentence of one word looks at itself: {alone.tolist()}, not {logits[1].tolist()}"
+    )
+
+# %% [markdown]
+# ## What follows: where does it help?
+#
+# Two readers were trained with several seeds each, one that averages embeddings and one that looks first. All have
+# labelled the same test sentences: `plain` and `attends` are `(seeds, N)`, the seeds an odd number; `labels` `(N,)` are the
+# right labels, and `kinds` `(N,)` says of which kind each sentence is, a whole number from 0. Of a reader's seeds the *majority* speaks: a
+# reader is right on a sentence if more than half of its seeds are.
+#
+# Return for each of `K` kinds, in their order, four things:
+#
+# 1. how many sentences `attends` is right on and `plain` is not;
+# 2. how many the other way round;
+# 3. how probable so uneven a division is by luck: if for each of these `n` sentences a fair coin had said who
+#    is right, how probable are a division as uneven as this and a more uneven one, *either* way? 1 where `n` is 0;
+# 4. whether looking helps there: True if the first number is larger, and the third below $0.05 / K$. (Who looks at `K` kinds has `K`
+#    chances of being lucky.)
+#
+# Sentences on which both are right, or both wrong, say nothing here.
+
+
+# %% question="q7"
+def where_it_helps(plain, attends, labels, kinds):
+    # BEGIN ANSWER
+    without, within = (2 * (said == labels).sum(0) > len(said) for said in (plain, attends))
+    rows, K = [], int(kinds.max()) + 1
+    for kind in range(K):
+        gained = int((within & ~without & (kinds == kind)).sum())
+        lost = int((without & ~within & (kinds == kind)).sum())
+        n = gained + lost
+        uneven = sum(math.comb(n, i) for i in range(n + 1) if abs(2 * i - n) >= abs(gained - lost))
+        luck = uneven / 2**n
+        rows.append((gained, lost, luck, gained > lost and luck < 0.05 / K))
+    return rows
+    # END ANSWER
+
+
+# %% check="q7"
+with checking("q7"):
+    labels = torch.ones(12).long()
+    kinds = torch.tensor([0] * 4 + [1] * 8)
+    plain = torch.tensor([[1, 1, 1, 0] + [0] * 8])
+    attends = torch.tensor([[1, 1, 1, 1] + [1] * 7 + [0]])
+    rows = where_it_helps(plain, attends, labels, kinds)
+    assert rows is not None, "where_it_helps returns None: is there a return?"
+    assert len(rows) == 2, f"two kinds, two rows, not {len(rows)}"
+    for row, by_hand in zip(rows, [(1, 0, 1, False), (7, 0, 2 / 128, True)]):
+        assert len(row) == 4, f"four things for each kind, not {len(row)}"
+        for name, x, expected in zip(("gained", "lost", "luck", "helps"), row, by_hand):
+            assert abs(float(x) - expected) < 1e-6, f"{name}: by hand {expected}, not {x}"
+
+# %% [markdown]
+# Now measure. Below are reviews that nobody wrote: one adjective praises or blames, and in one sentence of four *not* or *never*
+# turns it round. Train your classifier and one that averages embeddings, three seeds each, ten
+# seconds in all; divide the test sentences into those without a negation, 0, and those with one, 1; and write down in a
+# sentence what follows, and what does not follow for real reviews.
+
+# %%
+from seqattn.data import invented_reviews
+
+reviews = invented_reviews(3000)
+words = sorted({word for one in reviews for word in one.text.split()})
+rows = [torch.tensor([words.index(word) for word in one.text.split()]) for one in reviews]
+all_ids = nn.utils.rnn.pad_sequence(rows, batch_first=True)
+all_lengths = torch.tensor([len(row) for row in rows])
+all_labels = torch.tensor([int(one.positive) for one in reviews])
+negated = torch.tensor([int({"not", "never"} & {*one.text.split()} != set()) for one in reviews])
+TEST = slice(2000, 3000)
+
+
+class Averager(nn.Module):
+    """The mean of the embeddings, and a linear layer."""
+
+    def __init__(self, words, d, classes):
+        super().__init__()
+        self.embed, self.readout = nn.Embedding(words, d), nn.Linear(d, classes)
+
+    def forward(self, ids, lengths):
+        return self.readout(masked_mean(self.embed(ids), lengths))
+
+
+def said_by(kind, seed):
+    """Train a reader on 2,000 sentences, and return the labels that it gives the 1,000 others."""
+    torch.manual_seed(seed)
+    reader = kind(len(words), 16, 2)
+    optimizer = torch.optim.Adam(reader.parameters(), lr=0.01)
+    for _ in range(600):
+        at = torch.randint(2000, (64,))
+        loss = F.cross_entropy(reader(all_ids[at], all_lengths[at]), all_labels[at])
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    with torch.no_grad():
+        return reader(all_ids[TEST], all_lengths[TEST]).argmax(-1)
+
+
+# %% tags=["nbval-ignore-output"]
+# BEGIN ANSWER stub: # Your experiment goes here: said_by(...), where_it_helps(...), and a sentence.
+plain, attends = (
+    torch.stack([said_by(kind, seed) for seed in range(3)])
+    for kind in (Averager, SentenceClassifier)
+)
+labels, kinds = all_labels[TEST], negated[TEST]
+for name, said in (("averages", plain), ("attends", attends)):
+    shares = [f"{(row == labels)[kinds == k].float().mean():.2f}" for row in said for k in (0, 1)]
+    print(f"{name:9} right without and with negation, by seed: {shares}")
+for name, row in zip(("without", "with"), where_it_helps(plain, attends, labels, kinds)):
+    print(f"{name:8} gained {row[0]}, lost {row[1]}, luck {row[2]:.2g}, helps: {row[3]}")
+# Looking at each other helps where two words decide together; one word alone an average finds as well. How
+# many real reviews are of the first kind, sentences that were made for the purpose cannot say.
+# END ANSWER
 
 # %% [markdown]
 # ## What next

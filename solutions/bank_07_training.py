@@ -1,12 +1,12 @@
 """How the exercise on training and decoding is graded: oracles, cases, known mistakes."""
 
-from itertools import pairwise
+from itertools import combinations, pairwise, product
 
 import numpy as np
 
-from seqattn.grading.bank import Exercise
+from seqattn.grading.bank import PRELUDE, Exercise
 from seqattn.grading.drawing import normal, softmax_rows
-from seqattn.grading.probes import DECODING, TRAINING_STEP
+from seqattn.grading.probes import DECODING, PLAIN, TRAINING_STEP
 from seqattn.grading.questions import question
 
 # --- Oracles ---------------------------------------------------------------------------------------
@@ -111,6 +111,37 @@ def rescored(log_probs, lengths, weights, mask, alpha, beta):
         covered = sum(np.log(min(total, 1.0)) for total in totals)
         scores.append(log_prob / ((5 + length) / 6) ** alpha + beta * covered)
     return np.array(scores)
+
+
+MEASURES = ("bleu", "seconds", "numbers", "maps")
+ONCE = "each design is trained once with each seed"
+
+
+def distance(measure, one, other, real):
+    if measure != "maps":
+        return abs(one - other)
+    rows = [0.5 * np.abs(one[n, t] - other[n, t]).sum() for n, t in np.argwhere(real)]
+    return sum(rows) / len(rows)
+
+
+def contest(bleu, seconds, numbers, maps, real):
+    """Bahdanau's runs stand in the first row of each, Luong's in the second."""
+    found = {ONCE: True}
+    values = dict(zip(MEASURES, (bleu, np.median(seconds, axis=-1), numbers, maps)))
+    for measure, (first, second) in values.items():
+        between = [distance(measure, a, b, real) for a, b in product(first, second)]
+        within = [
+            distance(measure, a, b, real)
+            for runs in (first, second)
+            for a, b in combinations(runs, 2)
+        ]
+        size = {
+            "bleu": np.mean(second) - np.mean(first),
+            "maps": np.mean(between),
+        }.get(measure, np.mean(second) / np.mean(first))
+        found[f"size, {measure}"] = float(size)
+        found[f"own, {measure}"] = float(min(between) > max(within))
+    return found
 
 
 # --- Cases -----------------------------------------------------------------------------------------
@@ -266,6 +297,62 @@ def draw_rivals(rng, kind):
     if kind == "one word":
         beta = 0.0
     return log_probs, lengths, weights, mask, alpha, beta
+
+
+# What the runs of the two designs measure, from some level on: Bahdanau's, then Luong's.
+PATTERNS = {
+    "apart": ((0, 2, 1), (9, 12, 10)),
+    "below": ((9, 12, 10), (0, 2, 1)),
+    "mixed": ((0, 4, 2), (3, 1, 6)),
+    "shifted": ((0, 6, 3), (8, 9, 11)),  # the ranges lie apart, by less than seeds differ
+    "shifted down": ((8, 9, 11), (0, 6, 3)),
+    "touching": ((0, 4, 1), (8, 11, 9)),
+    "seed by seed": ((4, 2, 0), (10, 8, 6)),
+    "first unsteady": ((0, 9, 1), (15, 16, 17)),
+    "second unsteady": ((0, 1, 2), (8, 17, 9)),
+    "constant": ((4, 4, 4), (9, 9, 9)),
+    "equal": ((4, 4, 4), (4, 4, 4)),
+    "two": ((0, 1), (5, 4)),
+    "four": ((0, 1, 2, 1), (6, 5, 7, 6)),
+    "four mixed": ((0, 1, 9, 1), (6, 5, 7, 6)),
+}
+CONTESTS = {  # patterns of bleu, seconds, numbers, maps; updates of a run
+    "ordinary": ("apart", "mixed", "constant", "shifted", 7),
+    "Luong below": ("below", "below", "below", "apart", 6),
+    "maps alone": ("mixed", "shifted", "equal", "apart", 5),
+    "all but the maps": ("apart", "apart", "apart", "mixed", 8),
+    "shifted": ("shifted", "shifted down", "shifted", "shifted down", 5),
+    "touching": ("touching", "touching", "touching", "mixed", 6),
+    "seed by seed": ("seed by seed",) * 4 + (5,),
+    "Bahdanau unsteady": ("first unsteady",) * 4 + (6,),
+    "Luong unsteady": ("second unsteady",) * 4 + (5,),
+    "two seeds": ("two",) * 4 + (6,),
+    "four seeds": ("four", "four mixed", "four mixed", "four", 5),
+}
+
+
+def draw_contest(rng, kind):
+    *patterns, updates = CONTESTS[kind]
+    # Whole numbers over powers of two, so that what touches, touches.
+    bleu, seconds, numbers, looks = (
+        (rng.integers(8, 14) + np.array(PATTERNS[p]) * unit).astype(np.float32)
+        for p, unit in zip(patterns, (rng.choice([0.5, 1.0, 1.5]), 0.25, 16.0, 1 / 32))
+    )
+    # Around each run's median; of an even number two stand in the middle. The slowest comes first.
+    jitter = np.sort(np.arange(1 - updates, updates, 2))[::-1] / 8
+    seconds = seconds - 7
+    times = seconds[..., None] + np.concatenate([jitter[:1], rng.permuted(jitter[1:])])
+    times[..., 0] += rng.integers(20, 60, seconds.shape)
+    N, T, S = 3, 4, int(rng.integers(3, 6))
+    real = np.arange(T) < rng.permutation([T, 2, 3])[:, None]
+    near, far = softmax_rows(normal(rng, N, T, S)), np.zeros((N, T, S))
+    np.put_along_axis(far, near.argmin(-1)[..., None], 1.0, -1)
+    share = (looks - looks.min())[..., None, None, None] + 0.05
+    # Each run looks a little elsewhere in its own way, by far less than a step of the pattern.
+    own = softmax_rows(normal(rng, *looks.shape, N, T, S))
+    maps = 0.99 * ((1 - share) * near + share * far) + 0.01 * own
+    maps[..., ~real, :] = 5.0 * normal(rng, *looks.shape, int((~real).sum()), S)
+    return bleu, times.astype(np.float32), numbers, maps.astype(np.float32), real
 
 
 # --- Questions -----------------------------------------------------------------------------------
@@ -928,4 +1015,271 @@ best alone | R -> R.max()
     oracle=rescored,
 )
 
-EXERCISE = Exercise("07_training", "Training and decoding", (Q1, Q2, Q3, Q4, Q5, Q6))
+Q7 = question(
+    """q7: Measured: Bahdanau against Luong
+contest(train, seeds)
+read exercises/07_training: Measured: Bahdanau against Luong
+the experiment, 1 point: ordinary; two seeds; four seeds
+    Train each design once with each seed, and keep what comes back.
+how large, 2 points: ordinary; Luong below; maps alone; all but the maps; two seeds; four seeds
+    Luong's mean BLEU minus Bahdanau's; for the medians of the seconds, and for the numbers, Luong's mean divided by
+    Bahdanau's.
+how far apart the maps are, 1 point: ordinary; Luong below; maps alone; all but the maps; four seeds
+    The mean of apart over all pairs of a run of Bahdanau's with one of Luong's, under the mask of the real words.
+whose own, 3 points: ordinary; Luong below; maps alone; all but the maps; shifted; touching; seed by seed; Bahdanau unsteady; Luong unsteady; two seeds; four seeds
+    The smallest distance between runs of different designs beside the largest between runs of one design,
+    for each of the four by itself.
+RIGHT
+def contest(train, seeds):
+    runs = {design: [train(design, seed) for seed in seeds] for design in ("bahdanau", "luong")}
+    first, second = runs["bahdanau"], runs["luong"]
+    found = {}
+    for name in ("bleu", "seconds", "numbers", "maps"):
+        if name == "maps":
+            gap = lambda a, b: apart(a["maps"], b["maps"], a["real"])
+        else:
+            gap = lambda a, b: abs(float(np.median(a[name]) - np.median(b[name])))
+        between = [gap(a, b) for a in first for b in second]
+        within = [gap(a, b) for x in (first, second) for a in x for b in x]
+        ours, theirs = (np.mean([np.median(run[name]) for run in x]) for x in (second, first))
+        size = ours - theirs if name == "bleu" else ours / theirs
+        if name == "maps":
+            size = sum(between) / len(between)
+        found[name] = size, min(between) > max(within)
+    return found
+def contest(train, seeds):
+    from itertools import combinations
+    from statistics import fmean, median
+    made = []
+    for design in ("bahdanau", "luong"):
+        for seed in seeds:
+            made.append((design, train(design, seed)))
+    def value(run, name):
+        return median(run["seconds"]) if name == "seconds" else run[name]
+    def means(name):
+        return [fmean(value(run, name) for d, run in made if d == which) for which in ("luong", "bahdanau")]
+    apart_by = {"bleu": [[], []], "seconds": [[], []], "numbers": [[], []], "maps": [[], []]}
+    for (d, a), (e, b) in combinations(made, 2):
+        for name, pair in apart_by.items():
+            if name == "maps":
+                off = apart(a[name], b[name], b["real"])
+            else:
+                off = abs(value(a, name) - value(b, name))
+            pair[d != e].append(off)
+    own = {name: max(same) < min(other) for name, (same, other) in apart_by.items()}
+    bleu, seconds, numbers = means("bleu"), means("seconds"), means("numbers")
+    return {
+        "bleu": (bleu[0] - bleu[1], own["bleu"]),
+        "seconds": (seconds[0] / seconds[1], own["seconds"]),
+        "numbers": (numbers[0] / numbers[1], own["numbers"]),
+        "maps": (fmean(apart_by["maps"][1]), own["maps"]),
+    }
+def contest(train, seeds):
+    n = len(seeds)
+    runs = [train("bahdanau", s) for s in seeds] + [train("luong", s) for s in seeds]
+    other = torch.zeros(2 * n, 2 * n).bool()
+    other[:n, n:] = other[n:, :n] = True
+    def judge(off):
+        return bool(off[other].min() > off[~other].max())
+    found = {}
+    for name in ("bleu", "seconds", "numbers"):
+        x = torch.tensor([float(np.median(run[name])) for run in runs], dtype=torch.float64)
+        low, high = x[:n].mean(), x[n:].mean()
+        found[name] = (high - low if name == "bleu" else high / low, judge((x[:, None] - x).abs()))
+    off = torch.tensor([[apart(a["maps"], b["maps"], a["real"]) for b in runs] for a in runs])
+    found["maps"] = (off[:n, n:].mean(), judge(off))
+    return found
+def contest(train, seeds):
+    found = {}
+    results = {}
+    for seed in seeds:
+        for design in ("luong", "bahdanau"):
+            results[design, seed] = train(design, seed)
+    def middle(x):
+        x = sorted(x)
+        return (x[(len(x) - 1) // 2] + x[len(x) // 2]) / 2
+    real = results["luong", seeds[0]]["real"]
+    for name in ("bleu", "seconds", "numbers", "maps"):
+        table = {key: run[name] for key, run in results.items()}
+        if name == "seconds":
+            table = {key: middle(value) for key, value in table.items()}
+        closest, widest, total = math.inf, 0.0, 0.0
+        for one, x in table.items():
+            for two, y in table.items():
+                off = apart(x, y, real) if name == "maps" else abs(x - y)
+                if one[0] == two[0]:
+                    widest = max(widest, off)
+                else:
+                    closest = min(closest, off)
+                    total += off
+        if name == "maps":
+            size = total / (2 * len(seeds) ** 2)
+        else:
+            luong = sum(table["luong", s] for s in seeds) / len(seeds)
+            bahdanau = sum(table["bahdanau", s] for s in seeds) / len(seeds)
+            size = luong - bahdanau if name == "bleu" else luong / bahdanau
+        found[name] = [size, closest > widest]
+    return found
+def contest(train, seeds):
+    def numbers_of(run):
+        return [run["bleu"], np.quantile(run["seconds"], 0.5), run["numbers"]]
+    first = [train("bahdanau", seed) for seed in seeds]
+    second = [train("luong", seed) for seed in seeds]
+    a, b = np.array([numbers_of(r) for r in first]), np.array([numbers_of(r) for r in second])
+    across = np.abs(a[:, None] - b).min((0, 1))
+    inside = np.maximum(np.ptp(a, axis=0), np.ptp(b, axis=0))
+    up, down = b.mean(0), a.mean(0)
+    sizes = [up[0] - down[0], up[1] / down[1], up[2] / down[2]]
+    found = {}
+    for k, name in enumerate(("bleu", "seconds", "numbers")):
+        found[name] = (sizes[k], across[k] > inside[k])
+    off = lambda x, y: apart(x["maps"], y["maps"], x["real"])
+    away = [off(x, y) for x in first for y in second]
+    near = [off(x, y) for z in (first, second) for i, x in enumerate(z) for y in z[:i]]
+    found["maps"] = (sum(away) / len(away), min(away) > max(near))
+    return found
+WRONG
+means for medians, keeps 2
+    | gap = lambda a, b: abs(float(np.median(a[name]) - np.median(b[name]))) -> gap = lambda a, b: abs(float(np.mean(np.asarray(a[name])) - np.mean(np.asarray(b[name]))))
+    | np.mean([np.median(run[name]) for run in x]) -> np.mean([np.mean(np.asarray(run[name])) for run in x])
+    You take the mean of the seconds: one update that took far longer decides it. Take the median.
+the lower of the two in the middle, keeps 5 | (x[(len(x) - 1) // 2] + x[len(x) // 2]) / 2 -> x[(len(x) - 1) // 2]
+    Of an even number of updates your median is the lower of the two in the middle, as torch.median's is: take
+    their mean.
+first update for all, keeps 2
+    | gap = lambda a, b: abs(float(np.median(a[name]) - np.median(b[name]))) -> first_of = lambda v: float(np.atleast_1d(v)[0]); gap = lambda a, b: abs(first_of(a[name]) - first_of(b[name]))
+    | np.median(run[name]) for run in x -> np.atleast_1d(run[name])[0] for run in x
+    You look at the first update alone, which is the slow one: take the median of all.
+seconds added up, keeps 5 | np.mean([np.median(run[name]) for run in x]) -> np.mean([np.sum(np.asarray(run[name])) for run in x])
+    You add up the seconds: one slow update then counts as much as many. Take the median.
+Bahdanau over Luong, keeps 5 | ours / theirs -> theirs / ours
+    Your ratios are turned round: Luong's divided by Bahdanau's.
+Bahdanau minus Luong, keeps 5 | ours - theirs if -> theirs - ours if
+    Your difference of BLEU has the wrong sign: Luong's minus Bahdanau's.
+BLEU as a ratio, keeps 5 | size = ours - theirs if name == "bleu" else ours / theirs -> size = ours / theirs
+    You divide BLEU by BLEU: its difference is asked for, in points.
+differences for ratios, keeps 5 | size = ours - theirs if name == "bleu" else ours / theirs -> size = ours - theirs
+    You subtract seconds and numbers: Luong's are divided by Bahdanau's.
+best seeds, keeps 5 | np.mean([np.median(run[name]) for run in x]) -> np.max([np.median(run[name]) for run in x])
+    You take the best seed of each design, or the largest: take the mean over the seeds.
+first seed alone, keeps 4 | np.mean([np.median(run[name]) for run in x]) -> np.median(x[0][name]); sum(between) / len(between) -> between[0]
+    Your sizes are those of the first seed: take the mean over all seeds.
+maps with the same seed alone, keeps 6 | sum(between) / len(between) -> sum(gap(a, b) for a, b in zip(first, second)) / len(first)
+    You compare the maps of runs with the same seed alone: nothing pairs two designs with one seed. Take all pairs.
+mean maps, keeps 6
+    | size = sum(between) / len(between) -> size = apart(sum(r["maps"] for r in first) / len(first), sum(r["maps"] for r in second) / len(second), first[0]["real"])
+    You average the maps of each design before you compare: where seeds look at different words, that hides it.
+nearest maps, keeps 6 | size = sum(between) / len(between) -> size = min(between)
+    You return the smallest distance of two maps: the mean over all pairs of different designs is asked for.
+maps of all pairs, keeps 6 | size = sum(between) / len(between) -> size = sum(between + within) / len(between + within)
+    Your mean distance of maps counts pairs of one design as well: one run of each design.
+maps by their distance within, keeps 6 | size = sum(between) / len(between) -> size = sum(within) / len(within)
+    Your distance of maps is that within the designs: one run of each.
+pads in the maps, keeps 3 | apart(a["maps"], b["maps"], a["real"]) -> apart(a["maps"], b["maps"], torch.ones_like(a["real"]))
+    You compare maps at pads as well, where anything may stand: hand over the mask of the real words.
+pads alone, keeps 3 | a["real"]) -> ~a["real"])
+    You compare the maps at pads: real is True at words.
+ranges apart, keeps 4
+    | found[name] = size, min(between) > max(within) -> low = lambda x: min(np.median(r[name]) for r in x); high = lambda x: max(np.median(r[name]) for r in x); found[name] = size, bool(low(second) > high(first) or low(first) > high(second)) if name != "maps" else min(between) > max(within)
+    You ask whether the ranges lie apart, which they do already at the smallest distance: here they have to lie further
+    apart than two seeds of one design.
+mean beside mean, keeps 4 | min(between) > max(within) -> sum(between) / len(between) > sum(within) / (len(within) - 2 * len(seeds))
+    You compare mean distances: each two runs of different designs must be further apart than any two of one.
+any pair is enough, keeps 4 | min(between) > max(within) -> max(between) > max(within)
+    You look at the pair of runs that is furthest apart: all pairs of different designs must be, the nearest too.
+beyond the steadiest, keeps 4
+    | min(between) > max(within) -> min(between) > min(max(gap(a, b) for a in x for b in x) for x in (first, second))
+    It is enough for you to be beyond the steadier design: an unsteady one makes such distances by itself.
+beyond the least, keeps 4 | within = [gap(a, b) for x in (first, second) for a in x for b in x] -> within = [gap(a, b) for x in (first, second) for i, a in enumerate(x) for b in x[:i]]; min(between) > max(within) -> min(between) > min(within)
+    You compare with the two runs of one design that are nearest: compare with those that are furthest apart.
+Bahdanau's seeds alone, keeps 4 | for x in (first, second) for a in x for b in x -> for x in (first,) for a in x for b in x
+    You compare with the seeds of Bahdanau's design alone: Luong's may differ more.
+Luong's seeds alone, keeps 4 | for x in (first, second) for a in x for b in x -> for x in (second,) for a in x for b in x
+    You compare with the seeds of Luong's design alone: Bahdanau's may differ more.
+seed by seed, keeps 3 | between = [gap(a, b) for a in first for b in second] -> between = [gap(a, b) for a, b in zip(first, second)]
+    You compare runs with the same seed alone: nothing pairs two designs with one seed. Compare each with each.
+touching counts, keeps 4 | min(between) > max(within) -> min(between) >= max(within)
+    Where both distances are equal, a seed explains as much: further apart means larger.
+always beyond, keeps 4 | found[name] = size, min(between) > max(within) -> found[name] = size, min(between) > 0
+    For you any difference is the designs' own: compare with what two seeds of one design differ.
+turned round, keeps 4 | min(between) > max(within) -> min(between) <= max(within)
+    Your verdicts are turned round: True where seeds do not explain the difference.
+one verdict for all, keeps 4 | R -> {name: (size, all(own for _, own in found.values())) for name, (size, own) in found.items()}
+    You have one verdict for all four: each is judged by its own numbers.
+never the maps', keeps 4 | R -> found | {"maps": (found["maps"][0], False)}
+    You never call the maps' difference the designs' own: compare distances, as for numbers.
+always the maps', keeps 4 | R -> found | {"maps": (found["maps"][0], True)}
+    You always call the maps' difference the designs' own: two seeds of one design have different maps, too.
+trained anew for each measure, keeps 6
+    | ours, theirs = ( -> again = [train(d, s) for s in seeds for d in ("bahdanau", "luong")]; ours, theirs = (
+    You train again for each measure: one training has them all.
+one seed for all, keeps 0 | [train(design, seed) for seed in seeds] for -> [train(design, seeds[0]) for seed in seeds] for
+    You train with the first seed again and again: what two seeds differ, you cannot see then.
+seeds counted from 0, keeps 0 | [train(design, seed) for seed in seeds] for -> [train(design, seed) for seed in range(len(seeds))] for
+    You train with 0, 1, 2: the seeds are those of the argument.
+designs exchanged, keeps 5 | first, second = runs["bahdanau"], runs["luong"] -> second, first = runs["bahdanau"], runs["luong"]
+    You have exchanged the designs: Luong's minus, or over, Bahdanau's.
+sizes alone | R -> {name: size for name, (size, own) in found.items()}
+    You return sizes alone: each measure has a pair, its size and whether it is the designs' own.
+pairs exchanged | R -> {name: (own, size) for name, (size, own) in found.items()}
+    Your pairs are turned round: first the size, then True or False.
+""",
+    draw=draw_contest,
+    oracle=contest,
+    shown=lambda bleu, seconds, numbers, maps, real: {
+        "bleu of Bahdanau's runs": bleu[0],
+        "of Luong's": bleu[1],
+        "numbers of Bahdanau's": numbers[0],
+        "of Luong's runs": numbers[1],
+    },
+    probe=PLAIN
+    + f"""
+def probe(contest, bleu, seconds, numbers, maps, real):
+    seeds, trained = [5 + 3 * i for i in range(bleu.shape[1])], []
+    kept = [x.clone() for x in (bleu, seconds, numbers, maps, real)]
+
+    def train(design, seed):
+        if design not in ("bahdanau", "luong"):
+            raise ValueError("train takes 'bahdanau' or 'luong'")
+        if seed not in seeds:
+            raise ValueError(f"train got the seed {{seed!r}}; the seeds are {{seeds}}")
+        trained.append((design, seed))
+        at = int(design == "luong"), seeds.index(seed)
+        return {{"bleu": float(bleu[at]), "seconds": seconds[at].tolist(),
+                "numbers": int(numbers[at]), "maps": maps[at], "real": real}}
+
+    found = contest(train, list(seeds))
+    if not all(torch.equal(x, y) for x, y in zip(kept, (bleu, seconds, numbers, maps, real))):
+        raise ValueError("the maps that came back were changed: work on a copy")
+    names = {MEASURES!r}
+    if not isinstance(found, dict) or set(found) != set(names):
+        return "expected a dict with bleu, seconds, numbers and maps"
+    result = {{"{ONCE}": sorted(trained) == sorted((d, s) for d in ("bahdanau", "luong") for s in seeds)}}
+    for name in names:
+        if not isinstance(found[name], tuple | list) or len(found[name]) != 2:
+            return f"{{name}}: expected a pair, its size and True or False"
+        size, own = found[name]
+        if str(own) not in ("True", "False", "tensor(True)", "tensor(False)"):
+            return f"{{name}}: expected True or False in the second place"
+        result[f"size, {{name}}"] = plain(size)
+        result[f"own, {{name}}"] = float(bool(own))
+    return result
+""",
+    parts={
+        "the experiment": (ONCE,),
+        "how large": ("size, bleu", "size, seconds", "size, numbers"),
+        "how far apart the maps are": ("size, maps",),
+        "whose own": tuple(f"own, {name}" for name in MEASURES),
+    },
+)
+
+# What the notebook gives.
+GIVEN = '''
+def apart(one, other, real):
+    """Return the mean share of weight, over real words, that lies elsewhere in the other maps."""
+    return float(((one - other).abs().sum(-1) / 2)[real].mean())
+'''
+
+EXERCISE = Exercise(
+    "07_training", "Training and decoding", (Q1, Q2, Q3, Q4, Q5, Q6, Q7), prelude=PRELUDE + GIVEN
+)

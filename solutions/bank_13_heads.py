@@ -75,6 +75,39 @@ def stand_in(base, each, pairs):
     return {"without each head": alone, "beyond their sum": together - sum(alone)}
 
 
+PARTS = ("valid", "test", "untrained")
+NOBODY = 99.0  # in the place of a name
+
+
+def grown(counts, right, weights, lengths, places):
+    """``weights[c][p]`` are those of part ``p`` of the models with ``counts[c]`` heads, seed by seed."""
+    enough = [
+        count
+        for c, count in enumerate(counts)
+        if all(right[k].min() <= right[c].max() for k in range(c + 1, len(counts)))
+    ]
+    learned = []
+    for valid, test, fresh in zip(*weights[-1]):
+        names = []
+        for h in range(counts[-1]):
+            looks = [weight_at(valid, lengths, place)[h] for place in places]
+            place = places[int(np.argmax(looks))]
+            chance = weight_at(fresh, lengths, place).max()
+            names.append(float(place) if weight_at(test, lengths, place)[h] > chance else NOBODY)
+        learned.append(names)
+    fixed = []
+    for h in range(counts[-1]):
+        names = {found[h] for found in learned}
+        if len(names) == 1 and NOBODY not in names:
+            fixed.append(float(h))
+    return {
+        "enough": float(enough[0]),
+        "learned": tuple(x for names in learned for x in names),
+        "always": tuple(float(p) for p in sorted(places) if all(p in found for found in learned)),
+        "fixed": tuple(fixed),
+    }
+
+
 # --- Cases -----------------------------------------------------------------------------------------
 
 SIZES = {  # B, H, T, S, d_h, size of a head's values
@@ -167,6 +200,79 @@ LAYERS = {"ordinary": 4, "two heads": 2, "many heads": 7, "one head": 1}
 def draw_layer(rng, kind):
     heads = LAYERS[kind]
     return round(float(rng.uniform(1.0, 3.0)), 2), normal(rng, heads), normal(rng, heads, heads)
+
+
+# Shares of right answers in hundredths, a row for each number of heads.
+RIGHTS = {
+    "two are enough": ((1, 2, 4), ((40, 42, 41), (90, 95, 91), (94, 93, 96))),
+    "the most are needed": ((1, 2, 3), ((40, 42, 41), (60, 63, 61), (90, 95, 91))),
+    "one is enough": ((1, 2, 4), ((60, 66, 61), (62, 59, 64), (65, 60, 70))),
+    "better by two steps": ((1, 2, 4), ((60, 66, 62), (64, 70, 65), (69, 72, 68))),
+    "worse, then better": ((1, 2, 3), ((60, 62, 61), (40, 45, 41), (70, 71, 72))),
+    "two are best": ((1, 2, 4), ((60, 66, 62), (80, 84, 82), (61, 70, 63))),
+    "fewer are better": ((1, 2, 4), ((80, 82, 81), (40, 45, 41), (60, 61, 62))),
+    "touching": ((2, 3), ((60, 65), (65, 70))),
+    "one seed apart": ((1, 2), ((60, 62, 90), (80, 82, 81))),
+}
+# What each head does, a row for each seed: the place at which it looks most on validation lines, and how.
+# c clearly; s on other lines more at another place; v on validation lines alone; w with little weight, but
+# more than untrained heads; l, o, m with as little, and less than another untrained head has there, than this
+# one, than all but one.
+ROLES = {
+    "two are enough": ("0c 1c 2c 1c", "2c 0c 1c 1w", "1c 2c 0c 0c"),
+    "the most are needed": ("0c 1c 2s", "0w 2c 1c", "0c 1c 2c"),
+    "one is enough": ("0v 1c 2o 1c", "1c 2c 0m 2c", "2v 0c 1l 1c"),
+    "better by two steps": ("0c 0c 1s 1w", "0c 1c 1c 0v", "0s 1w 0c 1l"),
+    "worse, then better": ("0l 1c 2c", "0c 1c 2l", "0c 1l 2c"),
+    "two are best": ("1c 0c 2l 0v", "1w 2c 0c 1s", "1c 0v 1c 2c"),
+    "fewer are better": ("0l 1v 0v 2v", "0l 1v 0v 2l", "0l 1v 0v 2v"),
+    "touching": ("0c 1c 2c", "0c 1c 2c"),
+    "one seed apart": ("2c 0s", "2c 2s", "2w 2c"),
+}
+HIGH = {"c": (0.62, 0.57), "s": (0.42, 0.36), "v": (0.5, 0.05), "w": (0.34, 0.33), "l": (0.36, 0.32)}
+HIGH |= dict.fromkeys("om", HIGH["l"])
+
+
+def draw_heads(rng, kind):
+    counts, right = RIGHTS[kind]
+    places = [int(p) for p in ((-2, -1, 1), (-1, 1, 2), (-1, 0, 1))[rng.integers(3)]]
+    if kind in ("two are enough", "fewer are better"):  # a rising order is not given
+        places = places[::-1]
+    lengths, size, weights = np.array(rng.permutation([5, 6]), np.int64), 6, []
+    for count in counts:
+        looks = np.zeros((3, len(ROLES[kind]), count, 3))  # part, seed, head, place
+        for seed, roles in enumerate(ROLES[kind]):
+            looks[:, seed] = 0.1 + 0.1 * rng.random((3, count, 3))
+            for h, (place, how) in enumerate(roles.split()[:count]):
+                k = int(place)
+                other = (k + 1) % 3
+                looks[:2, seed, h] -= 0.08
+                looks[0, seed, h, k], looks[1, seed, h, k] = np.array(HIGH[how]) + 0.01 * h
+                if how in "sv":
+                    looks[1, seed, h, other] = 0.5 + 0.02 * rng.random()
+                ahead = {"l": [h + 1], "o": [h], "m": range(h, h + count - 1)}.get(how, [])
+                for other in ahead:
+                    looks[2, seed, other % count, k] = 0.43 + 0.02 * rng.random()
+        weights.append(maps_with(rng, looks, places, lengths, size))
+    return counts, np.array(right, np.float32) / 100, weights, lengths, places
+
+
+def maps_with(rng, looks, places, lengths, size):
+    """Make maps, of each part and seed, whose heads give places their mean weights."""
+    parts, seeds, heads, _ = looks.shape
+    maps = rng.normal(0, 3, (parts, seeds, len(lengths), heads, size, size))
+    for p, s, b, h in np.ndindex(parts, seeds, len(lengths), heads):
+        n = int(lengths[b])
+        rows = np.zeros((n, n))
+        for t in range(n):
+            for k, place in enumerate(places):
+                if 0 <= t + place < n:
+                    rows[t, t + place] = looks[p, s, h, k]
+            rest = [i for i in range(n) if i - t not in places]
+            share = rng.random(len(rest)) + 0.5
+            rows[t, rest] = (1 - rows[t].sum()) * share / share.sum()
+        maps[p, s, b, h, :n, :n] = rows
+    return maps.astype(np.float32)
 
 
 # --- Questions -------------------------------------------------------------------------------------
@@ -678,4 +784,240 @@ def probe(stand_in, base, each, pairs):
 """,
 )
 
-EXERCISE = Exercise("13_heads", "Several heads", (Q1, Q2, Q3, Q4, Q5, Q6))
+EVERY = "two are enough; the most are needed; one is enough; better by two steps; worse, then better"
+EVERY += "; two are best; fewer are better; touching; one seed apart"
+Q7 = question(
+    f"""q7: Measured: from one head to several
+grown(train, counts, seeds, places)
+read chapters/13_heads: What heads learn
+how many are enough, 2 points: {EVERY}
+    The first number of heads for which no larger one has all its seeds above all of its own: look at each
+    larger one, not at the next alone.
+what each head learned, 3 points: {EVERY}
+    With the most heads, the place of the largest weight_at on validation lines; it counts if the head's test weight there is
+    above that of every untrained head of the same model.
+in every seed, 1 point: {EVERY}
+    A place is always learned if in each seed some head has its name, whichever head that is.
+head by head, 1 point: {EVERY}
+    A head is fixed if it has the same name in each seed, and has one.
+RIGHT
+def grown(train, counts, seeds, places):
+    runs = {{heads: [train(heads, seed) for seed in seeds] for heads in counts}}
+    right = {{heads: [run["right"] for run in runs[heads]] for heads in counts}}
+    for heads in reversed(counts):
+        if not any(min(right[more]) > max(right[heads]) for more in counts if more > heads):
+            enough = heads
+    learned = []
+    for run in runs[counts[-1]]:
+        valid, test, fresh = (
+            torch.stack([weight_at(run[part], run["lengths"], place) for place in places])
+            for part in ("valid", "test", "untrained")
+        )
+        best = valid.argmax(0).tolist()
+        learned.append([places[k] if test[k, h] > fresh[k].max() else None for h, k in enumerate(best)])
+    always = [place for place in sorted(places) if all(place in names for names in learned)]
+    fixed = [h for h, same in enumerate(zip(*learned)) if None not in same and len(set(same)) == 1]
+    return {{"enough": enough, "learned": learned, "always": always, "fixed": fixed}}
+def grown(train, counts, seeds, places):
+    def name(run, head):
+        def looks(part):
+            return {{place: weight_at(run[part], run["lengths"], place) for place in places}}
+        on_valid, on_test, before = looks("valid"), looks("test"), looks("untrained")
+        place = max(places, key=lambda p: float(on_valid[p][head]))
+        if all(on_test[place][head] > x for x in before[place]):
+            return place
+    low, high, last = [], [], None
+    for heads in counts:
+        last = [train(heads, seed) for seed in seeds]
+        found = sorted(run["right"] for run in last)
+        low.append(found[0])
+        high.append(found[-1])
+    enough = None
+    for k in range(len(counts)):
+        if enough is None and max(low[k + 1:], default=0.0) <= high[k]:
+            enough = counts[k]
+    learned = [[name(run, h) for h in range(counts[-1])] for run in last]
+    common = set(places).intersection(*learned)
+    fixed = [h for h in range(counts[-1]) if learned[0][h] is not None
+             and all(names[h] == learned[0][h] for names in learned)]
+    return dict(enough=enough, learned=learned, always=sorted(common), fixed=fixed)
+def grown(train, counts, seeds, places):
+    table = [[train(heads, seed) for seed in seeds] for heads in counts]
+    right = torch.tensor([[run["right"] for run in row] for row in table])
+    beaten = right.amin(1) > right.amax(1)[:, None]
+    beaten = beaten.triu(1).any(1)
+    learned = []
+    for run in table[-1]:
+        at = lambda part: torch.stack([weight_at(run[part], run["lengths"], p) for p in places], 1)
+        weight, place = at("test"), at("valid").argmax(1)
+        chance = at("untrained").amax(0)
+        held = weight.gather(1, place[:, None])[:, 0] > chance[place]
+        learned.append([places[k] if ok else None for k, ok in zip(place.tolist(), held.tolist())])
+    always = []
+    for place in places:
+        if min(names.count(place) for names in learned):
+            always.append(place)
+    return {{
+        "enough": counts[beaten.tolist().index(False)],
+        "learned": learned,
+        "always": sorted(always),
+        "fixed": [h for h in range(len(learned[0])) if len({{n[h] for n in learned}} | {{None}}) == 2 and all(n[h] is not None for n in learned)],
+    }}
+def grown(train, counts, seeds, places):
+    runs = {{(h, s): train(h, s) for h in counts for s in seeds}}
+    share = lambda h: [runs[h, s]["right"] for s in seeds]
+    good = []
+    for h in counts:
+        larger = [x for x in counts if x > h]
+        if all(min(share(x)) <= max(share(h)) for x in larger):
+            good.append(h)
+    most = max(counts)
+    learned = []
+    for s in seeds:
+        run = runs[most, s]
+        names = []
+        for h in range(most):
+            best, place = -1.0, None
+            for p in places:
+                w = float(weight_at(run["valid"], run["lengths"], p)[h])
+                if w > best:
+                    best, place = w, p
+            t = weight_at(run["test"], run["lengths"], place)[h]
+            u = weight_at(run["untrained"], run["lengths"], place)
+            names.append(place if bool((t > u).all()) else None)
+        learned.append(names)
+    by_head = list(zip(*learned))
+    return {{
+        "enough": min(good),
+        "learned": learned,
+        "always": sorted(p for p in places if not [n for n in learned if p not in n]),
+        "fixed": [h for h in range(most) if by_head[h].count(by_head[h][0]) == len(seeds) and by_head[h][0] is not None],
+    }}
+def grown(train, counts, seeds, places):
+    runs = [[train(c, s) for s in seeds] for c in counts]
+    r = np.array([[run["right"] for run in row] for row in runs])
+    k = 0
+    while (r[k + 1:].min(axis=1) > r[k].max()).any():
+        k += 1
+    looks = np.array([[[weight_at(run[part], run["lengths"], p).numpy() for p in places]
+                       for part in ("valid", "test", "untrained")] for run in runs[-1]])
+    place = looks[:, 0].argmax(axis=1)
+    test = np.take_along_axis(looks[:, 1], place[:, None], 1)[:, 0]
+    chance = np.take_along_axis(looks[:, 2].max(axis=2), place, 1)
+    learned = [[places[j] if a > b else None for j, a, b in zip(*row)] for row in zip(place, test, chance)]
+    always = [p for p in sorted(places) if all(p in names for names in learned)]
+    fixed = []
+    for h, column in enumerate(zip(*learned)):
+        if column[0] is not None and set(column) == {{column[0]}}:
+            fixed.append(h)
+    return {{"enough": counts[k], "learned": learned, "always": always, "fixed": fixed}}
+WRONG
+most heads, keeps 5 | if not any(min(right[more]) > max(right[heads]) for more in counts if more > heads): -> if heads == counts[-1]:
+    You return the largest number: the smallest is asked for with which no larger one is seen to be better.
+means compared, keeps 5 | min(right[more]) > max(right[heads]) -> sum(right[more]) > sum(right[heads])
+    You go by means or medians, which always differ: all seeds of a larger number must be above all of the smaller's.
+next number alone, keeps 5 | for more in counts if more > heads -> for more in [x for x in counts if x > heads][:1]
+    You look at the next number alone: a gain may need more heads than one step brings.
+best seeds compared, keeps 5 | min(right[more]) > max(right[heads]) -> max(right[more]) > max(right[heads])
+    You compare the best seeds: the worst of the larger number must be above the best of the smaller.
+seed by seed, keeps 5 | min(right[more]) > max(right[heads]) -> all(a > b for a, b in zip(right[more], right[heads]))
+    You compare the first seed with the first: nothing pairs them. All must be above all.
+touching counts, keeps 5 | min(right[more]) > max(right[heads]) -> min(right[more]) >= max(right[heads])
+    Equal shares count for you as more often right: above means above.
+named on test, keeps 2 | best = valid.argmax(0).tolist() -> best = test.argmax(0).tolist()
+    You choose the place on the lines that judge it: choose on validation lines, judge on test lines.
+judged on validation, keeps 2 | if test[k, h] > fresh[k].max() -> if valid[k, h] > fresh[k].max()
+    You judge a name by the validation lines, by which it was chosen: the test lines tell whether it holds.
+names without a yardstick, keeps 2 | if test[k, h] > fresh[k].max() else None ->
+    You give every head a name: without an untrained network beside it the largest of several weights says nothing.
+same head untrained, keeps 2 | fresh[k].max() -> fresh[k, h]
+    You compare with the same head before training: heads have no numbers that last, so compare with the best of the untrained.
+mean of the untrained, keeps 2 | fresh[k].max() -> fresh[k].mean()
+    You compare with the mean of the untrained heads: among several, one is always above that. Take the best.
+least of the untrained, keeps 2 | fresh[k].max() -> fresh[k].min()
+    You compare with the least of the untrained heads: a name must beat each of them.
+untrained at any place, keeps 3 | fresh[k].max() -> fresh.max()
+    You compare with untrained heads at any place: compare at the place of the name.
+half of the weight, keeps 2 | if test[k, h] > fresh[k].max() -> if test[k, h] > 0.5
+    You ask for half of the weight: compare with untrained heads, which have more or less by themselves.
+fewest heads | runs[counts[-1]] -> runs[counts[0]]
+    You name the heads of the smallest models: the models with the most heads are asked for.
+enough heads | runs[counts[-1]] -> runs[enough]
+    You name the heads of those models that are enough: those with the most heads are asked for.
+first seed for all, keeps 2 | for run in runs[counts[-1]]: -> for run in runs[counts[-1]][:1] * len(seeds):
+    You name the heads of the first seed alone: each seed has heads of its own.
+places by number, keeps 3 | places[k] if -> k if
+    You name heads by the number of the place in the list: its offset is asked for.
+shared out, keeps 3
+    | best = valid.argmax(0).tolist() -> best = [int(valid[:, h].argmax()) for h in range(valid.shape[1])]; best = [k if k not in best[:h] else -1 for h, k in enumerate(best)]
+    | places[k] if test[k, h] -> places[k] if k >= 0 and test[k, h]
+    You give each place to one head: two heads may have learned the same.
+in some seed, keeps 6 | all(place in names for names in learned) -> any(place in names for names in learned)
+    You list places that are learned in some seed: in every seed is asked for.
+in the first seed, keeps 6 | all(place in names for names in learned) -> place in learned[0]
+    You list what the first seed learned: the others may have learned something else.
+by one head in every seed, keeps 6 | all(place in names for names in learned) -> any(all(n == place for n in column) for column in zip(*learned))
+    You ask that the same head has the name in every seed: any head will do, their numbers mean nothing.
+order of the argument, keeps 6 | for place in sorted(places) -> for place in places
+    Your list is in the order of the argument: in rising order, as asked.
+no name is a name, keeps 6 | if None not in same and len(set(same)) == 1 -> if len(set(same)) == 1
+    You call a head fixed that has no name in any seed: it has learned nothing that was found.
+two seeds are enough, keeps 6 | if None not in same and len(set(same)) == 1 -> if same[0] is not None and same[0] == same[1]
+    You compare the first two seeds alone: a fixed head has its name in all of them.
+different names as well, keeps 6 | and len(set(same)) == 1 ->
+    You list heads that have a name in each seed, whichever: one and the same is asked for.
+fixed by a seed that agrees, keeps 6 | and len(set(same)) == 1 -> and len(set(same)) < len(same)
+    Two seeds that agree are enough for you: the same name in all of them.
+names of the fixed, keeps 6 | fixed = [h for h, same -> fixed = [same[0] for h, same
+    You return the names of the fixed heads: their numbers are asked for.
+fixed counted from 1, keeps 6 | enumerate(zip(*learned)) -> enumerate(zip(*learned), 1)
+    You count heads from 1: the first is head 0.
+learned alone | R -> R["learned"]
+    You return the names alone: return a dict with enough, learned, always and fixed.
+""",
+    draw=draw_heads,
+    oracle=grown,
+    shown=lambda counts, right, weights, lengths, places: {
+        "right, by number of heads and seed": right,
+        "places": places,
+    },
+    uses=("q5",),
+    probe=PLAIN
+    + f"""
+def probe(grown, counts, right, weights, lengths, places):
+    seeds = [4 + 3 * i for i in range(right.shape[1])]
+    given = [*weights, lengths]
+    kept = [x.clone() for x in given]
+
+    def train(heads, seed):
+        if heads not in counts or seed not in seeds:
+            raise ValueError(f"train got {{heads!r}} heads and the seed {{seed!r}}, which are not among those given")
+        c, s = list(counts).index(heads), seeds.index(seed)
+        parts = {{name: weights[c][p, s] for p, name in enumerate({PARTS!r})}}
+        return {{"right": float(right[c, s]), "lengths": lengths, **parts}}
+
+    found = grown(train, list(counts), list(seeds), list(places))
+    if not all(torch.equal(a.nan_to_num(), b.nan_to_num()) for a, b in zip(given, kept)):
+        raise ValueError("the weights that came back were changed: work on a copy")
+    if not isinstance(found, dict) or set(found) != {{"enough", "learned", "always", "fixed"}}:
+        return "expected a dict with enough, learned, always and fixed"
+    names = [list(row) for row in found["learned"]]
+    if any(len(row) != counts[-1] for row in names) or len(names) != len(seeds):
+        return "learned: expected a list for each seed, with a name or None for each of the most heads"
+    flat = [{NOBODY} if name is None else plain(name) for row in names for name in row]
+    return {{
+        "enough": plain(found["enough"]),
+        "learned": tuple(flat),
+        "always": plain(list(found["always"])),
+        "fixed": plain(list(found["fixed"])),
+    }}
+""",
+    parts={
+        "how many are enough": ("enough",),
+        "what each head learned": ("learned",),
+        "in every seed": ("always",),
+        "head by head": ("fixed",),
+    },
+)
+
+EXERCISE = Exercise("13_heads", "Several heads", (Q1, Q2, Q3, Q4, Q5, Q6, Q7))

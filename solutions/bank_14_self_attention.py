@@ -6,6 +6,7 @@ import numpy as np
 
 from seqattn.grading.bank import Exercise
 from seqattn.grading.drawing import normal, softmax_rows
+from seqattn.grading.kinds import module
 from seqattn.grading.probes import PLAIN
 from seqattn.grading.questions import WRONG_FORMS, question
 
@@ -51,6 +52,33 @@ def decoder_masks(source, target, pad):
 def masked_mean(x, lengths):
     rows = [x[b, : int(n)] for b, n in enumerate(lengths)]
     return np.array([row.mean(0) if len(row) else np.zeros(x.shape[2]) for row in rows])
+
+
+def logits(ids, lengths, E, W_q, W_k, W_v, W, b):
+    rows = []
+    for sentence, n in zip(ids, lengths):
+        x = np.array([E[i] for i in sentence[:n]])
+        scores = (x @ W_q) @ (x @ W_k).T / math.sqrt(len(W_q))
+        got = x + softmax_rows(scores) @ (x @ W_v)
+        rows.append(sum(got) / n @ W + b)
+    return np.array(rows)
+
+
+def where_it_helps(plain, attends, labels, kinds):
+    def right(said, i):
+        return sum(row[i] == labels[i] for row in said) > len(said) / 2
+
+    found, K = [], int(max(kinds)) + 1
+    for kind in range(K):
+        at = [i for i in range(len(labels)) if kinds[i] == kind]
+        gained = sum(right(attends, i) and not right(plain, i) for i in at)
+        lost = sum(right(plain, i) and not right(attends, i) for i in at)
+        n, fewer = gained + lost, min(gained, lost)
+        tail = sum(math.comb(n, k) for k in range(fewer + 1)) / 2**n
+        luck = min(1.0, 2 * tail)
+        found.append((gained, lost, luck, gained > lost and luck * K < 0.05))
+    names = ("gained", "lost", "luck", "helps")
+    return {name: tuple(float(row[k]) for row in found) for k, name in enumerate(names)}
 
 
 # --- Cases -----------------------------------------------------------------------------------------
@@ -181,6 +209,65 @@ def draw_means(rng, kind):
     for b, n in enumerate(lengths):
         x[b, n:] = np.nan if kind == "NaN at pads" else 50.0
     return x, lengths
+
+
+READERS = {  # lengths, padded to, ids, size, classes
+    "ordinary": ((4, 4), 4, 7, 3, 2),
+    "three classes": ((5, 5, 5), 5, 6, 2, 3),
+    "all sizes equal": ((3, 3, 3), 3, 3, 3, 3),
+    "one word": ((1, 1), 1, 5, 3, 2),
+    "one sentence": ((4,), 4, 6, 4, 3),
+    "padded": ((5, 2, 3), 6, 7, 3, 2),
+    "as many sentences as words": ((3, 1, 2), 3, 5, 2, 3),
+}
+
+
+def draw_reader(rng, kind):
+    lengths, size, words, d, classes = READERS[kind]
+    lengths = rng.permutation(np.array(lengths, np.int64))
+    ids = rng.integers(words, size=(len(lengths), size)).astype(np.int64)
+    values = {
+        "E": normal(rng, words, d),
+        **{name: normal(rng, d, d) for name in ("W_q", "W_k", "W_v")},
+        "W": normal(rng, d, classes),
+        "b": normal(rng, classes),
+    }
+    return (words, d, classes), values, (ids, lengths)
+
+
+DIVISIONS = {  # for each kind: gained, lost, both right, both wrong; how many seeds
+    "ordinary": (((9, 1, 3, 2), (4, 3, 2, 2)), 3),
+    "one kind": (((7, 1, 4, 1),), 3),
+    "the other way": (((1, 9, 2, 2), (0, 8, 3, 1)), 3),
+    "one seed": (((8, 0, 2, 1), (5, 0, 2, 2)), 1),
+    "five seeds": (((10, 2, 1, 1), (2, 0, 3, 3)), 5),
+    "nothing to divide": (((0, 0, 6, 2), (9, 0, 1, 1)), 3),
+    # Six of six are luck once in 32, below 0.05 and not below half or a third of it.
+    "several chances": (((6, 0, 2, 1), (1, 2, 3, 1), (7, 0, 1, 1)), 3),
+    "just short": (((6, 0, 2, 2), (8, 1, 1, 1)), 3),
+    "equal": (((4, 4, 2, 1), (9, 0, 1, 1)), 3),
+    "a kind without sentences": (((8, 0, 1, 1), (0, 0, 0, 0), (5, 4, 1, 2)), 3),
+}
+
+
+def draw_division(rng, kind):
+    cells, seeds = DIVISIONS[kind]
+    rows = []
+    for which, counts in enumerate(cells):
+        for (within, without), count in zip(((1, 0), (0, 1), (1, 1), (0, 0)), counts):
+            rows += [(which, within, without)] * count
+    rows = rng.permutation(np.array(rows, np.int64))
+    kinds, N = rows[:, 0], len(rows)
+    labels = rng.integers(3, size=N)
+
+    def said(right):
+        # A majority, of one seed more than half or of more; which seeds these are differs.
+        most = seeds // 2 + 1
+        count = np.where(right, rng.integers(most, seeds + 1, N), rng.integers(0, most, N))
+        good = rng.permuted(np.arange(seeds)[:, None] < count, axis=0)
+        return np.where(good, labels, (labels + rng.integers(1, 3, (seeds, N))) % 3)
+
+    return said(rows[:, 2]), said(rows[:, 1]), labels, kinds
 
 
 # --- Questions -------------------------------------------------------------------------------------
@@ -661,4 +748,306 @@ detached, keeps 5 | R -> R.detach()
     oracle=masked_mean,
 )
 
-EXERCISE = Exercise("14_self_attention", "A sentence looks at itself", (Q1, Q2, Q3, Q4, Q5))
+Q6 = question(
+    """q6: Is it praise?
+SentenceClassifier(words, d, classes), then forward(ids, lengths)
+read chapters/14_self_attention: Which clause?
+parameters, 1 point: ordinary; three classes
+    named_parameters() must list E, W_q, W_k, W_v, W and b with the shapes that are asked for, made once in
+    __init__, and nothing else.
+logits, 3 points: ordinary; three classes; all sizes equal; one word; one sentence; padded; as many sentences as words
+    Rows of E; each plus what it gets by looking; the mean over real words; the linear layer.
+gradients, 2 points: ordinary; padded
+    The gradient that reaches the parameters is not the right one.
+RIGHT
+class SentenceClassifier(nn.Module):
+    def __init__(self, words, d, classes):
+        super().__init__()
+        self.E = nn.Parameter(torch.randn(words, d))
+        self.W_q = nn.Parameter(torch.randn(d, d) / math.sqrt(d))
+        self.W_k = nn.Parameter(torch.randn(d, d) / math.sqrt(d))
+        self.W_v = nn.Parameter(torch.randn(d, d) / math.sqrt(d))
+        self.W = nn.Parameter(torch.randn(d, classes) / math.sqrt(d))
+        self.b = nn.Parameter(torch.zeros(classes))
+    def forward(self, ids, lengths):
+        x = self.E[ids]
+        y = x + self_attention(x, self.W_q, self.W_k, self.W_v, lengths, False)
+        return masked_mean(y, lengths) @ self.W + self.b
+class SentenceClassifier(nn.Module):
+    def __init__(self, words, d, classes):
+        super().__init__()
+        shapes = dict(E=(words, d), W_q=(d, d), W_k=(d, d), W_v=(d, d), W=(d, classes), b=(classes,))
+        for name, shape in shapes.items():
+            self.register_parameter(name, nn.Parameter(0.3 * torch.randn(shape)))
+    def forward(self, ids, lengths):
+        states = F.embedding(ids, self.E)
+        looked = self_attention(states, self.W_q, self.W_k, self.W_v, lengths, causal=False)
+        return F.linear(masked_mean(states, lengths) + masked_mean(looked, lengths), self.W.mT, self.b)
+class SentenceClassifier(nn.Module):
+    def __init__(self, words, d, classes):
+        super().__init__()
+        def made(*shape):
+            return nn.Parameter(nn.init.xavier_uniform_(torch.empty(*shape)))
+        self.E, self.W = made(words, d), made(d, classes)
+        self.W_q, self.W_k, self.W_v = made(d, d), made(d, d), made(d, d)
+        self.b = nn.Parameter(torch.zeros(classes))
+    def forward(self, ids, lengths):
+        rows = []
+        for sentence, n in zip(ids, lengths.tolist()):
+            x = self.E[sentence[:n]]
+            e = (x @ self.W_q) @ (x @ self.W_k).T / x.shape[1] ** 0.5
+            m = (x + torch.softmax(e, dim=1) @ (x @ self.W_v)).mean(0)
+            rows.append(m @ self.W + self.b)
+        return torch.stack(rows)
+class SentenceClassifier(nn.Module):
+    def __init__(self, words, d, classes):
+        super().__init__()
+        self.E = nn.Parameter(torch.empty(words, d).uniform_(-1, 1))
+        self.W_q, self.W_k, self.W_v = (nn.Parameter(torch.randn(d, d) * d**-0.5) for _ in range(3))
+        self.W = nn.Parameter(torch.randn(d, classes))
+        self.b = nn.Parameter(torch.randn(classes))
+    def forward(self, ids, lengths):
+        x = self.E.index_select(0, ids.flatten()).unflatten(0, ids.shape)
+        real = (torch.arange(ids.shape[1]) < lengths[:, None]).to(x.dtype)
+        x = x + self_attention(x, self.W_q, self.W_k, self.W_v, lengths, False)
+        share = real / real.sum(1, keepdim=True)
+        return torch.einsum("bt,btd,dc->bc", share, x, self.W) + self.b
+class SentenceClassifier(nn.Module):
+    def __init__(self, words, d, classes):
+        super().__init__()
+        for name, *shape in (("E", words, d), ("W_q", d, d), ("W_k", d, d), ("W_v", d, d), ("W", d, classes)):
+            setattr(self, name, nn.Parameter(torch.nn.init.normal_(torch.zeros(shape), std=0.5)))
+        self.b = nn.Parameter(torch.zeros(classes))
+    def forward(self, ids, lengths):
+        x = F.one_hot(ids, len(self.E)).to(self.E.dtype) @ self.E
+        each = (x + self_attention(x, self.W_q, self.W_k, self.W_v, lengths, False)) @ self.W
+        return masked_mean(each, lengths) + self.b
+WRONG
+bag of words, keeps 1 | y = x + self_attention(x, self.W_q, self.W_k, self.W_v, lengths, False) -> y = x
+    Your words do not look at each other: that is a bag of words, and W_q, W_k and W_v are never used.
+what it gets alone, keeps 1 | y = x + self -> y = self
+    You keep what a word gets and drop its own state: add both.
+causal, keeps 1 | lengths, False) -> lengths, True)
+    Your words look back alone: here each looks at all words of its sentence.
+mean over pads, keeps 1 | masked_mean(y, lengths) @ -> y.mean(1) @
+    Your mean is over the padded length: the longest sentence of the batch would change the others.
+looks at pads, keeps 1 | self.W_v, lengths, False) -> self.W_v, torch.full_like(lengths, ids.shape[1]), False)
+    Your words look at pads: hand over the lengths.
+summed, keeps 1 | masked_mean(y, lengths) @ -> masked_mean(y, lengths) * lengths[:, None] @
+    You add the states up: take their mean.
+first word, keeps 1 | masked_mean(y, lengths) @ -> y[:, 0] @
+    You classify by the first word's state: take the mean over all words.
+largest numbers, keeps 1 | masked_mean(y, lengths) @ -> torch.stack([row[:n].amax(0) for row, n in zip(y, lengths)]) @
+    You take the largest number of each column: take the mean over the words.
+averaged before looking, keeps 1
+    | x = self.E[ids] -> x = masked_mean(self.E[ids], lengths)[:, None].expand(*ids.shape, -1)
+    You average before the words look at each other, so that nothing is left to look at: look first.
+probabilities, keeps 1 | R -> R.softmax(-1)
+    You return probabilities: cross-entropy takes logits, and the softmax over them is its affair.
+log-probabilities, keeps 1 | R -> R.log_softmax(-1)
+    You return log-probabilities: the logits as they are were asked for.
+queries and keys exchanged, keeps 1 | self.W_q, self.W_k, self.W_v, lengths -> self.W_k, self.W_q, self.W_v, lengths
+    You have exchanged W_q and W_k: the words that ask are multiplied by W_q.
+values by the keys' matrix, keeps 1 | self.W_q, self.W_k, self.W_v, lengths -> self.W_q, self.W_k, self.W_k, lengths
+    Your values are made by W_k: that is W_v's part.
+keys by the queries' matrix, keeps 1 | self.W_q, self.W_k, self.W_v, lengths -> self.W_q, self.W_q, self.W_v, lengths
+    Your keys are made by W_q, so that all scores are symmetric: W_k makes the keys.
+no bias used, keeps 1 | + self.b ->
+    You never add b: a class that is more frequent needs it.
+a hidden tanh, keeps 1 | masked_mean(y, lengths) @ self.W -> torch.tanh(masked_mean(y, lengths)) @ self.W
+    There is a tanh before your linear layer: the mean itself goes into it.
+embedding detached, keeps 4 | x = self.E[ids] -> x = self.E.detach()[ids]
+    The logits are right, but no gradient reaches E: words would keep the vectors they began with.
+attention detached, keeps 4 | x + self_attention(x, -> x + self_attention(x.detach(),
+    The logits are right, but you look at detached states, so that E does not learn what it is looked up for.
+an nn.Embedding | self.E = nn.Parameter(torch.randn(words, d)) -> self.E = nn.Embedding(words, d); self.E[ids] -> self.E(ids)
+    nn.Embedding calls its matrix E.weight: the question asks for a parameter E, an nn.Parameter.
+a frozen embedding | self.E = nn.Parameter(torch.randn(words, d)) -> self.register_buffer("E", torch.randn(words, d))
+    E is a buffer: it is saved with the module but never trained. Make it an nn.Parameter.
+a linear layer
+    | self.W = nn.Parameter(torch.randn(d, classes) / math.sqrt(d)) -> self.readout = nn.Linear(d, classes)
+    | self.b = nn.Parameter(torch.zeros(classes)) ->
+    | @ self.W + self.b -> @ self.readout.weight.T + self.readout.bias
+    nn.Linear names its parameters otherwise and stores its matrix the other way round: W and b are asked for.
+zeros at first, keeps 5 | nn.Parameter(torch.randn(d, classes) / math.sqrt(d)) -> nn.Parameter(torch.zeros(d, classes))
+    W begins with zeros: no gradient then reaches anything before it in the first step. Begin with random numbers.
+dropout, keeps 0 | masked_mean(y, lengths) @ -> F.dropout(masked_mean(y, lengths), 0.5) @
+    You drop features at random, in evaluation as well: the question asks for no dropout.
+""",
+    draw=draw_reader,
+    uses=("q1", "q5"),
+    **module(logits, outputs=("logits",), parameters=("E", "W_q", "W_k", "W_v", "W", "b")),
+)
+
+DIVIDED = "; ".join(DIVISIONS)
+Q7 = question(
+    f"""q7: What follows: where does it help?
+where_it_helps(plain, attends, labels, kinds)
+read exercises/14_self_attention: What follows: where does it help?
+who is right, 2 points: {DIVIDED}
+    By the majority of the seeds: the sentences of a kind on which one reader is right and the other is not.
+luck, 2 points: {DIVIDED}
+    Of the n sentences on which one alone is right: how many of the 2 to the n ways of coins are at least as uneven, either way.
+the verdict, 2 points: {DIVIDED}
+    More gained than lost, and luck below 0.05 over the number of kinds.
+RIGHT
+def where_it_helps(plain, attends, labels, kinds):
+    without, within = (2 * (said == labels).sum(0) > len(said) for said in (plain, attends))
+    rows, K = [], int(kinds.max()) + 1
+    for kind in range(K):
+        here = kinds == kind
+        gained = int((within & ~without & here).sum())
+        lost = int((without & ~within & here).sum())
+        n, off = gained + lost, abs(gained - lost)
+        luck = sum(math.comb(n, i) for i in range(n + 1) if abs(2 * i - n) >= off) / 2**n
+        rows.append((gained, lost, luck, gained > lost and luck < 0.05 / K))
+    return rows
+def where_it_helps(plain, attends, labels, kinds):
+    found = []
+    a = (plain == labels).float().mean(0) > 0.5
+    b = (attends == labels).float().mean(0) > 0.5
+    K = len(range(int(kinds.max()) + 1))
+    for k in range(K):
+        x, y = a[kinds == k], b[kinds == k]
+        more, less = (y > x).sum().item(), (x > y).sum().item()
+        n = more + less
+        luck = min(1.0, 2 * sum(math.comb(n, i) for i in range(min(more, less) + 1)) * 0.5**n)
+        found.append([more, less, luck, bool(more > less) and luck * K < 0.05])
+    return found
+def where_it_helps(plain, attends, labels, kinds):
+    def majority(said):
+        return np.median((said == labels).numpy(), axis=0) == 1
+    first, second = majority(plain), majority(attends)
+    kinds = kinds.numpy()
+    K = kinds.max() + 1
+    table = []
+    for kind in range(K):
+        at = np.flatnonzero((kinds == kind) & (first != second))
+        gained = int(second[at].sum())
+        lost = len(at) - gained
+        ways = [1]
+        for _ in at:
+            ways = [x + y for x, y in zip([0, *ways], [*ways, 0])]
+        uneven = [way for i, way in enumerate(ways) if max(i, len(at) - i) >= max(gained, lost)]
+        luck = sum(uneven) / sum(ways)
+        table.append((gained, lost, luck, gained > lost and luck < 0.05 / K))
+    return table
+def where_it_helps(plain, attends, labels, kinds):
+    gains = ((attends == labels).sum(0) > attends.shape[0] // 2).int()
+    gains = gains - ((plain == labels).sum(0) > plain.shape[0] // 2).int()
+    K = max(kinds.tolist()) + 1
+    rows = []
+    for kind in range(K):
+        signs = [g for g, k in zip(gains.tolist(), kinds.tolist()) if k == kind]
+        up, down = signs.count(1), signs.count(-1)
+        luck = 0.0
+        for heads in range(up + down + 1):
+            if abs(heads - (up + down) / 2) >= abs(up - down) / 2:
+                luck += math.comb(up + down, heads) / 2 ** (up + down)
+        rows.append((up, down, luck, up > down and luck < 0.05 / K))
+    return rows
+def where_it_helps(plain, attends, labels, kinds):
+    half = len(plain) / 2
+    tables = {{}}
+    for i, kind in enumerate(kinds.tolist()):
+        one = sum(int(row[i] == labels[i]) for row in plain) > half
+        two = sum(int(row[i] == labels[i]) for row in attends) > half
+        cell = tables.setdefault(kind, [0, 0])
+        if one != two:
+            cell[one] += 1
+    rows = []
+    for kind in range(max(tables) + 1):
+        gained, lost = tables.get(kind, [0, 0])
+        n = gained + lost
+        p = math.fsum(math.comb(n, i) for i in range(max(gained, lost), n + 1)) / 2 ** n
+        luck = 1.0 if gained == lost else 2 * p
+        rows.append((gained, lost, luck, luck < 0.05 / (max(tables) + 1) and gained > lost))
+    return rows
+WRONG
+every seed has to be right | 2 * (said == labels).sum(0) > len(said) -> (said == labels).all(0)
+    You ask that every seed be right: more than half of them is enough.
+any seed is enough | 2 * (said == labels).sum(0) > len(said) -> (said == labels).any(0)
+    It is enough for you that one seed is right: more than half of them must be.
+first seed alone | 2 * (said == labels).sum(0) > len(said) -> said[0] == labels
+    You go by the first seed: the majority speaks.
+all right answers counted | within & ~without & here -> within & here; without & ~within & here -> without & here
+    You count all sentences on which a reader is right: those on which both are right say nothing.
+all wrong answers counted | within & ~without & here -> ~without & here; without & ~within & here -> ~within & here
+    You count all sentences on which a reader is wrong: those on which both are wrong say nothing.
+gained and lost exchanged, keeps 4 | gained, lost, luck, gained -> lost, gained, luck, gained
+    Your first two numbers are exchanged: first those on which attends alone is right.
+readers exchanged, keeps 2 | in (plain, attends) -> in (attends, plain)
+    You have exchanged the readers: gained is what the one that looks is right on alone.
+over all kinds | here = kinds == kind -> here = kinds >= 0
+    You count the sentences of all kinds in each row: each kind has its own.
+seeds counted, not sentences | gained = int((within & ~without & here).sum()) -> gained = int((((attends == labels) & (plain != labels)).sum(0) * here).sum())
+    You count each seed of a sentence: the seeds of a sentence are no sentences of their own. Its majority counts once.
+one-sided, keeps 2 | if abs(2 * i - n) >= off -> if (2 * i - n >= off if gained >= lost else n - 2 * i >= off)
+    You count uneven divisions one way alone: luck may favour either reader.
+more uneven alone, keeps 2 | abs(2 * i - n) >= off -> abs(2 * i - n) > off
+    You leave out divisions as uneven as the one that was found: they count.
+this division alone, keeps 4 | abs(2 * i - n) >= off -> abs(2 * i - n) == off
+    You count divisions just as uneven: more uneven ones count as well.
+as probable as it is, keeps 2 | if abs(2 * i - n) >= off) -> if i == gained)
+    Your probability is that of this division alone: add up all that are at least as uneven.
+share of the ways forgotten, keeps 2 | / 2**n ->
+    You return how many ways there are: divide by 2 to the n.
+all sentences for n, keeps 2
+    | n, off = gained + lost, abs(gained - lost) -> n, off = int(here.sum()), abs(gained - lost)
+    Your n counts all sentences of a kind: only those count on which one reader alone is right.
+less uneven, keeps 2 | abs(2 * i - n) >= off -> abs(2 * i - n) <= off
+    You count the divisions that are less uneven: at least as uneven is asked for.
+no correction, keeps 4 | luck < 0.05 / K -> luck < 0.05
+    You compare with 0.05 for each of several kinds: who looks at K kinds has K chances. Divide by K.
+multiplied by the kinds, keeps 4 | 0.05 / K -> 0.05 * K
+    You multiply 0.05 by the number of kinds: with more chances each has to be less probable. Divide.
+one per cent, keeps 4 | 0.05 / K -> 0.01
+    Your limit is another: 0.05 over the number of kinds.
+more is enough, keeps 4 | gained > lost and luck < 0.05 / K -> gained > lost
+    For you any gain helps: a fair coin would often divide them so.
+harm counts as help, keeps 4 | gained > lost and luck < 0.05 / K -> luck < 0.05 / K
+    You do not look which reader gained: where more was lost, looking does not help.
+improbable either way, keeps 4 | luck < 0.05 / K -> luck > 0.05 / K
+    Your comparison is turned round: help is seen where luck is improbable.
+kinds that occur alone | K = [], int(kinds.max()) + 1 -> K = [], len(kinds.unique())
+    You make rows for the kinds that occur: they are numbered from 0 to the largest, and one without sentences has a row.
+share for number, keeps 4 | gained, lost, luck, gained -> gained / max(n, 1), lost / max(n, 1), luck, gained
+    Your first two are shares: how many sentences is asked for.
+verdicts alone | R -> [row[3] for row in R]
+    You return verdicts alone: each kind has four things, in their order.
+""",
+    draw=draw_division,
+    oracle=where_it_helps,
+    shown=lambda plain, attends, labels, kinds: {
+        "labels": labels,
+        "kinds": kinds,
+        "plain": plain,
+        "attends": attends,
+    },
+    probe=PLAIN
+    + """
+def probe(where_it_helps, plain_said, attends, labels, kinds):
+    given = plain_said, attends, labels, kinds
+    kept = [x.clone() for x in given]
+    rows = where_it_helps(*given)
+    if not all(torch.equal(a, b) for a, b in zip(given, kept)):
+        raise ValueError("the labels that came in were changed: work on a copy")
+    if not isinstance(rows, tuple | list) or not all(
+        isinstance(row, tuple | list) and len(row) == 4 for row in rows
+    ):
+        return "expected a list with a row of four things for each kind"
+    if any(str(row[3]) not in ("True", "False", "tensor(True)", "tensor(False)") for row in rows):
+        return "the last of the four is True or False"
+    columns = [tuple(plain(x) for x in column) for column in zip(*rows)]
+    return dict(zip(("gained", "lost", "luck", "helps"), columns))
+""",
+    parts={
+        "who is right": ("gained", "lost"),
+        "luck": ("luck",),
+        "the verdict": ("helps",),
+    },
+)
+
+EXERCISE = Exercise(
+    "14_self_attention", "A sentence looks at itself", (Q1, Q2, Q3, Q4, Q5, Q6, Q7)
+)

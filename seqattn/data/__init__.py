@@ -24,7 +24,7 @@ from seqattn.data.grammar import (
 )
 from seqattn.data.multi30k import read_multi30k
 from seqattn.data.pairs import CorpusError, TextPair, hold_out, read_pairs, read_table
-from seqattn.data.reviews import Review, read_reviews
+from seqattn.data.reviews import Review, invented_reviews, read_reviews
 from seqattn.data.tasks import LETTER_TASKS, TwoClauses, letter_pairs, which_clause
 from seqattn.data.tokenization import detokenize, tokenize
 from seqattn.data.vocabulary import Subwords, Vocabularies, Vocabulary, Words
@@ -60,6 +60,7 @@ __all__ = [
     "encode_pairs",
     "generate",
     "hold_out",
+    "invented_reviews",
     "letter_pairs",
     "measured",
     "read_multi30k",

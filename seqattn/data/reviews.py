@@ -1,7 +1,8 @@
 """Film reviews: 10,662 sentences, half of them praise, each with its label.
 
 The text is not part of this package. It is downloaded on first use, checked, and kept in the user's
-cache; with ``SEQATTN_DATA`` set, a local copy is read instead, from a folder ``rt-polarity``.
+cache; with ``SEQATTN_DATA`` set, a local copy is read instead, from a folder ``rt-polarity``. Where
+neither is to be had, :func:`invented_reviews` draws sentences that nobody wrote.
 
 References
 ----------
@@ -15,8 +16,9 @@ from random import Random
 from typing import NamedTuple
 
 from seqattn.data.downloads import VARIABLE, cache_folder, fetch, local_copy
+from seqattn.data.tasks import BAD, GOOD
 
-__all__ = ["Review", "read_reviews"]
+__all__ = ["Review", "invented_reviews", "read_reviews"]
 
 FOLDER = "rt-polarity"
 # A copy in which the two files lie as their authors made them, at a fixed commit.
@@ -33,6 +35,12 @@ SHA256 = {
     "rt-polarity.pos": "2da124ec187a9d5a29c9f04e91c540e02baed5af8868f550a26bd6fd4dbf8bf0",
 }
 HELD_OUT = 1_000  # sentences of validation, and as many of test
+
+SUBJECTS = ("the film", "the story", "this comedy", "the second half", "its music", "the ending")
+ASIDES = ("", ", which we saw twice ,", ", made on a small budget ,", ", as friends had told us ,")
+NEGATIONS = ("not", "never")
+DEGREES = ("", "really", "very", "quite")
+TAILS = (".", "to me .", ", say the critics .", "from first to last .", "for children .")
 
 
 class Review(NamedTuple):
@@ -89,6 +97,54 @@ def read_reviews(split: str, *, seed: int = 0) -> list[Review]:
     Random(seed).shuffle(every)
     cuts = {"valid": slice(HELD_OUT), "test": slice(HELD_OUT, 2 * HELD_OUT)}
     return every[cuts.get(split, slice(2 * HELD_OUT, None))]
+
+
+def invented_reviews(count: int, *, seed: int = 0) -> list[Review]:
+    """Draw sentences such as "the story was not really dull .", which stand in for real ones.
+
+    One adjective praises or blames, and one in four stands behind *not* or *never*, which turns
+    it round. Nothing else in a sentence has to do with its label.
+
+    Parameters
+    ----------
+    count : int
+        How many, from 1 to 10,000.
+    seed : int
+        Of the draw.
+
+    Returns
+    -------
+    list of Review
+        All different: slices of it are splits that share no sentence.
+
+    Raises
+    ------
+    ValueError
+        If there are not so many.
+
+    Examples
+    --------
+    >>> one = invented_reviews(1, seed=4)[0]
+    >>> one.text, one.positive
+    ('the second half , as friends had told us , is not bad from first to last .', True)
+    """
+    if not 1 <= count <= 10_000:
+        raise ValueError(f"count is {count}; expected 1 to 10,000")
+    draw, found = Random(seed), dict[str, Review]()
+    while len(found) < count:
+        positive, negated = draw.random() < 0.5, draw.random() < 0.25
+        words = [
+            draw.choice(SUBJECTS),
+            draw.choice(ASIDES),
+            draw.choice(("is", "was")),
+            draw.choice(NEGATIONS) if negated else "",
+            draw.choice(DEGREES),
+            draw.choice(GOOD if positive != negated else BAD),
+            draw.choice(TAILS),
+        ]
+        text = " ".join(filter(None, words))
+        found.setdefault(text, Review(text, positive))
+    return list(found.values())
 
 
 def _file(name: str) -> Path:
