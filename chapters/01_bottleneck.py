@@ -12,9 +12,9 @@
 # %% [markdown]
 # # The bottleneck
 #
-# A translator that has to press every sentence into one vector of fixed size does well on short
-# sentences and loses its way on long ones. In this chapter you watch that happen, find out why, and
-# see what changes when the translator may look back.
+# A translator that has to press every sentence into one vector of fixed size does well on short sentences
+# and loses its way on long ones. In this chapter you watch that happen, find out why, and see what
+# changes when the translator is allowed to look back.
 #
 # **You need** Python, PyTorch tensors, and a rough idea of what a recurrent network does. **It covers**
 # the encoder–decoder and its probability, the fixed context, how much a vector can hold, how far
@@ -53,47 +53,49 @@ example = figure["examples"][2]
 # French. But the little child (*le petit enfant*) has become a hedgehog (*le hérisson*). The network
 # kept the *pattern* of the sentence and lost some of its *words*.
 #
-# This sentence is not an exception. This kind of network does it more and more as sentences grow.
-# To see why, look at how it is built.
+# This sentence is no exception: networks of this kind do it more and more as sentences grow. To see why,
+# look at how it is built.
 
 # %% [markdown]
 # ## The machine, drawn
 #
-# The network has two parts. The **encoder** reads the source sentence, word by word. After each word
-# it has a **state** $h_i$, a vector that sums up what it has read so far. The **decoder** writes the
-# translation, word by word, and has states $s_t$ of its own. Between the two stands the **context**
-# $c$: here it is the encoder's last state, and all that the decoder ever learns about the source.
+# The network has two parts. The **encoder** reads the source sentence, word by word. After each word it
+# has a **state** $h_i$, a vector that sums up what it has read so far. The **decoder** writes the
+# translation, word by word, and has states $s_t$ of its own. Between the two stands the **context** $c$.
+# Here it is the encoder's last state, and it is all that the decoder ever learns about the source.
 #
-# The figure shows such a network at work, a very small one that was trained on a few dozen short
-# sentences. A state is a column of cells, one for each of its numbers: a large number has a full colour,
-# a small one a faint one. A dashed frame stands for what is not yet computed. An arrow says "is an
+# The figure shows a very small network of this kind at work; it was trained on a few dozen short
+# sentences. A state is drawn as a column of cells, one for each of its numbers: the larger the number,
+# the stronger the colour. A dashed frame marks what has not been computed yet. An arrow means "is an
 # input of". Press *Next* (or the arrow keys) and watch the sentence pass through, event by event.
 
 # %% tags=["hide-input"]
 Unrolled("the cat sleeps", orders=["none"], title="Encoder, context, decoder")
 
 # %% [markdown]
-# - **Encode.** Each state is made of the state before it and of the word. When the last word is read,
-#   its state crosses over as $c$. It also makes $s_0$, the decoder's first state.
-# - **Decode.** Each step reads its own last state, the last word written and $c$, and gives every
-#   French word a probability. **Greedy** decoding writes the most probable one. That word is an input
-#   of the next step (dashed arrow), until the decoder writes the end symbol `<eos>`. The first step
-#   has no word before it and reads a start symbol, `<bos>`.
+# - **Encode.** Each state is computed from the state before it and the current word. After the last word,
+#   the state crosses over as $c$. The decoder's first state, $s_0$, is made from it too.
+# - **Decode.** Each step reads the decoder's previous state, the last word written, and $c$. It gives
+#   every French word a probability. **Greedy** decoding writes the most probable word, which becomes an
+#   input of the next step (dashed arrow). This goes on until the decoder writes the end symbol `<eos>`.
+#   The first step has no word before it, so it reads a start symbol, `<bos>`.
 # - **Training step.** All the weights start as random numbers. Training changes them in many small
-#   **updates**, also called **training steps**. Each takes a *batch* of sentence pairs; the figure
+#   **updates**, also called **training steps**. Each update uses a *batch* of sentence pairs; the figure
 #   shows one pair.
 
 # %% [markdown]
-# In a training step the decoder is fed the words of the **reference**, the correct translation,
-# whatever it would have written itself. This is called *teacher forcing*. It lets all steps learn even
-# while the decoder's own words are still wrong; the price is that in use it has to read its own words,
-# mistakes included. The *loss* is the mean of $-\log p$ over the reference's words: small if the
-# decoder found them probable. The gradient of the loss travels back along the arrows, down to the
-# encoder, and each weight takes a small step against its gradient.
+# In a training step the decoder reads the words of the **reference**, the correct translation, whatever
+# it would have written itself. This is called *teacher forcing*. It lets every step learn while the
+# decoder's own words are still wrong. The price comes later: in use, the decoder has to read its own
+# words, mistakes included.
 #
-# Two trainings that differ only in the random numbers (the starting weights, the order of batches)
-# end in different networks. What picks these numbers is called the **seed**. A result from one seed
-# may be luck, so this book repeats trainings and shows how far the seeds lie apart.
+# The *loss* is the mean of $-\log p$ over the reference's words. It is small if the decoder found them
+# probable. The gradient of the loss travels back along the arrows, down to the encoder, and each weight
+# takes a small step against its gradient.
+#
+# Two trainings that differ only in their random numbers (the starting weights, the order of batches) end
+# in different networks. The number from which all of these are drawn is called the **seed**. A result
+# from one seed may be luck, so this book repeats trainings and shows how far apart the seeds lie.
 
 # %% [markdown]
 # ## A question you can see
@@ -103,15 +105,14 @@ Unrolled("the cat sleeps", orders=["none"], title="Encoder, context, decoder")
 # look back at every state: it has *attention*. Then both translated new sentences of up to forty
 # words (punctuation marks and *'s* count as words), greedily.
 #
-# The curves show **BLEU**, which runs from 0 to 100. BLEU is a *precision*: of the words a
-# translation contains, and of its runs of two, three and four words, how many also stand in the
-# reference? The four shares are combined into one number. Precision alone would reward saying
-# little, so output that is shorter than the reference is marked down (the *brevity penalty*). A
-# text identical to its reference scores 100. The formula is {eq}`eq-bleu`, in chapter 19.
+# The curves show **BLEU**, which runs from 0 to 100. BLEU is a *precision*: of the words a translation
+# contains, and of its runs of two, three and four words, how many also occur in the reference? The four
+# shares are combined into one number. Precision alone would reward saying little, so output that is
+# shorter than the reference is marked down (the *brevity penalty*). A text identical to its reference
+# scores 100. The formula is {eq}`eq-bleu`, in chapter 19.
 #
-# The bands are one standard deviation over three seeds, and the dotted line marks the longest
-# training sentence. Answer the question in the figure, then move the slider and read the
-# translations.
+# The bands show one standard deviation over three seeds, and the dotted line marks the longest training
+# sentence. Answer the question in the figure, then move the slider and read the translations.
 
 # %% tags=["hide-input"]
 FixedVersusDynamic(**figure)
@@ -119,9 +120,9 @@ FixedVersusDynamic(**figure)
 # %% [markdown]
 # <details><summary>What the figure shows</summary>
 #
-# The curves part at once, well inside the lengths that both networks saw in training. Past the
-# dotted line both are on new ground. The one with attention holds to 28 words and then slips too, in
-# a way of its own: at forty words, look for the clause that it leaves out.
+# The curves part at once, well within the lengths that both networks saw in training. Past the dotted
+# line both are on new ground. The network with attention holds up to 28 words and then slips too, in its
+# own way: at forty words, look for the clause that it leaves out.
 #
 # </details>
 #
@@ -141,21 +142,21 @@ FixedVersusDynamic(**figure)
 # - after word 2: $h_2 = \tfrac12\cdot 4 + 2 = 4$
 # - after word 3: $h_3 = \tfrac12\cdot 4 + 8 = 10$
 #
-# The decoder receives $c = h_3 = 10$. In it, word 3 counts in full, word 2 by a half and word 1 by a
-# quarter: $10 = \tfrac14\cdot 4 + \tfrac12\cdot 2 + 8$. Ten words later the share of word 1 would be
+# The decoder receives $c = h_3 = 10$. In this number word 3 counts in full, word 2 by half and word 1 by
+# a quarter: $10 = \tfrac14\cdot 4 + \tfrac12\cdot 2 + 8$. Ten words later the share of word 1 would be
 # below a thousandth. Nothing was cut off, yet the first word is now a whisper behind the others.
 #
-# Real encoders have hundreds of numbers instead of one, and they learn what to keep. The shape of the
-# problem stays: **everything the decoder will ever know about the source has to survive the trip
-# through every later step.**
+# Real encoders have hundreds of numbers instead of one, and they learn what to keep. The problem keeps
+# its shape: **everything the decoder will ever know about the source has to survive the trip through
+# every later step.**
 
 # %% [markdown]
 # ## The model, in general
 #
-# A translator gives a probability to each target sentence $y = (y_1, \dots, y_{T_t})$, given the
-# source $x = (x_1, \dots, x_{T_s})$. Nothing is lost by writing it as a product, one factor for each
-# word given the words before it (the chain rule of probability). What is *assumed* is that the
-# source enters through one vector $c$:
+# A translator gives a probability to each target sentence $y = (y_1, \dots, y_{T_t})$, given the source
+# $x = (x_1, \dots, x_{T_s})$. Nothing is lost by writing it as a product with one factor for each word,
+# given the words before it (the chain rule of probability). The *assumption* is that the source enters
+# through one vector $c$:
 #
 # $$ p(y \mid x) = \prod_{t=1}^{T_t} p(y_t \mid y_1, \dots, y_{t-1}, c) $$ (eq-factorisation)
 #
@@ -165,20 +166,20 @@ FixedVersusDynamic(**figure)
 #
 # $$ h_i = f(x_i, h_{i-1}), \qquad c = g(h_1, \dots, h_{T_s}) $$ (eq-fixed-context)
 #
-# The simplest choice of $g$ takes the last state, $c = h_{T_s}$. {cite:t}`sutskever2014` did so and
-# gave $c$ to the decoder once, as its initial state. {cite:t}`cho2014rnn` fed it, after one more
-# layer, at every step, as in the figure. {cite:t}`kalchbrenner2013` came first, with a
-# convolutional encoder. In the two recurrent models $c$ has the same size whether the sentence has
-# three words or sixty.
+# The simplest choice of $g$ takes the last state, $c = h_{T_s}$. {cite:t}`sutskever2014` did so and gave
+# $c$ to the decoder once, as its initial state. {cite:t}`cho2014rnn` passed it through one more layer and
+# fed it to every step, as in the figure. {cite:t}`kalchbrenner2013` came first, with a convolutional
+# encoder. In the two recurrent models $c$ has the same size whether the sentence has three words or
+# sixty.
 
 # %% [markdown]
 # ## Ten lines of PyTorch
 #
 # An *embedding* is a table with one learned vector for each word. A *recurrent network* reads those
-# vectors one after the other and updates its state $h_i$ with each. A *GRU* (gated recurrent unit)
-# has learned gates that decide how much of the old state to keep. Embedding and recurrent network
-# together are an encoder. Let it read one short and one long sentence (random word numbers will do;
-# 0 to 3 are kept for symbols such as padding and `<eos>`) and look at what the decoder would get.
+# vectors one after the other and updates its state $h_i$ with each. A *GRU* (gated recurrent unit) has
+# learned gates that decide how much of the old state to keep. Embedding and recurrent network together
+# make an encoder. Let it read one short and one long sentence, and look at what the decoder would get.
+# (Random word numbers will do; 0 to 3 are reserved for symbols such as padding and `<eos>`.)
 
 # %%
 torch.manual_seed(0)
@@ -191,10 +192,10 @@ for words in (3, 60):
     print(f"{words} words: states {tuple(h.shape)}, context {tuple(c.shape)}")
 
 # %% [markdown]
-# The states grow with the sentence; the context does not. The package's `Encoder` does the same,
-# with either or both directions, several layers and batches of sentences. It returns `states`, one
-# vector for each word, and `summary`, the last one of each layer. With one layer and one direction
-# it must agree with the lines above, and it does:
+# The number of states grows with the sentence; the size of the context does not. The package's `Encoder`
+# does the same, in one direction or both, with several layers and with batches of sentences. It returns
+# `states`, one vector for each word, and `summary`, the last state of each layer. With one layer and one
+# direction it must agree with the lines above, and it does:
 
 # %%
 from seqattn.models import Encoder
@@ -208,12 +209,12 @@ torch.testing.assert_close(encoded.summary[:, -1], c)
 # %% [markdown]
 # ### Why both directions?
 #
-# So far a state knows what stands to the left of its word. A **bidirectional** encoder has a second
-# recurrent network, which reads from right to left. We write
-# $h_i = [\overrightarrow{h}_i; \overleftarrow{h}_i]$, the state of the one and that of the other, one
-# below the other. Each direction ends at one end of the sentence; $c$ is made from those two ends.
+# So far a state knows only what comes before its word. A **bidirectional** encoder has a second recurrent
+# network, which reads from right to left. We write $h_i = [\overrightarrow{h}_i; \overleftarrow{h}_i]$
+# for the states of the two networks, stacked into one vector. Each direction ends at one end of the
+# sentence, and $c$ is made from the two states there.
 #
-# Change the last word of a six-word sentence, and see which states notice, in an encoder of either kind.
+# Change the last word of a six-word sentence and see which states notice, in each kind of encoder.
 #
 # ```{predict} last-word
 # ```
@@ -236,18 +237,18 @@ for both in (False, True):
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# A left-to-right state knows the words to its left and nothing of those to its right. English often
-# needs the right side too: whether *light* is a noun or an adjective shows one word later. When a
-# decoder looks back at single states, each of them should know its word *in its sentence*. A
-# bidirectional encoder gives it that.
+# A left-to-right state knows the words to its left and nothing of those to its right. English often needs
+# the right side too: only the next word shows whether *light* is a noun or an adjective. A decoder that
+# looks back at single states needs each state to know its word *in its sentence*. A bidirectional encoder
+# provides that.
 #
 # </details>
 #
 # ### Padding must not be read
 #
-# Sentences of a batch have different lengths, so the short ones are filled up with **padding**. A
-# plain recurrent network reads on through it, and its last state is then that of a pad. Here are three
-# words and 57 pads, read without and with the lengths:
+# The sentences of a batch have different lengths, so the short ones are filled up with **padding**. A
+# plain recurrent network reads on through the padding, so its last state is that of a pad. Here are three
+# words and 57 pads, read first without the lengths, then with them:
 
 # %%
 padded, three = F.pad(x[:, :3], (0, 57)), torch.tensor([3])
@@ -262,15 +263,15 @@ for name, vector in contexts.items():
     print(f"{name}: the context moves by {100 * change:.0f} % of its length")
 
 # %% [markdown]
-# So padding *does* matter for the decoder's start, even if no loss is computed on pads: the same
-# sentence would be translated differently in another batch. Telling PyTorch the lengths (*packing* the
-# batch) is therefore a matter of results, not only of speed.
+# So padding *does* matter for the decoder's start, even if no loss is computed on pads: the same sentence
+# would be translated differently in another batch. Telling PyTorch the lengths (*packing* the batch)
+# therefore changes results, not only speed.
 #
 # ## Two ways to hand over
 #
-# Here is the difference that the rest of the book is about. In the upper drawing every
-# target word draws on one vector. In the lower one each target word draws on all states, with weights
-# of its own: the thicker the line, the larger the weight.
+# Here is the difference that the rest of the book is about. In the upper drawing one vector serves every
+# target word. In the lower drawing each target word uses all the states, with weights of its own: the
+# thicker the line, the larger the weight.
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Two diagrams of three source and four target words. Above, one context for all steps: the last encoder state feeds one box c, and c feeds every decoder state. Below, a context for each step: lines of different thickness join each decoder state to all three encoder states, thickest for the word that it translates (for the end symbol, sleeps)."}}
 ENGLISH, FRENCH = ["the", "cat", "sleeps"], ["le", "chat", "dort", "<eos>"]
@@ -285,9 +286,9 @@ plt.show()
 # %% [markdown]
 # ## Is the vector too small?
 #
-# The popular explanation counts: $T_s$ states of $d$ numbers are squeezed into $d$ numbers, so
-# information must be lost. Test it. The states are computed *from the tokens*, so they cannot hold more
-# than the tokens do: at most $T_s \log_2 |V|$ bits for a vocabulary of $|V|$ words. A vector of $d$
+# The popular explanation counts numbers: $T_s$ states of $d$ numbers are squeezed into $d$ numbers, so
+# information must be lost. Is that so? The states are computed *from the tokens*, so they cannot hold
+# more than the tokens do: at most $T_s \log_2 |V|$ bits for a vocabulary of $|V|$ words. A vector of $d$
 # 32-bit numbers holds up to $32d$ bits. Counting alone forces a loss only if
 #
 # $$ T_s \log_2 |V| > 32\, d $$ (eq-counting-bound)
@@ -364,12 +365,13 @@ name_lines(plt.gca())
 plt.show()
 
 # %% [markdown]
-# With 1,000 numbers and a vocabulary of 30,000, {{ f"{held[1000][:, 3].mean():.0f}" }} % of thirty words come
-# back from one vector, and {{ f"{held[1000][:, 4].mean():.0f}" }} % of fifty (means of five trials), with no
-# learning at all. Two lessons. A fixed vector *can* hold most words of a sentence on which real systems began
-# to fail. And this code degrades smoothly: nothing breaks at a certain length.
+# With 1,000 numbers and a vocabulary of 30,000, {{ f"{held[1000][:, 3].mean():.0f}" }} % of thirty words
+# come back from one vector, and {{ f"{held[1000][:, 4].mean():.0f}" }} % of fifty (means of five trials),
+# with no learning at all. There are two lessons. A fixed vector *can* hold most words of a sentence as
+# long as those on which real systems began to fail. And this code degrades smoothly: nothing breaks at a
+# certain length.
 #
-# What this does *not* show is what a trained encoder stores. It may find a better code than random
+# This does *not* show what a trained encoder stores. The encoder may find a better code than random
 # signs, or never find one as good. With the smaller size, 320 numbers, the random code reads back
 # {{ f"{held[320][:, 2].mean():.0f}" }} % of twenty words. The bottleneck is real, but it is not a theorem
 # about counting.
@@ -377,15 +379,16 @@ plt.show()
 # %% [markdown]
 # ## How far does a gradient reach?
 #
-# If there is room, the network has to *learn* to use it. Learning travels backwards: to store word 1
-# better, the error has to reach word 1. With $c = h_{T_s}$ it passes through every later step, and
-# the chain rule multiplies one matrix of derivatives (a *Jacobian*) for each:
+# Where there is room, the network still has to *learn* to use it. Learning travels backwards: before the
+# encoder can store word 1 better, the error has to reach word 1. With $c = h_{T_s}$ the error passes
+# through every later step, and each step multiplies it by one matrix of derivatives (a *Jacobian*):
 #
 # $$ \frac{\partial c}{\partial x_i} = \frac{\partial h_{T_s}}{\partial h_{T_s-1}} \cdots \frac{\partial h_{i+1}}{\partial h_i} \, \frac{\partial h_i}{\partial x_i} $$ (eq-gradient-path)
 #
 # In the example by hand each factor was $\tfrac12$. Now take a GRU as PyTorch creates it, untrained, and
-# measure the *influence* of each word: how long the gradient at $x_i$ is, as a share of the longest (for a
-# last state the last word's). Answer the question of the figure, then move its slider.
+# measure the *influence* of each word: the length of the gradient at $x_i$, as a share of the longest
+# one. (For a last state the longest is that of the last word.) Answer the question in the figure, then
+# move its slider.
 
 # %%
 from seqattn.metrics import gradient_reach
@@ -438,13 +441,13 @@ falls = [round(float(reach(10, seed)[0] / reach(30, seed)[0]), -2) for seed in r
 # %% [markdown]
 # ### It depends on how the gates start
 #
-# The steepness of that line is no law of recurrent networks. One gate decides it. A GRU mixes its old
+# The steepness of that line is not a law of recurrent networks. One gate decides it. A GRU mixes its old
 # state with a new proposal $n_i$: $h_i = z_i \odot h_{i-1} + (1 - z_i) \odot n_i$. The *update gate*
-# $z_i$ is a sigmoid with a learned bias $b$. PyTorch starts $b$ near 0, where the sigmoid is
-# $\tfrac12$: about the halving of the example by hand. Start $b$ at 1 and a step keeps
-# {{ f"{torch.tensor(1.0).sigmoid():.2f}" }} of the old state; at 2, {{ f"{torch.tensor(2.0).sigmoid():.2f}" }}.
-# The last line is how this book starts its own models: $b = 0$ and orthogonal recurrent matrices. Five
-# seeds each; 64 units:
+# $z_i$ is a sigmoid with a learned bias $b$. PyTorch starts $b$ near 0, where the sigmoid is $\tfrac12$:
+# about the halving of the example by hand. Start $b$ at 1 and a step keeps
+# {{ f"{torch.tensor(1.0).sigmoid():.2f}" }} of the old state; at 2,
+# {{ f"{torch.tensor(2.0).sigmoid():.2f}" }}. The last line of the output shows the start that this book's
+# own models use: $b = 0$ and orthogonal recurrent matrices. Each line covers five seeds, with 64 units:
 #
 # ```{predict} open-gates
 # ```
@@ -471,20 +474,20 @@ for name, r in reaches.items():
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# The same network, and four orders of magnitude between the starts. Open the gates and the first word
-# of thirty still counts a few hundredths. So "gradients vanish" needs a "when": with which start, over
-# which distance. And training moves the gates, in either direction.
+# The network is the same, and four orders of magnitude lie between its starts. Open the gates, and the
+# first word of thirty still counts a few hundredths. So whoever says that gradients vanish should also
+# say from which start and over which distance. And training moves the gates, in either direction.
 #
 # </details>
 #
-# How *unequal* the words' influence is depends on the start, too: with the gates almost shut to new input (a
-# bias of 8) all thirty are within a tenth of each other. One thing stays true for any start: every target
-# step is given the same vector. (A bidirectional summary favours both ends, and the middle is far from
-# either.)
+# How *unequal* the influences of the words are depends on the start, too: with the gates almost shut to
+# new input (a bias of 8) all thirty are within a tenth of each other. One thing stays true for any start:
+# every target step is given the same vector. (A bidirectional summary favours both ends; the middle is
+# far from either.)
 #
 # {cite:t}`sutskever2014` found a revealing trick: feed the source *backwards*. Then the first source
-# words, which the decoder needs first, are the nearest. With it, and a state of 8000 numbers, their
-# model had little trouble with long sentences. The trick shortens the path for the first words and
+# words, which the decoder needs first, are the nearest. With this trick and a state of 8000 numbers,
+# their model had little trouble with long sentences. Reversing shortens the path for the first words and
 # lengthens it for the last; the vector stays fixed.
 
 # %% [markdown]
@@ -496,10 +499,10 @@ for name, r in reaches.items():
 # $$ \context{c_t} = \sum_{i=1}^{T_s} \weights{\alpha_{ti}}\, \values{h_i} $$ (eq-dynamic-context)
 #
 # From $c_t$ to $h_i$ is one step, whatever the distance: $\partial c_t / \partial h_i = \alpha_{ti} I$
-# (for given weights; the weights depend on $h_i$ too, which adds another direct path). Where the
-# weight is large, the gradient arrives undiminished, however the gates started. Take the measurement
-# apart: first the *sum* alone, with equal weights $\alpha_{ti} = 1/T_s$. That is still a fixed
-# vector, the mean of all states.
+# (for given weights; the weights depend on $h_i$ too, which adds another direct path). Where the weight
+# is large, the gradient arrives undiminished, however the gates started. Measure one part at a time:
+# first the *sum* alone, with equal weights $\alpha_{ti} = 1/T_s$. That is still a fixed vector, the mean
+# of all states.
 
 # %%
 from seqattn import attend
@@ -533,26 +536,27 @@ plt.legend(fontsize=11, loc="upper left", bbox_to_anchor=(0, -0.18))
 plt.show()
 
 # %% [markdown]
-# With the mean of all states, all thirty words have an influence of the same order, before any training and
-# without a change to the gates. The last words count less, the very last about half: an early word also
-# reaches the mean through the states after its own, the last one only through its own. (Each curve is scaled
-# to its own largest; a word's share of the mean is about one in thirty.) The vector did not grow: it has 64
-# numbers on every curve. What changed is the *path*. But equal weights give every step the same context, in
-# which each state counts a thirtieth. The short path is what *summing* buys. A context for each step, in
-# which the right word counts most, is what *unequal* weights will buy. The next two chapters are about where
-# they come from.
+# With the mean of all states, all thirty words have an influence of the same order, before any training
+# and without a change to the gates. The last words count less, the very last about half: an early word
+# also reaches the mean through the states after its own, the last one only through its own. (Each curve
+# is scaled to its own largest; a word's share of the mean is about one in thirty.) The vector did not
+# grow: it has 64 numbers on every curve. What changed is the *path*.
 #
-# The bill is easy to state already. All $T_s$ states have to be kept, $T_s\,d$ numbers instead of $d$,
-# and each of $T_t$ target steps weighs all of them: $T_s\,T_t$ scores for a sentence pair. At
-# translation's lengths that is cheap. For whole books it is not, and later chapters come back to it.
+# But equal weights give every step the same context, in which each state counts a thirtieth. *Summing*
+# buys the short path. *Unequal* weights will buy a context for each step, in which the right word counts
+# most. The next two chapters show where such weights come from.
+#
+# The price is easy to state already. All $T_s$ states have to be kept, $T_s\,d$ numbers instead of $d$,
+# and each of $T_t$ target steps weighs all of them: $T_s\,T_t$ scores for a sentence pair. For sentences
+# that is cheap. For whole books it is not, and later chapters come back to this.
 
 # %% [markdown]
 # ## Measure it
 #
-# Back to the two curves at the top. Both models have a bidirectional GRU encoder and a GRU decoder of
-# the same sizes, saw the same batches in the same order, and were trained from three seeds. The
-# fixed-vector model feeds $c$ to every step, as in the first figure. This is the card of the
-# experiment, then BLEU by length, with the standard deviation between seeds:
+# Back to the two curves at the top. Both models have a bidirectional GRU encoder and a GRU decoder of the
+# same sizes, saw the same batches in the same order, and were trained from three seeds. The fixed-vector
+# model feeds $c$ to every step, as in the first figure. Here is the card of the experiment, then BLEU by
+# length with the standard deviation between seeds:
 
 # %%
 from seqattn.plots import ResultTable, experiment_card
@@ -574,14 +578,13 @@ bleu = {n: dict(zip(curves["lengths"], curves[n])) for n in kinds}
 # %% [markdown]
 # - **Inside the lengths of the training sentences**, up to twenty words, attention stays above 95. The
 #   fixed vector goes from {{ bleu["fixed"][4] }} at four words to {{ bleu["fixed"][20] }} at twenty. So
-#   this is not only a matter of unseen lengths.
+#   unseen lengths are not the only cause.
 # - **Beyond them** the fixed vector goes on falling, to {{ bleu["fixed"][40] }}. Attention holds to 28
-#   words, then falls as well, to {{ bleu["attention"][40] }}, and the seeds move apart. It removes the
-#   bottleneck, not every difficulty with length; dropped clauses are the subject of the chapter on
-#   coverage.
-# - **What it cannot tell.** Both models had the same number of updates. Trained for longer, the fixed
-#   vector may come nearer on the lengths that it sees; this was not measured. And longer sentences are
-#   also *other* sentences, which the next cell shows: length and construction change together.
+#   words, then falls as well, to {{ bleu["attention"][40] }}, and the seeds move apart. Attention removes
+#   the bottleneck, not every difficulty with length. (The chapter on coverage is about dropped clauses.)
+# - **What the curves cannot tell.** Both models had the same number of updates. Trained for longer, the
+#   fixed vector may come nearer on the lengths that it sees; this was not measured. And longer sentences
+#   are also *different* sentences, as the next cell shows: length and construction change together.
 
 # %%
 from seqattn.data import generate
@@ -601,10 +604,10 @@ for n in (4, 8, 12, 16):
 #
 # ### Which words are lost?
 #
-# Now ask the *recall* question: of the reference's words, how many does the translation have
-# anywhere? Count it for each third of the reference. Small words such as *le* and *de* stand in many
-# sentences, so some are found by luck. How many? Take another reference of the same length for the
-# translation:
+# Now ask the *recall* question: of the reference's words, how many does the translation have anywhere?
+# Count separately for each third of the reference. Small words such as *le* and *de* occur in many
+# sentences, so some are found by luck. To see how many, put another reference of the same length in the
+# translation's place:
 
 # %%
 from seqattn.data import detokenize
@@ -629,9 +632,9 @@ columns = ("model", "words", "beginning", "middle", "end")
 ResultTable(columns, rows, "Words of the reference that the translation has (%)")
 
 # %% [markdown]
-# The fixed vector keeps the beginning best. At forty words it loses the middle most, and what it has
-# of it is not far above luck; at twenty, middle and end are level. That fits an encoder that reads from
-# both ends. It is no proof: the decoder also drifts as it goes on, which hurts the end, and attention
+# The fixed vector keeps the beginning best. At forty words it loses the middle most: what it keeps there
+# is not far above luck. At twenty, middle and end are level. This fits an encoder that reads from both
+# ends, but it is no proof. The decoder also drifts as it goes on, which hurts the end. And attention
 # loses most in the middle, too, where it drops clauses.
 
 # %% [markdown]
@@ -647,16 +650,15 @@ ResultTable(columns, rows, "Words of the reference that the translation has (%)"
 # %% [markdown]
 # ## Fixes that do not fix
 #
-# - **A larger vector** pushes the curve of the superposition experiment to the right. It does not
-#   shorten the path of the gradient. PyTorch starts wider networks with smaller weights, so four times
-#   the units change nothing that one could see for the first of thirty words. With this book's start
-#   they do help, by a factor of about three (the cell below). Open gates brought four orders of
-#   magnitude.
-# - **Reversing the source** {cite:p}`sutskever2014` brings the first words close together and takes
-#   the last ones apart. A bidirectional encoder has both ends close and the middle far away.
-# - **Beam search**, which follows several translations at once instead of the greedy one, looks for
-#   a more probable translation under the same $p(y \mid x)$. If the model no longer knows whether
-#   it read of a child or a hedgehog, no search finds out.
+# - **A larger vector** pushes the curve of the superposition experiment to the right. It does not shorten
+#   the path of the gradient. PyTorch starts wider networks with smaller weights, so four times the units
+#   make no visible difference for the first of thirty words. With this book's start they do help, by a
+#   factor of about three (the cell below). Open gates brought four orders of magnitude.
+# - **Reversing the source** {cite:p}`sutskever2014` brings the first words close together and moves the
+#   last ones apart. A bidirectional encoder has both ends close and the middle far away.
+# - **Beam search**, which follows several translations at once instead of the greedy one, looks for a
+#   more probable translation under the same $p(y \mid x)$. If the model no longer knows whether it read
+#   about a child or a hedgehog, no search can find out.
 
 # %%
 first = {}
@@ -693,16 +695,16 @@ for name in ("PyTorch's default", "as in this book"):
 #
 # - An encoder–decoder factorises $p(y \mid x)$ over target words and lets the source in through one
 #   vector $c$.
-# - Counting bits does not forbid that: a vector *can* hold sentences of the length at which real
-#   systems fail. A simple code for it degrades smoothly.
+# - Counting bits does not forbid that: a vector *can* hold sentences of the length at which real systems
+#   fail. A simple code for them degrades smoothly.
 # - How far a gradient reaches back through an untrained GRU depends on how its gates start: from below
 #   a millionth to a few hundredths for the first of thirty words.
 # - Any fixed vector is the same for every target step.
 # - A weighted sum of all states puts every state one step away, at the price of keeping $T_s\,d$
 #   numbers and computing $T_s\,T_t$ scores.
 #
-# **Next.** Where do the weights come from? [Soft addressing](02_soft_addressing.ipynb) builds them
-# from queries, keys and a softmax, and gives you the temperature to play with.
+# **Next.** Where do the weights come from? [Soft addressing](02_soft_addressing.ipynb) builds them from
+# queries, keys and a softmax, and lets you play with the temperature.
 
 # %% [markdown]
 # **Sources**

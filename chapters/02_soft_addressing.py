@@ -26,15 +26,15 @@ INSTALL
 # %% [markdown]
 # ## A question you can see
 #
-# Ask Python's `{"cat": 10, "sat": 20}` for `"cat"` and you get 10. Ask it for `"kitten"` and you
-# get a `KeyError`: keys are compared for *equality*, so the answer is the right value or nothing. A
-# network could not use such a memory. What it asks with is a vector of real numbers, which hardly
-# ever equals a stored vector to the last digit. And an error does not tell it how to ask better.
+# Ask Python's `{"cat": 10, "sat": 20}` for `"cat"` and you get 10. Ask it for `"kitten"` and you get a
+# `KeyError`: keys are compared for *equality*, so the answer is the right value or nothing. A network
+# could not use such a memory. It asks with a vector of real numbers, which hardly ever equals a stored
+# vector to the last digit. And an error does not tell the network how to ask better.
 #
-# Here is a memory with four entries that always answers. Each entry has a **key**, an arrow in the
-# plane, and a **value**, a number. You ask with a **query**, the orange arrow, and get a mixture of
-# the four values: the better a key fits the query, the larger the **weight** of its value. Tick
-# *hard* and it behaves more like a dictionary: it returns the value of the best key alone.
+# Here is a memory of four entries that always answers. Each entry has a **key**, an arrow in the plane,
+# and a **value**, a number. You ask with a **query**, the orange arrow, and get a mixture of the four
+# values: the better a key fits the query, the larger the **weight** of its value. Tick *hard* and it
+# behaves more like a dictionary: it returns the value of the best key alone.
 #
 # Answer the question in the figure first. Then move the query.
 
@@ -69,23 +69,24 @@ SoftLookup()
 # %% [markdown]
 # <details><summary>What to try</summary>
 #
-# - With *hard* ticked, press the arrow keys on the angle: the answer takes four values and jumps
-#   between them. Untick it: the answer glides.
-# - Set the length of the query to 0. It then fits every key equally and the answer is the mean, 25.
+# - With *hard* ticked, press the arrow keys on the angle: the answer jumps between four values. Untick
+#   *hard*: the answer glides.
+# - Set the length of the query to 0. The query then fits every key equally, and the answer is the mean,
+#   25.
 # - Lower the temperature to 0.05. The soft answer becomes the hard one, except close to a jump.
 #
 # </details>
 #
-# Everything in this figure is one formula with four steps. The rest of the chapter builds it.
+# One formula with four steps does all that this figure shows. The rest of the chapter builds it.
 
 # %% [markdown]
 # ## By hand
 #
-# Three source words have encoder states $h_i$ with two numbers each, and a decoder, about to
-# produce a word, has the state $s = (0.5, 1.0)$. (The whole book uses these numbers.) The decoder
-# state is the query; each encoder state serves both as key, to be compared, and as value, to be
-# mixed. Compare by the dot product, the shortest comparison there is; the next chapters have
-# others, with something to learn in them. Four columns lead from states to weights:
+# Three source words have encoder states $h_i$ with two numbers each, and a decoder, about to produce a
+# word, has the state $s = (0.5, 1.0)$. (The whole book uses these numbers.) The decoder state is the
+# query; each encoder state serves both as key, to be compared, and as value, to be mixed. Compare by the
+# dot product, the simplest comparison there is. (The next chapters have others, which can learn.) Four
+# columns lead from states to weights:
 #
 # | word | state $h_i$ | score $e_i = s^\top h_i$ | exponential $\exp(e_i)$ | weight $\alpha_i$ |
 # |---|---|---|---|---|
@@ -111,25 +112,24 @@ print("context", context)
 # %% [markdown]
 # ### What each value adds
 #
-# A weighted sum has a picture. Shorten each state's arrow to its weight and lay the three pieces tip
-# to tail. Where the last one ends, there is the context.
+# A weighted sum can be drawn. Shorten each state's arrow to its weight and lay the three pieces tip to
+# tail. The context is where the last piece ends.
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Plane with three faint arrows from the origin: cat to the right, sat up and to the left, mat down and to the right. From the origin a piece of the arrow of cat, 0.41 of it, then from its tip 0.52 of that of sat, then a short piece, 0.07 of that of mat. The end of the last piece is marked context (0.18, 0.92)."}}
 plot_sum_of_arrows(weights[0], H[0], TINY.words)
 plt.show()
 
 # %% [markdown]
-# *Sat* pulls the context up and to the left, *cat* pulls it to the right, and *mat* hardly counts.
-# The context lies between the states, nearest to those with large weights. Each coordinate of it
-# answers a question about the sentence "on average", weighted by relevance to the query.
+# *Sat* pulls the context up and to the left, *cat* pulls it to the right, and *mat* hardly counts. The
+# context lies between the states, nearest to those with large weights. Each of its coordinates answers a
+# question about the sentence "on average", weighted by relevance to the query.
 
 # %% [markdown]
 # ### Where are the three in a translator?
 #
-# The words *query*, *key* and *value* were around before {cite:p}`miller2016`; the Transformer
-# (2017) made them the usual ones. (The Transformer is a translator built from attention alone; a
-# later chapter builds it.) The matrices in the table are learned. The roles are older than the
-# words:
+# The words *query*, *key* and *value* were in use before {cite:p}`miller2016`; the Transformer (2017)
+# made them standard. (The Transformer is a translator built from attention alone; a later chapter builds
+# it.) The roles are older than the words. The matrices in the table are learned:
 #
 # | role | asks or tells | in {cite:t}`bahdanau2015` | in {cite:t}`vaswani2017` |
 # |---|---|---|---|
@@ -138,8 +138,8 @@ plt.show()
 # | value | what does position $i$ hand over? | $h_i$ itself | a state times a third |
 #
 # Here they are at work in the small translator of chapter 1, which now has attention. It is about to
-# write *noir* and *asks* where to look; then it *weighs* and *mixes*. Every step of the decoder does
-# so again, with another query. (The formula of the score is the subject of the next chapter.)
+# write *noir* and *asks* where to look; then it *weighs* and *mixes*. Every step of the decoder does this
+# again, with another query. (The next chapter explains the formula of the score.)
 
 # %% tags=["hide-input"]
 LIT = ("encoder", "attention", "decoder")
@@ -148,21 +148,20 @@ Unrolled(
 )
 
 # %% [markdown]
-# So why should key and value differ, if here both are $h_i$? Because they do different jobs. To be
-# *found*, the state of *bank* needs its part of speech and its place in the sentence. To be *used*,
-# it needs the meaning. With one vector for both, the encoder has to fit the two jobs into one set
-# of numbers. In a recurrent translator that works: the score's own weights ($W_k$) select what to
-# compare. In a Transformer every token is query, key and value at once, and three
-# matrices keep the roles apart.
+# Why should key and value differ, if here both are $h_i$? Because they do different jobs. To be *found*,
+# the state of *bank* needs its part of speech and its place in the sentence. To be *used*, it needs the
+# meaning. With one vector for both, the encoder has to fit the two jobs into one set of numbers. In a
+# recurrent translator that works: the score's own weights ($W_k$) select what to compare. In a
+# Transformer every token is query, key and value at once, and three matrices keep the roles apart.
 
 # %% [markdown]
 # ## Derive: from one value to a mixture
 #
-# Let $q$ be a query, and let entry $i$ of a memory of $n$ entries have key $k_i$, value $v_i$ and
-# score $e_i$, a number that says how well $k_i$ fits $q$. Hard lookup returns $v_j$ for the $j$
-# with the largest score. Write that as a sum: $\sum_i a_i v_i$ with $a_j = 1$ and $a_i = 0$
-# elsewhere. Nothing has changed yet, but now there is something to soften. Allow any weights that
-# are not negative and sum to one:
+# Let $q$ be a query, and let entry $i$ of a memory of $n$ entries have key $k_i$, value $v_i$ and score
+# $e_i$, a number that says how well $k_i$ fits $q$. Hard lookup returns $v_j$ for the $j$ with the
+# largest score. Write that as a sum: $\sum_i a_i v_i$ with $a_j = 1$ and $a_i = 0$ elsewhere. Nothing has
+# changed yet, but now there are weights to soften. Allow any weights that are not negative and sum to
+# one:
 #
 # $$
 # \begin{aligned}
@@ -192,17 +191,17 @@ Unrolled(
 # %% [markdown]
 # ### From scores to weights
 #
-# Scores are any real numbers, weights must not be negative and sum to one. The exponential makes any
-# number positive and keeps the order; dividing by the sum does the rest. This is the *softmax*,
+# Scores can be any real numbers. Weights must not be negative and must sum to one. The exponential makes
+# every number positive and keeps the order; dividing by the sum does the rest. This is the *softmax*,
 # $\alpha = \mathrm{softmax}(e)$:
 #
 # $$ \weights{\alpha_i} = \frac{\exp(\scores{e_i})}{\sum_{j=1}^{n} \exp(\scores{e_j})} $$ (eq-softmax)
 #
-# Why the exponential? Squares would be positive too, but then a score of $-3$ would weigh as much
-# as one of 3. The exponential has a simple derivative (below) and turns differences into ratios:
-# $\alpha_i / \alpha_j = \exp(e_i - e_j)$, so only *differences* of scores count. (It has a price:
-# on paper no weight is ever exactly 0. A softmax can turn a position down but not off.) Add the
-# same number $b$ to all scores, and $\exp(b)$ cancels:
+# Why the exponential? Squares would be positive too, but then a score of $-3$ would weigh as much as one
+# of 3. The exponential has a simple derivative (below) and turns differences into ratios:
+# $\alpha_i / \alpha_j = \exp(e_i - e_j)$. (It has a price: on paper no weight is ever exactly 0. A
+# softmax can turn a position down but not off.) So only *differences* of scores count. Add the same
+# number $b$ to all scores, and $\exp(b)$ cancels:
 #
 # $$
 # \begin{aligned}
@@ -212,7 +211,7 @@ Unrolled(
 # \end{aligned}
 # $$ (eq-shift-invariance)
 #
-# That decides how to compute it. A 32-bit float overflows at $\exp(89)$ and becomes zero below
+# That decides how to compute a softmax. A 32-bit float overflows at $\exp(89)$ and becomes zero below
 # about $\exp(-104)$.
 #
 # ```{predict} overflow
@@ -232,13 +231,13 @@ for b in (0, 100, -150):
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# Typed as it stands, the formula gives NaN both times: it divides infinity by infinity, or zero by
+# Typed exactly as written, the formula gives NaN both times: it divides infinity by infinity, or zero by
 # zero. With the shift it gives the weights of the first line again.
 #
 # </details>
 #
-# By {eq}`eq-shift-invariance` there is one shift that is safe for all scores and costs nothing:
-# $b = -\max_j e_j$. Then the largest exponential is $\exp(0) = 1$, and the sum lies between 1 and
+# By {eq}`eq-shift-invariance` a shift changes nothing, and there is one shift that is safe for all
+# scores: $b = -\max_j e_j$. Then the largest exponential is $\exp(0) = 1$, and the sum lies between 1 and
 # $n$. Written with logarithms the same trick is called *log-sum-exp*:
 #
 # $$
@@ -249,14 +248,14 @@ for b in (0, 100, -150):
 # \end{aligned}
 # $$ (eq-log-sum-exp)
 #
-# Every softmax in PyTorch does this for you. One that you write yourself has to.
+# Every softmax in PyTorch does this for you. If you write one yourself, do it too.
 
 # %% [markdown]
 # ### How a score moves the weights
 #
-# To learn, a network needs the derivative of each weight by each score. Let $Z = \sum_j \exp(e_j)$,
-# so that $\alpha_i = \exp(e_i) / Z$, and let $\delta_{ij}$ be 1 if $i = j$ and 0 otherwise. The
-# quotient rule gives, entry by entry and then as a matrix,
+# To learn, a network needs the derivative of each weight with respect to each score. Let
+# $Z = \sum_j \exp(e_j)$, so that $\alpha_i = \exp(e_i) / Z$, and let $\delta_{ij}$ be 1 if $i = j$ and 0
+# otherwise. The quotient rule gives, entry by entry and then as a matrix,
 #
 # $$
 # \begin{aligned}
@@ -267,12 +266,12 @@ for b in (0, 100, -150):
 # \end{aligned}
 # $$ (eq-softmax-jacobian)
 #
-# Read it off: raising a score raises its own weight at the rate $\alpha_i(1-\alpha_i)$ and lowers
-# every other weight in proportion to its size. Each column sums to zero, since the weights must
-# still sum to one when a score has moved. The matrix is symmetric, so each row sums to zero too:
-# that is {eq}`eq-shift-invariance` again, since raising all scores together moves nothing. On paper,
-# for *cat*: $0.41 \cdot (1 - 0.41) = 0.24$. PyTorch can differentiate the softmax by itself; it must
-# find the same matrix.
+# Read it off: raising a score raises its own weight at the rate $\alpha_i(1-\alpha_i)$ and lowers every
+# other weight in proportion to its size. Each column sums to zero, because the weights still sum to one
+# after a score has moved. The matrix is symmetric, so each row sums to zero too. That is
+# {eq}`eq-shift-invariance` again: raising all scores together moves nothing. On paper, for *cat*:
+# $0.41 \cdot (1 - 0.41) = 0.24$. PyTorch can differentiate the softmax by itself, and it must find the
+# same matrix.
 
 # %%
 alpha = weights[0]
@@ -284,15 +283,15 @@ print(jacobian)
 # %% [markdown]
 # ### Which positions may take part
 #
-# Sentences of one batch have different lengths, and the short ones are filled up with padding. A
-# pad is no word: it must get no weight. Say so with a **mask** $m_i$, 1 where position $i$ may be
-# attended and 0 where not, and let only the first kind into the sum:
+# The sentences of a batch have different lengths, and the short ones are filled up with padding. A pad is
+# not a word and must get no weight. A **mask** says so: $m_i$ is 1 where position $i$ may be attended and
+# 0 where it may not. Only positions of the first kind enter the sum:
 #
 # $$ \alpha_i = \frac{m_i \exp(e_i)}{\sum_{j} m_j \exp(e_j)} $$ (eq-masked-softmax)
 #
-# (If all $m_i$ are 0, this is $0/0$: see *A row with nothing to attend*.) The usual way to compute it is to
-# set masked *scores* to $-\infty$, since $\exp(-\infty) = 0$. With that, attention in most models of these
-# chapters is the same four steps, for query $q_t$ at step $t$:
+# (If all $m_i$ are 0, this is $0/0$: see *A row with nothing to attend*.) The usual way to compute it is
+# to set masked *scores* to $-\infty$, since $\exp(-\infty) = 0$. In most models of these chapters
+# attention then takes the same four steps, for query $q_t$ at step $t$:
 #
 # $$
 # \begin{aligned}
@@ -307,10 +306,10 @@ print(jacobian)
 # ## Ten lines of PyTorch
 #
 # A batch of $B$ sentences, $T$ queries for each and $S$ positions: scores are `(B, T, S)`, values
-# `(B, S, d)`, the mask `(B, S)`. (T and S in code are $T_t$ and $T_s$ in formulas.) The first step,
-# the score, is the subject of the next chapters. Here are the other three, and the package's
-# version of them, which must agree. (The two differ in one case, left out here on purpose; you will
-# meet it under *Where it breaks*.)
+# `(B, S, d)`, the mask `(B, S)`. (T and S in code are $T_t$ and $T_s$ in formulas.) The next chapters are
+# about the first step, the score. Here are the other three steps by hand and from the package; the two
+# must agree. (They differ in one case, left out here on purpose. You will meet it under *Where it
+# breaks*.)
 
 
 # %%
@@ -335,14 +334,14 @@ torch.testing.assert_close(ours.weights, masked_softmax(e, mask))
 # %% [markdown]
 # ## See it: softmax, temperature, mask
 #
-# Divide all scores by a number $\tau > 0$ before the softmax, the *temperature*, and you decide how
-# sharp the weights are:
+# Divide all scores by a number $\tau > 0$, the *temperature*, before the softmax. It decides how sharp
+# the weights are:
 #
 # $$ \alpha_i(\tau) = \frac{\exp(e_i/\tau)}{\sum_j \exp(e_j/\tau)} $$ (eq-temperature)
 #
-# Here it is on "The cat sat on the mat", with invented scores for a translator about to write
-# *chat*, and with two pads that nobody has masked yet. Their score is 0. Commit to an answer, then
-# untick them.
+# The figure applies it to "The cat sat on the mat", with invented scores for a translator about to write
+# *chat*. At the end stand two pads that nobody has masked yet; their score is 0. Commit to an answer,
+# then untick them.
 
 # %% tags=["hide-input"]
 SoftmaxTemperature(
@@ -373,23 +372,23 @@ SoftmaxTemperature(
 # \end{aligned}
 # $$ (eq-temperature-limits)
 #
-# In the cold limit only the best keep any weight: argmax, the hard lookup (several that tie share
-# it). In the hot limit all weights become equal, $1/n$: the plain mean, which has forgotten the
-# query.
+# In the cold limit only the best positions keep any weight (if several tie, they share it): this is
+# argmax, the hard lookup. In the hot limit all weights become equal, $1/n$: this is the plain mean, which
+# has forgotten the query.
 
 # %% [markdown]
 # ## Measure it: can the query learn?
 #
-# The point of softening was learning. With temperature $\tau$, the matrix of
-# {eq}`eq-softmax-jacobian` becomes
-# $\frac{1}{\tau}\big(\mathrm{diag}(\alpha) - \alpha\alpha^\top\big)$. Look at its two ends. For
-# large $\tau$ the factor $1/\tau$ makes it small. For small $\tau$ the weights are close to 0 and
-# 1: if the best score leads by $\Delta$, each other weight is at most $\exp(-\Delta/\tau)$ times
-# the best one ({eq}`eq-temperature-limits`), so every $\alpha_i(1-\alpha_i)$ is at most
-# $(n-1)\exp(-\Delta/\tau)$, which falls faster than $1/\tau$ grows. In the limit, the hard lookup,
-# the gradient is exactly zero wherever it exists: nothing moves between two jumps. PyTorch does not
-# even offer one: the result of `argmax` is not connected to its input. (Weights close to 0 and 1
+# The point of softening was learning. With temperature $\tau$, the matrix of {eq}`eq-softmax-jacobian`
+# becomes $\frac{1}{\tau}\big(\mathrm{diag}(\alpha) -
+# \alpha\alpha^\top\big)$. Look at both ends of the temperature. For large $\tau$ the factor $1/\tau$ makes the matrix small. For small $\tau$
+# the weights are close to 0 and 1: if the best score leads by $\Delta$, each other weight is at most
+# $\exp(-\Delta/\tau)$ times the best one ({eq}`eq-temperature-limits`), so every $\alpha_i(1-\alpha_i)$
+# is at most $(n-1)\exp(-\Delta/\tau)$, which falls faster than $1/\tau$ grows. (Weights close to 0 and 1
 # are called **saturated**.)
+#
+# In the limit, the hard lookup, the gradient is exactly zero wherever it exists: nothing moves between
+# two jumps. PyTorch does not even offer a gradient: the result of `argmax` is not connected to its input.
 
 # %%
 query = q.clone().requires_grad_()
@@ -397,14 +396,13 @@ hard = H[0, dot_score(query, H).argmax(-1)]
 print("hard lookup passes a gradient to the query:", hard.requires_grad)
 
 # %% [markdown]
-# Now an experiment. There are 500 memories of 8 entries with random keys of 16 numbers. Each query
-# starts at random and is to learn, by 100 steps of gradient descent on the squared error of its
-# *answer*, to fetch entry 0. Success is measured the same way for all: is key 0 the best match at
-# the end?
+# Now an experiment. There are 500 memories of 8 entries with random keys of 16 numbers. Each query starts
+# at random and has to learn to fetch entry 0, by 100 steps of gradient descent on the squared error of
+# its *answer*. Success is measured in the same way for all: is key 0 the best match at the end?
 #
 # Two ways to take steps are compared. Plain gradient descent (step size 1) moves along the gradient.
-# *Adam* (step size 0.01) first divides each gradient by its own running size, so small gradients still
-# make steps of full size.
+# *Adam* (step size 0.01) first divides each gradient by its own running size, so that even small
+# gradients make steps of full size.
 #
 # ```{predict} adam-and-temperature
 # ```
@@ -468,26 +466,28 @@ def first_gradients(temperature):  # the largest entry for each query
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# The lines are means over 500 memories, the bands reach from the worst hundred to the best.
+# The lines are means over 500 memories; the bands reach from the worst hundred to the best.
 #
-# On the right, gradients are small but point the right way: Adam rescales them and succeeds. On the
-# left the weights are saturated before training begins. At $\tau = 0.1$ the largest of a query's
+# On the right, gradients are small but point the right way: Adam rescales them and succeeds.
+#
+# On the left, the weights are saturated before training begins. At $\tau = 0.1$ the largest of a query's
 # eight weights is {{ f"{largest_weight(0.1):.2f}" }} on average. At 0.001 nine queries of ten get a
-# gradient that is exactly zero in 32 bits, and at 0.01 most gradients are too small to matter: the
-# share that is right stays near the {{ f"{before:.0f}" }} % of the untrained queries, which is
-# luck. Soft addressing learns because its weights are *not* saturated. Keeping them so is why the
-# Transformer divides its dot products by $\sqrt{d}$, the *scaled* dot product of a later chapter.
+# gradient that is exactly zero in 32 bits, and at 0.01 most gradients are too small to matter: the share
+# that is right stays near the {{ f"{before:.0f}" }} % of the untrained queries, which is luck.
+#
+# Soft addressing learns because its weights are *not* saturated. To keep them so, the Transformer divides
+# its dot products by $\sqrt{d}$: the *scaled* dot product of a later chapter.
 #
 # </details>
 #
-# There is a third way, *hard attention*: draw one position at random with probabilities $\alpha_i$.
-# Then the average gradient exists but has to be estimated from samples, which Xu et al. (2015) did
-# for image captions. A later chapter trains one.
+# There is a third way, *hard attention*: draw one position at random with probabilities $\alpha_i$. Then
+# the average gradient exists but has to be estimated from samples, as Xu et al. (2015) did for image
+# captions. A later chapter trains such a model.
 
 # %% [markdown]
 # ## Where it breaks: masks
 #
-# The softmax gives every position a positive weight, pads included. What harm is done? Pad the
+# The softmax gives every position a positive weight, pads included. What harm does that do? Pad the
 # example with zero vectors, whose scores are 0, and watch the weights and the context:
 
 # %%
@@ -506,8 +506,8 @@ for pads in (0, 5, 15, 45):
 # shrinks towards zero. The translation of a sentence then depends on how long its neighbours in the
 # batch are. With a mask on the scores the context is the same for 0 pads and for 45.
 #
-# There are many ways to get this nearly right. Here are six; all of them run without an error. The first
-# three put the mask in the wrong place or with the wrong strength:
+# There are many ways to get a mask nearly right. Here are six, all of which run without an error. The
+# first three apply the mask in the wrong place or with the wrong strength:
 
 
 # %%
@@ -542,11 +542,11 @@ def minus_10_000(e, real):  # added, and finite
 
 
 # %% [markdown]
-# To see them, take four sentences of 4, 3, 2 and 1 words, with four queries each. So there are as many
-# queries as sentences and as positions, and every wrong shape fits. The pictures show the third
-# sentence: two words and two pads, one row for each query. Hatched columns are pads; a good picture
-# has 0 in all hatched cells and rows that sum to 1. On the left the pads' scores are 0; on the right
-# they are 35.
+# To see what they do, take four sentences of 4, 3, 2 and 1 words, with four queries each. There are then
+# as many queries as sentences and as positions, so every wrong shape fits. The pictures show the third
+# sentence: two words and two pads, with one row for each query. Hatched columns are pads; a good picture
+# has 0 in all hatched cells and rows that sum to 1. On the left the pads' scores are 0; on the right they
+# are 35.
 #
 # ```{predict} wrong-on-the-right
 # ```
@@ -576,18 +576,19 @@ show(masked_softmax, masked_late, filled_with_zero, mask_added)
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# - **Masked late**: on paper this *is* {eq}`eq-masked-softmax`, since the softmax's denominator
-#   cancels when you divide again. In floating point it fails when a pad's score stands far above
-#   the words': the softmax has made the words' weights tiny, smaller than the constant in the sum.
-#   (Without the constant it fails too, once the pad leads by about 104: 0/0. And if you do not
-#   divide again, the weights of the words no longer sum to 1.)
+# - **Masked late**: on paper this *is* {eq}`eq-masked-softmax`, since the softmax's denominator cancels
+#   when you divide again. In floating point it fails when a pad's score is far above those of the words:
+#   the softmax has made the words' weights tiny, smaller than the constant in the sum. (Without the
+#   constant it fails too, once the pad leads by about 104: 0/0. And if you do not divide again, the
+#   weights of the words do not sum to 1.)
 # - **Filled with zero**: a score of 0 is a weight like any other.
-# - **A 0/1 mask, added**: words gain one point and pads keep theirs. It hides nothing.
+# - **A 0/1 mask, added**: the words' scores gain one point, and the pads' stay as they were. This hides
+#   nothing.
 #
 # </details>
 #
 # A mistake of the first kind was found in AllenNLP in 2017 (pull request 437 of that project). Three
-# scores are enough to see it: 1, 1 and 35, the third one masked.
+# scores are enough to see it: 1, 1 and 35, with the third one masked.
 
 # %% tags=["hide-output", "hide-until-wrong-on-the-right"]
 e, real = torch.tensor([[[1.0, 1.0, 35.0]]]), torch.tensor([[True, True, False]])
@@ -609,25 +610,25 @@ print("masked_softmax:", masked_softmax(e, real)[0, 0])
 show(rows_masked, broadcast, minus_10_000)
 
 # %% [markdown]
-# - **Rows for columns.** A mask says which *keys* may be looked at: it blanks columns, never rows. What
-#   a pad's own query finds does not matter, since nobody reads it. Blank a row, and all its scores are
-#   $-\infty$: that is where the NaN come from.
-# - **A mask that fits by accident.** PyTorch lines up axes from the right, so a `(B, S)` mask
-#   against `(B, T, S)` scores is read as *one row for each query*. With another number of queries
-#   you get an error; with as many queries as sentences, or with a single query, it runs, and is
-#   wrong. (Row 4 of `broadcast` has lost a real word.) Write `mask[:, None]`. (`masked_softmax`
-#   does so itself: it reads two axes as `(B, S)` first. A mask of shape `(T, S)`, one row for each
-#   query, is handed to it as `mask[None]`.)
+# - **Rows for columns.** A mask says which *keys* may be looked at: it blanks columns, never rows. What a
+#   pad's own query finds does not matter, since nobody reads it. If you blank a row, all its scores are
+#   $-\infty$, and the result is NaN.
+# - **A mask that fits by accident.** PyTorch lines up axes from the right, so a `(B, S)` mask against
+#   `(B, T, S)` scores is read as *one row for each query*. With another number of queries you get an
+#   error; with as many queries as sentences, or with a single query, it runs, and is wrong. (Row 4 of
+#   `broadcast` has lost a real word.) Write `mask[:, None]`. (`masked_softmax` does so itself: it reads
+#   two axes as `(B, S)` first. Hand it a mask of shape `(T, S)`, one row for each query, as
+#   `mask[None]`.)
 # - **Minus ten thousand** looks right in both pictures. Is it?
 
 # %% [markdown]
 # ### The test that finds them all
 #
 # "Append pads, and the context must not change" is a good test only if the pads are **hostile**. A
-# friendly pad, such as a vector of zeros, hides the mistakes that need a large score to show. A pad's
+# friendly pad, such as a vector of zeros, hides the mistakes that only a large score reveals. A pad's
 # score can be anything: nobody trained the network on pads. So let it be 0, 35, 100,000, infinite and
-# NaN, and put the pads behind the words and before them. The right answer needs no mask at all: cut
-# the pads off.
+# NaN, and put the pads after the words and before them. The right answer needs no mask at all: cut the
+# pads off.
 
 
 # %%
@@ -658,20 +659,21 @@ heads = ("way", *(f"pads score {pad:g}" for pad in PADS))
 ResultTable(heads, rows, "Which ways give the right weights, with pads left and right")
 
 # %% [markdown]
-# With friendly pads, two of the six wrong ways pass. With hostile pads none does. Only a mask that
+# With friendly pads, two of the six wrong ways pass. With hostile pads, none passes. Only a mask that
 # *replaces* the scores, before the softmax, is right for all.
 #
-# One thing no mask on scores can do: a weight of 0 does not protect against a NaN in a *value*, because
-# $0 \cdot \mathrm{NaN}$ is NaN. The states at pads must be finite numbers, or be replaced as well, as
-# `seqattn.attend` does. The package's encoder makes them 0.
+# There is one thing that no mask on scores can do: a weight of 0 does not protect against a NaN in a
+# *value*, because $0 \cdot \mathrm{NaN}$ is NaN. The states at pads must be finite numbers, or must be
+# replaced as well, as `seqattn.attend` does. The package's encoder makes them 0.
 
 # %% [markdown]
 # ### Which number stands for minus infinity?
 #
-# In real code you meet $-10{,}000$, $-10^9$, the lowest number of the type, and $-\infty$. Here are all four
-# as a *replacement* for the pad's score, in three number formats (float16, bfloat16, float32). The two words
-# have scores of $-20{,}000$, which a diverging training can produce. The table shows the weight of the pad,
-# then the weights of a row in which all three positions are masked:
+# In real code you meet $-10{,}000$, $-10^9$, the lowest number of the type, and $-\infty$. The next cell
+# takes each of the four as a *replacement* for the pad's score, in three number formats (float16,
+# bfloat16, float32). The two words have scores of $-20{,}000$, which a diverging training can produce.
+# The table shows the weight of the pad, then the weights of a row in which all three positions are
+# masked:
 
 # %%
 fills = {"-10,000": -1e4, "-10^9": -1e9, "smallest": None, "-inf": -torch.inf}
@@ -693,20 +695,21 @@ for name, number in fills.items():
             print(f"{name:9} {str(dtype)[6:]:9} does not fit into this format")
 
 # %% [markdown]
-# $-10{,}000$ is not small enough here. $-10^9$ does not exist in float16. The smallest number of
-# the type works as a replacement, but a row with nothing to attend gets equal weights on its pads.
-# $-\infty$ is exact, and turns such a row into NaN. The package uses $-\infty$ and deals with that
-# row:
+# $-10{,}000$ is not small enough here. $-10^9$ does not exist in float16. The smallest number of the type
+# works as a replacement, but a row with nothing to attend gets equal weights on its pads. $-\infty$ is
+# exact, and turns such a row into NaN. The package uses $-\infty$ and treats such rows separately.
 
 # %% [markdown]
 # ### A row with nothing to attend
 #
-# Sometimes *no* position may be attended: an empty sentence in a batch, or, in a Transformer's decoder,
-# a *causal mask* (query $t$ may see the positions up to $t$ only) on a sentence that is padded on the
-# left. With all scores at $-\infty$, `attend_by_hand` computes $-\infty - (-\infty)$, NaN.
+# Sometimes *no* position may be attended. A batch may contain an empty sentence. Or a Transformer's
+# decoder puts a *causal mask* (query $t$ may see only the positions up to $t$) on a sentence that is
+# padded on the left. With all scores at $-\infty$, `attend_by_hand` computes $-\infty - (-\infty)$, which
+# is NaN.
 #
-# One bad row that nobody reads, one might think. In the next cell the loss looks at the first sentence
-# alone, and the second is empty. The model has 61 parameters, 5 of them in the pad's embedding.
+# You might think that one bad row does no harm as long as nobody reads it. In the next cell the loss
+# looks at the first sentence alone, and the second is empty. The model has 61 parameters, 5 of them in
+# the pad's embedding.
 #
 # ```{predict} survivors
 # ```
@@ -742,17 +745,17 @@ for name, parameters in left.items():
 # The package's `masked_softmax` gives a row with nothing to attend **zeros**, and zero
 # gradient.
 #
-# Patching the context with `nan_to_num`, the line in the middle, helps no one. The loss was a finite
-# number all along; the NaN weights are still there for the backward pass to multiply by zero.
+# Patching the context with `nan_to_num`, as the line in the middle does, is no help. The loss was a
+# finite number all along; the NaN weights are still there for the backward pass to multiply by zero.
 #
 # </details>
 
 # %% [markdown]
 # ### Dropped weights
 #
-# *Dropout* sets some numbers to 0 at random during training, so that a network cannot rely on any one
-# of them. On attention weights it goes *after* the softmax: each weight is dropped with probability
-# $p$, and the others are divided by $1 - p$. A row then sums to 1 only on average, and that is meant:
+# *Dropout* sets some numbers to 0 at random during training, so that a network cannot rely on any single
+# number. On attention weights it goes *after* the softmax: each weight is dropped with probability $p$,
+# and the others are divided by $1 - p$. A row then sums to 1 only on average. That is intended:
 # normalising again would undo part of the noise. In evaluation nothing is dropped.
 
 # %%
@@ -769,12 +772,13 @@ assert torch.equal(F.dropout(weights, p=0.2, training=False), weights)
 # %% [markdown]
 # ## How spread out?
 #
-# A row of weights can rest on one position or on all. One number says how spread out it is: the
-# **entropy** $\mathcal{H}$, with $0 \log 0 = 0$ (the dashed curve in the temperature figure). It is
-# 0 for a hard lookup and $\log n$ for equal weights over the $n$ positions that may be attended.
-# Divide by $\log n$ to compare sentences of different lengths: the normalised entropy runs from 0
-# to 1. The exponential reads as a number of *effective positions*, from 1 to $n$: it is $k$ for $k$
-# equal weights.
+# A row of weights can rest on one position or on all of them. One number says how spread out it is: the
+# **entropy** $\mathcal{H}$, with $0 \log 0 = 0$ (the dashed curve in the temperature figure). It is 0 for
+# a hard lookup and $\log n$ for equal weights over the $n$ positions that may be attended.
+#
+# To compare sentences of different lengths, divide by $\log n$: the normalised entropy runs from 0 to 1.
+# The exponential of the entropy reads as a number of *effective positions*, from 1 to $n$: it is $k$ for
+# $k$ equal weights.
 #
 # $$
 # \begin{aligned}
@@ -786,9 +790,9 @@ assert torch.equal(F.dropout(weights, p=0.2, training=False), weights)
 #
 # Natural logarithms give *nats*, base 2 gives *bits*; 1 nat is $1/\log 2 \approx 1.44$ bits.
 #
-# First the example by hand at $\tau = 1$, in numbers. Then its context on the way from one limit of
-# the temperature to the other: from the corner of *sat*, the hard lookup, to the mean of the three
-# states. Beside each temperature stands the effective number of positions.
+# The first cell prints these numbers for the example by hand, at $\tau = 1$. The figure then follows its
+# context from one limit of the temperature to the other: from the corner of *sat*, the hard lookup, to
+# the mean of the three states. Beside each temperature stands the effective number of positions.
 
 # %%
 from seqattn import attention_entropy, effective_positions
@@ -841,12 +845,14 @@ plt.show()
 # \end{aligned}
 # $$ (eq-expectation)
 #
-# So soft attention fetches the average of what hard attention would fetch. It does *not* follow
-# that a network behaves the same on average: whatever comes next is some nonlinear function $f$,
-# and $f(\mathbb{E}[v_I]) \ne \mathbb{E}[f(v_I)]$. On paper, with the squared length $f(v) = |v|^2$:
-# the three states have 1.25, 2.5 and 1.25, with mean $0.41\cdot 1.25$ $+\ 0.52\cdot 2.5$
-# $+\ 0.07\cdot 1.25$ $\approx 1.90$; the context $(0.18, 0.92)$ has 0.87 (0.88 with these rounded
-# numbers), less than any of them. By sampling, and with a tanh layer for $f$:
+# So soft attention fetches the average of what hard attention would fetch. It does *not* follow that a
+# network behaves the same on average: whatever comes next is some nonlinear function $f$, and
+# $f(\mathbb{E}[v_I]) \ne \mathbb{E}[f(v_I)]$.
+#
+# Take the squared length, $f(v) = |v|^2$, on paper. The three states have 1.25, 2.5 and 1.25, with mean
+# $0.41\cdot 1.25$ $+\ 0.52\cdot 2.5$ $+\ 0.07\cdot 1.25$ $\approx 1.90$; the context $(0.18, 0.92)$ has
+# 0.87 (0.88 with these rounded numbers), less than any of the states. The next cell does the same by
+# sampling, with a tanh layer for $f$:
 
 # %%
 torch.manual_seed(0)
@@ -866,8 +872,8 @@ print("mean of f    ", mean_of_f)
 # %% [markdown]
 # ## Why entropy rises with temperature (optional)
 #
-# The picture shows one path. It holds for any scores, and here is why. Let $\beta = 1/\tau$ and
-# $\bar e = \sum_i \alpha_i e_i$, the mean score under the weights. Since
+# The picture shows entropy rising along one path. It rises for any scores, and here is why. Let
+# $\beta = 1/\tau$ and $\bar e = \sum_i \alpha_i e_i$, the mean score under the weights. Since
 # $\log \alpha_i = \beta e_i - \log Z$ with $Z = \sum_j \exp(\beta e_j)$,
 #
 # $$
@@ -879,18 +885,18 @@ print("mean of f    ", mean_of_f)
 # \end{aligned}
 # $$ (eq-entropy-slope)
 #
-# Here $d\log Z/d\beta = \frac1Z \sum_i e_i \exp(\beta e_i) = \bar e$. And as the scores are
-# $\beta e_i$, {eq}`eq-softmax-jacobian` gives $d\alpha_i/d\beta = \alpha_i (e_i - \bar e)$; so
-# $d\bar e/d\beta$ is $\mathrm{Var}_\alpha(e) = \sum_i \alpha_i (e_i - \bar e)^2$, the variance of
-# the scores under the weights. A variance is never negative: a higher temperature never makes the
-# weights sharper, whatever the scores.
+# Here $d\log Z/d\beta = \frac1Z \sum_i e_i \exp(\beta e_i) = \bar e$. And as the scores are $\beta e_i$,
+# {eq}`eq-softmax-jacobian` gives $d\alpha_i/d\beta = \alpha_i (e_i - \bar e)$; so $d\bar e/d\beta$ is
+# $\mathrm{Var}_\alpha(e) = \sum_i \alpha_i (e_i - \bar e)^2$, the variance of the scores under the
+# weights. A variance is never negative, so a higher temperature never makes the weights sharper, whatever
+# the scores.
 
 # %% [markdown]
 # ## The same formula, read as a kernel smoother (optional)
 #
-# Fifty years before neural attention, Nadaraya and Watson (both 1964) asked how to estimate a curve
-# from points $(x_i, y_i)$ scattered around it. Their answer: average the $y_i$, with more weight
-# for the nearer points. A *kernel* $K(x, x_i) > 0$ says how near:
+# Fifty years before neural attention, Nadaraya and Watson (both 1964) asked how to estimate a curve from
+# points $(x_i, y_i)$ scattered around it. Their answer: average the $y_i$, with more weight for the
+# nearer points. A *kernel* $K(x, x_i) > 0$ says how near a point is:
 #
 # $$
 # \begin{aligned}
@@ -910,11 +916,10 @@ KernelSmoother()
 # Drag the place through the gap between two points and watch the stems hand their weight over. Then
 # make the bandwidth small: the curve becomes a staircase, the hard lookup of the nearest key.
 #
-# Two statements about this are often made and are not quite right. Attention is sometimes called
-# kernel *density estimation*. A density estimate says how many points lie near $x$ and needs no
-# $y_i$; what attention does is *regression*, an average of values. And the softmax of dot products
-# is sometimes called a Gaussian kernel. Multiply out (with vectors $q$, $k_i$ and temperature
-# $\tau$):
+# Two common statements about this are not quite right. First, attention is sometimes called kernel
+# *density estimation*. A density estimate says how many points lie near $x$ and needs no $y_i$; attention
+# does *regression*, an average of values. Second, the softmax of dot products is sometimes called a
+# Gaussian kernel. Multiply out (with vectors $q$, $k_i$ and temperature $\tau$):
 #
 # $$
 # \begin{aligned}
@@ -923,10 +928,10 @@ KernelSmoother()
 # \end{aligned}
 # $$ (eq-gaussian-kernel)
 #
-# The last term is the same for all $i$, so by {eq}`eq-shift-invariance` it has no effect. The
-# middle one is not. **The two give equal weights for every query if and only if all keys have the same
-# length.** In the example by hand they do not: $|k_i|^2 = 1.25, 2.5, 1.25$. Before you run it: which
-# of the three words gains from the dot product, compared with the Gaussian?
+# The last term is the same for all $i$, so by {eq}`eq-shift-invariance` it has no effect. The middle term
+# can differ from key to key. **The two give equal weights for every query if and only if all keys have
+# the same length.** In the example by hand they do not: $|k_i|^2 = 1.25, 2.5, 1.25$. Before you look at
+# the output: which of the three words gains from the dot product, compared with the Gaussian?
 
 
 # %% tags=["hide-output"]
@@ -946,8 +951,8 @@ torch.testing.assert_close(gaussian_weights(q, unit), dot)
 # <details><summary>What the output shows</summary>
 #
 # *Sat* has the longest key and wins by the dot product; *cat* lies nearer to the query and wins by
-# distance. A long key is heard by every query that points roughly its way: dot products mix
-# direction with length.
+# distance. Every query that points roughly its way hears a long key: dot products mix direction with
+# length.
 #
 # </details>
 
@@ -965,9 +970,10 @@ torch.testing.assert_close(gaussian_weights(q, unit), dot)
 # | PyTorch `nn.MultiheadAttention` | `key_padding_mask`, `attn_mask` | **ignore** | NaN; with `need_weights=False` zeros where gradients are recorded |
 # | Keras `Attention` | `mask` | may be attended | equal weights, pads included |
 #
-# Each PyTorch row, as an assertion (with an identity matrix for values the output *is* the weights;
-# the row on Keras is checked by the tests of this book, so that you need not install it). Last, the
-# weights that `nn.MultiheadAttention` computes if you hand it a mask in our convention:
+# The next cells assert each row on PyTorch. (With an identity matrix for values, the output *is* the
+# weights. The row on Keras is checked by the tests of this book, so that you need not install it.) The
+# last line prints the weights that `nn.MultiheadAttention` computes if you hand it a mask in our
+# convention:
 
 # %%
 x = torch.randn(1, 3, 4)
@@ -995,7 +1001,7 @@ assert output.isfinite().all()
 print(mha(x, x, x, key_padding_mask=real)[1].detach())
 
 # %% [markdown]
-# All the weight on the pad, for every query, without a warning.
+# Every query puts all its weight on the pad, and nothing warns you.
 
 # %% [markdown]
 # ## Check yourself
@@ -1025,16 +1031,16 @@ print(mha(x, x, x, key_padding_mask=real)[1].detach())
 #   $C = AH$.
 # - Softmax depends on differences of scores alone, which also makes it safe to compute. Its
 #   Jacobian is $\mathrm{diag}(\alpha) - \alpha\alpha^\top$.
-# - Temperature leads from argmax to the plain mean. Queries learn in between: at the cold end the
-#   gradient vanishes (in 32-bit numbers most become exactly zero), at the hot end it is small.
+# - Temperature leads from argmax to the plain mean. Queries learn in between: at the cold end gradients
+#   vanish (in 32-bit numbers most become exactly zero), at the hot end they are small.
 # - True means "may be attended". Masks go on the scores, before the softmax, over keys. A row with
 #   nothing to attend gives zeros. The test is that *hostile* padding changes nothing.
 # - The context is the expectation of what hard attention would fetch, which is not the same as
 #   fetching.
 #
-# **Next.** The graded exercise [softmax, temperature, masks](../exercises/02_softmax.ipynb). Then: the
-# dot product in this chapter had nothing to learn. In [Additive attention](03_additive.ipynb) a small
-# network does the comparing, and you train a translator with it.
+# **Next.** The graded exercise [softmax, temperature, masks](../exercises/02_softmax.ipynb). After that,
+# a score that learns: the dot product in this chapter had nothing to learn. In [Additive
+# attention](03_additive.ipynb) a small network does the comparing, and you train a translator with it.
 
 # %% [markdown]
 # **Sources**
