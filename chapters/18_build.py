@@ -12,18 +12,18 @@
 # %% [markdown]
 # # Build a translator
 #
-# You make a translator from raw sentence pairs. The package has all the parts; the five that are the
-# lesson you write yourself: a batch, the loss, the training step, greedy search, and a test that tells a
-# sound model from a broken one. Each is held against the package's own.
+# You build a translator from raw sentence pairs. The package has all the parts, but five of them are the
+# lesson, and you write those yourself: a batch, the loss, the training step, greedy search, and a test that
+# tells a sound model from a broken one. You check each against the package's own.
 #
-# **You need** [additive attention](03_additive.ipynb) and [training and searching](07_training.ipynb).
-# **It covers** data, pieces of words, batches, loss, update, the run folder, curves, the doctor. The
-# next two pages [judge](19_judge.ipynb) such a translator and [study](20_study.ipynb) what makes one good.
+# **You need** [additive attention](03_additive.ipynb) and [training and searching](07_training.ipynb). **It
+# covers** data, pieces of words, batches, loss, update, the run folder, curves, and the doctor. The next
+# two pages [judge](19_judge.ipynb) such a translator and [study](20_study.ipynb) what makes one good.
 #
-# One flag decides what everything below runs on. `FULL = False` takes the toy corpus: French that a
-# grammar wrote, so that nothing has to be downloaded. `FULL = True` takes Multi30k, captions of
-# photographs in German and English, and a GPU if there is one; without one it runs for many hours, and
-# the folder `runs` keeps the training. The text describes quick mode.
+# One flag decides which corpus the page uses. `FULL = False`, or quick mode, takes the toy corpus. A
+# grammar generates it, so nothing has to be downloaded. `FULL = True` takes Multi30k, photo captions in
+# German and English, and uses a GPU if there is one. Without a GPU it runs for many hours. The folder
+# `runs` keeps the training. The text describes quick mode.
 
 # %% tags=["install", "hide-cell"]
 INSTALL
@@ -69,9 +69,9 @@ WORK = Path("runs/capstone").absolute() if FULL else Path(SCRATCH.name)
 # %% [markdown]
 # ## A question you can see
 #
-# Here is the whole path, made as small as possible: 400 sentence pairs, 100 updates, a few seconds. The
-# translator that comes out has seen hardly anything. Before you look: what will it write for *the cat sat
-# on the mat*? Noise, silence, or something in between?
+# Here is the whole path in miniature: 400 sentence pairs, 100 updates, a few seconds. The resulting
+# translator has seen hardly anything. Before you look: what will it write for *the cat sat on the mat*?
+# Noise, silence, or something in between?
 #
 # ```{predict} what-it-writes
 # ```
@@ -97,12 +97,11 @@ for found in Translator(tiny, words).translate(
 #
 # ## Data
 #
-# A corpus is a list of sentence pairs in three parts. The model learns from the first part, `train`.
-# Whatever *you* choose or look into, you do on the second, `valid`. The third, `test`, gives the final
-# scores and decides nothing; this page does not read it. How new is a validation sentence? Count those
-# that differ from some training sentence in *one word*. And let the laziest of translators set a floor:
-# look for the training sentence of the same length that shares the most words in the same places, and
-# copy its translation.
+# A corpus is a list of sentence pairs in three parts. The model learns from `train`. Whatever *you* choose
+# or inspect, you choose or inspect on `valid`. The last part, `test`, gives the final scores and decides
+# nothing; this page does not read it. How new are the validation sentences? Count those that differ from
+# some training sentence in *one word*. And let the laziest translator set a floor: it finds the training
+# sentence of the same length that shares the most words in the same places, and copies its translation.
 
 # %%
 quick = CorpusConfig("toy", "en", "fr", pairs=8_000)
@@ -136,16 +135,16 @@ copied = corpus_bleu([p.target for p in nearest], [p.target for p in valid]).sco
 print(f"one word away: {len(near)}; copying the nearest: validation BLEU {copied:.1f}")
 
 # %% [markdown]
-# {{ len(near) }} of {{ len(valid) }} are one word away. The copyist reaches {{ f"{copied:.1f}" }} BLEU: a
-# model below that has learned less than a lookup.
+# {{ len(near) }} of {{ len(valid) }} validation sentences are one word away from a training sentence. The
+# copyist reaches {{ f"{copied:.1f}" }} BLEU: a model below that has learned less than a lookup.
 #
 # ### Words, or pieces of words
 #
-# A vocabulary of whole words cannot write a word that it has not met. Byte-pair encoding
+# A model with a vocabulary of whole words cannot write a word that is missing from it. Byte-pair encoding
 # {cite:p}`sennrich2016` starts from single characters (here, after {cite:t}`radford2019`, from bytes) and
-# repeatedly joins the two neighbours that stand together most often. Frequent words become one piece,
-# rare ones several, and nothing is unknown. Vocabularies are learned from the *training* sentences
-# alone. Learning them from all sentences lets the test set in by the back door.
+# repeatedly merges the most frequent pair of neighbours. Frequent words become one piece, rare words
+# become several, and nothing is unknown. Learn vocabularies from the *training* sentences alone. Learning
+# them from all sentences lets the test set in by the back door.
 
 # %%
 pieces = Vocabularies.learn(train, corpus.languages, subwords=8_000 if FULL else 600)
@@ -158,24 +157,24 @@ SUBWORDS = 8_000 if FULL else 0
 vocabularies = pieces if FULL else whole
 
 # %% [markdown]
-# (▁ is the space before a word.) With words, the sentence loses its subject before any model has seen it.
-# With pieces it arrives, if in fragments, and can be put together again to the last letter. Real text
-# needs pieces. (A name that is best left as it is can also be copied from the source:
-# {class}`~seqattn.models.PointerGenerator`.) The toy corpus has few words, and gold links that count
-# words, so there we keep whole words. Either way the vocabulary belongs *to the model* and is stored
-# inside every checkpoint. A model with another run's vocabulary writes words that have nothing to do with
-# the source.
+# (▁ is the space before a word.) With whole words, the sentence loses its subject before any model sees it.
+# With pieces, the subject arrives in fragments, which can be put together again to the last letter. Real
+# text needs pieces. (A name that is best left as it is can also be copied from the source:
+# {class}`~seqattn.models.PointerGenerator`.) The toy corpus has few words, and its gold links refer to
+# whole words, so there we keep them. Either way the vocabulary belongs *to the model* and is stored inside
+# every checkpoint. A model with another run's vocabulary writes words that have nothing to do with the
+# source.
 #
 # ## A batch, by hand
 #
-# The sentences of a batch become one rectangle of ids, and short ones are padded with id 0. The **label
-# shift** makes two rectangles of the targets. The decoder *reads* `<bos>` and all but the last token; it
-# has to *produce* all but `<bos>`, and `<eos>` ends each target.
+# The source sentences of a batch become one rectangle of ids, in which short sentences are padded with id
+# 0. The targets, each from `<bos>` to `<eos>`, become two rectangles by the **label shift**: the decoder
+# *reads* all but the last token and has to *produce* all but `<bos>`.
 #
-# Padding is work for nothing, so sentences of similar length go together (**bucketing**): sorted by the
-# length of the target first, by the source second. The size of a batch is measured in tokens, not in
-# sentences: many short ones or few long ones. The encoder also **packs** its batch: it hands PyTorch the
-# true lengths, so that no state is computed from padding. What does bucketing save, against random
+# Padding is wasted work, so sentences of similar length go together (**bucketing**). They are sorted by
+# target length first and source length second. The size of a batch is measured in tokens, so it holds many
+# short sentences or few long ones. The encoder also **packs** its batch: it hands PyTorch the true lengths,
+# so that no state is computed from padding. How much padding does bucketing save, compared with random
 # batches of as many sentences?
 
 # %%
@@ -225,7 +224,7 @@ assert padding(bucketed) < 0.05 < 0.15 < padding(at_random)
 # ## The loss, by hand
 #
 # The model gives a distribution $p_t$ over the vocabulary at each step. **Cross-entropy** is the mean of
-# $-\log p_t(y_t)$ over the *real* tokens of a batch: padding is left out of the sum and of the count.
+# $-\log p_t(y_t)$ over the *real* tokens of a batch: padding is left out of both the sum and the count.
 # **Label smoothing** with $\varepsilon$ {cite:p}`szegedy2016` mixes the one right answer with a uniform
 # distribution over all $|V|$ words:
 #
@@ -236,10 +235,11 @@ assert padding(bucketed) < 0.05 < 0.15 < padding(at_random)
 # $0.7\cdot 0.693$ $+\ 0.1\cdot(0.693 + 1.386 + 1.386)$ $= 0.832$. **Perplexity** is $e^{L}$ with
 # $\varepsilon = 0$: here $e^{0.693} = 2$, as if the model had to choose between two equally likely words.
 #
-# A fresh model gives each token nearly the same probability: its loss is near $\ln |V|$. The first thing to
-# learn is that some tokens are more frequent than others, which needs no attention. So trainings here
-# start one step later: {func}`~seqattn.models.guess_frequencies` sets the bias of the output layer to
-# the logarithm of each token's frequency. The loss then starts near the entropy of these frequencies.
+# A fresh model gives each token nearly the same probability, so its loss is near $\ln |V|$. The first
+# thing that it would learn is that some tokens are more frequent than others. That needs no attention, so
+# trainings here start one step later: {func}`~seqattn.models.guess_frequencies` sets the bias of the output
+# layer to the logarithm of each token's frequency. The loss then starts near the entropy of these
+# frequencies.
 
 
 # %%
@@ -273,17 +273,17 @@ for start in ("uniform", "frequencies"):
 # %% [markdown]
 # ## The training step, by hand
 #
-# The decoder is *told* the true word before each step, whatever it would have written (**teacher
-# forcing**). The optimiser is **AdamW**: it divides each step by a running estimate of the size of that
-# parameter's gradient, and shrinks matrices a little at each step (weight decay). Those estimates are
-# poor at first, so the learning rate rises in a straight line for the first updates (the **warm-up**) and
-# then falls along a cosine to zero. Gradients are cut to a length of at most 1 before each update: if $g$
-# is the gradient of all parameters together,
+# At each step the decoder is *told* the true previous word, whatever it would have written (**teacher
+# forcing**). The optimiser, **AdamW**, divides each parameter's step by a running estimate of the size of
+# its gradient, and shrinks matrices a little at each update (weight decay). Those estimates are poor at
+# first, so the learning rate rises in a straight line for the first updates (the **warm-up**) and then
+# falls along a cosine to zero. Before each update the gradient is clipped to a length of at most 1. With
+# $g$ for the gradient of all parameters together:
 #
 # $$ g \leftarrow g \cdot \min\!\Big(1, \frac{1}{\lVert g \rVert}\Big) $$ (eq-clipping)
 #
-# keeps its direction and stops one odd batch from throwing the model back {cite:p}`pascanu2013`. Write
-# the step, take five, and take the same five with the package: are the weights the same?
+# Clipping keeps the direction and stops one odd batch from throwing the model back {cite:p}`pascanu2013`.
+# Write the step and take five, then take the same five with the package. Are the weights the same?
 
 
 # %%
@@ -321,17 +321,17 @@ print(f"loss {loss:.2f} after five updates; the weights agree")
 # %% [markdown]
 # ## A run is a folder
 #
-# From here on the package's trainer makes the updates: yours, some hundred times, with a schedule,
-# validations and files. `config.json` is what was asked for, `metrics.jsonl` what was measured, one line
-# each time. The checkpoints hold weights and vocabularies; `last` also holds optimiser, random numbers
-# and position, so that an interrupted run, taken up again with `resumed_run`, gives the same weights bit
-# for bit on a CPU. On a GPU, sums may be taken in another order from run to run, and seeds repeat a
-# training only approximately.
+# From here on the package's trainer makes the updates: the step that you wrote, repeated hundreds of
+# times, with a schedule, validations and files. `config.json` records what was asked for, `metrics.jsonl`
+# what was measured, one line each time. The checkpoints hold weights and vocabularies. `last` also holds
+# the optimiser, the state of the random numbers and the position in the data. On a CPU, an interrupted run
+# that `resumed_run` continues therefore ends with the same weights, bit for bit. On a GPU, sums may be
+# taken in a different order from run to run, so a seed repeats a training only approximately.
 #
-# Two settings are for what comes below. `first_look=50` validates also after 50, 100, 200, … updates of the
-# first epoch, to see how learning begins. `average=8` averages, at the end, the weights of the validations
-# with the best BLEU, eight at most. The mean is kept unless BLEU and perplexity both prefer the best single
-# one.
+# Two settings serve the figures below. `first_look=50` also validates after 50, 100, 200, … updates of the
+# first epoch, to show how learning begins. At the end, `average=8` averages the weights from the
+# validations with the best BLEU, eight at most. The mean is kept unless BLEU and perplexity both prefer the
+# best single one.
 
 # %% tags=["nbval-ignore-output"]
 TRAINING = TrainingConfig(steps=500, batch_tokens=256, lr=0.01, warmup=100,
@@ -348,9 +348,9 @@ print(outcome.reason, "at update", outcome.state.step)
 print(sorted(path.name for path in run.path.iterdir()))
 
 # %% [markdown]
-# The same as commands. Ctrl-C saves, and `--resume` goes on. `accelerate launch` uses several GPUs.
-# `--precision bf16` computes products in **bfloat16**, a 16-bit number with the range of a 32-bit one and
-# fewer digits, where that is safe; weights and optimiser stay in 32 bits.
+# The same steps exist as commands. Ctrl-C saves the run, and `--resume` continues it. `accelerate launch`
+# uses several GPUs. Where that is safe, `--precision bf16` computes products in **bfloat16**, a 16-bit
+# number with the range of a 32-bit one and fewer digits; weights and optimiser stay in 32 bits.
 #
 # ```bash
 # seqattn train --data mine.tsv --pair en-fr --preset toy --run mine
@@ -359,10 +359,11 @@ print(sorted(path.name for path in run.path.iterdir()))
 # seqattn doctor --run mine
 # ```
 #
-# The log as a picture: the loss that training sees, BLEU of what the model writes by itself, and how
-# spread out its attention is, as a share of the largest possible entropy {eq}`eq-entropy`, and how many of
-# its links are wrong, beside those of a word-by-word diagonal ({eq}`eq-aer`). It was shown no link. But the
-# settings hold the penalty of [chapter 3](03_additive.ipynb), which asks that all source words be read about equally.
+# The next figure plots the log: the loss in training; the BLEU of what the model writes by itself; how
+# spread out its attention is, as a share of the largest possible entropy {eq}`eq-entropy`; and how many of
+# its links are wrong ({eq}`eq-aer`), beside those of a word-by-word diagonal. The model was shown no links,
+# but its settings include the penalty of [chapter 3](03_additive.ipynb), which asks that all source words
+# be read about equally.
 #
 # ```{predict} sharp-or-soft
 # ```
@@ -404,18 +405,17 @@ assert FULL or (
 # <details><summary>What the output shows</summary>
 #
 # Attention starts uniform, because untrained scores are nearly equal, and gets sharper while the model
-# learns. Links appear meanwhile: at the end its error is below the diagonal's, and BLEU above the copyist's.
-# This is one training. A falling entropy alone is no proof of quality: a
-# model can be sharp, even with good links, and still translate badly; [chapter 20](20_study.ipynb) has
-# one.
+# learns. Meanwhile links appear: at the end the alignment error is below the diagonal's, and BLEU is above
+# the copyist's. This is one training. Falling entropy alone does not prove quality. A model can be sharp,
+# even with good links, and still translate badly; [chapter 20](20_study.ipynb) shows one.
 #
 # </details>
 #
 # ### Watch it happen
 #
-# The run kept the weights of its validations. Load them in turn, and make the model write the same known
-# translation each time. Before you move the slider, choose a row and guess: does it stop being flat early
-# or late, and does it find its word at once?
+# The run kept the weights from its validations. Load them in turn, and force the model to write the same
+# known translation each time. Before you move the slider, choose a row and guess: does it stop being flat
+# early or late, and does it find its word at once?
 
 # %% tags=["hide-input"]
 from seqattn.training import average_weights
@@ -436,21 +436,21 @@ MapThroughTraining(
 # %% [markdown]
 # ## Greedy search, by hand
 #
-# In use nobody tells the decoder the true word: it reads its own. That changes more than one thing:
+# In use, nobody tells the decoder the true word. It reads its own. That changes more than one thing:
 #
 # | what | in training | in use |
 # |---|---|---|
 # | the decoder reads | the true words so far | its own words so far |
-# | steps | all known: what needs no earlier step runs at once | one after the other |
+# | steps | all known: whatever needs no earlier step runs in parallel | one after the other |
 # | length | the reference's | until `<eos>`, or a limit |
 # | dropout, of features and of weights | on | off |
 # | what is measured | loss, perplexity | BLEU, chrF, exact match |
 # | the weights that make the context | after dropout: rows need not sum to 1 | rows sum to 1: draw these |
 #
-# A model offers two methods to every search: `begin` reads the sources, `step` takes the last tokens and
-# gives logits, weights and the next state. Greedy search takes the likeliest token each time. A sentence
-# that has ended writes padding. Hold yours against the package's, then let it translate the five
-# sentences of this book; what your translator does not know, it reads as `<unk>`. The figure follows
+# Every model offers a search two methods: `begin` reads the sources, and `step` takes the last tokens and
+# returns logits, weights and the next state. Greedy search takes the likeliest token each time. A sentence
+# that has ended writes padding. Check your search against the package's, then let it translate the five
+# sentences of this book. Your translator reads words that it does not know as `<unk>`. The figure follows
 # the search: at a width of 1 it is greedy. Widen the beam: what does it find?
 
 
@@ -488,10 +488,10 @@ BeamTree(beam_tree(translator, english[0]), width=1, predict=False)
 # ## Before you trust a number: the doctor
 #
 # Scores can be good for the wrong reason, or bad for a silly one. Padding must change nothing, no step may
-# read a later word, the source must matter, vocabularies must survive saving, sentences must end. Write the
-# first test yourself: fill the padding with other words. Does any logit move? Then put in a bug: a model that
-# believes every position to be real. {func}`~seqattn.evaluation.examine` goes through such points one after
-# the other; most of them stand for a bug that is easily made and hard to see.
+# read a later word, the source must matter, vocabularies must survive saving, and sentences must end. Write
+# the first test yourself: fill the padding with other words. Does any logit move? Then plant a bug: a
+# model that takes every position for a real word. {func}`~seqattn.evaluation.examine` checks such points
+# one after another. Most of them stand for a bug that is easy to make and hard to see.
 
 
 # %%
@@ -527,8 +527,9 @@ translator.model.forward = sound
 # - **Loss against BLEU.** Teacher-forced loss judges the next word after a true beginning. A model that is
 #   sure of the next *true* word may still drift on its own words {cite:p}`bengio2015`. Measure both.
 # - **The test set in the vocabulary, or in any choice.** Learn pieces from training sentences.
-# - **What is not reproducible.** Seeds fix the weights, dropout and the order of batches. Another number
-#   of threads, another processor or a GPU sums in another order, and a training amplifies the last digits.
+# - **What is not reproducible.** Seeds fix the initial weights, dropout and the order of batches. Another
+#   number of threads, another processor or a GPU adds in a different order, and training amplifies
+#   differences in the last digits.
 #
 # Before you ship:
 #
@@ -539,7 +540,7 @@ translator.model.forward = sound
 # | padding masked in attention, loss and packing, at training and in use | `seqattn doctor` |
 # | teacher forcing in training, free running in evaluation; both measured | `metrics.jsonl`: perplexity and BLEU |
 # | gradients clipped; loss finite | `norm` in `metrics.jsonl`; the run stops at NaN |
-# | greedy, then a beam; the maps looked at, wrong outputs first | [chapter 19](19_judge.ipynb) |
+# | greedy first, then a beam; maps inspected, wrong outputs first | [chapter 19](19_judge.ipynb) |
 # | score with signature, several seeds, test set touched once | [chapter 20](20_study.ipynb) |
 #
 # ## Check yourself
@@ -558,7 +559,7 @@ translator.model.forward = sound
 #
 # - You wrote a batch, the loss, the update and greedy search, and each does what the package's does.
 # - A run folder holds all that is needed to repeat, resume, judge and use a translator.
-# - In one training attention began near uniform and sharpened.
+# - In one training, attention began nearly uniform and became sharper.
 # - A lookup sets the floor, and a test with hostile padding finds a forgotten mask that a score may hide.
 #
 # **Next.** Is it any good? [Judge it](19_judge.ipynb).

@@ -12,15 +12,16 @@
 # %% [markdown]
 # # Judge it
 #
-# A translator writes sentences that look right. Are they? You count BLEU by hand, hold the links of its
-# attention against an aligner that knows no neural network, search with a beam, follow it to sentences
-# longer than any it was trained on, and ask of its mistakes what the map can tell.
+# A translator writes sentences that look right. Are they? You count BLEU by hand, compare the links of its
+# attention with those of an aligner that contains no neural network, search with a beam, follow the
+# translator to sentences longer than any it was trained on, and ask what the map can tell about its
+# mistakes.
 #
-# **You need** [build a translator](18_build.ipynb) and [reading maps](08_reading_maps.ipynb). **It
-# covers** BLEU and chrF, alignment error and its yardsticks, search and sampling, long sentences, words
-# passed over, and what a map does not say. One flag: `FULL = False` judges the translator that comes
-# with the package. `FULL = True` judges the one that chapter 18 left in `runs/capstone/main` in full mode;
-# real text has no gold links, so cells that need them say so and are left out.
+# **You need** [build a translator](18_build.ipynb) and [reading maps](08_reading_maps.ipynb). **It covers**
+# BLEU and chrF, alignment error and its yardsticks, search and sampling, long sentences, words passed over,
+# and what a map does not say. One flag: `FULL = False` judges the translator that comes with the package.
+# `FULL = True` judges the one that chapter 18 left in `runs/capstone/main` in full mode; real text has no
+# gold links, so the parts of cells that need them are left out.
 
 # %% tags=["install", "hide-cell"]
 INSTALL
@@ -65,10 +66,10 @@ else:
 # %% [markdown]
 # ## A question you can see
 #
-# Two sets of sentences that the translator has not seen: validation sentences, which are like those of
+# The translator has not seen these two sets of sentences: validation sentences, which are like those of
 # its training, and *long* ones, of 15 words to 30, drawn for this page. Its training had at most twelve.
-# Here are two translations of each set. Before you count anything: how good is it, and how would you
-# find out if you knew no French?
+# Here are two translations from each set. Before you count anything: how good is the translator, and how
+# would you find out if you knew no French?
 
 # %%
 long = [pair for pair in drawn if words_of(pair) > 12]
@@ -87,10 +88,10 @@ for kind, pairs in asked.items():
 # %% [markdown]
 # ## BLEU, by hand
 #
-# For $n = 1$ to $4$, BLEU {cite:p}`papineni2002` takes the translation's sequences of $n$ words and counts
-# the share $p_n$ of them that the reference has too (each at most as often as there). It multiplies the
-# geometric mean of these shares by a **brevity penalty**, with $c$ words written and $r$ in the references,
-# both over the whole corpus:
+# For $n = 1$ to $4$, BLEU {cite:p}`papineni2002` takes the translation's sequences of $n$ words and finds
+# the share $p_n$ of them that also occur in the reference (each counted at most as often as it occurs
+# there). It multiplies the geometric mean of these shares by a **brevity penalty**. Here $c$ is the number
+# of words written and $r$ the number in the references, both over the whole corpus:
 #
 # $$ \mathrm{BLEU} = 100 \cdot \min\!\big(1, e^{1 - r/c}\big) \cdot \big(p_1 p_2 p_3 p_4\big)^{1/4} $$ (eq-bleu)
 #
@@ -119,14 +120,15 @@ def bleu(hypotheses, references):
 # %% [markdown]
 # The two columns below differ on long sentences: sacrebleu cuts commas off words first (`tok:13a` in the
 # **signature**, which also names case and smoothing). Two BLEU scores with different signatures are not
-# comparable, nor is a sentence's score with a corpus's. And here it has one reference: a good translation in other words scores low, as with all scores below. Beside it stand exact matches and **chrF**
-# {cite:p}`popovic2015`, which compares sequences of one to six *letters* and so gives credit for the right
-# word in the wrong form. With the mean share $P$ of the translation's sequences that the reference has, and
-# $R$ of the reference's that the translation has,
+# comparable, nor is a sentence's score with a corpus's. Here each sentence has one reference, so a good
+# translation in other words scores low; this holds for all scores below. The table also gives exact matches
+# and **chrF** {cite:p}`popovic2015`, which compares sequences of one to six *letters* and so gives credit
+# for the right word in the wrong form. Let $P$ be the mean share of the translation's sequences that the
+# reference has, and $R$ the mean share of the reference's sequences that the translation has. Then
 #
 # $$ \mathrm{chrF} = 100 \cdot \frac{(1 + \beta^2)\,P R}{\beta^2 P + R}, \qquad \beta = 2, $$ (eq-chrf)
 #
-# where $\beta = 2$ makes recall weigh more. As a command, with details:
+# where $\beta = 2$ gives recall more weight. The same as a command, with details:
 # `seqattn evaluate --run main --beam 5 --split valid`.
 
 # %%
@@ -146,27 +148,28 @@ ResultTable(columns, rows, "Two sets", theirs.signature)
 # %% [markdown]
 # ## Alignment without links to learn from
 #
-# The training saw pairs of sentences and no link between words. Does its attention link them all the
-# same? (It had help: the settings of this training hold the penalty of [chapter 3](03_additive.ipynb), which
-# asks that all source words be read about equally.) The alignment error rate {eq}`eq-aer` compares the links of its maps with the gold links. (Gold
-# links of real text are of two kinds, *sure* and *possible*; the grammar's are all sure.)
+# In training, the model saw pairs of sentences and no links between words. Does its attention link words
+# all the same? (It had help: the settings of this training include the penalty of
+# [chapter 3](03_additive.ipynb), which asks that all source words be read about equally.) The alignment
+# error rate {eq}`eq-aer` compares the links of its maps with the gold links. (Gold links of real text are
+# of two kinds, *sure* and *possible*; the grammar's are all sure.)
 #
-# How does a map become links? Each row links its target word with the largest weight, and with all weights
-# above a threshold; each column links its source word with its largest weight. Then both are combined as
-# aligners combine their two directions, by **grow-diag** ({cite:t}`koehn2003`, after {cite:t}`och2003`):
-# start from the links that both have, and add neighbouring links that one of them has, as long as they
-# link a word that has none. Three rules that never saw a map stand beside it. The first links each
-# French word with a *random* English word, the second with the word on the *diagonal*, at the same
-# fraction of the sentence. The third is IBM Model 1.
+# How does a map become links? Each row links its target word to the source word of largest weight, and to
+# all source words whose weights are above a threshold. Each column links its source word to the target word
+# of largest weight. The two sets of links are then combined as aligners combine their two directions, by
+# **grow-diag** ({cite:t}`koehn2003`, after {cite:t}`och2003`): start from the links in both sets, and add
+# neighbouring links from either set as long as they link a word that has none. For comparison, the table
+# has three rules that never saw a map. The first links each French word with a *random* English word, the
+# second with the word on the *diagonal*, at the same fraction of the sentence. The third is IBM Model 1.
 
 # %% [markdown]
 # IBM Model 1 {cite:p}`brown1993` is the classic statistical aligner. Take two pairs, *the cat / le chat*
-# and *the dog / le chien*, and believe at first that all translations are equally likely. Each French word
-# hands out one vote among the English words beside it: *chat* gives *the* a half and *cat* a half. *The*
+# and *the dog / le chien*, and assume at first that all translations are equally likely. Each French word
+# divides one vote among the English words of its pair: *chat* gives *the* a half and *cat* a half. *The*
 # gets a half from *le* in both pairs, but only one half from *chat*. So it begins to prefer *le*, and in
-# the next round *chat* gives *cat* the larger part of its vote. Each round is a step of **expectation
-# and maximisation**. It knows no order of words and no neighbours. In general, with $\theta(y \mid x)$ for
-# the probability that the English word $x$ is translated by the French word $y$,
+# the next round *chat* gives *cat* the larger part of its vote. Each round is a step of **expectation and
+# maximisation**. The model ignores word order and neighbours. In general, with $\theta(y \mid x)$ for the
+# probability that the English word $x$ is translated as the French word $y$,
 #
 # $$
 # \begin{aligned}
@@ -177,7 +180,7 @@ ResultTable(columns, rows, "Two sets", theirs.signature)
 # $$ (eq-ibm1)
 #
 # where $x_i$ and $y_j$ are the words of a pair ($x_0$ is an empty word, for what has no source) and
-# $[\cdot]$ is 1 if true and else 0. Write a round, and see *the* make up its mind:
+# $[\cdot]$ is 1 if true and 0 otherwise. Write a round, and see *the* make up its mind:
 
 
 # %%
@@ -198,10 +201,10 @@ for _ in range(5):
     print(f"the-le {theta['le', 'the']:.2f}  cat-chat {theta['chat', 'cat']:.2f}")
 
 # %% [markdown]
-# Now the rates, on validation pairs, each with the range that holds 95 % of 200 draws of the *sentences*,
-# with replacement. IBM Model 1 learns from the first 10,000 of the translator's 40,000 training pairs, in
-# five rounds and both directions, combined by grow-diag as well. And does the threshold for links
-# matter?
+# The next table shows the error rates on validation pairs, each with the range that holds 95 % of 200
+# draws of the *sentences*, with replacement. IBM Model 1 learns from the first 10,000 of the translator's
+# 40,000 training pairs, in five rounds and both directions, also combined by grow-diag. Does the threshold
+# for links matter?
 #
 # ```{predict} fewest-errors
 # ```
@@ -252,21 +255,21 @@ ResultTable(("links by", "AER", "95 % of draws"), rows, "Alignment error, valida
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# The attention is below IBM Model 1, and IBM Model 1 below the diagonal; no two of these ranges meet. The
-# threshold matters little: of the three, 0.25 leads by less than a point. So this model has found most links
-# without being shown one. It also has reasons not to: an article needs the gender of its noun, and may look
-# there. This is one training, with the penalty. Three smaller ones, from the 8,000 pairs of [chapter
-# 20](20_study.ipynb), after few updates and without it, are not there yet: {{ ", ".join(f"{r:.1%}" for r in
-# three) }}.
+# The attention's error is below that of IBM Model 1, which is below that of the diagonal; no two of these
+# ranges meet. The threshold matters little: of the three, 0.25 leads by less than a point. So this model
+# has found most links without being shown one. It also has reasons to look elsewhere: an article needs the
+# gender of its noun, and may look there. This is one training, with the penalty. Three smaller ones, from
+# the 8,000 pairs of [chapter 20](20_study.ipynb), after few updates and without the penalty, are not there
+# yet: {{ ", ".join(f"{r:.1%}" for r in three) }}.
 #
 # </details>
 #
 # ### Read the map of one sentence
 #
-# A **diagonal** says that the orders agree; a **jump**, that they do not, as for an adjective that follows
-# its noun; a **diffuse** row, that the step had no one word to look at, or no idea. A **column without
-# weight** may be a word left out, and one that gets weight again and again a word said twice. Choose a row,
-# then a threshold, and watch the links come and go. Framed cells are gold links.
+# A **diagonal** says that the two word orders agree. A **jump** says that they do not, as for an adjective
+# that follows its noun. A **diffuse** row says that the step had no single word to look at, or no idea. A
+# **column without weight** may be a word left out; a column that gets weight again and again may be a word
+# said twice. Choose a row, then a threshold, and watch the links come and go. Framed cells are gold links.
 
 # %% tags=["hide-input"]
 from seqattn.widgets import MapReader
@@ -285,9 +288,9 @@ MapReader(
 )
 
 # %% [markdown]
-# Diffuse rows are not spread evenly over the language. Here is the mean entropy of the row that writes a
-# word, for frequent words, beside how much of that row's weight falls on the words that it is linked with.
-# Which kind of word will be at the end?
+# Some words have more diffuse rows than others. For frequent words, the next table shows the mean entropy
+# of the row that writes the word, and how much of that row's weight falls on the words that it is linked
+# to. Which kind of word will be at the diffuse end?
 #
 # ```{predict} diffuse-words
 # ```
@@ -314,28 +317,29 @@ ResultTable(columns, rows, "Entropy of the rows that write a word")
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# Articles are among the sharpest. At the other end stand *est-ce*, *pas*, *ne*, *que*: words that share
-# their English word with another (*est-ce* and *que* with *did*, *pas* and *ne* with *not*). The rows of the
-# sharpest put most of their weight on their own links; *est-ce* looks elsewhere. Why, the list does not
-# say, and it is the list of one model. {cite:t}`ghader2017` measured this on real text, by parts of speech.
+# Articles are among the sharpest. At the other end are *est-ce*, *pas*, *ne*, *que*: words that share their
+# English word with another (*est-ce* and *que* with *did*, *pas* and *ne* with *not*). The rows of the
+# sharpest put most of their weight on their own links; *est-ce* looks elsewhere. The list does not say why,
+# and it comes from one model. {cite:t}`ghader2017` measured this on real text, by parts of speech.
 #
 # </details>
 #
 # ## Greedy, beam, draw
 #
 # The model gives probabilities; what to write is a choice. Try greedy first: a search can only choose
-# among what the model finds likely. A beam keeps several beginnings. Sums of log-probabilities favour
-# short sentences, so they are divided by a length penalty, and a coverage penalty asks that every source
-# word be looked at ({eq}`eq-beam-objective`, {eq}`eq-length-penalties`, {eq}`eq-coverage-in-search`). **Sampling**
-# draws each word $w$ with probability
+# among what the model finds likely. A beam keeps several beginnings. Sums of log-probabilities favour short
+# sentences, so a beam divides them by a length penalty. A coverage penalty asks that every source word be
+# looked at ({eq}`eq-beam-objective`, {eq}`eq-length-penalties`, {eq}`eq-coverage-in-search`). **Sampling** draws
+# each word $w$ with probability
 #
 # $$ p(w) = \frac{e^{z_w/\tau}}{\sum_{w'} e^{z_{w'}/\tau}} $$ (eq-sampling)
 #
-# from logits $z$ and temperature $\tau$, below 1 to be careful, often from a part of the vocabulary alone:
-# from the $k$ likeliest words (**top-k**), or from the **nucleus**, the fewest likeliest words whose
-# probabilities sum to at least $P$ {cite:p}`holtzman2020`. With $p = (0.5, 0.3, 0.15, 0.05)$ and $P = 0.9$,
-# the nucleus is the first three, and they are drawn with $0.53$, $0.32$ and $0.16$. The sentences are long
-# ones, of 15 to 18 words: on those like its training every search writes nearly the same.
+# from logits $z$ and a temperature $\tau$ (below 1 to be careful). Often only part of the vocabulary is
+# eligible: the $k$ likeliest words (**top-k**), or the **nucleus**, the smallest set of likeliest words
+# whose probabilities sum to at least $P$ {cite:p}`holtzman2020`. With $p = (0.5, 0.3, 0.15, 0.05)$ and
+# $P = 0.9$, the nucleus is the first three words, and they are drawn with probabilities $0.53$, $0.32$ and
+# $0.16$. The sentences here are long ones, of 15 to 18 words: on sentences like those of the training,
+# every search writes nearly the same.
 
 # %%
 some = [pair for pair in long if 15 <= words_of(pair) <= 18]
@@ -383,16 +387,16 @@ columns = ("search", "BLEU", "minus greedy, 95 % of draws", "mean log-probabilit
 ResultTable(columns, rows, f"{len(some)} long sentences, one model")
 
 # %% [markdown]
-# The third column is the **paired bootstrap** {cite:p}`koehn2004`: it draws the *sentences* again and again,
-# with replacement, and scores both searches on each draw. A range that holds 0 says: no difference seen.
-# It says nothing of the luck of *seeds*; for that, train several. `seqattn compare RUN RUN` does this for
-# whole runs.
+# The third column comes from the **paired bootstrap** {cite:p}`koehn2004`: it draws the *sentences* again
+# and again, with replacement, and scores both searches on each draw. A range that holds 0 says: no
+# difference seen. The range says nothing about the luck of *seeds*; for that, train several models.
+# `seqattn compare RUN RUN` runs this bootstrap for whole runs.
 #
-# The beam finds sentences that the *model* likes better (last column), which is what a search is for. A bonus
-# for coverage asks for something else, and finds sentences that the model likes less. Whether readers like
-# them better, BLEU has to say; here it gains a little, and the range leaves 0 out. Drawing is for variety.
-# From the nucleus this draw costs BLEU; at a low temperature the range holds 0. No choice of search mends a
-# model that is out of its depth. Follow the beam through one sentence:
+# The beam finds sentences that the *model* likes better (last column), which is what a search is for. A
+# bonus for coverage asks for something else, and finds sentences that the model likes less. Are the beam's
+# sentences better translations? BLEU has to say: here the beam gains a little, and the range leaves 0 out.
+# Sampling is for variety. From the nucleus it costs BLEU here; at a low temperature the range holds 0. No
+# choice of search mends a model that is out of its depth. Follow the beam through one sentence:
 
 # %% tags=["hide-input"]
 from seqattn.evaluation import beam_tree
@@ -404,8 +408,9 @@ BeamTree(beam_tree(translator, ASKED), width=2, title=ASKED, predict=False)
 # %% [markdown]
 # ## Longer than any sentence of its training
 #
-# BLEU, and how spread out the attention is, by the number of English words. In nats, entropy must grow: a
-# row over thirty words has room for more than a row over three. So compare shares of the largest possible.
+# The next figure shows BLEU, and how spread out the attention is, by the number of English words. In nats,
+# a row over thirty words has room for more entropy than a row over three. So compare shares of the largest
+# possible entropy.
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Two panels over the number of source words, with a line at twelve, the longest sentence of the training. BLEU is near 100 up to twelve words and goes down beyond. The entropy of attention as a share of the largest is lowest at twelve words and goes up beyond."}}
 groups = {}
@@ -429,17 +434,17 @@ for ax in panels:
 plt.show()
 
 # %% [markdown]
-# Up to twelve words the translator is nearly perfect. Beyond, BLEU goes down with every group, and its
-# attention is more diffuse there. Before you blame the length, look at the sentences: nearly all beyond
-# twelve words join clauses by *, and*, which no training sentence does. Length, number and kind of joints
-# change together; [chapter 20](20_study.ipynb) looks only at joints that training had.
+# Up to twelve words the translator is nearly perfect. Beyond twelve, BLEU goes down with every group, and
+# the attention is more diffuse. Before you blame the length, look at the sentences: nearly all beyond
+# twelve words join clauses by *, and*, which no training sentence does. Length, number of joints and kind
+# of joint change together; [chapter 20](20_study.ipynb) looks only at joints that occurred in training.
 #
 # ### What the map says of a mistake
 #
 # When the output is wrong, look at the map first. Take long sentences, and ask of each whether attention
-# passed over a source word: whether its column sums to less than half its share, which is the number of
-# words written over the number of words read. Longer sentences offer more words to pass over, and go
-# wrong more often, so compare within a group of *similar length*.
+# passed over a source word. A word is passed over if its column sums to less than half its share, where its
+# share is the number of words written over the number of words read. Longer sentences offer more words to
+# pass over and go wrong more often, so compare within a group of *similar length*.
 
 
 # %% tags=["hide-input"]
@@ -465,22 +470,21 @@ columns = ("words", "translation", "sentences", "pass a word over")
 ResultTable(columns, rows, "Words passed over")
 
 # %% [markdown]
-# Maps of long sentences pass over more words. Whether wrong translations do so more than right ones this table
-# cannot say: in each of its lengths one of the two kinds is rare. A right one may: the state beside the word may
-# have read it. So a word passed over is a hint and no verdict.
-# If the right word was looked at and a wrong word came out, look for the trouble behind the attention:
-# vocabulary, form, agreement. If nothing was looked at, look at the attention. Coverage in the score
-# {eq}`eq-feels-coverage` or in the loss {eq}`eq-looks-again` is meant against omission and repetition.
-# The score reads the sum of the old weights. The loss takes the minimum of new and old weight, which is 0 for
-# "once at each of two" and large for "twice at one word".
+# Maps of long sentences pass over more words. This table cannot say whether wrong translations do so more
+# than right ones: at each length one of the two kinds is rare. A right translation may pass over a word,
+# for the state beside the word may have read it. So a word passed over is a hint, not a verdict. If
+# attention looked at the right word and a wrong word came out, look for the trouble behind the attention:
+# vocabulary, form, agreement. If it looked at no word in particular, look at the attention itself. Coverage
+# in the score {eq}`eq-feels-coverage` or in the loss {eq}`eq-looks-again` is meant to prevent omission
+# and repetition. The score reads the sum of the old weights. The loss takes the minimum of new and old
+# weight, which is 0 for "once at each of two" and large for "twice at one word".
 #
 # ### What the map does not say
 #
-# It does not say *why* {cite:p}`jain2019,serrano2019,wiegreffe2019`. Whether the most-looked-at word is the
-# one that counts is a question for an experiment: hide one source word at a time (put `<unk>` in its
-# place) and see how many nats the log-probability of each true target word loses. Hold the map against
-# three rules that never saw it: a random word, the word on the diagonal, and a word that the gold links
-# name.
+# It does not say *why* {cite:p}`jain2019,serrano2019,wiegreffe2019`. Is the word with the largest weight
+# the one that counts? That takes an experiment: hide one source word at a time (put `<unk>` in its place)
+# and see how many nats the log-probability of each true target word loses. Compare the map with three rules
+# that never saw it: a random word, the word on the diagonal, and a word that the gold links name.
 
 
 # %% tags=["hide-input"]
@@ -511,17 +515,17 @@ rows = [(name, f"{found:.0%}") for name, found in agree.items()]
 ResultTable(("rule", "names it"), rows, f"The word that counts most, in {steps} steps")
 
 # %% [markdown]
-# The map names the word that counts more often than the diagonal, and less often than the gold links. And in
-# about {{ f"{1 - agree['map']:.0%}" }} of the steps it is wrong. That is the sober middle of the debate: a
-# map is evidence about what the model uses, and not a proof. (Hiding a word is not neutral: no training
-# source had an `<unk>`, so the damage has a share of surprise in it.) {cite:t}`koehn2017` met a translator,
-# German to English, whose maps were off by one word and which translated well; alignment is what attention is
-# often *useful* as, not what it is.
+# The map names the word that counts more often than the diagonal does, and less often than the gold links
+# do. In about {{ f"{1 - agree['map']:.0%}" }} of the steps it is wrong. That is the sober middle of the
+# debate: a map is evidence about what the model uses, not a proof. (Hiding a word is not neutral: no
+# training source had an `<unk>`, so part of the damage is surprise.) {cite:t}`koehn2017` describe a
+# translator from German to English whose maps were off by one word and which still translated well.
+# Attention is often *useful* as alignment, but it is not alignment.
 #
 # ## One look at the test pairs
 #
-# Greedy search is the simplest, and 0.25 was best above. So the test pairs may speak, once, with all
-# sentences and without those that are one word away from a training sentence.
+# Greedy search is the simplest, and the threshold 0.25 was best above. With these two choices, score the
+# test pairs once: all of them, and then only those that are not one word away from a training sentence.
 
 # %% tags=["hide-input"]
 test = read_split(corpus, "test")
@@ -550,13 +554,13 @@ heads = ("test sentences", "number", "BLEU", "AER")[: len(rows[0])]
 ResultTable(heads, rows, "Test", f"BLEU: {score.signature}")
 
 # %% [markdown]
-# Leaving out the near sentences changes BLEU by less than one point. It is one training; how far two can be
-# apart is for the next page.
+# Leaving out the near sentences changes BLEU by less than one point. This is one training; the next page
+# asks how far apart two can be.
 #
 # ## Where it breaks
 #
-# - **Scores that may not stand side by side**: other tokenisation, other case, a sentence's score beside a
-#   corpus's, training loss under dropout beside validation loss without.
+# - **Scores that may not stand side by side**: different tokenisation, different case, a sentence's score
+#   beside a corpus's, training loss with dropout beside validation loss without.
 # - **A rate without a simple rule beside it.** The diagonal is hard to beat where orders agree.
 # - **A good-looking map of a bad model.** Neither sharpness nor alignment error is BLEU.
 # - **A score on sentences like the training, and use on others.**
@@ -575,9 +579,10 @@ ResultTable(heads, rows, "Test", f"BLEU: {score.signature}")
 # %% [markdown]
 # ## What you now know
 #
-# - BLEU is counted in ten lines, and its signature says how.
-# - Attention can link words though no link was shown to it; hold its error against an aligner and the diagonal.
-# - A range over sentences says how much hangs on these sentences, and nothing of another training.
+# - Ten lines of code count BLEU, and its signature says how it was counted.
+# - Attention can link words though it was shown no links; compare its error with an aligner's and the
+#   diagonal's.
+# - A range over sentences says how much depends on these sentences, and nothing about another training.
 # - A map shows where the context came from. Whether that word counted is another experiment.
 #
 # **Next.** What makes one translator better than another? [Study it](20_study.ipynb).

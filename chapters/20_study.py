@@ -13,15 +13,16 @@
 # # Study it
 #
 # What makes one translator better than another? You compare five kinds of model at one budget, find that
-# the comparison cannot say *why*, and take it apart: score, order and readout, one at a time. Then long
-# sentences, the maps of two seeds, dropped weights, and one look at the test pairs.
+# the comparison cannot say *why*, and take it apart: score, order and readout, one at a time. Then come the
+# maps of two seeds, long sentences, dropped weights, and one look at the test pairs.
 #
 # **You need** [build a translator](18_build.ipynb) and [judge it](19_judge.ipynb). **It covers** how to
-# compare models and what a comparison may claim. The trainings behind the tables are stored, each with the
-# command that repeats it; one of them you run yourself.
+# compare models and what a comparison may claim. The results of the trainings behind the tables are
+# stored, each with the command that repeats it. One training you run yourself.
 #
 # One flag: `FULL = False` trains one small model on the toy corpus. `FULL = True` trains all five on
-# Multi30k, from three seeds each, into the folder `runs`; that takes many hours, on a GPU too.
+# Multi30k, with three seeds each, and keeps them in the folder `runs`. That takes many hours, even on a
+# GPU.
 
 # %% tags=["install", "hide-cell"]
 INSTALL
@@ -94,7 +95,7 @@ def verdict(a, b):
 # %% [markdown]
 # ## A question you can see
 #
-# What separates the two classics of this book is more than a score:
+# The two classic models of this book differ in more than a score:
 #
 # | what | Bahdanau et al. (2015) | Luong et al. (2015) |
 # |---|---|---|
@@ -102,8 +103,8 @@ def verdict(a, b):
 # | asks with | $s_{t-1}$, before the update | $s_t$, after it |
 # | the update reads, beside the last word | the context $c_t$ | the last readout $\tilde s_{t-1}$ (input feeding) |
 # | readout, before the output matrix | maxout of $s_{t-1}$, $c_t$ and the last word (appendix A.2.2; its equation 4 and this package use $s_t$) | $\tilde s_t = \tanh(W_c[c_t; s_t])$ |
-# | at each step, for $T_s$ positions | $T_s d_a$ tanhs, the keys being projected once | $T_s d_s$ products (general), the keys being projected once |
-# | in training | step by step: each context enters the next update | without input feeding, attention at once; in use step by step like every other |
+# | at each step, for $T_s$ positions | $T_s d_a$ tanhs, with keys projected once | $T_s d_s$ products (general), with keys projected once |
+# | in training | step by step: each context enters the next update | without input feeding, attention for all steps at once; in use step by step, like every other |
 #
 # Here $d_a$ is the size of the comparison space and $d_s$ that of a decoder state. Step through the order of
 # events in both. The arrow from $\tilde s_{t-1}$ to the update is input feeding. Before you read on: which
@@ -116,13 +117,14 @@ Unrolled(orders=ORDERS, phases=["decode"], event=10, title="Two orders of events
 # %% [markdown]
 # ## Five models at one budget
 #
-# Beside the two stand **coverage**, which adds to the additive score what was looked at before; a small
-# **Transformer**, with attention in place of recurrent networks; and, as a yardstick, the **fixed
-# vector**. Same pairs, same batches, same number of updates, three seeds each. The budget is updates, not
-# weights: numbers of parameters stand in the table. The Transformer's weights are the mean of the heads of
-# its last layer: a mean of sharp rows is less sharp than they are, so its entropy and its links cannot be
-# held against single maps. Validation sentences judge. (What is stored was printed by an earlier run of the same
-# settings, rounded; its command makes it anew.)
+# Three models join the two: **coverage**, which adds to the additive score what was looked at before; a
+# small **Transformer**, with attention in place of recurrent networks; and, as a yardstick, the **fixed
+# vector**. All get the same pairs, the same batches and the same number of updates, with three seeds each.
+# The budget counts updates, not weights; the table gives the numbers of parameters. The Transformer's
+# weights are the mean of the heads of its last layer. A mean of sharp rows is less sharp than they are, so
+# its entropy and its links cannot be compared with those of single maps. The scores are on validation
+# sentences. (The stored numbers were printed, rounded, by an earlier run with the same settings; the
+# command measures them anew.)
 
 # %% tags=["hide-input"]
 NAMES = tuple(dict.fromkeys(run["model"] for run in stored["contest"]))
@@ -147,25 +149,25 @@ plot_spread(stored["contest"], "bleu", label="validation BLEU after equal update
 plt.show()
 
 # %% [markdown]
-# A dot is a seed, the diamond their mean, and the bar reaches one standard deviation to each side. A
-# *range*, in the text, goes from the lowest dot to the highest.
+# Each dot is a seed, the diamond is their mean, and the bar reaches one standard deviation to each side.
+# In the text, a *range* goes from the lowest dot to the highest.
 #
 # Say only what this shows. **It shows** what each model reaches on a small corpus after
-# {{ stored["card"]["updates"].split(";")[0] }} updates, little more than two passes over the pairs, at one learning rate that was
-# chosen by hand and tuned for none of them. The additive models and the Transformer are ahead of Luong's,
-# and all of them ahead of the fixed vector. **It does not show** which model is best when training is over,
-# or with a learning rate of its own, or with equal numbers of parameters.
+# {{ stored["card"]["updates"].split(";")[0] }} updates, little more than two passes over the pairs. All
+# use one learning rate, chosen by hand and tuned for none of them. The additive models and the Transformer
+# are ahead of Luong's, and all of them ahead of the fixed vector. **It does not show** which model is best
+# when training is over, or with a learning rate of its own, or with equal numbers of parameters.
 #
-# Luong's row is a lesson. Read three columns together: hardly any entropy, alignment error rates that about
-# meet Bahdanau's, and far fewer points of BLEU. So a model can look sharply, with links nearly as good, and
-# still translate much worse. A good map is not a good translation: something must still be done with what was
-# fetched.
+# Luong's row is a lesson. Read three columns together: hardly any entropy, alignment error rates that
+# about meet Bahdanau's, and far fewer points of BLEU. So a model can have sharp attention, with links
+# nearly as good, and still translate much worse. A good map is not a good translation: the model must still
+# make something of what it fetched.
 #
 # ### Your turn: run one, change one
 #
-# The cell trains Bahdanau's model from seed 1 (half a minute of one core), as `run_trials` did for the table. Is
-# the result inside the stored range? Then change *one* setting: the size of the states, the dropout, the
-# score. First write down a guess: up, down, or within what other seeds do anyway.
+# The next cell trains Bahdanau's model from seed 1 (half a minute of one core), as `run_trials` did for
+# the table. Is the result inside the stored range? Then change *one* setting: the size of the states, the
+# dropout or the score. First write down a guess: up, down, or within the spread of seeds.
 
 # %% tags=["nbval-ignore-output"]
 trials = run_trials(
@@ -181,23 +183,23 @@ for trial in trials:
     print(f"{trial.name}, seed {trial.seed}: BLEU {trial.scores['bleu']:.1f}")
 
 # %% [markdown]
-# Set your numbers beside the stored range. Do they overlap? Then you have seen no difference, whatever the
-# means say. Are they apart? Then look at what else changed with your setting, such as the number of
-# parameters, before you say what did it. `seqattn compare RUN RUN` asks a bootstrap how much hangs on the
+# Compare your numbers with the stored range. Do they overlap? Then you have seen no difference, whatever
+# the means say. Are they apart? Then look at what else changed with your setting, such as the number of
+# parameters, before you name a cause. `seqattn compare RUN RUN` bootstraps how much depends on the
 # sentences.
 #
 # ## The score, or the order?
 #
-# The contest cannot say *why* Luong's model is behind. It differs from Bahdanau's in five things at once: the
-# score, the order (ask before the update, or after it), what the update reads, the readout, and the number of
-# weights. A tempting experiment swaps the scores of the two and credits the rest to the order. That would be
-# wrong, for with the order come the other three.
+# The contest cannot say *why* Luong's model is behind. It differs from Bahdanau's in five things at once:
+# the score, the order (ask before the update, or after it), what the update reads, the readout, and the
+# number of weights. A tempting experiment swaps the scores of the two and credits the rest to the order.
+# That would be wrong, because the other three come with the order.
 #
 # So build eight models in which *only* score, order and readout change. The update always reads the context
 # that $s_{t-1}$ asks for. With "before", the output reads that same context. With "after", it reads the
 # context that $s_t$ asks for, which is also what the next update reads. Then both orders have the same
-# weights, down to their first values. All eight have nearly equal numbers of parameters, and all start from
-# the frequencies of the tokens.
+# weights, down to their initial values. All eight models have nearly equal numbers of parameters, and all
+# start from the frequencies of the tokens.
 #
 # ```{predict} which-factor
 # ```
@@ -229,9 +231,9 @@ ResultTable(heads, rows, "Validation BLEU, lowest to highest of three seeds")
 # %% [markdown]
 # ### One factor at a time
 #
-# Each line holds two cells that differ in the order alone. For each factor there are four such pairs of
-# cells, one for each setting of the other two factors. What does each factor change, and do the ranges of
-# the three seeds overlap?
+# Each line above holds two cells that differ only in the order. For each factor there are four such pairs
+# of cells, one for each setting of the other two factors. What does each factor change, and do the ranges
+# of the three seeds overlap?
 
 
 # %% tags=["hide-input", "hide-output", "hide-until-which-factor"]
@@ -260,43 +262,45 @@ ResultTable(columns, rows, "BLEU gained, means of three seeds")
 # <details><summary>What the output shows</summary>
 #
 # At a fixed readout and score, asking *after* the update is {{ f"{min(gain['order']):.1f}" }} to
-# {{ f"{max(gain['order']):.1f}" }} points ahead, and the ranges are apart in {{ apart["order"] }} of four pairs.
-# The contest had suggested the opposite. The additive score is {{ f"{min(gain['score']):.1f}" }} to
-# {{ f"{max(gain['score']):.1f}" }} points ahead of the general one (ranges apart in {{ apart["score"] }} of four),
-# the maxout readout {{ f"{min(gain['readout']):.1f}" }} to {{ f"{max(gain['readout']):.1f}" }} ahead of tanh
-# ({{ apart["readout"] }} of four). In Luong's model the tanh readout and the general score come along with the
-# order "after", and each costs more than that order gains. A grid of two swaps would have put the loss down to
-# the order. (What input feeding and the sizes contribute to the contest, this study does not show.)
+# {{ f"{max(gain['order']):.1f}" }} points ahead, and the ranges are apart in {{ apart["order"] }} of four
+# pairs. The contest had suggested the opposite. The additive score is {{ f"{min(gain['score']):.1f}" }} to
+# {{ f"{max(gain['score']):.1f}" }} points ahead of the general one (ranges apart in {{ apart["score"] }} of
+# four), and the maxout readout {{ f"{min(gain['readout']):.1f}" }} to {{ f"{max(gain['readout']):.1f}" }}
+# points ahead of tanh ({{ apart["readout"] }} of four). In Luong's model the tanh readout and the general
+# score come with the order "after", and each costs more than that order gains. A grid of two swaps would
+# have blamed the order for the loss. (This study does not show what input feeding and the sizes contribute
+# to the contest.)
 #
 # </details>
 
 # %% [markdown]
 # <details><summary>What the maps show</summary>
 #
-# The maps tell two stories. "After" takes {{ f"{100 * min(fewer):.1f}" }} to {{ f"{100 * max(fewer):.1f}" }}
-# percentage points off the mean alignment error rate, and its ranges are apart in three of the four pairs:
-# better links and better translations together. The readout moves BLEU by more than the order, and the links
-# hardly: ranges overlap in three of four. It works on what was fetched.
+# The maps tell two stories. "After" takes {{ f"{100 * min(fewer):.1f}" }} to
+# {{ f"{100 * max(fewer):.1f}" }} percentage points off the mean alignment error rate, and the ranges are
+# apart in three of the four pairs: better links and better translations together. The readout moves BLEU by
+# more than the order does, but hardly moves the links: their ranges overlap in three of four pairs. The
+# readout works on what was fetched.
 #
 # </details>
 #
-# One reason for the order is in the definitions: $s_{t-1}$ has not read the word that was just written,
-# $s_t$ has. So a model that asks before the update asks without knowing its own last word. Whether that is
-# *the* reason, this study does not say; nor why the additive score and maxout are ahead. It says what
-# {{ study["card"]["updates"] }} updates reach ({{ f"{study['card']['epochs']:.1f}" }} passes over the pairs),
-# at one learning rate: a budget ended these trainings, not convergence. `{{ study["card"]["command"] }}`
-# repeats it: try another learning rate, or more updates.
+# The definitions give one possible reason for the effect of the order: $s_{t-1}$ has not read the word
+# that was just written, and $s_t$ has. So a model that asks before the update asks without knowing its own
+# last word. This study does not say whether that is *the* reason, nor why the additive score and maxout are
+# ahead. It says what {{ study["card"]["updates"] }} updates reach ({{ f"{study['card']['epochs']:.1f}" }}
+# passes over the pairs) at one learning rate: a budget ended these trainings, not convergence.
+# `{{ study["card"]["command"] }}` repeats the study: try another learning rate, or more updates.
 
 # %% [markdown]
 # ## Do they look at the same words?
 #
-# Make all of them write the same reference translations, and compare their rows, word by word. The
-# **total variation distance** of two rows is the share of weight that stands elsewhere:
+# Force the models of the contest to write the same reference translations, and compare their rows, word by
+# word. The **total variation distance** of two rows is the share of weight that lies elsewhere:
 #
 # $$ d_t = \tfrac12 \sum_i |\alpha_{ti} - \beta_{ti}| $$ (eq-weight-distance)
 #
-# It is 0 if the rows $\alpha_t$ and $\beta_t$ are equal, 1 if they share no position. The yardstick is the
-# distance between two *seeds* of one model: in the table, the diagonal.
+# It is 0 if the rows $\alpha_t$ and $\beta_t$ are equal, and 1 if they share no position. The yardstick is
+# the distance between two *seeds* of one model: in the table, the diagonal.
 
 # %% tags=["hide-input"]
 looking = [name for name in NAMES if name != "fixed vector"]
@@ -305,17 +309,18 @@ rows = [(one, *(f"{apart_by[one, two]:.2f}" for two in looking)) for one in look
 ResultTable(("seed 1 \\ seed 2", *looking), rows, "Mean distance of two rows")
 
 # %% [markdown]
-# Rows are models of seed 1, columns of seed 2, so the table need not be symmetric. Two seeds of one mechanism
-# do not draw the same map. One pair of seeds is too few to rank the mechanisms by their distances; it is
-# enough to warn of a sentence such as "Bahdanau attends to …" about a single map of a single training.
+# Rows are models from seed 1 and columns are models from seed 2, so the table need not be symmetric. Two
+# seeds of one mechanism do not draw the same map. One pair of seeds is too few to rank the mechanisms by
+# their distances. It is enough to warn against a sentence such as "Bahdanau attends to …" about a single
+# map of a single training.
 #
 # ## A penalty that wants each word read once
 #
-# Of the four things called coverage in [chapter 11](11_coverage.ipynb), our contestant of that name has the one
-# in the score. Another is the doubly stochastic penalty {cite:p}`xu2015`, {eq}`eq-look-at-each-word`: the weights
-# of each source word are to sum to one. It is meant to pull articles, which may look at their noun for its
-# gender, back to their own word. Bahdanau's model of the contest, trained once more with it, everything else
-# equal:
+# [Chapter 11](11_coverage.ipynb) distinguishes four things called coverage; our contestant of that name
+# has the one in the score. Another is the doubly stochastic penalty {cite:p}`xu2015`,
+# {eq}`eq-look-at-each-word`: the weights of each source word should sum to one. It is meant to pull
+# articles, which may look at their noun for its gender, back to their own word. The next table shows
+# Bahdanau's model of the contest, trained again with the penalty and with everything else equal:
 
 # %% tags=["hide-input"]
 rows = []
@@ -328,15 +333,15 @@ heads = ("validation", "without the penalty", "with it", "ranges")
 ResultTable(heads, rows, "The penalty, three seeds")
 
 # %% [markdown]
-# No difference seen, at this budget and a factor of 0.1. [Chapter 3](03_additive.ipynb), with more pairs and
-# a larger factor, found those of AER apart.
+# No difference seen, at this budget and a factor of 0.1. [Chapter 3](03_additive.ipynb), with more pairs
+# and a larger factor, found the ranges of AER apart.
 #
 # ## Long sentences
 #
-# The question of [chapter 1](01_bottleneck.ipynb), for the models of the contest: the fixed vector beside
-# Bahdanau's attention, on new sentences of 3, 6, … 30 English tokens. Training had none above twelve.
-# The sentences were drawn for this figure and are neither validation nor test pairs. Answer the
-# question of the figure, then move the slider and read.
+# Now ask the question of [chapter 1](01_bottleneck.ipynb) about the models of the contest. The figure sets
+# the fixed vector beside Bahdanau's attention on new sentences of 3, 6, … 30 English tokens. Training had
+# none above twelve. The sentences were drawn for this figure and are neither validation nor test pairs.
+# Answer the figure's question, then move the slider and read.
 
 # %% tags=["hide-input"]
 grown = stored["lengths"]
@@ -399,20 +404,21 @@ ResultTable(("of three seeds", *lost, "ranges"), rows, "What length costs")
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# At *three* words the fixed vector is already far behind: so far it has learned little, at any length. From
-# six words to twelve both models lose points of BLEU, and the ranges overlap: no difference seen. But the
-# fixed vector has fewer to lose. It keeps less than half of its score and attention keeps well over half, and
-# those ranges are apart. That agrees with the bottleneck of [chapter 1](01_bottleneck.ipynb), whose longer
-# trainings test it.
+# At *three* words the fixed vector is already far behind: so far it has learned little, at any length.
+# From six words to twelve both models lose points of BLEU, and the ranges overlap: no difference seen. But
+# the fixed vector has fewer points to lose. It keeps less than half of its score, attention keeps well over
+# half, and those ranges are apart. That agrees with the bottleneck of [chapter 1](01_bottleneck.ipynb),
+# whose longer trainings test it.
 #
 # Beyond twelve, attention collapses as well. But there nearly every sentence has the joint *, and*, which
 # training never has. At lengths that training had, sentences with *its* joints ("joined" in the table) are
 # not the harder ones: for neither model do the three seeds' scores on them lie below those on the rest.
-# Beyond twelve words, length, number and kind of joints change together, and this figure cannot part them.
+# Beyond twelve words, length, number of joints and kind of joint change together, and this figure cannot
+# separate them.
 #
 # </details>
 #
-# Does attention become more diffuse? As a share of the largest possible entropy:
+# Does attention become more diffuse? The next figure shows its entropy as a share of the largest possible:
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "The entropy of attention over sentence length, as a share of the largest possible, a dot for each of three seeds and a line through their means. It goes down from three words to six, is nearly level up to twelve, the longest in training, and goes up beyond."}}
 figure, axes = plt.subplots(figsize=(5.8, 3.2))
@@ -432,15 +438,15 @@ plt.show()
 #
 # ## Attention dropout
 #
-# Dropout {cite:p}`srivastava2014` can be applied to the weights themselves: after the softmax each weight is
-# set to zero with probability $p$, and the others grow,
+# Dropout {cite:p}`srivastava2014` can be applied to the attention weights themselves: after the softmax
+# each weight is set to zero with probability $p$, and the others are scaled up,
 #
 # $$ \tilde\alpha_{ti} = \frac{m_{ti}}{1-p}\,\alpha_{ti}, \qquad m_{ti} \in \{0, 1\},\; P(m_{ti} = 0) = p $$ (eq-attention-dropout)
 #
-# In expectation nothing changes; in each single step the row need not sum to 1, so maps are drawn from
-# weights *without* dropout. The thought: a model that cannot rely on one position spreads its attention and
-# learns what the neighbours know. Test it where a model can memorise: on 1,000 training pairs, seen again and
-# again.
+# In expectation nothing changes. In a single step the row need not sum to 1, so maps are drawn from
+# weights *without* dropout. The idea is that a model that cannot rely on one position spreads its attention
+# and learns what the neighbours know. Test it where a model can memorise: on 1,000 training pairs, seen
+# again and again.
 #
 # ```{predict} dropout-and-bleu
 # ```
@@ -461,14 +467,18 @@ ResultTable(heads, rows, "With dropped weights and without")
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# Two sentences are earned. Models trained with dropped weights spread their attention more, even measured *without* dropout: they look differently, or have only learned less so far. And here dropout
-# *costs*: validation BLEU is lower with 30 % than without. The ratio of validation to training perplexity overlaps: no difference seen in that ratio. Keep the scale in mind: after half the updates of the contest, on an eighth of its pairs, these models have less than half its points. Whether attention dropout helps in a long one, this does not say.
+# The table supports two statements. Models trained with dropped weights spread their attention more, even
+# when measured *without* dropout: they look differently, or have only learned less so far. And here dropout
+# *costs*: validation BLEU is lower with 30 % than without. The ranges of the ratio of validation to
+# training perplexity overlap: no difference seen in that ratio. Keep the scale in mind: after half the
+# updates of the contest, on an eighth of its pairs, these models have less than half its points. The table
+# does not say whether attention dropout helps in a long training.
 #
 # </details>
 #
 # ## One look at the test pairs
 #
-# Nothing above read the test pairs. Now they may speak, once:
+# Nothing above read the test pairs. Now read them, once:
 
 # %% tags=["hide-input"]
 rows = [
@@ -479,13 +489,13 @@ note = f"BLEU: {stored['card']['signature']}"
 ResultTable(("model", "validation", "test"), rows, "BLEU, three seeds", note)
 
 # %% [markdown]
-# The test pairs tell the same as the validation pairs: the additive models and the Transformer are ahead of
-# Luong's, and that one of the fixed vector, with no range in common.
+# The test pairs say the same as the validation pairs: the additive models and the Transformer are ahead of
+# Luong's model, and Luong's is ahead of the fixed vector, with no range in common.
 #
 # ### Real sentences
 #
-# What long trainings on Multi30k reach, and from how many seeds, the book keeps as a file that a command
-# fills from the run folders; [this page](training_runs.md) has every seed, the logs and the commands.
+# The next table shows what long trainings on Multi30k reach, and from how many seeds. A command collects
+# it from the run folders; [this page](training_runs.md) has every seed, the logs and the commands.
 
 # %% tags=["hide-input"]
 record = measured("multi30k")
@@ -508,13 +518,13 @@ ResultTable(columns, rows, "Multi30k, test sentences", note)
 
 # %% [markdown]
 # A row with one seed is one training. Two trainings may differ by the luck of their seeds alone, and the
-# contest above shows how far two seeds can be apart.
+# contest above shows how far apart two seeds can be.
 #
 # ## Where it breaks
 #
-# - **Five changes called one.** Luong's model trails Bahdanau's in the contest. Asking later, changed alone, was
-#   no handicap.
-# - **The test set in any choice.** Studies read no test pairs; those wait for the last tables.
+# - **Five changes called one.** Luong's model trails Bahdanau's in the contest. Asking later, as the only
+#   change, was no handicap.
+# - **The test set in any choice.** Studies read no test pairs; the last tables do.
 # - **A good-looking map of a bad model.** Neither sharpness nor alignment error is BLEU.
 # - **A budget that ends before convergence** says who learns quickly, at this learning rate.
 #
@@ -532,9 +542,10 @@ ResultTable(columns, rows, "Multi30k, test sentences", note)
 # %% [markdown]
 # ## What you now know
 #
-# - At one small budget mechanisms differ in what they reach. To say *why*, change one thing at a time.
+# - At one small budget, mechanisms differ in what they reach. To say *why*, change one thing at a time.
 # - Two seeds of one mechanism already draw different maps.
-# - Here a fixed vector kept a smaller part of its score at twelve words than at six; counted in points, no difference is seen.
+# - From six words to twelve, a fixed vector kept a smaller share of its score than attention did; counted
+#   in points lost, no difference is seen.
 # - A difference without a spread is an anecdote, and a rate without a simple rule beside it a riddle.
 #
 # **Sources.** The models: {cite:t}`bahdanau2015`, {cite:t}`luong2015`, {cite:t}`vaswani2017`; coverage:
