@@ -475,6 +475,15 @@ def test_an_export_that_says_nothing_of_its_submitters_is_refused_in_a_sentence(
         collect(tmp_path)
 
 
+@pytest.mark.parametrize("users", ["''", "[]", "[{}]", "[{name: ''}]"])
+def test_an_entry_that_names_nobody_leaves_the_folder_its_name(users, tmp_path):
+    (tmp_path / "submission_metadata.yml").write_text(f"a: {{users: {users}}}")
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "nb.ipynb").write_text("{}")
+    [handed] = collect(tmp_path)
+    assert find_person(handed, []) == (Person("a"), "")
+
+
 def test_what_is_no_text_names_nobody(tmp_path):
     """Names that refer to each other would be text of any length."""
     doubled = ", ".join(f"&x{n + 1} [*x{n}, *x{n}]" for n in range(60))
