@@ -175,7 +175,8 @@ for t, row in enumerate(weights):
     look = f"{read[place].strip('▁')} {share:.2f}"
     rows.append([t + 1, wrote[t - 1] if t else "–", look, wrote[t], wrote[t + 1]])
 caption_steps = rows
-plot_attention(weights, read, caption["tokens"], annotate=False)
+figure, ax = plt.subplots(figsize=(5.8, 4.4), layout="constrained")
+plot_attention(weights, read, caption["tokens"], ax=ax, annotate=False)
 plt.show()
 heads = ("step", "last word read", "looks most at", "then reads", "says")
 ResultTable(heads, rows, "A real caption, step by step")

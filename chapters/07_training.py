@@ -535,7 +535,8 @@ totals = weights.sum(0)
 print(caption["source"], "->", caption["text"])
 print(*(f"{piece.strip('▁')} {total:.2f}" for piece, total in zip(read, totals)))
 print(f"penalty at β = 0.2: {coverage_penalty(totals, 0.2):.2f} nats")
-plot_attention(weights, read, caption["tokens"], annotate=False)
+figure, ax = plt.subplots(figsize=(5.8, 4.4), layout="constrained")
+plot_attention(weights, read, caption["tokens"], ax=ax, annotate=False)
 plt.show()
 
 # %% [markdown]

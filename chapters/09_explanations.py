@@ -201,7 +201,8 @@ picture, camera = (weights[written.index(word)] for word in ("▁picture", "▁c
 apart = jensen_shannon(picture, camera).item()
 print(caption["source"], "->", caption["text"])
 print(f"rows of picture and camera: {apart:.2f} nats apart")
-plot_attention(weights, caption["source_tokens"], written, annotate=False)
+figure, ax = plt.subplots(figsize=(5.8, 4.4), layout="constrained")
+plot_attention(weights, caption["source_tokens"], written, ax=ax, annotate=False)
 plt.show()
 
 # %% [markdown]
