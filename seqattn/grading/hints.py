@@ -471,7 +471,10 @@ def _mask_in(inputs: Any) -> np.ndarray | None:
 
 def _nearly(q: Question, cases: list[Case], got: Got, wrong: Mapping[int, Any]) -> str:
     pairs = [(a, b) for a, b, _ in _pairs(cases, got, wrong)]
-    if pairs and all(np.allclose(a, b, rtol=0.03, atol=0.01 * np.abs(b).max()) for a, b in pairs):
+    if pairs and all(
+        np.isfinite(b).all() and np.allclose(a, b, rtol=0.03, atol=0.01 * np.abs(b).max())
+        for a, b in pairs
+    ):
         return (
             "Your result is nearly right, off by some per cent at most: is something rounded to "
             "less precision, or a small constant added?"
