@@ -89,6 +89,7 @@ def reordered(code: str, q: Question) -> str:
     return ""
 
 
+_NAMED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 # What the line that returns a result has to do with, whatever comes before it.
 _OF_THE_RETURN = ("nothing", "type", "shape", "dtype")
 
@@ -111,9 +112,8 @@ def result_line(code: str, entry: str, kind: str) -> int:
         targets = getattr(node, "targets", [])
         if any(isinstance(t, ast.Name) and t.id == entry for t in targets):
             found = node.lineno
-        elif getattr(node, "name", None) == entry:
-            inside = getattr(node, "body", [])
-            inside = inside[1:] if ast.get_docstring(node) is not None else inside
+        elif isinstance(node, _NAMED) and node.name == entry:
+            inside = node.body[1:] if ast.get_docstring(node) is not None else node.body
             returns = [n for n in ast.walk(node) if isinstance(n, ast.Return) and n.value]
             alone = inside == returns and len(returns) == 1
             blamed = alone or (kind in _OF_THE_RETURN and len(returns) == 1)
