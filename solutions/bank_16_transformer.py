@@ -249,6 +249,16 @@ bias multiplied | torch.sqrt(variance + eps) + bias -> torch.sqrt(variance + eps
     You multiply by the bias at the end: add it instead.
 gain added | return gain * centred -> return gain + centred
     You add the gain to the deviations: multiply by it.
+gain added to the deviations | return gain * centred / torch -> return (gain + centred) / torch
+    You add the gain to the deviations before you divide: multiply them by it.
+deviations left out | return gain * centred / torch -> return gain / torch
+    You divide the gain and leave the numbers out: multiply the gain by x minus its mean.
+not squared | ((x - mean) ** 2) -> (x - mean)
+    You average the deviations themselves, which add up to 0: square them first.
+mean added where it is divided | gain, (x - mean) / -> gain, (x + mean) /
+    Your variance is right, but what you divide is x plus the mean: subtract it there as well.
+half in place of the root | (deviation + eps) ** 0.5 -> (deviation + eps) * 0.5
+    You divide by half of variance plus ε: its root is its power of one half.
 divided by the gain | return gain * centred -> return centred / gain
     You divide the deviations by the gain: multiply by it.
 1 added to the gain | return gain * centred -> return (1 + gain) * centred

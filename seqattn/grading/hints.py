@@ -18,6 +18,7 @@ import numpy as np
 from seqattn.grading.bank import Question, Stage
 from seqattn.grading.cases import DIGITS, FIRST, MOST_SHOWN, OTHERS, Case
 from seqattn.grading.compare import ABSOLUTE, RELATIVE, difference
+from seqattn.grading.oracle import expected_output
 from seqattn.grading.sandbox import wire
 from seqattn.grading.sandbox.jobs import Limits, Outcome
 from seqattn.grading.syntax import parse
@@ -143,7 +144,10 @@ def diagnose(
     if wrong and (text := _parameters(cases[min(wrong)], results[min(wrong)])):
         return text
     got = {n: _arrays_of(results[n], case) for n, case in enumerate(cases) if n in results}
-    looks = (_looks_at, _flags, _by_hand, _numbers, _pads, _nearly, _where, _single_numbers)
+    looks = (
+        *(_looks_at, _flags, _by_hand, _numbers, _pads),
+        *(_as_if, _nearly, _where, _single_numbers),
+    )
     for look in looks:
         if text := look(q, cases, got, wrong):
             return text
@@ -467,6 +471,50 @@ def _mask_in(inputs: Any) -> np.ndarray | None:
     if not isinstance(inputs, tuple | list):
         return None
     return next((m for m in map(_mask_in, inputs) if m is not None), None)
+
+
+# What an answer may have done to an argument.
+_CHANGES = {
+    "turned round from end to end along its first axis": lambda x: x[::-1],
+    "turned round from end to end along its last axis": lambda x: x[..., ::-1],
+    "1 everywhere": np.ones_like,
+}
+# Cases in which that is tried: where so many agree it is no chance.
+_TRIED = 6
+
+
+def _as_if(q: Question, cases: list[Case], got: Got, wrong: Mapping[int, Any]) -> str:
+    """Set an answer beside what is right for other inputs, which it may have made of its own."""
+    if not q.arguments or q.probe:
+        return ""
+    tried = [n for n in wrong if _right(cases[n]) and not cases[n].kind.startswith("pads ")]
+    if len(tried) < 2:
+        return ""
+    tried = tried[:_TRIED]
+    for place, name in enumerate(q.arguments):
+        for text, change in _CHANGES.items():
+            if all(_right_for(q, cases[n], place, change, got.get(n, ())) for n in tried):
+                if np.ndim(cases[tried[0]].inputs[place]) < 2:
+                    text = text.partition(" along ")[0]
+                return f"Yours is what would be right if {name} were {text}."
+    return ""
+
+
+def _right_for(q: Question, case: Case, place: int, change: Any, yours: tuple) -> bool:
+    """Tell whether a result is right for the inputs of a case but for a change to one of them."""
+    value = case.inputs[place]
+    if isinstance(value, float):
+        changed: Any = float(change(np.array(value).reshape(1))[0])
+    elif isinstance(value, np.ndarray) and value.ndim:
+        changed = change(value)
+    else:
+        return False
+    inputs = (*case.inputs[:place], changed, *case.inputs[place + 1 :])
+    try:
+        right = _right(case._replace(expected=expected_output(q, inputs, None)))
+    except Exception:  # an oracle need not take everything
+        return False
+    return 0 < len(right) == len(yours) and all(_close(a, b) for a, b in zip(yours, right))
 
 
 def _nearly(q: Question, cases: list[Case], got: Got, wrong: Mapping[int, Any]) -> str:
