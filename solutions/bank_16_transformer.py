@@ -155,6 +155,13 @@ def draw_halves(rng, kind):
         }.get(kind, [])
         m[empty], z[empty], a[empty] = -np.inf, 0.0, 0.0
         halves += [m, z, a]
+    if kind == "large values far down":
+        # By turns one half lies far below the other, with values as large as its factor is small.
+        gap = rng.uniform(25, 60, B)
+        for b in range(B):
+            low = 3 * (b % 2)
+            halves[low][b] = halves[3 - low][b] - gap[b]
+            halves[low + 2][b] *= np.exp(gap[b])
     return tuple(halves)
 
 
@@ -242,6 +249,16 @@ bias multiplied | torch.sqrt(variance + eps) + bias -> torch.sqrt(variance + eps
     You multiply by the bias at the end: add it instead.
 gain added | return gain * centred -> return gain + centred
     You add the gain to the deviations: multiply by it.
+gain added to the deviations | return gain * centred / torch -> return (gain + centred) / torch
+    You add the gain to the deviations before you divide: multiply them by it.
+deviations left out | return gain * centred / torch -> return gain / torch
+    You divide the gain and leave the numbers out: multiply the gain by x minus its mean.
+not squared | ((x - mean) ** 2) -> (x - mean)
+    You average the deviations themselves, which add up to 0: square them first.
+mean added where it is divided | gain, (x - mean) / -> gain, (x + mean) /
+    Your variance is right, but what you divide is x plus the mean: subtract it there as well.
+half in place of the root | (deviation + eps) ** 0.5 -> (deviation + eps) * 0.5
+    You divide by half of variance plus ε: its root is its power of one half.
 divided by the gain | return gain * centred -> return centred / gain
     You divide the deviations by the gain: multiply by it.
 1 added to the gain | return gain * centred -> return (1 + gain) * centred
@@ -619,7 +636,7 @@ Q4 = question(
     """q4: Two halves of a softmax
 merge_halves(m1, z1, a1, m2, z2, a2)
 read chapters/16_transformer: Block by block
-rescaled, 3 points: ordinary; far apart; all sizes equal; one query
+rescaled, 3 points: ordinary; far apart; all sizes equal; one query; large values far down
     The larger maximum stays; what was relative to the smaller one is multiplied by exp(old − new).
 empty halves, 2 points: an empty half; nothing at all
     A half that saw nothing adds nothing, and two of them give −∞, 0 and 0: no NaN.
@@ -707,6 +724,10 @@ exp(new − old) | (m1 - floor).exp(), (m2 - floor).exp() -> (floor - m1).exp(),
     You multiply by exp(new − old), which grows: old exponentials become smaller when the maximum grows.
 NaN where nothing was seen, keeps 3 | floor = m.masked_fill(m == -math.inf, 0.0) -> floor = m
     Where both halves are empty, −∞ − (−∞) is NaN: subtract something finite there.
+small factors left out, keeps 2 | (m1 - floor).exp(), (m2 - floor).exp() -> F.threshold((m1 - floor).exp(), 1e-9, 0.0), F.threshold((m2 - floor).exp(), 1e-9, 0.0)
+    You leave out a half whose factor is small: its values may be as large as the factor is small, so leave none out.
+a billionth added to the factors, keeps 2 | (m1 - floor).exp(), (m2 - floor).exp() -> (m1 - floor).exp() + 1e-9, (m2 - floor).exp() + 1e-9
+    You add a small constant to the factors: nothing is divided by them, and values may be large, so add none.
 exponentials without the maximum, keeps 2
     | m = torch.maximum(m1, m2)
     | one, two = m1.exp(), m2.exp()

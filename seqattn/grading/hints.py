@@ -18,6 +18,7 @@ import numpy as np
 from seqattn.grading.bank import Question, Stage
 from seqattn.grading.cases import DIGITS, FIRST, MOST_SHOWN, OTHERS, Case
 from seqattn.grading.compare import ABSOLUTE, RELATIVE, difference
+from seqattn.grading.oracle import expected_output
 from seqattn.grading.sandbox import wire
 from seqattn.grading.sandbox.jobs import Limits, Outcome
 from seqattn.grading.syntax import parse
@@ -89,6 +90,7 @@ def reordered(code: str, q: Question) -> str:
     return ""
 
 
+_NAMED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 # What the line that returns a result has to do with, whatever comes before it.
 _OF_THE_RETURN = ("nothing", "type", "shape", "dtype")
 
@@ -111,9 +113,8 @@ def result_line(code: str, entry: str, kind: str) -> int:
         targets = getattr(node, "targets", [])
         if any(isinstance(t, ast.Name) and t.id == entry for t in targets):
             found = node.lineno
-        elif getattr(node, "name", None) == entry:
-            inside = getattr(node, "body", [])
-            inside = inside[1:] if ast.get_docstring(node) is not None else inside
+        elif isinstance(node, _NAMED) and node.name == entry:
+            inside = node.body[1:] if ast.get_docstring(node) is not None else node.body
             returns = [n for n in ast.walk(node) if isinstance(n, ast.Return) and n.value]
             alone = inside == returns and len(returns) == 1
             blamed = alone or (kind in _OF_THE_RETURN and len(returns) == 1)
@@ -143,7 +144,10 @@ def diagnose(
     if wrong and (text := _parameters(cases[min(wrong)], results[min(wrong)])):
         return text
     got = {n: _arrays_of(results[n], case) for n, case in enumerate(cases) if n in results}
-    looks = (_looks_at, _flags, _by_hand, _numbers, _pads, _nearly, _where, _single_numbers)
+    looks = (
+        *(_looks_at, _flags, _by_hand, _numbers, _pads),
+        *(_as_if, _nearly, _where, _single_numbers),
+    )
     for look in looks:
         if text := look(q, cases, got, wrong):
             return text
@@ -469,9 +473,56 @@ def _mask_in(inputs: Any) -> np.ndarray | None:
     return next((m for m in map(_mask_in, inputs) if m is not None), None)
 
 
+# What an answer may have done to an argument.
+_CHANGES = {
+    "turned round from end to end along its first axis": lambda x: x[::-1],
+    "turned round from end to end along its last axis": lambda x: x[..., ::-1],
+    "1 everywhere": np.ones_like,
+}
+# Cases in which that is tried: where so many agree it is no chance.
+_TRIED = 6
+
+
+def _as_if(q: Question, cases: list[Case], got: Got, wrong: Mapping[int, Any]) -> str:
+    """Set an answer beside what is right for other inputs, which it may have made of its own."""
+    if not q.arguments or q.probe:
+        return ""
+    tried = [n for n in wrong if _right(cases[n]) and not cases[n].kind.startswith("pads ")]
+    if len(tried) < 2:
+        return ""
+    tried = tried[:_TRIED]
+    for place, name in enumerate(q.arguments):
+        for text, change in _CHANGES.items():
+            if all(_right_for(q, cases[n], place, change, got.get(n, ())) for n in tried):
+                if np.ndim(cases[tried[0]].inputs[place]) < 2:
+                    text = text.partition(" along ")[0]
+                return f"Yours is what would be right if {name} were {text}."
+    return ""
+
+
+def _right_for(q: Question, case: Case, place: int, change: Any, yours: tuple) -> bool:
+    """Tell whether a result is right for the inputs of a case but for a change to one of them."""
+    value = case.inputs[place]
+    if isinstance(value, float):
+        changed: Any = float(change(np.array(value).reshape(1))[0])
+    elif isinstance(value, np.ndarray) and value.ndim:
+        changed = change(value)
+    else:
+        return False
+    inputs = (*case.inputs[:place], changed, *case.inputs[place + 1 :])
+    try:
+        right = _right(case._replace(expected=expected_output(q, inputs, None)))
+    except Exception:  # an oracle need not take everything
+        return False
+    return 0 < len(right) == len(yours) and all(_close(a, b) for a, b in zip(yours, right))
+
+
 def _nearly(q: Question, cases: list[Case], got: Got, wrong: Mapping[int, Any]) -> str:
     pairs = [(a, b) for a, b, _ in _pairs(cases, got, wrong)]
-    if pairs and all(np.allclose(a, b, rtol=0.03, atol=0.01 * np.abs(b).max()) for a, b in pairs):
+    if pairs and all(
+        np.isfinite(b).all() and np.allclose(a, b, rtol=0.03, atol=0.01 * np.abs(b).max())
+        for a, b in pairs
+    ):
         return (
             "Your result is nearly right, off by some per cent at most: is something rounded to "
             "less precision, or a small constant added?"
