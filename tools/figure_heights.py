@@ -60,13 +60,13 @@ def main() -> None:
     if unknown := set(chosen) - set(with_figures):
         raise SystemExit(f"{min(unknown)} is no page with a live figure: {', '.join(with_figures)}")
     measured = chosen or with_figures
-    found = {name: known_heights()[name] for name in with_figures if name not in measured}
+    known = known_heights()
+    found = {name: known[name] for name in with_figures if name in known}
     STILLS.mkdir(exist_ok=True)
-    for name in measured:
-        for old in STILLS.glob(still_name(name, "*")):
-            old.unlink()
     with browser() as chromium, serving(pages) as address:
         for name in measured:
+            for old in STILLS.glob(still_name(name, "*")):
+                old.unlink()
             heights = []
             for width in WIDTHS:
                 page = chromium.new_page(
@@ -83,8 +83,10 @@ def main() -> None:
                 page.close()
             found[name] = [list(pair) for pair in zip(*heights, strict=True)]
             print(name, *found[name])
-    lines = ",\n".join(f"  {json.dumps(k)}: {json.dumps(found[k])}" for k in with_figures)
-    HEIGHTS.write_text(f"{{\n{lines}\n}}\n", encoding="utf-8")
+            lines = ",\n".join(
+                f"  {json.dumps(k)}: {json.dumps(v)}" for k, v in sorted(found.items())
+            )
+            HEIGHTS.write_text(f"{{\n{lines}\n}}\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
