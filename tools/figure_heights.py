@@ -1,5 +1,7 @@
 """Measure the live figures of the built book, and picture them: ``python -m tools.figure_heights``.
 
+``python -m tools.figure_heights chapters/16_transformer`` does so for one page, or several.
+
 A page keeps a place of its height for each (:mod:`tools.figures`), so that nothing jumps when the
 figure is drawn; a reader whose browser runs no scripts sees its picture there. Needs
 Chromium and playwright, as the browser tests do.
@@ -7,6 +9,7 @@ Chromium and playwright, as the browser tests do.
 
 import io
 import json
+import sys
 from pathlib import Path
 
 from PIL import Image
@@ -14,7 +17,7 @@ from playwright.sync_api import Locator
 
 from tools import build
 from tools.browser import browser, serving
-from tools.figures import HEIGHTS, STILLS, still_name
+from tools.figures import HEIGHTS, STILLS, known_heights, still_name
 
 # A phone and a wide screen; between the two a figure's place is as high as on the wide one.
 WIDTHS = (390, 1366)
@@ -46,19 +49,24 @@ def take_picture(figure: Locator, path: Path) -> None:
 
 
 def main() -> None:
-    """Open each page that has figures at each width; store their heights and pictures."""
+    """Open each page that has figures, or was named, at each width; store heights and pictures."""
+    chosen = sys.argv[1:]
     pages = build.build_pages()
     with_figures = [
         str(path.relative_to(pages).with_suffix(""))
         for path in sorted(pages.glob("*.html")) + sorted(pages.glob("*/*.html"))
         if 'class="sa-place"' in path.read_text(encoding="utf-8")
     ]
-    found: dict[str, list[list[int]]] = {}
+    if unknown := set(chosen) - set(with_figures):
+        raise SystemExit(f"{min(unknown)} is no page with a live figure: {', '.join(with_figures)}")
+    measured = chosen or with_figures
+    known = known_heights()
+    found = {name: known[name] for name in with_figures if name in known}
     STILLS.mkdir(exist_ok=True)
-    for old in STILLS.glob("*.webp"):
-        old.unlink()
     with browser() as chromium, serving(pages) as address:
-        for name in with_figures:
+        for name in measured:
+            for old in STILLS.glob(still_name(name, "*")):
+                old.unlink()
             heights = []
             for width in WIDTHS:
                 page = chromium.new_page(
@@ -75,8 +83,10 @@ def main() -> None:
                 page.close()
             found[name] = [list(pair) for pair in zip(*heights, strict=True)]
             print(name, *found[name])
-    lines = ",\n".join(f"  {json.dumps(k)}: {json.dumps(v)}" for k, v in found.items())
-    HEIGHTS.write_text(f"{{\n{lines}\n}}\n", encoding="utf-8")
+            lines = ",\n".join(
+                f"  {json.dumps(k)}: {json.dumps(v)}" for k, v in sorted(found.items())
+            )
+            HEIGHTS.write_text(f"{{\n{lines}\n}}\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

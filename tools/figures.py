@@ -188,8 +188,8 @@ def page_with_places(body: str, state: Mapping[str, Any], page: str) -> str:
     )
 
 
-def still_name(page: str, index: int) -> str:
-    """Name the picture of a page's figure, counted from 0."""
+def still_name(page: str, index: int | str) -> str:
+    """Name the picture of a page's figure, counted from 0; of all with ``"*"``."""
     return f"{page.replace('/', '-')}-{index}.webp"
 
 

@@ -65,7 +65,15 @@ const rich = (content) => content.split(/(\w_\w)\b/).map((part) => (/^\w_\w$/.te
 
 const scale = (d0, d1, r0, r1) => (x) => r0 + ((x - d0) / (d1 - d0)) * (r1 - r0);
 const line = (points, attributes) => s("polyline", { points: points.map((p) => p.join()).join(" "), fill: "none", ...attributes });
-const words = (x, y, content, attributes = {}) => s("text", { x, y, ...attributes }, content);
+// A name that lines may pass behind stands on itself in the ground's colour, and wider: Firefox draws
+// the letters of one text by turns, outline and all, and so each outline would cover the letter before.
+function words(x, y, content, attributes = {}) {
+  const text = s("text", { x, y, ...attributes }, content);
+  if (!/sa-(name|later)/.test(attributes.class)) return text;
+  const under = text.cloneNode(true);
+  under.classList.add("sa-under");
+  return s("g", {}, under, text);
+}
 function arrow(x0, y0, x1, y1, attributes) {
   const angle = Math.atan2(y1 - y0, x1 - x0), size = Math.min(9, Math.hypot(x1 - x0, y1 - y0));
   const wing = (turn) => [x1 - size * Math.cos(angle + turn), y1 - size * Math.sin(angle + turn)];
