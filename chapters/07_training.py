@@ -641,7 +641,7 @@ plt.show()
 #   cure it.
 #
 # **Now you.** [The exercise](../exercises/07_training.ipynb) has you write the loss, the update and
-# greedy search.
+# greedy search, and train Bahdanau's design beside Luong's.
 #
 # **Next.** Maps of attention: how to read one, and how it can mislead.
 #

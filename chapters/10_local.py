@@ -279,9 +279,7 @@ for n, pairs in drawn.items():
     both = [(share(pairs, D), share(pairs, D, True)) for D in WIDTHS]
     rows.append([f"{n} words", *(f"{x:.0%} / {y:.0%}" for x, y in both)])
 heads = ("source", *(f"D = {D}" for D in WIDTHS))
-display(
-    ResultTable(heads, rows, "Gold links in the window", "centre t / centre t S/T")
-)
+display(ResultTable(heads, rows, "Gold links in the window", "centre t / centre t S/T"))
 
 figure, panels = plt.subplots(1, 2, figsize=(8.4, 3.2), sharey=True)
 COLOURS = dict(zip(LENGTHS[1:], (GREY, GREEN, BLUE, ORANGE)))

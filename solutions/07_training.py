@@ -339,20 +339,23 @@ def apart(one, other, real):
 def contest(train, seeds):
     # BEGIN ANSWER
     first, second = ([train(design, seed) for seed in seeds] for design in ("bahdanau", "luong"))
+
+    def value(name, run):
+        return float(np.median(run[name]))
+
+    def gap(name, a, b):
+        if name == "maps":
+            return apart(a["maps"], b["maps"], a["real"])
+        return abs(value(name, a) - value(name, b))
+
     found = {}
     for name in ("bleu", "seconds", "numbers", "maps"):
-
-        def gap(a, b):
-            if name == "maps":
-                return apart(a["maps"], b["maps"], a["real"])
-            return abs(float(np.median(a[name]) - np.median(b[name])))
-
-        between = [gap(a, b) for a in first for b in second]
-        within = [gap(a, b) for runs in (first, second) for a in runs for b in runs]
+        between = [gap(name, a, b) for a in first for b in second]
+        within = [gap(name, a, b) for runs in (first, second) for a in runs for b in runs]
         if name == "maps":
             size = sum(between) / len(between)
         else:
-            ours, theirs = (sum(float(np.median(run[name])) for run in x) for x in (second, first))
+            ours, theirs = (sum(value(name, run) for run in runs) for runs in (second, first))
             size = (ours - theirs) / len(seeds) if name == "bleu" else ours / theirs
         found[name] = size, min(between) > max(within)
     return found
@@ -391,6 +394,7 @@ with checking("q7"):
 
 # %%
 import time
+from itertools import pairwise
 
 from torch.autograd.graph import saved_tensors_hooks
 
@@ -431,7 +435,7 @@ def train(design, seed):
     said = Translator(model, vocabularies).translate([p.source for p in held_out], beam=1)
     return {
         "bleu": corpus_bleu([one.text for one in said], [p.target for p in held_out]).score,
-        "seconds": [after - before for before, after in zip(clock, clock[1:])],
+        "seconds": [after - before for before, after in pairwise(clock)],
         "numbers": sum(numbers),
         "maps": maps,
         "real": same.targets != 0,

@@ -281,7 +281,9 @@ def grown(train, counts, seeds, places):
         "learned": learned,
         "always": [place for place in sorted(places) if all(place in found for found in learned)],
         "fixed": [
-            h for h, of_one in enumerate(zip(*learned)) if None not in of_one and len({*of_one}) == 1
+            h
+            for h, of_one in enumerate(zip(*learned))
+            if None not in of_one and len({*of_one}) == 1
         ],
     }
     # END ANSWER

@@ -229,7 +229,13 @@ ROLES = {
     "touching": ("0c 1c 2c", "0c 1c 2c"),
     "one seed apart": ("2c 0s", "2c 2s", "2w 2c"),
 }
-HIGH = {"c": (0.62, 0.57), "s": (0.42, 0.36), "v": (0.5, 0.05), "w": (0.34, 0.33), "l": (0.36, 0.32)}
+HIGH = {
+    "c": (0.62, 0.57),
+    "s": (0.42, 0.36),
+    "v": (0.5, 0.05),
+    "w": (0.34, 0.33),
+    "l": (0.36, 0.32),
+}
 HIGH |= dict.fromkeys("om", HIGH["l"])
 
 
@@ -784,7 +790,9 @@ def probe(stand_in, base, each, pairs):
 """,
 )
 
-EVERY = "two are enough; the most are needed; one is enough; better by two steps; worse, then better"
+EVERY = (
+    "two are enough; the most are needed; one is enough; better by two steps; worse, then better"
+)
 EVERY += "; two are best; fewer are better; touching; one seed apart"
 Q7 = question(
     f"""q7: Measured: from one head to several

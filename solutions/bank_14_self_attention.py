@@ -1048,6 +1048,4 @@ def probe(where_it_helps, plain_said, attends, labels, kinds):
     },
 )
 
-EXERCISE = Exercise(
-    "14_self_attention", "A sentence looks at itself", (Q1, Q2, Q3, Q4, Q5, Q6, Q7)
-)
+EXERCISE = Exercise("14_self_attention", "A sentence looks at itself", (Q1, Q2, Q3, Q4, Q5, Q6, Q7))
