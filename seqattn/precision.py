@@ -24,7 +24,7 @@ def autocast(device: torch.device, bf16: bool) -> torch.autocast:
     device : torch.device
         Where the model is.
     bf16 : bool
-        Whether to.
+        Whether to use bfloat16.
     """
     return torch.autocast(device.type, dtype=torch.bfloat16, enabled=bf16)
 

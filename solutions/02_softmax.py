@@ -50,11 +50,11 @@ from seqattn.grading import checking, same_precision, tells_apart
 #
 # $$\alpha_i = \frac{\exp(e_i / \tau)}{\sum_j \exp(e_j / \tau)}.$$
 #
-# Write it for `scores` of shape `(B, S)`, a row for each sentence; `temperature` is a number. Scores
-# of several thousand, of either sign, must do no harm. Gradients must flow back to the scores.
+# Write it for `scores` of shape `(B, S)`, with one row for each sentence; `temperature` is a number.
+# Scores of several thousand, of either sign, must do no harm. Gradients must flow back to the scores.
 #
 # In this question, and only here, write it from `exp` or `logsumexp`: `softmax`, `log_softmax` and
-# `nn.Softmax` may not be used, nor what computes a softmax inside.
+# `nn.Softmax` may not be used, nor anything that computes a softmax inside.
 
 
 # %% question="q1"
@@ -86,13 +86,14 @@ with checking("q1"):
 # %% [markdown]
 # ## Who may look where
 #
-# A mask says who may look where: True where row $t$ may attend to column $i$. Two conditions meet in
-# it. **Padding**: sentence $b$ has `lengths[b]` words, and nobody may look at what comes behind them.
-# **No look ahead**: where `causal` is True, row $t$ may look at columns $0, \dots, t$ alone, itself
-# among them.
+# A mask says who may look where: True where row $t$ may attend to column $i$. It combines two
+# conditions. **Padding**: sentence $b$ has `lengths[b]` words, and no row may look at what comes
+# after them. **No look ahead**: if `causal` is True, row $t$ may look only at columns $0, \dots, t$,
+# itself included.
 #
-# `lengths` is an integer tensor `(B,)`; some of them may be 0, though never all. With $S$ the largest,
-# return the mask as a boolean tensor `(B, S, S)`. Every row follows the same rule, those of pads too.
+# `lengths` is an integer tensor `(B,)`; some lengths may be 0, though never all. With $S$ the
+# largest, return the mask as a boolean tensor `(B, S, S)`. Every row follows the same rule, rows of
+# pads included.
 
 
 # %% question="q2"
@@ -129,9 +130,9 @@ with checking("q2"):
 # $$a_i = \mathrm{softmax}_i(h_i \cdot w), \qquad r = \sum_i a_i h_i,$$
 #
 # return `r`, of shape `(B, d)`. Every sentence has at least one word; pads may stand at either end.
-# **What stands in the padding is garbage**, left over from whatever was in memory: large numbers,
-# infinity, NaN. It must not matter.
-# (A weight of 0 does not help against NaN: what is 0 times NaN?) Gradients must reach `states` and `w`.
+# **The padding holds garbage**, left over from whatever was in memory: large numbers, infinity, NaN.
+# It must not matter. (A weight of 0 does not help against NaN: what is 0 times NaN?) Gradients must
+# reach `states` and `w`.
 
 
 # %% question="q3"
@@ -161,13 +162,13 @@ with checking("q3"):
 # %% [markdown]
 # ## Dropping weights
 #
-# Attention dropout takes some weights away in training, so that a model cannot lean on one word. To
+# Attention dropout removes some weights in training, so that a model cannot lean on one word. To
 # keep it testable, the random numbers come from outside: `coins` is shaped like `weights`, with
 # entries between 0 and 1. `p` is 0 or more, and less than 1.
 #
 # - In training a weight stays where its coin is at least `p`, and becomes 0 elsewhere. What stays is
 #   divided by `1 - p`, so that the average does not change. Rows need not sum to 1 afterwards.
-# - When `training` is False the weights come back as they are.
+# - When `training` is False the weights come back unchanged.
 
 
 # %% question="q4"
@@ -217,21 +218,22 @@ with checking("q5"):
 # %% [markdown]
 # ## A test that finds the broken ones
 #
-# Now no softmax is asked for, but the test of one. `check_masked_softmax` is given a function, which it
-# calls as `masked_softmax(scores, mask)`, with `scores` and a boolean `mask` of shape `(B, S)`. It
-# keeps silent where the function is right, and fails with `assert` where it is not: just what pytest
-# takes for a test. It returns nothing. What must a right function do?
+# This time write not a softmax but a test of one. `check_masked_softmax` gets a function, which it
+# calls as `masked_softmax(scores, mask)`, with `scores` and a boolean `mask` of shape `(B, S)`. The
+# test stays silent if the function is right and fails with `assert` if it is not, as a pytest test
+# does. It returns nothing. What must a right function do?
 #
 # - Each row of the result, also `(B, S)`, is the softmax of the row's scores where the mask is True, and
 #   0 where it is False. A row without any True is all 0.
-# - Scores may be several ten thousand, of either sign. At pads too, and pads may stand anywhere.
+# - Scores may be in the tens of thousands, of either sign, at pads too. Pads may stand anywhere.
 # - The result depends on these two arguments alone, and both are left as they are.
 #
-# Grading hands it right functions, written in several ways, and broken ones, many with bugs that
-# projects have shipped. All have the same name, none has a source to read, and they come in any order. A
-# test earns points for what it refuses, and nothing if it refuses right code. Right functions may differ
-# in their last digits: leave them some room, as `torch.allclose` does. Random numbers are welcome if
-# your test gives the same verdict with all of them.
+# Grading tries your test on right functions, written in several ways, and on broken ones, many with
+# bugs that projects have shipped. All have the same name, none has source code to read, and they come
+# in any order. A test earns points for the broken functions that it refuses, and nothing if it
+# refuses a right one. Right functions may differ in their last digits: leave them some room, as
+# `torch.allclose` does. You may use random numbers if your test gives the same verdict with all of
+# them.
 
 
 # %% question="q6"
@@ -276,5 +278,5 @@ with checking("q6"):
 # %% [markdown]
 # ## What next
 #
-# `seqattn grade` tells your points. Then let the temperature of the first question go towards 0 and
-# towards infinity, and say what the weights become.
+# `seqattn grade` tells you your points. Then let the temperature of the first question go towards 0
+# and towards infinity, and say what the weights become.

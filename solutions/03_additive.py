@@ -95,7 +95,7 @@ with checking("q1"):
 #    anything: far above the others, infinite, NaN;
 # 4. a row in which nothing may be attended gives **zeros**, not NaN.
 #
-# Gradients must flow back to the scores. Do not change the tensors that you are given: the caller still needs them.
+# Gradients must flow back to the scores.
 
 
 # %% question="q2"
@@ -129,12 +129,12 @@ with checking("q2"):
 # ## The context
 #
 # Put the two together. From query, keys and a padding mask `(B, S)` compute the weights, and the
-# **context**: the weighted sum of the keys, of shape `(B, d_k)`. Return both, context first. What
-# stands in the padding is garbage, NaN and infinity included, and must not matter. Pads may stand at
-# either end, and a sentence may be nothing but pads. Gradients must reach all arguments but the mask,
-# and be finite.
+# **context**: the weighted sum of the keys, of shape `(B, d_k)`. Return both, context first. The
+# padding holds garbage, NaN and infinity included, which must not matter. Pads may stand at either
+# end, and a sentence may be nothing but pads. Gradients must reach all arguments but the mask, and
+# must be finite.
 #
-# You may call `additive_score` and `masked_softmax`; for grading, right versions of them are at hand,
+# You may call `additive_score` and `masked_softmax`; grading supplies right versions of them,
 # whatever yours do.
 
 
@@ -167,9 +167,9 @@ with checking("q3"):
 # ## How sharp can it get?
 #
 # However long you train, an additive score is bounded: each tanh lies between -1 and 1. So a model
-# with a given $v$ cannot look at one word alone. Find the **largest weight** that one of `words` words
-# can get, whatever the query, the keys and the two matrices are, as a limit that is never passed.
-# `v` is `(d_a,)`; `words` is a number, 1 or more. Return a tensor without dimensions.
+# with a given $v$ cannot look at one word alone. Find the **largest weight** that one of `words`
+# words can get, whatever the query, the keys and the two matrices are: a limit that no weight
+# passes. `v` is `(d_a,)`; `words` is a number, 1 or more. Return a tensor without dimensions.
 #
 # Entries of `v` may be negative, and in the hundreds. The gradient must flow back to `v`.
 
@@ -204,9 +204,9 @@ with checking("q4"):
 # - `forward(query, keys, mask)` returns context and weights as in the third question;
 # - the loss's gradient reaches all three.
 #
-# How you fill the parameters at the start is up to you, as long as the numbers are small and random,
-# drawn anew for every module (so no seed in `__init__`).
-# `additive_score`, `masked_softmax` and `attend` are at hand.
+# How you initialise the parameters is up to you, as long as the numbers are small, random, and drawn
+# anew for every module (so no seed in `__init__`). You may call `additive_score`, `masked_softmax`
+# and `attend`.
 
 
 # %% question="q5"
@@ -263,5 +263,5 @@ with checking("q6"):
 # %% [markdown]
 # ## What next
 #
-# `seqattn grade` tells your points. Then change something and watch it break: leave out the mask in
-# your module, and translate a batch of sentences of different lengths.
+# `seqattn grade` tells you your points. Then change something and watch it break: leave out the mask
+# in your module, and translate a batch of sentences of different lengths.

@@ -72,8 +72,8 @@ with checking("q1"):
 # %% [markdown]
 # ## The general score
 #
-# Query and key need not be of one size if a matrix stands between them: $e_i = s^\top W h_i$, with
-# `query` `(B, d_q)`, `keys` `(B, S, d_k)` and `W` `(d_q, d_k)`. Return `(B, S)`, unscaled.
+# Query and key need not have the same size if a matrix stands between them: $e_i = s^\top W h_i$,
+# with `query` `(B, d_q)`, `keys` `(B, S, d_k)` and `W` `(d_q, d_k)`. Return `(B, S)`, unscaled.
 
 
 # %% question="q2"
@@ -101,9 +101,9 @@ with checking("q2"):
 #
 # $e_i = v^\top \tanh(W\,[s; h_i])$, where $[s; h_i]$ is the query followed by the key: **query
 # first**. `W` is `(d_a, d_q + d_k)` and `v` is `(d_a,)`. The keys are the same at every step, so
-# their share was computed once for the sentence, before the first step: `projected` is what the
-# columns of `W` that meet a key make of each key, `(B, S, d_a)`. The keys themselves are gone.
-# Compute this step's scores, `(B, S)`, from what is left.
+# their share was computed once for the sentence, before the first step: `projected`, of shape
+# `(B, S, d_a)`, is the product of each key with the columns of `W` that meet a key. The keys
+# themselves are gone. Compute this step's scores, `(B, S)`, from what is left.
 
 
 # %% question="q3"
@@ -136,13 +136,14 @@ with checking("q3"):
 #
 # - one parameter, `W` of shape `(d_query, d_key)`, made once, and **no** others;
 # - `forward(query, keys, mask)` returns the context `(B, d_key)`, which is the weighted sum of the
-#   keys, and the weights `(B, S)`, of the general score; `mask` is a padding mask `(B, S)`; pads may
-#   stand at either end, their states are finite numbers of any size, and every sentence has a word;
+#   keys, and the weights `(B, S)`, from the general score. `mask` is a padding mask `(B, S)`: pads
+#   may stand at either end, their states are finite numbers of any size, and every sentence has at
+#   least one word;
 # - the loss's gradient reaches `W`, and a second call depends on its own arguments alone.
 #
-# How you fill `W` at the start is up to you, as long as the numbers are small and random, drawn anew
-# for every module (so no seed in `__init__`).
-# `general_score` is at hand; for grading a right version of it is, whatever yours does.
+# How you initialise `W` is up to you, as long as the numbers are small, random, and drawn anew for
+# every module (so no seed in `__init__`). You may call `general_score`; grading supplies a right
+# version of it, whatever yours does.
 
 
 # %% question="q4"
@@ -179,12 +180,13 @@ with checking("q4"):
 # %% [markdown]
 # ## A score that never looks
 #
-# The location score has no key in it: row $i$ of `W`, of shape `(L, d)`, scores *position* $i$, whatever
-# word stands there, $e_i = w_i^\top s$. Write the weights that follow. `query` is `(B, d)` and `mask` is
-# a padding mask `(B, S)`, with `S` at most `L`. Return weights `(B, S)`: a softmax over the words of each
-# sentence, 0 at pads. Pads may stand at either end; a word keeps the number of its column, so with two
-# pads in front the first word is at position 2, counted from 0. Every sentence has a word. Scores may be
-# in the thousands. Gradients must flow back to `query` and `W`.
+# The location score contains no key. Row $i$ of `W`, of shape `(L, d)`, scores *position* $i$,
+# whatever word stands there: $e_i = w_i^\top s$. Compute the weights from these scores. `query` is
+# `(B, d)` and `mask` is a padding mask `(B, S)`, with `S` at most `L`. Return weights `(B, S)`: a
+# softmax over the words of each sentence, 0 at pads. Pads may stand at either end; a word keeps the
+# number of its column, so with two pads in front the first word is at position 2, counted from 0.
+# Every sentence has at least one word. Scores may be in the thousands. Gradients must flow back to
+# `query` and `W`.
 
 
 # %% question="q5"
@@ -212,13 +214,13 @@ with checking("q5"):
 # %% [markdown]
 # ## Who is heard?
 #
-# A long key is first more often, and last more often. Find out for each word of a batch how often that
-# happens to it. `queries` is `(B, T, d)`, `keys` is `(B, S, d)` and `mask` is `(B, S)`; the score is the
-# dot product. Return two tensors of shape `(B, S)`: the share of the sentence's `T` queries for which
-# word $i$ has the **highest** score of all words of its sentence, and the share for which it has the
-# **lowest**. Pads take no part: both of their shares are 0. They may stand at either end, and hold any
-# finite numbers. Every sentence has a word, and no two words of a sentence have the same score. No
-# gradient is asked for.
+# A long key more often has the highest score, and more often the lowest. Find out how often that
+# happens to each word of a batch. `queries` is `(B, T, d)`, `keys` is `(B, S, d)` and `mask` is
+# `(B, S)`; the score is the dot product. Return two tensors of shape `(B, S)`: the share of the
+# sentence's `T` queries for which word $i$ has the **highest** score of all words of its sentence,
+# and the share for which it has the **lowest**. Pads take no part: both of their shares are 0. They
+# may stand at either end, and hold any finite numbers. Every sentence has at least one word, and no
+# two words of a sentence have the same score. No gradient is needed.
 
 
 # %% question="q6"
@@ -264,5 +266,5 @@ with checking("q6"):
 # %% [markdown]
 # ## What next
 #
-# `seqattn grade` tells your points. Then lengthen a key further, and count for which queries its weight
-# falls.
+# `seqattn grade` tells you your points. Then lengthen a key further, and count the queries for which
+# its weight falls.

@@ -12,8 +12,8 @@
 # %% [markdown]
 # # Exercise: scaled scores
 #
-# Write the scaled dot product. Then two experiments: why are dot products scaled, and why by the square
-# root of $d$; and how many directions of a matrix does a score need?
+# Write the scaled dot product. Then run two experiments: why are dot products scaled, and why by the
+# square root of $d$? And how many directions of a matrix does a score need?
 #
 # Each question has a cell for your answer and, below it, a check that you can run. The check tries
 # small numbers. Grading tries many more: other sizes, extreme scores, gradients.
@@ -45,10 +45,10 @@ from seqattn.grading import checking, same_precision
 # %% [markdown]
 # ## Scaled dot products
 #
-# All queries of a sentence at once, with values of their own: `queries` `(B, T, d)`, `keys`
-# `(B, S, d)`, `values` `(B, S, d_v)`. Return $\mathrm{softmax}(Q K^\top / \sqrt{d})\, V$, of shape
-# `(B, T, d_v)`. Scores may be in the hundreds, and gradients must flow back to all arguments. PyTorch's `scaled_dot_product_attention` and
-# `nn.MultiheadAttention` may not be used.
+# Compute all queries of a sentence at once, with separate values: `queries` `(B, T, d)`,
+# `keys` `(B, S, d)`, `values` `(B, S, d_v)`. Return $\mathrm{softmax}(Q K^\top / \sqrt{d})\, V$, of
+# shape `(B, T, d_v)`. Scores may be in the hundreds, and gradients must flow back to all arguments.
+# PyTorch's `scaled_dot_product_attention` and `nn.MultiheadAttention` may not be used.
 
 
 # %% question="q1"
@@ -80,11 +80,11 @@ with checking("q1"):
 # as scores. Return a dict with two entries of two numbers each, for the plain scores and for the
 # scores divided by $\sqrt{d}$, in this order:
 #
-# - `"variance"`: the variance of all `n · S` scores about their one mean;
+# - `"variance"`: the variance of all `n · S` scores about their common mean;
 # - `"through"`: how much a softmax over each row lets through: the sum of the derivatives of the
-#   weights, each by its own score, $\sum_i \partial \alpha_i / \partial e_i$; mean over the rows.
+#   weights, each by its own score, $\sum_i \partial \alpha_i / \partial e_i$, averaged over the rows.
 #
-# The numbers may be tensors or plain ones; 1 % more or less does not matter.
+# The numbers may be tensors or plain numbers; 1 % more or less does not matter.
 
 
 # %% question="q2"
@@ -119,12 +119,12 @@ with checking("q2"):
 # ## What follows: which power?
 #
 # Why $\sqrt{d}$, and not $d$, or $\log d$? Let the table decide. Suppose the variance of the scores
-# grows like a power of the size, $\mathrm{var} = c\, d^{\,b}$. Then scores divided by $d^{\,p}$ with the
-# right power $p$ have a variance that does not depend on $d$. From a table of sizes and variances of
-# the *undivided* scores, two sequences of plain numbers, find $b$ by least squares (a straight line
-# through $\ln \mathrm{var}$ over $\ln d$) and return $p$, which may be negative. The measured table of the question before
-# is one such table; keys that resemble one another, or entries that depend on one another, give
-# others, and another power.
+# grows like a power of the size, $\mathrm{var} = c\, d^{\,b}$. Then scores divided by $d^{\,p}$ with
+# the right power $p$ have a variance that does not depend on $d$. From a table of sizes and variances
+# of the *undivided* scores, two sequences of plain numbers, find $b$ by least squares (a straight
+# line through $\ln \mathrm{var}$ over $\ln d$) and return $p$, which may be negative. The table that
+# you measured in the last question is one such table. Keys that resemble one another, or entries that
+# depend on one another, give other tables and another power.
 
 
 # %% question="q3"
@@ -151,17 +151,17 @@ with checking("q3"):
 # %% [markdown]
 # ## A matrix in two thin ones
 #
-# A score of reduced rank is $(Us)^\top (Vh)$, with `U` of shape `(k, d_q)` and `V` of shape `(k, d_k)`:
-# it has fewer numbers than a general score, if `k` is small. Suppose that a general score has been
-# trained. Cut its `W`, of shape `(d_q, d_k)`, into two thin matrices: return `U` and `V`, in this order,
-# such that
+# A score of reduced rank is $(Us)^\top (Vh)$, with `U` of shape `(k, d_q)` and `V` of shape
+# `(k, d_k)`: it has fewer parameters than a general score, if `k` is small. Suppose that a general
+# score has been trained. Cut its `W`, of shape `(d_q, d_k)`, into two thin matrices: return `U` and
+# `V`, in this order, such that
 #
 # - $U^\top V$ is the matrix of rank `k` that is nearest to `W`, by the sum of the squared differences of
 #   all entries (`k` is at most the smaller of `d_q` and `d_k`);
-# - the two share the work. Rows of `U` are at right angles to each other, and so are rows of `V`; row `j`
-#   of `U` is as long as row `j` of `V`; and long rows stand before short ones.
+# - the two share the work: the rows of `U` are at right angles to each other, and so are the rows of
+#   `V`; row `j` of `U` is as long as row `j` of `V`; and long rows come before short ones.
 #
-# Whether both rows of a pair change their sign does not matter. No gradient is asked for.
+# Both rows of a pair may change their sign. No gradient is needed.
 
 
 # %% question="q4"
@@ -194,16 +194,16 @@ with checking("q4"):
 # ## Measured: how many directions does a score need?
 #
 # The nearest matrix is nearest in its *entries*. What counts is where the weights go. Measure it.
-# `queries` is `(n, d_q)` and `keys` `(n, S, d_k)`: query `i` meets the `S` keys of row `i`, by the general
-# score $s^\top W h$, not scaled. Cut `W` to rank $k$, for each $k$ from 1 to the smaller of `d_q` and
-# `d_k`, and compare the softmax weights of each query with those of the whole `W`. The weight that has
-# *moved* is half the sum of the absolute differences: 0 where the weights are the same, 1 where all of it
-# lies on other keys. Return a dict:
+# `queries` is `(n, d_q)` and `keys` `(n, S, d_k)`: query `i` meets the `S` keys of row `i`, by the
+# general score $s^\top W h$, not scaled. Cut `W` to rank $k$, for each $k$ from 1 to the smaller of
+# `d_q` and `d_k`, and compare the softmax weights of each query with those of the whole `W`. The
+# weight that has *moved* is half the sum of the absolute differences: 0 where the weights are the
+# same, 1 where all the weight lies on other keys. Return a dict:
 #
 # - `"moved"`: for each $k$, in order, the mean over the queries of the weight that has moved;
 # - `"needed"`: the smallest $k$ for which that mean is at most `most`.
 #
-# `factors` is at hand; for grading a right version of it is, whatever yours does.
+# You may call `factors`; grading supplies a right version of it, whatever yours does.
 
 
 # %% question="q5"
@@ -242,5 +242,5 @@ with checking("q5"):
 # %% [markdown]
 # ## What next
 #
-# `seqattn grade` tells your points. Then break the experiment: draw keys that are all nearly the same
-# vector as the query, or queries and keys of length 1, and see which power the table asks for.
+# `seqattn grade` tells you your points. Then break the experiment: draw keys that are all nearly the
+# same vector as the query, or queries and keys of length 1, and see which power the table asks for.

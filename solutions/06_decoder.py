@@ -12,17 +12,17 @@
 # %% [markdown]
 # # Exercise: inside the decoder
 #
-# Build what stands around the attention in a translator: how the encoder hands over, what the decoder
+# Build what surrounds the attention in a translator: how the encoder hands over, what the decoder
 # reads, when it asks, where the context goes. Then tell from the outside which decoder a program has,
-# and measure how a readout goes numb. The chapter is
+# and measure how numb a readout is. The chapter is
 # [The decoder: two orders of one step](../chapters/06_decoder.ipynb).
 #
 # Each question has a cell for your answer and, below it, a check that you can run. The check tries
 # small numbers. Grading tries many more: other sizes, padding, other ids, gradients.
 #
 # - **Keep the first line of each answer cell**; it tells the grader what it is looking at.
-# - **Put all that an answer needs into its cell**, helpers too. `torch`, `F`, `nn`, `math` and `np` are
-#   there already, and so are `attend` and `gru` of the next cell but one.
+# - **Put all that an answer needs into its cell**, helpers too. `torch`, `F`, `nn`, `math` and `np`
+#   are there already, and so are `attend` and `gru` from a cell below.
 # - Everything is plain PyTorch: return tensors of the same precision as those that come in, not lists
 #   or NumPy arrays. `seqattn` is the answer key, so importing it in an answer earns nothing.
 # - In a mask, True means *may be attended*. A row of `X @ W.T` is $W x$ for a row $x$ of `X`.
@@ -46,11 +46,11 @@ from torch import nn
 from seqattn.grading import checking, same_precision
 
 # %% [markdown]
-# Two things are given, since earlier exercises had you write the one, and PyTorch has the other.
-# `attend` asks with `query` `(B, d_s)` for the words `keys` `(B, S, d_h)` under a padding mask `(B, S)`, by
-# the general score with the matrix `A` `(d_s, d_h)`; it returns the context `(B, d_h)` and the weights
-# `(B, S)`. `gru` updates the states `s` `(B, d_s)` with the inputs `x` `(B, d_x)`, by the weights
-# `W` `(3 d_s, d_x)` and `U` `(3 d_s, d_s)`; it has no biases.
+# Two functions are given: the first you wrote in earlier exercises, and PyTorch has the second.
+# `attend` scores the words `keys` `(B, S, d_h)` for `query` `(B, d_s)`, under a padding mask
+# `(B, S)`, by the general score with the matrix `A` `(d_s, d_h)`. It returns the context `(B, d_h)`
+# and the weights `(B, S)`. `gru` updates the states `s` `(B, d_s)` with the inputs `x` `(B, d_x)`,
+# using the weights `W` `(3 d_s, d_x)` and `U` `(3 d_s, d_s)`; it has no biases.
 
 
 # %%
@@ -70,15 +70,15 @@ def gru(x, s, W, U):
 # %% [markdown]
 # ## The bridge
 #
-# An encoder with `L` layers in both directions ends in `2L` states for each sentence. PyTorch hands them
-# over as `h_n`, of shape `(2L, B, d_h)`, in this order: layer 1 forward, layer 1 backward, layer 2
-# forward, and so on. The decoder has `L` layers as well. Its layer $l$ starts at
+# An encoder with `L` layers in both directions ends in `2L` states for each sentence. PyTorch
+# returns them as `h_n`, of shape `(2L, B, d_h)`, in this order: layer 1 forward, layer 1 backward,
+# layer 2 forward, and so on. The decoder has `L` layers as well. Its layer $l$ starts at
 #
 # $$s_0^{(l)} = \tanh\bigl(W^{(l)} [\overrightarrow{h}^{(l)}; \overleftarrow{h}^{(l)}] + b^{(l)}\bigr),$$
 #
-# with weights `W` of shape `(L, d_s, 2 d_h)` and `b` of shape `(L, d_s)`. The cells of an LSTM, which no
-# tanh bounds, take the same way without it: `squash` is False for them. Return the first states with
-# the batch in front, `(B, L, d_s)`.
+# with weights `W` of shape `(L, d_s, 2 d_h)` and `b` of shape `(L, d_s)`. The cells of an LSTM,
+# which no tanh bounds, take the same formula without the tanh: `squash` is False for them. Return the
+# first states with the batch in front, `(B, L, d_s)`.
 
 
 # %% question="q1"
@@ -110,10 +110,10 @@ with checking("q1"):
 #
 # In training the decoder reads the right translation, always one word behind what it has to say: it
 # reads `bos` and says word 1, reads word 1 and says word 2, and after the last word it says `eos`.
-# `words` are ids `(B, T)` of translations *without* marks, with pads behind the shorter ones; a
+# `words` holds ids `(B, T)` of translations *without* marks, with pads after the shorter ones; a
 # translation may even be empty. Return two tensors of ids `(B, T + 1)`: what the decoder reads, then
-# what it should say. Pads fill up the rest of both. `bos`, `eos` and `pad` are ids; two of them may be
-# one id, but none is that of a word.
+# what it should say. Pads fill the rest of both. `bos`, `eos` and `pad` are ids; two of them may
+# share one id, but none is the id of a word.
 
 
 # %% question="q2"
@@ -142,13 +142,15 @@ with checking("q2"):
 # %% [markdown]
 # ## Bahdanau's step
 #
-# One step for a batch. `embedded` `(B, d_e)` holds the vectors of the words that were said last, `state`
-# `(B, d_s)` the states that come in, `keys` `(B, S, d_h)` and `mask` `(B, S)` the source. In this order:
+# Write one step for a batch. `embedded` `(B, d_e)` holds the vectors of the words that were said
+# last, `state` `(B, d_s)` the incoming states, `keys` `(B, S, d_h)` and `mask` `(B, S)` the source.
+# In this order:
 #
-# 1. the state that comes in asks, with `attend`;
-# 2. `gru` updates it with the inputs [word; context], by `W` `(3 d_s, d_e + d_h)` and `U`;
-# 3. the readout is Bahdanau's **maxout**: of $z = P\,[\text{new state}; \text{context}; \text{word}]$ with `P`
-#    `(2 d_t, d_s + d_h + d_e)` it keeps the larger of each two neighbours, $t_k = \max(z_{2k-1}, z_{2k})$.
+# 1. the incoming state asks, with `attend`;
+# 2. `gru` updates it with the inputs [word; context], using `W` `(3 d_s, d_e + d_h)` and `U`;
+# 3. the readout is Bahdanau's **maxout**: from
+#    $z = P\,[\text{new state}; \text{context}; \text{word}]$, with `P` `(2 d_t, d_s + d_h + d_e)`, it
+#    keeps the larger number of each pair of neighbours, $t_k = \max(z_{2k-1}, z_{2k})$.
 #
 # Return the new state `(B, d_s)`, the features $t$ `(B, d_t)` and the weights `(B, S)`.
 
@@ -185,14 +187,15 @@ with checking("q3"):
 # %% [markdown]
 # ## Luong's steps, with input feeding
 #
-# Now all steps of a known translation, in Luong's order. `embedded` `(B, T, d_e)` holds the vectors of
-# the words that are read. At step $t$ the GRU reads [word; $\tilde s_{t-1}$], by `W` `(3 d_s, d_e + d_a)` and
-# `U`; then the new state asks; then
+# Now take all steps of a known translation, in Luong's order. `embedded` `(B, T, d_e)` holds the
+# vectors of the words that are read. At step $t$ the GRU reads [word; $\tilde s_{t-1}$], using `W`
+# `(3 d_s, d_e + d_a)` and `U`. Then the new state asks. Then the attentional vector
 #
 # $$\tilde s_t = \tanh\bigl(W_c\,[c_t; s_t]\bigr)$$
 #
-# with `W_c` of shape `(d_a, d_h + d_s)` is said, and fed to the next step. Before the first step nothing was
-# said: there $\tilde s_0 = 0$. Return all attentional vectors, `(B, T, d_a)`, and all weights, `(B, T, S)`.
+# with `W_c` of shape `(d_a, d_h + d_s)`, is said and fed to the next step. Before the first step
+# nothing was said: there $\tilde s_0 = 0$. Return all attentional vectors, `(B, T, d_a)`, and all
+# weights, `(B, T, S)`.
 
 
 # %% question="q4"
@@ -233,13 +236,14 @@ with checking("q4"):
 # %% [markdown]
 # ## What the encoder hands over
 #
-# `rnn` is an `nn.GRU` in both directions, `batch_first`, with one layer or several. `vectors` `(B, S, d)` are
-# the words of a batch and what stands at its pads; `lengths` `(B,)` says how many words each sentence
-# has, in any order, none of them 0. There may be more columns than the longest sentence needs.
+# `rnn` is an `nn.GRU` in both directions, `batch_first`, with one or more layers. `vectors`
+# `(B, S, d)` holds the words of a batch and whatever is at its pads; `lengths` `(B,)` says how many
+# words each sentence has, in any order, and none is 0. There may be more columns than the longest
+# sentence needs.
 #
-# Return the states of the top layer, `(B, S, 2 d_h)`, zeros at pads; and the summary `(B, 2 d_h)`, where the
-# top layer's two directions end: the forward one at the last word, the backward one at the first. Each
-# sentence comes out as if it were alone: what stands at pads, even NaN, must not be read.
+# Return the states of the top layer, `(B, S, 2 d_h)`, zeros at pads; and the summary `(B, 2 d_h)`,
+# where the top layer's two directions end: the forward one at the last word, the backward one at the
+# first. Each sentence comes out as if it were alone: what is at pads, even NaN, must not be read.
 
 
 # %% question="q5"
@@ -279,21 +283,21 @@ with checking("q5"):
 # %% [markdown]
 # ## Name that design
 #
-# Somebody hands you a program that decodes one sentence. `decode(words, values)` gets the ids of the words
-# that are read, `(T,)`, and the values of the source, `(S, d)`; its keys are its own affair. It returns three
-# tensors: the states after each step `(T, d_s)`, the weights `(T, S)` and the logits `(T, vocab)`. What it calls
-# itself means nothing: find out. Return two texts,
+# Somebody hands you a program that decodes one sentence. `decode(words, values)` gets the ids of the
+# words that are read, `(T,)`, and the values of the source, `(S, d)`; it keeps its keys to itself. It
+# returns three tensors: the states after each step `(T, d_s)`, the weights `(T, S)` and the logits
+# `(T, vocab)`. Its name means nothing: find out. Return two texts,
 #
 # - who asks at each step: `"old state"`, the one before the update, or `"new state"`, the one after it;
-# - the first place where the context goes: `"update"`, into the state of the same step; `"next update"`, into
-#   the state of the step after, itself or within what was said; `"readout"`, into the logits alone; or
-#   `"nowhere"`.
+# - the first place where the context goes: `"update"`, into the state of the same step;
+#   `"next update"`, into the state of the next step, directly or within what was said; `"readout"`,
+#   into the logits alone; or `"nowhere"`.
 #
 # (Bahdanau's design is old state, update. Luong's is new state, readout, and with input feeding new
-# state, next update.) You may run it some hundred times. Its numbers come with noise of a millionth; what
-# moves at all moves by more than a thousandth, when the values are doubled, say, or turned round. Ids
-# run from 0 to `vocab - 1`, and some words share one vector, so that replacing one by the other changes
-# nothing. `T` is 3 at least.
+# state, next update.) You may run it some hundred times. Its numbers carry noise of a millionth;
+# what moves at all moves by more than a thousandth, when the values are doubled, say, or turned
+# round. Ids run from 0 to `vocab - 1`. Some words share one vector, so that replacing one by the
+# other changes nothing. `T` is at least 3.
 
 
 # %% question="q6"
@@ -350,17 +354,17 @@ with checking("q6"):
 # %% [markdown]
 # ## Measured: how numb is a readout?
 #
-# A tanh that has come to its end, −1 or 1, passes no gradient back. How many features of a readout stand
-# there? `features` `(N, T, d)` holds what a tanh readout gave for `N` sentences; `real` `(N, T)` is True at words,
-# and what stands at pads must not count, even NaN. Return a dict of three numbers, over all words of all
-# sentences together:
+# A tanh at its limit, −1 or 1, passes no gradient back. How many features of a readout are at a
+# limit? `features` `(N, T, d)` holds what a tanh readout gave for `N` sentences; `real` `(N, T)` is
+# True at words, and what is at pads must not count, even NaN. Return a dict of three numbers, over
+# all words of all sentences together:
 #
 # - `"saturated"`: the share of features at words that lie beyond 0.99 or below −0.99;
 # - `"slope"`: the mean slope of the tanh there, $1 - x^2$ for a feature $x$;
 # - `"constant"`: the share of the `d` features that lie beyond 0.99 at *every* word, or below −0.99 at
 #   every word. Such a feature says the same whatever is translated.
 #
-# The numbers may be tensors or plain ones.
+# The numbers may be tensors or plain numbers.
 
 
 # %% question="q7"
@@ -392,13 +396,14 @@ with checking("q7"):
 # %% [markdown]
 # ## What follows: is it the start?
 #
-# Two settings were trained with several seeds each. `one` and `other` are lists with a pair for each seed,
-# (saturated share, loss). The two lists may be of different lengths, and their seeds have nothing to do
-# with each other. What may you say of `one` beside `other`? Return a dict with two texts, `"saturated"`
-# and `"loss"`, each judged by its own numbers:
+# Two settings were trained with several seeds each. `one` and `other` are lists with a pair for each
+# seed, (saturated share, loss). The two lists may be of different lengths, and their seeds have
+# nothing to do with each other. What may you say of `one` compared with `other`? Return a dict with
+# two texts, `"saturated"` and `"loss"`, each judged by its own numbers:
 #
 # - `"higher"` if all of `one`'s numbers lie above all of `other`'s, `"lower"` if below;
-# - `"no difference seen"` if the ranges from the lowest to the highest seed meet, if only at one number;
+# - `"no difference seen"` if the ranges from the lowest to the highest seed meet, even at one number
+#   only;
 # - `"too few seeds"` for both if either side has fewer than three.
 
 
@@ -427,11 +432,12 @@ with checking("q8"):
     assert found["loss"] == "no difference seen", f"2 to 3 beside 1 to 2.2: {found['loss']}"
 
 # %% [markdown]
-# Now measure. A translator in Luong's order with a tanh readout: does it matter where the bias of its last
-# layer starts, at zeros or at the logarithm of each word's frequency? `train` gives you one run of 60
-# updates: the features of its readout after 20 updates with the mask of their words, and the mean
-# loss of its last 10. Run both starts with three seeds each, let `numbness` and `compare` judge, and
-# write down in a sentence what follows, and what does not. (A run takes some seconds.)
+# Now measure. Take a translator in Luong's order with a tanh readout. Does it matter where the bias
+# of its last layer starts, at zeros or at the logarithm of each word's frequency? `train` gives you
+# one run of 60 updates: the features of its readout after 20 updates with the mask of their words,
+# and the mean loss of its last 10. Run both starts with three seeds each, let `numbness` and
+# `compare` judge, and write down in a sentence what follows, and what does not. (A run takes a few
+# seconds.)
 
 # %%
 from seqattn.data import Batches, Vocabularies, encode_pairs, tokenize, toy_corpus
@@ -485,5 +491,6 @@ assert found == {"saturated": "higher", "loss": "higher"}
 # %% [markdown]
 # ## What next
 #
-# `seqattn grade` tells your points. Then change one thing in `train`: another readout (`"maxout"`,
-# `"linear"`), a third of the learning rate, or Bahdanau's order. Where does `compare` still see a difference?
+# `seqattn grade` tells you your points. Then change one thing in `train`: another readout
+# (`"maxout"`, `"linear"`), a third of the learning rate, or Bahdanau's order. Where does `compare`
+# still see a difference?

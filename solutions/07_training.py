@@ -48,10 +48,10 @@ from seqattn.grading import checking, same_precision
 #
 # A batch of target sentences `y` is `(B, T)`: each begins with a start mark, ends with an end mark,
 # and is filled up with `pad`. The ids of these three differ from vocabulary to vocabulary; `pad` is
-# told, and need not be 0. The decoder was given `y[:, :-1]` and said `logits`, `(B, T - 1, V)`: row
-# $t$ predicts token $t + 1$. Return the mean cross-entropy, in nats, over **all real targets of the
-# batch together**, as a tensor of no axes through which gradients flow; the end mark is a target,
-# pads are not. Logits may be in the hundreds.
+# an argument, and need not be 0. The decoder read `y[:, :-1]` and returned `logits`, `(B, T - 1, V)`:
+# row $t$ predicts token $t + 1$. Return the mean cross-entropy, in nats, over **all real targets of
+# the batch together**, as a tensor without axes through which gradients flow. The end mark is a
+# target, pads are not. Logits may be in the hundreds.
 
 
 # %% question="q1"
@@ -77,10 +77,10 @@ with checking("q1"):
 # ## A training step
 #
 # `model(inputs)` takes tokens `(B, T - 1)` and gives logits as above. Do one step of training on the
-# batch `y`: put the model into training mode; gradients of this batch alone, with `sequence_loss`;
-# clip their norm, all parameters together, to `max_norm`; one step of the optimizer that is handed
-# in, whichever it is. Return the loss before the update, as a plain number, not as a tensor. (The
-# model has modules inside; gradients of an earlier batch may still be there.)
+# batch `y`: put the model into training mode; compute the gradients of this batch alone, with
+# `sequence_loss`; clip their norm, all parameters together, to `max_norm`; and take one step with the
+# optimizer that is handed in, whichever it is. Return the loss before the update, as a plain number,
+# not as a tensor. (The model has modules inside; gradients of an earlier batch may still be there.)
 
 
 # %% question="q2"
@@ -113,18 +113,18 @@ with checking("q2"):
 # ## Greedy decoding
 #
 # `step(tokens, state)` takes the last token of each sentence, `(batch,)`, and a state; it gives
-# `logits`, `(batch, V)`, and the next state. What a state is, is the decoder's business: hand it on
-# as it comes. Begin with `bos` and the given state, take the largest logit at each step, and return
-# the words as a `(batch, T)` tensor of whole numbers:
+# `logits`, `(batch, V)`, and the next state. The content of a state is the decoder's business: hand
+# it on as it comes. Begin with `bos` and the given state, take the largest logit at each step, and
+# return the words as a `(batch, T)` tensor of whole numbers:
 #
 # - without `bos`, with each sentence's `eos`, and with `pad` after it;
 # - no sentence is longer than `max_len` words (its `eos` counts, `bos` does not), and `T` is the
 #   length of the longest;
 # - stop as soon as all sentences have ended: `step` is expensive.
 #
-# The three ids may be any, and in some models two of them coincide: `bos` with `eos`, or `pad` with
-# one of them. A model may say any id in the middle of a sentence, `bos` and `pad` too: only `eos`
-# ends it.
+# The three ids may be any numbers, and in some models two of them coincide: `bos` with `eos`, or
+# `pad` with one of them. A model may say any id in the middle of a sentence, `bos` and `pad` too:
+# only `eos` ends it.
 
 
 # %% question="q3"
@@ -165,14 +165,14 @@ with checking("q3"):
 # %% [markdown]
 # ## Label smoothing that knows what a pad is
 #
-# A smoothed target gives the right word $1 - \varepsilon$, not 1, and spreads the rest evenly over other
-# words. The usual formula gives each of the $V$ tokens $\varepsilon / V$, the right word and the pad
-# included, though a pad is never to be said. Here the rest goes to all tokens **but the right one and the
-# pad**: each of these $V - 2$ gets $\varepsilon / (V - 2)$, and the pad gets nothing. `y`, `logits` and
-# `pad` are those of the first question, and `eps` is a number from 0 to 1. Return the mean cross-entropy
-# $-\sum_w p_w \log q_w$ between the smoothed targets $p$ and the model's probabilities $q$, over all
-# real targets of the batch together, as a tensor of no axes through which gradients flow. Logits may be
-# in the hundreds.
+# A smoothed target gives the right word $1 - \varepsilon$, not 1, and spreads the rest evenly over
+# other words. The usual formula gives each of the $V$ tokens $\varepsilon / V$, the right word and
+# the pad included, though a pad should never be said. Here the rest goes to all tokens **but the
+# right one and the pad**: each of these $V - 2$ gets $\varepsilon / (V - 2)$, and the pad gets
+# nothing. `y`, `logits` and `pad` are those of the first question, and `eps` is a number from 0 to 1.
+# Return the mean cross-entropy $-\sum_w p_w \log q_w$ between the smoothed targets $p$ and the
+# model's probabilities $q$, over all real targets of the batch together, as a tensor without axes
+# through which gradients flow. Logits may be in the hundreds.
 
 
 # %% question="q4"
@@ -210,18 +210,18 @@ with checking("q4"):
 # %% [markdown]
 # ## Inputs for scheduled sampling
 #
-# In training the decoder reads true words; alone it reads its own. Scheduled sampling mixes them. The
-# model has read the true words of `y`, `(B, T)`, once and said `logits`, `(B, T - 1, V)`: as before, row
-# $t$ predicts token $t + 1$. Now make the inputs of a second reading, `(B, T - 1)`. They are `y[:, :-1]`,
-# but input $t$ is replaced by what the model guessed **for that place** where the coin `coins[:, t]` is
-# smaller than `p`. `coins`, `(B, T - 1)`, holds numbers from 0 to 1.
+# In training the decoder reads true words; alone it reads its own. Scheduled sampling mixes the two.
+# The model has read the true words of `y`, `(B, T)`, once and returned `logits`, `(B, T - 1, V)`: as
+# before, row $t$ predicts token $t + 1$. Now make the inputs of a second reading, `(B, T - 1)`. They
+# are `y[:, :-1]`, but input $t$ is replaced by what the model guessed **for that place** where the
+# coin `coins[:, t]` is smaller than `p`. `coins`, `(B, T - 1)`, holds numbers from 0 to 1.
 #
 # - The guess is the token with the largest logit. A pad is no guess: then take the best of the others.
 # - Input 0 is the start mark, whatever its coin.
 # - Inputs that are pads stay pads. All others, end marks too, may be replaced.
 #
-# Return whole numbers. Start mark, end mark and pad may have any ids, and the first two may be one; no two
-# logits are equal.
+# Return whole numbers. Start mark, end mark and pad may have any ids, and the first two may share
+# one. No two logits are equal.
 
 
 # %% question="q5"
@@ -258,13 +258,14 @@ with checking("q5"):
 #    \mathrm{lp} = \Big(\frac{5 + T}{6}\Big)^{\alpha}, \qquad
 #    \mathrm{cp} = \beta \sum_{i} \ln \min\Big(\sum_{t} w_{ti},\, 1\Big) $$
 #
-# where $T$ is the hypothesis' length, $i$ runs over the words of the source, $t$ over the steps of the
-# hypothesis, and $w_{ti}$ is the attention weight of word $i$ at step $t$. You get `log_probs` `(n,)`; `lengths` `(n,)`, whole numbers; `weights`
-# `(n, longest, S)`, the attention weights of the steps; and `mask` `(S,)`, True at the words of the
-# source. Rows of `weights` from a hypothesis' length on are of steps that were never made, and hold any
-# finite numbers. Columns of pads hold 0, and pads may stand at either end; each word has got some weight.
-# Return the scores, `(n,)`. No gradient is asked for. (In PyTorch a whole number over 6 is float32: bring
-# the lengths to the dtype of the log-probabilities first.)
+# where $T$ is the hypothesis' length, $i$ runs over the words of the source, $t$ over the steps of
+# the hypothesis, and $w_{ti}$ is the attention weight of word $i$ at step $t$. You get `log_probs`
+# `(n,)`; `lengths` `(n,)`, whole numbers; `weights` `(n, longest, S)`, the attention weights of the
+# steps; and `mask` `(S,)`, True at the words of the source. Rows of `weights` from a hypothesis'
+# length on belong to steps that were never taken, and hold any finite numbers. Columns of pads hold
+# 0, and pads may stand at either end; each word has some weight. Return the scores, `(n,)`. No
+# gradient is needed. (In PyTorch a whole number over 6 is float32: convert the lengths to the dtype
+# of the log-probabilities first.)
 
 
 # %% question="q6"
@@ -454,5 +455,5 @@ for name, (size, own) in measured.items():
 # %% [markdown]
 # ## What next
 #
-# `seqattn grade` tells your points. Then train the small model of the second check on pairs of your
-# own, and decode with it.
+# `seqattn grade` tells you your points. Then train the small model of the second check on pairs of
+# your own, and decode with it.

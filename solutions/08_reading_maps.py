@@ -49,8 +49,8 @@ from seqattn.grading import checking, same_precision
 # $H_t = -\sum_i \alpha_{ti} \ln \alpha_{ti}$, in nats, with $0 \ln 0 = 0$. Return `(B, T)`.
 #
 # Weights of pads are exactly 0, and a penalty on the entropy trains the network that made the scores:
-# so the gradient must flow back **through the softmax**, and be a number at weights of 0, too. (An
-# infinite derivative is no better than NaN there: the softmax multiplies it by 0.)
+# so the gradient must flow back **through the softmax**, and must be a number at weights of 0, too.
+# (An infinite derivative is no better than NaN there: the softmax multiplies it by 0.)
 
 
 # %% question="q1"
@@ -77,12 +77,13 @@ with checking("q1"):
 # %% [markdown]
 # ## Spread, comparable across lengths
 #
-# A row over thirty words can have a larger entropy than a row over three, whatever it does. So divide
-# by the largest entropy that the sentence allows: return $H_t / \ln n$, `(B, T)`, where $n$ is the
-# number of **this sentence's** words. `mask`, `(B, S)`, is True at them, wherever they stand; pads have weight 0. It is 1
-# for a row that is uniform over the words and 0 for a row with all weight on one of them; a sentence
-# of a single word has 0. Gradients must flow back as in the first question, and be numbers in every
-# sentence. `entropy` is at hand; for grading a right version of it is, whatever yours does.
+# A row over thirty words can have a larger entropy than a row over three, just because it is longer.
+# So divide by the largest entropy that the sentence allows: return $H_t / \ln n$, `(B, T)`, where $n$
+# is the number of **this sentence's** words. `mask`, `(B, S)`, is True at them, wherever they stand;
+# pads have weight 0. The result is 1 for a row that is uniform over the words, and 0 for a row with
+# all weight on one of them or for a sentence of a single word. Gradients must flow back as in the
+# first question, and must be numbers in every sentence. You may call `entropy`; grading supplies a
+# right version of it, whatever yours does.
 
 
 # %% question="q2"
@@ -142,11 +143,11 @@ with checking("q3"):
 # %% [markdown]
 # ## The coverage loss
 #
-# Looking again at what was covered costs: at step $t$, $\sum_i \min(\alpha_{ti}, c_{ti})$, with the
-# coverage before the step. `real`, `(B, T)`, is True at the real steps; shorter translations are
-# filled up at the end, with rows that hold any finite numbers. Return the mean over all real steps of all
+# Looking again at what was covered has a cost: at step $t$, $\sum_i \min(\alpha_{ti}, c_{ti})$, with
+# the coverage before the step. `real`, `(B, T)`, is True at the real steps; shorter translations are
+# filled up at the end with rows of any finite numbers. Return the mean over all real steps of all
 # sentences together, one number as a tensor. Gradients must flow back to the weights, through the
-# coverage as well. `coverage` is at hand.
+# coverage as well. You may call `coverage`.
 
 
 # %% question="q4"
@@ -172,14 +173,14 @@ with checking("q4"):
 # %% [markdown]
 # ## Alignment error rate
 #
-# Links are pairs (source position, target position), counted from 0. People marked some as sure,
-# $S$, and some as possible; every sure link is possible, too, but the list `possible` may leave the
-# sure ones out. With the predicted links $A$,
+# Links are pairs (source position, target position), counted from 0. People marked some as sure, $S$,
+# and some as possible; every sure link is possible, too, but the list `possible` may leave the sure
+# ones out. With the predicted links $A$,
 #
 # $$\mathrm{AER} = 1 - \frac{|A \cap S| + |A \cap P|}{|A| + |S|}, \qquad P \supseteq S.$$
 #
-# All three arguments are lists of pairs. A link may occur in a list more than once and counts once.
-# `possible` may be empty, the others are not. Return a number, and leave the lists as they are.
+# All three arguments are lists of pairs. A link that occurs in a list more than once counts once.
+# `possible` may be empty; the others are not. Return a number, and leave the lists as they are.
 
 
 # %% question="q5"
@@ -202,9 +203,9 @@ with checking("q5"):
 # %% [markdown]
 # ## By hand
 #
-# Without a computer: sure links (0, 0), (1, 2), (2, 1); listed as possible besides (1, 1), (3, 2);
-# predicted (0, 0), (1, 2), (1, 1), (3, 3). Which alignment error rate is that? Write a number, to two
-# decimals.
+# Without a computer: the sure links are (0, 0), (1, 2), (2, 1); the list of possible links has (1,
+# 1), (3, 2) besides; the predicted links are (0, 0), (1, 2), (1, 1), (3, 3). What is the alignment
+# error rate? Write a number, to two decimals.
 
 # %% question="q6"
 # BEGIN ANSWER stub: error_rate_by_hand = None
@@ -221,23 +222,24 @@ with checking("q6"):
 # %% [markdown]
 # ## Measured: long sentences
 #
-# An experiment. Below is a translator that is as small as they get: it translates word for word, with
-# attention by position, and learns from sentences of 5 to 30 words which position to look at. It is
-# trained until it makes hardly a mistake at *these* lengths; then it gets sentences that are longer.
-# `translate(length)` gives, for a new random sentence, the map `(steps, words)`, the words that it
-# predicts, the right ones, and for each step the place of the word that has to be translated. When
-# the translator is wrong: did it look at the wrong word, or did it read the right one wrongly?
+# Now for an experiment. Below is a translator that is as small as they get: it translates word for
+# word, with attention by position, and learns from sentences of 5 to 30 words which position to look
+# at. It is trained until it makes hardly any mistakes at *these* lengths; then it gets longer
+# sentences. For a new random sentence, `translate(length)` gives the map `(steps, words)`, the words
+# that it predicts, the right words, and for each step the place of the word that has to be
+# translated. When the translator is wrong, did it look at the wrong word, or did it read the right
+# one wrongly?
 #
 # Write the function that answers this. `maps` is a list of what `translate` gives, and `bins` a list
-# of pairs: least and largest number of source words, both included. Return a list with a row of four
-# numbers for each bin, over all steps of all its sentences together:
+# of pairs: the least and the largest number of source words, both included. Return a list with a row
+# of four numbers for each bin, over all steps of all its sentences together:
 #
 # 1. the mean spread (`spread` is at hand),
 # 2. the share of steps that *look right*: whose largest weight lies on the right place,
 # 3. the share of words that are right among the steps that look right,
 # 4. the share of words that are right among the other steps.
 #
-# A share of no steps at all is 0, a mean too. A sentence may have more or fewer steps than words.
+# A share or a mean over no steps is 0. A sentence may have more or fewer steps than words.
 
 # %%
 WORDS, SIZE = 40, 32
@@ -318,10 +320,10 @@ with checking("q7"):
 #
 # Take two rows of such a table without their spread: `short` and `long` are triples (share of steps
 # that look right, share of words right among them, share right among the others). Long sentences have
-# fewer right words than short ones. Suppose that they were *read* as they are, and only *looked at* as
-# well as the short ones: so many of their steps would look right, and nothing else would change.
-# Which share of the fall in right words would that undo? Return it, a number: 0 if looking explains
-# nothing of the fall, 1 if it explains all.
+# fewer right words than short ones. Suppose that the translator *looked at* long sentences as well
+# as at short ones, and still *read* them as it does: the share of steps that look right would be that
+# of the short ones, and nothing else would change. What share of the fall in right words would that
+# undo? Return a number: 0 if looking explains none of the fall, 1 if it explains all of it.
 
 
 # %% question="q8"
@@ -346,10 +348,10 @@ with checking("q8"):
     assert abs(share) < 1e-3, f"both look alike: nothing of the fall, 0, not {share:.2f}"
 
 # %% [markdown]
-# Now measure. Translate 40 sentences in each of three bins, 5–10, 20–30 and 50–100 words, and print the
-# table. First make sure that the translator is right at the lengths that it learned from: only then do
-# the long sentences tell something about length. Then let `due_to_looking` compare the first bin with
-# the last, and write down in a sentence what you conclude.
+# Now measure. Translate 40 sentences in each of three bins, 5–10, 20–30 and 50–100 words, and print
+# the table. First make sure that the translator is right at the lengths that it learned from: only
+# then do the long sentences say anything about length. Then let `due_to_looking` compare the first
+# bin with the last, and write down in a sentence what you conclude.
 
 # %% tags=["nbval-ignore-output"]
 # BEGIN ANSWER stub: # Your experiment goes here: translate, tabulate, compare.
@@ -371,5 +373,5 @@ assert 0.5 < share < 1 and long[2] < 0.95
 # %% [markdown]
 # ## What next
 #
-# `seqattn grade` tells your points. Then draw one map of each bin. Where do the long ones look: one or
-# two places beside the right one, or anywhere?
+# `seqattn grade` tells you your points. Then draw one map of each bin. Where do the long ones look:
+# one or two places beside the right one, or anywhere?

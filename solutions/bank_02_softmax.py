@@ -313,7 +313,7 @@ a fill that a score may reach, keeps 2 | -torch.inf -> -1e4
 renormalised with a small constant
     | a = torch.softmax(states @ w, -1) * mask; a = a / (a.sum(-1, keepdim=True) + 1e-13)
     | return (a[:, :, None] * states).sum(1)
-    You mask after the softmax and divide again: where a pad has much the largest score, the words
+    You mask after the softmax and divide again: where a pad has by far the largest score, the words
     are left with nothing but rounding. Mask the scores.
 scaled | (states @ w).masked_fill -> (states @ w / len(w) ** 0.5).masked_fill
     You divide the scores by the square root of d: that belongs to scaled dot products. The formula
@@ -326,7 +326,7 @@ softmax of a masked product | (states @ w).masked_fill(~mask, -torch.inf) -> sta
     like any other: fill them with minus infinity.
 pads behind the words taken for granted, keeps 2
     | states = states -> mask = torch.arange(states.shape[1]) < mask.sum(1, keepdim=True); states = states
-    You count the words and take it that pads come last: use the mask as it is.
+    You count the words and assume that pads come last: use the mask as it is.
 states changed | states.masked_fill -> states.masked_fill_
     Your function changes the states that it is given: work on a copy, without masked_fill_ or
     x[...] = ... on an argument.
@@ -435,7 +435,7 @@ WRONG
 turned round | 0.91 -> 4.39
     You multiply the difference by the logarithm; it is divided by it.
 inverse | 0.91 -> 1.10
-    You turned the fraction round: a higher temperature flattens, so the difference of the scores
+    You inverted the fraction: a higher temperature flattens, so the difference of the scores
     stands on top.
 difference left out | 0.91 -> 0.46
     You left out the difference of the scores, which is 2: one over the logarithm is for a difference

@@ -272,7 +272,7 @@ mask after softmax | return torch.softmax(scores, -1) * mask
     You normalise first and mask afterwards: the rows no longer sum to 1. Mask the scores.
 renormalised with a small constant, keeps 2
     | w = torch.softmax(scores, -1) * mask; return w / (w.sum(-1, keepdim=True) + 1e-13)
-    You mask after the softmax and divide again: where a pad has much the largest score, the words
+    You mask after the softmax and divide again: where a pad has by far the largest score, the words
     are left with nothing but rounding. Mask the scores.
 put to zero and masked after the softmax, keeps 2
     | w = torch.softmax(scores.masked_fill(~mask, 0.0), -1) * mask
@@ -288,7 +288,7 @@ mask added to the scores | return torch.softmax(scores + mask, -1)
     infinity that must stand at pads.
 minus infinity after the softmax
     | return torch.softmax(scores, -1).masked_fill(~mask, -torch.inf)
-    You put minus infinity into the weights, where it is no weight: it belongs into the scores,
+    You put minus infinity into the weights, where it is no weight: it belongs in the scores,
     before the softmax turns it into 0.
 filled with zero
     | return torch.softmax(scores.masked_fill(~mask, 0.0), -1)
@@ -308,10 +308,10 @@ scores times mask, renormalised, keeps 2
 divided by a sum of zero, keeps 1
     | w = torch.softmax(scores, -1) * mask; return w / w.sum(-1, keepdim=True)
     You mask after the softmax and divide by what is left, which is 0 where nothing may be attended,
-    or where a pad has much the largest score: mask the scores.
+    or where a pad has by far the largest score: mask the scores.
 pads behind the words taken for granted, keeps 2
     | scores = scores -> mask = torch.arange(scores.shape[1]) < mask.sum(1, keepdim=True); scores = scores
-    You count the words and take it that pads come last: use the mask as it is.
+    You count the words and assume that pads come last: use the mask as it is.
 mask turned round
     | return torch.nan_to_num(torch.softmax(scores.masked_fill(mask, float('-inf')), -1))
     All the weight sits on the masked positions: True means that a position MAY be attended.
@@ -422,11 +422,11 @@ renormalised with a small constant, keeps 2
     | a = additive_score(query, keys, W_q, W_k, v).softmax(-1) * mask
     | a = a / (a.sum(-1, keepdim=True) + 1e-13)
     | return torch.einsum('bs,bsd->bd', a, keys), a
-    You mask after the softmax and divide again: with a long v a pad can have much the largest
+    You mask after the softmax and divide again: with a long v a pad can have by far the largest
     score, and the words are left with nothing but rounding. Mask the scores.
 pads behind the words taken for granted, keeps 2
     | keys = keys -> mask = torch.arange(keys.shape[1]) < mask.sum(1, keepdim=True); keys = keys
-    You count the words and take it that pads come last: use the mask as it is.
+    You count the words and assume that pads come last: use the mask as it is.
 """,
     draw=draw_context,
     oracle=context,
@@ -480,7 +480,7 @@ overflow | e = v.abs().sum().exp(); return e / (e + (words - 1) / e)
     exp of the bound itself is infinite for a large v, and infinity over infinity is NaN: divide by
     it first, so that only exp of a negative number is left.
 the score | return v.abs().sum()
-    This is the largest score; the weight that goes with it is asked for.
+    This is the largest score; the question asks for its weight.
 the smallest weight | R -> torch.exp(-gap) / (torch.exp(-gap) + (words - 1))
     This is the smallest weight that a word can get: exchange the two ends.
 no longer a tensor, keeps 1

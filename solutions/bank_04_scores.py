@@ -450,7 +450,7 @@ a large number without its minus, keeps 1 | -torch.inf -> 20.0
     You fill pads with a large number above 0, so that they get all the weight: is a minus missing?
 pads behind the words taken for granted, keeps 1
     | e = -> mask = torch.arange(keys.shape[1]) < mask.sum(1, keepdim=True); e =
-    You count the words and take it that pads come last: use the mask as it is.
+    You count the words and assume that pads come last: use the mask as it is.
 softmax over the batch, keeps 1 | softmax(-1) -> softmax(0).nan_to_num()
     Your softmax runs over the batch, dim 0: the weights of each sentence must sum to 1.
 mean of the keys, keeps 1
@@ -558,7 +558,7 @@ counted over the words alone, keeps 4
     included.
 pads behind the words taken for granted, keeps 4
     | scores = query -> mask = torch.arange(mask.shape[1]) < mask.sum(1, keepdim=True); scores = query
-    You count the words and take it that pads come last: use the mask as it is.
+    You count the words and assume that pads come last: use the mask as it is.
 columns for rows, keeps 2 | W[: mask.shape[1]].T -> (W[: mask.shape[1]].T if len(W) != W.shape[1] else W)
     You multiply by W itself where it is square: its rows meet the query, so turn it round.
 over the batch | .softmax(-1) -> .softmax(0).nan_to_num()
@@ -672,7 +672,7 @@ pads last and then dropped, keeps 2
 pads behind the words taken for granted, keeps 2
     | scores = queries @ keys.mT -> mask = torch.arange(keys.shape[1]) < mask.sum(1, keepdim=True)
     | scores = queries @ keys.mT
-    You count the words and take it that pads come last: use the mask as it is.
+    You count the words and assume that pads come last: use the mask as it is.
 order of the results | R -> R[::-1]
     Your two results are exchanged: the share of the highest first, that of the lowest second.
 first twice | share(last) -> share(first)
@@ -691,7 +691,7 @@ divided by the words | .mean(1) -> .sum(1) / keys.shape[1]
 one share for the batch | .mean(1) -> .mean((0, 1)).expand(mask.shape)
     You average over the batch: each sentence has words of its own.
 over the queries | argmax(-1) -> argmax(1) % keys.shape[1]; argmin(-1) -> argmin(1) % keys.shape[1]
-    You look for the best query of each word; asked is the best word of each query, over the last
+    You look for the best query of each word; the question is the best word of each query, over the last
     axis.
 weights
     | return share(first), share(last) -> e = scores.masked_fill(~mask[:, None], -torch.inf)

@@ -214,7 +214,7 @@ divided by d | math.sqrt(queries.shape[-1]) -> queries.shape[-1]
 size of the values | queries.shape -> values.shape
     You scale by the size of the values; what counts is the size of queries and keys.
 whole part of the root | math.sqrt(queries.shape[-1]) -> math.isqrt(queries.shape[-1])
-    You round the root of d down to a whole number: it has digits behind the point, as in d ** 0.5.
+    You round the root of d down to a whole number: it has digits after the decimal point, as in d ** 0.5.
 number of keys | queries.shape[-1] -> keys.shape[1]
     You scale by the number of keys; what counts is their size, the last axis.
 scaled after softmax | / math.sqrt(queries.shape[-1]), -1) -> , -1) / math.sqrt(queries.shape[-1])
@@ -243,7 +243,7 @@ no largest score taken away, keeps 3
 largest of all, keeps 3
     | e = queries @ keys.transpose(-2, -1) / math.sqrt(queries.shape[-1])
     | raised = (e - e.max()).exp(); return raised / raised.sum(-1, keepdim=True) @ values
-    You take away the largest score of all rows: rows far below it vanish, and 0 / 0 is NaN. Each
+    You subtract the largest score of all rows: rows far below it vanish, and 0 / 0 is NaN. Each
     row has its own.
 in place
     | / math.sqrt(queries.shape[-1]) ->; return -> queries /= math.sqrt(queries.shape[-1]); return
@@ -590,7 +590,7 @@ WRONG
 not halved | / 2 ->
     What one key loses another gains, so that your sum counts all that moves twice: take half of it.
 largest for mean | .mean() -> .amax()
-    You take the query whose weights move most: asked is the mean over the queries.
+    You take the query whose weights move most: the mean over the queries is asked for.
 mean over the keys | .sum(-1).mean() -> .mean()
     You average over the keys as well: add up over the keys, and average over the queries.
 squares | .abs() -> .square()
@@ -623,7 +623,7 @@ best word alone
 counted from zero, keeps 2 | enumerate(moved, 1) -> enumerate(moved)
     Your ranks begin at 0: rank 1 is the first of the list.
 last that is not enough, keeps 2 | x <= most] -> x > most]; enough[0] -> max(enough, default=0)
-    You return the largest rank that moves too much: asked is the smallest that does not.
+    You return the largest rank that moves too much: the smallest that does not is asked for.
 at most taken for less, keeps 2 | x <= most] -> x < most]; enough[0] -> [*enough, len(moved)][0]
     A rank that moves exactly what is allowed is not good enough for you: at most means <=.
 all from there on, keeps 2 | enough[0] -> 1 + max((k for k, x in enumerate(moved, 1) if x > most), default=0)

@@ -773,7 +773,7 @@ context detached, keeps 3 | gru(torch.cat([embedded, context], -1) -> gru(torch.
     teach the attention nothing.
 written into the state | return new -> with torch.no_grad(): state.copy_(new)
     | return new
-    You write the new state over the old one, which a search may still need: return it alone.
+    You write the new state over the old one, which a search may still need: make a new tensor.
 """,
     draw=draw_step,
     oracle=bahdanau_step,
@@ -1195,7 +1195,7 @@ states never looked at, keeps 1
     The states tell where the context goes before the logits do: see at which step they begin to
     move.
 readout taken for granted, keeps 1 | 'readout' if moved(logits, logits_v) else 'nowhere' -> 'readout'
-    You take it that every program uses its context: see whether the logits move with the values.
+    You assume that every program uses its context: see whether the logits move with the values.
 words for values, keeps 1 | decode(words, 5 * values) -> decode(words.flip(0), values)
     You change the words where the values are to change: only these are known to the context alone.
 values of the same mixture, keeps 1 | decode(words, 5 * values) -> decode(words, values.clone())
@@ -1205,7 +1205,7 @@ in the values themselves | decode(words, 5 * values) -> decode(words, values.mul
 in the words themselves | read = words.clone() -> read = words
     You change the words in place: each trial goes on from the last one, and so does the caller.
 in the order of Bahdanau, keeps 2 | return asks, 'readout' -> return 'old state', 'readout'
-    You take it that the old state asks where the context goes to the readout alone: ask the rows.
+    You assume that the old state asks where the context goes to the readout alone: ask the rows.
 papers alone, keeps 2
     | if moved(states[0], states_v[0]): -> asks = 'old state' if moved(states[0], states_v[0]) else 'new state'
     | if asks == 'old state':
@@ -1287,7 +1287,7 @@ WRONG
 pads counted, keeps 2 | x = features[real] -> x = features.flatten(0, 1)
     You count the pads as well: real says where words are.
 pads set to zero, keeps 2 | x = features[real] -> x = features.masked_fill(~real[..., None], 0.0).flatten(0, 1)
-    You put zeros at pads and count them: what is no word is in no share.
+    You put zeros at pads and count them: what is not a word counts in no share.
 mean of sentence means, keeps 2
     | x = features[real] -> each = [f[m] for f, m in zip(features, real) if m.any()]; x = features[real]
     | numb.float().mean() -> torch.stack([(f.abs() > 0.99).float().mean() for f in each]).mean()
@@ -1301,7 +1301,7 @@ one side alone, keeps 1 | x.abs() > 0.99 -> x > 0.99
 mean for share, keeps 1 | numb = x.abs() > 0.99 -> numb = x.abs()
     You average the sizes of the features: count how many lie beyond 0.99.
 another edge, keeps 1 | x.abs() > 0.99 -> x.abs() > 0.9
-    Your edge is another: saturated is what lies beyond 0.99.
+    You draw the line elsewhere: a feature is saturated beyond 0.99.
 share of the words that are all numb, keeps 1 | numb.float().mean() -> numb.all(1).float().mean()
     You count the words at which all features are numb: count features at words, one by one.
 number for share, keeps 1 | numb.float().mean() -> numb.float().sum()
@@ -1317,7 +1317,7 @@ tanh taken twice, keeps 1 | (1 - x**2).mean() -> (1 - x.tanh() ** 2).mean()
 slope of the mean, keeps 1 | (1 - x**2).mean() -> 1 - x.mean() ** 2
     You square the mean: take the mean of the squares.
 either end, keeps 1 | (x > 0.99).all(0) | (x < -0.99).all(0) -> numb.all(0)
-    You call a feature constant that jumps from one end to the other: it stays at one end.
+    You call a feature constant that jumps from one end to the other: a constant one stays at one end.
 any word, keeps 1 | (x > 0.99).all(0) | (x < -0.99).all(0) -> (x > 0.99).any(0) | (x < -0.99).any(0)
     One word is enough for you: a constant feature is at its end at every word.
 ends exchanged, keeps 1 | (x < -0.99).all(0) -> (x > -0.99).all(0)
@@ -1478,7 +1478,7 @@ two standard deviations
     asked for.
 higher and lower exchanged
     | R -> {name: {'higher': 'lower', 'lower': 'higher'}.get(said, said) for name, said in R.items()}
-    You say higher for lower: it is said of the first argument.
+    You say higher for lower: the verdict is about the first argument.
 one column for both, keeps 1 | said[1]} -> said[0]}
     You judge the loss by the saturated share: each has numbers of its own.
 columns exchanged, keeps 1 | {'saturated': said[0], 'loss': said[1]} -> {'saturated': said[1], 'loss': said[0]}
@@ -1486,7 +1486,7 @@ columns exchanged, keeps 1 | {'saturated': said[0], 'loss': said[1]} -> {'satura
 any number of seeds, keeps 2 | if min(len(one), len(other)) < 3: -> if False:
     You conclude from one seed, or two: with fewer than three there is no range to speak of.
 two seeds are enough, keeps 2 | < 3: -> < 2:
-    You conclude from two seeds: three are asked for.
+    You conclude from two seeds: the question asks for three.
 four seeds needed | < 3: -> < 4:
     Three seeds are enough here: you ask for a fourth.
 equal seeds counted once, keeps 2 | min(len(one), len(other)) -> min(len(set(one)), len(set(other)))
@@ -1498,7 +1498,7 @@ seeds of the second alone, keeps 2 | min(len(one), len(other)) -> len(other)
 both sides together, keeps 2 | min(len(one), len(other)) -> (len(one) + len(other)) / 2
     You count the seeds of both sides together: each needs three.
 a difference taken for granted, keeps 1 | 'no difference seen' -> 'lower'
-    You have no third answer: ranges may meet, and then no difference is seen.
+    You have no third answer: if the ranges meet, no difference is seen.
 no difference, too readily | min(ours) > max(theirs) -> min(ours) > 1.5 * max(theirs)
     You ask for a distance between the ranges: they lie apart, or they do not.
 one word for both | R -> 'higher' if set(R.values()) == {'higher'} else 'no difference seen'

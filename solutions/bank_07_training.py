@@ -665,7 +665,7 @@ stops when all end at once
 a list of lists | R -> R.tolist()
     You return lists: return one tensor of whole numbers.
 drawn by lot | logits.argmax(-1) -> torch.multinomial(logits.softmax(-1), 1)[:, 0]
-    You draw words by lot: greedy decoding takes the likeliest one each time.
+    You draw words at random: greedy decoding takes the likeliest one each time.
 one start for all | full((batch,), bos) -> tensor([bos])
     You hand a single start mark to step: it takes one token for each sentence, (batch,).
 """,
@@ -768,7 +768,7 @@ smoothed inside the logarithm
     sum over them stands outside the logarithm.
 floor taken away
     | R -> R + (1 - eps) * math.log(1 - eps) + (eps and eps * math.log(eps / (logits.shape[-1] - 2)))
-    You take the entropy of the targets away, so that a perfect model gets 0: the cross-entropy itself
+    You subtract the entropy of the targets, so that a perfect model gets 0: the cross-entropy itself
     is asked for.
 not shifted | y[:, 1:] -> y[:, :-1]
     Your targets are the inputs themselves: the model would learn to copy. They are y[:, 1:].
@@ -1002,7 +1002,7 @@ pads have to be covered, keeps 3 | .sum(1)[:, mask] -> .sum(1)
 pads covered a little, keeps 3 | .sum(1)[:, mask] -> .sum(1).clamp(min=1e-6)
     You put a small number at pads, which makes a large penalty for each: leave them out.
 pads behind the words taken for granted, keeps 3 | [:, mask] -> [:, : int(mask.sum())]
-    You count the words and take it that pads come last: use the mask as it is.
+    You count the words and assume that pads come last: use the mask as it is.
 mean of the log-probability | ((5 + T) / 6) ** alpha -> T
     You take the mean log-probability of a word: the penalty is a power of (5 + T) / 6.
 precision lost, keeps 2 | T = lengths.to(log_probs.dtype) -> T = lengths

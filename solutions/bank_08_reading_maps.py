@@ -699,7 +699,7 @@ share of the right words | mean(ok[look]), mean(ok[~look]) -> mean(ok), mean(~ok
 last two exchanged | mean(ok[look]), mean(ok[~look]) -> mean(ok[~look]), mean(ok[look])
     Your last two columns are exchanged: first among steps that look right, then among the others.
 the other way round | mean(ok[look]), mean(ok[~look]) -> mean(look[ok]), mean(look[~ok])
-    You ask how many of the right words were looked at right; asked is how many of those that look
+    You ask how many of the right words were looked at right; the question is how many of those that look
     right are right.
 both at once | mean(ok[look]), mean(ok[~look]) -> mean(ok & look), mean(ok & ~look)
     You divide by all steps: the third share is among the steps that look right, the fourth among
@@ -711,7 +711,7 @@ wrong words of the others | mean(ok[~look]) -> mean(~ok[~look])
 errors for right words | == gold -> != gold
     Your last columns count wrong words: the shares of right ones are asked for.
 the diagonal | == place -> == torch.arange(len(w)).clamp(max=S - 1)
-    You take it that step t should look at word t: each map comes with its right places.
+    You assume that step t should look at word t: each map comes with its right places.
 most weight among the steps | w.argmax(-1) == place -> w.argmax(0)[place] == torch.arange(len(w))
     You look for the step at which a word gets most weight: a step looks right if the largest weight
     of its row lies on its place.
@@ -777,7 +777,7 @@ fall in looking | right(short[0], *long[1:]) - right(*long) -> short[0] - long[0
     You divide the fall in looking by the fall in right words: a step that looks right is not always
     read right.
 share of looking lost | return (short[0] - long[0]) / short[0]
-    You return how much of the looking is lost: asked is how much of the fall in right words it
+    You return how much of the looking is lost: the question is how much of the fall in right words it
     explains.
 not divided | / fall ->
     You return how many more words would be right: divide by the fall to get its share.
@@ -794,7 +794,7 @@ the other steps forgotten | fall = short[0] * short[1] - long[0] * long[1]; retu
 sign dropped | R -> abs(R)
     You drop the sign: where looking gained and reading lost, the share is negative.
 the rest | R -> 1 - R
-    You return what is left of the fall: asked is what would be undone.
+    You return what is left of the fall: what would be undone is asked for.
 divided by the right words | / fall -> / right(*short)
     You divide by the share of right words in short sentences: divide by the fall, the difference
     between short and long.

@@ -240,7 +240,7 @@ def without_largest(weights: Weights, mask: Mask | None = None) -> Weights:
 def without_another(
     weights: Weights, mask: Mask | None = None, *, generator: torch.Generator | None = None
 ) -> Weights:
-    """Erase one weight by lot, but the largest: what :func:`without_largest` is to be held against.
+    """Erase one weight at random, never the largest: the control for :func:`without_largest`.
 
     Parameters
     ----------

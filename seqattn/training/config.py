@@ -73,12 +73,12 @@ class TrainingConfig(Settings):
     validate_every : int, optional
         Updates between validations; by default after an epoch, or several of a small corpus.
     first_look : int, optional
-        Judge the model also after so many updates, after twice as many, four times as many and so
+        Also judge the model after this many updates, after twice as many, four times as many and so
         on through the first epoch, to see how it begins. These validations choose no weights.
     patience : int, optional
-        Stop after so many validations without a better BLEU.
+        Stop after this many validations without a better BLEU.
     average : int
-        Average the weights of the validations with the best BLEU, so many of them, at the end; the
+        At the end, average the weights of this many validations, those with the best BLEU; the
         average is kept unless BLEU and perplexity both say that the best is better. 0 for none.
     log_every : int
         Updates between two lines of the log.
