@@ -13,10 +13,10 @@
 # %% [markdown]
 # # Additive attention
 #
-# A decoder state and an encoder state need not have the same size, and their numbers need not mean
-# the same things. In this chapter a small network learns to compare them: the one with which Bahdanau,
-# Cho and Bengio (2015) brought attention to translation. You compute it on paper, write it in five
-# lines, and build a translator around it. The page ends with a translator that you can use.
+# A decoder state and an encoder state need not have the same size, and their numbers need not mean the
+# same things. In this chapter a small network learns to compare them: the network with which Bahdanau,
+# Cho and Bengio (2015) brought attention to translation. You compute it on paper, write it in five lines,
+# and build a translator around it that you can use.
 #
 # **You need** [soft addressing](02_soft_addressing.ipynb): softmax, masks, the weighted sum. **It
 # covers** the additive score by hand, in PyTorch and as a network; the order of events in the decoder;
@@ -34,9 +34,9 @@ INSTALL
 # common space, and another matrix maps each encoder state there. The two results are added, a tanh
 # bends the sum, and a vector $v$ turns it into one score.
 #
-# The figure shows every number on the way from the decoder state $s$ to the weights of three words.
-# One of them, the projected state $W_q s$, is added to *all three* words alike. The softmax of the
-# last chapter ignored whatever was added to all scores. Answer the question, then move $s$: drag it
+# The figure shows every number on the way from the decoder state $s$ to the weights of three words. Note
+# that the projected state $W_q s$ is added to *all three* words alike, and remember that the softmax of
+# the last chapter ignored whatever was added to all scores. Answer the question, then move $s$: drag it
 # in the plane, or use the sliders.
 
 # %% tags=["hide-input"]
@@ -60,8 +60,8 @@ AdditiveSteps()
 # %% [markdown]
 # <details><summary>What to try</summary>
 #
-# - Move $s$ to $(-1, 0.5)$. The largest weight goes from *cat* to *mat*, although the same two
-#   numbers were added for each word.
+# - Move $s$ to $(-1, 0.5)$. The largest weight moves from *cat* to *mat*, although the same two numbers
+#   were added for each word.
 # - Watch the column after the tanh while you do so. Its entries stay between $-1$ and $1$. Where the
 #   sum is large, the tanh is flat and hardly moves; near zero it is steep. So one shift does
 #   different things to different words.
@@ -73,13 +73,13 @@ AdditiveSteps()
 # %% [markdown]
 # ## By hand
 #
-# We use the numbers of the whole book: decoder state $s = (0.5, 1.0)$ and the encoder states $h_i$ of
-# *cat*, *sat* and *mat* from the last chapter. The score has two matrices and a vector:
+# We use the same numbers as everywhere in this book: decoder state $s = (0.5, 1.0)$ and the encoder
+# states $h_i$ of *cat*, *sat* and *mat* from the last chapter. The score has two matrices and a vector:
 # $W_q = \begin{pmatrix} 0.2 & -0.3 \\ -1.0 & 0.6 \end{pmatrix}$,
 # $W_k = \begin{pmatrix} 0.2 & -0.6 \\ 0.5 & 0.9 \end{pmatrix}$ and $v = (1.0, 1.5)$.
 #
-# The index $q$ stands for *query*: the decoder state asks. The index $k$ stands for *key*: the encoder
-# states are what it is compared with. They are also the *values*, which the weights will mix.
+# The index $q$ stands for *query*: the decoder state asks. The index $k$ stands for *key*: the query is
+# compared with the encoder states. The encoder states are also the *values*, which the weights will mix.
 #
 # The query is projected once. The first number of $W_q s$ is $0.2\cdot 0.5 - 0.3\cdot 1.0 = -0.2$; the
 # second is $-1.0\cdot 0.5 + 0.6\cdot 1.0 = 0.1$. Then each word takes one line:
@@ -118,20 +118,21 @@ print("context", context)
 # %% [markdown]
 # ## In general: a network with two layers
 #
-# Let $h_i$ be the encoder state at source position $i$, with $d_h$ numbers. Let $s$ be the decoder
-# state that asks, with $d_s$ numbers. Bahdanau et al. (2015) take the state *before* step $t$,
-# $s_{t-1}$; a section below says what that means. Their score is
+# Let $h_i$ be the encoder state at source position $i$, with $d_h$ numbers. Let $s$ be the decoder state
+# that asks, with $d_s$ numbers. Bahdanau et al. (2015) take the state *before* step $t$, $s_{t-1}$; a
+# section below explains what that means. Their score is
 #
 # $$ \scores{e_{ti}} = v^\top \tanh(W_q\, \query{s_{t-1}} + W_k\, \keys{h_i}) $$ (eq-additive-score)
 #
 # Its weights are learned along with the rest of the model. $W_q$, $(d_a \times d_s)$, and $W_k$,
 # $(d_a \times d_h)$, map both states into a space of $d_a$ numbers, the *comparison space*. The tanh
-# works on each number by itself. The vector $v$, with $d_a$ numbers, turns what is found there into
-# one score. The paper calls $W_q, W_k, v$ by $W_a, U_a, v_a$.
+# works on each number by itself. The vector $v$, with $d_a$ numbers, turns the result into one score. The
+# paper writes $W_a, U_a, v_a$ for $W_q, W_k, v$.
 
 # %% [markdown]
-# Now put the two states below each other, $[s; h_i]$, and the two matrices side by side, $[W_q \mid
-# W_k]$. Then this is a feed-forward network with one hidden layer of $d_a$ units and one output:
+# Now stack the two states into one vector, $[s; h_i]$, and put the two matrices side by side,
+# $[W_q \mid W_k]$. The score is then a feed-forward network with one hidden layer of $d_a$ units and one
+# output:
 #
 # $$
 # \begin{aligned}
@@ -145,8 +146,8 @@ print("context", context)
 # a soft edge. One unit could learn "a verb is due and this word is a verb". Then $v_k$ says how much
 # that counts, and with which sign.
 #
-# The same $v$ serves every position and every step. It does not know *where* a word stands, only how
-# query and key fit; so it can score sentences of any length.
+# The same $v$ serves every position and every step. It does not know *where* a word stands, only how well
+# query and key fit, so it can score sentences of any length.
 
 # %% [markdown]
 # ### Two things to read off
@@ -181,9 +182,9 @@ print(f"largest |score| in 150 pairs of huge states: {extreme:.2f}")
 # ### Where a bias would matter
 #
 # The paper prints no bias here (its appendix omits all bias terms "to increase readability"); this book
-# has none. One added *inside* the tanh, $\tanh(\dots + b)$, moves the edge of every detector, and the
-# weights change. It costs $d_a$ numbers. A single such vector is enough: a bias on each of the two
-# matrices would only be added up.
+# has none. A bias added *inside* the tanh, $\tanh(\dots + b)$, moves the edge of every detector, and the
+# weights change. It costs $d_a$ numbers. One such vector is enough: two of them, one for each matrix,
+# would simply be added up.
 #
 # A number added *after* $v$ is the same for all positions. The softmax removes it, so the loss does not
 # depend on it.
@@ -232,22 +233,24 @@ for kind in (torch.optim.SGD, torch.optim.Adam):
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# In 64 bits it stays within a millionth of zero. In 32 bits the positive and negative parts of the
-# gradient cancel only up to rounding, and a remnant below a millionth is left. SGD multiplies that by
-# the learning rate and hardly moves. Adam divides each gradient by its own usual size, so a remnant of
-# rounding becomes a visible step. The last column has its mean, as a share of a full one. (In 64
-# bits the remnant is far below $\varepsilon = 10^{-8}$, which Adam adds to that size, so nothing
-# moves.) The bias wanders, and no weight changes. It is a number that is trained and means nothing. If
-# you find one in a model, do not read anything into its value.
+# In 64 bits the bias stays within a millionth of zero. In 32 bits the positive and negative parts of the
+# gradient cancel only up to rounding, and a remnant below a millionth is left. SGD multiplies this
+# remnant by the learning rate and hardly moves. Adam divides each gradient by its own usual size, so a
+# remnant of rounding becomes a visible step. The last column shows the mean step, as a share of a full
+# one. (In 64 bits the remnant is far below $\varepsilon = 10^{-8}$, which Adam adds to that size, so
+# nothing moves.)
+#
+# The bias wanders, and no attention weight changes: it is a number that is trained and means nothing. If
+# you find such a bias in a model, do not read anything into its value.
 #
 # </details>
 
 # %% [markdown]
 # ## Five lines of PyTorch
 #
-# Now for a batch: $B$ sentences, $T$ queries for each, $S$ positions. Every query has to meet every
-# key. So make room for both axes and let broadcasting form the pairs: `(B, T, 1, d_a)` plus
-# `(B, 1, S, d_a)` is `(B, T, S, d_a)`.
+# Now for a batch: $B$ sentences, $T$ queries for each, $S$ positions. Every query has to meet every key,
+# so make room for both axes and let broadcasting form the pairs: `(B, T, 1, d_a)` plus `(B, 1, S, d_a)`
+# is `(B, T, S, d_a)`.
 
 
 # %%
@@ -297,9 +300,9 @@ torch.testing.assert_close(concat, scores)
 # score ({eq}`eq-concat-is-additive`). It is another way to store the weights, and a wasteful way to
 # compute with them: the states are copied $T \cdot S$ times and multiplied each time.
 #
-# **The common mistake** is to forget the two `None`s. With unequal sizes (other than 1) PyTorch
-# refuses. But let there be as many queries as positions, as when a sentence attends to itself or in a
-# test that was written with $T = S$:
+# **The common mistake** is to forget the two `None`s. With unequal sizes (other than 1) PyTorch refuses.
+# But suppose that there are as many queries as positions, as when a sentence attends to itself or in a
+# test written with $T = S$:
 
 # %%
 square = torch.randn(B, S, d_s)  # as many queries as positions
@@ -310,9 +313,9 @@ print("meant", tuple(right.shape), " got", tuple(wrong.shape))
 torch.testing.assert_close(wrong, right.diagonal(dim1=1, dim2=2))
 
 # %% [markdown]
-# The result has one score where there should be a row of them: query 1 has met key 1 alone, query 2
-# key 2. Softmax accepts this tensor as well. So test with sizes that are all different; 2, 3, 5 and 7
-# are good ones.
+# The result has one score where there should be a row of scores: query 1 has met only key 1, query 2 only
+# key 2. Softmax accepts this tensor as well. So test with sizes that are all different; 2, 3, 5 and 7 are
+# good choices.
 
 # %% [markdown]
 # ## Masks
@@ -338,19 +341,19 @@ print("context", tuple(context.shape), " weights", tuple(weights.shape))
 # %% [markdown]
 # ## The order of events in the decoder
 #
-# What remains is when to ask, and what to do with the answer. The *decoder* is the part of the model
-# that writes the translation, one word at each step. It is a recurrent network: its state $s_t$ sums
-# up what has been written so far. Each step has five events, in this order: **ask** (the
-# old state is compared with every encoder state), **weigh** (softmax), **mix** (the context),
-# **update** (the new state) and **say** (the next word). The figure goes through them with the numbers
-# of a small trained translator. Look at which state asks, and at what the update reads.
+# Two questions remain: when to ask, and what to do with the answer. The *decoder* is the part of the
+# model that writes the translation, one word at each step. It is a recurrent network: its state $s_t$
+# sums up what has been written so far. Each step has five events, in this order: **ask** (the old state
+# is compared with every encoder state), **weigh** (softmax), **mix** (the context), **update** (the new
+# state) and **say** (the next word). The figure goes through them with the numbers of a small trained
+# translator. Look at which state asks, and at what the update reads.
 
 # %% tags=["hide-input"]
 Unrolled(phases=["decode"], event=10, title="One step in the order of Bahdanau et al.")
 
 # %% [markdown]
 # Let $y_{t-1}$ be the last target token and $E$ the matrix of target embeddings, so that $E y_{t-1}$ is
-# that token's vector. A decoder in the manner of Bahdanau et al. does, at every step $t$,
+# that token's vector. At every step $t$, a decoder in the manner of Bahdanau et al. computes
 #
 # $$
 # \begin{aligned}
@@ -364,9 +367,9 @@ Unrolled(phases=["decode"], event=10, title="One step in the order of Bahdanau e
 #
 # - $[a; b]$ is concatenation. The GRU is a gated recurrent unit; all its gates see the context.
 # - The *readout* $g$ is a small layer between the state and the vocabulary. $W_o$ then gives one number
-#   for each word. The paper's readout is a *maxout* layer (and in its appendix reads $s_{t-1}$, where
-#   its equation 4 and we have $s_t$): it computes its features in pairs and keeps the larger of each
-#   pair. Like the tanh it is not linear; unlike the tanh it never goes flat.
+#   for each word. The paper's readout is a *maxout* layer: it computes its features in pairs and keeps
+#   the larger of each pair. Like the tanh it is not linear; unlike the tanh it never goes flat. (In the
+#   paper's appendix the readout reads $s_{t-1}$, where its equation 4 and this book have $s_t$.)
 # - The first state, $s_0$, comes from the encoder. Bahdanau et al. take the backward state at the first
 #   word, which has read the whole sentence from its end: $s_0 = \tanh(W_s \overleftarrow{h}_1)$. The
 #   package's `Bridge` reads the forward state at the last word as well, and has a bias, which the
@@ -391,14 +394,15 @@ print("state", tuple(state.shape), " weights", tuple(weights.shape))
 
 # %% [markdown]
 # Look at the order: the state that asks has not yet read $y_{t-1}$. When the decoder decides where to
-# look for word $t$, it has read the words up to $t-2$. Of word $t-1$ it knows only what it expected
-# when it wrote it. Luong et al. (2015) turned two events round: update first, then ask with $s_t$. Each
-# score goes with each order.
+# look for word $t$, it has read the words up to $t-2$. Of word $t-1$ it knows only what it expected when
+# it wrote that word. Luong et al. (2015) swapped two events: they update first, then ask with $s_t$. Any
+# score can go with either order.
 #
-# A probe shows which order a decoder follows, whatever its name says. Change the token that step 4
-# reads, and see which rows of the *attention map* move: the weights as a table, one row for each target
-# word, one column for each source word. The cell does this for both orders, each with two scores
-# (*general* is a product of query and key with a matrix between them; the next chapter has it).
+# A probe shows which order a decoder follows, whatever its name says. Change the token that step 4 reads,
+# and see which rows of the *attention map* move. (The map is the table of weights, with one row for each
+# target word and one column for each source word.) The cell does this for both orders, each with two
+# scores. (*General* is a product of query and key with a matrix between them; the next chapter explains
+# it.)
 #
 # ```{predict} first-row
 # ```
@@ -430,8 +434,8 @@ for style in ("bahdanau", "luong"):
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# So a map that looks shifted by one row may be right; or it may come from code that calls itself "Luong"
-# and attends too early. This probe tells.
+# So a map that looks shifted by one row may be right. Or it may come from code that calls itself "Luong"
+# and attends too early. This probe tells which.
 #
 # </details>
 
@@ -452,10 +456,10 @@ for style in ("bahdanau", "luong"):
 # \end{aligned}
 # $$ (eq-additive-cost)
 #
-# In the package the part that is done once is called `remember`; what it returns is handed to every
-# step. PyTorch can count the rest. (Its counter reports each multiplication as two operations, a
-# product and a sum. It knows products of matrices but leaves out the last product, with the vector $v$;
-# that one is added by hand, and the weighted sums, which the formula leaves out, are taken off again.)
+# In the package, `remember` does the part that is done once, and every step is given what it returns.
+# PyTorch can check the counts. (Its counter reports each multiplication as two operations, a product and
+# a sum. It counts products of matrices but leaves out the last product, with the vector $v$. The cell
+# adds that product by hand and subtracts the weighted sums, which the formula leaves out.)
 
 # %%
 from torch.utils.flop_counter import FlopCounterMode
@@ -489,8 +493,8 @@ assert once == T_s * d_a * d_h + T_t * d_a * d_s + T_t * T_s * d_a
 print(f"each step anew {anew:13,}\nkeys once      {once:13,}")
 
 # %% [markdown]
-# The same contexts, for one {{ f"{anew / once:.0f}" }}th of the work. It comes from one fact: nothing
-# mixes query and key *before* the sum inside the tanh.
+# The contexts are the same, for one {{ f"{anew / once:.0f}" }}th of the work. One fact makes this
+# possible: nothing mixes query and key *before* the sum inside the tanh.
 
 # %% [markdown]
 # ## What the tanh is for
@@ -508,10 +512,10 @@ print(f"each step anew {anew:13,}\nkeys once      {once:13,}")
 # The rows differ by a constant; all three give the weights 0.58, 0.30, 0.12.
 
 # %% [markdown]
-# And near zero the tanh *is* a straight line: $\tanh x = x - x^3/3 + \dots$ So what is left of the
-# query when everything inside the tanh is small? Multiply it by a small number $\lambda > 0$ and
-# compare the weights of the two queries. Answer the figure's question, then move $\lambda$; the
-# curve appears with your answer.
+# And near zero the tanh *is* almost a straight line: $\tanh x = x - x^3/3 + \dots$ So what is left of the
+# query when everything inside the tanh is small? Multiply everything in there by a small number
+# $\lambda > 0$ and compare the weights of the two queries. Answer the question in the figure, then move
+# $\lambda$; the curve appears with your answer.
 
 # %% tags=["hide-input"]
 LinearRegime()
@@ -532,14 +536,15 @@ LinearRegime()
 # \end{aligned}
 # $$ (eq-additive-linear)
 #
-# The keys are felt at first order, the query only at third. So each step of ten to the left divides
-# the difference between the two queries by a thousand.
+# The keys are felt at first order, the query only at third. So each factor of ten to the left divides the
+# difference between the two queries by a thousand.
 #
 # </details>
 #
-# All weights become equal as well, because all scores shrink. To see the query fade alone, divide $v$
-# by $\lambda$. That takes one $\lambda$ from every term: the keys stay at full size and the query
-# enters with $\lambda^2$. So expect a factor of about 100 for each step of ten, once $\lambda$ is small:
+# All scores shrink, so all weights become equal as well. To see the query alone fade, divide $v$ by
+# $\lambda$. That takes one $\lambda$ from every term: the keys stay at full size and the query enters
+# with $\lambda^2$. So expect a factor of about 100 for each factor of ten in $\lambda$, once $\lambda$ is
+# small:
 
 # %%
 queries = torch.tensor([[[0.5, 1.0], [-1.0, 0.5]]])  # two questions
@@ -565,9 +570,9 @@ print("weights with no query at all:", keys_alone)
 #
 # The book's toy corpus is drawn from a grammar: English sentences and their French translations, with
 # real differences in word order, and with **gold alignments**. The grammar knows which word came from
-# which; the model never sees that. It gets pairs of sentences and is asked to predict each French word
-# from the ones before it and from the English sentence. We keep to sentences of at most eight words, so
-# that training takes half a minute.
+# which; the model never sees that. The model gets pairs of sentences and has to predict each French word
+# from the French words before it and the English sentence. We keep to sentences of at most eight words,
+# so that training takes half a minute.
 
 # %%
 from seqattn.data import FIVE, Batches, Vocabularies, encode_pairs, tokenize, toy_corpus
@@ -587,18 +592,17 @@ print(sizes, "words:", *map(len, vocabularies))
 # another from right to left, and $h_i$ is the pair of their states at word $i$. So each $h_i$ has seen
 # both sides of its word. The decoder is that of {eq}`eq-additive-decoder`.
 #
-# These are the five sentences that we want translated. None of them is among the pairs of this
-# training, and they were chosen before any model had translated them: each is harder to put in French
-# than the one before.
+# We want these five sentences translated. None of them is among the pairs of this training, and they were
+# chosen before any model had translated them. Each is harder to put into French than the one before.
 
 # %%
 for pair in FIVE:
     print(f"{pair.source:45s} {pair.target}")
 
 # %% [markdown]
-# In the second a pronoun moves before the verb. In the third *ne … pas* stands around the verb and the
-# adjective behind its noun. The fourth is a question, with *est-ce que* for *did*. In the last one the
-# French verb *manquer* exchanges subject and object: the hero misses him, but *he is missing to the
+# In the second, a pronoun moves in front of the verb. In the third, *ne … pas* surrounds the verb, and
+# the adjective follows its noun. The fourth is a question, with *est-ce que* for *did*. In the last one,
+# the French verb *manquer* swaps subject and object: *the hero misses him* becomes *he is missing to the
 # hero*.
 #
 # ```{predict} which-fail
@@ -608,18 +612,18 @@ for pair in FIVE:
 # ### How well does a map agree?
 #
 # To see *when* the model learns to look, we measure how well its map agrees with the gold alignment on
-# sentences it was not trained on. Link each target word with the source word of its largest weight. Call
-# these links $A$, and the gold links $G$. The **alignment error rate** is
+# sentences it was not trained on. Link each target word to the source word on which its largest weight
+# lies. Call these links $A$, and the gold links $G$. The **alignment error rate** is
 #
 # $$ \mathrm{AER} = 1 - \frac{2\,|A \cap G|}{|A| + |G|} $$ (eq-aer)
 #
 # with $|\cdot|$ the number of links, summed over all sentences first. It is 0 if the two agree and 1 if
-# they have nothing in common. (The full definition tells sure from possible links; a grammar is always
-# sure.)
+# they have nothing in common. (The full definition distinguishes sure links from possible ones; a grammar
+# is always sure.)
 #
-# Three yardsticks cost nothing: a source word drawn by lot for each target word; the *diagonal*, "word
-# 1 goes with word 1, word 2 with word 2, ..."; and the lowest rate that one link for each target word
-# can reach, since some words have two gold links.
+# Three yardsticks need no model. The first draws a source word by lot for each target word. The second is
+# the *diagonal*: word 1 goes with word 1, word 2 with word 2, and so on. The third is the lowest rate
+# that one link for each target word can reach, given that some words have two gold links.
 
 # %%
 from random import Random
@@ -659,27 +663,27 @@ for name, value in rate.items():
 # ### A hint for the attention
 #
 # Nothing in the loss asks for an alignment. Attention looks wherever it helps to predict the next word.
-# To choose between *le* and *la* the decoder needs the gender of the noun; so it may look at *cat*
-# while it writes *le*, and not look at *the* at all. Good sense, and a wrong link.
+# To choose between *le* and *la* the decoder needs the gender of the noun. So it may look at *cat* while
+# it writes *le*, and not look at *the* at all. That is sensible, but the link is wrong.
 #
-# We can ask for something more: that each source word be looked at, all steps together, about once. Xu
-# et al. (2015) add such a penalty to the loss, a sum; we take the mean,
+# We can ask for something more: over all steps together, each source word should be looked at about once.
+# Xu et al. (2015) add such a penalty to the loss, as a sum. We take the mean,
 #
 # $$ \Omega = \frac{1}{n} \sum_{i=1}^{n} \Big(1 - \sum_{t} \alpha_{ti}\Big)^2 $$ (eq-look-at-each-word)
 #
-# for $n$ source words. Each row of a map sums to 1 anyway; this asks the same of each column. (A matrix whose
-# rows *and* columns sum to 1 is *doubly stochastic*; hence the name in the code.) It names no link. It
-# discourages that one word is passed over while another is looked at several times. It is a wish, not a rule:
-# with unequal numbers of words it cannot be zero.
+# for $n$ source words. Each row of a map sums to 1 anyway; the penalty asks the same of each column. (A
+# matrix whose rows *and* columns sum to 1 is *doubly stochastic*; hence the name in the code.) The
+# penalty names no link. It discourages passing over one word while looking at another several times. It
+# is a wish, not a rule: with unequal numbers of words it cannot be zero.
 #
 # ```{predict} the-penalty
 # ```
 
 # %% [markdown]
 # The table after the training has the answer. Here is the formula in code, beside the package's
-# `doubly_stochastic_penalty`, which leaves pads out and takes the mean over a batch. The third map is
-# the right one of *the cat sat on the mat*, where three French words belong to *sat*; it costs 4/7,
-# with the end of sentence as the seventh word:
+# `doubly_stochastic_penalty`, which leaves pads out and takes the mean over a batch. The third map is the
+# right one for *the cat sat on the mat*, where three French words belong to *sat*; it costs 4/7, with the
+# end of sentence as the seventh word:
 
 # %%
 from seqattn.training.regularizers import doubly_stochastic_penalty
@@ -698,13 +702,12 @@ for weights in (diagonal_map, one_word, right_map):
 # ### The training, with nothing hidden
 #
 # The loss is the mean negative log-probability of the true next word; `ignore_index=0` leaves pads out.
-# To it we add 0.2 times the penalty, the factor with which the toy translator that comes with the package
-# was trained. *Gradient clipping* scales a gradient down if it is longer than 1, so that one odd batch
-# cannot throw the weights far away.
+# To it we add 0.2 times the penalty, the same factor as in the training of the toy translator that comes
+# with the package. *Gradient clipping* scales a gradient down if it is longer than 1, so that one odd
+# batch cannot throw the weights far off.
 #
-# The *learning rate* is the size of Adam's steps. It begins at 0.01 and falls to 0 along a straight
-# line. The rate was chosen among three, by BLEU on the validation sentences; a table below has all
-# three.
+# The *learning rate* is the size of Adam's steps. It begins at 0.01 and falls to 0 along a straight line.
+# The rate was chosen from three, by BLEU on the validation sentences; a table below shows all three.
 
 # %%
 torch.set_default_dtype(torch.float32)  # faster, and enough
@@ -753,23 +756,23 @@ axes.set_title("Alignment error while training")
 plt.show()
 
 # %% [markdown]
-# The curve falls below the diagonal, though no link was ever shown. Why should it? Because the surest
-# way to predict *chat* is to fetch the state of *cat*. The gradient of the loss passes through the
-# weighted sum ({eq}`eq-soft-lookup`) and raises the score of whatever state would have helped. This
-# run has the penalty; the trainings without it, in a table below, end under the diagonal as well.
-# There, alignment is learned because it helps to translate.
+# The curve falls below the diagonal, though no link was ever shown. Why should it? The surest way to
+# predict *chat* is to fetch the state of *cat*. The gradient of the loss passes through the weighted sum
+# ({eq}`eq-soft-lookup`) and raises the score of whatever state would have helped. This run has the
+# penalty. The trainings without it, in a table below, end under the diagonal as well: there, alignment is
+# learned because it helps to translate.
 #
-# **If your curve stays flat** at the level of a link by lot, look at one map. Equal rows, whatever the
-# word: the attention has not left the linear regime; train for longer or take larger steps. Rows that
-# differ, and none of them right: the links are off by one (a column for the first word, a row for
-# `<bos>`), or a mask is inverted.
+# **If your curve stays flat** at the line *by lot*, look at one map. If its rows are equal, whatever the
+# word, the attention has not left the linear regime: train for longer or take larger steps. If the rows
+# differ and none is right, either the links are off by one (a column for the first word, a row for
+# `<bos>`) or a mask is inverted.
 
 # %% [markdown]
 # ## Use it
 #
-# Five sentences, as promised. The translator now writes alone: each step reads the word that the model
-# itself wrote at the step before. (It keeps the five most promising beginnings at each step. That is
-# *beam search*, which a later chapter explains.)
+# Here are the five sentences, as promised. The translator now writes alone: each step reads the word that
+# the model itself wrote at the step before. (It keeps the five most promising beginnings at each step.
+# This is *beam search*, which a later chapter explains.)
 
 # %% tags=["hide-output", "hide-until-which-fail", "nbval-ignore-output"]
 for pair, found in zip(FIVE, translator.translate([pair.source for pair in FIVE])):
@@ -779,12 +782,14 @@ for pair, found in zip(FIVE, translator.translate([pair.source for pair in FIVE]
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# Three are right, word for word. The two others fail in different ways, and did so from each of the
+# Three are right, word for word. The other two fail in different ways, and they failed from each of the
 # three seeds of the measurement below. (Your run may fail elsewhere: processors round differently.)
 #
 # - **The question** has everything in place but its verb: the king *took*, *found* or *cleaned* the box,
 #   depending on the seed. The construction is learned, the word is not.
-# - **The hero** begins well: *him* has become the subject. The run above is a fourth, with mistakes of its own. None of those three seeds has *plus*, the *no longer*: one stops after *pas*, one goes on with another noun, one changes the tense and loses the *à*.
+# - **The hero** begins well: *him* has become the subject. But none of the three seeds writes *plus* for
+#   *no longer*: one stops after *pas*, one goes on with another noun, one changes the tense and loses the
+#   *à*. (The run above is a fourth, with mistakes of its own.)
 #
 # </details>
 #
@@ -806,14 +811,14 @@ print("no longer, with miss, in", both)
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# *Buy* is more frequent than *sit* and *lose*, which came out right; so rarity of the verb does not explain
-# the question. *No longer* with *miss* stands in {{ both }} of {{ f"{sizes['train']:,}" }} sentences. Counts
-# suggest a cause; they do not prove one.
+# *Buy* is more frequent than *sit* and *lose*, which came out right, so a rare verb does not explain the
+# failure of the question. *No longer* occurs together with *miss* in {{ both }} of
+# {{ f"{sizes['train']:,}" }} sentences. Counts suggest a cause; they do not prove one.
 #
 # </details>
 #
-# Now it is yours. Any words of the corpus will do; `the`, `a`, animals, people and everyday verbs are a
-# good start. A word it has never seen reaches it as `<unk>`.
+# Now the translator is yours. Any words of the corpus will do; `the`, `a`, animals, people and everyday
+# verbs are a good start. A word that the translator has never seen reaches it as `<unk>`.
 
 # %% tags=["nbval-ignore-output"]
 mine = ["the queen is eating an apple", "my brother does not see the dog"]
@@ -823,16 +828,16 @@ for found in translator.translate(mine):
     print(found.source, "->", found.text, note)
 
 # %% [markdown]
-# In the run stored here the second is wrong in a telling way: *neige* is "snows". The pattern *ne … pas* is
-# right, the verb is not.
+# In the run stored here the second translation is wrong in a telling way: *neige* is "snows". The pattern
+# *ne … pas* is right; the verb is not.
 #
 # ### Three seeds, three yardsticks, one look at the test
 #
-# The same training was repeated from three seeds, with the penalty and without it, and judged once on
-# the {{ sizes["test"] }} test sentences; *exact* is the share translated word for word like the
-# reference. The command that makes these numbers again stands in the first line. Beside them stands IBM
-# Model 1 (1993), a word aligner with no network. It counts which words occur together in the same
-# {{ f"{sizes['train']:,}" }} pairs.
+# The same training was repeated from three seeds, with the penalty and without it, and judged once on the
+# {{ sizes["test"] }} test sentences; *exact* is the share of sentences translated word for word like the
+# reference. The first line of the card gives the command that makes these numbers again. For comparison
+# there is IBM Model 1 (1993), a word aligner without a network. It counts which words occur together in
+# the same {{ f"{sizes['train']:,}" }} pairs.
 
 # %%
 from seqattn.data import measured
@@ -879,10 +884,10 @@ ResultTable(("learning rate", "BLEU"), rates, "Validation BLEU, one seed")
 # - **The yardsticks.** All six trainings are below the diagonal. IBM Model 1 lies between the two
 #   groups: each seed with the penalty has a lower rate, each seed without it a higher one. A word
 #   counter is a serious rival for links.
-# - **Near copies.** {{ f"{yard['twins']:.0%}" }} of the test sentences differ from a training sentence in a
-#   single word. On the others the three seeds have BLEU
-#   {{ low_high([run["alone"]["bleu"] for run in runs["with the penalty"]], ".1f") }}. All come from one small
-#   grammar; newspapers are another matter.
+# - **Near copies.** {{ f"{yard['twins']:.0%}" }} of the test sentences differ from a training sentence in
+#   a single word. On the other sentences the three seeds with the penalty have BLEU
+#   {{ low_high([run["alone"]["bleu"] for run in runs["with the penalty"]], ".1f") }}. All come from one
+#   small grammar; newspapers are another matter.
 # - **The learning rate** matters. The one we took, 0.01, had the highest BLEU of the three on validation
 #   sentences.
 #
@@ -891,12 +896,12 @@ ResultTable(("learning rate", "BLEU"), rates, "Validation BLEU, one seed")
 # %% [markdown]
 # ## Look at its attention
 #
-# Here is the map of the cat, before training and after, and the trained map of the sentence that turns
-# subject and object round. Rows are French words, columns English ones; the larger a weight, the more
-# its cell stands out from the page, on the same scale in all three. Boxes mark the gold links. A word may have two: *au* stands for *the* and for
-# a part of *misses*. All three are maps of the *true* translation. **Look** at the rows of the first
-# map, then at the last column of the others: that is the English end of sentence, which has a state
-# too.
+# Here is the map of the cat, before training and after, and the trained map of the sentence that swaps
+# subject and object. Rows are French words, columns are English words. The larger a weight, the more its
+# cell stands out from the page, on the same scale in all three maps. Boxes mark the gold links. A word
+# may have two: *au* stands for *the* and for a part of *misses*. All three are maps of the *true*
+# translation. **Look** at the rows of the first map, then at the last column of the others: that is the
+# English end of sentence, which has a state too.
 
 # %% mystnb={"image": {"alt": "Three attention maps, gold links boxed. The cat sat on the mat, untrained: all cells are much alike. The same, trained: strong cells, most of them inside the boxes, run from top left to bottom right. The hero no longer misses him, trained: more blurred; il is strongest on the last English word, him, and the last French words are spread over the first English ones."}} tags=["hide-input"]
 [cat, hero] = translator.force([FIVE[0], FIVE[4]])
@@ -911,15 +916,17 @@ for ax, (title, found, pair) in zip(axes, shown):
 plt.show()
 
 # %% [markdown]
-# The trained map of the cat is sharp. That of the hero, whose translation failed, is blurred, also in rows of
-# words that came out right. The end of the sentence takes weight where no word does.
+# The trained map of the cat is sharp. The map of the hero, whose translation failed, is blurred, even in
+# the rows of words that came out right. The end of the sentence takes weight where no word does.
 #
-# The rows of the untrained map are not only even. They are *the same*, as the section on the tanh said:
-# small weights, linear regime, no influence of the query. But the cells of an untrained map are all
-# much alike, so two rows look alike whatever happens. So compare: how much does a column change from row to
-# row, and how much does a row change from column to column? If the first is much smaller, the query
-# hardly matters. As a control take an untrained model with another score, the product of the next
-# chapter, in which the query enters at first order:
+# The rows of the untrained map are not only even. They are *the same*, as the section on the tanh
+# predicted: small weights, linear regime, no influence of the query.
+#
+# But all cells of an untrained map are much alike, so any two of its rows look alike. A fair test
+# compares two changes: how much does a column change from row to row, and how much does a row change from
+# column to column? If the first change is much smaller, the query hardly matters. As a control, take an
+# untrained model with another score, the product of the next chapter, in which the query enters at first
+# order:
 
 
 # %%
@@ -942,10 +949,9 @@ for score in ratios:
 print(f"trained,   additive  {row_to_column(cat.weights):.2f}")
 
 # %% [markdown]
-# The additive rows are the same: from word to word they change by about a hundredth of what they change
-# along the row, or less. In the control both changes have the same size. The test that looks more natural,
-# "do the rows agree to within 0.01?", would have passed for both. Training had to leave this regime first,
-# and it did.
+# The additive rows are the same: the change from row to row is about a hundredth of the change along a
+# row, or less. In the control both changes have the same size. The more obvious test, "do the rows agree
+# to within 0.01?", would have passed for both. Training had to leave this regime first, and it did.
 
 # %% [markdown]
 # ### What a map is, and what it is not
@@ -958,16 +964,16 @@ print(f"trained,   additive  {row_to_column(cat.weights):.2f}")
 #   be said, and a later chapter does the experiments.
 # - **A state is not a word.** $h_i$ has read the whole sentence from both ends; the state of *cat*
 #   knows that *the* stands before it.
-# - **The state that asks is $s_{t-1}$.** It does not yet know the last word, only what it expected.
-#   Koehn and Knowles (2017) met a German–English translator whose maps were off by one word, and which
-#   translated well.
+# - **The state that asks is $s_{t-1}$.** It does not yet know the last word, only what it expected. Koehn
+#   and Knowles (2017) found a German–English translator that translated well although its maps were off
+#   by one word.
 # - **AER judges the largest weight alone.** A row that hesitates, 0.51 to 0.49, counts like one that
 #   is certain.
 #
-# How far do the misses go? Take the target words whose largest weight is on a wrong source word, in the
-# test sentences. How many are one word away from a right one? In sentences this short many wrong words
-# *are* neighbours of the right one; so beside it stands the share for a wrong word drawn by lot. The
-# third line: of the misses by one word, the share that lie one word to the *right*.
+# How far off are the misses? Take the target words of the test sentences whose largest weight is on a
+# wrong source word. How many miss by one word? In sentences this short many wrong words *are* neighbours
+# of the right one, so the second line gives the share for a wrong word drawn by lot. The third line
+# gives, of the misses by one word, the share that lie one word to the *right*.
 
 # %%
 for name, found in runs.items():
@@ -980,23 +986,26 @@ for name, found in runs.items():
         print(f"{name:17s} {label:13s} {seeds}")
 
 # %% [markdown]
-# Three misses of four land on a neighbour; a third would by lot. So the misses are not random. They lean to
-# the right: the English word behind the right one is taken more often than the one before it. That fits an
-# article that looks at its noun, and it fits that the state of a neighbour has just read the wanted word. It
-# also fits less: an article often stands first, and then has no neighbour on its left. As a picture of *what
-# the model attends to* the map is exact. As an alignment it is a good guess with a systematic error.
+# Three misses of four land on a neighbour; drawn by lot, a third would. So the misses are not random.
+# They lean to the right: the English word after the right one is taken more often than the one before it.
+# An article that looks at its noun would explain that. So would the fact that the state of a neighbour
+# has just read the wanted word. There is also a duller explanation: an article often comes first, and
+# then has no neighbour on its left.
+#
+# As a picture of *what the model attends to* the map is exact. As an alignment it is a good guess with a
+# systematic error.
 
 # %% [markdown]
 # ### The same on real sentences
 #
 # So far one grammar wrote every sentence. Now take sentences that people wrote: German captions of
-# photographs from Multi30k {cite:p}`elliott2016`. The translator below has the decoder and the score of this
-# chapter. It is larger, and reads and writes pieces of words; ▁ is the space before a word. The card tells
-# how it was trained and by which rule the five captions were chosen, before anybody saw their
+# photographs from Multi30k {cite:p}`elliott2016`. The translator below has the decoder and the score of
+# this chapter. It is larger, and reads and writes pieces of words; ▁ is the space before a word. The card
+# says how it was trained and by which rule the five captions were chosen, before anybody saw their
 # translations. They are quoted here; the corpus itself is not part of this book.
 #
-# The rule looks for a trap of German. *Bereitet … zu*, "prepares", is one verb in two places, and its second
-# half closes the sentence. Which half will the English verb look at?
+# The rule looks for a trap in German. *Bereitet … zu*, "prepares", is one verb in two places, and its
+# second half closes the sentence. Which half will the English verb look at?
 #
 # ```{predict} two-halves
 # ```
@@ -1033,13 +1042,14 @@ halves = {half: verb[read.index(half)].item() for half in ("▁bereitet", "▁zu
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# This translator was stopped early, and it shows. Of the first caption only *a man* is right: nobody takes a
-# picture, and stove and food are missing. None of the other four is translated rightly, either. Runs that
-# were given their time stand on [the page of training runs](training_runs.md).
+# This translator was stopped early, and it shows. Of the first caption only *a man* is right: nobody
+# takes a picture, and stove and food are missing. None of the other four is translated correctly, either.
+# Runs that were given their time are on [the page of training runs](training_runs.md).
 #
 # Now look at the map. *man* looks most at *Mann*, *taking* at *bereitet*, *picture* at *Herd*, the stove,
-# and *camera* at *Essen*, the food. So for *picture* it looked at the right word, and wrote another; *camera* shares *Essen* with the full stop: that may just be a place to rest.
-# **A map that makes sense is no sign of a translation that does.**
+# and *camera* at *Essen*, the food. So for *picture* the model looked at the right word and wrote
+# another. The row of *camera* shares *Essen* with that of the full stop, so *Essen* may just be a place
+# to rest. **A map that makes sense is no sign of a translation that does.**
 #
 # The row of the verb gives {{ f"{halves['▁bereitet']:.2f}" }} to the first half and
 # {{ f"{halves['▁zu']:.2f}" }} to the second, and no row looks most at *zu*. That does not mean that *zu* was
@@ -1061,12 +1071,13 @@ print(f"{4 * numbers / 1e9:.2f} GB for z, as 32-bit floats")
 print(f"{4 * numbers / 1000 / 1e6:.2f} MB for the scores")
 
 # %% [markdown]
-# In Bahdanau's order it is computed one step at a time, because each query waits for the state before;
-# the total memory is the same. Adding and bending is also work that fast matrix hardware cannot help
-# with. These are the reasons why the next chapters use products.
+# In Bahdanau's order this tensor is computed one step at a time, because each query waits for the state
+# before; the total memory is the same. Adding and bending is also work that fast matrix hardware cannot
+# help with. For these reasons the next chapters use products.
 #
 # **Saturation.** The derivative of $\tanh z$ is $1 - \tanh^2 z$. Every gradient on its way from the score
-# to $W_q$, $W_k$ or a state is multiplied by it. Multiply the states by 10 or by 100, which does to the sum what larger $W_q$ and $W_k$ would, and see what share of the hidden units still bends:
+# to $W_q$, $W_k$ or a state is multiplied by this derivative. Multiply the states by 10 or by 100, which
+# does to the sum what larger $W_q$ and $W_k$ would, and see what share of the hidden units has gone flat:
 
 # %%
 torch.manual_seed(0)
@@ -1079,8 +1090,9 @@ for scale in (0.1, 1, 10, 100):
     print(f"{scale:12}  {slope.mean():10.2f}  {flat:29.0%}")
 
 # %% [markdown]
-# Far out nearly every unit says $+1$ or $-1$, and a small change of the query changes nothing. It passes nothing back, and the scores stop growing: that is the bound {eq}`eq-additive-bound`.
-# **No scale** is built in that would prevent it.
+# Far out nearly every unit says $+1$ or $-1$, and a small change of the query changes nothing. No
+# gradient comes back, and the scores stop growing: that is the bound {eq}`eq-additive-bound`. The formula
+# has **no scale** built in that would prevent this.
 
 # %% [markdown]
 # ## Questions that readers ask
@@ -1088,7 +1100,7 @@ for scale in (0.1, 1, 10, 100):
 # <details><summary>Should v be an nn.Linear or an nn.Parameter?</summary>
 #
 # Either: `nn.Linear(d_a, 1, bias=False)` holds the same numbers. Leave its bias out; it does nothing but
-# drift. What differs is the first draw of the weights.
+# drift. Only the first draw of the weights differs.
 #
 # </details>
 #
@@ -1105,8 +1117,8 @@ for scale in (0.1, 1, 10, 100):
 #
 # In a bidirectional `nn.GRU`, `hidden[-2]` is the last layer's forward state at the last word and
 # `hidden[-1]` its backward state at the first word. The linear layer brings them to the decoder's size
-# and the tanh to the range of a GRU's state. It is the `Bridge` above. `hidden[-1]` alone is what the
-# paper takes.
+# and the tanh to the range of a GRU's state. This is the `Bridge` above. The paper takes `hidden[-1]`
+# alone.
 #
 # </details>
 
@@ -1123,9 +1135,9 @@ for scale in (0.1, 1, 10, 100):
 #
 # <details><summary>Is adding cheaper than multiplying?</summary>
 #
-# Per number hardly. Per score the additive form needs $d_a$ additions, tanhs and multiplications, and
-# room for all of them. A dot product needs as many multiplications and no tanh, and a matrix product does
-# it without storing the parts.
+# Per number, hardly. Per score, the additive form needs $d_a$ additions, tanhs and multiplications, and
+# room for all of them. A dot product needs as many multiplications and no tanh, and a matrix product
+# computes it without storing the parts.
 #
 # </details>
 #
@@ -1165,7 +1177,7 @@ for scale in (0.1, 1, 10, 100):
 #
 # - The additive score $v^\top\tanh(W_q s + W_k h_i)$ is a network with one hidden layer that reads a
 #   pair of states of any two sizes; "concat" is the same with the weights in one matrix.
-# - It is bounded by $\lVert v\rVert_1$. A bias inside the tanh changes weights; one behind $v$ does not.
+# - It is bounded by $\lVert v\rVert_1$. A bias inside the tanh changes weights; one after $v$ does not.
 # - Bahdanau's decoder asks with $s_{t-1}$, then updates. Order and score are independent choices, and a
 #   probe tells which order a program follows.
 # - Keys are projected once for each sentence.

@@ -25,12 +25,13 @@ WeightedSum(predict=False)
 
 # %% [markdown]
 # Each English word has a state. Each state gets a weight; the weights are positive and sum to 1. The
-# context, which the translator reads, is the weighted sum: the chain of states, each shortened to its
-# weight, leads to it. These scores were set by hand. In [Additive attention](03_additive.ipynb) you train
-# a model that finds its own, and compare its weights with the true word alignments.
+# context, which the translator reads, is the weighted sum of the states. In the figure it is where the
+# chain ends: each link is a state, shortened to its weight. These scores were set by hand. In [Additive
+# attention](03_additive.ipynb) you train a model that finds its own, and compare its weights with the
+# true word alignments.
 
 # %% [markdown]
-# This book takes attention in translation apart until nothing has to be believed.
+# This book takes attention in translation apart until nothing has to be taken on trust.
 #
 # ::::{grid} 1 2 2 4
 # :gutter: 3
@@ -45,8 +46,8 @@ WeightedSum(predict=False)
 # :::{grid-item}
 # **Checked by machine**
 #
-# Each formula leads to the function that computes it, the test that checks it and the exercise that
-# asks for it. [The map](map.md) holds all of these links; a broken one stops the build.
+# Each formula leads to the function that computes it, the test that checks it and the exercise that asks
+# for it. [The map](map.md) holds all these links; a broken link stops the build.
 # :::
 #
 # :::{grid-item}
@@ -56,7 +57,7 @@ WeightedSum(predict=False)
 # :::
 #
 # :::{grid-item}
-# **Measured, with its luck**
+# **Measured, luck included**
 #
 # Trained models are compared over seeds, with their spread, on sentences whose true alignments are
 # known. Each long measurement names the command that repeats it.
@@ -68,15 +69,15 @@ WeightedSum(predict=False)
 # ```{paths}
 # ```
 #
-# Minutes are for reading with care: words, cells, figures and questions are counted, the same way in
-# every chapter; those of exercises are their authors' guesses. [How to use this book](how_to_use.md)
-# says how to read, run and be graded. [Before you start](prerequisites.md) lets you find out, with
-# five questions, whether you have what you need.
+# Minutes are for reading with care. They are counted from words, cells, figures and questions, in the
+# same way for every chapter; for exercises they are the authors' guesses. [How to use this
+# book](how_to_use.md) explains how to read it, run it and be graded. [Before you start](prerequisites.md)
+# has five questions that show whether you know what you need.
 #
-# ## What is written
+# ## The chapters
 #
 # ```{chapters}
 # :written:
 # ```
 #
-# [All chapters, with those to come](contents.md)
+# [The same list on a page of its own](contents.md)
