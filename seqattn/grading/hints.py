@@ -514,7 +514,12 @@ def _right_for(q: Question, case: Case, place: int, change: Any, yours: tuple) -
         right = _right(case._replace(expected=expected_output(q, inputs, None)))
     except Exception:  # an oracle need not take everything
         return False
-    return 0 < len(right) == len(yours) and all(_close(a, b) for a, b in zip(yours, right))
+    # Where it makes no difference, something else is wrong.
+    return (
+        0 < len(right) == len(yours)
+        and all(_close(a, b) for a, b in zip(yours, right))
+        and not all(_close(a, b) for a, b in zip(_right(case), right))
+    )
 
 
 def _nearly(q: Question, cases: list[Case], got: Got, wrong: Mapping[int, Any]) -> str:

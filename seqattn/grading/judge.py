@@ -112,7 +112,7 @@ class Judge:
         self.draws: int = like.draws if like else draws
         self.seed = seed or secrets.token_hex(8)
         self.sandbox: Sandbox = Sandbox(limits, like.sandbox.turns if like else None)
-        self._kept = like._kept if like else Kept()
+        self._kept: Kept = like._kept if like else Kept()
 
     def __enter__(self) -> "Judge":
         self.sandbox.start()

@@ -130,7 +130,7 @@ ALSO_TRUE = {
     "on pads": ("do not sum to 1", "nearly right", "until the padding holds", "wrong here:"),
     "shift": ("do not sum to 1", AT_PADS),
     "first for all": ("changes when", "the same with another"),
-    "batch turned": ("changes when", "the same with another", AT_PADS),
+    "batch turned": ("changes when", "the same with another", AT_PADS, "along its first axis"),
     "over the batch": ("changes when", "do not sum to 1"),
     "one kind": ("do not sum to 1", "nearly right"),
     "batch seen": (AT_PADS, "do not sum to 1", "by a factor", "by a constant in each row"),
@@ -177,6 +177,25 @@ def test_what_is_said_is_what_was_done(how, every_case):
                 heard.append((f"{name} {question}", said, fits))
     assert [h for h in heard if not h[2]] == []
     assert any(text in said for _, said, _ in heard for text in allowed), f"nobody hears {allowed}"
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda x, gain, bias, eps: (x, gain[::-1], bias, eps), "if gain were turned round"),
+        (lambda x, gain, bias, eps: (x[..., ::-1], gain, bias, eps), "if x were turned round"),
+        (lambda x, gain, bias, eps: (x, gain, bias, 1.0), "if eps were 1 everywhere"),
+    ],
+)
+def test_an_answer_to_other_inputs_is_told_which(change, said, every_case):
+    q, cases = every_case["16_transformer", "q1"]
+    results, wrong = {}, {}
+    for n, case in enumerate(cases):
+        if case.upstream is None:
+            results[n] = {"result": {"value": _tensor(q.oracle(*change(*case.inputs)))}}
+            if found := fault(results[n], case):
+                wrong[n] = found
+    assert said in diagnose(q, cases, results, wrong)
 
 
 def test_every_variation_is_of_a_kind_that_is_told(every_case):
