@@ -227,8 +227,9 @@ def run_rnn(
     """Run PyTorch's own layers over whole sentences, and keep cuDNN from two things.
 
     Under autocast it computes in float16, whatever type was asked for, and half of the bits of a
-    small gradient are lost there: it gets 32 bits. And it has no gradient for layers in evaluation
-    mode, which a saliency map needs: PyTorch's own kernels have. A compiler knows none of them.
+    small gradient are lost there: it gets the type of the weights. And it has no gradient for
+    layers in evaluation mode, which a saliency map needs: PyTorch's own kernels have. A compiler
+    knows none of them.
     """
     if torch.compiler.is_compiling() and isinstance(inputs, Tensor):
         return run_steps(rnn, inputs, hidden)
@@ -236,11 +237,12 @@ def run_rnn(
     if not W.is_cuda:
         return rnn(inputs, hidden)
     if hidden is not None:
-        hidden = tuple(h.float() for h in hidden) if isinstance(hidden, tuple) else hidden.float()
+        several = isinstance(hidden, tuple)
+        hidden = tuple(h.to(W.dtype) for h in hidden) if several else hidden.to(W.dtype)
     frozen = torch.is_grad_enabled() and not rnn.training
     kernels = cudnn.flags(enabled=False) if frozen else nullcontext()
     with torch.autocast("cuda", enabled=False), kernels:
-        return rnn(inputs.float(), hidden)
+        return rnn(inputs.to(W.dtype), hidden)
 
 
 def run_steps(

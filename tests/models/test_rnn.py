@@ -1,9 +1,12 @@
 """Recurrent units step by step: the formulas, and PyTorch's own modules."""
 
+from types import SimpleNamespace
+
 import pytest
 import torch
 from torch import nn
 
+from seqattn.models import rnn as rnn_module
 from seqattn.models.rnn import (
     Hidden,
     gru_step,
@@ -11,6 +14,7 @@ from seqattn.models.rnn import (
     lstm_step,
     make_rnn,
     rnn_step,
+    run_rnn,
 )
 from tests.models import oracles
 
@@ -108,3 +112,18 @@ def test_an_embedding_without_padding_starts_whole():
     initialise(embedding)
     assert embedding.weight.any(1).all()
     assert embedding.weight.std() < 0.2
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("cell", ["gru", "lstm"])
+def test_where_cudnn_would_run_layers_get_the_type_of_their_weights(cell, dtype, monkeypatch):
+    rnn = make_rnn(cell, D_INPUT, D, 2).to(dtype)
+    x, first = torch.randn(BATCH, 5, D_INPUT), torch.randn(2, BATCH, D)
+    given = first if cell == "gru" else (first, first)
+    exact = first.to(dtype) if cell == "gru" else (first.to(dtype),) * 2
+    expected, _ = rnn(x.to(dtype), exact)
+    on_gpu = SimpleNamespace(is_cuda=True, dtype=dtype)
+    monkeypatch.setattr(rnn_module, "weight", lambda *asked: on_gpu)
+    found, _ = run_rnn(rnn, x, given)
+    assert found.dtype == dtype
+    close(found.double(), expected.double())
