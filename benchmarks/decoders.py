@@ -50,10 +50,12 @@ class Cell(NamedTuple):
 class KeepsContextOut(AttentionDecoder):
     """Asks before the update, and keeps the answer for the readout: the update reads zeros."""
 
-    def _advance(self, project, embedded, state, memory):
+    def _advance(self, embedded, state, memory):
         context, weights, past = self._attend(state.hidden.outputs[-1], memory, state)
-        hidden = rnn_step(self.rnn, project(torch.zeros_like(context)), state.hidden)
-        return State(hidden, None, None, past), context, weights
+        inputs = torch.cat([embedded, torch.zeros_like(context)], -1)
+        hidden = rnn_step(self.rnn, inputs, state.hidden)
+        features = self.readout(hidden.outputs[-1], context, embedded)
+        return State(hidden, None, None, past), features, weights
 
 
 class DropsContext(AttentionDecoder):

@@ -49,13 +49,14 @@ class AsksAfter(AttentionDecoder):
     other order's update reads.
     """
 
-    def _advance(self, project, embedded, state, memory):
+    def _advance(self, embedded, state, memory):
         fed = state.context
         if fed is None:
             fed, _, _ = self._attend(state.hidden.outputs[-1], memory, state)
-        hidden = rnn_step(self.rnn, project(fed), state.hidden)
+        hidden = rnn_step(self.rnn, torch.cat([embedded, fed], -1), state.hidden)
         context, weights, past = self._attend(hidden.outputs[-1], memory, state)
-        return State(hidden, None, context, past), context, weights
+        features = self.readout(hidden.outputs[-1], context, embedded)
+        return State(hidden, None, context, past), features, weights
 
 
 def build(score: str, order: str, readout: str, sizes: tuple[int, int]) -> Seq2SeqAttention:

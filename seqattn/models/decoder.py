@@ -11,14 +11,12 @@ One step, in the two orders of the literature:
 The order is independent of the score, which belongs to the attention object, and of the readout.
 """
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from seqattn.attention import Mechanism, Memory, Past
 from seqattn.decoding.interface import Step
@@ -189,12 +187,7 @@ class AttentionDecoder(nn.Module):
             ``logits`` (batch, vocabulary), ``weights`` (batch, keys) or None, and ``state``.
         """
         embedded = self.dropout(self.embedding(tokens))
-        state, context, weights = self._advance(
-            partial(self._project_inputs, embedded), embedded, state, memory
-        )
-        features = state.fed
-        if features is None:
-            features = self.readout(state.hidden.outputs[-1], context, embedded)
+        state, features, weights = self._advance(embedded, state, memory)
         return Step(self.vocabulary(self.dropout(features)), weights, state)
 
     def forward(
@@ -227,25 +220,24 @@ class AttentionDecoder(nn.Module):
         return self.vocabulary(self.dropout(features)), weights
 
     def _advance(
-        self,
-        project: Callable[[Tensor | None], Tensor],
-        embedded: Tensor,
-        state: State,
-        memory: Memory | None,
-    ) -> tuple[State, Tensor | None, Tensor | None]:
-        """Attend and update, in the order of the style; return state, context and weights.
+        self, embedded: Tensor, state: State, memory: Memory | None
+    ) -> tuple[State, Tensor, Tensor | None]:
+        """Attend and update, in the order of the style, and read out.
 
-        ``project(extra_input)`` gives what the inputs of the update contribute to the gates: the
-        last token and, beside it, the context (Bahdanau) or the last readout (input feeding).
+        The update reads the last token and, beside it, the context (Bahdanau) or the last readout
+        (input feeding). Gives the next state, features for the vocabulary product, and weights.
         """
+        beside = state.fed
         if self.attends_first:
             context, weights, past = self._attend(state.hidden.outputs[-1], memory, state)
-        extra_input = context if self.attends_first else state.fed
-        hidden = rnn_step(self.rnn, project(extra_input), state.hidden)
+            beside = context
+        inputs = embedded if beside is None else torch.cat([embedded, beside], -1)
+        hidden = rnn_step(self.rnn, inputs, state.hidden)
         if not self.attends_first:
             context, weights, past = self._attend(hidden.outputs[-1], memory, state)
-        fed = self.readout(hidden.outputs[-1], context, embedded) if self.feeds_readout else None
-        return State(hidden, fed, state.context, past), context, weights
+        features = self.readout(hidden.outputs[-1], context, embedded)
+        fed = features if self.feeds_readout else None
+        return State(hidden, fed, state.context, past), features, weights
 
     def _attend(
         self, query: Tensor, memory: Memory | None, state: State
@@ -257,28 +249,13 @@ class AttentionDecoder(nn.Module):
     def _one_by_one(
         self, embedded: Tensor, state: State, memory: Memory | None
     ) -> tuple[Tensor, Tensor | None]:
-        """Run step by step, with all that need not wait kept out of the loop."""
-        # The weights are split once per sentence, not per step: the gradient of a slice is as large
-        # as the whole. They are cast once for the same reason, in mixed precision.
-        W_y, W_extra = self.rnn.weight_ih_l0.split(  # type: ignore[operator]
-            (embedded.shape[-1], self.rnn.input_size - embedded.shape[-1]), 1
-        )
-        gates = F.linear(embedded, W_y, self.rnn.bias_ih_l0)  # type: ignore[arg-type]
-        W_extra = W_extra.to(gates.dtype)
-
-        states, contexts, maps = [], [], []
-        for gates_t, embedded_t in zip(gates.unbind(1), embedded.unbind(1)):
-            state, context, weights = self._advance(
-                partial(_add_product, gates_t, W_extra), embedded_t, state, memory
-            )
-            states.append(state)
-            contexts.append(context)
+        """Run step by step, between the embedding of all inputs and the product for all outputs."""
+        features, maps = [], []
+        for embedded_t in embedded.unbind(1):
+            state, features_t, weights = self._advance(embedded_t, state, memory)
+            features.append(features_t)
             maps.append(weights)
-        features = stack_steps([state.fed for state in states])
-        if features is None:
-            tops = torch.stack([state.hidden.outputs[-1] for state in states], 1)
-            features = self.readout(tops, stack_steps(contexts), embedded)
-        return features, stack_steps(maps)
+        return torch.stack(features, 1), stack_steps(maps)
 
     def _all_at_once(
         self, embedded: Tensor, state: State, memory: Memory | None
@@ -294,16 +271,6 @@ class AttentionDecoder(nn.Module):
         tops, _ = run_rnn(self.rnn, inputs, hidden)
         context, weights, _ = self._attend(tops, memory, state._replace(context=fixed))
         return self.readout(tops, context, embedded), weights
-
-    def _project_inputs(self, embedded: Tensor, extra_input: Tensor | None) -> Tensor:
-        """Give what the inputs of one step contribute to the gates."""
-        inputs = embedded if extra_input is None else torch.cat([embedded, extra_input], -1)
-        return F.linear(inputs, self.rnn.weight_ih_l0, self.rnn.bias_ih_l0)  # type: ignore[arg-type]
-
-
-def _add_product(gates: Tensor, W: Tensor, extra_input: Tensor) -> Tensor:
-    # No inner function: with the tests' shape checks around it, no compiler could read it.
-    return gates + F.linear(extra_input, W)
 
 
 def stack_steps(steps: Sequence[Tensor | None]) -> Tensor | None:

@@ -141,8 +141,8 @@ def gru_step(
     rz_x, n_x = gates_x.split((2 * d, d), -1)
     rz_h, n_h = F.linear(h, W_h, b_h).split((2 * d, d), -1)
     r, z = torch.sigmoid(rz_x + rz_h).chunk(2, -1)
-    n = torch.tanh(torch.addcmul(n_x, r, n_h))
-    return torch.lerp(n, h, z)
+    n = torch.tanh(n_x + r * n_h)
+    return (1 - z) * n + z * h
 
 
 def lstm_step(
@@ -183,20 +183,20 @@ def lstm_step(
     >>> lstm_step(gates, h, c, torch.zeros(4, 1), torch.zeros(4))
     (tensor([[0.7616]]), tensor([[1.]]))
     """
-    i, f, g, o = torch.add(gates_x, F.linear(h, W_h, b_h)).chunk(4, -1)
-    c = torch.addcmul(torch.sigmoid(f) * c, torch.sigmoid(i), torch.tanh(g))
+    i, f, g, o = (gates_x + F.linear(h, W_h, b_h)).chunk(4, -1)
+    c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
     return torch.sigmoid(o) * torch.tanh(c), c
 
 
-def rnn_step(rnn: nn.RNNBase, gates_x: Float[Tensor, "batch gates"], hidden: Hidden) -> Hidden:
+def rnn_step(rnn: nn.RNNBase, x: Float[Tensor, "batch d_input"], hidden: Hidden) -> Hidden:
     """Take one step of every layer.
 
     Parameters
     ----------
     rnn : GRU or LSTM, one direction
         Owner of the weights.
-    gates_x : (batch, 3d or 4d)
-        What the input contributes to the first layer's gates, ``b_ih`` included.
+    x : (batch, d_input)
+        What the first layer reads.
     hidden : Hidden
         Previous states.
 
@@ -210,7 +210,7 @@ def rnn_step(rnn: nn.RNNBase, gates_x: Float[Tensor, "batch gates"], hidden: Hid
     for layer, h in enumerate(hidden.outputs):
         if layer:
             x = dropout(outputs[-1], rnn.dropout, rnn.training)
-            gates_x = F.linear(x, weight(rnn, "weight_ih", layer), weight(rnn, "bias_ih", layer))
+        gates_x = F.linear(x, weight(rnn, "weight_ih", layer), weight(rnn, "bias_ih", layer))
         W_h, b_h = weight(rnn, "weight_hh", layer), weight(rnn, "bias_hh", layer)
         if hidden.cells is None:
             outputs.append(gru_step(gates_x, h, W_h, b_h))

@@ -59,8 +59,7 @@ def test_steps_run_the_module_whose_weights_they_use(cell, layers):
     hidden = Hidden(zeros, zeros if cell == "lstm" else None)
     expected, _ = rnn(x)
     for t in range(11):
-        gates = x[:, t] @ rnn.weight_ih_l0.T + rnn.bias_ih_l0
-        hidden = rnn_step(rnn, gates, hidden)
+        hidden = rnn_step(rnn, x[:, t], hidden)
         close(expected[:, t], hidden.outputs[-1])
     assert len(hidden.outputs) == layers
 
@@ -68,12 +67,12 @@ def test_steps_run_the_module_whose_weights_they_use(cell, layers):
 def test_dropout_between_layers_is_drawn_in_training_only():
     rnn = make_rnn("gru", D_INPUT, D, 2, dropout=0.5)
     zeros = (torch.zeros(BATCH, D),) * 2
-    gates = torch.randn(BATCH, 3 * D)
-    runs = [rnn_step(rnn, gates, Hidden(zeros, None)).outputs for _ in range(2)]
+    x = torch.randn(BATCH, D_INPUT)
+    runs = [rnn_step(rnn, x, Hidden(zeros, None)).outputs for _ in range(2)]
     assert torch.equal(runs[0][0], runs[1][0])
     assert not torch.equal(runs[0][1], runs[1][1])
     rnn.eval()
-    runs = [rnn_step(rnn, gates, Hidden(zeros, None)).outputs for _ in range(2)]
+    runs = [rnn_step(rnn, x, Hidden(zeros, None)).outputs for _ in range(2)]
     assert torch.equal(runs[0][1], runs[1][1])
 
 
