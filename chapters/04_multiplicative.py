@@ -428,7 +428,7 @@ assert torch.equal(one, other)  # two sources that have nothing in common
 try:
     attention(state, torch.randn(1, 17, 8))
 except ValueError as error:
-    print(error)
+    print(str(error).split(":")[0])
 
 # %% [markdown]
 # What does that cost a translator? A small one was trained with each of four scores, everything else alike:
@@ -561,7 +561,7 @@ for ax, title, map_ in zip(
 plt.show()
 
 # %% [markdown]
-# The first translation, *{{ captions[0]["text"] }}*, is wrong; the reference is
+# The first translation is wrong: *{{ captions[0]["text"] }}* Its reference is
 # *{{ captions[0]["reference"] }}* For each of the five captions the places tell more than equal weights,
 # and more than the diagonal. A good part of a map can be told without any word, even where the score
 # compares words. (Five captions of one kind; the model was stopped early.)
