@@ -548,11 +548,11 @@ for i, real in enumerate(maps):
         overlap_of(torch.ones_like(real) / (last + 1), real)
     )
 rows = [[rule, *(f"{x:.2f}" for x in shares)] for rule, shares in overlaps.items()]
-heads = ("rule", *(f"caption {i}" for i in range(1, 6)))
-display(ResultTable(heads, rows, "Overlap with the model's map"))
+heads = ("rule", *"12345")
+display(ResultTable(heads, rows, "Overlap with the model's map, captions 1 to 5"))
 
 read, wrote = captions[0]["source_tokens"], captions[0]["tokens"]
-figure, panels = plt.subplots(1, 2, figsize=(8.4, 4.2), layout="constrained")
+figure, panels = plt.subplots(2, 1, figsize=(5.6, 8.4), layout="constrained")
 for ax, title, map_ in zip(
     panels, ("its own", "from places"), (maps[0], from_places(0))
 ):

@@ -441,7 +441,7 @@ for k, counts in cut.items():
     print(f"cut to rank {k:2d}: right of 12, five seeds: {counts}")
 
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Two attention maps of one German caption, a row for each English token: its scores cut down to rank 4, and the whole map. The cut one is paler in places. At rank 4 every row has its largest weight where the whole map has it."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Two attention maps of one German caption, a row for each English token: its scores cut down to rank 4, and below it the whole map. The cut one is paler in places. At rank 4 every row has its largest weight where the whole map has it."}}
 U_1, V_1 = truncate_rank(TINY.W, 1)
 print("the book's matrix: singular values", torch.linalg.svdvals(TINY.W).float())
 print("weights", (TINY.s @ TINY.W @ TINY.h.T).softmax(0).float())
@@ -477,7 +477,7 @@ display(ResultTable(heads, rows, "Rows whose largest weight stays", note))
 first = captions[0]
 weights = torch.tensor(first["weights"])
 scores = weights.clamp(min=5e-5).log()
-figure, panels = plt.subplots(1, 2, figsize=(8.4, 4.2), layout="constrained")
+figure, panels = plt.subplots(2, 1, figsize=(5.6, 8.4), layout="constrained")
 cut_map = cut_table(scores, 4).softmax(-1)
 for ax, title, map_ in zip(panels, ("rank 4", "whole"), (cut_map, weights)):
     plot_attention(map_, first["source_tokens"], first["tokens"], ax=ax, annotate=False)
