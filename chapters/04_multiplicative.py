@@ -428,7 +428,7 @@ assert torch.equal(one, other)  # two sources that have nothing in common
 try:
     attention(state, torch.randn(1, 17, 8))
 except ValueError as error:
-    print(error)
+    print(str(error).split(":")[0])
 
 # %% [markdown]
 # What does that cost a translator? A small one was trained with each of four scores, everything else alike:
@@ -548,11 +548,11 @@ for i, real in enumerate(maps):
         overlap_of(torch.ones_like(real) / (last + 1), real)
     )
 rows = [[rule, *(f"{x:.2f}" for x in shares)] for rule, shares in overlaps.items()]
-heads = ("rule", *(f"caption {i}" for i in range(1, 6)))
-display(ResultTable(heads, rows, "Overlap with the model's map"))
+heads = ("rule", *"12345")
+display(ResultTable(heads, rows, "Overlap with the model's map, captions 1 to 5"))
 
 read, wrote = captions[0]["source_tokens"], captions[0]["tokens"]
-figure, panels = plt.subplots(1, 2, figsize=(8.4, 4.2), layout="constrained")
+figure, panels = plt.subplots(2, 1, figsize=(5.6, 8.4), layout="constrained")
 for ax, title, map_ in zip(
     panels, ("its own", "from places"), (maps[0], from_places(0))
 ):
@@ -561,7 +561,7 @@ for ax, title, map_ in zip(
 plt.show()
 
 # %% [markdown]
-# The first translation, *{{ captions[0]["text"] }}*, is wrong; the reference is
+# The first translation is wrong: *{{ captions[0]["text"] }}* Its reference is
 # *{{ captions[0]["reference"] }}* For each of the five captions the places tell more than equal weights,
 # and more than the diagonal. A good part of a map can be told without any word, even where the score
 # compares words. (Five captions of one kind; the model was stopped early.)

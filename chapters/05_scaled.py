@@ -315,7 +315,7 @@ torch.testing.assert_close(at_once, one_by_one)
 package = ScaledDotProductAttention()(Q[None], K[None], V[None]).context
 torch.testing.assert_close(at_once, package[0])
 for name, divisor in (("dot       ", 1), ("scaled dot", math.sqrt(2))):
-    print(name, (TINY.h @ TINY.s / divisor).softmax(0))
+    print(name, (TINY.h @ TINY.s / divisor).softmax(0).float())
 
 # %% [markdown]
 # ## Two thin matrices
@@ -364,7 +364,7 @@ def next_one(rank, seed):
 
 
 learned = {k: [next_one(k, seed)[-1] for seed in range(5)] for k in (1, 2, 3)}
-print("right of 12, five seeds, by rank:", learned)
+print("right of 12:", learned)
 
 # %% [markdown]
 # <details><summary>What the output shows</summary>
@@ -386,7 +386,7 @@ print("right of 12, five seeds, by rank:", learned)
 # circle; it has no need to. It finds a *ring*: each key has a direction in which no other key goes
 # further, and the query for it points that way.
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Two panels with twelve numbered keys each. Built: the keys stand evenly on a circle in order, and each query lies on its answer. Learned at rank 2: the keys stand in an irregular ring in another order, and each query lies further out in about the direction of its answer."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Two panels with twelve numbered keys each. Built: the keys stand evenly on a circle in order, and each query lies on its answer. Learned at rank 2: the keys stand in an irregular ring in another order, and each query lies in about the direction of its answer from the middle, four further out than it and eight less far."}}
 x, U, V, _ = next_one(2, seed=2)
 angle = torch.arange(12) * math.pi / 6
 circle = torch.stack([angle.cos(), angle.sin()], 1)
@@ -437,14 +437,15 @@ for seed in range(5):
         A, B = truncate_rank(U.T @ V, k)
         answers = ((x @ A.T) @ (x @ B.T).T).argmax(-1)
         cut[k].append((answers == following).sum().item())
-print("right of 12, five seeds, by rank:", cut)
+for k, counts in cut.items():
+    print(f"cut to rank {k:2d}: right of 12, five seeds: {counts}")
 
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Two attention maps of one German caption, a row for each English token: its scores cut down to rank 4, and the whole map. The cut one is paler in places. At rank 4 every row has its largest weight where the whole map has it."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Two attention maps of one German caption, a row for each English token: its scores cut down to rank 4, and below it the whole map. The cut one is paler in places. At rank 4 every row has its largest weight where the whole map has it."}}
 U_1, V_1 = truncate_rank(TINY.W, 1)
-print("the book's matrix: singular values", torch.linalg.svdvals(TINY.W))
-print("weights", (TINY.s @ TINY.W @ TINY.h.T).softmax(0))
-print("rank 1 ", (TINY.h @ V_1.T @ (U_1 @ TINY.s)).softmax(0))
+print("the book's matrix: singular values", torch.linalg.svdvals(TINY.W).float())
+print("weights", (TINY.s @ TINY.W @ TINY.h.T).softmax(0).float())
+print("rank 1 ", (TINY.h @ V_1.T @ (U_1 @ TINY.s)).softmax(0).float())
 
 
 def cut_table(scores, rank):
@@ -476,7 +477,7 @@ display(ResultTable(heads, rows, "Rows whose largest weight stays", note))
 first = captions[0]
 weights = torch.tensor(first["weights"])
 scores = weights.clamp(min=5e-5).log()
-figure, panels = plt.subplots(1, 2, figsize=(8.4, 4.2), layout="constrained")
+figure, panels = plt.subplots(2, 1, figsize=(5.6, 8.4), layout="constrained")
 cut_map = cut_table(scores, 4).softmax(-1)
 for ax, title, map_ in zip(panels, ("rank 4", "whole"), (cut_map, weights)):
     plot_attention(map_, first["source_tokens"], first["tokens"], ax=ax, annotate=False)
@@ -519,8 +520,8 @@ RankSlider(
     sentence["source"],
     sentence["target"],
     predict={
-        "question": "With the first 8 of 64 terms, how good are the translations, compared with the "
-        "whole matrix?",
+        "question": "With the first 8 of 64 terms, how good are the translations, "
+        "compared with the whole matrix?",
         "options": [
             "About as good as the share of the squared length that is kept.",
             "Much better than that share.",
@@ -529,10 +530,10 @@ RankSlider(
         "answer": 1,
         "tests": "step",
         "explain": [
-            "The share says how near the matrices are. It does not say which directions the "
-            "queries and keys use.",
-            "The nearest matrix is measured by all entries alike. A score needs those directions "
-            "in which its queries and keys differ.",
+            "The share says how near the matrices are. It does not say which "
+            "directions the queries and keys use.",
+            "The nearest matrix is measured by all entries alike. A score needs those "
+            "directions in which its queries and keys differ.",
             "Move on: long before the end the map looks like the last one.",
         ],
     },
@@ -682,7 +683,7 @@ ResultTable(heads, rows, "Two layers on one sentence")
 
 # %% tags=["hide-input", "hide-output", "hide-until-scaled-or-not"]
 def low_high(score, what, form):
-    """Lowest to highest of the seeds: of a measure on the test, or of another number."""
+    """Lowest to highest of the seeds, of a measure on the test or another number."""
     found = [{**run, **run["test"]}[what] for run in stored["runs"][score]]
     return f"{min(found):{form}} to {max(found):{form}}"
 
@@ -710,9 +711,10 @@ for rule, error in stored["yardsticks"].items():
     rows.append([rule, "", "", "", f"{error:.2f}", ""])
 heads = ("score or rule", "weights", "products", "BLEU", "AER", "relative entropy")
 note = (
-    "Lowest to highest of three seeds. Weights: those of the score alone. Products: its multiplications "
-    "for nine words on each side, keys remembered, contexts left out. Relative entropy: that of a row, over "
-    "the largest possible; 1 when all weights are equal, 0 when one has everything."
+    "Lowest to highest of three seeds. Weights: those of the score alone. Products: its "
+    "multiplications for nine words on each side, keys remembered, contexts left out. "
+    "Relative entropy: that of a row, over the largest possible; 1 when all weights are "
+    "equal, 0 when one has everything."
 )
 ResultTable(heads, rows, "All scores on the test sentences", note)
 
