@@ -525,9 +525,9 @@ by_greedy, by_beam = (translator.translate(english, beam=beam) for beam in (1, 5
 for pair, one, other in zip(FIVE, by_greedy, by_beam):
     verdict = "right" if other.text == pair.target else "wrong"
     told = f"{verdict}, p {math.exp(other.score):.2f}"
-    print(f"{pair.source:45s} {other.text:45s} {told}")
+    print(f"{pair.source}\n    {other.text:48s} {told}")
     if one.text != other.text:
-        print(f"{'greedy:':>45s} {one.text}")
+        print(f"    by greedy search: {one.text}")
 
 caption = measured("captions")["captions"][0]
 weights, read = torch.tensor(caption["weights"]), caption["source_tokens"]

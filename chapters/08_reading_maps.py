@@ -399,7 +399,7 @@ wide = dict(zip(caption["tokens"], effective_positions(real[None])[0].tolist()))
 #
 # **Entropies of sentences of different lengths.** A uniform row over 5 words has 1.61 nats, one over 20
 # words 3.00, and both are as diffuse as can be. Divide by $\ln T_s$, the entropy of equal weights on all
-# $T_s$ source tokens: the **normalised entropy** runs from 0 to 1.
+# $T_s$ source tokens: this share, the **normalised entropy**, runs from 0 to 1.
 #
 # **Counting the weights above 0.1.** A uniform row over nine words has nine such weights. Over ten words it
 # has none: the most diffuse row of all counts as empty. The exponential of the entropy has no such edge.
@@ -409,9 +409,7 @@ for n in (5, 9, 10, 20):
     row = torch.full((1, n), 1 / n)
     nats, share = (attention_entropy(row, normalized=x).item() for x in (False, True))
     e, count = (effective_positions(row, threshold=x).item() for x in (None, 0.1))
-    print(
-        f"{n}: {nats:.2f} nats, normalised {share:.2f}; exp {e:.1f}; {count:.0f} > 0.1"
-    )
+    print(f"{n}: {nats:.2f} nats, share {share:.2f}; exp {e:.1f}; {count:.0f} over 0.1")
 print("a row of zeros:", attention_entropy(torch.zeros(1, 4)).item())
 plot_statistics(cat.weights, cat.tokens)
 plt.show()
