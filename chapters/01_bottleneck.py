@@ -610,6 +610,8 @@ for n in (4, 8, 12, 16):
 # translation's place:
 
 # %%
+from itertools import pairwise
+
 from seqattn.data import detokenize
 
 
@@ -618,7 +620,7 @@ def kept_by_luck(n):
     pairs = generate(200, seed=1, min_len=n, max_len=n)
     texts = [detokenize(pair.target, "fr").split() for pair in pairs]
     found = [[], [], []]
-    for one, other in zip(texts, texts[1:]):
+    for one, other in pairwise(texts):
         for i, word in enumerate(one):
             found[3 * i // len(one)].append(word in other)
     return [round(100 * sum(third) / len(third)) for third in found]

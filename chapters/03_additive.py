@@ -785,11 +785,11 @@ for pair, found in zip(FIVE, translator.translate([pair.source for pair in FIVE]
 # Three are right, word for word. The other two fail in different ways, and they failed from each of the
 # three seeds of the measurement below. (Your run may fail elsewhere: processors round differently.)
 #
-# - **The question** has everything in place but its verb: the king *took*, *found* or *cleaned* the box,
+# - **The question** has everything in place but its verb: the king *took*, *found* or *built* the box,
 #   depending on the seed. The construction is learned, the word is not.
-# - **The hero** begins well: *him* has become the subject. But none of the three seeds writes *plus* for
-#   *no longer*: one stops after *pas*, one goes on with another noun, one changes the tense and loses the
-#   *à*. (The run above is a fourth, with mistakes of its own.)
+# - **The hero** begins well: *him* has become the subject. Then each of the three seeds fails in its own
+#   way: one forgets *plus*, the word for *no longer*; one has it, and writes of a soldier; one loses *ne*
+#   and *au*. (The run above is a fourth, with mistakes of its own.)
 #
 # </details>
 #
@@ -917,7 +917,7 @@ plt.show()
 
 # %% [markdown]
 # The trained map of the cat is sharp. The map of the hero, whose translation failed, is blurred, even in
-# the rows of words that came out right. The end of the sentence takes weight where no word does.
+# the rows of words that came out right.
 #
 # The rows of the untrained map are not only even. They are *the same*, as the section on the tanh
 # predicted: small weights, linear regime, no influence of the query.
@@ -981,16 +981,17 @@ for name, found in runs.items():
         ("near", "near"),
         ("chance", "by lot"),
         ("right", "to the right"),
+        ("right_chance", "by lot"),
     ):
         seeds = "  ".join(f"{run['misses'][what]:.0%}" for run in found)
         print(f"{name:17s} {label:13s} {seeds}")
 
 # %% [markdown]
 # Three misses of four land on a neighbour; drawn by lot, a third would. So the misses are not random.
-# They lean to the right: the English word after the right one is taken more often than the one before it.
-# An article that looks at its noun would explain that. So would the fact that the state of a neighbour
-# has just read the wanted word. There is also a duller explanation: an article often comes first, and
-# then has no neighbour on its left.
+# They lean to the right: the English word after the right one is taken more often than a neighbour drawn
+# by lot would be. (A word at the start of its sentence has no neighbour on its left; the lot allows for
+# that.) An article that looks at its noun would explain the lean. So would the fact that the state of a
+# neighbour has just read the wanted word. This experiment does not tell the two apart.
 #
 # As a picture of *what the model attends to* the map is exact. As an alignment it is a good guess with a
 # systematic error.
