@@ -3,9 +3,9 @@
 Sentences of film reviews, praise or not, for the chapter on self-attention: is a layer in which
 words look at each other better than the mean of their embeddings, or than naive Bayes? The same
 rates of dropout are tried for both readers; validation sentences choose rate and state, and test
-sentences are looked at once. The text is downloaded, or read where ``SEQATTN_DATA`` says. Where it is
-not to be had, invented sentences stand in, and what they give is written into the work folder: the
-book shows real ones alone.
+sentences are looked at once. The text is downloaded, or read where ``SEQATTN_DATA`` says. Where it
+is not to be had, invented sentences stand in, and what they give is written into the work folder:
+the book shows real ones alone.
 
 Writes ``seqattn/data/measured/reviews.json``, without any of the text. Finished trainings are kept
 in ``--work`` and not repeated.
