@@ -444,7 +444,7 @@ HeadsExplorer(
 #
 # *Ein Mann bereitet am Herd Essen zu*: a verb in two parts. Who is to name the last word has to look back at *bereitet*. Does a layer of
 # self-attention learn to? The next-word model from above learned from {{ f"{far['card']['captions']:,}" }} German captions of Multi30k, {{ f"{far['card']['updates']:,}" }} updates from
-# each of three seeds. Of the test captions {{ far["card"]["tested on"]["that end in a prefix"] }} end in such a part, one of seven words. The map is seed 1's, of a caption that it has not seen.
+# each of three seeds. Of the test captions {{ far["tested on"]["that end in a prefix"] }} end in such a part, one of seven words. The map is seed 1's, of a caption that it has not seen.
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Two maps of a German caption that looks at itself under a causal mask, one for each head: lower triangles, with the weight of the last rows spread over several words."}}
 rows = [

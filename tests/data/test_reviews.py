@@ -80,3 +80,23 @@ def test_without_network_and_copy_the_message_says_how_to_do_it_by_hand(copy, mo
     for file in (copy / "rt-polarity").iterdir():
         file.rename(copy / "cache" / "rt-polarity" / file.name)
     assert len(read_reviews("train")) == 3
+
+
+def test_invented_sentences_differ_and_say_what_their_label_says():
+    drawn = reviews.invented_reviews(2_000, seed=3)
+    assert len({one.text for one in drawn}) == 2_000
+    assert drawn[:50] == reviews.invented_reviews(50, seed=3)
+    negated = 0
+    for text, positive in drawn:
+        words = set(text.split())
+        turned = bool(words & {"not", "never"})
+        (adjective,) = words & {*reviews.GOOD, *reviews.BAD}
+        assert positive == ((adjective in reviews.GOOD) != turned)
+        negated += turned
+    assert 0.2 < negated / 2_000 < 0.35
+
+
+@pytest.mark.parametrize("count", [0, 10_001])
+def test_a_number_of_invented_sentences_out_of_its_limits_is_refused(count):
+    with pytest.raises(ValueError, match=f"count is {count}; expected 1 to 10,000"):
+        reviews.invented_reviews(count)
