@@ -494,15 +494,15 @@ ResultTable(heads, rows, "The book's five sentences, greedy search, first seed")
 #
 # </details>
 #
-# Be careful with this table. It is one small grammar with one word order, one size of model and eight
+# Be careful with this table. It is one small grammar of one pair of languages, one size of model and eight
 # passes; longer training may change the order.
 
 # %% [markdown]
 # The table does not say that the location score is the better one. It says that **BLEU on sentences like
-# those of the training is no test of a mechanism**. Design a test that the mechanism must fail:
+# those of the training is no test of a mechanism**. Look for a test that shows the mechanism:
 #
 # - *A source longer than $W_a$.* No training helps: there is no row. The package refused 17 words above.
-# - *A place that training never reached.* Rows beyond the longest training sentence get no gradient.
+# - *A place that training never reached.* Rows beyond the longest training sentence get no gradient. The longer sentences above reach such rows; BLEU did not show it, so look at the rows themselves.
 #   Nothing but weight decay ever changes them.
 # - *Two sources, one state.* The weights are the same, bit for bit. The cell above asserted that as well.
 #
@@ -588,11 +588,11 @@ plt.show()
 #
 # <details><summary>What is the difference between Bahdanau's and Luong's attention?</summary>
 #
-# Four choices, each independent of the others. The *score*: additive, or one of Luong's, mostly
-# products. The *order*: Bahdanau's decoder asks with the state before the update, $s_{t-1}$, Luong's with
-# the state after it, $s_t$. The *readout*: Luong et al. join context and state in an attentional vector,
-# $\tilde h_t = \tanh(W_r [c_t; s_t])$. *Input feeding*: they hand that vector to the next step. In many
-# programs the name stands for the score alone.
+# Four choices that can be combined almost freely. The *score*: additive, or one of Luong's, mostly products.
+# The *order*: Bahdanau's decoder asks with the state before the update, $s_{t-1}$, Luong's with the state
+# after it, $s_t$. The *readout*: Luong et al. join context and state in an attentional vector, $\tilde s_t =
+# \tanh(W_c [c_t; s_t])$ (another $W_c$ than that of the concat score). *Input feeding*: they hand that vector to the next step. In many programs the name
+# stands for the score alone.
 #
 # </details>
 #

@@ -13,10 +13,10 @@
 # %% [markdown]
 # # Scaled, low-rank, all at once
 #
-# Divide a product by $\sqrt d$: nearly every program does. You derive for which vectors that is right,
-# and measure some for which it is wrong. Then you split a matrix into two thin ones. On one task, a
-# score that is *trained* thin needs far fewer numbers than one that is cut down afterwards. Last, all
-# scores of this part stand in one table.
+# Divide a product by $\sqrt d$: nearly every Transformer does. You derive for which vectors that is right,
+# and measure some for which it is wrong. Then you split a matrix into two thin ones. On one task, a score
+# that is *trained* thin needs far fewer numbers than one that is cut down afterwards. Last, all scores of
+# this part stand in one table.
 #
 # **You need** [multiplicative scores](04_multiplicative.ipynb). **It covers** the scaled dot score and its
 # limits; attention in matrix form; the reduced-rank score; what each mechanism costs, counted; and the
@@ -226,10 +226,10 @@ ResultTable(
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# For states that were normed and projected, as a Transformer's queries and keys are, dividing brings
-# the spread near 1 at every size. For raw states of a fresh GRU the products are *below* 1 before
-# anything is divided, and from $d = 64$ on they shrink: PyTorch draws the weights of a larger GRU
-# from a smaller range. Divided, they are all but equal.
+# For states that were normed and projected, as a Transformer's queries and keys are, dividing brings the
+# spread near 1 at every size. For raw states of a fresh GRU the products are *below* 1 before anything is
+# divided, and from $d = 16$ on they shrink: PyTorch draws the weights of a larger GRU from a smaller range.
+# Divided, they give weights that are all but equal.
 #
 # </details>
 #
@@ -280,15 +280,14 @@ ResultTable(heads, rows, "Right answers", "lowest to highest of three seeds")
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# At the small rates the *undivided* score is ahead: its gradients are larger, so it learns
-# faster. At the large ones it breaks down, and the divided score still learns. Each at its best rate,
-# the two differ by a few points at most. With Adam, which divides each gradient by its own usual
-# size, both learn.
+# At the small rates the *undivided* score is ahead: its gradients are larger, so it learns faster. At 0.3 it
+# falls behind, at 1 it is at chance, and the divided score still learns. Each at its best rate, the two
+# differ by about one point. With Adam, which divides each gradient by its own usual size, both learn.
 #
 # </details>
 #
-# A translator differs in one point: here the loss reads the weights themselves, so a sharp and wrong
-# row still gets a gradient. On this task the factor does not decide *whether* attention learns. It
+# A translator differs in a point that matters here: here the loss reads the weights themselves, so a sharp
+# and wrong row still gets a gradient. On this task the factor does not decide *whether* attention learns. It
 # decides **which learning rates work**. A factor before the scores and a learning rate are not two
 # independent choices: a comparison at one rate for all compares the rates as well.
 #
@@ -485,10 +484,9 @@ for ax, title, map_ in zip(panels, ("rank 4", "whole"), (cut_map, weights)):
 plt.show()
 
 # %% [markdown]
-# Of a full matrix that had learned to answer all twelve, cut down to rank 2, few answers are left. Two
+# Of a full matrix that had learned to answer all twelve, cut down to rank 2, three to six answers are left. Two
 # dimensions would have been enough, and nothing asked training to use only two. **Trained thin and cut
-# thin are different things.** In the book's example *mat* stays first. On the captions rank 4 leaves most
-# rows in place, and more than of random scores. (These maps are from a model that was stopped early;
+# thin are different things.** In the book's example *mat* stays first. On the captions rank 4 leaves most rows in place, and more than random scores keep on average. (These maps are from a model that was stopped early;
 # *{{ first["source"] }}* became *{{ first["text"] }}*)
 #
 # What becomes of the translations? A general score with a matrix of 64 × 64 was trained on the toy
@@ -665,8 +663,9 @@ ResultTable(heads, rows, "Two layers on one sentence")
 # Doing the same work at every step is. (The additive score's $T_t T_s d_a$ tanhs are not counted.)
 #
 # A layer of self-attention lets each word look at each other one; a recurrent layer goes from word to word.
-# At $T = 50$ and $d = 256$ products with matrices dominate both; where $T$ is far above $d$, the $T^2$ does.
-# The last two columns say how far a signal travels, and how many steps must wait for each other.
+# At $T = 50$ and $d = 256$ products with matrices dominate both; in self-attention the $T^2$ does where $T$
+# is far above $d$. The last two columns say how far a signal travels, and how many steps must wait for each
+# other.
 #
 # ## All scores at one budget
 #
@@ -709,11 +708,11 @@ for score, module in MODULES.items():
 rows.append(["fixed vector", "0", "0", low_high("fixed", "bleu", ".1f"), "", ""])
 for rule, error in stored["yardsticks"].items():
     rows.append([rule, "", "", "", f"{error:.2f}", ""])
-heads = ("score or rule", "weights", "products", "BLEU", "AER", "relative entropy")
+heads = ("score or rule", "weights", "products", "BLEU", "AER", "normalised entropy")
 note = (
     "Lowest to highest of three seeds. Weights: those of the score alone. Products: its "
     "multiplications for nine words on each side, keys remembered, contexts left out. "
-    "Relative entropy: that of a row, over the largest possible; 1 when all weights are "
+    "Normalised entropy: that of a row, over the largest possible; 1 when all weights are "
     "equal, 0 when one has everything."
 )
 ResultTable(heads, rows, "All scores on the test sentences", note)
@@ -731,7 +730,7 @@ ResultTable(heads, rows, "All scores on the test sentences", note)
 #   worse. And trained with rank 8 or cut down to it: no difference seen in BLEU either. At this rank the
 #   translator does not show what the twelve words show at rank 2.
 # - **Location** has the highest BLEU, and its links are worse than those of the dot and the general score.
-#   The last chapter says how that can be.
+#   Chapter 4 offers a guess, no test.
 # - **All of them** are far above the fixed vector, and their links are better than the diagonal. In BLEU,
 #   the gap between any two scores is small beside that.
 #
@@ -771,13 +770,13 @@ experiment_card(stored["card"])
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# At the start the states are small, about {{ f"{mean('dot', 'before', 'keys'):.2f}" }} for each number; there is
-# nothing to rein in. Both models make their states larger. But the numbers in a GRU's state end at 1, and
+# At the start the states are small, about {{ f"{mean('dot', 'before', 'keys'):.2f}" }} for each number; there
+# is nothing to rein in. Both models make their states larger. But the numbers in a GRU's state end at 1, and
 # they come close: {{ f"{mean('scaled dot', 'after', 'keys'):.2f}" }} in the encoder of the scaled model. The
-# spread of its scores ends at {{ f"{mean('scaled dot', 'after', 'scores'):.1f}" }}, that of the plain score at
-# {{ f"{mean('dot', 'after', 'scores'):.1f}" }}. For pointing at one word of nine, the scaled
-# score stays soft. The limit of the states fits this; a longer training was not tried. A Transformer has
-# matrices $W_Q$ and $W_K$ before the product, and they have no such limit.
+# spread of its scores ends at {{ f"{mean('scaled dot', 'after', 'scores'):.1f}" }}, that of the plain score
+# at {{ f"{mean('dot', 'after', 'scores'):.1f}" }}. For pointing at one word of nine, the scaled score stays
+# soft. The limit of the states fits this but does not force it. A longer training was not tried. A
+# Transformer has matrices $W_Q$ and $W_K$ before the product, and they have no such limit.
 #
 # </details>
 #
@@ -828,7 +827,7 @@ assert torch.equal(one, other)  # another sentence, the same scores
 #
 # A variance measured from $n$ products is itself random. For products that are nearly normal its standard
 # error is about $\sqrt{2/n}$ of its value: with 100 pairs 14 %, with 20,000 pairs 1 %. Two vectors are one
-# draw. (A product of *few* components is not normal, and takes more draws.)
+# draw. (A product of *few* components is not normal: of normal numbers it takes more draws, of signs fewer.)
 #
 # </details>
 #

@@ -14,9 +14,9 @@
 # # The decoder: two orders of one step
 #
 # This chapter cuts one step of a translator open: what it reads, when it asks, and where the context goes.
-# You write a step that can be both Bahdanau's and Luong's. Two probes then tell you which design any
-# program follows, whatever it calls itself. And you see a single line decide what a translator learns in
-# its first updates.
+# You write a step that can be both Bahdanau's and Luong's. Two probes then tell you who asks, and whether the
+# update hears of attention, whatever a program calls itself. And you see a single line decide what a
+# translator learns in its first updates.
 #
 # **You need** [additive attention](03_additive.ipynb), above all its order of events, and [the
 # multiplicative scores](04_multiplicative.ipynb). **It covers** the decoder's step in both orders,
@@ -100,7 +100,8 @@ def look_at_features(model):
     with torch.no_grad():
         model(batch.source, batch.lengths, batch.inputs)
     hook.remove()
-    return seen[0][batch.targets != 0]
+    features = seen[0] if len(seen) == 1 else torch.stack(seen, 1)
+    return features[batch.targets != 0]
 
 
 TRAININGS = {
@@ -217,7 +218,7 @@ ResultTable(heads, rows, "A real caption, step by step")
 # \end{aligned}
 # $$ (eq-decoder-step)
 #
-# Two choices are open. They do not depend on each other, nor on the score:
+# Two choices are open, beside the score. Nearly all combinations can be built:
 #
 # | decoder | who asks, $q_t$ | what the update reads besides the last word, $r_t$ |
 # |---|---|---|
@@ -245,15 +246,15 @@ ResultTable(heads, rows, "A real caption, step by step")
 #
 # $$
 # \begin{aligned}
-# u_t &= U_o s_t + V_o E y_{t-1} + C_o c_t \\
+# u_t &= U_o s_t + V_o E y_{t-1} + C_o c_t + b_u \\
 # \tilde s_{tj} &= \max(u_{tj}, u_{t,j+l}), \qquad j = 1 \dots l
 # \end{aligned}
 # $$ (eq-maxout)
 #
-# (with $s_{t-1}$ for $s_t$ in the paper's appendix). The paper and the exercise pair neighbours, $u_{t,2j-1}$
-# with $u_{t,2j}$: only the order of the matrices' rows differs. A *linear* readout joins all three,
-# $[s_t; c_t; E y_{t-1}]$, and leaves the rest to $W_o$. That is no maxout: nothing is compared. We write
-# $\tilde s_t$ for the features of any readout.
+# (with $s_{t-1}$ for $s_t$, and without biases, in the paper's appendix). The paper and the exercise pair
+# neighbours, $u_{t,2j-1}$ with $u_{t,2j}$: only the order of the matrices' rows differs. A *linear* readout
+# joins all three, $[s_t; c_t; E y_{t-1}]$, and leaves the rest to $W_o$. That is no maxout: nothing is
+# compared. We write $\tilde s_t$ for the features of any readout.
 #
 # ## Ten lines, any order
 #
@@ -347,11 +348,10 @@ DecoderFlow(
 # A program rarely comes with such a drawing. But two experiments on its outputs tell the same:
 #
 # - **Change a token.** Let step 4 read another word. Which rows of weights move?
-# - **Change the values, keep the keys.** Multiply every value by 5. The first row cannot notice. What
-#   else moves?
+# - **Change the values, keep the keys.** Multiply every value by 5. Which rows move?
 #
-# `which_steps_move` does both. It copies the model, computes in 64 bits, and runs it twice. We add a
-# fourth design, one that has really been taught: it computes attention, draws maps, and never uses the
+# `which_steps_move` does both. It copies the model, computes in 64 bits, and runs it twice. We add a fourth
+# design, one that is easily written by mistake: it computes attention, draws maps, and never uses the
 # context.
 #
 # ```{predict} values-probe
@@ -386,8 +386,9 @@ ResultTable(heads, rows, "Steps that move, of six")
 # - *Values, states.* With Bahdanau from step 1; with feeding from step 2; without feeding none.
 # - *Values, logits.* They move in each honest design. Where they stay, the context is not used.
 #
-# Neither probe alone is enough. The token cannot tell feeding from no feeding, and the values alone
-# do not show who asks.
+# Do not stop at one probe. The token cannot tell feeding from no feeding. The values name all four here, but
+# under that probe a decoder that asks early and feeds nothing (the grid below) looks like Luong's without
+# feeding.
 #
 # </details>
 #
@@ -474,7 +475,7 @@ for i, pair in enumerate(FIVE):
         print(f"    {name:12s} {found[0]['five'][i]}")
 
 # %% [markdown]
-# - **The tanh from zero is stuck**, in all seeds. Its loss at the end is {{ span(STARTS["tanh, from zero"], "loss", ".2f") }},
+# - **The tanh from zero is held up**, in all seeds. Its loss at the end is {{ span(STARTS["tanh, from zero"], "loss", ".2f") }},
 #   against {{ f"{knows_frequencies:.2f}" }} for the frequencies alone. It begins four of the five sentences with
 #   *le peintre est*, whatever they are about. Stuck is not dead: a small slope is not zero, and in the
 #   last updates its features begin to leave the ends. This training is too short to tell what they would
@@ -483,10 +484,10 @@ for i, pair in enumerate(FIVE):
 #   features come to the ends as well, but late. So a share at the end of a training condemns no readout.
 # - **The linear readout learns from zero**, too. It has a path that no tanh closes. So has maxout.
 #
-# So before you compare two scores or two orders, give both the same readout and the same start.
-# Otherwise the table shows who was unlucky. `fit(guess=True)` does it; the trainer of the package always
-# does. (This is one size of model, one corpus and {{ stored["card"]["updates"] }} updates. Much smaller steps, or
-# many more of them, may help as well.)
+# So before you compare two scores or two orders, give both the same readout and the same start. Otherwise the
+# table shows who was unlucky. `fit(guess=True)` does it; the trainer of the package does unless told
+# otherwise. (This is one size of model, one corpus and {{ stored["card"]["updates"] }} updates. Much smaller
+# steps, or many more of them, may help as well.)
 
 # %% [markdown]
 # ## The grid: what do the choices do?
@@ -521,11 +522,14 @@ ResultTable(heads, rows, "Order and feeding", "lowest to highest of three seeds"
 # <details><summary>What the output shows</summary>
 #
 # - **The context counts.** Without it BLEU is {{ span(runs(ignores=True), "bleu", ".1f") }}; each seed of each other decoder is above.
-# - **The order.** Bahdanau's decoder and Luong's without feeding: {{ span(runs("before", True), "bleu", ".1f") }} and {{ span(runs(), "bleu", ".1f") }}.
-#   The ranges overlap: no difference seen, with states of 64 numbers and 282 updates.
-# - **Feeding.** Luong's decoder with feeding has {{ span(runs(fed=True), "bleu", ".1f") }}: again no difference seen, at this size and budget.
+# - **The order, with feeding.** Bahdanau's decoder, which asks before the update, has {{ span(runs("before", True), "bleu", ".1f") }};
+#   Luong's with feeding, which asks after it, {{ span(runs(fed=True), "bleu", ".1f") }}. The ranges overlap: no difference
+#   seen, with states of 64 numbers and 282 updates.
+# - **Feeding, after the update.** Luong's decoder without feeding has {{ span(runs(), "bleu", ".1f") }}: again no difference
+#   seen.
 # - **The design of neither paper**, which asks early and keeps the context out of the update, has
-#   {{ span(runs("before", False), "bleu", ".1f") }}: each seed is below each seed of the other three. One reason may be that its
+#   {{ span(runs("before", False), "bleu", ".1f") }}: each seed is below each seed of the other three. So the two choices act
+#   together: feeding helps the decoder that asks before. One reason may be that without it its
 #   context comes from a state that has not read the last word, and that no state hears of it.
 # - **The links** of [chapter 3](03_additive.ipynb) do differ. Their alignment error rate, AER, is {{ span(runs(), "aer", ".2f") }} without feeding, {{ span(runs(fed=True), "aer", ".2f") }}
 #   with it, and {{ span(runs("before", True), "aer", ".2f") }} in Bahdanau's order: each seed of the first is below each seed of the two
@@ -539,9 +543,9 @@ ResultTable(heads, rows, "Order and feeding", "lowest to highest of three seeds"
 # <details><summary>And the decoder that ignores its context</summary>
 #
 # The row of the decoder that ignores its context deserves a second look. Its loss falls, its words are
-# French, and it has a map for each sentence. It translates through $s_0$, as the model of
-# [chapter 1](01_bottleneck.ipynb) does. Its own curve does not show that anything is wrong; the values probe
-# does, in a line.
+# French, and it has a map for each sentence. It translates through $s_0$ alone; the model of [chapter
+# 1](01_bottleneck.ipynb) also reads $c$ at every step. Its own curve does not show that anything is wrong;
+# the values probe does, in a line.
 #
 # </details>
 #
@@ -569,12 +573,13 @@ print("hidden", tuple(hidden.shape), " summary", tuple(encoded.summary.shape))
 print("s_0   ", tuple(bridge(encoded.summary).outputs[-1].shape))
 
 # %% [markdown]
-# **The shift.** The decoder reads `<bos>` and the target, and has to say the target and `<eos>`:
+# **The shift.** The decoder reads `<bos>` and the target without its end, and has to say all of the target,
+# whose last token $y_{T_t}$ is `<eos>`:
 #
 # $$
 # \begin{aligned}
-# \text{read:}\quad & \text{<bos>},\; y_1,\; \dots,\; y_{T_t - 1},\; y_{T_t} \\
-# \text{say:}\quad & y_1,\; y_2,\; \dots,\; y_{T_t},\; \text{<eos>}
+# \text{read:}\quad & \text{<bos>},\; y_1,\; \dots,\; y_{T_t - 1} \\
+# \text{say:}\quad & y_1,\; y_2,\; \dots,\; y_{T_t}
 # \end{aligned}
 # $$ (eq-label-shift)
 #
@@ -651,10 +656,10 @@ for name, read in (("packed", encoder), ("unpacked", partial(unpacked, encoder))
 # recurrence runs over the whole sentence first, and all states ask at once, in one matrix product. The
 # package does so whenever it may. Nothing changes but the time: the hidden cell above compared both.
 #
-# The trainings of the grid took {{ span(runs(), "seconds", ".1f") }} processor seconds without feeding and
-# {{ span(runs(fed=True), "seconds", ".1f") }} with it. These seconds decide nothing: the machine had other work as
-# well, and the decoder that ignores its context, which waits for nothing either, took
-# {{ span(runs(ignores=True), "seconds", ".1f") }}.
+# In Luong's order the trainings of the grid took {{ span(runs(), "seconds", ".1f") }} processor seconds
+# without feeding and {{ span(runs(fed=True), "seconds", ".1f") }} with it. These seconds decide nothing: the
+# machine had other work as well, and the decoder that ignores its context, which waits for nothing either,
+# took {{ span(runs(ignores=True), "seconds", ".1f") }}.
 
 # %% [markdown]
 # ## The two papers side by side
@@ -717,8 +722,8 @@ for name, read in (("packed", encoder), ("unpacked", partial(unpacked, encoder))
 #
 # <details><summary>A decoder of several layers: which one asks?</summary>
 #
-# The top one, in Luong et al. and in the package. Some large systems asked with the lowest and gave the
-# context to all.
+# The top one, in Luong et al. and in the package. Google's system of 2016 {cite:p}`wu2016` asked with the
+# lowest and gave the context to all.
 #
 # </details>
 #
@@ -764,12 +769,12 @@ for name, read in (("packed", encoder), ("unpacked", partial(unpacked, encoder))
 #
 # - A decoder's step leaves two choices besides the score: who asks, and what the update reads. The papers
 #   are two points of that grid.
-# - Two probes name the design of any program: change a token, and change the values under the same keys.
+# - Two probes show who asks and whether anything is fed: change a token, and change the values under the same keys.
 # - Without feeding, Luong's states never hear of attention, and all steps can be computed at once in
 #   training.
 # - A tanh readout that starts without the words' frequencies can saturate in twenty updates. Compare orders or
 #   scores only with one readout and one start.
-# - The first state, the shift, the mean over real tokens and packing decide as much as the score.
+# - The first state, the shift, the mean over real tokens and packing can each spoil a decoder, whatever its score.
 #
 # **Now you.** [The exercise](../exercises/06_decoder.ipynb) has you write the bridge, the shift and both steps, and
 # name the design of black boxes.

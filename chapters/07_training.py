@@ -266,11 +266,10 @@ for split in ("short", "long"):
 # **Long ones.** The search does its job: from 1 to 20 the mean log-probability rises,
 # {{ f"{long_of['1, 0']['log_p']:.2f}" }} to {{ f"{long_of['20, 0']['log_p']:.2f}" }}. The translations do not
 # follow. They become shorter, and from 5 to 20 BLEU falls by a little; the interval only just leaves
-# out zero. From 1 to 5 it includes zero: no difference seen. When a wider beam costs BLEU, people speak of
-# the *beam search curse* {cite:p}`koehn2017,yang2018`. A length penalty of 1 brings back more than that, at
+# out zero. From 1 to 5 it includes zero: no difference seen. That a wider beam can cost BLEU was reported by {cite:t}`koehn2017`; {cite:t}`yang2018` speak of the *beam search curse*. A length penalty of 1 brings back more than that, at
 # both widths, with intervals above zero.
 #
-# **Whose fault?** The test finds not one search error, in any row. The narrow beams did miss likelier
+# **Whose fault?** The test finds not one search error in any row. (It compares probabilities, so for the rows with a penalty it is only a hint.) The narrow beams did miss likelier
 # sentences, or the log-probability could not rise. But every wrong translation, that of greedy search
 # included, was *more* probable for this model than its reference. The long references have a mean
 # log-probability of {{ f"{searched['long']['forced']:.0f}" }}. Finding still likelier sentences cannot mend that.
@@ -305,8 +304,7 @@ for options in ways:
 # $$ L = -\frac{1}{N} \sum_{\text{sentences}} \sum_{t} \log p(y_t \mid y_{<t}, x) $$ (eq-nll)
 #
 # $N$ is the number of real target words, ends included and padding left out. This is the
-# *cross-entropy*; its exponential $e^L$ is the *perplexity*. A model that found $m$ words equally likely
-# at each step, the true one among them, would have a perplexity of $m$.
+# *cross-entropy*; its exponential $e^L$ is the *perplexity*. A model that shared all probability equally among $m$ words at each step, the true one among them, would have a perplexity of $m$.
 #
 # Add up first, and divide once, at the end. By hand: a batch of 10 words has a loss of 20 nats in all, and
 # one of 190 words has 950. Together that is $970/200 = 4.85$ nats per word. The batches' means are 2 and 5,
@@ -433,13 +431,14 @@ print(f"lost by one wrong word: {lost:.2f} further words")
 # of the damage. All in all one wrong word costs {{ f"{runs['true'].lost():.2f}" }} further words. The source is
 # still there to be looked at.
 #
-# With its own words read, the curve does not come back. Do errors snowball, then? Place by place,
-# {{ f"{placed:.0%}" }} of the true words are there; in the same order, {{ f"{same:.0%}" }}. Most of what looked
-# like damage was a shift. (Counting in order is generous: it forgives extra words.) Without the wrong
-# word, {{ f"{unharmed:.0%}" }} are there in order.
+# With its own words read, the curve does not come back. Do errors snowball, then? Place by place, {{
+# f"{placed:.0%}" }} of the true words are there; in the same order, {{ f"{same:.0%}" }}. Much of what looked
+# like damage was a shift. (Counting in order is generous: it forgives extra words.) Without the wrong word,
+# {{ f"{unharmed:.0%}" }} are there in order.
 #
-# So exposure bias exists in this model, and no snowball. When it reads its own words, one wrong word costs
-# {{ f"{lost:.2f}" }} further words. This is a well-trained model on short sentences; measure yours.
+# So exposure bias exists in this model. Whether errors snowball depends on how they are counted: place by
+# place they seem to, but in order one wrong word costs {{ f"{lost:.2f}" }} further words. This is a
+# well-trained model on short sentences; measure yours.
 #
 # </details>
 #
@@ -504,7 +503,7 @@ ResultTable(("training", *columns), rows, "Lowest to highest of three seeds")
 #   as well. {cite:t}`vaswani2017` found that smoothing costs perplexity; scored without smoothing, the ranges
 #   overlap here: no difference seen. Longer training may tell.
 # - **Scheduled sampling.** The word after a wrong one is right more often, each seed above each plain
-#   one. It learned what it practised. But so did the smoothed model, which never practised. In BLEU the
+#   one. Was it the practice? The smoothed model, which never practised, gained about as much. In BLEU the
 #   ranges overlap: no difference seen.
 # - **No clipping.** Ranges overlap: no difference seen. Few updates had a norm above 1, and Adam bounds
 #   its steps anyway.
@@ -632,8 +631,7 @@ plt.show()
 # %% [markdown]
 # ## What you now know
 #
-# - A beam keeps the likeliest beginnings. It finds more than greedy search, and a wider one may still
-#   find less.
+# - A beam keeps the likeliest beginnings. It often finds a likelier sentence than greedy search, but never for certain, and a wider one may still find less.
 # - The length and coverage penalties change what the search looks for, not how well it searches.
 # - `force` tells a search error from a model error.
 # - Loss: sum over real words, divide once. Smoothed labels have a floor. Clipping keeps the direction.

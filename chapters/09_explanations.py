@@ -95,10 +95,11 @@ ResultTable(
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# Without its largest weight the translator loses most of its words. Shuffled weights harm it further, because
-# they confidently tell it a wrong word. Its perplexity is then higher than with uniform weights, and even
-# than with no context. Its accuracy is lower than with uniform weights. The classifier keeps most of its
-# answers under every change but one, *no context*, where it can only guess between two classes.
+# Without its largest weight the translator loses most of its words. Shuffled weights harm it further:
+# probably they point at a wrong word with confidence. Its perplexity is then higher than with uniform
+# weights, and even than with no context. Its accuracy is lower than with uniform weights. The classifier
+# keeps most of its answers under every change but one, *no context*, where it can only guess between two
+# classes (guessing keeps half).
 #
 # Either column alone misleads. The question is *when* weights are explanations.
 #
@@ -453,8 +454,7 @@ ResultTable(
 #
 # The forger gets above 0.5 on GRU states in nearly every sentence.
 #
-# Over words the forger wins as well, in half of the sentences. Two twins share all other words, and these lean
-# to one side. The twin on that side needs no evidence, so any weights will do. The search is a lower bound; a
+# Over words the forger wins as well, in half of the sentences. The two twins, a sentence and its copy with the other word, share all other words, and these lean to one side. The twin on that side needs no evidence, so nearly any weights will do. The search is a lower bound; a
 # better one may find more. And an adversary who may choose new weights for each sentence does not show that a
 # *model* could have them. That was the reply.
 
@@ -549,7 +549,7 @@ experiment_card(stored["card"])
 # Over words and through the GRU the order by attention flips the answer with fewer words gone than lots do,
 # in each seed. Between attention and gradient no difference is seen. Over words about half of the answers
 # never flip: those of the twins that need no evidence. Through the GRU most of the answers never flip before
-# the last word, in whatever order.
+# the last word.
 
 # %% [markdown]
 # ## What may be concluded
@@ -563,7 +563,8 @@ experiment_card(stored["card"])
 # | this *word* decided | occlusion | not tried | found in {{ low_high(found["gru", "attention", "occlusion"]) }} | in {{ low_high(found["words", "attention", "occlusion"]) }} |
 # | the task needs attention | train it uniform | not tried | refuted | refuted |
 #
-# Numbers are shares of test sentences, over three seeds; those of the translator come from one training.
+# Numbers are shares of test sentences, over three seeds; those of the translator come from one training, and
+# are shares of words.
 #
 # "Explanation" was never one thing. If you ask *where did this vector come from*, a map tells the truth. If you
 # ask *why this answer*, you must change something and look again.

@@ -194,8 +194,9 @@ print(f"centre {p:.2f}: words {seen.tolist()}, row sum {weights.sum():.2f}")
 # ## The NaN probe
 #
 # How do you find out whether a program that calls itself local is local? Not from its weights. Poison what it
-# should not read: put NaN, "not a number", into the keys and values outside the window. Whatever is computed
-# with a NaN is NaN. A weight of 0 does not help, since $0 \cdot \text{NaN}$ is NaN as well.
+# should not read: put NaN, "not a number", into the keys and values outside the window. A sum or product with
+# a NaN is NaN, unless a program overwrites it first. A weight of 0 does not help, since $0 \cdot \text{NaN}$
+# is NaN as well.
 #
 # Here are three programs that are taught as local attention beside the one above. The first cuts the window by a mask, the
 # second multiplies *all* weights by the Gaussian, the third hands the Gaussian to a function that masks where
@@ -378,8 +379,7 @@ ResultTable(
 # <details><summary>What the output shows</summary>
 #
 # - **In order**, local-m is no compromise: it is right, and it *extrapolates*. At 25 letters it has
-#   {{ span(right("substitute", "local-m", "25")) }} of the letters, where global attention has {{ span(right("substitute", "global", "25")) }}. All
-#   that a longer sentence changes is how far the window has to walk, and walking is built in.
+#   {{ span(right("substitute", "local-m", "25")) }} of the letters, where global attention has {{ span(right("substitute", "global", "25")) }}. A longer sentence changes how far the window has to walk, and walking is built in. Still it falls with the length, for reasons not measured here.
 # - **Backwards**, local-m fails: {{ span(right("reverse", "local-m", "10")) }} at 10 letters, where global attention has
 #   {{ span(right("reverse", "global", "10")) }}. Still, that is more than the links in its window. The encoder's states have read
 #   their neighbours, so a window shows a little of what is outside.
@@ -390,8 +390,8 @@ ResultTable(
 #
 # </details>
 #
-# So the window helps where its assumption holds, and there it is *knowledge* that training need not find. Where
-# the order changes it takes away what the model needs.
+# So the window helps where its assumption holds, and there it is *knowledge* that training need not find.
+# Where the order changes, a centre at $t$ takes away what the model needs.
 
 # %% [markdown]
 # ### Did local-p learn where to look?
@@ -435,14 +435,14 @@ off = {
 #
 # ## The mask that saves nothing
 #
-# Sentences can ask themselves: *self-attention*, in which each word attends to the words of its own
-# sentence (chapter 13). Then $n$ words need $n^2$ scores, and the window pays most.
+# Sentences can ask themselves: *self-attention*, in which each word attends to the words of its own sentence
+# (chapter 14). Then $n$ words need $n^2$ scores, and the window pays most.
 #
-# Three ways to compute it, with a window of 16 to each side: all pairs and no window (*full*); all pairs under
-# the window's mask (*mask*); and only the window's pairs (*gathered*), by `windowed_attention`. The last two give
-# the same contexts. The time was measured once, by `python -m benchmarks.local`, in processor seconds of one
-# core, the three in turns. What depends on the machine is not shown, only how many times as long one
-# takes as the other.
+# Three ways to compute it, with a window of 16 to each side: all pairs and no window (*full*); all pairs
+# under the window's mask (*mask*); and only the window's pairs (*gathered*), by `windowed_attention`. The
+# last two give the same contexts. The time was measured once, by `python -m benchmarks.local`, in processor
+# seconds of one core, the three in turns. Milliseconds are not shown, only how many times as long one takes
+# as the other. On another machine these ratios differ too.
 #
 # ```{predict} mask-time
 # ```
@@ -489,8 +489,7 @@ plt.show()
 # {{ f"{ratio('gathered', 'full', '128'):.1f}" }} times as long: gathering has its price, and for ordinary sentences it does not pay.
 #
 # **Memory, counted.** At 2,048 words *full* and *mask* hold {{ f"{COUNTS['2048'][0]:,}" }} scores, *gathered* {{ f"{2048 * 33:,}" }}. But a simple
-# gather copies each key and each value 33 times, with 32 numbers each: {{ f"{2048 * 33 * 64:,}" }} numbers, as many as the
-# scores that it saved. Fast programs for windows copy nothing; they compute block by block.
+# gather copies each key and each value 33 times, with 32 numbers each: {{ f"{2048 * 33 * 64:,}" }} numbers, more than the scores that it saved. Fast programs for windows copy nothing; they compute block by block.
 #
 # </details>
 
@@ -557,9 +556,9 @@ ResultTable(heads, rows, "What patterns cost, and how far they carry")
 # - **BigBird** {cite:p}`zaheer2020`: window, global tokens, and some random pairs for each word. Random pairs make short
 #   paths between any two words likely, as strangers' acquaintances do.
 #
-# Each is an *or* of masks of this page. What makes them fast is not the mask but a program that never
-# computes the rest. Some of today's long-context language models, Gemma 2 among them {cite:p}`gemma2024`, mix layers with a window and layers
-# that see everything.
+# But for BigBird's random pairs, each is built from masks of this page, joined by *or* or dealt out to heads.
+# What makes them fast is not the mask but a program that never computes the rest. Some of today's language
+# models, Gemma 2 among them {cite:p}`gemma2024`, mix layers with a window and layers that see everything.
 
 # %% [markdown]
 # ## Global, local-m, local-p
@@ -572,7 +571,7 @@ ResultTable(heads, rows, "What patterns cost, and how far they carry")
 # | rows sum to 1 | yes | yes, until it runs off the end | no |
 # | needs one order in both languages | no | yes | no |
 # | longer than trained on | lost | right, if in order | lost |
-# | take it if | sentences are short, or order changes | the task goes step by step: spelling, speech | order changes a little, and sources are long |
+# | take it if | sentences are short, or order changes | the task goes step by step at one pace: a code, tagging | order changes a little, and sources are long |
 #
 # The row on length is what the experiment above measured.
 #
@@ -603,7 +602,7 @@ for width in (6, 12, 30, 60):
 # **A window that has walked off.** Local-m at step 12 of a source with 9 words and $D = 2$ sees nothing, and its context is
 # zero. The window does not wait for the sentence.
 #
-# **Counting from 1.** In the paper positions begin at 1. Copied into a program that counts from 0, $p_t$ is off by one.
+# **Counting from 1.** In the paper positions begin at 1. Copied into a program that counts from 0, $S\,\sigma(z_t)$ is off by one; $p_t = t$ is right if steps count from 0 as well.
 #
 # **Folklore.** "The window makes it fast": a gathered one, above some hundreds of words. "Local-p sees $2D + 1$
 # words": $2D$. "Weights near zero cost nothing": each was computed.
@@ -628,9 +627,9 @@ for width in (6, 12, 30, 60):
 # - A window is a choice of positions before it is a choice of weights. Local-m puts it at $t$, local-p at
 #   $S\,\sigma(z_t)$, with the true length $S$.
 # - The Gaussian multiplies the weights; it does not replace the cut, and rows sum to less than 1.
-# - The NaN probe tells what a program has read. Only gathering passes.
+# - A program that fails the NaN probe has read outside. One that passes may have overwritten what it read, so count its operations too.
 # - Gold links say how wide a window must be. With the length the diagonal drifts.
-# - In order, a window extrapolates where global attention does not. Backwards it fails.
+# - In order, local-m extrapolates where global attention and local-p do not. Backwards local-m fails, and local-p learns it.
 # - A mask teaches a pattern and saves nothing. Layers carry a window further, $w$ places each; one global word
 #   connects all in two.
 #

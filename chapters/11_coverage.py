@@ -426,9 +426,10 @@ CopyMixture(
 # %% [markdown]
 # ### Supervised for free
 #
-# Nobody tells attention where to look. But if the right word is a name outside the vocabulary, then
-# $P(y) = (1 - p_{\mathrm{gen}})\,A$, where $A$ is the sum of the weights on that name. With the softmax's
-# derivative from [chapter 2](02_soft_addressing.ipynb),
+# Nobody tells attention where to look. But if the right word is a name outside the vocabulary, then $P(y) =
+# (1 - p_{\mathrm{gen}})\,A$, where $A$ is the sum of the weights on that name. With the softmax's derivative
+# from [chapter 2](02_soft_addressing.ipynb), and with the gate held fixed (it feels the scores too, through
+# $c_t$),
 #
 # $$ \frac{\partial \ln P(y)}{\partial \scores{e_{ti}}}
 #    = \frac{\weights{\alpha_{ti}}}{A}\,[x_i = y] - \weights{\alpha_{ti}} $$ (eq-copy-teaches-looking)
@@ -550,7 +551,7 @@ plt.show()
 # | loss summed over the batch | $\lambda$ that grows with the batch | a batch of copies costs the same |
 # | padded target steps counted | a loss that follows the padding | add pads: nothing changes |
 # | in a beam, coverage not reordered | maps of several sentences in one | force the result, compare |
-# | coverage loss from the first update on | it competes with learning to look | add it at the end, $\lambda = 1$ |
+# | coverage loss from the first update on | See et al. saw it compete with learning to look; our sorters did not suffer | add it at the end, $\lambda = 1$ |
 # | copied word set, not added | sums below 1 where a word stands twice | rows sum to 1 |
 # | unknown id looked up in the embedding | an index error, or another word's vector | read `<unk>` for ids from $V$ on |
 #

@@ -204,10 +204,10 @@ ResultTable(heads, rows, "Total variance of one estimate")
 #
 # $$ c = v_I \ \text{forward}, \qquad \frac{\partial c}{\partial e} := \frac{\partial}{\partial e} \sum_i \alpha_i v_i \ \text{backward} $$ (eq-straight-through)
 #
-# No dice in the backward pass, so it is calm. But it answers another question. Let what follows be the
-# squared length, $f(v) = \lVert v \rVert^2$, of which [chapter 2](02_soft_addressing.ipynb) showed that
-# $f(\mathbb{E}\,v) \ne \mathbb{E} f(v)$. Here are three gradients by the scores, all averaged exactly over the
-# draws:
+# The dice are thrown forward, but the slope is taken at the drawn place, so this too is noisy. But it answers
+# another question. Let what follows be the squared length, $f(v) = \lVert v \rVert^2$, of which [chapter
+# 2](02_soft_addressing.ipynb) showed that $f(\mathbb{E}\,v) \ne \mathbb{E} f(v)$. Here are three gradients by
+# the scores, all averaged exactly over the draws:
 
 # %%
 H, a = TINY.h.double(), alpha.detach()
@@ -222,9 +222,10 @@ print(f"hard             {hard}\nsoft             {soft}\nstraight-through {thro
 angle = F.cosine_similarity(hard, through, dim=0).item()
 
 # %% [markdown]
-# Straight-through gives, on average, the gradient of the *soft* model here, since $f$ is quadratic. It is not that of
-# the model that is run: the cosine between the two is {{ f"{angle:.2f}" }}. **Unbiased and noisy, or calm and
-# biased: that is the choice.** Which matters more, only a training can tell.
+# Straight-through gives, on average, the gradient of the *soft* model here, since $f$ is quadratic. It is not
+# that of the model that is run: the cosine between the two is {{ f"{angle:.2f}" }}. **Unbiased, or biased:
+# that is the choice. Which is calmer depends on $f$ and on the baseline.** Which matters more, only a
+# training can tell.
 #
 # ## Measured: find the marked letter
 #
@@ -237,9 +238,9 @@ angle = F.cosine_similarity(hard, through, dim=0).item()
 # - **baseline** and **no baseline**: one draw, score-function gradient, $b$ a running mean or 0.
 #
 # Sizes, batches and updates are the same. Each way has its own learning rate, chosen with one seed on
-# validation rows. Then {{ stored["card"]["seeds of letters"] }} seeds are judged on
-# {{ f"{stored['card']['judged']:,}" }} test rows. Drawn ways take the largest weight when judged.
-# Guessing a letter is right in 5 % of cases; reading a random place, and reading it well, in 13 %.
+# validation rows. Then {{ stored["card"]["seeds of letters"] }} seeds are judged on {{
+# f"{stored['card']['judged']:,}" }} test rows. All but *soft* take the largest weight when judged. Guessing a
+# letter is right in 5 % of cases; reading a random place, and reading it well, in 13 %.
 #
 # ```{predict} which-way
 # ```
@@ -283,7 +284,7 @@ plt.show()
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# - **Mixing beats dice without a baseline.** After 50 updates each seed of *soft* is above each seed of *no baseline*.
+# - **Mixing is faster than dice without a baseline.** After 50 updates each seed of *soft* is above each seed of *no baseline*.
 #   Each of the other three ways has a seed that is level with *soft*: no difference seen.
 # - **The baseline's gain** does not show: after 50 updates {{ span(share("baseline", 50), "right", ".2f") }} with it and
 #   {{ span(share("no baseline", 50), "right", ".2f") }} without. The ranges overlap: no difference seen. It removes noise from each estimate, as the
@@ -527,9 +528,9 @@ plt.show()
 #
 # - A choice by dice can be learned from its reward alone: $\nabla \log \alpha_I$ times the reward, on average the exact
 #   gradient.
-# - A baseline moves no mean and can remove most of the noise. Straight-through is calm, and biased.
+# - A baseline moves no mean and can remove most of the noise. Straight-through is biased, and still noisy.
 # - Entropy and sum of squares sharpen or spread a row, by the sign of $\lambda$. L1 on softmax weights is a constant.
-# - Attention dropout shakes sharp rows most. Dropped rows do not sum to 1.
+# - Over values of equal length, attention dropout shakes sharp rows most. Dropped rows do not sum to 1.
 #
 # **Now you.** [The exercise](../exercises/12_hard.ipynb) has you write the log-probability of a choice, a surrogate with
 # a baseline from other draws, the exact noise, a penalty with pads and attention dropout, and judge a study of dropout rates.

@@ -109,12 +109,11 @@ ResultTable(columns, rows, "Share of neighbours named rightly")
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# With one head one of the two neighbours is named well. The other is named in
-# {{ low_high([min(run["left"], run["right"]) for run in task["1"]]) }} of all places, where guessing gives 0.08.
-# Which of the two it is depends on the seed. The head does look at both places. But it returns *one* sum, and
-# a sum of two letters does not say which was on the left. It looks a little more at one of them, and the
-# readout finds that one. With two heads each takes a side, and in three seeds there is hardly a
-# mistake.
+# With one head one of the two neighbours is named well. The other is named in {{ low_high([min(run["left"],
+# run["right"]) for run in task["1"]]) }} of all places, where guessing gives 0.08. Which of the two it is
+# depends on the seed. The head does look at both places. But it returns *one* sum, and from a sum of two
+# letters a *linear* readout gets only the louder one. It looks a little more at one of them, and the readout
+# finds that one. With two heads each takes a side, and in three seeds there is hardly a mistake.
 #
 # </details>
 #
@@ -465,11 +464,11 @@ ResultTable(
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# No single head is needed: without one of them the loss rises by {{ f"{max(single):.2f}" }} at most. But that is no sum to
-# be trusted. In every layer, in each of three seeds, all four together cost more than the four
-# amounts added up: in the last attention to the source {{ low_high(times["cross 2"], ".1f") }} times as much. While
-# one is missing, others stand in. And the best head of a layer, left alone of its four, still saves
-# {{ low_high(saved, ".0%") }} of what they are worth together. (Which one is best was read off the same
+# No single head is decisive: without one of them the loss rises by {{ f"{max(single):.2f}" }} at most. But that
+# is no sum to be trusted. In every layer, in each of three seeds, all four together cost more than the four
+# amounts added up: in the last attention to the source {{ low_high(times["cross 2"], ".1f") }} times as much.
+# Perhaps others stand in while one is missing. And the best head of a layer, left alone of its four, still
+# saves {{ low_high(saved, ".0%") }} of what they are worth together. (Which one is best was read off the same
 # sentences; that flatters it a little.)
 #
 # </details>
@@ -496,9 +495,9 @@ plt.show()
 #
 # Up to half of the heads, the chosen order loses less than each of three random orders of the same seed. With
 # 16 gone this no longer holds in one of the three models, where two random orders lose less: an order made
-# from heads alone knows nothing of pairs. Michel et al. (2019) found such
-# curves in large models. Nobody trained these models again; Voita et al. (2019) pruned while training, and
-# could take more.
+# from heads alone knows nothing of pairs. Michel et al. (2019) took heads away in order of importance from
+# larger models, and lost little at first. Nobody trained these models again; Voita et al.
+# (2019) pruned while training, and could take more.
 #
 # </details>
 #
@@ -549,19 +548,18 @@ experiment_card(stored["card"])
 
 # %% [markdown]
 # The ranges overlap: **no difference seen**, at this size, on these sentences. How does that go with the
-# letters at the beginning? There a linear readout stood right behind the attention. Here each attention has
-# a feed-forward layer behind it and another attention above, which may take a sum apart again. Several
-# heads spare the next layer that work; they do not make possible what no other part could do.
+# letters at the beginning? There a linear readout stood right behind the attention. Here each attention has a
+# feed-forward layer behind it and another attention above, which may take a sum apart again. Perhaps the next
+# layer does that work. At this size we saw no need for several heads, and no proof that there is none.
 #
-# The captions warn likewise. No row divides its weight between the two parts of a verb: the second part gets {{ f"{max(b for _, b in parts):.2f}" }} at
+# The captions warn likewise. The row that looks most at a verb's first part gives the second part {{ f"{max(b for _, b in parts):.2f}" }} at
 # most. The encoder reads in both directions, so the state at *bereitet* may know of *zu* already. A map shows
 # where a row looks, and not what its model would do with a second one.
 
 # %% [markdown]
 # ## Myths
 #
-# **"More heads cost more."** Weights and multiplications do not depend on $H$; only the softmax has more
-# rows.
+# **"More heads cost more."** Not in weights or multiplications. In time, yes: sixteen took longer than one in the table above.
 #
 # **"Heads are an ensemble."** Members of an ensemble are trained apart and vote. Heads are trained together,
 # are added, and share one readout.

@@ -191,16 +191,13 @@ expected = theirs(x, src_key_padding_mask=~mask)
 torch.testing.assert_close(encoder(x, mask)[mask], expected[mask])
 print("encoder block: ours, the package's and PyTorch's agree")
 print("decoder block: ours and the package's agree")
-
-# %% [markdown]
-# Here both blocks are at work in a trained translator of a tiny language. Press *Next* and watch what each sub-layer
-# adds. Then choose Bahdanau's order and look for the arrow that the Transformer does without: the one
-# from state to state.
-
-# %% tags=["hide-input"]
 Unrolled(orders=["transformer", "bahdanau"], title="A step without recurrence")
 
 # %% [markdown]
+# In the figure both blocks are at work in a trained translator of a tiny language. Press *Next* and watch
+# what each sub-layer adds. Then choose Bahdanau's order and look for the arrow that the Transformer does
+# without: the one from state to state.
+#
 # ## Does the place matter?
 #
 # A small translator, trained in four ways: pre or post norm; with a **warm-up**, in which the learning rate
