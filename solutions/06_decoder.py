@@ -112,7 +112,7 @@ with checking("q1"):
 # reads `bos` and says word 1, reads word 1 and says word 2, and after the last word it says `eos`.
 # `words` holds ids `(B, T)` of translations *without* marks, with pads after the shorter ones; a
 # translation may even be empty. Return two tensors of ids `(B, T + 1)`: what the decoder reads, then
-# what it should say. Pads fill the rest of both. `bos`, `eos` and `pad` are ids; two of them may
+# what it should say. Pads fill the rest of both. `bos`, `eos` and `pad` are ids; they may
 # share one id, but none is the id of a word.
 
 

@@ -191,6 +191,8 @@ LENGTHS = {
     "one sentence": (3,),
     "one word": (1, 1),
     "an empty one": (3, 0, 2),
+    "pad is the start": (3, 0, 2),
+    "all are one": (2, 0, 4),
     "nothing but empty ones": (0, 0),
     "square": (3, 1, 2),
 }
@@ -272,7 +274,8 @@ def draw_encoder(rng, kind):
 
 WHO, WHERE = "who asks", "where the context goes"
 LEFT = "the arguments are left as they are"
-EDGE = 0.99
+# A little above 0.99: that number as float32 does not lie beyond it.
+EDGE = 0.99 + 1e-6
 DESIGNS = {  # early, now, later, read; None for either
     "Bahdanau": (1, 1, 0, None),
     "Luong": (0, 0, 0, 1),
@@ -626,6 +629,10 @@ end mark at the first pad by argmax, keeps 1
     | == lengths[:, None] -> == (words == pad).int().argmax(1)[:, None]
     You look for the first pad with argmax, which gives 0 where there is none: a sentence that fills
     its row gets its eos over word 1. Count the words, and put the id eos behind them.
+end mark where something was read, keeps 2
+    | last = torch.arange(T + 1) == lengths[:, None] -> last = (say == pad) & (read != pad)
+    You put eos behind what was read as a word, so an empty sentence whose bos is also the pad gets
+    none. Count the words: eos stands behind the last one.
 end mark for every pad | == lengths -> >= lengths
     You fill up with eos: it is said once, and pads come behind it.
 end mark over the last word | == lengths -> == lengths.clamp(min=1) - 1; [:, None] -> [:, None]
