@@ -828,7 +828,7 @@ for found in translator.translate(mine):
     print(found.source, "->", found.text, note)
 
 # %% [markdown]
-# In the run stored here the second translation is wrong in a telling way: *neige* is "snows". The pattern
+# In the run stored here the second translation is wrong in a telling way: *mord* is "bites". The pattern
 # *ne … pas* is right; the verb is not.
 #
 # ### Three seeds, three yardsticks, one look at the test

@@ -498,8 +498,8 @@ ResultTable(heads, rows, "The book's five sentences, greedy search, first seed")
 # passes; longer training may change the order.
 
 # %% [markdown]
-# The table does not say that the location score is the better one. It says that **BLEU on sentences like
-# those of the training is no test of a mechanism**. Look for a test that shows the mechanism:
+# The table does not say that the location score is the better one. **BLEU on sentences like those of the
+# training is no test of a mechanism**. Look for a test that shows the mechanism:
 #
 # - *A source longer than $W_a$.* No training helps: there is no row. The package refused 17 words above.
 # - *A place that training never reached.* Rows beyond the longest training sentence get no gradient. The longer sentences above reach such rows; BLEU did not show it, so look at the rows themselves.
@@ -591,8 +591,8 @@ plt.show()
 # Four choices that can be combined almost freely. The *score*: additive, or one of Luong's, mostly products.
 # The *order*: Bahdanau's decoder asks with the state before the update, $s_{t-1}$, Luong's with the state
 # after it, $s_t$. The *readout*: Luong et al. join context and state in an attentional vector, $\tilde s_t =
-# \tanh(W_c [c_t; s_t])$ (another $W_c$ than that of the concat score). *Input feeding*: they hand that vector to the next step. In many programs the name
-# stands for the score alone.
+# \tanh(W_c [c_t; s_t])$ (not concat's $W_c$). *Input feeding*: they hand that vector to the next step. In
+# many programs the name means only the score.
 #
 # </details>
 #

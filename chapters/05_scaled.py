@@ -286,10 +286,10 @@ ResultTable(heads, rows, "Right answers", "lowest to highest of three seeds")
 #
 # </details>
 #
-# A translator differs in a point that matters here: here the loss reads the weights themselves, so a sharp
-# and wrong row still gets a gradient. On this task the factor does not decide *whether* attention learns. It
-# decides **which learning rates work**. A factor before the scores and a learning rate are not two
-# independent choices: a comparison at one rate for all compares the rates as well.
+# A translator differs: here the loss reads the weights themselves, so a sharp and wrong row still gets a
+# gradient. On this task the factor does not decide *whether* attention learns. It decides **which learning
+# rates work**. A factor before the scores and a learning rate are not two independent choices: a comparison
+# at one rate for all compares the rates as well.
 #
 # ## All queries at once
 #
@@ -775,12 +775,12 @@ experiment_card(stored["card"])
 # they come close: {{ f"{mean('scaled dot', 'after', 'keys'):.2f}" }} in the encoder of the scaled model. The
 # spread of its scores ends at {{ f"{mean('scaled dot', 'after', 'scores'):.1f}" }}, that of the plain score
 # at {{ f"{mean('dot', 'after', 'scores'):.1f}" }}. For pointing at one word of nine, the scaled score stays
-# soft. The limit of the states fits this but does not force it. A longer training was not tried. A
-# Transformer has matrices $W_Q$ and $W_K$ before the product, and they have no such limit.
+# soft. The limit of the states fits this but does not force it. A Transformer has matrices $W_Q$ and $W_K$
+# before the product, and they have no such limit.
 #
 # </details>
 #
-# This is a finding about small GRU states, not about the Transformers that the factor was made for.
+# This is a finding about small GRU states, not about Transformers.
 #
 # ## Where it breaks
 #

@@ -534,8 +534,7 @@ ResultTable(heads, rows, "Order and feeding", "lowest to highest of three seeds"
 # - **The links** of [chapter 3](03_additive.ipynb) do differ. Their alignment error rate, AER, is {{ span(runs(), "aer", ".2f") }} without feeding, {{ span(runs(fed=True), "aer", ".2f") }}
 #   with it, and {{ span(runs("before", True), "aer", ".2f") }} in Bahdanau's order: each seed of the first is below each seed of the two
 #   others. The gap is narrow, and the same decoder from a zero bias has {{ span(runs(bias="zero"), "aer", ".2f") }}: three seeds
-#   are few here. Why, this table cannot say. Bahdanau's state asks before it has read the last word; and where
-#   contexts are carried on, a row need not hold all that its word was made from.
+#   are few here. Why, this table cannot say.
 #
 # </details>
 

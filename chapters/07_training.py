@@ -260,19 +260,16 @@ for split in ("short", "long"):
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# **Short sentences.** Every setting returns the same BLEU: where the model is sure of its words, nothing is
-# left to search for.
+# **Short sentences.** Every setting returns the same BLEU: a sure model leaves nothing to search for.
 #
 # **Long ones.** The search does its job: from 1 to 20 the mean log-probability rises,
-# {{ f"{long_of['1, 0']['log_p']:.2f}" }} to {{ f"{long_of['20, 0']['log_p']:.2f}" }}. The translations do not
-# follow. They become shorter, and from 5 to 20 BLEU falls by a little; the interval only just leaves
-# out zero. From 1 to 5 it includes zero: no difference seen. That a wider beam can cost BLEU was reported by {cite:t}`koehn2017`; {cite:t}`yang2018` speak of the *beam search curse*. A length penalty of 1 brings back more than that, at
-# both widths, with intervals above zero.
+# {{ f"{long_of['1, 0']['log_p']:.2f}" }} to {{ f"{long_of['20, 0']['log_p']:.2f}" }}. The translations do not improve. They become shorter, and from 5 to 20 BLEU falls by a little; the interval only just leaves
+# out zero. From 1 to 5 it includes zero: no difference seen. That a wider beam can cost BLEU was reported by {cite:t}`koehn2017`; {cite:t}`yang2018` speak of the *beam search curse*. A length penalty of 1 brings back more, at both widths, with intervals above zero.
 #
-# **Whose fault?** The test finds not one search error in any row. (It compares probabilities, so for the rows with a penalty it is only a hint.) The narrow beams did miss likelier
+# **Whose fault?** The test finds not one search error in any row. (For rows with a penalty it is only a hint.) The narrow beams did miss likelier
 # sentences, or the log-probability could not rise. But every wrong translation, that of greedy search
 # included, was *more* probable for this model than its reference. The long references have a mean
-# log-probability of {{ f"{searched['long']['forced']:.0f}" }}. Finding still likelier sentences cannot mend that.
+# log-probability of {{ f"{searched['long']['forced']:.0f}" }}. Likelier sentences cannot mend that.
 #
 # </details>
 #
@@ -427,9 +424,9 @@ print(f"lost by one wrong word: {lost:.2f} further words")
 # <details><summary>What the output shows</summary>
 #
 # With true words read again, the next word is right in {{ f"{shares['true'][1][0]:.0%}" }} of the cases;
-# without the wrong word it is right in {{ f"{shares['true'][0][0]:.0%}" }}. By the fourth word hardly anything is left
-# of the damage. All in all one wrong word costs {{ f"{runs['true'].lost():.2f}" }} further words. The source is
-# still there to be looked at.
+# without the wrong word it is right in {{ f"{shares['true'][0][0]:.0%}" }}. By the fourth word hardly
+# anything is left of the damage. All in all one wrong word costs {{ f"{runs['true'].lost():.2f}" }} further
+# words. The source is still there.
 #
 # With its own words read, the curve does not come back. Do errors snowball, then? Place by place, {{
 # f"{placed:.0%}" }} of the true words are there; in the same order, {{ f"{same:.0%}" }}. Much of what looked

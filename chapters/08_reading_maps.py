@@ -333,7 +333,7 @@ print(f"shifted by {by:+d}", rates)
 # </details>
 #
 # Without gold links, use what you are sure of yourself, over many sentences: a name, a number, or the
-# question mark. Compare shifts: the right one has the most hits. Do not ask for all of them.
+# question mark. Compare shifts: the right one has the most hits. Do not ask for all.
 #
 # ## Three shapes, and a real caption
 #

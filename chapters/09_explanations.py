@@ -97,9 +97,8 @@ ResultTable(
 #
 # Without its largest weight the translator loses most of its words. Shuffled weights harm it further:
 # probably they point at a wrong word with confidence. Its perplexity is then higher than with uniform
-# weights, and even than with no context. Its accuracy is lower than with uniform weights. The classifier
-# keeps most of its answers under every change but one, *no context*, where it can only guess between two
-# classes (guessing keeps half).
+# weights, and even than with no context. Its accuracy is lower, too. The classifier keeps most of its answers
+# under every change but one, *no context*, where it can only guess between two classes (guessing keeps half).
 #
 # Either column alone misleads. The question is *when* weights are explanations.
 #

@@ -5,7 +5,7 @@
 #     text_representation: {extension: .py, format_name: percent}
 #   kernelspec: {display_name: Python 3, language: python, name: python3}
 #   seqattn:
-#     minutes: 45
+#     minutes: 50
 #     covers: [F-17, F-31, M-08, M-12, V-09, T-08, D-10, D-18, E-01]
 #     exercise: 10_local
 # ---

@@ -539,7 +539,8 @@ plot_attention(
 plt.show()
 
 # %% [markdown]
-# The bars are the share that is copied: at the two names and nowhere else. Now read the other rows as an alignment: most of them lie on a name as well.
+# The bars show the copied share: at the two names, nowhere else. Read as an alignment, most of the other rows
+# lie on a name as well.
 #
 # ## Where it breaks
 #
@@ -551,7 +552,7 @@ plt.show()
 # | loss summed over the batch | $\lambda$ that grows with the batch | a batch of copies costs the same |
 # | padded target steps counted | a loss that follows the padding | add pads: nothing changes |
 # | in a beam, coverage not reordered | maps of several sentences in one | force the result, compare |
-# | coverage loss from the first update on | See et al. saw it compete with learning to look; our sorters did not suffer | add it at the end, $\lambda = 1$ |
+# | coverage loss from the first update on | See et al. saw it hinder learning; our sorters did not suffer | add it at the end, $\lambda = 1$ |
 # | copied word set, not added | sums below 1 where a word stands twice | rows sum to 1 |
 # | unknown id looked up in the embedding | an index error, or another word's vector | read `<unk>` for ids from $V$ on |
 #

@@ -457,7 +457,7 @@ ResultTable(heads, rows, "Six trainings", "lowest to highest of three seeds")
 #   is better than any of these trainings, so their rows are poor links. BLEU: no difference seen.
 # - **Dropout** spreads rows, the more the higher the rate, measured without dropout: the model has learned another way
 #   of looking. With 10 % neither BLEU nor nats on test pairs differ from the plain training by more than the seeds do. With 30 % BLEU is
-#   *lower* in each seed. It did not generalise better here, although the model had learned its pairs nearly by heart.
+#   *lower* in each seed. It did not generalise better here.
 #
 # All this holds for one size, one λ, few pairs, and the highest of the learning rates that were tried. [The capstone](20_study.ipynb) asks about dropout again.
 #

@@ -448,11 +448,10 @@ print(textwrap.fill(refusal, 80))
 #
 # <details><summary>What it shows of tables and of turns</summary>
 #
-# Learned positions refuse: 16 words and `<eos>` are one more than the table has rows. That is the most honest failure of the three.
-# At 10 and 12 words they already read rows that no training sentence of that side had touched.
+# Learned positions refuse: 16 words and `<eos>` are one more than the table has rows.  At 10 and 12 words
+# they already read rows that no training sentence of that side had touched.
 #
-# At 12 and at 16 words, turns lie *below* waves in all seeds. That turned vectors know only distances has not helped
-# these models beyond the distances they were trained on.
+# At 12 and at 16 words, turns lie *below* waves in all seeds.
 #
 # </details>
 

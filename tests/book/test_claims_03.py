@@ -123,7 +123,7 @@ def test_error_rate_where_every_gold_link_is_sure():
     assert alignment_error_rate(found, gold, gold) == pytest.approx(1 - 2 * 3 / (4 + 5))
 
 
-def test_the_stored_run_writes_snows_for_see():
+def test_the_stored_run_writes_bites_for_see():
     # Rounding decides it, so no other processor need write the same.
     notebook = nbformat.read(CHAPTERS / "03_additive.ipynb", as_version=4)
     [printed] = [
@@ -132,4 +132,4 @@ def test_the_stored_run_writes_snows_for_see():
         if cell.cell_type == "code" and "mine = [" in cell.source
         for output in cell.outputs
     ]
-    assert "my brother does not see the dog -> mon frère ne neige pas le chien" in printed
+    assert "my brother does not see the dog -> mon frère ne mord pas le chien" in printed
