@@ -260,10 +260,10 @@ for split in ("short", "long"):
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# **Short sentences.** Every setting returns the same BLEU: a sure model leaves nothing to search for.
+# **Short sentences.** Every setting returns the same BLEU: a sure model leaves nothing to find.
 #
 # **Long ones.** The search does its job: from 1 to 20 the mean log-probability rises,
-# {{ f"{long_of['1, 0']['log_p']:.2f}" }} to {{ f"{long_of['20, 0']['log_p']:.2f}" }}. The translations do not improve. They become shorter, and from 5 to 20 BLEU falls by a little; the interval only just leaves
+# {{ f"{long_of['1, 0']['log_p']:.2f}" }} to {{ f"{long_of['20, 0']['log_p']:.2f}" }}. The translations do not improve: they become shorter, and from 5 to 20 BLEU falls by a little; the interval only just leaves
 # out zero. From 1 to 5 it includes zero: no difference seen. That a wider beam can cost BLEU was reported by {cite:t}`koehn2017`; {cite:t}`yang2018` speak of the *beam search curse*. A length penalty of 1 brings back more, at both widths, with intervals above zero.
 #
 # **Whose fault?** The test finds not one search error in any row. (For rows with a penalty it is only a hint.) The narrow beams did miss likelier
