@@ -216,21 +216,22 @@ with checking("q5"):
 
 # %% question="q6"
 class SentenceClassifier(nn.Module):
-    # BEGIN ANSWER
     def __init__(self, words, d, classes):
         super().__init__()
+        # BEGIN ANSWER
         self.E = nn.Parameter(torch.randn(words, d))
         for name in ("W_q", "W_k", "W_v"):
             setattr(self, name, nn.Parameter(torch.randn(d, d) / math.sqrt(d)))
         self.W = nn.Parameter(torch.randn(d, classes) / math.sqrt(d))
         self.b = nn.Parameter(torch.zeros(classes))
+        # END ANSWER
 
     def forward(self, ids, lengths):
+        # BEGIN ANSWER
         x = self.E[ids]
         x = x + self_attention(x, self.W_q, self.W_k, self.W_v, lengths, False)
         return masked_mean(x, lengths) @ self.W + self.b
-
-    # END ANSWER
+        # END ANSWER
 
 
 # %% check="q6"
@@ -250,6 +251,8 @@ with checking("q6"):
     assert torch.allclose(logits[1], alone, atol=1e-5), (
         f"a sentence of one word looks at itself: {alone.tolist()}, not {logits[1].tolist()}"
     )
+    double = made.double()(ids, lengths)
+    assert double.dtype == torch.float64, f"from float64 comes float64, not {double.dtype}"
 
 # %% [markdown]
 # ## What follows: where does it help?

@@ -834,7 +834,7 @@ mean over pads, keeps 1 | masked_mean(y, lengths) @ -> y.mean(1) @
 looks at pads, keeps 1 | self.W_v, lengths, False) -> self.W_v, torch.full_like(lengths, ids.shape[1]), False)
     Your words look at pads: hand over the lengths.
 summed, keeps 1 | masked_mean(y, lengths) @ -> masked_mean(y, lengths) * lengths[:, None] @
-    You add the states up: take their mean.
+    You add the states up, so long sentences count for more: take their mean.
 first word, keeps 1 | masked_mean(y, lengths) @ -> y[:, 0] @
     You classify by the first word's state: take the mean over all words.
 largest numbers, keeps 1 | masked_mean(y, lengths) @ -> torch.stack([row[:n].amax(0) for row, n in zip(y, lengths)]) @
