@@ -231,7 +231,7 @@ squeezed too much, keeps 1 | R -> R.squeeze()
 Q2 = question(
     """q2: Softmax with a mask
 masked_softmax(scores, mask)
-read chapters/02_soft_addressing: Where it breaks: masks
+read chapters/02_soft_addressing: where it breaks: masks
 weights under a mask, 1 point: ordinary; padded; any pattern; all sizes equal; one word; one sentence
     Mask the scores, before the softmax: minus infinity where the mask is False, then normalise what
     is left.
