@@ -49,6 +49,7 @@ def parts_of(monkeypatch, **parts):
 # --- what the parts measure ----------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::UserWarning")  # of the first validation's BLEU of nothing
 def test_the_parts_measure_on_this_device_once(
     here, stands, tmp_path, monkeypatch, capsys, unchecked

@@ -69,6 +69,7 @@ def test_multiplications_of_self_attention_and_gru(words, size):
     assert words * sum(w.numel() for w in gru.parameters() if w.dim() == 2) == 6 * words * size**2
 
 
+@pytest.mark.slow
 def test_who_remembers_the_words_says_the_label_of_the_other_order():
     drawn = which_clause(4000)
     words = {w: i for i, w in enumerate(sorted({w for one in drawn for w in one.text.split()}))}

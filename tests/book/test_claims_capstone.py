@@ -420,6 +420,7 @@ def test_long_sentences_join_clauses_as_no_training_sentence_does(pairs):
     assert not any(", and " in p.source for p in known)
 
 
+@pytest.mark.slow
 def test_no_training_source_of_the_shipped_translator_has_an_unknown_word():
     words = Translator.load("toy").vocabularies.source
     known = read_split(CorpusConfig("toy", "en", "fr"), "train")
