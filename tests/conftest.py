@@ -100,6 +100,19 @@ def _seeds():
 
 
 @pytest.fixture(autouse=True)
+def _process_as_found():
+    """Undo what a command or a benchmark set for its process: here the other tests live on.
+
+    With two threads each, two workers on two cores wait for each other most of the time.
+    """
+    torch.set_flush_denormal(False)
+    torch.set_num_threads(1)
+    yield
+    torch.set_flush_denormal(False)
+    torch.set_num_threads(1)
+
+
+@pytest.fixture(autouse=True)
 def _close_figures():
     yield
     if "matplotlib.pyplot" in sys.modules:

@@ -25,12 +25,6 @@ from tests import oracles
 B, T, S, D = 2, 3, 5, 7
 
 
-@pytest.fixture(autouse=True, scope="module")
-def numbers_as_a_reader_has_them():
-    """Keep the smallest numbers, which a training before in this process may have flushed to 0."""
-    torch.set_flush_denormal(False)
-
-
 distinct_scores = st.lists(st.integers(-40, 40), min_size=2, max_size=7, unique=True).map(
     lambda e: torch.tensor([e], dtype=torch.float64) / 10
 )

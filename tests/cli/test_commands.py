@@ -43,10 +43,7 @@ def run(tmp_path, monkeypatch):
         assert found.exit_code == code, found.output
         return SimpleNamespace(out=found.stdout.splitlines(), err=found.stderr.splitlines())
 
-    yield call
-    # A command has its process to itself; here the other tests live on.
-    torch.set_flush_denormal(False)
-    torch.set_num_threads(1)
+    return call
 
 
 @pytest.fixture

@@ -446,14 +446,13 @@ def test_trying_out_threads_changes_nothing_but_the_time(tmp_path):
 
 @pytest.fixture
 def allocator(monkeypatch):
-    """Take down what the C library is asked for, and leave this process as it was."""
+    """Take down what the C library is asked for, and ask nothing of it."""
     asked = {}
     library = SimpleNamespace(
         mallopt=asked.__setitem__, malloc_trim=lambda rest: asked.setdefault("trimmed", rest)
     )
     monkeypatch.setattr("ctypes.CDLL", lambda name: library)
-    yield asked
-    torch.set_flush_denormal(False)
+    return asked
 
 
 @pytest.mark.skipif(not torch.set_flush_denormal(False), reason="not on this processor")
