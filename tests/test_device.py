@@ -192,6 +192,7 @@ def test_mixed_precision_reads_sentences_in_32_bits(name, device):
     torch.testing.assert_close(found, expected, rtol=tolerance, atol=tolerance)
 
 
+@pytest.mark.slow
 @pytest.mark.sampled(6)
 @pytest.mark.parametrize("bf16", [False, True])
 @pytest.mark.parametrize("name", ["bahdanau", "luong, not fed", "transformer"])

@@ -260,6 +260,7 @@ SCRIPTS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", SCRIPTS)
 def test_a_part_ends_in_time_and_leaves_nobody_behind(kind, tmp_path):
     text, expected = SCRIPTS[kind]

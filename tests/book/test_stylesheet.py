@@ -72,6 +72,7 @@ def test_names_come_from_pages_and_from_strings_of_scripts(tmp_path):
     assert found == Used(frozenset({frozenset({"p", ".one", ".two", "#three"})}), {"four-five"})
 
 
+@pytest.mark.slow
 def test_what_stands_in_for_a_font_is_measured_on_it():
     """If this fails after a font changed: python -m tools.fonts --stand-ins."""
     written = fonts.STAND_INS.read_text(encoding="utf-8")
