@@ -39,8 +39,8 @@ from seqattn.data import (
 from seqattn.evaluation import evaluate, summarize_attention
 from seqattn.metrics import corpus_bleu, weight_distance
 from seqattn.models import ModelConfig
+from seqattn.process import prepare_process
 from seqattn.training import TrainingConfig, Trial, run_trials
-from seqattn.training.runtime import prepare_process
 from seqattn.translator import Translator
 
 CORPUS = CorpusConfig("toy", "en", "fr", pairs=8_000)

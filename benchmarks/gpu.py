@@ -60,6 +60,7 @@ from seqattn.models.output_layer import tie_matrices
 from seqattn.models.seq2seq import Output
 from seqattn.models.transformer import SinusoidalPositions
 from seqattn.precision import computes_bf16
+from seqattn.process import prepare_process
 from seqattn.specials import PAD
 from seqattn.training import (
     RunFolder,
@@ -72,7 +73,6 @@ from seqattn.training import (
 )
 from seqattn.training.losses import attention_penalty
 from seqattn.training.presets import Preset
-from seqattn.training.runtime import prepare_process
 from seqattn.translator import Translator
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -175,7 +175,7 @@ def make_trainer(model):
 def main() -> None:
     """Be a contestant."""
     logging.disable(logging.CRITICAL)
-    # As ours does: see seqattn.training.runtime.prepare_process.
+    # As ours does: see seqattn.process.prepare_process.
     torch.set_flush_denormal(True)
     for option in (-3, -1):
         ctypes.CDLL(None).mallopt(option, 2**31 - 1)

@@ -31,8 +31,8 @@ from seqattn.data import (
 )
 from seqattn.models import build_model
 from seqattn.models.output_layer import guess_frequencies
+from seqattn.process import prepare_process
 from seqattn.training import make_optimizer, update
-from seqattn.training.runtime import prepare_process
 
 PEAK, WARMUP, SEED = 1e-3, 200, 0
 OURS = {"ours, luong, bf16": "bf16"}

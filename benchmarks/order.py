@@ -29,8 +29,8 @@ from seqattn.data import Batches, CorpusConfig, TextPair, Vocabularies, encode_p
 from seqattn.evaluation import evaluate
 from seqattn.models import AttentionDecoder, Encoder, Seq2SeqAttention, State, guess_frequencies
 from seqattn.models.rnn import rnn_step
+from seqattn.process import prepare_process
 from seqattn.training import fit
-from seqattn.training.runtime import prepare_process
 from seqattn.translator import Translator
 
 SCORES, ORDERS, READOUTS = ("additive", "general"), ("before", "after"), ("maxout", "tanh")

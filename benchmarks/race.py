@@ -22,7 +22,7 @@ import torch
 
 from benchmarks.measure import write_lines
 from seqattn.data import Batches, CorpusConfig, Vocabularies, encode_pairs, read_split
-from seqattn.training.runtime import prepare_process
+from seqattn.process import prepare_process
 
 JOEY_BAHDANAU, JOEY_LUONG = "JoeyNMT, bahdanau score", "JoeyNMT, luong score"
 EMBED, HIDDEN, SUBWORDS, DROPOUT = 256, 512, 8000, 0.2

@@ -33,3 +33,11 @@ def test_names_are_there_before_they_are_imported():
     assert run("from seqattn import *; print(attention_entropy.__name__)") == ["attention_entropy"]
     code = "import seqattn\ntry: seqattn.attendd\nexcept AttributeError as error: print(error)"
     assert run(code)[-1] == "'attendd'"
+
+
+def test_who_translates_does_not_wait_for_what_trains():
+    code = "import sys; from seqattn.cli import main; sys.argv[1:] = {}\n"
+    code += "try: main()\nexcept SystemExit: print(*sys.modules)"
+    modules = run(code.format(["translate", "the dog sleeps"]))
+    assert "seqattn.translator" in modules
+    assert not [name for name in modules if name.startswith("seqattn.training")]

@@ -11,7 +11,15 @@ PACKAGE = Path(__file__).resolve().parents[1] / "seqattn"
 # From the ground up: each room may import those before it. Whoever opens one need not open those
 # after it.
 ORDER = [
-    *("extras", "settings", "specials", "precision", "dropout", "contexts"),  # what every room uses
+    *(
+        "extras",
+        "settings",
+        "specials",
+        "precision",
+        "process",
+        "dropout",
+        "contexts",
+    ),  # what every room uses
     *("data", "attention", "metrics", "plots"),
     *("decoding", "models", "translator"),  # a model is whatever a search can drive
     *("evaluation", "training"),

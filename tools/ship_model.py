@@ -21,9 +21,9 @@ from seqattn.data import read_split
 from seqattn.data.corpora import CorpusConfig
 from seqattn.evaluation import evaluate
 from seqattn.precision import computes_bf16
+from seqattn.process import prepare_process
 from seqattn.training import new_run, read_checkpoint, write_checkpoint
 from seqattn.training.presets import read_preset
-from seqattn.training.runtime import prepare_process
 from seqattn.translator import Translator
 from seqattn.translator.run_folder import SHIPPED, RunFolder
 

@@ -64,7 +64,9 @@ class _Once(logging.Filter):
 
 
 @contextmanager
-def plain_errors(less: str = LESS_AT_ONCE) -> Iterator[None]:
+def plain_errors(
+    less: str = LESS_AT_ONCE, failures: tuple[type[Exception], ...] = ()
+) -> Iterator[None]:
     """Tell errors that a user can mend on one line: 2 for wrong input, 1 for what failed.
 
     What the command prints belongs inside: a full disk is such an error.
@@ -73,12 +75,14 @@ def plain_errors(less: str = LESS_AT_ONCE) -> Iterator[None]:
     ----------
     less : str
         What to try where memory runs out.
+    failures : tuple of exception types
+        What else may fail although the input was right.
     """
     from seqattn.data.downloads import DownloadError
     from seqattn.data.pairs import CorpusError
-    from seqattn.training import DivergedError
     from seqattn.translator.checkpoint import CheckpointError
 
+    failures = (DownloadError, *failures)
     reader, once = logging.getLogger("seqattn.data.pairs"), _Once()
     reader.addFilter(once)
     try:
@@ -86,7 +90,7 @@ def plain_errors(less: str = LESS_AT_ONCE) -> Iterator[None]:
         sys.stdout.flush()  # while an error can still be told
     except BrokenPipeError:
         raise  # whoever read our output has enough: typer ends in silence
-    except (DivergedError, DownloadError) as error:
+    except failures as error:
         raise fail(str(error), FAILED) from error
     except CheckpointError as error:
         code = FAILED if isinstance(error.__cause__, OSError) else WRONG_INPUT
@@ -307,7 +311,7 @@ def choose_device(name: str) -> "torch.device":
     """
     import torch
 
-    from seqattn.training.runtime import prepare_process
+    from seqattn.process import prepare_process
 
     if name == "auto":
         name = "cuda" if torch.cuda.is_available() else "cpu"

@@ -147,8 +147,10 @@ def train(
 
     Ctrl-C saves first; --resume goes on from there, as if nothing had been.
     """
+    from seqattn.training import DivergedError
+
     budget = {"minutes": minutes, "epochs": epochs, "steps": steps}
-    with plain_errors(LESS_IN_TRAINING):
+    with plain_errors(LESS_IN_TRAINING, (DivergedError,)):
         from seqattn.cli.train_options import (
             begin,
             choose_preset,
@@ -156,7 +158,7 @@ def train(
             set_threads,
             take_up,
         )
-        from seqattn.training.runtime import process_rank
+        from seqattn.process import process_rank
 
         if resume:
             named = {"data": data, "pair": pair} if run is not None else {}

@@ -69,7 +69,7 @@ def begin(
         As in ``new_run``.
     """
     from seqattn.precision import computes_bf16
-    from seqattn.training.runtime import process_rank
+    from seqattn.process import process_rank
     from seqattn.training.start import new_run
 
     if precision not in (None, "auto", "fp32", "bf16"):
@@ -107,7 +107,7 @@ def take_up(
 
     A run that is finished, and would be with this budget, is left as it is: the command ends.
     """
-    from seqattn.training.runtime import process_rank
+    from seqattn.process import process_rank
     from seqattn.training.start import resumed_run
     from seqattn.translator.run_folder import RunFolder
 
@@ -175,7 +175,8 @@ def set_threads(trainer: "Trainer", threads: int | None) -> None:
     """Use the threads that were asked for, or those that the run had, or the fastest."""
     import torch
 
-    from seqattn.training.runtime import available_cores, fastest_threads, prepare_process
+    from seqattn.process import available_cores, prepare_process
+    from seqattn.training.runtime import fastest_threads
 
     prepare_process()
     if trainer.device.type == "cpu":

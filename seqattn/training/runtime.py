@@ -1,7 +1,6 @@
-"""What a training runs in: several processes, signals that end it, threads and memory of a CPU."""
+"""What a training runs in: several processes, signals that end it, threads of a CPU."""
 
 import copy
-import ctypes
 import os
 import signal
 import threading
@@ -17,27 +16,16 @@ from torch import nn
 from seqattn.data.batches import Batch, Batches
 from seqattn.extras import require
 from seqattn.precision import autocast
+from seqattn.process import available_cores
 from seqattn.training.losses import cross_entropy
 
 __all__ = [
     "Interrupts",
     "Processes",
-    "available_cores",
     "fastest_threads",
-    "prepare_process",
-    "process_rank",
-    "return_free_memory",
 ]
 
 Found = TypeVar("Found")
-
-# glibc's mallopt: the least size that gets pages of its own, and the most that is kept when free.
-M_MMAP_THRESHOLD, M_TRIM_THRESHOLD, TWO_GIB = -3, -1, 2**31 - 1
-
-
-def process_rank() -> int:
-    """Give the number of this process among those that were launched together; alone it is 0."""
-    return int(os.environ.get("RANK", "0"))
 
 
 class Processes:
@@ -181,45 +169,6 @@ class Interrupts:
         for number, handler in self._before.items():
             signal.signal(number, handler)
         self._before = {}
-
-
-def available_cores() -> int:
-    """Count the cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
-def prepare_process() -> None:
-    """Set up this process for training or translation on a CPU, before its first product.
-
-    Numbers too small to be normal, which cost a hundred times the time of others, become 0. And
-    memory that is freed stays with the process: an update needs as much again, and to have large
-    blocks mapped and cleared by the system each time costs a tenth of it (with glibc; elsewhere
-    nothing changes).
-    """
-    torch.set_flush_denormal(True)
-    _ask_library("mallopt", M_MMAP_THRESHOLD, TWO_GIB)
-    _ask_library("mallopt", M_TRIM_THRESHOLD, TWO_GIB)
-
-
-def return_free_memory() -> None:
-    """Give the system the memory that is free but scattered between what is in use.
-
-    Batches of many shapes leave gaps that nothing fits into any more: in thousands of updates they
-    grow to several times what the training needs. To return them costs the time to map them anew,
-    so this is for now and then (with glibc; elsewhere nothing happens).
-    """
-    _ask_library("malloc_trim", 0)
-
-
-def _ask_library(name: str, *arguments: int) -> None:
-    """Call a function of the C library, where it has it."""
-    try:
-        function = getattr(ctypes.CDLL(None), name)
-    except (AttributeError, OSError, TypeError):
-        return
-    function(*arguments)
 
 
 def fastest_threads(model: nn.Module, batches: Batches, *, bf16: bool = False) -> int:

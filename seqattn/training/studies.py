@@ -15,8 +15,8 @@ import torch
 from seqattn.data.corpora import CorpusConfig, read_split
 from seqattn.evaluation import evaluate
 from seqattn.models import ModelConfig
+from seqattn.process import available_cores, prepare_process
 from seqattn.training.config import TrainingConfig
-from seqattn.training.runtime import available_cores, prepare_process
 from seqattn.training.start import new_run
 from seqattn.translator import Translator
 from seqattn.translator.run_folder import RunFolder

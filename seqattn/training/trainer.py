@@ -21,6 +21,7 @@ from seqattn.data.pairs import TextPair
 from seqattn.data.vocabulary import Vocabularies
 from seqattn.models import ModelConfig
 from seqattn.models.seq2seq import StepwiseModel
+from seqattn.process import return_free_memory
 from seqattn.training.checkpoints import (
     Checkpointer,
     TrainingState,
@@ -31,7 +32,7 @@ from seqattn.training.checkpoints import (
 from seqattn.training.config import TrainingConfig, check_together
 from seqattn.training.losses import attention_penalty
 from seqattn.training.run_log import Progress, RunLog
-from seqattn.training.runtime import Interrupts, Processes, return_free_memory
+from seqattn.training.runtime import Interrupts, Processes
 from seqattn.training.step import DivergedError, Update, make_optimizer, update
 from seqattn.training.validation import Validator
 from seqattn.translator import Translator

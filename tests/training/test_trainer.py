@@ -4,7 +4,6 @@ import copy
 import json
 import signal
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 import torch
@@ -12,6 +11,7 @@ import torch
 from seqattn.cli.train_options import _count_batches
 from seqattn.data import Batches, Example, encode_pairs
 from seqattn.models import ModelConfig, build_model
+from seqattn.process import available_cores
 from seqattn.specials import EOS
 from seqattn.training import (
     CheckpointError,
@@ -24,12 +24,7 @@ from seqattn.training import (
     resumed_run,
     update,
 )
-from seqattn.training.runtime import (
-    available_cores,
-    fastest_threads,
-    prepare_process,
-    return_free_memory,
-)
+from seqattn.training.runtime import fastest_threads
 from tests.training.corpus import TINY, corpus, numbers, settings, write_table
 
 
@@ -444,43 +439,13 @@ def test_trying_out_threads_changes_nothing_but_the_time(tmp_path):
     assert all(p.grad is None for p in trainer.model.parameters())
 
 
-@pytest.fixture
-def allocator(monkeypatch):
-    """Take down what the C library is asked for, and ask nothing of it."""
-    asked = {}
-    library = SimpleNamespace(
-        mallopt=asked.__setitem__, malloc_trim=lambda rest: asked.setdefault("trimmed", rest)
+def test_a_validation_returns_memory_that_is_free(monkeypatch, tmp_path):
+    returned = []
+    monkeypatch.setattr(
+        "seqattn.training.trainer.return_free_memory", lambda: returned.append("some")
     )
-    monkeypatch.setattr("ctypes.CDLL", lambda name: library)
-    return asked
-
-
-@pytest.mark.skipif(not torch.set_flush_denormal(False), reason="not on this processor")
-def test_a_process_is_set_up_for_the_work(allocator):
-    tiny = torch.full((3,), 1e-40)
-    assert (tiny * 1).any()
-    prepare_process()
-    assert not (tiny * 1).any()
-    most = 2**31 - 1
-    assert allocator == {-3: most, -1: most}  # M_MMAP_THRESHOLD and M_TRIM_THRESHOLD of glibc
-
-
-def test_a_validation_returns_memory_that_is_free(allocator, tmp_path):
     prepare(tmp_path, steps=2, validate_every=2).run()
-    assert allocator == {"trimmed": 0}
-
-
-@pytest.mark.parametrize("error", [TypeError, OSError])
-def test_a_system_without_glibc_is_left_as_it_is(allocator, monkeypatch, error):
-    def missing(name):
-        raise error
-
-    monkeypatch.setattr("ctypes.CDLL", missing)
-    prepare_process()
-    monkeypatch.setattr("ctypes.CDLL", lambda name: SimpleNamespace())
-    prepare_process()
-    return_free_memory()
-    assert not allocator
+    assert returned == ["some"]
 
 
 def test_a_new_run_begins_with_the_frequencies_of_its_corpus(tmp_path):
