@@ -55,8 +55,8 @@ prose: $(STAMP)  ## take over text that changed in chapters whose code did not (
 exercises: $(STAMP)  ## generate exercises/ and solutions/*.ipynb from solutions/*.py
 	@$(PY) -m tools.exercises $(ONLY)
 
-model: $(STAMP)  ## train the toy translator that comes with the package (minutes)
-	@$(PY) -m tools.ship_model
+model: $(STAMP)  ## train a translator that comes with the package, in minutes (ONLY=toy-transformer)
+	@$(PY) -m tools.ship_model $(ONLY)
 
 clean:  ## remove what was built (the environment and your own files stay)
 	@rm -rf _build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,4 +1,4 @@
-"""The model that comes with the package: there, small, as good as its record says, in the wheel."""
+"""The models that come with the package: there, small, as good as recorded, in the wheel."""
 
 import json
 import subprocess
@@ -18,7 +18,11 @@ from seqattn.translator import Translator
 from seqattn.translator.run_folder import SHIPPED, find_checkpoint
 from tools import build, ship_model
 
-RECORD = json.loads(SHIPPED["toy"].with_suffix(".json").read_text(encoding="utf-8"))
+RECORDS = {
+    name: json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
+    for name, path in SHIPPED.items()
+}
+each = pytest.mark.parametrize("name", SHIPPED)
 KNOWN = {
     "the cat sat on the mat": "le chat s'est assis sur le tapis",
     "the cat sat on the mat today": "le chat s'est assis sur le tapis aujourd'hui",
@@ -28,8 +32,9 @@ KNOWN = {
 }
 
 
-def test_it_translates_in_one_line():
-    found = Translator.load("toy").translate(list(KNOWN))
+@each
+def test_it_translates_in_one_line(name):
+    found = Translator.load(name).translate(list(KNOWN))
     assert {known.source: known.text for known in found} == KNOWN
 
 
@@ -44,15 +49,18 @@ def test_it_looks_at_the_word_that_it_translates():
     }
 
 
-def test_it_is_small_and_good_by_its_record():
-    assert RECORD["card"]["bytes"] == SHIPPED["toy"].stat().st_size < 4e6
-    assert RECORD["test"]["sentences"] == 1000
-    assert RECORD["test"]["bleu"] >= 95
-    assert RECORD["test"]["aer"] <= 0.10
+@each
+def test_it_is_small_and_good_by_its_record(name):
+    record = RECORDS[name]
+    assert record["card"]["bytes"] == SHIPPED[name].stat().st_size < 4e6
+    assert record["test"]["sentences"] == 1000
+    assert record["test"]["bleu"] >= 95
+    assert record["test"]["aer"] <= {"toy": 0.10, "toy-transformer": 0.15}[name]
 
 
-def test_it_is_the_preset_of_today_from_the_seed_of_the_tool():
-    preset, settings = read_preset("toy"), RECORD["settings"]
+@each
+def test_it_is_the_preset_of_today_from_the_seed_of_the_tool(name):
+    preset, settings = read_preset(name), RECORDS[name]["settings"]
     training = TrainingConfig.from_stored(settings["training"])
     seeded = replace(preset.training, seed=ship_model.SEED, bf16=training.bf16)
     assert training == seeded
@@ -104,15 +112,16 @@ def test_shipping_halves_the_weights_and_measures_what_it_wrote(tmp_path, monkey
 
 
 @pytest.mark.slow
-def test_it_is_as_good_as_its_record_says():
-    pairs = read_split(CorpusConfig(), "test")
+@each
+def test_it_is_as_good_as_its_record_says(name):
+    pairs, recorded = read_split(CorpusConfig(), "test"), RECORDS[name]["test"]
     assert pairs[0].source == "the cat sat on the mat"
-    few = evaluate(Translator.load("toy"), pairs[:200])
+    few = evaluate(Translator.load(name), pairs[:200])
     assert few.bleu >= 95
-    assert few.aer <= 0.10
-    found = evaluate(Translator.load("toy"), pairs)
-    assert found.bleu == pytest.approx(RECORD["test"]["bleu"], abs=0.1)
-    assert found.aer == pytest.approx(RECORD["test"]["aer"], abs=0.001)
+    assert few.aer <= recorded["aer"] + 0.02
+    found = evaluate(Translator.load(name), pairs)
+    assert found.bleu == pytest.approx(recorded["bleu"], abs=0.1)
+    assert found.aer == pytest.approx(recorded["aer"], abs=0.001)
 
 
 @pytest.mark.slow
@@ -123,7 +132,8 @@ def test_the_wheel_holds_it(tmp_path):
         f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n"
         "import seqattn; from seqattn.translator import Translator\n"
         "assert seqattn.__file__.startswith(sys.path[0]), seqattn.__file__\n"
-        "print(Translator.load('toy').translate(['the cat sat on the mat'])[0].text)"
+        "for name in ('toy', 'toy-transformer'):\n"
+        "    print(Translator.load(name).translate(['the cat sat on the mat'])[0].text)"
     )
     found = subprocess.run(
         [sys.executable, "-I", "-c", code],
@@ -132,4 +142,4 @@ def test_the_wheel_holds_it(tmp_path):
         text=True,
         check=False,
     )
-    assert found.stdout == "le chat s'est assis sur le tapis\n", found.stderr
+    assert found.stdout == "le chat s'est assis sur le tapis\n" * 2, found.stderr

@@ -1,9 +1,10 @@
-"""Train the model that comes with the package: ``python -m tools.ship_model``, or ``make model``.
+"""Train a model that comes with the package: ``python -m tools.ship_model``, or ``make model``.
 
-Trains as ``seqattn train`` does without options, with a fixed seed, keeps the weights of the best
-validation in 16 bits, and writes them to ``seqattn/data/models/`` with a record of how they were
-made and how they do on sentences they were not trained on. The weights in the file are those that
-were measured. ``--run FOLDER`` ships a run that was trained so before.
+Trains the toy preset as ``seqattn train`` does without options, or another one that is named, with
+a fixed seed, keeps the weights of the best validation in 16 bits, and writes them to
+``seqattn/data/models/`` with a record of how they were made and how they do on sentences they were
+not trained on. The weights in the file are those that were measured. ``--run FOLDER`` ships a run
+that was trained so before.
 """
 
 import argparse
@@ -30,9 +31,9 @@ from seqattn.translator.run_folder import SHIPPED, RunFolder
 SEED = 1
 
 
-def train(folder: Path, threads: int) -> None:
-    """Train the toy preset in a new run folder, as ``seqattn train`` does."""
-    preset = read_preset("toy")
+def train(folder: Path, name: str, threads: int) -> None:
+    """Train a preset on the toy corpus in a new run folder, as ``seqattn train`` does."""
+    preset = read_preset(name)
     bf16 = computes_bf16(torch.device("cpu"))
     training = replace(preset.training, seed=SEED, bf16=bf16)
     torch.set_num_threads(threads)
@@ -40,7 +41,7 @@ def train(folder: Path, threads: int) -> None:
     new_run(folder, CorpusConfig(), model=preset.model, training=training).run()
 
 
-def ship(run: Path, place: Path) -> dict:
+def ship(run: Path, place: Path, name: str = "toy") -> dict:
     """Write the model and its record; give the record."""
     checkpoint = read_checkpoint(RunFolder(run).checkpoint(), only="model.")
     halves = {name: tensor.half() for name, tensor in checkpoint.tensors.items()}
@@ -49,7 +50,7 @@ def ship(run: Path, place: Path) -> dict:
     corpus = CorpusConfig.from_dict(checkpoint.data["corpus"])
     found = evaluate(Translator.load(place), read_split(corpus, "test"), details=True)
     card = {
-        "command": "python -m tools.ship_model",
+        "command": f"python -m tools.ship_model {name}",
         "date": time.strftime("%Y-%m-%d"),
         "licence": "Apache-2.0, as the package: its corpus comes from the package's own grammar",
         "machine": f"{platform.machine()}, {os.cpu_count()} cores",
@@ -70,19 +71,21 @@ def ship(run: Path, place: Path) -> dict:
 def main() -> None:
     """Train, measure, write."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("name", nargs="?", default="toy", choices=SHIPPED, help="of its preset")
     parser.add_argument("--run", type=Path, help="ship this run instead of training")
     parser.add_argument("--threads", type=int, default=1, help="of the training")
-    parser.add_argument("--out", type=Path, default=SHIPPED["toy"], help="where to write")
+    parser.add_argument("--out", type=Path, help="where to write (default: in the package)")
     options = parser.parse_args()
-    options.out.parent.mkdir(parents=True, exist_ok=True)
+    place = options.out or SHIPPED[options.name]
+    place.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
-        run = options.run or Path(folder) / "toy"
+        run = options.run or Path(folder) / options.name
         if options.run is None:
-            train(run, options.threads)
-        record = ship(run, options.out)
+            train(run, options.name, options.threads)
+        record = ship(run, place, options.name)
     test, card = record["test"], record["card"]
     print(
-        f"{options.out}: {card['bytes'] / 1e6:.1f} MB, trained for {card['seconds']} s; "
+        f"{place}: {card['bytes'] / 1e6:.1f} MB, trained for {card['seconds']} s; "
         f"{test['sentences']} unseen sentences: BLEU {test['bleu']:.2f}, AER {test['aer']:.2%} "
         f"({test['aer_rows']:.2%} by rows alone)"
     )

@@ -178,7 +178,7 @@ def read_run(text: str) -> Path:
 RunOption = Annotated[
     Path | None,
     typer.Option(
-        help="folder of a run, a checkpoint, or toy, the model that comes with seqattn",
+        help="folder of a run, a checkpoint, or toy or toy-transformer, which come with seqattn",
         show_default="the latest in runs/, else toy",
         parser=read_run,
         metavar="PATH",

@@ -29,7 +29,8 @@ from seqattn.translator.checkpoint import CheckpointError, read_checkpoint, writ
 __all__ = ["SHIPPED", "RunFolder", "find_checkpoint", "load_model"]
 
 # Models that come with the package, by name; tools/ship_model.py makes them.
-SHIPPED = {"toy": Path(__file__).parents[1] / "data" / "models" / "toy-en-fr.safetensors"}
+MODELS = Path(__file__).parents[1] / "data" / "models"
+SHIPPED = {name: MODELS / f"{name}-en-fr.safetensors" for name in ("toy", "toy-transformer")}
 
 
 class RunFolder:
@@ -176,8 +177,8 @@ def find_checkpoint(run: str | Path) -> Path:
     Parameters
     ----------
     run : str or Path
-        A checkpoint, the folder of a run, or "toy", where nothing of that name lies at hand: the
-        model that comes with the package.
+        A checkpoint, the folder of a run, or "toy" or "toy-transformer", where nothing of that
+        name lies at hand: the models that come with the package.
 
     Raises
     ------

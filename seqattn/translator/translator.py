@@ -90,13 +90,14 @@ class Translator:
     def load(
         cls, run: str | Path, *, device: torch.device | str = "cpu", bf16: bool = False
     ) -> "Translator":
-        """Load what ``seqattn train`` made, or the model that comes with the package.
+        """Load what ``seqattn train`` made, or a model that comes with the package.
 
         Parameters
         ----------
         run : str or Path
-            A run folder, of which the best checkpoint is taken, or a checkpoint; or "toy", a model
-            of the toy corpus, English to French, trained beforehand.
+            A run folder, of which the best checkpoint is taken, or a checkpoint; or a model of the
+            toy corpus, English to French, trained beforehand: "toy", of Bahdanau's design, or
+            "toy-transformer", of two layers with four heads.
         device : device
             Where to compute.
         bf16 : bool

@@ -15,8 +15,9 @@ from tests.training.corpus import corpus
 
 
 def test_there_is_a_preset_for_every_model():
-    wanted = {"toy", "fixed", "bahdanau", "bahdanau-tied", "luong", "luong-parallel"}
-    wanted |= {"coverage", "local-p", "pointer", "transformer-tiny", "transformer-small"}
+    wanted = {"toy", "toy-transformer", "fixed", "bahdanau", "bahdanau-tied", "luong"}
+    wanted |= {"luong-parallel", "coverage", "local-p", "pointer"}
+    wanted |= {"transformer-tiny", "transformer-small"}
     assert wanted == set(preset_names())
 
 
