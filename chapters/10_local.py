@@ -367,7 +367,7 @@ plt.show()
 # diagonal drifts, as it does in French. Three models differ in their attention alone, and the window has
 # $D = 2$. They were trained on 3 to 10 letters, and are tested on 10, 15 and 25. Beside them stand two
 # rules that need no model: a letter drawn by lot, and the code of the source letter at $t$. The last row
-# of each task says how many of its links lie within 2 of $t$.
+# of each task is the share of its links within 2 of $t$.
 #
 # ```{predict} longer-sentences
 # ```
