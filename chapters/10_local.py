@@ -316,7 +316,7 @@ for ax, scaled in zip(panels, (False, True)):
     ax.axhline(0, color=GREY, lw=1)
     ax.set_title("centre t S/T" if scaled else "centre t")
     ax.set_xticks([0, 5, 10], ["start", "middle", "end"])
-    ax.set_xlabel("place in the French sentence")
+    ax.set_xlabel("French sentence")
 panels[0].set_ylabel("linked word − centre")
 panels[1].legend(frameon=False)
 plt.show()
@@ -379,7 +379,8 @@ def right(task, kind, size):
 
 
 def span(values, form=".2f"):
-    return f"{min(values):{form}} to {max(values):{form}}"
+    low, high = f"{min(values):{form}}", f"{max(values):{form}}"
+    return low if low == high else f"{low} to {high}"
 
 
 SIZES, RULES = ("10", "15", "25"), {"by lot": "by lot", "letter at t": "same place"}
@@ -550,7 +551,7 @@ plt.show()
 
 # %% tags=["hide-input"]
 SparseReach(
-    caption="After the window, add one global word; then choose blocks, then blocks with a stride. At last "
+    caption="After the window, add one global word; then choose blocks, then blocks with a stride. Finally "
     "look back only (causal)."
 )
 

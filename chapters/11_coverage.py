@@ -53,7 +53,8 @@ looked = torch.tensor(caption["weights"]).sum(0)  # of each token, over all step
 
 
 def low_high(values, form=".2f"):
-    return f"{min(values):{form}} to {max(values):{form}}"
+    low, high = f"{min(values):{form}}", f"{max(values):{form}}"
+    return low if low == high else f"{low} to {high}"
 
 
 CoverageSteps(
@@ -335,8 +336,8 @@ for words in ("12", "18", "24"):
 ResultTable(
     ("words", "β", "BLEU", "length", "left out", "repeated"),
     rows,
-    "The coverage penalty of the search, on sentences longer than those of the training",
-    "a sentence; in brackets the change against β = 0, 95 % of resampled sentences",
+    "The coverage penalty of the search, on sentences of 12 to 24 words",
+    "per sentence; in brackets the change against β = 0, 95 % of resampled sentences",
 )
 
 # %% [markdown]
@@ -376,7 +377,7 @@ figure, ax = plt.subplots(figsize=(6.4, 2.6), layout="constrained")
 read = [token.strip("▁") for token in caption["source_tokens"]]
 ax.bar(range(len(read)), looked, color=WEIGHTS)
 ax.axhline(1, color=GREY, linestyle=":")
-ax.set_xticks(range(len(read)), read)
+ax.set_xticks(range(len(read)), read, rotation=45)
 ax.set_ylabel("total weight")
 plt.show()
 
@@ -535,7 +536,7 @@ figure, (top, ax) = plt.subplots(
 )
 places = range(len(shown["tokens"]))
 top.bar(places, [1 - gate for gate in shown["gate"]], color=ORANGE)
-top.set_xticks(places, shown["tokens"])
+top.set_xticks(places, shown["tokens"], rotation=45)
 top.set(ylim=(0, 1), ylabel="1 − p_gen")
 plot_attention(
     torch.tensor(shown["weights"]),
