@@ -13,14 +13,14 @@
 # %% [markdown]
 # # Through a window: local attention and sparse patterns
 #
-# In a sentence of a thousand words nearly all weights are nearly zero, and each was computed. Here you
-# look through a window instead. You learn where to put it, what it saves, what it can never see, and why a
-# mask saves nothing at all.
+# In a sentence of a thousand words nearly all attention weights are nearly zero, yet each of them was
+# computed. In this chapter you look through a window instead. You learn where to put it, what it saves,
+# what it can never see, and what a mask does to the bill.
 #
-# **You need** [soft addressing](02_soft_addressing.ipynb), [the multiplicative
-# scores](04_multiplicative.ipynb), and Luong's order from [the decoder](06_decoder.ipynb). **It covers** local
-# attention with a fixed and with a predicted centre, sparse patterns for self-attention, their reach and
-# their cost.
+# **You need** [soft addressing](02_soft_addressing.ipynb),
+# [the multiplicative scores](04_multiplicative.ipynb), and Luong's order from
+# [the decoder](06_decoder.ipynb). **It covers** local attention with a fixed and with a predicted centre;
+# sparse patterns for self-attention; how far they reach, and what they cost.
 
 # %% tags=["install", "hide-cell"]
 INSTALL
@@ -28,8 +28,9 @@ INSTALL
 # %% [markdown]
 # ## A question you can see
 #
-# The six scores of chapter 2, for *The cat sat on the mat*. Only words in the band compete. A Gaussian then
-# favours those near its centre $p$. Read the row sum below the bars.
+# These are the six scores of chapter 2, for *The cat sat on the mat*. Only the words in the band compete.
+# A Gaussian, a bell-shaped factor, then favours those near its centre $p$. Read the row sum below the
+# bars.
 
 # %% tags=["hide-input"]
 import math
@@ -73,16 +74,17 @@ LocalWindow(
 # %% [markdown]
 # ### By hand
 #
-# $S = 6$ words, half-width $D = 2$, so $\sigma = D/2 = 1$. The network gives $z = 0.4$.
+# Take $S = 6$ words and a half-width of $D = 2$, so $\sigma = D/2 = 1$. The network gives $z = 0.4$.
 #
-# - Centre: $p = 6 / (1 + e^{-0.4}) = 3.592$. Positions count from 0 in this chapter, in formulas as in code;
-#   in the paper they count from 1.
-# - Window: from 1.592 to 5.592, the positions 2, 3, 4, 5.
+# - Centre: $p = 6 / (1 + e^{-0.4}) = 3.592$. Positions count from 0 in this chapter, in formulas and in
+#   code; in the paper they count from 1.
+# - Window: from 1.592 to 5.592, so positions 2, 3, 4 and 5.
 # - Softmax of their scores 1.2, −0.9, −0.3, 0.5: .543 .066 .121 .270.
 # - Gaussian at their distances: .282 .839 .920 .371.
-# - Product: **.153 .056 .111 .100**. The sum is **0.42**, and not 1.
+# - Product: **.153 .056 .111 .100**. The sum is **0.42**, not 1.
 #
-# The largest weight has *sat*, 1.6 places from the centre. The Gaussian bends the choice, it does not make it.
+# The largest weight is on *sat*, 1.6 places from the centre. The Gaussian bends the choice; it does not
+# make it.
 
 # %%
 e = torch.tensor([0.8, 2.5, 1.2, -0.9, -0.3, 0.5], dtype=torch.float64)
@@ -97,9 +99,9 @@ print(softmax, gaussian, product, f"sum {product.sum():.2f}", sep="\n")
 # %% [markdown]
 # ## One step a line
 #
-# Luong et al. {cite:p}`luong2015` give two ways to place the window. *Local-m*, for monotonic, looks where the
-# decoder has got to. *Local-p*, for predictive, asks the decoder state. With $\sigma(\cdot)$ the logistic
-# function and $S$ the number of words of *this* sentence:
+# Luong et al. {cite:p}`luong2015` give two ways to place the window. *Local-m* (monotonic) puts it where
+# the decoder has got to. *Local-p* (predictive) asks the decoder state $s_t$. Let $\sigma(\cdot)$ be the
+# logistic function, $S$ the number of words in *this* sentence, and $W_p$ and $v_p$ learned parameters:
 #
 # $$
 # \begin{aligned}
@@ -108,26 +110,28 @@ print(softmax, gaussian, product, f"sum {product.sum():.2f}", sep="\n")
 # \end{aligned}
 # $$ (eq-local-centre)
 #
-# The window holds the positions $i$ with $|i - p_t| \le D$. How many are these?
+# The window holds the positions $i$ with $|i - p_t| \le D$. How many are there?
 #
 # $$ n_t = \lfloor p_t + D \rfloor - \lceil p_t - D \rceil + 1 $$ (eq-window-size)
 #
-# That is $2D + 1$ if $p_t$ is a whole number, and $2D$ otherwise. **A first surprise:** local-p practically never
-# sees the $2D + 1$ words of which most texts speak. Inside the window, with any score $e_{ti}$:
+# That is $2D + 1$ if $p_t$ is a whole number, and $2D$ otherwise, for a whole $D$; near the ends of the
+# sentence some of them are not words. **A first surprise:** local-p practically never sees the $2D + 1$
+# words that most texts speak of. Inside the window, for any score $e_{ti}$, the weights are
 #
 # $$
 # \alpha_{ti} = \mathrm{softmax}_{|i - p_t| \le D}(e_{ti})\;
 # \exp\Big(-\frac{(i - p_t)^2}{2\sigma_D^2}\Big), \qquad \sigma_D = \frac D2
 # $$ (eq-local-weights)
 #
-# Local-m leaves the Gaussian out. At the window's edge it is $e^{-2} = 0.135$ high, so the cut shows: a
-# word that leaves the window loses its weight in a jump.
+# Local-m leaves the Gaussian out. At the window's edge the Gaussian is $e^{-2} = 0.135$ high, so the cut
+# shows: a word that leaves the window loses its weight in a jump.
 
 # %% [markdown]
 # ### What moves the centre
 #
-# The centre stands in the Gaussian alone. The logarithm of a weight is the logarithm of the softmax, which
-# does not change, minus $(i - p_t)^2 / 2\sigma_D^2$. So
+# The centre occurs in the Gaussian alone. As long as no word enters or leaves the window, the softmax does
+# not depend on it. The logarithm of a weight is the logarithm of the softmax minus
+# $(i - p_t)^2 / 2\sigma_D^2$. So
 #
 # $$
 # \begin{aligned}
@@ -137,30 +141,32 @@ print(softmax, gaussian, product, f"sum {product.sum():.2f}", sep="\n")
 # \end{aligned}
 # $$ (eq-centre-gradient)
 #
-# where $\ell$ is the loss, and the factor in front is the slope of the logistic function, times $S$. **The second
-# surprise:** the sum runs over the window. Only words that the centre sees already can pull it. Nothing
-# tells it that the right word stands ten places away. And near both ends of the sentence the slope is small.
+# where $\ell$ is the loss, and the factor in front of the sum is $S$ times the slope of the logistic
+# function. **A second surprise:** the sum runs over the window. Only words that the centre already sees
+# can pull it. Nothing tells it that the right word stands ten places away. And near both ends of the
+# sentence the slope is small.
 #
-# **The third:** for local-p rows sum to less than 1,
+# **A third surprise:** with local-p, rows sum to less than 1,
 #
 # $$ \sum_i \alpha_{ti} < 1 $$ (eq-local-row-sum)
 #
-# unless one word stands exactly at the centre and has all the weight. The context is a shrunk average. Luong
-# et al. do not make rows sum to 1 again. `LocalAttention(renormalize=True)` does.
+# unless one word stands exactly at the centre and has all the weight. The context is an average that has
+# shrunk. Luong et al. do not make the rows sum to 1 again. `LocalAttention(renormalize=True)` does.
 
 # %% [markdown]
-# **The cost.** With vectors of $d$ numbers, scores and sum of one decoder step cost
+# **The cost.** With vectors of $d$ numbers, the scores and the weighted sum of one decoder step cost
 #
 # $$ \underbrace{O(S\,d)}_{\text{global}} \qquad\text{against}\qquad \underbrace{O(D\,d)}_{\text{local}} $$ (eq-local-cost)
 #
-# if nothing else depends on $S$. A program that projects all keys first has paid for all $S$ of them; one that
-# computes all scores and masks them has paid for everything. `LocalAttention` needs as many operations for one
-# query at $S = 2000$ as at $S = 50$, since it projects the keys of the window alone.
+# if nothing else depends on $S$. A program that projects all keys first has already paid for all $S$ of
+# them. `LocalAttention` on raw keys needs as many operations for one query at $S = 2000$ as at $S = 50$,
+# because it projects only the keys in the window. (In a decoder all keys are projected once, before the
+# first step.)
 #
 # ## Ten lines that touch nothing else
 #
-# So positions come first, and all that follows is computed for them alone. For one sentence and the general
-# score:
+# So the positions come first, and everything after that is computed for them alone. For one sentence and
+# the general score:
 
 
 # %%
@@ -193,14 +199,13 @@ print(f"centre {p:.2f}: words {seen.tolist()}, row sum {weights.sum():.2f}")
 # %% [markdown]
 # ## The NaN probe
 #
-# How do you find out whether a program that calls itself local is local? Not from its weights. Poison what it
-# should not read: put NaN, "not a number", into the keys and values outside the window. A sum or product with
-# a NaN is NaN, unless a program overwrites it first. A weight of 0 does not help, since $0 \cdot \text{NaN}$
-# is NaN as well.
+# A program calls itself local. How do you find out whether it is? Its weights do not tell. Poison what it
+# should not read: put NaN, "not a number", into the keys and values outside the window. Then see whether
+# the context is still a number.
 #
-# Here are three programs that are taught as local attention beside the one above. The first cuts the window by a mask, the
-# second multiplies *all* weights by the Gaussian, the third hands the Gaussian to a function that masks where
-# its argument is 0.
+# Three other programs are also taught as local attention. One cuts the window by a mask. One multiplies
+# *all* weights by the Gaussian. One hands the Gaussian to a function that masks where its argument is 0.
+# Try them beside the program above, which gathers its positions first.
 #
 # ```{predict} nan-probe
 # ```
@@ -247,24 +252,33 @@ ResultTable(("program", "poisoned", "equals global attention"), rows, "Is it loc
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# Only gathering passes. The mask gives the right numbers, and has read all 40 words to do so. The
-# Gaussian on all weights gives other numbers: its softmax shares its denominator with the whole sentence. The
-# Gaussian as a mask is global attention, to the last digit: in a sentence of this length it is never exactly 0, so
-# nothing is masked, and the network that predicts the centre gets no gradient. In a hidden test of
-# [the exercise](../exercises/10_local.ipynb) this probe awaits your own program.
+# Only gathering passes. A sum or a product with a NaN is NaN, and a weight of 0 does not help, since $0 \cdot
+# \text{NaN}$ is NaN as well.
+#
+# - The mask gives the right numbers without the poison, but it has read all 40 words to do so.
+# - The Gaussian on all weights gives other numbers: its softmax shares its denominator with the whole
+#   sentence.
+# - The Gaussian as a mask is global attention. In the double precision used here, and in a sentence of
+#   this length, it is never exactly 0. So nothing is masked, and the network that predicts the centre gets
+#   no gradient. (In single precision it is exactly 0 at the farthest words.)
+#
+# A program that fails the probe has read outside its window. One that passes may have done so as well, and
+# overwritten the NaN. So count its operations too. Hidden tests of
+# [the exercise](../exercises/10_local.ipynb) do both with your own program.
 #
 # </details>
 #
 # ## Read the window off the gold links
 #
-# How wide must a window be? No training is needed to answer. The toy corpus comes with gold links: source
-# position $i$, target position $t$. We count how many lie within $D$ of the centre $t$, and of a *scaled* centre
-# that knows both lengths, source $S$ and target $T$:
+# How wide must a window be? You can answer that without training anything. The toy corpus comes with gold
+# links: source position $i$, target position $t$. We count how many of them lie within $D$ of the centre
+# $t$, and how many within $D$ of a *scaled* centre, which knows the lengths $S$ of the source and $T$ of
+# the target:
 #
 # $$ p_t = t\,\frac{S}{T} $$ (eq-scaled-centre)
 
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "The mean distance of the linked source word from the centre, over the place in the target sentence, for sentences of 12, 24, 48 and 96 words. With the centre at t the lines fall below zero, the longer the sentence the further. With the scaled centre all lines stay near zero."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Two panels: the mean distance of the linked source word from the centre, against the place in the target sentence, for sentences of 12, 24, 48 and 96 words. With the centre at t the lines fall below zero, and further in longer sentences. With the scaled centre all lines stay near zero."}}
 LENGTHS, WIDTHS = (6, 12, 24, 48, 96), (1, 2, 3, 5)
 drawn = {n: generate(100, seed=1, min_len=n, max_len=n) for n in LENGTHS}
 
@@ -301,30 +315,33 @@ for ax, scaled in zip(panels, (False, True)):
         )
     ax.axhline(0, color=GREY, lw=1)
     ax.set_title("centre t S/T" if scaled else "centre t")
-    ax.set_xticks([0, 5, 10], ["begin", "middle", "end"])
-    ax.set_xlabel("place in French")
-panels[0].set_ylabel("linked word, from the centre")
+    ax.set_xticks([0, 5, 10], ["start", "middle", "end"])
+    ax.set_xlabel("French sentence")
+panels[0].set_ylabel("linked word − centre")
 panels[1].legend(frameon=False)
 plt.show()
 
 # %% [markdown]
-# **The diagonal drifts.** French needs more words than English here, so the word that is translated lags behind
-# $t$, and the lag grows: at the end of sentences of 96 words it is {{ f"{-drift[96, False][-1]:.1f}" }} words in the
-# mean. A window of $D = 5$ then holds {{ f"{share(drawn[96], 5):.0%}" }} of the links. Scale the centre, and it
-# holds {{ f"{share(drawn[96], 5, True):.0%}" }}. But who translates does not know $T$ yet. Local-m has no such centre.
+# **The diagonal drifts.** French needs more words than English here, so the linked English word lags
+# behind $t$. The lag grows along the sentence: at the end of sentences of 96 words it is
+# {{ f"{-drift[96, False][-1]:.1f}" }} words on average. A window of $D = 5$ around $t$ then holds
+# {{ f"{share(drawn[96], 5):.0%}" }} of the links, and one around the scaled centre
+# {{ f"{share(drawn[96], 5, True):.0%}" }}. But while you translate you do not know $T$ yet, so local-m has
+# no such centre.
 #
-# And real text? The gold links of a shared task of 2003 {cite:p}`mihalcea2003` are
-# {{ hansards["pairs"] }} English–French pairs of the Canadian parliament's proceedings, with
-# {{ f"{hansards['links']:,}" }} sure links. (The data are not part of the package; `benchmarks/local.py` counts.)
-# Within $D$ = {{ ", ".join(map(str, hansards["widths"][1:])) }} of $t$ lie {{ ", ".join(f"{x:.0%}" for x in hansards["plain"][1:]) }} of
-# them, and of the scaled centre {{ ", ".join(f"{x:.0%}" for x in hansards["scaled"][1:]) }}. **A toy grammar flatters local
-# attention.** At $D = 5$ one in ten of the real links is outside, at $D = 10$ one in a
-# hundred. $D = 10$ is what Luong et al. took.
+# And real text? A shared task of 2003 {cite:p}`mihalcea2003` has {{ hansards["pairs"] }} English–French
+# pairs from the proceedings of the Canadian parliament, with {{ f"{hansards['links']:,}" }} sure gold
+# links. (The data are not part of the package; `benchmarks/local.py` counts them.) A window of $D$ =
+# {{ ", ".join(map(str, hansards["widths"][1:])) }} around $t$ holds
+# {{ ", ".join(f"{x:.0%}" for x in hansards["plain"][1:]) }} of these links, and one around the scaled
+# centre {{ ", ".join(f"{x:.0%}" for x in hansards["scaled"][1:]) }}. **A toy grammar flatters local
+# attention.** At $D = 5$ one in ten of the real links is outside the window around $t$, at $D = 10$ one in
+# a hundred. Luong et al. took $D = 10$.
 #
-# Now the five sentences of the book, and a real caption with its map. What does a window of $D = 2$ around $t$
-# leave of them?
+# Now take the five sentences of the book, and a real caption with its map. What would a window of $D = 2$
+# around $t$ cut off?
 
-# %% mystnb={"image": {"alt": "The attention map of a real German caption and its English translation. Most of the weight lies on a band along the diagonal at first; the last rows look several places to the left of it, outside a window of two words."}}
+# %% mystnb={"image": {"alt": "The attention map of a real German caption and its English translation. At first most of the weight lies on a band along the diagonal. The last rows look several places to the left of it, outside a window of two words."}}
 for pair in FIVE:
     far = [abs(i - t) for i, t in pair.links]
     print(f"{sum(x > 2 for x in far)} of {len(far)} links outside  {pair.source}")
@@ -338,15 +355,19 @@ plot_attention(real_map, caption["source_tokens"], caption["tokens"])
 plt.show()
 
 # %% [markdown]
-# The model of this map is global, and small: its translation is wrong. But the map shows what a window of 2
-# would have taken from it: {{ f"{lost.mean():.0%}" }} of the weights in the mean, and in the last row, that of the end of
-# the sentence, {{ f"{lost[-1]:.0%}" }}, since the translation is longer than the caption.
+# The model of this map is global, and its translation is wrong. Still, the map shows what a window of 2
+# would have taken from it: {{ f"{lost.mean():.0%}" }} of the weight on average, and
+# {{ f"{lost[-1]:.0%}" }} in the last row, which writes the end of the sentence. Most of that row's weight
+# is on *am*, *Herd* and *Essen*, five to seven places from its centre.
 #
 # ## Where it helps, and where it fails
 #
-# Three tasks on letters, each letter written in a code: *substitute* keeps the order, *reverse* writes it backwards,
-# *double* writes each letter twice, so that the diagonal drifts as it does in French. Three models that differ
-# in their attention alone, window $D = 2$; trained on 3 to 10 letters, tested on 10, 15 and 25.
+# Here are three tasks on letters. In each, every letter is written in a code; what differs is the order.
+# *Substitute* keeps it, *reverse* turns it round, and *double* writes each letter twice, so that the
+# diagonal drifts, as it does in French. Three models differ in their attention alone, and the window has
+# $D = 2$. They were trained on 3 to 10 letters, and are tested on 10, 15 and 25. Beside them stand two
+# rules that need no model: a letter drawn by lot, and the code of the source letter at $t$. The last row
+# of each task is the share of its links within 2 of $t$.
 #
 # ```{predict} longer-sentences
 # ```
@@ -358,10 +379,11 @@ def right(task, kind, size):
 
 
 def span(values, form=".2f"):
-    return f"{min(values):{form}} to {max(values):{form}}"
+    low, high = f"{min(values):{form}}", f"{max(values):{form}}"
+    return low if low == high else f"{low} to {high}"
 
 
-SIZES, RULES = ("10", "15", "25"), {"lot": "by lot", "letter at t": "same place"}
+SIZES, RULES = ("10", "15", "25"), {"by lot": "by lot", "letter at t": "same place"}
 rows = []
 for task, kinds in stored["runs"].items():
     for kind in kinds:
@@ -378,29 +400,33 @@ ResultTable(
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# - **In order**, local-m is no compromise: it is right, and it *extrapolates*. At 25 letters it has
-#   {{ span(right("substitute", "local-m", "25")) }} of the letters, where global attention has {{ span(right("substitute", "global", "25")) }}. A longer sentence changes how far the window has to walk, and walking is built in. Still it falls with the length, for reasons not measured here.
-# - **Backwards**, local-m fails: {{ span(right("reverse", "local-m", "10")) }} at 10 letters, where global attention has
-#   {{ span(right("reverse", "global", "10")) }}. Still, that is more than the links in its window. The encoder's states have read
-#   their neighbours, so a window shows a little of what is outside.
-# - **With drift**, local-m is behind at 10 letters, with {{ span(right("double", "local-m", "10")) }}. At 25 it is ahead of
-#   the others, but most letters are wrong in all three.
-# - **Local-p** learns all three tasks at the lengths it was trained on, backwards included, and loses them
-#   beyond. In *reverse* it is then below global attention, in each seed.
+# - **In order**, local-m gives nothing up at 10 letters, and it *extrapolates*: at 25 letters it gets
+#   {{ span(right("substitute", "local-m", "25")) }} of them right, where global attention gets
+#   {{ span(right("substitute", "global", "25")) }}. A longer sentence gives the window further to walk,
+#   and walking is built in. Still, its share falls with the length, for reasons not measured here.
+# - **Backwards**, local-m fails: at 10 letters it gets {{ span(right("reverse", "local-m", "10")) }},
+#   where global attention gets {{ span(right("reverse", "global", "10")) }}. That is still more than the
+#   links in its window. Two things could get round the window: the encoder's states have read their
+#   neighbours, and the decoder starts from the encoder's summary. At 15 and 25 letters local-m does no
+#   better than the links in its window plus guesses at the rest.
+# - **With drift**, local-m is behind at 10 letters, with {{ span(right("double", "local-m", "10")) }}. At
+#   25 it is ahead of the others, but all three get most letters wrong.
+# - **Local-p** learns all three tasks at the lengths it was trained on, backwards included, but loses them
+#   on longer sentences. In *reverse* it is then below global attention, in each seed.
 #
 # </details>
 #
-# So the window helps where its assumption holds, and there it is *knowledge* that training need not find.
+# So the window helps where its assumption holds. There it is *knowledge* that training need not find.
 # Where the order changes, a centre at $t$ takes away what the model needs.
 
 # %% [markdown]
 # ### Did local-p learn where to look?
 #
-# Its centre starts in the middle, for every step of every sentence: $z \approx 0$, and $\sigma(0) = \frac12$. In *reverse*
-# it should start at the last letter and walk to the first. {eq}`eq-centre-gradient` says that it can only be
-# pulled by what it sees. Here is the mean centre at each step, over test sentences of 10 letters.
+# Its centre starts in the middle, at every step of every sentence, because $z \approx 0$ and $\sigma(0) =
+# \frac12$. In *reverse* it should start at the last letter and walk to the first. By {eq}`eq-centre-gradient`,
+# only words that it sees can pull it. Here is the mean centre at each step, over test sentences of 10 letters.
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Three panels, one a seed: the mean centre of local-p at each step of sentences of ten letters written backwards. Before training all steps look at the middle. After 75 updates the centre falls from the end to the beginning, and after 300 it follows the right line from nine to nought closely."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Three panels, one for each seed: the mean centre of local-p at each step, in sentences of ten letters written backwards. Before training the centre is in the middle at every step. After 75 updates it falls from the end to the beginning. After 300 it closely follows the right line, from nine down to zero."}}
 figure, panels = plt.subplots(1, 3, figsize=(8.4, 3.0), sharey=True)
 SHADES = {"0": (GREY, ":"), "75": (GREY, "-"), "300": (BLUE, "-")}
 centres = [run["centres"] for run in stored["runs"]["reverse"]["local-p"]]
@@ -410,7 +436,7 @@ for seed, ax in enumerate(panels):
             centres[seed][update][:10], color=shade, ls=dashes, label=f"update {update}"
         )
     ax.plot(
-        range(10), range(9, -1, -1), color=ORANGE, ls="--", lw=1.2, label="the letter"
+        range(10), range(9, -1, -1), color=ORANGE, ls="--", lw=1.2, label="right letter"
     )
     ax.set_title(f"seed {seed}")
     ax.set_xlabel("step")
@@ -428,26 +454,30 @@ off = {
 }
 
 # %% [markdown]
-# It did, in each of the three seeds, and early: after 75 updates the mean centre is {{ span(off["75"], ".1f") }} places off the
-# letter, after 300 {{ span(off["300"], ".1f") }}; untrained {{ span(off["0"], ".1f") }}. Sentences of 3 letters are all window
-# at first, and there the centre can feel which way to go. That explains how it may find the way; we have not tested it.
-# What it learned holds for the lengths of the training. On longer sentences the accuracy above collapses.
+# It did, in each of the three seeds, and early. Before training the mean centre is
+# {{ span(off["0"], ".1f") }} places off the letter; after 75 updates it is {{ span(off["75"], ".1f") }}
+# places off, and after 300 it is {{ span(off["300"], ".1f") }}. A sentence of 3 letters lies wholly in the
+# window from the start, so there the centre can feel which way to go. That may be how it finds the way; we
+# have not tested it. What it learned holds for the lengths of the training. On longer sentences its
+# accuracy collapses, as the table above shows.
 #
-# ## The mask that saves nothing
+# ## Does a mask save time?
 #
-# Sentences can ask themselves: *self-attention*, in which each word attends to the words of its own sentence
-# (chapter 14). Then $n$ words need $n^2$ scores, and the window pays most.
+# The words of a sentence can also ask each other. In *self-attention*
+# ([chapter 14](14_self_attention.ipynb)) each word attends to the words of its own sentence. Then $n$
+# words need $n^2$ scores, and a window has the most to save.
 #
-# Three ways to compute it, with a window of 16 to each side: all pairs and no window (*full*); all pairs
-# under the window's mask (*mask*); and only the window's pairs (*gathered*), by `windowed_attention`. The
-# last two give the same contexts. The time was measured once, by `python -m benchmarks.local`, in processor
-# seconds of one core, the three in turns. Milliseconds are not shown, only how many times as long one takes
-# as the other. On another machine these ratios differ too.
+# Here are three ways to compute it: all pairs, without a window (*full*); all pairs, under the mask of a
+# window of 16 to each side (*mask*); and the pairs in that window alone (*gathered*), by
+# `windowed_attention`. The last two give the same contexts. All three are programs of this package. They
+# were timed once, in turns, by `python -m benchmarks.local`, in processor seconds of one core.
+# Milliseconds are not shown, only how many times as long one takes as another. On another machine these
+# ratios differ too.
 #
 # ```{predict} mask-time
 # ```
 
-# %% tags=["hide-input", "hide-output", "hide-until-mask-time"] mystnb={"image": {"alt": "Processor time over the number of words, both logarithmic. The curve of the mask lies above that of full attention; both rise with the square of the length. The curve of the gathered window rises in proportion to the length, and crosses them at some hundreds of words."}}
+# %% tags=["hide-input", "hide-output", "hide-until-mask-time"] mystnb={"image": {"alt": "Processor time against the number of words, both on logarithmic scales. The curve of the mask lies above that of full attention, and both rise with the square of the length. The curve of the gathered window rises in proportion to the length, and crosses them at some hundreds of words."}}
 costs = stored["costs"]["milliseconds"]
 COUNTS = {n: (int(n) ** 2, int(window_mask(int(n), 16).sum())) for n in costs}
 
@@ -483,30 +513,37 @@ plt.show()
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# **The mask saves nothing, and costs.** Every score is computed, and then one more pass over all of them closes
-# most. At 2,048 words it takes {{ f"{ratio('mask', 'full', '2048'):.1f}" }} times as long as no window at all. The gathered window
-# takes {{ f"{ratio('gathered', 'full', '2048'):.2f}" }} of the time of full attention there. At 128 words it takes
-# {{ f"{ratio('gathered', 'full', '128'):.1f}" }} times as long: gathering has its price, and for ordinary sentences it does not pay.
+# **The mask saves nothing.** Every score is computed, so there is nothing left to save. In this package
+# the mask even costs time, because masking takes further passes over all scores: at 2,048 words it takes
+# {{ f"{ratio('mask', 'full', '2048'):.1f}" }} times as long as *full*. That excess is a fact about this
+# implementation; another program may mask at less cost. The gathered window takes
+# {{ f"{ratio('gathered', 'full', '2048'):.2f}" }} of the time of *full* at that length. At 128 words it
+# takes {{ f"{ratio('gathered', 'full', '128'):.1f}" }} times as long: gathering has its price, and in
+# ordinary sentences it does not pay.
 #
-# **Memory, counted.** At 2,048 words *full* and *mask* hold {{ f"{COUNTS['2048'][0]:,}" }} scores, *gathered* {{ f"{2048 * 33:,}" }}. But a simple
-# gather copies each key and each value 33 times, with 32 numbers each: {{ f"{2048 * 33 * 64:,}" }} numbers, more than the scores that it saved. Fast programs for windows copy nothing; they compute block by block.
+# **Memory, counted.** At 2,048 words *full* and *mask* hold {{ f"{COUNTS['2048'][0]:,}" }} scores,
+# *gathered* {{ f"{2048 * 33:,}" }}. But a plain gather copies each key and each value 33 times, with 32
+# numbers each: {{ f"{2048 * 33 * 64:,}" }} numbers, more than the scores that it saved. Fast programs for
+# windows copy nothing; they compute block by block.
 #
 # </details>
 
 # %% [markdown]
 # ## Patterns, and how far they carry
 #
-# A *pattern* says which pairs of positions are scored: a matrix $A$ of flags, with $A_{ij}$ true where $i$ may attend
-# to $j$. A *band* has $|i - j| \le w$; *blocks* let neighbours $\lfloor i/b \rfloor = \lfloor j/b \rfloor$ see each other; a
-# *stride* lets $i$ see every $s$-th position, counted from itself; a *global* word sees all and is seen by all.
-# Patterns are joined by *or*.
+# A *pattern* says which pairs of positions are scored. It is a matrix $A$ of flags: $A_{ij}$ is true if
+# position $i$ may attend to position $j$. A *band* has $|i - j| \le w$. *Blocks* let the positions of one
+# block see each other, $\lfloor i/b \rfloor = \lfloor j/b \rfloor$. A *stride* lets $i$ see every $s$-th
+# position, counted from itself. A *global* word sees all words and is seen by all. Patterns are joined by
+# *or*.
 #
-# In one layer a word hears of the words it sees. In the next it hears what *those* have heard. With $I$
-# for the residual connection, by which a word keeps what it has:
+# In one layer a word hears of the words that it sees. In the next layer it hears what *they* have heard.
+# Let $I$ be the residual connection, by which a word keeps what it has. After $\ell$ layers word $i$ can
+# have heard of word $j$ where
 #
 # $$ R^{(\ell)}_{ij} = \Big[\big((A \vee I)^{\ell}\big)_{ij} > 0\Big] $$ (eq-pattern-reach)
 #
-# A band carries $w$ places a layer, so that
+# is true. A band carries $w$ places a layer, so
 #
 # $$ \ell_{\text{band}} = \Big\lceil \frac{n - 1}{w} \Big\rceil $$ (eq-layers-band)
 #
@@ -514,8 +551,8 @@ plt.show()
 
 # %% tags=["hide-input"]
 SparseReach(
-    caption="After the window: add one global word, then choose blocks, then blocks with a stride. Then look "
-    "back alone (causal)."
+    caption="After the window, add one global word; then choose blocks, then blocks with a stride. Finally "
+    "look back only (causal)."
 )
 
 # %%
@@ -543,22 +580,25 @@ heads = ("pattern, 64 words", "pairs scored", "layers to connect all")
 ResultTable(heads, rows, "What patterns cost, and how far they carry")
 
 # %% [markdown]
-# One global word makes two layers enough, and adds {{ needs["window 4, global word 0"][0] - int(window_mask(64, 4).sum()) }} pairs to a window of 4.
-# Everything the sentence says to itself over a distance then passes through that one word. To be *connected* is
-# not to be well informed.
+# One global word makes two layers enough, and adds
+# {{ needs["window 4, global word 0"][0] - int(window_mask(64, 4).sum()) }} pairs to a window of 4. But
+# whatever the sentence tells itself over a distance then passes through that one word. To be *connected*
+# is not to be well informed.
 #
 # ### The patterns that have names
 #
-# - **Sparse Transformer** {cite:p}`child2019`: causal, half of the heads a local window, half a stride; or fixed blocks with
-#   columns that all may see. With $w \approx \sqrt n$ two layers connect everything, for about $n\sqrt n$ scores.
-# - **Longformer** {cite:p}`beltagy2020`: a sliding window in every layer, and a few global tokens, such as the one that
-#   stands for the whole text or the words of a question.
-# - **BigBird** {cite:p}`zaheer2020`: window, global tokens, and some random pairs for each word. Random pairs make short
-#   paths between any two words likely, as strangers' acquaintances do.
+# - **Sparse Transformer** {cite:p}`child2019`: causal; half of the heads have a local window, half a
+#   stride. Another version has fixed blocks, with columns that all may see. With $w \approx \sqrt n$ two
+#   layers connect everything, for about $n\sqrt n$ scores.
+# - **Longformer** {cite:p}`beltagy2020`: a sliding window in every layer, and a few global tokens, such as
+#   the one that stands for the whole text, or the words of a question.
+# - **BigBird** {cite:p}`zaheer2020`: a window, global tokens, and some random pairs for each word. Random
+#   pairs make short paths between any two words likely, as chance acquaintances do among people.
 #
-# But for BigBird's random pairs, each is built from masks of this page, joined by *or* or dealt out to heads.
-# What makes them fast is not the mask but a program that never computes the rest. Some of today's language
-# models, Gemma 2 among them {cite:p}`gemma2024`, mix layers with a window and layers that see everything.
+# Apart from BigBird's random pairs, each is built from masks of this page, joined by *or* or dealt out to
+# heads. What makes them fast is not the mask but a program that never computes the rest. Some of today's
+# language models, Gemma 2 among them {cite:p}`gemma2024`, mix layers that have a window with layers that
+# see everything.
 
 # %% [markdown]
 # ## Global, local-m, local-p
@@ -566,20 +606,20 @@ ResultTable(heads, rows, "What patterns cost, and how far they carry")
 # | what | global | local-m | local-p |
 # |---|---|---|---|
 # | the centre knows | – | the step $t$ | the decoder state, and $S$ |
-# | words in a row | $S$ | at most $2D + 1$ | at most $2D$, unless $p_t$ is whole |
+# | words that get a weight | $S$ | at most $2D + 1$ | at most $2D$, unless $p_t$ is whole |
 # | additional parameters | 0 | 0 | $d_s^2 + d_s$ |
-# | rows sum to 1 | yes | yes, until it runs off the end | no |
-# | needs one order in both languages | no | yes | no |
-# | longer than trained on | lost | right, if in order | lost |
-# | take it if | sentences are short, or order changes | the task goes step by step at one pace: a code, tagging | order changes a little, and sources are long |
+# | rows sum to 1 | yes | yes, until the window runs off the end | no |
+# | needs the same order in both languages | no | yes | no |
+# | longer than trained on | lost | mostly right, if in order | lost |
+# | take it if | sentences are short, or the order changes | each step needs the next source word: a code, tagging | the order changes a little, and sources are long |
 #
 # The row on length is what the experiment above measured.
 #
 # ## Where it breaks
 #
-# **A centre that counts pads.** $S$ in {eq}`eq-local-centre` is the number of words of *this* sentence. A program
-# that takes the width of the batch places the same six words differently in every batch, and once the
-# window has left them the context is zero. No error, no NaN:
+# **A centre that counts pads.** In {eq}`eq-local-centre`, $S$ is the number of words in *this* sentence. A
+# program that takes the width of the batch places the window over the same six words differently in every
+# batch. Once the window has left them, the context is zero. There is no error, and no NaN:
 
 # %%
 torch.manual_seed(1)
@@ -599,20 +639,21 @@ for width in (6, 12, 30, 60):
 # %% [markdown]
 # The package's centre does not move, whatever the width.
 #
-# **A window that has walked off.** Local-m at step 12 of a source with 9 words and $D = 2$ sees nothing, and its context is
-# zero. The window does not wait for the sentence.
+# **A window that has walked off.** Local-m does not wait for the sentence. Once the last word is more than
+# $D$ places behind the centre, the window is empty.
 #
-# **Counting from 1.** In the paper positions begin at 1. Copied into a program that counts from 0, $S\,\sigma(z_t)$ is off by one; $p_t = t$ is right if steps count from 0 as well.
+# **Counting from 1.** In the paper positions begin at 1. Copied into a program that counts from 0,
+# $S\,\sigma(z_t)$ is off by one; $p_t = t$ is right if steps count from 0 as well.
 #
-# **Folklore.** "The window makes it fast": a gathered one, above some hundreds of words. "Local-p sees $2D + 1$
-# words": $2D$. "Weights near zero cost nothing": each was computed.
+# **Folklore.** "The window makes it fast": only a gathered one, above some hundreds of words. "Local-p
+# sees $2D + 1$ words": it sees $2D$. "Weights near zero cost nothing": each was computed.
 #
 # ## Check yourself
 #
 # ```{self-check} how-many-words
 # ```
 #
-# ```{self-check} same-time
+# ```{self-check} what-gathering-saves
 # ```
 #
 # ```{self-check} walked-off
@@ -624,22 +665,26 @@ for width in (6, 12, 30, 60):
 # %% [markdown]
 # ## What you now know
 #
-# - A window is a choice of positions before it is a choice of weights. Local-m puts it at $t$, local-p at
-#   $S\,\sigma(z_t)$, with the true length $S$.
-# - The Gaussian multiplies the weights; it does not replace the cut, and rows sum to less than 1.
-# - A program that fails the NaN probe has read outside. One that passes may have overwritten what it read, so count its operations too.
-# - Gold links say how wide a window must be. With the length the diagonal drifts.
-# - In order, local-m extrapolates where global attention and local-p do not. Backwards local-m fails, and local-p learns it.
-# - A mask teaches a pattern and saves nothing. Layers carry a window further, $w$ places each; one global word
-#   connects all in two.
+# - A window is a choice of positions before it is a choice of weights. Local-m puts it at $t$; local-p
+#   puts it at $S\,\sigma(z_t)$, with the true length $S$.
+# - The Gaussian multiplies the weights. It does not replace the cut, and it makes rows sum to less than 1.
+# - A program that fails the NaN probe has read outside its window. One that passes may have overwritten
+#   what it read, so count its operations too.
+# - Gold links say how wide a window must be. In long sentences the diagonal drifts.
+# - In order, local-m extrapolates where global attention and local-p do not. Backwards, local-m fails and
+#   local-p learns the task.
+# - A mask teaches a pattern and saves nothing. Each layer carries a window $w$ places further; one global
+#   word connects all in two.
 #
-# **Now you.** [The exercise](../exercises/10_local.ipynb) has you build a window that touches nothing else, count the
-# layers of a pattern, and choose a width from gold links.
+# **Now you.** In [the exercise](../exercises/10_local.ipynb) you build a window that touches nothing else,
+# count the layers that a pattern needs, and choose a width from gold links.
 #
-# **Next.** What a sum of weights forgets: coverage and copying, in chapter 11.
+# **Next.** What a sum of weights forgets: coverage and copying, in [chapter 11](11_coverage.ipynb).
 #
 # ## Sources
 #
-# - Local-m and local-p: section 3.2 of {cite:t}`luong2015`, equations 9 and 10; the choice $D = 10$ in section 4.1.
-# - Sparse patterns: {cite:t}`child2019`, section 4; {cite:t}`beltagy2020`, section 3.1; {cite:t}`zaheer2020`, section 2.
+# - Local-m and local-p: section 3.2 of {cite:t}`luong2015`, equations 9 and 10; the choice $D = 10$ in
+#   section 4.1.
+# - Sparse patterns: {cite:t}`child2019`, section 4; {cite:t}`beltagy2020`, section 3.1;
+#   {cite:t}`zaheer2020`, section 2.
 # - The shared task on word alignment: {cite:t}`mihalcea2003`.

@@ -5,7 +5,7 @@
 #     text_representation: {extension: .py, format_name: percent}
 #   kernelspec: {display_name: Python 3, language: python, name: python3}
 #   seqattn:
-#     minutes: 55
+#     minutes: 60
 #     covers: [F-18, F-28, V-10, D-11, M-09, M-17, P-09]
 #     exercise: 11_coverage
 # ---
@@ -13,8 +13,8 @@
 # %% [markdown]
 # # What the sum forgets: coverage and copying
 #
-# Attention answers each step afresh. It does not know what it has said. Here you give it a memory of
-# where it has looked, and make it pay for looking twice. Then you let it copy a name that no
+# Attention begins each step afresh: it does not know where it has looked before. In this chapter you give
+# it a memory of its looks, and make it pay for looking twice. Then you let it copy a name that no
 # vocabulary holds.
 #
 # **You need** the additive score from [chapter 3](03_additive.ipynb), and beam search from
@@ -27,10 +27,10 @@ INSTALL
 # %% [markdown]
 # ## A question you can see
 #
-# Take a *stuck decoder*. Its state never changes: at every step it asks the same {query}`question` of
-# the same three words, *cat*, *sat* and *mat*. All that it has besides is the **coverage** of each word, the
+# Take a *stuck decoder*. Its state never changes: at every step it asks the same {query}`question` of the
+# same three words, *cat*, *sat* and *mat*. All that it has besides is the **coverage** of each word: the
 # sum of the weights that the word has got so far. Two numbers, $w_c$, say how coverage enters the score.
-# At first they are 0.
+# At first both are 0.
 
 # %% tags=["hide-input"]
 import textwrap
@@ -53,7 +53,8 @@ looked = torch.tensor(caption["weights"]).sum(0)  # of each token, over all step
 
 
 def low_high(values, form=".2f"):
-    return f"{min(values):{form}} to {max(values):{form}}"
+    low, high = f"{min(values):{form}}", f"{max(values):{form}}"
+    return low if low == high else f"{low} to {high}"
 
 
 CoverageSteps(
@@ -63,12 +64,13 @@ CoverageSteps(
 # %% [markdown]
 # What to try:
 #
-# - With $w_c = (-1, -2)$ take three steps and read the largest weights from top to bottom: *cat*, *sat*, *mat*.
-#   **A decoder that never moves reads the sentence in order. Coverage alone did it.**
-# - Take all six steps. It does not begin again at *cat*: *mat* is still the word with the least coverage, and the
-#   rows come nearer to a third each.
-# - Change the signs to $(1, 2)$. Now coverage raises scores, and the largest weight stays at *cat*.
-# - Move the state, back at $(-1, -2)$. The order belongs to these numbers: with $s = (-1, 1)$ it begins at *mat*.
+# - With $w_c = (-1, -2)$ take three steps, and read the largest weights from top to bottom: *cat*, *sat*,
+#   *mat*. **A decoder that never moves reads the sentence in order. Coverage alone did it.**
+# - Take all six steps. It does not go back to *cat*: *mat* still has the least coverage, and the rows come
+#   nearer to a third each.
+# - Change the signs to $(1, 2)$. Now coverage raises scores, and the largest weight stays on *cat*.
+# - Go back to $(-1, -2)$ and move the state. The order depends on these numbers: with $s = (-1, 1)$ it
+#   begins at *mat*.
 #
 # ## By hand
 #
@@ -80,10 +82,11 @@ CoverageSteps(
 # | 2 | .52, .32, .16 | −0.65, −0.16, −0.72 | .28, **.46**, .26 | 0.77 |
 # | 3 | .80, .78, .42 | −1.54, −1.49, −1.24 | .29, .31, **.40** | 1.00 |
 #
-# After three steps the coverage is 1.09, 1.09 and 0.82: nearly one look for each word. With $w_c = (0, 0)$
-# the row stays .52, .32, .16, and the coverage becomes 1.55, 0.97 and 0.48.
+# The last column is what {eq}`eq-looks-again` below will charge. After three steps the coverage is 1.09,
+# 1.09 and 0.82: about one look for each word. With $w_c = (0, 0)$ the row stays .52, .32, .16, and the
+# coverage becomes 1.55, 0.97 and 0.48.
 #
-# Here is the loop. Everything in it is chapter 3, but for one term and one sum.
+# Here is the loop. Apart from one term and one sum, it is that of chapter 3.
 
 
 # %%
@@ -106,7 +109,8 @@ assert weights.argmax(-1).tolist() == [0, 1, 2]
 # %% [markdown]
 # ## Coverage in the score
 #
-# Let $\alpha_{ti}$ be the weight of source word $i$ at step $t$. The coverage of a word *before* step $t$ is
+# Let $\alpha_{ti}$ be the weight of source word $i$ at step $t$. The coverage of a word *before* step $t$
+# is
 #
 # $$ c_{ti} = \sum_{t' < t} \alpha_{t'i} $$ (eq-coverage-before)
 #
@@ -114,21 +118,21 @@ assert weights.argmax(-1).tolist() == [0, 1, 2]
 #
 # $$ \sum_{i} c_{ti} = t - 1 $$ (eq-coverage-total)
 #
-# for any weights whatever: a test that costs one line. In the additive score a third term stands inside
-# the tanh {cite:p}`see2017`:
+# whatever the weights are. That is a test that costs one line. Coverage enters the additive score as a
+# third term inside the tanh {cite:p}`see2017`:
 #
 # $$ e_{ti} = v^\top \tanh\big(W_q s_t + W_k h_i + w_c\, c_{ti}\big) $$ (eq-feels-coverage)
 #
-# The new parameter is one vector, $w_c$, with one number for each hidden feature. Inside the tanh matters:
-# outside it, equal coverage would change every score by the same amount, whatever the word and the question are. The
-# projected keys $W_k h_i$ can still be computed once and kept. But the steps must now go one after the
-# other, because each needs the weights of those before.
+# The new parameter is one vector, $w_c$, with one number for each hidden feature. It has to be inside the
+# tanh: outside it, equal coverage would change every score by the same amount, whatever the word and the
+# question are. The projected keys $W_k h_i$ can still be computed once and kept. But the steps must now be
+# taken one after the other, because each needs the weights of those before.
 #
 # {cite:t}`tu2016` have a richer memory: a coverage *vector* for each word, updated by a small recurrent
 # network, or a *fertility*, the number of target words that a source word is expected to need.
 #
-# The package's module starts with $w_c = 0$, where it *is* additive attention. So coverage can be added to
-# a model that has learned without. Fill in our numbers, and it agrees with the loop:
+# The package's module starts with $w_c = 0$, where it *is* additive attention. So you can add coverage to
+# a model that was trained without it. With our numbers filled in, the module agrees with the loop:
 
 # %%
 attention = CoverageAttention(d_query=2, d_key=2, d_attn=2).double()
@@ -148,13 +152,13 @@ torch.testing.assert_close(found.coverage.sum(-1), torch.tensor([7.0]).double())
 # $$ L_{\mathrm{cov}} = \frac{1}{N} \sum_t \sum_i \min\big(\alpha_{ti},\, c_{ti}\big) $$ (eq-looks-again)
 #
 # where $N$ counts the real target words of the batch. It is added to the usual loss, times a factor
-# $\lambda$; See et al. take 1, in a short last stage of training. What a step shares with the steps before
-# it, it pays for.
+# $\lambda$; See et al. take $\lambda = 1$, in a short last stage of training. A step pays for what it
+# shares with the steps before it.
 #
 # ```{predict} two-even-looks
 # ```
 #
-# Four pairs of rows over two words. Beside the minimum stands another candidate, the product:
+# Here are four pairs of rows over two words. Beside the minimum stands another candidate, the product:
 
 # %% tags=["hide-output", "hide-until-two-even-looks"]
 pairs = {
@@ -171,10 +175,10 @@ for name, (first, second) in pairs.items():
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# *Evenly, twice* costs 1, as much as the same word twice. Each word has as much coverage as its new weight,
-# so the minimum *is* the weight, and the weights sum to 1. The loss is small only for rows that are **new
-# and sharp**. It is often said to punish only what is high twice. The product comes nearer to that; the
-# minimum is what a row shares with the coverage, and at most 1 in all.
+# *Evenly, twice* costs 1, as much as the same word twice. Each word's coverage equals its new weight, so
+# the minimum *is* the weight, and the weights sum to 1. The loss is small only for rows that are **new and
+# sharp**. It is often said to punish only what is high twice. The product comes nearer to that. The
+# minimum charges what a row shares with the coverage, and at most 1 in all.
 #
 # Look back at the stuck decoder. It did what we want, *cat*, *sat*, *mat*, and its third step still costs
 # 1.00, the most that is possible. Its rows are too wide.
@@ -182,16 +186,16 @@ for name, (first, second) in pairs.items():
 # </details>
 #
 # So a coverage loss of 0.9 need not be a fault: the scale goes from 0 to 1, and blurred maps stand near
-# its upper end. Set it beside the same model's value before the loss was added.
+# its upper end. Compare it with the value of the same model before the loss was added.
 #
 # ### Before the step, not after
 #
-# Suppose that coverage already holds the step's own weights. Then
+# Suppose that the coverage already includes the step's own weights. Then
 #
 # $$ \min(\alpha_{ti},\; c_{ti} + \alpha_{ti}) = \alpha_{ti} $$ (eq-coverage-after)
 #
 # and the loss is 1 at every step, with a gradient of 0. The program runs, and nothing is learned from it.
-# Published code had this mistake more than once.
+# Published code had this mistake more than once (OpenNMT-py, issue 2013; pointer_summarizer, issue 11).
 
 # %%
 scores = torch.randn(2, 5, 4, generator=torch.manual_seed(0)).requires_grad_()
@@ -219,21 +223,22 @@ for name, seen in (
 # | beam search | prefers sentences that looked at every word {eq}`eq-coverage-in-search` | `coverage_penalty` |
 #
 # The first changes the model. The second and third change its training. The fourth changes neither: it
-# chooses among translations of a finished model. The loss dislikes looking twice, and has nothing against
-# never looking; the search's penalty is the other way round. And whatever a word needs two target words
-# for, *does not sleep* for *ne dort pas*, has to pay under the second and the third.
+# chooses among the translations of a finished model. Some words need two target words, as *not* needs *ne*
+# and *pas*. The second and third charge for that too.
 
 # %% [markdown]
 # ## Measured: a task that needs a memory
 #
-# The source is a bag of letters in any order, *b d a b*. The target has them sorted: *a b b d*. A state is the
-# bare embedding of its letter, so the three states of *b b b* are equal: no position, no neighbours. The
-# decoder, a GRU, must find out how many there are. Its first state is zero. It is trained on bags of 2 to 6
-# letters of four kinds, and is judged on bags of 6, 9 and 12.
+# The source is a bag of letters in any order, *b d a b*. The target has them sorted: *a b b d*. The
+# encoder state of a letter is its bare embedding, so the three states of *b b b* are equal: they tell
+# neither position nor neighbours. The decoder, a GRU, must find out how many there are. Its first state is
+# zero. It is trained on bags of 2 to 6 letters of four kinds, and is judged on bags of 6, 9 and 12.
 #
-# Contestants: additive attention, with coverage in the score, and with the coverage loss besides ($\lambda =
-# 1$). Two **controls** have something else to count by. In one, an end mark lies in the bag. In
-# the other a recurrent encoder reads the letters first. The learning rate of each was chosen on other bags.
+# Three sorters read such bags. The first has additive attention, the second has coverage in its score, and
+# the third is trained with the coverage loss as well ($\lambda = 1$). The first two also read other kinds
+# of source. In one, an end mark lies in the bag. In the other, a recurrent encoder reads the letters
+# first. The learning rate of each was chosen on other bags. The last rows of the table are three rules
+# without a model.
 #
 # ```{predict} who-needs-a-memory
 # ```
@@ -275,22 +280,22 @@ ResultTable(
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# - **The bag of bare embeddings.** Weights are shares. Without coverage, *b b b a a a* and *b a* give the decoder
-#   the same contexts, and it must write the same. The last rule knows all shares exactly and takes the
-#   fewest letters that have them: {{ f"{fewest:.2f}" }} of the bags of 6. Additive attention stays below,
-#   {{ low_high(of("additive", 6)) }}; with coverage each seed is above, {{ low_high(of("coverage", 6)) }}. A row that
-#   lies on three *b* leaves a third on each: now there is a number.
-# - **The controls.** With an end mark to compare a share with, or with states that have counted, every bag
-#   of 6 is sorted, coverage or not. In the share sorted, no difference is seen at any length; in the
-#   letters left out at 9 and 12, one in four comparisons: at 12 with an end mark,
-#   {{ low_high(of("end mark, coverage", 12, "left out")) }} beside
-#   {{ low_high(of("end mark, additive", 12, "left out")) }}. (In the package's models each source
-#   ends in `<eos>`: such a mark.)
+# - **The bag of bare embeddings.** Weights are shares. Without coverage, *b b b a a a* and *b a* give the
+#   decoder the same contexts, so it writes the same. The last rule knows all shares exactly and takes the
+#   fewest letters that have them: it sorts {{ f"{fewest:.2f}" }} of the bags of 6. Additive attention
+#   stays below, {{ low_high(of("additive", 6)) }}; with coverage each seed is above,
+#   {{ low_high(of("coverage", 6)) }}. A row that lies on three *b* leaves a third on each: that tells the
+#   number.
+# - **The other sources** are controls. They give something else to count by: an end mark to compare a
+#   share with, or states that have counted. Every bag of 6 is sorted, coverage or not. In the share
+#   sorted, no difference is seen at any length. In the letters left out at 9 and 12, one of four
+#   comparisons shows one: at 12 with an end mark, {{ low_high(of("end mark, coverage", 12, "left out")) }}
+#   beside {{ low_high(of("end mark, additive", 12, "left out")) }}. (`<eos>` is such a mark.)
 # - **The loss.** Rows share less, {{ low_high(of("coverage, loss", 6, "coverage loss")) }} beside
-#   {{ low_high(of("coverage", 6, "coverage loss")) }} without it. In sorting, no difference seen.
-# - **Longer bags.** At 9 letters coverage leaves out {{ low_high(of("coverage", 9, "left out")) }} letters, beside
-#   {{ low_high(of("additive", 9, "left out")) }}. At 12, twice the training's longest, nobody sorts
-#   one bag in a hundred.
+#   {{ low_high(of("coverage", 6, "coverage loss")) }} without it. In sorting, no difference is seen.
+# - **Longer bags.** At 9 letters coverage leaves out {{ low_high(of("coverage", 9, "left out")) }}
+#   letters, beside {{ low_high(of("additive", 9, "left out")) }}. At 12, twice the training's longest,
+#   nobody sorts one bag in a hundred.
 #
 # </details>
 
@@ -298,10 +303,11 @@ ResultTable(
 # ## What coverage does not cure
 #
 # The translator that comes with the package was trained on at most 12 words. On longer sentences it drops
-# clauses ([chapter 8](08_reading_maps.ipynb)) and says others twice. The fourth thing called coverage asks
-# for no training: the search adds $\beta$ times the penalty {eq}`eq-coverage-in-search` to each beginning's
-# score. Here are the sentences of 12, 18 and 24 words with a beam of 5. *Left out* counts words of the
-# reference that the translation does not have, *repeated* sequences of three words that it has once more.
+# clauses ([chapter 8](08_reading_maps.ipynb)) and repeats others. The fourth thing called coverage needs
+# no training: the search adds $\beta$ times the penalty {eq}`eq-coverage-in-search` to the score of each
+# beginning. Here are sentences of 12, 18 and 24 words, {{ stored["card"]["sentences"]["24"] }} of each
+# length, with a beam of 5. *Left out* counts words of the reference that the translation does not have.
+# *Repeated* counts how often a sequence of three words comes again.
 #
 # ```{predict} what-the-search-can-do
 # ```
@@ -330,34 +336,37 @@ for words in ("12", "18", "24"):
 ResultTable(
     ("words", "β", "BLEU", "length", "left out", "repeated"),
     rows,
-    "The coverage penalty of the search, on sentences longer than those of the training",
-    "a sentence; in brackets the change against β = 0, 95 % of resampled sentences",
+    "The coverage penalty of the search, on sentences of 12 to 24 words",
+    "per sentence; in brackets the change against β = 0, 95 % of resampled sentences",
 )
 
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
 # - At 12 words, as in the training, nothing changes.
-# - Beyond, fewer words are left out: both intervals of each length lie below 0. Still most of what was
+# - Beyond 12, fewer words are left out: at each length both intervals lie below 0. Still, most of what was
 #   missing is missing.
-# - **Repetitions do not become rarer.** At 24 words, nearly all that are new stand in one sentence, the one
-#   above, picked because it repeats most. The penalty buys a longer translation there, and the translator
+# - **Repetitions do not become rarer.** At 24 words nearly all the new ones stand in one sentence, the one
+#   above, picked because it repeats most. There the penalty buys a longer translation, and the translator
 #   fills the room with one clause, said three times.
 #
-# A search can only choose among what the model offers.
+# Why? The loss dislikes looking twice, and has nothing against never looking. The search's penalty is the
+# other way round. And a search can only choose among what the model offers.
 #
 # </details>
 #
 # ### Looked at, and not said
 #
-# Which words did a translator pass over? The book's five sentences, by that translator, and for each its source word with the
-# least total weight. Then a German caption by a larger model without coverage ([chapter 3](03_additive.ipynb) shows more), *{{ caption["source"] }}* It
-# wrote: *{{ caption["text"] }}*
+# Which words did a translator pass over? Here are the book's five sentences by that translator, and for
+# each its source word with the least total weight. Then comes a German caption, translated by the model of
+# [chapter 3](03_additive.ipynb), which has no coverage: *{{ caption["source"] }}* It wrote:
+# *{{ caption["text"] }}*
 #
-# *Herd* is a stove and *Essen* food; the translation has neither. Yet they got {{ f"{looked[4]:.2f}" }} and {{ f"{looked[5]:.2f}" }} in all, more
-# than one look each. **Coverage counts looks. It does not say that what was seen was understood.**
+# *Herd* is a stove and *Essen* is food; the translation has neither. Yet they got {{ f"{looked[4]:.2f}" }}
+# and {{ f"{looked[5]:.2f}" }} in all, more than one look each. **Coverage counts looks. It does not say
+# that what was seen was understood.**
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Bars: the sum of the weights that each token of the German caption got, over all steps of its translation. Bereitet, am, Herd and Essen have about two each, zu less than one, the full stop and the end mark least."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Bars: the total weight that each token of the German caption got over all steps of its translation. Bereitet, am, Herd and Essen have about two each, and zu less than one. The full stop and the end mark have the least."}}
 shown_five = Translator.load("toy").translate([pair.source for pair in FIVE], beam=1)
 for pair, told in zip(FIVE, shown_five):
     totals = told.weights.sum(0)[:-1]  # the last is <eos>
@@ -368,18 +377,18 @@ figure, ax = plt.subplots(figsize=(6.4, 2.6), layout="constrained")
 read = [token.strip("▁") for token in caption["source_tokens"]]
 ax.bar(range(len(read)), looked, color=WEIGHTS)
 ax.axhline(1, color=GREY, linestyle=":")
-ax.set_xticks(range(len(read)), read)
+ax.set_xticks(range(len(read)), read, rotation=45)
 ax.set_ylabel("total weight")
 plt.show()
 
 # %% [markdown]
 # ## A name that nobody has met
 #
-# *ada misses bo's sister.* No vocabulary holds every name. For the model *ada* is `<unk>`, and so is *bo*, and
-# `<unk>` is what it can write. Yet both names stand in the source; they have to be **copied**.
+# *ada misses bo's sister.* No vocabulary holds every name. For the model *ada* and *bo* are `<unk>`, and
+# `<unk>` is all that it can write for them. Yet both stand in the source; they have to be **copied**.
 #
-# The **pointer-generator** does both. A gate, computed from state, context and the word just written, says
-# how much to write:
+# The **pointer-generator** both writes and copies. A gate, computed from the state $s_t$, the context
+# $c_t$ and the embedding $E y_{t-1}$ of the last word, says how much to write:
 #
 # $$ p_{\mathrm{gen}} = \sigma\big(w^\top [s_t; c_t; E y_{t-1}] + b\big) $$ (eq-copy-gate)
 #
@@ -388,13 +397,12 @@ plt.show()
 # $$ P(y) = p_{\mathrm{gen}}\, P_{\mathrm{vocab}}(y) + (1 - p_{\mathrm{gen}}) \sum_{i:\, x_i = y}
 #    \weights{\alpha_{ti}} $$ (eq-write-or-copy)
 #
-# Here $c_t$, with one index, is the context. $y$ runs over the **extended vocabulary**: all known words,
-# then the unknown words of *this* sentence, in order of appearance. Each part sums to 1, and so does the
-# mixture. A word that stands in the source twice gets both weights; a known word can be
-# written *and* copied.
+# Here $y$ runs over the **extended vocabulary**: all known words, then the unknown words of *this*
+# sentence, in order of appearance. Each part sums to 1, and so does the mixture. A word that stands in the
+# source twice gets both weights; a known word can be written *and* copied.
 #
-# By hand: the source is *ada sees bo*, the known words are *le*, *voit* and `<unk>`, $P_{\mathrm{vocab}} =
-# (.2, .3, .5)$, the weights are (.7, .2, .1), and $p_{\mathrm{gen}} = .2$. Then
+# By hand: the source is *ada sees bo*, the known words are *le*, *voit* and `<unk>`,
+# $P_{\mathrm{vocab}} = (.2, .3, .5)$, the weights are (.7, .2, .1), and $p_{\mathrm{gen}} = .2$. Then
 #
 # | le | voit | `<unk>` | ada | sees | bo |
 # |---|---|---|---|---|---|
@@ -414,7 +422,7 @@ one = (written.log()[None], row[None], p_gen.logit()[None], torch.tensor([ids]))
 torch.testing.assert_close(mix_copy(*one, size=6)[0].exp(), mixed)
 
 # %% [markdown]
-# `mix_copy` does the same with logarithms, for a whole batch. Now the gate is yours to move; it begins at .2:
+# `mix_copy` does the same with logarithms, for a whole batch. Now you move the gate; it begins at .2:
 
 # %% tags=["hide-input"]
 CopyMixture(
@@ -426,17 +434,17 @@ CopyMixture(
 # %% [markdown]
 # ### Supervised for free
 #
-# Nobody tells attention where to look. But if the right word is a name outside the vocabulary, then $P(y) =
-# (1 - p_{\mathrm{gen}})\,A$, where $A$ is the sum of the weights on that name. With the softmax's derivative
-# from [chapter 2](02_soft_addressing.ipynb), and with the gate held fixed (it feels the scores too, through
-# $c_t$),
+# Nobody tells attention where to look. But if the right word is a name outside the vocabulary, then
+# $P(y) = (1 - p_{\mathrm{gen}})\,A$, where $A$ is the sum of the weights on that name. Take the softmax's
+# derivative from [chapter 2](02_soft_addressing.ipynb), and hold the gate fixed (it depends on the scores
+# too, through $c_t$). Then
 #
 # $$ \frac{\partial \ln P(y)}{\partial \scores{e_{ti}}}
 #    = \frac{\weights{\alpha_{ti}}}{A}\,[x_i = y] - \weights{\alpha_{ti}} $$ (eq-copy-teaches-looking)
 #
-# where $[x_i = y]$ is 1 if the name stands at position $i$, else 0. Let it stand at one place only: then the
-# first term is 1 there, and this is the gradient of a classifier that is told the right class. **Each
-# copied word is a label for the attention.**
+# where $[x_i = y]$ is 1 if the name stands at position $i$, and 0 if not. Let it stand at one place only.
+# Then the first term is 1 there, and this is the gradient of a classifier that is told the right class.
+# **Each copied word is a label for the attention.**
 
 # %%
 scores = torch.tensor([0.5, -1.0, 0.3, 0.1], requires_grad=True)
@@ -450,10 +458,10 @@ torch.testing.assert_close(slope, label - scores.softmax(-1).detach())
 # %% [markdown]
 # ## Measured: names and gates
 #
-# A small language about people, with verbs that swap subject and object: *ada misses bo* is *bo
-# manque à ada*. Each sentence has two names out of a hundred invented ones, none in the vocabulary;
-# the test sentences have *other* names. The pointer-generator stands beside the same model
-# without copying. What that one writes is mended afterwards in two ways, both old tricks:
+# Here is a small language about people, with verbs that swap subject and object: *ada misses bo* is *bo
+# manque à ada*. Each sentence has two names out of a hundred invented ones, none in the vocabulary; the
+# test sentences have *other* names. Beside the pointer-generator stands the same model without copying.
+# The output of that second model is mended afterwards in two ways, both old tricks:
 #
 # - *by weights*: each `<unk>` becomes the source word that its row looks at most;
 # - *by order*, a rule that sees no weights: the first `<unk>` becomes the first unknown word, and so on.
@@ -503,30 +511,32 @@ ResultTable(
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# - **The pointer-generator** puts every name in its place, in each seed. But for *de*, all its
+# - **The pointer-generator** puts every name in its place, in each seed. But for *de* and *d'*, all its
 #   sentences are right.
-# - **By order** the other model reaches {{ low_high(names(plain, "in order")) }}: a rule that fails wherever a verb
-#   swaps the two.
-# - **By weights** it has {{ low_high(names(plain, "largest weight")) }}; a source word drawn at random would lie
-#   within that range. Its rows look at a name in
-#   {{ low_high([looks[0] / looks[1] for looks in looked]) }} of the places where one belongs. To *this* model all names
-#   are `<unk>`, and it can write `<unk>` without looking at one. The trick needs an attention that aligns for
+# - **By order** the other model reaches {{ low_high(names(plain, "in order")) }}: the rule fails wherever
+#   a verb swaps the two.
+# - **By weights** it has {{ low_high(names(plain, "largest weight")) }}; a source word drawn at random
+#   would lie within that range. Where a name belongs, its row looks at one in
+#   {{ low_high([looks[0] / looks[1] for looks in looked]) }} of the places. To *this* model all names are
+#   `<unk>`, and it can write `<unk>` without looking at one. The trick needs an attention that aligns for
 #   other reasons; copying *makes* it look.
-# - **It copies what it cannot read.** French has *d'ada* but *de bo*. Half of the names begin with a vowel, and
-#   the pointer-generator takes the right one in {{ low_high(guessed) }}: guesswork. The encoder read `<unk>`.
-# - **Nor is its map an alignment.** The error rate of its links is {{ low_high(errors(copying)) }}, without copying
-#   {{ low_high(errors(plain)) }}. The rows that were taught lie on names, and most others lie there as well.
+# - **It copies what it cannot read.** French has *d'ada* but *de bo*. Half of the names begin with a
+#   vowel, and the pointer-generator takes the right form in {{ low_high(guessed) }} of the places:
+#   guesswork. All that its encoder read was `<unk>`.
+# - **Nor is its map an alignment.** The error rate of its links is {{ low_high(errors(copying)) }},
+#   without copying {{ low_high(errors(plain)) }}. The rows that were taught lie on names, and most others
+#   lie there as well.
 #
 # </details>
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Above, bars of the share that is copied at each French word: nearly one at bo and ada, nearly nothing at the others. Below, the attention map of the sentence: the rows of bo and ada are dark on their names, and so are most of the other rows, on one of the two names."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Above, bars of the share that is copied at each French word: nearly one at bo and ada, nearly nothing at the others. Below, the attention map of the sentence: the rows of bo and ada are dark on their names, and most of the other rows are dark on one of the two names as well."}}
 shown = copying[0]["shown"]
 figure, (top, ax) = plt.subplots(
     2, 1, figsize=(7.0, 6.4), height_ratios=(1, 5), layout="constrained"
 )
 places = range(len(shown["tokens"]))
 top.bar(places, [1 - gate for gate in shown["gate"]], color=ORANGE)
-top.set_xticks(places, shown["tokens"])
+top.set_xticks(places, shown["tokens"], rotation=45)
 top.set(ylim=(0, 1), ylabel="1 − p_gen")
 plot_attention(
     torch.tensor(shown["weights"]),
@@ -539,24 +549,24 @@ plot_attention(
 plt.show()
 
 # %% [markdown]
-# The bars show the copied share: at the two names, nowhere else. Read as an alignment, most of the other rows
-# lie on a name as well.
+# The bars show the copied share: large at the two names, nowhere else. Read as an alignment, most of the
+# other rows lie on a name as well.
 #
 # ## Where it breaks
 #
 # | slip | what you see | test |
 # |---|---|---|
 # | coverage after the step in the loss | a loss of 1 that never moves | the gradient is not 0 |
-# | coverage not reset | a model that grows worse within an epoch | row 1 of each sentence is 0 |
+# | coverage not reset | a model that gets worse within an epoch | before step 1 it is 0 |
 # | coverage added to the states in place | states that drift from step to step | compare them before and after |
-# | loss summed over the batch | $\lambda$ that grows with the batch | a batch of copies costs the same |
+# | loss summed over the batch | a $\lambda$ that grows with the batch | a batch of copies costs the same |
 # | padded target steps counted | a loss that follows the padding | add pads: nothing changes |
-# | in a beam, coverage not reordered | maps of several sentences in one | force the result, compare |
-# | coverage loss from the first update on | See et al. saw it hinder learning; our sorters did not suffer | add it at the end, $\lambda = 1$ |
+# | coverage not reordered in a beam | maps that mix several sentences | feed in the result, compare maps |
+# | coverage loss from the first update on | {cite:t}`see2017` saw it hinder learning; our sorters did not suffer | add it at the end, compare |
 # | copied word set, not added | sums below 1 where a word stands twice | rows sum to 1 |
 # | unknown id looked up in the embedding | an index error, or another word's vector | read `<unk>` for ids from $V$ on |
 #
-# Two of those tests:
+# Here are two of those tests:
 
 # %%
 real = torch.arange(5) < torch.tensor([[5], [3]])  # steps that count
@@ -572,40 +582,42 @@ torch.testing.assert_close(padded, loss)
 #
 # <details><summary>My model says the same phrase again and again. Is coverage the cure?</summary>
 #
-# Find out first which it is. Does the loop also come with the right words fed in? Then the model has not learned
-# the sentence; train, or look at the data. Does it come in long sentences alone? Then it is their length:
-# train on longer ones. Only if the map shows the same source words looked at twice is coverage, in score and
-# loss, the remedy to try. The search's penalty is none, as you saw; blocking repeated sequences hides the loop.
+# Find out first what kind of loop it is. Does it also come when the right words are fed in? Then the model
+# has not learned the sentence; train, or look at the data. Does it come in long sentences alone? Then
+# their length is the cause: train on longer ones. Only if the map shows that the same source words were
+# looked at twice is coverage, in score and loss, the remedy to try. The search's penalty is none, as you
+# saw. Blocking repeated sequences hides the loop.
 #
 # </details>
 #
 # <details><summary>What is the vector of a copied word?</summary>
 #
-# It has none. Written at step $t$, it is read at step $t + 1$ as `<unk>`. So the decoder does not know *which*
-# name it has just written, only that it was one. A recurrent state and coverage know more.
+# It has none. Written at step $t$, it is read at step $t + 1$ as `<unk>`. So the decoder does not know
+# *which* name it has just written, only that it was one. A recurrent state and coverage know more.
 #
 # </details>
 #
 # <details><summary>In my trained model p_gen is always near 1. A bug?</summary>
 #
-# Not if there is nothing to copy. In summaries much of the text is copied, in translation a name here and there.
+# Not if there is nothing to copy. Summaries copy much of the text, translations a name here and there.
 # Look at the gate where a name is written.
 #
 # </details>
 #
 # <details><summary>Do source and target need one shared vocabulary?</summary>
 #
-# They need shared *numbers*, not shared parameters: each source position must say which word of the target's
-# extended vocabulary it is.
+# They need shared *numbers*, not shared parameters: each source position must say which word of the
+# target's extended vocabulary it is.
 #
 # </details>
 
 # %% [markdown]
 # <details><summary>Subwords can spell any name. Is copying out of date?</summary>
 #
-# As a module, nearly: a model of pieces spells *ada* piece by piece, and its attention heads learn to copy. The
-# idea lives on where a long string must come out exactly: numbers, code, identifiers. Then a
-# distribution over *places* is short where a distribution over pieces has many steps to go wrong.
+# As a module, nearly: a model of pieces spells *ada* piece by piece, and its attention heads learn to
+# copy. The idea lives on where a long string must come out exactly: numbers, code, identifiers. There a
+# distribution over *places* needs one step, and a distribution over pieces has many in which it can go
+# wrong.
 #
 # </details>
 #
@@ -626,23 +638,25 @@ torch.testing.assert_close(padded, loss)
 # %% [markdown]
 # ## What you now know
 #
-# - Coverage is the sum of the rows so far. It sums to the number of steps, whatever the weights.
+# - Coverage is the sum of the rows so far. It sums to the number of steps, whatever the weights are.
 # - In the score, inside the tanh, it lets even a decoder that never moves read on.
-# - In the loss, taken *before* the step, it charges what a row shares with the rows before. Wide rows pay too.
-# - Coverage sorted more bags where nothing else held a count. Where something else did, no difference was seen
-#   in the bags sorted.
+# - In the loss, taken *before* the step, it charges what a row shares with the rows before. Wide rows pay
+#   too.
+# - Coverage sorted more bags where nothing else held a count. Where something else did, no difference was
+#   seen in the bags sorted.
 # - The pointer-generator adds up writing and copying over an extended vocabulary, and each copied word
 #   teaches attention where to look.
 # - It copies what it cannot read: *de* or *d'* before a copied name was a guess.
 #
-# **Now you.** [The exercise](../exercises/11_coverage.ipynb) has you write both, coverage and copying, and the
-# counts that judge them.
+# **Now you.** In [the exercise](../exercises/11_coverage.ipynb) you write both, coverage and copying, and
+# the step of a search that reads back what was copied.
 #
-# **Next.** [Chapter 12](12_hard.ipynb) reads one word, chosen by throwing dice. In the capstone, [Study
-# it](20_study.ipynb) trains a translator with coverage in its score beside four others.
+# **Next.** [Chapter 12](12_hard.ipynb) reads one word, chosen by throwing dice. In the capstone,
+# [Study it](20_study.ipynb) trains a translator with coverage in its score beside four others.
 #
 # ## Sources
 #
 # - Coverage in score and loss, and the pointer-generator: *Get To The Point: Summarization with
-#   Pointer-Generator Networks* {cite:p}`see2017`, equations 8 to 13. Learned coverage and fertility: {cite:t}`tu2016`.
+#   Pointer-Generator Networks* {cite:p}`see2017`, equations 8 to 13. Learned coverage and fertility:
+#   {cite:t}`tu2016`.
 # - Totals near 1: *Show, Attend and Tell* {cite:p}`xu2015`. Coverage in the search: {cite:t}`wu2016`.

@@ -12,10 +12,10 @@
 # %% [markdown]
 # # Exercise: local attention and patterns
 #
-# Build a window from its parts: which words it holds, where its centre comes from, what weighs how much in
-# it, and how to compute it without touching the rest. Then ask of a sparse pattern how many layers it needs,
-# and of gold links how wide a window would have to be. The chapter is
-# [Through a window](../chapters/10_local.ipynb).
+# Build a window from its parts: which words are in it, where its centre comes from, how much each
+# word weighs, and how to compute the context without touching the rest. Then find out how many
+# layers a sparse pattern needs, and how wide a window must be to hold the gold links. The chapter
+# is [Through a window](../chapters/10_local.ipynb).
 #
 # Each question has a cell for your answer and, below it, a check that you can run. The check tries
 # small numbers. Grading tries many more: other sizes, short sentences, windows at and beyond the ends,
@@ -49,10 +49,11 @@ from seqattn.grading import checking, same_precision
 # %% [markdown]
 # ## Which words are in the window?
 #
-# `centres` `(B,)` holds a centre $p$ for each sentence, a real number that may lie beside the words. `D` is the
-# half-width, a whole number, and `lengths` `(B,)` says how many words each sentence has. Word $i$ is in the
-# window if $|i - p| \le D$. Return a boolean tensor `(B, size)`: True where a word is in the window of its
-# sentence. `size` is the width of the batch; some of its last columns may be pads.
+# `centres` `(B,)` holds a centre $p$ for each sentence: a real number, which may lie before the
+# first word or behind the last. `D` is the half-width, a whole number, and `lengths` `(B,)` says
+# how many words each sentence has. Word $i$ is in the window if $|i - p| \le D$. Return a boolean
+# tensor `(B, size)`: True where a word is in the window of its sentence. `size` is the width of the
+# batch, so some of the last columns may be pads.
 
 
 # %% question="q1"
@@ -78,9 +79,10 @@ with checking("q1"):
 # %% [markdown]
 # ## Where is the centre?
 #
-# Local-p predicts it from the decoder state: $p = S\,\sigma\big(v_p^\top \tanh(W_p s)\big)$, with the logistic
-# function $\sigma$ and the number $S$ of words *of that sentence*. `s` is `(B, d)`, `W_p` `(d_p, d)`, `v_p`
-# `(d_p,)`, and `lengths` `(B,)` holds whole numbers. Return the centres `(B,)`. Gradients flow through them.
+# Local-p predicts it from the decoder state: $p = S\,\sigma\big(v_p^\top \tanh(W_p s)\big)$. Here
+# $\sigma$ is the logistic function and $S$ the number of words *in that sentence*. `s` is `(B, d)`,
+# `W_p` `(d_p, d)`, `v_p` `(d_p,)`, and `lengths` `(B,)` holds whole numbers. Return the centres
+# `(B,)`. Gradients must flow through them.
 
 
 # %% question="q2"
@@ -98,7 +100,7 @@ with checking("q2"):
     centres = predicted_centre(s, W_p, v_p, lengths)
     assert centres is not None, "predicted_centre returns None: is there a return?"
     assert isinstance(centres, torch.Tensor), f"return a tensor, not a {type(centres).__name__}"
-    assert centres.shape == (2,), f"one centre a sentence, (2,), not {tuple(centres.shape)}"
+    assert centres.shape == (2,), f"one centre for each sentence, (2,), not {tuple(centres.shape)}"
     by_hand = torch.tensor([7.239, 2.473])
     assert torch.allclose(centres, by_hand, atol=1e-3), (
         f"by hand {by_hand.tolist()}, not {centres.tolist()}"
@@ -108,15 +110,16 @@ with checking("q2"):
 # %% [markdown]
 # ## The weights
 #
-# `scores` `(B, S)` are there already, numbers for pads and for words far away included; those mean nothing
-# and may even be NaN. With the centres `(B,)`, the half-width `D` and `lengths` `(B,)`:
+# The `scores` `(B, S)` are there already, also for pads and for words outside the window. Those
+# numbers mean nothing, and may even be NaN. Given the centres `(B,)`, the half-width `D` and
+# `lengths` `(B,)`, compute
 #
-# 1. a softmax over the words in the window alone;
-# 2. times $\exp\big(-(i - p)^2 / 2\sigma^2\big)$ with $\sigma = D/2$. As in the paper, rows are *not* made to
-#    sum to 1 again.
+# 1. a softmax over the words in the window alone,
+# 2. times $\exp\big(-(i - p)^2 / 2\sigma^2\big)$ with $\sigma = D/2$. As in the paper, rows are
+#    *not* made to sum to 1 again.
 #
-# All else gets exactly 0. A window that holds no word gives a row of zeros. Return the weights `(B, S)`.
-# Gradients flow to the scores and to the centres.
+# Everything else gets exactly 0. A window that holds no word gives a row of zeros. Return the
+# weights `(B, S)`. Gradients must flow to the scores and to the centres.
 
 
 # %% question="q3"
@@ -149,14 +152,14 @@ with checking("q3"):
 # %% [markdown]
 # ## The context, and nothing else touched
 #
-# Now without a score for every word. `query` is `(B, d)`, `keys` `(B, S, d)`, `values` `(B, S, d_v)`; the
-# score is the dot product. Compute local-p's context `(B, d_v)` from the words in the windows *alone*: gather
-# at most `2 * D + 1` positions a sentence, score those, weight them as above, and mix their values. An empty
-# window gives zeros.
+# Now do it without a score for every word. `query` is `(B, d)`, `keys` is `(B, S, d)`, and `values`
+# is `(B, S, d_v)`; the score is the dot product. Compute local-p's context `(B, d_v)` from the words
+# in the windows *alone*: gather at most `2 * D + 1` positions in each sentence, score these, weight
+# them as above, and mix their values. An empty window gives zeros.
 #
-# What stands outside the windows may be NaN, in the keys and in the values: whatever is computed from it shows.
-# Nor is it to be cleaned first: in long sentences the grader counts the numbers that you compute from `keys`
-# and `values`.
+# Keys and values outside the windows may be NaN, so whatever is computed from them shows. Do not
+# clean them first either: in long sentences the grader counts the numbers that you compute from
+# `keys` and `values`.
 
 
 # %% question="q4"
@@ -197,10 +200,11 @@ with checking("q4"):
 # %% [markdown]
 # ## How many layers?
 #
-# `mask` `(n, n)` is a pattern of self-attention: True where position $i$ may attend to position $j$. All layers
-# have the same pattern, and a residual connection keeps what a position has. Return the least number of layers
-# after which each position can have been influenced by every other, and −1 if no number is enough. With
-# `causal` True the pattern looks back alone, and a position need only be influenced by those before it.
+# `mask` `(n, n)` is a pattern of self-attention: True where position $i$ may attend to position
+# $j$. All layers have the same pattern, and a residual connection keeps what a position has. Return
+# the smallest number of layers after which each position can have been influenced by every other,
+# and −1 if no number is enough. With `causal` True the pattern only looks back, and a position need
+# only be influenced by those before it.
 
 
 # %% question="q5"
@@ -226,19 +230,19 @@ with checking("q5"):
     chain = torch.ones(4, 4, dtype=torch.bool).tril(1).triu(-1)
     found = layers_needed(chain, False)
     assert found is not None, "layers_needed returns None: is there a return?"
-    assert found == 3, f"neighbours alone: from 0 to 3 it takes 3 layers, not {found}"
-    assert layers_needed(chain.tril(), True) == 3, "looking back alone it takes 3 as well"
+    assert found == 3, f"with neighbours alone it takes 3 layers from 0 to 3, not {found}"
+    assert layers_needed(chain.tril(), True) == 3, "looking back only, it takes 3 as well"
     apart = torch.eye(4, dtype=torch.bool)
     assert layers_needed(apart, False) == -1, "nobody hears of anybody: -1"
 
 # %% [markdown]
 # ## How wide must the window be?
 #
-# No training: gold links tell. `pairs` is a list of `(links, S, T)`: the links of a sentence pair as a list of
-# `(i, t)`, source position and target position, with the numbers of words `S` and `T`. Put all links of all
-# pairs together. Which is the smallest whole number $D \ge 0$ with $|i - p_t| \le D$ for at least the share
-# `share` of them? Answer for two centres, and return the two numbers: first for $p_t = t$, then for
-# $p_t = t\,S/T$.
+# Gold links tell, and nothing needs to be trained. `pairs` is a list of `(links, S, T)`, one for
+# each sentence pair: its links as a list of `(i, t)`, source position and target position, and its
+# numbers of words `S` and `T`. Put the links of all pairs together. What is the smallest whole
+# number $D \ge 0$ such that $|i - p_t| \le D$ for at least the share `share` of them? Answer for
+# two centres, and return two numbers: first for $p_t = t$, then for $p_t = t\,S/T$.
 
 
 # %% question="q6"
@@ -267,5 +271,5 @@ with checking("q6"):
 # %% [markdown]
 # ## What to keep
 #
-# A window is a choice of positions before it is a choice of weights. If you multiply by zero what you
-# have read, you have read it.
+# A window is a choice of positions before it is a choice of weights. To multiply a
+# position by zero, you have to read it.

@@ -13,9 +13,9 @@
 # # Exercise: coverage and copying
 #
 # Write a score that feels where attention has been, and read a sentence with it. Then write what a
-# pointer-generator needs besides a network: ids for words that nobody knows, the mixture of writing and
-# copying, and a step that reads back what it has copied. The chapter is
-# [What the sum forgets](../chapters/11_coverage.ipynb).
+# pointer-generator needs besides a network: ids for words that nobody knows, the mixture of writing
+# and copying, and a step of search that reads back what it has copied. The chapter is [What the sum
+# forgets](../chapters/11_coverage.ipynb).
 #
 # Each question has a cell for your answer and, below it, a check that you can run. The check tries
 # small numbers. Grading tries many more: other sizes, padding, other ids, gradients.
@@ -23,8 +23,8 @@
 # - **Keep the first line of each answer cell**; it tells the grader what it is looking at.
 # - **Put all that an answer needs into its cell**, helpers too. `torch`, `F`, `nn`, `math` and `np` are
 #   there already.
-# - Everything is plain PyTorch: return tensors of the same precision as those that come in, not lists
-#   or NumPy arrays, but where lists are asked for. `seqattn` is the answer key, so importing it in an
+# - Everything is plain PyTorch: return tensors of the same precision as those that come in, not NumPy
+#   arrays, and lists only where they are asked for. `seqattn` is the answer key, so importing it in an
 #   answer earns nothing.
 # - In a mask, True means *may be attended*. A row of `X @ W.T` is $W x$ for a row $x$ of `X`.
 # - Do not change the tensors that you are given: the caller still needs them.
@@ -49,8 +49,8 @@ from seqattn.grading import checking, same_precision
 # %% [markdown]
 # ## A score that feels coverage
 #
-# One step for a batch: `query` `(B, d_q)`, `keys` `(B, S, d_k)`, and `coverage` `(B, S)`, the sum of all earlier
-# weights of each word. The score of word $i$ is
+# This is one step for a batch: `query` `(B, d_q)`, `keys` `(B, S, d_k)`, and `coverage` `(B, S)`,
+# the sum of each word's earlier weights. The score of word $i$ is
 #
 # $$e_i = v^\top \tanh\bigl(W_q s + W_k h_i + w_c\, c_i\bigr)$$
 #
@@ -85,10 +85,11 @@ with checking("q1"):
 # %% [markdown]
 # ## Reading on
 #
-# Now all steps. `queries` `(B, T, d_q)` holds the decoder's states, one for each step; `mask` `(B, S)` says
-# which words are real. At each step the scores of question 1, with the coverage so far, become weights:
-# softmax over the real words, exactly 0 at pads. A sentence without a real word gets weights of 0. Return the
-# weights, `(B, T, S)`, and the coverage *after* the last step, `(B, S)`. A pad may hold anything, even NaN.
+# Now take all steps. `queries` `(B, T, d_q)` holds the decoder's states, one for each step, and
+# `mask` `(B, S)` says which words are real. At each step, compute the scores of question 1 with the
+# coverage so far, and turn them into weights: a softmax over the real words, and exactly 0 at pads.
+# A sentence without a real word gets weights of 0. Return the weights, `(B, T, S)`, and the
+# coverage *after* the last step, `(B, S)`. A pad may hold anything, even NaN.
 
 
 # %% question="q2"
@@ -126,11 +127,12 @@ with checking("q2"):
 # %% [markdown]
 # ## Ids for unknown words
 #
-# `sentences` is a list of sentences, each a list of words. `known` is the list of the words that the
-# vocabulary holds: the id of a word is its place there, from 0. A word that is not known gets an id of its
-# own *within its sentence*: the first such word has the id $V$ = `len(known)`, the next new one $V + 1$, in
-# order of appearance; a word that comes twice keeps its id. Return two lists with an entry for each
-# sentence: its ids, and its unknown words in the order of their ids.
+# `sentences` is a list of sentences, each a list of words. `known` is the list of the words that
+# the vocabulary holds: the id of a word is its place there, from 0. A word that is not known gets
+# an id of its own *within its sentence*. The first such word has the id $V$ = `len(known)`, the
+# next new one $V + 1$, and so on in order of appearance; a word that comes twice keeps its id.
+# Return two lists with an entry for each sentence: its ids, and its unknown words in the order of
+# their ids.
 
 
 # %% question="q3"
@@ -164,13 +166,13 @@ with checking("q3"):
 # %% [markdown]
 # ## Write or copy
 #
-# `logits` `(B, T, V)` are those of the vocabulary, `weights` `(B, T, S)` rows of attention, which sum to 1, and
-# `p_gen` `(B, T)` probabilities to write. `source` `(B, S)` holds ids of the source words in the extended
-# vocabulary of `size` words, $V$ at least. Return
+# `logits` `(B, T, V)` are those of the vocabulary, `weights` `(B, T, S)` are rows of attention,
+# which sum to 1, and `p_gen` `(B, T)` are the probabilities of writing. `source` `(B, S)` holds the
+# ids of the source words in the extended vocabulary, which has `size` words, at least $V$. Return
 #
 # $$P(y) = p_{\mathrm{gen}}\, \mathrm{softmax}(\text{logits})_y + (1 - p_{\mathrm{gen}}) \sum_{i:\, x_i = y} \alpha_i$$
 #
-# as probabilities `(B, T, size)`. At pads the weights are 0, whatever id stands there.
+# as probabilities, `(B, T, size)`. At pads the weights are 0, whatever id stands there.
 
 
 # %% question="q4"
@@ -199,12 +201,12 @@ with checking("q4"):
 # %% [markdown]
 # ## A step of greedy search
 #
-# `mixed` `(B, size)` holds the probabilities of one step for a batch, and `finished` `(B,)` says which
-# sentences have ended. Return three tensors of shape `(B,)`:
+# `mixed` `(B, size)` holds the probabilities of one step for a batch, and `finished` `(B,)` says
+# which sentences have ended. Return three tensors of shape `(B,)`:
 #
-# 1. what is **written**: the id of the most probable word, `pad` in a finished sentence;
-# 2. what is **read** at the next step: the same, but that the decoder's embedding has only the first `V` words; a
-#    copied word beyond it is read as `unk`;
+# 1. what is **written**: the id of the most probable word, and `pad` in a finished sentence;
+# 2. what is **read** at the next step: the same, except that the decoder's embedding has only the
+#    first `V` words, so a copied word beyond them is read as `unk`;
 # 3. which sentences are **finished** now: those that were, and those that have just written `eos`.
 #
 # `V`, `unk`, `eos` and `pad` are whole numbers; `pad` and `eos` may be one id.
@@ -236,5 +238,6 @@ with checking("q5"):
 # %% [markdown]
 # ## What next
 #
-# `seqattn grade` tells your points. Then train what you have built: `seqattn train --preset pointer` sets up a
-# pointer-generator, and `--preset coverage` a model whose score feels where it has looked.
+# `seqattn grade` shows your points. Then train what you have built:
+# `seqattn train --preset pointer` sets up a pointer-generator, and `--preset coverage` a model whose
+# score feels where it has looked.

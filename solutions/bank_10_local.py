@@ -286,9 +286,9 @@ strictly less, keeps 2 | <= D -> < D
 D as the whole width | <= D -> <= D / 2
     You take D for the whole width: it is D to each side.
 to the right alone | (places - centres[:, None]).abs() <= D -> (places >= centres[:, None]) & (places <= centres[:, None] + D)
-    Your window lies to the right of the centre alone: D to each side.
+    Your window lies only to the right of the centre: it reaches D to each side.
 to the left alone | (places - centres[:, None]).abs() <= D -> (places <= centres[:, None]) & (places >= centres[:, None] - D)
-    Your window lies to the left of the centre alone: D to each side.
+    Your window lies only to the left of the centre: it reaches D to each side.
 length forgotten | & (places < lengths[:, None]) -> & (places >= 0)
     You let the window reach into the pads: it ends with the sentence.
 one pad too many | places < lengths[:, None] -> places <= lengths[:, None]
@@ -298,11 +298,11 @@ longest sentence for all | lengths[:, None] -> lengths.max()
 counted from 1 | torch.arange(size) -> torch.arange(1, size + 1)
     You count the words from 1: the first is at position 0.
 words outside | return near & (places < lengths[:, None]) -> return ~(near & (places < lengths[:, None]))
-    You mark the words outside: True says that a word is in the window.
+    You mark the words outside: True means that a word is in the window.
 whole numbers for flags | R -> R.long()
     You return 0 and 1: a mask is boolean, True or False.
 2D words always, keeps 2 | near = (places - centres[:, None]).abs() <= D -> first = torch.ceil(centres - D)[:, None]; near = (places >= first) & (places < first + 2 * D)
-    You take 2D words always: with a whole number for a centre there are 2D + 1.
+    You always take 2D words: if the centre is a whole number there are 2D + 1.
 first sentence for all | places - centres[:, None] -> places - centres[:1, None]
     You use the first sentence's centre for all: each sentence has its own.
 """,
@@ -346,23 +346,23 @@ matrix transposed | s @ W_p.T -> s @ (W_p if W_p.shape[0] == W_p.shape[1] else W
 sigmoid forgotten | torch.sigmoid(z) -> z
     You leave out the logistic function: the centre could lie anywhere.
 softmax over the batch | torch.sigmoid(z) -> torch.softmax(z, 0)
-    You take a softmax over the batch: each sentence has a centre of its own, by the logistic function.
+    You take a softmax over the batch: the logistic function gives each sentence a centre of its own.
 tanh for sigmoid | torch.sigmoid(z) -> torch.tanh(z)
     You take a tanh at the end, which may be negative: a logistic function lies between 0 and 1.
 length forgotten | return lengths * torch.sigmoid(z) -> return torch.sigmoid(z)
     You forget to multiply by the length: a centre is a position.
 sigmoid for tanh | torch.tanh(s @ W_p.T) -> torch.sigmoid(s @ W_p.T)
-    You take a logistic function inside: there a tanh stands.
+    You use a logistic function inside: a tanh belongs there.
 rounded centre | R -> R.round()
     You round the centre: it is a real number, and a rounded one passes no gradient.
 detached, keeps 3 | R -> R.detach()
     Your centre is detached: the values are right, but W_p and v_p learn nothing.
 sum without v_p | torch.tanh(s @ W_p.T) @ v_p -> torch.tanh(s @ W_p.T).sum(1)
-    You add the features up: v_p weighs them.
+    You add up the features: weigh them with v_p.
 sign turned | torch.sigmoid(z) -> torch.sigmoid(-z)
-    You turn the sign: your centre is counted from the end of the sentence.
+    You flip the sign: your centre is counted from the end of the sentence.
 a column | R -> R[:, None]
-    You return a column: one number a sentence, (B,).
+    You return a column: return one number for each sentence, (B,).
 """
     + WRONG_FORMS,
     draw=draw_centre,
@@ -374,9 +374,9 @@ Q3 = question(
 local_weights(scores, centres, D, lengths)
 read chapters/10_local: One step a line
 softmax and Gaussian, 2 points: ordinary; wide; narrow; words at the very edge; one sentence; as many sentences as words
-    Softmax over the words in the window alone, times the Gaussian with a width of D/2.
+    A softmax over the words in the window alone, times the Gaussian with sigma D/2.
 ends and nothing, 1 point: short sentences; nothing in the window; ordinary
-    The window ends with the sentence, and a row with nothing to see is zeros.
+    The window ends with the sentence, and a row with nothing to see is all zeros.
 numbers that mean nothing, 1 point: far apart
     Scores outside the window may be NaN or infinite, and those inside far below zero.
 gradients, 1 point, backward: ordinary; short sentences; the rest unknown
@@ -427,12 +427,12 @@ def local_weights(scores, centres, D, lengths):
     return a.mul(g).where(ok, torch.zeros_like(a))
 WRONG
 softmax over all, then cut | weights = scores.masked_fill(~seen, lowest).softmax(1) -> weights = scores.softmax(1)
-    Words outside share your denominator: mask before the softmax.
+    Words outside share your denominator: mask them before the softmax.
 softmax over the sentence | scores.masked_fill(~seen, lowest) -> scores.masked_fill(places >= lengths[:, None], lowest)
     Your softmax runs over the whole sentence, and is cut afterwards: words outside must not share the
     denominator.
 not cut at all | seen = (away.abs() <= D) & (places < lengths[:, None]) -> seen = places < lengths[:, None]
-    You do not cut at D: the Gaussian is no window, it never reaches 0.
+    You do not cut at D: the Gaussian is no window, since it fades but does not end.
 D for sigma | (D / 2) ** 2 -> D ** 2
     Your Gaussian is too wide: its sigma is half of D.
 sigma not squared | (2 * (D / 2) ** 2) -> (2 * (D / 2))
@@ -445,17 +445,17 @@ rows made to sum to 1 | R -> R / R.sum(1, keepdim=True).clamp(min=1e-30)
     You make rows sum to 1 again, as a Gaussian inside the softmax would: in the paper it multiplies the
     weights and leaves rows below 1.
 Gaussian forgotten | (weights * near).masked_fill -> weights.masked_fill
-    You leave out the Gaussian: words near the centre count for more.
+    You leave out the Gaussian, by which words near the centre count for more.
 length forgotten | (away.abs() <= D) & (places < lengths[:, None]) -> away.abs() <= D
     You let the window reach into the pads: it ends with the sentence.
 strictly inside, keeps 2 | (away.abs() <= D) -> (away.abs() < D)
     You leave out a word exactly D away: it is inside.
 centre rounded | centres[:, None] -> centres.round()[:, None]
-    You round the centre: it is a real number, and learns by its digits.
+    You round the centre: it is a real number, and learns in small steps.
 NaN for an empty window, keeps 1 | scores.masked_fill(~seen, lowest) -> scores.masked_fill(~seen, -math.inf); .masked_fill(~seen, 0.0) -> * 1.0
-    A window without words gives NaN: that row is zeros.
+    A window without words gives NaN: that row has to be all zeros.
 uniform for an empty window, keeps 1 | return (weights * near).masked_fill(~seen, 0.0) -> return weights * near
-    What is not in the window still has a weight: it gets exactly 0.
+    What is not in the window still has a weight in yours: it gets exactly 0.
 centre detached, keeps 4 | away = places - centres[:, None] -> away = places - centres.detach()[:, None]
     Your centre is detached: it must learn from the Gaussian.
 NaN hidden too late, keeps 4
@@ -467,7 +467,7 @@ normalised Gaussian | return (weights * near) -> near = near / (D / 2 * math.sqr
 multiplied by zero, keeps 3 | scores.masked_fill(~seen, lowest) -> (scores * seen + lowest * ~seen)
     You multiply what is outside by zero, and NaN times zero is NaN: fill it instead.
 a mask of -1000, keeps 4 | scores.masked_fill(~seen, lowest) -> scores.masked_fill(~seen, -100.0)
-    Your mask is a score like others: words may have lower ones. Take the lowest number there is.
+    You mask with a number that real scores can fall below: fill with the lowest number there is.
 """
     + WRONG_FORMS,
     draw=draw_scores,
@@ -483,7 +483,7 @@ the context, 2 points: ordinary; wide; narrow; words at the very edge; one sente
 ends and nothing, 1 point: short sentences; nothing in the window; ordinary
     Windows end with the sentence, and an empty one gives zeros.
 nothing else touched, 1 point: far apart
-    What stands outside may be NaN, and a weight of 0 times NaN is NaN: leave it out.
+    What stands outside may be NaN, and a weight of 0 times NaN is NaN: do not read it.
 gathered, 1 point, 150 numbers read: long sentences
     Choose the positions first, and gather their rows: rows outside are not scored, and not cleaned.
 gradients, 1 point, backward: small; the rest unknown
@@ -574,13 +574,13 @@ cleans all, then masks, keeps 5
     |     weights = scores.masked_fill(~seen, -1e30).softmax(1) * seen
     |     weights = weights * torch.exp(-2 * (away / D) ** 2)
     |     return (weights[:, None] @ values)[:, 0]
-    You read every row, to clean it or to score it: no NaN passes, and nothing is saved. Choose the
-    positions first, and gather their rows, of keys and of values.
+    You read every row, to clean it or to score it: no NaN passes, but nothing is saved. Choose the
+    positions first, and gather only their rows of keys and of values.
 negative places wrap round | & (away <= D) -> & (away <= D) | (places < 0) & (away <= D); .clamp(min=0) -> * 1
     Place -1 is the last word for PyTorch: words before the first do not exist.
 first word counted twice | (places >= 0) & (places < lengths[:, None]) & (away <= D) -> (places < lengths[:, None]) & (away <= D)
-    The first word stands several times in windows that begin before it: what lies before the sentence gets
-    no weight.
+    The first word occurs several times in your windows that begin before it: what lies before the sentence
+    gets no weight.
 last word counted twice, keeps 1 | & (places < lengths[:, None]) -> & (places < keys.shape[1])
     Pads, or the last word again, have weight in your windows: they end with the sentence.
 one window for the batch | first = torch.ceil(centres.detach() - D).long() -> first = torch.ceil(centres.detach()[:1] - D).long().expand(len(centres))
@@ -588,17 +588,18 @@ one window for the batch | first = torch.ceil(centres.detach() - D).long() -> fi
 window around the rounded centre | first = torch.ceil(centres.detach() - D).long() -> first = (centres.detach().round() - D).long(); last = torch.floor(centres.detach() + D).long() -> last = first + 2 * D; & (away <= D) ->
     You gather around the rounded centre: the window runs from p - D to p + D themselves.
 score 0 outside | scores.masked_fill(~seen, torch.finfo(scores.dtype).min) -> scores
-    What is outside has the score 0 in your softmax, and a share of its denominator: fill with a very low number.
+    What is outside has the score 0 in your softmax, and so a share of its denominator: fill it with a very low
+    number.
 centre moved into the sentence, keeps 1 | first = torch.ceil(centres.detach() - D).long() -> centres = torch.minimum(centres.clamp(min=0), (lengths - 1).to(centres.dtype)); first = torch.ceil(centres.detach() - D).long()
     You move the centre into the sentence: it may lie beside the words, and then fewer are in its window, or none.
 2D + 1 words always | & (away <= D) -> & (away <= D + 1)
-    You take 2D + 1 words always: between two words the window holds 2D of them.
+    You always take 2D + 1 words: around a centre between two words the window holds 2D.
 Gaussian forgotten | * torch.exp(-(away**2) / (2 * (D / 2) ** 2)) * seen -> * seen
-    You leave out the Gaussian of the weights.
+    You leave out the Gaussian: it multiplies the weights.
 D for sigma | (2 * (D / 2) ** 2) -> (2 * D ** 2)
     Your Gaussian is too wide: its sigma is half of D.
 rows made to sum to 1 | return (weights[..., None] * near_values).sum(1) -> return ((weights / weights.sum(1, keepdim=True).clamp(min=1e-9))[..., None] * near_values).sum(1)
-    You make the weights sum to 1 again: in the paper they stay below.
+    You make the weights sum to 1 again: in the paper their sum stays below 1.
 scores scaled | scores = (near_keys * query[:, None]).sum(-1) -> scores = (near_keys * query[:, None]).sum(-1) / query.shape[-1] ** 0.5
     You divide the scores by a square root: the score here is the plain dot product.
 keys for values | near_values = values[rows, held] -> near_values = keys[rows, held][..., :values.shape[-1]]
@@ -622,11 +623,11 @@ Q5 = question(
 layers_needed(mask, causal)
 read chapters/10_local: Patterns, and how far they carry
 the number, 2 points: ordinary; global word; all pairs; a chance pattern; one way round
-    One more layer brings what those that you attend to had heard of before.
+    With one more layer you hear what those that you attend to had already heard.
 looking back, 1 point: causal; causal with a global word; causal, cut; causal, one neighbour unheard
-    With causal True only pairs with the earlier word heard by the later one count.
+    With causal True, only pairs in which the later word hears of the earlier one count.
 never, and itself, 1 point: blocks; a word that nobody hears; nobody sees itself; one position; large
-    A position keeps what it has; stop, with -1, when nothing new is heard.
+    A position keeps what it has. When nothing new is heard, stop and return -1.
 RIGHT
 def layers_needed(mask, causal):
     n = len(mask)
@@ -691,7 +692,8 @@ WRONG
 no residual, keeps 1 | step = mask | torch.eye(n, dtype=torch.bool) -> step = mask; if torch.equal(more, heard): -> if torch.equal(more, heard) or layers > 2 * n:
     You lose what a position has: the residual keeps it, so a position always hears itself.
 doubled reach | more = (step.double() @ heard.double()) > 0 -> more = ((heard | step).double() @ (heard | step).double()) > 0
-    You multiply the reach by itself, which doubles it: one more layer is one more product with the pattern.
+    You multiply the reach by itself, which doubles it: one more layer is one more product with the
+    pattern.
 one too many | heard, layers = torch.eye(n, dtype=torch.bool), 0 -> heard, layers = torch.eye(n, dtype=torch.bool), 1
     You count one layer too many: before the first layer each position has heard of itself alone.
 steps between layers counted | heard, layers = torch.eye(n, dtype=torch.bool), 0 -> heard, layers = step.clone(), 0
@@ -699,28 +701,28 @@ steps between layers counted | heard, layers = torch.eye(n, dtype=torch.bool), 0
 all pairs of a causal mask, keeps 3 | if causal: -> if False:
     You ask a causal pattern for all pairs: a word need not hear of those after it.
 layers of the first word, keeps 1 | while not heard[wanted].all(): -> while not heard[0][wanted[0]].all():
-    You look at the first position alone: every position has to be reached.
+    You look only at the first position: every position has to be reached.
 first to last alone | while not heard[wanted].all(): -> while not heard[-1, 0]:
-    You look at the last position and the first alone: the farthest pair may be another.
+    You look only at the last position and the first: another pair may need more layers.
 reach counted, not asked, keeps 3 | more = (step.double() @ heard.double()) > 0 -> more = step.float() @ heard.float(); heard[wanted].all() -> (heard[wanted] > 0).all(); if torch.equal(more, heard): -> if torch.equal(more > 0, heard > 0):
-    You count the ways, and over many layers there are more than numbers hold: ask after each layer only whether
-    there is one.
+    You count the ways, and over many layers there are more than a number can hold: after each layer, ask
+    only whether there is one.
 the caller's mask filled, keeps 1 | step = mask | torch.eye(n, dtype=torch.bool) -> step = mask.fill_diagonal_(True)
-    You write into the mask that you are given: fill_diagonal_ and its like change it. Use | and a new tensor.
+    You write into the mask that you are given: fill_diagonal_ and its like change it. Make a new tensor with |.
 first position that hears all | while not heard[wanted].all(): -> while not (heard | ~wanted).all(1)[1:].any():
-    You stop when one position has heard all: every position has to.
+    You stop when one position has heard of all: every position has to.
 both ways | step = mask | -> step = mask | mask.T |
-    You let a position hear those that attend to it: it hears those that it attends to, mask[i, j].
+    You let a position hear those that attend to it: by mask[i, j], it hears those that it attends to.
 never is None, keeps 2 | return -1 -> return float('nan')
     You give no number where nothing is ever connected: return -1.
 gives up too early | if torch.equal(more, heard): -> if layers >= 3:
-    You give up after some layers: stop when nothing new is heard.
+    You give up after a few layers: stop when nothing new is heard.
 number of pairs | return layers -> return int(mask.sum())
-    You count the pairs that are scored: layers are asked for.
+    You count the pairs that are scored: the question asks for layers.
 width of the pattern alone | return layers -> return math.ceil((n - 1) / max(1, int(mask[0].sum()) - 1))
-    You compute with the width of a window: the pattern may be any.
+    You compute with the width of a window: the pattern need not be one.
 one direction is enough, keeps 1 | while not heard[wanted].all(): -> while not (heard | heard.T)[wanted].all():
-    You count a pair as connected where one of the two has heard of the other: each must.
+    You count a pair as connected if one of the two has heard of the other: each has to hear of the other.
 """,
     draw=draw_pattern,
     oracle=layers,
@@ -734,7 +736,7 @@ read chapters/10_local: Read the window off the gold links
 the widths, 2 points: ordinary; one long pair; one pair; equal lengths
     The smallest whole number that covers the share, of all links together, for both centres.
 the edge, 1 point: exactly reached; all of them
-    At least the share: a share that is exactly reached is reached.
+    At least the share: a share that is met exactly is enough.
 RIGHT
 def widths(pairs, share):
     found = []
@@ -781,7 +783,7 @@ mean of the sentences
 ratio upside down | t * S / T -> t * T / S
     Your ratio is upside down: at t = T the centre has to be S.
 more than the share, keeps 2 | < share: -> <= share and D < 50:
-    You ask for more than the share: a share that is exactly reached is reached.
+    You ask for more than the share: a share that is met exactly is enough.
 centre rounded | t * S / T -> round(t * S / T)
     You round the centre: distances are real numbers.
 centre cut to a whole number | t * S / T -> t * S // T
@@ -795,9 +797,9 @@ scaled first | return tuple(found) -> return tuple(found[::-1])
 distance with a sign | abs(i - (t * S / T if scaled else t)) -> i - (t * S / T if scaled else t)
     You keep the sign of the distance: a word to the left is as far away as one to the right.
 largest distance | while sum(x <= D for x in away) / len(away) < share: -> while D < max(away):
-    You cover all links: the share is asked for.
+    You cover all links: the question asks only for the share.
 share of the largest distance | while sum(x <= D for x in away) / len(away) < share: -> while D < share * max(away):
-    You take a share of the largest distance: a share of the links is asked for.
+    You take a share of the largest distance: the question asks for a share of the links.
 mean distance | while sum(x <= D for x in away) / len(away) < share: -> while D < sum(away) / len(away):
     You take the mean distance: count how many links are inside.
 source and target exchanged | for i, t in links] -> for t, i in links]
@@ -805,7 +807,7 @@ source and target exchanged | for i, t in links] -> for t, i in links]
 starts at 1, keeps 1 | D = 0 -> D = 1
     You begin at D = 1: a window of one word is allowed here.
 one number | return tuple(found) -> return found[0]
-    You return one number: two are asked for, one for each centre.
+    You return one number: return two, one for each centre.
 """,
     draw=draw_links,
     oracle=least_widths,

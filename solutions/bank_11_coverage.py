@@ -198,8 +198,8 @@ Q1 = question(
 coverage_scores(query, keys, coverage, W_q, W_k, w_c, v)
 read chapters/11_coverage: Coverage in the score
 the formula, 2 points: ordinary; other sizes; all sizes equal; one word; one sentence; as many sentences as words; one feature; nothing seen
-    Inside the tanh stand the projected query, the projected key, and the coverage times w_c; v
-    weighs the features outside.
+    Inside the tanh are the projected query, the projected key, and the coverage times w_c. Outside it,
+    v weighs the features.
 gradients, 1 point, backward: ordinary; other sizes
     The scores are right but their gradients are not: no detach, no .data, no NumPy.
 RIGHT
@@ -228,41 +228,41 @@ def coverage_scores(query, keys, coverage, W_q, W_k, w_c, v):
 WRONG
 outside the tanh
     | + coverage[..., None] * w_c ->; @ v -> @ v + coverage * (w_c @ v)
-    Your coverage is added outside the tanh, where it means the same for every word and question:
+    You add the coverage outside the tanh, where it means the same for every word and question:
     its term belongs inside.
 coverage never felt | + coverage[..., None] * w_c ->
     Coverage does not enter your scores: add it, times w_c, inside the tanh.
 one factor for all features | * w_c -> * w_c.mean()
     You use one number for all features: each hidden feature has its own entry of w_c.
 coverage made a share | coverage[..., None] -> (coverage / coverage.sum(1, keepdim=True).clamp(min=1e-9))[..., None]
-    You divide coverage by its sum: how often a word was looked at counts, not its share.
+    You divide coverage by its sum: what counts is how much a word was looked at, not its share.
 subtracted | + coverage -> - coverage
     You subtract coverage: the sign is learned, in w_c.
 weights already | R -> R.softmax(-1)
-    You return weights: the scores themselves are asked for, before any softmax.
+    You return weights: return the scores themselves, before any softmax.
 tanh left out | torch.tanh(inside) -> inside
     There is no tanh in yours: without it the query adds the same to every word.
 v inside | torch.tanh(inside) @ v -> torch.tanh(inside @ v)
-    You weigh with v before the tanh: v stands outside.
+    You weigh with v before the tanh: v belongs outside.
 query left out | (query @ W_q.T)[:, None] + ->
     The query does not enter your scores: add W_q s to every word of its sentence.
 keys left out | keys @ W_k.T + ->
     The keys do not enter your scores: add W_k h to each word.
 features summed | @ v -> .sum(-1)
-    You add the features up as they are: v weighs them.
+    You add up the features as they are: weigh them with v.
 coverage cut at one | coverage[..., None] -> coverage.clamp(max=1)[..., None]
     You cut coverage at 1: a word that was looked at twice has more.
 coverage of another sentence | coverage[..., None] -> coverage.flip(0)[..., None]
-    Your sentences take the coverage of another: row b belongs to sentence b.
+    Your sentences take each other's coverage: row b belongs to sentence b.
 query of the first sentence | (query @ W_q.T)[:, None] -> (query[:1] @ W_q.T)[:, None]
-    Every sentence of yours is asked by the first one's query: each has its own.
+    All your sentences get the query of the first: each has its own.
 keys changed | return -> keys.mul_(1 + coverage[..., None]); return
     You change the keys in place: the next step needs them as they were.
 detached, keeps 2 | R -> R.detach()
     The scores are right, but detached: nothing could be learned from them.
 coverage detached, keeps 2 | coverage[..., None] -> coverage.detach()[..., None]
     The scores are right, but no gradient flows to the coverage: earlier rows never learn what
-    they brought about.
+    follows from them.
 """
     + WRONG_FORMS,
     draw=draw_scores,
@@ -276,7 +276,7 @@ read chapters/11_coverage: By hand
 steps and sums, 2 points: ordinary; other sizes; all sizes equal; one word; one sentence; one step; long
     Each step asks with the coverage of the steps before it, and adds its own weights to it.
 padding, 1 point: padded; nothing to attend; strong scores
-    Weights are 0 at pads, and for a sentence without a word; what a pad holds is never read.
+    Weights are 0 at pads, and in a sentence without a word. What a pad holds is never read.
 gradients, 1 point, backward: ordinary; padded
     The results are right but their gradients are not: no detach, and nothing on the way may be NaN.
 RIGHT
@@ -338,41 +338,41 @@ its own weights as well
     | row = scores -> first = scores.masked_fill(~mask, -1e9).softmax(-1).masked_fill(~mask, 0.0)
     | scores = coverage_scores(queries[:, t], keys, seen + first, W_q, W_k, w_c, v)
     | row = scores
-    Your step feels its own weights as well: coverage is what came before the step.
+    Your step also feels its own weights: coverage is what came before the step.
 coverage before the last step | , 1), seen -> , 1), seen - row
-    The coverage that you return leaves out the last step: it is asked for after it.
+    The coverage that you return leaves out the last step: return the coverage after it.
 mean over steps | , 1), seen -> , 1), seen / queries.shape[1]
     You return a mean over the steps: coverage is a sum.
 first query always | queries[:, t] -> queries[:, 0]
-    Every step of yours asks with the first query: step t has a query of its own.
+    All your steps ask with the first query: step t has a query of its own.
 not reset between sentences | seen = seen + row -> seen = seen + row.sum(0, keepdim=True)
     Coverage runs from one sentence of the batch into the others: each sentence has its own.
 results exchanged | R -> R[::-1]
     Your two results are exchanged: weights first, then coverage.
 scores for weights
     | rows.append(row) -> rows.append(scores.masked_fill(~mask, 0.0))
-    You return scores: weights are asked for, rows that sum to 1.
+    You return scores: return weights, in rows that sum to 1.
 steps in front | stack(rows, 1) -> stack(rows, 0)
     Your weights are (T, B, S): the batch comes first.
 pads get weight, keeps 2 | .masked_fill(~mask, -1e9) ->; .masked_fill(~mask, 0.0) ->
     Your softmax runs over pads as well: mask them before it.
 pads taken out too late, keeps 2 | .masked_fill(~mask, -1e9) ->
-    You take the pads out behind the softmax, and rows no longer sum to 1: mask before it.
+    You take out the pads after the softmax, and rows no longer sum to 1: mask before it.
 weights without a word, keeps 3 | .softmax(-1).masked_fill(~mask, 0.0) -> .softmax(-1)
-    A sentence without a real word gets weights from you: they are 0 there.
+    You give weights to a sentence without a real word: they have to be 0 there.
 a mask of -20, keeps 3 | scores.masked_fill(~mask, -1e9) -> scores.masked_fill(~mask, -20.0)
-    Your mask is a score like others: words may have lower ones. Fill with a very low number, as -1e9.
+    You mask with a number that real scores can fall below: fill with a very low number, such as -1e9.
 not a number without a word, keeps 3 | -1e9).softmax(-1).masked_fill(~mask, 0.0) -> -torch.inf).softmax(-1)
     A sentence without a real word becomes NaN: fill with a large negative number, and mask again
-    behind the softmax.
+    after the softmax.
 pads read, keeps 3 | keys = keys.masked_fill(~mask[..., None], 0.0) -> keys = keys * mask[..., None]
     A pad that holds NaN or infinity reaches your weights: 0 times NaN is NaN. Use masked_fill.
 coverage detached, keeps 3 | seen + row -> seen + row.detach()
-    The results are right, but coverage is detached: earlier rows never learn what they bring about.
+    The results are right, but coverage is detached: earlier rows never learn what follows from them.
 mask turned round | keys.masked_fill(~mask[..., None], 0.0) -> keys.masked_fill(mask[..., None], 0.0)
     You blank the real words and keep the pads: the mask is True at words.
 a decoder that takes turns | queries.shape[1] -> 1
-    You take one step: there are as many as queries.
+    You take only one step: there are as many steps as queries.
 """,
     draw=draw_steps,
     oracle=read_on,
@@ -385,8 +385,8 @@ Q3 = question(
 extend(sentences, known)
 read chapters/11_coverage: A name that nobody has met
 ids and words, 2 points: ordinary; one sentence; an empty one
-    Known words keep their place; unknown ones get V, V + 1 and so on, in order of appearance,
-    anew in each sentence.
+    Known words keep their place. Unknown ones get V, V + 1 and so on, in order of appearance, and
+    each sentence begins again at V.
 the ends, 1 point: all known; no vocabulary
     A sentence may have no unknown word, and a vocabulary no word at all.
 RIGHT
@@ -438,22 +438,22 @@ def extend(sentences, known):
 WRONG
 one list for all sentences
     | new = list(dict.fromkeys(w for w in words if w not in known)) -> new = list(dict.fromkeys(w for s in sentences for w in s if w not in known))
-    You number unknown words over all sentences: ids from V on begin anew in each.
+    You number unknown words across all sentences: each sentence begins again at V.
 small letters | for words in sentences: -> for words in [[w.lower() for w in s] for s in sentences]:
-    You write words in small letters: they stay as they are.
+    You turn words into small letters: leave them as they are.
 in the order of the alphabet | new = list( -> new = sorted(
     You sort the unknown words: their ids follow the order of appearance.
 a word twice, two ids
     | list(dict.fromkeys(w for w in words if w not in known)) -> [w for w in words if w not in known]
-    A word that comes twice stands twice in your list: it has one id.
+    A word that comes twice is twice in your list: it has one id.
 from V plus one | enumerate([*known, *new]) -> enumerate([*known, None, *new])
     Your first unknown word has the id V + 1: known words have 0 to V - 1, so V is free.
 unknown words first, keeps 1 | [*known, *new] -> [*new, *known]
-    You renumber the known words: they keep their places, and the new ones come behind them.
+    You renumber the known words: they keep their places, and the new ones come after them.
 counted from one | enumerate([*known, *new]) -> enumerate([*known, *new], 1)
     You count from 1: the first known word has the id 0.
 all words new | if w not in known) -> )
-    You list known words among the unknown ones: leave them out.
+    You list known words among the unknown words: leave them out.
 unknown words left out | [ids[w] for w in words] -> [ids[w] for w in words if w in known]
     You leave unknown words out of the ids: each word of a sentence has one.
 numbers run on from sentence to sentence
@@ -467,15 +467,15 @@ a new id each time
     |     all_ids.append([known.index(w) if w in known else next(count) for w in words])
     |     all_new.append(new)
     | return all_ids, all_new
-    An unknown word gets a new id each time in yours: one that comes twice keeps its id.
+    You give an unknown word a new id each time: a word that comes twice keeps its id.
 id 0 taken for nothing | [ids[w] for w in words] -> [ids[w] or len(known) for w in words]
-    The id 0 counts as missing in yours, for `or` and `if not` take 0 for nothing: ask `in`, or `is None`.
+    You treat the id 0 as missing, because `or` and `if not` take 0 for nothing: ask `in`, or `is None`.
 one id for all unknown words | [ids[w] for w in words] -> [min(ids[w], len(known)) for w in words]
     All your unknown words share the id V, and cannot be told apart any more.
 results exchanged | R -> R[::-1]
     Your two lists are exchanged: ids first, then the unknown words.
 words in front reversed | new = list( -> new = list(reversed(list(; not in known)) -> not in known))))
-    Your unknown words come in reverse: the first to appear has the first id.
+    Your unknown words come in reverse order: the first to appear has the first id.
 empty sentences dropped, keeps 1 | for words in sentences: -> for words in filter(None, sentences):
     You drop empty sentences: each sentence has an entry in both lists.
 sentences with nothing new dropped
@@ -483,7 +483,7 @@ sentences with nothing new dropped
     You leave out sentences without an unknown word: their entry is an empty list.
 the caller's list grows
     | ids = {w: n for n, w in enumerate([*known, *new])} -> V = len(known); known.extend(new); ids = {w: n for n, w in enumerate(known)}; del known[V:]; known.append("")
-    You change the caller's list of known words: work on one of your own.
+    You change the caller's list of known words: work on a copy.
 """,
     draw=draw_sentences,
     oracle=extend,
@@ -505,9 +505,9 @@ Q4 = question(
 write_or_copy(logits, weights, p_gen, source, size)
 read chapters/11_coverage: A name that nobody has met
 the mixture, 2 points: ordinary; other sizes; all sizes equal; one sentence; one word; nothing unknown; as many steps as sentences
-    p_gen times the softmax of the logits, and 1 - p_gen times the weights, each at its word's id.
+    p_gen times the softmax of the logits, plus 1 - p_gen times the weights, each at its word's id.
 shared places, 1 point: words that stand twice; padded; gate at an end
-    A word that stands twice gets both weights; one that is written and copied gets both parts.
+    A word that occurs twice gets both weights. A word that is both written and copied gets both parts.
 gradients, 1 point, backward: ordinary; gate at an end
     The probabilities are right but their gradients are not: no detach, no logarithm of 0.
 RIGHT
@@ -545,11 +545,11 @@ def write_or_copy(logits, weights, p_gen, source, size):
     return torch.stack(words, -1)
 WRONG
 set for added | scatter_add(-1 -> scatter(-1
-    Where a word stands twice, one weight overwrites the other in yours: add them up.
+    Where a word occurs twice, one weight overwrites the other: add them up.
 gate turned round | return p_gen[..., None] * written + (1 - p_gen[..., None]) * copied -> return (1 - p_gen[..., None]) * written + p_gen[..., None] * copied
-    Your gate is turned round: with p_gen = 1 everything is written.
+    Your gate is the wrong way round: with p_gen = 1 everything is written.
 gate left out | return p_gen[..., None] * written + (1 - p_gen[..., None]) * copied -> return (written + copied) / 2
-    Your mixture is half and half at every step: p_gen says how much is written.
+    You mix half and half at every step: p_gen says how much is written.
 logits mixed | logits.softmax(-1) -> logits
     You mix logits with weights: turn them into probabilities first.
 log-probabilities mixed | logits.softmax(-1) -> logits.log_softmax(-1)
@@ -557,34 +557,34 @@ log-probabilities mixed | logits.softmax(-1) -> logits.log_softmax(-1)
 softmax behind the mixture | R -> R.softmax(-1)
     You take a softmax of the mixture, which is a distribution already.
 logarithms | R -> (R + 1e-9).log()
-    You return logarithms: probabilities are asked for.
+    You return logarithms: return the probabilities.
 padded before the softmax | F.pad(logits.softmax(-1), (0, size - logits.shape[-1])) -> F.pad(logits, (0, size - logits.shape[-1])).softmax(-1)
-    Words outside the vocabulary get a logit of 0 from you, and so a share of the writing: they
+    You give words outside the vocabulary a logit of 0, and so a share of the writing: they
     cannot be written.
 copies alone | p_gen[..., None] * written + (1 - p_gen[..., None]) * copied -> copied
-    You only copy: p_gen of each step is written.
+    You only copy: at each step the share p_gen is written.
 known words never copied | ids, weights) -> ids, weights * (ids >= logits.shape[-1]))
-    You copy unknown words alone: a known word of the source can be copied as well.
+    You copy only unknown words: a known word of the source can be copied as well.
 known words never written twice | return -> written = written * (copied == 0); return
-    A word that is copied is not written any more in yours: both parts add up.
+    You no longer write a word that is copied: its two parts add up.
 copied part not scaled | + (1 - p_gen[..., None]) * copied -> + copied
     Your copies are not scaled by 1 - p_gen, and rows sum to more than 1.
 written part not scaled | p_gen[..., None] * written -> written
     What you write is not scaled by p_gen, and rows sum to more than 1.
 source of the first sentence | source[:, None].expand(B, T, S) -> source[:1, None].expand(B, T, S)
-    Every sentence of yours copies the words of the first: each has its own source.
+    All your sentences copy the words of the first: each has its own source.
 cut to the vocabulary | return -> copied = copied * (torch.arange(size) < logits.shape[-1]); return
-    Copies of unknown words are lost in yours: they have places behind the vocabulary.
+    You lose the copies of unknown words: their places are after the vocabulary.
 larger of two weights | scatter_add(-1, ids, weights) -> scatter_reduce(-1, ids, weights, 'amax')
-    Where a word stands twice you keep the larger weight: add them up.
+    Where a word occurs twice you keep only the larger weight: add them up.
 id 0 taken for a pad | ids, weights) -> ids, weights * (ids > 0))
-    You leave out the id 0, as if it stood for pads: these have weights of 0 already, and 0 may be a word.
+    You leave out the id 0, as if it stood for pads: pads already have weights of 0, and 0 may be a word.
 softmax over the steps | logits.softmax(-1) -> logits.softmax(1)
-    Your softmax runs over the steps: it runs over the words of the vocabulary, the last axis.
+    Your softmax runs over the steps: let it run over the words of the vocabulary, the last axis.
 largest weight alone | ids, weights) -> ids, weights * (weights == weights.amax(-1, keepdim=True)))
-    You copy the word of the largest weight alone: every word is copied with its own weight.
+    You copy only the word with the largest weight: every word is copied with its own weight.
 gate of the first step | return p_gen[..., None] * written -> p_gen = p_gen[:, :1].expand_as(p_gen); return p_gen[..., None] * written
-    Every step of yours has the gate of the first: each has its own.
+    All your steps have the gate of the first: each step has its own.
 detached, keeps 3 | R -> R.detach()
     The probabilities are right, but detached: nothing could be learned from them.
 """
@@ -598,9 +598,9 @@ Q5 = question(
 step(mixed, finished, V, unk, eos, pad)
 read chapters/11_coverage: Questions that readers ask
 written and read, 2 points: ordinary; other ids; nothing unknown; all copy; one sentence
-    The most probable word of all, pad in finished sentences; what lies beyond V is read as unk.
+    Write the most probable word of all, and pad in finished sentences. Ids from V on are read as unk.
 ends, 1 point: pad is the end; pad is beyond; the first step; other ids
-    Finished stays finished, and who writes eos is finished now.
+    A finished sentence stays finished, and one that writes eos is finished now.
 RIGHT
 def step(mixed, finished, V, unk, eos, pad):
     written = mixed.argmax(-1).masked_fill(finished, pad)
@@ -627,7 +627,7 @@ def step(mixed, finished, V, unk, eos, pad):
     return best, best * (1 - beyond) + unk * beyond, finished | best.eq(eos)
 WRONG
 known words alone | mixed.argmax(-1) -> mixed[:, :V].argmax(-1)
-    You choose among the known words alone, and nothing is ever copied: look at all of them.
+    You choose only among the known words, and nothing is ever copied: look at all words.
 read as written | read = written.masked_fill(written >= V, unk) -> read = written.clone()
     You read ids beyond V, for which the embedding has no row: read unk there.
 modulo V | read = written.masked_fill(written >= V, unk) -> read = written % V
@@ -641,19 +641,19 @@ one beyond | written >= V -> written > V
 unknown written | return written, read -> return read, read
     You write unk for a copied word, and the name is lost: only what is read is replaced.
 0 for the pad | masked_fill(finished, pad) -> masked_fill(finished, 0)
-    You write 0 in finished sentences: which id pads have is an argument.
+    You write 0 in finished sentences: the id of pads is an argument.
 1 for unk | masked_fill(written >= V, unk) -> masked_fill(written >= V, 1)
-    You read 1 for a copied word: which id unk has is an argument.
+    You read 1 for a copied word: the id of unk is an argument.
 no pad is read | read = written.masked_fill(written >= V, unk) -> best = mixed.argmax(1); read = best.masked_fill(best >= V, unk)
-    You read on in finished sentences: there pad is read, as it is written.
+    You read on in finished sentences: they read pad, as they write it.
 finished sentences go on | .masked_fill(finished, pad) ->
-    Finished sentences write on in yours: behind the end comes padding.
+    Your finished sentences go on writing: after the end comes padding.
 finished sentences begin anew | finished | (written == eos) -> written == eos
-    A finished sentence is not finished any more in the next step: it stays so.
+    Your finished sentences are no longer finished at the next step: once finished, they stay so.
 all finish together, keeps 2 | finished | (written == eos) -> finished | (written == eos) & (finished.any() | (written == eos).all())
-    In your first step nobody finishes unless all do: each sentence ends by itself.
+    In your first step no sentence finishes unless all do: each ends by itself.
 nobody finishes | finished | (written == eos) -> finished.clone()
-    Nobody finishes in yours: who writes eos has finished.
+    Your sentences never finish: one that writes eos has finished.
 pad ends a sentence | written == eos -> written == pad
     You end at pad: a sentence ends where eos is written.
 pad ends a sentence as well | (written == eos) -> (written == eos) | (written == pad)
@@ -661,17 +661,17 @@ pad ends a sentence as well | (written == eos) -> (written == eos) | (written ==
 finished turned round | masked_fill(finished, pad) -> masked_fill(~finished, pad)
     You pad the sentences that go on: pad those that are finished.
 least probable | argmax -> argmin
-    You take the least probable word: the most probable is asked for.
+    You take the least probable word: take the most probable one.
 over the batch | mixed.argmax(-1) -> mixed[:, : len(mixed)].argmax(0)
-    You look for the largest along the batch: each row is a distribution of its own.
+    You look for the largest number along the batch: each row is a distribution of its own.
 results in another order | return written, read, finished -> return read, written, finished
-    You return what is read first: written, read, finished.
+    You return what is read first: the order is written, read, finished.
 marks of other programs | written = mixed -> unk, eos, pad = 3, 2, 0; written = mixed
-    You take 3, 2 and 0 for the marks: their ids are arguments.
+    You take 3, 2 and 0 as the ids of unk, eos and pad: these are arguments.
 finished changed | return -> finished |= written == eos; return
     You change the caller's flags in place: return new ones.
 floats | return written, -> return written.float(),
-    Your ids are floating-point numbers: ids are whole.
+    Your ids are floating-point numbers: return whole numbers.
 """,
     draw=draw_step,
     oracle=step,
