@@ -232,9 +232,8 @@ back = torch.stack(  # what reaches the scores if i was drawn
 through = a @ back
 print(f"hard             {hard}\nsoft             {soft}\nstraight-through {through}")
 angle = F.cosine_similarity(hard, through, dim=0).item()
-loud = {
-    "straight-through": (a @ (back - through).square().sum(1)).sqrt() / through.norm()
-}
+V = a @ (back - through).square().sum(1)
+loud = {"straight-through": V.sqrt() / through.norm()}
 for name, b in (("no baseline", 0.0), ("mean reward", (a @ f).item())):
     loud[name] = noise(f, b).sqrt() / hard.norm()
 print("noise / signal  ", ", ".join(f"{name} {x:.2f}" for name, x in loud.items()))
@@ -309,7 +308,7 @@ plt.show()
 # - **Mixing is faster than dice without a baseline.** After 50 updates each seed of *soft* is above each
 #   seed of *no baseline*. Each of the other three ways has a seed that is level with *soft*: no difference
 #   seen.
-# - **No gain of the baseline shows.** After 50 updates the share is
+# - **The baseline shows no gain.** After 50 updates the share is
 #   {{ span(share("baseline", 50), "right", ".2f") }} with it and
 #   {{ span(share("no baseline", 50), "right", ".2f") }} without. The ranges overlap: no difference seen.
 #   The baseline removes noise from each estimate, as the table above shows. What that is worth in training,

@@ -110,7 +110,7 @@ for heads, runs in task.items():
     for seed, run in enumerate(runs, 1):
         looks = [f"{a:.2f} / {b:.2f}" for a, b in zip(run["previous"], run["next"])]
         rates = [f"{run[side]:.2f}" for side in ("left", "right")]
-        rows.append([heads, str(seed), *rates, "  ".join(looks), run["weights"]])
+        rows.append([heads, str(seed), *rates, "; ".join(looks), run["weights"]])
 columns = "heads", "seed", "left", "right", "weight on left / right, by head", "weights"
 ResultTable(columns, rows, "Share of neighbours named right, linear readout")
 
@@ -132,7 +132,7 @@ ResultTable(columns, rows, "Share of neighbours named right, linear readout")
 #
 # ## One head stays in the triangle
 #
-# The reason stands in [chapter 2](02_soft_addressing.ipynb): weights are not negative and sum to 1, so a
+# The reason is in [chapter 2](02_soft_addressing.ipynb): weights are not negative and sum to 1, so a
 # context is an average of the values and stays inside their hull. For three values that is a triangle. Here
 # the values are the states of *cat*, *sat* and *mat*, with two numbers each. One head compares whole
 # states. Of two heads, the first sees only the first numbers, and the second only the second numbers.
