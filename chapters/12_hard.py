@@ -13,13 +13,13 @@
 # %% [markdown]
 # # Choosing one place: hard attention, penalties, dropout
 #
-# Soft attention mixes; a dictionary chooses. In this chapter a network chooses by throwing dice, and
-# learns from the outcome although no gradient passes through the dice. Then you change soft rows on purpose:
-# penalties sharpen them, spread them or do nothing at all, and dropout tears holes in them.
+# Soft attention mixes; a dictionary chooses. In this chapter a network chooses by throwing dice, and learns
+# from the outcome although no gradient passes through the dice. Then you change soft rows on purpose:
+# penalties sharpen them or spread them out, and dropout tears holes in them.
 #
 # **You need** the softmax, its Jacobian, and the context as an expectation, from [soft
-# addressing](02_soft_addressing.ipynb). **It covers** hard attention, the score-function gradient and
-# its baseline, straight-through, penalties on weights, and attention dropout.
+# addressing](02_soft_addressing.ipynb). **It covers** hard attention, the score-function gradient and its
+# baseline, straight-through, penalties on weights, and attention dropout.
 
 # %% tags=["install", "hide-cell"]
 INSTALL
@@ -27,11 +27,11 @@ INSTALL
 # %% [markdown]
 # ## A question you can see
 #
-# A model throws a three-sided die: *cat*, *sat* or *mat*, with the weights of the whole book. It fetches
-# that state alone, and gets a **reward**: here the log-probability that it then gives the right word.
-# Which way should its three scores move? The arrow is the exact answer. Each dot is an estimate from
-# draws; dots that lie on one another make one large dot. **Each frame has a scale of its own, shown
-# below it.**
+# A model throws a three-sided die. Its faces are *cat*, *sat* and *mat*, and their probabilities are the
+# weights that the whole book uses. The model fetches the state of the word that comes up, and no other. Then
+# it gets a **reward**: here, the log-probability that it now gives to the right word. Which way should its
+# three scores move? The arrow is the exact answer. Each dot is an estimate from draws; where several dots
+# coincide, you see one large dot. **Each frame has its own scale, which is printed below it.**
 
 # %% tags=["hide-input"]
 import matplotlib.pyplot as plt
@@ -55,27 +55,30 @@ def span(found, what, form):
 
 
 TwoClouds(
-    caption="Try: add 10 to all rewards and read the two scales. Then take 64 draws for each estimate."
+    caption="Try: add 10 to all rewards and compare the two scales. Then take 64 draws for each estimate."
 )
 
 # %% [markdown]
 # ## By hand
 #
-# The scores are $s^\top h_i = (1, 1.25, -0.75)$, the weights $(0.407, 0.522, 0.071)$. Let *cat* pay 1 and the
-# others nothing. Then the expected reward is $J = 0.407$. It grows with the score of *cat* by
-# $\alpha_1(1 - \alpha_1) = 0.241$, and with the others by $-\alpha_1\alpha_i$, which is $-0.213$ and $-0.029$.
+# The scores are $s^\top h_i = (1, 1.25, -0.75)$ and the weights are $(0.407, 0.522, 0.071)$. Let *cat* pay
+# 1 and the others nothing. Then the expected reward is $J = 0.407$. Its slope with respect to the score of
+# *cat* is $\alpha_1(1 - \alpha_1) = 0.241$. For the other two scores it is $-\alpha_1\alpha_i$, which is
+# $-0.213$ and $-0.029$.
 #
-# Now with dice. Whatever was drawn, multiply its reward by the slope of its log-probability, which is
-# $1 - \alpha_i$ for the score of the drawn word and $-\alpha_j$ for the others:
+# Now with dice. Multiply the reward of the drawn word by the slope of that word's log-probability. With
+# respect to the score of the drawn word $i$ the slope is $1 - \alpha_i$, and with respect to any other
+# score it is $-\alpha_j$:
 #
-# | drawn | how often | estimate |
+# | drawn | probability | estimate |
 # |---|---|---|
 # | *cat* | 0.407 | $1 \cdot (0.593, -0.522, -0.071)$ |
 # | *sat* | 0.522 | $(0, 0, 0)$ |
 # | *mat* | 0.071 | $(0, 0, 0)$ |
 #
-# The average is the gradient, yet *no single estimate is right*. Pay 11, 10 and 10 instead: the
-# gradient is the same, and each estimate is at least ten times the slope of what was drawn.
+# The average is the gradient, yet *no single estimate is right*. Now let the words pay 11, 10 and 10
+# instead. The gradient stays the same, but each estimate becomes at least ten times the slope of the drawn
+# word's log-probability.
 
 # %%
 e = (TINY.h @ TINY.s).double().requires_grad_()
@@ -96,18 +99,18 @@ for rewards in (torch.tensor([1.0, 0, 0]), torch.tensor([11.0, 10, 10])):
 # %% [markdown]
 # ## From a mixture to a choice
 #
-# Soft attention feeds the mean state into what follows. **Hard attention** {cite:p}`xu2015` fetches one,
-# $c_t = v_I$ with $I \sim \alpha_t$ ({eq}`eq-hard-attention`). The right word's probability is then a mean over
-# the choices. The logarithm is concave, and so by Jensen's inequality
+# Soft attention passes on the mean of the states. **Hard attention** {cite:p}`xu2015` fetches a single one,
+# $c_t = v_I$ with $I \sim \alpha_t$ ({eq}`eq-hard-attention`). The probability of the right word is then a
+# mean over the choices. The logarithm is concave, so Jensen's inequality gives
 #
 # $$ \log p(y) = \log \sum_i \alpha_i\, p(y \mid v_i) \;\ge\; \sum_i \alpha_i \log p(y \mid v_i) = J $$ (eq-hard-bound)
 #
-# $J$ is an expected reward, with $r_i = \log p(y \mid v_i)$: training makes it larger. With log-probabilities
-# $(-0.2, -1.5, -3.0)$ the two sides are $-0.79$ and $-1.08$.
+# Here $J$ is an expected reward, with $r_i = \log p(y \mid v_i)$, and training makes it larger. With
+# log-probabilities $(-0.2, -1.5, -3.0)$ the two sides are $-0.79$ and $-1.08$.
 #
-# To climb, one needs the gradient. A sum over all positions gives it exactly. But that asks the rest of the
-# network once for each position, and after $T$ steps for each *sequence* of positions. So estimate. One line
-# does it, $\nabla \alpha_i = \alpha_i \nabla \log \alpha_i$:
+# To make $J$ larger we need its gradient. A sum over all positions gives it exactly. But it needs one run of
+# the rest of the network for each position, and after $T$ steps one for each *sequence* of positions. So we
+# estimate it. One identity is enough, $\nabla \alpha_i = \alpha_i \nabla \log \alpha_i$:
 #
 # $$
 # \begin{aligned}
@@ -117,9 +120,10 @@ for rewards in (torch.tensor([1.0, 0, 0]), torch.tensor([11.0, 10, 10])):
 # \end{aligned}
 # $$ (eq-log-trick)
 #
-# **This is the surprising line: the reward needs no derivative.** It may be a BLEU score or a user's click.
-# Here $\nabla$ is by the parameters of the scores; what follows the choice learns by plain backpropagation.
-# The estimate is called *score-function gradient* or REINFORCE {cite:p}`williams1992`.
+# **The last line is the surprise: the reward needs no derivative.** It may be a BLEU score or a user's
+# click. Here $\nabla$ is the gradient with respect to the parameters of the scores; whatever follows the
+# choice learns by plain backpropagation. The estimate is called the *score-function gradient*, or REINFORCE
+# {cite:p}`williams1992`.
 
 # %% [markdown]
 # ### The baseline
@@ -128,8 +132,9 @@ for rewards in (torch.tensor([1.0, 0, 0]), torch.tensor([11.0, 10, 10])):
 #
 # $$ \mathbb{E}\big[b\, \nabla \log \alpha_I\big] = b \sum_i \nabla \alpha_i = b\, \nabla 1 = 0 $$ (eq-baseline-free)
 #
-# so $r_I - b$ may stand for $r_I$: the cloud shrinks or grows, its mean stays. Which $b$ is best? The
-# **total variance** is the sum of the variances of all components. With $n_i = \lVert \nabla \log \alpha_i \rVert^2$ it is
+# so we may replace $r_I$ by $r_I - b$: the cloud shrinks or grows, but its mean stays. Which $b$ is best?
+# The **total variance** is the sum of the variances of all components. With $n_i = \lVert \nabla \log
+# \alpha_i \rVert^2$ it is
 #
 # $$
 # \begin{aligned}
@@ -139,16 +144,21 @@ for rewards in (torch.tensor([1.0, 0, 0]), torch.tensor([11.0, 10, 10])):
 # \end{aligned}
 # $$ (eq-best-baseline)
 #
-# The best baseline is *not* the mean reward: it is the mean weighted by squared lengths. In practice a
-# running mean of earlier rewards does, or the mean over *other* draws for the same input. **A pitfall:**
-# subtract this draw's own reward, or let $b$ know the choice, and the estimate is biased.
+# The best baseline is *not* the mean reward: it weights $r_i$ by $\alpha_i n_i$ instead of $\alpha_i$. In
+# practice one takes a running mean of earlier rewards, or the mean over *other* draws for the same input.
+# **A pitfall:** if you subtract this draw's own reward, or let $b$ depend on the choice in any other way,
+# the estimate is biased.
 
 # %% [markdown]
 # ### Unbiased, and how noisy
 #
-# Three words can be enumerated. Let the package compute the estimate of each choice by backpropagation,
-# average exactly, and compare; then draw 10,000 times. *Noise over signal* is $\sqrt{V}$ divided by the
-# gradient's length.
+# A program minimises a loss. So it needs one whose gradient is minus the estimate. This is the
+# **surrogate** $-(r_I - b) \log \alpha_I$, in which $r_I - b$ is held constant; the package has it as
+# `score_function_loss`. Only its gradient means something, not its value.
+#
+# With three words we can go through every choice. Let backpropagation through the surrogate compute the
+# estimate for each of them, average these exactly, and compare with the gradient; then draw 10,000 times.
+# *Noise over signal* is $\sqrt{V}$ divided by the gradient's length.
 #
 # ```{predict} which-baseline
 # ```
@@ -190,24 +200,26 @@ ResultTable(heads, rows, "Total variance of one estimate")
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# The noise is longer than the gradient in every row. Add 10 and it grows from
-# {{ f"{ratio['as they are', 'none']:.1f}" }} to {{ f"{ratio['+ 10', 'none']:.0f}" }} times the gradient;
-# with either baseline nothing changes. Here the best baseline is hardly calmer than the mean. And no
-# baseline takes the noise away: {{ f"{ratio['+ 10', 'best']:.2f}" }} is what is left. For that you need more draws,
-# which divide $V$ by their number.
+# The noise is longer than the gradient in every row. Adding 10 to the rewards raises it from {{ f"{ratio['as
+# they are', 'none']:.1f}" }} to {{ f"{ratio['+ 10', 'none']:.0f}" }} times the gradient's length; with either
+# baseline nothing changes. Here the best baseline is hardly less noisy than the mean. And no baseline removes
+# the noise: {{ f"{ratio['+ 10', 'best']:.2f}" }} times the gradient's length remains. Only more draws reduce
+# that: they divide $V$ by their number.
 #
 # </details>
 #
 # ## The other way: pretend
 #
-# **Straight-through** {cite:p}`bengio2013` fetches hard and passes the gradient back as if it had mixed:
+# **Straight-through** fetches one place in the forward pass and passes the gradient back as if it had
+# mixed. The trick was proposed for binary units {cite:p}`bengio2013`; for attention it reads
 #
 # $$ c = v_I \ \text{forward}, \qquad \frac{\partial c}{\partial e} := \frac{\partial}{\partial e} \sum_i \alpha_i v_i \ \text{backward} $$ (eq-straight-through)
 #
-# The dice are thrown forward, but the slope is taken at the drawn place, so this too is noisy. But it answers
-# another question. Let what follows be the squared length, $f(v) = \lVert v \rVert^2$, of which [chapter
-# 2](02_soft_addressing.ipynb) showed that $f(\mathbb{E}\,v) \ne \mathbb{E} f(v)$. Here are three gradients by
-# the scores, all averaged exactly over the draws:
+# Everything behind $c$ still takes its slope at the drawn place, so this estimate is noisy too. And it
+# answers another question. Let what follows be the squared length, $f(v) = \lVert v \rVert^2$, for which
+# [chapter 2](02_soft_addressing.ipynb) showed that $f(\mathbb{E}\,v) \ne \mathbb{E} f(v)$. Here are three
+# gradients with respect to the scores, averaged exactly over the draws. The last line has the noise of
+# single draws, also counted exactly:
 
 # %%
 H, a = TINY.h.double(), alpha.detach()
@@ -220,32 +232,41 @@ back = torch.stack(  # what reaches the scores if i was drawn
 through = a @ back
 print(f"hard             {hard}\nsoft             {soft}\nstraight-through {through}")
 angle = F.cosine_similarity(hard, through, dim=0).item()
+V = a @ (back - through).square().sum(1)
+loud = {"straight-through": V.sqrt() / through.norm()}
+for name, b in (("no baseline", 0.0), ("mean reward", (a @ f).item())):
+    loud[name] = noise(f, b).sqrt() / hard.norm()
+print("noise / signal  ", ", ".join(f"{name} {x:.2f}" for name, x in loud.items()))
 
 # %% [markdown]
-# Straight-through gives, on average, the gradient of the *soft* model here, since $f$ is quadratic. It is not
-# that of the model that is run: the cosine between the two is {{ f"{angle:.2f}" }}. **Unbiased, or biased:
-# that is the choice. Which is calmer depends on $f$ and on the baseline.** Which matters more, only a
-# training can tell.
+# Straight-through gives, on average, the gradient of the *soft* model here, because $f$ is quadratic. That
+# is not the gradient of the model that runs: the cosine between the two is {{ f"{angle:.2f}" }}. Nor is it
+# calm. Its noise is {{ f"{loud['straight-through']:.2f}" }} times the length of its mean. The score
+# function has {{ f"{loud['no baseline']:.2f}" }} times without a baseline, and
+# {{ f"{loud['mean reward']:.2f}" }} times with the mean reward as baseline. **So the choice is between
+# unbiased and biased, not between noisy and calm.** Which matters more, only training can tell.
 #
 # ## Measured: find the marked letter
 #
-# Twelve letters, of twenty; a fixed vector is added to one of them. Name it. The letters' vectors stay as they
-# were drawn; a query, an additive score and a linear readout learn, in five ways:
+# A row holds twelve letters, each drawn from an alphabet of twenty. A fixed vector is added to one of them,
+# which *marks* it: name that letter. The letters' vectors stay as drawn. A query, an additive score and a
+# linear readout are learned, in five ways:
 #
 # - **soft**: mix, and backpropagate;
 # - **every place**: the exact $J$ of {eq}`eq-hard-bound`, a sum over all twelve;
 # - **straight-through**;
-# - **baseline** and **no baseline**: one draw, score-function gradient, $b$ a running mean or 0.
+# - **baseline** and **no baseline**: one draw and the score-function gradient, with $b$ a running mean or
+#   0.
 #
-# Sizes, batches and updates are the same. Each way has its own learning rate, chosen with one seed on
-# validation rows. Then {{ stored["card"]["seeds of letters"] }} seeds are judged on {{
-# f"{stored['card']['judged']:,}" }} test rows. All but *soft* take the largest weight when judged. Guessing a
-# letter is right in 5 % of cases; reading a random place, and reading it well, in 13 %.
+# Only the learning rate differs: it is chosen for each way, with one seed on validation rows. Then
+# {{ stored["card"]["seeds of letters"] }} seeds are judged on {{ f"{stored['card']['judged']:,}" }} test
+# rows. All but *soft* then read the place with the largest weight. Guessing a letter is right in 5 % of
+# cases, reading a random place perfectly in 13 %.
 #
 # ```{predict} which-way
 # ```
 
-# %% tags=["hide-input", "hide-output", "hide-until-which-way"] mystnb={"image": {"alt": "Share of marked letters named right against updates, a panel for each of five ways of learning and a line for each seed, with a dotted line for reading a random place."}}
+# %% tags=["hide-input", "hide-output", "hide-until-which-way"] mystnb={"image": {"alt": "Share of marked letters named right, plotted against updates. There is a panel for each of five ways of learning, a line for each seed, and a dotted line for reading a random place."}}
 ways, looks = stored["ways"], stored["card"]["looks"]
 CHANCE, RANDOM_PLACE = 1 / 20, 1 / 12 + 11 / 12 / 20
 
@@ -284,27 +305,34 @@ plt.show()
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# - **Mixing is faster than dice without a baseline.** After 50 updates each seed of *soft* is above each seed of *no baseline*.
-#   Each of the other three ways has a seed that is level with *soft*: no difference seen.
-# - **The baseline's gain** does not show: after 50 updates {{ span(share("baseline", 50), "right", ".2f") }} with it and
-#   {{ span(share("no baseline", 50), "right", ".2f") }} without. The ranges overlap: no difference seen. It removes noise from each estimate, as the
-#   table above shows; what that is worth in a training, five seeds do not settle.
-# - **Straight-through** has all seeds near the top after 100 updates. Its bias does no harm that shows here.
-# - **Noise does not stop the drawn ways**: after 600 updates every seed of both has found the mark. What noise costs
-#   in time stays open: after 50 updates both overlap with *every place*, the exact sum.
-# - **An exact gradient is no guarantee.** One seed of *every place* ends at {{ f"{share('every place', 600)[3]['right']:.2f}" }}. Why, the table
-#   cannot say.
+# - **Mixing is faster than dice without a baseline.** After 50 updates each seed of *soft* is above each
+#   seed of *no baseline*. Each of the other three ways has a seed that is level with *soft*: no difference
+#   seen.
+# - **The baseline shows no gain.** After 50 updates the share is
+#   {{ span(share("baseline", 50), "right", ".2f") }} with it and
+#   {{ span(share("no baseline", 50), "right", ".2f") }} without. The ranges overlap: no difference seen.
+#   The baseline removes noise from each estimate, as the table above shows. What that is worth in training,
+#   five seeds do not tell.
+# - **Straight-through** has all seeds near the top after 100 updates. Its bias does no harm that shows
+#   here.
+# - **Noise does not stop *baseline* or *no baseline*.** At the end, after 600 updates, every seed of both
+#   has found the mark. What noise costs in time remains open: after 50 updates both overlap with *every
+#   place*, the exact sum.
+# - **An exact gradient is no guarantee.** One seed of *every place* ends at
+#   {{ f"{share('every place', 600)[3]['right']:.2f}" }}. The table cannot say why.
 #
-# This is one small task, and each choice is rewarded at once. *Soft* and *baseline* took the highest of the four rates
-# that were tried. In Xu et al.'s captions a choice earns its reward words later.
+# This is one small task, and each choice is rewarded at once. In the captions of Xu et al. the reward comes
+# many words later. For *soft* and *baseline* the highest of the four rates tried was chosen, so a still
+# higher one might be better.
 #
 # </details>
 
 # %% [markdown]
 # ## Ten lines
 #
-# What the drawn ways do in each update, in a loop of its own. The reward is the log-probability of the right
-# letter; the readout learns from the loss, the scores from the surrogate alone.
+# Here is what *baseline* does in each update, in a loop of its own and with a scaled dot score. The reward
+# is the log-probability of the right letter. The readout learns from the loss; the query, and with it the
+# scores, learns from the surrogate alone.
 
 # %%
 torch.manual_seed(0)
@@ -333,19 +361,19 @@ print(
 # %% [markdown]
 # ## One row under a penalty
 #
-# The gentler way to a sharp row: keep the mixture, and ask for sharpness in the loss. Answer, then take steps. Afterwards
-# try *entropy* and *1 − Σα²*, with λ of either sign.
+# There is a gentler way to a sharp row: keep the mixture, and ask for sharpness in the loss. Answer the
+# question in the figure, then take steps. Afterwards try *entropy* and *1 − Σα²*, with λ of either sign.
 
 # %% tags=["hide-input"]
 PenaltyPath()
 
 # %% [markdown]
-# A penalty $R$ is added to the loss, with a factor:
+# A penalty $R$ is added to the loss, with a factor $\lambda$:
 #
 # $$ L_{\mathrm{total}} = L + \lambda R $$ (eq-regularised-loss)
 #
-# Training makes $R$ *small* if $\lambda > 0$. So a positive $\lambda$ on the entropy $H$ **sharpens**; to keep a
-# row spread, $\lambda$ is negative. With the softmax's Jacobian of chapter 2:
+# Training makes $R$ *small* if $\lambda > 0$. So a positive $\lambda$ on the entropy $H$ **sharpens**; to
+# keep a row spread out, choose a negative one. With the softmax's Jacobian from chapter 2:
 #
 # $$
 # \begin{aligned}
@@ -355,12 +383,13 @@ PenaltyPath()
 # \end{aligned}
 # $$ (eq-penalty-slopes)
 #
-# **The third is a trap.** Where weights are free, an L1 penalty makes many of them zero, and it is tempting to ask that
-# of attention. It runs, it is logged, and it does nothing: a softmax row sums to 1. All three slopes vanish at a uniform row, where nothing says which
-# way to go, and at a corner; the third everywhere.
+# **The third is a trap.** An L1 penalty on free weights makes many of them zero, and it is tempting to ask
+# the same of attention. The program runs, the penalty is logged, and it does nothing: a softmax row sums to
+# 1, so its slope is zero everywhere. At a uniform row, where nothing says which way to go, the other two
+# slopes vanish as well. So they do at a corner, where one weight is 1.
 #
-# By hand, at our row: $H = 0.892$, and its slope for *sat* is $-0.522\,(\ln 0.522 + 0.892) = -0.127$. For *cat* it is
-# $0.003$: $\ln 0.407$ is almost $-H$.
+# By hand, for our row: $H = 0.892$, and its slope for *sat* is $-0.522\,(\ln 0.522 + 0.892) = -0.127$. For
+# *cat* the slope is $0.003$, because $\ln 0.407$ is almost $-H$.
 
 # %%
 from seqattn.training.regularizers import entropy_penalty, sparsity_penalty
@@ -377,24 +406,26 @@ for name_of, R, expected in (
     print(f"{name_of:8s} {R.item():.3f}  slope {slope}")
 
 # %% [markdown]
-# The package divides a row's entropy by the logarithm of its length, so that long sentences do not weigh more,
-# and leaves padded rows out of the mean. A padded row of zeros has entropy 0 by the formula and would count as perfectly
-# sharp.
+# The package divides a row's entropy by the logarithm of its length, so that long sentences do not weigh
+# more. It leaves padded rows out of the mean. A padded row of zeros has entropy 0 by the formula, and would
+# count as perfectly sharp.
 #
-# A third kind of penalty looks at columns: {eq}`eq-look-at-each-word` of chapter 3 asks that each source word
-# get about one word's weight in total, *doubly stochastic* attention. It says nothing about a single row.
+# A third kind of penalty looks at columns. {eq}`eq-look-at-each-word` of chapter 3 asks that each source
+# word get a total weight of about one, which is called *doubly stochastic* attention. It says nothing about
+# any single row.
 
 # %% [markdown]
 # ## Tearing holes: attention dropout
 #
-# After the softmax, in training only, each weight is set to zero with probability $p$ and the others are divided
-# by $1 - p$ ({eq}`eq-attention-dropout`). With $m_i \in \{0, 1\}$ for what is kept, the dropped context is
-# $\tilde c = \sum_i \frac{m_i}{1-p} \alpha_i v_i$. Its mean is $c$. But how far from it is a single draw?
+# After the softmax, in training only, each weight is set to zero with probability $p$ and the others are
+# divided by $1 - p$ ({eq}`eq-attention-dropout`). Let $m_i$ be 1 where a weight is kept and 0 where it is
+# dropped. Then the context becomes $\tilde c = \sum_i \frac{m_i}{1-p} \alpha_i
+# v_i$. Its mean is $c$. But how far from $c$ is a single draw?
 #
 # ```{predict} noise-of-dropout
 # ```
 #
-# The $m_i$ are independent, and each has the variance $p(1-p)$:
+# The $m_i$ are independent, and each has variance $p(1-p)$:
 #
 # $$
 # \begin{aligned}
@@ -403,10 +434,12 @@ for name_of, R, expected in (
 # \end{aligned}
 # $$ (eq-dropout-variance)
 #
-# **The surprise: of rows over values of equal length, the sharp one is shaken most**, by the sum of squares that the second
-# penalty has with the other sign. Put $\lVert v_i \rVert = 1$ for the *sum of the row*: with $p = 0.25$ ours is $1 \pm 0.38$, a uniform row
-# of three $1 \pm 0.33$, a row with one weight $1 \pm 0.58$: it is 0 or 1.33. So **dropped rows do not sum to 1**, only their
-# mean does. They must not be renormalised, nor drawn as maps.
+# **The surprise: among rows over values of equal length, the sharpest is shaken most.** What decides is the
+# sum of squares, which the second penalty has with the opposite sign. If every value is the number 1, the
+# context is the *sum of the row*. With $p = 0.25$ the sum of our row is $1 \pm 0.38$, and that of a uniform
+# row of three is $1 \pm 0.33$. A row with a single weight has $1 \pm 0.58$: its sum is 0 or 1.33. So
+# **dropped rows do not sum to 1**; only their mean does. Do not renormalise them, and do not draw them as
+# maps.
 
 # %% tags=["hide-output", "hide-until-noise-of-dropout"]
 torch.manual_seed(0)
@@ -426,12 +459,17 @@ for kind, weights in ROWS.items():
 # %% [markdown]
 # ## Measured: in a translator
 #
-# Now all of it in chapter 3's kind of model, in Luong's order: additive score, states of 64 numbers,
-# {{ f"{stored['card']['pairs']:,}" }} short pairs of the toy corpus, each seen {{ stored["card"]["epochs"] }} times. Few pairs and many
-# rounds, so that there is something to overfit. Penalties have $|\lambda| = 0.3$. The learning rate is chosen on validation pairs for the plain
-# training; {{ stored["card"]["seeds"] }} seeds are judged once on {{ stored["card"]["tested on"] }} test pairs. Entropy is
-# normalised, 0 to 1. AER is that of each row's largest weight: links by lot have
-# {{ f"{stored['yardsticks']['by lot']:.2f}" }} on these pairs, the diagonal, which looks at no word, {{ f"{stored['yardsticks']['diagonal']:.2f}" }}. *Columns* is the mean of $(1 - \sum_t \alpha_{ti})^2$. Nats are per word, on pairs that were learned and on test pairs.
+# Now all of this goes into chapter 3's kind of model, in Luong's order. It has an additive score and states
+# of 64 numbers, and learns from {{ f"{stored['card']['pairs']:,}" }} short pairs of the toy corpus, each
+# seen {{ stored["card"]["epochs"] }} times. The pairs are few and the rounds many, so that there is
+# something to overfit. Penalties have $|\lambda| = 0.3$. The learning rate is chosen on validation pairs,
+# for the plain training only. Then {{ stored["card"]["seeds"] }} seeds are judged once on
+# {{ stored["card"]["tested on"] }} test pairs.
+#
+# Entropy is normalised to lie between 0 and 1. AER takes each row's largest weight as a link: random links
+# have {{ f"{stored['yardsticks']['by lot']:.2f}" }} on these pairs, and the diagonal, which looks at no
+# word, has {{ f"{stored['yardsticks']['diagonal']:.2f}" }}. *Columns* is the mean of
+# $(1 - \sum_t \alpha_{ti})^2$. Nats are per word, on the pairs that were learned and on test pairs.
 #
 # ```{predict} what-helps
 # ```
@@ -447,23 +485,26 @@ ResultTable(heads, rows, "Six trainings", "lowest to highest of three seeds")
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# - **λ > 0 on the entropy** sharpened each row to one word, and ruined the model: in each seed BLEU is below, and the
-#   nats on test pairs above, those of every plain seed. *Columns* says how: all rows look at the same few words.
-#   Why, it does not say. Perhaps rows become sharp here before they know where to look.
-# - **λ < 0** spread the rows. BLEU overlaps with the plain training: no difference seen. AER is lower in each seed. So do
-#   not read a sharp map as a good one.
-# - **Doubly stochastic** weights make columns what was asked for, and links better: AER is
-#   {{ span(runs["doubly stochastic"], "aer", ".2f") }} against {{ span(runs["plain"], "aer", ".2f") }}, each seed below each. The diagonal
-#   is better than any of these trainings, so their rows are poor links. BLEU: no difference seen.
-# - **Dropout** spreads rows, the more the higher the rate, measured without dropout: the model has learned another way
-#   of looking. With 10 % neither BLEU nor nats on test pairs differ from the plain training by more than the seeds do. With 30 % BLEU is
-#   *lower* in each seed. It did not generalise better here.
+# - **λ > 0 on the entropy** sharpened each row to one word, and ruined the model. In each seed BLEU is
+#   below, and the nats on test pairs are above, those of every plain seed. *Columns* says how: all rows
+#   look at the same few words. It does not say why.
+# - **λ < 0** spread the rows. BLEU overlaps with that of the plain training: no difference seen. AER is
+#   lower in each seed. So do not take a sharp map for a good one.
+# - **Doubly stochastic** attention has the columns that were asked for, and it links better: AER is
+#   {{ span(runs["doubly stochastic"], "aer", ".2f") }} against {{ span(runs["plain"], "aer", ".2f") }},
+#   each seed below each plain one. But the diagonal is better than any training here, so all these rows are
+#   poor links. BLEU: no difference seen.
+# - **Dropout** spreads rows, and more so at the higher rate. They are measured without dropout, so the
+#   model itself looks differently. With 10 % neither BLEU nor the nats on test pairs differ from the plain
+#   training by more than the seeds do. With 30 % BLEU is *lower* in each seed. Dropout did not improve
+#   generalisation here.
 #
-# All this holds for one size, one λ, few pairs, and the highest of the learning rates that were tried. [The capstone](20_study.ipynb) asks about dropout again.
+# All this holds for one size, one $|\lambda|$, few pairs, and the highest of the learning rates tried. [The
+# capstone](20_study.ipynb) asks about dropout again.
 #
 # </details>
 #
-# The five sentences, by the first seed of three trainings:
+# Here are the five sentences of the book, translated by the first seed of three trainings:
 
 # %%
 for i, pair in enumerate(FIVE):
@@ -474,8 +515,9 @@ for i, pair in enumerate(FIVE):
 # %% [markdown]
 # ## On a real sentence
 #
-# A German caption and its translation by a larger model, a soft one ([chapter 3](03_additive.ipynb) shows more of
-# them). What would a hard reader have fetched? Throw dice with each row's weights, 1,000 times.
+# Here is a German caption with its translation by a larger, soft model ([chapter 3](03_additive.ipynb)
+# shows more of them). What would a hard reader have fetched? Throw dice with each row's weights, 1,000
+# times.
 
 # %%
 caption = measured("captions")["captions"][0]
@@ -483,11 +525,13 @@ weights = torch.tensor(caption["weights"])
 torch.manual_seed(0)
 thrown = torch.multinomial(weights, 1_000, replacement=True)
 agree = (thrown == weights.argmax(1, keepdim=True)).float().mean(1)
-print(f"drawn place is that of the largest weight: {agree.mean():.0%} of all draws")
+print(f"the drawn place has the largest weight: {agree.mean():.0%} of all draws")
 least = int(agree[:-1].argmin())
-print(f"least often for {caption['tokens'][least].strip('▁')}: {agree[least]:.0%}")
+print(
+    f"least often in the row of {caption['tokens'][least].strip('▁')}: {agree[least]:.0%}"
+)
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Attention map of a German caption and its English translation, a row for each English token. Some rows have nearly all weight on one German token, others are spread over several."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Attention map of a German caption and its English translation, with a row for each English token. Some rows have nearly all their weight on one German token, others spread it over several."}}
 figure, ax = plt.subplots(figsize=(5.8, 4.4), layout="constrained")
 plot_attention(
     weights, caption["source_tokens"], caption["tokens"], ax=ax, annotate=False
@@ -495,19 +539,24 @@ plot_attention(
 plt.show()
 
 # %% [markdown]
-# Rows of this map are mixtures that the model learned to use. A *trained* soft model that is cut down to one place a row
-# is another model: its readout has never seen such inputs.
+# The rows of this map are mixtures that the model learned to use. Cut down to one place per row, the
+# *trained* soft model is another model: its readout has never seen such inputs.
 #
 # ## Where it breaks
 #
-# - **The surrogate's value means nothing.** `score_function_loss` can rise while all goes well. Log the reward.
-# - **A reward with a gradient.** Then the surrogate also pushes the reward's own network. Detach it.
-# - **A baseline that knows the choice** biases; this draw's own reward as baseline leaves exactly nothing.
-# - **Dropout that never sleeps.** `F.dropout` drops unless it is told `training=False`, and `scaled_dot_product_attention`
-#   drops at any `dropout_p` above 0: neither knows of `model.eval()`. Test: two evaluations of one input must agree.
-# - **Dropping scores instead of weights.** A score of 0 is no absence: its weight is $e^0$ over the sum.
-# - **Means over padded rows.** Entropy 0 of rows that are all zero makes short sentences look sharp.
-# - **A penalty's sign.** Print the entropy before and after a hundred updates.
+# - **Reading the surrogate's value.** It means nothing: `score_function_loss` can rise while all goes well.
+#   Log the reward instead.
+# - **A reward with a gradient.** In a surrogate of your own, detach the reward. Otherwise the surrogate
+#   also pushes the network that computes it.
+# - **A baseline that knows the choice.** It biases the estimate; with this draw's own reward as baseline,
+#   exactly nothing is left.
+# - **Dropout that never sleeps.** `F.dropout` drops unless it is told `training=False`, and
+#   `scaled_dot_product_attention` drops at any `dropout_p` above 0: neither knows about `model.eval()`.
+#   Test it: two evaluations of one input must agree.
+# - **Dropping scores instead of weights.** A score of 0 does not remove a word: its weight is $e^0$ divided
+#   by the sum of its row.
+# - **Means over padded rows.** Rows of zeros have entropy 0, and make short sentences look sharp.
+# - **A penalty's sign.** Print the entropy before training and after a hundred updates.
 
 # %% [markdown]
 # ## Check yourself
@@ -526,19 +575,22 @@ plt.show()
 #
 # ## What you now know
 #
-# - A choice by dice can be learned from its reward alone: $\nabla \log \alpha_I$ times the reward, on average the exact
-#   gradient.
-# - A baseline moves no mean and can remove most of the noise. Straight-through is biased, and still noisy.
-# - Entropy and sum of squares sharpen or spread a row, by the sign of $\lambda$. L1 on softmax weights is a constant.
+# - A choice made by dice can be learned from its reward alone: $\nabla \log \alpha_I$ times the reward is,
+#   on average, the exact gradient.
+# - A baseline leaves the mean where it is and can remove most of the noise. Straight-through is biased, and
+#   still noisy.
+# - Entropy and sum of squares sharpen a row or spread it out, depending on the sign of $\lambda$. L1 on
+#   softmax weights is a constant.
 # - Over values of equal length, attention dropout shakes sharp rows most. Dropped rows do not sum to 1.
 #
-# **Now you.** [The exercise](../exercises/12_hard.ipynb) has you write the log-probability of a choice, a surrogate with
-# a baseline from other draws, the exact noise, a penalty with pads and attention dropout, and judge a study of dropout rates.
+# **Now you.** In [the exercise](../exercises/12_hard.ipynb) you write the log-probability of a choice, a
+# surrogate with a baseline from other draws, the exact noise, straight-through, and a loss with penalties
+# and pads. Then you judge a study of dropout rates.
 #
 # **Next.** Several heads: instead of one sharp row, several rows at once.
 #
 # ## Sources
 #
-# - Hard attention for captions, the bound, the estimate: {cite:t}`xu2015`, section 4.1. The score-function gradient and
-#   its baseline: {cite:t}`williams1992`. Straight-through: {cite:t}`bengio2013`.
+# - Hard attention for captions, the bound, the estimate: {cite:t}`xu2015`, section 4.1. The score-function
+#   gradient and its baseline: {cite:t}`williams1992`. Straight-through: {cite:t}`bengio2013`.
 # - Columns that sum to one: {cite:t}`xu2015`, section 4.2.1. Dropout: {cite:t}`srivastava2014`.

@@ -13,13 +13,13 @@
 # %% [markdown]
 # # Several heads
 #
-# One row of weights gives one average, and an average forgets which part came from where. Here you give
-# attention several rows at the price of one. You see what a single head cannot do, find out what the
-# heads of a trained translator look at, and take them away to see which of them matter.
+# One row of weights gives one average, and an average does not keep its parts apart. Here you give
+# attention several rows for the price of one. You see what one head and a linear readout miss, find out
+# what the heads of a trained translator look at, and take heads away to see which of them matter.
 #
 # **You need** queries, keys and values from [soft addressing](02_soft_addressing.ipynb) and the scaled and
 # the low-rank score from [chapter 5](05_scaled.ipynb). **It covers** multi-head attention by hand, as a
-# formula and in ten lines; splitting and merging; what it costs; heads found by a score; and a model
+# formula and in ten lines; splitting and merging; what it costs; heads found with a score; and a model
 # without some of its heads.
 
 # %% tags=["install", "hide-cell"]
@@ -28,13 +28,13 @@ INSTALL
 # %% [markdown]
 # ## A question you can see
 #
-# Here is a line of twelve letters, drawn at random: `b k a c a f …`. At each place a network is to name two
+# Here is a line of twelve letters, drawn at random: `b k a c a f …`. At each place a network must name two
 # letters: the one to the *left* and the one to the *right*. It has one attention layer, which knows each
 # letter and its position, and a linear readout behind it. Guessing is right once in twelve times.
 #
-# We train it three times with one **head**, that is, with one row of weights for each place. Then with
-# two heads, each of half the size, and with four. The number of trained weights in the attention stays
-# the same.
+# We train it three times with one **head**, that is, with one row of weights for each place. Then we train
+# it with two heads, each of half the size, and with four. The number of trained weights in the attention
+# stays the same.
 #
 # ```{predict} one-head-two-places
 # ```
@@ -76,58 +76,71 @@ def cross_entropy(logits, letters):
     return F.cross_entropy(logits.flatten(0, 1), letters.flatten())
 
 
+def hidden_layer(size, out):
+    return nn.Sequential(nn.Linear(size, 128), nn.ReLU(), nn.Linear(128, out))
+
+
 # %%
-def name_both_neighbours(heads, updates=600, size=32, letters=12):
-    torch.manual_seed(1)
+def name_both_neighbours(heads, seed=1, readout=nn.Linear, size=32, letters=12):
+    torch.manual_seed(seed)
     embed, attention = nn.Embedding(letters, size), MultiHeadAttention(size, heads)
-    parts = nn.ModuleList([embed, attention, nn.Linear(size, 2 * letters)])
+    parts = nn.ModuleList([embed, attention, readout(size, 2 * letters)])
     optimizer = torch.optim.Adam(parts.parameters(), lr=0.005)
-    for _ in range(updates + 1):
+    for _ in range(601):
         line = torch.randint(letters, (64, 12))
         context, _ = attention(embed(line) + sinusoidal_positions(12, size))
         left, right = parts[2](context[:, 1:-1]).chunk(2, -1)
         loss = cross_entropy(left, line[:, :-2]) + cross_entropy(right, line[:, 2:])
         optimizer.zero_grad(), loss.backward(), optimizer.step()
-    # The last batch, as every other, is new to the network.
+    # The last batch is new to the network, as every batch is.
     hits = left.argmax(-1) == line[:, :-2], right.argmax(-1) == line[:, 2:]
     return [side.float().mean().item() for side in hits]
 
 
 # %% tags=["hide-output", "hide-until-one-head-two-places", "nbval-ignore-output"]
-once = {heads: name_both_neighbours(heads) for heads in (1, 2)}
-for heads, rates in once.items():
-    print(f"{heads} heads, here and now: left {rates[0]:.2f}, right {rates[1]:.2f}")
+once = name_both_neighbours(1)
+print(
+    f"here and now, one head, linear readout: left {once[0]:.2f}, right {once[1]:.2f}"
+)
+deep = [name_both_neighbours(1, seed, hidden_layer) for seed in (1, 2, 3)]
+for n, (left, right) in enumerate(deep, 1):
+    print(f"  with a hidden layer, seed {n}: left {left:.2f}, right {right:.2f}")
 task, rows = stored["neighbours"], []
 for heads, runs in task.items():
     for seed, run in enumerate(runs, 1):
         looks = [f"{a:.2f} / {b:.2f}" for a, b in zip(run["previous"], run["next"])]
         rates = [f"{run[side]:.2f}" for side in ("left", "right")]
-        rows.append([heads, str(seed), *rates, "  ".join(looks), run["weights"]])
+        rows.append([heads, str(seed), *rates, "; ".join(looks), run["weights"]])
 columns = "heads", "seed", "left", "right", "weight on left / right, by head", "weights"
-ResultTable(columns, rows, "Share of neighbours named rightly")
+ResultTable(columns, rows, "Share of neighbours named right, linear readout")
 
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# With one head one of the two neighbours is named well. The other is named in {{ low_high([min(run["left"],
-# run["right"]) for run in task["1"]]) }} of all places, where guessing gives 0.08. Which of the two it is
-# depends on the seed. The head does look at both places. But it returns *one* sum, and from a sum of two
-# letters a *linear* readout gets only the louder one. It looks a little more at one of them, and the readout
-# finds that one. With two heads each takes a side, and in three seeds there is hardly a mistake.
+# With one head, one of the two neighbours is named well: the left one in seed 1, the right one in seeds 2
+# and 3. The other is named in {{ low_high([min(run["left"], run["right"]) for run in task["1"]]) }} of all
+# places, where guessing gives 0.08. The head does look at both places. But it returns *one* sum, and from
+# this sum of two letters the *linear* readout gets only the louder one: the head looks a little more at one
+# of them, and the readout finds that one.
+#
+# The sum holds the other letter, too. Give the same single head a readout with one hidden layer, and in
+# three seeds it names the left neighbour in {{ low_high([run[0] for run in deep]) }} and the right one in
+# {{ low_high([run[1] for run in deep]) }} of all places. With two heads each takes a side, and in three
+# seeds a linear readout makes hardly a mistake.
 #
 # </details>
 #
 # ## One head stays in the triangle
 #
-# [Chapter 2](02_soft_addressing.ipynb) said why: weights are not negative and sum to 1, so a context is an
-# average of the values and stays inside their hull. For three values that is a triangle. Here they are the states of *cat*, *sat* and *mat*, with two
-# numbers each. One head compares whole states. Of two heads the first sees first numbers alone, the second
-# second numbers.
+# The reason is in [chapter 2](02_soft_addressing.ipynb): weights are not negative and sum to 1, so a
+# context is an average of the values and stays inside their hull. For three values that is a triangle. Here
+# the values are the states of *cat*, *sat* and *mat*, with two numbers each. One head compares whole
+# states. Of two heads, the first sees only the first numbers, and the second only the second numbers.
 
 # %% tags=["hide-input"]
 TwoHeads(
-    caption="Move both numbers of the query to 3, then the second to −3. The disc is one head, the "
-    "square is two heads, and the dashed box holds all that two heads can reach."
+    caption="Move both numbers of the query to 3, then the second to −3. The disc is what one "
+    "head returns, the square what two heads return. The dashed box holds all that two heads can reach."
 )
 
 # %% [markdown]
@@ -142,9 +155,9 @@ TwoHeads(
 # | head 1, first numbers | 0.5, −0.25, 0.25 | 0.444, 0.210, 0.346 | 0.512 |
 # | head 2, second numbers | 0.5, 1.5, −1.0 | 0.254, 0.690, 0.057 | 1.105 |
 #
-# Side by side the two heads return $(0.512, 1.105)$. Straight below that point the edge from *cat* to
-# *sat* runs at a height of 0.825. **The point lies outside the triangle.** No single row of
-# weights can reach it. The surprise is small once seen: each number has an average of its own.
+# Side by side the two heads return $(0.512, 1.105)$. Straight below that point, the edge from *cat* to
+# *sat* is at a height of 0.825. **So the point lies outside the triangle**, and no single row of weights
+# can reach it. The reason is that each of its numbers is an average of its own.
 
 
 # %%
@@ -162,32 +175,33 @@ print("two heads", torch.cat(halves), f"  the edge there: {edge:.3f}")
 # %% [markdown]
 # ## In general
 #
-# A model does not cut states in half as they come. It first projects them, and each head has projections
-# of its own. Let $Q$ hold the queries in its rows, $K$ the keys and $V$ the values, all of size $d$.
-# Head $h$ of $H$ has matrices with $d_h = d/H$ columns:
+# A model does not cut states in half as they come. It first projects them, and each head has projections of
+# its own. Let the rows of $Q$, $K$ and $V$ be the queries, the keys and the values, all of size $d$. Head
+# $h$ of $H$ has matrices with $d_h = d/H$ columns:
 #
 # $$ \mathrm{head}_h = \mathrm{softmax}\Big(\frac{Q W^Q_h\,(K W^K_h)^\top}{\sqrt{d_h}}\Big)\, V W^V_h $$ (eq-head)
 #
-# The heads are set side by side and mixed by one more matrix, with blocks $W^O_h$ of $d_h$ rows:
+# The heads are set side by side and mixed by one more matrix, $W^O$. It consists of blocks $W^O_h$ of $d_h$
+# rows:
 #
 # $$ [\mathrm{head}_1; \dots; \mathrm{head}_H]\, W^O = \sum_{h=1}^{H} \mathrm{head}_h\, W^O_h $$ (eq-heads-sum)
 #
-# The right side is the surprising one. **Heads are added.** Each writes an addend of full size $d$, and no
-# head reads another. So a head can be switched off by leaving out its addend. And heads can be exchanged, each with its
-# block, and nothing changes: **the number of a head means nothing.** What is head 3 in one training may be head
-# 1, or no head at all, in the next.
+# The right side is the surprising one. **Heads are added.** Each contributes an addend of full size $d$,
+# and no head reads another. So you can switch off a head by leaving out its addend. You can also exchange
+# two heads, each with its block, and nothing changes: **the number of a head means nothing.** What is head
+# 3 in one training may be head 1, or no head at all, in the next.
 #
 # The scores are those of [chapter 5](05_scaled.ipynb). One head compares with a matrix of low rank,
 #
 # $$ Q\, W^Q_h {W^K_h}^\top K^\top, \qquad \mathrm{rank}\big(W^Q_h {W^K_h}^\top\big) \le d_h $$ (eq-head-rank)
 #
-# that is {eq}`eq-reduced-rank-score` with $k = d_h$. More heads mean thinner heads.
+# which is {eq}`eq-reduced-rank-score` with $k = d_h$. More heads mean thinner heads.
 
 # %% [markdown]
-# Where are these small matrices in a program? There are none. The $H$ matrices $W^Q_h$ stand side
-# by side in one matrix of $d \times d$, and one product computes all heads. Here is the right side of {eq}`eq-heads-sum`
-# in ten lines, with the weights of the package's module. Below it is held against that module, and against
-# PyTorch's own, whose masks mean the opposite.
+# You will not find these small matrices in a program. The $H$ matrices $W^Q_h$ stand side by side in one
+# matrix of size $d \times d$, and one product serves all heads. Here is the right side of
+# {eq}`eq-heads-sum` in ten lines, with the weights of the package's module. The next cell compares it with
+# that module and with PyTorch's own, whose masks mean the opposite.
 
 
 # %%
@@ -222,9 +236,10 @@ print("three programs, one result; weights", tuple(expected[1].shape))
 # %% [markdown]
 # ### Split, then transpose
 #
-# The loop over heads is slow. Programs bring the heads to the front, `(B, T, d)` to `(B, H, T, d_h)`, and
-# treat each head as a sentence of its own. That takes *two* operations: split the **last** axis, then
-# exchange it with the positions. One `view` gives the same shape and another content:
+# The loop over heads is slow. Programs bring the heads to the front instead, from `(B, T, d)` to
+# `(B, H, T, d_h)`, and treat each head as a sentence of its own. That takes *two* operations: split the
+# **last** axis, then exchange the heads with the positions. A single `view` gives the same shape with
+# different content:
 
 
 # %%
@@ -245,17 +260,17 @@ for kind, heads in ((MultiHeadAttention, 3), (OneView, 1), (OneView, 3)):
     print(f"{kind.__name__:18s} {heads} heads: off by {off[kind, heads]:.6f}")
 
 # %% [markdown]
-# With one `view`, head 1 has the first *positions* and not the first *numbers*: words are mixed before any
-# weight is computed. No shape is wrong, nothing fails, and with one head the two are the same. Public
-# programs had this bug, in the split or in the merge. In one of them the test trained a model to copy, and
-# passed. The probe above finds it: **exchange the words, and the outputs must be exchanged with
-# them, and otherwise stay** (in self-attention, without a mask and without positions).
+# With a single `view`, head 1 gets the first *positions* instead of the first *numbers*: words are mixed
+# before any weight is computed. No shape is wrong, nothing fails, and with one head the two are the same.
+# Public programs had this bug, in the split or the merge. One of them had a test that trained a model to
+# copy, and passed. The probe above finds it: **reorder the words, and the outputs must be reordered
+# likewise and otherwise stay** (in self-attention, without mask or positions).
 #
-# Over weights `(B, H, T, S)` a padding mask `(B, S)` needs two new axes,
-# `(B, 1, 1, S)`. With one alone, `(B, 1, S)`, it fails, unless there are as many sentences as heads: then
-# sentence 2's mask silences words of *head* 2. And a program that divides by $\sqrt d$ in
-# place of $\sqrt{d_h}$ makes all scores too small by $\sqrt H$.
-# **Test with several heads, and with as many sentences as heads.**
+# Over weights `(B, H, T, S)` a padding mask `(B, S)` needs two new axes, `(B, 1, 1, S)`. With only one,
+# `(B, 1, S)`, several sentences and heads raise an error, unless the two numbers are equal. Then sentence
+# 2's mask silences words of *head* 2. A program that divides by $\sqrt d$ instead of $\sqrt{d_h}$ makes all
+# scores too small by a factor of $\sqrt H$. **Test with several heads, and with as many sentences as
+# heads.**
 #
 # ## The bill
 #
@@ -263,11 +278,11 @@ for kind, heads in ((MultiHeadAttention, 3), (OneView, 1), (OneView, 3)):
 #
 # $$ 4d^2 + 4d \quad\text{for every } H $$ (eq-heads-parameters)
 #
-# and for $T$ positions, self-attention, as many multiplications:
+# Nor does the number of multiplications in self-attention over $T$ positions depend on $H$:
 #
 # $$ \underbrace{4 T d^2}_{\text{projections}} + \underbrace{H \cdot 2\, T^2 d_h}_{\text{scores and sums}} = 4 T d^2 + 2 T^2 d $$ (eq-heads-cost)
 #
-# because $H d_h = d$. What does grow is the number of rows that go through a softmax, $H T$.
+# because $H d_h = d$. What does grow is the number of softmax rows, $H T$.
 
 # %% tags=["hide-input"]
 bill_rows, x = [], torch.randn(4, 128, 256)  # 4 sentences of 128 positions, d = 256
@@ -288,16 +303,17 @@ ResultTable(
 )
 
 # %% [markdown]
-# Weights and multiplications are equal to the last digit. The milliseconds of one call were taken on one
-# machine beside other work, seven times; the table has the least and the most. With sixteen heads they are
-# more than with one: among other things, the softmax has sixteen times as many rows.
+# Weights and multiplications are equal to the last digit. One call was timed seven times, on one machine
+# beside other work; the table has the shortest and the longest time. Sixteen heads take longer than one:
+# among other things, their softmax has sixteen times as many rows.
 #
 # ## What heads learn
 #
-# In drawings of Transformers head 1 is "syntax" and head 2 is "alignment". We look instead. Three small Transformers, which
-# differ in the seed alone, have learned from short pairs of the toy corpus: two layers each in encoder and
-# decoder, four heads in each attention. That makes eight heads which look from English to English, eight from French to
-# French, eight from French to English. The package hands out all their weights, and takes a mask of heads:
+# In drawings of Transformers, head 1 is "syntax" and head 2 is "alignment". We measure instead. Three small
+# Transformers, which differ only in their seed, have learned from short pairs of the toy corpus. Each has
+# two layers in the encoder and two in the decoder, with four heads in each attention. That makes eight
+# heads from English to English, eight from French to French, and eight from French to English. The package
+# hands out all their weights, and accepts a mask of heads:
 
 # %%
 torch.manual_seed(0)
@@ -321,9 +337,9 @@ with torch.no_grad(), masked_heads(model, keep):
 # ```{predict} which-roles
 # ```
 #
-# Here are all heads of the first of the three models. Choose who looks at whom, and a score to order them
-# by. A name such as 2·3 is layer 2, head 3. Rows and columns of *French to French* are the words that the
-# decoder reads, from `<bos>` on.
+# Here are all heads of the first of the three models. Choose who looks at whom, and a score to order the
+# heads by. A name such as 2·3 means layer 2, head 3. In *French to French*, rows and columns are the words
+# that the decoder reads, from `<bos>` on.
 
 # %% tags=["hide-input"]
 HeadsExplorer(
@@ -334,9 +350,10 @@ HeadsExplorer(
 )
 
 # %% [markdown]
-# One sentence proves nothing. So here each head is scored on all test sentences. A pattern's head is *chosen* by
-# the validation sentences and *judged* by the test sentences. Beside it stands the best of the eight heads of
-# a model that was never trained: with eight to choose from, some head is always the best.
+# One sentence proves nothing, so here each head is scored on all test sentences. For each pattern the head
+# is *chosen* on the validation sentences and *judged* on the test sentences. Beside it stands the best of
+# the eight heads of a model that was never trained: with eight to choose from, some head is always the
+# best.
 
 # %% tags=["hide-input", "hide-output", "hide-until-which-roles"]
 studied, role_rows, found = stored["heads"], [], {}
@@ -357,30 +374,29 @@ for kind, pattern in [*places, ("source", "next")]:
     shown = [f"{score:.2f} ({name})" for score, name in zip(judged, names)]
     role_rows.append([f"{language[kind]}, {pattern}", *shown, low_high(untrained)])
 columns = "looks at", "seed 1", "seed 2", "seed 3", "untrained, best of 8"
-ResultTable(columns, role_rows, "Mean weight on a place, and in brackets whose")
+ResultTable(columns, role_rows, "Mean weight on a place, and in brackets the head")
 
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# - **A head for the previous word is not here.** In drawings of Transformers there often is one. The best of
-#   eight English heads gives it {{ low_high(found["source", "previous"][0]) }} of its weight, little more than an
-#   untrained one; the best French head {{ low_high(found["target", "previous"][0]) }}, where the untrained have
-#   {{ low_high(found["target", "previous"][1]) }}.
-# - What did form are heads that look at their own place. The best gives it
-#   {{ low_high(found["target", "own"][0]) }} in French, where the untrained have
-#   {{ low_high(found["target", "own"][1]) }}. In English it is {{ low_high(found["source", "own"][0]) }} beside
-#   {{ low_high(found["source", "own"][1]) }}. In all three models.
-# - Its name differs from seed to seed. Look at the brackets.
+# - **There is no head for the previous word.** In drawings of Transformers there often is one. The best of
+#   eight English heads gives it {{ low_high(found["source", "previous"][0]) }} of its weight, little more
+#   than an untrained one. The best French head gives it {{ low_high(found["target", "previous"][0]) }},
+#   where the untrained have {{ low_high(found["target", "previous"][1]) }}.
+# - **Heads that look at their own place did form**, in each of the three models. The best French head gives
+#   its own place {{ low_high(found["target", "own"][0]) }}, where the untrained have
+#   {{ low_high(found["target", "own"][1]) }}. In English it is {{ low_high(found["source", "own"][0]) }}
+#   beside {{ low_high(found["source", "own"][1]) }}.
+# - **Names do not carry over.** In every row, the brackets of the three seeds hold three different names.
 #
-# Larger models trained for longer do grow heads for the previous word (Voita et al., 2019). This one, on these
-# sentences, did not: measure yours.
+# Larger models trained for longer do grow heads for the previous word (Voita et al., 2019). These three, on
+# these sentences, did not: measure yours.
 #
 # </details>
 #
-#
-# **And which is the alignment?** A program that hands out "the" attention of a Transformer has to choose.
-# Ours takes the last layer and the mean of its heads. Links are read as in [chapter 8](08_reading_maps.ipynb): each French word
-# takes the English word of its largest weight.
+# **And which head is the alignment?** A program that hands out "the" attention of a Transformer has to
+# choose. Ours takes the last layer, and the mean of its heads. Links are read as in [chapter
+# 8](08_reading_maps.ipynb): each French word takes the English word of its largest weight.
 
 # %% tags=["hide-input", "hide-output", "hide-until-which-roles"]
 rows, yard = [], stored["yardsticks"]
@@ -394,6 +410,8 @@ untrained_aer = [x for run in studied for part in run["untrained"]["aer"] for x 
 mean_aer = [rate for run in studied for rate in run["test"]["aer of mean"]]
 lowest = [min(layer) for run in studied for layer in run["test"]["aer"]]
 mean_wins = sum(mean < best for mean, best in zip(mean_aer, lowest))
+of_seed = [[x for layer in run["test"]["aer"] for x in layer] for run in studied]
+best_names = [f"{n // 4 + 1}·{n % 4 + 1}" for n in (x.index(min(x)) for x in of_seed)]
 columns = "", "head 1", "head 2", "head 3", "head 4", "mean map"
 ResultTable(
     columns,
@@ -405,21 +423,23 @@ ResultTable(
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# There is no alignment head, or there are eight: every one of them has a rate of {{ low_high(each_aer) }},
-# where untrained heads have {{ low_high(untrained_aer) }}. Of the {{ len(each_aer) }} heads
+# Every head has a lower rate than every untrained one: {{ low_high(each_aer) }} against
+# {{ low_high(untrained_aer) }}. But of the {{ len(each_aer) }} heads only
 # {{ sum(rate < yard["diagonal"] for rate in each_aer) }} are better than the diagonal, which looks at no
-# word and is hard to beat in short sentences. The mean of a layer's four maps has a lower rate than each of
-# the four in {{ mean_wins }} of {{ len(mean_aer) }} layers. In all of them it is below the diagonal's, once
-# only just.
-# Whether the first layer or the last is better depends on the seed.
+# word and is hard to beat in short sentences. The best head of each seed is in the last layer, and each
+# time it is another one: {{ ", ".join(best_names) }}.
+#
+# The mean of a layer's four maps has a lower rate than each of the four in {{ mean_wins }} of
+# {{ len(mean_aer) }} layers. In all six layers its rate is below the diagonal's, once by less than 0.01.
+# The last layer's mean has a lower rate than the first layer's in seeds 1 and 3. In seed 2 it is higher, by
+# {{ f"{mean_aer[3] - mean_aer[2]:.2f}" }}.
 #
 # </details>
 #
-#
 # ## Which heads matter
 #
-# Leave out one head's addend at a time, and measure the loss on {{ stored["card"]["judged"] }} test sentences. No model is trained again.
-# Then leave out all four heads of a layer at once.
+# Leave out the addend of one head at a time, and measure the loss on {{ stored["card"]["judged"] }} test
+# sentences. No model is trained again. Then leave out all four heads of a layer at once.
 #
 # ```{predict} four-at-once
 # ```
@@ -458,25 +478,27 @@ ResultTable(
     columns,
     rows,
     "Loss added, in nats a token: lowest to highest",
-    f"Three seeds; with all heads the loss is {low_high(base)}. All but one: the one whose loss is least.",
+    f"Three seeds; with all heads the loss on these sentences is {low_high(base)}. All but one: all but the head "
+    "that keeps the loss lowest.",
 )
 
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# No single head is decisive: without one of them the loss rises by {{ f"{max(single):.2f}" }} at most. But that
-# is no sum to be trusted. In every layer, in each of three seeds, all four together cost more than the four
-# amounts added up: in the last attention to the source {{ low_high(times["cross 2"], ".1f") }} times as much.
-# Perhaps others stand in while one is missing. And the best head of a layer, left alone of its four, still
-# saves {{ low_high(saved, ".0%") }} of what they are worth together. (Which one is best was read off the same
+# No single head is decisive: without one of them the loss rises by {{ f"{max(single):.2f}" }} at most. But
+# these amounts do not add up. In every layer, in each of three seeds, leaving out all four costs more than
+# the four amounts together: in the last attention to the source {{ low_high(times["cross 2"], ".1f") }}
+# times as much. Perhaps others stand in while one is missing; a loss that rises ever more steeply would
+# give the same table. And the best head of a layer, left alone of its four, still saves
+# {{ low_high(saved, ".0%") }} of what they are worth together. (Which one is best was read off the same
 # sentences; that flatters it a little.)
 #
 # </details>
 #
-# So how many can go? Take heads away one after the other, over all layers: first those whose loss alone
-# rose least on *validation* sentences, or in an order by lot.
+# So how many can go? Take heads away one after the other, over all layers. The *chosen order* begins with
+# those whose absence alone raised the loss least on *validation* sentences. The others are random.
 
-# %% tags=["hide-input", "hide-output", "hide-until-four-at-once"] mystnb={"image": {"alt": "Test loss against the number of heads taken away, from 0 to 24, for three seeds. In the chosen order the loss rises slowly up to 12 heads and steeply after that. In random orders it rises faster at first. All lines end near 5 nats."}}
+# %% tags=["hide-input", "hide-output", "hide-until-four-at-once"] mystnb={"image": {"alt": "Test loss, plotted against the number of heads taken away, from 0 to 24, for three seeds. In the chosen order the loss rises slowly up to 12 heads and steeply after that. In random orders it rises faster at first. All lines end near 5 nats."}}
 figure, ax = plt.subplots(figsize=(6.2, 3.2))
 taken = range(0, 25, 4)
 for run in studied:
@@ -484,7 +506,7 @@ for run in studied:
     for order in random:
         ax.plot(taken, order, color=GREY, linewidth=1)
     ax.plot(taken, chosen, color=BLUE, linewidth=2.2)
-ax.plot([], [], color=BLUE, label="those that seemed to matter least, first")
+ax.plot([], [], color=BLUE, label="in the chosen order")
 ax.plot([], [], color=GREY, label="in random orders")
 ax.set(xlabel="heads taken away, of 24", ylabel="test loss, nats a token", xticks=taken)
 ax.legend()
@@ -493,23 +515,26 @@ plt.show()
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# Up to half of the heads, the chosen order loses less than each of three random orders of the same seed. With
-# 16 gone this no longer holds in one of the three models, where two random orders lose less: an order made
-# from heads alone knows nothing of pairs. Michel et al. (2019) took heads away in order of importance from
-# larger models, and lost little at first. Nobody trained these models again; Voita et al.
-# (2019) pruned while training, and could take more.
+# Up to half of the heads, the chosen order loses less than each of three random orders of the same seed.
+# With 16 gone this no longer holds in one of the three models, where two random orders lose less: an order
+# made from single heads knows nothing about pairs. Michel et al. (2019) took heads away in order of
+# importance from larger models, and lost little at first. Our models were not trained again after a head
+# was gone; Voita et al. (2019) pruned while training, and could take more.
 #
 # </details>
 #
-#
 # ## One head or four?
 #
-# Does a translator need several? The same Transformer with one head of size 64 and with four of size 16, equal in its number of
-# weights, its pairs and its updates. The five sentences of the book are from seed 1. And a real case for two heads? German verbs come in two
-# parts, as *bereitet … zu*. Below them: the row of a recurrent translator, one row a step ([chapter 3](03_additive.ipynb)), that looks most at a verb's first part,
-# in five captions, and its map of one of them.
+# Does a translator need several heads? Compare the same Transformer with one head of size 64 and with four
+# of size 16, equal in its number of weights, its pairs and its updates. The five sentences of the book are
+# from seed 1.
+#
+# And is there a real case for two heads? German verbs may come in two parts, as in *bereitet … zu*. Below
+# the five sentences are five captions, translated by a recurrent model with one row per step ([chapter
+# 3](03_additive.ipynb)). For each caption you get the row that looks most at the verb's first part, and for
+# one caption the whole map.
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "The attention map of a German caption and its English translation, a row for each English token. The row of looking is darkest at halten; its square at auf is light."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Attention map of a German caption and its English translation, with a row for each English token. The row of looking is darkest at halten; its square at auf is light."}}
 rows = []
 for heads, runs in stored["compared"].items():
     cells = [
@@ -520,7 +545,7 @@ for heads, runs in stored["compared"].items():
 for i, pair in enumerate(FIVE):
     print(pair.source)
     for heads, runs in stored["compared"].items():
-        print(f"    {heads} heads  {runs[0]['five'][i]}")
+        print(f"    heads {heads}  {runs[0]['five'][i]}")
 display(
     ResultTable(
         ("heads", "weights", "BLEU", "loss"), rows, "Three seeds each, test sentences"
@@ -547,40 +572,44 @@ experiment_card(stored["card"])
 
 
 # %% [markdown]
-# The ranges overlap: **no difference seen**, at this size, on these sentences. How does that go with the
-# letters at the beginning? There a linear readout stood right behind the attention. Here each attention has a
-# feed-forward layer behind it and another attention above, which may take a sum apart again. Perhaps the next
-# layer does that work. At this size we saw no need for several heads, and no proof that there is none.
+# The ranges overlap: **no difference seen**, at this size, on these sentences. How does that agree with the
+# letters at the beginning? There a linear readout stood right behind the attention, and a hidden layer was
+# enough to name both letters. Here each attention has a feed-forward layer behind it. Perhaps that layer
+# does the same work; this was not measured. At this size we saw no need for several heads, and no proof
+# that there is none.
 #
-# The captions warn likewise. The row that looks most at a verb's first part gives the second part {{ f"{max(b for _, b in parts):.2f}" }} at
-# most. The encoder reads in both directions, so the state at *bereitet* may know of *zu* already. A map shows
-# where a row looks, and not what its model would do with a second one.
+# The captions carry a similar warning. The row that looks most at a verb's first part gives the second part
+# {{ f"{max(b for _, b in parts):.2f}" }} at most. The encoder reads in both directions, so the state at
+# *bereitet* may know about *zu* already. A map shows where a row looks, and not what its model would do
+# with a second one.
 
 # %% [markdown]
 # ## Myths
 #
-# **"More heads cost more."** Not in weights or multiplications. In time, yes: sixteen took longer than one in the table above.
+# **"More heads cost more."** Not in weights or multiplications. In time, yes: sixteen took longer than one
+# in the table above.
 #
-# **"Heads are an ensemble."** Members of an ensemble are trained apart and vote. Heads are trained together,
-# are added, and share one readout.
+# **"Heads are an ensemble."** Members of an ensemble are trained separately and vote. Heads are trained
+# together, are added, and share one readout.
 #
-# **"Head 3 does syntax."** Roles drawn by hand are no measurement. A score, an untrained model beside it and a second seed are.
+# **"Head 3 does syntax."** A role in a drawing is not a measurement. For that you need a score, an
+# untrained model beside it, and a second seed.
 #
-# **"Most heads can be pruned, so they are useless."** Voita et al. and Michel et al. (both 2019) took away many
-# heads of large models and lost little. That a head can be spared while the others stay does not
-# say that it does nothing: others stand in.
+# **"Most heads can be pruned, so they are useless."** Voita et al. and Michel et al. (both 2019) took away
+# many heads of large models and lost little. That a head can be spared while the others stay does not mean
+# that it does nothing: the others may stand in for it.
 #
 # <details><summary>Why is the projection d × d, and where are the small matrices?</summary>
 #
-# They stand side by side in it. Head $h$ owns $d_h$ of its columns in a formula, and $d_h$ rows of `weight` in PyTorch, which stores
-# each matrix transposed.
+# They stand side by side in it. Head $h$ owns $d_h$ of its columns in the formula. In PyTorch these are
+# $d_h$ rows of `weight`, because each matrix is stored transposed.
 #
 # </details>
 #
 # <details><summary>How do I get the weights of each head from PyTorch?</summary>
 #
-# `average_attn_weights=False`, as above; by default you get the mean. Inside `nn.TransformerEncoderLayer`
-# weights are not returned at all: it calls its attention with `need_weights=False`.
+# Pass `average_attn_weights=False`, as above; the default is their mean. `nn.TransformerEncoderLayer`
+# returns no weights at all, because it calls its attention with `need_weights=False`.
 #
 # </details>
 
@@ -601,23 +630,25 @@ experiment_card(stored["card"])
 #
 # ## What you now know
 #
-# - One head returns one average, inside the hull of the values. Several heads leave it, because
+# - One head returns one average, inside the hull of the values. Several heads can leave the hull, because
 #   each part of the output has weights of its own.
-# - Heads are added: a head is an addend of the output, and can be left out.
-# - Split the last axis, then transpose. Exchanging the words finds out who did not.
+# - Heads are added: each head is an addend of the output, and can be left out.
+# - Split the last axis, then transpose. Reordering the words exposes a program that does not.
 # - Weights and multiplications do not depend on the number of heads.
-# - What a head does is found by a score on held-out sentences, beside an untrained model and more
-#   than one seed.
+# - To find out what a head does, score it on held-out sentences, beside an untrained model and more than
+#   one seed.
 #
-# **Now you.** [The exercise](../exercises/13_heads.ipynb) has you merge heads, mask them, take their
-# addends apart, measure who stands in for whom, and go from one head to four to see what each learns.
+# **Now you.** In [the exercise](../exercises/13_heads.ipynb) you merge heads, mask them, take their addends
+# apart, and measure how far a layer's heads stand in for one another. Then you go from one head to four and
+# see what each of them learns.
 #
-# **Next.** [Chapter 14](14_self_attention.ipynb) lets the words of one sentence ask each other, and keeps them from reading ahead.
+# **Next.** In [chapter 14](14_self_attention.ipynb) the words of one sentence ask each other, and are kept
+# from reading ahead.
 #
 # ## Sources
 #
 # - Multi-head attention: {cite:t}`vaswani2017`, section 3.2.2.
 # - Heads that follow a position, and heads that can be spared: {cite:t}`voita2019`, sections 5 and 6;
 #   {cite:t}`michel2019`, sections 3 and 4.
-# - Shapes that fit and content that does not: issue 30 of `reczoo/FuxiCTR` (the split) and pull request 6 of
-#   `jsbaan/transformer-from-scratch` (the merge, and the test that passed).
+# - Shapes that fit and content that does not: issue 30 of `reczoo/FuxiCTR` (the split) and pull request 6
+#   of `jsbaan/transformer-from-scratch` (the merge, and the test that passed).

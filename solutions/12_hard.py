@@ -12,21 +12,21 @@
 # %% [markdown]
 # # Exercise: choosing one place
 #
-# Write what a model needs that chooses by dice: the log-probability of its choice, a surrogate whose
-# baseline comes from other draws, the exact noise of an estimate, and straight-through. Then put a
-# loss together that has penalties, and judge a study of attention dropout. The chapter is
-# [Choosing one place](../chapters/12_hard.ipynb).
+# Write what a model needs that chooses by throwing dice: the log-probability of its choice, a surrogate
+# whose baseline comes from other draws, the exact noise of an estimate, and straight-through. Then put
+# together a loss that has penalties, and judge a study of attention dropout. The chapter is [Choosing one
+# place](../chapters/12_hard.ipynb).
 #
-# Each question has a cell for your answer and, below it, a check that you can run. The check tries
-# small numbers. Grading tries many more: other sizes, padding, far numbers, gradients.
+# Each question has a cell for your answer and, below it, a check that you can run. The check tries small
+# numbers. Grading tries many more: other sizes, padding, far numbers, gradients.
 #
 # - **Keep the first line of each answer cell**; it tells the grader what it is looking at.
 # - **Put all that an answer needs into its cell**, helpers too. `torch`, `F`, `nn`, `math` and `np` are
 #   there already.
-# - Everything is plain PyTorch: return tensors of the same precision as those that come in, not lists
-#   or NumPy arrays, unless the question says otherwise. `seqattn` is the answer key, so importing it in
-#   an answer earns nothing.
-# - In a mask, True means *real*. What stands where a mask is False may be any number, NaN too.
+# - Everything is plain PyTorch: return tensors of the same precision as those that come in, not lists or
+#   NumPy arrays, unless the question says otherwise. `seqattn` is the answer key, so importing it in an
+#   answer earns nothing.
+# - In a mask, True means *real*. Where a mask is False, any number may stand, NaN too.
 # - Do not change the tensors that you are given: the caller still needs them.
 #
 # Save the notebook first. To check in a terminal: `seqattn check 12_hard.ipynb`. For points and hints:
@@ -48,11 +48,13 @@ from seqattn.grading import checking, same_precision
 # %% [markdown]
 # ## The log-probability of a choice
 #
-# Each of `B` queries chose one of `S` places: `index` `(B,)` says which. `scores` is `(B, S)`, `mask`
-# `(B, S)` says which places are real; the choice was drawn from the softmax over those. Where a row has no
-# real place nothing was chosen: `index` is −1. Return the natural logarithm of each choice's
-# probability, `(B,)`, and 0 where there was none. Scores may be in the hundreds: an unlikely choice has a
-# log-probability of −200, not of minus infinity. Gradients flow back to the scores.
+# Each of `B` queries chose one of `S` places. `index` `(B,)` says which one, `scores` is `(B, S)`, and
+# `mask` `(B, S)` says which places are real. The choice was drawn from the softmax over the real places.
+# Where a row has no real place, nothing was chosen, and `index` is −1.
+#
+# Return the natural logarithm of each choice's probability, `(B,)`, and 0 where there was no choice. Scores
+# may be in the hundreds: an unlikely choice has a log-probability of −200, not of minus infinity. Gradients
+# flow back to the scores.
 
 
 # %% question="q1"
@@ -81,11 +83,12 @@ with checking("q1"):
 # ## A baseline from the other draws
 #
 # A running mean is one baseline for all inputs. A better one knows how hard each input is: draw several
-# times for it, and let each draw be measured by *the others*. `log_prob`, `reward` and `mask` are
-# `(B, n)`, with a row for each input and a column for each draw; some draws are missing, where `mask` is
-# False. The baseline of a real draw is the mean reward of the other real draws of its row; where there is
-# no other, it is 0. Return the surrogate, a scalar: minus the mean over all real draws of
-# (reward − baseline) · log-probability. Minimised, it makes good choices likelier. No gradient may
+# times for it, and measure each draw by *the others*.
+#
+# `log_prob`, `reward` and `mask` are `(B, n)`, with a row for each input and a column for each draw. Some
+# draws are missing; there `mask` is False. The baseline of a real draw is the mean reward of the other real
+# draws in its row, or 0 if there is no other. Return the surrogate, a scalar: minus the mean over all real
+# draws of (reward − baseline) · log-probability. Minimising it makes good choices likelier. No gradient may
 # reach the rewards. There is at least one real draw.
 
 
@@ -118,11 +121,13 @@ with checking("q2"):
 # %% [markdown]
 # ## The noise, counted
 #
-# `weights` `(S,)` are the probabilities of the places, and positive; `rewards` `(S,)` says what each would earn. One draw gives
-# the estimate $(r_I - b)\, \nabla_e \log \alpha_I$ of the gradient by the scores $e$, a vector of `S`
-# numbers. Its *total variance* is the sum of the variances of those numbers, over the draw $I \sim
-# \alpha$. The estimate may also be a mean of `n` independent draws. Return its total variance, as a
-# tensor without axes or a plain number, by counting: no dice. `b` and `n` are plain numbers.
+# `weights` `(S,)` are the probabilities of the places, all positive. `rewards` `(S,)` says what each place
+# would earn. One draw gives the estimate $(r_I - b)\, \nabla_e \log \alpha_I$ of the gradient with respect
+# to the scores $e$, a vector of `S` numbers. Its *total variance* is the sum of the variances of those
+# numbers over the draw $I \sim \alpha$. The estimate may also be a mean of `n` independent draws.
+#
+# Return the total variance of the estimate, as a tensor without axes or a plain number. Compute it by
+# counting, without dice. `b` and `n` are plain numbers.
 
 
 # %% question="q3"
@@ -149,15 +154,15 @@ with checking("q3"):
 # %% [markdown]
 # ## Straight-through
 #
-# Fetch hard, learn as if soft. `weights` `(B, S)` came from a softmax, `values` is `(B, S, d)`, `index` `(B,)` the
-# chosen places. Return the contexts `(B, d)`:
+# Fetch one place, and learn as if you had mixed. `weights` `(B, S)` came from a softmax, `values` is
+# `(B, S, d)`, and `index` `(B,)` holds the chosen places. Return the contexts `(B, d)`:
 #
 # - forward, row `b` is *exactly* the value at its chosen place;
-# - backward, gradients reach `weights` as from the mixture $\sum_i \alpha_i v_i$, and `values` at the chosen place alone, as
-#   from the fetched value.
+# - backward, gradients reach `weights` as from the mixture $\sum_i \alpha_i v_i$. They reach `values` at
+#   the chosen place alone, as from the fetched value.
 #
-# Mind the second: values learn from what was fetched, not from what was not. What stands at other places may
-# be large, up to a million.
+# Mind the second point: values learn from what was fetched, not from what was not. Values at other places
+# may be large, up to a million.
 
 
 # %% question="q4"
@@ -194,16 +199,18 @@ with checking("q4"):
 # %% [markdown]
 # ## A loss with penalties
 #
-# `nats` `(B, T)` holds minus the log-probability of each target word; `weights` `(B, T, S)` the maps;
+# `nats` `(B, T)` holds minus the log-probability of each target word, and `weights` `(B, T, S)` the maps.
 # `written` `(B, T)` and `read` `(B, S)` say which target and source words are real. Put the loss together,
 # a scalar with gradients to `nats` and `weights`. It is the sum of three terms:
 #
 # - the mean of `nats` over all real target words of the batch;
-# - `rows` times the mean of $1 - \sum_i \alpha_{ti}^2$ over all real target words, the sum over real source words;
-# - `columns` times the mean of $(1 - \sum_t \alpha_{ti})^2$ over all real source words, the sum over real
-#   target words.
+# - `rows` times the mean of $1 - \sum_i \alpha_{ti}^2$ over all real target words, where the sum runs over
+#   real source words;
+# - `columns` times the mean of $(1 - \sum_t \alpha_{ti})^2$ over all real source words, where the sum runs
+#   over real target words.
 #
-# `rows` and `columns` are plain numbers of either sign. Rows of pads, and columns of pads, may hold anything.
+# `rows` and `columns` are plain numbers of either sign. Rows of pads, and columns of pads, may hold
+# anything.
 
 
 # %% question="q5"
@@ -237,17 +244,19 @@ with checking("q5"):
 # %% [markdown]
 # ## What follows: does attention dropout generalise?
 #
-# A model was trained without attention dropout and with some rates, with several seeds each. `known`, `valid` and
-# `test` are lists of equal shape, with a list of plain numbers for each rate, one number for each seed:
-# nats per word on pairs that were learned, on validation pairs and on test pairs. The first entry is always
-# the rate 0. Return a dict:
+# A model was trained without attention dropout and with some dropout rates, each with several seeds.
+# `known`, `valid` and `test` are lists of equal shape. Each has a list for every rate, with a plain number
+# for every seed: nats per word on pairs that were learned, on validation pairs and on test pairs. The first
+# rate is always 0. Return a dict:
 #
-# - `"chosen"`: the position of the rate with the lowest mean on *validation* pairs; the first of several that tie;
-# - `"gap"`: a list with a number for each rate, the mean of test minus known: how much worse it does on what it has
-#   not seen;
-# - `"verdict"`: a text on the *test* numbers of the chosen rate beside those without dropout: `"dropout is better"`
-#   if each seed of the first is below each of the second; `"dropout is worse"` if above; `"no
-#   dropout"` if the chosen rate is 0; else `"no difference seen"`.
+# - `"chosen"`: the position of the rate with the lowest mean on *validation* pairs, or the first of several
+#   that tie;
+# - `"gap"`: a list with a number for each rate, the mean on test pairs minus the mean on known pairs: how
+#   much worse the model does on what it has not seen;
+# - `"verdict"`: a text that compares the *test* numbers of the chosen rate with those of rate 0. It is
+#   `"dropout is better"` if every seed of the chosen rate is below every seed of rate 0, and
+#   `"dropout is worse"` if every one is above. It is `"no dropout"` if the chosen rate is 0, and otherwise
+#   `"no difference seen"`.
 
 
 # %% question="q6"
@@ -283,8 +292,9 @@ with checking("q6"):
     assert found["verdict"] == "dropout is better", f"2.0 and 2.4 beside 2.5 and 2.7: {found}"
 
 # %% [markdown]
-# Now judge a real study, that of the chapter: rates 0, 10 and 30 %, three seeds each, a small
-# translator and few pairs. Print the table, and write down in a sentence what follows, and what does not.
+# Now judge a real study, the one of the chapter: rates of 0, 10 and 30 %, three seeds each, a small
+# translator and few pairs. Print the table. Then write down in a sentence what follows from it, and what
+# does not.
 
 # %%
 from seqattn.data import measured
@@ -309,6 +319,6 @@ print(f"chosen: {RATES[found['chosen']]}; {found['verdict']}")
 # %% [markdown]
 # ## What next
 #
-# `seqattn grade` tells your points. Then close a circle: put your `log_prob_of_choice` and `surrogate`
-# in place of the package's in the chapter's ten lines, draw four times for each row of letters, and
-# count the updates until the mark is found.
+# `seqattn grade` tells you your points. Then close a circle: put your `log_prob_of_choice` and `surrogate`
+# in place of the package's in the chapter's ten lines, draw four times for each row of letters, and count
+# the updates until the mark is found.

@@ -12,22 +12,21 @@
 # %% [markdown]
 # # Exercise: several heads
 #
-# Merge heads, let each of them attend, take their addends apart, draw up the bill, and find out
-# what a head looks at and who stands in for it. Then go from one head to several, and say what each
-# of them has learned. The chapter is
-# [Several heads](../chapters/13_heads.ipynb).
+# Merge heads, let each of them attend, take their addends apart and draw up the bill. Find out what a head
+# looks at, and whether other heads stand in for it. Then go from one head to several, and say what each of
+# them has learned. The chapter is [Several heads](../chapters/13_heads.ipynb).
 #
-# Each question has a cell for your answer and, below it, a check that you can run. The check tries
-# small numbers. Grading tries many more: other sizes, as many sentences as heads, padding, gradients.
+# Each question has a cell for your answer and, below it, a check that you can run. The check tries small
+# numbers. Grading tries many more: other sizes, as many sentences as heads, padding, gradients.
 #
 # - **Keep the first line of each answer cell**; it tells the grader what it is looking at.
-# - **Put all that an answer needs into its cell**, helpers too. `torch`, `F`, `nn` and `math` are
-#   there already.
-# - Everything is plain PyTorch: return tensors of the precision that came in, not lists or NumPy
-#   arrays, and leave the arguments as they are. `seqattn` is the answer key, so importing it in an
-#   answer earns nothing.
-# - `B` sentences, `H` heads, `T` positions that ask, `S` positions that are asked. In a mask, True means *may be
-#   attended*.
+# - **Put all that an answer needs into its cell**, helpers too. `torch`, `F`, `nn` and `math` are there
+#   already.
+# - Everything is plain PyTorch: return tensors of the precision that came in, not lists or NumPy arrays,
+#   and leave the arguments as they are. `seqattn` is the answer key, so importing it in an answer earns
+#   nothing.
+# - There are `B` sentences, `H` heads, `T` positions that ask and `S` positions that are asked. In a mask,
+#   True means *may be attended*.
 #
 # Save the notebook first. To check in a terminal: `seqattn check 13_heads.ipynb`. For points and hints:
 # `seqattn grade 13_heads.ipynb`. In a notebook cell, put an exclamation mark in front.
@@ -47,7 +46,7 @@ from seqattn.grading import checking, same_precision
 # %% [markdown]
 # ## Merge
 #
-# Every head has returned its part: `x` is `(B, H, T, d_h)`. Set the parts side by side, head 1 first, and
+# Each head has returned its part: `x` is `(B, H, T, d_h)`. Set the parts side by side, head 1 first, and
 # return `(B, T, H · d_h)`. Gradients must flow back.
 
 
@@ -73,9 +72,11 @@ with checking("q1"):
 # %% [markdown]
 # ## Each head by itself
 #
-# Queries `q` `(B, T, d)`, keys `k` `(B, S, d)` and values `v` `(B, S, d_v)` have been projected; their last axes
-# hold the heads side by side, and `d_v` may differ from `d`. `mask`, `(B, S)`, is True at real words, wherever
-# they stand; every sentence has one. Let each of `heads` heads attend to its own part, scaled as the chapter has it.
+# The queries `q` `(B, T, d)`, keys `k` `(B, S, d)` and values `v` `(B, S, d_v)` have already been
+# projected. Their last axes hold the heads side by side, and `d_v` may differ from `d`. `mask`, `(B, S)`,
+# is True at real words, wherever they stand; every sentence has at least one. Let each of `heads` heads
+# attend to its own part, scaled as in the chapter.
+#
 # Return the heads' results side by side, `(B, T, d_v)`, before any output matrix, and the weights
 # `(B, H, T, S)`. Pads have a weight of exactly 0. Write the softmax over the scores yourself, or call
 # PyTorch's; operators that attend are not allowed here.
@@ -114,8 +115,8 @@ with checking("q2"):
 #
 # The output matrix is stored as PyTorch stores it: `W_o` is `(d, H · d_h)`, and the output is
 # `merged @ W_o.T + bias`. `x`, `(B, H, T, d_h)`, is what the heads returned. Return the addend of each
-# head, `(B, H, T, d)`: over the heads they add up to the output without its bias. `d` need not be
-# `H · d_h`. Gradients must flow back to both.
+# head, `(B, H, T, d)`: summed over the heads, the addends give the output without its bias. `d` need not be
+# `H · d_h`. Gradients must flow back to both arguments.
 
 
 # %% question="q3"
@@ -145,11 +146,12 @@ with checking("q3"):
 # %% [markdown]
 # ## The bill of cross-attention
 #
-# The chapter counts self-attention. Here `T` target positions look at `S` source positions, with vectors
-# of size `d` on both sides and `heads` heads. Return three whole numbers for one sentence:
+# The chapter counts self-attention. Here `T` target positions look at `S` source positions, with vectors of
+# size `d` on both sides and `heads` heads. Return three whole numbers for one sentence:
 #
 # 1. the weights of the module, biases included;
-# 2. the multiplications of all its matrix products (biases, the division by the root and the softmax not counted);
+# 2. the multiplications of all its matrix products (do not count biases, the division by the root or the
+#    softmax);
 # 3. the rows that go through a softmax.
 
 
@@ -172,11 +174,13 @@ with checking("q4"):
 # %% [markdown]
 # ## What a head looks at
 #
-# `weights`, `(B, H, T, T)`, are those of self-attention, and `lengths`, `(B,)`, say how many positions of each
-# sentence are real; they come first, and beyond them may stand anything finite. Return for each head, `(H,)`, the
-# mean weight that row $t$ gives to position $t$ + `offset`: one mean over all rows of all sentences together that have
-# such a real position. `offset` is a whole number, as −1 for the previous word; at least one row has
-# a position there. Gradients must flow back.
+# `weights`, `(B, H, T, T)`, are those of self-attention. `lengths`, `(B,)`, say how many positions of each
+# sentence are real. The real positions come first, and beyond them any finite number may stand.
+#
+# Return for each head, `(H,)`, the mean weight that row $t$ gives to position $t$ + `offset`. It is a
+# single mean, over all rows of all sentences that are real and have such a real position. `offset` is a
+# whole number, such as −1 for the previous word; at least one row has a position there. Gradients must flow
+# back.
 
 
 # %% question="q5"
@@ -202,13 +206,15 @@ with checking("q5"):
 # %% [markdown]
 # ## Who stands in?
 #
-# `loss(keep)` runs a trained model on held-out sentences with the heads of one layer where `keep`, a boolean
-# tensor `(heads,)`, is True, and returns the loss as a number. How it does so is not your affair. Return two things:
+# `loss(keep)` runs a trained model on held-out sentences and returns the loss as a number. Of the heads of
+# one layer it uses those where `keep`, a boolean tensor `(heads,)`, is True. You need not know how. Return
+# two things:
 #
 # 1. how much the loss rises without each head alone, a list or tensor of `heads` numbers;
 # 2. how much *more* it rises without all of them than those numbers add up to.
 #
-# The second is positive where heads stand in for one another, and negative where they get in one another's way.
+# Expect a positive second number if heads stand in for one another, and a negative one if they get in one
+# another's way.
 
 
 # %% question="q6"
@@ -236,26 +242,28 @@ with checking("q6"):
 # %% [markdown]
 # ## Measured: from one head to several
 #
-# An experiment. `train(heads, seed)` trains one layer of attention on a task for which it must look at several
-# places at once, and returns a dict of what was measured on lines it never learned from:
+# This is an experiment. `train(heads, seed)` trains one layer of attention on a task for which it must look
+# at several places at once. It returns a dict of what was measured on lines that it never learned from:
 #
 # - `"right"`: the share of its answers that are right;
 # - `"valid"` and `"test"`: its weights `(N, H, T, T)` on two sets of lines;
 # - `"untrained"`: its weights on the test lines *before* it had learned anything;
 # - `"lengths"`: how many positions of each line are real, `(N,)`, the same for all three.
 #
-# You get `counts`, rising numbers of heads; `seeds`; and `places`, offsets such as −1 for the previous place. Return a dict:
+# You get `counts`, rising numbers of heads; `seeds`; and `places`, offsets such as −1 for the previous
+# place. Return a dict:
 #
-# - `"enough"`: the smallest number of heads with which no larger one is seen to be better. A larger number is seen to
-#   be better where all its seeds are right more often than all seeds of the smaller;
-# - `"learned"`: of the models with the *most* heads, a list for each seed, with a name for each head: the place to
-#   which it gives most weight on the validation lines. The name holds only if there, on the test lines, it gives more than
-#   each of the untrained heads of the same model; otherwise it is None;
-# - `"always"`: the places, in rising order, after which in *every* seed some head is named;
-# - `"fixed"`: the numbers of those heads, from 0, that have one and the same name in every seed.
+# - `"enough"`: the smallest number of heads with which no larger number is seen to be better. A larger
+#   number is seen to be better if all its seeds are right more often than all seeds of the smaller one;
+# - `"learned"`: for the models with the *most* heads, a list for each seed, with a name for each head. The
+#   name is the place to which the head gives most weight on the validation lines. It holds only if on the
+#   test lines the head gives this place more weight than every untrained head of the same model; otherwise
+#   it is None;
+# - `"always"`: the places, in rising order, that in *every* seed are the name of some head;
+# - `"fixed"`: the numbers, counted from 0, of the heads that have one and the same name in every seed.
 #
-# The weight that a head gives to a place is that of `weight_at`, which is at hand; for grading a right version of it
-# is, whatever yours does. No two of these weights are equal.
+# The weight that a head gives to a place is that of `weight_at`, which you can call. Grading uses a right
+# version of it, whatever yours does. No two of these weights are equal.
 
 
 # %% question="q7"
@@ -314,10 +322,10 @@ with checking("q7"):
         assert found[name] == expected, f"{name}: {expected}, not {found[name]}"
 
 # %% [markdown]
-# Now do it. At each place of a line of letters a network is to name *three* letters: the one two places before, the one
-# before, and the next. It has one layer of attention, which runs on your `attend_in_heads`, and a linear readout. Train
-# it with one to four heads and three seeds each, a third of a minute in all. Write down in a sentence or two what follows. Three
-# places: are three heads needed?
+# Now do it. At each place of a line of letters a network must name *three* letters: the one two places
+# before, the one before, and the next. It has one layer of attention, which runs on your `attend_in_heads`,
+# and a linear readout. Train it with one to four heads and three seeds each, which takes a third of a
+# minute in all. Write down in a sentence or two what follows. Three places: are three heads needed?
 
 # %%
 LETTERS, LONG, SIZE, PLACES = 10, 12, 24, (-2, -1, 1)
@@ -384,5 +392,5 @@ print(rights, found, sep="\n")
 # %% [markdown]
 # ## What next
 #
-# `seqattn grade` tells your points. Then take the chapter's small model apart: `loss` may run any
-# Transformer inside `masked_heads`. Which layer's heads stand in for one another most?
+# `seqattn grade` tells you your points. Then take the chapter's small model apart: `loss` may run any
+# Transformer inside `masked_heads`. In which layer do the heads stand in for one another most?

@@ -294,13 +294,13 @@ the formula, 2 points: ordinary; other sizes; all sizes equal; one place; one qu
     The chosen score minus the logarithm of the sum of exp over the row: the logarithm of a softmax,
     at the chosen place.
 places that are not real, 1 point: padded; nothing to choose; far below zero
-    Pads share in your sum, or a row without a choice is not 0: only real places count, and index -1
-    gives 0.
+    Pads take part in your sum, or a row without a choice is not 0: only real places count, and
+    index -1 gives 0.
 unlikely choices, 1 point: unlikely
     A choice of probability exp(-200) has the log-probability -200: do not take the logarithm of a
     softmax, which is 0 by then.
 gradients, 1 point, backward: ordinary; padded; nothing to choose
-    The values are right but the gradients of the scores are not: no detach, no NumPy, and no NaN
+    The values are right, but the gradients of the scores are not: no detach, no NumPy, and no NaN
     where nothing was chosen.
 RIGHT
 def log_prob_of_choice(scores, index, mask):
@@ -325,30 +325,31 @@ def log_prob_of_choice(scores, index, mask):
     return dice.log_prob(index.clamp(min=0)).masked_fill(index == -1, 0.0)
 WRONG
 probability | R -> R.exp()
-    You return the probability; asked is its logarithm, which is 0 for a certain choice.
+    You return the probability: return its logarithm, which is 0 for a certain choice.
 sign | R -> -R
-    Your numbers are positive: the logarithm of a probability is negative. (Turning the sign is the
-    surrogate's business.)
+    Your numbers are positive: the logarithm of a probability is negative. (The surrogate turns the
+    sign, not this function.)
 bits | R -> R / math.log(2)
     These are bits: the natural logarithm gives nats.
 no mask, keeps 3 | scores.masked_fill(~mask, torch.finfo(scores.dtype).min) -> scores.nan_to_num()
-    Pads share in your denominator: give their scores a very low number before the softmax.
+    Pads take part in your denominator: give them a very low score before the softmax.
 mask after the softmax, keeps 2
     | e = scores.masked_fill(~mask, torch.finfo(scores.dtype).min) -> e = scores.nan_to_num()
     | e.log_softmax(-1).gather -> (e.softmax(-1) * mask).clamp(min=1e-30).log().gather
-    You mask after the softmax, where pads have had their share already: mask the scores.
+    You mask after the softmax, when pads have already had their share: mask the scores.
 masked with zeros, keeps 3 | torch.finfo(scores.dtype).min -> 0.0
     You set the scores of pads to 0, which is a score like any other: they need a very low one.
 a mask of -100, keeps 4 | torch.finfo(scores.dtype).min -> -100.0
-    Your mask is a score like others, and scores may be in the hundreds: fill with a very low number.
+    Your mask is a score like any other, and scores may be in the hundreds: fill with a very low
+    number.
 log of softmax, keeps 3 | e.log_softmax(-1) -> e.softmax(-1).log()
-    A softmax of far scores is 0, and its logarithm minus infinity: log_softmax takes both steps at
-    once and stays finite.
+    For a score far below the others the softmax is 0, and its logarithm is minus infinity:
+    log_softmax takes both steps at once and stays finite.
 a floor under the probability, keeps 4 | e.log_softmax(-1) -> e.softmax(-1).clamp(min=1e-12).log()
-    You put a floor under the probability, and every choice below it looks equally unlikely:
-    log_softmax needs none.
+    You put a floor under the probability, so every choice below it looks equally unlikely:
+    log_softmax needs no floor.
 most likely place | index.clamp(min=0)[:, None] -> e.argmax(1, keepdim=True)
-    You take the most likely place: asked is the one that was chosen.
+    You take the most likely place: take the one that was chosen.
 entropy for choice | e.log_softmax(-1).gather(1, index.clamp(min=0)[:, None])[:, 0] -> (e.softmax(-1) * e.log_softmax(-1)).sum(-1)
     You average over all places, which gives minus the entropy: take the chosen place alone.
 over the queries | e.log_softmax(-1) -> e.log_softmax(0)
@@ -356,20 +357,22 @@ over the queries | e.log_softmax(-1) -> e.log_softmax(0)
 first query's choice for all | index.clamp(min=0)[:, None] -> index.clamp(min=0)[:1, None].expand(len(e), 1)
     All rows look up the first row's choice: row b has its own.
 summed | R -> R.sum()
-    You add up over the queries: return a number for each, (B,).
+    You add up over the queries: return one number for each, (B,).
 scores without a softmax | e.log_softmax(-1).gather -> scores.nan_to_num().gather
     These are the chosen scores: the logarithm of the sum over the row is missing.
 last place where nothing was chosen, keeps 4 | torch.where(index >= 0, logs, torch.zeros_like(logs)) -> logs
-    A row without a choice has a number of its own: where index is -1, return 0.
+    You give some number to a row without a choice: where index is -1, return 0.
 NaN where nothing was chosen, keeps 4
     | torch.finfo(scores.dtype).min -> -torch.inf; torch.where(index >= 0, logs, torch.zeros_like(logs)) -> logs
-    A row without a real place is all minus infinity, and its softmax NaN: return 0 where index is -1.
+    A row without a real place is all minus infinity, and its softmax is NaN: return 0 where index
+    is -1.
 counted from one | index.clamp(min=0)[:, None] -> (index - 1).clamp(min=0)[:, None]
     You count places from 1: index 0 is the first.
 detached, keeps 4 | R -> R.detach()
     The values are right, but detached: this is where the gradient of the surrogate enters.
 in place, keeps 3 | e = scores.masked_fill(~mask -> e = scores.detach().masked_fill_(~mask
-    You write into the scores that you are given, and lose their gradient: masked_fill without the _.
+    You write into the scores that you are given, and lose their gradient: use masked_fill, without
+    the final _.
 """
     + WRONG_FORMS,
     draw=draw_choice,
@@ -388,7 +391,8 @@ missing draws, 1 point: some missing; one left; an input without draws
     What stands at missing draws changes your surrogate: they take no part in baselines, in the sum,
     or in the number of draws.
 gradients, 1 point: ordinary; some missing; one draw each
-    The value is right but its gradients are not: they reach the log-probabilities, and no reward.
+    The value is right, but its gradients are not: they must reach the log-probabilities, and no
+    reward.
 RIGHT
 def surrogate(log_prob, reward, mask):
     r = reward.detach().masked_fill(~mask, 0.0)
@@ -425,45 +429,47 @@ def surrogate(log_prob, reward, mask):
     return F.mse_loss(r, r) - ((r - b)[mask] * log_prob[mask]).sum() / int(mask.sum())
 WRONG
 sign | -each.sum() -> each.sum()
-    Minimised, yours makes good choices less likely: the surrogate has a minus in front.
+    Minimising yours makes good choices less likely: the surrogate has a minus in front.
 no baseline | (r - b) * -> r *
     Your surrogate has no baseline: subtract the mean reward of the row's other draws.
 this draw included | b = (r.sum(1, keepdim=True) - r) / (n - 1).clamp(min=1) -> b = r.sum(1, keepdim=True) / n.clamp(min=1)
-    Your baseline counts the draw itself, and so depends on its choice: take the others alone.
+    Your baseline counts the draw itself, and so depends on its choice: take only the others.
 divided by all draws | (n - 1).clamp(min=1) -> n.clamp(min=1)
     You divide the others' sum by the number of all draws: the others are one fewer.
 its own reward | b = (r.sum(1, keepdim=True) - r) / (n - 1).clamp(min=1) -> b = r
     Your baseline is the draw's own reward: the difference is 0, and nothing is learned.
 mean of the batch | b = (r.sum(1, keepdim=True) - r) / (n - 1).clamp(min=1) -> b = (r.sum() - r) / (mask.sum() - 1).clamp(min=1)
-    Your baseline is the mean over all inputs: an easy input and a hard one have baselines of their
-    own, from their own row.
+    Your baseline is the mean over all inputs: an easy input and a hard one each need a baseline of
+    their own, from their own row.
 over the inputs | n = mask.sum(1, keepdim=True) -> n = mask.sum(0, keepdim=True); (r.sum(1, keepdim=True) - r) -> (r.sum(0, keepdim=True) - r)
-    You average over the inputs, down the columns: the other draws of an input stand in its row.
+    You average over the inputs, down the columns: the other draws of an input are in its row.
 best of the others | (r.sum(1, keepdim=True) - r) / (n - 1).clamp(min=1) -> torch.stack([torch.cat([r[:, :k], r[:, k + 1:], r[:, :0] if r.shape[1] > 1 else 0 * r], 1).amax(1) for k in range(r.shape[1])], 1)
-    Your baseline is the best of the others' rewards: their mean is asked for.
+    Your baseline is the best of the others' rewards: take their mean.
 divided by the baseline | (r - b) * -> (r / b.abs().clamp(min=1e-3)) *
-    You divide by the baseline: it is subtracted.
+    You divide by the baseline: subtract it instead.
 sum for mean | / mask.sum() ->
     You add up over the draws: take the mean over the real ones.
 divided by the inputs | / mask.sum() -> / len(mask)
     You divide by the number of inputs: the mean is over the real draws of all inputs together.
 NaN for a lone draw | (n - 1).clamp(min=1) -> (n - 1)
-    A lone draw divides 0 by 0 in yours: where there is no other, the baseline is 0.
+    For a lone draw you divide 0 by 0: where there is no other, the baseline is 0.
 divided by their deviation | each = (r - b) * -> each = (r - b) / ((r - b)[mask].std() + 1e-6) *
-    You divide the differences by their deviation: that is another surrogate, and was not asked for.
+    You divide the differences by their standard deviation: that is another surrogate, which was not
+    asked for.
 mean of rows' means, keeps 2 | -each.sum() / mask.sum() -> -(each.sum(1) / n[:, 0].clamp(min=1))[n[:, 0] > 0].mean()
-    You average rows first: an input with few draws then counts as much as one with many. Divide by
-    the number of real draws.
+    You average each row first: an input with few draws then counts as much as one with many. Divide
+    by the number of real draws.
 missing draws counted, keeps 2 | / mask.sum() -> / mask.numel()
-    You divide by all places: missing draws are none. Divide by the number of real ones.
+    You divide by the number of all entries, but missing draws do not count. Divide by the number of
+    real ones.
 a lone draw learns nothing | (r - b) * -> (r - b) * (n > 1) *
-    A draw without others has the baseline 0, and its whole reward: yours drops it.
+    You drop a draw without others: its baseline is 0, so its whole reward counts.
 probabilities | log_prob.masked_fill -> log_prob.exp().masked_fill
-    You multiply by probabilities: it is the log-probability whose gradient estimates.
+    You multiply by probabilities: multiply by log-probabilities, whose gradient gives the estimate.
 reward keeps its gradient, keeps 3 | reward.detach() -> reward
-    A gradient reaches the rewards: the surrogate would train whatever gives them. Detach them.
+    A gradient reaches the rewards: the surrogate would train whatever computes them. Detach them.
 baseline keeps its gradient, keeps 3 | (r.sum(1, keepdim=True) - r) / -> (reward.masked_fill(~mask, 0.0).sum(1, keepdim=True) - reward.masked_fill(~mask, 0.0)) /
-    A gradient reaches the rewards through your baseline: detach it, too.
+    A gradient reaches the rewards through your baseline: detach that, too.
 detached, keeps 3 | R -> R.detach()
     Your surrogate is detached: backward() would find nothing to follow.
 missing draws in the baseline, keeps 2 | reward.detach().masked_fill(~mask, 0.0) -> reward.detach().nan_to_num(5.0)
@@ -471,7 +477,7 @@ missing draws in the baseline, keeps 2 | reward.detach().masked_fill(~mask, 0.0)
 pads times zero, keeps 3 | each = (r - b) * log_prob.masked_fill(~mask, 0.0) -> each = (r - b) * log_prob * mask
     A missing draw may hold NaN, and 0 times NaN is NaN: fill it, or pick the real draws out.
 rewards changed, keeps 3 | r = reward.detach().masked_fill -> r = reward.detach().masked_fill_
-    You write into the rewards that you are given: masked_fill without the _.
+    You write into the rewards that you are given: use masked_fill, without the final _.
 a plain number | R -> R.item()
     You return a plain number, where the gradient ends: return the tensor.
 """,
@@ -511,10 +517,10 @@ exact_noise(weights, rewards, b, n)
 read chapters/12_hard: The baseline
 one draw, 2 points, within 1e-5 or 1e-4: ordinary; two places; many places; no baseline
     Place i has the probability alpha_i and the estimate (r_i - b) times its slope: add up the
-    squared distances from the mean estimate, weighed by the probabilities.
+    squared distances from the mean estimate, weighted by the probabilities.
 far rewards, 1 point, within 1e-4 or 2e-4: far rewards
-    With rewards about 20 your number is wrong: the baseline is subtracted from each reward before
-    anything is squared.
+    With rewards around 20 your number is wrong: subtract the baseline from each reward before you
+    square anything.
 several draws, 1 point, within 1e-5 or 1e-4: several draws
     The variance of a mean of n independent draws is that of one, divided by n.
 RIGHT
@@ -550,38 +556,40 @@ def exact_noise(weights, rewards, b, n):
     return covariance.trace() / n
 WRONG
 variance of the rewards | return -> return (weights @ (rewards - weights @ rewards).square()) / n; return
-    You return the variance of the rewards: asked is that of the gradient's estimate, a vector.
+    You return the variance of the rewards: return that of the gradient's estimate, which is a
+    vector.
 all places alike | (weights @ (g - mean).square()).sum() -> (g - mean).square().sum(1).mean()
     You give all places the same probability: place i is drawn with the probability alpha_i.
 mean of all places alike | mean = weights @ g -> mean = g.mean(0)
-    Your mean estimate gives all places the same probability: weigh them by alpha.
+    Your mean estimate gives all places the same probability: weight them by alpha.
 second moment | (g - mean) -> g
-    You do not take the mean away: that is the mean squared length, not the variance.
+    You do not subtract the mean: this is the mean squared length, not the variance.
 mean over the scores | ).sum() / n -> ).mean() / n
     You average over the scores: the total variance adds up over them.
 a sample's correction | / n -> / n * len(weights) / (len(weights) - 1)
-    You divide by one fewer, as for a sample: these are all the places there are, no sample.
+    You divide by one fewer, as for a sample: these are all the places there are, not a sample.
 square root | R -> R ** 0.5
-    You return a standard deviation, the root of what is asked for.
+    You return a standard deviation: return its square, the variance.
 baseline ignored | (rewards - b) -> rewards
-    Your number does not depend on the baseline: the mean estimate does not, its noise does.
+    Your number does not depend on the baseline. The mean estimate does not either, but its noise
+    does.
 baseline added | (rewards - b) -> (rewards + b)
-    You add the baseline to the rewards: it is subtracted from each.
+    You add the baseline to the rewards: subtract it from each of them.
 n ignored, keeps 3 | / n ->
-    You leave out n: the mean of n draws is calmer than one draw.
+    You leave out n: the mean of n draws is less noisy than a single draw.
 root of n, keeps 3 | / n -> / n ** 0.5
-    You divide by the root of n: that is right for a standard deviation, a variance is divided by n.
+    You divide by the root of n, which is right for a standard deviation: divide a variance by n.
 slope of the weight | slopes = torch.eye(len(weights)) - weights -> slopes = weights[:, None] * (torch.eye(len(weights)) - weights)
-    Your slopes are those of the weights: an estimate has the slope of the logarithm of a weight.
+    Your slopes are those of the weights: an estimate takes the slope of the logarithm of a weight.
 only the chosen score | slopes = torch.eye(len(weights)) - weights -> slopes = torch.diag(1 - weights)
-    You move the chosen score alone: the others fall, by their weights.
+    You move only the chosen score: the others fall, each by its weight.
 slope of a score | slopes = torch.eye(len(weights)) - weights -> slopes = torch.eye(len(weights))
-    You leave out the softmax: the slope of log alpha_i by score j has - alpha_j in it.
+    You leave out the softmax: the slope of log alpha_i with respect to score j contains - alpha_j.
 slopes turned round | slopes = torch.eye(len(weights)) - weights -> slopes = torch.eye(len(weights)) - weights[:, None]
     Your slopes are transposed: for every drawn place, score j falls by alpha_j, not by the drawn
     place's weight.
 drawn by dice | mean = weights @ g -> g = g[torch.multinomial(weights, 50, replacement=True)]; mean = g.mean(0); weights = torch.full((50,), 1 / 50)
-    You throw dice: the places can be counted, and the answer is exact.
+    You throw dice: go through all places instead, and the answer is exact.
 rewards changed | g = (rewards - b) -> rewards -= b; g = rewards
     You write into the rewards that you are given: whoever reads them next finds other numbers.
 """,
@@ -607,7 +615,7 @@ backward to the weights, 1 point: ordinary; all sizes equal; one query; far valu
     The weights get the gradient of the mixture: that of weight i is the product of v_i with what comes
     back.
 backward to the values, 1 point: ordinary; all sizes equal; one query
-    The value that was fetched gets all that comes back, the other values nothing.
+    The value that was fetched gets all that comes back, and the other values get nothing.
 RIGHT
 def straight_through(weights, values, index):
     fetched = values[torch.arange(len(index)), index]
@@ -642,7 +650,7 @@ def straight_through(weights, values, index):
     return fetched + torch.bmm(nothing[:, None], values.detach())[:, 0]
 WRONG
 soft forward, keeps 1 | return fetched + (mixed - mixed.detach()) -> return mixed + 0 * fetched
-    You return the mixture: forward, the value at the chosen place comes out.
+    You return the mixture: forward, return the value at the chosen place.
 no gradient to the weights, keeps 3 | return fetched + (mixed - mixed.detach()) -> return fetched
     No gradient reaches the weights: add the mixture minus its own detached copy, which is 0.
 values learn from both, keeps 3 | values.detach() -> values
@@ -652,10 +660,10 @@ values learn from the mixture, keeps 3 | return fetched + -> return fetched.deta
 values learn nothing, keeps 3 | return fetched + -> return fetched.detach() +
     No gradient reaches the values: the fetched value learns from what comes back.
 nothing learns, keeps 2 | R -> R.detach()
-    Your contexts are detached: nothing learns. Only the mixture's number is to be taken away.
+    Your contexts are detached, so nothing learns: subtract only a detached copy of the mixture.
 added and taken away in another order, keeps 2 | fetched + (mixed - mixed.detach()) -> (fetched + mixed) - mixed.detach()
-    You add the mixture to the fetched value before you take it away again: next to a large mixture
-    digits of the fetched value are lost. Subtract first, which gives an exact 0.
+    You add the mixture to the fetched value before you subtract it again: next to a large mixture,
+    digits of the fetched value are lost. Subtract first, which gives exactly 0.
 hard minus soft, keeps 2 | fetched + (mixed - mixed.detach()) -> mixed + (fetched - mixed).detach() + (fetched - fetched.detach())
     You write the value as mixture plus a difference, which rounds: forward it must be exactly the
     fetched value.
@@ -678,10 +686,10 @@ sign, keeps 3 | (mixed - mixed.detach()) -> (mixed.detach() - mixed)
     The gradient of the weights has the wrong sign: it is the mixture minus its detached copy.
 values scaled by the weight, keeps 3
     | return fetched -> w = weights.detach().gather(1, index[:, None]); fetched = fetched.detach() + w * (fetched - fetched.detach()); return fetched
-    The fetched value learns only in the measure of its weight: forward it counts in full, so
-    backward it does, too.
+    The fetched value learns only in proportion to its weight: it counts in full forward, so it must
+    count in full backward.
 one more axis | R -> R[:, None]
-    You have an axis too many: the contexts are (B, d).
+    Your result has one axis too many: the contexts are (B, d).
 """,
     draw=draw_places,
     oracle=straight_through,
@@ -726,10 +734,10 @@ the three terms, 2 points: ordinary; other sizes; all sizes equal; one sentence;
     The mean of the nats; rows times the mean of one minus a row's sum of squares; columns times the mean
     of the squared distance of a column's sum from 1.
 padding, 2 points: padded; short and long; padded, all sizes equal
-    Each mean is over the real words of the whole batch, and pads reach no sum: target pads for rows,
-    source pads for columns.
+    Each mean is over the real words of the whole batch, and no pad reaches a sum or a mean, be it a
+    target pad or a source pad.
 gradients, 1 point, backward: ordinary; padded; short and long
-    The loss is right but its gradients are not: they reach nats and weights, pads excepted.
+    The loss is right, but its gradients are not: they must reach nats and weights, except at pads.
 RIGHT
 def total_loss(nats, weights, written, read, rows, columns):
     both = written[:, :, None] & read[:, None, :]
@@ -768,17 +776,18 @@ sign of the rows | + rows * -> - rows *
 sign of the columns | + columns * -> - columns *
     Your column penalty has the wrong sign: it is added.
 factors exchanged | + rows * -> + columns *; + columns * missing -> + rows * missing
-    Your two factors are exchanged: `rows` goes with the sums of squares, `columns` with the columns.
+    Your two factors are exchanged: `rows` goes with the sums of squares, and `columns` with the
+    columns.
 sum of squares, not one minus | 1 - a.square().sum(-1) -> a.square().sum(-1)
-    You add the sum of squares: minimised, it flattens. One minus it is asked for.
+    You add the sum of squares, and minimising that flattens a row: add one minus the sum.
 absolute weights | a.square().sum(-1) -> a.abs().sum(-1)
-    You add up the weights themselves, and one minus that is 0 for every row: squares are asked for.
+    You add up the weights themselves, and one minus that is 0 for every row: add up their squares.
 columns without a square | (1 - a.sum(1)).square() -> (1 - a.sum(1))
-    You do not square: what one column has too much another has too little, and both cancel.
+    You do not square: what one column has too much of another lacks, and the two cancel.
 columns by absolute value | (1 - a.sum(1)).square() -> (1 - a.sum(1)).abs()
-    You take absolute distances of the columns from 1: squares are asked for.
+    You take absolute distances of the columns from 1: take their squares.
 rows for columns | a.sum(1) -> a.sum(2).mean(1, keepdim=True).expand_as(read)
-    You sum over source words, which gives 1 for every row: a column is summed over the target words.
+    You sum over source words, which gives 1 for every row: sum a column over the target words.
 square of each weight | (1 - a.sum(1)).square() -> (1 - a.square().sum(1))
     You add up squares in a column: add up the weights, then square the distance from 1.
 pads of the source in the sums, keeps 2 | written[:, :, None] & read[:, None, :] -> written[:, :, None].expand_as(weights)
@@ -788,17 +797,17 @@ rows of pads in the columns, keeps 2 | written[:, :, None] & read[:, None, :] ->
 pads in the mean of nats, keeps 2 | nats[written].mean() -> nats.mean()
     Pads are in your mean of the nats: take it over real target words.
 rows of pads count as spread, keeps 2 | spread[written].mean() -> spread.mean()
-    Rows of target pads are in your mean: a row of zeros would count as quite spread out.
+    Rows of target pads are in your mean: a row of zeros would count as fully spread out.
 columns of pads count as missing, keeps 2 | missing[read].mean() -> missing.mean()
-    Columns of source pads are in your mean: nobody has to look at them.
+    Columns of source pads are in your mean: no row has to look at them.
 means of sentences, keeps 2
     | spread[written].mean() -> (spread * written).sum(1).div(written.sum(1)).mean()
-    You average sentences first: a short one then counts as much as a long one. Take the mean over all
-    real words.
+    You average each sentence first: a short one then counts as much as a long one. Take the mean
+    over all real words.
 nats as means of sentences, keeps 2 | nats[written].mean() -> (nats * written).sum(1).div(written.sum(1)).mean()
     You average the nats of each sentence first: take the mean over all real words of the batch.
 sums for means | spread[written].mean() -> spread[written].sum()
-    You add the row penalties up: their mean is asked for, or long batches weigh more.
+    You add up the row penalties: take their mean, or long batches weigh more.
 penalties alone | nats[written].mean() + -> 0 * nats[written].mean() +
     The nats are missing: the penalties are added to the loss of the words.
 detached, keeps 4 | R -> R.detach()
@@ -812,13 +821,14 @@ columns detached, keeps 4 | (1 - a.sum(1)) -> (1 - a.detach().sum(1))
 multiplied by zero, keeps 2 | torch.where(both, weights, torch.zeros_like(weights)) -> weights * both
     You multiply pads by 0, and 0 times NaN is NaN: fill them with torch.where or masked_fill.
 penalties only where positive | + rows * spread[written].mean() + columns * missing[read].mean() -> + max(rows, 0) * spread[written].mean() + max(columns, 0) * missing[read].mean()
-    You leave a penalty out where its factor is negative: that asks for the contrary, and counts.
+    You leave out a penalty whose factor is negative: such a factor asks for the opposite, and
+    counts.
 columns over the target words | missing[read].mean() -> missing[read].sum() / written.sum()
     You divide the columns' penalty by the number of target words: it is a mean over source words.
 rows over the source words | spread[written].mean() -> spread[written].sum() / read.sum()
     You divide the rows' penalty by the number of source words: it is a mean over target words.
 the other mask for the rows, keeps 3 | spread[written].mean() -> spread[read if read.shape == written.shape else written].mean()
-    Your row penalty is over the places of source words: rows belong to target words, `written`.
+    You average the row penalty over source words: rows belong to target words, `written`.
 penalties detached, keeps 4 | torch.where(both, weights, torch.zeros_like(weights)) -> torch.where(both, weights, torch.zeros_like(weights)).detach()
     The penalties have no gradient: they would be logged and do nothing.
 weights changed, keeps 2 | a = torch.where(both, weights, torch.zeros_like(weights)) -> a = weights; a.data *= both
@@ -837,10 +847,10 @@ read chapters/12_hard: Measured: in a translator
 the choice, 1 point: {"; ".join(STUDIES)}
     The lowest mean on validation pairs, the first of several that tie.
 the gap, 1 point: better; worse; no dropout
-    For each rate the mean on test pairs minus the mean on known pairs.
+    For each rate, the mean on test pairs minus the mean on known pairs.
 the verdict, 2 points: {"; ".join(STUDIES)}
-    The test numbers of the chosen rate beside those of rate 0: better or worse only if each seed of one
-    is on one side of each seed of the other.
+    Compare the test numbers of the chosen rate with those of rate 0. Dropout is better or worse
+    only if all seeds of one are on one side of all seeds of the other.
 RIGHT
 def judge(known, valid, test):
     mean = lambda x: sum(x) / len(x)
@@ -895,41 +905,44 @@ WRONG
 chosen on test, keeps 1 | for v in valid -> for v in test
     You choose the rate on test pairs: then the test is no test any more. Choose on validation pairs.
 chosen by the lowest seed, keeps 1 | round(mean(v), 9) for v in valid -> min(v) for v in valid
-    You choose by the best seed: one lucky seed decides so. Take the mean over the seeds.
+    You choose by the best seed, so that one lucky seed decides: take the mean over the seeds.
 chosen by the smallest gap, keeps 1
     | k = means.index(min(means)) -> k = min(range(len(test)), key=lambda i: mean(test[i]) - mean(known[i]))
-    You choose the smallest gap: a model that knows its own pairs badly has a small one. Choose by the
-    mean on validation pairs.
+    You choose the smallest gap, but a model that has learned its own pairs badly has a small one,
+    too. Choose by the mean on validation pairs.
 chosen by known pairs, keeps 1 | for v in valid -> for v in known
-    You choose by the pairs that were learned: there dropout can only cost. Choose on validation pairs.
+    You choose by the pairs that were learned, which do not show how a model generalises. Choose on
+    validation pairs.
 highest for lowest, keeps 1 | min(means) -> max(means)
     You choose the highest mean: nats are a loss, and lower is better.
 last of those that tie, keeps 1 | means.index(min(means)) -> len(means) - 1 - means[::-1].index(min(means))
-    Of rates that tie you take the last: the first is asked for, which drops least.
+    Of several rates that tie you take the last: take the first, which drops least.
 rate 0 left out, keeps 1 | k = means.index(min(means)) -> k = 1 + means[1:].index(min(means[1:]))
     You never choose the rate 0: that dropout is not worth having is a possible answer.
 gap turned round, keeps 3 | mean(t) - mean(s) -> mean(s) - mean(t)
-    Your gap has the wrong sign: test minus known.
+    Your gap has the wrong sign: it is test minus known.
 gap on validation pairs, keeps 3 | zip(test, known) -> zip(valid, known)
-    Your gap is that of validation pairs: test minus known is asked for.
+    Your gap is that of validation pairs: take test minus known.
 gap of the chosen rate alone, keeps 3 | 'gap': gap -> 'gap': gap[k:k + 1]
-    You return one gap: there is one for each rate, in their order.
+    You return a single gap: return one for each rate, in their order.
 gap as a ratio, keeps 3 | mean(t) - mean(s) -> mean(t) / mean(s)
     You divide: the gap in nats is a difference.
 means compared, keeps 2
     | max(test[k]) < min(test[0]) -> mean(test[k]) < mean(test[0]); min(test[k]) > max(test[0]) -> mean(test[k]) > mean(test[0])
-    You compare means, which always differ: each seed must be on one side of each of the others.
+    You compare means, which always differ: all seeds of one rate must be on one side of all seeds
+    of the other.
 in pairs, keeps 2
     | max(test[k]) < min(test[0]) -> all(x < y for x, y in zip(test[k], test[0])); min(test[k]) > max(test[0]) -> all(x > y for x, y in zip(test[k], test[0]))
-    You compare seeds in pairs: nothing pairs them, and each of one must be below each of the other.
+    You compare seeds in pairs, but nothing pairs them: each seed of one rate must be below each
+    seed of the other.
 touching counts on both sides, keeps 2
     | max(test[k]) < min(test[0]) -> max(test[k]) <= min(test[0]); min(test[k]) > max(test[0]) -> min(test[k]) >= max(test[0])
     Where two ranges touch, no difference is seen: below means below, and above means above.
 seed by seed, keeps 2
     | max(test[k]) < min(test[0]) -> all(x < y for x, y in zip(sorted(test[k]), sorted(test[0]))); min(test[k]) > max(test[0]) -> all(x > y for x, y in zip(sorted(test[k]), sorted(test[0])))
-    You compare the lowest with the lowest, and so on: ranges that are shifted may still meet.
+    You compare the lowest with the lowest, and so on: ranges that are shifted may still overlap.
 best seed counts, keeps 2 | max(test[k]) < min(test[0]) -> min(test[k]) < min(test[0])
-    One seed below the others is enough for you: each seed of the chosen rate must be.
+    You accept one seed below the others: each seed of the chosen rate must be below them.
 touching counts, keeps 2 | max(test[k]) < min(test[0]) -> max(test[k]) <= min(test[0])
     Where two ranges touch, no difference is seen: below means below.
 better and worse exchanged, keeps 2
@@ -937,12 +950,13 @@ better and worse exchanged, keeps 2
     You say better for worse: lower nats are better.
 verdict on validation pairs, keeps 2
     | max(test[k]) < min(test[0]) -> max(valid[k]) < min(valid[0]); min(test[k]) > max(test[0]) -> min(valid[k]) > max(valid[0])
-    You judge by the pairs that chose the rate: they always look too good. Judge on test pairs.
+    You judge by the pairs that chose the rate, on which it tends to look too good: judge on test
+    pairs.
 beside the best other rate, keeps 2
     | max(test[k]) < min(test[0]) -> max(test[k]) < min(min(x) for i, x in enumerate(test) if i != k)
-    You set the chosen rate beside all the others: beside rate 0 alone.
+    You compare the chosen rate with all the others: compare it with rate 0 alone.
 no word for rate 0, keeps 2 | if k == 0: -> if False:
-    Where rate 0 is chosen, there is nothing to compare: the verdict is "no dropout".
+    If rate 0 is chosen, there is nothing to compare: the verdict is "no dropout".
 verdict as a flag, keeps 2 | 'verdict': verdict -> 'verdict': verdict == 'dropout is better'
     Your verdict is True or False: there are four answers, in words.
 one text | R -> R['verdict']

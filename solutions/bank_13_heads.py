@@ -312,19 +312,19 @@ one view | x.permute(0, 2, 1, 3).reshape -> x.reshape
     You only reshape: that mixes positions with heads. Transpose first, so that the numbers of one
     position stand together.
 added | torch.cat(x.unbind(1), -1) -> torch.cat([x.sum(1)] * x.shape[1], -1)
-    You add the heads: here they are set side by side, and the output matrix adds them later.
+    You add the heads: set them side by side. The output matrix adds them later.
 averaged | torch.cat(x.unbind(1), -1) -> torch.cat([x.mean(1)] * x.shape[1], -1)
-    You average the heads: each keeps its own numbers, side by side.
+    You average the heads: set them side by side, each with its own numbers.
 last head first | x.unbind(1) -> x.unbind(1)[::-1]
-    Your heads stand in reverse order: head 1 comes first.
+    Your heads are in reverse order: head 1 comes first.
 interleaved | x.transpose(1, 2) -> x.permute(0, 2, 3, 1)
     You take the first number of every head, then the second: all numbers of head 1 come first.
 positions in the last axis | x.transpose(1, 2).flatten(2) -> x.transpose(1, 2).transpose(1, 3).flatten(2)
-    Your rows are no positions: the result is (B, T, H · d_h), a row for each position.
+    Your rows are not positions: the result is (B, T, H · d_h), a row for each position.
 numbers of a head reversed | x.transpose(1, 2) -> x.flip(-1).transpose(1, 2)
-    You turn round the numbers inside each head: leave their order.
+    You reverse the numbers within each head: keep their order.
 positions reversed | x.transpose(1, 2) -> x.flip(2).transpose(1, 2)
-    You turn round the positions: leave their order.
+    You reverse the order of the positions: keep it as it is.
 sentences in one row | R -> R.flatten(0, 1)
     You join the sentences as well: the result has three axes, (B, T, H · d_h).
 first head alone | x.unbind(1) -> [x[:, 0]] * x.shape[1]
@@ -345,9 +345,9 @@ each its part, 3 points: ordinary; other sizes; all sizes equal; as many sentenc
     Split the last axis, bring the heads to the front, divide by the root of a head's own size, softmax
     over the keys, and merge.
 padding, 2 points: padded; padded, strong scores; padded, as many sentences as heads; padded, as many sentences as positions
-    The mask belongs to a sentence and holds for all its heads and queries: give it two new axes.
+    A sentence's mask holds for all its heads and queries: give it two new axes.
 gradients, 1 point, backward: ordinary; padded
-    The results are right but their gradients are not: no detach, no .data, no NumPy on the way.
+    The results are right, but their gradients are not: no detach, no .data, no NumPy on the way.
 RIGHT
 def attend_in_heads(q, k, v, heads, mask):
     q, k, v = (x.unflatten(-1, (heads, -1)).transpose(1, 2) for x in (q, k, v))
@@ -395,7 +395,7 @@ root of all numbers
 not divided | q @ k.mT / math.sqrt(q.shape[-1]) -> q @ k.mT
     Your scores are not divided by the root of a head's size.
 divided by the size | math.sqrt(q.shape[-1]) -> q.shape[-1]
-    You divide by the size of a head: divide by its root.
+    You divide by the size of a head: divide by the root of that size.
 root of the values' size | math.sqrt(q.shape[-1]) -> math.sqrt(v.shape[-1])
     You divide by the root of the values' size: the scores are sums over a head's numbers of query and key.
 softmax over queries
@@ -406,33 +406,34 @@ softmax over heads
     You take the softmax over the heads: each head has weights of its own that sum to 1 over the keys.
 split by one view
     | x.unflatten(-1, (heads, -1)).transpose(1, 2) -> x.reshape(len(x), heads, x.shape[1], -1)
-    Your heads get positions in place of numbers: split the last axis, then transpose.
+    Your heads get positions instead of numbers: split the last axis, then transpose.
 merged by one view | (a @ v).transpose(1, 2).flatten(2) -> (a @ v).reshape(len(a), a.shape[2], -1)
     You merge the results by a reshape alone: transpose first, so that one position's numbers stand together.
 interleaved numbers
     | x.unflatten(-1, (heads, -1)).transpose(1, 2) -> x.unflatten(-1, (-1, heads)).permute(0, 3, 1, 2)
-    Your heads take every so-many-th number: head 1 has the first d_h numbers, all in a row.
+    Your heads take every H-th number: head 1 has the first d_h numbers, all in one block.
 no mask, keeps 3 | .masked_fill(~mask[:, None, None], -math.inf) ->
     You do not use the mask: pads get weight.
 masks laid over the heads, keeps 3 | mask.repeat_interleave(heads, 0) -> mask.repeat(heads, 1)
-    You repeat all masks one after the other, so that heads get the masks of other sentences: repeat
-    each sentence's mask for all its heads.
+    You repeat all masks one after the other, so heads get the masks of other sentences: repeat each
+    sentence's mask for all its heads.
 masked after the softmax, keeps 3
     | .masked_fill(~mask[:, None, None], -math.inf).softmax(-1) -> .softmax(-1).masked_fill(~mask[:, None, None], 0)
     You mask after the softmax: the weights of the real words no longer sum to 1.
 divided again after the softmax, keeps 4
     | a = e.masked_fill(~mask[:, None, None], -math.inf).softmax(-1) -> a = e.softmax(-1) * mask[:, None, None]; a = a / (a.sum(-1, keepdim=True) + 1e-13)
-    You take pads out after the softmax and divide again: where pads had nearly all, too little is left to divide.
-    Mask the scores.
+    You take pads out after the softmax and divide again: where pads had nearly all the weight, too
+    little is left to divide by. Mask the scores.
 mask turned round
     | .masked_fill(~mask[:, None, None], -math.inf) -> .masked_fill(mask[:, None, None], -1e9)
-    You close what is open: True means that a position may be attended.
+    Your mask is inverted: True means that a position may be attended.
 a mask of -100, keeps 4 | -math.inf -> -100.0
-    Your mask is a score like others: words may have lower ones. Use minus infinity.
+    Your mask is a score like any other, and words may have lower ones: use minus infinity.
 pads taken for the last ones, keeps 3 | ~mask[:, None, None] -> torch.arange(k.shape[2]) >= mask.sum(1)[:, None, None, None]
-    You count the words and open the first so many places: pads may stand in front, only the mask tells.
+    You count the real words and open that many places from the start: pads may stand in front, and
+    only the mask says where.
 the mask added, keeps 3 | e.masked_fill(~mask[:, None, None], -math.inf) -> (e + mask[:, None, None])
-    You add True as 1 to the scores: that is no mask. Pads get minus infinity.
+    You add True, which is 1, to the scores. That is no mask: give pads minus infinity.
 masked with zero, keeps 3 | -math.inf -> 0.0
     A score of 0 is no mask: a pad with score 0 still gets weight. Use minus infinity.
 mean of the weights | R -> (R[0], R[1].mean(1, keepdim=True).expand_as(R[1]))
@@ -440,12 +441,12 @@ mean of the weights | R -> (R[0], R[1].mean(1, keepdim=True).expand_as(R[1]))
 averaged heads | (a @ v).transpose(1, 2).flatten(2) -> (a @ v).mean(1).repeat(1, 1, heads)
     You average the heads' results: set them side by side.
 weights of the last heads first | R -> (R[0], R[1].flip(1))
-    Your maps stand in reverse order of the heads: head 1 comes first.
+    Your maps are in reverse order: that of head 1 comes first.
 whole values for each head
     | (a @ v).transpose(1, 2).flatten(2) -> (a.mean(1) @ v.transpose(1, 2).flatten(2))
     You sum whole values with the mean of the weights: each head sums its own part of the values.
 keys and values exchanged | x in (q, k, v)) -> x in (q, v, k))
-    You compare the queries with the values: keys are compared, values are summed.
+    You compare the queries with the values: compare them with the keys, and sum the values.
 detached, keeps 5 | R -> (R[0].detach(), R[1])
     The values are right, but no gradient leaves your results: no detach.
 """,
@@ -463,9 +464,9 @@ Q3 = question(
 contributions(x, W_o)
 read chapters/13_heads: In general
 addends, 3 points: ordinary; other sizes; all sizes equal; one head; heads of size 1; one sentence; one position
-    Head h meets its own d_h columns of W_o, as PyTorch stores it.
+    Multiply head h by its own d_h columns of W_o, which is stored as PyTorch stores it.
 gradients, 1 point, backward: ordinary
-    The values are right, but gradients do not reach both arguments.
+    The values are right, but the gradients do not reach both arguments.
 RIGHT
 def contributions(x, W_o):
     blocks = W_o.unflatten(1, (x.shape[1], -1))
@@ -488,9 +489,10 @@ def contributions(x, W_o):
 WRONG
 rows in place of columns
     | x @ W -> x @ W_o.T.reshape(x.shape[1], -1, len(W_o)).flip(0)
-    Your heads meet the blocks of other heads: head h meets columns h · d_h to (h + 1) · d_h of W_o.
+    You multiply heads by the blocks of other heads: head h has columns h · d_h to (h + 1) · d_h of
+    W_o.
 interleaved columns | blocks = W_o.unflatten(1, (x.shape[1], -1)) -> blocks = W_o.unflatten(1, (-1, x.shape[1])).mT
-    Your heads take every H-th column: those of one head stand in a row.
+    Your heads take every H-th column: the columns of one head stand side by side.
 blocks of rows
     | x @ W -> x @ W_o.flatten()[: W_o.numel()].reshape(x.shape[1], x.shape[3], len(W_o))
     You cut W_o without regard to its layout: its rows belong to the output, and its columns to the heads.
@@ -499,17 +501,17 @@ summed | R -> R.sum(1, keepdim=True).expand_as(R)
 averaged | R -> R / x.shape[1]
     You divide by the number of heads: heads are added, not averaged.
 running sum | R -> R.cumsum(1)
-    You add up the heads on the way: each addend belongs to one head alone.
+    You return running sums over the heads: each addend belongs to one head alone.
 everything but the head | R -> R.sum(1, keepdim=True) - R
     You return what is left without the head: return what it adds.
 the same block for all | torch.einsum("bhtk,dhk->bhtd", x, blocks) -> torch.einsum("bhtk,dk->bhtd", x, blocks[:, 0])
-    Every head of yours meets the first block: each has columns of its own.
+    You multiply every head by the first block: each head has columns of its own.
 heads in reverse order | R -> R.flip(1)
-    Your addends stand in reverse order: head 1 comes first.
+    Your addends are in reverse order: that of head 1 comes first.
 positions before heads | R -> R.transpose(1, 2).contiguous().view(R.shape)
     Your axes are mixed: the result is (B, H, T, d).
 mean over the head's numbers | R -> R / x.shape[3]
-    You divide by a head's size: the sum over its numbers is not divided.
+    You divide by a head's size: add up over its numbers without dividing.
 the matrix detached, keeps 3 | W_o.unflatten -> W_o.detach().unflatten
     No gradient reaches W_o: leave out the detach.
 """
@@ -562,11 +564,11 @@ matrices of one head, keeps 3 | 4 * d * d + 4 * d, products -> 4 * d * (d // hea
 multiplications times the heads, keeps 2 | 2 * T * S * d -> 2 * T * S * d * heads
     You count d numbers for each head: a head compares d / H of them.
 lengths exchanged, keeps 2 | heads * T -> heads * T + 0; 2 * T * d * d + 2 * S * d * d -> T * d * d + 3 * S * d * d
-    You project too many rows of the source: query and output have T rows, key and value S.
+    You project too many rows of the source: query and output have T rows, key and value have S.
 self-attention, keeps 2 | 2 * T * d * d + 2 * S * d * d -> 4 * T * d * d
-    You count as if all four projections had T rows: keys and values have S.
+    You count as if all four projections had T rows: those of keys and values have S.
 all of the source, keeps 2 | 2 * T * d * d + 2 * S * d * d -> 4 * S * d * d
-    You count as if all four projections had S rows: queries and the output have T.
+    You count as if all four projections had S rows: those of queries and output have T.
 sums forgotten, keeps 2 | 2 * T * S * d -> T * S * d
     You count the scores alone: the weighted sums are T · S · d multiplications as well.
 scores and sums forgotten, keeps 2 | + 2 * T * S * d ->
@@ -574,13 +576,13 @@ scores and sums forgotten, keeps 2 | + 2 * T * S * d ->
 output not multiplied, keeps 2 | 2 * T * d * d + 2 * S * d * d -> T * d * d + 2 * S * d * d
     You leave out the product with the output matrix, which has T rows.
 additions counted, keeps 2 | , products, -> , 2 * products,
-    You count multiplications and additions: count multiplications alone.
+    You count multiplications and additions: count only multiplications.
 rows of one head, keeps 3 | heads * T -> T
     You count the rows of one head: each head has rows of its own.
 one row for each key, keeps 3 | heads * T -> heads * S
     You count a row for each position that is asked: a row belongs to a position that asks.
 entries for rows, keeps 3 | heads * T -> heads * T * S
-    You count the entries of the maps: asked is the number of rows.
+    You count the entries of the maps: count their rows.
 """,
     parts={
         "weights": ("the weights",),
@@ -609,9 +611,9 @@ rows that can, 3 points: ordinary; same place; further away; one sentence; as ma
     Row t asks: take the weight in row t and column t + offset, where there is such a column, and
     average for each head.
 true lengths, 2 points: padded; too short for some
-    Only real positions count, on both sides, and all rows of all sentences together.
+    Only real positions count, on both sides. Take one mean over all rows of all sentences.
 gradients, 1 point, backward: ordinary; padded
-    The values are right, but gradients do not reach the weights.
+    The values are right, but the gradients do not reach the weights.
 RIGHT
 def weight_at(weights, lengths, offset):
     rows = []
@@ -644,7 +646,7 @@ def weight_at(weights, lengths, offset):
     return d.transpose(0, 1)[:, keep].mean(1)
 WRONG
 rows and columns exchanged | .diagonal(offset, -2, -1) -> .diagonal(-offset, -2, -1)
-    You look the other way round: row t asks, and column t + offset is looked at.
+    You have rows and columns exchanged: row t asks, and column t + offset is looked at.
 pads counted, keeps 3 | sentence[:, :n, :n] -> sentence
     You count rows of padding: only the first lengths[b] positions of a sentence are real.
 columns of padding counted, keeps 3 | sentence[:, :n, :n] -> sentence[:, :n]
@@ -653,7 +655,7 @@ rows of padding counted, keeps 3 | sentence[:, :n, :n] -> sentence[..., :n]
     You count rows of padding: the position that asks must be real as well.
 rows without such a position count as 0
     | return chosen.sum((0, 2, 3)) / asked.sum() -> return chosen.sum((0, 2, 3)) / lengths.sum()
-    You divide by all rows: one that has no position there is left out.
+    You divide by the number of all rows: leave out those that have no position there.
 divided by all places, keeps 3 | / counts.sum() -> / counts.numel()
     You divide by the padded number of rows: divide by the number of those that count.
 a mean of means, keeps 3
@@ -662,11 +664,11 @@ a mean of means, keeps 3
     |     if n > abs(offset):
     |         means.append(sentence[:, :n, :n].diagonal(offset, -2, -1).mean(-1))
     | return torch.stack(means).mean(0)
-    You average each sentence and then the sentences: take one mean over all rows together.
+    You average each sentence and then the sentences: take a single mean over all rows.
 all heads together | R -> R.mean(0, keepdim=True).expand_as(R)
-    You average over the heads: return a number for each.
+    You average over the heads: return one number for each of them.
 the sum | torch.cat(rows, dim=-1).mean(dim=-1) -> torch.cat(rows, dim=-1).sum(dim=-1)
-    You add the weights up: return their mean.
+    You add up the weights: return their mean instead.
 one place further | .diagonal(offset, -2, -1) -> .diagonal(offset + (1 if offset >= 0 else -1), -2, -1)
     You look one place too far: row t looks at t + offset.
 distance without direction
@@ -677,8 +679,8 @@ wraps around
     | picked = weights[:, :, t, (t + offset) % len(t)]
     | counts = (t < lengths[:, None])[:, None]
     | return picked.masked_fill(~counts, 0.0).sum((0, 2)) / counts.sum()
-    You let rows at the edge look at the other end of the sentence: they have no such position, and are
-    left out.
+    You let rows at the edge look at the other end of the sentence: they have no such position, so
+    leave them out.
 largest weights counted
     | .diagonal(offset, -2, -1) -> .softmax(-1).diagonal(offset, -2, -1)
     You take a softmax of the weights: they are weights already.
@@ -737,13 +739,13 @@ sizes of the rises | each.append(loss(keep) - base) -> each.append(abs(loss(keep
 falls count as nothing | each.append(loss(keep) - base) -> each.append(max(loss(keep) - base, 0.0))
     You take a fall for 0: without a head the loss may fall, and that counts as a negative rise.
 one after the other | keep = everyone.clone() -> keep = everyone if head == 0 else keep
-    You never put a head back: each is to be left out alone, while all others stay.
+    You never put a head back: leave out each head alone, while all others stay.
 only one kept | [loss(torch.arange(heads) != h) -> [loss(torch.arange(heads) == h)
     You keep one head and leave out the others: leave out one and keep the others.
 losses, not rises | each.append(loss(keep) - base) -> each.append(loss(keep))
     You return the losses: subtract the loss with all heads.
 sign | each.append(loss(keep) - base) -> each.append(base - loss(keep))
-    Your rises have the wrong sign: the loss without the head minus the loss with all.
+    Your rises have the wrong sign: take the loss without the head minus the loss with all.
 relative rises | each.append(loss(keep) - base) -> each.append((loss(keep) - base) / base)
     You divide by the loss with all heads: return the rise itself.
 sum not subtracted, keeps 2 | - base - sum(each) -> - base
@@ -755,7 +757,8 @@ mean in place of the sum, keeps 2 | - sum(each) -> - sum(each) / heads
 largest in place of the sum, keeps 2 | - sum(each) -> - max(each)
     You subtract the largest rise: subtract the sum of all.
 the other way round, keeps 2 | return each, loss(~everyone) - base - sum(each) -> return each, sum(each) - loss(~everyone) + base
-    Your second number has the wrong sign: it is positive where the heads stand in for one another.
+    Your second number has the wrong sign: it is positive if leaving out all heads costs more than
+    the sum.
 a ratio, keeps 2 | return each, loss(~everyone) - base - sum(each) -> return each, (loss(~everyone) - base) / sum(each)
     You divide by the sum of the rises: subtract it.
 base for each head, keeps 2 | - base - sum(each) -> - heads * base - sum(each)
@@ -799,13 +802,13 @@ Q7 = question(
 grown(train, counts, seeds, places)
 read chapters/13_heads: What heads learn
 how many are enough, 2 points: {EVERY}
-    The first number of heads for which no larger one has all its seeds above all of its own: look at each
-    larger one, not at the next alone.
+    The first number of heads for which no larger number has all its seeds above all seeds of this
+    one. Look at every larger number, not only at the next.
 what each head learned, 3 points: {EVERY}
     With the most heads, the place of the largest weight_at on validation lines; it counts if the head's test weight there is
     above that of every untrained head of the same model.
 in every seed, 1 point: {EVERY}
-    A place is always learned if in each seed some head has its name, whichever head that is.
+    A place is always learned if in every seed it is the name of some head, whichever head that is.
 head by head, 1 point: {EVERY}
     A head is fixed if it has the same name in each seed, and has one.
 RIGHT
@@ -921,63 +924,67 @@ def grown(train, counts, seeds, places):
     return {{"enough": counts[k], "learned": learned, "always": always, "fixed": fixed}}
 WRONG
 most heads, keeps 5 | if not any(min(right[more]) > max(right[heads]) for more in counts if more > heads): -> if heads == counts[-1]:
-    You return the largest number: the smallest is asked for with which no larger one is seen to be better.
+    You return the largest number: return the smallest with which no larger one is seen to be
+    better.
 means compared, keeps 5 | min(right[more]) > max(right[heads]) -> sum(right[more]) > sum(right[heads])
     You go by means or medians, which always differ: all seeds of a larger number must be above all of the smaller's.
 next number alone, keeps 5 | for more in counts if more > heads -> for more in [x for x in counts if x > heads][:1]
-    You look at the next number alone: a gain may need more heads than one step brings.
+    You look only at the next number: a gain may need more than one step.
 best seeds compared, keeps 5 | min(right[more]) > max(right[heads]) -> max(right[more]) > max(right[heads])
     You compare the best seeds: the worst of the larger number must be above the best of the smaller.
 seed by seed, keeps 5 | min(right[more]) > max(right[heads]) -> all(a > b for a, b in zip(right[more], right[heads]))
-    You compare the first seed with the first: nothing pairs them. All must be above all.
+    You compare the first seed with the first, but nothing pairs them: all must be above all.
 touching counts, keeps 5 | min(right[more]) > max(right[heads]) -> min(right[more]) >= max(right[heads])
-    Equal shares count for you as more often right: above means above.
+    You count equal shares as more often right: above means above.
 named on test, keeps 2 | best = valid.argmax(0).tolist() -> best = test.argmax(0).tolist()
     You choose the place on the lines that judge it: choose on validation lines, judge on test lines.
 judged on validation, keeps 2 | if test[k, h] > fresh[k].max() -> if valid[k, h] > fresh[k].max()
-    You judge a name by the validation lines, by which it was chosen: the test lines tell whether it holds.
+    You judge a name by the validation lines, which chose it: the test lines tell whether it holds.
 names without a yardstick, keeps 2 | if test[k, h] > fresh[k].max() else None ->
     You give every head a name: without an untrained network beside it the largest of several weights says nothing.
 same head untrained, keeps 2 | fresh[k].max() -> fresh[k, h]
-    You compare with the same head before training: heads have no numbers that last, so compare with the best of the untrained.
+    You compare with the same head before training. A head's number means nothing, so compare with
+    the best of the untrained heads.
 mean of the untrained, keeps 2 | fresh[k].max() -> fresh[k].mean()
-    You compare with the mean of the untrained heads: among several, one is always above that. Take the best.
+    You compare with the mean of the untrained heads, but one of several is always above it: take
+    the best of them.
 least of the untrained, keeps 2 | fresh[k].max() -> fresh[k].min()
     You compare with the least of the untrained heads: a name must beat each of them.
 untrained at any place, keeps 3 | fresh[k].max() -> fresh.max()
     You compare with untrained heads at any place: compare at the place of the name.
 half of the weight, keeps 2 | if test[k, h] > fresh[k].max() -> if test[k, h] > 0.5
-    You ask for half of the weight: compare with untrained heads, which have more or less by themselves.
+    You require half of the weight: compare with what untrained heads give this place.
 fewest heads | runs[counts[-1]] -> runs[counts[0]]
-    You name the heads of the smallest models: the models with the most heads are asked for.
+    You name the heads of the smallest models: name those of the models with the most heads.
 enough heads | runs[counts[-1]] -> runs[enough]
-    You name the heads of those models that are enough: those with the most heads are asked for.
+    You name the heads of the models that are enough: name those of the models with the most heads.
 first seed for all, keeps 2 | for run in runs[counts[-1]]: -> for run in runs[counts[-1]][:1] * len(seeds):
     You name the heads of the first seed alone: each seed has heads of its own.
 places by number, keeps 3 | places[k] if -> k if
-    You name heads by the number of the place in the list: its offset is asked for.
+    You name heads by the place's number in the list: use its offset.
 shared out, keeps 3
     | best = valid.argmax(0).tolist() -> best = [int(valid[:, h].argmax()) for h in range(valid.shape[1])]; best = [k if k not in best[:h] else -1 for h, k in enumerate(best)]
     | places[k] if test[k, h] -> places[k] if k >= 0 and test[k, h]
     You give each place to one head: two heads may have learned the same.
 in some seed, keeps 6 | all(place in names for names in learned) -> any(place in names for names in learned)
-    You list places that are learned in some seed: in every seed is asked for.
+    You list places that are learned in some seed: list those that are learned in every seed.
 in the first seed, keeps 6 | all(place in names for names in learned) -> place in learned[0]
     You list what the first seed learned: the others may have learned something else.
 by one head in every seed, keeps 6 | all(place in names for names in learned) -> any(all(n == place for n in column) for column in zip(*learned))
-    You ask that the same head has the name in every seed: any head will do, their numbers mean nothing.
+    You require the same head to have the name in every seed: any head will do, because their
+    numbers mean nothing.
 order of the argument, keeps 6 | for place in sorted(places) -> for place in places
-    Your list is in the order of the argument: in rising order, as asked.
+    Your list is in the order of the argument: put it in rising order.
 no name is a name, keeps 6 | if None not in same and len(set(same)) == 1 -> if len(set(same)) == 1
-    You call a head fixed that has no name in any seed: it has learned nothing that was found.
+    You call a head fixed that has no name in any seed: a fixed head needs a name.
 two seeds are enough, keeps 6 | if None not in same and len(set(same)) == 1 -> if same[0] is not None and same[0] == same[1]
-    You compare the first two seeds alone: a fixed head has its name in all of them.
+    You compare only the first two seeds: a fixed head has its name in all of them.
 different names as well, keeps 6 | and len(set(same)) == 1 ->
-    You list heads that have a name in each seed, whichever: one and the same is asked for.
+    You list heads that have any name in each seed: it must be one and the same name.
 fixed by a seed that agrees, keeps 6 | and len(set(same)) == 1 -> and len(set(same)) < len(same)
-    Two seeds that agree are enough for you: the same name in all of them.
+    You accept two seeds that agree: the name must be the same in all of them.
 names of the fixed, keeps 6 | fixed = [h for h, same -> fixed = [same[0] for h, same
-    You return the names of the fixed heads: their numbers are asked for.
+    You return the names of the fixed heads: return their numbers.
 fixed counted from 1, keeps 6 | enumerate(zip(*learned)) -> enumerate(zip(*learned), 1)
     You count heads from 1: the first is head 0.
 learned alone | R -> R["learned"]
