@@ -1,0 +1,67 @@
+const figure = {
+  name: "PairedDraws",
+  jumps: ["sentences"],
+
+  draws(get) {
+    const [first] = get("names"), at = get("size");
+    return [get("same")[first][at], get(get("paired") ? "same" : "own")[get("against")][at]];
+  },
+  cov(a, b) {
+    const [one, other] = [a, b].map((xs) => sum(xs) / xs.length);
+    return sum(a.map((x, i) => (x - one) * (b[i] - other))) / (a.length - 1);
+  },
+
+  numbers(get) {
+    const [a, b] = this.draws(get), at = get("size"), wide = (xs) => 1.96 * Math.sqrt(this.cov(xs, xs));
+    const scores = [get("names")[0], get("against")].map((name) => get("found")[name][at]);
+    const spread = Math.sqrt(this.cov(a, a) * this.cov(b, b));
+    return { sentences: get("sizes")[at], scores, plus_minus: [wide(a), wide(b)], difference: scores[1] - scores[0],
+      plus_minus_difference: wide(b.map((x, k) => x - a[k])), correlation: spread ? this.cov(a, b) / spread : 0 };
+  },
+
+  text(n, get) {
+    const holds = Math.abs(n.difference) <= n.plus_minus_difference;
+    const of = (i) => `${fmt(n.scores[i], 1)} ± ${fmt(n.plus_minus[i], 1)}`;
+    return `${n.sentences} sentences, ${get("paired") ? "the same draws for both systems" : "draws of its own for each system"}: BLEU ${of(0)} and ${of(1)}. ` +
+      `The difference is ${fmt(n.difference, 1)} ± ${fmt(n.plus_minus_difference, 1)}, an interval that ${holds ? "holds 0" : "does not hold 0"}.`;
+  },
+
+  build(ui) {
+    const others = ui.get("names").slice(1), every = ui.get("sizes").map((_, i) => i);
+    const plot = ui.svg("A dot for each draw: across, BLEU of the first system on it; upwards, BLEU of the other. A dashed line where both are equal, and a band for the interval of their difference");
+    const label = h("span", {}), rows = [0, 1, 2].map(() => ({ bar: bar(), shown: h("span", { class: "sa-num" }) }));
+    const row = (name, i) => h("div", { class: "sa-two" }, h("span", {}, name), rows[i].bar, rows[i].shown);
+    const all = Object.values(ui.get("same")).concat(Object.values(ui.get("own"))).flat(2);
+    this.ends = [5 * Math.floor(Math.min(...all) / 5), 5 * Math.ceil(Math.max(...all) / 5)];
+    ui.add(
+      h("div", { class: "sa-side" }, plot,
+        h("div", {},
+          h("p", { class: "sa-soft" }, "± of ", ui.get("names")[0], " (a), of ", label, " (b), and of their difference:"),
+          row("a", 0), row("b", 1), row("b − a", 2))),
+      others.length > 1 && ui.choice({ label: `${ui.get("names")[0]} against`, options: others, read: () => ui.get("against"), write: (name) => ui.set("against", name) }),
+      ui.slider({ label: "test sentences", trait: "size", min: 0, max: every.length - 1, step: 1, show: (i) => String(ui.get("sizes")[i]), glides: true }),
+      ui.toggle({ label: "both systems on the same draw", trait: "paired" }));
+    return (n, width) => {
+      label.textContent = ui.get("against");
+      const shown = [...n.plus_minus, n.plus_minus_difference];
+      rows.forEach((r, i) => { r.bar.set(shown[i] / 16, i < 2 ? "soft" : ""); r.shown.textContent = `± ${fmt(shown[i], 1)}`; });
+      this.paint(plot, n, ui, Math.min(width, 320));
+    };
+  },
+
+  paint(plot, n, ui, size) {
+    const [low, high] = this.ends, [a, b] = this.draws(ui.get), gap = high - low > 40 ? 20 : 10;
+    const at = Array.from({ length: Math.floor(high / gap) - Math.ceil(low / gap) + 1 }, (_, i) => (Math.ceil(low / gap) + i) * gap).map((v) => [v, String(v)]);
+    const { group, sx, sy } = axes({ x: [low, high], y: [low, high], box: [34, 28, size - 6, size - 12], xticks: at, yticks: at,
+      xlabel: `BLEU of ${ui.get("names")[0]}`, ylabel: `BLEU of ${ui.get("against")}` });
+    // y = x + off, inside the frame.
+    const along = (off) => [[Math.max(low, low - off), Math.max(low, low + off)], [Math.min(high, high - off), Math.min(high, high + off)]].map(([x, y]) => [sx(x), sy(y)]);
+    const ends = [n.difference - n.plus_minus_difference, n.difference + n.plus_minus_difference].map(along);
+    plot.paint([size, size + 24], group,
+      s("polygon", { points: [...ends[0], ...ends[1].reverse()].join(" "), fill: "currentColor", "fill-opacity": 0.14, style: "stroke:none" }),
+      a.map((x, i) => s("circle", { cx: sx(x).toFixed(1), cy: sy(b[i]).toFixed(1), r: 2.2, fill: "currentColor", "fill-opacity": 0.5, "stroke-width": 0, class: "soft" })),
+      line(along(0), { class: "soft", "stroke-width": 1.5, "stroke-dasharray": "5 4" }),
+      words(sx(high) - 4, sy(high) + 30, "equal", { "text-anchor": "end", class: "sa-soft" }),
+      s("circle", { cx: sx(n.scores[0]), cy: sy(n.scores[1]), r: 5, fill: "currentColor", class: "sa-ring" }));
+  },
+};
