@@ -5,7 +5,7 @@
 #     text_representation: {extension: .py, format_name: percent}
 #   kernelspec: {display_name: Python 3, language: python, name: python3}
 #   seqattn:
-#     minutes: 50
+#     minutes: 45
 #     covers: [F-24, P-11]
 #     exercise: 17_evaluation
 # ---
@@ -67,23 +67,23 @@ EditCost(texts)
 # ## BLEU, by hand
 #
 # BLEU {cite:p}`papineni2002` counts **n-grams**: runs of $n$ neighbouring tokens, for $n$ from 1 to 4. Let
-# $C_x(g)$ be the number of times that the n-gram $g$ occurs in the sentence $x$. Of all the n-grams in the
-# sentences $y$ that a system wrote, the share that is right, according to the references $y^\ast$, is
+# $C_x(g)$ say how often the n-gram $g$ occurs in the sentence $x$. Of all n-grams in the sentences $y$ that
+# a system wrote, the share that is right, according to the references $y^\ast$, is
 #
-# $$ p_n = \frac{\sum_{(y, y^\ast)} \sum_g \min\big(C_y(g),\, C_{y^\ast}(g)\big)}{\sum_{(y, y^\ast)} \sum_g C_y(g)} $$ (eq-clipped-precision)
+# $$ p_n = \frac{\sum_{(y,y^\ast)}\sum_g \min\big(C_y(g),\,C_{y^\ast}(g)\big)}{\sum_{(y,y^\ast)}\sum_g C_y(g)} $$ (eq-clipped-precision)
 #
 # The minimum **clips**: an n-gram counts at most as often as it occurs in the reference. Without clipping,
 # all six words of *le le le le le le* would be right against *le chat est sur le tapis*. With it, two of
 # the six are.
 #
 # Precision alone favours short output: fewer words, fewer mistakes. So BLEU has a **brevity penalty**. With
-# $c$ tokens written in all, and $r$ in all references, it is
+# $c$ tokens written and $r$ in the references, it is
 #
-# $$ b = \min\!\big(1,\, e^{1 - r/c}\big) $$ (eq-brevity)
+# $$ b = \min\!\big(1,\,e^{1-r/c}\big) $$ (eq-brevity)
 #
 # BLEU is 100 times $b$ times the geometric mean of the four shares; {eq}`eq-bleu` is the whole formula. By
 # hand: *le chat est assis* against *le chat est assis sur le tapis*. Every n-gram is right, so all four
-# shares are 1. But $c = 4$ and $r = 7$, so $b = e^{1 - 7/4} = 0.472$. **BLEU 47.2 for a sentence without a
+# shares are 1. But $c=4$ and $r=7$, so $b = e^{1 - 7/4} = 0.472$. **BLEU 47.2 for a sentence without a
 # wrong word.**
 
 
@@ -257,20 +257,17 @@ bleu = {
 }
 for part, scores in bleu.items():
     print(f"{part:6}", *(f"{score:.1f}" for score in scores))
-experiment_card(stored["card"])
-
-# %% [markdown]
-# And here is what the first training of each kind wrote for the book's five sentences:
 
 # %% tags=["hide-input"]
-ResultTable(
+five = ResultTable(
     ("source", "written after all updates", "after half of them"),
     [
         (pair.source, stored["five"]["whole"][0][i], stored["five"]["half"][0][i])
         for i, pair in enumerate(FIVE)
     ],
-    "Seed 1",
+    "The book's five sentences, seed 1",
 )
+display(experiment_card(stored["card"]), five)
 
 # %% [markdown]
 # ### How many sentences?
@@ -343,7 +340,7 @@ PairedDraws(
 # To make use of the covariance, draw sentences once and score *both* systems on the same draw. With $d$ for
 # the difference on all sentences and $d^\ast_k$ for the difference on draw $k$ of $K$,
 #
-# $$ p = \frac{1 + \#\{k : |d^\ast_k - d| \ge |d|\}}{1 + K} $$ (eq-bootstrap)
+# $$ p = \frac{1+\#\{k:|d^\ast_k-d|\ge|d|\}}{1+K} $$ (eq-bootstrap)
 #
 # The draws scatter about $d$ as they would scatter about 0 if there were no difference; $p$ is the share of
 # draws that lie at least as far from $d$ as $d$ lies from 0. The corpus itself counts as one draw, so $p$
@@ -457,8 +454,7 @@ print(f"gained by choosing {mean(gains):.1f} ± {stdev(gains):.1f} BLEU")
 # on average by more than choosing gains; here choosing gains nothing that stands out from its spread. So
 # choose on validation sentences, and look at the test sentences once. (Halves of one test set are not
 # independent, so only the average counts here.)
-
-# %% [markdown]
+#
 # ## What may be said
 #
 # Ask five questions, in this order. The first *no* ends the claim.
@@ -474,7 +470,8 @@ print(f"gained by choosing {mean(gains):.1f} ± {stdev(gains):.1f} BLEU")
 # Seeds make a training repeatable only in part: other hardware, another number of threads or another
 # version of PyTorch may add numbers in another order, and a training can amplify a difference in the last
 # digit. Report seeds, versions and machine, and expect ranges to come back, not digits.
-#
+
+# %% [markdown]
 # ## Where it breaks
 #
 # - **"BLEU 40 is good."** With which signature, which references, which sentences?
@@ -495,8 +492,7 @@ print(f"gained by choosing {mean(gains):.1f} ± {stdev(gains):.1f} BLEU")
 #
 # ```{self-check} three-apart
 # ```
-
-# %% [markdown]
+#
 # ## What you now know
 #
 # - BLEU is made of ratios of sums, clipped, with a penalty for brevity; a signature says how it was
