@@ -31,8 +31,6 @@ const figure = {
     const plot = ui.svg("A dot for each draw: across, BLEU of the first system on it; upwards, BLEU of the other. A dashed line where both are equal, and a band for the interval of their difference");
     const label = h("span", {}), rows = [0, 1, 2].map(() => ({ bar: bar(), shown: h("span", { class: "sa-num" }) }));
     const row = (name, i) => h("div", { class: "sa-two" }, h("span", {}, name), rows[i].bar, rows[i].shown);
-    const all = Object.values(ui.get("same")).concat(Object.values(ui.get("own"))).flat(2);
-    this.ends = [5 * Math.floor(Math.min(...all) / 5), 5 * Math.ceil(Math.max(...all) / 5)];
     ui.add(
       h("div", { class: "sa-side" }, plot,
         h("div", {},
@@ -49,19 +47,26 @@ const figure = {
     };
   },
 
+  // One window for each axis, of one width, that holds every draw of the two systems.
+  windows(get) {
+    const [first] = get("names"), other = get("against");
+    const ends = [get("same")[first], [get("same")[other], get("own")[other]]].map((all) => all.flat(3)).map((all) => [Math.min(...all), Math.max(...all)]);
+    const half = Math.max(...ends.map(([low, high]) => (high - low) / 2)) + 1;
+    return ends.map(([low, high]) => [(low + high) / 2 - half, (low + high) / 2 + half]);
+  },
+
   paint(plot, n, ui, size) {
-    const [low, high] = this.ends, [a, b] = this.draws(ui.get), gap = high - low > 40 ? 20 : 10;
-    const at = Array.from({ length: Math.floor(high / gap) - Math.ceil(low / gap) + 1 }, (_, i) => (Math.ceil(low / gap) + i) * gap).map((v) => [v, String(v)]);
-    const { group, sx, sy } = axes({ x: [low, high], y: [low, high], box: [34, 28, size - 6, size - 12], xticks: at, yticks: at,
+    const [a, b] = this.draws(ui.get), [[left, right], [low, high]] = ui.memo("windows", [ui.get("against")], () => this.windows(ui.get));
+    const { group, sx, sy } = axes({ x: [left, right], y: [low, high], box: [34, 28, size - 6, size - 12], xticks: ticks(left, right, 4), yticks: ticks(low, high, 4),
       xlabel: `BLEU of ${ui.get("names")[0]}`, ylabel: `BLEU of ${ui.get("against")}` });
-    // y = x + off, inside the frame.
-    const along = (off) => [[Math.max(low, low - off), Math.max(low, low + off)], [Math.min(high, high - off), Math.min(high, high + off)]].map(([x, y]) => [sx(x), sy(y)]);
-    const ends = [n.difference - n.plus_minus_difference, n.difference + n.plus_minus_difference].map(along);
+    // y = x + off, kept inside the frame.
+    const edge = (off) => [left, low - off, high - off, right].map((x) => clamp(x, left, right)).map((x) => [sx(x), sy(clamp(x + off, low, high))]);
+    const [under, over] = [-1, 1].map((side) => edge(n.difference + side * n.plus_minus_difference)), equal = edge(0).slice(1, 3);
     plot.paint([size, size + 24], group,
-      s("polygon", { points: [...ends[0], ...ends[1].reverse()].join(" "), fill: "currentColor", "fill-opacity": 0.14, style: "stroke:none" }),
-      a.map((x, i) => s("circle", { cx: sx(x).toFixed(1), cy: sy(b[i]).toFixed(1), r: 2.2, fill: "currentColor", "fill-opacity": 0.5, "stroke-width": 0, class: "soft" })),
-      line(along(0), { class: "soft", "stroke-width": 1.5, "stroke-dasharray": "5 4" }),
-      words(sx(high) - 4, sy(high) + 30, "equal", { "text-anchor": "end", class: "sa-soft" }),
+      s("polygon", { points: [...over, ...under.reverse()].join(" "), fill: "currentColor", "fill-opacity": 0.14, style: "stroke:none" }),
+      a.map((x, i) => s("circle", { cx: sx(x).toFixed(1), cy: sy(b[i]).toFixed(1), r: 2.5, fill: "currentColor", "fill-opacity": 0.5, "stroke-width": 0, class: "soft" })),
+      line(equal, { class: "soft", "stroke-width": 1.5, "stroke-dasharray": "5 4" }),
+      words(equal[1][0] - 14, equal[1][1] + 10, "equal", { "text-anchor": "end", class: "sa-soft" }),
       s("circle", { cx: sx(n.scores[0]), cy: sy(n.scores[1]), r: 5, fill: "currentColor", class: "sa-ring" }));
   },
 };
