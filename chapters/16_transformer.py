@@ -391,10 +391,11 @@ rows.append(["the same, seeing only its own word", low_high(alone, ".1f")])
 ResultTable(("model", "perplexity"), rows, "Test sentences")
 
 # %% [markdown]
-# Reading further back than one word pays: kept to its own word, the same model stays higher in all three
-# seeds, and so do the counts of pairs. But the counts of what followed each pair come close to it. What a
-# language model cannot do is translate: nothing tells it what to say. A decoder-only *translator* reads the
-# source as the first part of the same sequence, and looks at it by the same self-attention.
+# Reading further back than one word pays: kept to its own word, the same model has a higher perplexity in
+# all three seeds, and so have the counts of pairs. But the counts of what followed each pair come close to
+# it. What a language model cannot do is translate: nothing tells it what to say. A decoder-only
+# *translator* reads the source as the first part of the same sequence, and looks at it by the same
+# self-attention.
 
 # %% [markdown]
 # ## A cache
@@ -485,10 +486,10 @@ for word, p in zip(caption["reads"][1:], caption["next"]):
 
 # %% [markdown]
 # The second line is a real caption, read by the small model of [chapter 14](14_self_attention.ipynb): each
-# word with its probability, given the words before it. That model's perplexity on German captions is {{
-# low_high([math.exp(run["nats a word"]) for run in measured("prefixes")["runs"]], ".1f") }}, over three
-# seeds. It is near the French one, and no comparison: a perplexity depends on the vocabulary and on the
-# text.
+# word with its probability, given the words before it. That model's perplexity on German captions is
+# {{ low_high([math.exp(run["nats a word"]) for run in measured("prefixes")["runs"]], ".1f") }}, over three
+# seeds. It is close to the French one, but the two cannot be compared: a perplexity depends on the
+# vocabulary and on the text.
 #
 # The formula is {eq}`eq-cache-work`, plus the layer that reads out words. Multiplications are one thing,
 # time is another. The package's translator keeps such a cache in `step`. We counted its multiplications and

@@ -67,8 +67,8 @@ EditCost(texts)
 # ## BLEU, by hand
 #
 # BLEU {cite:p}`papineni2002` counts **n-grams**: runs of $n$ neighbouring tokens, for $n$ from 1 to 4. Let
-# $C_x(g)$ say how often the n-gram $g$ occurs in the sentence $x$. Of all n-grams in the sentences $y$ that
-# a system wrote, the share that is right, according to the references $y^\ast$, is
+# $C_x(g)$ count how often the n-gram $g$ occurs in the sentence $x$. Of all n-grams in the sentences $y$
+# that a system wrote, the share that is right, according to the references $y^\ast$, is
 #
 # $$ p_n = \frac{\sum_{(y,y^\ast)}\sum_g \min\big(C_y(g),\,C_{y^\ast}(g)\big)}{\sum_{(y,y^\ast)}\sum_g C_y(g)} $$ (eq-clipped-precision)
 #
@@ -333,7 +333,7 @@ PairedDraws(
 #
 # </details>
 #
-# The variance of the difference of their scores is
+# The variance of the difference of the two scores is
 #
 # $$ \operatorname{Var}(b - a) = \operatorname{Var} a + \operatorname{Var} b - 2 \operatorname{Cov}(a, b) $$ (eq-paired-variance)
 #
@@ -387,11 +387,11 @@ largest = max(paired_bootstrap(x, y).p for x in kinds["half"] for y in kinds["wh
 print(f"largest p of all {len(a) * len(b)} pairs: {largest:.3f}")
 
 # %% [markdown]
-# Half of the updates costs more than any seed does: the ranges are apart, and every pair of trainings says
+# Halving the updates costs more than any seed does: the ranges are apart, and every pair of trainings says
 # so. But the learning rate was chosen for all updates. Would another rate suit half of them? On validation
-# sentences, with one seed, they reach {{ f"{rates['half']['0.02']:.0f}" }} points at this rate and {{
-# f"{rates['half']['0.04']:.0f}" }} at twice this rate, the largest that was tried; all updates reach {{
-# f"{rates['whole']['0.02']:.0f}" }}. So the choice among these rates explains little of the gap.
+# sentences, with one seed, they reach {{ f"{rates['half']['0.02']:.0f}" }} points at this rate and
+# {{ f"{rates['half']['0.04']:.0f}" }} at twice this rate, the largest that was tried; all updates reach
+# {{ f"{rates['whole']['0.02']:.0f}" }}. So the choice among these rates explains little of the gap.
 #
 # ### Apart by chance
 #
@@ -450,9 +450,9 @@ print(f"too high by {mean(flattery):.1f} ± {stdev(flattery):.1f} BLEU")
 print(f"gained by choosing {mean(gains):.1f} ± {stdev(gains):.1f} BLEU")
 
 # %% [markdown]
-# After ± stands the standard deviation over the halves. The score that a system was chosen by is too high,
-# on average by more than choosing gains; here choosing gains nothing that stands out from its spread. So
-# choose on validation sentences, and look at the test sentences once. (Halves of one test set are not
+# The number after ± is the standard deviation over the halves. The score that a system was chosen by is too
+# high, on average by more than choosing gains; here choosing gains nothing that stands out from its spread.
+# So choose on validation sentences, and look at the test sentences once. (Halves of one test set are not
 # independent, so only the average counts here.)
 #
 # ## What may be said
