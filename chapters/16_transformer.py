@@ -13,14 +13,14 @@
 # %% [markdown]
 # # The Transformer, and what runs today
 #
-# All parts are on the table. You put them together, see which arrangement needs care in training, make the
-# result write with a cache, and read today's language models as a list of small changes to a machine that
-# you have built.
+# You have met all the parts. Now you put them together, see which arrangement needs care in training, let
+# the result write with a cache, and read today's language models as a list of small changes to a machine
+# that you have built.
 #
-# **You need** several heads from [chapter 13](13_heads.ipynb), a causal mask ([chapter 14](14_self_attention.ipynb)) and
-# positions ([chapter 15](15_positions.ipynb)).
-# **It covers** residuals and norms, the encoder and the decoder block, a language model, the cache of keys and
-# values, softmax in blocks, linear attention, and what has changed since.
+# **You need** several heads from [chapter 13](13_heads.ipynb), a causal mask ([chapter
+# 14](14_self_attention.ipynb)) and positions ([chapter 15](15_positions.ipynb)). **It covers** residuals
+# and norms, the encoder and the decoder block, a language model, the cache of keys and values, softmax in
+# blocks, linear attention, and what has changed since.
 
 # %% tags=["install", "hide-cell"]
 INSTALL
@@ -28,8 +28,8 @@ INSTALL
 # %% [markdown]
 # ## A question you can see
 #
-# A language model writes one word after the other. Each new word looks at all words before it. The model can
-# compute these again at each step, or keep their keys and values: a **cache**.
+# A language model writes one word after another. Each new word looks at all the words before it. At each
+# step the model can compute these words again, or it can keep their keys and values in a **cache**.
 
 # %% tags=["hide-input"]
 import math
@@ -86,14 +86,15 @@ CacheCounter(
 # %% [markdown]
 # ## By hand
 #
-# What a layer adds may be large or small, so a Transformer **normalises**. Layer norm takes the $d$
-# numbers of *one* word, subtracts their mean and divides by the root of their variance. Then it multiplies by
-# a learned gain $g$ and adds a learned bias $b$:
+# What a layer adds may be large or small, so a Transformer **normalises**. Layer norm takes the $d$ numbers
+# of *one* word, subtracts their mean and divides by the root of their variance. Then it multiplies by a
+# learned gain $g$ and adds a learned bias $b$:
 #
 # $$ \mathrm{norm}(x) = g \odot \frac{x - \bar x}{\sqrt{\frac1d\sum_k (x_k - \bar x)^2 + \varepsilon}} + b $$ (eq-layer-norm)
 #
-# The numbers 1, 2, 3, 6 have mean 3 and variance 3.5; they become −1.07, −0.53, 0, 1.60. Now take two numbers, 1
-# and 3: they become −1 and 1. And 1 and 100?
+# The small number $\varepsilon$ keeps the root away from 0. The numbers 1, 2, 3, 6 have mean 3 and variance
+# 3.5; they become −1.07, −0.53, 0, 1.60. Now take two numbers, 1 and 3: they become −1 and 1. And 1 and
+# 100?
 #
 # ```{predict} two-numbers
 # ```
@@ -105,25 +106,25 @@ for numbers in ([1.0, 2.0, 3.0, 6.0], [1.0, 3.0], [1.0, 100.0]):
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# Of two numbers that differ by far more than $\sqrt\varepsilon$ nothing but their order survives. That is why this page leaves the two-dimensional
-# states of the book behind.
+# Of two numbers that differ by far more than $\sqrt\varepsilon$, nothing but their order survives. So this page leaves the book's two-dimensional
+# states unnormalised.
 #
 # </details>
 #
 # ## Two places for a norm
 #
-# A Transformer is a stack of **sub-layers** $f$. One kind is attention. The other is **feed-forward**, a small network
-# that treats each word by itself:
+# A Transformer is a stack of **sub-layers** $f$. One kind is attention. The other kind is **feed-forward**,
+# a small network that treats each word by itself:
 #
 # $$ f(x) = W_2\,\max(0,\ W_1 x + b_1) + b_2 $$ (eq-feed-forward)
 #
-# Its inner layer is often four times as wide as $x$. Each sub-layer *adds* to the states, and so there is a straight path beside it, the **residual**. The paper normalises
-# the sum. This is **post norm**:
+# Its inner layer is often four times as wide as $x$. Each sub-layer *adds* to the states, so a straight
+# path runs past it, the **residual**. The original paper normalises the sum. This is **post norm**:
 #
 # $$ x' = \mathrm{norm}\big(x + f(x)\big) $$ (eq-post-norm)
 #
-# Others, as GPT-2 ({cite:t}`radford2019`, section 2.3), normalise what a sub-layer reads, and once more at the very end.
-# This is **pre norm**:
+# Others, such as GPT-2 ({cite:t}`radford2019`, section 2.3), normalise what a sub-layer reads, and
+# normalise once more at the very end. This is **pre norm**:
 #
 # $$
 # \begin{aligned}
@@ -132,12 +133,12 @@ for numbers in ([1.0, 2.0, 3.0, 6.0], [1.0, 3.0], [1.0, 100.0]):
 # \end{aligned}
 # $$ (eq-pre-norm)
 #
-# The $I$ is what matters. Multiply these brackets over all layers, and one term of the product is
+# The $I$ is what matters. Multiply these derivatives over all sub-layers, and one term of the product is
 # $I$ alone: **from the last norm a path leads back to each layer, and no other norm stands on it.** In
 # {eq}`eq-post-norm` each such path goes through a norm at every sub-layer.
 #
-# An encoder block is self-attention and then feed-forward; in a decoder block attention to the source stands
-# between the two. Here are both in pre norm, with the weights of the package's layers:
+# An encoder block is self-attention followed by feed-forward. In a decoder block, attention to the source
+# stands between the two. Here are both in pre norm, with the weights of the package's layers:
 
 
 # %%
@@ -194,20 +195,21 @@ print("decoder block: ours and the package's agree")
 Unrolled(orders=["transformer", "bahdanau"], title="A step without recurrence")
 
 # %% [markdown]
-# In the figure both blocks are at work in a trained translator of a tiny language. Press *Next* and watch
+# The figure shows both blocks at work, in a trained translator of a tiny language. Press *Next* and watch
 # what each sub-layer adds. Then choose Bahdanau's order and look for the arrow that the Transformer does
 # without: the one from state to state.
 #
 # ## Does the place matter?
 #
-# A small translator, trained in four ways: pre or post norm; with a **warm-up**, in which the learning rate
-# grows from 0 over the first {{ stored["card"]["updates_of_warm_up"] }} updates, or at the full rate of
-# {{ stored["card"]["learning_rates"][0] }} from the first. All else is the same, three seeds each, {{ stored["card"]["updates"][0] }} updates.
+# A small translator was trained in four ways. Its norm is pre or post. It has a **warm-up**, in which the
+# learning rate grows from 0 over the first {{ stored["card"]["updates_of_warm_up"] }} updates, or it has
+# the full rate of {{ stored["card"]["learning_rates"][0] }} from the first update on. All else is the same:
+# three seeds each, {{ stored["card"]["updates"][0] }} updates.
 #
 # ```{predict} which-fails
 # ```
 
-# %% tags=["hide-input", "hide-output", "hide-until-which-fails"] mystnb={"image": {"alt": "Training loss against updates for four ways to train, three lines each, at learning rate 0.007. Three of the four fall together; post norm without warm-up stays high above them."}}
+# %% tags=["hide-input", "hide-output", "hide-until-which-fails"] mystnb={"image": {"alt": "Training loss against updates for four ways to train, three lines each, at learning rate 0.007. Three of the four fall together; post norm without warm-up stays far above them."}}
 rows, norms, rules = [], stored["norms"], stored["simple rules"]
 for setting, arms in norms.items():
     for name, runs in arms.items():
@@ -247,23 +249,26 @@ plt.show()
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# At {{ stored["card"]["updates"][0] }} updates post norm without a warm-up is behind: all three seeds
-# end below the rule that translates each word by itself. With a warm-up post norm comes near pre norm; its loss
-# stays higher in all three seeds, and its BLEU just lower. Pre norm gets on without a warm-up: with and without one
-# the ranges of BLEU overlap.
+# After {{ stored["card"]["updates"][0] }} updates, post norm without a warm-up is behind: all three seeds
+# end below the rule that translates each word by itself. With a warm-up, post norm comes near pre norm. Its
+# loss stays higher in all three seeds. Its BLEU is lower as well, but the two ranges miss each other by a
+# fraction of a point, and with three seeds each luck alone does that once in ten times ([chapter
+# 17](17_evaluation.ipynb)). Pre norm gets on without a warm-up: with and without one, the ranges of BLEU
+# overlap.
 #
-# **Is post norm without a warm-up lost, or late?** The rows of {{ f"{stored['card']['updates'][1]:,}" }} updates say: late. At the
-# same rate all three seeds have left the rule far behind. At the smaller rate of
-# {{ stored["card"]["learning_rates"][1] }} it does better still. So a warm-up is one cure, a smaller rate another, and time helps. {cite:t}`xiong2020` explain it: at the start the gradients near the output of
-# a post-norm model are large. All of this was one model with {{ stored["card"]["layers"] }} layers.
+# **Is post norm without a warm-up lost, or late?** The rows of {{ f"{stored['card']['updates'][1]:,}" }}
+# updates say: late. At the same rate, all three seeds have left the rule far behind. At the smaller rate of
+# {{ stored["card"]["learning_rates"][1] }} they do better still. So a warm-up is one cure, a smaller rate
+# is another, and time helps. {cite:t}`xiong2020` give a reason: at the start, the gradients near the output
+# of a post-norm model are large. All of this was one model, with {{ stored["card"]["layers"] }} layers.
 #
 # </details>
 #
 # ## The decoder alone
 #
 # Leave out attention to the source, and a decoder block is an encoder block with a causal mask. A stack of
-# these is a **language model**: it gives each next word a probability, from the words before. Here is one,
-# from the package's layer.
+# such blocks is a **language model**: from the words so far, it gives each possible next word a
+# probability. Here is one, made of the package's layers.
 
 
 # %%
@@ -283,10 +288,11 @@ class LanguageModel(nn.Module):
 
 
 # %% [markdown]
-# It learns the French side of the toy corpus, short sentences, in a few seconds. Beside it stand the simple rules: the
-# frequencies of words; a **bigram** model, which counts which word followed which; and a **trigram** model, which
-# counts what followed each pair. How far counts are trusted, against those of one word fewer, is chosen on validation sentences. **Perplexity** is $e$
-# to the loss: among how many words, equally probable, the model seems to choose.
+# It learns the French side of the toy corpus, short sentences only, in a few seconds. The table compares it
+# with simple rules: the frequencies of words; a **bigram** model, which counts which word followed which;
+# and a **trigram** model, which counts what followed each pair. How far a rule trusts its counts, against
+# those of one word fewer, is chosen on validation sentences. **Perplexity** is $e$ to the power of the
+# loss: the number of equally probable words from which the model seems to choose.
 
 # %% tags=["hide-input"]
 corpus = {
@@ -381,34 +387,37 @@ model, learned = models[0], [perplexity(model, "test") for model in models]
 alone = [perplexity(learn(seed, mask=own_word), "test") for seed in (1, 2, 3)]
 rows = [[name, f"{value:.1f}"] for name, value in found.items()]
 rows.append(["language model, 3 seeds", low_high(learned, ".1f")])
-rows.append(["the same, which sees its own word alone", low_high(alone, ".1f")])
+rows.append(["the same, seeing only its own word", low_high(alone, ".1f")])
 ResultTable(("model", "perplexity"), rows, "Test sentences")
 
 # %% [markdown]
-# Reading further back than one word pays: kept to its own word the same model stays higher in all three seeds, and
-# the counts of pairs stay above it as well. But counts of two words back come close to it. What it cannot do is
-# translate: nothing tells it what to say. A decoder-only *translator* reads the source as the first part of the
-# same sequence; then the source is looked at by the same self-attention.
+# Reading further back than one word pays: kept to its own word, the same model has a higher perplexity in
+# all three seeds, and so have the counts of pairs. But the counts of what followed each pair come close to
+# it. What a language model cannot do is translate: nothing tells it what to say. A decoder-only
+# *translator* reads the source as the first part of the same sequence, and looks at it by the same
+# self-attention.
 
 # %% [markdown]
 # ## A cache
 #
-# Which of the old words' vectors does a new word need? Its own query asks. Of old words it needs keys and
-# values, in every layer, and their queries never again. So at step $t$ a layer computes
+# Which of the old words' vectors does a new word need? It asks with its own query. Of the old words it
+# needs keys and values, in every layer, and never again their queries. So at step $t$ a layer computes, for
+# each head,
 #
 # $$ q_t, k_t, v_t \text{ from } x_t, \quad c_t = \mathrm{softmax}\Big(\frac{q_t^\top [k_1 \dots k_t]}{\sqrt{d_h}}\Big)\,[v_1 \dots v_t]^\top $$ (eq-kv-cache)
 #
-# for each head, and what is kept for a sentence after $T$ words in $L$ layers with $G$ heads of keys and values is
+# After $T$ words in $L$ layers, with $G$ heads of keys and values, the cache of a sentence holds
 #
 # $$ 2 \cdot L \cdot T \cdot G \cdot d_h \text{ numbers}. $$ (eq-cache-size)
 #
-# With $G$ equal to the number of query heads this is $2LTd$. With fewer, neighbouring heads of queries share a pair of keys
-# and values: **grouped heads**, as {cite:t}`ainslie2023` call them. In code each pair is repeated for its heads, by
-# `keys.repeat_interleave(heads // groups, 1)`.
+# With $G$ equal to the number of query heads this is $2LTd$. With fewer, neighbouring query heads share
+# keys and values. {cite:t}`ainslie2023` call this *grouped-query attention*; we say **grouped heads**. In
+# code, keys and values are repeated for their heads, by `keys.repeat_interleave(heads // groups, 1)`.
 #
-# And the work? Let a word take $P$ multiplications by itself: with as many pairs as heads $4d^2$ for the four projections, $8d^2$ for feed-forward. Its
-# scores and its weighted sum take $td$ each at step $t$. Without a cache step $t$ computes all $t$ words, and the
-# whole square of scores, since the mask comes after the products:
+# And the work? Let $P$ be the multiplications of one word by itself: $4d^2$ for the four projections, if
+# each head has keys and values of its own, and $8d^2$ for feed-forward. At step $t$ its scores take $td$
+# more, and its weighted sum another $td$. Without a cache, step $t$ computes all $t$ words, and the whole
+# square of scores, since the mask comes after the products:
 #
 # $$
 # \begin{aligned}
@@ -476,12 +485,16 @@ for word, p in zip(caption["reads"][1:], caption["next"]):
     print(f"{word} {p:.2f}", end="  ")
 
 # %% [markdown]
-# The second line is a real caption, read by [chapter 14](14_self_attention.ipynb)'s small model, with the probability of each word given those before it. Its perplexity on German
-# captions is {{ low_high([math.exp(run["nats a word"]) for run in measured("prefixes")["runs"]], ".0f") }}: a toy language flatters.
+# The second line is a real caption, read by the small model of [chapter 14](14_self_attention.ipynb): each
+# word with its probability, given the words before it. That model's perplexity on German captions is
+# {{ low_high([math.exp(run["nats a word"]) for run in measured("prefixes")["runs"]], ".1f") }}, over three
+# seeds. It is close to the French one, but the two cannot be compared: a perplexity depends on the
+# vocabulary and on the text.
 #
-# The formula is {eq}`eq-cache-work`, plus the layer that reads out words. Multiplications are one thing, time is another. The package's
-# translator keeps such a cache in `step`. We counted what it does, and its calls of PyTorch's operators, against computing all words anew. We also
-# timed both, {{ stored["card"]["times_timed"] }} times each.
+# The formula is {eq}`eq-cache-work`, plus the layer that reads out words. Multiplications are one thing,
+# time is another. The package's translator keeps such a cache in `step`. We counted its multiplications and
+# its calls of PyTorch's operators, with the cache and when it computes all words anew. We also timed both
+# ways, {{ stored["card"]["times_timed"] }} times each.
 
 # %% tags=["hide-input"]
 rows = []
@@ -502,17 +515,19 @@ title = "What the cache saves; d = 64, two layers, one sentence, one thread"
 display(ResultTable(columns, rows, title), experiment_card(stored["card"]))
 
 # %% [markdown]
-# **In a small model the cache saves far less time than multiplications.** It saves no call of an operator:
-# to join old keys and new ones it even makes some more, and each call costs time however little it computes. That is the
-# likely reason; calls are exact, while the times were taken beside other work: trust their ranges alone.
+# **In a small model the cache saves far less time than multiplications.** For 20 words, no saving of time
+# is seen at all. The cache saves no call of an operator: it even makes some more, to join old keys and new
+# ones, and each call costs time, however little it computes. That is the likely reason. The calls are exact
+# counts; the times were taken beside other work, so trust only their ranges.
 
 # %% [markdown]
 # ## Block by block
 #
-# The cache made scores few. In training all $T^2$ of them are there at once, and on a GPU moving them to and from
-# memory takes longer than computing them ({cite:t}`dao2022`, section 2.1). Can the softmax be had without ever holding a whole row? Read the keys
-# in blocks. For each query keep the largest score so far $m$, the sum of exponentials $z$ and the
-# sum $a$ of values, each times its exponential; both are relative to $m$. A block with scores $e_i$ changes them to
+# With a cache, a step has few scores. In training all $T^2$ of them are there at once, and on a GPU moving
+# them to and from memory takes longer than computing them ({cite:t}`dao2022`, section 2.1). Can the softmax
+# be computed without ever holding a whole row? Read the keys in blocks. For each query keep the largest
+# score so far, $m$; the sum of the exponentials, $z$; and the sum of the values, each times its
+# exponential, $a$. Both sums are relative to $m$. A block with scores $e_i$ changes the three to
 #
 # $$
 # \begin{aligned}
@@ -522,10 +537,11 @@ display(ResultTable(columns, rows, title), experiment_card(stored["card"]))
 # \end{aligned}
 # $$ (eq-online-softmax)
 #
-# and after the last block the context is $a/z$. The surprising factor is $e^{m-m'}$: when a larger score comes, all that
-# was summed before shrinks by it, *afterwards*. (As long as a query has seen nothing, $m$ is $-\infty$ and the sums are 0. Take care with
-# two such parts: $-\infty - (-\infty)$ is NaN. Any finite number in place of $m'$ will do there.) By hand, with the book's query and states and the scores
-# 1.0, 1.25 and −0.75, two keys first and then the third:
+# and after the last block the context is $a/z$. The surprising factor is $e^{m-m'}$: when a larger score
+# comes, everything summed before shrinks by it, *afterwards*. (As long as a query has seen nothing, $m$ is
+# $-\infty$ and the sums are 0. Take care when two such parts meet: $-\infty - (-\infty)$ is NaN. Any finite
+# number in place of $m'$ will do there.) By hand, with the book's query and states and the scores 1.0, 1.25
+# and −0.75, two keys first and then the third:
 
 # %%
 scores, m, z, a = TINY.h @ TINY.s, -math.inf, 0.0, torch.zeros(2)
@@ -542,22 +558,23 @@ for n in (1, 7, 100):
     torch.testing.assert_close(online_softmax_attention(x, x, x, block=n), whole)
 
 # %% [markdown]
-# It is the context of [chapter 2](02_soft_addressing.ipynb). This is the arithmetic of **FlashAttention** ({cite:t}`dao2022`, which divides
-# after each block): the same function in another order of
-# work, in one **fused** kernel. PyTorch's `scaled_dot_product_attention`, with
-# which the last lines compare, may use such a kernel. The price: no weights come out. **A fused model has no map to look at.**
-# The package computes weights only where somebody asks for them.
+# This is the context of [chapter 2](02_soft_addressing.ipynb). It is also the arithmetic of
+# **FlashAttention** ({cite:t}`dao2022`, who divide after each block): the same function, with the work in
+# another order, in one **fused** kernel. PyTorch's `scaled_dot_product_attention`, with which the last
+# lines compare, may use such a kernel. The price is that no weights come out: **a fused model has no map to
+# look at.** The package computes weights only where somebody asks for them.
 #
 # ## Another bracket, another function
 #
-# What if the softmax were not there? Let the similarity of $q$ and $k$ be a product of features, $\phi(q)^\top\phi(k)$, with
-# $\phi(x) = \mathrm{elu}(x) + 1$, which is positive. Then a bracket can move:
+# What if there were no softmax? Let the similarity of $q$ and $k$ be a product of features,
+# $\phi(q)^\top\phi(k)$, with $\phi(x) = \mathrm{elu}(x) + 1$, which is positive. Then a bracket can move:
 #
 # $$ \big(\phi(Q)\,\phi(K)^\top\big) V = \phi(Q)\,\big(\phi(K)^\top V\big) $$ (eq-linear-attention)
 #
-# Each row is still divided by its sum of similarities. The left side is two products of $T^2 d$ multiplications, the right
-# side two of $T d^2$, and its bracket is a table of $d \times d$, however long the text. {cite:t}`katharopoulos2020` call this
-# **linear attention**; with a causal mask it is a recurrent network, whose state is that table and the sum of all $\phi(k)$ so far.
+# Each row is still divided by the sum of its similarities. The left side is two products of $T^2 d$
+# multiplications, the right side two of $T d^2$; its bracket is a table of $d \times d$, however long the
+# text. {cite:t}`katharopoulos2020` call this **linear attention**. With a causal mask it is a recurrent
+# network, whose state is that table and the sum of all $\phi(k)$ so far.
 
 # %%
 difference = (linear_attention(x, x, x) - whole).abs().max().item()
@@ -568,13 +585,14 @@ print(f"largest difference from softmax attention: {difference:.2f}")
 print(f"found of what was asked for: softmax {sharp / 20:.2f}, linear {flat / 20:.2f}")
 
 # %% [markdown]
-# **It is not a faster softmax.** Here one key is exactly what the query asks for. The softmax finds it; the linear similarity
-# grows with the product, not with its exponential, and lets the others in. And its table adds up all words
-# alike. What does the state of a trained recurrent network do with its words?
+# **It is not a faster softmax.** Here one key is exactly what the query asks for. The softmax finds it. The
+# linear similarity grows with the product, not with its exponential, and lets the other keys in. And its
+# table adds up all words alike. What does the state of a recurrent network do with its words, before any
+# training?
 
 # %% tags=["hide-input"]
 Recency(
-    caption="Answer, then shorten the sentence: a trained network of fixed state, chapter 1's."
+    caption="Answer, then shorten the sentence. The network is a GRU before any training."
 )
 
 # %% [markdown]
@@ -592,8 +610,8 @@ Recency(
 # | decoder only | {cite:t}`liu2018` | no cross-attention: source and target are one sequence | the causal mask |
 # | pretraining | {cite:t}`devlin2019`; {cite:t}`radford2019`; {cite:t}`raffel2020` | the data and the loss: BERT is an encoder that fills gaps, GPT a decoder that goes on, T5 has both | the blocks |
 #
-# How models are built whose makers do not publish it, nobody outside can say. And here is what has not changed since
-# [chapter 3](03_additive.ipynb):
+# Where the makers of a model do not publish how it is built, nobody outside can say. And here is what has
+# not changed since [chapter 3](03_additive.ipynb):
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Two columns of boxes. Left, the decoder of chapter 3: its state asks, the source's states answer. Right, a language model's block: a word asks, the words up to itself answer. In both columns follow the same four boxes, score, mask, normalise, sum; then left the recurrent cell, right residual, norm and feed-forward."}}
 figure, ax = plt.subplots(figsize=(6.2, 5.6))
@@ -627,22 +645,23 @@ plt.show()
 # %% [markdown]
 # ## Myths
 #
-# **"Transformers decode in parallel."** In training, yes: all words are known. When they write, each word waits for the
-# one before.
+# **"Transformers decode in parallel."** In training they do, since all words are known. In writing, each
+# word waits for the one before.
 #
-# **"With the cache a word costs the same wherever it stands."** It still looks at all before.
+# **"With the cache, a word costs the same wherever it stands."** It still looks at all the words before it.
 #
-# **"FlashAttention is an approximation."** It gives the softmax, to rounding.
+# **"FlashAttention is an approximation."** It computes the softmax, up to rounding.
 #
-# **"Linear attention is softmax attention, faster."** It is another function.
+# **"Linear attention is softmax attention, only faster."** It is another function.
 #
-# **"A Transformer has only self-attention."** The one that translated had attention to the source as well, as in
-# chapters 3 to 11.
+# **"A Transformer has only self-attention."** The translators of this chapter attend to the source as well,
+# as those of chapters 3 to 11 do.
 #
 # <details><summary>The paper says post norm. Why is the code I read pre norm?</summary>
 #
-# Because it needs less care at the start. The *Annotated Transformer* says one and does the other, and was asked about it (issue 6 of `harvardnlp/harvardnlp.github.io`).
-# Weights trained one way compute something else in the other.
+# Because pre norm needs less care at the start. The *Annotated Transformer* describes one and codes the
+# other, and was asked about it (issue 6 of `harvardnlp/harvardnlp.github.io`). Weights that were trained in
+# one arrangement compute something else in the other.
 #
 # </details>
 
@@ -666,14 +685,16 @@ plt.show()
 # - A Transformer adds: each sub-layer writes into states that pass straight through.
 # - Post norm needs more care at the start of training than pre norm: a warm-up, a smaller rate, or time.
 # - An encoder block with a causal mask is a language model's block.
-# - A cache keeps keys and values. It saves multiplications, and no call of an operator; in a small model it saves less time.
+# - A cache keeps keys and values. It saves multiplications but no call of an operator; in a small model it
+#   saves less time.
 # - Softmax can be computed block by block, exactly. Moving the bracket gives another function.
 # - Today's models change single parts of this machine; score, mask, normalise and sum stay.
 #
-# **Now you.** [The exercise](../exercises/16_transformer.ipynb) has you normalise, stack, share a cache among heads, merge
-# two halves of a softmax, and draw up the bill.
+# **Now you.** In [the exercise](../exercises/16_transformer.ipynb) you normalise, stack sub-layers, share a
+# cache among heads, merge two halves of a softmax, and draw up the bill of a cache.
 #
-# **Next.** [Chapter 17](17_evaluation.ipynb) asks how large a difference between two translators must be before it counts.
+# **Next.** [Chapter 17](17_evaluation.ipynb) asks how large a difference between two translators must be
+# before it counts.
 #
 # ## Sources
 #

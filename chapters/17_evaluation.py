@@ -5,7 +5,7 @@
 #     text_representation: {extension: .py, format_name: percent}
 #   kernelspec: {display_name: Python 3, language: python, name: python3}
 #   seqattn:
-#     minutes: 40
+#     minutes: 45
 #     covers: [F-24, P-11]
 #     exercise: 17_evaluation
 # ---
@@ -14,11 +14,11 @@
 # # Is it any good? Evaluation
 #
 # A score is a measurement: it has a ruler, a unit and an error. In this chapter you take BLEU apart, see
-# what it cannot see, and find out how large a difference must be before you may speak of it.
+# what it cannot see, and find out how large a difference must be before you may claim it.
 #
-# **You need** the mean and the standard deviation, and [training and searching](07_training.ipynb).
-# **It covers** BLEU and chrF by hand, signatures, the bootstrap over sentences, and the luck of seeds.
-# The alignment error rate has its place in [reading maps](08_reading_maps.ipynb).
+# **You need** the mean and the standard deviation, and [training and searching](07_training.ipynb). **It
+# covers** BLEU by hand and chrF beside it, signatures, the bootstrap over sentences, and the luck of seeds.
+# The alignment error rate is explained in [reading maps](08_reading_maps.ipynb).
 
 # %% tags=["install", "hide-cell"]
 INSTALL
@@ -26,8 +26,8 @@ INSTALL
 # %% [markdown]
 # ## A question you can see
 #
-# Take French sentences and edit some of them. Then score the edited ones against what they were. Each
-# edit is tried on the sentences that it changes. Answer first; then move the share, and try the other
+# Take French sentences, edit some of them, and score the result against the originals. Each edit is tried
+# on the sentences that it changes. Answer first. Then move the share of edited sentences, and try the other
 # edits.
 
 # %% tags=["hide-input"]
@@ -49,7 +49,7 @@ from seqattn.metrics import (
     sentence_counts,
 )
 from seqattn.plots import BLUE, GREY, ResultTable, experiment_card, use_style
-from seqattn.widgets import EditCost
+from seqattn.widgets import EditCost, PairedDraws
 
 use_style()
 splits = toy_corpus(8_000)
@@ -57,29 +57,34 @@ texts = list(dict.fromkeys(pair.target for pair in splits["valid"]))[:200]
 EditCost(texts)
 
 # %% [markdown]
-# A capital letter is a matter of style. A misspelt last word is a mistake in every sentence. BLEU takes
-# about as much off for the one as for the other: **a word that is not the same is another word.**
+# <details><summary>What the figure shows</summary>
+#
+# A capital letter is a matter of style. A misspelt last word is a mistake in every sentence. BLEU takes off
+# about as much for one as for the other: **a word that differs in a single letter is a different word.**
+#
+# </details>
 #
 # ## BLEU, by hand
 #
-# BLEU {cite:p}`papineni2002` counts **n-grams**: runs of $n$ neighbouring tokens, for $n$ from 1 to 4.
-# Write $C_x(g)$ for how often the n-gram $g$ stands in the sentence $x$. Of sentences $y$ that a system
-# wrote and their references $y^\ast$, the share that is right is
+# BLEU {cite:p}`papineni2002` counts **n-grams**: runs of $n$ neighbouring tokens, for $n$ from 1 to 4. Let
+# $C_x(g)$ count how often the n-gram $g$ occurs in the sentence $x$. Of all n-grams in the sentences $y$
+# that a system wrote, the share that is right, according to the references $y^\ast$, is
 #
-# $$ p_n = \frac{\sum_{(y, y^\ast)} \sum_g \min\big(C_y(g),\, C_{y^\ast}(g)\big)}{\sum_{(y, y^\ast)} \sum_g C_y(g)} $$ (eq-clipped-precision)
+# $$ p_n = \frac{\sum_{(y,y^\ast)}\sum_g \min\big(C_y(g),\,C_{y^\ast}(g)\big)}{\sum_{(y,y^\ast)}\sum_g C_y(g)} $$ (eq-clipped-precision)
 #
-# The minimum **clips**: an n-gram counts at most as often as the reference has it. Otherwise *le le le le
-# le le* would be faultless against *le chat est sur le tapis*. Clipped, two of six words are right.
+# The minimum **clips**: an n-gram counts at most as often as it occurs in the reference. Without clipping,
+# all six words of *le le le le le le* would be right against *le chat est sur le tapis*. With it, two of
+# the six are.
 #
-# Precision alone loves short output: the fewer words, the fewer mistakes. So there is the **brevity
-# penalty**, from all $c$ tokens written and all $r$ in the references:
+# Precision alone favours short output: fewer words, fewer mistakes. So BLEU has a **brevity penalty**. With
+# $c$ tokens written and $r$ in the references, it is
 #
-# $$ b = \min\!\big(1,\, e^{1 - r/c}\big) $$ (eq-brevity)
+# $$ b = \min\!\big(1,\,e^{1-r/c}\big) $$ (eq-brevity)
 #
-# BLEU is 100 times $b$ times the geometric mean of the four shares; the whole formula is
-# {eq}`eq-bleu`. By hand: *le chat est assis* against *le chat est assis sur le tapis*. Every n-gram is
-# right, so all shares are 1. But $c = 4$ and $r = 7$, so $b = e^{1 - 7/4} = 0.472$. **BLEU 47.2 for a
-# sentence without a wrong word.**
+# BLEU is 100 times $b$ times the geometric mean of the four shares; {eq}`eq-bleu` is the whole formula. By
+# hand: *le chat est assis* against *le chat est assis sur le tapis*. Every n-gram is right, so all four
+# shares are 1. But $c=4$ and $r=7$, so $b = e^{1 - 7/4} = 0.472$. **BLEU 47.2 for a sentence without a
+# wrong word.**
 
 
 # %%
@@ -100,13 +105,14 @@ assert abs(100 * math.exp(1 - 7 / 4) - theirs.score) < 1e-6
 print(f"{theirs.score:.1f}", theirs.signature)
 
 # %% [markdown]
-# ### Who bites whom
+# ### Who sees whom?
 #
 # *le chien voit le chat* for *le chat voit le chien*: the dog and the cat have changed places. All five
-# words are right, three of four pairs, no triple and no quadruple. A geometric mean with a zero is zero.
-# sacrebleu helps out (`smooth:exp` in its signature): the first count of zero is taken as $1/2$, the next
-# as $1/4$. So $\big(1 \cdot \tfrac34 \cdot \tfrac16 \cdot \tfrac18\big)^{1/4} = 0.354$. chrF
-# ({eq}`eq-chrf`), which compares sequences of letters, finds the swap better still:
+# words are right, and so are three of the four pairs, but no triple and no quadruple. A geometric mean with
+# a zero in it is zero. Here sacrebleu steps in (`smooth:exp` in its signature): it takes the first count of
+# zero as $1/2$ and the next as $1/4$. So the mean is $\big(1 \cdot \tfrac34 \cdot \tfrac16 \cdot
+# \tfrac18\big)^{1/4} = 0.354$. chrF ({eq}`eq-chrf`), which compares sequences of letters, takes fewer
+# points off for the swap:
 
 # %%
 SWAP = "le chien voit le chat", "le chat voit le chien"
@@ -116,8 +122,8 @@ assert abs(100 * (3 / 4 / 6 / 8) ** 0.25 - swap[0]) < 1e-6
 print(f"BLEU {swap[0]:.1f}, chrF {swap[1]:.1f}")
 
 # %% [markdown]
-# Neither score knows who bites. The figure once more, on all sentences of the corpus with *ne … pas*, and with the edit
-# that turns each into its opposite: *ne* and *pas* are left out.
+# Neither score knows who sees whom. Here is the figure once more, for all sentences of the corpus with *ne
+# … pas*. The edit leaves out both words and so turns each sentence into its opposite.
 
 # %% tags=["hide-input"]
 written = dict.fromkeys(pair.target for pairs in splits.values() for pair in pairs)
@@ -127,7 +133,8 @@ EditCost(
 )
 
 # %% [markdown]
-# Is that much for the opposite? Compare two slips of the pen at the same two places: *nee* for *ne*, *pass* for *pas*.
+# Is that a high price for saying the opposite? Compare it with two slips of the pen in the same two places:
+# *nee* for *ne*, *pass* for *pas*.
 
 
 # %%
@@ -148,14 +155,14 @@ ResultTable(
 )
 
 # %% [markdown]
-# BLEU takes more off for two slips than for the opposite. chrF takes less off for the slips, since more letters
-# are there. What *pas* does to a sentence, neither knows.
+# BLEU takes more off for two slips than for the opposite. chrF takes less off for the slips, because most
+# of the letters are still there. Neither knows what *pas* does to a sentence.
 #
 # ### One reference, many good translations
 #
-# A real caption of Multi30k, which [chapter 3](03_additive.ipynb) shows with its map: *Ein Mann bereitet am Herd
-# Essen zu.* Its reference is *A man cooking food on the stove.* Below stand what a small translator wrote, and a free
-# translation of our own, made for this table:
+# Here is a real caption from Multi30k, which [chapter 3](03_additive.ipynb) shows with its map: *Ein Mann
+# bereitet am Herd Essen zu.* Its reference is *A man cooking food on the stove.* The table has what a small
+# translator wrote, and a free translation of our own, made for this table:
 
 # %%
 caption = measured("captions")["captions"][0]
@@ -167,15 +174,16 @@ for text in (caption["text"], "A man makes a meal on his cooker."):
 ResultTable(("written", "BLEU", "chrF"), rows, "One sentence, scored by itself")
 
 # %% [markdown]
-# The first says something else than the German, the second says it well, and their scores are all but the same. A score of
-# one sentence says little, and a single reference knows a single way to say it. With several references an n-gram counts
-# if any of them has it; the first question of [the exercise](../exercises/17_evaluation.ipynb) says how.
+# The first says something other than the German, the second says it well, and their scores are nearly the
+# same. The score of one sentence says little, and a single reference knows a single way to say it. With
+# several references, an n-gram counts if any of them has it; the first question of [the
+# exercise](../exercises/17_evaluation.ipynb) gives the rules.
 #
 # ### Add first, divide last
 #
-# Counts add up over sentences; BLEU does not. The score of a corpus is computed from sums. The mean of
-# sentence scores is another number, and the two must not stand side by side. Here every third sentence
-# has a wrong middle word:
+# Counts add up over sentences; BLEU does not. The score of a corpus is computed from summed counts. The
+# mean of the sentences' scores is a different number, and the two must not stand side by side. Here every
+# third sentence has a wrong word in the middle:
 #
 # ```{predict} mean-or-sums
 # ```
@@ -186,7 +194,8 @@ for words in wrong[::3]:
     words[len(words) // 2] = "zut"
 wrong = [" ".join(words) for words in wrong]
 corpus = corpus_bleu(wrong, texts).score
-one_by_one = mean(corpus_bleu([a], [b]).score for a, b in zip(wrong, texts))
+each = [corpus_bleu([a], [b]).score for a, b in zip(wrong, texts)]
+one_by_one = mean(each)
 counts = sentence_counts(wrong, texts)  # ten whole numbers for each sentence
 assert abs(bleu_from_counts(counts.sum(0)).item() - corpus) < 1e-9
 print(f"corpus {corpus:.1f}, mean of sentences {one_by_one:.1f}")
@@ -195,16 +204,16 @@ print(f"corpus {corpus:.1f}, mean of sentences {one_by_one:.1f}")
 # <details><summary>What the output shows</summary>
 #
 # The two are {{ f"{corpus - one_by_one:.1f}" }} points apart, for one and the same output. A short sentence
-# with a wrong word in the middle has no right triple left, and scores low. A sentence of three words has
-# no n-gram of four, and scores 0 even where it is faultless. In the sums their few n-grams hardly count;
-# in the mean each is a sentence like any other.
+# with a wrong word in the middle has no right triple left, and scores low. A sentence of three words has no
+# n-gram of four, and scores 0 even where it is faultless; about half of the gap comes from these sentences.
+# In the sums the few n-grams of a short sentence hardly count; in the mean it counts as much as any other.
 #
 # </details>
 #
 # ### One output, four scores
 #
-# BLEU needs tokens, and who cuts them decides the score. The same sentences, the last word misspelt,
-# counted with four tokenisers of sacrebleu:
+# BLEU needs tokens, so whoever cuts the text into tokens decides the score. Here are the same sentences,
+# with the last word misspelt, scored with four of sacrebleu's tokenisers:
 
 # %%
 spell = EDITS["last word misspelt"]
@@ -218,20 +227,22 @@ ResultTable(
 )
 
 # %% [markdown]
-# The scores lie {{ f"{max(f.score for f in cut.values()) - min(f.score for f in cut.values()):.1f}" }} points
-# apart, and no letter of the output has changed. That is what the **signature** {cite:p}`post2018` is for:
-# scores with different signatures are not comparable. *BLEU 40* alone says nothing.
+# The scores span {{ f"{max(f.score for f in cut.values()) - min(f.score for f in cut.values()):.1f}" }}
+# points, and not a letter of the output has changed. This is why there is a **signature**
+# {cite:p}`post2018`: scores with different signatures are not comparable. *BLEU 40* alone says nothing.
 #
-# An alignment error rate ({eq}`eq-aer-sure-possible` in [chapter 8](08_reading_maps.ipynb)) has no signature, and conventions all the same. Say which links are *sure* and which
-# only *possible*, or that all are sure; whether links are added up over the corpus, as in this book, or the sentences' rates averaged; and
-# what becomes of words without a partner. Here they have no link, so a row that must point somewhere pays for each.
+# An alignment error rate ({eq}`eq-aer-sure-possible` in [chapter 8](08_reading_maps.ipynb)) has no
+# signature, but it too depends on conventions. Say which links are *sure* and which only *possible*, or
+# that all are sure. Say whether links are added up over the corpus, as in this book, or the sentences'
+# rates averaged. And say what becomes of words without a partner. In this book they have no link, so a row
+# of a map that must point somewhere pays for each of them.
 #
 # ## Seeds against sentences
 #
-# Now a real question. One small translator, trained five times on the same pairs: only the **seed**
-# differs, which draws the first weights and the order of the batches. Three more trainings had half of
-# the updates. The learning rate, 0.02, is the best of three for all updates, on validation sentences. What each wrote for
-# the same test sentences, by greedy search, is stored.
+# Now a real question. One small translator was trained five times on the same pairs. Only the **seed**
+# differs, which draws the first weights and the order of the batches. Three more trainings had half of the
+# updates. The learning rate, 0.02, was the best of three for all updates, on validation sentences. What
+# each training wrote for the same test sentences, by greedy search, is stored.
 
 # %%
 stored = measured("seeds")
@@ -246,32 +257,29 @@ bleu = {
 }
 for part, scores in bleu.items():
     print(f"{part:6}", *(f"{score:.1f}" for score in scores))
-experiment_card(stored["card"])
-
-# %% [markdown]
-# And the five sentences of this book, by the first of them:
 
 # %% tags=["hide-input"]
-ResultTable(
+five = ResultTable(
     ("source", "written after all updates", "after half of them"),
     [
         (pair.source, stored["five"]["whole"][0][i], stored["five"]["half"][0][i])
         for i, pair in enumerate(FIVE)
     ],
-    "Seed 1",
+    "The book's five sentences, seed 1",
 )
+display(experiment_card(stored["card"]), five)
 
 # %% [markdown]
 # ### How many sentences?
 #
-# Other sentences would give another score. How far off? Where each sentence is right or wrong, the share
-# $p$ of right ones of $n$ has a 95 % interval of half-width
+# Other sentences would have given another score. How far off might this one be? If each sentence is either
+# right or wrong, and the share $p$ of $n$ sentences is right, this share has a 95 % interval of half-width
 #
 # $$ w = 1.96 \sqrt{\frac{p\,(1 - p)}{n}} $$ (eq-half-width)
 #
-# With $p = 0.76$ and $n = 1000$ it is $0.026$. BLEU is no share and no mean over sentences, so this
-# formula does not hold for it. Instead use the **bootstrap** {cite:p}`koehn2004`: draw as many sentences as
-# there are, *with replacement*, add their counts, compute BLEU; do this 1,000 times, and look at the
+# With $p = 0.76$ and $n = 1000$ it is $0.026$. BLEU is neither a share nor a mean over sentences, so this
+# formula does not apply to it. Use the **bootstrap** {cite:p}`koehn2004` instead: draw as many sentences as
+# there are, *with replacement*, add up their counts and compute BLEU. Do this 1,000 times, and look at the
 # spread. The test sentences stand for all the sentences that might have been asked.
 
 # %% mystnb={"image": {"alt": "Half-width of the 95 percent interval of BLEU over the number of sentences, both axes logarithmic: a dot for each of five trainings, beside a line that halves with four times the sentences. The dots follow the line."}}
@@ -293,25 +301,51 @@ plt.show()
 
 # %% [markdown]
 # The line falls as $1/\sqrt n$: **four times the sentences, half the interval.** Here 50 sentences give a
-# score that is good to about ± {{ f"{mean(widths[50]):.0f}" }} points, and 400 to about
-# ± {{ f"{mean(widths[400]):.1f}" }}.
+# score to within about ± {{ f"{mean(widths[50]):.0f}" }} points, and 400 to within about ± {{
+# f"{mean(widths[400]):.1f}" }}.
 #
 # ### Why compare in pairs?
 #
-# Two systems $a$ and $b$ meet the same sentences. The variance of the difference of their scores is
+# Two systems $a$ and $b$ have translated the same sentences. Each score is uncertain; how uncertain is
+# their difference?
+
+# %% tags=["hide-input"]
+PairedDraws(
+    {
+        "seed 1": kinds["whole"][0],
+        "seed 3": kinds["whole"][2],
+        "seed 1, half the updates": kinds["half"][0],
+    },
+    caption="200 draws. The shaded band is the interval of the difference; on the dashed "
+    "line the two systems are equal.",
+)
+
+# %% [markdown]
+# <details><summary>What the figure shows</summary>
+#
+# On the same draws the interval of the difference is narrower, at each number of sentences and against each
+# of the two systems. **This is the surprising part: you need not make either score more certain to make
+# their difference more certain.** A sentence that is hard for one system is often hard for the other. Their
+# scores rise and fall together, and what they share drops out of the difference.
+#
+# Move the number of sentences, too. On the first 200, 0 lies outside the interval for seeds 1 and 3; on all
+# 400 it lies inside. So decide how many sentences you will use before you look.
+#
+# </details>
+#
+# The variance of the difference of the two scores is
 #
 # $$ \operatorname{Var}(b - a) = \operatorname{Var} a + \operatorname{Var} b - 2 \operatorname{Cov}(a, b) $$ (eq-paired-variance)
 #
-# **This is the surprising part: you need not make either score more certain to make their difference so.**
-# A sentence that is hard for one is often hard for the other; their scores rise and fall together, and
-# what they share drops out. So draw sentences once, and score *both* on the same draw. With $d$ for the
-# difference on all sentences and $d^\ast_k$ for that on draw $k$ of $K$,
+# To make use of the covariance, draw sentences once and score *both* systems on the same draw. With $d$ for
+# the difference on all sentences and $d^\ast_k$ for the difference on draw $k$ of $K$,
 #
-# $$ p = \frac{1 + \#\{k : |d^\ast_k - d| \ge |d|\}}{1 + K} $$ (eq-bootstrap)
+# $$ p = \frac{1+\#\{k:|d^\ast_k-d|\ge|d|\}}{1+K} $$ (eq-bootstrap)
 #
-# The draws scatter about $d$ as a difference of nothing would scatter about 0; $p$ is the share that
-# scatters as far as $d$. The corpus itself counts as one draw, so $p$ is never 0. Below, ten pairs of
-# trainings. A difference is often called *significant* if $p < 0.05$.
+# The draws scatter about $d$ as they would scatter about 0 if there were no difference; $p$ is the share of
+# draws that lie at least as far from $d$ as $d$ lies from 0. The corpus itself counts as one draw, so $p$
+# is never 0. The table below is for ten pairs of trainings. A difference is often called *significant* if
+# $p < 0.05$.
 #
 # ```{predict} ten-pairs
 # ```
@@ -331,18 +365,19 @@ ResultTable(heads, rows, "Ten pairs of equal trainings, BLEU")
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# Nothing differs but the seed, and the largest difference is
-# {{ f"{max(abs(f.difference) for f in found.values()):.1f}" }} points of BLEU. The smallest $p$ is
-# {{ f"{min(f.p for f in found.values()):.2f}" }}: no pair is below 0.05. With more sentences some might be, and
-# rightly so: two trainings *are* two translators. The bootstrap answers "would other sentences say the same
-# of *these two trainings*?" It cannot answer "is the method better?", for it never saw another training.
+# Nothing differs but the seed, and the largest difference is {{ f"{max(abs(f.difference) for f in
+# found.values()):.1f}" }} points of BLEU. The smallest $p$ is {{ f"{min(f.p for f in found.values()):.2f}"
+# }}: no pair is below 0.05. With more sentences some might be, and rightly so: two trainings *are* two
+# translators. The bootstrap answers the question "Would other sentences say the same of *these two
+# trainings*?" It cannot answer "Is the method better?", because it never saw another training.
 #
 # </details>
 #
-# `seqattn compare` prints the $p$ of sacrebleu, which counts one of the two directions and so comes out
-# at about half of {eq}`eq-bootstrap` where it is small: 0.05 there is about 0.10 here. Read which $p$ a paper means.
+# `seqattn compare` prints the $p$ of sacrebleu, which counts only one of the two directions. So where $p$
+# is small, it comes out at about half of {eq}`eq-bootstrap`: 0.05 there is about 0.10 here. When you read a
+# paper, find out which $p$ it means.
 #
-# For the method you need several seeds on each side, and then compare their ranges:
+# To compare the methods you need several seeds on each side. Then look at their ranges:
 
 # %%
 a, b, rates = bleu["half"], bleu["whole"], stored["rates"]
@@ -352,17 +387,19 @@ largest = max(paired_bootstrap(x, y).p for x in kinds["half"] for y in kinds["wh
 print(f"largest p of all {len(a) * len(b)} pairs: {largest:.3f}")
 
 # %% [markdown]
-# Half of the updates costs more than any seed does: ranges apart, and every pair says so. The learning rate was chosen for
-# all updates, though. Would another suit half of them? With one seed, on validation sentences, they reach
-# {{ f"{rates['half']['0.02']:.0f}" }} points at this rate and {{ f"{rates['half']['0.04']:.0f}" }} at twice this rate, and all updates
-# {{ f"{rates['whole']['0.02']:.0f}" }}. So the choice of the rate explains little of the gap.
+# Halving the updates costs more than any seed does: the ranges are apart, and every pair of trainings says
+# so. But the learning rate was chosen for all updates. Would another rate suit half of them? On validation
+# sentences, with one seed, they reach {{ f"{rates['half']['0.02']:.0f}" }} points at this rate and
+# {{ f"{rates['half']['0.04']:.0f}" }} at twice this rate, the largest that was tried; all updates reach
+# {{ f"{rates['whole']['0.02']:.0f}" }}. So the choice among these rates explains little of the gap.
 #
 # ### Apart by chance
 #
-# How often would luck do this? Suppose that two methods are equal, with $n$ seeds of one and $m$ of the other. Then any $n$
-# of the $n + m$ scores might be those of the first, each choice as likely as another. The ranges are apart if
-# they are the $n$ lowest or the $n$ highest, as long as no two scores are equal: two choices of $\binom{n + m}{n}$. For
-# three seeds and three that is $2/20 = 0.1$. Count them:
+# How often would luck alone pull two ranges apart? Suppose that two methods are equal, with $n$ seeds of
+# one and $m$ of the other. Then each choice of $n$ from the $n + m$ scores is equally likely to be the
+# scores of the first. As long as no two scores are equal, the ranges are apart if these are the $n$ lowest
+# or the $n$ highest: two choices of $\binom{n + m}{n}$. For three seeds and three that is $2/20 = 0.1$.
+# Count them:
 
 
 # %%
@@ -382,21 +419,20 @@ ResultTable(
 )
 
 # %% [markdown]
-# **Three seeds against three fall apart by luck once in ten times.** So with three seeds of each, "apart" says less than
-# $p < 0.05$ would; four against four say more. With three against five, as above, it is
-# {{ f"{2 / math.comb(8, 3):.3f}" }}. How *far* apart they are, ranges do not say: here the gap is
-# {{ f"{min(bleu['whole']) - max(bleu['half']):.0f}" }} points, and the wider of the two ranges
-# {{ f"{max(max(b) - min(b) for b in bleu.values()):.0f}" }}.
+# **Three seeds against three fall apart by luck once in ten times.** So with three seeds of each, "apart"
+# says less than $p < 0.05$ would; with four against four it says more. With three against five, as above,
+# the chance is {{ f"{2 / math.comb(8, 3):.3f}" }}. That two ranges are apart does not say *how far*: here
+# the gap is {{ f"{min(bleu['whole']) - max(bleu['half']):.0f}" }} points, and the wider of the two ranges
+# spans {{ f"{max(max(b) - min(b) for b in bleu.values()):.0f}" }}.
 #
-# What if one system wins with all of five seeds, each against its counterpart? A fair coin does that in
-# $2 \cdot 2^{-5} = 0.0625$ of all cases, counting both directions. Five wins of five are not below 0.05;
-# six of six are.
+# What if one system wins with each of five seeds, against its counterpart with the same seed? A fair coin shows one side five times in a row in $2 \cdot 2^{-5} = 0.0625$ of all cases, counting both sides. Five
+# wins of five are not below 0.05; six of six are.
 #
 # ### The best of five
 #
 # Choose the best of the five trainings on one half of the test sentences, then score it on the other.
-# Repeat with 200 random halves. How much too high is the score that it was chosen by, and what does
-# choosing gain?
+# Repeat this with 200 random halves. By how much is the score that it was chosen by too high, and how much
+# does choosing gain?
 
 # %%
 generator = torch.Generator().manual_seed(0)
@@ -414,32 +450,34 @@ print(f"too high by {mean(flattery):.1f} ± {stdev(flattery):.1f} BLEU")
 print(f"gained by choosing {mean(gains):.1f} ± {stdev(gains):.1f} BLEU")
 
 # %% [markdown]
-# Behind ± is the standard deviation over the halves. The score that a system was chosen by is too high,
-# on average by more than choosing gains. So choose on validation sentences, and look at the test
-# sentences once. (Halves of one test set are not independent; the average is what counts here.)
-
-# %% [markdown]
+# The number after ± is the standard deviation over the halves. The score that a system was chosen by is too
+# high, on average by more than choosing gains; here choosing gains nothing that stands out from its spread.
+# So choose on validation sentences, and look at the test sentences once. (Halves of one test set are not
+# independent, so only the average counts here.)
+#
 # ## What may be said
 #
-# Five questions, in this order. The first *no* ends the claim.
+# Ask five questions, in this order. The first *no* ends the claim.
 #
 # 1. **Same sentences, same signature?** If not, the numbers are not comparable.
 # 2. **Chosen on other data?** If not, the score flatters.
-# 3. **An interval for the difference, in pairs?** If it holds 0: no difference seen on these sentences.
+# 3. **Is 0 outside the interval of the difference, in pairs?** If not: no difference seen on these
+#    sentences.
 # 4. **Several seeds of each?** If not, the claim is about two trainings, not two methods.
-# 5. **Ranges of the seeds apart?** If they overlap: no difference seen. If not: *better, for this data,
-#    this budget, this score*.
+# 5. **Ranges of the seeds apart?** If not: no difference seen. If they are: *better, for this data, this
+#    budget and this score*.
 #
 # Seeds make a training repeatable only in part: other hardware, another number of threads or another
-# version of PyTorch may add numbers in another order, and a training amplifies the last digit. Report
-# seeds, versions and machine, and expect ranges to come back rather than digits.
-#
+# version of PyTorch may add numbers in another order, and a training can amplify a difference in the last
+# digit. Report seeds, versions and machine, and expect ranges to come back, not digits.
+
+# %% [markdown]
 # ## Where it breaks
 #
-# - **"BLEU 40 is good."** For which signature, which references, which sentences?
-# - **"$p < 0.05$, so the method is better."** These two trainings differ on sentences like these.
+# - **"BLEU 40 is good."** With which signature, which references, which sentences?
+# - **"$p < 0.05$, so the method is better."** These two trainings differ, on sentences like these.
 # - **A mean of sentence scores beside a corpus score**, or a mean over batches of unequal size.
-# - **The best of several seeds** beside the only one of a rival.
+# - **The best of several seeds** beside a rival's only one.
 #
 # ## Check yourself
 #
@@ -454,21 +492,22 @@ print(f"gained by choosing {mean(gains):.1f} ± {stdev(gains):.1f} BLEU")
 #
 # ```{self-check} three-apart
 # ```
-
-# %% [markdown]
+#
 # ## What you now know
 #
-# - BLEU is a ratio of sums, clipped, with a penalty for brevity; a signature says how it was counted.
-# - It cannot tell a style from a mistake, nor a statement from its opposite.
-# - The paired bootstrap is about sentences, and seeds are about trainings. A claim needs both.
-# - Ranges of equal methods are apart now and then; with three seeds of each, once in ten times.
-# - Whatever was chosen by a score is flattered by that score.
+# - BLEU is made of ratios of sums, clipped, with a penalty for brevity; a signature says how it was
+#   counted.
+# - It cannot tell style from a mistake, nor a statement from its opposite.
+# - The paired bootstrap is about sentences; seeds are about trainings. A claim needs both.
+# - Ranges of equal methods fall apart now and then: with three seeds of each, once in ten times.
+# - A score flatters whatever was chosen by it.
 #
-# **Now you.** [The exercise](../exercises/17_evaluation.ipynb) has you score against several references, put an interval
-# around a difference, ask other sentences and other seeds whether it holds, and judge what may be said.
+# **Now you.** In [the exercise](../exercises/17_evaluation.ipynb) you score against several references, put
+# an interval around a difference, ask whether other sentences and other seeds would say the same, and judge
+# what may be said.
 #
-# **Next.** [Build a translator](18_build.ipynb), [judge it](19_judge.ipynb), and
-# [study it](20_study.ipynb) with these rulers.
+# **Next.** [Build a translator](18_build.ipynb), [judge it](19_judge.ipynb) and [study it](20_study.ipynb),
+# with these rulers.
 #
 # **Sources.** BLEU: {cite:t}`papineni2002`; signatures: {cite:t}`post2018`; chrF: {cite:t}`popovic2015`;
 # the bootstrap for translation: {cite:t}`koehn2004`.

@@ -12,8 +12,8 @@
 # %% [markdown]
 # # Exercise: the Transformer
 #
-# Normalise, stack sub-layers in both ways, write a word from a cache whose keys are shared among heads, merge two
-# halves of a softmax, and draw up the bill of a cache. The chapter is
+# Normalise, stack sub-layers in both ways, write a word from a cache whose keys and values are shared
+# among heads, merge two halves of a softmax, and draw up the bill of a cache. The chapter is
 # [The Transformer, and what runs today](../chapters/16_transformer.ipynb).
 #
 # Each question has a cell for your answer and, below it, a check that you can run. The check tries
@@ -46,10 +46,10 @@ from seqattn.grading import checking, same_precision
 # %% [markdown]
 # ## Normalise
 #
-# `x` is `(B, T, d)`, `gain` and `bias` are `(d,)`. Normalise the `d` numbers of each word by themselves: subtract
-# their mean, divide by the root of their variance (the mean of the squared deviations) plus `eps`. Then multiply by
-# the gain and add the bias. Do it by hand: PyTorch's own normalisations are not allowed. Gradients must flow
-# back.
+# `x` is `(B, T, d)`; `gain` and `bias` are `(d,)`. Normalise the `d` numbers of each word by themselves:
+# subtract their mean, and divide by the root of their variance plus `eps`, as the chapter does. (The
+# variance is the mean of the squared deviations.) Then multiply by the gain and add the bias. Do it by
+# hand: PyTorch's own normalisations are not allowed. Gradients must flow back.
 
 
 # %% question="q1"
@@ -78,12 +78,15 @@ with checking("q1"):
 # %% [markdown]
 # ## Stack sub-layers
 #
-# Send `x`, `(B, T, d)`, through a stack of small parts, the first part first. Part $i$ is `tanh(y @ matrices[i])`; `matrices` is
-# `(n, d, d)`. The norm is one of today's, an **RMS norm**: divide the `d` numbers of each word by the root of their mean square
-# plus $10^{-6}$ (below the root), then multiply by a gain; no mean is subtracted. `gains` is `(n + 1, d)`: the first row belongs to the first
-# part, and the last row to no part. With `pre` False each part is added to what it read, and the sum is normalised; the last gain is not used. With `pre` True
-# each part reads what its norm returns, its result is added to what stood before the norm, and at the very end
-# one more norm with the last gain follows. Gradients must flow back.
+# Send `x`, `(B, T, d)`, through a stack of small parts, the first part first. Part $i$ is
+# `tanh(y @ matrices[i])`; `matrices` is `(n, d, d)`. The norm is one of today's, an **RMS norm**: divide
+# the `d` numbers of each word by the root of their mean square plus $10^{-6}$ (below the root), then
+# multiply by a gain; no mean is subtracted. `gains` is `(n + 1, d)`: the first row belongs to the first
+# part, and so on; the last row belongs to no part.
+#
+# With `pre` False, each part is added to what it read, and the sum is normalised; the last gain is not
+# used. With `pre` True, each part reads what its norm returns, and its result is added to what stood before
+# the norm; at the very end one more norm follows, with the last gain. Gradients must flow back.
 
 
 # %% question="q2"
@@ -118,13 +121,16 @@ with checking("q2"):
 # %% [markdown]
 # ## One more word, from a shared cache
 #
-# A decoder with `H` heads of queries and `G` heads of keys and values; `H / G` neighbouring heads share one
-# (with `H` = 4 and `G` = 2, heads 1 and 2 share the first). `x`, `(B, d)`, is the state of the newest word.
-# `W_q` is `(d, H · d_h)`; `W_k` and `W_v` are `(d, G · d_h)`; all are applied from the right, as in `x @ W_q`, and the heads stand side by
-# side in their columns. The cache `past_k`, `past_v` is `(B, G, t, d_h)`, and `t` may be 0. Return three tensors: the heads' contexts side
-# by side, `(B, H · d_h)`, without an output matrix, and keys and values up to and including the new word,
-# `(B, G, t + 1, d_h)`. The score is scaled as the chapter has it, and scores may be as large as 1,000. Write the softmax
-# over them yourself, or call PyTorch's; operators that attend are not allowed here. Gradients must flow back.
+# A decoder has `H` heads of queries and `G` heads of keys and values. Every `H / G` neighbouring query
+# heads share one of the latter (with `H` = 4 and `G` = 2, query heads 1 and 2 share the first). `x`,
+# `(B, d)`, is the state of the newest word. `W_q` is `(d, H · d_h)`; `W_k` and `W_v` are `(d, G · d_h)`.
+# All are applied from the right, as in `x @ W_q`, and the heads stand side by side in their columns. The
+# cache, `past_k` and `past_v`, is `(B, G, t, d_h)`, and `t` may be 0.
+#
+# Return three tensors: the heads' contexts side by side, `(B, H · d_h)`, without an output matrix; then the
+# keys, and the values, up to and including the new word, `(B, G, t + 1, d_h)` each. The score is scaled as
+# in the chapter, and scores may be as large as 1,000. Write the softmax over them yourself, or call
+# PyTorch's; operators that attend are not allowed here. Gradients must flow back.
 
 
 # %% question="q3"
@@ -158,12 +164,14 @@ with checking("q3"):
 # %% [markdown]
 # ## Two halves of a softmax
 #
-# The keys of a long text lie on two machines. Each has read its half and kept, for each query, the largest
-# score `m` `(B,)`, the sum of exponentials `z` `(B,)` and the sum of values `a` `(B, d)`, both relative to its own `m`. Merge
-# two such triples into the one of all keys, $(m, z, a)$, **without** dividing. A half in which a query saw nothing has $m = -\infty$, $z = 0$
-# and $a = 0$, and this may be both halves. Scores may be as large as 10,000.
-# Gradients must flow back, from all three results, to `m1` and `m2` as well; none of them may be NaN, not even where
-# nothing was seen.
+# The keys of a long text lie on two machines. Each machine has read its half and kept, for each query, the
+# largest score `m`, `(B,)`; the sum of the exponentials `z`, `(B,)`; and the sum of the values, each times
+# its exponential, `a`, `(B, d)`. Both sums are relative to the machine's own `m`. Merge two such triples
+# into the triple of all keys, $(m, z, a)$, **without** dividing.
+#
+# If a query saw nothing in a half, that half has $m = -\infty$, $z = 0$ and $a = 0$; this may hold for both
+# halves. Scores may be as large as 10,000. Gradients must flow back from all three results, to `m1` and
+# `m2` as well, and none of them may be NaN, not even where nothing was seen.
 
 
 # %% question="q4"
@@ -197,14 +205,15 @@ with checking("q4"):
 # %% [markdown]
 # ## The bill of a cache
 #
-# A language model of `layers` layers writes `T` words for each of `batch` sentences. Each layer has `heads` heads
-# of queries of size `d_h` and `groups` heads of keys and values of that size; its states have the size
-# $d$ = `heads` · `d_h`. Return three whole numbers:
+# A language model of `layers` layers writes `T` words for each of `batch` sentences. Each layer has `heads`
+# heads of queries of size `d_h`, and `groups` heads of keys and values of the same size; its states have
+# the size $d$ = `heads` · `d_h`. Return three whole numbers:
 #
 # 1. how many numbers the cache holds when all words are written;
-# 2. how many multiplications the attentions of all steps take with this cache: the four projections of each new word, and its scores and
-#    weighted sums over all words up to and including itself;
-# 3. the same without a cache, where step $t$ computes the whole square of its $t$ words, as the chapter counts it.
+# 2. how many multiplications the attention of all steps takes with this cache: the four projections of each
+#    new word, and its scores and weighted sums over all words up to and including itself;
+# 3. the same without a cache, where step $t$ computes the whole square of its $t$ words, as the chapter
+#    counts it.
 #
 # Feed-forward layers, biases, softmax and vocabulary are not counted.
 

@@ -12,8 +12,8 @@
 # %% [markdown]
 # # Exercise: is it any good?
 #
-# Score translations against several references, put an interval around a difference, ask other sentences and
-# other seeds whether it holds, and say no more than the numbers allow. The chapter is
+# Score translations against several references, put an interval around a difference, ask whether
+# other sentences and other seeds would say the same, and say no more than the numbers allow. The chapter is
 # [Is it any good? Evaluation](../chapters/17_evaluation.ipynb).
 #
 # Each question has a cell for your answer and, below it, a check that you can run. The check tries
@@ -22,7 +22,7 @@
 # - **Keep the first line of each answer cell**; it tells the grader what it is looking at.
 # - **Put all that an answer needs into its cell**, helpers and imports too. `torch`, `np` (NumPy) and `math` are
 #   there already.
-# - Numbers may be plain ones, or tensors of one number. Leave the arguments as they are. Work everything out
+# - Return plain numbers, or tensors of one number. Leave the arguments as they are. Work everything out
 #   yourself, without packages that score or test (`sacrebleu`, `nltk`, `scipy`). `seqattn` is the answer key, so
 #   importing it in an answer earns nothing.
 #
@@ -43,16 +43,18 @@ from seqattn.grading import checking
 # %% [markdown]
 # ## Several references
 #
-# A good translation may be another one than the reference, so a sentence may have several. `written` is a list of texts;
-# `references` is a list of lists, those of each text, at least one and not always equally many. Words are what stands
-# between single spaces; a text that was written may be empty. Return BLEU of this corpus, from 0 to 100, with
-# n-grams of one to four words. It is the chapter's, with two rules for several references:
+# A good translation may differ from the reference, so a sentence may have several references. `written` is
+# a list of texts. `references` is a list of lists, with the references of each text: at least one, and not
+# always equally many. Words are what stands between single spaces; a written text may be empty. Return the
+# BLEU of this corpus, from 0 to 100, with n-grams of one to four words. It is the chapter's BLEU, with two
+# rules for several references:
 #
-# - an n-gram counts at most as often as the reference has it that has it **most often**, whichever that is, for each n-gram anew;
-# - the wanted length of a sentence is that of the reference whose length is **closest** to that of what was written, the shorter
-#   one of two that are equally close.
+# - an n-gram counts at most as often as it occurs in the reference that has it **most often**, which may be
+#   a different reference for each n-gram;
+# - the wanted length of a sentence is the length of the reference that is **closest** in length to what was
+#   written, and of the shorter one if two are equally close.
 #
-# Nothing is smoothed: where no n-gram of some length is right in the whole corpus, BLEU is 0.
+# Nothing is smoothed: if no n-gram of some length is right in the whole corpus, BLEU is 0.
 
 
 # %% question="q1"
@@ -95,15 +97,16 @@ with checking("q1"):
 # %% [markdown]
 # ## A difference, and its interval
 #
-# Two systems translated the same $n$ sentences. `a` and `b`, boolean tensors `(n,)`, are True where the first and the
-# second system was right. Return three numbers:
+# Two systems translated the same $n$ sentences. `a` and `b`, boolean tensors `(n,)`, are True where the
+# first and the second system were right. Return three numbers:
 #
 # 1. the share of right sentences of `b` minus that of `a`;
-# 2. the half-width of the 95 % interval of this difference, the systems being **paired** by their sentences;
-# 3. the half-width that it would have, had each system been given $n$ sentences **of its own**, with the same shares.
+# 2. the half-width of the 95 % interval of this difference, with the systems **paired** by their sentences;
+# 3. the half-width that it would have if each system had been given $n$ sentences **of its own**, with the
+#    same shares.
 #
-# Go from the chapter's half-width of one share to that of a difference by its formula for the variance of a
-# difference. Variances and covariances are means, divided by $n$.
+# To get from the chapter's half-width of one share to that of a difference, use its formula for the
+# variance of a difference. Variances and covariances are means, divided by $n$.
 
 
 # %% question="q2"
@@ -132,13 +135,14 @@ with checking("q2"):
 # %% [markdown]
 # ## Would other sentences say the same?
 #
-# The score is another one now: the **F-score of links** between words. `a` and `b` are whole numbers, `(n, 3)`: for each of
-# $n$ sentences the links that a system has right, all that it drew, and all that were wanted. The score of a corpus is
+# Here the score is the **F-score of links** between words. `a` and `b` hold whole numbers, `(n, 3)`: for
+# each of $n$ sentences, how many links a system has right, how many it drew, and how many were wanted. The
+# score of a corpus is
 #
 # $$ F = 100 \cdot \frac{2 \sum \text{right}}{\sum \text{drawn} + \sum \text{wanted}}. $$
 #
-# `draws`, `(K, n)`, holds the numbers of the sentences of $K$ draws, made beforehand. Return two numbers: the
-# difference of the scores, `b` minus `a`, and $p$ of the paired bootstrap as the chapter defines it.
+# `draws`, `(K, n)`, holds the numbers of the sentences of $K$ draws, made beforehand. Return two numbers:
+# the difference of the scores, `b` minus `a`, and $p$ of the paired bootstrap as the chapter defines it.
 
 
 # %% question="q3"
@@ -170,15 +174,15 @@ with checking("q3"):
 # %% [markdown]
 # ## Would other seeds say the same?
 #
-# `a` and `b` are lists with the scores of one method's seeds and of another's, not always equally many. If the methods were
-# equal, any of the scores might have come from either: so take **every** way to deal all these scores to two groups of these sizes, and
-# look at the difference of the groups' means. Return two numbers:
+# `a` and `b` are lists of scores, of one method's seeds and of another's, not always equally many. If the
+# methods were equal, each score might have come from either. So take **every** way to deal all these scores
+# to two groups of these sizes, and look at the difference of the groups' means. Return two numbers:
 #
-# 1. $p$: the share of all ways in which this difference is, in size, as large as the one seen or larger. The way seen is one of them. What differs by less than
-#    $10^{-9}$ is equal.
+# 1. $p$: the share of all ways in which this difference is, in size, as large as the one seen or larger.
+#    The way seen is one of them. Differences that lie within $10^{-9}$ of each other are equal.
 # 2. the smallest $p$ that this test can ever give with so many seeds, whatever the scores.
 #
-# At most six seeds stand on either side.
+# There are at most six seeds on either side.
 
 
 # %% question="q4"
@@ -217,10 +221,12 @@ with checking("q4"):
 # - `"chosen on"`, a text: on which sentences the system was chosen, or `""` if nothing was chosen;
 # - `"scores"`: a list of numbers, one for each seed; higher is better.
 #
-# `interval` is a pair, the ends of the 95 % interval of the difference, `b` minus `a`, paired by sentences. Put the chapter's
-# five questions, in its order, and return one text: `"not comparable"` after a *no* to the first question, `"flattered"` after
-# a *no* to the second for either system, `"two trainings"` after the fourth, `"no difference seen"` after the third or the
-# fifth; otherwise `"a is better"` or `"b is better"`. An end of an interval belongs to it.
+# `interval` is a pair, the ends of the 95 % interval of the difference, `b` minus `a`, paired by sentences.
+# Ask the chapter's five questions, in its order, and return one text: `"not comparable"` after a *no* to
+# the first question, `"flattered"` after a *no* to the second for either system, `"no difference seen"`
+# after a *no* to the third, `"two trainings"` after a *no* to the fourth, and `"no difference seen"` again
+# after a *no* to the fifth. Otherwise return `"a is better"` or `"b is better"`. The ends of an interval
+# belong to it.
 
 
 # %% question="q5"
@@ -256,16 +262,19 @@ with checking("q5"):
 # %% [markdown]
 # ## Measured: how many sentences does it take?
 #
-# An experiment on the paired bootstrap itself. `different(n, k)` is the $p$ of two systems of which one **is** better, on the
-# $k$-th of many samples of $n$ sentences; `same(n, k)` is that of two systems that differ in nothing but luck. `sizes` are
-# some $n$, from small to large. For each of them look at the samples $k = 0, 1, \dots$, `trials` of them, and call a difference *significant*
-# if $p < 0.05$. Return a dict:
+# This is an experiment on the paired bootstrap itself. `different(n, k)` is the $p$ of two systems of which
+# one **is** better, on the $k$-th of many samples of $n$ sentences; `same(n, k)` is the $p$ of two systems
+# that differ only by luck. `sizes` are some values of $n$, from small to large. For each of them, look at
+# the samples $k = 0, 1, \dots$, `trials` of them, and call a difference *significant* if $p < 0.05$. Return
+# a dict:
 #
-# - `"found"`: for each size the share of samples in which `different` is significant;
-# - `"alarms"`: for each size the share in which `same` is;
-# - `"enough"`: the smallest of `sizes` at which, and at every larger one of which, at least 0.8 are found; None if there is none;
-# - `"verdict"`, on the alarms at that size, or at the largest if there is none: is their share further from 0.05 than
-#   the half-width of a share of 0.05 in so many trials? `"too many"` if it is above, `"too few"` if below, else `"as promised"`.
+# - `"found"`: for each size, the share of samples in which `different` is significant;
+# - `"alarms"`: for each size, the share in which `same` is;
+# - `"enough"`: the smallest of `sizes` from which on at least 0.8 are found, there and at every larger
+#   size; None if there is none;
+# - `"verdict"`, on the alarms at that size, or at the largest size if there is none. Is their share further
+#   from 0.05 than the half-width of a share of 0.05 in so many trials? Say `"too many"` if it is above,
+#   `"too few"` if it is below, and `"as promised"` otherwise.
 
 
 # %% question="q6"
@@ -302,9 +311,10 @@ with checking("q6"):
     )
 
 # %% [markdown]
-# Now a real study. The chapter's translators after half of their updates and after all are two systems, of which one is better: that is settled
-# by the seeds. Two seeds of the same training differ in nothing but luck. Print shares and verdict for the pair of seeds given, and for
-# others, and write down in a sentence how many sentences so large a difference takes, and what the alarms say.
+# Now a real study. Take the chapter's translators after half of their updates and after all: one of these
+# two systems is better, as the seeds have settled. Two seeds of the same training differ only by luck.
+# Print shares and verdict for the pair of seeds given, and for other pairs. Then write down in a sentence
+# how many sentences it takes to find so large a difference, and what the alarms say.
 
 # %%
 from seqattn.data import measured
@@ -340,5 +350,6 @@ print("found ", found["found"], "enough:", found["enough"])
 # %% [markdown]
 # ## What next
 #
-# `seqattn grade` tells your points. Then let the two seeds exchange their sentences at random, so that nothing but chance is left
-# between them, and study the alarms again: are they as promised for 6 sentences, and for 200?
+# `seqattn grade` tells you your points. Then let two seeds exchange their sentences at random, so that
+# nothing but chance is left between them, and study the alarms again: are they as promised for 6 sentences,
+# and for 200?

@@ -258,7 +258,7 @@ not squared | ((x - mean) ** 2) -> (x - mean)
 mean added where it is divided | gain, (x - mean) / -> gain, (x + mean) /
     Your variance is right, but what you divide is x plus the mean: subtract it there as well.
 half in place of the root | (deviation + eps) ** 0.5 -> (deviation + eps) * 0.5
-    You divide by half of variance plus ε: its root is its power of one half.
+    You divide by half of variance plus ε: its root is its power of 0.5.
 divided by the gain | return gain * centred -> return centred / gain
     You divide the deviations by the gain: multiply by it.
 1 added to the gain | return gain * centred -> return (1 + gain) * centred
@@ -433,7 +433,7 @@ divided by the gain | return gain * y / -> return y / gain /
 gain added | return gain * y / (y.square().mean(-1, keepdim=True) + 1e-6).sqrt() -> return gain + y / (y.square().mean(-1, keepdim=True) + 1e-6).sqrt()
     You add the gain to what was normalised: multiply by it.
 not divided | return gain * y / (y.square().mean(-1, keepdim=True) + 1e-6).sqrt() -> return gain * y
-    Your norm multiplies by the gain alone: divide by the root of the mean square first.
+    Your norm only multiplies by the gain: divide by the root of the mean square first.
 multiplied by the root | return gain * y / (y.square() -> return gain * y * (y.square()
     You multiply by the root of the mean square: divide by it.
 each number's own square | y.square().mean(-1, keepdim=True) -> y.square()
@@ -455,11 +455,11 @@ one gain for all | in zip(matrices, gains) -> in zip(matrices, [gains[0]] * len(
 matrices transposed | x + torch.tanh(norm(x, gain) @ matrix) -> x + torch.tanh(norm(x, gain) @ matrix.T); torch.tanh(x @ matrix) -> torch.tanh(x @ matrix.T)
     Your matrices are transposed: a part is tanh(x @ matrix).
 mean subtracted | return gain * y / (y.square() -> y = y - y.mean(-1, keepdim=True); return gain * y / (y.square()
-    You subtract the mean: that is layer norm. An RMS norm divides only.
+    You subtract the mean: that is layer norm. An RMS norm only divides.
 no tanh | torch.tanh(norm(x, gain) @ matrix) -> (norm(x, gain) @ matrix); torch.tanh(x @ matrix) -> (x @ matrix)
     Your parts are linear: each is the tanh of a product.
 over the sentence | y.square().mean(-1, keepdim=True) -> y.square().mean((1, 2), keepdim=True)
-    Your norm averages over all words of a sentence: each word by itself.
+    Your norm averages over all words of a sentence: normalise each word by itself.
 sum in place of the mean | y.square().mean(-1, keepdim=True) -> y.square().sum(-1, keepdim=True)
     You divide by the length of the vector: an RMS norm divides by the root of the *mean* square.
 no root | + 1e-6).sqrt() -> + 1e-6)
@@ -492,7 +492,7 @@ contexts and cache, 3 points: ordinary; other sizes; no sharing; all share; all 
     Append the new word's key and value behind the old ones. Head h compares with all keys of its group and averages
     its values.
 the first word, 1 point: first word
-    With an empty cache the new word looks at itself alone.
+    With an empty cache the new word looks only at itself.
 large scores, 1 point: large scores
     exp of a large score is infinite: subtract the largest score of a row first, or call PyTorch's softmax.
 gradients, 1 point, backward: ordinary
@@ -605,13 +605,13 @@ a word of zeros in the empty cache, keeps 5
     | v = torch.cat([old_v, (x @ W_v).unflatten(1, (groups, 1, size))], 2)
     | q = (x @ W_q).unflatten(1, (groups, heads // groups, size))
     | return ((q @ k.mT / math.sqrt(size)).softmax(-1) @ v).flatten(1), k, v
-    You put a word of zeros into the empty cache: with none before it the new word looks at itself alone.
+    You put a word of zeros into the empty cache: with none before it, the new word looks only at itself.
 new word detached, keeps 5 | k = torch.cat([past_k, (x @ W_k).unflatten(1, (groups, 1, size))], 2) -> k = torch.cat([past_k, (x @ W_k).unflatten(1, (groups, 1, size)).detach()], 2)
     The values are right, but no gradient reaches W_k: no detach of the new key.
 softmax forgotten | .softmax(-1) ->
     You sum values with raw scores: the softmax is missing.
 values are keys | (weights @ v) -> (weights @ k)
-    You average keys: what is averaged are the values.
+    You average keys: average the values instead.
 new value unprojected keys | v = torch.cat([past_v, (x @ W_v) -> v = torch.cat([past_v, (x @ W_k)
     Your new value was made with W_k: values have a matrix of their own.
 new key by values' matrix | k = torch.cat([past_k, (x @ W_k) -> k = torch.cat([past_k, (x @ W_v)
@@ -738,7 +738,7 @@ exponentials without the maximum, keeps 2
 divides | one[:, None] * a1 + two[:, None] * a2 -> (one[:, None] * a1 + two[:, None] * a2) / (one * z1 + two * z2).clamp(min=1e-9)[:, None]
     You divide: more keys may follow, so the division comes once, at the very end.
 a mean of contexts | one[:, None] * a1 + two[:, None] * a2 -> (one[:, None] * a1 + two[:, None] * a2) / 2
-    You take the mean of both halves: they are added.
+    You take the mean of both halves: add them instead.
 maximum kept finite, keeps 4 | return m, -> return floor,
     Where nothing was seen the largest score stays −∞: you return 0.
 logarithm of the sum | return m, one * z1 -> return m + (one * z1 + two * z2).clamp(min=1e-9).log() * (z1 + z2 > 0), one * z1
@@ -800,7 +800,7 @@ def cache_bill(layers, heads, groups, d_h, T, batch):
     return numbers
 WRONG
 keys alone, keeps 4 | return 2 * layers * batch * T * d_kv -> return layers * batch * T * d_kv
-    You count keys alone: values are kept as well.
+    You count only keys: values are kept as well.
 all heads kept, keeps 4 | return 2 * layers * batch * T * d_kv -> return 2 * layers * batch * T * d
     You count keys and values for every head of queries: groups share theirs.
 pairs kept, keeps 4 | return 2 * layers * batch * T * d_kv -> return 2 * layers * batch * T * T * d_kv
@@ -810,7 +810,7 @@ one layer kept, keeps 4 | return 2 * layers * batch -> return 2 * batch
 one sentence kept, keeps 4 | return 2 * layers * batch * T -> return 2 * layers * T
     You count the cache of one sentence: each has its own.
 queries kept, keeps 4 | return 2 * layers * batch * T * d_kv -> return layers * batch * T * (2 * d_kv + d)
-    You keep queries as well: nobody asks for an old word's query again.
+    You keep queries as well: no step needs an old word's query again.
 no groups in the projections, keeps 1 | word = 2 * d * d + 2 * d * d_kv -> word = 4 * d * d
     You project keys and values to the size of all heads: they have groups · d_h columns each.
 output matrix forgotten, keeps 1 | word = 2 * d * d + 2 * d * d_kv -> word = d * d + 2 * d * d_kv
@@ -848,7 +848,7 @@ the last square T times, keeps 3 | anew = sum(t * word + 2 * t * t * d for t in 
 one product without, keeps 3 | anew = sum(t * word + 2 * t * t * d -> anew = sum(t * word + t * t * d
     Without a cache you count scores and no weighted sums: both take t · t · d.
 no projections, keeps 1 | word = 2 * d * d + 2 * d * d_kv -> word = 0
-    You count scores and sums alone: the projections of each word are products, too.
+    You count only scores and sums: the projections of each word are products, too.
 scores of groups, keeps 1 | kept = sum(word + 2 * t * d for t in range(1, T + 1)) -> kept = sum(word + 2 * t * d_kv for t in range(1, T + 1)); d_old = d; d = d_kv
     You count scores and sums of one head a group: every head of queries has its own.
 itself not looked at, keeps 3 | kept = sum(word + 2 * t * d for t in range(1, T + 1)) -> kept = sum(word + 2 * t * d for t in range(T))
@@ -860,7 +860,7 @@ sums forgotten, keeps 3 | kept = sum(word + 2 * t * d -> kept = sum(word + t * d
 the square with the cache, keeps 3 | kept = sum(word + 2 * t * d -> kept = sum(word + 2 * t * t * d
     With the cache one query asks at each step: t · d products, not t · t · d.
 one pass, keeps 3 | anew = sum(t * word + 2 * t * t * d for t in range(1, T + 1)) -> anew = T * word + 2 * T * T * d
-    Without a cache every step repeats the work: you count the last step alone.
+    Without a cache every step repeats the work: you count only the last step.
 projected once, keeps 3 | anew = sum(t * word -> anew = sum(word
     Without a cache all t words are projected again at step t.
 one query, keeps 3 | anew = sum(t * word + 2 * t * t * d -> anew = sum(t * word + 2 * t * d
@@ -874,7 +874,7 @@ one sentence, keeps 1 | layers * batch * kept, layers * batch * anew -> layers *
 with and without exchanged, keeps 1 | layers * batch * kept, layers * batch * anew -> layers * batch * anew, layers * batch * kept
     Your second and third number have changed places: the larger one is without the cache.
 additions counted, keeps 1 | layers * batch * kept, layers * batch * anew -> 2 * layers * batch * kept, 2 * layers * batch * anew
-    You count an addition with each multiplication: count multiplications alone.
+    You count an addition with each multiplication: count only multiplications.
 """,
     parts={
         "kept": ("numbers kept",),

@@ -515,20 +515,20 @@ def bleu(written, references):
     return 100 * np.exp(min(0, 1 - r / c)) * np.prod(right / total) ** 0.25
 WRONG
 not clipped, keeps 1 | (found & most).total() -> sum(times for gram, times in found.items() if gram in most)
-    You count every n-gram that some reference has, however often it was written: clip its count.
+    You count an n-gram as often as it was written if some reference has it: clip its count.
 references added up, keeps 3 | most |= grams -> most += grams
-    You add up the references' counts: a single reference must have an n-gram so often.
+    You add up the references' counts: an n-gram counts only as often as a single reference has it.
 the best reference as a whole, keeps 3 | most |= grams(k, n + 1) -> most = max(most, grams(k, n + 1), key=lambda x: (grams(words, n + 1) & x).total())
-    You take the reference that fits best as a whole: which one has most is asked for each n-gram anew.
+    You take the reference that fits best as a whole: for each n-gram, ask anew which reference has it most often.
 the first reference alone, keeps 1 | for k in known: -> for k in known[:1]:
-    You look for n-grams in the first reference alone: any of them may have them.
+    You look for n-grams only in the first reference: any of the references may have them.
 the last reference alone, keeps 1 | most |= grams -> most = grams
-    You look for n-grams in the last reference alone: any of them may have them.
+    You look for n-grams only in the last reference: any of the references may have them.
 what all references share, keeps 1 | most = Counter() -> most = grams(known[0], n + 1); most |= grams -> most &= grams
-    You count what all references share: one of them is enough.
+    You count only what all references share: one reference that has it is enough.
 each n-gram once, keeps 1
     | found = grams(words, n + 1) -> found = Counter({*grams(words, n + 1)})
-    You count each n-gram of a sentence once: what stands there twice, and rightly so, counts twice.
+    You count each n-gram of a sentence once: one that rightly occurs twice counts twice.
 recall for precision, keeps 1 | total[n] += found.total() -> total[n] += most.total()
     You divide by the n-grams of the references: that is recall. Precision divides by those that were written.
 the mean of sentence scores, keeps 1
@@ -547,17 +547,17 @@ the mean of sentence scores, keeps 1
     | return sum(scores) / len(scores)
     You take the mean of sentences' scores: add up counts and lengths over the corpus, and divide last.
 arithmetic mean, keeps 1 | math.prod(a / b for a, b in zip(right, total)) ** (1 / 4) -> sum(a / b for a, b in zip(right, total)) / 4
-    You take the ordinary mean of the four shares: it is the geometric one.
+    You take the arithmetic mean of the four shares: BLEU has their geometric mean.
 no root, keeps 1 | ** (1 / 4) -> ** 1
-    You multiply the four shares and take no root: a geometric mean has one.
+    You multiply the four shares and take no root: their geometric mean is the fourth root.
 n-grams across sentences | right, total, c, r = [0] * 4, [0] * 4, 0, 0 -> written, references = [" ".join(written)], [[" ".join(k) for k in zip(*references)]]; right, total, c, r = [0] * 4, [0] * 4, 0, 0
     You run the sentences together: n-grams do not reach from one sentence into the next.
 three words at most | for n in range(4): -> for n in range(3):; if 0 in right: -> right, total = right[:3], total[:3]; if 0 in right:; ** (1 / 4) -> ** (1 / 3)
     You stop at n-grams of three words: BLEU goes up to four.
 words alone | for n in range(4): -> for n in range(1):; if 0 in right: -> right, total = right[:1], total[:1]; if 0 in right:; ** (1 / 4) -> ** 1
-    You count single words alone: BLEU counts n-grams of one to four.
+    You count only single words: BLEU counts n-grams of one to four words.
 lower-cased, keeps 3 | text.split(), [reference.split() for reference in row] -> text.lower().split(), [reference.lower().split() for reference in row]
-    You lower the letters first: a capital makes another word unless one says so.
+    You turn capitals into small letters first: here a capital makes another word.
 letters for words | text.split(), [reference.split() for reference in row] -> list(text), [list(reference) for reference in row]
     You count letters: BLEU's n-grams are of words.
 references across, keeps 1 | zip(written, references): -> zip(written, zip(*references)):
@@ -565,7 +565,7 @@ references across, keeps 1 | zip(written, references): -> zip(written, zip(*refe
 a share, keeps 1 | return 100 * min -> return min
     You return a share: BLEU runs from 0 to 100.
 no penalty, keeps 4 | min(1, math.exp(1 - r / c)) -> 1
-    Your score has no brevity penalty: what is too short has few mistakes, and scores too high.
+    Your score has no brevity penalty: without it, short output has few mistakes and scores too high.
 upside down, keeps 1 | 1 - r / c -> 1 - c / r
     Your penalty has the ratio upside down: it is 1 − r / c, so that short output pays.
 long output rewarded, keeps 3 | min(1, math.exp(1 - r / c)) -> math.exp(1 - r / c)
@@ -573,15 +573,15 @@ long output rewarded, keeps 3 | min(1, math.exp(1 - r / c)) -> math.exp(1 - r / 
 the penalty is a ratio, keeps 4 | math.exp(1 - r / c) -> c / r
     Your penalty is c / r itself: the formula has a power of e.
 shortest reference, keeps 4 | min((abs(len(k) - len(words)), len(k)) for k in known)[1] -> min(map(len, known))
-    You take the length of the shortest reference: it is the closest one that counts.
+    You take the length of the shortest reference: the closest one counts.
 longest reference, keeps 4 | min((abs(len(k) - len(words)), len(k)) for k in known)[1] -> max(map(len, known))
-    You take the length of the longest reference: it is the closest one that counts.
+    You take the length of the longest reference: the closest one counts.
 mean length, keeps 4 | min((abs(len(k) - len(words)), len(k)) for k in known)[1] -> sum(map(len, known)) / len(known)
-    You take the mean length of the references: it is that of the closest one.
+    You take the mean length of the references: take that of the closest one.
 first reference's length, keeps 4 | min((abs(len(k) - len(words)), len(k)) for k in known)[1] -> len(known[0])
-    You take the length of the first reference: it is that of the closest one.
+    You take the length of the first reference: take that of the closest one.
 a distance for a length, keeps 4 | for k in known)[1] -> for k in known)[0]
-    You add up how far off the closest reference is: its length is wanted.
+    You add up how far off the closest references are: add up their lengths.
 the first of two, keeps 4 | min((abs(len(k) - len(words)), len(k)) for k in known)[1] -> len(min(known, key=lambda k: abs(len(k) - len(words))))
     Where two references are equally close you take the one that is listed first: take the shorter one.
 the longer of two, keeps 4 | (abs(len(k) - len(words)), len(k)) for k in known)[1] -> (abs(len(k) - len(words)), -len(k), len(k)) for k in known)[2]
@@ -592,17 +592,17 @@ a penalty for each sentence, keeps 4
 lengths of the last sentence, keeps 4 | c += len(words) -> c = len(words); r += min( -> r = min(
     Your lengths are those of the last sentence: add them up over the corpus.
 the empty text has a word, keeps 4 | c += len(words) -> c += len(text.split(" "))
-    An empty text counts as one word with you, as split(" ") has it: it has none.
+    You count an empty text as one word, as split(" ") does: it has none.
 smoothed, keeps 5
     | if 0 in right: -> if not any(right) or 0 in total:; mean = -> right = [x or 1 / 2 ** (right[: i + 1].count(0)) for i, x in enumerate(right)]; mean =
-    You smooth: here a length of n-grams of which none is right makes the score 0.
+    You smooth: here the score is 0 as soon as no n-gram of some length is right.
 divided by zero, keeps 5 | if 0 in right: -> if False:
     You divide by 0 where a corpus has no n-gram of four, or no word at all: there BLEU is 0.
 lengths left out, keeps 5
     | if 0 in right: -> right, total = [x for x in right if x] or [0], [y for x, y in zip(right, total) if x] or [1]; if 0 in right:; ** (1 / 4) -> ** (1 / len(right))
-    You leave out the lengths of which no n-gram is right: one of them makes the whole score 0.
+    You leave out the lengths at which no n-gram is right: one such length makes the whole score 0.
 one for zero, keeps 5 | return 0.0 -> return 100.0 * (max(total) == 0 or right == total)
-    You give full marks to what has no n-gram of four: nothing of that length is right, so BLEU is 0.
+    You give full marks where there is no n-gram of four: nothing of that length is right, so BLEU is 0.
 NaN for zero, keeps 5 | return 0.0 -> return math.nan
     You return NaN where nothing is right: BLEU is 0 there.
 """,
@@ -618,7 +618,7 @@ read chapters/17_evaluation: Why compare in pairs?
 the difference, 1 point, within 1e-5 or 1e-4: ordinary; other sizes; few; one sentence; they agree
     The share of b minus the share of a.
 paired, 2 points, within 1e-5 or 1e-4: ordinary; other sizes; few; never both; they agree; all right; one sentence
-    The variance of a difference is the sum of both less twice the covariance; then 1.96 roots of it over n.
+    The variance of a difference is the sum of both variances minus twice the covariance; the half-width is 1.96 times its root over n.
 on sentences of their own, 2 points, within 1e-5 or 1e-4: ordinary; other sizes; few; never both; they agree; all right; one sentence
     Without pairs there is no covariance: the variances add up, and the root comes last.
 RIGHT
@@ -663,7 +663,7 @@ size of the difference, keeps 4 | return q - p, -> return (q - p).abs(),
 in percent | return q - p, 1.96 -> return 100 * (q - p), 100 * 1.96; .sqrt(), 1.96 -> .sqrt(), 100 * 1.96
     You return percent: shares lie between 0 and 1.
 no 1.96, keeps 1 | return q - p, 1.96 -> return q - p, 1; .sqrt(), 1.96 -> .sqrt(), 1
-    Your half-widths are one standard deviation: 95 % take 1.96 of them.
+    Your half-widths are one standard deviation: an interval of 95 % takes 1.96 of them.
 the whole width, keeps 1 | return q - p, 1.96 -> return q - p, 3.92; .sqrt(), 1.96 -> .sqrt(), 3.92
     You return whole widths, from end to end: half of that is asked for.
 ends for a half-width, keeps 1 | return q - p, 1.96 -> return q - p, q - p + 1.96; .sqrt(), 1.96 -> .sqrt(), q - p + 1.96
@@ -675,25 +675,25 @@ n outside the root, keeps 1 | (paired / n).sqrt() -> paired.sqrt() / n; (apart /
 n left out, keeps 1 | (paired / n).sqrt() -> paired.sqrt(); (apart / n).sqrt() -> apart.sqrt()
     Your widths do not shrink with the number of sentences: the variance of a mean is that of one sentence over n.
 n − 1, keeps 1 | (paired / n).sqrt() -> (paired / max(n - 1, 1)).sqrt(); (apart / n).sqrt() -> (apart / max(n - 1, 1)).sqrt()
-    You divide by n − 1: here variances are means over all n, and so is what stands below them.
+    You divide by n − 1: here variances are means, and divided by n.
 2n, keeps 1 | (paired / n).sqrt() -> (paired / (2 * n)).sqrt(); (apart / n).sqrt() -> (apart / (2 * n)).sqrt()
     You divide by the 2n sentences of both: each share comes from n.
 covariance added, keeps 3 | apart - 2 * covariance -> apart + 2 * covariance
     You add the covariance: what two systems share drops out of their difference.
 covariance once, keeps 3 | apart - 2 * covariance -> apart - covariance
-    You take the covariance off once: it stands in the formula twice.
+    You subtract the covariance once: the formula has it twice.
 product for covariance, keeps 3 | (a * b).mean() - p * q -> (a * b).mean()
-    You take off the share that both have right: the covariance is that less the product of the shares.
+    You subtract the share that both have right: the covariance is that share minus the product of the two shares.
 not paired, keeps 3 | apart - 2 * covariance -> apart + 0 * covariance
-    Your paired half-width does not look at the pairs: take twice the covariance off.
+    Your paired half-width does not look at the pairs: subtract twice the covariance.
 as if one share, keeps 3 | (apart - 2 * covariance) -> ((q - p).abs() * (1 - (q - p).abs()))
     You take the difference for a share: sentences won and sentences lost both add to its variance.
 square of the difference left in, keeps 3 | (apart - 2 * covariance) -> (a != b).double().mean()
-    You count the sentences on which they differ: from their share the square of the difference is still to be taken.
+    You take the share of the sentences on which they differ: subtract the square of the difference from it.
 two half-widths added, keeps 3 | 1.96 * (apart / n).sqrt() -> 1.96 * ((p * (1 - p) / n).sqrt() + (q * (1 - q) / n).sqrt())
     You add two half-widths: variances add up, and the root comes after.
 one system alone, keeps 1 | apart = p * (1 - p) + q * (1 - q) -> apart = q * (1 - q)
-    You have the variance of b alone: that of a counts as well.
+    You have only the variance of b: that of a counts as well.
 pooled, keeps 1 | apart = p * (1 - p) + q * (1 - q) -> apart = (p + q) * (2 - p - q) / 2
     You pool both shares into one: each system has a variance of its own.
 variances subtracted, keeps 3 | (apart / n).sqrt() -> ((p * (1 - p) - q * (1 - q)).abs() / n).sqrt()
@@ -703,7 +703,7 @@ widths exchanged, keeps 1 | 1.96 * (paired / n).sqrt(), 1.96 * (apart / n).sqrt(
 an argument changed | p, q = a.mean(), b.mean() -> given_b ^= given_a; p, q = a.mean(), b.mean(); def difference(a, b): -> def difference(given_a, given_b):; a, b, n = a.double(), b.double(), len(a) -> a, b, n = given_a.double(), given_b.double(), len(given_a)
     You change an argument in place: leave both as they are.
 covariance of flags alone, keeps 3 | (a * b).mean() - p * q -> (a == b).double().mean() - p * q
-    You count where they agree: a covariance counts where both are right, less the product of the shares.
+    You count where they agree: a covariance is the share that both have right, minus the product of the two shares.
 """,
     parts={
         name: (name, LEFT) for name in ("the difference", "paired", "on sentences of their own")
@@ -785,17 +785,17 @@ precision alone | 2 * right / (drawn + wanted) -> right / drawn
 recall alone | 2 * right / (drawn + wanted) -> right / wanted
     Your score is the recall: the links that were drawn count as well.
 wanted left out | / (drawn + wanted) -> / drawn
-    You divide by the links that were drawn alone: those that were wanted stand below as well.
+    You divide only by the links that were drawn: those that were wanted are divided by as well.
 drawn left out | / (drawn + wanted) -> / wanted
-    You divide by the links that were wanted alone: those that were drawn stand below as well.
+    You divide only by the links that were wanted: those that were drawn are divided by as well.
 upside down | 100 * 2 * right / (drawn + wanted) -> (drawn + wanted) / (100 * 2 * right)
-    Your ratio is upside down: what is right stands above.
+    Your ratio is upside down: the right links belong above the line.
 multiplied | 100 * 2 * right / (drawn + wanted) -> 100 * 2 * right * (drawn + wanted)
     You multiply by what was drawn and wanted: divide by it.
 the number of right links | 100 * 2 * right / (drawn + wanted) -> 100 * 2 * right
     You count right links and divide by nothing: F is a ratio of sums.
 not doubled, keeps 4 | 100 * 2 * right -> 100 * right
-    You forgot the 2: where all is right, drawn and wanted add up to twice as many.
+    You forgot the 2: where all is right, drawn and wanted add up to twice the right ones.
 the mean of sentence scores
     | right, drawn, wanted = counts.double().sum(-2).unbind(-1) -> right, drawn, wanted = counts.double().unbind(-1); return 100 * 2 * right / (drawn + wanted) -> return (100 * 2 * right / (drawn + wanted)).mean(-1)
     You take the mean of sentences' scores: add up counts, also those of each draw, and divide last.
@@ -807,29 +807,29 @@ not paired, keeps 2 | score(a[draws]) -> score(a[draws.roll(1, 0)])
 one draw for each half, keeps 2 | score(a[draws]) -> score(a[draws.flip(0)])
     Your systems meet different draws, in another order: in pairs, both are scored on the same sentences.
 only b drawn, keeps 2 | score(b[draws]) - score(a[draws]) -> score(b[draws]) - score(a)
-    You draw sentences for b alone: a is scored on the same draw.
+    You draw sentences only for b: a is scored on the same draw.
 without replacement, keeps 2 | score(b[draws]) - score(a[draws]) -> torch.stack([score(b[row.unique()]) - score(a[row.unique()]) for row in draws])
-    You count a sentence once that was drawn twice: draws are with replacement, and it counts as often.
+    A sentence that was drawn twice counts once in your answer: draws are with replacement, so it counts twice.
 not all sentences of a draw, keeps 2 | differences = score -> draws = draws[:, : (4 * draws.shape[1]) // 5]; differences = score
     You take a part of each draw: it has as many sentences as the corpus.
 around zero, keeps 2 | (differences - seen).abs() -> differences.abs()
-    You count draws that are far from 0: draws scatter about what is seen, so look how far they are from that.
+    You count draws that are far from 0: draws scatter about what is seen, so ask how far they are from that.
 around their mean, keeps 2 | (differences - seen).abs() -> (differences - differences.mean()).abs()
     You measure from the mean of the draws: they are compared with what is seen on all sentences.
 one direction, keeps 2 | (differences - seen).abs() >= seen.abs() -> (differences - seen) * seen.sign() >= seen.abs()
     You count one direction: draws that are as far on the other side count as well.
 only downwards, keeps 2 | (differences - seen).abs() >= seen.abs() -> (seen - differences) * seen.sign() >= seen.abs()
-    You count the draws in which the order turns round: as far in either direction is asked for.
+    You count the draws in which the order turns round: count those that are as far off, in either direction.
 the other share, keeps 2 | >= seen.abs() -> < seen.abs()
-    You count draws that are near: p is the share that lies as far.
+    You count the draws that are near: p is the share of those at least as far off.
 exactly as far left out, keeps 2 | >= seen.abs() -> > seen.abs()
     You leave out draws that are exactly as far: two equal outputs must have a p of 1.
 the corpus is no draw, keeps 2 | (1 + far.sum()) / (1 + len(draws)) -> far.sum() / len(draws)
     You leave out the corpus itself, which counts as one draw: without it, p may be 0.
 one above alone, keeps 2 | / (1 + len(draws)) -> / len(draws)
-    You add one above alone: the corpus counts as a draw below as well.
+    You add one only above the line: the corpus counts as a draw below it as well.
 one below alone, keeps 2 | (1 + far.sum()) -> far.sum()
-    You add one below alone: the corpus counts as a draw above as well.
+    You add one only below the line: the corpus counts as a draw above it as well.
 divided by sentences, keeps 2 | / (1 + len(draws)) -> / (1 + len(a))
     You divide by the number of sentences: p is a share of draws.
 a number of draws, keeps 2 | (1 + far.sum()) / (1 + len(draws)) -> 1 + far.sum()
@@ -929,31 +929,31 @@ WRONG
 one direction, keeps 2 | return abs(first / n - (sum(scores) - first) / m) -> return (first / n - (sum(scores) - first) / m) * (1 if sum(a) / n > sum(b) / m else -1)
     You count one direction: the difference is as large where the other group is ahead by as much.
 b above a alone, keeps 2 | return abs(first / n - (sum(scores) - first) / m) -> return (sum(scores) - first) / m - first / n
-    You drop the size and count the ways in which b is ahead: as large in either direction is asked for.
+    You count only the ways in which b is ahead: count differences as large in either direction.
 the way seen left out, keeps 2 | return far / len(ways) -> return (far - 1) / (len(ways) - 1)
     You leave out the way that was seen: it is one of all ways.
 larger alone, keeps 2 | way > ways[0] - 1e-9 -> way > ways[0] + 1e-9
-    You count larger differences alone: those as large count too, the one seen among them.
+    You count only larger differences: those that are as large count too, the one seen among them.
 one added, keeps 2 | return far / len(ways) -> return (1 + far) / (1 + len(ways))
-    You add one: these are all ways, none is drawn, and the one seen is among them already.
+    You add one: these are all the ways, none is drawn, and the one seen is already among them.
 rounding decides, keeps 5 | way > ways[0] - 1e-9 -> way >= abs(sum(a) / n - sum(b) / m)
     Rounding decides for you whether two differences are equal: allow for 1e-9.
 too generous, keeps 2 | ways[0] - 1e-9 -> ways[0] - 0.3
     You take differences for equal that are not: 1e-9 is all that may be forgiven.
 seed against seed, keeps 2
     | ways = [size(places) for places in combinations(range(n + m), n)] -> from itertools import product; ways = [abs(sum(s * (x - y) for s, x, y in zip(signs, a, b))) for signs in product((1, -1), repeat=min(n, m))] + [-1.0] * (math.comb(n + m, n) - 2 ** min(n, m))
-    You exchange the first seed with the first, and so on: the seeds of two methods are no pairs, so deal them all out.
+    You exchange the first seed with the first, and so on: seeds of two methods do not belong together in pairs, so deal them all out.
 sums for means, keeps 2 | abs(first / n - (sum(scores) - first) / m) -> abs(first - (sum(scores) - first))
     You compare sums: the groups may differ in number, so compare their means.
 medians, keeps 2
     | first = sum(scores[i] for i in places) -> from statistics import median; rest = [x for i, x in enumerate(scores) if i not in places]; return abs(first / n - (sum(scores) - first) / m) -> return abs(median(scores[i] for i in places) - median(rest))
-    You compare medians: the difference of the means is asked for.
+    You compare medians: take the difference of the means.
 best seeds, keeps 2
     | first = sum(scores[i] for i in places) -> rest = [x for i, x in enumerate(scores) if i not in places]; return abs(first / n - (sum(scores) - first) / m) -> return abs(max(scores[i] for i in places) - max(rest))
-    You compare the best of each group: the difference of the means is asked for.
+    You compare the best of each group: take the difference of the means.
 neighbours alone, keeps 2
     | combinations(range(n + m), n)] -> [[(i + j) % (n + m) for j in range(n)] for i in range(n + m)]]; return far / len(ways), (2 if n == m else 1) / len(ways) -> return far / len(ways), (2 if n == m else 1) / math.comb(n + m, n)
-    You deal out neighbours alone: there are many more ways.
+    You deal out only neighbours: there are many more ways.
 halves for ways, keeps 2
     | combinations(range(n + m), n)] -> combinations(range(n + m), len(scores) // 2)]; len(ways), ( -> len(ways), (math.comb(n + m, len(scores) // 2) / math.comb(n + m, n)) * (
     You deal to two halves: the groups have the sizes of a and b.
@@ -965,13 +965,13 @@ the other share, keeps 2 | return far / len(ways) -> return 1 - far / len(ways)
 a number of ways | return far / len(ways), (2 if n == m else 1) / len(ways) -> return far, 2 if n == m else 1
     You return how many ways: p is their share.
 one over all ways, keeps 4 | (2 if n == m else 1) / len(ways) -> 1 / len(ways)
-    Where both groups have equally many, their exchange gives the same size: the most extreme way has a twin.
+    Where both groups have equally many seeds, exchanging the groups gives a difference of the same size: the most extreme way has a twin.
 always two, keeps 4 | (2 if n == m else 1) / len(ways) -> 2 / len(ways)
     Where one group has more seeds than the other, the most extreme way need not have a twin.
 powers of two, keeps 4 | (2 if n == m else 1) / len(ways) -> 2 / 2 ** (n + m)
     You let each score fall on either side: the groups' sizes are given, so count ways to choose.
 as seen, keeps 4 | (2 if n == m else 1) / len(ways) -> far / len(ways)
-    Your second number is the first: it must not hang on the scores.
+    Your second number is the first: it must not depend on the scores.
 orders counted, keeps 4 | (2 if n == m else 1) / len(ways) -> (2 if n == m else 1) / math.factorial(n + m)
     You count the orders of all scores: it does not matter in which order a group gets its own.
 it could be zero, keeps 4 | (2 if n == m else 1) / len(ways) -> 0.0
@@ -1005,7 +1005,7 @@ comparable, 1 point: b above, signature; b above, sentences; a above, signature,
 chosen elsewhere, 1 point: b above, chosen a; b above, chosen b; a above, chosen b, interval; b above, chosen a, one seed b; b above, chosen a, chosen b; b above, nothing chosen; b above, chosen on other news
     A system that was chosen on the very sentences of its score is flattered; this is asked second.
 the interval, 1 point: b above, interval; b above, interval ends at 0; a above, interval ends at 0; b above, interval, one seed b; b above, interval, one seed a
-    If the interval of the difference holds 0, an end counted in, no difference is seen, whatever the seeds.
+    If the interval of the difference, its ends included, holds 0, no difference is seen, whatever the seeds.
 seeds, 1 point: b above, one seed a; b above, one seed b; a above, one seed a; b above, one seed a, one seed b
     With one seed on either side the claim is about two trainings.
 ranges, 2 points: b above, well; a above, well; b above, ranges meet; a above, ranges meet; b above, ranges touch; a above, ranges touch; b above, ranges meet far; a above, ranges meet far; b above, lucky; a above, lucky; b above, unlucky; a above, unlucky; b above, other seeds say otherwise
@@ -1111,9 +1111,9 @@ interval not asked, keeps 5 | interval[0] <= 0 <= interval[1] -> False
 the end left out, keeps 5 | interval[0] <= 0 <= interval[1] -> interval[0] < 0 < interval[1]
     An interval that ends at 0 holds 0: its ends belong to it.
 only the lower end, keeps 3 | interval[0] <= 0 <= interval[1] -> interval[0] <= 0
-    You look at the lower end alone: an interval below 0 does not hold 0, and speaks for a.
+    You look only at the lower end: an interval below 0 does not hold 0, and speaks for a.
 only the upper end, keeps 2 | interval[0] <= 0 <= interval[1] -> interval[1] >= 0
-    You look at the upper end alone: an interval above 0 does not hold 0, and speaks for b.
+    You look only at the upper end: an interval above 0 does not hold 0, and speaks for b.
 seeds before the interval, keeps 5
     | if interval[0] <= 0 <= interval[1]: -> if len(a["scores"]) < 2 or len(b["scores"]) < 2: return "two trainings"; if interval[0] <= 0 <= interval[1]:
     You ask for seeds before the interval: the third question comes before the fourth.
@@ -1131,7 +1131,7 @@ three seeds wanted, keeps 3 | if len(a["scores"]) < 2 or len(b["scores"]) < 2 ->
     You ask for three seeds: two are several here.
 means compared, keeps 4
     | max(a["scores"]) < min(b["scores"]) -> sum(a["scores"]) / len(a["scores"]) < sum(b["scores"]) / len(b["scores"]); max(b["scores"]) < min(a["scores"]) -> sum(a["scores"]) / len(a["scores"]) > sum(b["scores"]) / len(b["scores"])
-    You compare means, which always differ: every seed of one must be above every seed of the other.
+    You compare means, which nearly always differ: every seed of one must be above every seed of the other.
 best seeds compared, keeps 4 | max(a["scores"]) < min(b["scores"]) -> max(a["scores"]) < max(b["scores"]); max(b["scores"]) < min(a["scores"]) -> max(b["scores"]) < max(a["scores"])
     You compare the best seeds: the best of several is flattered, so every seed must be above every other.
 worst seeds compared, keeps 4 | max(a["scores"]) < min(b["scores"]) -> min(a["scores"]) < min(b["scores"]); max(b["scores"]) < min(a["scores"]) -> min(b["scores"]) < min(a["scores"])
@@ -1147,7 +1147,7 @@ never a, keeps 4 | return "a is better" -> return "no difference seen"
 never b, keeps 3 | return "b is better" -> return "no difference seen"
     You never say that b is better: it may be.
 always somebody, keeps 4 | max(b["scores"]) < min(a["scores"]) -> True
-    Who is not above is not below: where ranges overlap, no difference is seen.
+    Not above does not mean below: where ranges overlap, no difference is seen.
 """,
     draw=draw_claim,
     oracle=may_say,
@@ -1244,7 +1244,7 @@ def study(different, same, sizes, trials):
             "enough": at if good else None, "verdict": verdict}
 WRONG
 mean p, keeps 0 | sum(bool(p(n, k) < 0.05) for -> sum(float(p(n, k)) for
-    You average p: the share of samples is asked for in which it is below 0.05.
+    You average p: return the share of samples in which it is below 0.05.
 number for share | for k in range(trials)) / trials for -> for k in range(trials)) for
     You return how many samples: their share is asked for.
 above for below | p(n, k) < 0.05 -> p(n, k) > 0.05
@@ -1256,7 +1256,7 @@ above for below | p(n, k) < 0.05 -> p(n, k) > 0.05
 samples from one on, keeps 2 | for k in range(trials)) -> for k in range(1, trials + 1))
     You number the samples from 1: the first one is number 0.
 all samples at one size | bool(p(n, k) < 0.05) -> bool(p(sizes[-1], k) < 0.05)
-    You look at the largest size alone: each size has samples of its own.
+    You look only at the largest size: each size has samples of its own.
 one sample, keeps 0 | bool(p(n, k) < 0.05) -> bool(p(n, 0) < 0.05)
     You look at one sample again and again: each k is another one.
 functions exchanged | found, alarms = shares(different), shares(same) -> alarms, found = shares(different), shares(same)
@@ -1292,19 +1292,19 @@ found judged, keeps 4 | off = alarms[ -> off = found[
 0.05 for its variance, keeps 4 | 0.05 * 0.95 / trials -> 0.05 / trials
     The variance of a share p is p times 1 − p: you left out the second factor.
 width of the share seen, keeps 4 | 0.05 * 0.95 / trials -> (off + 0.05) * (0.95 - off) / trials
-    Your half-width is that of the share that you saw: it is asked for a share of 0.05, as promised.
+    Your half-width is that of the share that you saw: take that of the promised share, 0.05.
 no 1.96, keeps 4 | 1.96 * math.sqrt(0.05 -> math.sqrt(0.05
     Your half-width is one standard deviation: 95 % take 1.96.
 no root, keeps 4 | 1.96 * math.sqrt(0.05 * 0.95 / trials) -> 1.96 * (0.05 * 0.95 / trials)
-    You allow next to no deviation: a half-width is a root, of a variance, and wider than that.
+    You allow next to no deviation: the half-width has the root of the variance, which is wider.
 0.05 for a half-width, keeps 4 | 1.96 * math.sqrt(0.05 * 0.95 / trials) -> 0.0500001
-    You allow 0.05: how far a share may be off hangs on the number of trials.
+    You allow 0.05: how far a share may be off depends on the number of trials.
 sentences for trials, keeps 4 | 0.05 * 0.95 / trials -> 0.05 * 0.95 / (enough or sizes[-1])
     You divide by the number of sentences: it is the trials that make up the share.
 too many alone, keeps 4 | if abs(off) > -> if off >
-    You never say "too few": a test that cries too seldom is not as promised either.
+    You never say "too few": a test with too few alarms is not as promised either.
 verdicts exchanged, keeps 4 | if off > 0 -> if off < 0
-    Your verdicts are exchanged: above 0.05 are too many.
+    Your verdicts are exchanged: a share above 0.05 means too many.
 """,
     parts={
         "shares": ("found", "alarms"),

@@ -16,6 +16,7 @@ from seqattn.widgets.linear_regime import LinearRegime
 from seqattn.widgets.local_window import LocalWindow
 from seqattn.widgets.map_reader import MapReader
 from seqattn.widgets.map_through_training import MapThroughTraining
+from seqattn.widgets.paired_draws import PairedDraws
 from seqattn.widgets.penalty_path import PenaltyPath
 from seqattn.widgets.position_dials import PositionDials
 from seqattn.widgets.rank_slider import RankSlider
@@ -49,6 +50,7 @@ __all__ = [
     "LocalWindow",
     "MapReader",
     "MapThroughTraining",
+    "PairedDraws",
     "PenaltyPath",
     "PositionDials",
     "RankSlider",

@@ -12,7 +12,7 @@ from seqattn import Memory, causal_mask
 from seqattn.data import TINY
 from seqattn.models import Transformer
 from seqattn.models.transformer import EncoderLayer
-from seqattn.widgets import CacheCounter
+from seqattn.widgets import CacheCounter, Recency
 
 
 def test_the_norms_by_hand():
@@ -68,3 +68,17 @@ def test_shared_keys_and_values():
     own, shared = (CacheCounter(groups=groups).numbers() for groups in (8, 1))
     assert shared["kept_numbers"] * 8 == own["kept_numbers"]
     assert 0.8 < shared["with_cache"] / own["with_cache"] < 0.95
+
+
+def test_the_figure_of_a_recurrent_state_is_untrained():
+    shown = Recency().numbers()
+    torch.manual_seed(0)
+    gru = torch.nn.GRU(32, 32, batch_first=True).double()
+    x = torch.randn(1, 30, 32, dtype=torch.float64, requires_grad=True)
+    jacobian = torch.autograd.functional.jacobian(lambda x: gru(x)[0][0, -1], x)
+    norms = jacobian.square().sum((0, 1, 3)).sqrt()
+    # One fresh network of the eight that the figure averages: the same slope, nearly.
+    one, all_of_them = (
+        math.log10(float(v)) for v in (norms[0] / norms[-1], shown["first_over_last"])
+    )
+    assert one == pytest.approx(all_of_them, rel=0.25)

@@ -1,12 +1,14 @@
 """What chapter 17 says beside its cells: its formulas against draws, and claims of its text."""
 
+import itertools
 import math
 
 import numpy as np
 import pytest
 
 from seqattn.data import measured
-from seqattn.metrics import bootstrap_bleu, sentence_counts
+from seqattn.metrics import bootstrap_bleu, paired_bootstrap, sentence_counts
+from seqattn.widgets import PairedDraws
 
 
 def test_the_half_width_holds_the_share_in_19_of_20_draws():
@@ -27,6 +29,48 @@ def test_pairing_takes_the_covariance_off():
     both = np.cov(a, b)
     assert np.var(b - a, ddof=1) == pytest.approx(both[0, 0] + both[1, 1] - 2 * both[0, 1])
     assert both[0, 1] > 0
+
+
+@pytest.fixture
+def figure():
+    """Draw the chapter's figure of draws again, as its cell does."""
+    stored = measured("seeds")
+    systems = {"seed 1": ("whole", 0), "seed 3": ("whole", 2), "half": ("half", 0)}
+    return PairedDraws(
+        {
+            name: sentence_counts(stored["texts"][part][place], stored["references"])
+            for name, (part, place) in systems.items()
+        }
+    )
+
+
+def test_the_same_draws_narrow_the_interval_of_every_difference(figure):
+    for against, size in itertools.product(("seed 3", "half"), range(len(figure.sizes))):
+        figure.against, figure.size, figure.paired = against, size, False
+        own = figure.numbers()
+        figure.paired = True
+        same = figure.numbers()
+        assert same["plus_minus_difference"] < 0.8 * own["plus_minus_difference"]
+        assert same["plus_minus"][0] == own["plus_minus"][0]
+        assert same["correlation"] > 0.3 > abs(own["correlation"])
+
+
+def test_the_interval_of_seeds_1_and_3_leaves_0_out_at_200_sentences_alone(figure):
+    figure.paired = True
+    outside = []
+    for size in range(len(figure.sizes)):
+        figure.size = size
+        shown = figure.numbers()
+        outside.append(abs(shown["difference"]) > shown["plus_minus_difference"])
+    assert outside == [False, False, True, False]
+    # Nor does it hang on the draws.
+    stored = measured("seeds")
+    counts = [
+        sentence_counts(stored["texts"]["whole"][place], stored["references"]) for place in (0, 2)
+    ]
+    for n, apart in ((200, True), (400, False)):
+        found = [paired_bootstrap(*(c[:n] for c in counts), seed=seed) for seed in range(3)]
+        assert all((one.low > 0 or one.high < 0) == apart for one in found)
 
 
 def test_the_best_of_more_seeds_flatters_more():

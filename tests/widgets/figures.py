@@ -28,6 +28,15 @@ def every_head(seed, source, target):
     return {"source": source, "target": target, "weights": maps, "links": [(0, 0), (1, 1)]}
 
 
+def counts_of(seed):
+    """Draw what BLEU is made of for 23 sentences, which are as hard for every system."""
+    dice, same = torch.Generator().manual_seed(seed), torch.Generator().manual_seed(0)
+    total = torch.randint(8, 15, (23, 1), generator=same) - torch.arange(4)
+    hard = torch.rand(23, 1, generator=same)
+    right = (total * hard - torch.randint(3, (23, 4), generator=dice)).clamp(min=0).long()
+    return torch.cat([total[:, :1], total[:, :1], right, total], 1)
+
+
 FIGURES = {
     "AdditiveSteps": widgets.AdditiveSteps,
     "BeamTree": lambda: widgets.BeamTree(width=2, alpha=0.4),
@@ -77,6 +86,9 @@ FIGURES = {
         source=["the", "black", "cat", "slept", "there", ".", "<eos>"],
         target=["le", "chat", "noir", "dormait", "là-bas", "hier", ".", "<eos>"],
         row=1,
+    ),
+    "PairedDraws": lambda: widgets.PairedDraws(
+        {f"seed {seed}": counts_of(seed) for seed in (1, 2, 3)}, sizes=(5, 11, 17, 23)
     ),
     "PenaltyPath": lambda: widgets.PenaltyPath(penalty="entropy", factor=0.7, steps=12),
     "PositionDials": lambda: widgets.PositionDials(position=11, shift=2, size="64"),

@@ -13,10 +13,14 @@ from traitlets import TraitError
 
 from seqattn import CoverageAttention, alignment_error_rate, widgets
 from seqattn.data import TINY, measured
+from seqattn.metrics import bleu_from_counts, bootstrap_bleu, sentence_counts
 from seqattn.models import ModelConfig, build_model
 from tests.widgets.figures import FIGURES, agrees
 
 ROOT = Path(__file__).resolve().parents[2]
+COUNTS = torch.tensor(
+    [[5, 5, 3, 2, 1, 1, 5, 4, 3, 2], [4, 5, 4, 3, 2, 1, 4, 3, 2, 1], [6, 6, 2, 1, 1, 0, 6, 5, 4, 3]]
+)
 every_figure = pytest.mark.parametrize("make", FIGURES.values(), ids=FIGURES)
 
 
@@ -108,6 +112,26 @@ def test_softmax_numbers_match_the_formulas():
     agrees(shown["weights"], weights.tolist())
     agrees(shown["entropy"], float(-(weights * np.log(weights)).sum()))
     agrees(shown["effective_positions"], math.exp(shown["entropy"]))
+
+
+def test_paired_draws_are_the_chapters_bootstrap():
+    stored = measured("seeds")
+    a, b = (sentence_counts(t, stored["references"]) for t in stored["texts"]["whole"][:2])
+    figure = widgets.PairedDraws({"a": a, "b": b})
+    for n, size in ((400, 3), (100, 1)):
+        figure.size = size
+        drawn = [bootstrap_bleu(c[:n], draws=200).numpy() for c in (a, b)]
+        own = bootstrap_bleu(b[:n], draws=200, seed=1).numpy()
+        for paired, other in ((True, drawn[1]), (False, own)):
+            figure.paired = paired
+            shown = figure.numbers()
+            variances = [np.var(x, ddof=1) for x in (drawn[0], other)]
+            variance = sum(variances) - 2 * np.cov(drawn[0], other)[0, 1]
+            assert shown["plus_minus_difference"] == pytest.approx(1.96 * variance**0.5, abs=0.01)
+            assert shown["plus_minus"] == pytest.approx(1.96 * np.sqrt(variances), abs=0.01)
+        scores = [bleu_from_counts(c[:n].sum(0)).item() for c in (a, b)]
+        assert shown["scores"] == pytest.approx(scores, abs=1e-3)
+        assert shown["difference"] == pytest.approx(scores[1] - scores[0], abs=1e-3)
 
 
 @pytest.mark.parametrize("baseline", ["mean reward", "best"])
@@ -387,6 +411,23 @@ def test_a_shifted_map_gives_its_rows_to_the_next_words(merge):
         (lambda: widgets.EditCost(["le chat"], edit="caps"), "edit is 'caps'; expected one of cap"),
         (lambda: widgets.EditCost(["le chat"], share=7), "share is 7; expected one of 0, 20"),
         (lambda: widgets.EditCost(["un chat dort"]), "no sentence is changed by 'not dropped'"),
+        (lambda: widgets.PairedDraws({"a": COUNTS}), "counts has 1 systems; expected two or more"),
+        (
+            lambda: widgets.PairedDraws({"a": COUNTS, "b": COUNTS[:2]}),
+            r"the systems have \[2, 3\] sentences; expected equally many",
+        ),
+        (
+            lambda: widgets.PairedDraws({"a": COUNTS, "b": COUNTS}, sizes=(2, 4)),
+            r"sizes is \(2, 4\); expected growing numbers from 2 to 3",
+        ),
+        (
+            lambda: widgets.PairedDraws({"a": COUNTS, "b": COUNTS}, sizes=(2, 3), against="a"),
+            "against is 'a'; expected one of b",
+        ),
+        (
+            lambda: widgets.PairedDraws({"a": COUNTS, "b": COUNTS}, sizes=(2, 3), size=2),
+            "size is 2; expected a place in sizes, 0 to 1",
+        ),
         (lambda: widgets.Unrolled("the purple cat"), "words holds 'purple'; expected words of"),
         (lambda: widgets.Unrolled(target="le chat miaule"), "target holds 'miaule'"),
         (lambda: widgets.Unrolled(orders=["keras"]), "orders holds 'keras'; expected some of"),
