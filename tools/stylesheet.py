@@ -21,7 +21,17 @@ NESTED = {"media", "supports", "layer", "container"}
 # Parts of the theme that the book has not, though the theme's script would know what to do.
 ABSENT = re.compile(
     r"version-(?:switcher|warning)|announcement|stable-version|dropdown|list-group|"
-    r"pst-(?:squeeze|collapse|expand)"
+    r"pst-(?:squeeze|collapse|expand)|thebe|noprint|full-width|margin-caption|"
+    r"^(?:sidebar|margin|marginnote|sidenote|popout)$"
+)
+# A script that says "table" makes an element, not a class of the theme's that has this name.
+TAGS = frozenset(
+    re.findall(
+        r"\w+",
+        "a b body button code dd details div dl dt figure form g h1 h2 h3 h4 h5 h6 i img input kbd "
+        "label li line main math nav ol output p path pre q rect s section select small span "
+        "strong style sub sup svg table td text th title tr ul",
+    )
 )
 STRING = re.compile(r"""\"[^"\n]*"|'[^'\n]*'|`[^`]*`""")
 NAME = re.compile(r"[A-Za-z_][\w-]*")
@@ -73,8 +83,9 @@ def occurring(pages: Iterable[Path], scripts: Iterable[Path]) -> Used:
     return Used(frozenset(reader.found), frozenset(w for w in words if not ABSENT.search(w)))
 
 
-def _can_match(selector: str, used: Used) -> bool:
+def _can_match(selector: str, used: Used, theirs: bool = False) -> bool:
     """Say whether each element that a selector names can occur, wherever it stands."""
+    classes = used.words - TAGS if theirs else used.words
     plain = ASIDE.sub("", LISTS.sub("", selector))
     for compound in re.split(r"[\s>+~|]+", plain):
         tag = TAG.match(compound)
@@ -82,7 +93,11 @@ def _can_match(selector: str, used: Used) -> bool:
         wanted |= {f".{name}" for name in CLASS.findall(compound)}
         wanted |= {f"#{name}" for name in ID.findall(compound)}
         wanted = {name.replace("\\", "") for name in wanted}
-        wanted = {name for name in wanted if name.lstrip(".#") not in used.words}
+        wanted = {
+            name
+            for name in wanted
+            if name.lstrip(".#") not in (classes if name.startswith(".") else used.words)
+        }
         if not any(wanted <= element for element in used.elements):
             return False
     return True
@@ -125,7 +140,7 @@ def _kept(rules: list[Any], used: Used, theirs: bool) -> str:
     text = []
     for rule in rules:
         if rule.type == "qualified-rule":
-            selectors = [s for s in _split(rule.prelude) if _can_match(s, used)]
+            selectors = [s for s in _split(rule.prelude) if _can_match(s, used, theirs)]
             body = tinycss2.serialize(rule.content)
             if theirs:
                 selectors = [s for s in selectors if not ICONS.search(s)]

@@ -14,9 +14,10 @@ def sheet(tmp_path, text, name="theirs.css"):
     return path
 
 
-# <p class="a">, <b class="a c" id="a">, and a script that names "fa-sun".
+# <p class="a">, <b class="a c" id="a">, and a script that names "fa-sun" and "table".
 USED = Used(
-    frozenset({frozenset({"p", ".a"}), frozenset({"b", ".a", ".c", "#a"})}), frozenset({"fa-sun"})
+    frozenset({frozenset({"p", ".a"}), frozenset({"b", ".a", ".c", "#a"})}),
+    frozenset({"fa-sun", "table"}),
 )
 
 
@@ -38,6 +39,7 @@ def kept(tmp_path, text, name="theirs.css"):
         ("b.a.c,p.c{color:red}", "b.a.c{color:red}"),
         ('p>b[x=".no"]:hover::after{color:red}', 'p>b[x=".no"]:hover::after{color:red}'),
         (".fa-sun-not,p.fa-moon{color:red}", ""),
+        ("table{color:red}.table{color:red}", "table{color:red}"),
         ("p{--x:1;--y:var(--x);color:red}", "p{color:red}"),
         ("p{--x:1;--y:var(--x);color:var(--y)}", "p{--x:1;--y:var(--x);color:var(--y)}"),
         ("p{--x:1}", ""),
@@ -96,5 +98,37 @@ def test_signs_stay_with_their_formula_and_numbers_have_one_pair_of_brackets():
     )
     name = '<code class="xref py py-obj docutils literal notranslate"><span class="pre">x.y</span>'
     assert page_ext.mended(f'<a title="x.y">{name}</code></a>') == (
-        '<a><code class="xref literal notranslate">x.y</code></a>'
+        '<a><code class="literal notranslate">x.y</code></a>'
     )
+
+
+def test_signatures_carry_what_is_seen():
+    """As Sphinx writes them: a name with its place, what it takes, its source."""
+    taken = (
+        '<em class="sig-param"><span class="n"><span class="pre">mask</span></span><span class="o">'
+        '<span class="pre">=</span></span><span class="default_value"><span class="pre">None</span>'
+        "</span></em>"
+    )
+    whole = (
+        '<dt class="sig sig-object py" id="x.y"><span class="sig-prename descclassname"><span '
+        'class="pre">x.</span></span><span class="sig-name descname"><span class="pre">y</span>'
+        f'</span><span class="sig-paren">(</span>{taken}<span class="sig-paren">)</span>'
+        '<a class="reference internal" href="a.html#y"><span class="viewcode-link"><span '
+        'class="pre">[source]</span></span></a></dt>'
+    )
+    assert page_ext.mended(whole) == (
+        '<dt class="sig sig-object py" id="x.y"><span class="sig-prename">x.</span>'
+        '<span class="sig-name">y</span>(<em>mask<i>=None</i></em>)'
+        '<a class="viewcode-link" href="a.html#y">[source]</a></dt>'
+    )
+
+
+def test_spaces_are_left_out_where_they_are_not_seen():
+    page = (
+        "<div>\n\n   <p>two\n   words</p>\n <pre>a\n\n   b</pre>\n\n"
+        "  <script>\n\n  x</script>\n\n</div>\n"
+    )
+    assert page_ext.squeezed(page) == (
+        "<div>\n<p>two\nwords</p>\n<pre>a\n\n   b</pre>\n<script>\n\n  x</script>\n</div>\n"
+    )
+    assert page_ext.squeezed(page_ext.squeezed(page)) == page_ext.squeezed(page)
