@@ -224,4 +224,5 @@ def finish(app: Sphinx, exception: Exception | None) -> None:
 
 
 def _used(static: Path, pages: list[Path], scripts: tuple[str, ...]) -> stylesheet.Used:
-    return stylesheet.occurring(pages, [path for name in scripts for path in static.glob(name)])
+    running = [path for name in scripts for path in static.glob(name)]
+    return stylesheet.occurring(pages, running, [figures.HERE / "figure.css"])

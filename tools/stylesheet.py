@@ -55,10 +55,13 @@ class Used:
         For each kind of element on a page its tag, its classes (``.a``) and its id (``#a``).
     words : frozenset of str
         Words in the strings of scripts, which may make any of them a tag, a class or an id.
+    read : frozenset of str
+        Variables that pages, scripts and other sheets read, such as a drawing in its colours.
     """
 
     elements: frozenset[frozenset[str]]
     words: frozenset[str]
+    read: frozenset[str] = frozenset()
 
 
 class _Elements(HTMLParser):
@@ -72,15 +75,22 @@ class _Elements(HTMLParser):
         self.found.add(frozenset({tag, f"#{given.get('id')}"} | classes))
 
 
-def occurring(pages: Iterable[Path], scripts: Iterable[Path]) -> Used:
-    """Collect the kinds of elements of pages, and what scripts may add."""
-    reader, words = _Elements(), set()
+def occurring(pages: Iterable[Path], scripts: Iterable[Path], sheets: Iterable[Path] = ()) -> Used:
+    """Collect the kinds of elements of pages, what scripts may add, and variables that are read."""
+    reader, words, read = _Elements(), set(), set()
     for page in pages:
-        reader.feed(page.read_text(encoding="utf-8"))
+        text = page.read_text(encoding="utf-8")
+        reader.feed(text)
+        read.update(USES.findall(text))
     for script in scripts:
-        for string in STRING.findall(script.read_text(encoding="utf-8")):
+        text = script.read_text(encoding="utf-8")
+        read.update(USES.findall(text))
+        for string in STRING.findall(text):
             words.update(NAME.findall(string))
-    return Used(frozenset(reader.found), frozenset(w for w in words if not ABSENT.search(w)))
+    for sheet in sheets:
+        read.update(USES.findall(sheet.read_text(encoding="utf-8")))
+    present = frozenset(w for w in words if not ABSENT.search(w))
+    return Used(frozenset(reader.found), present, frozenset(read))
 
 
 def _can_match(selector: str, used: Used, theirs: bool = False) -> bool:
@@ -107,10 +117,10 @@ def _unless(unread: set[str], given: re.Match[str]) -> str:
     return "" if given[1] in unread else given[0]
 
 
-def _without_unread(text: str) -> str:
-    """Leave out the variables that no rule reads, and those that only these read."""
+def _without_unread(text: str, read: frozenset[str]) -> str:
+    """Leave out the variables that nothing reads, and those that only these read."""
     while True:
-        unread = set(GIVES.findall(text)) - set(USES.findall(text))
+        unread = set(GIVES.findall(text)) - set(USES.findall(text)) - read
         shorter = GIVES.sub(partial(_unless, unread), text)
         shorter = re.sub(r"(^|(?<=[{}]))[^{}@]+\{\s*\}", "", shorter)
         if shorter == text:
@@ -187,4 +197,4 @@ def combined(sheets: Iterable[Path], used: Used) -> str:
             texts.append(_kept(rules, used, sheet.name not in OURS))
         except ValueError as error:
             raise ValueError(f"{sheet.name}: {error}") from None
-    return _without_unread(_short("\n".join(texts))) + "\n"
+    return _without_unread(_short("\n".join(texts)), used.read) + "\n"

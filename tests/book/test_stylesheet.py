@@ -74,6 +74,29 @@ def test_names_come_from_pages_and_from_strings_of_scripts(tmp_path):
     assert found == Used(frozenset({frozenset({"p", ".one", ".two", "#three"})}), {"four-five"})
 
 
+def test_variables_stay_that_a_drawing_a_script_or_another_sheet_reads(tmp_path):
+    page, script = tmp_path / "a.html", tmp_path / "a.js"
+    page.write_text('<p><path fill="color-mix(in oklab,var(--x) 5%,red)">', encoding="utf-8")
+    script.write_text('e.style.fill = "var(--y)";', encoding="utf-8")
+    other = sheet(tmp_path, "p{color:var( --z)}", "other.css")
+    used = occurring([page], [script], [other])
+    assert used.read == {"--x", "--y", "--z"}
+    given = "p{--x:1;--y:2;--z:3}"
+    assert combined([sheet(tmp_path, "p{--x:1;--y:2;--unread:0;--z:3}")], used).strip() == given
+
+
+@pytest.mark.book
+def test_the_pages_miss_no_colour(book):
+    """Each variable without a fallback that a page or its sheets read is given by one of these."""
+    for page in book.rglob("chapters/*.html"):
+        text = page.read_text(encoding="utf-8")
+        for found in re.findall(r'href="[^"]*_static/(\w+\.css)"', text):
+            text += (book / "_static" / found).read_text(encoding="utf-8")
+        read = set(re.findall(r"var\(\s*(--sa-[\w-]+)\s*\)", text))
+        given = set(re.findall(r"(--sa-[\w-]+)\s*:", text))
+        assert read <= given, f"{page.name}: {sorted(read - given)}"
+
+
 def test_what_stands_in_for_a_font_is_measured_on_it():
     """If this fails after a font changed: python -m tools.fonts --stand-ins."""
     written = fonts.STAND_INS.read_text(encoding="utf-8")
