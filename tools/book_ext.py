@@ -61,7 +61,7 @@ def setup(app: Sphinx) -> dict:
     # A new env_version makes Sphinx read all pages again: raise it when what is read changes.
     return {
         "version": "1",
-        "env_version": 5,
+        "env_version": 6,
         "parallel_read_safe": True,
         "parallel_write_safe": True,
     }
@@ -250,7 +250,7 @@ class FormulaMap(_Generated):
                     exercise = f"[{question.upper()}](../exercises/{stem}.ipynb)"
                 here = f"test-{f.label}"
                 lines.append(
-                    f"| {{eq}}`{f.label}` | {f.title} | {{py:obj}}`{f.function}` "
+                    f"| {{eq}}`{f.label}` | {f.title} | {{py:obj}}`~{f.function}` "
                     f'| <a id="{here}" href="../{TESTS}/{chapter}.html#{here}">test</a> '
                     f"| {exercise} | {', '.join(f.covers) or '–'} |"
                 )
