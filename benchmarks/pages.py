@@ -12,7 +12,7 @@ uncompressed, and as ``make book`` serves them; kilobytes of script; requests; e
 layout jumps; when the first live figure is drawn; and, with the processor four times slowed down,
 how long after a key its figure is painted, for 19 of 20 keys. A number over its bar has an ``!``.
 Times are medians of three visits, and of this machine; weights and jumps are held by
-``tests/browser/test_weight.py``.
+``tests/browser/test_weight.py`` and ``tests/book/test_pages.py``.
 """
 
 import argparse
@@ -39,7 +39,10 @@ PAGES = [
     "chapters/16_transformer",
     "chapters/18_build",
     "chapters/notation",
+    "chapters/map",
     "chapters/api_core",
+    "chapters/api_maps",
+    "exercises/06_decoder",
 ]
 # A page with a live figure, and one without.
 BARS = {

@@ -3,7 +3,8 @@
 - Under the title of each notebook page: reading time, download, and Colab once the project has an
   address.
 - Beside each labelled formula: where it is computed, tested, practised, and who found it.
-- ``{formula-map}`` and ``{inventory}``: the machine-checked map, from :mod:`tools.course_map`.
+- ``{formula-map}`` and ``{inventory}``: the machine-checked map, from :mod:`tools.course_map`; and
+  a page for each chapter with the tests of its formulas, beside the pages of the package's source.
 - Formulas numbered by chapter, as in the plain notebooks.
 - After the build: the wheel and the plain notebooks (:mod:`tools.plain`) beside the pages.
 """
@@ -13,6 +14,7 @@ import json
 import posixpath
 import re
 import shutil
+from collections.abc import Iterator
 from itertools import accumulate
 from pathlib import Path
 
@@ -27,6 +29,8 @@ from sphinx.util.docutils import SphinxDirective
 from tools import address, build, course_map, plain
 
 MAP_PAGE = "chapters/map"
+INVENTORY_PAGE = "chapters/covered"
+TESTS = "_modules/tests"
 INVENTORY_GROUPS = {
     "F": "Formulas",
     "M": "Modules",
@@ -51,12 +55,13 @@ def setup(app: Sphinx) -> dict:
     app.connect("env-get-outdated", reread_map_pages)
     app.connect("doctree-read", decorate)
     app.connect("write-started", number_formulas)
+    app.connect("html-collect-pages", pages_of_tests)
     app.connect("html-page-context", mend_links_to_documentation)
     app.connect("build-finished", publish)
     # A new env_version makes Sphinx read all pages again: raise it when what is read changes.
     return {
         "version": "1",
-        "env_version": 4,
+        "env_version": 6,
         "parallel_read_safe": True,
         "parallel_write_safe": True,
     }
@@ -112,9 +117,30 @@ def reread_map_pages(app: Sphinx, env, added, changed, removed) -> list[str]:
     ]
     data += [Path(app.srcdir, f.test.partition("::")[0]) for f in env.course_map.formulas]
     newest = max((path.stat().st_mtime for path in data), default=0.0)
-    pages = {MAP_PAGE, *(f"chapters/{f.chapter}" for f in env.course_map.formulas)}
+    pages = {MAP_PAGE, INVENTORY_PAGE, *(f"chapters/{f.chapter}" for f in env.course_map.formulas)}
     # Sphinx keeps the time of each reading in microseconds.
     return [p for p in pages if p in env.all_docs and env.all_docs[p] < newest * 1e6]
+
+
+def pages_of_tests(app: Sphinx) -> Iterator[tuple[str, dict, str]]:
+    """Write the tests of each chapter's formulas onto a page of their own."""
+    course, numbers = app.env.course_map, app.config.formula_numbers  # type: ignore[attr-defined]
+    for chapter in dict.fromkeys(f.chapter for f in course.formulas):
+        title = f"Tests: {course_map.page_title(course.root, f'chapters/{chapter}')}"
+        body = [f"<h1>{html.escape(title)}</h1>"]
+        for f in (f for f in course.formulas if f.chapter == chapter):
+            source = course_map.test_source(course.root, f.test) or ""
+            code = app.builder.highlighter.highlight_block(source, "python")  # type: ignore[attr-defined]
+            where = f"../../chapters/{chapter}.html#equation-{f.label}"
+            body += [
+                f'<section id="test-{f.label}"><h2>{html.escape(f.title)}</h2>',
+                f'<p>Of <a class="reference internal" href="{where}">({numbers[f.label]})</a>, in '
+                f"<code>{f.test.partition('::')[0]}</code>:</p>",
+                f'<div class="highlight-python notranslate">{code}</div></section>',
+            ]
+        parents = [{"link": f"../../{MAP_PAGE}.html", "title": "The map"}]
+        context = {"parents": parents, "title": title, "body": "\n".join(body)}
+        yield f"{TESTS}/{chapter}", context, "page.html"
 
 
 def decorate(app: Sphinx, doctree: nodes.document) -> None:
@@ -165,7 +191,7 @@ def _links(formula: course_map.Formula, docname: str) -> nodes.paragraph:
     line += nodes.Text("Code ")
     line += _code_reference(formula.function, docname)
     line += nodes.Text(" · ")
-    line += _page_reference(docname, MAP_PAGE, "Test", f"test-{formula.label}")
+    line += _page_reference(docname, f"{TESTS}/{formula.chapter}", "Test", f"test-{formula.label}")
     if formula.exercise:
         stem, _, question = formula.exercise.partition("#")
         line += nodes.Text(" · ")
@@ -207,36 +233,28 @@ class _Generated(SphinxDirective):
 
 
 class FormulaMap(_Generated):
-    """Every formula with its function, test and exercise; the tests' source unfolds."""
+    """Every formula with its function, test and exercise."""
 
     def markdown(self, course: course_map.CourseMap) -> list[str]:
         lines = []
         for chapter in dict.fromkeys(f.chapter for f in course.formulas):
-            here = [f for f in course.formulas if f.chapter == chapter]
             page = f"chapters/{chapter}"
             title = course_map.page_title(course.root, page)
             lines += [f"**[{title}]({posixpath.basename(_file(course.root, page))})**", ""]
-            lines += ["| no. | formula | code | exercise | inventory |", "|---|---|---|---|---|"]
-            for f in here:
+            lines += ["| no. | formula | code | test | exercise | inventory |"]
+            lines += ["|---|---|---|---|---|---|"]
+            for f in (f for f in course.formulas if f.chapter == chapter):
                 exercise = "–"
                 if f.exercise:
                     stem, _, question = f.exercise.partition("#")
                     exercise = f"[{question.upper()}](../exercises/{stem}.ipynb)"
+                here = f"test-{f.label}"
                 lines.append(
-                    f"| {{eq}}`{f.label}` | {f.title} | {{py:obj}}`{f.function}` "
+                    f"| {{eq}}`{f.label}` | {f.title} | {{py:obj}}`~{f.function}` "
+                    f'| <a id="{here}" href="../{TESTS}/{chapter}.html#{here}">test</a> '
                     f"| {exercise} | {', '.join(f.covers) or '–'} |"
                 )
             lines.append("")
-            for f in here:
-                source = course_map.test_source(course.root, f.test) or ""
-                lines += [
-                    f"(test-{f.label})=",
-                    f"::::{{dropdown}} Test: {f.title}",
-                    "",
-                    f"Of {{eq}}`{f.label}`, in `{f.test.partition('::')[0]}`:",
-                    "",
-                ]
-                lines += ["```python", *source.splitlines(), "```", "::::", ""]
         return lines
 
 

@@ -102,7 +102,10 @@ def build_pages(output: Path = ROOT, **environment: str) -> Path:
 
 
 def _forget(output: Path) -> None:
-    shutil.rmtree(output / "_build" / ".doctrees", ignore_errors=True)
+    # The pages of the source too: Sphinx writes them when the source changes, not when what they
+    # link to moves to another page.
+    for folder in (".doctrees", "html/_modules"):
+        shutil.rmtree(output / "_build" / folder, ignore_errors=True)
 
 
 def main() -> None:

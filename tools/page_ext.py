@@ -1,12 +1,13 @@
 """Sphinx extension that makes pages light: what a first visit carries is what the page shows.
 
-- One style sheet with the rules that pages can use (:mod:`tools.stylesheet`), and one for pages
-  with live figures.
+- One style sheet with the rules that pages can use (:mod:`tools.stylesheet`): ``text.css`` on
+  pages of text alone, ``cells.css`` where there are cells as well, ``book.css`` where a page asks
+  or moves; and one for live figures.
 - Scripts of the theme that no page of ours needs are left out; the search index waits on its page.
 - Live figures are mounted by a small script of our own (:mod:`tools.figures`).
 - Pictures are fetched when the reader comes near.
 - Formulas come as MathML from :mod:`tools.mathml`.
-- Code, names and tables carry no marks that change nothing.
+- Code, names, signatures and tables carry no marks that change nothing.
 - Formulas keep the signs beside them, and their numbers one pair of brackets.
 """
 
@@ -46,8 +47,47 @@ IDLE = [
     (re.compile(r'(<code class=")(xref )?(?:py py-\w+ )?docutils literal'), r"\1\2literal"),
     (re.compile(r'<tr class="row-(?:odd|even)">'), "<tr>"),
     (re.compile(r' title="([^"]+)"(><code[^>]*>\1</code>)'), r"\2"),
+    (re.compile(r'(<a class="reference internal" href="[^"]*#([\w.]+)") title="\2"'), r"\1"),
+    (re.compile(r'(<a\b[^>]*><code class=")xref (literal)'), r"\1\2"),
     (re.compile(r'(<span class="sd-summary-state-marker[^>]*>)<svg.*?</svg>', re.DOTALL), r"\1"),
 ]
+# A signature's name, its place, and what it takes; a default is quieter (_assets/seqattn.css).
+SIGNATURE = re.compile(r'<dt class="sig[ "].*?</dt>', re.DOTALL)
+IDLE_IN_SIGNATURES = [
+    (
+        re.compile(r'(?:<span class="o">)?=(?:</span>)?<span class="default_value">([^<]*)</span>'),
+        r"<i>=\1</i>",
+    ),
+    (re.compile(r'<em class="sig-param">'), "<em>"),
+    (re.compile(r'<span class="sig-(pre)?name desc(?:class)?name">'), r'<span class="sig-\1name">'),
+    (re.compile(r'<span class="(?:[a-z]{1,2}|sig-paren)">([^<]*)</span>'), r"\1"),
+    (
+        re.compile(
+            r' class="reference internal"( href="[^"]*">)<span class="(viewcode-link)">(.*?)</span>'
+        ),
+        r' class="\2"\1\3',
+    ),
+]
+# The page's own contents.
+CONTENTS = re.compile(r'<nav id="pst-page-toc-nav".*?</nav>', re.DOTALL)
+IDLE_IN_CONTENTS = [
+    (
+        re.compile(r'<code class="docutils literal[^"]*"><span class="pre">([^<]*)</span>'),
+        r"<code>\1",
+    ),
+    (
+        re.compile(
+            r'<li class="toc-h\d nav-item toc-entry"><a class="reference internal nav-link"'
+        ),
+        '<li class="toc-entry"><a class="nav-link"',
+    ),
+    (re.compile(r'<ul class="nav section-nav flex-column">'), '<ul class="nav section-nav">'),
+]
+# Where line breaks and spaces count.
+VERBATIM = re.compile(r"(<(pre|script|style|textarea|svg|code)\b.*?</\2>)", re.DOTALL)
+# What makes a page more than text: questions, answers and live figures; or cells.
+LIVELY = re.compile(r'class="sa-(?:ask|report|place)\b')
+CELLS = re.compile(r'class="cell\b')
 # A number of a formula in brackets of the sentence has none of its own.
 TWICE = re.compile(
     r'\((<a class="reference internal" href="[^"]*#equation-[^"]*">)\(([\d.]+)\)</a>'
@@ -57,14 +97,17 @@ SIGNED = re.compile(
     r'\(?<span class="math notranslate">(?:(?!</span>).)+</span>[,.;:!?)’”]+', re.DOTALL
 )
 # Scripts whose words may become classes.
-SCRIPTS = (
+SCRIPTS_OF_TEXT = (
     "scripts/pydata-sphinx-theme.js",
     "scripts/sphinx-book-theme.js",
+    "seqattn.js",
+    "answers.js",
+)
+SCRIPTS = (
+    *SCRIPTS_OF_TEXT,
     "searchtools.js",
     "sphinx_highlight.js",
-    "seqattn.js",
     "figures.js",
-    "answers.js",
     "learner.js",
     "figures/*.js",
 )
@@ -100,19 +143,44 @@ def lighten(app: Sphinx, page: str, template: str, context: dict[str, Any], doct
     context["script_files"][:] = kept  # the very list that add_js_file adds to
     if "body" in context:
         context["body"] = mended(_lazy(app, context["body"]))
+    context["sheet"] = _sheet(context.get("body"))
     if state is not None:
         context["body"] = figures.page_with_places(context["body"], state, page)
         context["has_figures"] = True
         app.add_js_file(figures.RUNTIME, defer="defer")
 
 
+def _sheet(body: str | None) -> str:
+    """Name the style sheet of a page; one without a body is the theme's, such as the search."""
+    if body is None or LIVELY.search(body):
+        return "book"
+    return "cells" if CELLS.search(body) else "text"
+
+
 def mended(body: str) -> str:
     """Leave out marks and brackets that say nothing; keep signs on the line of their formula."""
+    body = without(IDLE, body)
+    body = SIGNATURE.sub(lambda found: without(IDLE_IN_SIGNATURES, found[0]), body)
     body = PLAIN.sub(r"\1", body)
-    for idle, left in IDLE:
-        body = idle.sub(left, body)
     body = SIGNED.sub(r'<span class="sa-held">\g<0></span>', body)
     return TWICE.sub(r"(\1\2</a>", body)
+
+
+def without(idle: list[tuple[re.Pattern[str], str]], text: str) -> str:
+    """Leave out marks that change nothing."""
+    for mark, left in idle:
+        text = mark.sub(left, text)
+    return text
+
+
+def squeezed(page: str) -> str:
+    """Leave out of a whole page how its templates indent, and idle marks of its contents."""
+    page = CONTENTS.sub(lambda found: without(IDLE_IN_CONTENTS, found[0]), page)
+    parts = VERBATIM.split(page)
+    # Of three parts the first is markup, the second verbatim, the third its tag.
+    parts[::3] = [re.sub(r"\n\s+", "\n", part) for part in parts[::3]]
+    del parts[2::3]
+    return "".join(parts)
 
 
 def _lazy(app: Sphinx, body: str) -> str:
@@ -140,8 +208,21 @@ def finish(app: Sphinx, exception: Exception | None) -> None:
     figures.write_scripts(static)
     sheets = [path for name in SHEETS for path in sorted(static.glob(name))]
     pages = [p for p in out.rglob("*.html") if static not in p.parents]
-    scripts = [path for name in SCRIPTS for path in static.glob(name)]
-    used = stylesheet.occurring(pages, scripts)
-    for name, joined in (("book", sheets), ("figures", [figures.HERE / "figure.css"])):
-        text = stylesheet.combined(joined, used)
-        (static / f"{name}.css").write_text(text, encoding="utf-8")
+    pages_of: dict[str, list[Path]] = {"text": [], "cells": [], "book": pages}
+    for page in pages:
+        text = page.read_text(encoding="utf-8")
+        if (lighter := squeezed(text)) != text:
+            page.write_text(lighter, encoding="utf-8")
+        if sheet := re.search(r"_static/(text|cells)\.css", lighter):
+            pages_of[sheet[1]].append(page)
+    for name, seen in pages_of.items():
+        used = _used(static, seen, SCRIPTS if name == "book" else SCRIPTS_OF_TEXT)
+        (static / f"{name}.css").write_text(stylesheet.combined(sheets, used), encoding="utf-8")
+    used = _used(static, pages, SCRIPTS)
+    text = stylesheet.combined([figures.HERE / "figure.css"], used)
+    (static / "figures.css").write_text(text, encoding="utf-8")
+
+
+def _used(static: Path, pages: list[Path], scripts: tuple[str, ...]) -> stylesheet.Used:
+    running = [path for name in scripts for path in static.glob(name)]
+    return stylesheet.occurring(pages, running, [figures.HERE / "figure.css"])

@@ -21,7 +21,17 @@ NESTED = {"media", "supports", "layer", "container"}
 # Parts of the theme that the book has not, though the theme's script would know what to do.
 ABSENT = re.compile(
     r"version-(?:switcher|warning)|announcement|stable-version|dropdown|list-group|"
-    r"pst-(?:squeeze|collapse|expand)"
+    r"pst-(?:squeeze|collapse|expand)|thebe|noprint|full-width|margin-caption|"
+    r"^(?:sidebar|margin|marginnote|sidenote|popout)$"
+)
+# A script that says "table" makes an element, not a class of the theme's that has this name.
+TAGS = frozenset(
+    re.findall(
+        r"\w+",
+        "a b body button code dd details div dl dt figure form g h1 h2 h3 h4 h5 h6 i img input kbd "
+        "label li line main math nav ol output p path pre q rect s section select small span "
+        "strong style sub sup svg table td text th title tr ul",
+    )
 )
 STRING = re.compile(r"""\"[^"\n]*"|'[^'\n]*'|`[^`]*`""")
 NAME = re.compile(r"[A-Za-z_][\w-]*")
@@ -45,10 +55,13 @@ class Used:
         For each kind of element on a page its tag, its classes (``.a``) and its id (``#a``).
     words : frozenset of str
         Words in the strings of scripts, which may make any of them a tag, a class or an id.
+    read : frozenset of str
+        Variables that pages, scripts and other sheets read, such as a drawing in its colours.
     """
 
     elements: frozenset[frozenset[str]]
     words: frozenset[str]
+    read: frozenset[str] = frozenset()
 
 
 class _Elements(HTMLParser):
@@ -62,19 +75,27 @@ class _Elements(HTMLParser):
         self.found.add(frozenset({tag, f"#{given.get('id')}"} | classes))
 
 
-def occurring(pages: Iterable[Path], scripts: Iterable[Path]) -> Used:
-    """Collect the kinds of elements of pages, and what scripts may add."""
-    reader, words = _Elements(), set()
+def occurring(pages: Iterable[Path], scripts: Iterable[Path], sheets: Iterable[Path] = ()) -> Used:
+    """Collect the kinds of elements of pages, what scripts may add, and variables that are read."""
+    reader, words, read = _Elements(), set(), set()
     for page in pages:
-        reader.feed(page.read_text(encoding="utf-8"))
+        text = page.read_text(encoding="utf-8")
+        reader.feed(text)
+        read.update(USES.findall(text))
     for script in scripts:
-        for string in STRING.findall(script.read_text(encoding="utf-8")):
+        text = script.read_text(encoding="utf-8")
+        read.update(USES.findall(text))
+        for string in STRING.findall(text):
             words.update(NAME.findall(string))
-    return Used(frozenset(reader.found), frozenset(w for w in words if not ABSENT.search(w)))
+    for sheet in sheets:
+        read.update(USES.findall(sheet.read_text(encoding="utf-8")))
+    present = frozenset(w for w in words if not ABSENT.search(w))
+    return Used(frozenset(reader.found), present, frozenset(read))
 
 
-def _can_match(selector: str, used: Used) -> bool:
+def _can_match(selector: str, used: Used, theirs: bool = False) -> bool:
     """Say whether each element that a selector names can occur, wherever it stands."""
+    classes = used.words - TAGS if theirs else used.words
     plain = ASIDE.sub("", LISTS.sub("", selector))
     for compound in re.split(r"[\s>+~|]+", plain):
         tag = TAG.match(compound)
@@ -82,7 +103,11 @@ def _can_match(selector: str, used: Used) -> bool:
         wanted |= {f".{name}" for name in CLASS.findall(compound)}
         wanted |= {f"#{name}" for name in ID.findall(compound)}
         wanted = {name.replace("\\", "") for name in wanted}
-        wanted = {name for name in wanted if name.lstrip(".#") not in used.words}
+        wanted = {
+            name
+            for name in wanted
+            if name.lstrip(".#") not in (classes if name.startswith(".") else used.words)
+        }
         if not any(wanted <= element for element in used.elements):
             return False
     return True
@@ -92,10 +117,10 @@ def _unless(unread: set[str], given: re.Match[str]) -> str:
     return "" if given[1] in unread else given[0]
 
 
-def _without_unread(text: str) -> str:
-    """Leave out the variables that no rule reads, and those that only these read."""
+def _without_unread(text: str, read: frozenset[str]) -> str:
+    """Leave out the variables that nothing reads, and those that only these read."""
     while True:
-        unread = set(GIVES.findall(text)) - set(USES.findall(text))
+        unread = set(GIVES.findall(text)) - set(USES.findall(text)) - read
         shorter = GIVES.sub(partial(_unless, unread), text)
         shorter = re.sub(r"(^|(?<=[{}]))[^{}@]+\{\s*\}", "", shorter)
         if shorter == text:
@@ -125,7 +150,7 @@ def _kept(rules: list[Any], used: Used, theirs: bool) -> str:
     text = []
     for rule in rules:
         if rule.type == "qualified-rule":
-            selectors = [s for s in _split(rule.prelude) if _can_match(s, used)]
+            selectors = [s for s in _split(rule.prelude) if _can_match(s, used, theirs)]
             body = tinycss2.serialize(rule.content)
             if theirs:
                 selectors = [s for s in selectors if not ICONS.search(s)]
@@ -172,4 +197,4 @@ def combined(sheets: Iterable[Path], used: Used) -> str:
             texts.append(_kept(rules, used, sheet.name not in OURS))
         except ValueError as error:
             raise ValueError(f"{sheet.name}: {error}") from None
-    return _without_unread(_short("\n".join(texts))) + "\n"
+    return _without_unread(_short("\n".join(texts)), used.read) + "\n"

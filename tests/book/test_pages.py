@@ -12,7 +12,7 @@ import pytest
 
 from seqattn.grading.bank import exercises, load
 from seqattn.grading.feedback import link as link_to
-from tools import build
+from tools import build, course_map
 
 pytestmark = pytest.mark.book
 
@@ -95,13 +95,26 @@ def test_each_notebook_page_offers_its_notebook_and_no_dead_colab_link(pages, bo
         assert "colab.research" not in text
 
 
+def test_the_map_leads_to_the_tests_of_all_formulas_and_old_links_to_it_stay(pages, book):
+    course = course_map.load(ROOT)
+    the_map = pages[(book / "chapters/map.html").resolve()]
+    for formula in course.formulas:
+        here = f"test-{formula.label}"
+        assert here in the_map.ids
+        assert f"../_modules/tests/{formula.chapter}.html#{here}" in the_map.links
+        tests = pages[(book / f"_modules/tests/{formula.chapter}.html").resolve()]
+        assert here in tests.ids
+        said = unescape(re.sub(r"<[^>]+>", "", tests.path.read_text(encoding="utf-8")))
+        assert f"def {formula.test.split('::')[-1]}(" in said
+
+
 def test_every_labelled_formula_carries_its_links(book):
     text = (book / "chapters" / "03_additive.html").read_text(encoding="utf-8")
     lines = re.findall(r'<p class="formula-links">(.*?)</p>', text, re.DOTALL)
     assert len(lines) >= 3
     for line in lines:
         assert re.search(r"api_\w+\.html#seqattn", line)
-        assert "map.html#test-eq-" in line
+        assert "_modules/tests/03_additive.html#test-eq-" in line
         assert "Source: " in line
 
 
@@ -136,11 +149,51 @@ def test_what_the_grader_says_to_read_again_is_there(book):
         assert anchor in Page(book / path.lstrip("/")).ids, read
 
 
-def test_pages_stay_light(book):
+def weight(page: Path) -> dict[str, int]:
+    """Weigh what a first visit to a page carries, uncompressed: all that it names, and its fonts.
+
+    ``tests/browser/test_weight.py`` weighs some pages in a browser, which no page deceives.
+    """
+    text = page.read_text(encoding="utf-8")
+    named = re.findall(
+        r'<script[^>]* src="([^"?]+)|<link rel="(?:stylesheet|icon)" href="([^"?]+)', text
+    )
+    files = {"".join(pair) for pair in named}
+    files |= {source for source in re.findall(r'<img[^>]* src="([^":?]+)"', text)}
+    faces = {"serif", "sans", "serif-italic"} | ({"math"} if "<math" in text else set())
+    faces |= {"mono"} if re.search("<(?:code|pre|kbd)", text) else set()
+    static = re.search(r'href="([^"]*_static/)\w+\.css"', text)[1]
+    files |= {f"{static}fonts/{face}.woff2" for face in faces}
+    sizes = {name: (page.parent / unquote(name)).stat().st_size for name in files}
+    return sizes | {page.name: page.stat().st_size}
+
+
+def test_pages_of_text_stay_light(book):
+    """The bar of DESIGN: 350 kB for a page without live figures, on the first visit."""
+    everything = [p for p in book.rglob("*.html") if "_static" not in p.relative_to(book).parts]
+    weighed = {
+        str(page.relative_to(book)): weight(page)
+        for page in everything
+        # The search brings its index; index.html sends the reader on.
+        if page.name not in ("search.html", "index.html")
+        and 'class="sa-place"' not in page.read_text(encoding="utf-8")
+    }
+    assert {"chapters/map.html", "chapters/api_core.html", "exercises/06_decoder.html"} <= set(
+        weighed
+    )
+    heavy = {
+        name: (sum(sizes.values()), sorted(sizes.items(), key=lambda pair: -pair[1])[:4])
+        for name, sizes in weighed.items()
+        if sum(sizes.values()) > 350_000
+    }
+    assert heavy == {}
+
+
+def test_pages_with_live_figures_stay_light(book):
     heavy = {
         p.name: p.stat().st_size
         for p in book.rglob("chapters/*.html")
-        if p.stat().st_size > 1_500_000
+        if p.stat().st_size > 500_000
     }
     assert heavy == {}
 

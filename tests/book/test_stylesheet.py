@@ -14,9 +14,10 @@ def sheet(tmp_path, text, name="theirs.css"):
     return path
 
 
-# <p class="a">, <b class="a c" id="a">, and a script that names "fa-sun".
+# <p class="a">, <b class="a c" id="a">, and a script that names "fa-sun" and "table".
 USED = Used(
-    frozenset({frozenset({"p", ".a"}), frozenset({"b", ".a", ".c", "#a"})}), frozenset({"fa-sun"})
+    frozenset({frozenset({"p", ".a"}), frozenset({"b", ".a", ".c", "#a"})}),
+    frozenset({"fa-sun", "table"}),
 )
 
 
@@ -38,6 +39,7 @@ def kept(tmp_path, text, name="theirs.css"):
         ("b.a.c,p.c{color:red}", "b.a.c{color:red}"),
         ('p>b[x=".no"]:hover::after{color:red}', 'p>b[x=".no"]:hover::after{color:red}'),
         (".fa-sun-not,p.fa-moon{color:red}", ""),
+        ("table{color:red}.table{color:red}", "table{color:red}"),
         ("p{--x:1;--y:var(--x);color:red}", "p{color:red}"),
         ("p{--x:1;--y:var(--x);color:var(--y)}", "p{--x:1;--y:var(--x);color:var(--y)}"),
         ("p{--x:1}", ""),
@@ -72,6 +74,29 @@ def test_names_come_from_pages_and_from_strings_of_scripts(tmp_path):
     assert found == Used(frozenset({frozenset({"p", ".one", ".two", "#three"})}), {"four-five"})
 
 
+def test_variables_stay_that_a_drawing_a_script_or_another_sheet_reads(tmp_path):
+    page, script = tmp_path / "a.html", tmp_path / "a.js"
+    page.write_text('<p><path fill="color-mix(in oklab,var(--x) 5%,red)">', encoding="utf-8")
+    script.write_text('e.style.fill = "var(--y)";', encoding="utf-8")
+    other = sheet(tmp_path, "p{color:var( --z)}", "other.css")
+    used = occurring([page], [script], [other])
+    assert used.read == {"--x", "--y", "--z"}
+    given = "p{--x:1;--y:2;--z:3}"
+    assert combined([sheet(tmp_path, "p{--x:1;--y:2;--unread:0;--z:3}")], used).strip() == given
+
+
+@pytest.mark.book
+def test_the_pages_miss_no_colour(book):
+    """Each variable without a fallback that a page or its sheets read is given by one of these."""
+    for page in book.rglob("chapters/*.html"):
+        text = page.read_text(encoding="utf-8")
+        for found in re.findall(r'href="[^"]*_static/(\w+\.css)"', text):
+            text += (book / "_static" / found).read_text(encoding="utf-8")
+        read = set(re.findall(r"var\(\s*(--sa-[\w-]+)\s*\)", text))
+        given = set(re.findall(r"(--sa-[\w-]+)\s*:", text))
+        assert read <= given, f"{page.name}: {sorted(read - given)}"
+
+
 @pytest.mark.slow
 def test_what_stands_in_for_a_font_is_measured_on_it():
     """If this fails after a font changed: python -m tools.fonts --stand-ins."""
@@ -97,5 +122,37 @@ def test_signs_stay_with_their_formula_and_numbers_have_one_pair_of_brackets():
     )
     name = '<code class="xref py py-obj docutils literal notranslate"><span class="pre">x.y</span>'
     assert page_ext.mended(f'<a title="x.y">{name}</code></a>') == (
-        '<a><code class="xref literal notranslate">x.y</code></a>'
+        '<a><code class="literal notranslate">x.y</code></a>'
     )
+
+
+def test_signatures_carry_what_is_seen():
+    """As Sphinx writes them: a name with its place, what it takes, its source."""
+    taken = (
+        '<em class="sig-param"><span class="n"><span class="pre">mask</span></span><span class="o">'
+        '<span class="pre">=</span></span><span class="default_value"><span class="pre">None</span>'
+        "</span></em>"
+    )
+    whole = (
+        '<dt class="sig sig-object py" id="x.y"><span class="sig-prename descclassname"><span '
+        'class="pre">x.</span></span><span class="sig-name descname"><span class="pre">y</span>'
+        f'</span><span class="sig-paren">(</span>{taken}<span class="sig-paren">)</span>'
+        '<a class="reference internal" href="a.html#y"><span class="viewcode-link"><span '
+        'class="pre">[source]</span></span></a></dt>'
+    )
+    assert page_ext.mended(whole) == (
+        '<dt class="sig sig-object py" id="x.y"><span class="sig-prename">x.</span>'
+        '<span class="sig-name">y</span>(<em>mask<i>=None</i></em>)'
+        '<a class="viewcode-link" href="a.html#y">[source]</a></dt>'
+    )
+
+
+def test_spaces_are_left_out_where_they_are_not_seen():
+    page = (
+        "<div>\n\n   <p>two\n   words</p>\n <pre>a\n\n   b</pre>\n\n"
+        "  <script>\n\n  x</script>\n\n</div>\n"
+    )
+    assert page_ext.squeezed(page) == (
+        "<div>\n<p>two\nwords</p>\n<pre>a\n\n   b</pre>\n<script>\n\n  x</script>\n</div>\n"
+    )
+    assert page_ext.squeezed(page_ext.squeezed(page)) == page_ext.squeezed(page)
