@@ -13,13 +13,13 @@
 # %% [markdown]
 # # A sentence looks at itself
 #
-# So far a decoder asked and a source answered. Here the words of one sentence ask each other. You get a
-# layer that reads a whole sentence at once, you find out what it knows of the order of the words, and you
-# keep it from reading ahead.
+# So far a decoder asked and a source answered. Here the words of one sentence ask each other. You get a layer
+# that reads a whole sentence at once. You find out what it knows about word order, and you keep it from
+# reading ahead.
 #
-# **You need** masks from [chapter 2](02_soft_addressing.ipynb), the scaled score from
-# [chapter 5](05_scaled.ipynb) and [several heads](13_heads.ipynb). **It covers** self- and cross-attention,
-# the causal mask and a test for it, a sentence classifier, what heads look for, and what it costs beside a
+# **You need** masks from [chapter 2](02_soft_addressing.ipynb), the scaled score from [chapter
+# 5](05_scaled.ipynb) and [several heads](13_heads.ipynb). **It covers** self- and cross-attention, the causal
+# mask and a test for it, a sentence classifier, what heads look for, and what self-attention costs beside a
 # recurrence.
 
 # %% tags=["install", "hide-cell"]
@@ -28,9 +28,9 @@ INSTALL
 # %% [markdown]
 # ## A question you can see
 #
-# Eight words, each with a state of two numbers, given by hand: nouns point one way, *the* and *on* another. Every word
-# asks all words, itself among them. A row of the map shows where one word looks; its dot is what it gets back,
-# its *output*.
+# Here are eight words, each with a state of two numbers, given by hand: nouns point one way, *the* and *on*
+# another. Every word asks all words, itself included. A row of the map shows where one word looks. Its dot is
+# what that word gets back, its *output*.
 
 # %% tags=["hide-input"]
 import math
@@ -42,7 +42,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from seqattn import MultiHeadAttention, causal_mask, padding_mask
-from seqattn.data import TINY, measured, which_clause
+from seqattn.data import FIVE, TINY, measured, which_clause
 from seqattn.models.transformer import sinusoidal_positions
 from seqattn.plots import (
     BLUE,
@@ -72,7 +72,7 @@ def row_of(t):
 
 SelfAttentionLayer(
     caption="Exchange place 2 with place 6 and watch “sat”. Tick “causal” and exchange them again. "
-    "Then turn the angle: a word no longer looks at what is like itself."
+    "Then turn the angle: a word no longer looks at words like itself."
 )
 
 # %% [markdown]
@@ -87,9 +87,9 @@ SelfAttentionLayer(
 # | sat | 0.18, 1.77, −1.24 | 0.16, 0.80, 0.04 | (−0.22, 1.24) |
 # | mat | 0.00, −1.24, 0.88 | 0.27, 0.08, 0.65 | (0.56, −0.40) |
 #
-# The scores are symmetric, the weights are not: each row has a softmax of its own. And here every word
-# looks most at *itself*: its score with itself is its squared length over $\sqrt 2$, and no other state is long
-# enough, or points close enough its way, to score more.
+# The scores are symmetric, but the weights are not: each row has its own softmax. Here every word looks most
+# at *itself*. Its score with itself is its squared length over $\sqrt 2$. No other state is long enough, or
+# close enough in direction, to score more.
 
 # %%
 scores = TINY.h @ TINY.h.T / math.sqrt(2)
@@ -100,19 +100,20 @@ causal_rows = scores.masked_fill(~causal_mask(3), -math.inf).softmax(-1)
 # %% [markdown]
 # ## In general
 #
-# Let $X$ hold the $T$ states of a sentence in its rows, each of size $d$. In **self-attention** queries, keys and values are all
-# made from $X$, by three matrices:
+# Let the rows of $X$ be the $T$ states of a sentence, each of size $d$. In **self-attention** three matrices
+# make the queries, the keys and the values, all from $X$:
 #
 # $$ \mathrm{self}(X) = \mathrm{softmax}\Big(\frac{X W^Q (X W^K)^\top}{\sqrt{d_k}}\Big)\, X W^V $$ (eq-self-attention)
 #
-# $W^Q$ and $W^K$ have $d_k$ columns, and $x_t$ is row $t$ of $X$, the state of word $t$. With $W^Q = W^K = W$ the
-# scores are symmetric, and on the diagonal stand squared lengths:
+# $W^Q$ and $W^K$ have $d_k$ columns, and $x_t$ is row $t$ of $X$, the state of word $t$. With $W^Q = W^K = W$
+# the scores are symmetric, and the diagonal holds squared lengths:
 #
 # $$ \begin{aligned} e_{ti} &= \frac{(W^\top x_t)^\top (W^\top x_i)}{\sqrt{d_k}} = e_{it} \\
 #    e_{tt} &= \frac{\lVert W^\top x_t \rVert^2}{\sqrt{d_k}} \end{aligned} $$ (eq-symmetric-scores)
 #
-# Where all projected states are equally long, each word's largest score is then its own. Two matrices free it: a
-# determiner can ask for a noun. Several heads do this side by side, as in [chapter 13](13_heads.ipynb).
+# If all projected states are equally long, each word's largest score is then its own. Two different matrices
+# leave a word free: a determiner can ask for a noun. Several heads do this side by side, as in [chapter
+# 13](13_heads.ipynb).
 
 
 # %%
@@ -131,15 +132,17 @@ print(
 # %% [markdown]
 # ## Order does not matter
 #
-# Let $P$ be a matrix that puts rows into another order, so that $P^\top P = I$, and $A$ the weights of $X$. In the scores
-# of $PX$ rows and columns have changed places in the same way: $PXW^Q (PXW^K)^\top = P\,XW^Q (XW^K)^\top P^\top$. The
-# softmax works on each row and keeps that form, so the weights of $PX$ are $PAP^\top$:
+# Let $P$ be a matrix that puts rows into another order, so that $P^\top P = I$, and let $A$ be the weights of
+# $X$. In the scores of $PX$, rows and columns are reordered in the same way:
+# $PXW^Q (PXW^K)^\top = P\,XW^Q (XW^K)^\top P^\top$. The softmax works on each row and keeps this form. So the
+# weights of $PX$ are $PAP^\top$:
 #
 # $$ \begin{aligned} \mathrm{self}(PX) &= (P A P^\top)(P X W^V) \\
 #    &= P\, A X W^V = P\, \mathrm{self}(X) \end{aligned} $$ (eq-equivariance)
 #
-# **The outputs move with their words, and nothing else happens.** The mean of all outputs does not change at all. A
-# layer of self-attention and a mean behind it see a *bag of words*: how often each word occurs, and no order.
+# **The outputs move with their words, and nothing else happens.** The mean of all outputs does not change at
+# all. A layer of self-attention followed by a mean sees a *bag of words*: how often each word occurs, but not
+# in which order.
 
 # %%
 order = torch.randperm(7)
@@ -155,26 +158,27 @@ print(f"with a causal mask, off by {causal.abs().max():.2f}")
 # %% [markdown]
 # ## No reading ahead
 #
-# A model that writes gives each next word a probability from the words so far. When such a model is trained,
-# the whole sentence is known. One pass can then score all next words, if row $t$ sees columns $i \le t$ alone. That
-# is the **causal mask**:
+# A model that writes gives each possible next word a probability, based on the words so far. In training the
+# whole sentence is known. One pass can therefore score all next words, provided that row $t$ sees only the
+# columns $i \le t$. This is the **causal mask**:
 #
 # $$ \begin{gathered} e_{ti} = -\infty \quad\text{for } i > t \\
 #    p(y_1, \dots, y_T) = \prod_{t=1}^{T} p(y_t \mid y_{<t}) \end{gathered} $$ (eq-causal)
 #
-# As in every decoder, what is read is shifted by one: place 1 reads the start sign and place $t$ reads $y_{t-1}$, so row $t$
-# knows $y_{<t}$ and names $y_t$. Its *own* column is open: what stands there has been written already. In PyTorch the
-# mask is the lower triangle with its diagonal, `tril(0)`. Under it the first of our three rows has no choice, its weights are
-# {{ row_of(0) }}; the second becomes {{ row_of(1) }}; and the last row is as before.
+# As in every decoder, what is read is shifted by one: place 1 reads the start sign `<bos>`, and place $t$
+# reads $y_{t-1}$. So row $t$ knows $y_{<t}$ and names $y_t$. Its *own* column is open: the word there has
+# already been written. In PyTorch the mask is the lower triangle with its diagonal, `tril(0)`. Under it the
+# first of our three rows has no choice: its weights are {{ row_of(0) }}. The second becomes {{ row_of(1) }},
+# and the last row is as before.
 #
-# One number can spoil it. `tril(1)` opens one place more: each row sees the very word that it is to name.
+# One number can spoil it. `tril(1)` opens one more place: each row sees the very word that it is to name.
 #
 # ```{predict} tril-one
 # ```
 #
-# Three models of the next word with each mask were trained on English sentences of the toy corpus: one layer of self-attention and a
-# readout. They are judged on test sentences: all places at once, as in training, and word by word, as a text is
-# written, where later words do not exist yet.
+# With each mask, three models of the next word were trained on English sentences of the toy corpus. Each has
+# one layer of self-attention and a readout. They are judged on test sentences in two ways: at all places at
+# once, as in training, and word by word, as a text is written, when later words do not exist yet.
 
 # %% tags=["hide-input", "hide-output", "hide-until-tril-one"]
 leak, counts, rows = stored["leak"], stored["leak, counting"], []
@@ -193,14 +197,15 @@ ResultTable(
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# With the right mask both losses are the same, below those of counting. With `tril(1)` the loss at once is near 0: the model copies the
-# word that it sees. Writing word by word it has nothing to copy, and its loss is far above that of counting single words. **A loss that is too good is the
-# symptom.** Training does not show the bug; it rewards it.
+# With the right mask both losses are the same, and below those of counting. With `tril(1)` the loss at once
+# is near 0: the model copies the word that it sees. When it writes word by word it has nothing to copy, and
+# its loss is far above that of counting single words. **A loss that is too good is the symptom.** Training
+# does not show the bug; it rewards it.
 #
 # </details>
 #
-# A **probe** finds such a leak without any training. Change one word, and look at the rows before it: they must
-# not move.
+# A **probe** finds such a leak without any training. Change one word, and look at the rows before it: they
+# must not move.
 
 
 # %%
@@ -215,9 +220,10 @@ for diagonal in (0, 1):
     print(f"tril({diagonal})", rows_that_move(torch.ones(7, 7).tril(diagonal).bool()))
 
 # %% [markdown]
-# Places count from 0: word 4 was changed. With `tril(0)` rows 4 to 6 move, as they may. With `tril(1)` row 3 moves as well: it has read
-# ahead. One changed word is one test. A leak may sit at another word, in a single row or in a single
-# sentence, so a thorough probe changes each word but the first and looks at all rows before it, in all sentences.
+# Places count from 0, so word 4 was changed. With `tril(0)` rows 4 to 6 move, as they may. With `tril(1)` row
+# 3 moves as well: it has read ahead. One changed word is only one test. A leak may sit at another word, in a
+# single row or in a single sentence. A thorough probe therefore changes each word but the first, and looks at
+# all earlier rows of all sentences.
 #
 # ## Which clause?
 #
@@ -225,8 +231,10 @@ for diagonal in (0, 1):
 #
 # {{ " · ".join(f"*{one.text}*: {'good' if one.positive else 'bad'}" for one in which_clause(3, seed=1)) }}
 #
-# One clause is on the film, the other on something else, and the two always disagree. Exchange what is said of the film and of the hat, and
-# you have the same words with the opposite label: its **twin**. So over all such sentences a reader that only counts words is right half of the time, whatever it makes of the counts.
+# One clause is about the film, the other about something else, and the two always disagree. Exchange what is
+# said of the film and of the hat, and the same words have the opposite label: such a sentence is the **twin**
+# of the first. So over all such sentences a reader that only counts words is right half of the time, whatever
+# it makes of the counts.
 #
 # ```{predict} which-reader
 # ```
@@ -249,9 +257,10 @@ class Reader(nn.Module):
 
 
 # %% [markdown]
-# The mean leaves out the pads: they are neither added nor counted. All readers below were trained on 3,000 sentences; the state that did best
-# on 500 validation sentences is judged once, on 500 test sentences that differ from all others. Here the reader with
-# positions learns once more, from a seed of its own, for 1,000 updates where the table's readers had 600.
+# The mean leaves out the pads: they are neither added nor counted. All readers below were trained on 3,000
+# sentences. Of each training, the state that did best on 500 validation sentences is judged once, on 500 test
+# sentences that differ from all others. The cell below also trains the reader with positions once more, from
+# a seed of its own and for 1,000 updates, where the table's readers had 600.
 
 # %% tags=["hide-input", "hide-output", "hide-until-which-reader", "nbval-ignore-output"]
 drawn = which_clause(4000)
@@ -302,21 +311,24 @@ ResultTable(
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# Bags of words stay near one half or below it, with a hidden layer as well. (Below, because {{ twins }} of the 500 test sentences
-# have the same words as training sentences of the other label alone: a reader that remembers the words says that label.)
-# Self-attention without positions is such a bag too, as {eq}`eq-equivariance` says. With positions it makes hardly a mistake.
-# So does a GRU: attention is one way to find out who belongs to whom, not the only one.
+# Bags of words stay near one half or below it, with a hidden layer as well. (Why below? {{ twins }} of the
+# 500 test sentences share their words with training sentences of the opposite label alone. A reader that
+# remembers the words gives that label.) Self-attention without positions is such a bag too, as
+# {eq}`eq-equivariance` says. With positions it hardly makes a mistake. Neither does a GRU: attention is one
+# way to find out which word belongs to which, not the only one.
 #
-# The surprise is the causal layer *without* positions, which is as good. Row $t$ is a bag as well, but of the words *up to* $t$: the
-# first clause's adjective is read before the second noun, the second clause's behind both. **A causal mask brings some order with it.**
-# [Chapter 15](15_positions.ipynb) comes back to that.
+# The surprise is the causal layer *without* positions, which is as good. Row $t$ is a bag as well, but only
+# of the words *up to* $t$: the first clause's adjective is read before the second noun, the second clause's
+# adjective after both. **A causal mask brings some order with it.** [Chapter 15](15_positions.ipynb) comes
+# back to that.
 #
 # </details>
 #
 # ### And real reviews?
 #
-# That task was made so that counting must fail. Here are real sentences of film reviews, half of them praise
-# ({cite:t}`pang2005`): {{ f"{reviews['card']['sentences']['train']:,}" }} to train on, 1,000 for validation, 1,000 for test.
+# That task was made so that counting must fail. Now take real sentences from film reviews, half of them
+# praise ({cite:t}`pang2005`): {{ f"{reviews['card']['sentences']['train']:,}" }} to train on, 1,000 for
+# validation, 1,000 for test.
 #
 # ```{predict} real-reviews
 # ```
@@ -332,24 +344,31 @@ ResultTable(columns, rows, "Share right, 1,000 test sentences")
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# Self-attention got {{ low_high(shares["self-attention with positions"], ".3f") }} right, the bag of words {{ low_high(shares["bag of words"], ".3f") }},
-# naive Bayes {{ f"{reviews['naive Bayes']:.3f}" }}. With 1,000 test sentences chance alone moves a share by {{ f"{reviews['half interval']:.3f}" }} up or down, so a
-# distance between the two trained readers is not shown. That self-attention is *better* is not shown either: a review
-# mostly does not ask who belongs to whom. This holds for {{ f"{reviews['card']['classifier']['updates']}" }} updates from nothing, states of 32 numbers, and dropout that
-# was chosen for each reader on validation among three rates; models that have read millions of sentences before are another matter.
+# Self-attention got {{ low_high(shares["self-attention with positions"], ".3f") }} right, the bag of words
+# {{ low_high(shares["bag of words"], ".3f") }}, naive Bayes {{ f"{reviews['naive Bayes']:.3f}" }}. The seeds
+# of the two trained readers do not overlap, but all were judged on the same 1,000 sentences. So compare the
+# two sentence by sentence, each by the majority of its seeds. On {{ reviews["alone right"]["bag"] }}
+# sentences only the bag was right, on {{ reviews["alone right"]["attends"] }} only self-attention. A fair
+# coin divides them at least as unevenly with probability {{ f"{reviews['alone right']['luck']:.2f}" }}: no
+# difference is shown between these two. That self-attention is *better* is not shown either; perhaps reviews
+# seldom ask which word belongs to which.
+#
+# This holds for {{ f"{reviews['card']['classifier']['updates']}" }} updates from nothing, states of 32
+# numbers, and dropout that was chosen for each reader on validation among three rates. Models that have read
+# millions of sentences before are another matter.
 #
 # </details>
 
 # %% [markdown]
 # ## Two sentences
 #
-# In **cross-attention** the queries come from one sequence, $Y$, and keys and values from another, $X$:
+# In **cross-attention** the queries come from one sequence, $Y$, and the keys and values from another, $X$:
 #
 # $$ \mathrm{cross}(Y, X) = \mathrm{softmax}\Big(\frac{Y W^Q (X W^K)^\top}{\sqrt{d_k}}\Big)\, X W^V $$ (eq-cross-attention)
 #
-# Decoders in chapters 3 to 12 did that with one query at a time, many of them with other scores. Beside self-attention the
-# operation is the same; what differs is what it is given. So the package
-# has one class under three names: `SelfAttention` and `CrossAttention` are `MultiHeadAttention`.
+# The decoders of chapters 3 to 12 did this with one query at a time, many of them with other scores. The
+# operation is the same as in self-attention; only its inputs differ. So the package has one class under three
+# names: `SelfAttention` and `CrossAttention` are `MultiHeadAttention`.
 #
 # | | self-attention, encoder | self-attention, decoder | cross-attention |
 # |---|---|---|---|
@@ -359,7 +378,8 @@ ResultTable(columns, rows, "Share right, 1,000 test sentences")
 # | size of the map | $S \times S$ | $T \times T$ | $T \times S$ |
 # | a row says | which words a word draws on | which written words | where the translation looks |
 #
-# **A mask belongs to what is looked at.** A source is known from its first word to its last, so cross-attention may look anywhere in it.
+# **A mask belongs to what is looked at.** The source is known from its first word to its last, so
+# cross-attention may look anywhere in it.
 
 # %%
 source, target = torch.randn(2, 5, 8), torch.randn(2, 3, 8)
@@ -370,12 +390,15 @@ print("cross", tuple(layer(target, source, mask=real).weights.shape))
 # %% [markdown]
 # ## What heads look for
 #
-# [Chapter 13](13_heads.ipynb) looked for heads that follow a *position*. Here is a pattern of language. French needs a noun's gender
-# to choose *le* or *la*. Does a head look from an English determiner to its noun? Asked are the eight heads on the source side of
-# chapter 13's translator from English to French (2 layers of 4 heads), trained from three seeds. In most phrases the
-# noun is the next word, so a head for the next word would seem to know grammar. A fair score sets
-# beside it the **distance baseline**: the same head's mean weight at the same distances, from all other words. And a
-# head may look at nouns from everywhere. So a second baseline counts only the *nouns* at those distances.
+# [Chapter 13](13_heads.ipynb) looked for heads that follow a *position*. Here is a pattern of language.
+# French needs a noun's gender to choose between *le* and *la*. Does a head look from an English determiner to
+# its noun? We ask the eight heads on the source side of chapter 13's translator from English to French (2
+# layers of 4 heads), trained from three seeds.
+#
+# In most phrases the noun is the next word, so a head that looks at the next word would seem to know grammar.
+# A fair score compares it with the **distance baseline**: the same head's mean weight at the same distances,
+# from all other words. A head may also look at nouns from everywhere. So a second baseline counts only the
+# *nouns* at those distances.
 #
 # ```{predict} determiner-head
 # ```
@@ -409,17 +432,28 @@ ResultTable(columns, rows, "Mean weight, test sentences")
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# In each of the three models some head lets a determiner give its noun {{ low_high(on_noun) }} of the weight. Other words give
-# {{ low_high(baseline) }} to what stands at the same distances, {{ low_high(to_nouns) }} to nouns there; and in the best untrained head a
-# determiner gives its noun {{ low_high(best_fresh) }}. So it is neither the distance nor a liking for nouns. The head's number differs from seed to seed; it was
-# chosen on validation sentences. A head of layer 2 looks at states that layer 1 has mixed, not at bare words. Nobody drew this pattern.
+# In each of the three models some head lets a determiner give its noun {{ low_high(on_noun) }} of the weight.
+# Other words give {{ low_high(baseline) }} to what stands at the same distances, and {{ low_high(to_nouns) }}
+# to nouns there. In the best untrained head a determiner gives its noun {{ low_high(best_fresh) }}. So
+# neither the distance nor a liking for nouns explains it. The head's number differs from seed to seed; it was
+# chosen on validation sentences. A head of layer 2 looks at states that layer 1 has mixed, not at bare words.
+# Nobody drew this pattern.
 #
 # </details>
 #
-# Look for it yourself, in the maps of seed 1. Between the first *the* and *owls* stands an adjective.
+# Does such a head make a good translator? The table shows how the three models translate the book's five
+# sentences. Below it are the maps of seed 1 for the same sentences, with their right translations. Look for
+# the head yourself: between the first *the* and *owls* stands an adjective.
 
 # %% tags=["hide-input"]
-maps = measured("heads")["maps"]
+translator = measured("heads")
+five = [run["five"] for run in translator["compared"]["4"]]
+rows = [[pair.source, *said] for pair, *said in zip(FIVE, *five)]
+columns = "", "seed 1", "seed 2", "seed 3"
+ResultTable(columns, rows, "The book's five sentences, greedy search")
+
+# %% tags=["hide-input"]
+maps = translator["maps"]
 looks = torch.tensor(maps[2]["weights"]["source"]) / 100  # layer, head, row, column
 HeadsExplorer(
     maps,
@@ -428,23 +462,32 @@ HeadsExplorer(
     sentence=2,
     column=2,
     caption="Go through the heads in their order. Which of them looks from the first “the” "
-    "past the next place to “owls”?",
+    "past the next word to “owls”?",
 )
 
 # %% [markdown]
 # <details><summary>Which head is it?</summary>
 #
-# Head 1 of layer 1: of the first *the* it gives *owls* {{ f"{looks[0, 0, 0, 2]:.2f}" }}. Head 3 of layer 2, the first
-# in the order by next place, gives it {{ f"{looks[1, 2, 0, 2]:.2f}" }}. And *the strawberry*
-# shows that the pattern is one of the mean: there head 1 of layer 1 gives the noun {{ f"{looks[0, 0, 6, 7]:.2f}" }}.
+# Head 1 of layer 1: it gives *owls* {{ f"{looks[0, 0, 0, 2]:.2f}" }} of the first *the*'s weight. Head 3 of
+# layer 2, the first in the order by next place, gives *owls* {{ f"{looks[1, 2, 0, 2]:.2f}" }}. The pattern
+# holds in the mean, not always: from the *the* of *the strawberry*, head 1 of layer 1 gives the noun
+# {{ f"{looks[0, 0, 6, 7]:.2f}" }}.
 #
 # </details>
 #
+# **A head that finds the noun does not make a good translator.** After
+# {{ f"{translator['card']['updates']}" }} updates only the first sentence is right. Each noun has its right
+# article, but in sentences 2 to 4 the verb is wrong or missing, and in the last the hero is the one who is
+# missed. Whether the articles need that head, five sentences cannot tell.
+#
 # ### In German captions
 #
-# *Ein Mann bereitet am Herd Essen zu*: a verb in two parts. Who is to name the last word has to look back at *bereitet*. Does a layer of
-# self-attention learn to? The next-word model from above learned from {{ f"{far['card']['captions']:,}" }} German captions of Multi30k, {{ f"{far['card']['updates']:,}" }} updates from
-# each of three seeds. Of the test captions {{ far["tested on"]["that end in a prefix"] }} end in such a part, one of seven words. The map is seed 1's, of a caption that it has not seen.
+# *Ein Mann bereitet am Herd Essen zu* (a man prepares food at the stove) has a verb in two parts. To name the
+# last word, a model has to look back at *bereitet*. Does a layer of self-attention learn to? The next-word
+# model from above was trained on {{ f"{far['card']['captions']:,}" }} German captions of Multi30k, with
+# {{ f"{far['card']['updates']:,}" }} updates from each of three seeds. Of the test captions
+# {{ far["tested on"]["that end in a prefix"] }} end in such a part, one of seven words. The map is that of
+# seed 1, for a caption that it has not seen.
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Two maps of a German caption that looks at itself under a causal mask, one for each head: lower triangles, with the weight of the last rows spread over several words."}}
 rows = [
@@ -456,29 +499,33 @@ rows.append(["counting words after a word", *(f"{counted[name]:.2f}" for name in
 usual = far["always the most frequent"]
 rows.append(["always the most frequent of seven", "", f"{usual:.2f}"])
 columns = "", "of all words", "of the seven"
-display(ResultTable(columns, rows, "Share of verbs' second parts named rightly"))
+display(ResultTable(columns, rows, "Share of verbs' second parts named correctly"))
 shown = far["maps"][0]
-figure, panels = plt.subplots(1, 2, figsize=(8.4, 4.2), layout="constrained")
+figure, panels = plt.subplots(2, 1, figsize=(5.0, 7.6), layout="constrained")
 for ax, head, name in zip(panels, shown["weights"], ("head 1", "head 2")):
     reads = shown["reads"]
     plot_attention(torch.tensor(head), reads, reads, ax=ax, annotate=False, cbar=False)
-    ax.set_title(name)
+    ax.set(title=name, xlabel="looked at", ylabel="asks")
 plt.show()
 experiment_card(far["card"])
 
 # %% [markdown]
-# It did not, so far: of the seven words it names the right one no more often than counts do that see one word back. In the map the row of *Essen*, which has to name *zu*, gives
-# *bereitet* {{ f"{shown['weights'][0][6][3]:.2f}" }} and {{ f"{shown['weights'][1][6][3]:.2f}" }}. **That a layer can look anywhere does not say that it has learned where.** A longer training, or a deeper model, may.
+# It did not, so far: of the seven words it names the right one no more often than counts do that see one word
+# back. The map is no proof of the opposite. The row of *essen*, which has to name *zu*, gives *bereitet*
+# {{ f"{shown['weights'][0][6][3]:.2f}" }} and {{ f"{shown['weights'][1][6][3]:.2f}" }}, and equal weights
+# would give it {{ f"{1 / 7:.2f}" }}. So the second head does look back; but the model gives *zu* a
+# probability of {{ f"{shown['next'][6]:.2f}" }}. **Looking at the right word is not yet using it.** A longer
+# training, or a deeper model, may learn more.
 #
 # ## What it costs
 #
-# Each of the $T$ words is compared with each, so the work of self-attention has a part that grows with $T^2$. A
-# recurrence does the same amount for each word, but word by word:
+# Each of the $T$ words is compared with each, so the work of self-attention has a part that grows with $T^2$.
+# A recurrence does the same amount of work for each word, but one word after another:
 #
 # $$ \underbrace{4Td^2 + 2T^2d}_{\text{self-attention, 1 step}} \qquad \underbrace{6Td^2}_{\text{GRU, } T \text{ steps}} $$ (eq-path)
 #
-# multiplications, $4Td^2$ for the projections. What a word knows of another has passed through one step in self-attention, and in a
-# recurrence through as many as lie between.
+# These count multiplications; $4Td^2$ of them are the projections. In self-attention, what one word tells
+# another passes through one step. In a recurrence it passes through as many steps as lie between the two.
 #
 # | | grows as | steps that wait for each other | longest path between two words |
 # |---|---|---|---|
@@ -486,24 +533,23 @@ experiment_card(far["card"])
 # | recurrence | $Td^2$ | $T$ | $T$ |
 # | window of $w$ words | $Td^2 + Twd$ | 1 | about $2T/w$ layers |
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Processor milliseconds of one call against sentence length from 16 to 1,024 words, both on logarithmic scales, for states of size 64 and 256. For short sentences self-attention is below the GRU. Self-attention with weights rises more steeply and ends above the GRU; fused it ends near it."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Two panels, for states of size 64 and of size 256: processor milliseconds of one call against sentence length from 16 to 1,024 words, both on logarithmic scales, with bands from the lowest to the highest of seven rounds. For short sentences self-attention is below the GRU. Self-attention with weights rises more steeply and ends above the GRU; the fused operator ends near the GRU."}}
 prices = stored["cost"]["milliseconds"]
-figure, panels = plt.subplots(1, 2, figsize=(6.4, 3.4), sharey=True)
+figure, panels = plt.subplots(2, 1, figsize=(6.4, 5.8), sharex=True)
 colours = dict(zip(prices["64"], (GREY, ORANGE, BLUE)))
 for ax, (width, ways) in zip(panels, prices.items()):
     for way, times in ways.items():
-        sizes = [int(size) for size in times]
-        ax.plot(
-            sizes,
-            [statistics.median(t) for t in times.values()],
-            "o-",
-            color=colours[way],
-            label=way,
+        sizes, colour = [int(size) for size in times], colours[way]
+        low, middle, high = (
+            [pick(t) for t in times.values()] for pick in (min, statistics.median, max)
         )
-    ax.set(xscale="log", yscale="log", xlabel=f"words (size {width})", xticks=sizes)
+        ax.fill_between(sizes, low, high, color=colour, alpha=0.2, linewidth=0)
+        ax.plot(sizes, middle, "o-", color=colour, label=way)
+    ax.set(xscale="log", yscale="log", xticks=sizes, ylabel="processor ms")
     ax.set_xticklabels(sizes), ax.minorticks_off()
-panels[0].set_ylabel("processor ms")
-name_lines(panels[1])
+    ax.annotate(f"size {width}", (0.03, 0.88), xycoords="axes fraction")
+panels[1].set_xlabel("words")
+name_lines(panels[0])
 plt.show()
 display(experiment_card(stored["card"]), experiment_card(reviews["card"]))
 
@@ -519,37 +565,47 @@ def ratios(way):
 ratio, fused = ratios("self-attention, with weights"), ratios("self-attention, fused")
 
 # %% [markdown]
-# One call forwards, batch of 4, one thread; the median of seven. At 16 words a GRU takes
-# {{ low_high(ratio["64", "16"] + ratio["256", "16"], ".1f") }} times as long as self-attention that returns its weights. At 1,024 words it is the other way round:
-# self-attention takes {{ low_high([1 / r for r in ratio["64", "1024"]], ".1f") }} times as long at size 64, and {{ low_high([1 / r for r in ratio["256", "1024"]], ".1f") }} times at size 256.
-# PyTorch's fused operator ([chapter 16](16_transformer.ipynb)) does not store the map; at 1,024 words its times and the GRU's overlap at both sizes.
+# Each time is for one forward call with a batch of 4 on one thread. Lines show the median of seven rounds,
+# bands the lowest to the highest. At 16 words a GRU takes
+# {{ low_high(ratio["64", "16"] + ratio["256", "16"], ".1f") }} times as long as self-attention that returns
+# its weights. At 1,024 words it is the other way round: self-attention takes
+# {{ low_high([1 / r for r in ratio["64", "1024"]], ".1f") }} times as long at size 64, and
+# {{ low_high([1 / r for r in ratio["256", "1024"]], ".1f") }} times at size 256. PyTorch's fused operator
+# ([chapter 16](16_transformer.ipynb)) does not store the map; at 1,024 words its times and the GRU's overlap
+# at both sizes.
 #
-# **Self-attention is not "faster" as such. Here it took less time while sentences were no longer than states are wide**, and by the formula the two are level at
-# $T = d$. What it has without condition is that no step waits for another. One thread cannot show what that is worth.
+# **Self-attention is not "faster" as such. Here it took less time while sentences had no more words than a
+# state has numbers**, and by the formula the two are level at $T = d$. What it has without condition is that
+# no step waits for another. One thread cannot show what that is worth.
 
 # %% [markdown]
 # ## Where it breaks
 #
-# **"My loss fell to 0 at once."** Probe the mask, and look whether targets are shifted: row $t$ reads $y_{t-1}$ and names $y_t$.
+# **"My loss fell to 0 at once."** Probe the mask, and check the shift: row $t$ reads $y_{t-1}$ and names
+# $y_t$.
 #
-# **"Causal cross-attention."** A flag `causal=True`, copied from layer to layer, keeps a target word from the rest of the source. Change the last source word: the first row must move.
+# **"Causal cross-attention."** A flag `causal=True`, copied from layer to layer, hides part of the source.
+# Change the last source word: the first row must move.
 #
-# **A mask of the wrong sentence.** Target pads fit on source words when both are equally long. Test with unequal lengths.
+# **A mask of the wrong sentence.** The mask for target pads fits the source when both are equally long, and
+# no error tells you. Test with unequal lengths.
 #
-# **A mean over pads.** Then a class depends on the longest neighbour in the batch.
+# **A mean over pads.** Then a class depends on the longest sentence in the batch.
 #
 # <details><summary>Why do we still mask when the model writes?</summary>
 #
-# While it writes one word at a time there is no later word, and the last row needs no mask. But the rows of earlier words
-# were computed under it in training. Without the mask they would now see later words, and differ from what the next layer has learned to read.
-# A decoder that keeps the keys and values of earlier words computes the new rows alone, below columns for all words.
+# While it writes one word at a time there is no later word, and the last row needs no mask. But in training
+# the rows of earlier words were computed under it. Without it they would now see later words, and the next
+# layer has not learned to read such rows. A decoder that keeps earlier keys and values computes only the new
+# rows, with a column for every word so far.
 #
 # </details>
 #
 # <details><summary>Does a padded batch need a padding mask beside the causal one?</summary>
 #
-# With pads on the right, real rows never see one: pads come later. Rows of pads do, and must not count. With pads on the left
-# every real row sees pads, so the mask is needed. Then the rows of pads have nothing left to look at: all words up to a pad are pads.
+# With pads on the right, real rows never see one: pads come later. Rows of pads do see pads, and must not
+# count in the loss. With pads on the left every real row sees pads, so the mask is needed. The rows of the
+# pads then have nothing to look at: all words up to a pad are pads.
 #
 # </details>
 
@@ -567,20 +623,21 @@ ratio, fused = ratios("self-attention, with weights"), ratios("self-attention, f
 #
 # ## What you now know
 #
-# - Self-attention makes queries, keys and values from one sentence; cross-attention takes the queries from another.
-# - Without positions or a causal mask, outputs move with their words, and a mean sees a bag of words.
+# - Self-attention makes queries, keys and values from one sentence; cross-attention takes the queries from
+#   another.
+# - Without positions or a causal mask, outputs move with their words, and their mean sees a bag of words.
 # - A causal mask opens the diagonal and what stands before it. A probe finds a leak without training.
 # - A mask belongs to what is looked at.
 # - A head earns a name when it beats other words' weight at the same distance, and an untrained model.
 #
-# **Now you.** [The exercise](../exercises/14_self_attention.ipynb) has you mask a batch, write a probe that catches
-# leaks, build the two masks of a decoder, and classify reviews: where does looking help?
+# **Now you.** [The exercise](../exercises/14_self_attention.ipynb) has you mask a batch, write a probe that
+# catches leaks, build the two masks of a decoder, and classify reviews: where does looking help?
 #
-# **Next.** [Chapter 15](15_positions.ipynb) tells the words where they stand, and [chapter 16](16_transformer.ipynb) stacks
-# such layers to a Transformer.
+# **Next.** [Chapter 15](15_positions.ipynb) tells the words where they stand, and [chapter
+# 16](16_transformer.ipynb) stacks such layers into a Transformer.
 #
 # ## Sources
 #
 # - Self-attention, the causal mask and the table of costs: {cite:t}`vaswani2017`, sections 3.2.3 and 4.
-# - A loss that was too good: issue 719 of `pytorch/tutorials`. Cross-attention under the target's mask: pull request 1046 of
-#   `keras-team/keras-io`.
+# - A loss that was too good: issue 719 of `pytorch/tutorials`. Cross-attention under the target's mask: pull
+#   request 1046 of `keras-team/keras-io`.

@@ -13,15 +13,15 @@
 # %% [markdown]
 # # Positions
 #
-# Attention sees a bag of words: exchange two of them, and every weighted sum stays as it was. A recurrent encoder read
-# one word after another, so its states knew the order; a model of attention alone has to be told. Here you tell it, with
-# waves, with a learned table, or by turning vectors. You see what a translator does without, and how far
-# each way carries beyond the sentences that were trained on.
+# A recurrent encoder reads one word after another, so its states know the order. A model of attention alone
+# meets all words at once, and somebody has to tell it where each word stands. Here you tell it: with waves,
+# with a learned table, or by turning vectors. You see what a translator does without positions, and how far
+# each of these ways carries beyond the sentences that were trained on.
 #
 # **You need** the scaled score from [chapter 5](05_scaled.ipynb), heads from [chapter 13](13_heads.ipynb) and
-# self-attention from [chapter 14](14_self_attention.ipynb). **It covers**
-# sinusoidal positions by hand and as a formula; why a shift is a turn; learned and rotary positions; translators
-# with and without positions, on shuffled and on longer sentences.
+# self-attention from [chapter 14](14_self_attention.ipynb). **It covers** sinusoidal positions by hand and as
+# a formula; why a shift is a turn; learned and rotary positions; translators with and without positions, on
+# shuffled and on longer sentences.
 
 # %% tags=["install", "hide-cell"]
 INSTALL
@@ -29,8 +29,8 @@ INSTALL
 # %% [markdown]
 # ## A question you can see
 #
-# A small Transformer, a translator of self- and cross-attention that [chapter 16](16_transformer.ipynb) takes apart, learns
-# English to French *without any positions*. We then give it two sentences of the same words:
+# A small Transformer, a translator of self- and cross-attention that [chapter 16](16_transformer.ipynb) takes
+# apart, learns English to French *without any positions*. Then we give it two sentences of the same words:
 #
 # > the cat sees the dog
 # >
@@ -56,6 +56,7 @@ from seqattn.plots import (
     ORANGE,
     ResultTable,
     experiment_card,
+    name_lines,
     plot_attention,
     use_style,
 )
@@ -88,18 +89,18 @@ ResultTable(("positions", "seed", *stored["who"]), rows, "Translations")
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# Without positions both sentences get one translation, to the letter, in all three trainings. But for rounding
-# it cannot be otherwise: the encoder computes the same states for the same words, in another order, and the decoder's
-# sums over them do not depend on that order. With positions the two translations differ.
+# Without positions both sentences get one translation, to the letter, in all three trainings. Except for
+# rounding, nothing else is possible: for the same words the encoder computes the same states in another
+# order, and the decoder's sums over them do not depend on that order. With positions the two translations
+# differ.
 #
 # </details>
 #
 # ## Dials
 #
-# A position has to become a vector, so that it can be added to a word's embedding. The number $p$ itself will not
-# do: it grows without end. A clock has the same task, and solves it with hands that turn at
-# different rates. **Sinusoidal positions** are such hands: each pair of features holds the sine and the cosine of
-# one angle.
+# To be added to a word's embedding, a position has to become a vector. The number $p$ itself will not do: it
+# grows without end. A clock has the same task, and solves it with hands that turn at different rates.
+# **Sinusoidal positions** are such hands: each pair of features holds the sine and the cosine of one angle.
 
 # %% tags=["hide-input"]
 PositionDials(
@@ -110,7 +111,7 @@ PositionDials(
 # %% [markdown]
 # ### By hand
 #
-# Take $d = 4$: one fast hand, which turns by 1 radian a place, and a slow one, which turns by 0.01.
+# Take $d = 4$: a fast hand, which turns by 1 radian a place, and a slow one, which turns by 0.01.
 #
 # | position | fast: sine, cosine | slow: sine, cosine | product with position 0 |
 # |---|---|---|---|
@@ -119,8 +120,8 @@ PositionDials(
 # | 2 | 0.91, −0.42 | 0.02, 1.00 | 0.58 |
 # | 5 | −0.96, 0.28 | 0.05, 1.00 | 1.28 |
 #
-# By its product position 5 is nearer to position 0 than position 2 is: the fast hand has almost come round. **One
-# fast hand is no position.** That is what the many rates are for.
+# By its product, position 5 is nearer to position 0 than position 2 is: the fast hand has almost come round.
+# **One fast hand does not make a position.** That is why there are many rates.
 
 # %%
 four = sinusoidal_positions(6, 4)
@@ -130,8 +131,8 @@ print("products with position 0:", four @ four[0])
 # %% [markdown]
 # ## In general
 #
-# In this chapter positions, features and pairs count from 0, as in the code. There are $d/2$ pairs, and a place further
-# turns pair $j$ by its *rate*, in radians:
+# In this chapter positions, features and pairs count from 0, as in the code. There are $d/2$ pairs. From one
+# place to the next, pair $j$ turns by its *rate*, in radians:
 #
 # $$ \omega_j = 10000^{-2j/d} $$ (eq-rates)
 #
@@ -139,17 +140,18 @@ print("products with position 0:", four @ four[0])
 #
 # $$ P_{p,2j} = \sin(p\,\omega_j), \qquad P_{p,2j+1} = \cos(p\,\omega_j) $$ (eq-waves)
 #
-# The first rate is 1. The last is 1/{{ f"{10_000 ** (2 / 4):,.0f}" }} with $d = 4$ and 1/{{ f"{10_000 ** (62 / 64):,.0f}" }} with $d = 64$, where the slowest
-# hand needs {{ f"{2 * torch.pi * 10_000 ** (62 / 64):,.0f}" }} places for one turn. What do two positions $p$ and $r$ have in common? For one pair,
-# $\sin a \sin b + \cos a \cos b = \cos(a - b)$, so
+# The first rate is 1. The last is 1/{{ f"{10_000 ** (2 / 4):,.0f}" }} with $d = 4$ and
+# 1/{{ f"{10_000 ** (62 / 64):,.0f}" }} with $d = 64$, where the slowest hand needs
+# {{ f"{2 * torch.pi * 10_000 ** (62 / 64):,.0f}" }} places for one turn. What do two positions $p$ and $r$
+# have in common? For one pair, $\sin a \sin b + \cos a \cos b = \cos(a - b)$, so
 #
 # $$ P_p^\top P_r = \sum_{j} \cos\big((p - r)\,\omega_j\big) $$ (eq-wave-product)
 #
-# **Only the distance is left**, without its sign: a cosine does not tell *before* from *behind*. For $p = r$ the product
-# is $d/2$, so all positions have one length, $\sqrt{d/2}$.
+# **Only the distance is left**, without its sign: a cosine does not tell *before* from *behind*. For $p = r$
+# the product is $d/2$, so all positions have the same length, $\sqrt{d/2}$.
 #
-# Below is the table from complex numbers: $e^{ip\omega}$ has the cosine as its real part and the sine as its
-# imaginary part.
+# The code below builds the table from complex numbers: $e^{ip\omega}$ has the cosine as its real part and the
+# sine as its imaginary part.
 
 
 # %%
@@ -174,19 +176,20 @@ print("at distances 0 to 8:")
 print(products[0, :9])
 
 # %% [markdown]
-# As the distance grows the products fall, but not evenly: from 5 places to 6 they rise a little, as the curve of the live
-# figure does.
+# As the distance grows the products fall, but not evenly: from 5 places to 6 they rise a little, like the
+# curve in the live figure.
 #
 # ## A shift is a turn
 #
-# Move all positions by $n$ places. Each hand turns by its own angle, $\varphi = n\omega_j$, wherever it stood:
+# Move all positions by $n$ places. Wherever a hand stood, it turns by its own angle, $\varphi = n\omega_j$:
 #
 # $$ \begin{pmatrix} P_{p+n,2j} \\ P_{p+n,2j+1} \end{pmatrix} = \begin{pmatrix} \cos\varphi & \sin\varphi \\ -\sin\varphi & \cos\varphi \end{pmatrix} \begin{pmatrix} P_{p,2j} \\ P_{p,2j+1} \end{pmatrix} $$ (eq-shift)
 #
-# These are the addition theorems of sine and cosine. The matrix knows $n$ and not $p$, so a matrix that is learned once
-# can mean *three places to the left* everywhere. {cite:t}`vaswani2017` chose these waves because they expected that
-# this would be easy to learn. (Learned positions translated about as well; the waves might carry on to sentences
-# longer than in training, which you will see measured.) As complex numbers, the shift is one multiplication:
+# These are the addition theorems of sine and cosine. The matrix depends on $n$ but not on $p$, so a matrix
+# that is learned once can mean *three places to the left* everywhere. {cite:t}`vaswani2017` chose these waves
+# because they expected that this would be easy to learn. (Learned positions translated about as well. The
+# waves might carry on to sentences longer than in training; you will see that measured.) With complex
+# numbers, the shift is one multiplication:
 
 # %%
 worst = 0.0
@@ -199,23 +202,25 @@ print(f"for all shifts up to 50, off by {worst:.6f} at most")
 # %% [markdown]
 # ## Turn instead of add
 #
-# A sum of word and position mixes the two: the score of two such sums has four parts, and only one compares word
-# with word. **Rotary positions**, by {cite:t}`su2021`, add nothing. They *turn* queries and keys before they are compared, each pair
-# of features by the angle of its place, $\varphi = p\,\omega_j$. With $R_p$ the matrix of all these turns, and $x$ a query or a key,
+# A sum of word and position mixes the two: a score of two such sums has four parts, and only one compares
+# word with word. **Rotary positions**, by {cite:t}`su2021`, add nothing. They *turn* queries and keys before
+# comparing them, each pair of features by the angle of its place, $\varphi = p\,\omega_j$. Let $R_p$ be the
+# matrix of all these turns, and $x$ a query or a key:
 #
 # $$ \begin{pmatrix} (R_p x)_{2j} \\ (R_p x)_{2j+1} \end{pmatrix} = \begin{pmatrix} \cos\varphi & -\sin\varphi \\ \sin\varphi & \cos\varphi \end{pmatrix} \begin{pmatrix} x_{2j} \\ x_{2j+1} \end{pmatrix} $$ (eq-rotary)
 #
-# A turn back and a turn forward leave their difference, $R_p^\top R_r = R_{r-p}$. So for a query $q$ at place $p$ and a key $k$ at
-# place $r$
+# A turn back and a turn forward leave their difference, $R_p^\top R_r = R_{r-p}$. So for a query $q$ at $p$
+# and a key $k$ at $r$
 #
 # $$ (R_p\, q)^\top (R_r\, k) = q^\top R_{r-p}\, k $$ (eq-rotary-distance)
 #
-# **The score knows what the words are, how far apart they stand and which comes first, and not where.** Lengths stay. Values
-# are left alone: a turned value would carry its place into the sum. Cross-attention stays as it is: between an English
-# place and a French one there is no distance.
+# **The score knows what the words are, how far apart they stand and which comes first, but not where.**
+# Lengths stay. Values are left alone: a turned value would carry its place into the sum. Cross-attention
+# stays as it is: there is no distance between an English place and a French one.
 #
-# By hand, with one pair: $q = (0.5, 1)$ and $k = (1, 0.5)$. At one place their product is 1. With $q$ at 3 and $k$ at 1
-# it is −1.098; with $q$ at 7 and $k$ at 5 it is −1.098 again. The other way round, with $q$ at 1 and $k$ at 3, it is 0.266.
+# By hand, with one pair: $q = (0.5, 1)$ and $k = (1, 0.5)$. At the same place their product is 1. With $q$ at
+# 3 and $k$ at 1 it is −1.098; with $q$ at 7 and $k$ at 5 it is −1.098 again. The other way round, with $q$ at
+# 1 and $k$ at 3, it is 0.266.
 
 # %%
 q, k = torch.tensor([[0.5, 1.0]]), torch.tensor([[1.0, 0.5]])
@@ -226,8 +231,8 @@ for at_q, at_k in ((4, 4), (3, 1), (7, 5), (1, 3)):
     print(f"q at {at_q}, k at {at_k}: {score.item():.3f}")
 
 # %% [markdown]
-# The live figure of [chapter 4](04_multiplicative.ipynb) shows one pair from the other side. There a matrix turned the question,
-# and the turn decided *which* of the states on a circle was found.
+# The live figure of [chapter 4](04_multiplicative.ipynb) shows one pair from another side. There a matrix
+# turns the question, and the turn decides *which* of the states on a circle is found.
 
 # %% tags=["hide-input"]
 TurnedQuestion(
@@ -245,8 +250,8 @@ TurnedQuestion(
 # | learned | adds row $p$ of a table that is trained | one row for each place | as long as the table |
 # | rotary | turns queries and keys in every self-attention | none | no end |
 #
-# In the package each is an option. It takes no training to see which models can tell an order: shuffle the source, and look
-# whether the logits change.
+# Each is an option of the package's models. To see which models can tell an order takes no training: shuffle
+# the source, and look whether the logits change.
 
 # %%
 source, shuffled = torch.tensor([[4, 5, 6, 7, 2]]), torch.tensor([[6, 4, 7, 5, 2]])
@@ -265,10 +270,11 @@ for way in WAYS:
 # %% [markdown]
 # ## A model that reads a bag
 #
-# Now trained: small Transformers on {{ f'{card["pairs"]["train"]:,}' }} pairs of [the toy corpus](03_additive.ipynb) with at most {{ card["words at most"] }} English
-# words, alike in all but their positions, with three seeds. No sentence that they translate on this page is one of those pairs.
-# Each translates {{ card["pairs"]["test"] }} test sentences by greedy search, and then the same sentences with their words shuffled. BLEU compares with the
-# translation of the sentence in its right order, both times.
+# Now we train: small Transformers on {{ f'{card["pairs"]["train"]:,}' }} pairs of [the toy
+# corpus](03_additive.ipynb) with at most {{ card["words at most"] }} English words, alike in all but their
+# positions, with three seeds. No sentence that they translate on this page is one of those pairs. Each
+# translates {{ card["pairs"]["test"] }} test sentences by greedy search, and then the same sentences with
+# their words shuffled. Both times BLEU compares with the translation of the sentence in its right order.
 #
 # ```{predict} after-shuffling
 # ```
@@ -301,24 +307,27 @@ ResultTable(
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# Without positions every translation stays. Even so BLEU is {{ low_high(over_seeds(longer["none"], "bleu")) }} after {{ f"{many:,}" }} updates: in short
-# sentences the words alone say most of it. With positions of any kind it is
-# {{ low_high([bleu for way in WAYS[1:] for bleu in over_seeds(longer[way], "bleu")]) }}. Between the three kinds the ranges overlap:
-# **no difference seen.**
+# Without positions every translation stays. Even so, BLEU is
+# {{ low_high(over_seeds(longer["none"], "bleu")) }} after {{ f"{many:,}" }} updates: in short sentences the
+# words alone say most of it. With positions of any kind it is
+# {{ low_high([bleu for way in WAYS[1:] for bleu in over_seeds(longer[way], "bleu")]) }}. Between the three
+# kinds the ranges overlap: **no difference seen.**
 #
-# - **Shuffled, the model without positions is ahead of the others**, by far. To it nothing has happened. The others were
-#   given another sentence, and are judged by the first.
-# - After {{ few }} updates it looked otherwise. Rotary positions were in use, since shuffling changed most
-#   translations, but they seemed to be worth nothing. One look too early would have been another conclusion.
+# - **On shuffled sentences the model without positions is ahead of the others**, by far. For this model
+#   nothing has happened. The others were given another sentence, and are judged by the first.
+# - After {{ few }} updates it looked otherwise. Rotary positions were in use, because shuffling changed most
+#   translations, but they seemed to be worth nothing. Had we looked only then, we would have drawn another
+#   conclusion.
 # - Take the waves away from a *finished* model, on both sides, and BLEU falls to
-#   {{ low_high([run["taken away"]["bleu"] for run in longer["sinusoidal"]]) }}. With the second seed *the cat sees the dog* becomes
-#   `{{ longer["sinusoidal"][1]["taken away"]["who"][0] }}`. None of the three models finds an end: the search stops them.
-#   That is no measure of what positions are worth, since a model that never had them learned to do without.
+#   {{ low_high([run["taken away"]["bleu"] for run in longer["sinusoidal"]]) }}. With the second seed *the cat
+#   sees the dog* becomes `{{ longer["sinusoidal"][1]["taken away"]["who"][0] }}`. For this sentence none of
+#   the three models finds an end: the search stops them. That does not measure what positions are worth,
+#   because a model that never had them has learned to do without.
 #
 # </details>
 #
-# The five sentences of the book, by the models of the first seed with {{ f"{many:,}" }} updates. Would they tell you which of
-# the four has no positions?
+# Here are the five sentences of the book, by the models of the first seed with {{ f"{many:,}" }} updates.
+# Would they tell you which of the four has no positions?
 
 # %% tags=["hide-input", "hide-output", "hide-until-after-shuffling"]
 for i, pair in enumerate(FIVE):
@@ -329,14 +338,16 @@ for i, pair in enumerate(FIVE):
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# They would not. Without positions all five are right, to the letter; with waves the last one lacks its *ne*. Among {{ card["pairs"]["test"] }} sentences waves
-# were far ahead. **A handful of good examples does not rank models.**
+# They would not. Without positions all five are right, to the letter; with waves the last one lacks its *ne*.
+# On the {{ card["pairs"]["test"] }} test sentences waves were far ahead. **A handful of good examples does
+# not rank models.**
 #
 # </details>
 #
-# And a sentence that a person wrote: a German caption of Multi30k, translated by the model that [chapter 3](03_additive.ipynb) shows (it was
-# stopped early, and the translation is wrong). Nobody told that model a position: it reads with a recurrence, from both
-# ends, and the order is in its states. How far from the diagonal does it look?
+# And here is a sentence that a person wrote: a German caption of Multi30k, translated by the model of
+# [chapter 3](03_additive.ipynb) (it was stopped early, and the translation is wrong). Nobody told that model
+# a position: it reads with a recurrence, from both ends, and the order is in its states. How far from the
+# diagonal does it look?
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Attention map of a German caption and its English translation, a row for each English token. The first rows look along the diagonal, the later ones spread over the end of the caption."}}
 caption = measured("captions")["captions"][0]
@@ -355,7 +366,8 @@ experiment_card(card)
 # %% [markdown]
 # ## Which side needs them
 #
-# Source and target each have their positions. Leave the waves out on one side alone, and train again, from the start.
+# Source and target each have their positions. Now leave the waves out on one side, and train again from the
+# start.
 #
 # ```{predict} which-side
 # ```
@@ -382,27 +394,31 @@ ResultTable(columns, rows, "Test sentences, three seeds: lowest to highest")
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# After {{ f"{many:,}" }} updates waves on the source side alone bring BLEU to {{ low_high(grid["source alone"]) }}, and waves on both sides
-# to {{ low_high(grid["sinusoidal"]) }}: no difference seen. On the target side alone they bring {{ low_high(grid["target alone"]) }}, and no waves at all
-# {{ low_high(grid["none"]) }}: no difference seen, either. **These models need positions on the source side.** The decoder has other means,
-# its causal mask and the words that it has written; which of the two it uses, this experiment does not tell.
+# After {{ f"{many:,}" }} updates, waves on the source side alone bring BLEU to
+# {{ low_high(grid["source alone"]) }}, and waves on both sides to {{ low_high(grid["sinusoidal"]) }}: no
+# difference seen. On the target side alone they bring it to {{ low_high(grid["target alone"]) }}, and without
+# any waves it is {{ low_high(grid["none"]) }}: no difference seen, either. **These models need positions on
+# the source side.** The decoder has other means, its causal mask and the words that it has written. Which of
+# the two it uses, this experiment does not tell.
 #
-# After {{ few }} updates both sides were ahead of the source alone in all seeds. So the target's positions may save some updates. All
-# this holds for sentences of at most {{ card["words at most"] }} words.
+# After {{ few }} updates, waves on both sides were ahead of waves on the source side alone in all seeds. So
+# the target's positions may save some updates. All this holds for sentences of at most
+# {{ card["words at most"] }} words.
 #
 # </details>
 #
 # ## Longer than trained
 #
-# The formula of the waves has no end, nor has a turn. Does a model that learned sentences of at most {{ card["words at most"] }} words read
-# longer ones? And is it the positions that decide? Beside these models stand others, which had long sentences in training.
-# The table of the learned positions has {{ card["rows of a learned table"] }} rows, more than training ever reached on the source side.
+# The formula of the waves has no end, and neither has a turn. Does a model that learned sentences of at most
+# {{ card["words at most"] }} words read longer ones? And is it the positions that decide? Beside these models
+# we show others that had long sentences in training. The table of the learned positions has
+# {{ card["rows of a learned table"] }} rows, more than training ever reached on the source side.
 #
 # ```{predict} longer-than-trained
 # ```
 
 
-# %% tags=["hide-input", "hide-output", "hide-until-longer-than-trained"] mystnb={"image": {"alt": "Two panels: BLEU against the number of source words, 4 to 16, a line for each of three seeds. On the left, after training on up to 8 words, the lines of all four ways fall from 6 words on; learned positions have no point at 16 words. On the right, after training on up to 16 words, lines for no positions and for waves lie higher at 16 words than on the left."}}
+# %% tags=["hide-input", "hide-output", "hide-until-longer-than-trained"] mystnb={"image": {"alt": "Two panels: BLEU against the number of source words, 4 to 16, a line for each of three seeds. In the upper one, after training on up to 8 words, the lines of all four ways fall from 6 words on; learned positions have no point at 16 words. In the lower one, after training on up to 16 words, the lines for no positions and for waves lie higher at 16 words than in the upper one."}}
 def by_length(found, ways):
     """For each way and seed, BLEU by number of source words; without what was refused."""
     measured = {w: [run["by length"].items() for run in found[w]] for w in ways}
@@ -415,18 +431,20 @@ def by_length(found, ways):
 LOOKS = dict(zip(WAYS, ((GREY, "-"), (BLUE, "--"), (ORANGE, "-."), (GREEN, ":"))))
 curves = by_length(longer, WAYS)
 practised = by_length(stored["practised"], stored["practised"])
-figure, panels = plt.subplots(1, 2, figsize=(6.4, 3.4), sharey=True)
-for ax, found in zip(panels, (curves, practised)):
+figure, panels = plt.subplots(2, 1, figsize=(6.4, 5.8), sharex=True)
+limits = card["words at most"], card["with long sentences"]["words at most"]
+for ax, found, most in zip(panels, (curves, practised), limits):
     for way, of_seeds in found.items():
         colour, dashes = LOOKS[way]
         for seed, curve in enumerate(of_seeds):
             label = None if seed else way
             ax.plot(*zip(*curve.items()), dashes, color=colour, label=label)
-    ax.set(xlabel="source words", ylim=(0, 100))
+    ax.set(ylabel="BLEU", ylim=(0, 100))
+    place = {"xy": (0.97, 0.88), "xycoords": "axes fraction", "ha": "right"}
+    ax.annotate(f"trained to {most} words", **place)
 panels[0].axvline(card["words at most"], color=GREY, linestyle=":")
-panels[0].set(ylabel="BLEU", title="trained to 8 words")
-panels[1].set_title("trained to 16 words")
-panels[0].legend(frameon=False)
+panels[1].set_xlabel("source words")
+name_lines(panels[0])
 plt.show()
 refusal = longer["learned"][0]["by length"]["16"]
 print(textwrap.fill(refusal, 80))
@@ -434,22 +452,27 @@ print(textwrap.fill(refusal, 80))
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# On the left all four fall, from 6 words to 8 already, and further behind the length of training. At 16 words waves have
-# {{ low_high([c[16] for c in curves["sinusoidal"]]) }} BLEU, turns {{ low_high([c[16] for c in curves["rotary"]]) }}; at 8 words both had more than
-# {{ f'{min(c[8] for way in ("sinusoidal", "rotary") for c in curves[way]) - 0.5:.0f}' }}. The formula goes on, the model does not.
+# In the upper panel all four fall, from 6 words to 8 already, and further beyond the length of training. At 16 words
+# waves have {{ low_high([c[16] for c in curves["sinusoidal"]]) }} BLEU and turns
+# {{ low_high([c[16] for c in curves["rotary"]]) }}; at 8 words both had more than
+# {{ f'{min(c[8] for way in ("sinusoidal", "rotary") for c in curves[way]) - 0.5:.0f}' }}. The formula goes
+# on; the model does not.
 #
-# **Is it the positions?** Not they alone. The model without any meets no new place, and falls as well, to {{ low_high([c[16] for c in curves["none"]]) }}. On the
-# right are models that learned from {{ f'{card["with long sentences"]["pairs"]:,}' }} pairs of up to {{ card["with long sentences"]["words at most"] }} words, in as many updates. At 16 words
-# these have {{ low_high([c[16] for c in practised["sinusoidal"]]) }} with waves and {{ low_high([c[16] for c in practised["none"]]) }} without any positions. **Waves carry as far as the
-# practice does.** How much of what was missing is practice with late *places*, and how much is all else that is new in
-# long sentences, this experiment does not tell.
+# **Is it the positions?** Not they alone. The model without any meets no new place, and falls as well, to
+# {{ low_high([c[16] for c in curves["none"]]) }}. The lower panel shows models that learned from
+# {{ f'{card["with long sentences"]["pairs"]:,}' }} pairs of up to
+# {{ card["with long sentences"]["words at most"] }} words, in as many updates. At 16 words these have
+# {{ low_high([c[16] for c in practised["sinusoidal"]]) }} with waves and
+# {{ low_high([c[16] for c in practised["none"]]) }} without any positions. **Waves carry as far as the
+# practice does.** Late *places* are new to the first models, but so is much else in long sentences. How much
+# each of the two matters, this experiment does not tell.
 #
 # </details>
 #
 # <details><summary>What it shows of tables and of turns</summary>
 #
-# Learned positions refuse: 16 words and `<eos>` are one more than the table has rows.  At 10 and 12 words
-# they already read rows that no training sentence of that side had touched.
+# Learned positions refuse: 16 words and `<eos>` are one more than the table has rows. At 10 and 12 words they
+# already read rows that no training sentence of that side had touched.
 #
 # At 12 and at 16 words, turns lie *below* waves in all seeds.
 #
@@ -458,12 +481,13 @@ print(textwrap.fill(refusal, 80))
 # %% [markdown]
 # ## Where it breaks
 #
-# **Pads on the left.** Positions that count the pads begin each sentence of a batch at another place. With waves or a learned
-# table a sentence can then get another translation alone than among longer ones. (Turned vectors know distances alone, and
-# those stay.) Count real words, sentence by sentence; or pad on the right.
+# **Pads on the left.** If positions count the pads, each sentence of a batch begins at another place. With
+# waves or a learned table a sentence can then get one translation alone and another among longer sentences.
+# (Turned vectors know only distances, and those stay.) Count real words, sentence by sentence; or pad on the
+# right.
 #
-# **A cached step.** A decoder that reads one token at a time must say which place it is at. Without `start` every
-# token stands at place 0:
+# **A cached step.** A decoder that reads one token at a time must say which place it is at. Without `start`
+# every token stands at place 0:
 
 # %%
 torch.manual_seed(0)
@@ -475,31 +499,31 @@ gap = [(at_once - torch.cat(rows)).abs().max().item() for rows in (right, wrong)
 print(f"with start: off by {gap[0]:.6f}; without: by {gap[1]:.3f}")
 
 # %% [markdown]
-# **Along the batch.** `len(x)` is the number of sentences if the batch comes first. `torch.arange(len(x))[:, None]` numbers
-# *them*: each sentence gets one position, the same for all its words, and reads as a bag. All shapes fit. Two public projects
-# that had this stand under Sources.
+# **Along the batch.** If the batch comes first, `len(x)` is the number of sentences, and
+# `torch.arange(len(x))[:, None]` numbers *them*. Each sentence gets one position, the same for all its words,
+# and is read as a bag. All shapes fit. The sources below name two public projects that had this bug.
 #
-# **A table's end.** Learned positions end. The package refuses; a program that clamps or wraps the index translates
-# something else in silence.
+# **A table's end.** Learned positions end. The package refuses longer sentences. A program that clamps or
+# wraps the index translates something else in silence.
 #
-# **Pairs.** Some programs turn features $2j$ and $2j+1$ together, others $j$ and $j + d/2$. Both are right, and weights
-# trained with one are wrong with the other.
+# **Pairs.** Some programs turn features $2j$ and $2j+1$ together, others $j$ and $j + d/2$. Both are right,
+# but weights trained with one layout are wrong with the other.
 #
-# **How loud.** Embeddings are multiplied by $\sqrt d$ where they start small, so that waves, whose length is
+# **How loud.** Where embeddings start small they are multiplied by $\sqrt d$, so that waves, whose length is
 # $\sqrt{d/2}$, do not drown the words.
 #
 # <details><summary>Does a causal mask already give order?</summary>
 #
-# On the target side, partly: the first token can attend to itself alone, the second to two, so their states
-# can differ without any positions. [Chapter 14](14_self_attention.ipynb) has measured what that is worth to a classifier. The source
-# side has no such mask.
+# On the target side, partly: the first token can attend only to itself, the second to two tokens. So their
+# states can differ without any positions. [Chapter 14](14_self_attention.ipynb) measured what that is worth
+# to a classifier. The source side has no such mask.
 #
 # </details>
 #
 # <details><summary>Why do results differ between a batch and a single sentence?</summary>
 #
-# Where pads stand on the left and positions count them, a sentence moves when a longer one joins its batch. Compare the
-# outputs for one sentence, alone and padded: but for rounding they must agree.
+# Where pads stand on the left and positions count them, a sentence moves when a longer one joins its batch.
+# Compare the outputs for one sentence, alone and padded: except for rounding they must agree.
 #
 # </details>
 #
@@ -521,13 +545,15 @@ print(f"with start: off by {gap[0]:.6f}; without: by {gap[1]:.3f}")
 # ## What you now know
 #
 # - Without positions a Transformer's source is a bag of words.
-# - Sinusoidal positions are hands that turn at many rates. Their products know the distance without its sign, and a shift
-#   is a turn.
+# - Sinusoidal positions are hands that turn at many rates. Their products know the distance without its sign,
+#   and a shift is a turn.
 # - Rotary positions turn queries and keys, so that the scores know the distance with its sign.
-# - That a formula has no end does not mean that a model reads on. Measure it, beside a model that had the practice.
+# - A formula without end does not mean that the model reads on. Measure it, beside a model that had the
+#   practice.
 #
-# **Now you.** [The exercise](../exercises/15_positions.ipynb) has you write waves, find the matrix of a shift, place words
-# behind pads, turn queries and keys, test whether a model sees order, and judge which side needs positions.
+# **Now you.** [The exercise](../exercises/15_positions.ipynb) has you write waves, find the matrix of a
+# shift, place words behind pads, turn queries and keys, test whether a model sees order, and judge which side
+# needs positions.
 #
 # **Next.** [Chapter 16](16_transformer.ipynb) puts all parts together into the Transformer.
 #
@@ -535,5 +561,5 @@ print(f"with start: off by {gap[0]:.6f}; without: by {gap[1]:.3f}")
 #
 # - Sinusoidal and learned positions: {cite:t}`vaswani2017`, section 3.5.
 # - Rotary positions: {cite:t}`su2021`, section 3.2.
-# - Positions along the batch: issue 1 of `cmu-l3/anlp-fall2025-code`, issue 2 of `songyangco/GETNext`. Positions that count pads on
-#   the left: issue 3021 of `huggingface/transformers`.
+# - Positions along the batch: issue 1 of `cmu-l3/anlp-fall2025-code`, issue 2 of `songyangco/GETNext`.
+#   Positions that count pads on the left: issue 3021 of `huggingface/transformers`.

@@ -13,24 +13,24 @@
 # # Exercise: a sentence looks at itself
 #
 # Let the words of padded sentences ask each other, open and close the right places, catch a program that
-# reads ahead, and average words without their pads. Then classify reviews with what you have, and say
-# where looking at each other helps. The chapter is
-# [A sentence looks at itself](../chapters/14_self_attention.ipynb).
+# reads ahead, and average words without their pads. Then classify reviews with your code, and say where
+# looking at each other helps. The chapter is [A sentence looks at
+# itself](../chapters/14_self_attention.ipynb).
 #
-# Each question has a cell for your answer and, below it, a check that you can run. The check tries
-# small numbers. Grading tries many more: other sizes, as many sentences as words, padding, gradients.
+# Each question has a cell for your answer and, below it, a check that you can run. The check tries small
+# numbers. Grading tries many more: other sizes, as many sentences as words, padding, gradients.
 #
 # - **Keep the first line of each answer cell**; it tells the grader what it is looking at.
-# - **Put all that an answer needs into its cell**, helpers too. `torch`, `F`, `nn` and `math` are
-#   there already.
-# - Everything is plain PyTorch: return tensors of the precision that came in, not lists or NumPy
-#   arrays, and leave the arguments as they are. `seqattn` is the answer key, so importing it in an
+# - **Put all that an answer needs into its cell**, helpers too. `torch`, `F`, `nn` and `math` are there
+#   already.
+# - Everything is plain PyTorch: return tensors of the same precision as those that come in, not lists or
+#   NumPy arrays, and leave the arguments as they are. `seqattn` is the answer key, so importing it in an
 #   answer earns nothing.
-# - `B` sentences, `T` words that ask, `S` words that are asked. In a mask, True means *may be
+# - There are `B` sentences, `T` words that ask, and `S` words that are asked. In a mask, True means *may be
 #   attended*.
 #
-# Save the notebook first. To check in a terminal: `seqattn check 14_self_attention.ipynb`. For points and hints:
-# `seqattn grade 14_self_attention.ipynb`. In a notebook cell, put an exclamation mark in front.
+# Save the notebook first. To check in a terminal: `seqattn check 14_self_attention.ipynb`. For points and
+# hints: `seqattn grade 14_self_attention.ipynb`. In a notebook cell, put an exclamation mark in front.
 
 # %% tags=["install", "hide-cell"]
 INSTALL
@@ -47,10 +47,13 @@ from seqattn.grading import checking, same_precision
 # %% [markdown]
 # ## Sentences that look at themselves
 #
-# `X`, `(B, T, d)`, holds the states of padded sentences, of which the first `lengths[b]` are real; `lengths`, `(B,)`, are
-# whole numbers of at least 1. The matrices `W_q` and `W_k`, `(d, d_k)`, and `W_v`, `(d, d_v)`, stand behind the states, as in
-# `X @ W_q`. At pads stand any finite numbers. Return what each word gets, `(B, T, d_v)`. No word looks at a pad; with `causal` none looks at a
-# later word either. **Rows of pads come back as zeros.** Write the softmax over the scores yourself, or call
+# `X`, `(B, T, d)`, holds the states of padded sentences. In sentence `b` the first `lengths[b]` words are
+# real; `lengths`, `(B,)`, holds whole numbers of at least 1. Multiply the states by the matrices `W_q` and
+# `W_k`, `(d, d_k)`, and `W_v`, `(d, d_v)`, from the right, as in `X @ W_q`. At pads `X` may hold any finite
+# numbers.
+#
+# Return what each word gets, `(B, T, d_v)`. No word looks at a pad. With `causal`, no word looks at a later
+# word either. **Rows of pads come back as zeros.** Write the softmax over the scores yourself, or call
 # PyTorch's; operators that attend are not allowed here.
 
 
@@ -85,9 +88,9 @@ with checking("q1"):
 # %% [markdown]
 # ## The words so far
 #
-# A decoder has read `past` words before, and now reads `T` more at once. Queries are the `T` new words alone, keys are all
-# words: the old ones first. Return the mask `(T, past + T)` under which each new word sees all that came
-# before it and itself, and nothing later. `past` may be 0.
+# A decoder has read `past` words before, and now reads `T` more at once. The queries are only the `T` new
+# words; the keys are all words, the old ones first. Return the mask `(T, past + T)` under which each new word
+# sees itself and all that came before it, and nothing later. `past` may be 0.
 
 
 # %% question="q2"
@@ -109,11 +112,12 @@ with checking("q2"):
 # %% [markdown]
 # ## Does it read ahead?
 #
-# `step_fn(tokens)` takes ids `(B, T)` from 0 to `vocab` − 1 and returns numbers `(B, T, n)`: row $t$ is meant to depend
-# on the ids up to and including $t$, in its own sentence. Return True if some row depends on a *later* id, and False if not.
-# You may call `step_fn` as often as you like, with any ids of that range and any number of words. Rounding
-# makes its numbers differ by about 1e-7 from call to call; a leak moves at least one of them by more than 1e-4, whichever other id
-# takes the place of the later one. `T` and `vocab` are at least 2. Leave `tokens` as they are.
+# `step_fn(tokens)` takes ids `(B, T)` from 0 to `vocab` − 1 and returns numbers `(B, T, n)`. Row $t$ is meant
+# to depend on the ids of its own sentence up to and including $t$. Return True if some row depends on a
+# *later* id, and False if none does. You may call `step_fn` as often as you like, with any ids of that range
+# and any number of words. Rounding makes its numbers differ by about 1e-7 from call to call. A leak moves at
+# least one of them by more than 1e-4, whichever other id takes the place of the later one. `T` and `vocab`
+# are at least 2. Leave `tokens` as they are.
 
 
 # %% question="q3"
@@ -134,20 +138,20 @@ with checking("q3"):
     ids = torch.tensor([[1, 0, 2, 1]])
     found = leaks(lambda x: x[..., None].float().flip(1), ids, 3)
     assert found is not None, "leaks returns None: is there a return?"
-    assert found, "a function that turns the sentence round reads ahead"
+    assert found, "a function that reverses the sentence reads ahead"
     assert not leaks(lambda x: x[..., None].float(), ids, 3), "row t may depend on word t itself"
     assert ids.tolist() == [[1, 0, 2, 1]], "leave the tokens as they are"
 
 # %% [markdown]
 # ## Two masks for a decoder
 #
-# `source`, `(B, S)`, and `target`, `(B, T)`, are ids, padded on the right with `pad`, which need not be 0. A decoder looks at its own
-# words and at the source. Return the two masks that it needs, both with all axes:
+# `source`, `(B, S)`, and `target`, `(B, T)`, are ids, padded on the right with `pad`, which need not be 0. A
+# decoder looks at its own words and at the source. Return the two masks that it needs, both with all axes:
 #
 # 1. for target words that look at target words, `(B, T, T)`: no later word, and no pad;
 # 2. for target words that look at source words, `(B, T, S)`.
 #
-# Rows that *ask* are never closed because they are pads.
+# A row that *asks* is never closed for being a pad's.
 
 
 # %% question="q4"
@@ -173,9 +177,9 @@ with checking("q4"):
 # %% [markdown]
 # ## One vector for a sentence
 #
-# `x`, `(B, T, d)`, are states of padded sentences, of which the first `lengths[b]` are real. Return their mean for
-# each sentence, `(B, d)`. A sentence without words gives zeros. At pads may stand anything, NaN as well. Gradients must flow
-# back to the real states, and none of them may be NaN.
+# `x`, `(B, T, d)`, holds the states of padded sentences; in sentence `b` the first `lengths[b]` are real.
+# Return the mean of each sentence's real states, `(B, d)`. A sentence without words gives zeros. Pads may
+# hold anything, even NaN. Gradients must flow back to the real states, and none of them may be NaN.
 
 
 # %% question="q5"
@@ -203,15 +207,17 @@ with checking("q5"):
 # Put a classifier of sentences together: embedding, self-attention, mean, linear layer. Write a module
 # `SentenceClassifier(words, d, classes)` with these parameters and no others:
 #
-# - `E` `(words, d)`, a row for each id; `W_q`, `W_k` and `W_v`, `(d, d)`, which stand behind the states as in the first
-#   question; `W` `(d, classes)` and `b` `(classes,)`.
+# - `E` `(words, d)`, a row for each id;
+# - `W_q`, `W_k` and `W_v`, `(d, d)`, by which the states are multiplied from the right, as in the first
+#   question;
+# - `W` `(d, classes)` and `b` `(classes,)`.
 #
-# `forward(ids, lengths)` gets the ids of padded sentences, `(B, T)`, of which the first `lengths[b]` are words: any id may
-# stand at a pad. Look the rows up, let all words of a sentence look at each other, add to each state what it gets,
-# average, and return the logits $m^\top W + b$ of each sentence, `(B, classes)`: no softmax. There are no
-# positions, and nothing is causal. `self_attention` and `masked_mean` are at hand; for grading right
-# versions of them are, whatever yours do. A parameter whose name does not begin with `b` starts with random
-# numbers, neither tiny nor huge.
+# `forward(ids, lengths)` gets the ids of padded sentences, `(B, T)`. In sentence `b` the first `lengths[b]`
+# are words; at a pad there may be any id. Look up the rows, let all words of a sentence look at each other,
+# and add to each state what it gets. Then average, and return the logits $m^\top W + b$ of each sentence,
+# `(B, classes)`, without a softmax. There are no positions, and nothing is causal. You may call
+# `self_attention` and `masked_mean`; grading uses right versions of both, whatever yours do. A parameter
+# whose name does not begin with `b` starts with random numbers, neither tiny nor huge.
 
 
 # %% question="q6"
@@ -257,21 +263,23 @@ with checking("q6"):
 # %% [markdown]
 # ## What follows: where does it help?
 #
-# Two readers were trained with several seeds each, one that averages embeddings and one that looks first. All have
-# labelled the same test sentences: `plain` and `attends` are `(seeds, N)`, the seeds an odd number; `labels` `(N,)` are the
-# right labels, and `kinds` `(N,)` says of which kind each sentence is, a whole number from 0. Of a reader's seeds the *majority* speaks: a
-# reader is right on a sentence if more than half of its seeds are.
+# Two kinds of reader were trained with several seeds each. One averages embeddings; the other looks first.
+# All have labelled the same test sentences: `plain` and `attends` are `(seeds, N)`, with an odd number of
+# seeds. `labels` `(N,)` are the right labels, and `kinds` `(N,)` gives the kind of each sentence, a whole
+# number from 0. For each kind of reader the *majority* of its seeds decides: it is right on a sentence if
+# more than half of its seeds are.
 #
-# Return for each of `K` kinds, in their order, four things:
+# Return four things for each of `K` kinds of sentence, in their order:
 #
 # 1. how many sentences `attends` is right on and `plain` is not;
 # 2. how many the other way round;
-# 3. how probable so uneven a division is by luck: if for each of these `n` sentences a fair coin had said who
-#    is right, how probable are a division as uneven as this and a more uneven one, *either* way? 1 where `n` is 0;
-# 4. whether looking helps there: True if the first number is larger, and the third below $0.05 / K$. (Who looks at `K` kinds has `K`
-#    chances of being lucky.)
+# 3. how probable so uneven a division is by luck. Let `n` be the sum of the first two, and suppose that a
+#   fair coin had said for each of these sentences who is right. How probable is a division at least as uneven
+#   as this one, *either* way? Return 1 where `n` is 0;
+# 4. whether looking helps there: True if the first number is larger than the second, and the third is below
+#   $0.05 / K$. (Whoever looks at `K` kinds has `K` chances of being lucky.)
 #
-# Sentences on which both are right, or both wrong, say nothing here.
+# Sentences on which both are right, or both are wrong, say nothing here.
 
 
 # %% question="q7"
@@ -305,10 +313,11 @@ with checking("q7"):
             assert abs(float(x) - expected) < 1e-6, f"{name}: by hand {expected}, not {x}"
 
 # %% [markdown]
-# Now measure. Below are reviews that nobody wrote: one adjective praises or blames, and in one sentence of four *not* or *never*
-# turns it round. Train your classifier and one that averages embeddings, three seeds each, ten
-# seconds in all; divide the test sentences into those without a negation, 0, and those with one, 1; and write down in a
-# sentence what follows, and what does not follow for real reviews.
+# Now measure. Below are reviews that nobody wrote: one adjective praises or blames, and in one sentence of
+# four *not* or *never* turns its meaning round. Train your classifier and one that averages embeddings, with
+# three seeds each; that takes ten seconds in all. Divide the test sentences into those without a negation, 0,
+# and those with one, 1. Then write down in a sentence what follows, and what does not follow for real
+# reviews.
 
 # %%
 from seqattn.data import invented_reviews
@@ -361,12 +370,12 @@ for name, said in (("averages", plain), ("attends", attends)):
     print(f"{name:9} right without and with negation, by seed: {shares}")
 for name, row in zip(("without", "with"), where_it_helps(plain, attends, labels, kinds)):
     print(f"{name:8} gained {row[0]}, lost {row[1]}, luck {row[2]:.2g}, helps: {row[3]}")
-# Looking at each other helps where two words decide together; one word alone an average finds as well. How
-# many real reviews are of the first kind, sentences that were made for the purpose cannot say.
+# Looking at each other helps where two words decide together. Where one word decides, an average finds it as
+# well. How many real reviews are of the first kind, sentences made for the purpose cannot say.
 # END ANSWER
 
 # %% [markdown]
 # ## What next
 #
-# `seqattn grade` tells your points. Then turn your `leaks` on a decoder that you have written before. It
-# needs no training to find out.
+# `seqattn grade` tells your points. Then try your `leaks` on a decoder that you wrote before: no training is
+# needed.

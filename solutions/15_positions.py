@@ -16,16 +16,17 @@
 # either side, turn queries and keys, test whether a model sees order at all, and judge a study. The chapter
 # is [Positions](../chapters/15_positions.ipynb).
 #
-# Each question has a cell for your answer and, below it, a check that you can run. The check tries
-# small numbers. Grading tries many more: other sizes, sizes that are equal, hostile padding, gradients.
+# Each question has a cell for your answer and, below it, a check that you can run. The check tries small
+# numbers. Grading tries many more: other sizes, sizes that are equal, hostile padding, gradients.
 #
 # - **Keep the first line of each answer cell**; it tells the grader what it is looking at.
-# - **Put all that an answer needs into its cell**, helpers too. `torch`, `F`, `nn` and `math` are
-#   there already.
-# - Everything is plain PyTorch: return tensors of the precision that came in, not lists or NumPy
-#   arrays, and leave the arguments as they are. `seqattn` is the answer key, so importing it in an
+# - **Put all that an answer needs into its cell**, helpers too. `torch`, `F`, `nn` and `math` are there
+#   already.
+# - Everything is plain PyTorch: return tensors of the same precision as those that come in, not lists or
+#   NumPy arrays, and leave the arguments as they are. `seqattn` is the answer key, so importing it in an
 #   answer earns nothing.
-# - `B` sentences, `T` places, `d` features. Positions count from 0. In a mask, True means *a real word*.
+# - There are `B` sentences, `T` places and `d` features. Positions count from 0. In a mask, True means *a
+#   real word*.
 #
 # Save the notebook first. To check in a terminal: `seqattn check 15_positions.ipynb`. For points and hints:
 # `seqattn grade 15_positions.ipynb`. In a notebook cell, put an exclamation mark in front.
@@ -45,9 +46,10 @@ from seqattn.grading import checking, same_precision
 # %% [markdown]
 # ## Waves for any positions
 #
-# `positions`, `(B, T)`, are numbers in any order; they come as floats, and need not be whole. Return their
-# sinusoidal vectors, `(B, T, d)`, sine and cosine of pair $j$ at features $2j$ and $2j + 1$, where the pair turns
-# by `base` to the power $-2j/d$ radians a place; `d` is even. Gradients must flow back to the positions.
+# `positions`, `(B, T)`, are numbers in any order; they come as floats and need not be whole. Return their
+# sinusoidal vectors, `(B, T, d)`, with the sine and the cosine of pair $j$ at features $2j$ and $2j + 1$.
+# Pair $j$ turns by `base` to the power $-2j/d$ radians a place; `d` is even. Gradients must flow back to the
+# positions.
 
 
 # %% question="q1"
@@ -79,8 +81,8 @@ with checking("q1"):
 # ## The matrix of a shift
 #
 # Return the `(d, d)` matrix that turns the sinusoidal vector of any position $p$ into that of $p + n$:
-# `shift_matrix(n, d, base) @ waves_of_p` is `waves_of_p_plus_n`, with vectors laid out as in the first question. `n`
-# is a number, possibly negative; `d` is even. Return 32-bit floats.
+# `shift_matrix(n, d, base) @ waves_of_p` is `waves_of_p_plus_n`, with vectors laid out as in the first
+# question. `n` is a number and may be negative; `d` is even. Return 32-bit floats.
 
 
 # %% question="q2"
@@ -112,11 +114,12 @@ with checking("q2"):
 # %% [markdown]
 # ## Pads on the left
 #
-# `x`, `(B, T, d)`, are embedded words, `table`, `(n, d)`, has a row for each position, and `mask`, `(B, T)`, is True at
-# real words. Pads may stand on the left, on the right, or on both sides; a sentence may have none, or no word at all.
-# Add to each real word the row of its place *in its own sentence*: the first real word gets `table[0]`,
-# whatever stands before it. Pads come back as 0, whatever stood there, NaN included. `n` is at least 1, and at least the number of
-# real words of any sentence, but may be less than `T`. Gradients must flow back to `x` and `table`.
+# `x`, `(B, T, d)`, are embedded words; `table`, `(n, d)`, has a row for each position; and `mask`, `(B, T)`,
+# is True at real words. Pads may stand on the left, on the right, or on both sides. A sentence may have no
+# pads, or no words at all. Add to each real word the row of its place *in its own sentence*: the first real
+# word gets `table[0]`, whatever stands before it. Pads come back as 0, whatever stood there, even NaN. `n` is
+# at least 1, and at least the largest number of real words in a sentence, but may be less than `T`. Gradients
+# must flow back to `x` and `table`.
 
 
 # %% question="q3"
@@ -146,11 +149,12 @@ with checking("q3"):
 # %% [markdown]
 # ## Turn queries and keys
 #
-# Rotary positions, in the layout of many released models: pair $j$ is made of features $j$ and $j + d_h/2$ (in the chapter
-# it is $2j$ with $2j + 1$). `q` is `(B, H, T, d_h)` and `k` `(B, H, S, d_h)`, with even `d_h`. `start` is the position of the
-# first *query*; the first key has position 0. So with a cache `start` is the number of words before. Pair $j$ turns by
-# $10000^{-2j/d_h}$ a place, from the first feature towards the second. Return the scores `(B, H, T, S)` of turned queries and
-# turned keys, divided by $\sqrt{d_h}$. Gradients must flow back.
+# Write rotary positions in the layout of many released models: pair $j$ is made of features $j$ and
+# $j + d_h/2$. (In the chapter it is made of $2j$ and $2j + 1$.) `q` is `(B, H, T, d_h)` and `k` is
+# `(B, H, S, d_h)`, with an even `d_h`. The first key has position 0. `start` is the position of the first
+# *query*; with a cache it is the number of words read before. Pair $j$ turns by $10000^{-2j/d_h}$ a place,
+# from the first feature towards the second. Return the scores `(B, H, T, S)` of turned queries and turned
+# keys, divided by $\sqrt{d_h}$. Gradients must flow back.
 
 
 # %% question="q4"
@@ -184,10 +188,11 @@ with checking("q4"):
 # %% [markdown]
 # ## Does it see order?
 #
-# `model(ids)` takes sentences `(B, S)` and returns a vector for each, `(B, d)`; what is inside is not your affair. `ids`, `(B, S)`,
-# are such sentences, of at most six tokens, without pads; the last token of each is `<eos>` and stays where it is. Return
-# `True` if *no* order of the other tokens changes any of the vectors by more than `1e-4` in any feature, and
-# `False` otherwise. A change below that is rounding: sums come in another order. Return a Python `bool`.
+# `model(ids)` takes sentences `(B, S)` and returns a vector for each, `(B, d)`; you need not know what is
+# inside. `ids`, `(B, S)`, are such sentences, of at most six tokens, without pads. The last token of each is
+# `<eos>` and stays where it is. Return `True` if *no* order of the other tokens changes any of the vectors by
+# more than `1e-4` in any feature, and `False` otherwise. A smaller change is rounding, because sums come in
+# another order. Return a Python `bool`.
 
 
 # %% question="q5"
@@ -217,15 +222,16 @@ with checking("q5"):
 # %% [markdown]
 # ## What follows: which side needs positions more?
 #
-# An experiment has trained translators with positions on the source side or not, and on the target side or not.
-# `score(source, target, seed)` gives the BLEU of one, where `source` and `target` are True or False. It may be called for
-# each of `seeds`, a list of numbers. Return a dict:
+# In an experiment translators were trained with or without positions on the source side, and with or without
+# them on the target side. `score(source, target, seed)` gives the BLEU of one of them; `source` and `target`
+# are True or False. It may be called for each of `seeds`, a list of numbers. Return a dict:
 #
-# - `"source"`: what positions on the source side are worth, a list with a number for each seed, in their order: the
-#   rise of BLEU that they bring, averaged over the target side with and without positions;
+# - `"source"`: what positions on the source side are worth, a list with a number for each seed, in their
+#   order. The number is the rise of BLEU that they bring, averaged over the target side with and without
+#   positions;
 # - `"target"`: the same for the target side;
-# - `"verdict"`: a text. `"source"` if each number of the first list is above each of the second; `"target"` if each is
-#   below; else `"no difference seen"`.
+# - `"verdict"`: a text. `"source"` if each number of the first list is above each of the second; `"target"`
+#   if each is below; else `"no difference seen"`.
 
 
 # %% question="q6"
@@ -262,7 +268,7 @@ with checking("q6"):
     assert found["verdict"] == "source", f"9 is above 2 for both seeds: {found['verdict']!r}"
 
 # %% [markdown]
-# Now judge the chapter's own study. Print what each side is worth, and write down in a sentence what follows, and
+# Now judge the chapter's own study. Print what each side is worth. Write down in a sentence what follows, and
 # for which sentences and which models it has been shown.
 
 # %%
@@ -291,5 +297,5 @@ print("worth more:", judged["verdict"])
 # %% [markdown]
 # ## What next
 #
-# `seqattn grade` tells your points. Then try `order_blind` on the encoder of a Transformer from the package, with each kind
-# of positions: wrap it so that it takes ids and returns the mean of its states.
+# `seqattn grade` tells your points. Then try `order_blind` on the encoder of a Transformer from the package,
+# with each kind of positions: wrap it so that it takes ids and returns the mean of its states.

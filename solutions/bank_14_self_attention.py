@@ -280,11 +280,11 @@ every word, 3 points: ordinary; keys smaller than states; all sizes equal; one s
     Project X three times, compare queries with keys, divide by the root of d_k, softmax over the keys,
     and add up the values.
 no reading ahead, 2 points: causal; causal, as many sentences as words; causal, with scores far below 0
-    With causal, row t sees the words up to t, itself among them; without, it sees all.
+    With causal, row t sees the words up to t, itself included; without causal it sees all.
 pads, 2 points: padded; padded, as many sentences as words; padded and causal
     Nobody looks at a pad, and the row of a pad is zero.
 gradients, 1 point, backward: ordinary; causal
-    The values are right but their gradients are not: no detach, no .data, no NumPy on the way.
+    The values are right, but their gradients are not: use no detach, no .data and no NumPy on the way.
 RIGHT
 def self_attention(X, W_q, W_k, W_v, lengths, causal):
     real = torch.arange(X.shape[1]) < lengths[:, None]
@@ -331,17 +331,17 @@ def self_attention(X, W_q, W_k, W_v, lengths, causal):
     return (a @ X) @ W_v * real[..., None]
 WRONG
 one matrix for query and key | (X @ W_k).mT -> (X @ W_q).mT
-    You project the keys with W_q, so that your scores are symmetric: keys have W_k.
+    You project the keys with W_q, so your scores are symmetric: project keys with W_k.
 values detached, keeps 7 | (weights @ (X @ W_v)) -> (weights @ (X @ W_v.detach()))
-    You use W_v without its gradient: the values are X @ W_v, and W_v learns.
+    You use W_v without its gradient: the values are X @ W_v, and W_v must learn.
 values not projected | (weights @ (X @ W_v)) -> (weights @ X)
     You add up the states themselves: the values are X @ W_v.
 keys added up | (weights @ (X @ W_v)) -> (weights @ (X @ W_k))
-    You add up the keys: they are there to be compared; the values are X @ W_v.
+    You add up the keys: keys are only compared; the values are X @ W_v.
 root of the value's size | math.sqrt(W_k.shape[1]) -> math.sqrt(W_v.shape[1])
     You divide by the root of the size of a value: the sums run over d_k, the size of a key.
 zero for a closed score, keeps 3 | ~open_to, -math.inf -> ~open_to, 0.0
-    You set closed scores to 0, and a score of 0 has a weight like others: set them to minus infinity.
+    You set closed scores to 0, but a score of 0 gets a weight like any other: set them to minus infinity.
 too little for a closed score, keeps 6 | ~open_to, -math.inf -> ~open_to, -100.0
     Your closed places get a weight where open scores lie far below 0: set closed scores to minus infinity.
 columns reversed | (weights @ (X @ W_v)) -> (weights @ (X @ W_v)).flip(-1)
@@ -365,17 +365,17 @@ reads one ahead, keeps 3 | open_to.tril() -> open_to.tril(1)
 does not see itself, keeps 3 | open_to.tril() -> open_to.tril(-1)
     Your words do not see themselves: row t sees columns up to and including t.
 never causal, keeps 3 | open_to = open_to.tril() -> pass
-    You leave causal aside: with it no word sees a later one.
+    You never use causal: where it is True, no word sees a later one.
 always causal, keeps 2 | if causal: -> if True:
-    You always forbid looking ahead: only where causal is True.
+    You always forbid looking ahead: forbid it only where causal is True.
 pads looked at, keeps 6 | real[:, None, :].repeat(1, X.shape[1], 1) -> torch.ones_like(real)[:, None, :].repeat(1, X.shape[1], 1)
     Your words look at pads: close the columns from lengths[b] on.
 rows of pads not zero, keeps 6 | .masked_fill(~real[:, :, None], 0.0) ->
-    You leave what stands in the rows of pads: they come back as zeros.
+    You leave numbers in the rows of pads: these rows come back as zeros.
 one pad too many, keeps 6 | < lengths[:, None] -> <= lengths[:, None]
-    You count one pad as a word: position lengths[b] is the first that is none.
+    You count one pad as a word: position lengths[b] is already a pad.
 detached, keeps 7 | R -> R.detach()
-    The values are right, but you cut the gradient: no detach.
+    The values are right, but you cut the gradient: leave out the detach.
 """
     + WRONG_FORMS,
     draw=draw_states,
@@ -418,21 +418,21 @@ one too many | .tril(past) -> .tril(past + 1)
 without itself | .tril(past) -> .tril(past - 1)
     Your words do not see themselves: the last column of row t is past + t, itself.
 turned round | return torch.ones(T, past + T, dtype=torch.bool).tril(past) -> return ~torch.ones(T, past + T, dtype=torch.bool).tril(past)
-    Your mask is turned round: True means that a word may be looked at.
+    Your mask is inverted: True means that a word may be looked at.
 upper triangle | .tril(past) -> .triu(past)
     You keep the wrong half: words see what comes before them.
 old words closed | [old, torch.tril -> [~old, torch.tril
     Your new words do not see the old ones: the first columns are all True.
 old words in a triangle | [old, torch.tril -> [old.tril(), torch.tril
-    You close some of the old words: they all stand before the new ones, so every new word sees them.
+    You close some of the old words: all of them stand before the new ones, so every new word sees them.
 new words all open | torch.tril(torch.ones(T, T)) > 0 -> torch.ones(T, T) > 0
-    Your new words see each other without limit: among them row t sees columns up to its own.
+    Your new words all see each other: among the new words, row t sees columns up to its own.
 new words first | torch.cat([old, torch.tril(torch.ones(T, T)) > 0], 1) -> torch.cat([torch.tril(torch.ones(T, T)) > 0, old], 1)
     You put the new words first: the old words have the first columns.
 rows of the old words too | .bool()[past:] -> .bool()
     You return rows for the old words as well: only the T new words ask.
 the new alone | torch.ones(T, past + T, dtype=torch.bool).tril(past) -> torch.ones(T, T, dtype=torch.bool).tril()
-    Your mask has columns for the new words alone: keys are all words, past + T of them.
+    Your mask has columns only for the new words: the keys are all words, past + T of them.
 numbers | R -> R.float()
     You return 0 and 1: a mask is boolean, True or False.
 a batch axis | R -> R[None]
@@ -448,7 +448,7 @@ Q3 = question(
 leaks(step_fn, tokens, vocab)
 read chapters/14_self_attention: No reading ahead
 clean programs, 2 points: each word alone; all words so far; the first word and its own
-    Not every change is a leak: compare rows before the changed word alone, and allow for rounding.
+    Not every change is a leak: compare only the rows before the changed word, and allow for rounding.
 programs that leak, 3 points: the word after; the whole sentence; the last word; a later word in the middle alone; a later word in one sentence alone; very little of the last word, in one number of one sentence; two words further on; the last word, in the row before it alone; the second word, in the first row alone; the word after, in two numbers with opposite signs
     Change each word but the first, one at a time, and look at all rows before it in all sentences.
 RIGHT
@@ -493,35 +493,35 @@ def leaks(step_fn, tokens, vocab):
     return found
 WRONG
 looks at the changed row, keeps 3 | [:, :t] - before[:, :t]) -> [:, : t + 1] - before[:, : t + 1])
-    You call what does not leak a leak: look at the rows before the changed word alone, and leave 1e-6 for rounding.
+    You find a leak where there is none: look only at the rows before the changed word, and allow 1e-6 for rounding.
 too much room, keeps 2 | > 1e-5 -> > 0.01
-    You overlook a small leak in one number: compare the largest difference, no mean, with a limit not far above rounding.
+    You overlook a small leak in one number: compare the largest difference, not the mean, with a limit just above rounding.
 only the first word | range(1, tokens.shape[1]): -> range(1):; (step_fn(changed)[:, :t] - before[:, :t]) -> (step_fn(changed)[:, 1:] - before[:, 1:])
     You change the first word, which all later rows may see: change a later word and look at the rows before.
 only the last word, keeps 2 | range(1, tokens.shape[1]): -> range(tokens.shape[1] - 1, tokens.shape[1]):
-    You change the last word alone: a leak may show only for a word in the middle.
+    You change only the last word: a leak may show only for a word in the middle.
 only the second word, keeps 2 | range(1, tokens.shape[1]): -> range(1, 2):
-    You change the second word alone: change each word but the first.
+    You change only the second word: change each word but the first.
 not the second word, keeps 2 | range(1, tokens.shape[1]): -> range(2, tokens.shape[1]):
-    You never change the second word, which the first row must not see: begin there.
+    You never change the second word, which the first row must not see: begin with it.
 not the last word, keeps 2 | range(1, tokens.shape[1]): -> range(1, tokens.shape[1] - 1):
-    You never change the last word, which no row but its own may see: end there.
+    You never change the last word, which no row but its own may see: change it as well.
 only the row before, keeps 2 | [:, :t] - before[:, :t]) -> [:, t - 1] - before[:, t - 1])
-    You look at the row just before the changed word: a leak may reach further back.
+    You look only at the row just before the changed word: a leak may reach further back.
 only the first row, keeps 2 | [:, :t] - before[:, :t]) -> [:, 0] - before[:, 0])
-    You look at the first row alone: look at all rows before the changed word.
+    You look only at the first row: look at all rows before the changed word.
 only the first sentence, keeps 2 | [:, :t] - before[:, :t]) -> [:1, :t] - before[:1, :t])
-    You look at the first sentence alone: a leak may be in another one.
+    You look only at the first sentence: the leak may be in another.
 a word that may be the same, keeps 2 | (changed[:, t] + 1) % vocab -> changed[:, t]
-    You put back the word that was there: make sure that it is another.
+    You put back the word that was there: make sure that the new word differs.
 turned round | R -> not R
-    Your answers are turned round: True means that it reads ahead.
+    Your answers are the wrong way round: True means that it reads ahead.
 one id everywhere, keeps 2 | (changed[:, t] + 1) % vocab -> 0
-    You put the same id into every sentence, and where it stood already nothing changes: put in another one.
+    You put the same id into every sentence, and where it already stood nothing changes: choose an id that differs.
 mean difference, keeps 2 | .abs().max() > 1e-5 -> .mean() > 1e-5
-    You average the differences, in which signs cancel: take the largest absolute one.
+    You average the differences, and signs cancel: take the largest absolute difference.
 sum of differences, keeps 2 | .abs().max() > 1e-5 -> .sum().abs() > 1e-4
-    You add up the differences, in which signs cancel: take the largest absolute one.
+    You add up the differences, and signs cancel: take the largest absolute difference.
 no absolute value, keeps 2 | .abs().max() > 1e-5 -> .max() > 1e-5
     You overlook numbers that fall: take the largest absolute difference.
 changes the tokens | tokens.clone() -> tokens
@@ -593,9 +593,9 @@ Q4 = question(
 decoder_masks(source, target, pad)
 read chapters/14_self_attention: Two sentences
 its own words, 2 points: ordinary; source shorter; all sizes equal; as many sentences as source words; as many sentences as target words; one sentence; one word each
-    Row t sees target words up to t that are no pads.
+    Row t sees the target words up to t that are not pads.
 the source, 2 points: ordinary; source shorter; all sizes equal; as many sentences as source words; as many sentences as target words; one sentence; one word each
-    Every target word sees all source words that are no pads: the mask belongs to what is looked at.
+    Every target word sees all source words that are not pads: the mask belongs to what is looked at.
 RIGHT
 def decoder_masks(source, target, pad):
     T = target.shape[1]
@@ -625,7 +625,7 @@ WRONG
 pads are 0 | T = target.shape[1] -> T, pad = target.shape[1], 0
     You take 0 for the pad: its id is the argument pad.
 or in place of and, keeps 2 | past & target.ne(pad)[:, None] -> past | target.ne(pad)[:, None]
-    You join with or: a place is open if it is no later word and no pad.
+    You join the two with or: a place is open if it is neither a later word nor a pad.
 not causal, keeps 2 | .tril() ->
     Your target words see later ones: close the columns after t.
 upper triangle, keeps 2 | .tril() -> .triu()
@@ -641,13 +641,13 @@ rows of pads closed, keeps 2 | past & target.ne(pad)[:, None] -> past & target.n
 target's mask on the source, keeps 2 | source.ne(pad)[:, None].expand(B, T, S) -> target.ne(pad)[:, :, None].expand(B, T, S)
     You use the target's pads for the source: the mask belongs to what is looked at.
 causal on the source, keeps 2 | [:, None, :].repeat(1, T, 1).tril() -> [:, None, :].repeat(1, T, 1).tril(); (source != pad)[:, None, :].repeat(1, T, 1) -> (source != pad)[:, None, :].repeat(1, T, 1).tril(0)
-    You forbid looking ahead in the source: it is known from the start, so only its pads are closed.
+    You forbid looking ahead in the source: the source is known from the start, so close only its pads.
 source's pads open, keeps 2 | source.ne(pad)[:, None].expand(B, T, S) -> torch.ones(B, T, S).bool()
     Your target words look at pads of the source: close their columns.
 rows and columns of both closed, keeps 2 | source.ne(pad)[:, None].expand(B, T, S) -> source.ne(pad)[:, None] & target.ne(pad)[:, :, None]
-    You close rows of the second mask where the target has pads: close columns of source pads alone.
+    You close rows of the second mask where the target has pads: close only the columns of source pads.
 turned round | R -> (~R[0], ~R[1])
-    Your masks are turned round: True means that a place may be looked at.
+    Your masks are inverted: True means that a place may be looked at.
 the other one first | R -> R[::-1]
     Your masks come in the wrong order: the target's own first, then the source's.
 source axis first, keeps 2 | R -> (R[0], R[1].mT)
@@ -687,9 +687,9 @@ full sentences, 2 points: ordinary; one word
 pads, 2 points: padded; NaN at pads; as many sentences as words; one sentence
     Only the first lengths[b] states count, in the sum and in the number. Replace what stands at pads: 0 times NaN is NaN.
 no words, 1 point: an empty sentence
-    Nothing divided by nothing is NaN: a sentence without words gives zeros.
+    0 divided by 0 is NaN: a sentence without words gives zeros.
 gradients, 1 point, backward: ordinary; padded
-    The values are right but their gradients are not: no detach, and no NaN on the way back.
+    The values are right, but their gradients are not: use no detach, and let no NaN arise on the way back.
 RIGHT
 def masked_mean(x, lengths):
     real = torch.arange(x.shape[1]) < lengths[:, None]
@@ -719,11 +719,11 @@ divided by the padded length, keeps 2 | / lengths.clamp(min=1)[:, None] -> / x.s
 pads added, keeps 2 | ~real[:, :, None], 0.0 -> torch.isnan(x), 0.0
     You add what stands at pads: only the first lengths[b] states count.
 pads counted as words, keeps 2 | < lengths[:, None] -> <= lengths[:, None]
-    You add one pad: position lengths[b] is the first that is none.
+    You add one pad: position lengths[b] is already a pad.
 the last word forgotten | < lengths[:, None] -> < lengths[:, None] - 1
     You leave out the last word of each sentence: the first lengths[b] states count.
 pads times zero, keeps 4 | x.masked_fill(~real[:, :, None], 0.0).sum(1) -> (x * real[:, :, None]).sum(1)
-    You multiply pads by zero: 0 times NaN is NaN. Replace them, with masked_fill or where.
+    You multiply pads by zero, but 0 times NaN is NaN: replace what stands there, with masked_fill or where.
 empty sentences give NaN, keeps 5 | .clamp(min=1) ->
     You divide by a length of 0: a sentence without words gives zeros.
 whole numbers | R -> R.trunc()
@@ -733,7 +733,7 @@ the sum | / lengths.clamp(min=1)[:, None] ->
 over features | R -> R.mean(1, keepdim=True).expand_as(R)
     You average over the numbers of a state: average over words, so that d numbers remain.
 over sentences | R -> R.mean(0, keepdim=True).expand_as(R)
-    You average over the sentences: each has a mean of its own.
+    You average over the sentences: each sentence has its own mean.
 length plus one | lengths.clamp(min=1) -> (lengths + 1)
     You divide by one more than there are words: divide by their number.
 largest, not mean | .sum(1) -> .amax(1)
@@ -741,7 +741,7 @@ largest, not mean | .sum(1) -> .amax(1)
 lengths of the neighbour, keeps 2 | lengths.clamp(min=1) -> lengths.flip(0).clamp(min=1)
     You divide by the length of another sentence: sentence b has lengths[b] words.
 detached, keeps 5 | R -> R.detach()
-    The values are right, but you cut the gradient: no detach.
+    The values are right, but you cut the gradient: leave out the detach.
 """
     + WRONG_FORMS,
     draw=draw_means,
@@ -756,7 +756,7 @@ parameters, 1 point: ordinary; three classes
     named_parameters() must list E, W_q, W_k, W_v, W and b with the shapes that are asked for, made once in
     __init__, and nothing else.
 logits, 3 points: ordinary; three classes; all sizes equal; one word; one sentence; padded; as many sentences as words
-    Rows of E; each plus what it gets by looking; the mean over real words; the linear layer.
+    Look up rows of E, add to each what it gets by looking, average over the real words, apply the linear layer.
 gradients, 2 points: ordinary; padded
     The gradient that reaches the parameters is not the right one.
 RIGHT
@@ -828,9 +828,9 @@ bag of words, keeps 1 | y = x + self_attention(x, self.W_q, self.W_k, self.W_v, 
 what it gets alone, keeps 1 | y = x + self -> y = self
     You keep what a word gets and drop its own state: add both.
 causal, keeps 1 | lengths, False) -> lengths, True)
-    Your words look back alone: here each looks at all words of its sentence.
+    Your words only look back: here each word looks at all words of its sentence.
 mean over pads, keeps 1 | masked_mean(y, lengths) @ -> y.mean(1) @
-    Your mean is over the padded length: the longest sentence of the batch would change the others.
+    Your mean is over the padded length: the longest sentence in the batch would then change the others.
 looks at pads, keeps 1 | self.W_v, lengths, False) -> self.W_v, torch.full_like(lengths, ids.shape[1]), False)
     Your words look at pads: hand over the lengths.
 summed, keeps 1 | masked_mean(y, lengths) @ -> masked_mean(y, lengths) * lengths[:, None] @
@@ -841,25 +841,25 @@ largest numbers, keeps 1 | masked_mean(y, lengths) @ -> torch.stack([row[:n].ama
     You take the largest number of each column: take the mean over the words.
 averaged before looking, keeps 1
     | x = self.E[ids] -> x = masked_mean(self.E[ids], lengths)[:, None].expand(*ids.shape, -1)
-    You average before the words look at each other, so that nothing is left to look at: look first.
+    You average before the words look at each other, so nothing is left to look at: look first.
 probabilities, keeps 1 | R -> R.softmax(-1)
-    You return probabilities: cross-entropy takes logits, and the softmax over them is its affair.
+    You return probabilities: return logits; cross-entropy applies the softmax itself.
 log-probabilities, keeps 1 | R -> R.log_softmax(-1)
-    You return log-probabilities: the logits as they are were asked for.
+    You return log-probabilities: return the logits as they are.
 queries and keys exchanged, keeps 1 | self.W_q, self.W_k, self.W_v, lengths -> self.W_k, self.W_q, self.W_v, lengths
     You have exchanged W_q and W_k: the words that ask are multiplied by W_q.
 values by the keys' matrix, keeps 1 | self.W_q, self.W_k, self.W_v, lengths -> self.W_q, self.W_k, self.W_k, lengths
-    Your values are made by W_k: that is W_v's part.
+    Your values are made by W_k: values are made by W_v.
 keys by the queries' matrix, keeps 1 | self.W_q, self.W_k, self.W_v, lengths -> self.W_q, self.W_q, self.W_v, lengths
-    Your keys are made by W_q, so that all scores are symmetric: W_k makes the keys.
+    Your keys are made by W_q, so all scores are symmetric: keys are made by W_k.
 no bias used, keeps 1 | + self.b ->
     You never add b: a class that is more frequent needs it.
 a hidden tanh, keeps 1 | masked_mean(y, lengths) @ self.W -> torch.tanh(masked_mean(y, lengths)) @ self.W
-    There is a tanh before your linear layer: the mean itself goes into it.
+    There is a tanh before your linear layer: the mean itself goes into that layer.
 embedding detached, keeps 4 | x = self.E[ids] -> x = self.E.detach()[ids]
-    The logits are right, but no gradient reaches E: words would keep the vectors they began with.
+    The logits are right, but no gradient reaches E: words would keep the vectors with which they began.
 attention detached, keeps 4 | x + self_attention(x, -> x + self_attention(x.detach(),
-    The logits are right, but you look at detached states, so that E does not learn what it is looked up for.
+    The logits are right, but you look at detached states: E then learns nothing from the attention.
 an nn.Embedding | self.E = nn.Parameter(torch.randn(words, d)) -> self.E = nn.Embedding(words, d); self.E[ids] -> self.E(ids)
     nn.Embedding calls its matrix E.weight: the question asks for a parameter E, an nn.Parameter.
 a frozen embedding | self.E = nn.Parameter(torch.randn(words, d)) -> self.register_buffer("E", torch.randn(words, d))
@@ -870,9 +870,9 @@ a linear layer
     | @ self.W + self.b -> @ self.readout.weight.T + self.readout.bias
     nn.Linear names its parameters otherwise and stores its matrix the other way round: W and b are asked for.
 zeros at first, keeps 5 | nn.Parameter(torch.randn(d, classes) / math.sqrt(d)) -> nn.Parameter(torch.zeros(d, classes))
-    W begins with zeros: no gradient then reaches anything before it in the first step. Begin with random numbers.
+    W begins with zeros, so in the first step no gradient reaches anything before it: begin with random numbers.
 dropout, keeps 0 | masked_mean(y, lengths) @ -> F.dropout(masked_mean(y, lengths), 0.5) @
-    You drop features at random, in evaluation as well: the question asks for no dropout.
+    You drop features at random, even in evaluation: the question asks for no dropout.
 """,
     draw=draw_reader,
     uses=("q1", "q5"),
@@ -885,11 +885,11 @@ Q7 = question(
 where_it_helps(plain, attends, labels, kinds)
 read exercises/14_self_attention: What follows: where does it help?
 who is right, 2 points: {DIVIDED}
-    By the majority of the seeds: the sentences of a kind on which one reader is right and the other is not.
+    Count, by the majority of the seeds, the sentences of a kind on which one reader is right and the other is not.
 luck, 2 points: {DIVIDED}
-    Of the n sentences on which one alone is right: how many of the 2 to the n ways of coins are at least as uneven, either way.
+    For the n sentences on which only one reader is right: which share of the 2 to the n results of n coins is at least as uneven, either way?
 the verdict, 2 points: {DIVIDED}
-    More gained than lost, and luck below 0.05 over the number of kinds.
+    True if more is gained than lost, and luck is below 0.05 over the number of kinds.
 RIGHT
 def where_it_helps(plain, attends, labels, kinds):
     without, within = (2 * (said == labels).sum(0) > len(said) for said in (plain, attends))
@@ -965,56 +965,56 @@ def where_it_helps(plain, attends, labels, kinds):
     return rows
 WRONG
 every seed has to be right | 2 * (said == labels).sum(0) > len(said) -> (said == labels).all(0)
-    You ask that every seed be right: more than half of them is enough.
+    You ask that every seed be right: more than half of the seeds are enough.
 any seed is enough | 2 * (said == labels).sum(0) > len(said) -> (said == labels).any(0)
-    It is enough for you that one seed is right: more than half of them must be.
+    One right seed is enough for you: more than half of the seeds must be right.
 first seed alone | 2 * (said == labels).sum(0) > len(said) -> said[0] == labels
-    You go by the first seed: the majority speaks.
+    You go by the first seed: the majority of the seeds decides.
 all right answers counted | within & ~without & here -> within & here; without & ~within & here -> without & here
     You count all sentences on which a reader is right: those on which both are right say nothing.
 all wrong answers counted | within & ~without & here -> ~without & here; without & ~within & here -> ~within & here
     You count all sentences on which a reader is wrong: those on which both are wrong say nothing.
 gained and lost exchanged, keeps 4 | gained, lost, luck, gained -> lost, gained, luck, gained
-    Your first two numbers are exchanged: first those on which attends alone is right.
+    Your first two numbers are exchanged: the first counts the sentences on which only attends is right.
 readers exchanged, keeps 2 | in (plain, attends) -> in (attends, plain)
-    You have exchanged the readers: gained is what the one that looks is right on alone.
+    You have exchanged the readers: gained counts the sentences on which only attends is right.
 over all kinds | here = kinds == kind -> here = kinds >= 0
-    You count the sentences of all kinds in each row: each kind has its own.
+    You count the sentences of all kinds in each row: each kind has a row of its own.
 seeds counted, not sentences | gained = int((within & ~without & here).sum()) -> gained = int((((attends == labels) & (plain != labels)).sum(0) * here).sum())
-    You count each seed of a sentence: the seeds of a sentence are no sentences of their own. Its majority counts once.
+    You count every seed as a sentence of its own: a sentence counts once, by the majority of its seeds.
 one-sided, keeps 2 | if abs(2 * i - n) >= off -> if (2 * i - n >= off if gained >= lost else n - 2 * i >= off)
-    You count uneven divisions one way alone: luck may favour either reader.
+    You count uneven divisions only one way: luck may favour either reader.
 more uneven alone, keeps 2 | abs(2 * i - n) >= off -> abs(2 * i - n) > off
-    You leave out divisions as uneven as the one that was found: they count.
+    You leave out divisions exactly as uneven as the one that was found: they count as well.
 this division alone, keeps 4 | abs(2 * i - n) >= off -> abs(2 * i - n) == off
-    You count divisions just as uneven: more uneven ones count as well.
+    You count only divisions exactly as uneven: more uneven ones count as well.
 as probable as it is, keeps 2 | if abs(2 * i - n) >= off) -> if i == gained)
-    Your probability is that of this division alone: add up all that are at least as uneven.
+    Your probability is that of this one division: add up all divisions that are at least as uneven.
 share of the ways forgotten, keeps 2 | / 2**n ->
     You return how many ways there are: divide by 2 to the n.
 all sentences for n, keeps 2
     | n, off = gained + lost, abs(gained - lost) -> n, off = int(here.sum()), abs(gained - lost)
-    Your n counts all sentences of a kind: only those count on which one reader alone is right.
+    Your n counts all sentences of a kind: count only those on which exactly one reader is right.
 less uneven, keeps 2 | abs(2 * i - n) >= off -> abs(2 * i - n) <= off
-    You count the divisions that are less uneven: at least as uneven is asked for.
+    You count the divisions that are less uneven: count those that are at least as uneven.
 no correction, keeps 4 | luck < 0.05 / K -> luck < 0.05
-    You compare with 0.05 for each of several kinds: who looks at K kinds has K chances. Divide by K.
+    You compare with 0.05 for each of several kinds, but whoever looks at K kinds has K chances: divide 0.05 by K.
 multiplied by the kinds, keeps 4 | 0.05 / K -> 0.05 * K
-    You multiply 0.05 by the number of kinds: with more chances each has to be less probable. Divide.
+    You multiply 0.05 by the number of kinds, but with more chances each has to be less probable: divide.
 one per cent, keeps 4 | 0.05 / K -> 0.01
-    Your limit is another: 0.05 over the number of kinds.
+    Your limit is a different one: it should be 0.05 over the number of kinds.
 more is enough, keeps 4 | gained > lost and luck < 0.05 / K -> gained > lost
-    For you any gain helps: a fair coin would often divide them so.
+    For you any gain is help: a fair coin would often divide the sentences like that.
 harm counts as help, keeps 4 | gained > lost and luck < 0.05 / K -> luck < 0.05 / K
-    You do not look which reader gained: where more was lost, looking does not help.
+    You do not check which reader gained: where more was lost, looking does not help.
 improbable either way, keeps 4 | luck < 0.05 / K -> luck > 0.05 / K
-    Your comparison is turned round: help is seen where luck is improbable.
+    Your comparison is the wrong way round: looking helps where luck is improbable.
 kinds that occur alone | K = [], int(kinds.max()) + 1 -> K = [], len(kinds.unique())
-    You make rows for the kinds that occur: they are numbered from 0 to the largest, and one without sentences has a row.
+    You make rows only for the kinds that occur: kinds run from 0 to the largest, and one without sentences has a row, too.
 share for number, keeps 4 | gained, lost, luck, gained -> gained / max(n, 1), lost / max(n, 1), luck, gained
-    Your first two are shares: how many sentences is asked for.
+    Your first two numbers are shares: return how many sentences they are.
 verdicts alone | R -> [row[3] for row in R]
-    You return verdicts alone: each kind has four things, in their order.
+    You return only the verdicts: return four things for each kind, in their order.
 """,
     draw=draw_division,
     oracle=where_it_helps,

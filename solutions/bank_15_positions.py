@@ -269,23 +269,23 @@ def waves(positions, d, base):
     return torch.sin(angles + (j % 2) * (math.pi / 2))
 WRONG
 sines first, then cosines | torch.stack((angles.sin(), angles.cos()), -1).flatten(-2) -> torch.cat((angles.sin(), angles.cos()), -1)
-    All your sines come first: here features 2j and 2j + 1 belong together.
+    All your sines come first: here features 2j and 2j + 1 form a pair.
 exponent k/d | torch.arange(0, d, 2, dtype=positions.dtype) / d -> torch.arange(d // 2, dtype=positions.dtype) / d
     Your rates fall half as fast as they should: the exponent of pair j is 2j/d.
 one rate for all | positions[..., None] * rates -> positions[..., None] * rates[0].expand(d // 2)
-    All your pairs turn at one rate: each has a rate of its own.
+    All your pairs turn at one rate: each pair has its own.
 base not used | base ** (-torch -> 10000 ** (-torch
-    You have put in 10000: the base is an argument.
+    You always use 10000: the base is an argument.
 cosine first | (angles.sin(), angles.cos()) -> (angles.cos(), angles.sin())
     Your cosine comes first: position 0 is 0, 1, 0, 1 and so on.
 counts places | positions[..., None] * rates -> 0 * positions[..., None] + torch.arange(positions.shape[1])[:, None] * rates
     You count the columns yourself: the positions are given, in any order.
 counts sentences | positions[..., None] * rates -> 0 * positions[..., None] + torch.arange(len(positions))[:, None, None] * rates
-    You slice along the batch: every sentence of yours stands at one position.
+    You slice along the batch: each of your sentences stands at a single position.
 starts at 1 | positions[..., None] * rates -> (positions[..., None] + 1) * rates
-    You begin at 1: position 0 has an angle of 0.
+    You begin at 1: at position 0 the angle is 0.
 degrees | positions[..., None] * rates -> positions[..., None] * rates * (math.pi / 180)
-    You take angles for degrees: they are radians, so the first sine of position 1 is 0.84.
+    You take angles as degrees: they are radians, so the first sine of position 1 is 0.84.
 rounded positions | positions[..., None] * rates -> positions[..., None].floor() * rates
     You round positions to whole numbers: a half is a position, too.
 rates rise | base ** (-torch -> base ** (torch
@@ -297,7 +297,7 @@ exponent 4j/d | torch.arange(0, d, 2, dtype=positions.dtype) / d -> torch.arange
 pairs from 1 | torch.arange(0, d, 2, dtype=positions.dtype) / d -> torch.arange(2, d + 2, 2, dtype=positions.dtype) / d
     You number the pairs from 1: pair 0 turns by 1 radian a place.
 detached, keeps 3 | positions[..., None] * rates -> positions.detach()[..., None] * rates
-    You cut the gradient to the positions: no detach.
+    You cut the gradient to the positions: leave out the detach.
 """
     + WRONG_FORMS,
     draw=draw_waves,
@@ -348,21 +348,21 @@ WRONG
 transposed | [[c, s], [-s, c]] -> [[c, -s], [s, c]]
     Your matrix goes the other way: sin(a + b) is sin a cos b plus cos a sin b.
 one angle for all pairs | base ** (-2 * k / d) -> 1.0
-    All your pairs turn by one angle: each turns at its own rate.
+    All your pairs turn by one angle: each pair turns at its own rate.
 exponent k/d | -2 * k / d -> -k / d
     Your rates fall half as fast as they should: the exponent of pair j is 2j/d.
 base not used | base ** (-2 -> 10000 ** (-2
-    You have put in 10000: the base is an argument.
+    You always use 10000: the base is an argument.
 no minus | [-s, c] -> [s, c]
     Your blocks are no rotations: one of the sines has a minus.
 diagonal alone | [[c, s], [-s, c]] -> [[c, 0.0], [0.0, c]]
-    You only scale by cosines: a shifted sine needs the cosine as well.
+    You only scale by cosines: a shifted sine takes a share of the cosine, too.
 rows exchanged | [[c, s], [-s, c]] -> [[-s, c], [c, s]]
     Your rows are exchanged: a shift by 0 must change nothing.
 distance without direction | angle = n * -> angle = abs(n) *
     You take the size of n alone: a negative n goes backwards.
 degrees | angle = n * -> angle = math.pi / 180 * n *
-    You take angles for degrees: they are radians.
+    You take angles as degrees: they are in radians.
 whole numbers | angle = n * -> angle = int(n) *
     You cut n to a whole number: half a place is a shift, too.
 pairs far apart
@@ -385,7 +385,7 @@ base for the shift | angle = n * -> angle = base *
 sine and cosine exchanged | c, s = math.cos(angle), math.sin(angle) -> s, c = math.cos(angle), math.sin(angle)
     Sine and cosine are exchanged: a shift by 0 must change nothing, so cosines stand on the diagonal.
 exponent not divided | (-2 * k / d) -> (-2 * k)
-    You do not divide the exponent by d: the slowest pair depends on how many there are.
+    You do not divide the exponent by d: the slowest rate depends on how many pairs there are.
 always one place | angle = n * -> angle = 1 *
     You shift by one place, whatever n is: multiply the rate by n.
 no cosines | [[c, s], [-s, c]] -> [[0.0, s], [-s, 0.0]]
@@ -403,15 +403,15 @@ right for one position
     | there = torch.stack([(n * rates).sin(), (n * rates).cos()], -1).flatten()
     | here = torch.stack([0 * rates, 1 + 0 * rates], -1).flatten()
     | return torch.outer(there, here) / (d / 2)
-    Your matrix sends every position to a multiple of one vector: it is right for position 0, and has to turn them all.
+    Your matrix sends every position to a multiple of one vector: it is right for position 0, but it has to turn all positions.
 exponent times the size | (-2 * k / d) -> (-2 * k * d)
-    You multiply the exponent by d: divide it.
+    You multiply the exponent by d: divide it by d.
 exponent over the base | (-2 * k / d) -> (-2 * k / base)
-    You divide the exponent by the base: divide it by d, and raise the base to it.
+    You divide the exponent by the base: divide it by d, and raise the base to the result.
 exponent over the shift | (-2 * k / d) -> (-2 * k / n)
     You divide the exponent by the shift: divide it by d.
 size for the base | base ** (-2 -> d ** (-2
-    You raise the number of features to the power: raise the base.
+    You raise the number of features to the power: raise the base to it.
 base times the exponent | base ** (-2 -> base * (-2
     You multiply the base by its exponent: a rate is a power of the base.
 ones between the blocks | R -> R + (torch.block_diag(*[torch.ones(2, 2)] * (d // 2)) == 0)
@@ -427,7 +427,7 @@ a list | R -> R.tolist()
 a NumPy array | R -> R.numpy()
     You return a NumPy array: return a torch tensor.
 double precision | R -> R.double()
-    You return 64-bit floats: asked are 32 bits.
+    You return 64-bit floats: return 32-bit floats.
 """,
     draw=draw_shift,
     oracle=shift_matrix,
@@ -486,7 +486,7 @@ the columns' numbers, keeps 2
 along the batch
     | place = torch.arange(len(x)).clamp(max=len(table) - 1)
     | return torch.where(mask[..., None], x + table[place][:, None], 0.0)
-    You slice the table along the batch: sentence 2 got the vector of place 2, for each of its words.
+    You slice the table along the batch: sentence 2 gets the vector of place 2 for each of its words.
 starts at 1 | .cumsum(1) - 1).clamp(min=0) -> .cumsum(1)).clamp(max=len(table) - 1)
     You begin at 1: the first real word gets row 0.
 multiplied | x + table[place] -> x * table[place]
@@ -498,22 +498,22 @@ words alone | x + table[place] -> x + 0 * table[place]
 counted from the end | mask.long().cumsum(1) - 1 -> mask.long().flip(1).cumsum(1).flip(1) - 1
     You count from the end: the first real word has position 0.
 pads not blanked, keeps 2 | torch.where(mask[..., None], x + table[place], 0.0) -> x + table[place]
-    You leave numbers at the pads: they come back as 0.
+    You leave numbers at the pads: pads come back as 0.
 pads keep what stood there, keeps 2 | torch.where(mask[..., None], x + table[place], 0.0) -> torch.where(mask[..., None], x + table[place], x)
-    You give back at the pads what stood there: they come back as 0.
+    You return at the pads what stood there: pads come back as 0.
 moved by all pads, keeps 2
     | place = (torch.arange(x.shape[1]) - (~mask).sum(1, keepdim=True)).clamp(0, len(table) - 1)
     | return torch.where(mask[..., None], x + table[place], 0.0)
-    You count off all pads of a sentence: only those before a word move it.
+    You subtract all pads of a sentence: only those before a word move it.
 moved to the left, keeps 2
     | found = torch.zeros_like(x)
     | for b, real in enumerate(mask):
     |     count = int(real.sum())
     |     found[b, :count] = x[b, real] + table[:count]
     | return found
-    You move the words to the left: each stays at its place, behind its pads.
+    You move the words to the left: each word stays in its column, behind its pads.
 pads multiplied by 0, keeps 3 | torch.where(mask[..., None], x + table[place], 0.0) -> (x + table[place]) * mask[..., None]
-    You multiply pads by 0, and 0 times NaN is NaN: choose with where or masked_fill instead.
+    You multiply pads by 0, but 0 times NaN is NaN: choose with where or masked_fill instead.
 right pads alone, keeps 2
     | place = torch.arange(x.shape[1]).clamp(max=len(table) - 1)
     | lengths = mask.sum(1, keepdim=True)
@@ -523,13 +523,13 @@ right pads alone, keeps 2
 numbering over the batch, keeps 0
     | place = (mask.flatten().long().cumsum(0) - 1).clamp(0, len(table) - 1).view(mask.shape)
     | return torch.where(mask[..., None], x + table[place], 0.0)
-    You count on from one sentence to the next: each begins at 0.
+    You count on from one sentence to the next: each sentence begins at 0.
 changed in place | x + table[place], 0.0) -> x.add_(table[place]), 0.0)
     You change the input in place: return a new tensor.
 the table detached, keeps 5 | table[place] -> table.detach()[place]
     No gradient reaches the table: leave out the detach.
 detached, keeps 5 | R -> R.detach()
-    The values are right, but you cut the gradients: no detach.
+    The values are right, but you cut the gradients: leave out the detach.
 """
     + WRONG_FORMS,
     draw=draw_padded,
@@ -604,13 +604,13 @@ WRONG
 neighbours as pairs | a, b = x[..., :half], x[..., half:] -> a, b = x[..., 0::2], x[..., 1::2]
     Your pairs are features 2j and 2j + 1: in this layout they are j and j + d_h/2.
 keys not turned | turn(k, 0).mT -> k.mT
-    You turn the queries alone: then the product knows the query's position, not the distance.
+    You turn only the queries: the product then knows the query's position, not the distance.
 queries not turned | turn(q, start) -> q
-    You turn the keys alone: queries turn as well.
+    You turn only the keys: queries turn as well.
 turned apart | turn(k, 0).mT -> turn(k, 0).mul(1.0).flip(-2).mT
     Your keys stand in reverse order: column s belongs to key s.
 turned the other way, keys only | turn(k, 0).mT -> (lambda y: y)(torch.cat((turn(k.roll(k.shape[-1] // 2, -1), 0)[..., k.shape[-1] // 2 :], turn(k.roll(k.shape[-1] // 2, -1), 0)[..., : k.shape[-1] // 2]), -1)).mT
-    Queries and keys of yours turn in opposite directions: both turn the same way.
+    Your queries and keys turn in opposite directions: both turn the same way.
 distance with the wrong sign | angles = torch.arange( -> angles = -torch.arange(
     You turn backwards: from the first feature of a pair towards the second.
 not scaled | / math.sqrt(q.shape[-1]) ->
@@ -618,9 +618,9 @@ not scaled | / math.sqrt(q.shape[-1]) ->
 divided by the size | / math.sqrt(q.shape[-1]) -> / q.shape[-1]
     You divide the scores by d_h: divide them by its root.
 no minus | a * c - b * s, -> a * c + b * s,
-    Yours is no rotation, lengths change: one of the sines has a minus.
+    Yours is not a rotation, because lengths change: one of the sines has a minus.
 one rate for all | rates = 10000 ** (-torch.arange(half, dtype=x.dtype) / half) -> rates = torch.ones(half, dtype=x.dtype)
-    All your pairs turn at one rate: each has a rate of its own.
+    All your pairs turn at one rate: each pair has its own.
 exponent k/d | dtype=x.dtype) / half) -> dtype=x.dtype) / (2 * half))
     Your rates fall half as fast as they should: the exponent of pair j is 2j/d_h.
 power of the position | angles = torch.arange(first, first + x.shape[-2], dtype=x.dtype)[:, None] * rates -> angles = torch.arange(first, first + x.shape[-2], dtype=x.dtype)[:, None] ** rates
@@ -634,7 +634,7 @@ exponent 4j/d | dtype=x.dtype) / half) -> dtype=x.dtype) * 2 / half)
 rates rise | 10000 ** (-torch -> 10000 ** (torch
     Your rates grow, or you divide by them: the angle is position times rate, and later pairs turn more slowly.
 exponent not divided | dtype=x.dtype) / half) -> dtype=x.dtype))
-    You do not divide the exponent: it is j over the number of pairs, so the slowest pair depends on how many there are.
+    You do not divide the exponent: it is j over the number of pairs, so the slowest rate depends on how many there are.
 exponent 2j not divided | dtype=x.dtype) / half) -> dtype=x.dtype) * 2)
     You do not divide the exponent by d_h, or you multiply it: the exponent of pair j is 2j/d_h.
 base times the exponent | 10000 ** (-torch -> 10000 * (-torch
@@ -648,25 +648,25 @@ second feature without itself | a * s + b * c), -> a * s),
 second feature without its first | a * s + b * c), -> b * c),
     A sine is missing: the second feature of a pair takes sine times the first.
 minus in the second | a * s + b * c), -> a * s - b * c),
-    The minus stands before the first feature's sine alone: yours has another in the second feature.
+    Only the sine of the first feature has a minus: yours has another one in the second feature.
 divided the wrong way round | R -> math.sqrt(q.shape[-1]) / (R * math.sqrt(q.shape[-1]))
     You divide the root by the scores: divide the scores by the root.
 root of the pairs | / math.sqrt(q.shape[-1]) -> / math.sqrt(q.shape[-1] / 2)
     You divide by the root of the number of pairs: divide by the root of d_h.
 weights for scores | R -> R.softmax(-1)
-    You return weights: asked are the scores, before any softmax.
+    You return weights: return the scores, before any softmax.
 query's features turned round | turn(q, start) -> turn(q.flip(-1), start)
     The features of your queries stand in reverse order: pairs are j and j + d_h/2 in queries and keys alike.
 key's features turned round | turn(k, 0) -> turn(k.flip(-1), 0)
     The features of your keys stand in reverse order: pairs are j and j + d_h/2 in queries and keys alike.
 start always 1 | turn(q, start) -> turn(q, 1)
-    You take 1 for the first query's position: that is start.
+    You take 1 as the first query's position: its position is start.
 heads as places | torch.arange(first, first + x.shape[-2], dtype=x.dtype)[:, None] * rates -> torch.arange(first, first + x.shape[1], dtype=x.dtype)[:, None, None] * rates
     You turn by the number of the head: axis 2 holds the places.
 keys detached, keeps 5 | turn(k, 0) -> turn(k.detach(), 0)
     No gradient reaches the keys: leave out the detach.
 detached, keeps 5 | R -> R.detach()
-    The values are right, but you cut the gradients: no detach.
+    The values are right, but you cut the gradients: leave out the detach.
 """
     + WRONG_FORMS,
     draw=draw_rotary,
@@ -724,7 +724,7 @@ WRONG
 reversed only, keeps 2
     | turned = torch.cat((ids[:, :-1].flip(1), ids[:, -1:]), 1)
     | return bool((model(turned) - model(ids)).abs().max() <= 1e-4)
-    You try one order alone, the reverse: a model may read that the same, and still see another order.
+    You try only one order, the reverse: a model may read that one the same, and still see another.
 neighbours only, keeps 2
     | base = model(ids)
     | for i in range(ids.shape[1] - 2):
@@ -733,37 +733,37 @@ neighbours only, keeps 2
     |     if (model(ids[:, order]) - base).abs().max() > 1e-4:
     |         return False
     | return True
-    You exchange neighbours alone: a model may notice only that words far apart change places.
+    You exchange only neighbours: a model may notice only when words far apart change places.
 rotations only, keeps 2
     | base, last = model(ids), ids.shape[1] - 1
     | for n in range(last):
     |     if (model(torch.cat((ids[:, :last].roll(n, 1), ids[:, last:]), 1)) - base).abs().max() > 1e-4:
     |         return False
     | return True
-    You try a few orders, such as all words moved round in a circle: a model may look at what these leave, so try all.
+    You try a few orders, such as all words moved round in a circle: a model may see only some other order, so try all.
 first two exchanged, keeps 2
     | order = list(range(ids.shape[1]))
     | order[0], order[1] = order[1], order[0]
     | return bool((model(ids[:, order]) - model(ids)).abs().max() <= 1e-4)
-    You exchange the first two words alone: try all orders.
+    You exchange only the first two words: try all orders of the words.
 eos moved | for order in permutations(range(last)) -> for order in permutations(range(last + 1)); ids[:, [*order, last]] -> ids[:, list(order)]
-    You say False of models that see no order, as an answer does that moves <eos>: it stays at the end.
+    You say False of models that see no order. Do you move <eos>? It stays at the end.
 exact equality, keeps 2 | > 1e-4 -> > 0
-    You ask for equal digits: sums in another order differ by rounding, so allow 1e-4.
+    You ask for equal digits, but sums in another order differ by rounding: allow 1e-4.
 too generous, keeps 2 | > 1e-4 -> > 0.1
-    You allow 0.1: a change above 1e-4 counts.
+    You allow changes up to 0.1: a change above 1e-4 counts.
 relative to the size, keeps 2 | (after - before).abs().max() > 1e-4 -> not torch.allclose(after, before, rtol=0.05, atol=1e-4)
     You allow a share of the numbers: a change above 1e-4 counts, however large they are.
 first sentence only, keeps 2 | (after - before).abs().max() -> (after - before)[0].abs().max()
-    You look at the first sentence alone: order may show in another.
+    You look only at the first sentence: order may show in another one.
 first feature only, keeps 2 | (after - before).abs().max() -> (after - before)[:, 0].abs().max()
-    You look at one feature: order may show in another.
+    You look at only one feature: order may show in another one.
 sums compared, keeps 2 | (after - before).abs().max() -> (after - before).sum().abs()
     You add up the changes, where some may cancel: take the size of each.
 mean of the changes, keeps 2 | (after - before).abs().max() -> (after - before).abs().mean()
     You average the changes: one number that changes in one sentence is enough.
 signs forgotten, keeps 2 | (after - before).abs().max() -> (after - before).max()
-    You look at rises alone: a fall is a change as well.
+    You look only at rises: a fall is a change as well.
 the other way round
     | from itertools import permutations
     | before, last = model(ids), ids.shape[1] - 1
@@ -844,7 +844,7 @@ Q6 = question(
 sides(score, seeds)
 read chapters/15_positions: Which side needs them
 what each side is worth, 3 points: ordinary; the target side; both together; one seed; harmful
-    For each seed, the rise that a side brings without the other and with it, averaged.
+    For each seed, average the rise that a side brings without the other side and the rise with it.
 the verdict, 2 points: ordinary; the target side; both together; ranges meet; one seed apart; one seed; harmful; equal; seeds far apart
     Ranges that meet, or touch, show no difference.
 RIGHT
@@ -906,11 +906,11 @@ def sides(score, seeds):
     return result
 WRONG
 without the other side alone, keeps 2 | source.append((left - none + both - right) / 2) -> source.append(left - none); target.append((right - none + both - left) / 2) -> target.append(right - none)
-    You compare models without the other side alone: average that with those that have it.
+    You compare only models without the other side: average that with the models that have it.
 with the other side alone, keeps 2 | source.append((left - none + both - right) / 2) -> source.append(both - right); target.append((right - none + both - left) / 2) -> target.append(both - left)
-    You compare models with the other side alone: average that with those that lack it.
+    You compare only models with the other side: average that with the models that lack it.
 scores for rises | source.append((left - none + both - right) / 2) -> source.append((left + both) / 2); target.append((right - none + both - left) / 2) -> target.append((right + both) / 2)
-    You return the scores with a side: subtract those without it.
+    You return the scores with a side: subtract the scores without it.
 sides exchanged | left, right = score(True, False, seed), score(False, True, seed) -> right, left = score(True, False, seed), score(False, True, seed)
     You have exchanged the sides: the first argument of score is the source.
 not halved, keeps 2 | source.append((left - none + both - right) / 2) -> source.append(left - none + both - right); target.append((right - none + both - left) / 2) -> target.append(right - none + both - left)
@@ -918,14 +918,14 @@ not halved, keeps 2 | source.append((left - none + both - right) / 2) -> source.
 wrong sign | source.append((left - none + both - right) / 2) -> source.append((none - left + right - both) / 2); target.append((right - none + both - left) / 2) -> target.append((none - right + left - both) / 2)
     Your signs are wrong: a rise is the score with positions minus the score without.
 first seed alone | for seed in seeds -> for seed in seeds[:1] * len(seeds)
-    You look at the first seed alone: each seed has a number of its own.
+    You look only at the first seed: each seed has a number of its own.
 mean over the seeds
     | ever = lambda a, b: sum(score(a, b, s) for s in seeds) / len(seeds)
     | none, left, right, both = ever(False, False), ever(True, False), ever(False, True), ever(True, True)
     | source, target = [(left - none + both - right) / 2] * len(seeds), [(right - none + both - left) / 2] * len(seeds)
     | verdict = "source" if source > target else "target" if source < target else "no difference seen"
     | return {"source": source, "target": target, "verdict": verdict}
-    You average over the seeds, and their spread is gone: return a number for each.
+    You average over the seeds, and their spread is lost: return a number for each seed.
 interplay missed | source.append((left - none + both - right) / 2) -> source.append(left - none); target.append((right - none + both - left) / 2) -> target.append(both - left)
     You add one side after the other: average over both states of the other side.
 none is the source side alone, keeps 2 | none, both = score(False, False, seed) -> none, both = score(True, False, seed)
@@ -989,13 +989,13 @@ target: not halved | target.append((right - none + both - left) / 2) -> target.a
 sums for rises | source.append((left - none + both - right) / 2) -> source.append((left + none + both + right) / 2); target.append((right - none + both - left) / 2) -> target.append((left + none + both + right) / 2)
     You add all four scores: a rise is the score with positions minus the score without.
 sizes of the rises, keeps 0 | source.append((left - none + both - right) / 2) -> source.append(abs(left - none + both - right) / 2); target.append((right - none + both - left) / 2) -> target.append(abs(right - none + both - left) / 2)
-    You drop the signs of the rises: a side that does harm is worth less than 0.
+    You drop the signs of the rises: a side that harms is worth less than 0.
 below counts as above, keeps 3 | if min(source) > max(target): -> if min(source) < max(target):
     You say source where its lowest number is below the highest of target: it must be above.
 above counts as below, keeps 3 | elif max(source) < min(target): -> elif max(source) > min(target):
     You say target where source's highest number is above the lowest of target: it must be below.
 a word of its own, keeps 3 | verdict = "no difference seen" -> verdict = "none"
-    Your verdict is another text: it is "source", "target" or "no difference seen", to the letter.
+    Your verdict is a different text: return "source", "target" or "no difference seen", to the letter.
 verdicts exchanged, keeps 3 | verdict = "source" -> verdict = "target "[:6]; verdict = "target" -> verdict = "source"
     Your verdicts are exchanged: the side that is worth more has the larger numbers.
 means decide, keeps 3 | if min(source) > max(target): -> if sum(source) > sum(target):; elif max(source) < min(target): -> elif sum(source) < sum(target):
@@ -1003,13 +1003,13 @@ means decide, keeps 3 | if min(source) > max(target): -> if sum(source) > sum(ta
 seed by seed decides, keeps 3 | if min(source) > max(target): -> if all(a > b for a, b in zip(source, target)):; elif max(source) < min(target): -> elif all(a < b for a, b in zip(source, target)):
     Your verdict compares seed by seed: each number of one side must be above each of the other.
 touching counts, keeps 3 | if min(source) > max(target): -> if min(source) >= max(target):
-    Equal numbers count for you as above: a side must be above, not level.
+    You count equal numbers as above: a side must be above, not level.
 best seed decides, keeps 3 | if min(source) > max(target): -> if max(source) > max(target):; elif max(source) < min(target): -> elif max(source) < max(target):
     Your verdict compares the best seeds: the worst of one side must be above the best of the other.
 sizes decide, keeps 3 | if min(source) > max(target): -> if min(map(abs, source)) > max(map(abs, target)):; elif max(source) < min(target): -> elif max(map(abs, source)) < min(map(abs, target)):
-    Your verdict drops the signs: a side that does harm is not worth more.
+    Your verdict drops the signs: a side that harms is not worth more.
 never the target, keeps 3 | elif max(source) < min(target): -> elif False:
-    Your verdict never says target: it is as possible as source.
+    Your verdict never says target: that is as possible as source.
 """,
     parts={
         "what each side is worth": ("the source side", "the target side"),

@@ -57,10 +57,10 @@ class PositionDials(LiveFigure):
         "explain": [
             "All positions have the same length, the root of d/2: later ones are not larger.",
             "Each pair gives the cosine of the angle between two hands, and both hands have turned "
-            "on by the same angle.",
+            "by the same angle.",
             "Each sine does. The sum of sine times sine and cosine times cosine does not.",
-            "It falls where the distance grows, and not even there all the way. The distance is 3 "
-            "all the time.",
+            "It falls as the distance grows, and not even then all the way. Here the distance is "
+            "always 3.",
         ],
     }
 

@@ -72,14 +72,14 @@ class SelfAttentionLayer(LiveFigure):
         "options": [
             "It changes: the words around it are different now.",
             "Nothing at all.",
-            "It changes a little, since weights depend on the distance.",
+            "It changes a little, because weights depend on the distance.",
             "It becomes the output of another word.",
         ],
         "answer": 1,
         "tests": "second",
         "explain": [
-            "Nothing in the formula knows what stands before a word, or behind it.",
-            "The sum has the same addends in another order.",
+            "Nothing in the formula knows what stands before a word, or after it.",
+            "The sum adds up the same numbers in another order.",
             "There is no distance in the formula yet.",
             "That happens to no word. The rows of “cat” and “mat” move along with them.",
         ],
