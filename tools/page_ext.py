@@ -41,8 +41,9 @@ SEARCH_SCRIPTS = ("doctools.js", "sphinx_highlight.js")
 # Code: names, signs and spaces are as the text around them, and most of all marks.
 PLAIN = re.compile(r'<span class="[nopw]">([^<]*)</span>')
 # Elsewhere: marks and classes that no rule asks for, a name that says again what stands there, a
-# picture that the style sheet draws.
+# picture that the style sheet draws. And a name that hides what a fold says of itself.
 IDLE = [
+    (re.compile(r'<summary aria-label="Toggle hidden content">'), "<summary>"),
     (re.compile(r'<span class="(?:pre|std std-(?:doc|ref))">([^<]*)</span>'), r"\1"),
     (re.compile(r'(<code class=")(xref )?(?:py py-\w+ )?docutils literal'), r"\1\2literal"),
     (re.compile(r'<tr class="row-(?:odd|even)">'), "<tr>"),
