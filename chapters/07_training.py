@@ -443,15 +443,15 @@ for (by, reads), both in cost.items():
 # without the wrong word it is right in {{ f"{shares['true'][0][0]:.0%}" }}. By the fourth word hardly
 # anything is left of the damage: the source is still there.
 #
-# With its own words read, the curve does not come back. Do errors snowball, then? By place, a random wrong
-# word costs {{ f"{cost['random', 'true'][0][0]:.2f}" }} further words if the truth is read again, and
-# {{ f"{cost['random', 'own'][0][0]:.2f}" }} if its own words are. In order it costs
-# {{ f"{cost['random', 'true'][1][0]:.2f}" }} and {{ f"{cost['random', 'own'][1][0]:.2f}" }}. Most of what
+# With its own words read, the curve stays down. By place, a random wrong
+# word costs {{ f"{cost['random','true'][0][0]:.2f}" }} further words if the truth is read again, and
+# {{ f"{cost['random','own'][0][0]:.2f}" }} if its own words are. In order it costs
+# {{ f"{cost['random','true'][1][0]:.2f}" }} and {{ f"{cost['random','own'][1][0]:.2f}" }}. Most of what
 # looked like damage was a shift. (That count forgives extra words.)
 #
-# So one wrong word does harm. Whether the model's own words make it worse depends on how you count. A random
+# Whether the model's own words make it worse depends on how you count. A random
 # word is harsh: the wrong word that the model itself finds likeliest costs
-# {{ f"{cost['likeliest', 'own'][0][0]:.2f}" }} by place. This is a well-trained model on short sentences;
+# {{ f"{cost['likeliest','own'][0][0]:.2f}" }} by place. This model is well trained, on short sentences:
 # measure yours.
 #
 # </details>

@@ -283,7 +283,7 @@ plt.show()
 #   numbers. The rate, {{ f"{aer['swapped']:.2f}" }}, looks like that of a bad model, not like a slip.
 # - *Grow-diag* has a lower rate than rows, in this model and in every seed. It does two things: it reads both
 #   sides, and it has the threshold. In the package's model each helps by itself (for the seeds the two were
-#   not taken apart). The largest weight of a row gives its word one link, and some words have two.
+#   not taken apart).
 # - IBM Model 1 counts the same pairs that the network was trained on. Read from both sides it has
 #   {{ f"{yard['ibm1 grow-diag']:.3f}" }}. The package's model is below that, with its
 #   whole interval, and so is each of the three small ones: {{ low_high(of_seeds["grow-diag"]) }}. Read one

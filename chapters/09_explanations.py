@@ -98,9 +98,8 @@ ResultTable(
 # Without its largest weight the translator loses most of its words. Shuffled weights harm it further:
 # probably they point at a wrong word with confidence. Its accuracy is then lower than with uniform weights,
 # and its perplexity higher even than with no context. The classifier, where a guess has one half, keeps
-# {{ f"{min(right('gru', 'shuffled') + right('gru', 'uniform')):.2f}" }} or more with shuffled or uniform
-# weights, and {{ low_high(right("gru", "largest erased")) }} without its largest weight. With *no context* it
-# can only guess.
+# {{ f"{min(right('gru','shuffled')+right('gru','uniform')):.2f}" }} or more with shuffled or uniform
+# weights, and {{ low_high(right("gru","largest erased")) }} without its largest weight.
 #
 # Either column alone misleads. *When* are weights explanations?
 #
@@ -504,7 +503,7 @@ ResultTable(heads, rows, "Models that look elsewhere", note)
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# - **Another seed** alone moves the GRU's weights by {{ ", ".join(f"{x:.2f}" for x in seeds["gru"]) }} nats, of
+# - **Another seed** moves the GRU's weights by {{ low_high(seeds["gru"]) }} nats, of
 #   at most 0.69: two maps of three are redrawn. Words give nearly the same weights. A map that a new
 #   seed redraws is no finding about the task.
 # - **Pushed away** strongly, the GRU answers as before, with weights that hardly overlap with the first
@@ -514,7 +513,7 @@ ResultTable(heads, rows, "Models that look elsewhere", note)
 #   ones to {{ low_high(guided["pushed"]) }}. But uniform weights lead it to
 #   {{ low_high(right("words", "own", "uniform")) }} too. So the test shows only that pushed weights can hide
 #   the reason, and not that the model's own know more than no weights at all. And a row can give the class
-#   away by *where* it looks, without looking at the reason.
+#   away by *where* it looks.
 #
 # </details>
 #
@@ -522,8 +521,8 @@ ResultTable(heads, rows, "Models that look elsewhere", note)
 #
 # *Is Attention Interpretable?* {cite:p}`serrano2019` erases weights in an order, and counts how many must go
 # until the decision changes. A good explanation is a short list: the fewer words an order needs, the better
-# it ranks. Three orders stand beside: by lot; by gradient × input, which is this chapter's and not the
-# paper's; and by the paper's, the weight times the gradient of the decision *in that weight*. For a linear
+# it ranks. Three orders stand beside: by lot; by gradient × input, which is not the
+# paper's; by the paper's, the weight times the gradient of the decision *in that weight*. For a linear
 # readout that is $\alpha_i m_i$, towards the decision.
 
 # %% tags=["hide-input"]
@@ -578,14 +577,14 @@ experiment_card(stored["card"])
 # | claim | the test | the translator | GRU states | words |
 # |---|---|---|---|---|
 # | the context came from these *states* | none: it is how it was computed | yes | yes | yes |
-# | the answer would be another without the largest weight | erase it | right words: {{ f"{table['own']['accuracy'][0]:.2f}" }} before, {{ f"{table['largest erased']['accuracy'][0]:.2f}" }} after | in {{ low_high(changed["gru"]) }} of the sentences | in {{ low_high(changed["words"]) }} |
+# | the answer would be another without the largest weight | erase it | right words: {{ f"{table['own']['accuracy'][0]:.2f}" }} before, {{ f"{table['largest erased']['accuracy'][0]:.2f}" }} after | in {{ low_high(changed["gru"]) }} | in {{ low_high(changed["words"]) }} |
 # | only similar weights give this answer | forge, JSD above 0.5 | refuted in {{ f"{mine['above 0.5']:.2f}" }} | in {{ low_high([f["above 0.5"] for f in forge["gru"]]) }} | in {{ low_high([f["above 0.5"] for f in forge["words"]]) }} |
 # | any *model* that answers so looks there | push, and reseed | not tried | refuted | no other was found |
 # | this *word* decided | occlusion | not tried | found in {{ low_high(found["gru", "attention", "occlusion"]) }} | in {{ low_high(found["words", "attention", "occlusion"]) }} |
 # | the task needs attention | train it uniform | not tried | refuted | refuted |
 #
-# Numbers are shares of test sentences, over three seeds; those of forging, of 100 of them. The translator is
-# one training: its numbers are shares of words, but that of forging is of the third words of 100 sentences.
+# Numbers are shares of test sentences, over three seeds; for forging, of 100 of them. The translator's, from
+# one training, are shares of words; for forging, of the third words of 100 sentences.
 #
 # "Explanation" was never one thing. If you ask *where did this vector come from*, a map tells the truth. If you
 # ask *why this answer*, you must change something and look again.
