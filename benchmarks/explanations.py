@@ -47,6 +47,7 @@ ENCODERS, SEEDS = ("gru", "words"), 3
 D, BATCH, EPOCHS, LR = 32, 64, 6, 0.01
 PUSH = (0.003, 0.3)  # weight of the divergence from the first model's weights
 SHUFFLES, FORGED, STEP = 3, 100, 2
+STRICT = 0.01  # how far a forged answer may move in Jain and Wallace's classifiers
 FURTHEST = 6  # how far from the deciding word single states are asked
 
 
@@ -171,11 +172,16 @@ def point(
         # Weights that are all the same have no order.
         return fmean(v for v in values if not math.isnan(v)) if own is keep else math.nan
 
+    with torch.no_grad():
+        towards = (2 * answers - 1)[:, None] * margins_of_states(model, test)
     names = list(size)
     agree = {f"{a} / {b}": tau(a, b) for i, a in enumerate(names) for b in names[i + 1 :]}
     orders = {
         "attention": weights,
         "gradient": size["gradient"],
+        # Serrano and Smith's: a weight times the gradient of the decision in that weight. For a
+        # linear readout the gradient is the state's own margin.
+        "weight × gradient": weights * towards,
         "by lot": torch.rand(weights.shape, generator=dice),
     }
     flips = {n: until_flip(model, test, own, order, answers) for n, order in orders.items()}
@@ -196,7 +202,7 @@ def sizes(model: SentenceClassifier, test: Data, own: Change, weights: Tensor) -
 
     with torch.no_grad():
         vectors = model.embedding(test.source)
-        single = margin(model.readout(model.states(vectors, test.lengths)))
+        single = margins_of_states(model, test)
     with replace_weights(model, own):
         measures = {
             "attention": weights,
@@ -214,11 +220,16 @@ def margin(logits: Tensor) -> Tensor:
     return logits[..., 1] - logits[..., 0]
 
 
+def margins_of_states(model: SentenceClassifier, test: Data) -> Tensor:
+    """Give what the readout would say to each state alone."""
+    return margin(model.readout(model.states(model.embedding(test.source), test.lengths)))
+
+
 def until_flip(
     model: SentenceClassifier, test: Data, own: Change, order: Tensor, answers: Tensor
 ) -> dict[str, float]:
     """Erase weights in an order: what share of the words must go until the answer flips?"""
-    ranks = order.masked_fill(~test.mask, -1.0).argsort(1, descending=True).argsort(1)
+    ranks = order.masked_fill(~test.mask, -torch.inf).argsort(1, descending=True).argsort(1)
     share = torch.ones(len(answers), dtype=torch.double)
     for gone in range(int(test.lengths.max()) - 1, 0, -1):
         with (
@@ -237,8 +248,7 @@ def until_flip(
 def ask_states(model: SentenceClassifier, test: Data) -> dict:
     """Decide from each state alone, by its distance from the deciding word."""
     with torch.no_grad():
-        states = model.states(model.embedding(test.source), test.lengths)
-        single = margin(model.readout(states))
+        single = margins_of_states(model, test)
     away = torch.arange(test.source.shape[1]) - test.places[:, None]
     hits = (single > 0) == test.labels.bool()[:, None]
     alone = {
@@ -253,8 +263,10 @@ def ask_states(model: SentenceClassifier, test: Data) -> dict:
     }
 
 
-def forge(model: SentenceClassifier, test: Data, seed: int) -> dict[str, float]:
-    """Forge the weights of a classifier's test sentences."""
+def forge(
+    model: SentenceClassifier, test: Data, seed: int, allowed: float = 0.05
+) -> dict[str, float]:
+    """Forge the weights of a classifier's test sentences; the answer may move so far."""
     chosen = torch.arange(FORGED)
     source, lengths, _ = test.rows(chosen)
     with torch.no_grad():
@@ -264,7 +276,8 @@ def forge(model: SentenceClassifier, test: Data, seed: int) -> dict[str, float]:
     def answer(beta: Tensor) -> Tensor:
         return model.readout((beta.unsqueeze(1) @ states).squeeze(1)).softmax(-1)
 
-    return sum_up(forged(answer, weights, source != PAD, generator=dice_of(seed)).distance)
+    found = forged(answer, weights, source != PAD, allowed=allowed, generator=dice_of(seed))
+    return sum_up(found.distance)
 
 
 def dice_of(seed: int) -> torch.Generator:
@@ -342,6 +355,7 @@ def classifiers(encoder: str, seed: int) -> dict:
     model = train(data["train"], words, encoder, seed)
     found = {"attention": judge(model, data["test"], seed)}
     found["attention"]["forged"] = forge(model, data["test"], seed)
+    found["attention"]["forged strictly"] = forge(model, data["test"], seed, STRICT)
     twin = train(data["train"], words, encoder, seed + 50)
     a, b = (give_weights(m, data["test"]) for m in (model, twin))
     found["another seed"] = {"divergence": jensen_shannon(a, b).mean().item()}

@@ -392,6 +392,7 @@ plt.show()
 
 # %%
 from seqattn.metrics import gradient_reach
+from seqattn.models.rnn import initialise
 
 
 def reach(words, seed=0, units=64, start=None):
@@ -404,6 +405,7 @@ def reach(words, seed=0, units=64, start=None):
     return gradient_reach(h[:, -1], x, generator=torch.Generator().manual_seed(seed))
 
 
+# %% tags=["hide-input"]
 FAR = {
     "question": "A sentence grows from 10 to 30 words. What happens to the influence of "
     "its first word, if that of the last is 1?",
@@ -452,10 +454,8 @@ falls = [round(float(reach(10, seed)[0] / reach(30, seed)[0]), -2) for seed in r
 # ```{predict} open-gates
 # ```
 
+
 # %% tags=["hide-output", "hide-until-open-gates"]
-from seqattn.models.rnn import initialise
-
-
 def open_gates(by):
     def start(rnn):
         rnn.bias_ih_l0.data[64:128] += by  # PyTorch's order of gates: r, z, n
@@ -465,10 +465,9 @@ def open_gates(by):
 
 starts = {"PyTorch's default": None, "bias +1": open_gates(1), "bias +2": open_gates(2)}
 starts["as in this book"] = initialise
-reaches = {
-    n: torch.stack([reach(30, s, start=f) for s in range(5)]) for n, f in starts.items()
-}
-for name, r in reaches.items():
+reaches = {}
+for name, start in starts.items():
+    r = reaches[name] = torch.stack([reach(30, seed, start=start) for seed in range(5)])
     print(f"{name:18} first of 30 words: {r[:, 0].min():.0e} to {r[:, 0].max():.0e}")
 
 # %% [markdown]
@@ -513,15 +512,13 @@ def reach_of_the_mean(words, seed):
     rnn = nn.GRU(32, 64, batch_first=True)
     x = torch.randn(16, words, 32, requires_grad=True)
     h, _ = rnn(x)
-    context, _ = attend(
-        torch.zeros(16, words), h
-    )  # equal scores give equal weights: chapter 2
+    equal = torch.zeros(16, words)  # equal scores give equal weights: chapter 2
+    context, _ = attend(equal, h)
     return gradient_reach(context, x, generator=torch.Generator().manual_seed(seed))
 
 
-reaches["mean of all states"] = torch.stack(
-    [reach_of_the_mean(30, s) for s in range(5)]
-)
+means = [reach_of_the_mean(30, seed) for seed in range(5)]
+reaches["mean of all states"] = torch.stack(means)
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Influence of each of 30 words on the context, on a logarithmic axis, with bands over five seeds. The four curves of the last state rise to the right as nearly straight lines, steepest for PyTorch's default, flattest with a bias of 2. The curve of the mean of all states is nearly level and falls at the last few words."}}
 i = range(1, 31)

@@ -322,6 +322,7 @@ def attend_by_hand(scores, values, mask):
     return weights @ values, weights  # C = A H
 
 
+# %%
 from seqattn import attend, masked_softmax, padding_mask
 
 torch.manual_seed(0)
@@ -677,22 +678,17 @@ ResultTable(heads, rows, "Which ways give the right weights, with pads left and 
 
 # %%
 fills = {"-10,000": -1e4, "-10^9": -1e9, "smallest": None, "-inf": -torch.inf}
+masks = torch.tensor([[False, False, True], [True, True, True]])  # the pad, then all
 for name, number in fills.items():
     for dtype in (torch.float16, torch.bfloat16, torch.float32):
         fill = torch.finfo(dtype).min if number is None else number
         scores3 = torch.tensor([-2e4, -2e4, 0.0], dtype=dtype)
         try:
-            pad = scores3.masked_fill(torch.tensor([False, False, True]), fill).softmax(
-                -1
-            )[2]
-            empty = scores3.masked_fill(torch.tensor([True, True, True]), fill).softmax(
-                -1
-            )
-            print(
-                f"{name:9} {str(dtype)[6:]:9} pad {pad:.2f}  all masked {empty.float()}"
-            )
+            one, empty = (scores3.masked_fill(m, fill).softmax(-1) for m in masks)
+            told = f"pad {one[2]:.2f}  all masked {empty.float()}"
         except RuntimeError:
-            print(f"{name:9} {str(dtype)[6:]:9} does not fit into this format")
+            told = "does not fit into this format"
+        print(f"{name:9} {str(dtype)[6:]:9} {told}")
 
 # %% [markdown]
 # $-10{,}000$ is not small enough here. $-10^9$ does not exist in float16. The smallest number of the type

@@ -362,8 +362,8 @@ plt.show()
 # \end{aligned}
 # $$ (eq-order-of-multiplication)
 #
-# For one step it is far cheaper to turn the query. But the keys do not change from step to step: as with
-# the additive score, $W h_i$ can be computed once for the sentence.
+# The query changes at each step, the keys do not: as with the additive score, $W h_i$ can be computed once
+# for the sentence. So which order is the cheaper one?
 #
 # ```{predict} break-even
 # ```
@@ -399,7 +399,7 @@ for T_t in (1, 25, 50, 100):
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# For states of one size $d$ the totals are $T_s d^2 + T_t T_s d$ and $T_t d^2 + T_t T_s d$. They meet
+# For one step it is far cheaper to turn the query. For a sentence, and states of one size $d$, the totals are $T_s d^2 + T_t T_s d$ and $T_t d^2 + T_t T_s d$. They meet
 # exactly where the target is as long as the source, $T_t = T_s$; beyond that, projecting the keys is
 # cheaper. Neither order is always better. The package projects the keys; `attention.remember(keys)`
 # does so once for a sentence.
@@ -488,8 +488,8 @@ ResultTable(heads, rows, "The book's five sentences, greedy search, first seed")
 #
 # The **links** tell another story. The error rate of the location score is
 # {{ seeds_of("location", "test", "aer", ".2f") }} on the short sentences. Those of general and dot are
-# {{ seeds_of("general", "test", "aer", ".2f") }} and {{ seeds_of("dot", "test", "aer", ".2f") }}: far better, and on
-# the longer sentences too. But the additive score compares as well, and on the short sentences its range
+# {{ seeds_of("general", "test", "aer", ".2f") }} and {{ seeds_of("dot", "test", "aer", ".2f") }}: far better. On
+# the longer sentences they are better, too. But the additive score compares as well, and on the short sentences its range
 # includes that of the location score. So neither BLEU nor links say who compares.
 #
 # </details>

@@ -78,7 +78,7 @@ DotVariance()
 # What to try:
 #
 # - Choose *independent* and move $d$ again. This is the textbook's case.
-# - Choose *÷ √d*. Which of the four kinds still has weights that are neither equal nor on one key?
+# - Choose *÷ √d*. Which of the four kinds still have weights that are neither equal nor on one key?
 # - Stay with *length 1*, and find the factor that suits it.
 #
 # ## By hand: sixteen keys
@@ -282,12 +282,12 @@ ResultTable(heads, rows, "Right answers", "lowest to highest of three seeds")
 #
 # At the small rates the *undivided* score is ahead: its gradients are larger, so it learns faster. At 0.3 it
 # falls behind, at 1 it is at chance, and the divided score still learns. Each at its best rate, the two
-# differ by about one point. With Adam, which divides each gradient by its own usual size, both learn.
+# differ by about one point. With Adam, which divides each gradient by its usual size, both learn.
 #
 # </details>
 #
-# A translator differs: here the loss reads the weights themselves, so a sharp and wrong row still gets a
-# gradient. On this task the factor does not decide *whether* attention learns. It decides **which learning
+# A translator is another task: here the loss reads the weights themselves, so a sharp and wrong row still
+# gets a gradient. On this task the factor does not decide *whether* attention learns. It decides **which learning
 # rates work**. A factor before the scores and a learning rate are not two independent choices: a comparison
 # at one rate for all compares the rates as well.
 #

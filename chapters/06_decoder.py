@@ -337,11 +337,8 @@ DecoderFlow(
 )
 
 # %% [markdown]
-# Two things to find in it:
-#
-# - Luong's order without feeding has **no arrow from attention into the recurrence**. Its states are those
-#   of a language model that knows the source only through $s_0$. Attention acts on the word of its own step alone.
-# - Bahdanau's order carries each context on, through $s_t$. So does input feeding, one step later.
+# Find out with it: how does a context get into a later state in Bahdanau's order? And in Luong's, with feeding
+# and without?
 #
 # ## Two probes
 #
@@ -383,7 +380,10 @@ ResultTable(heads, rows, "Steps that move, of six")
 #
 # - *Token, rows.* Bahdanau's row 4 stays and row 5 is the first to move. Whoever asks after the update has
 #   row 4 moving.
-# - *Values, states.* With Bahdanau from step 1; with feeding from step 2; without feeding none.
+# - *Values, states.* With Bahdanau from step 1: $c_1$ enters $s_1$. With feeding from step 2; without feeding
+#   none. Luong's order without feeding has **no arrow from attention into the recurrence**. Its states are
+#   those of a language model that knows the source only through $s_0$, and attention acts on the word of its
+#   own step alone.
 # - *Values, logits.* They move in each honest design. Where they stay, the context is not used.
 #
 # Do not stop at one probe. The token cannot tell feeding from no feeding. The values name all four here, but
@@ -493,7 +493,7 @@ for i, pair in enumerate(FIVE):
 # ## The grid: what do the choices do?
 #
 # Now everything else can be held equal: the additive score, a linear readout and a bias from frequencies
-# for all. Two independent choices are left: who asks, and whether the update reads what attention gave.
+# for all. Two choices are left: who asks, and whether the update reads what attention gave.
 # That makes four decoders, with three seeds each. One of them is in neither paper: it asks before the update
 # and keeps the context out of it. Beside the four stands the decoder that ignores its context.
 #

@@ -315,8 +315,6 @@ for options in ways:
 # $$ L_\varepsilon = -\frac{1}{N} \sum_{\text{sentences}} \sum_t \Big[(1 - \varepsilon) \log p_t(y_t)
 #    + \frac{\varepsilon}{V} \sum_{k} \log p_t(k)\Big] $$ (eq-label-smoothing)
 #
-# Now the best prediction is the smoothed label itself. Its loss is the label's entropy, which is above zero.
-#
 # ```{predict} the-floor
 # ```
 
@@ -333,7 +331,8 @@ print(f"the smoothed label {best.mean:.3f} nats; surer than that {worse.mean:.3f
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# A model that is surer than the smoothed label pays for it. So a smoothed loss and a plain one cannot be
+# The best prediction is the smoothed label itself. Its loss is the label's entropy, which is above zero. A
+# model that is surer than the smoothed label pays for it. So a smoothed loss and a plain one cannot be
 # compared, and a smoothed one has no perplexity.
 #
 # </details>
@@ -406,44 +405,63 @@ def overlap_in_order(one, other):
     return best[-1]
 
 
-long = recovery(translator, pairs, reads="own", steps=30)
-truth, own, clean = (
-    [[w for w in row if w] for row in x.tolist()]
-    for x in (long.truth, long.wrong, long.clean)
-)
-following = sum(map(len, truth))
-same = sum(map(overlap_in_order, truth, own)) / following
-unharmed = sum(map(overlap_in_order, truth, clean)) / following
-placed = ((long.wrong == long.truth) & (long.truth != 0)).sum().item() / following
-print(f"at the same place {placed:.3f}, in the same order {same:.3f}")
-print(f"without the wrong word, in the same order {unharmed:.3f}")
-lost = (unharmed - same) * following / len(truth)
-print(f"lost by one wrong word: {lost:.2f} further words")
+def lost_words(by, reads):
+    """Further words that the wrong one costs each sentence: by place, and in order."""
+    run = recovery(translator, pairs, by=by, reads=reads, steps=30)
+    kept = {}
+    for name, said in (("clean", run.clean), ("wrong", run.wrong)):
+        # what it says after the end of the truth is not read
+        said = said.masked_fill(run.truth == 0, 0) if reads == "true" else said
+        words = [
+            [[w for w in row if w] for row in x.tolist()] for x in (run.truth, said)
+        ]
+        placed = ((said == run.truth) & (run.truth != 0)).sum(1).tolist()
+        kept[name] = torch.tensor([placed, [*map(overlap_in_order, *words)]]).double()
+    return kept["clean"] - kept["wrong"]
+
+
+def mean_and_half(lost):
+    return lost.mean().item(), 1.96 * lost.std().item() / len(lost) ** 0.5
+
+
+lost = {
+    (by, reads): lost_words(by, reads)
+    for by in ("random", "likeliest")
+    for reads in ("true", "own")
+}
+cost = {key: [mean_and_half(way) for way in both] for key, both in lost.items()}
+print("further words that one wrong word costs, with 95 % intervals")
+print("wrong word  then reads   at the same place   in the same order")
+for (by, reads), both in cost.items():
+    counted = "".join(f"{mean:11.2f} ± {half:.2f}  " for mean, half in both)
+    print(f"{by:11s} {reads:8s} {counted.rstrip()}")
 
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
 # With true words read again, the next word is right in {{ f"{shares['true'][1][0]:.0%}" }} of the cases;
 # without the wrong word it is right in {{ f"{shares['true'][0][0]:.0%}" }}. By the fourth word hardly
-# anything is left of the damage. All in all one wrong word costs {{ f"{runs['true'].lost():.2f}" }} further
-# words. The source is still there.
+# anything is left of the damage: the source is still there.
 #
-# With its own words read, the curve does not come back. Do errors snowball, then? Place by place, {{
-# f"{placed:.0%}" }} of the true words are there; in the same order, {{ f"{same:.0%}" }}. Much of what looked
-# like damage was a shift. (Counting in order is generous: it forgives extra words.) Without the wrong word,
-# {{ f"{unharmed:.0%}" }} are there in order.
+# With its own words read, the curve stays down. By place, a random wrong
+# word costs {{ f"{cost['random','true'][0][0]:.2f}" }} further words if the truth is read again, and
+# {{ f"{cost['random','own'][0][0]:.2f}" }} if its own words are. In order it costs
+# {{ f"{cost['random','true'][1][0]:.2f}" }} and {{ f"{cost['random','own'][1][0]:.2f}" }}. Most of what
+# looked like damage was a shift. (That count forgives extra words.)
 #
-# So exposure bias exists in this model. Whether errors snowball depends on how they are counted: place by
-# place they seem to, but in order one wrong word costs {{ f"{lost:.2f}" }} further words. This is a
-# well-trained model on short sentences; measure yours.
+# Whether the model's own words make it worse depends on how you count. A random
+# word is harsh: the wrong word that the model itself finds likeliest costs
+# {{ f"{cost['likeliest','own'][0][0]:.2f}" }} by place. This model is well trained, on short sentences:
+# measure yours.
 #
 # </details>
 #
 # ## Practise with wrong words: scheduled sampling
 #
 # Bengio et al. (2015) let a step read the model's own guess now and then, in training too. A *schedule*
-# gives the probability $\epsilon_i$ that a step of update $i$ reads the truth. The numbers $k$ and $c$ set
-# its pace; $\epsilon$ without an index is a floor:
+# gives the probability $\epsilon_i$ that a step of update $i$ reads the truth. In the first of these, $c$
+# sets the pace (the paper has an offset $k$ where we write 1) and $\epsilon$ is a floor; in the other two
+# $k$ sets the pace:
 #
 # $$ \epsilon_i = \max(\epsilon,\, 1 - c\,i), \qquad \epsilon_i = k^i \;(k < 1), \qquad
 #    \epsilon_i = \frac{k}{k + e^{i/k}} \;(k \ge 1) $$ (eq-scheduled)
@@ -500,8 +518,10 @@ ResultTable(("training", *columns), rows, "Lowest to highest of three seeds")
 #   as well. {cite:t}`vaswani2017` found that smoothing costs perplexity; scored without smoothing, the ranges
 #   overlap here: no difference seen. Longer training may tell.
 # - **Scheduled sampling.** The word after a wrong one is right more often, each seed above each plain
-#   one. Was it the practice? The smoothed model, which never practised, gained about as much. In BLEU the
-#   ranges overlap: no difference seen.
+#   one. Was it the practice? The smoothed model, which never practised, has
+#   {{ seeds_of("smoothing 0.1", *columns["next word right"]) }}, and this one
+#   {{ seeds_of("sampling to 0.5", *columns["next word right"]) }}: the ranges overlap. In BLEU, too, no
+#   difference from plain training is seen.
 # - **No clipping.** Ranges overlap: no difference seen. Few updates had a norm above 1, and Adam bounds
 #   its steps anyway.
 #

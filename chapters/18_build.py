@@ -535,9 +535,10 @@ translator.model.forward = sound
 #
 # | check | how |
 # |---|---|
-# | special tokens in their places; `<eos>` ends every target; the shift is by one | `seqattn doctor` |
-# | vocabulary from training text, saved with the weights | `seqattn doctor`; it is inside the checkpoint |
-# | padding masked in attention, loss and packing, at training and in use | `seqattn doctor` |
+# | `<eos>` ends every target; the shift is by one; pads stay out of the loss | batch and loss by hand, as above |
+# | special tokens in their places; translations end; no step reads ahead | `seqattn doctor` |
+# | vocabulary from training text; it survives saving | your code; `seqattn doctor` |
+# | padding masked in attention and packing | `seqattn doctor` |
 # | teacher forcing in training, free running in evaluation; both measured | `metrics.jsonl`: perplexity and BLEU |
 # | gradients clipped; loss finite | `norm` in `metrics.jsonl`; the run stops at NaN |
 # | greedy first, then a beam; maps inspected, wrong outputs first | [chapter 19](19_judge.ipynb) |

@@ -5,8 +5,10 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
+from benchmarks import decoders
 from seqattn.data import TINY, Batches
 from seqattn.data.batches import Example
+from seqattn.evaluation import which_steps_move
 from seqattn.models import ModelConfig, build_model
 from seqattn.specials import BOS, EOS
 from seqattn.training.step import update
@@ -161,3 +163,16 @@ def test_without_the_shift_the_loss_vanishes_and_nothing_is_learned():
         losses[shifted] = loss.item()
     assert losses[False] < 0.05
     assert losses[True] > 1.0
+
+
+def test_the_values_probe_takes_a_decoder_that_keeps_its_context_out_for_luongs():
+    designs = {cell: decoders.build(decoders.Cell(*cell), 11, 13) for cell in decoders.DESIGNS}
+    moved = {
+        cell: which_steps_move(model, [5, 6, 7, 8, 2], [1, 4, 5, 6, 7, 8], "values")
+        for cell, model in designs.items()
+    }
+    assert moved["before", False] == moved["after", False]
+    assert moved["after", False].states == ()
+    assert moved["after", False].logits == (1, 2, 3, 4, 5, 6)
+    others = [moved[cell] for cell in (("after", False), ("before", True), ("after", True))]
+    assert len(set(others)) == 3
