@@ -12,6 +12,7 @@ Running it twice changes nothing.
 import argparse
 import hashlib
 import re
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -74,6 +75,7 @@ def make(source: Path) -> Made:
             f"{source.name} asks {asked}; its bank has other questions or another order"
         )
     pristine = {}
+    _narrow([*solution.cells, *exercise.cells])
     for with_answer, stub in zip(solution.cells, exercise.cells, strict=True):
         for cell in (with_answer, stub):
             _move_metadata(cell)
@@ -104,6 +106,22 @@ def make(source: Path) -> Made:
         notebook.metadata.seqattn["exercise"] = source.stem
         notebook.metadata.seqattn["release"] = release
     return Made(solution, exercise, pack(bank_text, pristine, release))
+
+
+def _narrow(cells: list[Any]) -> None:
+    """Format what surrounds the answers for the page, whose column of code has room for less."""
+    cells = [c for c in cells if c.cell_type == "code" and not ANSWER.search(c.source)]
+    chapters = ROOT / "chapters" / "ruff.toml"
+    between = "\n\n# the next cell\n"
+    done = subprocess.run(
+        [sys.executable, "-m", "ruff", "format", "--config", chapters, "-"],
+        input=between.join(c.source for c in cells),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    for cell, text in zip(cells, done.stdout.split(between.strip("\n")), strict=True):
+        cell.source = text.strip("\n")
 
 
 def _move_metadata(cell: Any) -> None:
