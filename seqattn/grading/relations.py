@@ -193,6 +193,10 @@ def located(seen: Sequence[Seen]) -> str:
     return ""
 
 
+# Of more places along an axis none is told from its number.
+_COLUMNS = 6
+
+
 def _places(seen: Sequence[Seen], off: Sequence[np.ndarray]) -> str:
     if all(np.array_equal(o, o & (s.right == 0)) for s, o in zip(seen, off)):
         return "Yours is wrong only where what is right is exactly 0."
@@ -213,6 +217,11 @@ def _places(seen: Sequence[Seen], off: Sequence[np.ndarray]) -> str:
                 return f"Only {where} place along {name} is wrong."
             if all(row[fine].all() for row in rows) and not any(row[wrong].any() for row in rows):
                 return f"Along {name} {where} place alone is right."
+        count = len(rows[0])
+        if count <= _COLUMNS and all(len(row) == count for row in rows):
+            some = np.any(rows, axis=0)
+            if some.sum() == 1:
+                return f"Only place {some.argmax() + 1} along {name} is wrong."
     return ""
 
 
