@@ -117,9 +117,8 @@ def draw_deal(rng, kind):
     mask = draw_mask(rng, kind)
     draws = rng.permuted(np.arange(mask.size).reshape(mask.shape), axis=1) / mask.size
     if kind == "pads between":
-        draws = 5 * draws - 2  # no number is smaller, or larger, than all draws
-    if kind == "padded":
-        draws = 1e38 * draws  # nor any that might stand for infinity
+        # No number is smaller, or larger, than all draws, nor any that might stand for infinity.
+        draws = 1e37 * (5 * draws - 2)
     return draw_rows(rng, mask, kind), mask, draws.astype(np.float32)
 
 
@@ -224,18 +223,20 @@ pads take part, keeps 1 | return weights.gather(1, draws.argsort(1))
     You sort all positions, pads too, so that weight lands on pads: deal among real words alone.
 real words packed to the left, keeps 1 | dealt[b, real] -> dealt[b, : len(real)]
     You put the weights into the first places of the row: real words may stand anywhere.
-pads drawn as 1, keeps 1
-    | to = (~mask).long().argsort(dim=1, stable=True)
-    | source = draws.masked_fill(~mask, 1.0).argsort(dim=1, stable=True)
-    | clean = weights.masked_fill(~mask, 0.0)
-    | return torch.zeros_like(clean).scatter(1, to, clean.gather(1, source)).masked_fill(~mask, 0.0)
-    You give pads the draw 1, and a real word may have a larger one: fill with infinity.
-pads drawn as a large number, keeps 1
+pads drawn as a number, keeps 1
     | to = (~mask).long().argsort(dim=1, stable=True)
     | source = draws.masked_fill(~mask, 1e9).argsort(dim=1, stable=True)
     | clean = weights.masked_fill(~mask, 0.0)
     | return torch.zeros_like(clean).scatter(1, to, clean.gather(1, source)).masked_fill(~mask, 0.0)
-    You give pads a large number for a draw, and a real word may have a larger one: fill with infinity.
+    You give pads a number for a draw, as 1 or a billion, and a real word may have a larger one: fill
+    with infinity.
+pads drawn as one more than the largest, keeps 1
+    | to = (~mask).long().argsort(dim=1, stable=True)
+    | source = draws.masked_fill(~mask, draws[mask].max() + 1).argsort(dim=1, stable=True)
+    | clean = weights.masked_fill(~mask, 0.0)
+    | return torch.zeros_like(clean).scatter(1, to, clean.gather(1, source)).masked_fill(~mask, 0.0)
+    You give pads the largest draw plus 1: where draws are large that is the largest draw itself, since
+    float32 has some seven digits. Fill with infinity.
 one order for all | draws[b, real] -> draws[0, real]
     You take the draws of the first sentence for all: each sentence has its own.
 sorted by the weights | draws[b, real] -> weights[b, real]

@@ -10,7 +10,9 @@ import ast
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from itertools import permutations
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -554,24 +556,28 @@ def _as_if(q: Question, cases: list[Case], got: Got, wrong: Mapping[int, Any]) -
         return ""
     tried = tried[:_TRIED]
 
-    def fits(change: Callable[[dict[str, Any]], dict[str, Any]]) -> bool:
+    def fits(**change: Callable[[dict[str, Any]], Any]) -> bool:
         return all(_right_for(q, cases[n], change, got.get(n, ())) for n in tried)
 
     first = _given(q, cases[tried[0]])
     for name, value in first.items():
         for text, change in _changes_of(value).items():
-            if fits(lambda x, name=name, change=change: {name: change(x[name])}):
+            if fits(**{name: partial(_changed, name, change)}):
                 if np.ndim(value) < 2:
                     text = text.partition(" along ")[0]
                 return f"Yours is what would be right if {name} were {text}."
     for one, other in permutations(first, 2):
         if _shape_of(first[one]) != _shape_of(first[other]):
             continue
-        if one < other and fits(lambda x, a=one, b=other: {a: x[b], b: x[a]}):
+        if one < other and fits(**{one: itemgetter(other), other: itemgetter(one)}):
             return f"Yours is what would be right if {one} and {other} were exchanged."
-        if fits(lambda x, a=one, b=other: {a: x[b]}):
+        if fits(**{one: itemgetter(other)}):
             return f"Yours is what would be right if {one} were {other}."
     return ""
+
+
+def _changed(name: str, change: Callable[[Any], Any], given: dict[str, Any]) -> Any:
+    return change(given[name])
 
 
 def _shape_of(value: Any) -> Any:
@@ -579,15 +585,15 @@ def _shape_of(value: Any) -> Any:
 
 
 def _right_for(
-    q: Question, case: Case, change: Callable[[dict[str, Any]], dict[str, Any]], yours: tuple
+    q: Question, case: Case, change: Mapping[str, Callable[[dict[str, Any]], Any]], yours: tuple
 ) -> bool:
     """Tell whether a result is right for the inputs of a case but for a change to some of them."""
     given = _given(q, case)
     try:
-        changed = given | change(given)
-        if all(np.array_equal(changed[name], given[name]) for name in given):
-            return False
         with np.errstate(all="ignore"):
+            changed = given | {name: make(given) for name, make in change.items()}
+            if all(np.array_equal(changed[name], given[name]) for name in given):
+                return False
             expected = expected_output(q, tuple(changed.values()), None)
         right = _right(case._replace(expected=expected))
     except Exception:  # an oracle need not take everything

@@ -144,10 +144,10 @@ def _rearranged(seen: Sequence[Seen]) -> str:
             return f"Along {name} all numbers of yours are the same; the right ones differ."
     for axis, name in _axes(seen, 3):
         moved = [(np.moveaxis(s.yours, axis, 0), np.moveaxis(s.right, axis, 0)) for s in seen]
-        long = [pair for pair in moved if len(pair[0]) > 2]
-        if all(_close(a[1:], b[:-1]) for a, b in long):
+        more = [pair for pair in moved if len(pair[0]) > 2]
+        if all(_close(a[1:], b[:-1]) for a, b in more):
             return f"Along {name} your numbers stand one place too late."
-        if all(_close(a[:-1], b[1:]) for a, b in long):
+        if all(_close(a[:-1], b[1:]) for a, b in more):
             return f"Along {name} your numbers stand one place too early."
         if all(_close(a, b.cumsum(0)) for a, b in moved):
             return f"Along {name} your numbers are running sums of the right ones."
@@ -208,7 +208,7 @@ def _places(seen: Sequence[Seen], off: Sequence[np.ndarray]) -> str:
         if any(o.shape[axis] < 2 for o in off):
             continue
         # For each place along the axis: whether something there is wrong.
-        rows = [np.moveaxis(o, axis, 0).reshape(o.shape[axis], -1).any(1) for o in off]
+        rows = [np.array(np.moveaxis(o, axis, 0).reshape(o.shape[axis], -1).any(1)) for o in off]
         for where, wrong, fine in (
             ("the first", slice(0, 1), slice(1, None)),
             ("the last", slice(-1, None), slice(0, -1)),
