@@ -1251,7 +1251,9 @@ pairs exchanged | R -> {name: (own, size) for name, (size, own) in found.items()
         "seconds of Luong's updates, a row for each run": seconds[1],
         "numbers of Bahdanau's runs": numbers[0],
         "numbers of Luong's runs": numbers[1],
-        "apart, each of Bahdanau's maps (rows) and each of Luong's": distances(maps[0], maps[1], real),
+        "apart, each of Bahdanau's maps (rows) and each of Luong's": distances(
+            maps[0], maps[1], real
+        ),
         "apart, each two of Bahdanau's maps": distances(maps[0], maps[0], real),
         "apart, each two of Luong's maps": distances(maps[1], maps[1], real),
     },
