@@ -77,10 +77,12 @@ with checking("q1"):
 # ## A training step
 #
 # `model(inputs)` takes tokens `(B, T - 1)` and gives logits as above. Do one step of training on the
-# batch `y`: put the model into training mode; compute the gradients of this batch alone, with
-# `sequence_loss`; clip their norm, all parameters together, to `max_norm`; and take one step with the
-# optimizer that is handed in, whichever it is. Return the loss before the update, as a plain number,
-# not as a tensor. (The model has modules inside; gradients of an earlier batch may still be there.)
+# batch `y`: put the model into training mode; compute the gradients of this batch alone; clip their
+# norm, all parameters together, to `max_norm`; and take one step with the optimizer that is handed in.
+# It has all parameters of the model; whichever optimizer it is, its `step()` needs no argument. Return
+# the loss before the update, as a plain number, not as a tensor. (The model has modules inside;
+# gradients of an earlier batch may still be there.) You may call `sequence_loss`; grading supplies a
+# right version of it, whatever yours does.
 
 
 # %% question="q2"
@@ -120,7 +122,8 @@ with checking("q2"):
 # - without `bos`, with each sentence's `eos`, and with `pad` after it;
 # - no sentence is longer than `max_len` words (its `eos` counts, `bos` does not), and `T` is the
 #   length of the longest;
-# - stop as soon as all sentences have ended: `step` is expensive.
+# - stop as soon as all sentences have ended: `step` is expensive. Until then it gets a token for each
+#   sentence; which one for those that have ended does not matter.
 #
 # The three ids may be any numbers, and in some models two of them coincide: `bos` with `eos`, or
 # `pad` with one of them. A model may say any id in the middle of a sentence, `bos` and `pad` too:
@@ -323,8 +326,8 @@ with checking("q6"):
 # 1. *How large is the difference?* For BLEU Luong's mean over the seeds minus Bahdanau's. For
 #    seconds and numbers Luong's mean divided by Bahdanau's. Maps have no more and no less; there
 #    it is the mean distance of two runs of different designs, over all such pairs.
-# 2. *Is it the designs' own?* True if any two runs of different designs are further apart than any two of
-#    the same design, Bahdanau's or Luong's. Then no two seeds explain it. Otherwise False.
+# 2. *Is it the designs' own?* True if even the two nearest runs of different designs are further apart than
+#    the two furthest of one design, be it Bahdanau's or Luong's. Then no two seeds explain it. Otherwise False.
 #
 # How far apart two runs are is the absolute difference of their BLEU, of their medians, of their numbers. For
 # maps `apart` is given: the share of the weight that would have to be moved to make one map the other.

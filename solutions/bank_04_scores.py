@@ -42,9 +42,9 @@ def heard(queries, keys, mask):
 
 SIZES = COMMON_SIZES | {  # B, T, S, d_q, d_k, d_a
     "one number a vector": (2, 3, 4, 1, 1, 2),
-    "loud pads": (4, 2, 3, 4, 2, 2),
+    "pads that score far above the words": (4, 2, 3, 4, 2, 2),
     "padded in front": (3, 2, 5, 2, 4, 2),
-    "quiet words": (3, 2, 4, 3, 5, 2),
+    "words that score far below 0": (3, 2, 4, 3, 5, 2),
     "large": (2, 3, 4, 5, 7, 2),
 }
 SHAPES = "ordinary; other sizes; all sizes equal; one word; one sentence; one number a vector"
@@ -72,14 +72,14 @@ def draw_concat(rng, kind):
 def draw_luong(rng, kind):
     query, keys, W = draw_general(rng, kind)
     mask = np.ones(keys.shape[:2], bool)
-    if kind == "quiet words":
+    if kind == "words that score far below 0":
         # Scores far below any number that might stand for minus infinity; sums without rounding.
         query[:], W[0] = 0.0, 0.0
         query[:, 0], W[0, 0] = 1.0, 1.0
         keys[..., 0] = np.round(8 * keys[..., 0]) / 8 - 12_000
         mask[0, -1] = False
         keys[0, -1] = 0.0
-    if kind in ("padded", "loud pads", "padded in front"):
+    if kind in ("padded", "pads that score far above the words", "padded in front"):
         mask = padding(rng, *keys.shape[:2])
         if kind == "padded in front":
             mask = mask[:, ::-1].copy()
@@ -101,7 +101,7 @@ ROWS = SIZES | {  # B, rows of W, S, d
     "padded": (3, 7, 5, 4),
     "padded in front": (3, 7, 5, 2),
     "large": (4, 6, 4, 3),
-    "quiet words": (3, 9, 5, 2),
+    "words that score far below 0": (3, 9, 5, 2),
 }
 
 
@@ -110,7 +110,7 @@ def draw_location(rng, kind):
     query, W, mask = normal(rng, B, d), normal(rng, L, d), np.ones((B, S), bool)
     # What no word of these sentences stands at.
     W[S:] *= 3
-    if kind in ("padded", "padded in front", "large", "quiet words"):
+    if kind in ("padded", "padded in front", "large", "words that score far below 0"):
         mask = padding(rng, B, S)
     if kind == "padded in front":
         mask = mask[:, ::-1].copy()
@@ -123,7 +123,7 @@ def draw_location(rng, kind):
         # So far that taking ten thousand away from the pad leaves it above all words.
         W[: S - 1] *= -np.sign(W[: S - 1] @ W[S - 1] + 1e-9)[:, None]
         query[0] = W[S - 1] * np.ceil(12_000 / (W[S - 1] @ W[S - 1]))
-    if kind == "quiet words":
+    if kind == "words that score far below 0":
         # Words far below any number that might stand for minus infinity, without rounding.
         query[:], query[:, 0] = 0.0, 1.0
         W[:, 0] = np.round(8 * W[:, 0]) / 8 - 12_000
@@ -140,7 +140,7 @@ HEARD = {  # B, T, S, d
     "padded in front": (3, 7, 4, 3),
     "all point away": (2, 5, 4, 3),
     "lengths differ": (3, 8, 4, 3),
-    "far away": (4, 5, 5, 2),
+    "scores far below 0": (4, 5, 5, 2),
 }
 
 
@@ -148,15 +148,15 @@ def draw_heard(rng, kind):
     B, T, S, d = HEARD[kind]
     while True:
         queries, keys, mask = normal(rng, B, T, d), normal(rng, B, S, d), np.ones((B, S), bool)
-        if kind in ("padded", "padded in front", "far away"):
+        if kind in ("padded", "padded in front", "scores far below 0"):
             mask = padding(rng, B, S)
         if kind == "padded in front":
             mask = mask[:, ::-1].copy()
             mask[:, 0] = False
-        if kind in ("all point away", "far away"):
+        if kind in ("all point away", "scores far below 0"):
             # Below 0, all of them, so that a pad of score 0 would be first.
             queries, keys = np.abs(queries), -np.abs(keys)
-        if kind == "far away":
+        if kind == "scores far below 0":
             # Below any number that might stand for minus infinity.
             queries, keys = 300 * (queries + 1), 300 * (keys - 1)
         if kind == "lengths differ":
@@ -378,9 +378,10 @@ read chapters/03_additive: Masks
 parameters, 1 point: ordinary; padded
     named_parameters() must list W with shape (d_query, d_key), made once in __init__, and nothing
     else.
-context and weights, 1 point: ordinary; all sizes equal; one word; one sentence; padded; loud pads; quiet words; padded in front
+    read exercises/04_scores: A module with one matrix
+context and weights, 1 point: ordinary; all sizes equal; one word; one sentence; padded; pads that score far above the words; words that score far below 0; padded in front
     With W set to known numbers, forward does not compute the attention of these numbers.
-gradients, 1 point: ordinary; padded; loud pads; padded in front
+gradients, 1 point: ordinary; padded; pads that score far above the words; padded in front
     The gradient that reaches W is not the right one.
 RIGHT
 class LuongAttention(nn.Module):
@@ -436,6 +437,8 @@ masked after the softmax, keeps 1
 mask added as numbers, keeps 1 | e.masked_fill(~mask, -torch.inf) -> (e + mask)
     You add True as 1 and False as 0: that raises the words' scores by 1 and lets the pads in. Pads
     need minus infinity.
+not far enough down, keeps 2 | -torch.inf -> -1e4
+    You fill pads with a number that some words score below: fill with minus infinity.
 scores times the mask, keeps 2
     | .masked_fill(~mask, -torch.inf).softmax(-1) -> .mul(mask).softmax(-1) * mask
     | a = a / a.sum(-1, keepdim=True)
@@ -462,6 +465,9 @@ begins with equal numbers, keeps 2
     | torch.randn(d_query, d_key) / math.sqrt(d_query) -> torch.full((d_query, d_key), 0.1)
     Every new module begins with the very same numbers, or all of them equal: draw small random ones
     for each.
+a seed of its own, keeps 2 | super().__init__() -> super().__init__(); torch.manual_seed(0)
+    You set a seed in __init__: every module then begins with the same numbers, and so does whatever
+    the caller draws next.
 begins far too large, keeps 2 | / math.sqrt(d_query) -> * 1000
     W begins with numbers in the thousands: all weight lies on one word, and the gradient vanishes.
     Begin with small random numbers.
@@ -492,12 +498,12 @@ read chapters/04_multiplicative: A score that never looks at the keys
 the formula, 2 points: ordinary; other sizes; as many words as positions; all sizes equal; one word; one sentence
     Row i of W scores column i: as many rows as there are columns, the first ones, and a softmax over
     these alone.
-padding, 1 point: padded; padded in front; quiet words
+padding, 1 point: padded; padded in front; words that score far below 0
     Pads get weight 0 and words the rest: mask the scores, with minus infinity, before the softmax;
     each word keeps the number of its column.
 extreme scores, 1 point: large
-    With scores in the thousands your numbers are wrong: softmax takes any size, so neither cut the
-    scores off nor write exp yourself.
+    With scores in the thousands your numbers are wrong. A pad may score far above the words: mask the
+    scores before the softmax, which then takes any size; cut none off, and leave exp to it.
 gradients, 1 point, backward: ordinary; one sentence; padded
     The weights are right but their gradients are not: no detach, no .data, no NumPy on the way.
 RIGHT
@@ -537,6 +543,11 @@ renormalised with a small constant, keeps 4
     | return w / (w.sum(-1, keepdim=True) + 1e-13)
     You mask after the softmax and divide again: where a pad scores far above the words, nothing is
     left to divide. Mask the scores.
+divided by what the words have left, keeps 4
+    | return scores.masked_fill(~mask, -torch.inf).softmax(-1) -> w = scores.softmax(-1) * mask
+    | return w / w.sum(-1, keepdim=True)
+    Your softmax counts the pads as well, and only then do you mask and divide again: where a pad
+    scores far above the words, it takes all the weight, and 0 is divided by 0. Mask the scores.
 filled with zero, keeps 2 | -torch.inf -> 0.0
     You fill pads with 0, or nearly 0 (is a minus in the wrong place?), which is a score like any
     other: fill with minus infinity.
@@ -595,7 +606,7 @@ read chapters/04_multiplicative: What the length of a key does
 first and last, 2 points: ordinary; other sizes; all sizes equal; one word; one sentence; lengths differ; all point away
     For each query the word with the highest dot product, and the one with the lowest, far below 0 as
     it may be; then, for each word, the share of the queries.
-padding, 2 points: padded; padded in front; far away
+padding, 2 points: padded; padded in front; scores far below 0
     A pad may be neither first nor last: put it below all words to find the highest, and above all
     words to find the lowest.
 RIGHT
@@ -697,6 +708,14 @@ weights
     | return share(first), share(last) -> e = scores.masked_fill(~mask[:, None], -torch.inf)
     | return e.softmax(-1).mean(1), (-scores).masked_fill(~mask[:, None], -torch.inf).softmax(-1).mean(1)
     You average softmax weights: what counts is who is first, by however little.
+lowest weight for lowest score, keeps 2
+    | last = scores.masked_fill(~mask[:, None], torch.inf) -> w = scores.masked_fill(~mask[:, None], -torch.inf).softmax(-1)
+    | last = w.masked_fill(~mask[:, None], torch.inf)
+    You look for the lowest softmax weight: words far below the highest score all have a weight of 0,
+    and which of them is lowest can no longer be seen. Compare the scores.
+highest and lowest weight, pads among them, keeps 2 | queries @ keys.mT -> (queries @ keys.mT).softmax(-1)
+    You compare softmax weights: next to a score far above them, of a pad even, all others are 0, and
+    neither the highest nor the lowest of them can be seen. Compare the scores.
 first query alone | share(first), share(last) -> share(first[:, :1]), share(last[:, :1])
     You look at the first query of each sentence alone: the share is over all of them.
 sorted by length | queries @ keys.mT -> keys.norm(dim=-1)[:, None].expand(-1, queries.shape[1], -1)

@@ -240,6 +240,9 @@ no largest score taken away, keeps 3
     | return raised / raised.sum(-1, keepdim=True) @ values
     exp of a score in the hundreds is infinite, and NaN follows: take the row's largest score away
     first, or use torch.softmax.
+scores cut off, keeps 3 | / math.sqrt(queries.shape[-1]), -1) -> / math.sqrt(queries.shape[-1])).clamp(-50, 50), -1)
+    | torch.softmax(queries -> torch.softmax((queries
+    You cut scores off at a limit, so that words beyond it tie: softmax takes scores of any size.
 largest of all, keeps 3
     | e = queries @ keys.transpose(-2, -1) / math.sqrt(queries.shape[-1])
     | raised = (e - e.max()).exp(); return raised / raised.sum(-1, keepdim=True) @ values
@@ -495,11 +498,22 @@ columns for rows | R -> (R[0].T, R[1].T)
     Your directions are columns: U is (k, d_q) and V is (k, d_k), with the directions as rows.
 product returned | R -> R[0].T @ R[1]
     You return the product of the two: return U and V themselves.
+an approximate decomposition | left, sizes, right = torch.svd_lowrank(W, q=k)
+    | root = sizes.sqrt()
+    | return (left * root).T, (right * root).T
+    torch.svd_lowrank draws at random and gives an approximation: use torch.linalg.svd, and cut it.
 rows of W kept | return torch.eye(k, len(W)), W[:k]
     You keep the first k rows of W as they are, and drop the others: directions lie across the rows.
 mean taken away | svd(W, full -> svd(W - W.mean(0), full
     You take the mean of the rows away first, as principal components do: here W is decomposed as it
     is.
+square roots of rounded squares, keeps 2
+    | sizes, left = torch.linalg.eigh(W @ W.T)
+    | sizes, left = sizes.flip(0)[:k].clamp(min=0).sqrt(), left.flip(1)[:, :k]
+    | right = left.T @ W / sizes[:, None]
+    | return sizes.sqrt()[:, None] * left.T, sizes.sqrt()[:, None] * right
+    Your singular values are roots of the eigenvalues of W times its transpose, which are their squares:
+    where one is small or 0, rounding is all that is left of it. Use torch.linalg.svd.
 signs dropped | root * right[:k] -> root * right[:k].abs()
     You drop the signs of the entries of V: a direction has signs, and only both rows of a pair may
     change theirs.

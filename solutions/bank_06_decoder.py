@@ -184,7 +184,7 @@ MARKS = {  # bos, eos, pad
     "pad is the end": (1, 2, 2),
     "pad is the start": (0, 2, 0),
     "start is the end": (2, 2, 0),
-    "all are one": (4, 4, 4),
+    "all marks share an id": (4, 4, 4),
 }
 LENGTHS = {
     "full": (4, 4, 4),
@@ -192,7 +192,7 @@ LENGTHS = {
     "one word": (1, 1),
     "an empty one": (3, 0, 2),
     "pad is the start": (3, 0, 2),
-    "all are one": (2, 0, 4),
+    "all marks share an id": (2, 0, 4),
     "nothing but empty ones": (0, 0),
     "square": (3, 1, 2),
 }
@@ -284,10 +284,10 @@ DESIGNS = {  # early, now, later, read; None for either
     "early, fed later": (1, 0, 1, None),
     "early, never used": (1, 0, 0, 0),
     "late, never used": (0, 0, 0, 0),
-    "Luong, twins": (0, 0, 0, 1),
-    "Luong, fed later, twins": (0, 0, 1, 1),
-    "late, never used, twins": (0, 0, 0, 0),
-    "early, to the readout alone, twins": (1, 0, 0, 1),
+    "Luong, equal vectors": (0, 0, 0, 1),
+    "Luong, fed later, equal vectors": (0, 0, 1, 1),
+    "late, never used, equal vectors": (0, 0, 0, 0),
+    "early, to the readout alone, equal vectors": (1, 0, 0, 1),
 }
 VOCABULARY = 9
 
@@ -298,7 +298,7 @@ def draw_design(rng, kind):
     while True:
         d_e, d_v, d_s, T, S = (int(n) for n in rng.choice([3, 4, 5, 6], size=5))
         E = normal(rng, VOCABULARY, d_e)
-        if "twins" in kind:
+        if "equal vectors" in kind:
             # Three words share a vector, and the sentence has words of one such vector alone.
             E = np.repeat(normal(rng, 3, d_e), 3, axis=0)
             words = np.full(T, rng.choice([1, VOCABULARY - 2]))
@@ -513,6 +513,8 @@ same matrix for all layers | both, W) -> both, W[:1].expand_as(W))
     Every layer gets the matrix of the first: each has one of its own.
 same bias for all layers | + b -> + b[0]
     Every layer gets the bias of the first: each has one of its own.
+same matrix and bias for all layers | both, W) + b -> both, W[:1].expand_as(W)) + b[0]
+    Every layer gets the matrix and the bias of the first: each has its own.
 top layer for all | both, W) -> both[-1:].expand_as(both), W)
     Every layer of your decoder starts from the encoder's top layer: layer l starts from layer l.
 one direction alone | h_n[0::2], h_n[1::2] -> h_n[1::2], h_n[1::2]
@@ -566,7 +568,7 @@ read chapters/06_decoder: The loss, and one step of training
 read and said, 2 points: ordinary; other ids; full; one sentence; one word; square
     The decoder reads bos and then the words; it should say the words and then eos, right behind the
     last word of each sentence.
-shared ids and empty sentences, 1 point: pad is the end; pad is the start; start is the end; all are one; an empty one; nothing but empty ones
+shared ids and empty sentences, 1 point: pad is the end; pad is the start; start is the end; all marks share an id; an empty one; nothing but empty ones
     Marks may share an id, and a sentence may be empty: then bos is read, and eos is to be said.
 RIGHT
 def shift(words, bos, eos, pad):
@@ -746,27 +748,38 @@ old state returned | return new -> return state
     You return the state that came in: the next step needs the one after the update.
 old state in the readout | [new, context, embedded] -> [state, context, embedded]
     Your readout sees the old state: the word is said by the state after the update.
+    read chapters/06_decoder: The readouts
 context left out of the readout | [new, context, embedded] -> [new, 0 * context, embedded]
     The context does not reach your readout: it sees [state; context; word].
+    read chapters/06_decoder: The readouts
 word left out of the readout | [new, context, embedded] -> [new, context, 0 * embedded]
     The last word does not reach your readout: it sees [state; context; word].
+    read chapters/06_decoder: The readouts
 readout in another order | [new, context, embedded] -> [new, embedded, context]
     Your readout sees [state; word; context]: the context stands in the middle.
+    read chapters/06_decoder: The readouts
 readout like the cell | [new, context, embedded] -> [embedded, context, new]
     Your readout sees [word; context; state]: the new state comes first.
+    read chapters/06_decoder: The readouts
 halves for pairs | z[:, 0::2], z[:, 1::2] -> z[:, : z.shape[1] // 2], z[:, z.shape[1] // 2 :]
-    You set the first half of the features beside the second: maxout takes the larger of each two
+    You set the first half of the sums beside the second: maxout takes the larger of each two
     neighbours.
+    read chapters/06_decoder: The readouts
 mean for maximum | torch.maximum(z[:, 0::2], z[:, 1::2]) -> (z[:, 0::2] + z[:, 1::2]) / 2
     You average the two of each pair: maxout takes the larger.
+    read chapters/06_decoder: The readouts
 pairs that overlap | torch.maximum(z[:, 0::2], z[:, 1::2]) -> torch.maximum(z[:, :-1], z[:, 1:])[:, : z.shape[1] // 2]
     Your pairs overlap: z_1 and z_2 make the first feature, z_3 and z_4 the second.
+    read chapters/06_decoder: The readouts
 a relu over the features | torch.maximum(z[:, 0::2], z[:, 1::2]) -> torch.maximum(z[:, 0::2], z[:, 1::2]).relu()
     Your features are never below 0: maxout takes the larger of two sums, negative or not.
+    read chapters/06_decoder: The readouts
 the smaller of two | torch.maximum -> torch.minimum
     You take the smaller of each pair: maxout takes the larger.
+    read chapters/06_decoder: The readouts
 a tanh over the features | z[:, 0::2], z[:, 1::2] -> z[:, 0::2].tanh(), z[:, 1::2].tanh()
     There is a tanh in your readout: maxout takes the larger of two sums as they are.
+    read chapters/06_decoder: The readouts
 results in another order | return new, torch.maximum(z[:, 0::2], z[:, 1::2]), weights -> return torch.maximum(z[:, 0::2], z[:, 1::2]), new, weights
     You return features, then state: state, features, weights are asked for.
 context for weights | z[:, 1::2]), weights -> z[:, 1::2]), context
@@ -778,6 +791,9 @@ state not handed on | -1), state, W, U) -> -1), 0 * state, W, U)
 context detached, keeps 3 | gru(torch.cat([embedded, context], -1) -> gru(torch.cat([embedded, context.detach()], -1)
     The results are right, but the context is detached where it enters the state: steps to come
     teach the attention nothing.
+features detached, keeps 3 | z[:, 0::2], z[:, 1::2]) -> z[:, 0::2], z[:, 1::2]).detach()
+    The results are right, but the features are detached: no loss reaches the decoder through them.
+    read chapters/06_decoder: The readouts
 written into the state | return new -> with torch.no_grad(): state.copy_(new)
     | return new
     You write the new state over the old one, which a search may still need: make a new tensor.
@@ -1009,6 +1025,20 @@ pads set to zero before, keeps 1
     | states, h_n = rnn(vectors.masked_fill(pads, 0.0))
     | states, _ = nn.utils.rnn.pad_packed_sequence(states, batch_first=True, total_length=vectors.shape[1]) ->
     A vector of zeros is read like any other, since biases and states move: pack the words instead.
+pads set to zero, before and after, keeps 1
+    | states, h_n = rnn(packed) -> pads = (torch.arange(vectors.shape[1]) >= lengths[:, None])[..., None]
+    | states, h_n = rnn(vectors.masked_fill(pads, 0.0))
+    | states, _ = nn.utils.rnn.pad_packed_sequence(states, batch_first=True, total_length=vectors.shape[1]) -> states = states.masked_fill(pads, 0.0)
+    You blank pads before the GRU and after it, but it reads them all the same, and zeros move it like
+    any vector: the backward half begins on them. Pack the words.
+zeros read as words, ends cut out afterwards, keeps 1
+    | states, h_n = rnn(packed) -> pads = (torch.arange(vectors.shape[1]) >= lengths[:, None])[..., None]
+    | states, h_n = rnn(vectors.masked_fill(pads, 0.0))
+    | states, _ = nn.utils.rnn.pad_packed_sequence(states, batch_first=True, total_length=vectors.shape[1]) -> states = states.masked_fill(pads, 0.0)
+    | last, half = states[torch.arange(len(states)), lengths - 1], rnn.hidden_size
+    | torch.cat([h_n[-2], h_n[-1]], -1) -> torch.cat([last[:, :half], states[:, 0, half:]], -1)
+    Your summary takes the right places, but the backward half begins on pads, and a vector of zeros
+    moves it like any other: pack the words, so that it begins at the last one.
 as wide as the longest, keeps 2 | , total_length=vectors.shape[1] ->
     Your states have as many columns as the longest sentence has words, which is less than came in
     where a batch is padded further: say total_length.
@@ -1102,7 +1132,7 @@ who asks, 1 point: Bahdanau; Luong; Luong, fed later; early, fed later; early, n
 where the context goes, 2 points: Bahdanau; Luong; Luong, fed later; early, to the readout alone; early, fed later; early, never used; late, never used
     Change the values: see at which step the states begin to move, at the first, at the second, or
     at none, and whether any logits do.
-words that share a vector, 1 point: Luong, twins; Luong, fed later, twins; late, never used, twins; early, to the readout alone, twins
+words that share a vector, 1 point: Luong, equal vectors; Luong, fed later, equal vectors; late, never used, equal vectors; early, to the readout alone, equal vectors
     A word that is replaced by one of the same vector moves nothing: try every word in its place.
 RIGHT
 def name_design(decode, words, values, vocab):
@@ -1471,6 +1501,10 @@ best against best, keeps 1
     | min(ours) > max(theirs) -> min(ours) > min(theirs) and max(ours) > max(theirs)
     | max(ours) < min(theirs) -> min(ours) < min(theirs) and max(ours) < max(theirs)
     You compare lowest with lowest and highest with highest: ranges that are shifted may still meet.
+means against ranges, keeps 1
+    | min(ours) > max(theirs) -> sum(ours) / len(ours) > max(theirs)
+    | max(ours) < min(theirs) -> sum(ours) / len(ours) < min(theirs)
+    You set one's mean beside the other's range: all of one's seeds must lie beyond all of the other's.
 touching counts, keeps 1 | min(ours) > max(theirs) -> min(ours) >= max(theirs); max(ours) < min(theirs) -> max(ours) <= min(theirs)
     Where two ranges touch, they meet: higher means above all of the other's.
 rounded, keeps 1

@@ -124,6 +124,10 @@ def distance(measure, one, other, real):
     return sum(rows) / len(rows)
 
 
+def distances(ones, others, real):
+    return np.array([[distance("maps", a, b, real) for b in others] for a in ones])
+
+
 def contest(bleu, seconds, numbers, maps, real):
     """Bahdanau's runs stand in the first row of each, Luong's in the second."""
     found = {ONCE: True}
@@ -480,6 +484,14 @@ def train_step(model, optimizer, y, pad, max_norm):
         p.grad *= min(1.0, max_norm / (float(norm) + 1e-6))
     optimizer.step()
     return loss.item()
+def train_step(model, optimizer, y, pad, max_norm):
+    model.train()
+    optimizer.zero_grad()
+    loss = sequence_loss(y, model(y[:, :-1]), pad)
+    loss.backward()
+    nn.utils.clip_grad_norm_([p for group in optimizer.param_groups for p in group['params']], max_norm)
+    optimizer.step()
+    return loss.item()
 WRONG
 gradients not reset | optimizer.zero_grad() ->
     Gradients of the batch before are still there when you call backward: call zero_grad first.
@@ -558,7 +570,7 @@ always as long as max_norm, keeps 1
 Q3 = question(
     """q3: Greedy decoding
 greedy_decode(step, state, batch, bos, eos, pad, max_len)
-read chapters/07_training: A beam in a few lines
+read chapters/07_training: Where it breaks
 words, 2 points: ordinary; other ids; end is 0; pad is the end; start is the end; start is the pad; one sentence; all at once; any word
     Start from bos; at each step take the largest logit of each sentence, feed it back with the new
     state, and put pads after a sentence's eos.
@@ -747,6 +759,9 @@ pad left out of the softmax as well
     | logits.log_softmax(-1) -> logits.masked_fill(torch.arange(logits.shape[-1]) == pad, -1e9).log_softmax(-1)
     You take the pad out of the softmax, so that no probability is lost to it: the model's own
     probabilities are meant, in which the pad has a share.
+pad closed in the softmax | F.log_softmax(logits, -1) -> F.log_softmax(logits.masked_fill(torch.arange(logits.shape[-1]) == pad, -torch.inf), -1)
+    You give the pad a logit of minus infinity, so that the others get its probability: it is the target
+    that gives nothing to the pad. The model's softmax stays as it is, the pad's share in it too.
 column 0 left out for the pad | logq[..., pad] -> logq[..., 0]
     You leave out column 0, which is a word in some vocabularies: leave out that of the pad.
 divided by all tokens | (logits.shape[-1] - 2) -> logits.shape[-1]
@@ -999,6 +1014,9 @@ one step too few, keeps 1 | < lengths[:, None] -> < (lengths[:, None] - 1).clamp
     You leave the last step out: a hypothesis of T words has rows 0 to T - 1.
 pads have to be covered, keeps 3 | .sum(1)[:, mask] -> .sum(1)
     You ask for pads to be covered, which gives minus infinity: leave them out.
+pads covered by a billionth, keeps 3 | .clamp(max=1.0).log() -> .clamp(1e-9, 1.0).log(); .sum(1)[:, mask] -> .sum(1)
+    You clamp what pads have got at a small number, and each of them adds its logarithm to every score:
+    leave them out.
 pads covered a little, keeps 3 | .sum(1)[:, mask] -> .sum(1).clamp(min=1e-6)
     You put a small number at pads, which makes a large penalty for each: leave them out.
 pads behind the words taken for granted, keeps 3 | [:, mask] -> [:, : int(mask.sum())]
@@ -1227,10 +1245,17 @@ pairs exchanged | R -> {name: (own, size) for name, (size, own) in found.items()
     draw=draw_contest,
     oracle=contest,
     shown=lambda bleu, seconds, numbers, maps, real: {
-        "bleu of Bahdanau's runs": bleu[0],
-        "of Luong's": bleu[1],
-        "numbers of Bahdanau's": numbers[0],
-        "of Luong's runs": numbers[1],
+        "BLEU of Bahdanau's runs": bleu[0],
+        "BLEU of Luong's runs": bleu[1],
+        "seconds of Bahdanau's updates, a row for each run": seconds[0],
+        "seconds of Luong's updates, a row for each run": seconds[1],
+        "numbers of Bahdanau's runs": numbers[0],
+        "numbers of Luong's runs": numbers[1],
+        "apart, each of Bahdanau's maps (rows) and each of Luong's": distances(
+            maps[0], maps[1], real
+        ),
+        "apart, each two of Bahdanau's maps": distances(maps[0], maps[0], real),
+        "apart, each two of Luong's maps": distances(maps[1], maps[1], real),
     },
     probe=PLAIN
     + f"""

@@ -386,6 +386,13 @@ mean of the past | R -> R / torch.arange(weights.shape[1]).clamp_min(1)[None, :,
 not reset between sentences
     | flat = weights.reshape(-1, weights.shape[-1]); return (flat.cumsum(0) - flat).view_as(weights)
     Coverage runs on from one sentence of the batch to the next: each begins at zero.
+turned over the sentences
+    | seen = weights.cumsum(1).roll(1, 1); seen[0, 0] = 0
+    | return seen
+    You roll the sums by one step, and the last row comes in at the front: row 0 of every sentence must be
+    zeros, not that of the first alone.
+turned over the steps | return weights.cumsum(1).roll(1, 1)
+    You roll the sums by one step, and the last row comes in at the front: row 0 is zeros.
 one step late | R -> F.pad(R[:, :-1], (0, 0, 1, 0))
     Your row t ends at step t - 2: the step just before t has been looked at, too.
 begins with the first step
@@ -691,6 +698,9 @@ each sentence in one bin, keeps 1
     lengths.
 bins by the steps | low <= S -> low <= len(w)
     You sort sentences by their number of steps: bins count source words, the last axis.
+words counted by the places looked at | low <= S -> low <= int(place.max()) + 1; <= high -> and int(place.max()) + 1 <= high
+    You take the furthest of the right places for the number of words: the words behind it count too.
+    They are as many as a map has columns.
 all sentences in every bin | low <= S <= high -> S
     Every row of yours is over all sentences: a bin holds those of its lengths.
 share of the right words | mean(ok[look]), mean(ok[~look]) -> mean(ok), mean(~ok)

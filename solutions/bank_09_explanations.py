@@ -117,7 +117,8 @@ def draw_deal(rng, kind):
     mask = draw_mask(rng, kind)
     draws = rng.permuted(np.arange(mask.size).reshape(mask.shape), axis=1) / mask.size
     if kind == "pads between":
-        draws = 5 * draws - 2  # no number is smaller, or larger, than all draws
+        # No number is smaller, or larger, than all draws, nor any that might stand for infinity.
+        draws = 1e37 * (5 * draws - 2)
     return draw_rows(rng, mask, kind), mask, draws.astype(np.float32)
 
 
@@ -222,12 +223,20 @@ pads take part, keeps 1 | return weights.gather(1, draws.argsort(1))
     You sort all positions, pads too, so that weight lands on pads: deal among real words alone.
 real words packed to the left, keeps 1 | dealt[b, real] -> dealt[b, : len(real)]
     You put the weights into the first places of the row: real words may stand anywhere.
-pads drawn as 1, keeps 1
+pads drawn as a number, keeps 1
     | to = (~mask).long().argsort(dim=1, stable=True)
-    | source = draws.masked_fill(~mask, 1.0).argsort(dim=1, stable=True)
+    | source = draws.masked_fill(~mask, 1e9).argsort(dim=1, stable=True)
     | clean = weights.masked_fill(~mask, 0.0)
     | return torch.zeros_like(clean).scatter(1, to, clean.gather(1, source)).masked_fill(~mask, 0.0)
-    You give pads the draw 1, and a real word may have a larger one: fill with infinity.
+    You give pads a number for a draw, as 1 or a billion, and a real word may have a larger one: fill
+    with infinity.
+pads drawn as one more than the largest, keeps 1
+    | to = (~mask).long().argsort(dim=1, stable=True)
+    | source = draws.masked_fill(~mask, draws[mask].max() + 1).argsort(dim=1, stable=True)
+    | clean = weights.masked_fill(~mask, 0.0)
+    | return torch.zeros_like(clean).scatter(1, to, clean.gather(1, source)).masked_fill(~mask, 0.0)
+    You give pads the largest draw plus 1: where draws are large that is the largest draw itself, since
+    float32 has some seven digits. Fill with infinity.
 one order for all | draws[b, real] -> draws[0, real]
     You take the draws of the first sentence for all: each sentence has its own.
 sorted by the weights | draws[b, real] -> weights[b, real]
@@ -601,6 +610,15 @@ logits apart | margin = logits[..., 1] - logits[..., 0] -> margin = logits[..., 
 ends of the logits apart | low = margin.masked_fill(~mask, torch.inf).amin(1) -> low = (logits[..., 1].masked_fill(~mask, torch.inf).amin(1) - logits[..., 0].masked_fill(~mask, -torch.inf).amax(1))
     You combine the smallest of one logit with the largest of the other, which may belong to
     different states: take the difference first.
+ends of both logits apart
+    | low = margin.masked_fill(~mask, torch.inf).amin(1) -> ends = lambda c: (logits[..., c].masked_fill(~mask, torch.inf).amin(1), logits[..., c].masked_fill(~mask, -torch.inf).amax(1))
+    | low = ends(1)[0] - ends(0)[1]
+    | high = margin.masked_fill(~mask, -torch.inf).amax(1) -> high = ends(1)[1] - ends(0)[0]
+    You take the ends of each logit by itself and subtract them crosswise, which may join two different
+    states: subtract first, then take the ends.
+zero margins at pads, keeps 2 | margin.masked_fill(~mask, torch.inf) -> margin.masked_fill(~mask, 0.0); margin.masked_fill(~mask, -torch.inf) -> margin.masked_fill(~mask, 0.0)
+    You give pads a margin of 0, which is a probability of one half, and let them take part: fill with
+    infinity to find the smallest, and with minus infinity to find the largest.
 uniform weights
     | states = torch.where(mask[..., None], states, 0.0)
     | c = states.sum(1) / mask.sum(1, keepdim=True)

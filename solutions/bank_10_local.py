@@ -554,6 +554,17 @@ def gathered_context(query, keys, values, centres, D, lengths):
     gauss = (-(i - centres[:, None]) ** 2 * 2 / D**2).exp().masked_fill(out, 0)
     return torch.bmm((e.softmax(1) * gauss)[:, None], V)[:, 0]
 WRONG
+words at the ends taken again
+    | def gathered_context(query, keys, values, centres, D, lengths):
+    |     held = centres.detach().floor().long()[:, None] + torch.arange(-D, D + 1)
+    |     held = torch.minimum(held.clamp(min=0), (lengths - 1).clamp(min=0)[:, None])
+    |     away = held - centres[:, None]
+    |     seen, rows = away.abs() <= D, torch.arange(len(query))[:, None]
+    |     scores = (keys[rows, held] * query[:, None]).sum(-1).masked_fill(~seen, -1e30)
+    |     weights = torch.where(seen, scores.softmax(1) * torch.exp(-2 * (away / D) ** 2), 0.0)
+    |     return (weights[..., None] * values[rows, held]).sum(1)
+    Where the window reaches beyond the sentence you move its positions back to the last word, or to the
+    first, which then counts several times: mark such positions as no words, and give them no weight.
 computes all, then masks, keeps 3
     | def gathered_context(query, keys, values, centres, D, lengths):
     |     places = torch.arange(keys.shape[1])

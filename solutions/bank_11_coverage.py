@@ -341,6 +341,8 @@ its own weights as well
     Your step also feels its own weights: coverage is what came before the step.
 coverage before the last step | , 1), seen -> , 1), seen - row
     The coverage that you return leaves out the last step: return the coverage after it.
+mean of earlier rows felt, keeps 1 | keys, seen, W_q -> keys, seen / max(t, 1), W_q
+    Your steps feel the mean of the earlier rows: coverage is their sum.
 mean over steps | , 1), seen -> , 1), seen / queries.shape[1]
     You return a mean over the steps: coverage is a sum.
 first query always | queries[:, t] -> queries[:, 0]
@@ -459,6 +461,9 @@ unknown words left out | [ids[w] for w in words] -> [ids[w] for w in words if w 
 numbers run on from sentence to sentence
     | ids = {w: n for n, w in enumerate([*known, *new])} -> ids = {w: n for n, w in enumerate(dict.fromkeys([*known, *(w for s in sentences[: len(all_ids) + 1] for w in s)]))}; all_new.append(new) -> all_new.append(sorted(new, key=ids.get))
     Your numbers run on from one sentence to the next: unknown words begin at V in each.
+numbers run on, each sentence's words in their order
+    | ids = {w: n for n, w in enumerate([*known, *new])} -> ids = {w: n for n, w in enumerate(dict.fromkeys([*known, *(w for s in sentences[: len(all_ids) + 1] for w in s)]))}
+    Your numbers run on from one sentence to the next: the first unknown word of each has the id V.
 a new id each time
     | V, all_ids, all_new = len(known), [], []
     | for words in sentences:

@@ -434,6 +434,8 @@ no baseline | (r - b) * -> r *
     Your surrogate has no baseline: subtract the mean reward of the row's other draws.
 this draw included | b = (r.sum(1, keepdim=True) - r) / (n - 1).clamp(min=1) -> b = r.sum(1, keepdim=True) / n.clamp(min=1)
     Your baseline counts the draw itself, and so depends on its choice: take only the others.
+this draw included, unless it is alone | b = (r.sum(1, keepdim=True) - r) / (n - 1).clamp(min=1) -> b = torch.where(n > 1, r.sum(1, keepdim=True) / n.clamp(min=1), 0.0)
+    Your baseline counts the draw itself, and so depends on its choice: take the mean of the others.
 divided by all draws | (n - 1).clamp(min=1) -> n.clamp(min=1)
     You divide the others' sum by the number of all draws: the others are one fewer.
 its own reward | b = (r.sum(1, keepdim=True) - r) / (n - 1).clamp(min=1) -> b = r
@@ -562,6 +564,9 @@ all places alike | (weights @ (g - mean).square()).sum() -> (g - mean).square().
     You give all places the same probability: place i is drawn with the probability alpha_i.
 mean of all places alike | mean = weights @ g -> mean = g.mean(0)
     Your mean estimate gives all places the same probability: weight them by alpha.
+no place weighed | return (weights @ (g - mean).square()).sum() / n -> return g.var(0, correction=0).sum() / n
+    You give all places the same probability, in the mean and in the squares: place i is drawn with the
+    probability alpha_i.
 second moment | (g - mean) -> g
     You do not subtract the mean: this is the mean squared length, not the variance.
 mean over the scores | ).sum() / n -> ).mean() / n
@@ -798,6 +803,15 @@ pads in the mean of nats, keeps 2 | nats[written].mean() -> nats.mean()
     Pads are in your mean of the nats: take it over real target words.
 rows of pads count as spread, keeps 2 | spread[written].mean() -> spread.mean()
     Rows of target pads are in your mean: a row of zeros would count as fully spread out.
+rows divided by all places, keeps 2 | spread[written].mean() -> (spread * written).mean()
+    You leave rows of target pads out of the sum but not out of the count: divide by the number of real
+    target words.
+columns divided by all places, keeps 2 | missing[read].mean() -> (missing * read).mean()
+    You leave columns of source pads out of the sum but not out of the count: divide by the number of
+    real source words.
+nats divided by all places, keeps 2 | nats[written].mean() -> nats.masked_fill(~written, 0.0).mean()
+    You leave pads out of the sum of the nats but not out of the count: divide by the number of real
+    target words.
 columns of pads count as missing, keeps 2 | missing[read].mean() -> missing.mean()
     Columns of source pads are in your mean: no row has to look at them.
 means of sentences, keeps 2

@@ -571,6 +571,8 @@ all of the source, keeps 2 | 2 * T * d * d + 2 * S * d * d -> 4 * S * d * d
     You count as if all four projections had S rows: those of queries and output have T.
 sums forgotten, keeps 2 | 2 * T * S * d -> T * S * d
     You count the scores alone: the weighted sums are T · S · d multiplications as well.
+source projected once, keeps 2 | 2 * S * d * d -> S * d * d
+    You project the source once: keys are one projection of its S rows, and values are another.
 scores and sums forgotten, keeps 2 | + 2 * T * S * d ->
     You count the projections alone: scores and weighted sums are products, too.
 output not multiplied, keeps 2 | 2 * T * d * d + 2 * S * d * d -> T * d * d + 2 * S * d * d

@@ -501,6 +501,9 @@ pads not blanked, keeps 2 | torch.where(mask[..., None], x + table[place], 0.0) 
     You leave numbers at the pads: pads come back as 0.
 pads keep what stood there, keeps 2 | torch.where(mask[..., None], x + table[place], 0.0) -> torch.where(mask[..., None], x + table[place], x)
     You return at the pads what stood there: pads come back as 0.
+places beyond the table, keeps 3 | .clamp(0, len(table) - 1) -> .clamp(min=0)
+    You count on over the pads at the end, where the table may have no row any more: pads need none, so
+    keep their numbers within the table.
 moved by all pads, keeps 2
     | place = (torch.arange(x.shape[1]) - (~mask).sum(1, keepdim=True)).clamp(0, len(table) - 1)
     | return torch.where(mask[..., None], x + table[place], 0.0)

@@ -16,7 +16,8 @@ From a notebook to its points, in the order in which :class:`seqattn.grading.jud
   comes back, :mod:`seqattn.grading.compare` sets it
   beside what is right, :mod:`seqattn.grading.redaction` keeps hidden cases out of messages,
   :mod:`seqattn.grading.judge` gives points, and :mod:`seqattn.grading.hints` names mistakes that
-  the bank does not know. What comes of it is in :mod:`seqattn.grading.verdicts`.
+  the bank does not know, with what :mod:`seqattn.grading.relations` finds in the numbers. What
+  comes of it is in :mod:`seqattn.grading.verdicts`.
 - :mod:`seqattn.grading.report` and :mod:`seqattn.grading.feedback` say so to whom it concerns.
 
 Banks are written with :mod:`seqattn.grading.questions` (a question as text),

@@ -65,6 +65,8 @@ class Stage:
     tolerance : tuple of two floats
         How far plain numbers may be off, absolutely or relatively; by default two decimals, as
         the texts ask for.
+    read : str
+        Where to read again whoever loses this stage first, if not where the question says.
     """
 
     name: str
@@ -76,6 +78,7 @@ class Stage:
     calls: int = 0
     reads: int = 0
     tolerance: tuple[float, float] = TWO_DECIMALS
+    read: str = ""
 
 
 @dataclass(frozen=True)
@@ -92,12 +95,15 @@ class Wrong:
         One sentence that names the mistake. It must not give away hidden cases.
     keeps : int
         Points that it gets all the same.
+    read : str
+        Where to read again, if not where the question or its stage says.
     """
 
     name: str
     code: str
     hint: str
     keeps: int = 0
+    read: str = ""
 
 
 @dataclass(frozen=True)

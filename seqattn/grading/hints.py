@@ -8,17 +8,20 @@ an answer's numbers and the right ones.
 
 import ast
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from itertools import permutations
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
 
 from seqattn.grading.bank import Question, Stage
-from seqattn.grading.cases import DIGITS, FIRST, MOST_SHOWN, OTHERS, Case
+from seqattn.grading.cases import DIGITS, DOUBLE, FIRST, MOST_SHOWN, OTHERS, Case
 from seqattn.grading.compare import ABSOLUTE, RELATIVE, difference
 from seqattn.grading.oracle import expected_output
+from seqattn.grading.relations import Seen, by_sizes, located, quantities, related
 from seqattn.grading.sandbox import wire
 from seqattn.grading.sandbox.jobs import Limits, Outcome
 from seqattn.grading.syntax import parse
@@ -143,15 +146,17 @@ def diagnose(
     """
     if wrong and (text := _parameters(cases[min(wrong)], results[min(wrong)])):
         return text
+    if text := _texts(cases, results, wrong):
+        return text
     got = {n: _arrays_of(results[n], case) for n, case in enumerate(cases) if n in results}
     looks = (
         *(_looks_at, _flags, _by_hand, _numbers, _pads),
-        *(_as_if, _nearly, _where, _single_numbers),
+        *(_as_if, _related, _nearly, _where, _single_numbers, _located),
     )
     for look in looks:
         if text := look(q, cases, got, wrong):
             return text
-    return ""
+    return _sound(cases, wrong)
 
 
 Got = Mapping[int, tuple[np.ndarray, ...]]
@@ -181,8 +186,14 @@ def _compared(case: Case) -> list[str]:
 
 
 def _row(value: Any) -> Any:
-    """Make an array of an entry that is a row of plain numbers."""
-    plain = type(value) in (tuple, list) and value and all(_numeric(x) for x in value)
+    """Make an array of an entry that is a row of plain numbers, or a table of such rows."""
+    if type(value) not in (tuple, list) or not value:
+        return value
+    if all(type(x) in (tuple, list) for x in value):
+        rows = [_row(x) for x in value]
+        table = all(isinstance(x, np.ndarray) and x.shape == rows[0].shape for x in rows)
+        return np.stack(rows) if table else value
+    plain = all(_numeric(x) for x in value)
     return np.array(value) if plain and not any(map(np.ndim, value)) else value
 
 
@@ -353,10 +364,12 @@ def _single_numbers(q: Question, cases: list[Case], got: Got, wrong: Mapping[int
     No number is named: an answer might put one of a hidden case there.
     """
     columns: dict[tuple[str, int, int], list[tuple[float, float]]] = {}
+    sizes_of: dict[str, list[dict[str, float]]] = {}
     for n, case in enumerate(cases):
         for a, b, name in zip(got.get(n, ()), _right(case), _named(case)):
             if a.size != b.size or not b.size or (b.ndim and b.size > _FEW):
                 return ""
+            sizes_of.setdefault(name, []).append(quantities(_given(q, case)))
             for place, pair in enumerate(zip(a.flat, b.flat)):
                 columns.setdefault((name, b.size, place), []).append(pair)
     sizes = {name: size for name, size, _ in columns}
@@ -369,7 +382,7 @@ def _single_numbers(q: Question, cases: list[Case], got: Got, wrong: Mapping[int
         if np.allclose(yours, right, atol=absolute, rtol=relative):
             continue
         off.append((name, size, place))
-        if text := _over_cases(yours, right):
+        if text := by_sizes(yours, right, sizes_of[name]) or _over_cases(yours, right):
             number = f"number {place + 1}" if size > 1 else ""
             which = " of ".join(filter(None, (number, name)))
             return f"Looking at {which} alone: {text}" if which else text
@@ -429,6 +442,8 @@ def _relation(every: list[tuple[np.ndarray, np.ndarray]]) -> str:
     if all(_factor(a, b) for a, b in pairs):
         return "Your result differs from the right one by a factor, the same for a whole case."
     if all(_shifted(a, b) for a, b in pairs):
+        if all(b.ndim == 1 for _, b in pairs):
+            return "Within a case, all numbers of your result are off by the same amount."
         return "Your result differs from the right one by a constant in each row."
     several = [(a, b) for a, b in pairs if b.ndim > 1 and len(b) > 1]
     if several and all(
@@ -473,45 +488,114 @@ def _mask_in(inputs: Any) -> np.ndarray | None:
     return next((m for m in map(_mask_in, inputs) if m is not None), None)
 
 
-# What an answer may have done to an argument.
-_CHANGES = {
+# What an answer may have done to an argument: an array, a plain number, a list.
+_CHANGES: dict[str, Callable[[np.ndarray], Any]] = {
     "turned round from end to end along its first axis": lambda x: x[::-1],
     "turned round from end to end along its last axis": lambda x: x[..., ::-1],
     "1 everywhere": np.ones_like,
+    "0 everywhere": np.zeros_like,
+    "turned round from True to False": lambda x: ~x if x.dtype == bool else x,
+    "of the opposite sign": lambda x: -x if x.dtype.kind == "f" else x,
+    "twice as large": lambda x: 2 * x if x.dtype.kind == "f" else x,
+    "half as large": lambda x: x / 2 if x.dtype.kind == "f" else x,
+    "without its signs": lambda x: abs(x) if x.dtype.kind == "f" else x,
+    "larger by 1": lambda x: x + 1 if x.dtype.kind == "i" else x,
+    "smaller by 1": lambda x: x - 1 if x.dtype.kind == "i" else x,
+    "that of the first sentence for all": lambda x: np.repeat(x[:1], len(x), axis=0),
+    "its own mean over the sentences": lambda x: (
+        np.repeat(x.mean(0, keepdims=True), len(x), axis=0) if x.dtype.kind == "f" else x
+    ),
 }
+_CHANGES_OF_NUMBERS: dict[str, Callable[[Any], Any]] = {
+    "1": lambda x: type(x)(1),
+    "0": lambda x: type(x)(0),
+    "larger by 1": lambda x: x + 1,
+    "smaller by 1": lambda x: x - 1,
+    "of the opposite sign": lambda x: -x,
+    "twice as large": lambda x: 2 * x,
+    "half as large": lambda x: x / 2 if isinstance(x, float) else x // 2,
+    "squared": lambda x: x**2,
+}
+_CHANGES_OF_FLAGS: dict[str, Callable[[bool], Any]] = {
+    "turned round from True to False": lambda x: not x
+}
+_CHANGES_OF_LISTS: dict[str, Callable[[Any], Any]] = {
+    "turned round from end to end": lambda x: x[::-1],
+    "its first entry alone": lambda x: x[:1],
+    "without its last entry": lambda x: x[:-1],
+    "without its first entry": lambda x: x[1:],
+}
+
+
+def _changes_of(value: Any) -> dict[str, Callable[[Any], Any]]:
+    if isinstance(value, bool):
+        return _CHANGES_OF_FLAGS
+    if isinstance(value, int | float):
+        return _CHANGES_OF_NUMBERS
+    if isinstance(value, np.ndarray) and value.ndim:
+        return _CHANGES
+    return _CHANGES_OF_LISTS if isinstance(value, list) else {}
+
+
 # Cases in which that is tried: where so many agree it is no chance.
 _TRIED = 6
 
 
+def _given(q: Question, case: Case) -> dict[str, Any]:
+    """Name the inputs of a case, if they are what the answer is called with."""
+    if len(q.arguments) != len(case.inputs):
+        return {}
+    given, shown = dict(zip(q.arguments, case.inputs)), q.to_show(case.inputs)
+    return given if all(shown.get(name) is x for name, x in given.items()) else {}
+
+
 def _as_if(q: Question, cases: list[Case], got: Got, wrong: Mapping[int, Any]) -> str:
     """Set an answer beside what is right for other inputs, which it may have made of its own."""
-    if not q.arguments or q.probe:
-        return ""
     tried = [n for n in wrong if _right(cases[n]) and not cases[n].kind.startswith("pads ")]
-    if len(tried) < 2:
+    if len(tried) < 2 or not _given(q, cases[tried[0]]):
         return ""
     tried = tried[:_TRIED]
-    for place, name in enumerate(q.arguments):
-        for text, change in _CHANGES.items():
-            if all(_right_for(q, cases[n], place, change, got.get(n, ())) for n in tried):
-                if np.ndim(cases[tried[0]].inputs[place]) < 2:
+
+    def fits(**change: Callable[[dict[str, Any]], Any]) -> bool:
+        return all(_right_for(q, cases[n], change, got.get(n, ())) for n in tried)
+
+    first = _given(q, cases[tried[0]])
+    for name, value in first.items():
+        for text, change in _changes_of(value).items():
+            if fits(**{name: partial(_changed, name, change)}):
+                if np.ndim(value) < 2:
                     text = text.partition(" along ")[0]
                 return f"Yours is what would be right if {name} were {text}."
+    for one, other in permutations(first, 2):
+        if _shape_of(first[one]) != _shape_of(first[other]):
+            continue
+        if one < other and fits(**{one: itemgetter(other), other: itemgetter(one)}):
+            return f"Yours is what would be right if {one} and {other} were exchanged."
+        if fits(**{one: itemgetter(other)}):
+            return f"Yours is what would be right if {one} were {other}."
     return ""
 
 
-def _right_for(q: Question, case: Case, place: int, change: Any, yours: tuple) -> bool:
-    """Tell whether a result is right for the inputs of a case but for a change to one of them."""
-    value = case.inputs[place]
-    if isinstance(value, float):
-        changed: Any = float(change(np.array(value).reshape(1))[0])
-    elif isinstance(value, np.ndarray) and value.ndim:
-        changed = change(value)
-    else:
-        return False
-    inputs = (*case.inputs[:place], changed, *case.inputs[place + 1 :])
+def _changed(name: str, change: Callable[[Any], Any], given: dict[str, Any]) -> Any:
+    return change(given[name])
+
+
+def _shape_of(value: Any) -> Any:
+    return (value.dtype, value.ndim) if isinstance(value, np.ndarray) else type(value)
+
+
+def _right_for(
+    q: Question, case: Case, change: Mapping[str, Callable[[dict[str, Any]], Any]], yours: tuple
+) -> bool:
+    """Tell whether a result is right for the inputs of a case but for a change to some of them."""
+    given = _given(q, case)
     try:
-        right = _right(case._replace(expected=expected_output(q, inputs, None)))
+        with np.errstate(all="ignore"):
+            changed = given | {name: make(given) for name, make in change.items()}
+            if all(np.array_equal(changed[name], given[name]) for name in given):
+                return False
+            expected = expected_output(q, tuple(changed.values()), None)
+        right = _right(case._replace(expected=expected))
     except Exception:  # an oracle need not take everything
         return False
     # Where it makes no difference, something else is wrong.
@@ -522,12 +606,37 @@ def _right_for(q: Question, case: Case, place: int, change: Any, yours: tuple) -
     )
 
 
+def _by_part(look: Callable[[list[Seen]], str]) -> Callable[..., str]:
+    """Look at all that is wrong, and then at each part of the results by itself."""
+
+    def looking(q: Question, cases: list[Case], got: Got, wrong: Mapping[int, Any]) -> str:
+        every = []
+        for n in wrong:
+            given = _given(q, cases[n])
+            for a, b, name in zip(got.get(n, ()), _right(cases[n]), _named(cases[n])):
+                if a.shape == b.shape and np.isfinite(a).all() and not _close(a, b):
+                    every.append((name, Seen(a, b, given)))
+        if text := look([seen for _, seen in every]):
+            return text
+        for part in dict.fromkeys(name for name, _ in every if name):
+            if text := look([seen for name, seen in every if name == part]):
+                return f"Looking at {part} alone: {text}"
+        return ""
+
+    return looking
+
+
+_related, _located = _by_part(related), _by_part(located)
+
+
 def _nearly(q: Question, cases: list[Case], got: Got, wrong: Mapping[int, Any]) -> str:
     pairs = [(a, b) for a, b, _ in _pairs(cases, got, wrong)]
     if pairs and all(
         np.isfinite(b).all() and np.allclose(a, b, rtol=0.03, atol=0.01 * np.abs(b).max())
         for a, b in pairs
     ):
+        if not q.arguments:
+            return "You are near: was something rounded on the way? Round the result alone."
         return (
             "Your result is nearly right, off by some per cent at most: is something rounded to "
             "less precision, or a small constant added?"
@@ -584,6 +693,54 @@ def _where(q: Question, cases: list[Case], got: Got, wrong: Mapping[int, Any]) -
     return ""
 
 
+def _sound(cases: list[Case], wrong: Mapping[int, Any]) -> str:
+    """Name the kinds of cases that alone are right."""
+    kinds = {case.kind for case in cases if case.base < 0 and case.kind != DOUBLE}
+    kinds = {kind for kind in kinds if not kind.startswith("pads that hold")}
+    sound = sorted(kinds - {cases[n].kind for n in wrong})
+    if sound and len(sound) <= 3 and len(sound) < len(kinds) / 2 and "ordinary" not in sound:
+        return f"Your answer is right here alone: {', '.join(sound)}."
+    return ""
+
+
+def _texts(cases: list[Case], results: Mapping[int, dict], wrong: Mapping[int, Any]) -> str:
+    """Say which texts are wrong, where an answer is one, or has one among its entries."""
+    said = []
+    for n in wrong:
+        value, right = results.get(n, {}).get("result", {}).get("value"), cases[n].expected
+        if not isinstance(right, dict):
+            value, right = {"": value}, {"": right}
+        if not isinstance(value, dict):
+            return ""
+        for name in set(cases[n].stage.parts or right) - {"parameters"}:
+            ours, theirs = value.get(name), right.get(name)
+            if isinstance(ours, str) and isinstance(theirs, str) and ours != theirs:
+                said.append((ours, theirs))
+    if len(said) < 2:
+        return ""
+    ours, theirs = (set(side) for side in zip(*said))
+    known = {x for case in cases for x in _texts_of(case.expected)}
+    if any(re.search(r"\d", x) for x in known):
+        return ""  # of a case, perhaps
+    if not ours <= known:
+        return f"One of your texts is none of those that may be said: {', '.join(sorted(known))}."
+    if len(ours) == len(theirs) == 1:
+        return (
+            f"You say {ours.pop()!r} where {theirs.pop()!r} is right, and elsewhere you are right."
+        )
+    if len(ours) == 1:
+        return f"You say {ours.pop()!r} too often."
+    if len(theirs) == 1:
+        return f"You do not say {theirs.pop()!r} where it is right."
+    return ""
+
+
+def _texts_of(expected: Any) -> list[str]:
+    named = expected if isinstance(expected, dict) else {"": expected}
+    values = [x for name, x in named.items() if name != "parameters"]
+    return [x for x in values if isinstance(x, str)]
+
+
 # --- an input on which it is wrong ---------------------------------------------------------------
 
 
@@ -599,8 +756,8 @@ def written(q: Question, case: Case, value: object) -> list[str]:
         names = case.stage.parts or tuple(right)
         tolerance = case.stage.tolerance
         off = [n for n in names if difference(value.get(n), right[n], tolerance=tolerance)]
-        if len(names) > 1:
-            which = f", {off[0]}"
+        # By its name, unless it is the only entry with numbers.
+        which = f", {off[0]}" if len(names) > 1 or _named(case) != [""] else ""
         value, right = value.get(off[0]), right[off[0]]
     if isinstance(right, str):
         return []  # a property of the code, whatever its inputs

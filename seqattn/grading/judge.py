@@ -260,6 +260,7 @@ class Judge:
         if mistake is None and len(errors) == len(cases):
             return _raised(q, errors[0], answer)
         first = min(wrong)
+        elsewhere = (mistake.read if mistake else "") or cases[first].stage.read
         error = results[first].get("error")
         line = error["line"] if error else result_line(answer.code, q.entry, wrong[first][0])
         return verdict(
@@ -269,6 +270,7 @@ class Judge:
             mistake=mistake.name if mistake else "",
             line=max(0, line - answer.offset),
             shapes=next((text for kind, text in wrong.values() if kind == "shape"), ""),
+            read=elsewhere or q.read,
             lost=[stage.name for stage in q.stages if stage not in kept],
         )
 
@@ -434,8 +436,8 @@ class Judge:
 
 
 def _verdict(q: Question, verdict: VerdictName, points: int, hint: str, **more: Any) -> Verdict:
-    read = "" if verdict in ("pass", "not_attempted") else q.read
-    return Verdict(q.id, q.title, verdict, points, q.points, hint, read=read, **more)
+    more.setdefault("read", "" if verdict in ("pass", "not_attempted") else q.read)
+    return Verdict(q.id, q.title, verdict, points, q.points, hint, **more)
 
 
 def _raised(q: Question, error: dict, answer: Answer) -> Verdict:

@@ -25,7 +25,9 @@
 
 A stage is a line with its name, points and kinds of cases, and a hint below it. ``backward`` looks
 at gradients instead of results; ``40 calls`` and ``within 1e-4 or 0.01`` are its ``calls`` and
-``tolerance``. Right answers are Python, one after the other.
+``tolerance``. Right answers are Python, one after the other. Where a stage or a mistake is the
+matter of another section than the question's, a line below its hint says so, as
+``read chapters/02_soft_addressing: By hand``.
 
 A mistake is a line with its name and what is changed, and its hint below. A change is a piece of
 the first right answer, or of the first that has it, which must occur there exactly once, and what
@@ -62,6 +64,7 @@ _SHEET = re.compile(
 )
 _STAGE = re.compile(r"(?P<name>.+), (?P<points>\d+) points?(?P<options>(, .+?)?): (?P<kinds>.+)")
 _ARROW = r" ->(?: |$)"
+_READ = re.compile(r"read ((?:chapters|exercises)/\w+: .+)")
 _MISTAKE = re.compile(r"(?P<name>.+?)(, keeps (?P<keeps>\d+))?( \| (?P<change>.+))?")
 
 
@@ -141,10 +144,17 @@ def _stages(text: str, parts: Mapping[str, tuple[str, ...]]) -> tuple[Stage, ...
                 case _:
                     raise ValueError(f"stage {stage['name']!r} has no option {option!r}")
         kinds = tuple(stage["kinds"].split("; "))
-        found.append(Stage(stage["name"], int(stage["points"]), kinds, " ".join(hint), **options))
+        said, read = _hint(hint)
+        found.append(Stage(stage["name"], int(stage["points"]), kinds, said, read=read, **options))
     if left := parts.keys() - {stage.name for stage in found}:
         raise ValueError(f"parts are given for stages that there are not: {', '.join(left)}")
     return tuple(found)
+
+
+def _hint(lines: list[str]) -> tuple[str, str]:
+    """Part the lines of a hint from the one that says where to read again."""
+    read = [found[1] for line in lines if (found := _READ.fullmatch(line))]
+    return " ".join(x for x in lines if not _READ.fullmatch(x)), "".join(read)
 
 
 def right_answers(text: str, entry: str) -> tuple[str, ...]:
@@ -176,7 +186,7 @@ def mistakes(text: str, right: tuple[str, ...]) -> tuple[Wrong, ...]:
         assert row, "any line has a name"
         lines = [row["change"] or "", *(x[2:] for x in below if x.startswith("| "))]
         change = [piece for x in lines if x for piece in _split(x)]
-        hint = " ".join(x for x in below if not x.startswith("| "))
+        hint, read = _hint([x for x in below if not x.startswith("| ")])
         if not change or not hint:
             raise ValueError(f"mistake {row['name']!r} needs a change and a hint")
         try:
@@ -184,7 +194,7 @@ def mistakes(text: str, right: tuple[str, ...]) -> tuple[Wrong, ...]:
             parse(code)
         except (SyntaxError, ValueError) as error:
             raise ValueError(f"mistake {row['name']!r}: {error}") from error
-        found.append(Wrong(row["name"], code, hint, int(row["keeps"] or 0)))
+        found.append(Wrong(row["name"], code, hint, int(row["keeps"] or 0), read))
     return tuple(found)
 
 

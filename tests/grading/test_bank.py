@@ -62,11 +62,30 @@ def test_bugs_that_were_shipped_are_mistakes_with_hints():
     assert {name for bug in bugs for name in bug["mistakes"]} - known == set()
 
 
+def read_again(q):
+    """Give all places that a question sends its readers to."""
+    return [q.read, *(part.read for part in (*q.stages, *q.wrong) if part.read)]
+
+
 @every_question
 def test_what_to_read_again_is_a_page_of_the_book(name, q):
-    page, _, title = q.read.partition(": ")
-    assert title
-    assert (ROOT / f"{page}.ipynb").is_file() or (ROOT / f"{page}.md").is_file()
+    for read in read_again(q):
+        page, _, title = read.partition(": ")
+        assert title
+        assert (ROOT / f"{page}.ipynb").is_file() or (ROOT / f"{page}.md").is_file()
+
+
+def test_a_mistake_or_a_stage_may_send_to_a_place_of_its_own(judge):
+    q = load("06_decoder").question("q3")
+    wrong = next(w for w in q.wrong if w.name == "the smaller of two")
+    found = judge.judge_code("06_decoder", "q3", wrong.code)
+    assert (wrong.read, q.read) == (found.read, "chapters/06_decoder: One step, in two orders")
+    assert found.read != q.read
+    q = load("04_scores").question("q4")
+    wrong = next(w for w in q.wrong if w.name == "a plain tensor")
+    found = judge.judge_code("04_scores", "q4", wrong.code)
+    assert (found.read, wrong.read) == (q.stages[0].read, "")
+    assert found.read != q.read
 
 
 @pytest.mark.parametrize("name", exercises())
@@ -273,12 +292,13 @@ def test_the_same_seed_gives_the_same_verdict_and_another_seed_other_cases():
 @pytest.mark.parametrize("name", exercises())
 def test_what_to_read_again_is_a_heading_that_exists(name):
     for question in load(name).questions:
-        page, _, wanted = question.read.partition(": ")
-        folder, _, stem = page.partition("/")
-        source = ROOT / ("solutions" if folder == "exercises" else folder) / f"{stem}.py"
-        text = source.read_text(encoding="utf-8")
-        headings = [h.lower() for h in re.findall(r"^# #+ (.+)$", text, re.MULTILINE)]
-        assert wanted.lower() in headings, f"{question.id}: {page} has no heading {wanted!r}"
+        for read in read_again(question):
+            page, _, wanted = read.partition(": ")
+            folder, _, stem = page.partition("/")
+            source = ROOT / ("solutions" if folder == "exercises" else folder) / f"{stem}.py"
+            text = source.read_text(encoding="utf-8")
+            headings = [h.lower() for h in re.findall(r"^# #+ (.+)$", text, re.MULTILINE)]
+            assert wanted.lower() in headings, f"{question.id}: {page} has no heading {wanted!r}"
 
 
 def test_many_answers_at_once_are_judged_as_each_alone(judge, impatient):

@@ -138,6 +138,12 @@ ALSO_TRUE = {
     "flipped": ("changes when the others do", AT_PADS),
     "softmax": ("changes when the others do", AT_PADS),
 }
+# What test_relations.py finds true of numbers, whatever was done to them.
+OF_RELATIONS = (
+    *("Wherever a number of yours", "right here alone", "You have the right numbers, but"),
+    *("all numbers of yours are the same", "place alone is right", "right one plus"),
+    *("right only where what is right is exactly 0", "are off by the same amount"),
+)
 
 
 def said_of(q, cases, spoil, varied):
@@ -173,7 +179,8 @@ def test_what_is_said_is_what_was_done(how, every_case):
             continue
         with np.errstate(all="ignore"):
             if said := said_of(q, cases, spoil, varied):
-                fits = any(x in said for x in (*allowed, *ALSO_TRUE.get(how, ())))
+                true = (*allowed, *ALSO_TRUE.get(how, ()), *OF_RELATIONS)
+                fits = any(x in said for x in true)
                 heard.append((f"{name} {question}", said, fits))
     assert [h for h in heard if not h[2]] == []
     assert any(text in said for _, said, _ in heard for text in allowed), f"nobody hears {allowed}"
@@ -184,7 +191,7 @@ def test_what_is_said_is_what_was_done(how, every_case):
     [
         (lambda x, gain, bias, eps: (x, gain[::-1], bias, eps), "if gain were turned round"),
         (lambda x, gain, bias, eps: (x[..., ::-1], gain, bias, eps), "if x were turned round"),
-        (lambda x, gain, bias, eps: (x, gain, bias, 1.0), "if eps were 1 everywhere"),
+        (lambda x, gain, bias, eps: (x, gain, bias, 1.0), "if eps were 1."),
     ],
 )
 def test_an_answer_to_other_inputs_is_told_which(change, said, every_case):

@@ -1,0 +1,301 @@
+"""What an answer's numbers are to the right ones, whatever question they answer.
+
+Each of these functions looks at all cases that came out wrong, and says in a sentence what holds in
+every one of them, or "". What is said is true of the numbers; what the mistake was it leaves open.
+No number of a case is named, and of its sizes none.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import combinations, product
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from seqattn.grading.compare import ABSOLUTE, RELATIVE
+
+__all__ = ["Seen", "by_sizes", "located", "quantities", "related"]
+
+
+class Seen(NamedTuple):
+    """What came back beside what is right, in a case where they differ.
+
+    Attributes
+    ----------
+    yours, right : ndarray
+        Of one shape, in float64; all of ``yours`` is finite.
+    inputs : dict
+        The arguments of the answer by their names, where these are known.
+    """
+
+    yours: np.ndarray
+    right: np.ndarray
+    inputs: Mapping[str, Any]
+
+
+# Numbers in all cases together that cannot agree by chance.
+_ENOUGH = 6
+
+
+def _close(a: Any, b: Any) -> bool:
+    a, b = np.asarray(a), np.asarray(b)
+    return a.shape == b.shape and bool(np.allclose(a, b, rtol=RELATIVE, atol=ABSOLUTE))
+
+
+def _all_differ(seen: Sequence[Seen]) -> bool:
+    """Tell whether there are enough numbers, and not all the same, to see a relation in them."""
+    numbers = np.concatenate([s.right.ravel() for s in seen] or [np.zeros(0)])
+    return numbers.size >= _ENOUGH and len(np.unique(numbers.round(6))) >= _ENOUGH / 2
+
+
+# What each number is made of by the right one.
+_EACH: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "is the right one without its sign": np.abs,
+    "is the square of the right one": np.square,
+    "is the root of the right one": np.sqrt,
+    "is one minus the right one": lambda b: 1 - b,
+    "is one over the right one": lambda b: 1 / b,
+    "is e to the power of the right one": np.exp,
+    "is the logarithm of the right one": np.log,
+    "is the tanh of the right one": np.tanh,
+    "is the logistic function of the right one": lambda b: 1 / (1 + np.exp(-b)),
+    "is the right one, but never above 1": lambda b: np.minimum(b, 1),
+    "is the right one, but never below 0": lambda b: np.maximum(b, 0),
+    "is the right one, rounded to a whole number": np.round,
+    "is the right one, rounded down to a whole number": np.floor,
+    "is the right one as a percentage": lambda b: 100 * b,
+}
+
+
+def related(seen: Sequence[Seen]) -> str:
+    """Say how an answer's numbers can be had from the right ones, if from nothing else than these.
+
+    Parameters
+    ----------
+    seen : sequence of Seen
+        One for each case that is wrong.
+    """
+    if len(seen) < 2 or not _all_differ(seen):
+        return ""
+    with np.errstate(all="ignore"):
+        for text, change in _EACH.items():
+            if all(_close(s.yours, change(s.right)) for s in seen):
+                return f"Each number of yours {text}."
+        return _with_inputs(seen) or _rearranged(seen)
+
+
+# What becomes of a result R with an input x, in words.
+_WITH = {
+    "plus {}": np.add,
+    "minus {}": np.subtract,
+    "times {}": np.multiply,
+    "divided by {}": np.divide,
+}
+
+
+def _with_inputs(seen: Sequence[Seen]) -> str:
+    for name in seen[0].inputs:
+        given = [_fitting(s.inputs.get(name), s.right) for s in seen]
+        if any(x is None for x in given):
+            continue
+        if all(_close(s.yours, x + 0 * s.right) for s, x in zip(seen, given)):
+            return f"Your result is {name}, as it came in."
+        for text, change in _WITH.items():
+            if all(_close(s.yours, change(s.right, x)) for s, x in zip(seen, given)):
+                return f"Your result is the right one {text.format(name)}."
+    return ""
+
+
+def _fitting(value: Any, right: np.ndarray) -> Any:
+    """Give an input as it would meet a result: by its last axes, or else by its first ones."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return float(value)
+    if not (isinstance(value, np.ndarray) and value.ndim and value.dtype.kind in "fbiu"):
+        return None
+    value = value.astype(np.float64)
+    if value.ndim > right.ndim or not np.isfinite(value).all():
+        return None
+    if value.shape == right.shape[right.ndim - value.ndim :]:
+        return value
+    if value.shape == right.shape[: value.ndim]:
+        return value.reshape(*value.shape, *[1] * (right.ndim - value.ndim))
+    return None
+
+
+def _axes(seen: Sequence[Seen], least: int) -> Iterator[tuple[int, str]]:
+    """Name the axes that all results have, and of which some have at least so many places."""
+    depth = seen[0].right.ndim
+    if any(s.right.ndim != depth for s in seen):
+        return
+    names = {0: "the first axis"} if depth > 1 else {}
+    for axis in (-1, *range(depth - 1)):
+        if max(s.right.shape[axis] for s in seen) >= least:
+            yield axis, names.get(axis, "the last axis" if axis == -1 else "the axis in the middle")
+
+
+def _rearranged(seen: Sequence[Seen]) -> str:
+    several = [s for s in seen if s.right.ndim and s.right.size > 1]
+    if len(several) < len(seen):
+        return ""
+    for axis, name in _axes(seen, 2):
+        long = [s for s in seen if s.right.shape[axis] > 1]
+        if all(np.ptp(s.yours, axis).max() < ABSOLUTE for s in long) and any(
+            np.ptp(s.right, axis).max() > 100 * ABSOLUTE for s in long
+        ):
+            return f"Along {name} all numbers of yours are the same; the right ones differ."
+    for axis, name in _axes(seen, 3):
+        moved = [(np.moveaxis(s.yours, axis, 0), np.moveaxis(s.right, axis, 0)) for s in seen]
+        more = [pair for pair in moved if len(pair[0]) > 2]
+        if all(_close(a[1:], b[:-1]) for a, b in more):
+            return f"Along {name} your numbers stand one place too late."
+        if all(_close(a[:-1], b[1:]) for a, b in more):
+            return f"Along {name} your numbers stand one place too early."
+        if all(_close(a, b.cumsum(0)) for a, b in moved):
+            return f"Along {name} your numbers are running sums of the right ones."
+        if all(_close(a.cumsum(0), b) for a, b in moved):
+            return f"Along {name} the right numbers are running sums of yours."
+        if all(_close(np.sort(a, 0), np.sort(b, 0)) for a, b in moved):
+            return f"You have the right numbers, but along {name} they stand in another order."
+    if all(_close(np.sort(s.yours.ravel()), np.sort(s.right.ravel())) for s in seen):
+        return "You have the right numbers, but at other places."
+    return ""
+
+
+# --- where they are wrong, and in which direction -------------------------------------------------
+
+
+def located(seen: Sequence[Seen]) -> str:
+    """Say where in the results, or on which side of the right ones, the wrong numbers lie.
+
+    Parameters
+    ----------
+    seen : sequence of Seen
+        One for each case that is wrong.
+    """
+    if len(seen) < 2:
+        return ""
+    off = [~np.isclose(s.yours, s.right, rtol=RELATIVE, atol=ABSOLUTE) for s in seen]
+    if all(s.right.ndim and s.right.size > 1 for s in seen) and (text := _places(seen, off)):
+        return text
+    yours = np.concatenate([s.yours[o] for s, o in zip(seen, off)])
+    right = np.concatenate([s.right[o] for s, o in zip(seen, off)])
+    whole = all((x == x.round()).all() for x in (yours, right))
+    if len(yours) < _ENOUGH or whole:  # of ids and flags none is larger than another
+        return ""
+    if (yours > right).all():
+        return "Wherever a number of yours is wrong it is too large."
+    if (yours < right).all():
+        return "Wherever a number of yours is wrong it is too small."
+    if (yours * right >= 0).all():
+        if (abs(yours) > abs(right)).all():
+            return "Wherever a number of yours is wrong it is too far from 0, with the right sign."
+        if (abs(yours) < abs(right)).all():
+            return "Wherever a number of yours is wrong it is too near 0, with the right sign."
+    return ""
+
+
+# Of more places along an axis none is told from its number.
+_COLUMNS = 6
+
+
+def _places(seen: Sequence[Seen], off: Sequence[np.ndarray]) -> str:
+    if all(np.array_equal(o, o & (s.right == 0)) for s, o in zip(seen, off)):
+        return "Yours is wrong only where what is right is exactly 0."
+    if all((o | (s.right == 0)).all() for s, o in zip(seen, off)) and all(
+        not (o & (s.right == 0)).any() and (s.right == 0).any() for s, o in zip(seen, off)
+    ):
+        return "Yours is right only where what is right is exactly 0."
+    for axis, name in _axes(seen, 2):
+        if any(o.shape[axis] < 2 for o in off):
+            continue
+        # For each place along the axis: whether something there is wrong.
+        rows = [np.array(np.moveaxis(o, axis, 0).reshape(o.shape[axis], -1).any(1)) for o in off]
+        for where, wrong, fine in (
+            ("the first", slice(0, 1), slice(1, None)),
+            ("the last", slice(-1, None), slice(0, -1)),
+        ):
+            if not any(row[fine].any() for row in rows):
+                return f"Only {where} place along {name} is wrong."
+            if all(row[fine].all() for row in rows) and not any(row[wrong].any() for row in rows):
+                return f"Along {name} {where} place alone is right."
+        count = len(rows[0])
+        if count <= _COLUMNS and all(len(row) == count for row in rows):
+            some = np.any(rows, axis=0)
+            if some.sum() == 1:
+                return f"Only place {some.argmax() + 1} along {name} is wrong."
+    return ""
+
+
+# --- single numbers that are counted out of sizes -------------------------------------------------
+
+
+def quantities(inputs: Mapping[str, Any]) -> dict[str, float]:
+    """List the positive numbers that a case consists of: its plain numbers, and sizes of arrays."""
+    found = {}
+    for name, x in inputs.items():
+        if isinstance(x, int | float) and not isinstance(x, bool):
+            found[name] = float(x)
+        elif isinstance(x, np.ndarray):
+            found |= {f"{name}.shape[{n}]": float(size) for n, size in enumerate(x.shape)}
+    return found
+
+
+# Whole factors, and halves, that a forgotten term may have.
+_FACTORS = (1.0, 2.0, 0.5, 3.0, 4.0, 6.0, 8.0)
+# Powers in a term: three quantities at most, and no more than four of them multiplied.
+_MOST, _DEGREE = 3, 4
+
+
+def by_sizes(yours: np.ndarray, right: np.ndarray, given: Sequence[Mapping[str, float]]) -> str:
+    """Say by which product of sizes a number is off in every case, or what it is multiplied by.
+
+    Parameters
+    ----------
+    yours, right : ndarray
+        A number for each case.
+    given : sequence of dict
+        The :func:`quantities` of each case.
+    """
+    columns = _columns(given)
+    if len(yours) < 4 or not columns or not np.isfinite(yours).all():
+        return ""
+    with np.errstate(all="ignore"):
+        if (right != 0).all() and (yours != 0).all():
+            ratio = yours / right
+            for name, x in columns.items():
+                if np.ptp(x) and _close(ratio, x):
+                    return f"Yours is the right one times {name}."
+                if np.ptp(x) and _close(ratio, 1 / x):
+                    return f"Yours is the right one divided by {name}."
+        apart = yours - right
+        if not (apart > 0).all() and not (apart < 0).all():
+            return ""
+        for name, x in _terms(columns):
+            for factor in _FACTORS:
+                if np.ptp(x) and np.allclose(abs(apart), factor * x, rtol=1e-6, atol=1e-6):
+                    term = name if factor == 1 else f"{factor:g} · {name}"
+                    return f"Yours is too {'large' if apart[0] > 0 else 'small'} by {term}."
+    return ""
+
+
+def _columns(given: Sequence[Mapping[str, float]]) -> dict[str, np.ndarray]:
+    """Give each quantity's numbers in all cases; one name alone for those that are always equal."""
+    found: dict[str, np.ndarray] = {}
+    for name in given[0] if given else ():
+        x = np.array([one.get(name, np.nan) for one in given])
+        if (x > 0).all() and not any(np.array_equal(x, other) for other in found.values()):
+            found[name] = x
+    return found
+
+
+def _terms(columns: Mapping[str, np.ndarray]) -> Iterator[tuple[str, np.ndarray]]:
+    """Multiply quantities, the plainest products first."""
+    powers = ("", "", "²", "³")
+    made = []
+    for count in range(1, _MOST + 1):
+        for names in combinations(columns, count):
+            for exponents in product((1, 2, 3), repeat=count):
+                if sum(exponents) <= _DEGREE:
+                    name = " · ".join(n + powers[e] for n, e in zip(names, exponents))
+                    made.append((sum(exponents), name, names, exponents))
+    for _, name, names, exponents in sorted(made, key=lambda term: term[0]):
+        yield name, np.prod([columns[n] ** e for n, e in zip(names, exponents)], axis=0)
