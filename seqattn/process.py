@@ -1,4 +1,7 @@
-"""The process that computes: its number, its cores, and how it is set up to compute on a CPU."""
+"""The process that computes: its number, its cores, and how it is set up to compute on a CPU.
+
+Several processes that train together, and signals, are in :mod:`seqattn.training.runtime`.
+"""
 
 import ctypes
 import os

@@ -29,7 +29,7 @@ CHAPTERS = ROOT / "chapters"
 WIDGET_STATE = "application/vnd.jupyter.widget-state+json"
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 
-# The first code cell of every notebook. Publishing fills in WHEEL (tools/publish.py).
+# The first code cell of every notebook. Publishing fills in WHEEL (tools/plain.py).
 INSTALL_CELL = """\
 # On Colab, or wherever the course's package is missing, install it. Elsewhere this does nothing.
 import importlib.util
@@ -261,7 +261,10 @@ def drift(path: Path) -> str | None:
     if essence(stored) != essence(fresh) or stored.metadata.get("seqattn") != fresh.metadata.get(
         "seqattn"
     ):
-        return f"{stored_path.name} is older than {path.name}: {again}"
+        return (
+            f"{stored_path.name} is older than {path.name}: {again} (where text alone changed, "
+            f"`make prose ONLY={path.name[:2]}` does)"
+        )
     if any(c.cell_type == "code" and c.source and c.execution_count is None for c in stored.cells):
         return f"{stored_path.name} has cells that were never run: {again}"
     return None

@@ -145,7 +145,8 @@ def train(
 ) -> None:
     """Train a translator: without options on the toy corpus, in minutes on two cores.
 
-    Ctrl-C saves first; --resume goes on from there, as if nothing had been.
+    Ctrl-C saves first; --resume goes on from there, as if nothing had been. While the finished
+    weights are averaged and tested all is saved already, and Ctrl-C just ends the command.
     """
     from seqattn.training import DivergedError
 

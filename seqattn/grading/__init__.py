@@ -13,11 +13,12 @@ From a notebook to its points, in the order in which :class:`seqattn.grading.jud
   ``host`` asks, ``worker`` and ``runner`` compute, ``confine`` and ``syscalls`` lock them in,
   ``wire`` is what crosses the pipe, and ``jobs`` says how it ended.
 - :mod:`seqattn.grading.results` writes what the sandbox is asked for (``job_of``) and sorts what
-  comes back, :mod:`seqattn.grading.compare` sets it
-  beside what is right, :mod:`seqattn.grading.redaction` keeps hidden cases out of messages,
-  :mod:`seqattn.grading.judge` gives points, and :mod:`seqattn.grading.hints` names mistakes that
-  the bank does not know, with what :mod:`seqattn.grading.relations` finds in the numbers. What
-  comes of it is in :mod:`seqattn.grading.verdicts`.
+  comes back, :mod:`seqattn.grading.compare` sets it beside what is right, and
+  :mod:`seqattn.grading.redaction` keeps hidden cases out of messages.
+- :mod:`seqattn.grading.judge` gives points, and names a mistake where one of the bank's wrong
+  answers gave the same outputs. Of other mistakes :mod:`seqattn.grading.hints` says what it sees,
+  with what :mod:`seqattn.grading.relations` finds in the numbers; these have no name. What comes of
+  it is in :mod:`seqattn.grading.verdicts`.
 - :mod:`seqattn.grading.report` and :mod:`seqattn.grading.feedback` say so to whom it concerns.
 
 Banks are written with :mod:`seqattn.grading.questions` (a question as text),

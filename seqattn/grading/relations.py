@@ -1,7 +1,8 @@
 """What an answer's numbers are to the right ones, whatever question they answer.
 
-Each of these functions looks at all cases that came out wrong, and says in a sentence what holds in
-every one of them, or "". What is said is true of the numbers; what the mistake was it leaves open.
+``related`` and ``located`` look at all cases that came out wrong, ``by_sizes`` at all cases, right
+ones too; each says in a sentence what holds in every one of them, or "". ``quantities`` lists a
+case's sizes for it. What is said is true of the numbers; what the mistake was it leaves open.
 No number of a case is named, and of its sizes none.
 """
 

@@ -92,7 +92,7 @@ class RunFolder:
         there = "holds no run" if self.path.is_dir() else "does not exist"
         raise CheckpointError(
             f"{self.path} {there}; expected a folder that `seqattn train` made, with "
-            "best.safetensors or last.safetensors in it"
+            f"best.safetensors or last.safetensors in it, or {' or '.join(SHIPPED)}"
         )
 
     def make(self, config: Mapping[str, Any]) -> None:
