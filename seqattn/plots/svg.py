@@ -191,7 +191,7 @@ def _smallest(figure: "Figure") -> float:
         for panel in figure.axes
         for name in (*panel.get_xticklabels(), *panel.get_yticklabels())
     ]
-    return min((name.get_fontsize() * DPI / 72 for name in names), default=math.inf)
+    return min((float(name.get_fontsize()) * DPI / 72 for name in names), default=math.inf)
 
 
 def _cropped(
