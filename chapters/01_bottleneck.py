@@ -115,7 +115,7 @@ Unrolled("the cat sleeps", orders=["none"], title="Encoder, context, decoder")
 # sentence. Answer the question in the figure, then move the slider and read the translations.
 
 # %% tags=["hide-input"]
-FixedVersusDynamic(**figure)
+FixedVersusDynamic(**figure, index=-1)
 
 # %% [markdown]
 # <details><summary>What the figure shows</summary>

@@ -89,9 +89,8 @@ seen = {}
 for name, by in (("A", 1), ("B", 0)):
     links = alignment_links(shift_rows(cat.weights, by))
     seen[name] = alignment_error_rate([links], [pair.links], [pair.links])
-    print(
-        f"{name}: {len(links & pair.links)} of {len(pair.links)} gold links, AER {seen[name]:.2f}"
-    )
+    right, all_of = len(links & pair.links), len(pair.links)
+    print(f"{name}: {right} of {all_of} gold links, AER {seen[name]:.2f}")
 
 # %% [markdown]
 # <details><summary>What the output shows</summary>
@@ -553,17 +552,17 @@ print(written.text)
 print(f"share {report.share[0]:.2f}; below half of it: {int(report.under.sum())} words")
 print("below half of 1:", " ".join(low))
 
-figure, ax = plt.subplots(figsize=(8.4, 3))
+figure, ax = plt.subplots(figsize=(8.4, 6))
 places = range(len(written.source_tokens))
-ax.bar(
+ax.barh(
     places, report.total[0], color=[ORANGE if u else GREY for u in absolute.under[0]]
 )
-for height, name in ((1.0, "one word's\nweight"), (report.share[0].item(), "share")):
-    ax.hlines(height, -0.8, len(places) - 0.4, color=GREY, lw=1, ls="--")
-    ax.text(len(places) - 0.2, height, name, va="center")
-ax.set_xlim(-0.8, len(places) + 2.4)
-ax.set_xticks(places, written.source_tokens, rotation=60, ha="right")
-ax.set(ylabel="total weight")
+for at, name in ((1.0, "one word's\nweight"), (report.share[0].item(), "share")):
+    ax.vlines(at, -0.9, len(places) - 0.5, color=GREY, lw=1, ls="--")
+    ax.text(at, -1, name, ha="center", va="bottom")
+ax.set_yticks(places, written.source_tokens)
+ax.set(xlabel="total weight", ylim=(len(places) - 0.5, -0.9))
+ax.grid(False, axis="y")
 plt.show()
 
 long_ones = ("15 to 21", "24 to 30")

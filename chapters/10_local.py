@@ -633,7 +633,7 @@ for width in (6, 12, 30, 60):
     padded_centre[width] = width * z.sigmoid().item()
     seen = [i for i in range(6) if abs(i - padded_centre[width]) <= 3]
     print(
-        f"width {width:2d}: a centre that counts pads {padded_centre[width]:5.1f}, words seen {seen}"
+        f"width {width:2d}: centre with pads {padded_centre[width]:5.1f}, seen {seen}"
     )
 
 # %% [markdown]

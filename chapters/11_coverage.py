@@ -42,7 +42,7 @@ from torch.nn import functional as F
 from seqattn import CoverageAttention, coverage_loss
 from seqattn.data import FIVE, TINY, measured
 from seqattn.models import extend_vocabulary, mix_copy
-from seqattn.plots import GREY, ORANGE, WEIGHTS, ResultTable, plot_attention, use_style
+from seqattn.plots import GREY, WEIGHTS, ResultTable, plot_attention, use_style
 from seqattn.translator import Translator
 from seqattn.widgets import CopyMixture, CoverageSteps
 
@@ -535,7 +535,7 @@ figure, (top, ax) = plt.subplots(
     2, 1, figsize=(7.0, 6.4), height_ratios=(1, 5), layout="constrained"
 )
 places = range(len(shown["tokens"]))
-top.bar(places, [1 - gate for gate in shown["gate"]], color=ORANGE)
+top.bar(places, [1 - gate for gate in shown["gate"]], color=GREY)
 top.set_xticks(places, shown["tokens"], rotation=45)
 top.set(ylim=(0, 1), ylabel="1 − p_gen")
 plot_attention(

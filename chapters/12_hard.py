@@ -94,7 +94,8 @@ for rewards in (torch.tensor([1.0, 0, 0]), torch.tensor([11.0, 10, 10])):
     (exact,) = torch.autograd.grad(alpha @ rewards.double(), e, retain_graph=True)
     average = alpha.detach() @ estimates(rewards)
     torch.testing.assert_close(average, exact)
-    print("exact", exact, " if cat is drawn", estimates(rewards)[0])
+    print("exact          ", exact.numpy().round(3))
+    print("if cat is drawn", estimates(rewards)[0].numpy().round(3))
 
 # %% [markdown]
 # ## From a mixture to a choice
@@ -227,8 +228,8 @@ f = H.square().sum(1)
 hard = a * (f - a @ f)  # of the expected f(v_I)
 soft = torch.autograd.grad((alpha @ H).square().sum(), e, retain_graph=True)[0]
 back = torch.stack(  # what reaches the scores if i was drawn
-    [torch.autograd.grad(2 * H[i] @ (alpha @ H), e, retain_graph=True)[0] for i in range(3)]
-)  # fmt: skip
+    [torch.autograd.grad(2 * h @ (alpha @ H), e, retain_graph=True)[0] for h in H]
+)
 through = a @ back
 print(f"hard             {hard}\nsoft             {soft}\nstraight-through {through}")
 angle = F.cosine_similarity(hard, through, dim=0).item()
@@ -453,8 +454,9 @@ for kind, weights in ROWS.items():
     shaken[kind] = (p / (1 - p) * weights.square() @ norms).item()
     assert abs(off / shaken[kind] - 1) < 0.04
     sums = dropped.sum(1)
-    print(f"{kind:5s} formula {shaken[kind]:.3f}  measured {off:.3f}  "
-          f"row sums {sums.mean():.2f} ± {sums.std():.2f}, from {sums.min():.2f} to {sums.max():.2f}")  # fmt: skip
+    print(f"{kind:5s} formula {shaken[kind]:.3f}  measured {off:.3f}")
+    print(f"      row sums {sums.mean():.2f} ± {sums.std():.2f},", end=" ")
+    print(f"from {sums.min():.2f} to {sums.max():.2f}")
 
 # %% [markdown]
 # ## Measured: in a translator

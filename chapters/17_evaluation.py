@@ -99,7 +99,8 @@ def right_and_all(written, wanted, n):
 
 assert right_and_all("le " * 6, "le chat est sur le tapis", 1) == (2, 6)
 SHORT = "le chat est assis", "le chat est assis sur le tapis"
-assert [right_and_all(*SHORT, n) for n in (1, 2, 3, 4)] == [(4, 4), (3, 3), (2, 2), (1, 1)]  # fmt: skip
+counts_of_short = [right_and_all(*SHORT, n) for n in (1, 2, 3, 4)]
+assert counts_of_short == [(4, 4), (3, 3), (2, 2), (1, 1)]
 theirs = corpus_bleu(SHORT[:1], SHORT[1:])
 assert abs(100 * math.exp(1 - 7 / 4) - theirs.score) < 1e-6
 print(f"{theirs.score:.1f}", theirs.signature)
@@ -116,7 +117,8 @@ print(f"{theirs.score:.1f}", theirs.signature)
 
 # %%
 SWAP = "le chien voit le chat", "le chat voit le chien"
-assert [right_and_all(*SWAP, n) for n in (1, 2, 3, 4)] == [(5, 5), (3, 4), (0, 3), (0, 2)]  # fmt: skip
+counts_of_swap = [right_and_all(*SWAP, n) for n in (1, 2, 3, 4)]
+assert counts_of_swap == [(5, 5), (3, 4), (0, 3), (0, 2)]
 swap = corpus_bleu(SWAP[:1], SWAP[1:]).score, corpus_chrf(SWAP[:1], SWAP[1:]).score
 assert abs(100 * (3 / 4 / 6 / 8) ** 0.25 - swap[0]) < 1e-6
 print(f"BLEU {swap[0]:.1f}, chrF {swap[1]:.1f}")
@@ -404,7 +406,7 @@ print(f"largest p of all {len(a) * len(b)} pairs: {largest:.3f}")
 
 # %%
 def apart(n, m):
-    """Count the choices of n places of n + m that are the lowest or the highest, and all."""
+    """Count the choices of n of n + m places that are the lowest or highest; and all."""
     choices = list(itertools.combinations(range(n + m), n))
     return sum(max(c) < n or min(c) >= m for c in choices), len(choices)
 

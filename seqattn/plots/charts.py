@@ -8,7 +8,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from seqattn.metrics import attention_entropy, effective_positions, max_weight
-from seqattn.plots.style import PALETTE, as_weights, import_pyplot
+from seqattn.plots.style import GREY, INK, PALETTE, as_weights, import_pyplot
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -118,20 +118,20 @@ def plot_statistics(
     as_weights(weights, (len(target), weights.shape[-1]), "(len(target), source)")
     batch, allowed = weights.detach().unsqueeze(0), None if mask is None else mask.unsqueeze(0)
     rows = (
-        ("entropy\n(share of max.)", attention_entropy(batch, allowed, normalized=True), 1.0),
-        ("largest\nweight", max_weight(batch, allowed), 1.0),
-        ("effective\npositions", effective_positions(batch, allowed), float(weights.shape[-1])),
+        ("entropy (share of max.)", attention_entropy(batch, allowed, normalized=True), 1.0),
+        ("largest weight", max_weight(batch, allowed), 1.0),
+        ("effective positions", effective_positions(batch, allowed), float(weights.shape[-1])),
     )
-    figure, panels = import_pyplot().subplots(
+    _, panels = import_pyplot().subplots(
         len(rows), sharex=True, figsize=(5.8, 5.4), layout="constrained"
     )
-    for panel, colour, (label, values, top) in zip(panels, PALETTE, rows, strict=False):
+    for panel, (label, values, top) in zip(panels, rows, strict=True):
         # Markers on a faint line: words are not a scale, the line only guides the eye.
-        panel.plot(values[0].cpu().numpy(), "-", color=colour, alpha=0.35)
-        panel.plot(values[0].cpu().numpy(), "o", color=colour)
-        panel.set(ylim=(0, 1.08 * top), ylabel=label)
+        panel.plot(values[0].cpu().numpy(), "-", color=GREY, alpha=0.35)
+        panel.plot(values[0].cpu().numpy(), "o", color=INK)
+        panel.set(ylim=(0, 1.08 * top))
+        panel.set_title(label, loc="left", size=12, weight="normal")
     _write_words(panels[-1], target)
-    figure.align_ylabels()
     return list(panels)
 
 

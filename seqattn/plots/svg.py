@@ -35,6 +35,7 @@ __all__ = ["figure_png", "figure_svg", "register"]
 
 LETTERS = 14  # pixels, the size that the file does not repeat
 HEAVIEST = 250_000  # characters; a figure that needs more is kept as a picture of dots
+SMALLEST = 9.5  # pixels of a letter beside a panel, that two may stand beside each other on a phone
 FINEST = 0.5  # pixels; what a line does within less is left out
 MARGIN = 4.0  # pixels around what is drawn
 ITALIC = ' class="m" font-family="serif" font-style="italic"'
@@ -141,25 +142,18 @@ def _laid_out(figure: "Figure", width: int) -> Iterator[float]:
         columns = max((grid.ncols for grid in grids.values()), default=1)
         # Two panels beside each other are the most that a phone has room for.
         if width == NARROW and len(grids) == 1 and columns > 2:
-            (grid,) = grids.values()
-            fewer = 2 if columns % 2 == 0 else 1
-            rows = grid.nrows * columns // fewer
-            height *= rows / grid.nrows
-            stacked = GridSpec(rows, fewer, figure=figure)
-            for panel in figure.axes:
-                place = panel.get_subplotspec()
-                if place is not None:
-                    labelled = panel.yaxis.get_tick_params().get("labelleft", True)
-                    before.append((panel, place, labelled))
-                    panel.tick_params(labelleft=True)  # a shared axis names its ticks once
-                    panel.set_subplotspec(stacked[place.num1 // fewer, place.num1 % fewer])
+            height *= _stack(figure, 2 if columns % 2 == 0 else 1, before)
         # A small figure stays small.
         own = wide * DPI
         figure.set_size_inches((min(width, own) if own < 0.6 * WIDE else width) / DPI, height / DPI)
         figure.draw_without_rendering()
-        for refit in getattr(figure, "refits", ()):
-            refit(width)
-        figure.draw_without_rendering()
+        _fit(figure, width)
+        # Maps make their letters as small as their cells: such a pair stands one below the other.
+        if width == NARROW and len(grids) == 1 and columns == 2 and _smallest(figure) < SMALLEST:
+            height *= _stack(figure, 1, before)
+            figure.set_size_inches(figure.get_figwidth(), height / DPI)
+            figure.draw_without_rendering()
+            _fit(figure, width)
         yield height
     finally:
         for panel, place, labelled in before:
@@ -168,6 +162,36 @@ def _laid_out(figure: "Figure", width: int) -> Iterator[float]:
         figure.set_size_inches(wide, high)
         figure.dpi = dpi
         figure.set_canvas(canvas)
+
+
+def _stack(figure: "Figure", columns: int, before: list[tuple[Any, Any, bool]]) -> float:
+    """Set panels in fewer columns, note how they were, and say how much higher that is."""
+    places = [(panel, place) for panel in figure.axes if (place := panel.get_subplotspec())]
+    grid = places[0][1].get_gridspec()
+    rows = grid.nrows * grid.ncols // columns
+    stacked = GridSpec(rows, columns, figure=figure)
+    for panel, place in places:
+        before.append((panel, place, panel.yaxis.get_tick_params().get("labelleft", True)))
+        panel.tick_params(labelleft=True)  # a shared axis names its ticks once
+        panel.set_subplotspec(stacked[place.num1 // columns, place.num1 % columns])
+    return float(rows / grid.nrows)
+
+
+def _fit(figure: "Figure", width: int) -> None:
+    """Have done again what depends on the width."""
+    for refit in getattr(figure, "refits", ()):
+        refit(width)
+    figure.draw_without_rendering()
+
+
+def _smallest(figure: "Figure") -> float:
+    """Give the size of the smallest letters beside a panel, in pixels."""
+    names = [
+        name
+        for panel in figure.axes
+        for name in (*panel.get_xticklabels(), *panel.get_yticklabels())
+    ]
+    return min((float(name.get_fontsize()) * DPI / 72 for name in names), default=math.inf)
 
 
 def _cropped(

@@ -37,16 +37,19 @@ const figure = {
       `p = ${fmt(n.probabilities[0], 3)}, log p = ${fmt(n.log_p[0], 3)}, score at α = ${fmt(n.alpha)}: ${fmt(n.scores[0], 3)}.`;
   },
 
-  // Every beginning that the drawing shows, and what became of it.
+  // Every beginning that a search of any width looked at, and what became of it in this one. So the
+  // tree keeps its shape and place, and a wider beam is seen to reach what a narrower one did not.
   tree(get, width) {
-    const steps = this.search(get, width), fate = new Map();
-    steps.forEach(({ held, dropped }, t) => {
+    const fate = new Map(), drawn = new Set();
+    for (let other = 1; other <= WIDEST; other++) this.search(get, other).forEach(({ held, dropped }, t) => {
+      held.concat(dropped.slice(0, 1)).forEach(({ words }) => drawn.add(words.join(" ")));
+      if (other !== width) return;
       held.forEach(({ words }) => fate.set(words.join(" "), { kept: true }));
-      dropped.slice(0, this.small(get) ? undefined : 2).forEach(({ words }) => fate.set(words.join(" "), { fell: t + 1 }));
+      dropped.forEach(({ words }) => fate.set(words.join(" "), { fell: t + 1 }));
     });
     const grow = (words) => (words.at(-1) === END ? [] : this.row(get, words)).map(([word, p]) => {
       const name = [...words, word].join(" ");
-      return (this.small(get) || fate.has(name)) && { name, word, p, depth: words.length + 1, ...fate.get(name), children: grow([...words, word]) };
+      return (this.small(get) || drawn.has(name)) && { name, word, p, depth: words.length + 1, ...fate.get(name), children: grow([...words, word]) };
     }).filter(Boolean);
     return grow([]);
   },
@@ -60,20 +63,32 @@ const figure = {
     return [word === END ? "end" : word, chance, fell ? `✗ ${fell}` : ""].join(" ").trim();
   },
 
-  // Lines from above to below: a leaf each; parents in the middle of their children.
-  place(nodes, next = { y: 0 }) {
+  // Lines from above to below: a beginning on the line of its likeliest continuation, the others as
+  // close beneath as their columns have room. Returns how many lines there are.
+  place(nodes, free = []) {
     for (const node of nodes) {
-      this.place(node.children, next);
-      const kids = node.children;
-      node.y = kids.length ? (kids[0].y + kids.at(-1).y) / 2 : next.y++;
+      const { depth, children } = node, least = free[depth] ?? 0;
+      this.place(children, free);
+      node.y = children[0]?.y ?? least;
+      if (node.y < least) this.lower(node, least - node.y, free);
+      free[depth] = node.y + 1;
     }
-    return next.y;
+    return Math.max(...free.filter(Number.isFinite));
+  },
+  lower(node, by, free) {
+    node.y += by;
+    for (const child of node.children) {
+      this.lower(child, by, free);
+      free[child.depth] = child.y + 1;
+    }
   },
 
   build(ui) {
     const { get } = ui, all = (nodes) => nodes.flatMap((node) => [node, ...all(node.children)]);
-    const shapes = Array.from({ length: WIDEST }, (_, i) => { const tree = this.tree(get, i + 1); return { lines: this.place(tree), depth: Math.max(...all(tree).map((node) => node.depth)) }; });
-    const lines = Math.max(...shapes.map((shape) => shape.lines)), depth = Math.max(...shapes.map((shape) => shape.depth));
+    // A column is as wide as its longest label at any width, so that nothing moves.
+    const trees = Array.from({ length: WIDEST }, (_, i) => this.tree(get, i + 1)), labels = trees.flatMap(all);
+    const lines = this.place(trees[0]), depth = Math.max(...labels.map((node) => node.depth));
+    const need = Array.from({ length: depth }, (_, d) => Math.max(40, ...labels.filter((node) => node.depth === d + 1).map((node) => 22 + 7.4 * this.label(node).length)));
     const svg = ui.svg("The beginnings as a tree, from left to right");
     const body = h("tbody"), head = (label) => h("th", { scope: "col" }, label);
     ui.add(
@@ -83,10 +98,9 @@ const figure = {
       h("p", { class: "sa-roles" }, "Bold: the sentence found. Solid: kept. ✗ 2: dropped at step 2. Dotted: not looked at."),
       h("table", { class: "sa-ended" }, h("thead", {}, h("tr", {}, [head("ended"), head("p"), head("log p"), head("score")])), body));
     return (n, width) => {
-      const tree = this.tree(get, get("width")), row = 30, foot = 6;
+      const tree = this.tree(get, get("width")), row = 28, foot = 6;
       this.place(tree);
-      // A column is as wide as its longest label; what room is left is shared out.
-      const need = Array.from({ length: depth }, (_, d) => Math.max(40, ...all(tree).filter((node) => node.depth === d + 1).map((node) => 22 + 7.4 * this.label(node).length)));
+      // What room is left is shared out.
       const more = clamp((width - sum(need)) / depth, 0, 60), x = (d) => sum(need.slice(0, d)) + d * more;
       const wide = Math.max(width, Math.ceil(x(depth))), y = (node) => 22 + row * node.y;
       const best = `${n.found[0]} ${END}`;
@@ -98,7 +112,7 @@ const figure = {
           words(left + 13, to - 4, this.label(node)),
           node.children.map((child) => draw(child, to)));
       };
-      const root = (tree[0].y + tree.at(-1).y) / 2;
+      const root = tree[0].y;
       svg.style.width = svg.style.minWidth = `${wide}px`;
       svg.paint([wide, 22 + row * (lines - 1) + foot], tree.map((node) => draw(node, 22 + row * root)));
       body.replaceChildren(...Array.from({ length: WIDEST }, (_, i) => h("tr", { class: i ? "" : "sa-first" },
