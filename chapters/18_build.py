@@ -516,7 +516,7 @@ from seqattn.evaluation import examine
 
 findings = examine(translator)
 assert all(finding.sound for finding in findings)
-print(*(finding.point for finding in findings), sep="; ")
+print(*(finding.point for finding in findings), sep="\n")
 translator.model.forward = forgetful
 print("with the bug:", [f.point for f in examine(translator) if not f.sound])
 translator.model.forward = sound
