@@ -320,6 +320,7 @@ places that are not real, 1 point: padded; nothing to choose; far below zero
 unlikely choices, 1 point: unlikely
     A choice of probability exp(-200) has the log-probability -200: do not take the logarithm of a
     softmax, which is 0 by then.
+    read chapters/02_soft_addressing: Derive: from one value to a mixture
 gradients, 1 point, backward: ordinary; padded; nothing to choose
     The values are right, but the gradients of the scores are not: no detach, no NumPy, and no NaN
     where nothing was chosen.
