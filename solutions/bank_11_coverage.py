@@ -98,8 +98,8 @@ def draw_steps(rng, kind):
     W_q, W_k, w_c, v = draw_matrices(rng, d_q, d_k, d_a)
     queries, keys = normal(rng, B, T, d_q), normal(rng, B, S, d_k)
     if strong:
-        # A pad, whether it is read or set to zeros, stands above each word by more than exp can
-        # take, and each score by itself by less, unless scores are very strong.
+        # A pad, whether it is read or set to zeros, stands above each word: where scores are strong,
+        # by more than exp can take. By itself a score is too much for exp if it is very strong.
         towards = 2 * rng.choice(np.float32([-1, 1]), d_a)
         W_q, W_k, w_c = 0.1 * W_q, 0.1 * W_k, 0.1 * w_c
         W_q[:, 0], W_k[:, 0] = towards, -2 * towards
