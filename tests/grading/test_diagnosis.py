@@ -212,7 +212,7 @@ def test_of_results_with_nan_it_is_not_said_for_which_inputs_they_are_right(ever
     spoiled = replace(q, oracle=lambda *inputs: np.nan * q.oracle(*inputs))
     results, wrong = {}, {}
     for n, case in enumerate(cases):
-        if case.upstream is None and case.kind != DOUBLE:
+        if case.upstream is None and case.kind != DOUBLE and case.base < 0:
             results[n] = {"result": {"value": _tensor(np.nan * case.expected)}}
             wrong[n] = fault(results[n], case)
     assert {kind for kind, _ in wrong.values()} == {"nan"}
