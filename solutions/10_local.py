@@ -111,8 +111,8 @@ with checking("q2"):
 # ## The weights
 #
 # The `scores` `(B, S)` are there already, also for pads and for words outside the window. Those
-# numbers mean nothing, and may even be NaN. Given the centres `(B,)`, the half-width `D` and
-# `lengths` `(B,)`, compute
+# numbers mean nothing, and may even be NaN. Given the centres `(B,)`, the half-width `D`, which is at
+# least 1, and `lengths` `(B,)`, compute
 #
 # 1. a softmax over the words in the window alone,
 # 2. times $\exp\big(-(i - p)^2 / 2\sigma^2\big)$ with $\sigma = D/2$. As in the paper, rows are
@@ -154,8 +154,8 @@ with checking("q3"):
 #
 # Now do it without a score for every word. `query` is `(B, d)`, `keys` is `(B, S, d)`, and `values`
 # is `(B, S, d_v)`; the score is the dot product. Compute local-p's context `(B, d_v)` from the words
-# in the windows *alone*: gather at most `2 * D + 1` positions in each sentence, score these, weight
-# them as above, and mix their values. An empty window gives zeros.
+# in the windows *alone*: gather about `2 * D + 1` positions in each sentence, a few more at most,
+# score these, weight them as above, and mix their values. `D` is at least 1. An empty window gives zeros.
 #
 # Keys and values outside the windows may be NaN, so whatever is computed from them shows. Do not
 # clean them first either: in long sentences the grader counts the numbers that you compute from
@@ -203,7 +203,7 @@ with checking("q4"):
 # `mask` `(n, n)` is a pattern of self-attention: True where position $i$ may attend to position
 # $j$. All layers have the same pattern, and a residual connection keeps what a position has. Return
 # the smallest number of layers after which each position can have been influenced by every other,
-# and −1 if no number is enough. With `causal` True the pattern only looks back, and a position need
+# and −1 if no number is enough. A single position needs 0 layers. With `causal` True the pattern only looks back, and a position need
 # only be influenced by those before it.
 
 

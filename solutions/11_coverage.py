@@ -99,7 +99,9 @@ def read_on(queries, keys, mask, W_q, W_k, w_c, v):
     seen, rows = torch.zeros_like(keys[:, :, 0]), []
     for query in queries.unbind(1):
         inside = (query @ W_q.T)[:, None] + keys @ W_k.T + seen[:, :, None] * w_c
-        raised = (inside.tanh() @ v).exp() * mask
+        scores = (inside.tanh() @ v).masked_fill(~mask, torch.finfo(v.dtype).min)
+        # exp of a strong score is 0 or infinite: the largest score of a row becomes 0.
+        raised = (scores - scores.amax(1, keepdim=True)).exp() * mask
         rows.append(raised / raised.sum(1, keepdim=True).clamp(min=1e-30))
         seen = seen + rows[-1]
     return torch.stack(rows, 1), seen
@@ -172,7 +174,8 @@ with checking("q3"):
 #
 # $$P(y) = p_{\mathrm{gen}}\, \mathrm{softmax}(\text{logits})_y + (1 - p_{\mathrm{gen}}) \sum_{i:\, x_i = y} \alpha_i$$
 #
-# as probabilities, `(B, T, size)`. At pads the weights are 0, whatever id stands there.
+# as probabilities, `(B, T, size)`. At pads the weights are 0, whatever id stands there. Ids go
+# from 0 to `size - 1`, there too.
 
 
 # %% question="q4"

@@ -95,6 +95,7 @@ WINDOWS = {  # B, size, D
     "as many sentences as words": (6, 6, 2),
     "far apart": (3, 9, 3),
     "the rest unknown": (3, 7, 2),
+    "far below zero": (3, 9, 3),
     "small": (2, 5, 1),
     "long sentences": (2, 300, 2),
 }
@@ -116,7 +117,7 @@ def draw_places(rng, kind):
     elif kind == "short sentences":
         lengths[1:] = rng.integers(1, 4, size=B - 1)
         centres[1:] = lengths[1:] + rng.choice([-0.375, 0.5], size=B - 1)
-    elif kind in ("far apart", "the rest unknown"):
+    elif kind in ("far apart", "the rest unknown", "far below zero"):
         # A word in every window: empty ones are another case.
         lengths = np.maximum(lengths, size - D + 1)
     elif kind == "nothing in the window":
@@ -135,7 +136,13 @@ def draw_centre(rng, kind):
     sizes = {"ordinary": (4, 5, 3), "square": (3, 4, 4), "one sentence": (1, 3, 5)}
     B, d, d_p = sizes.get(kind, (5, 2, 7))
     lengths = np.full(B, 9) if kind == "one length" else rng.permutation(np.arange(3, 3 + 4 * B, 4))
-    return normal(rng, B, d), normal(rng, d_p, d), normal(rng, d_p), lengths
+    s, W_p, v_p = normal(rng, B, d), normal(rng, d_p, d), normal(rng, d_p)
+    if kind == "far from zero":
+        # In one sentence alone exp overflows: the others show what else is wrong.
+        lengths[:] = 9
+        W_p[0], v_p[0] = 0.01 * np.sign(W_p[0]), 150
+        s[0] = 100 * np.sign(W_p[0])
+    return s, W_p, v_p, lengths
 
 
 def draw_scores(rng, kind):
@@ -148,6 +155,9 @@ def draw_scores(rng, kind):
         scores[outside] = rng.choice([np.nan, np.inf, -np.inf, 1e30], size=int(outside.sum()))
         # In reach of a mask of -10000, and whole numbers, which every precision holds.
         scores[~outside] = np.round(scores[~outside]) * 16 - 2.0**15
+    if kind == "far below zero":
+        # In reach of a mask of -100, and next to nothing after exp.
+        scores -= 95
     if kind == "the rest unknown":
         scores[outside] = rng.choice([np.nan, np.inf], size=int(outside.sum()))
     return scores, centres, D, lengths
@@ -166,7 +176,7 @@ def draw_states(rng, kind):
 
 
 def draw_pattern(rng, kind):
-    n = {"large": 90, "one position": 1}.get(kind, 12)
+    n = {"large": 90, "one position": 1, "few words": 5}.get(kind, 12)
     causal = kind.startswith("causal")
     places = np.arange(n)
     away = np.abs(places[:, None] - places)
@@ -187,8 +197,11 @@ def draw_pattern(rng, kind):
         mask = (rng.random((n, n)) < 0.15) | ((places - places[:, None]) % n == 1)
     elif kind == "a word that nobody hears":
         mask[:, 3] = False
-    elif kind == "large":
+    elif kind in ("large", "few words"):
         mask = away <= 1
+    elif kind == "a shortcut":
+        mask = away <= 1
+        mask[0, 2] = mask[2, 0] = True
     if causal:
         mask &= places <= places[:, None]
         if kind == "causal, cut":
@@ -252,7 +265,9 @@ the window, 1 point: ordinary; wide; narrow; one sentence; as many sentences as 
 the edges, 1 point: words at the very edge; a hair beside the edge; ordinary
     A word exactly D away is inside.
 the sentence's end, 1 point: short sentences; nothing in the window; ordinary
-    The window ends with the sentence: pads are no words.
+    The window ends with the sentence, since pads are no words, and there are none before the first:
+    where the centre lies outside, fewer words are in the window, or none.
+    read chapters/10_local: Where it breaks
 RIGHT
 def in_window(centres, D, lengths, size):
     places = torch.arange(size)
@@ -293,6 +308,12 @@ length forgotten | & (places < lengths[:, None]) -> & (places >= 0)
     You let the window reach into the pads: it ends with the sentence.
 one pad too many | places < lengths[:, None] -> places <= lengths[:, None]
     You count the first pad as a word: the last word is at length - 1.
+centre moved to the first word, keeps 2 | centres[:, None] -> centres.clamp(min=0)[:, None]
+    You move a centre that lies before the first word: leave it there, and its window holds fewer words,
+    or none.
+centre moved into the sentence | centres[:, None] -> torch.minimum(centres.clamp(min=0), lengths - 1)[:, None]
+    You move the centre into the sentence: it may lie beside the words, and then its window holds fewer
+    of them, or none.
 longest sentence for all | lengths[:, None] -> lengths.max()
     You take one length for all sentences: each has its own.
 counted from 1 | torch.arange(size) -> torch.arange(1, size + 1)
@@ -314,10 +335,15 @@ Q2 = question(
     """q2: Where is the centre?
 predicted_centre(s, W_p, v_p, lengths)
 read chapters/10_local: One step a line
-the formula, 2 points: one length; one sentence
+the formula, 1 point: one length; one sentence
     The centre is S times the logistic function of v_p · tanh(W_p s).
+large numbers, 1 point: far from zero
+    Far from zero the logistic function is 0 or 1, but exp overflows on the way: torch.sigmoid takes
+    care of it.
+    read chapters/02_soft_addressing: Derive: from one value to a mixture
 each sentence's own length, 1 point: ordinary; square; other sizes
     S is the number of words of that sentence, not of the batch.
+    read chapters/10_local: Where it breaks
 gradients, 1 point, backward: ordinary; other sizes
     The centre must pass a gradient to s, W_p and v_p.
 RIGHT
@@ -347,6 +373,9 @@ sigmoid forgotten | torch.sigmoid(z) -> z
     You leave out the logistic function: the centre could lie anywhere.
 softmax over the batch | torch.sigmoid(z) -> torch.softmax(z, 0)
     You take a softmax over the batch: the logistic function gives each sentence a centre of its own.
+logistic function from exponentials, keeps 3 | torch.sigmoid(z) -> (z.exp() / (1 + z.exp()))
+    You divide exp(z) by 1 + exp(z): for a large z both are infinite, and the quotient is NaN. Take
+    torch.sigmoid, or 1 / (1 + exp(-z)).
 tanh for sigmoid | torch.sigmoid(z) -> torch.tanh(z)
     You take a tanh at the end, which may be negative: a logistic function lies between 0 and 1.
 length forgotten | return lengths * torch.sigmoid(z) -> return torch.sigmoid(z)
@@ -377,7 +406,8 @@ softmax and Gaussian, 2 points: ordinary; wide; narrow; words at the very edge; 
     A softmax over the words in the window alone, times the Gaussian with sigma D/2.
 ends and nothing, 1 point: short sentences; nothing in the window; ordinary
     The window ends with the sentence, and a row with nothing to see is all zeros.
-numbers that mean nothing, 1 point: far apart
+    read chapters/10_local: Where it breaks
+numbers that mean nothing, 1 point: far apart; far below zero
     Scores outside the window may be NaN or infinite, and those inside far below zero.
 gradients, 1 point, backward: ordinary; short sentences; the rest unknown
     Gradients flow to the scores in the window and to the centres, and are numbers whatever stands outside.
@@ -435,6 +465,18 @@ not cut at all | seen = (away.abs() <= D) & (places < lengths[:, None]) -> seen 
     You do not cut at D: the Gaussian is no window, since it fades but does not end.
 D for sigma | (D / 2) ** 2 -> D ** 2
     Your Gaussian is too wide: its sigma is half of D.
+half of D cut to a whole number | (D / 2) ** 2 -> (D // 2) ** 2
+    You cut half of D to a whole number, which for D = 1 is 0: sigma is D / 2, a real number.
+half of D cut, but not to 0 | (D / 2) ** 2 -> max(1, D // 2) ** 2
+    You cut half of D to a whole number: sigma is D / 2, a real number.
+exponentials by their sum, keeps 4
+    | weights = scores.masked_fill(~seen, lowest).softmax(1) -> up = scores.masked_fill(~seen, lowest).masked_fill(~seen.any(1, keepdim=True), 0.0).exp(); weights = up / up.sum(1, keepdim=True)
+    You divide exponentials by their sum: for scores far below zero both are 0, and the quotient is NaN.
+    softmax subtracts the maximum first.
+exponentials by a small number, keeps 4
+    | weights = scores.masked_fill(~seen, lowest).softmax(1) -> up = scores.masked_fill(~seen, lowest).exp(); weights = up / up.sum(1, keepdim=True).clamp(min=1e-30)
+    You divide exponentials by their sum: for scores far below zero nothing is left of them. softmax
+    subtracts the maximum first.
 sigma not squared | (2 * (D / 2) ** 2) -> (2 * (D / 2))
     You forget to square sigma: the exponent is divided by two times its square.
 the two forgotten | (2 * (D / 2) ** 2) -> ((D / 2) ** 2)
@@ -607,6 +649,13 @@ centre moved into the sentence, keeps 1 | first = torch.ceil(centres.detach() - 
     You always take 2D + 1 words: around a centre between two words the window holds 2D.
 Gaussian forgotten | * torch.exp(-(away**2) / (2 * (D / 2) ** 2)) * seen -> * seen
     You leave out the Gaussian: it multiplies the weights.
+half of D cut to a whole number, keeps 1 | (2 * (D / 2) ** 2) -> (2 * (D // 2) ** 2)
+    You cut half of D to a whole number, which for D = 1 is 0: sigma is D / 2, a real number.
+places at the ends counted again
+    | seen = (places >= 0) & (places < lengths[:, None]) & (away <= D) -> seen = torch.ones_like(places, dtype=torch.bool)
+    | held = torch.minimum(places, torch.minimum(last, lengths - 1)[:, None]).clamp(min=0) -> held = torch.minimum(places.clamp(min=0), lengths[:, None] - 1)
+    You move places outside the sentence to its ends and count these words again: what lies outside
+    gets no weight.
 D for sigma | (2 * (D / 2) ** 2) -> (2 * D ** 2)
     Your Gaussian is too wide: its sigma is half of D.
 rows made to sum to 1 | return (weights[..., None] * near_values).sum(1) -> return ((weights / weights.sum(1, keepdim=True).clamp(min=1e-9))[..., None] * near_values).sum(1)
@@ -633,7 +682,7 @@ Q5 = question(
     """q5: How many layers?
 layers_needed(mask, causal)
 read chapters/10_local: Patterns, and how far they carry
-the number, 2 points: ordinary; global word; all pairs; a chance pattern; one way round
+the number, 2 points: ordinary; few words; a shortcut; global word; all pairs; a chance pattern; one way round
     With one more layer you hear what those that you attend to had already heard.
 looking back, 1 point: causal; causal with a global word; causal, cut; causal, one neighbour unheard
     With causal True, only pairs in which the later word hears of the earlier one count.
@@ -726,6 +775,26 @@ both ways | step = mask | -> step = mask | mask.T |
     You let a position hear those that attend to it: by mask[i, j], it hears those that it attends to.
 never is None, keeps 2 | return -1 -> return float('nan')
     You give no number where nothing is ever connected: return -1.
+nothing for never, keeps 2 | return -1 -> return None
+    You return None where nothing is ever connected: return -1.
+last position alone, keeps 1 | while not heard[wanted].all(): -> while not heard[-1][wanted[-1]].all():
+    You look only at the last position: every position has to hear of all that it needs.
+last position alone where causal, keeps 3 | while not heard[wanted].all(): -> while not (heard[-1] if causal else heard[wanted]).all():
+    With causal True you look only at the last position: those before it have to hear of all that came
+    before them, too.
+widest step of the pattern
+    | n = len(mask)
+    | i = torch.arange(n)
+    | w = int((i[:, None] - i)[mask].abs().max())
+    | return math.ceil((n - 1) / w) if w else -1
+    You divide by the widest step of the pattern, as if each position had it in both directions: follow the
+    pattern from layer to layer.
+gives up after ten layers | if torch.equal(more, heard): -> if torch.equal(more, heard) or layers >= 10:
+    You return -1 too soon, after a fixed number of layers: stop when nothing new is heard.
+gives up half way | if torch.equal(more, heard): -> if torch.equal(more, heard) or layers >= n // 2:
+    You return -1 too soon, after half as many layers as there are positions: stop when nothing new is heard.
+one layer short | if torch.equal(more, heard): -> if torch.equal(more, heard) or layers >= n - 2:
+    Your loop ends one layer too soon, and you return -1: up to n - 1 layers may be needed.
 gives up too early | if torch.equal(more, heard): -> if layers >= 3:
     You give up after a few layers: stop when nothing new is heard.
 number of pairs | return layers -> return int(mask.sum())

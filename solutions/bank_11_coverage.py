@@ -65,6 +65,9 @@ SIZES = COMMON_SIZES | {  # B, T, S, d_q, d_k, d_a
     "long": (2, 7, 4, 3, 2, 5),
     "nothing to attend": (3, 2, 4, 3, 2, 5),
     "strong scores": (4, 2, 4, 3, 2, 5),
+    "rather strong scores": (4, 2, 4, 3, 2, 5),
+    "very strong scores": (4, 2, 4, 3, 2, 5),
+    "far from zero": (3, 4, 5, 4, 6, 7),
 }
 
 
@@ -78,25 +81,31 @@ def draw_scores(rng, kind):
     coverage = rng.uniform(0.1, 2.0, size=(B, S)).astype(np.float32)
     if kind == "nothing seen":
         coverage[:] = 0
-    return normal(rng, B, d_q), normal(rng, B, S, d_k), coverage, *draw_matrices(rng, d_q, d_k, d_a)
+    matrices = draw_matrices(rng, d_q, d_k, d_a)
+    query = normal(rng, B, d_q)
+    if kind == "far from zero":
+        # One sentence alone: a tanh that is 1 everywhere hides what else is wrong.
+        query[0] = 100 * np.sign(matrices[0][0])
+    return query, normal(rng, B, S, d_k), coverage, *matrices
 
 
 def draw_steps(rng, kind):
     B, T, S, d_q, d_k, d_a = SIZES[kind]
     mask = np.ones((B, S), bool)
-    if kind in ("padded", "nothing to attend", "strong scores"):
+    strong = {"rather strong scores": 12, "strong scores": 50, "very strong scores": 200}.get(kind)
+    if strong or kind in ("padded", "nothing to attend"):
         mask = padding(rng, B, S, empty=kind == "nothing to attend")
     W_q, W_k, w_c, v = draw_matrices(rng, d_q, d_k, d_a)
     queries, keys = normal(rng, B, T, d_q), normal(rng, B, S, d_k)
-    if kind == "strong scores":
-        # A pad, whether it is read or set to zeros, stands above each word by more than exp can
-        # take, and each score by itself by less.
+    if strong:
+        # A pad, whether it is read or set to zeros, stands above each word: where scores are strong,
+        # by more than exp can take. By itself a score is too much for exp if it is very strong.
         towards = 2 * rng.choice(np.float32([-1, 1]), d_a)
         W_q, W_k, w_c = 0.1 * W_q, 0.1 * W_k, 0.1 * w_c
         W_q[:, 0], W_k[:, 0] = towards, -2 * towards
         queries[..., 0], keys[..., 0] = 1, np.where(mask, 1, -1)
         shares = rng.uniform(0.5, 1.0, d_a)
-        v = (50 * shares / shares.sum() * np.sign(towards)).astype(np.float32)
+        v = (strong * shares / shares.sum() * np.sign(towards)).astype(np.float32)
     return queries, keys, mask, W_q, W_k, 1.5 * w_c, 1.5 * v
 
 
@@ -135,6 +144,7 @@ MIXTURES = {  # B, T, S, V, words beyond it
     "words that stand twice": (2, 3, 6, 4, 2),
     "padded": (3, 2, 6, 4, 3),
     "gate at an end": (2, 2, 4, 3, 2),
+    "large logits": (2, 3, 5, 4, 3),
 }
 
 
@@ -142,14 +152,17 @@ def draw_mixture(rng, kind):
     B, T, S, V, more = MIXTURES[kind]
     source = rng.integers(0, V + more, size=(B, S))
     source[:, 0] = V + more - 1
-    if kind in ("words that stand twice", "ordinary"):
+    if kind in ("words that stand twice", "ordinary", "large logits"):
         source[:, 1], source[:, -1] = V + more - 1, source[:, 2]
     mask = padding(rng, B, S) if kind == "padded" else np.ones((B, S), bool)
     weights = softmax_rows(1.5 * normal(rng, B, T, S), mask[:, None]).astype(np.float32)
     p_gen = rng.uniform(0.1, 0.9, size=(B, T)).astype(np.float32)
     if kind == "gate at an end":
         p_gen[0, 0], p_gen[1, 1] = 0, 1
-    return 1.5 * normal(rng, B, T, V), weights, p_gen, source, V + more
+    logits = 1.5 * normal(rng, B, T, V)
+    if kind == "large logits":
+        logits[0, 0] += 150  # one row alone: the others show what else is wrong
+    return logits, weights, p_gen, source, V + more
 
 
 STEPS = {  # B, V, words beyond it, unk, eos, pad
@@ -197,9 +210,12 @@ Q1 = question(
     """q1: A score that feels coverage
 coverage_scores(query, keys, coverage, W_q, W_k, w_c, v)
 read chapters/11_coverage: Coverage in the score
-the formula, 2 points: ordinary; other sizes; all sizes equal; one word; one sentence; as many sentences as words; one feature; nothing seen
+the formula, 1 point: ordinary; other sizes; all sizes equal; one word; one sentence; as many sentences as words; one feature; nothing seen
     Inside the tanh are the projected query, the projected key, and the coverage times w_c. Outside it,
     v weighs the features.
+large numbers, 1 point: far from zero
+    Far from zero tanh is 1 or -1, but exp overflows on the way: torch.tanh takes care of it.
+    read chapters/02_soft_addressing: Derive: from one value to a mixture
 gradients, 1 point, backward: ordinary; other sizes
     The scores are right but their gradients are not: no detach, no .data, no NumPy.
 RIGHT
@@ -242,6 +258,9 @@ weights already | R -> R.softmax(-1)
     You return weights: return the scores themselves, before any softmax.
 tanh left out | torch.tanh(inside) -> inside
     There is no tanh in yours: without it the query adds the same to every word.
+tanh from exponentials, keeps 2 | torch.tanh(inside) -> ((2 * inside).exp() - 1) / ((2 * inside).exp() + 1)
+    You make a tanh of exponentials: for large numbers they are infinite, and infinity divided by
+    infinity is NaN. torch.tanh takes care of it.
 v inside | torch.tanh(inside) @ v -> torch.tanh(inside @ v)
     You weigh with v before the tanh: v belongs outside.
 query left out | (query @ W_q.T)[:, None] + ->
@@ -275,8 +294,10 @@ read_on(queries, keys, mask, W_q, W_k, w_c, v)
 read chapters/11_coverage: By hand
 steps and sums, 2 points: ordinary; other sizes; all sizes equal; one word; one sentence; one step; long
     Each step asks with the coverage of the steps before it, and adds its own weights to it.
-padding, 1 point: padded; nothing to attend; strong scores
-    Weights are 0 at pads, and in a sentence without a word. What a pad holds is never read.
+padding, 1 point: padded; nothing to attend; rather strong scores; strong scores; very strong scores
+    Weights are 0 at pads, and in a sentence without a word. What a pad holds is never read, and a
+    softmax over strong scores is a softmax still.
+    read chapters/02_soft_addressing: Where it breaks: masks
 gradients, 1 point, backward: ordinary; padded
     The results are right but their gradients are not: no detach, and nothing on the way may be NaN.
 RIGHT
@@ -315,7 +336,7 @@ def read_on(queries, keys, mask, W_q, W_k, w_c, v):
         c, rows = torch.zeros_like(keys[b, :, 0]), []
         for s in queries[b]:
             e = torch.tanh(W_q @ s + keys[b] @ W_k.T + torch.outer(c, w_c)) @ v
-            up = e.exp() * mask[b]
+            up = (e - e.masked_fill(~mask[b], -3e38).max()).clamp(max=0).exp() * mask[b]
             rows.append(up / up.sum() if mask[b].any() else 0 * up)
             c = c + rows[-1]
         maps.append(torch.stack(rows))
@@ -364,6 +385,21 @@ weights without a word, keeps 3 | .softmax(-1).masked_fill(~mask, 0.0) -> .softm
     You give weights to a sentence without a real word: they have to be 0 there.
 a mask of -20, keeps 3 | scores.masked_fill(~mask, -1e9) -> scores.masked_fill(~mask, -20.0)
     You mask with a number that real scores can fall below: fill with a very low number, such as -1e9.
+a mask of -100, keeps 3 | scores.masked_fill(~mask, -1e9) -> scores.masked_fill(~mask, -100.0)
+    You mask with -100, and scores can be lower than that where v is large: fill with a very low
+    number, such as -1e9.
+exponentials without a maximum, keeps 3 | scores.masked_fill(~mask, -1e9).softmax(-1).masked_fill(~mask, 0.0) -> (lambda up: up / up.sum(1, keepdim=True).clamp(min=1e-30))(scores.exp() * mask)
+    You divide exponentials by their sum, and where scores are strong exp gives 0 or infinity: subtract
+    the row's maximum first, as softmax does.
+exponentials that leave nothing, keeps 3 | scores.masked_fill(~mask, -1e9).softmax(-1).masked_fill(~mask, 0.0) -> (lambda up: up / torch.where(mask.any(1, keepdim=True), up.sum(1, keepdim=True), 1.0))(scores.exp() * mask)
+    You divide exponentials by their sum. Where scores are strong, exp gives 0 or infinity, and the
+    quotient is NaN: subtract the row's maximum first, as softmax does.
+divided again after the mask, keeps 3 | scores.masked_fill(~mask, -1e9).softmax(-1).masked_fill(~mask, 0.0) -> (lambda up: up / torch.where(mask.any(1, keepdim=True), up.sum(1, keepdim=True), 1.0))(scores.softmax(-1) * mask)
+    You take out the pads after the softmax and divide again. Where a pad has nearly all of the weight,
+    the real words are left with 0, and 0 divided by 0 is NaN: mask the scores before the softmax.
+divided by little after the mask, keeps 3 | scores.masked_fill(~mask, -1e9).softmax(-1).masked_fill(~mask, 0.0) -> (lambda up: up / up.sum(1, keepdim=True).clamp(min=1e-9))(scores.softmax(-1) * mask)
+    You take out the pads after the softmax and divide again. Where a pad has nearly all of the weight,
+    nothing is left for the real words: mask the scores before the softmax.
 not a number without a word, keeps 3 | -1e9).softmax(-1).masked_fill(~mask, 0.0) -> -torch.inf).softmax(-1)
     A sentence without a real word becomes NaN: fill with a large negative number, and mask again
     after the softmax.
@@ -509,12 +545,16 @@ Q4 = question(
     """q4: Write or copy
 write_or_copy(logits, weights, p_gen, source, size)
 read chapters/11_coverage: A name that nobody has met
-the mixture, 2 points: ordinary; other sizes; all sizes equal; one sentence; one word; nothing unknown; as many steps as sentences
+the mixture, 1 point: ordinary; other sizes; all sizes equal; one sentence; one word; nothing unknown; as many steps as sentences
     p_gen times the softmax of the logits, plus 1 - p_gen times the weights, each at its word's id.
+large logits, 1 point: large logits
+    Logits may be large: a softmax does not change when all logits of a row move by the same amount.
+    read chapters/02_soft_addressing: Derive: from one value to a mixture
 shared places, 1 point: words that stand twice; padded; gate at an end
     A word that occurs twice gets both weights. A word that is both written and copied gets both parts.
 gradients, 1 point, backward: ordinary; gate at an end
-    The probabilities are right but their gradients are not: no detach, no logarithm of 0.
+    The probabilities are right but their gradients are not: no detach, no logarithm of 0, and no
+    division by a sum that is 1 anyway.
 RIGHT
 def write_or_copy(logits, weights, p_gen, source, size):
     B, T, S = weights.shape
@@ -559,6 +599,12 @@ logits mixed | logits.softmax(-1) -> logits
     You mix logits with weights: turn them into probabilities first.
 log-probabilities mixed | logits.softmax(-1) -> logits.log_softmax(-1)
     You mix log-probabilities with weights: mix probabilities.
+exponentials by their sum, keeps 3 | logits.softmax(-1) -> logits.exp() / logits.exp().sum(-1, keepdim=True)
+    You divide exponentials by their sum: for large logits exp is infinite, and the quotient NaN.
+    softmax subtracts the maximum first.
+divided by its sum, keeps 3 | R -> R / R.sum(-1, keepdim=True)
+    You divide the mixture by its sum, which is 1 already. The values stay as they are, but not the
+    gradients: leave the division out.
 softmax behind the mixture | R -> R.softmax(-1)
     You take a softmax of the mixture, which is a distribution already.
 logarithms | R -> (R + 1e-9).log()

@@ -240,6 +240,9 @@ STUDIES = (
     "tied with none",
     "validation says otherwise",
     "one better seed",
+    "one bad seed",
+    "an outlier",
+    "nearly tied",
 )
 
 
@@ -253,6 +256,8 @@ def draw_study(rng, kind):
     valid[chosen] = 1.5 + 0.1 * rng.random(seeds)
     other = (chosen + 1) % rates or 1
     valid[other] = [0.9, *[2.8] * (seeds - 1)]
+    if kind not in ("better", "worse", "touching"):
+        valid[other] = valid[other][::-1]  # the first seed is no best seed
     test[0] = rng.permutation(np.linspace(2.0, 2.4, seeds) + 0.01 * rng.random(seeds))
     if chosen:
         far = {"better": -0.9, "worse": 0.9}.get(kind, 0.15)
@@ -272,6 +277,21 @@ def draw_study(rng, kind):
     if kind == "one better seed":
         test[chosen] = test[0] + 0.05
         test[chosen, -1] = test[0].min() - 0.7
+    if kind == "one bad seed":
+        # The lowest mean has the highest seed, and ranges overlap whose bulks lie apart.
+        valid[chosen], valid[other] = 2.0, 2.2
+        valid[chosen, 0] = 2.3
+        test[chosen] = test[0].min() - 0.5
+        test[chosen, 0] = test[0].min() + 0.1
+    if kind == "an outlier":
+        # The lowest median has a higher mean, on validation and on test pairs.
+        valid[chosen], valid[other] = 2.1, 2.0
+        valid[other, -1] = 2 + 0.25 * seeds
+        test[chosen] = test[0] + 0.6
+        test[chosen, 0] = test[0].min() - 0.1
+    if kind == "nearly tied":
+        valid[chosen], valid[0] = 1.5, 1.53
+        test[chosen] = test[0] - 0.9
     if kind == "validation says otherwise":
         test[other] = test[0] - 0.9
     if kind in ("tied", "tied with none"):
@@ -296,9 +316,11 @@ the formula, 2 points: ordinary; other sizes; all sizes equal; one place; one qu
 places that are not real, 1 point: padded; nothing to choose; far below zero
     Pads take part in your sum, or a row without a choice is not 0: only real places count, and
     index -1 gives 0.
+    read chapters/02_soft_addressing: Where it breaks: masks
 unlikely choices, 1 point: unlikely
     A choice of probability exp(-200) has the log-probability -200: do not take the logarithm of a
     softmax, which is 0 by then.
+    read chapters/02_soft_addressing: Derive: from one value to a mixture
 gradients, 1 point, backward: ordinary; padded; nothing to choose
     The values are right, but the gradients of the scores are not: no detach, no NumPy, and no NaN
     where nothing was chosen.
@@ -348,6 +370,15 @@ log of softmax, keeps 3 | e.log_softmax(-1) -> e.softmax(-1).log()
 a floor under the probability, keeps 4 | e.log_softmax(-1) -> e.softmax(-1).clamp(min=1e-12).log()
     You put a floor under the probability, so every choice below it looks equally unlikely:
     log_softmax needs no floor.
+a very small floor, keeps 4 | e.log_softmax(-1) -> e.softmax(-1).clamp(min=1e-30).log()
+    You put a floor under the probability. However low it is, all choices below it look equally
+    unlikely: log_softmax needs none.
+a small number added, keeps 3 | e.log_softmax(-1) -> (e.softmax(-1) + 1e-9).log()
+    You add a small number to the probability, and it hides every choice that is less likely than
+    that: log_softmax needs none.
+cut at a lowest number, keeps 4 | e.log_softmax(-1) -> e.log_softmax(-1).clamp(min=-80)
+    You cut log-probabilities off at a lowest number: a very unlikely choice has a very low one, such
+    as -200.
 most likely place | index.clamp(min=0)[:, None] -> e.argmax(1, keepdim=True)
     You take the most likely place: take the one that was chosen.
 entropy for choice | e.log_softmax(-1).gather(1, index.clamp(min=0)[:, None])[:, 0] -> (e.softmax(-1) * e.log_softmax(-1)).sum(-1)
@@ -393,6 +424,7 @@ missing draws, 1 point: some missing; one left; an input without draws
 gradients, 1 point: ordinary; some missing; one draw each
     The value is right, but its gradients are not: they must reach the log-probabilities, and no
     reward.
+    read chapters/12_hard: Where it breaks
 RIGHT
 def surrogate(log_prob, reward, mask):
     r = reward.detach().masked_fill(~mask, 0.0)
@@ -430,6 +462,7 @@ def surrogate(log_prob, reward, mask):
 WRONG
 sign | -each.sum() -> each.sum()
     Minimising yours makes good choices less likely: the surrogate has a minus in front.
+    read chapters/12_hard: Unbiased, and how noisy
 no baseline | (r - b) * -> r *
     Your surrogate has no baseline: subtract the mean reward of the row's other draws.
 this draw included | b = (r.sum(1, keepdim=True) - r) / (n - 1).clamp(min=1) -> b = r.sum(1, keepdim=True) / n.clamp(min=1)
@@ -440,6 +473,10 @@ divided by all draws | (n - 1).clamp(min=1) -> n.clamp(min=1)
     You divide the others' sum by the number of all draws: the others are one fewer.
 its own reward | b = (r.sum(1, keepdim=True) - r) / (n - 1).clamp(min=1) -> b = r
     Your baseline is the draw's own reward: the difference is 0, and nothing is learned.
+log-probability less itself, keeps 1 | each = (r - b) * log_prob.masked_fill(~mask, 0.0) -> logs = log_prob.masked_fill(~mask, 0.0); each = (r - b) * (logs - logs.detach())
+    You subtract a detached copy of the log-probability. Its gradient is right, but the surrogate
+    itself is always 0: multiply by the log-probability as it is.
+    read chapters/12_hard: Unbiased, and how noisy
 mean of the batch | b = (r.sum(1, keepdim=True) - r) / (n - 1).clamp(min=1) -> b = (r.sum() - r) / (mask.sum() - 1).clamp(min=1)
     Your baseline is the mean over all inputs: an easy input and a hard one each need a baseline of
     their own, from their own row.
@@ -468,12 +505,14 @@ a lone draw learns nothing | (r - b) * -> (r - b) * (n > 1) *
     You drop a draw without others: its baseline is 0, so its whole reward counts.
 probabilities | log_prob.masked_fill -> log_prob.exp().masked_fill
     You multiply by probabilities: multiply by log-probabilities, whose gradient gives the estimate.
+    read chapters/12_hard: Unbiased, and how noisy
 reward keeps its gradient, keeps 3 | reward.detach() -> reward
     A gradient reaches the rewards: the surrogate would train whatever computes them. Detach them.
 baseline keeps its gradient, keeps 3 | (r.sum(1, keepdim=True) - r) / -> (reward.masked_fill(~mask, 0.0).sum(1, keepdim=True) - reward.masked_fill(~mask, 0.0)) /
     A gradient reaches the rewards through your baseline: detach that, too.
 detached, keeps 3 | R -> R.detach()
     Your surrogate is detached: backward() would find nothing to follow.
+    read chapters/12_hard: Unbiased, and how noisy
 missing draws in the baseline, keeps 2 | reward.detach().masked_fill(~mask, 0.0) -> reward.detach().nan_to_num(5.0)
     Rewards of missing draws reach your baseline: put zeros there before you add up.
 pads times zero, keeps 3 | each = (r - b) * log_prob.masked_fill(~mask, 0.0) -> each = (r - b) * log_prob * mask
@@ -516,7 +555,7 @@ def probe(surrogate, log_prob, reward, mask):
 Q3 = question(
     """q3: The noise, counted
 exact_noise(weights, rewards, b, n)
-read chapters/12_hard: The baseline
+read chapters/12_hard: Unbiased, and how noisy
 one draw, 2 points, within 1e-5 or 1e-4: ordinary; two places; many places; no baseline
     Place i has the probability alpha_i and the estimate (r_i - b) times its slope: add up the
     squared distances from the mean estimate, weighted by the probabilities.
@@ -567,6 +606,9 @@ mean of all places alike | mean = weights @ g -> mean = g.mean(0)
 no place weighed | return (weights @ (g - mean).square()).sum() / n -> return g.var(0, correction=0).sum() / n
     You give all places the same probability, in the mean and in the squares: place i is drawn with the
     probability alpha_i.
+variance as of a sample | return (weights @ (g - mean).square()).sum() / n -> return g.var(0).sum() / n
+    You take the variance of the estimates as if they were a sample, each as likely as the others:
+    place i is drawn with the probability alpha_i, and these are all the places there are.
 second moment | (g - mean) -> g
     You do not subtract the mean: this is the mean squared length, not the variance.
 mean over the scores | ).sum() / n -> ).mean() / n
@@ -672,6 +714,9 @@ added and taken away in another order, keeps 2 | fetched + (mixed - mixed.detach
 hard minus soft, keeps 2 | fetched + (mixed - mixed.detach()) -> mixed + (fetched - mixed).detach() + (fetched - fetched.detach())
     You write the value as mixture plus a difference, which rounds: forward it must be exactly the
     fetched value.
+a difference that rounds, keeps 1 | fetched + (mixed - mixed.detach()) -> mixed + (fetched - mixed).detach()
+    A sum a + (b - a) rounds, so that it is not exactly b, and your values learn nothing. Take the
+    difference mixed - mixed.detach() first: it is exactly 0, and can be added to the fetched value.
 most likely place, keeps 1 | fetched = values[torch.arange(len(index)), index] -> fetched = values[torch.arange(len(index)), weights.argmax(1)]
     You fetch the most likely place: index says what was chosen.
 first row's place, keeps 1 | fetched = values[torch.arange(len(index)), index] -> fetched = values[:, index[0]]
@@ -812,6 +857,12 @@ columns divided by all places, keeps 2 | missing[read].mean() -> (missing * read
 nats divided by all places, keeps 2 | nats[written].mean() -> nats.masked_fill(~written, 0.0).mean()
     You leave pads out of the sum of the nats but not out of the count: divide by the number of real
     target words.
+rows of pads added, keeps 3 | spread[written].mean() -> spread.sum() / written.sum()
+    Rows of target pads are in your sum, each as a row that is fully spread out: leave them out before
+    you add up.
+columns of pads added, keeps 3 | missing[read].mean() -> missing.sum() / read.sum()
+    Columns of source pads are in your sum, each as a word that was never read: leave them out before
+    you add up.
 columns of pads count as missing, keeps 2 | missing[read].mean() -> missing.mean()
     Columns of source pads are in your mean: no row has to look at them.
 means of sentences, keeps 2
@@ -860,7 +911,7 @@ judge(known, valid, test)
 read chapters/12_hard: Measured: in a translator
 the choice, 1 point: {"; ".join(STUDIES)}
     The lowest mean on validation pairs, the first of several that tie.
-the gap, 1 point: better; worse; no dropout
+the gap, 1 point, within 1e-4 or 1e-4: better; worse; no dropout
     For each rate, the mean on test pairs minus the mean on known pairs.
 the verdict, 2 points: {"; ".join(STUDIES)}
     Compare the test numbers of the chosen rate with those of rate 0. Dropout is better or worse
@@ -920,6 +971,16 @@ chosen on test, keeps 1 | for v in valid -> for v in test
     You choose the rate on test pairs: then the test is no test any more. Choose on validation pairs.
 chosen by the lowest seed, keeps 1 | round(mean(v), 9) for v in valid -> min(v) for v in valid
     You choose by the best seed, so that one lucky seed decides: take the mean over the seeds.
+chosen by the median, keeps 1 | round(mean(v), 9) for v in valid -> sorted(v)[len(v) // 2] for v in valid
+    You choose by the middle seed, which does not feel how bad the others are: take the mean over the
+    seeds.
+chosen by the worst seed, keeps 1 | round(mean(v), 9) for v in valid -> max(v) for v in valid
+    You choose by the worst seed, so that one unlucky seed decides: take the mean over the seeds.
+chosen by the first seed, keeps 1 | round(mean(v), 9) for v in valid -> v[0] for v in valid
+    You choose by the first seed alone: take the mean over all seeds of a rate.
+first that is nearly the lowest, keeps 1 | means.index(min(means)) -> next(i for i, m in enumerate(means) if m <= min(means) + 0.05)
+    You take the first rate whose mean is near the lowest: take the lowest mean itself, however small
+    the difference.
 chosen by the smallest gap, keeps 1
     | k = means.index(min(means)) -> k = min(range(len(test)), key=lambda i: mean(test[i]) - mean(known[i]))
     You choose the smallest gap, but a model that has learned its own pairs badly has a small one,
@@ -939,6 +1000,8 @@ gap on validation pairs, keeps 3 | zip(test, known) -> zip(valid, known)
     Your gap is that of validation pairs: take test minus known.
 gap of the chosen rate alone, keeps 3 | 'gap': gap -> 'gap': gap[k:k + 1]
     You return a single gap: return one for each rate, in their order.
+gap rounded, keeps 3 | mean(t) - mean(s) -> round(mean(t) - mean(s), 2)
+    You round the gaps: return the differences with all their digits.
 gap as a ratio, keeps 3 | mean(t) - mean(s) -> mean(t) / mean(s)
     You divide: the gap in nats is a difference.
 means compared, keeps 2
@@ -957,6 +1020,17 @@ seed by seed, keeps 2
     You compare the lowest with the lowest, and so on: ranges that are shifted may still overlap.
 best seed counts, keeps 2 | max(test[k]) < min(test[0]) -> min(test[k]) < min(test[0])
     You accept one seed below the others: each seed of the chosen rate must be below them.
+any seed counts, keeps 2
+    | max(test[k]) < min(test[0]) -> min(test[k]) < min(test[0]); min(test[k]) > max(test[0]) -> max(test[k]) > max(test[0])
+    A single seed outside the range of the others decides in yours: each seed of the chosen rate must
+    be below, or above, every seed of rate 0.
+means and deviations, keeps 2
+    | max(test[k]) < min(test[0]) -> np.mean(test[k]) + np.std(test[k]) < np.mean(test[0]) - np.std(test[0]); min(test[k]) > max(test[0]) -> np.mean(test[k]) - np.std(test[k]) > np.mean(test[0]) + np.std(test[0])
+    You compare means and standard deviations, which leave some seeds aside: compare the seeds
+    themselves, each with each.
+verdict beside the known pairs, keeps 2 | max(test[k]) < min(test[0]) -> max(test[k]) < min(known[0])
+    You compare test numbers with those of known pairs, which are lower for every rate: compare the
+    test numbers of the chosen rate with the test numbers of rate 0.
 touching counts, keeps 2 | max(test[k]) < min(test[0]) -> max(test[k]) <= min(test[0])
     Where two ranges touch, no difference is seen: below means below.
 better and worse exchanged, keeps 2

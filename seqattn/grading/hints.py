@@ -268,7 +268,7 @@ def _looks_at(q: Question, cases: list[Case], got: Got, wrong: Mapping[int, Any]
             elif _close(one, other) and not _close(right, moved):
                 name = case.kind.removeprefix("another ")
                 yours = part.replace("the ", "Your ", 1) or "Your result"
-                return f"{yours} stays the same with another {name}, and the right one changes."
+                return f"{yours} stays the same when {name} changes, but the right one changes."
     return ""
 
 
@@ -539,6 +539,8 @@ def _changes_of(value: Any) -> dict[str, Callable[[Any], Any]]:
     return _CHANGES_OF_LISTS if isinstance(value, list) else {}
 
 
+# Longer lists of texts help nobody.
+_LONGEST_LIST = 200
 # Cases in which that is tried: where so many agree it is no chance.
 _TRIED = 6
 
@@ -556,6 +558,8 @@ def _as_if(q: Question, cases: list[Case], got: Got, wrong: Mapping[int, Any]) -
     tried = [n for n in wrong if _right(cases[n]) and not cases[n].kind.startswith("pads ")]
     if len(tried) < 2 or not _given(q, cases[tried[0]]):
         return ""
+    if any(np.isnan(x).any() for n in wrong for x in got.get(n, ())):
+        return ""  # NaN comes of other things than of the inputs
     tried = tried[:_TRIED]
 
     def fits(**change: Callable[[dict[str, Any]], Any]) -> bool:
@@ -725,7 +729,9 @@ def _texts(cases: list[Case], results: Mapping[int, dict], wrong: Mapping[int, A
     if any(re.search(r"\d", x) for x in known):
         return ""  # of a case, perhaps
     if not ours <= known:
-        return f"One of your texts is none of those that may be said: {', '.join(sorted(known))}."
+        listed = ", ".join(sorted(known))
+        of_few = f"One of your texts is none of those that may be said: {listed}."
+        return of_few if len(listed) <= _LONGEST_LIST else ""
     if len(ours) == len(theirs) == 1:
         return (
             f"You say {ours.pop()!r} where {theirs.pop()!r} is right, and elsewhere you are right."

@@ -470,6 +470,7 @@ def _hint(task: Task, answer: Answer, results: dict[Any, dict], wrong: dict) -> 
             return text
     hint = hint_for(wrong[first], task.cases[first].stage)
     if wrong[first][0] in ("value", "nan"):
+        hint = f"The {hint[4:]}" if hint.startswith("the ") else hint
         return f"{diagnose(q, task.cases, results, wrong)} {hint}".lstrip()
     return hint
 
