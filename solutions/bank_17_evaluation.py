@@ -1342,6 +1342,7 @@ def study(different, same, sizes, trials):
 WRONG
 mean p, keeps 0 | sum(bool(p(n, k) < 0.05) for -> sum(float(p(n, k)) for
     You average p: return the share of samples in which it is below 0.05.
+    read chapters/17_evaluation: Why compare in pairs?
 number for share | for k in range(trials)) / trials for -> for k in range(trials)) for
     You return how many samples: their share is asked for.
 above for below | p(n, k) < 0.05 -> p(n, k) > 0.05
