@@ -190,9 +190,10 @@ with checking("q4"):
 #
 # `model(ids)` takes sentences `(B, S)` and returns a vector for each, `(B, d)`; you need not know what is
 # inside. `ids`, `(B, S)`, are such sentences, of at most six tokens, without pads. The last token of each is
-# `<eos>` and stays where it is. Return `True` if *no* order of the other tokens changes any of the vectors by
-# more than `1e-4` in any feature, and `False` otherwise. A smaller change is rounding, because sums come in
-# another order. Return a Python `bool`.
+# `<eos>` and stays where it is. Compare the vectors of each order of the other tokens with those of the order
+# given, feature by feature. Return `True` if *no* order changes a single feature by more than `1e-4`, and
+# `False` otherwise. A smaller change is rounding, because sums come in another order. Leave `ids` as they are,
+# and return a Python `bool`.
 
 
 # %% question="q5"
@@ -226,8 +227,8 @@ with checking("q5"):
 # them on the target side. `score(source, target, seed)` gives the BLEU of one of them; `source` and `target`
 # are True or False. It may be called for each of `seeds`, a list of numbers. Return a dict:
 #
-# - `"source"`: what positions on the source side are worth, a list with a number for each seed, in their
-#   order. The number is the rise of BLEU that they bring, averaged over the target side with and without
+# - `"source"`: what positions on the source side are worth, a list with a number for each seed, in the
+#   order of `seeds`. The number is the rise of BLEU that they bring, averaged over the target side with and without
 #   positions;
 # - `"target"`: the same for the target side;
 # - `"verdict"`: a text. `"source"` if each number of the first list is above each of the second; `"target"`
@@ -265,7 +266,9 @@ with checking("q6"):
     assert [float(x) for x in found["target"]] == [2, 2], (
         f"the target side brings 1 and 3: 2, not {found['target']}"
     )
-    assert found["verdict"] == "source", f"9 is above 2 for both seeds: {found['verdict']!r}"
+    assert found["verdict"] == "source", (
+        f"each number of source, 9, is above each of target, 2: not {found['verdict']!r}"
+    )
 
 # %% [markdown]
 # Now judge the chapter's own study. Print what each side is worth. Write down in a sentence what follows, and

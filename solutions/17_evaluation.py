@@ -45,9 +45,9 @@ from seqattn.grading import checking
 #
 # A good translation may differ from the reference, so a sentence may have several references. `written` is
 # a list of texts. `references` is a list of lists, with the references of each text: at least one, and not
-# always equally many. Words are what stands between single spaces; a written text may be empty. Return the
-# BLEU of this corpus, from 0 to 100, with n-grams of one to four words. It is the chapter's BLEU, with two
-# rules for several references:
+# always equally many. Words are what stands between single spaces, as it is: `s'est` and `chat,` are one word
+# each. A written text may be empty; then it has no words. Return the BLEU of this corpus, from 0 to 100, with
+# n-grams of one to four words. It is the chapter's BLEU, with two rules for several references:
 #
 # - an n-gram counts at most as often as it occurs in the reference that has it **most often**, which may be
 #   a different reference for each n-gram;
@@ -142,7 +142,8 @@ with checking("q2"):
 # $$ F = 100 \cdot \frac{2 \sum \text{right}}{\sum \text{drawn} + \sum \text{wanted}}. $$
 #
 # `draws`, `(K, n)`, holds the numbers of the sentences of $K$ draws, made beforehand. Return two numbers:
-# the difference of the scores, `b` minus `a`, and $p$ of the paired bootstrap as the chapter defines it.
+# the difference of the scores, `b` minus `a`, and $p$ of the paired bootstrap as the chapter defines it. In
+# each sentence some link is wanted, so nothing is divided by 0.
 
 
 # %% question="q3"
@@ -216,12 +217,13 @@ with checking("q4"):
 #
 # `a` and `b` are dicts that describe two systems:
 #
-# - `"signature"`, a text: how the score was computed;
+# - `"signature"`, a text: how the score was computed. Two are the same if they are equal to the letter;
 # - `"sentences"`, a text: on which sentences;
 # - `"chosen on"`, a text: on which sentences the system was chosen, or `""` if nothing was chosen;
 # - `"scores"`: a list of numbers, one for each seed; higher is better.
 #
-# `interval` is a pair, the ends of the 95 % interval of the difference, `b` minus `a`, paired by sentences.
+# `interval` is a pair, the ends of the 95 % interval of the difference, `b` minus `a`, paired by sentences. It
+# is that of one seed of each, so it never speaks for one system where all seeds speak for the other.
 # Ask the chapter's five questions, in its order, and return one text: `"not comparable"` after a *no* to
 # the first question, `"flattered"` after a *no* to the second for either system, `"no difference seen"`
 # after a *no* to the third, `"two trainings"` after a *no* to the fourth, and `"no difference seen"` again

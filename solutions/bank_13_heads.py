@@ -346,6 +346,7 @@ each its part, 3 points: ordinary; other sizes; all sizes equal; as many sentenc
     over the keys, and merge.
 padding, 2 points: padded; padded, strong scores; padded, as many sentences as heads; padded, as many sentences as positions
     A sentence's mask holds for all its heads and queries: give it two new axes.
+    read chapters/13_heads: Split, then transpose
 gradients, 1 point, backward: ordinary; padded
     The results are right, but their gradients are not: no detach, no .data, no NumPy on the way.
 RIGHT
@@ -392,6 +393,7 @@ WRONG
 root of all numbers
     | q @ k.mT / math.sqrt(q.shape[-1]) -> q @ k.mT / math.sqrt(heads * q.shape[-1])
     You divide by the root of d, all heads together: divide by the root of one head's own size.
+    read chapters/13_heads: Split, then transpose
 not divided | q @ k.mT / math.sqrt(q.shape[-1]) -> q @ k.mT
     Your scores are not divided by the root of a head's size.
 divided by the size | math.sqrt(q.shape[-1]) -> q.shape[-1]
@@ -407,16 +409,26 @@ softmax over heads
 split by one view
     | x.unflatten(-1, (heads, -1)).transpose(1, 2) -> x.reshape(len(x), heads, x.shape[1], -1)
     Your heads get positions instead of numbers: split the last axis, then transpose.
+    read chapters/13_heads: Split, then transpose
 merged by one view | (a @ v).transpose(1, 2).flatten(2) -> (a @ v).reshape(len(a), a.shape[2], -1)
     You merge the results by a reshape alone: transpose first, so that one position's numbers stand together.
+    read chapters/13_heads: Split, then transpose
 interleaved numbers
     | x.unflatten(-1, (heads, -1)).transpose(1, 2) -> x.unflatten(-1, (-1, heads)).permute(0, 3, 1, 2)
     Your heads take every H-th number: head 1 has the first d_h numbers, all in one block.
+    read chapters/13_heads: Split, then transpose
 no mask, keeps 3 | .masked_fill(~mask[:, None, None], -math.inf) ->
     You do not use the mask: pads get weight.
 masks laid over the heads, keeps 3 | mask.repeat_interleave(heads, 0) -> mask.repeat(heads, 1)
     You repeat all masks one after the other, so heads get the masks of other sentences: repeat each
     sentence's mask for all its heads.
+mask turned round, minus infinity | ~mask[:, None, None], -math.inf -> mask[:, None, None], -math.inf
+    Your mask is inverted, so sentences without pads have nothing left and give NaN: True means that a
+    position may be attended.
+one new axis | ~mask[:, None, None] -> ~mask[:, None]
+    Your mask has one new axis, which puts the sentences on the heads' axis: give it two, for heads and
+    for queries.
+    read chapters/13_heads: Split, then transpose
 masked after the softmax, keeps 3
     | .masked_fill(~mask[:, None, None], -math.inf).softmax(-1) -> .softmax(-1).masked_fill(~mask[:, None, None], 0)
     You mask after the softmax: the weights of the real words no longer sum to 1.
@@ -985,6 +997,8 @@ different names as well, keeps 6 | and len(set(same)) == 1 ->
     You list heads that have any name in each seed: it must be one and the same name.
 fixed by a seed that agrees, keeps 6 | and len(set(same)) == 1 -> and len(set(same)) < len(same)
     You accept two seeds that agree: the name must be the same in all of them.
+fixed by any later seed, keeps 6 | if None not in same and len(set(same)) == 1 -> if same[0] is not None and same[0] in same[1:]
+    You accept one later seed that agrees with the first: the name must be the same in every seed.
 names of the fixed, keeps 6 | fixed = [h for h, same -> fixed = [same[0] for h, same
     You return the names of the fixed heads: return their numbers.
 fixed counted from 1, keeps 6 | enumerate(zip(*learned)) -> enumerate(zip(*learned), 1)

@@ -151,6 +151,8 @@ BLIND = {
     "eos apart": True,
     "many orders": True,
     "nothing to exchange": True,
+    "many small changes": True,
+    "small both ways": True,
 }
 SEEING = {
     "position weights": False,
@@ -167,6 +169,7 @@ SEEING = {
     "one order alone": False,
     "just above rounding": False,
     "one number": False,
+    "drift": False,
 }
 KINDS = BLIND | SEEING
 
@@ -186,8 +189,13 @@ def draw_model(rng, kind):
         "one pair of places",
         "one order alone",
         "one number",
+        "many small changes",
+        "small both ways",
+        "drift",
     ):
         words = -np.sort(-words, 1)
+    if kind == "small both ways":  # neither the largest nor the smallest word is in front
+        words[:, :2] = words[:, 1::-1]
     ids = np.concatenate([words, np.full((B, 1), 2)], 1).astype(np.int64)
     return list(KINDS).index(kind), normal(rng, 14, 3), ids
 
@@ -202,6 +210,8 @@ GRIDS = {  # seeds, worth of the source side, of the target side, of both togeth
     "harmful": (3, -2.0, -6.0, 0.0, 0.3),
     "equal": (2, 3.0, 3.0, 0.0, 0.0),
     "seeds far apart": (3, 3.0, 1.0, 0.0, 0.1),
+    "above the mean": (3, 4.0, 2.0, 0.0, 0.2),
+    "below the mean": (3, 2.0, 4.0, 0.0, 0.2),
 }
 
 
@@ -218,6 +228,10 @@ def draw_grid(rng, kind):
             grid[i, a, b] = a * source + b * target + a * b * both + error
     if kind == "one seed apart":
         grid[0, 0, 1] += 8
+    if kind == "above the mean":  # all of source is above target's mean, not above its best seed
+        grid[1, :, 1] += 3
+    if kind == "below the mean":
+        grid[1, 1] += 3
     if kind == "seeds far apart":  # what both are worth grows by as much
         for i in range(seeds):
             grid[i, 1] += 4 * i
@@ -666,6 +680,10 @@ start always 1 | turn(q, start) -> turn(q, 1)
     You take 1 as the first query's position: its position is start.
 heads as places | torch.arange(first, first + x.shape[-2], dtype=x.dtype)[:, None] * rates -> torch.arange(first, first + x.shape[1], dtype=x.dtype)[:, None, None] * rates
     You turn by the number of the head: axis 2 holds the places.
+every query at start | turn(q, start) -> torch.cat([turn(q[:, :, i : i + 1], start) for i in range(q.shape[2])], 2)
+    You turn every query by start, all alike: the first stands at start, the next at start + 1, and so on.
+interleaved angles with halves exchanged | return torch.cat((a * c - b * s, a * s + b * c), -1) -> c, s = c.repeat_interleave(2, -1), s.repeat_interleave(2, -1); return x * c + torch.cat((-b, a), -1) * s
+    Your angles stand twice side by side, as for pairs of neighbours, but your pairs are j and j + d_h/2: repeat all angles as a block.
 keys detached, keeps 5 | turn(k, 0) -> turn(k.detach(), 0)
     No gradient reaches the keys: leave out the detach.
 detached, keeps 5 | R -> R.detach()
@@ -682,7 +700,7 @@ order_blind(model, ids)
 read chapters/15_positions: A model that reads a bag
 plain models, 2 points: sum; eos apart; position weights; the first word
     True where every order gives the same vectors, False where some order changes one.
-what is easily missed, 3 points: rounding; squares; many orders; nothing to exchange; palindrome; middle; last sentence; a little; one feature; one pair of places; sums of both signs; large numbers; falls alone; one order alone; just above rounding; one number
+what is easily missed, 3 points: rounding; squares; many orders; nothing to exchange; palindrome; middle; last sentence; a little; one feature; one pair of places; sums of both signs; large numbers; falls alone; one order alone; just above rounding; one number; many small changes; small both ways; drift
     One order, one sentence or one feature with a change above rounding is enough for False.
 RIGHT
 def order_blind(model, ids):
@@ -757,6 +775,26 @@ too generous, keeps 2 | > 1e-4 -> > 0.1
     You allow changes up to 0.1: a change above 1e-4 counts.
 relative to the size, keeps 2 | (after - before).abs().max() > 1e-4 -> not torch.allclose(after, before, rtol=0.05, atol=1e-4)
     You allow a share of the numbers: a change above 1e-4 counts, however large they are.
+features together, keeps 2 | (after - before).abs().max() -> (after - before).norm(dim=-1).max()
+    You put the changes of several features together, as a norm or a sum: ask for each feature by itself whether it changes by more than 1e-4.
+the previous order, keeps 2 | .max() > 1e-4: -> .max() > 1e-4 or (before := after) is None:
+    You compare each order with the previous one, where small steps may add up: compare each with the order that was given.
+all orders with one another, keeps 2
+    | from itertools import permutations
+    | last = ids.shape[1] - 1
+    | found = torch.stack([model(ids[:, [*order, last]]) for order in permutations(range(last))])
+    | return bool((found.amax(0) - found.amin(0)).max() <= 1e-4)
+    You compare all orders with one another: compare each with the order that was given.
+the sentences changed
+    | from itertools import permutations
+    | before, last, words = model(ids), ids.shape[1] - 1, ids[:, :-1].clone()
+    | for order in permutations(range(last)):
+    |     ids[:, :-1] = words[:, list(order)]
+    |     if (model(ids) - before).abs().max() > 1e-4:
+    |         return False
+    | ids[:, :-1] = words.flip(1)
+    | return True
+    You change the sentences themselves: make a new tensor for each order, and leave ids as they are.
 first sentence only, keeps 2 | (after - before).abs().max() -> (after - before)[0].abs().max()
     You look only at the first sentence: order may show in another one.
 first feature only, keeps 2 | (after - before).abs().max() -> (after - before)[:, 0].abs().max()
@@ -830,6 +868,16 @@ def probe(order_blind, number, vectors, ids):
             moved = x[:, :1] < x[:, :-1].amax(1, keepdim=True)
             first = (torch.arange(len(x)) == 0)[:, None] & (torch.arange(3) == 1)
             return bag - 0.00015 * (moved & first)
+        words = x[:, :-1]
+        if kind == "many small changes":  # in each of 60 features: together they are large
+            moved = words[:, :1] < words.amax(1, keepdim=True)
+            return bag.repeat(1, 20) + 0.00008 * moved
+        if kind == "small both ways":  # from the order given, not from one another
+            largest, smallest = words.amax(1), words.amin(1)
+            return bag + 0.00008 * ((words[:, 0] == largest).double() - (words[:, 0] == smallest).double())[:, None]
+        if kind == "drift":  # by 0.00002 from each order to the next, in the dictionary's sequence
+            larger = (words[:, None] > words[..., None]).triu(1).sum(2)
+            return bag - 0.00002 * (larger * torch.tensor([6, 2, 1, 0])).sum(1, keepdim=True)
         if kind == "sums of both signs":
             change = v[:, :1, 0] - v[:, 1:2, 0]
             return bag + torch.cat((change, -change, 0 * change), 1)
@@ -848,7 +896,7 @@ sides(score, seeds)
 read chapters/15_positions: Which side needs them
 what each side is worth, 3 points: ordinary; the target side; both together; one seed; harmful
     For each seed, average the rise that a side brings without the other side and the rise with it.
-the verdict, 2 points: ordinary; the target side; both together; ranges meet; one seed apart; one seed; harmful; equal; seeds far apart
+the verdict, 2 points: ordinary; the target side; both together; ranges meet; one seed apart; one seed; harmful; equal; seeds far apart; above the mean; below the mean
     Ranges that meet, or touch, show no difference.
 RIGHT
 def sides(score, seeds):
@@ -1003,6 +1051,18 @@ verdicts exchanged, keeps 3 | verdict = "source" -> verdict = "target "[:6]; ver
     Your verdicts are exchanged: the side that is worth more has the larger numbers.
 means decide, keeps 3 | if min(source) > max(target): -> if sum(source) > sum(target):; elif max(source) < min(target): -> elif sum(source) < sum(target):
     Your verdict compares means: where ranges meet, no difference has been seen.
+the other side's mean decides, keeps 3 | if min(source) > max(target): -> if min(source) > sum(target) / len(target):; elif max(source) < min(target): -> elif min(target) > sum(source) / len(source):
+    Your verdict compares the worst seed of one side with the mean of the other: compare it with the other side's best seed.
+source: target's mean decides, keeps 3 | if min(source) > max(target): -> if min(source) > sum(target) / len(target):
+    You say source where its worst seed is above the mean of target: it must be above target's best seed.
+target: source's mean decides, keeps 3 | elif max(source) < min(target): -> elif min(target) > sum(source) / len(source):
+    You say target where its worst seed is above the mean of source: it must be above source's best seed.
+seeds sorted, keeps 2 | for seed in seeds -> for seed in sorted(seeds)
+    Your numbers stand in the order of the sorted seeds: keep the order in which seeds lists them.
+source: sizes of the rises, keeps 2 | source.append((left - none + both - right) / 2) -> source.append(abs(left - none + both - right) / 2)
+    For the source side you drop the signs of the rises: a side that harms is worth less than 0.
+target: sizes of the rises | target.append((right - none + both - left) / 2) -> target.append(abs(right - none + both - left) / 2)
+    For the target side you drop the signs of the rises: a side that harms is worth less than 0.
 seed by seed decides, keeps 3 | if min(source) > max(target): -> if all(a > b for a, b in zip(source, target)):; elif max(source) < min(target): -> elif all(a < b for a, b in zip(source, target)):
     Your verdict compares seed by seed: each number of one side must be above each of the other.
 touching counts, keeps 3 | if min(source) > max(target): -> if min(source) >= max(target):
@@ -1029,7 +1089,7 @@ never the target, keeps 3 | elif max(source) < min(target): -> elif False:
     probe=PLAIN
     + """
 def probe(sides, grid):
-    seeds = [11 + 3 * i for i in range(len(grid))]
+    seeds = [11 + 3 * ((2 * i + 1) % 5) for i in range(len(grid))]
 
     def score(source, target, seed):
         if not (isinstance(source, bool) and isinstance(target, bool)) or seed not in seeds:

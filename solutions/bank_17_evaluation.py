@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import re
 
 import numpy as np
 
@@ -149,7 +150,57 @@ def one_entry(rng, kind, place):
     return written, rows
 
 
+# Some words as texts have them, beside others that are the same but for their punctuation.
+PUNCTUATED = {
+    "la": "l'eau",
+    "chien": "chat,",
+    "voit": "s'est",
+    "et": "est",
+    "mange": "dort.",
+    "sur": "c'est",
+}
+
+
+def otherwise_split(text):
+    """Give a text as those read it who do not split it at its spaces alone."""
+    marked = re.sub(r"([.,'])", r" \1 ", text)
+    return (
+        re.sub(r"[.,']", " ", text),
+        marked,
+        re.sub(r"([.,])", r" \1", text),
+        re.sub(r"[.,]", "", text),
+        text.replace("'", "' "),
+    )
+
+
+def punctuated(rng):
+    while True:
+        entries = [one_entry(rng, "", place) for place in range(5)]
+        written, references = _texts(
+            [
+                (
+                    [PUNCTUATED.get(x, x) for x in words],
+                    [[PUNCTUATED.get(x, x) for x in r] for r in rows],
+                )
+                for words, rows in entries
+            ]
+        )
+        right = bleu(written, references)
+        others = [
+            bleu(
+                [otherwise_split(x)[way] for x in written],
+                [[otherwise_split(x)[way] for x in row] for row in references],
+            )
+            for way in range(5)
+        ]
+        # Each way to split them gives another score.
+        if right and all(abs(other - right) > 0.1 for other in others):
+            return written, references
+
+
 def draw_bleu(rng, kind):
+    if kind == "punctuation":
+        return punctuated(rng)
     if kind in ("ordinary", "more references", "one reference", "a word in both", "one sentence"):
         number = 1 if kind == "one sentence" else int(rng.integers(3, 6))
         while True:
@@ -305,6 +356,10 @@ def draw_claim(rng, kind):
         a["scores"], b["scores"], interval = b["scores"], a["scores"], (-3.8, -0.2)
     if "signature" in second:
         b["signature"] = "tok:intl"
+    if "capitals in the signature" in second:
+        b["signature"] = "tok:13A"
+    if "end of the signature" in second:
+        a["signature"], b["signature"] = "nrefs:1|tok:13a", "nrefs:1|tok:intl"
     if "sentences" in second:
         b |= {"sentences": "news", "chosen on": "valid"}
     if "chosen a" in second:
@@ -398,7 +453,7 @@ Q1 = question(
     """q1: Several references
 bleu(written, references)
 read chapters/17_evaluation: BLEU, by hand
-what is right, 3 points, within 0.001 or 1e-4: ordinary; more references; one reference; a word in both; one sentence
+what is right, 3 points, within 0.001 or 1e-4: ordinary; more references; one reference; a word in both; one sentence; punctuation
     Sums over the corpus, for each length of n-grams; each n-gram is clipped by the reference that has it most often.
 what is too short, 2 points, within 0.001 or 1e-4: short; between; equally close; short and long; an empty one
     One penalty for the corpus, from the words written and the lengths of the closest references.
@@ -518,14 +573,19 @@ not clipped, keeps 1 | (found & most).total() -> sum(times for gram, times in fo
     You count an n-gram as often as it was written if some reference has it: clip its count.
 references added up, keeps 3 | most |= grams -> most += grams
     You add up the references' counts: an n-gram counts only as often as a single reference has it.
+    read chapters/17_evaluation: One reference, many good translations
 the best reference as a whole, keeps 3 | most |= grams(k, n + 1) -> most = max(most, grams(k, n + 1), key=lambda x: (grams(words, n + 1) & x).total())
     You take the reference that fits best as a whole: for each n-gram, ask anew which reference has it most often.
+    read chapters/17_evaluation: One reference, many good translations
 the first reference alone, keeps 1 | for k in known: -> for k in known[:1]:
     You look for n-grams only in the first reference: any of the references may have them.
+    read chapters/17_evaluation: One reference, many good translations
 the last reference alone, keeps 1 | most |= grams -> most = grams
     You look for n-grams only in the last reference: any of the references may have them.
+    read chapters/17_evaluation: One reference, many good translations
 what all references share, keeps 1 | most = Counter() -> most = grams(known[0], n + 1); most |= grams -> most &= grams
     You count only what all references share: one reference that has it is enough.
+    read chapters/17_evaluation: One reference, many good translations
 each n-gram once, keeps 1
     | found = grams(words, n + 1) -> found = Counter({*grams(words, n + 1)})
     You count each n-gram of a sentence once: one that rightly occurs twice counts twice.
@@ -558,6 +618,21 @@ words alone | for n in range(4): -> for n in range(1):; if 0 in right: -> right,
     You count only single words: BLEU counts n-grams of one to four words.
 lower-cased, keeps 3 | text.split(), [reference.split() for reference in row] -> text.lower().split(), [reference.lower().split() for reference in row]
     You turn capitals into small letters first: here a capital makes another word.
+punctuation dropped, keeps 3
+    | text.split(), [reference.split() for reference in row] -> "".join(ch if ch.isalnum() else " " for ch in text).split(), ["".join(ch if ch.isalnum() else " " for ch in x).split() for x in row]
+    You drop punctuation, or split at it: words are what stands between single spaces, whatever they are made of.
+punctuation as words, keeps 3
+    | text.split(), [reference.split() for reference in row] -> "".join(ch if ch.isalnum() else f" {ch} " for ch in text).split(), ["".join(ch if ch.isalnum() else f" {ch} " for ch in x).split() for x in row]
+    You make words of punctuation: what stands between two spaces is one word, its commas and apostrophes included.
+full stops and commas apart, keeps 3
+    | text.split(), [reference.split() for reference in row] -> text.replace(".", " .").replace(",", " ,").split(), [x.replace(".", " .").replace(",", " ,").split() for x in row]
+    You split full stops and commas off, as some tokenizers do: here they belong to the word that they stand at.
+punctuation stripped, keeps 3
+    | text.split(), [reference.split() for reference in row] -> [word.strip(".,!?;:") for word in text.split()], [[word.strip(".,!?;:") for word in x.split()] for x in row]
+    You strip punctuation from the words: here a comma makes another word.
+apostrophes split, keeps 3
+    | text.split(), [reference.split() for reference in row] -> text.replace("'", "' ").split(), [x.replace("'", "' ").split() for x in row]
+    You split words at the apostrophe: s'est is one word here, because no space stands in it.
 letters for words | text.split(), [reference.split() for reference in row] -> list(text), [list(reference) for reference in row]
     You count letters: BLEU's n-grams are of words.
 references across, keeps 1 | zip(written, references): -> zip(written, zip(*references)):
@@ -574,18 +649,24 @@ the penalty is a ratio, keeps 4 | math.exp(1 - r / c) -> c / r
     Your penalty is c / r itself: the formula has a power of e.
 shortest reference, keeps 4 | min((abs(len(k) - len(words)), len(k)) for k in known)[1] -> min(map(len, known))
     You take the length of the shortest reference: the closest one counts.
+    read chapters/17_evaluation: One reference, many good translations
 longest reference, keeps 4 | min((abs(len(k) - len(words)), len(k)) for k in known)[1] -> max(map(len, known))
     You take the length of the longest reference: the closest one counts.
+    read chapters/17_evaluation: One reference, many good translations
 mean length, keeps 4 | min((abs(len(k) - len(words)), len(k)) for k in known)[1] -> sum(map(len, known)) / len(known)
     You take the mean length of the references: take that of the closest one.
+    read chapters/17_evaluation: One reference, many good translations
 first reference's length, keeps 4 | min((abs(len(k) - len(words)), len(k)) for k in known)[1] -> len(known[0])
     You take the length of the first reference: take that of the closest one.
+    read chapters/17_evaluation: One reference, many good translations
 a distance for a length, keeps 4 | for k in known)[1] -> for k in known)[0]
     You add up how far off the closest references are: add up their lengths.
 the first of two, keeps 4 | min((abs(len(k) - len(words)), len(k)) for k in known)[1] -> len(min(known, key=lambda k: abs(len(k) - len(words))))
     Where two references are equally close you take the one that is listed first: take the shorter one.
+    read chapters/17_evaluation: One reference, many good translations
 the longer of two, keeps 4 | (abs(len(k) - len(words)), len(k)) for k in known)[1] -> (abs(len(k) - len(words)), -len(k), len(k)) for k in known)[2]
     Where two references are equally close you take the longer one: take the shorter one.
+    read chapters/17_evaluation: One reference, many good translations
 a penalty for each sentence, keeps 4
     | r += min((abs(len(k) - len(words)), len(k)) for k in known)[1] -> r += max(len(words), min((abs(len(k) - len(words)), len(k)) for k in known)[1])
     Your long sentences do not make up for short ones: the penalty is one for the whole corpus, from both sums.
@@ -676,6 +757,10 @@ n left out, keeps 1 | (paired / n).sqrt() -> paired.sqrt(); (apart / n).sqrt() -
     Your widths do not shrink with the number of sentences: the variance of a mean is that of one sentence over n.
 n − 1, keeps 1 | (paired / n).sqrt() -> (paired / max(n - 1, 1)).sqrt(); (apart / n).sqrt() -> (apart / max(n - 1, 1)).sqrt()
     You divide by n − 1: here variances are means, and divided by n.
+n − 1 for the pairs alone, keeps 3 | (paired / n).sqrt() -> (paired / (n - 1)).sqrt()
+    Your paired variance is divided by n − 1, as torch's var does unless told otherwise: here variances are divided by n.
+n − 1, nothing for one, keeps 1 | (paired / n).sqrt() -> (paired / (n - 1)).sqrt(); (apart / n).sqrt() -> (apart / (n - 1)).sqrt()
+    Your variances are divided by n − 1, as torch's var does unless told otherwise: here they are divided by n, also where n is 1.
 2n, keeps 1 | (paired / n).sqrt() -> (paired / (2 * n)).sqrt(); (apart / n).sqrt() -> (apart / (2 * n)).sqrt()
     You divide by the 2n sentences of both: each share comes from n.
 covariance added, keeps 3 | apart - 2 * covariance -> apart + 2 * covariance
@@ -820,6 +905,12 @@ one direction, keeps 2 | (differences - seen).abs() >= seen.abs() -> (difference
     You count one direction: draws that are as far on the other side count as well.
 only downwards, keeps 2 | (differences - seen).abs() >= seen.abs() -> (seen - differences) * seen.sign() >= seen.abs()
     You count the draws in which the order turns round: count those that are as far off, in either direction.
+only upwards, keeps 2 | (differences - seen).abs() >= seen.abs() -> (differences - seen) >= seen.abs()
+    You count only draws that lie above what is seen: those that lie as far below it count as well.
+draws below zero, keeps 2 | (differences - seen).abs() >= seen.abs() -> differences <= 0
+    You count the draws in which b is no better: count those that are as far from what is seen as it is from 0, on either side.
+one side doubled, keeps 2 | (1 + far.sum()) / (1 + len(draws)) -> (2 * (1 + (differences * seen.sign() <= 0).sum()) / (1 + len(draws))).clamp(max=1)
+    You double the count of one side, but the two sides need not be alike: count the draws on either side that are as far off.
 the other share, keeps 2 | >= seen.abs() -> < seen.abs()
     You count the draws that are near: p is the share of those at least as far off.
 exactly as far left out, keeps 2 | >= seen.abs() -> > seen.abs()
@@ -1000,7 +1091,7 @@ Q5 = question(
     """q5: What may be said
 may_say(a, b, interval)
 read chapters/17_evaluation: What may be said
-comparable, 1 point: b above, signature; b above, sentences; a above, signature, interval; b above, sentences, one seed a; b above, signature, chosen a
+comparable, 1 point: b above, signature; b above, sentences; a above, signature, interval; b above, sentences, one seed a; b above, signature, chosen a; b above, capitals in the signature; b above, end of the signature
     Scores with two signatures, or on two sets of sentences, cannot be compared.
 chosen elsewhere, 1 point: b above, chosen a; b above, chosen b; a above, chosen b, interval; b above, chosen a, one seed b; b above, chosen a, chosen b; b above, nothing chosen; b above, chosen on other news
     A system that was chosen on the very sentences of its score is flattered; this is asked second.
@@ -1088,6 +1179,10 @@ def may_say(a, b, interval):
 WRONG
 signatures not asked, keeps 5 | if a["signature"] != b["signature"] or a -> if a
     You do not ask for the signatures: two of them are two rulers.
+signatures in small letters, keeps 5 | a["signature"] != b["signature"] -> a["signature"].lower() != b["signature"].lower()
+    You compare the signatures in small letters: they are the same only if they are equal to the letter.
+parts of signatures, keeps 5 | a["signature"] != b["signature"] -> a["signature"].split("|")[0] != b["signature"].split("|")[0]
+    You compare only a part of the signatures: a difference anywhere in them is another way to compute the score.
 sentences not asked, keeps 5 | ["signature"] or a["sentences"] != b["sentences"]: -> ["signature"]:
     You do not ask on which sentences: scores on two sets cannot be compared.
 both must differ, keeps 5 | != b["signature"] or a -> != b["signature"] and a
@@ -1127,6 +1222,8 @@ seeds not asked, keeps 5 | return "two trainings" -> pass
     You do not ask for the number of seeds: one training says nothing of the luck of the next.
 seeds of both, keeps 5 | < 2 or len( -> < 2 and len(
     You stop only if both have one seed: one side with a single seed is enough.
+as many seeds wanted, keeps 3 | < 2 or len(b["scores"]) < 2: -> < 2 or len(b["scores"]) < 2 or len(a["scores"]) != len(b["scores"]):
+    You ask for equally many seeds on both sides: several on each side are enough, however many.
 three seeds wanted, keeps 3 | if len(a["scores"]) < 2 or len(b["scores"]) < 2 -> if len(a["scores"]) < 3 or len(b["scores"]) < 3
     You ask for three seeds: two are several here.
 means compared, keeps 4
@@ -1245,6 +1342,7 @@ def study(different, same, sizes, trials):
 WRONG
 mean p, keeps 0 | sum(bool(p(n, k) < 0.05) for -> sum(float(p(n, k)) for
     You average p: return the share of samples in which it is below 0.05.
+    read chapters/17_evaluation: Why compare in pairs?
 number for share | for k in range(trials)) / trials for -> for k in range(trials)) for
     You return how many samples: their share is asked for.
 above for below | p(n, k) < 0.05 -> p(n, k) > 0.05
