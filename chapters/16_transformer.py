@@ -250,20 +250,19 @@ plt.show()
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# After {{ stored["card"]["updates"][0] }} updates, post norm without a warm-up is behind: all three seeds end
-# below the rule that translates each word by itself. With a warm-up, post norm comes near pre norm. Its loss
-# is higher in all three seeds, and its BLEU is lower; the two ranges of BLEU miss each other by a fraction of
-# a point. Both are differences that luck alone makes once in ten times, with three seeds each ([chapter
+# After {{ stored["card"]["updates"][0] }} updates, post norm without a warm-up is behind: all three seeds
+# end below the rule that translates each word by itself. With a warm-up, post norm comes near pre norm. Its
+# loss is higher in all three seeds, and its BLEU is lower; the ranges of BLEU miss each other by a fraction
+# of a point. Both are differences that luck alone makes once in ten times, with three seeds each ([chapter
 # 17](17_evaluation.ipynb)). Pre norm gets on without a warm-up: with and without one, the ranges of BLEU
 # overlap.
 #
 # **Is post norm without a warm-up lost, or late?** The rows of {{ f"{stored['card']['updates'][1]:,}" }}
 # updates say: late. These are new trainings, whose rate falls more slowly. Starting at the same rate, all
 # three seeds leave the rule far behind. With the smaller rate of {{ stored["card"]["learning_rates"][1] }}
-# they do better still. So a warm-up is one cure, and time is another. {cite:t}`xiong2020` give a reason: at
-# the start, the gradients near the output of a post-norm model are large. Pre norm was not trained as long,
-# so whether the gap closes was not measured. All of this was one model, with {{ stored["card"]["layers"] }}
-# layers.
+# they do better still. So a warm-up is one cure, time another. Whether they reach pre norm was not
+# measured. {cite:t}`xiong2020` give a reason: at the start, the gradients near the output of a post-norm
+# model are large. This was one model, with {{ stored["card"]["layers"] }} layers.
 #
 # </details>
 #
