@@ -272,7 +272,8 @@ for way in WAYS:
 #
 # Now we train: small Transformers on {{ f'{card["pairs"]["train"]:,}' }} pairs of [the toy
 # corpus](03_additive.ipynb) with at most {{ card["words at most"] }} English words, alike in all but their
-# positions, with three seeds. No sentence that they translate on this page is one of those pairs. Each
+# positions, with three seeds. In each training the learning rate grows over the first 100 updates, and falls
+# along a cosine to 0 at the last. No sentence that they translate on this page is one of those pairs. Each
 # translates {{ card["pairs"]["test"] }} test sentences by greedy search, and then the same sentences with
 # their words shuffled. Both times BLEU compares with the translation of the sentence in its right order.
 #
@@ -313,10 +314,11 @@ ResultTable(
 # {{ low_high([bleu for way in WAYS[1:] for bleu in over_seeds(longer[way], "bleu")]) }}. Between the three
 # kinds the ranges overlap: **no difference seen.**
 #
-# - **On shuffled sentences the model without positions is ahead of the others**, by far. For this model
-#   nothing has happened. The others were given another sentence, and are judged by the first.
-# - After {{ few }} updates it looked otherwise. Rotary positions were in use, because shuffling changed most
-#   translations, but they seemed to be worth nothing. Had we looked only then, we would have drawn another
+# - **On shuffled sentences the model without positions is ahead of the others**, by far (after
+#   {{ f"{many:,}" }} updates). For this model nothing has happened. The others were given another sentence,
+#   and are judged by the first.
+# - Trainings of {{ few }} updates looked otherwise. Rotary positions were in use, because shuffling changed most
+#   translations, but they seemed to be worth nothing. Had we made only these, we would have drawn another
 #   conclusion.
 # - Take the waves away from a *finished* model, on both sides, and BLEU falls to
 #   {{ low_high([run["taken away"]["bleu"] for run in longer["sinusoidal"]]) }}. With the second seed *the cat
@@ -458,14 +460,14 @@ print(textwrap.fill(refusal, 80))
 # {{ f'{min(c[8] for way in ("sinusoidal", "rotary") for c in curves[way]) - 0.5:.0f}' }}. The formula goes
 # on; the model does not.
 #
-# **Is it the positions?** Not they alone. The model without any meets no new place, and falls as well, to
-# {{ low_high([c[16] for c in curves["none"]]) }}. The lower panel shows models that learned from
-# {{ f'{card["with long sentences"]["pairs"]:,}' }} pairs of up to
-# {{ card["with long sentences"]["words at most"] }} words, in as many updates. At 16 words these have
-# {{ low_high([c[16] for c in practised["sinusoidal"]]) }} with waves and
-# {{ low_high([c[16] for c in practised["none"]]) }} without any positions. **Waves carry as far as the
-# practice does.** Late *places* are new to the first models, but so is much else in long sentences. How much
-# each of the two matters, this experiment does not tell.
+# **Is it the positions?** Not they alone. The model without any is given no position at all, and falls as
+# well, to {{ low_high([c[16] for c in curves["none"]]) }}. The lower panel shows models that learned from
+# {{ f'{card["with long sentences"]["pairs"]:,}' }} pairs of up to {{ card["with long sentences"]["words at
+# most"] }} words, in as many updates. At 16 words these have {{ low_high([c[16] for c in
+# practised["sinusoidal"]]) }} with waves and {{ low_high([c[16] for c in practised["none"]]) }} without any
+# positions. **With practice, waves reach {{ card["with long sentences"]["words at most"] }} words**; beyond
+# that nothing was measured. Late *places* are new to the first models, but so is much else in long
+# sentences. How much each of the two matters, this experiment does not tell.
 #
 # </details>
 #
@@ -500,8 +502,9 @@ print(f"with start: off by {gap[0]:.6f}; without: by {gap[1]:.3f}")
 
 # %% [markdown]
 # **Along the batch.** If the batch comes first, `len(x)` is the number of sentences, and
-# `torch.arange(len(x))[:, None]` numbers *them*. Each sentence gets one position, the same for all its words,
-# and is read as a bag. All shapes fit. The sources below name two public projects that had this bug.
+# `torch.arange(len(x))[:, None]` numbers *them*. Each sentence gets one position, the same for all its
+# words, and is read as a bag. All shapes fit. The sources below name a public project that had this bug,
+# and one that was asked whether it has.
 #
 # **A table's end.** Learned positions end. The package refuses longer sentences. A program that clamps or
 # wraps the index translates something else in silence.

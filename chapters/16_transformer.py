@@ -202,9 +202,10 @@ Unrolled(orders=["transformer", "bahdanau"], title="A step without recurrence")
 # ## Does the place matter?
 #
 # A small translator was trained in four ways. Its norm is pre or post. It has a **warm-up**, in which the
-# learning rate grows from 0 over the first {{ stored["card"]["updates_of_warm_up"] }} updates, or it has
-# the full rate of {{ stored["card"]["learning_rates"][0] }} from the first update on. All else is the same:
-# three seeds each, {{ stored["card"]["updates"][0] }} updates.
+# learning rate grows from 0 over the first {{ stored["card"]["updates_of_warm_up"] }} updates, or it starts
+# at the full rate of {{ stored["card"]["learning_rates"][0] }}. In all four the rate also falls along a
+# cosine, to 0 at the last update. All else is the same: three seeds each, {{ stored["card"]["updates"][0] }}
+# updates.
 #
 # ```{predict} which-fails
 # ```
@@ -251,16 +252,17 @@ plt.show()
 #
 # After {{ stored["card"]["updates"][0] }} updates, post norm without a warm-up is behind: all three seeds
 # end below the rule that translates each word by itself. With a warm-up, post norm comes near pre norm. Its
-# loss stays higher in all three seeds. Its BLEU is lower as well, but the two ranges miss each other by a
-# fraction of a point, and with three seeds each luck alone does that once in ten times ([chapter
+# loss is higher in all three seeds, and its BLEU is lower; the ranges of BLEU miss each other by a fraction
+# of a point. Both are differences that luck alone makes once in ten times, with three seeds each ([chapter
 # 17](17_evaluation.ipynb)). Pre norm gets on without a warm-up: with and without one, the ranges of BLEU
 # overlap.
 #
 # **Is post norm without a warm-up lost, or late?** The rows of {{ f"{stored['card']['updates'][1]:,}" }}
-# updates say: late. At the same rate, all three seeds have left the rule far behind. At the smaller rate of
-# {{ stored["card"]["learning_rates"][1] }} they do better still. So a warm-up is one cure, a smaller rate
-# is another, and time helps. {cite:t}`xiong2020` give a reason: at the start, the gradients near the output
-# of a post-norm model are large. All of this was one model, with {{ stored["card"]["layers"] }} layers.
+# updates say: late. These are new trainings, whose rate falls more slowly. Starting at the same rate, all
+# three seeds leave the rule far behind. With the smaller rate of {{ stored["card"]["learning_rates"][1] }}
+# they do better still. So a warm-up is one cure, time another. Whether they reach pre norm was not
+# measured. {cite:t}`xiong2020` give a reason: at the start, the gradients near the output of a post-norm
+# model are large. This was one model, with {{ stored["card"]["layers"] }} layers.
 #
 # </details>
 #
@@ -393,7 +395,7 @@ ResultTable(("model", "perplexity"), rows, "Test sentences")
 # %% [markdown]
 # Reading further back than one word pays: kept to its own word, the same model has a higher perplexity in
 # all three seeds, and so have the counts of pairs. But the counts of what followed each pair come close to
-# it. What a language model cannot do is translate: nothing tells it what to say. A decoder-only
+# it. What *this* model cannot do is translate: nothing tells it what to say. A decoder-only
 # *translator* reads the source as the first part of the same sequence, and looks at it by the same
 # self-attention.
 
@@ -659,9 +661,10 @@ plt.show()
 #
 # <details><summary>The paper says post norm. Why is the code I read pre norm?</summary>
 #
-# Because pre norm needs less care at the start. The *Annotated Transformer* describes one and codes the
-# other, and was asked about it (issue 6 of `harvardnlp/harvardnlp.github.io`). Weights that were trained in
-# one arrangement compute something else in the other.
+# Often because pre norm needs less care at the start. The *Annotated Transformer* describes one and codes the
+# other: by its own note, to keep the code simple. It was asked about it (issue 6 of
+# `harvardnlp/harvardnlp.github.io`). Weights that were trained in one arrangement compute something else in
+# the other.
 #
 # </details>
 
@@ -682,13 +685,16 @@ plt.show()
 #
 # ## What you now know
 #
-# - A Transformer adds: each sub-layer writes into states that pass straight through.
-# - Post norm needs more care at the start of training than pre norm: a warm-up, a smaller rate, or time.
+# - A Transformer adds what each sub-layer computes to its states. In pre norm the states pass straight
+#   through.
+# - Post norm needs more care at the start of training than pre norm. A warm-up helped, and so did more
+#   updates, the more so at a smaller rate.
 # - An encoder block with a causal mask is a language model's block.
 # - A cache keeps keys and values. It saves multiplications but no call of an operator; in a small model it
-#   saves less time.
+#   saves far less time than multiplications.
 # - Softmax can be computed block by block, exactly. Moving the bracket gives another function.
-# - Today's models change single parts of this machine; score, mask, normalise and sum stay.
+# - The changes in the table touch single parts of this machine. In its attention layers score, mask,
+#   normalise and sum stay.
 #
 # **Now you.** In [the exercise](../exercises/16_transformer.ipynb) you normalise, stack sub-layers, share a
 # cache among heads, merge two halves of a softmax, and draw up the bill of a cache.

@@ -5,7 +5,7 @@
 #     text_representation: {extension: .py, format_name: percent}
 #   kernelspec: {display_name: Python 3, language: python, name: python3}
 #   seqattn:
-#     minutes: 45
+#     minutes: 50
 #     covers: [F-24, P-11]
 #     exercise: 17_evaluation
 # ---
@@ -59,8 +59,9 @@ EditCost(texts)
 # %% [markdown]
 # <details><summary>What the figure shows</summary>
 #
-# A capital letter is a matter of style. A misspelt last word is a mistake in every sentence. BLEU takes off
-# about as much for one as for the other: **a word that differs in a single letter is a different word.**
+# A capital letter is a matter of style. A misspelt last word is a mistake in nearly every sentence. BLEU
+# takes off about as much for one as for the other: **a word that differs in a single letter is a different
+# word.**
 #
 # </details>
 #
@@ -124,8 +125,9 @@ assert abs(100 * (3 / 4 / 6 / 8) ** 0.25 - swap[0]) < 1e-6
 print(f"BLEU {swap[0]:.1f}, chrF {swap[1]:.1f}")
 
 # %% [markdown]
-# Neither score knows who sees whom. Here is the figure once more, for all sentences of the corpus with *ne
-# … pas*. The edit leaves out both words and so turns each sentence into its opposite.
+# Neither score knows who sees whom. Here is the figure once more, for all sentences of the corpus with a full
+# *ne* before *pas* (not *n'*). The edit leaves out both words and so turns nearly every statement among them
+# into its opposite.
 
 # %% tags=["hide-input"]
 written = dict.fromkeys(pair.target for pairs in splits.values() for pair in pairs)
@@ -243,8 +245,9 @@ ResultTable(
 #
 # Now a real question. One small translator was trained five times on the same pairs. Only the **seed**
 # differs, which draws the first weights and the order of the batches. Three more trainings had half of the
-# updates. The learning rate, 0.02, was the best of three for all updates, on validation sentences. What
-# each training wrote for the same test sentences, by greedy search, is stored.
+# updates. In each the learning rate grows over the first 100 updates, and falls along a cosine to 0 at the
+# last. Its height, 0.02, was the best of three for all updates, on validation sentences. What each training
+# wrote for the same test sentences, by greedy search, is stored.
 
 # %%
 stored = measured("seeds")
@@ -422,10 +425,10 @@ ResultTable(
 
 # %% [markdown]
 # **Three seeds against three fall apart by luck once in ten times.** So with three seeds of each, "apart"
-# says less than $p < 0.05$ would; with four against four it says more. With three against five, as above,
-# the chance is {{ f"{2 / math.comb(8, 3):.3f}" }}. That two ranges are apart does not say *how far*: here
-# the gap is {{ f"{min(bleu['whole']) - max(bleu['half']):.0f}" }} points, and the wider of the two ranges
-# spans {{ f"{max(max(b) - min(b) for b in bleu.values()):.0f}" }}.
+# says less than a test over seeds at 0.05 would; with four against four it says more. With three against
+# five, as above, the chance is {{ f"{2 / math.comb(8, 3):.3f}" }}. That two ranges are apart does not say
+# *how far*: here the gap is {{ f"{min(bleu['whole']) - max(bleu['half']):.0f}" }} points, and the wider of
+# the two ranges spans {{ f"{max(max(b) - min(b) for b in bleu.values()):.0f}" }}.
 #
 # What if one system wins with each of five seeds, against its counterpart with the same seed? A fair coin shows one side five times in a row in $2 \cdot 2^{-5} = 0.0625$ of all cases, counting both sides. Five
 # wins of five are not below 0.05; six of six are.
@@ -463,11 +466,12 @@ print(f"gained by choosing {mean(gains):.1f} ± {stdev(gains):.1f} BLEU")
 #
 # 1. **Same sentences, same signature?** If not, the numbers are not comparable.
 # 2. **Chosen on other data?** If not, the score flatters.
-# 3. **Is 0 outside the interval of the difference, in pairs?** If not: no difference seen on these
-#    sentences.
+# 3. **Is 0 outside the interval of the difference, in pairs, for every two trainings, one of each method?**
+#    If not: no difference seen on these sentences.
 # 4. **Several seeds of each?** If not, the claim is about two trainings, not two methods.
-# 5. **Ranges of the seeds apart?** If not: no difference seen. If they are: *better, for this data, this
-#    budget and this score*.
+# 5. **Ranges of the seeds apart?** If not: no difference seen. If they are, with at least four seeds of each,
+#    or three and five: *better, for this data, this budget and this score*. With three of each: *probably
+#    better*, since luck alone does this once in ten times.
 #
 # Seeds make a training repeatable only in part: other hardware, another number of threads or another
 # version of PyTorch may add numbers in another order, and a training can amplify a difference in the last
