@@ -45,7 +45,7 @@ from seqattn.translator import Translator
 
 ENCODERS, SEEDS = ("gru", "words"), 3
 D, BATCH, EPOCHS, LR = 32, 64, 6, 0.01
-PUSH = (0.003, 0.3)  # weight of the divergence from the first model's weights
+PUSH = (0.003, 0.03, 0.05, 0.3)  # weight of the divergence from the first model's weights
 SHUFFLES, FORGED, STEP = 3, 100, 2
 STRICT = 0.01  # how far a forged answer may move in Jain and Wallace's classifiers
 FURTHEST = 6  # how far from the deciding word single states are asked
@@ -362,6 +362,8 @@ def classifiers(encoder: str, seed: int) -> dict:
 
     flat = train(data["train"], words, encoder, seed, given=lambda chosen: uniform)
     found["uniform"] = judge(flat, data["test"], seed, uniform)
+    even = uniform(a, data["test"].mask)
+    found["uniform"]["divergence"] = jensen_shannon(a, even).mean().item()
     pushed = [push(model, data, words, encoder, seed, by) for by in PUSH]
     found["pushed"] = {str(by): said for by, (_, said) in zip(PUSH, pushed, strict=True)}
     found["guided words"] = {
