@@ -44,6 +44,8 @@ PLAIN = re.compile(r'<span class="[nopw]">([^<]*)</span>')
 # picture that the style sheet draws. And a name that hides what a fold says of itself.
 IDLE = [
     (re.compile(r'<summary aria-label="Toggle hidden content">'), "<summary>"),
+    # The corner of a table is the head of nothing.
+    (re.compile(r'<th (?:class="head"><p></p>|scope="col">)</th>'), "<td></td>"),
     (re.compile(r'<span class="(?:pre|std std-(?:doc|ref))">([^<]*)</span>'), r"\1"),
     (re.compile(r'(<code class=")(xref )?(?:py py-\w+ )?docutils literal'), r"\1\2literal"),
     (re.compile(r'<tr class="row-(?:odd|even)">'), "<tr>"),

@@ -118,6 +118,8 @@ def test_signs_stay_with_their_formula_and_numbers_have_one_pair_of_brackets():
         f"sum ({number.replace('(2.1)', '2.1')}) of {number}"
     )
     fold = '<summary aria-label="Toggle hidden content">\n<p>Show code</p>'
+    for corner in ('<th class="head"><p></p></th>', '<th scope="col"></th>'):
+        assert page_ext.mended(corner) == "<td></td>"
     assert page_ext.mended(fold) == "<summary>\n<p>Show code</p>"
     assert page_ext.mended('<span class="n">x</span><span class="k">if</span>') == (
         'x<span class="k">if</span>'
