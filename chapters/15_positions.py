@@ -464,10 +464,9 @@ print(textwrap.fill(refusal, 80))
 # well, to {{ low_high([c[16] for c in curves["none"]]) }}. The lower panel shows models that learned from
 # {{ f'{card["with long sentences"]["pairs"]:,}' }} pairs of up to {{ card["with long sentences"]["words at
 # most"] }} words, in as many updates. At 16 words these have {{ low_high([c[16] for c in
-# practised["sinusoidal"]]) }} with waves and {{ low_high([c[16] for c in practised["none"]]) }} without any
-# positions. **With practice, waves reach {{ card["with long sentences"]["words at most"] }} words**; beyond
-# that nothing was measured. Late *places* are new to the first models, but so is much else in long
-# sentences. How much each of the two matters, this experiment does not tell.
+# practised["sinusoidal"]]) }} with waves and {{ low_high([c[16] for c in practised["none"]]) }} without
+# any. **With practice, waves reach as far as here**; further was not measured. Late *places* are new to the
+# first models, but so is much else in long sentences. How much each matters, this does not tell.
 #
 # </details>
 #
