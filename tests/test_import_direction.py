@@ -55,7 +55,9 @@ def read_imports() -> dict[str, set[str]]:
     return imports
 
 
-IMPORTS = read_imports()
+@pytest.fixture(scope="module")
+def imports() -> dict[str, set[str]]:
+    return read_imports()
 
 
 def room(module: str) -> str:
@@ -63,24 +65,24 @@ def room(module: str) -> str:
     return module.split(".")[1] if "." in module else "__init__"
 
 
-def test_every_room_has_its_place_in_the_order():
-    assert {room(module) for module in IMPORTS} == set(ORDER)
+def test_every_room_has_its_place_in_the_order(imports):
+    assert {room(module) for module in imports} == set(ORDER)
     assert len(ORDER) == len(set(ORDER))
 
 
-def test_imports_point_down():
+def test_imports_point_down(imports):
     upwards = {
         (room(module), room(other)): f"{module} imports {other}"
-        for module, others in IMPORTS.items()
+        for module, others in imports.items()
         for other in others
         if ORDER.index(room(other)) > ORDER.index(room(module))
     }
     assert upwards == {}
 
 
-def test_no_two_modules_import_each_other():
+def test_no_two_modules_import_each_other(imports):
     try:
-        TopologicalSorter(IMPORTS).prepare()
+        TopologicalSorter(imports).prepare()
     except CycleError as error:
         pytest.fail(" → ".join(error.args[1]))
 

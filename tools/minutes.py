@@ -7,6 +7,7 @@ said: into each chapter's header, which the page shows under its title, and into
 
 import argparse
 import re
+from functools import cache
 from pathlib import Path
 
 import jupytext
@@ -25,6 +26,7 @@ _TABLE = re.compile(r"(?s)(```\{list-table\} Minutes\n).*?(```\n)")
 _LIVE = re.compile(rf"\b(?:{'|'.join(set(widgets.__all__) - {'LiveFigure'})})\(")
 
 
+@cache
 def minutes(text: str) -> int:
     """Estimate the time for a chapter, in minutes, rounded to 5.
 
@@ -68,10 +70,10 @@ def pages() -> list[tuple[Path, int]]:
     return sorted(found, key=lambda page: (page[0].name[:2], page[0].parent.name))
 
 
-def table() -> str:
+def table(pages: list[tuple[Path, int]]) -> str:
     """Write the table of all times, for ``how_to_use.md``."""
     rows = [":header-rows: 1\n", "* - Page\n  - Minutes\n"]
-    for path, time in pages():
+    for path, time in pages:
         exercise = path.parent.name == "solutions"
         title = re.search(r"(?m)^# # (?:Exercise:? *)?(.+)$", path.read_text(encoding="utf-8"))[1]
         link = f"../exercises/{path.stem}.ipynb" if exercise else f"{path.stem}.ipynb"
@@ -81,7 +83,8 @@ def table() -> str:
 
 def write() -> None:
     """Put the times where they are said."""
-    for path, time in pages():
+    found = pages()
+    for path, time in found:
         if path.parent.name == "solutions":
             continue
         text = path.read_text(encoding="utf-8")
@@ -89,7 +92,7 @@ def write() -> None:
         path.write_text(text, encoding="utf-8")
     page = ROOT / "chapters" / "how_to_use.md"
     text = page.read_text(encoding="utf-8")
-    page.write_text(_TABLE.sub(lambda m: m[1] + table() + m[2], text), encoding="utf-8")
+    page.write_text(_TABLE.sub(lambda m: m[1] + table(found) + m[2], text), encoding="utf-8")
 
 
 def main() -> None:

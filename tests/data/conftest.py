@@ -13,9 +13,9 @@ DRAW = """
 import pickle, sys
 from seqattn.data import generate, splits
 drawn = dict(
-    ordinary=generate(6_000, seed=11),
+    ordinary=generate(4_000, seed=11),
     long=generate(100, seed=12, min_len=13, max_len=100),
-    other=generate(4_000, seed=13, max_len=8) + generate(1_000, seed=14, min_len=8, max_len=20),
+    other=generate(2_000, seed=13, max_len=8) + generate(1_000, seed=14, min_len=8, max_len=20),
     splits=splits(train=2_000, valid=97, test=101, seed=2),
     medium=splits(train=2_000, valid=3, test=3, min_len=7, max_len=9),
 )

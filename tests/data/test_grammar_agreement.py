@@ -81,7 +81,7 @@ def test_english_nouns_and_verbs_do_not_share_forms() -> None:
 def test_every_noun_is_found(pairs) -> None:
     found = sum(1 for pair in pairs for _ in nouns_of(pair))
     there = sum(word in NOUN_FORMS for pair in pairs for word in pair.source)
-    assert found == there > 8_000
+    assert found == there > 5_500
 
 
 def test_determiners_and_adjectives_agree_with_their_noun(pairs) -> None:
@@ -187,7 +187,7 @@ def test_verbs_agree_with_pronoun_subjects(pairs) -> None:
             if pair.target[j] in ("il", "elle") and verb.endswith("nt"):
                 assert verb in ("vient", "revient", "tient", "peint"), pair.target_text
             seen += 1
-    assert seen > 2_000
+    assert seen > 1_400
 
 
 def test_participles_agree_with_the_subject_of_etre(pairs) -> None:
@@ -206,7 +206,7 @@ def test_participles_agree_with_the_subject_of_etre(pairs) -> None:
             if found and found[1] in etre:
                 assert found[3] == "e" * feminine + "s" * number, pair.target_text
                 seen += 1
-    assert seen > 30
+    assert seen > 20
 
 
 def test_participles_agree_with_a_pronoun_before_avoir(pairs) -> None:
@@ -219,7 +219,7 @@ def test_participles_agree_with_a_pronoun_before_avoir(pairs) -> None:
         ):
             assert found[1].endswith("s"), pair.target_text
             seen += 1
-    assert seen > 30
+    assert seen > 20
 
 
 def test_english_articles_and_auxiliaries_are_right(pairs) -> None:
