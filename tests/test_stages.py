@@ -1,6 +1,7 @@
 """What runs the tests: what it says of their times, its busy loops, and which rows are tried."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -30,11 +31,24 @@ def test_every_stage_has_a_budget_and_half_more_is_too_much(monkeypatch, tmp_pat
     assert stages.beyond("unit", 1.5 * budget["unit"]) is None
     said = stages.beyond("unit", 1.51 * budget["unit"])
     assert "tests/budget.json" in said
+    assert stages.beyond("unit", 3.0 * budget["unit"], slower=2.0) is None
+    assert stages.beyond("unit", 3.1 * budget["unit"], slower=2.0) is not None
     monkeypatch.setattr(stages, "run", lambda *_: (1.0, 1e6))
     monkeypatch.setattr(sys, "argv", ["test", "unit"])
     monkeypatch.delenv("SEQATTN_TESTS", raising=False)
     with pytest.raises(SystemExit, match="stage unit took 1000000 s"):
         stages.main()
+
+
+def test_a_slower_machine_is_measured_and_a_quicker_one_gets_no_less_room(monkeypatch):
+    monkeypatch.setattr(stages, "LOAD", f"print({3 * stages.PACE})")
+    assert stages.slowness(2) == pytest.approx(3)
+    monkeypatch.setattr(stages, "LOAD", f"print({stages.PACE / 3})")
+    assert stages.slowness(2) == 1
+    begun = os.times().children_user
+    monkeypatch.undo()
+    assert stages.slowness(1) >= 1
+    assert os.times().children_user > begun
 
 
 def test_each_notebook_that_had_to_run_has_room_of_its_own(tmp_path):

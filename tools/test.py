@@ -28,8 +28,16 @@ BY_MODULE = ["-n", WORKERS, "--dist", "loadscope"]
 BY_TEST = ["-n", WORKERS, "--dist", "loadgroup"]
 PAGES = "book or browser"
 NO_GRADING = ["--ignore=tests/grading"]  # has a stage of its own
-# Seconds of a processor for each stage, on the machine where they were measured last.
+# Seconds of a processor for each stage, on a machine that takes PACE seconds for LOAD.
 BUDGET = ROOT / "tests" / "budget.json"
+PACE = 0.4
+LOAD = """
+import time
+begun, x = time.process_time(), 0
+for i in range(5_000_000):
+    x += i * i % 7
+print(time.process_time() - begun)
+"""
 # That of the notebooks is for the two that every commit runs. Where others have to run, as
 # something changed that they read, each may take so much more.
 EACH_COMMIT, NOTEBOOK = 2, 45
@@ -105,7 +113,18 @@ def notebooks_run(report: Path) -> int:
     return len({case.get("classname", "").partition(".")[0] for case in cases})
 
 
-def beyond(stage: str, seconds: float, notebooks: int = 0) -> str | None:
+def slowness(workers: int) -> float:
+    """Measure how many times as long as the budget's machine this one computes; at least 1.
+
+    All workers at once, since two that share a core's units slow each other down.
+    """
+    command = [sys.executable, "-c", LOAD]
+    started = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(workers)]
+    seconds = [float(process.communicate()[0]) for process in started]
+    return max(1.0, sum(seconds) / workers / PACE)
+
+
+def beyond(stage: str, seconds: float, notebooks: int = 0, slower: float = 1.0) -> str | None:
     """Say by how much a stage computed longer than its budget, if by more than half of it.
 
     Parameters
@@ -116,6 +135,8 @@ def beyond(stage: str, seconds: float, notebooks: int = 0) -> str | None:
         Of a processor.
     notebooks : int
         How many ran, in the stage that runs them.
+    slower : float
+        How many times as long this machine takes for the same.
 
     Examples
     --------
@@ -125,11 +146,12 @@ def beyond(stage: str, seconds: float, notebooks: int = 0) -> str | None:
     """
     budget = json.loads(BUDGET.read_text(encoding="utf-8"))[stage]
     budget += NOTEBOOK * max(0, notebooks - EACH_COMMIT)
+    budget *= slower
     if seconds <= 1.5 * budget:
         return None
     return (
-        f"stage {stage} took {seconds:.0f} s of a processor; its budget is {budget} s and a half: "
-        f"make its tests quicker, or room in {BUDGET.relative_to(ROOT)}"
+        f"stage {stage} took {seconds:.0f} s of a processor; its budget is {budget:.0f} s and a half "
+        f"on this machine: make its tests quicker, or room in {BUDGET.relative_to(ROOT)}"
     )
 
 
@@ -179,7 +201,7 @@ def main() -> None:
             # Beside others and with everything tried, it may take what it takes.
             if not arguments.busy and os.environ.get("SEQATTN_TESTS") != "thorough":
                 ran = notebooks_run(report) if stage == "notebooks" else 0
-                late.append(beyond(stage, computed, ran))
+                late.append(beyond(stage, computed, ran, slowness(arguments.workers)))
         print("== the slowest tests", *slowest(Path(folder)), sep="\n")
     print(f"== all passed: {', '.join(times)}")
     if said := [line for line in late if line]:
