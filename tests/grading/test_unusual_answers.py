@@ -14,6 +14,16 @@ def additive_score(query, keys, W_q, W_k, v):
     return torch.vmap(one)(query, keys)
 """,
     ),
+    "behind thousands of words on the way to it": (
+        "03_additive",
+        "q1",
+        60 * ("# " + 100 * "tried " + "\n")
+        + """
+def additive_score(query, keys, W_q, W_k, v):
+    features = torch.tanh((query @ W_q.T)[:, None] + keys @ W_k.T)
+    return features @ v
+""",
+    ),
     "helpers asked of a sentence without words": (
         "03_additive",
         "q3",

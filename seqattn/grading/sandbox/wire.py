@@ -17,6 +17,7 @@ BROKEN = 70
 # Exit status of a process that ended itself since its processor time was up.
 EXHAUSTED = 71
 MAX_BYTES = 64 * 2**20
+# Of a text that an answer hands back, and entries of a list; what is sent to it comes whole.
 MAX_TEXT = 10_000
 MAX_DEPTH = 20
 MAX_BITS = 1000
@@ -55,9 +56,9 @@ class Other(NamedTuple):
     type: str
 
 
-def encode(value: Any) -> bytes:
-    """Turn a value into a frame."""
-    arrays = _Arrays()
+def encode(value: Any, most_text: int | None = None) -> bytes:
+    """Turn a value into a frame, each text cut after so many characters, if it is said how many."""
+    arrays = _Arrays(most_text)
     tree = _encode(value, arrays, 0)
     described = [{"dtype": _NAMES[a.dtype], "shape": list(a.shape)} for a in arrays.found]
     header = json.dumps({"tree": tree, "arrays": described}).encode()
@@ -68,9 +69,10 @@ def encode(value: Any) -> bytes:
 
 
 class _Arrays:
-    """The arrays of a frame, and how many bytes they take."""
+    """The arrays of a frame, how many bytes they take, and how long its texts may be."""
 
-    def __init__(self) -> None:
+    def __init__(self, most_text: int | None) -> None:
+        self.most_text = most_text
         self.found: list[np.ndarray] = []
         self._size = 0
 
@@ -89,7 +91,7 @@ def _encode(value: Any, arrays: _Arrays, depth: int) -> Any:
     if kind is int:
         return value if value.bit_length() < MAX_BITS else {"other": "int with over 300 digits"}
     if kind is str:
-        return value[:MAX_TEXT]
+        return value[: arrays.most_text]
     if depth == MAX_DEPTH:
         return {"other": "too deeply nested"}
     if kind is list or (isinstance(value, tuple) and kind is not Tensor and kind is not Other):

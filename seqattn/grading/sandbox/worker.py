@@ -141,7 +141,7 @@ def _results(job: dict, descriptor: int, runner: Any, wire: Any) -> None:
 
         def send(message: Any) -> None:
             nonlocal waiting
-            waiting += wire.encode(message)
+            waiting += wire.encode(message, wire.MAX_TEXT)
             # A few at a time, so that the host need not wake for each; but whatever happens to an
             # answer, what came of those before it is there.
             if len(waiting) > TOGETHER or "event" in message:
