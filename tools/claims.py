@@ -57,6 +57,9 @@ COMPARISON = re.compile(
     |always|never|by\schance|significan\w+|on\saverage|outperforms?|beats
     |(?:no|as)\s(?:better|worse|good)|best|worst|most\sof\sthe|almost\s(?:all|none|always|never|every)
     |twice|half\sof|times\sas|\w+fold|percent
+    |(?:(?:each|every|no|none|both|all|any)\s(?:of\s)?(?:the\s)?(?:\w+\s)?|lowest\s|highest\s)seeds?
+    |(?:each|all|none|both)\sof\s(?:the\s)?three|(?:is|are|was|were|comes?|stays?)\s(?:\w+\s)?ahead
+    |ranges?\s(?:do\snot\s|which\s)?(?:overlap|touch)|ranges\sapart|no\sdifference\s(?:is\s|was\s)?seen
     )\b""",
     re.IGNORECASE | re.VERBOSE,
 )
