@@ -639,8 +639,8 @@ plt.show()
 #
 # ## What you now know
 #
-# - A dot product is length times length times cosine. The query's length is an inverse temperature; a
-#   key's length makes it first more often and last more often.
+# - A dot product is length times length times cosine. The query's length is an inverse temperature. For
+#   queries in random directions, a longer key is first more often and last more often.
 # - The general score asks another question, $W^\top s$. Its symmetric part compares and its skew part
 #   orders.
 # - Concat is the additive score.

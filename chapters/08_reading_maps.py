@@ -604,7 +604,7 @@ ResultTable(heads, rows, "Which source words are missing?", "in brackets: three 
 #
 # Where translations are shorter than their sources, the absolute bar is the higher one. That it finds more of
 # the missing words is no surprise. It has a price: at each length fewer of its alarms are right in three of the
-# four models, by up to {{ f"{price:.2f}" }}, and slightly more in the fourth. The fair comparison is the area, which sets no bar. At both lengths, in the
+# four models, by up to {{ f"{price:.2f}" }}, and slightly more in the fourth, another model at each length. The fair comparison is the area, which sets no bar. At both lengths, in the
 # package's model and in each of three seeds, it is larger for the absolute total, by {{ low_high(gains,
 # ".2f") }}: a small gain. Neither bar finds all, and some of the alarms are false. And an absolute bar of 1
 # suits these models, since the penalty {eq}`eq-look-at-each-word` asked in training for totals near 1. For
@@ -770,10 +770,10 @@ print(len(with_beam), "maps under the beam are those of the finished sentence")
 # - Links are read from rows, from columns or from both. AER counts possible links in the hits alone.
 #   Set it beside simple rules and other seeds.
 # - Here a map that is off by one has a worse rate than the diagonal, which needs no model.
-# - Divide entropies by $\ln T_s$. Articles are sharp, pieces of expressions are not.
-# - A wide row warns of an error, and the output's own probability warns better.
+# - Divide entropies by $\ln T_s$. Here articles are sharp, pieces of expressions are not.
+# - Here a wide row warns of an error, and the output's own probability warns better.
 # - The mean of the totals is $T_t/T_s$ whatever the map. To find a lost clause, look at the lengths first, then
-#   at totals against an absolute bar.
+#   at totals, here against an absolute bar.
 # - Merge pieces: sum columns, average rows. Under a beam, force the finished sentence.
 #
 # **Now you.** [The exercise](../exercises/08_reading_maps.ipynb) has you write entropy, coverage and the

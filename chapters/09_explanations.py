@@ -96,7 +96,7 @@ ResultTable(
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# Without its largest weight the translator loses most of its words. Shuffled weights harm it further:
+# Without its largest weight the translator loses over half of its words. Shuffled weights harm it further:
 # probably they point at a wrong word with confidence. Its accuracy is then lower than with uniform weights,
 # and its perplexity higher even than with no context. The classifier, where a guess has one half, keeps
 # {{ f"{min(right('gru','shuffled')+right('gru','uniform')):.2f}" }} or more with shuffled or uniform
