@@ -79,7 +79,7 @@ def marks(text, *claimed):
         ("This one is much\nbetter than that.", ["'better than'"]),
         ("BLEU falls with length.", ["'falls with'"]),
         ("It never fails, and not by chance.", ["'never'", "'by chance'"]),
-        ("It is missing from each of the three seeds.", ["'each of the three'"]),
+        ("It is missing from each of the three seeds.", ["'each of the three seeds'"]),
         ("In every seed it is ahead.", ["'every seed'", "'is ahead'"]),
         ("The ranges overlap: no difference seen.", ["'ranges overlap'", "'no difference seen'"]),
         ("A better way to ask.", []),
