@@ -5,12 +5,14 @@ Small models for the toy corpus, each trained from three seeds by
 
 - the contest: five kinds of model at one number of updates;
 - the penalty: Bahdanau's model of the contest again, with a penalty on coverage;
-- dropout: Bahdanau's model on few pairs, with attention weights dropped and without.
+- dropout: Bahdanau's model on few pairs, with attention weights dropped and without;
+- rates: each model of the contest at three learning rates, from a seed of its own.
 
 Then the contest's models are looked into, on validation pairs and on sentences by length drawn for
 it: how far apart the maps of two trainings are, how much is left of a score as sentences grow, what
-a joint between clauses costs. All of this reads validation pairs, or pairs drawn for the study.
-Last, each model of the contest reads the test pairs once.
+a joint between clauses costs. Beside them stand rules that have learned nothing. All of this reads
+validation pairs, or pairs drawn for the study. Last, each model of the contest reads the test pairs
+once: all of them, and those that differ from every training sentence in more than one word.
 
 Writes ``seqattn/data/measured/contest.json`` for chapter 20. A training that is in
 ``--work`` already is not repeated, so that the command can be stopped and taken up again.
@@ -37,7 +39,7 @@ from seqattn.data import (
     toy_by_length,
 )
 from seqattn.evaluation import evaluate, summarize_attention
-from seqattn.metrics import corpus_bleu, weight_distance
+from seqattn.metrics import alignment_error_rate, corpus_bleu, weight_distance
 from seqattn.models import ModelConfig
 from seqattn.process import prepare_process
 from seqattn.training import TrainingConfig, Trial, run_trials
@@ -59,7 +61,9 @@ BUDGET = TrainingConfig(
     steps=700, batch_tokens=256, lr=0.007, warmup=100, smoothing=0.0, validate_every=700
 )
 # Those with dropped weights, on few pairs, end after half of the updates.
-PENALTY, RATES, DROPOUT_LR = 0.1, (0.0, 0.3), 0.01
+PENALTY, DROPPED, DROPOUT_LR = 0.1, (0.0, 0.3), 0.01
+# The rate of the contest in the middle, and a seed that is none of the contest's.
+LEARNING_RATES, RATES_SEED = (0.0035, 0.007, 0.014), 0
 # The two that are followed as sentences grow; words of a sentence are counted in steps of STEP.
 GROWING, STEP, OF_EACH = ("fixed vector", "Bahdanau"), 3, 40
 
@@ -81,12 +85,67 @@ def longer() -> dict[int, list[TextPair]]:
 
 def scores(trial: Trial) -> dict:
     """Give the scores of a trial, as they are stored."""
-    names = ("bleu", "perplexity", "aer", "entropy")
+    names = ("bleu", "perplexity", "aer", "entropy", "seconds", "memory")
     return {
         "model": trial.name,
         "seed": trial.seed,
         "parameters": trial.parameters,
         **{k: None if (v := trial.row()[k]) is None else round(v, 4) for k in names},
+    }
+
+
+def holes(pair: TextPair) -> set[tuple[str, ...]]:
+    """Give the source with each of its words left out in turn."""
+    words = pair.source.split()
+    return {(*words[:i], "_", *words[i + 1 :]) for i in range(len(words))}
+
+
+def not_near(pairs: Sequence[TextPair], train: Sequence[TextPair]) -> list[TextPair]:
+    """Leave out what differs in one word from a source of the training, or in none."""
+    seen = set().union(*map(holes, train))
+    return [pair for pair in pairs if seen.isdisjoint(holes(pair))]
+
+
+def copy_the_nearest(pairs: Sequence[TextPair], train: Sequence[TextPair]) -> list[str]:
+    """Give each source the translation of the training source that is most like it.
+
+    That is the one of as many words with the most words in the same places; of all, where none is
+    as long.
+    """
+    by_words: dict[int, list[TextPair]] = {}
+    for known in train:
+        by_words.setdefault(len(known.source.split()), []).append(known)
+
+    def nearest(pair: TextPair) -> TextPair:
+        words = pair.source.split()
+        return max(
+            by_words.get(len(words), train),
+            key=lambda known: sum(map(str.__eq__, words, known.source.split())),
+        )
+
+    return [nearest(pair).target for pair in pairs]
+
+
+def rules(pairs: Sequence[TextPair], train: Sequence[TextPair]) -> dict[str, float]:
+    """Score what has learned nothing: BLEU of a copyist, error rates of two ways to link words."""
+    copied = copy_the_nearest(pairs, train)
+    gold = [pair.links or set() for pair in pairs]
+    sides = [
+        [len(tokenize(text, side)) for text, side in zip(pair[:2], CORPUS.languages, strict=True)]
+        for pair in pairs
+    ]
+    chance = torch.Generator().manual_seed(0)
+    links = {
+        "diagonal": [{(int((j + 0.5) * S / T), j) for j in range(T)} for S, T in sides],
+        "random": [
+            {(int(torch.randint(S, (), generator=chance)), j) for j in range(T)} for S, T in sides
+        ],
+    }
+    return {
+        "copy": round(corpus_bleu(copied, [pair.target for pair in pairs]).score, 2),
+        **{
+            name: round(alignment_error_rate(found, gold, gold), 4) for name, found in links.items()
+        },
     }
 
 
@@ -98,7 +157,10 @@ def bleu(model: Translator, pairs: Sequence[TextPair]) -> tuple[float, list]:
 
 
 def maps_apart(trials: Sequence[Trial], pairs: Sequence[TextPair]) -> list[dict]:
-    """Make models write the references; compare maps of seed 1 with maps of seed 2, row by row."""
+    """Make models write the references; compare maps of seed 1 with maps of seed 2, row by row.
+
+    What chance does: rows of one model's two seeds, those of seed 2 in another order.
+    """
     one, two = (
         {
             trial.name: [t.weights for t in Translator.load(trial.folder).force(pairs)]
@@ -107,15 +169,22 @@ def maps_apart(trials: Sequence[Trial], pairs: Sequence[TextPair]) -> list[dict]
         }
         for seed in (1, 2)
     )
+    chance = torch.Generator().manual_seed(0)
+    shuffled = {
+        name: [rows[torch.randperm(len(rows), generator=chance)] for rows in maps]
+        for name, maps in two.items()
+    }
+    asked = [(first, second, two[second]) for first, second in itertools.product(one, two)]
+    asked += [(name, "shuffled", shuffled[name]) for name in one]
     return [
         {
             "seed 1": first,
             "seed 2": second,
             "distance": round(
-                torch.cat(list(map(weight_distance, one[first], two[second]))).mean().item(), 4
+                torch.cat(list(map(weight_distance, one[first], maps))).mean().item(), 4
             ),
         }
-        for first, second in itertools.product(one, two)
+        for first, second, maps in asked
     ]
 
 
@@ -160,18 +229,19 @@ def joints(trials: Sequence[Trial], valid: Sequence[TextPair]) -> dict:
 
 
 def with_gap(trials: Sequence[Trial]) -> list[dict]:
-    """Divide the perplexity on validation pairs by that on pairs of the training."""
-    known = read_split(FEW, "train")[:300]
+    """Judge on pairs of the training as well; divide the perplexity on the others by theirs."""
+    known, rows = read_split(FEW, "train")[:300], []
+    for trial in trials:
+        there = evaluate(Translator.load(trial.folder), known).perplexity
+        gap = trial.scores["perplexity"] / there
+        rows.append({**scores(trial), "training": round(there, 4), "gap": round(gap, 4)})
+    return rows
+
+
+def tested(trials: Sequence[Trial], far: Sequence[TextPair]) -> list[dict]:
+    """Add to scores on all test pairs the BLEU of those that are not near."""
     return [
-        {
-            **scores(trial),
-            "gap": round(
-                trial.scores["perplexity"]
-                / evaluate(Translator.load(trial.folder), known).perplexity,
-                4,
-            ),
-        }
-        for trial in trials
+        {**scores(trial), "far": bleu(Translator.load(trial.folder), far)[0]} for trial in trials
     ]
 
 
@@ -186,20 +256,30 @@ def main(arguments: Sequence[str] | None = None) -> None:
     budget = replace(BUDGET, steps=options.steps, validate_every=options.steps)
 
     def trials(part: str, models: dict, corpus: CorpusConfig = CORPUS, split: str = "valid",
-               **changes: Any) -> list[Trial]:  # fmt: skip
+               seeds: Sequence[int] = (1, 2, 3), **changes: Any) -> list[Trial]:  # fmt: skip
         return run_trials(
             models, options.work / part, corpus, replace(budget, **changes),
-            split=split,
+            seeds=seeds, split=split,
         )  # fmt: skip
 
-    valid = read_split(CORPUS, "valid")
+    def at_rates() -> list[dict]:
+        found = {
+            lr: trials(f"rate-{lr}", MODELS, seeds=(RATES_SEED,), lr=lr) for lr in LEARNING_RATES
+        }
+        return [{**scores(trial), "lr": lr} for lr, of in found.items() for trial in of]
+
+    train, valid, test = (read_split(CORPUS, split) for split in ("train", "valid", "test"))
+    far = not_near(test, train)
     contest = trials("contest", MODELS)
     looking = [trial for trial in contest if trial.name != "fixed vector"]
     growing = [trial for trial in contest if trial.name in GROWING]
     half = {"steps": options.steps // 2, "validate_every": options.steps // 2, "lr": DROPOUT_LR}
-    dropped = {f"{rate:.0%}": replace(MODELS["Bahdanau"], attention_dropout=rate) for rate in RATES}
+    dropped = {
+        f"{rate:.0%}": replace(MODELS["Bahdanau"], attention_dropout=rate) for rate in DROPPED
+    }
     parts: dict[str, Callable[[], object]] = {
         "contest": lambda: [scores(trial) for trial in contest],
+        "rules": lambda: rules(valid, train),
         "maps": lambda: maps_apart(looking, valid[:200]),
         "lengths": lambda: by_length(growing, longer()),
         "joints": lambda: joints(growing, valid),
@@ -210,9 +290,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
             )
         ],
         "dropout": lambda: with_gap(trials("dropout", dropped, FEW, **half)),
-        "test": lambda: [scores(trial) for trial in trials("contest", MODELS, split="test")],
+        "rates": at_rates,
+        "test": lambda: tested(trials("contest", MODELS, split="test"), far),
     }
-    train = read_split(CORPUS, "train")
     examples = encode_pairs(train, Vocabularies.learn(train, CORPUS.languages))
     batches = Batches(examples, tokens=BUDGET.batch_tokens)
     card = study.card(
@@ -223,6 +303,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         batch_tokens=BUDGET.batch_tokens,
         lr=f"{BUDGET.lr}; for dropout {DROPOUT_LR}",
         seeds=[1, 2, 3],
+        test_sentences=f"{len(test)}; {len(far)} differ from training in more than one word",
         signature=contest[0].scores["signature"],
     )
     found: dict[str, object] = {"card": card}

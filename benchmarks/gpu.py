@@ -2,7 +2,9 @@
 
 Each part is a process of its own that ends within eight minutes, so ten minutes with a GPU bring
 the first part or two, and the same command goes on with the others later: what was measured is in
-``--work`` and is not measured again. A part that fails says so, and the next one begins. The parts:
+``--work`` and is not measured again, down to the single test and the single row of a table. A part
+that fails says so, and the next one begins. What was cut short twice is passed over, so that it
+cannot keep all that comes after it from its turn. The parts:
 
 ==============  ====================================================================================
 tests           every test that is marked for a device, bfloat16 and ``torch.compile`` included
@@ -33,14 +35,13 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from itertools import cycle
 from pathlib import Path
-from typing import IO, Any
-from xml.etree import ElementTree
+from typing import IO, Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
-from benchmarks import quality, train
+from benchmarks import quality, tested, train
 from benchmarks.measure import write_block
 from benchmarks.race import (
     CPU,
@@ -78,6 +79,8 @@ from seqattn.translator import Translator
 ROOT = Path(__file__).resolve().parents[1]
 # Seconds: a part is asked to end, and then ended.
 ASKED, ENDED = 7.25 * 60, 8 * 60
+TRIES = 2  # of a measurement that is cut short
+PYTEST_ENDED = (0, 1, 5)  # all passed; some failed; none was left to run
 PRECISIONS = ("bf16", "tf32", "fp32")
 TOY = ("fixed", "toy")  # presets that are made for the toy corpus
 PEERS = {f"nn.Transformer as {name}": name for name in ("transformer-tiny", "transformer-small")}
@@ -170,13 +173,22 @@ class Job:
     def cell(self, key: str, measure: Callable[..., Row], *arguments: Any) -> Row:
         """Give a measurement from the work folder; measure first if it is not there.
 
-        What fails is told in its row, and is tried again the next time.
+        What fails is told in its row, and is tried again the next time. What was cut short
+        :data:`TRIES` times is not: it would be so again, and those after it would never begin.
         """
+        begun = self.study.work / f"{key}.begun"
+        tries = len(begun.read_text(encoding="utf-8")) if begun.is_file() else 0
+        if tries >= TRIES:
+            return {"failed": f"{key} did not end, {tries} times; remove {begun} to try again"}
+        self.study.work.mkdir(parents=True, exist_ok=True)
+        begun.write_text("." * (tries + 1), encoding="utf-8")
         try:
-            return self.study.run(key, measure, *arguments)
+            row = self.study.run(key, measure, *arguments)
         except (Exception, SystemExit) as error:
             traceback.print_exc()
-            return {"failed": told(error)}
+            row = {"failed": told(error)}
+        begun.unlink()
+        return row
 
     def folder(self, name: str) -> Path:
         """Give a folder of this part's own."""
@@ -196,29 +208,29 @@ def told(error: BaseException) -> str:
 
 def tests(job: Job) -> Iterator[Row]:
     """Run what is marked for a device, on this one."""
-    report = job.folder("tests") / "report.xml"
-    report.unlink(missing_ok=True)
+    path = job.folder("tests") / "tests.jsonl"
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:nbval", "-p", "no:cacheprovider"]
-    command += ["-m", "device", "-k", job.device.type, f"--junitxml={report}", "tests"]
-    every = os.environ | {"SEQATTN_TESTS": "thorough"}  # each row of their tables
+    command += ["-p", tested.__name__, "-m", "device", "-k", job.device.type, "tests"]
+    # Each row of their tables; and each is kept when it ends.
+    every = os.environ | {"SEQATTN_TESTS": "thorough", tested.FILE: str(path)}
     done = subprocess.run(command, cwd=ROOT, stdout=sys.stderr, env=every)
-    if not report.is_file():
-        raise RuntimeError(f"pytest ended with {done.returncode} and left no report")
-    yield read_report(report)
+    if done.returncode not in PYTEST_ENDED:
+        raise RuntimeError(f"pytest ended with {done.returncode}")
+    yield count_tests(tested.read_lines(path))
 
 
-def read_report(report: Path) -> Row:
-    """Count what a report of pytest tells."""
-    cases = list(ElementTree.parse(report).iter("testcase"))
-    bad = [case.get("name") for case in cases if {part.tag for part in case} & {"failure", "error"}]
-    skipped = sum(case.find("skipped") is not None for case in cases)
+def count_tests(lines: Sequence[tested.Line]) -> Row:
+    """Count what tests have left."""
+    stands = tested.standings(lines)
+    outcomes = [line["outcome"] for line in stands.values()]
+    bad = [name for name, line in stands.items() if line["outcome"] in ("failed", "began")]
     row: Row = {
-        "passed": len(cases) - len(bad) - skipped,
-        "skipped": skipped,
-        "seconds": round(sum(float(case.get("time", 0)) for case in cases), 1),
+        "passed": outcomes.count("passed"),
+        "skipped": outcomes.count("skipped"),
+        "seconds": round(sum(float(line["seconds"]) for line in stands.values()), 1),
     }
     if bad or not row["passed"]:
-        row["failed"] = f"tests: {', '.join(map(str, bad)) or 'none passed'}"
+        row["failed"] = f"tests: {', '.join(bad) or 'none passed'}"
     return row
 
 
@@ -653,13 +665,45 @@ def obeyed(
     except subprocess.TimeoutExpired:
         return None
     finally:  # Ctrl-C comes by here as well
+        family = descendants(process.pid)  # a notebook's kernel has a session of its own
         if process.poll() is None:
             process.terminate()  # a training saves, and ends
             with suppress(subprocess.TimeoutExpired):
                 process.wait(timeout=ended - asked)
+            family |= descendants(process.pid)
         with suppress(ProcessLookupError):  # whoever it started and left behind
             os.killpg(process.pid, signal.SIGKILL)
+        for one in family & set(running()):
+            with suppress(ProcessLookupError):
+                os.kill(one.number, signal.SIGKILL)
         process.wait()
+
+
+class Running(NamedTuple):
+    """A process: numbers are used again, but not with the same beginning."""
+
+    number: int
+    began: str
+
+
+def running() -> dict[Running, int]:
+    """Give each process and the number of its parent; none where there is no /proc."""
+    found = {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            rest = path.read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+            found[Running(int(path.parent.name), rest[19])] = int(rest[1])
+    return found
+
+
+def descendants(number: int) -> set[Running]:
+    """Give whom a process has started, and whom those have."""
+    everybody, found, new = running(), set[Running](), {number}
+    while new:
+        children = {one for one, parent in everybody.items() if parent in new} - found
+        found |= children
+        new = {one.number for one in children}
+    return found
 
 
 # --- what the book shows -------------------------------------------------------------------------

@@ -22,7 +22,7 @@
 #
 # One flag decides which corpus the page uses. `FULL = False`, or quick mode, takes the toy corpus. A
 # grammar generates it, so nothing has to be downloaded. `FULL = True` takes Multi30k, photo captions in
-# German and English, and uses a GPU if there is one. Without a GPU it runs for many hours. The folder
+# German and English, and uses a GPU if there is one. Without a GPU it runs for hours. The folder
 # `runs` keeps the training. The text describes quick mode.
 
 # %% tags=["install", "hide-cell"]

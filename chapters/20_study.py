@@ -21,8 +21,8 @@
 # stored, each with the command that repeats it. One training you run yourself.
 #
 # One flag: `FULL = False` trains one small model on the toy corpus. `FULL = True` trains all five on
-# Multi30k, with three seeds each, and keeps them in the folder `runs`. That takes many hours, even on a
-# GPU.
+# Multi30k, with three seeds each, and keeps them in the folder `runs`. That takes many hours on a CPU; how
+# long it takes on a GPU has not been measured.
 
 # %% tags=["install", "hide-cell"]
 INSTALL
@@ -81,6 +81,8 @@ def of(part, model, what):
 
 
 def spread(values, form=".1f"):
+    if None in values:
+        return "–"
     return f"{min(values):{form}} to {max(values):{form}}"
 
 
@@ -117,30 +119,36 @@ Unrolled(orders=ORDERS, phases=["decode"], event=10, title="Two orders of events
 # %% [markdown]
 # ## Five models at one budget
 #
-# Three models join the two: **coverage**, which adds to the additive score what was looked at before; a
-# small **Transformer**, with attention in place of recurrent networks; and, as a yardstick, the **fixed
-# vector**. All get the same pairs, the same batches and the same number of updates, with three seeds each.
-# The budget counts updates, not weights; the table gives the numbers of parameters. The Transformer's
-# weights are the mean of the heads of its last layer. A mean of sharp rows is less sharp than they are, so
-# its entropy and its links cannot be compared with those of single maps. The scores are on validation
-# sentences. (The stored numbers were printed, rounded, by an earlier run with the same settings; the
-# command measures them anew.)
+# Three models join the two: **coverage**, which adds to the additive score what was looked at before; a small
+# **Transformer**, with attention in place of recurrent networks; and, as a yardstick, the **fixed vector**.
+# All get the same pairs, the same batches and the same number of updates, with three seeds each. The budget
+# counts updates, not weights; the table gives the numbers of parameters. The Transformer's weights are the
+# mean of the heads of its last layer. A mean of sharp rows is less sharp than they are, so its entropy and
+# its links cannot be compared with those of single maps. The scores are on validation sentences. The last
+# rows are rules without a model: the copyist of [chapter 18](18_build.ipynb), links along the diagonal, and
+# links to a random word. (The stored numbers were printed, rounded, by an earlier run with the same settings;
+# the command measures them anew.)
 
 # %% tags=["hide-input"]
 NAMES = tuple(dict.fromkeys(run["model"] for run in stored["contest"]))
+SHOWN = {"bleu": ".1f", "perplexity": ".2f", "aer": ".2f", "entropy": ".2f"}
+if "seconds" in stored["contest"][0]:
+    SHOWN |= {"seconds": ".0f", "memory": ".0f"}
 rows = []
 for name in NAMES:
-    columns = [f"{of('contest', name, 'parameters')[0]:,}"]
-    for what, form in (
-        ("bleu", ".1f"),
-        ("perplexity", ".2f"),
-        ("aer", ".2f"),
-        ("entropy", ".2f"),
-    ):
-        values = of("contest", name, what)
-        columns.append("–" if values[0] is None else spread(values, form))
-    rows.append((name, *columns))
-heads = ("model", "parameters", "BLEU", "perplexity", "AER", "entropy")
+    size = of("contest", name, "parameters")[0]
+    columns = [spread(of("contest", name, what), form) for what, form in SHOWN.items()]
+    rows.append((name, f"{size:,}", *columns))
+rules = stored["rules"]
+for rule, bleu, rate in (
+    ("copy the nearest", f"{rules['copy']:.1f}", "–"),
+    ("diagonal", "–", f"{rules['diagonal']:.2f}"),
+    ("random word", "–", f"{rules['random']:.2f}"),
+):
+    row = ("–", bleu, "–", rate, "–")
+    rows.append((rule, *row, *["–"] * (1 + len(SHOWN) - len(row))))
+heads = ("model or rule", "parameters", "BLEU", "perplexity", "AER", "entropy")
+heads += ("core s", "MiB")[: 1 + len(SHOWN) - 5]
 display(experiment_card(stored["card"]))
 ResultTable(heads, rows, "Lowest to highest of three seeds, validation")
 
@@ -149,8 +157,10 @@ plot_spread(stored["contest"], "bleu", label="validation BLEU after equal update
 plt.show()
 
 # %% [markdown]
-# Each dot is a seed, the diamond is their mean, and the bar reaches one standard deviation to each side.
-# In the text, a *range* goes from the lowest dot to the highest.
+# Each dot is a seed, the diamond is their mean, and the bar reaches one standard deviation to each side. In
+# the text, a *range* goes from the lowest dot to the highest. Three dots and three others of equal models are
+# apart by luck once in ten times ([chapter 17](17_evaluation.ipynb)), so a narrow gap is a hint, not a
+# finding.
 #
 # Say only what this shows. **It shows** what each model reaches on a small corpus after
 # {{ stored["card"]["updates"].split(";")[0] }} updates, little more than two passes over the pairs. All
@@ -198,8 +208,10 @@ for trial in trials:
 # So build eight models in which *only* score, order and readout change. The update always reads the context
 # that $s_{t-1}$ asks for. With "before", the output reads that same context. With "after", it reads the
 # context that $s_t$ asks for, which is also what the next update reads. Then both orders have the same
-# weights, down to their initial values. All eight models have nearly equal numbers of parameters, and all
-# start from the frequencies of the tokens.
+# weights, down to their initial values. All eight models have nearly equal numbers of parameters, start from
+# the frequencies of the tokens, and learn at the rate of the contest. One factor is still a bundle: the
+# maxout readout also reads the last word, has 80 features and a bias, and the tanh readout has 96 and
+# neither.
 #
 # ```{predict} which-factor
 # ```
@@ -224,8 +236,12 @@ for readout, score in product(FACTORS["readout"], FACTORS["score"]):
         for order in ("before", "after")
     ]
     size = reached("parameters", readout=readout, score=score)[0]
-    rows.append((readout, score, f"{size:,}", *map(spread, cells), verdict(*cells)))
+    cost = spread(reached("core_seconds", readout=readout, score=score), ".0f")
+    rows.append(
+        (readout, score, f"{size:,}", *map(spread, cells), verdict(*cells), cost)
+    )
 heads = ("readout", "score", "parameters", "asks before", "asks after", "ranges")
+heads += ("core s each",)
 ResultTable(heads, rows, "Validation BLEU, lowest to highest of three seeds")
 
 # %% [markdown]
@@ -262,14 +278,15 @@ ResultTable(columns, rows, "BLEU gained, means of three seeds")
 # <details><summary>What the output shows</summary>
 #
 # At a fixed readout and score, asking *after* the update is {{ f"{min(gain['order']):.1f}" }} to
-# {{ f"{max(gain['order']):.1f}" }} points ahead, and the ranges are apart in {{ apart["order"] }} of four
-# pairs. The contest had suggested the opposite. The additive score is {{ f"{min(gain['score']):.1f}" }} to
+# {{ f"{max(gain['order']):.1f}" }} points ahead, and the ranges are apart in {{ apart["order"] }} of four pairs.
+# The contest had suggested the opposite. The additive score is {{ f"{min(gain['score']):.1f}" }} to
 # {{ f"{max(gain['score']):.1f}" }} points ahead of the general one (ranges apart in {{ apart["score"] }} of
 # four), and the maxout readout {{ f"{min(gain['readout']):.1f}" }} to {{ f"{max(gain['readout']):.1f}" }}
 # points ahead of tanh ({{ apart["readout"] }} of four). In Luong's model the tanh readout and the general
-# score come with the order "after", and each costs more than that order gains. A grid of two swaps would
-# have blamed the order for the loss. (This study does not show what input feeding and the sizes contribute
-# to the contest.)
+# score come with the order "after", and each costs more than that order gains. A grid of two swaps could have
+# blamed the order for the loss. By luck alone one pair in ten would be apart; here there are
+# {{ sum(apart.values()) }} of twelve, and within each factor all four means point the same way. (This study does
+# not show what input feeding and the sizes contribute to the contest.)
 #
 # </details>
 
@@ -284,12 +301,13 @@ ResultTable(columns, rows, "BLEU gained, means of three seeds")
 #
 # </details>
 #
-# The definitions give one possible reason for the effect of the order: $s_{t-1}$ has not read the word
-# that was just written, and $s_t$ has. So a model that asks before the update asks without knowing its own
-# last word. This study does not say whether that is *the* reason, nor why the additive score and maxout are
-# ahead. It says what {{ study["card"]["updates"] }} updates reach ({{ f"{study['card']['epochs']:.1f}" }}
-# passes over the pairs) at one learning rate: a budget ended these trainings, not convergence.
-# `{{ study["card"]["command"] }}` repeats the study: try another learning rate, or more updates.
+# The definitions give one possible reason for the effect of the order: $s_{t-1}$ has not read the word that
+# was just written, and $s_t$ has. So a model that asks before the update asks without knowing its own last
+# word. This study does not say whether that is *the* reason, nor why the additive score is ahead, nor whether
+# maxout owes its lead to the maximum or to the last word that it also reads. It says what
+# {{ study["card"]["updates"] }} updates reach ({{ f"{study['card']['epochs']:.1f}" }} passes over the pairs) at
+# one learning rate: a budget ended these trainings, not convergence. `{{ study["card"]["command"] }}` repeats
+# the study: try another learning rate, or more updates.
 
 # %% [markdown]
 # ## Do they look at the same words?
@@ -305,8 +323,9 @@ ResultTable(columns, rows, "BLEU gained, means of three seeds")
 # %% tags=["hide-input"]
 looking = [name for name in NAMES if name != "fixed vector"]
 apart_by = {(row["seed 1"], row["seed 2"]): row["distance"] for row in stored["maps"]}
-rows = [(one, *(f"{apart_by[one, two]:.2f}" for two in looking)) for one in looking]
-ResultTable(("seed 1 \\ seed 2", *looking), rows, "Mean distance of two rows")
+others = [*looking, "shuffled"] if ("Luong", "shuffled") in apart_by else looking
+rows = [(one, *(f"{apart_by[one, two]:.2f}" for two in others)) for one in looking]
+ResultTable(("seed 1 \\ seed 2", *others), rows, "Mean distance of two rows")
 
 # %% [markdown]
 # Rows are models from seed 1 and columns are models from seed 2, so the table need not be symmetric. Two
@@ -456,8 +475,13 @@ plt.show()
 MEASURES = {
     "bleu": ("validation BLEU", ".1f"),
     "entropy": ("entropy of attention, nats", ".2f"),
+    "perplexity": ("perplexity, validation", ".2f"),
+    "training": ("perplexity, training", ".2f"),
     "gap": ("perplexity, validation / training", ".2f"),
 }
+runs = stored["dropout"]
+for run in runs:
+    run.setdefault("training", run["perplexity"] / run["gap"])
 rows = []
 for what, (name, form) in MEASURES.items():
     none, most = of("dropout", "0%", what), of("dropout", "30%", what)
@@ -468,12 +492,13 @@ ResultTable(heads, rows, "With dropped weights and without")
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# The table supports two statements. Models trained with dropped weights spread their attention more, even
-# when measured *without* dropout: they look differently, or have only learned less so far. And here dropout
-# *costs*: validation BLEU is lower with 30 % than without. The ranges of the ratio of validation to
-# training perplexity overlap: no difference seen in that ratio. Keep the scale in mind: after half the
-# updates of the contest, on an eighth of its pairs, these models have less than half its points. The table
-# does not say whether attention dropout helps in a long training.
+# Models trained with dropped weights spread their attention more, even when measured *without* dropout. And
+# here dropout *costs*: validation BLEU is lower with 30 % than without. But these models also fit their own
+# training pairs less. So after equal updates they have learned less, which alone could make them look more
+# widely and score lower. The ranges of the ratio of the perplexities overlap: no difference seen in that
+# ratio. Keep the scale in mind: after half the updates of the contest, on an eighth of its pairs, these
+# models have less than half its points. The table does not say whether attention dropout helps in a long
+# training.
 #
 # </details>
 #
@@ -482,12 +507,15 @@ ResultTable(heads, rows, "With dropped weights and without")
 # Nothing above read the test pairs. Now read them, once:
 
 # %% tags=["hide-input"]
+heads = {"validation": ("contest", "bleu"), "test": ("test", "bleu")}
+if "far" in stored["test"][0]:
+    heads["test, none one word away"] = ("test", "far")
 rows = [
-    (name, spread(of("contest", name, "bleu")), spread(of("test", name, "bleu")))
+    (name, *(spread(of(part, name, what)) for part, what in heads.values()))
     for name in NAMES
 ]
 note = f"BLEU: {stored['card']['signature']}"
-ResultTable(("model", "validation", "test"), rows, "BLEU, three seeds", note)
+ResultTable(("model", *heads), rows, "BLEU, three seeds", note)
 
 # %% [markdown]
 # The test pairs say the same as the validation pairs: the additive models and the Transformer are ahead of
@@ -544,7 +572,7 @@ ResultTable(columns, rows, "Multi30k, test sentences", note)
 # ## What you now know
 #
 # - At one small budget, mechanisms differ in what they reach. To say *why*, change one thing at a time.
-# - Two seeds of one mechanism already draw different maps.
+# - Here two seeds of one mechanism already drew different maps.
 # - From six words to twelve, a fixed vector kept a smaller share of its score than attention did; counted
 #   in points lost, no difference is seen.
 # - A difference without a spread is an anecdote, and a rate without a simple rule beside it a riddle.

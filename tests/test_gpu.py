@@ -1,15 +1,19 @@
 """The command for whoever has a GPU for ten minutes: tried here on a CPU, in a small setting."""
 
 import json
+import os
 import re
+import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
 
-from benchmarks import gpu
+from benchmarks import gpu, tested
 from benchmarks.measure import PAGE
 from benchmarks.race import Standing
 from benchmarks.study import MEASURED, Study
@@ -133,47 +137,130 @@ def test_pytorchs_transformer_sees_neither_padding_nor_the_future():
     assert not torch.allclose(model(source, lengths, inputs).logits[1, 0], expected[1, 0])
 
 
-REPORT = """<testsuites><testsuite>
-<testcase name="one" time="1.5"/><testcase name="two" time="0.5"><skipped/></testcase>
-{}</testsuite></testsuites>"""
+def line(test, outcome, seconds=0.0):
+    return {"test": test, "outcome": outcome, "seconds": seconds}
+
+
+ENDED = [line("one", "began"), line("one", "passed", 1.5), line("two", "began"),
+         line("two", "skipped", 0.5)]  # fmt: skip
 
 
 @pytest.mark.parametrize(
     ("more", "failed"),
     [
-        ("", None),
-        ('<testcase name="three" time="1"><failure/></testcase>', "tests: three"),
-        ('<testcase name="four" time="1"><error/></testcase>', "tests: four"),
+        ([], None),
+        ([line("three", "began"), line("three", "failed", 1.0)], "tests: three"),
+        ([line("four", "began")], "tests: four"),
+        ([line("five", "failed"), line("five", "began"), line("five", "passed")], None),
     ],
 )
-def test_a_report_of_tests_is_counted(more, failed, tmp_path):
-    path = tmp_path / "report.xml"
-    path.write_text(REPORT.format(more))
-    row = gpu.read_report(path)
-    assert (row["passed"], row["skipped"], row.get("failed")) == (1, 1, failed)
+def test_what_tests_left_is_counted(more, failed):
+    row = gpu.count_tests([*ENDED, *more])
+    assert (row["passed"], row["skipped"]) == (1 + (more[-1:] == [line("five", "passed")]), 1)
+    assert row.get("failed") == failed
 
 
-def test_no_test_at_all_is_no_pass(tmp_path):
-    path = tmp_path / "report.xml"
-    path.write_text("<testsuites><testsuite/></testsuites>")
-    assert gpu.read_report(path)["failed"] == "tests: none passed"
+def test_no_test_at_all_is_no_pass():
+    assert gpu.count_tests([])["failed"] == "tests: none passed"
 
 
 def test_the_device_tests_are_asked_for_on_this_device(monkeypatch, tmp_path):
-    asked = []
+    asked, status = [], 0
 
     def run(command, **options):
-        asked.append((command, options["env"]["SEQATTN_TESTS"]))
-        [report] = [w.partition("=")[2] for w in command if w.startswith("--junitxml")]
-        Path(report).write_text(REPORT.format(""))
+        path = Path(options["env"][tested.FILE])
+        path.write_text("".join(json.dumps(each) + "\n" for each in ENDED))
+        asked.append((" ".join(command), options["env"]["SEQATTN_TESTS"]))
+        return SimpleNamespace(returncode=status)
 
     monkeypatch.setattr(gpu.subprocess, "run", run)
     study = Study("gpu", tmp_path, tmp_path / "x.json")
     job = gpu.Job(torch.device("cuda:0"), gpu.tiny(), study, None)
     assert [row["passed"] for row in gpu.tests(job)] == [1]
     [(command, thorough)] = asked
-    assert " -m device -k cuda " in " ".join(command)
+    assert " -p benchmarks.tested -m device -k cuda tests" in command
     assert thorough == "thorough"
+    status = -11  # the whole run came down: no count of what is known can stand for it
+    with pytest.raises(RuntimeError, match="ended with -11"):
+        list(gpu.tests(job))
+
+
+TESTS = """
+import os, pathlib, pytest
+
+@pytest.mark.parametrize("n", range(3))
+def test_good(n):
+    pathlib.Path("ran").open("a").write(f"good{n} ")
+
+def test_bad():
+    pathlib.Path("ran").open("a").write("bad ")
+    assert False
+
+def test_breaks():
+    pathlib.Path("ran").open("a").write("breaks ")
+    os._exit(7)
+
+def test_last():
+    pathlib.Path("ran").open("a").write("last ")
+
+@pytest.mark.skip
+def test_skipped(): ...
+
+@pytest.fixture
+def untidy():
+    yield
+    assert False
+
+def test_leaves_a_mess(untidy): ...
+"""
+
+
+@pytest.mark.slow
+def test_tests_that_are_cut_short_go_on_where_they_were(tmp_path):
+    (tmp_path / "test_some.py").write_text(TESTS)
+    path = tmp_path / "left.jsonl"
+
+    def run():
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:nbval", "-p", "no:cacheprovider",
+                   "-p", "no:xdist", "-p", "benchmarks.tested"]  # fmt: skip
+        environment = {**os.environ, tested.FILE: str(path), "PYTHONPATH": str(gpu.ROOT)}
+        done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True)
+        (tmp_path / "ran").touch()
+        ran = (tmp_path / "ran").read_text().split()
+        (tmp_path / "ran").unlink()
+        return done.returncode, ran
+
+    assert run() == (7, ["good0", "good1", "good2", "bad", "breaks"])
+    assert run() == (7, ["bad", "breaks"])  # what failed is tried again, and what broke off once
+    assert run() == (1, ["bad", "last"])
+    assert run() == (1, ["bad"])
+    row = gpu.count_tests(tested.read_lines(path))
+    assert (row["passed"], row["skipped"]) == (4, 1)
+    names = ["test_bad", "test_breaks", "test_leaves_a_mess"]
+    assert row["failed"] == f"tests: {', '.join(f'test_some.py::{name}' for name in names)}"
+
+
+def test_what_is_cut_short_twice_lets_the_others_have_their_turn(tmp_path):
+    study, asked = Study("gpu", tmp_path / "cells", tmp_path / "x.json"), []
+    job = gpu.Job(torch.device("cpu"), gpu.tiny(), study, None)
+
+    def endless():
+        asked.append("endless")
+        raise KeyboardInterrupt  # as if its time were over
+
+    for _ in range(2):
+        with pytest.raises(KeyboardInterrupt):
+            job.cell("endless", endless)
+    found = job.cell("endless", endless)
+    assert asked == ["endless"] * 2
+    assert re.match(r"endless did not end, 2 times; remove .*endless\.begun to", found["failed"])
+    # What fails is another matter, and so is what ends the second time.
+    for _ in range(3):
+        assert job.cell("bad", lambda: 1 / 0)["failed"].startswith("ZeroDivisionError")
+    with pytest.raises(KeyboardInterrupt):
+        job.cell("slow", endless)
+    assert job.cell("slow", lambda: {"what": 1}) == {"what": 1}
+    assert sorted(path.name for path in study.work.iterdir()) == ["endless.begun", "slow.json"]
 
 
 def test_the_contest_is_held_on_this_device(monkeypatch, tmp_path):
@@ -265,14 +352,23 @@ SCRIPTS = {
 def test_a_part_ends_in_time_and_leaves_nobody_behind(kind, tmp_path):
     text, expected = SCRIPTS[kind]
     child = (
-        "import subprocess, sys; sys.stderr.write(str(subprocess.Popen(['sleep', '600']).pid)); "
+        "import subprocess, sys; sys.stderr.write(' '.join(str(subprocess.Popen(['sleep', '600'], "
+        "start_new_session=own).pid) for own in (False, True))); "
     )
     with (tmp_path / "log").open("w+") as log:
         command = [sys.executable, "-S", "-c", child + "sys.stderr.flush(); " + text]
         assert gpu.obeyed(command, log, asked=2.0, ended=3.0) == expected
         log.seek(0)
-        grandchild = log.read()
-    assert not grandchild or gone(grandchild)  # a busy machine may not have come so far
+        grandchildren = log.read().split()  # a busy machine may not have come so far
+    if kind == "ends" and grandchildren:  # who has a session of its own is nobody's any more
+        os.kill(int(grandchildren.pop()), signal.SIGKILL)
+    assert all(map(gone, grandchildren))
+
+
+def test_a_part_has_less_than_eight_minutes_to_end():
+    assert gpu.ASKED + 30 < gpu.ENDED <= 8 * 60
+    defaults = gpu.obeyed.__defaults__
+    assert defaults == (gpu.ASKED, gpu.ENDED)
 
 
 def gone(process):
@@ -286,6 +382,19 @@ def gone(process):
             return True
         time.sleep(0.01)
     return False
+
+
+@pytest.mark.slow
+def test_a_part_is_a_process_of_its_own(stands, tmp_path, capfd):
+    gpu.main(given(tmp_path, "reach-bahdanau"))
+    found = stands("reach-bahdanau")
+    assert (found["state"], found["why"]) == ("done", None), (
+        tmp_path / "reach-bahdanau.log"
+    ).read_text()
+    assert found["rows"][0]["updates"] == 4
+    gpu.main(given(tmp_path, "reach-bahdanau"))
+    assert "reach-bahdanau: done before" in capfd.readouterr().out
+    assert stands("reach-bahdanau") == found
 
 
 @pytest.mark.parametrize(

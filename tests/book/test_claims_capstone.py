@@ -21,6 +21,7 @@ from seqattn import Attention, DotScore, coverage_loss
 from seqattn.data import (
     Batches,
     CorpusConfig,
+    TextPair,
     Vocabularies,
     encode_pairs,
     measured,
@@ -28,7 +29,14 @@ from seqattn.data import (
     tokenize,
     toy_by_length,
 )
-from seqattn.metrics import attention_entropy, corpus_bleu, corpus_chrf
+from seqattn.evaluation import alignment_links, ibm1_links
+from seqattn.metrics import (
+    alignment_error_rate,
+    attention_entropy,
+    corpus_bleu,
+    corpus_chrf,
+    symmetrize,
+)
 from seqattn.models import ModelConfig, build_model, guess_frequencies
 from seqattn.specials import UNK
 from seqattn.training import cross_entropy
@@ -207,9 +215,77 @@ def test_the_toy_training_has_no_sentence_above_twelve_words():
 
 
 def test_test_pairs_are_read_in_one_cell_of_each_page_and_not_while_building():
-    reads = re.compile(r"""read_split\(corpus, "test"\)|of\("test"|split="test\"""")
+    reads = re.compile(r"""read_split\(corpus, "test"\)|"test": \("test"|split="test\"""")
     found = {name: sum(bool(reads.search(text)) for text in code_of(name)) for name in NAMES}
     assert found == {"18_build": 0, "19_judge": 1, "20_study": 1}
+
+
+def pair(source, target="", links=None):
+    return TextPair(source, target, links)
+
+
+def test_what_is_one_word_away_is_near():
+    train = [pair("the cat sat"), pair("a dog ran off")]
+    found = contest.not_near(
+        [pair(text) for text in ("the cat sat", "the dog sat", "the cat ran off", "a cat ran off",
+                                 "the dog ran", "the cat")], train
+    )  # fmt: skip
+    assert [p.source for p in found] == ["the cat ran off", "the dog ran", "the cat"]
+
+
+def test_the_copyist_takes_the_most_alike_of_the_same_length():
+    train = [pair("a cat sat", "1"), pair("a dog ran", "2"), pair("a dog ran off", "3")]
+    asked = [pair(text) for text in ("the dog ran", "the dog ran on", "ran dog")]
+    assert contest.copy_the_nearest(asked, train) == ["2", "3", "2"]
+
+
+def test_the_stored_rules_are_those_of_the_corpus():
+    found = contest.rules(*(read_split(contest.CORPUS, split) for split in ("valid", "train")))
+    assert found == measured("contest")["rules"]
+    shown = re.search(r"the nearest: validation BLEU ([\d.]+)", printed("copying the nearest"))
+    assert float(shown[1]) == pytest.approx(found["copy"], abs=0.05)
+
+
+def test_maps_of_other_words_are_what_chance_does(monkeypatch):
+    """Two equal models: no distance, but from their own rows in another order."""
+    torch.manual_seed(0)
+    maps = [torch.eye(9)[torch.randperm(9)] for _ in range(5)]
+    fake = types.SimpleNamespace(
+        load=lambda folder: types.SimpleNamespace(
+            force=lambda pairs: [types.SimpleNamespace(weights=rows) for rows in maps]
+        )
+    )
+    monkeypatch.setattr(contest, "Translator", fake)
+    trials = [types.SimpleNamespace(name="one", seed=seed, folder="") for seed in (1, 2)]
+    same, chance = contest.maps_apart(trials, [])
+    assert (same["seed 2"], same["distance"]) == ("one", 0.0)
+    assert chance["seed 2"] == "shuffled"
+    assert 0.7 < chance["distance"] <= 1
+
+
+@pytest.mark.weekly  # two dozen processes
+def test_the_contest_keeps_what_each_training_costs_and_asks_at_three_rates(tmp_path, monkeypatch):
+    """The whole command, with few pairs, one model and two updates."""
+    monkeypatch.setattr(contest, "CORPUS", contest.replace(contest.CORPUS, pairs=400))
+    monkeypatch.setattr(contest, "FEW", contest.replace(contest.CORPUS, pairs=350))
+    small = {"d_embed": 4, "d_hidden": 6}
+    models = {"Bahdanau": ModelConfig(**small), "fixed vector": ModelConfig("fixed", **small)}
+    monkeypatch.setattr(contest, "MODELS", models)
+    monkeypatch.setattr(contest, "by_length", lambda *given: {})  # it divides by such BLEU
+    monkeypatch.setattr(contest, "prepare_process", lambda: None)
+    result = tmp_path / "contest.json"
+    contest.main(["--work", str(tmp_path), "--result", str(result), "--steps", "2"])
+    found = json.loads(result.read_text())
+    assert set(measured("contest")) <= set(found)
+    for row in found["contest"]:
+        assert row["seconds"] > 0
+        assert row["memory"] > 0
+    assert {row["training"] > 1 for row in found["dropout"]} == {True}
+    rates = [(row["lr"], row["model"], row["seed"]) for row in found["rates"]]
+    assert rates == [(lr, model, 0) for lr in contest.LEARNING_RATES for model in models]
+    assert contest.BUDGET.lr in contest.LEARNING_RATES
+    assert {row["seed"] for row in found["contest"]} == {1, 2, 3}
+    assert all("far" in row for row in found["test"])
 
 
 SIZES = (31, 37)
@@ -453,3 +529,40 @@ def test_french_words_that_share_their_english_word():
     # Whatever it is linked with is the word of another one, too.
     assert len(does) > 5
     assert all(does)
+
+
+def test_three_and_three_are_apart_by_luck_once_in_ten():
+    """Of all ways to divide six values among two equal models."""
+    ways = list(itertools.combinations(range(6), 3))
+    apart = [a for a in ways if max(a) == 2 or min(a) == 3]
+    assert len(apart) / len(ways) == 1 / 10
+
+
+def test_the_readouts_differ_in_more_than_a_maximum():
+    sizes = measured("order")["card"]["vocabularies"]
+    found = {
+        name: order.build("additive", "before", name, sizes).decoder.readout
+        for name in order.READOUTS
+    }
+    torch.manual_seed(0)
+    state, context = torch.randn(1, order.D_HIDDEN), torch.randn(1, found["tanh"].W_c.in_features)
+    context = context[:, : -order.D_HIDDEN]
+    for name, reads, size in (("maxout", True, 80), ("tanh", False, 96)):
+        one, two = (found[name](state, context, torch.randn(1, order.D_EMBED)) for _ in range(2))
+        assert torch.equal(one, two) is not reads
+        assert one.shape[-1] == size
+    assert found["maxout"].W.bias is not None
+    assert found["tanh"].W_c.bias is None
+
+
+@pytest.mark.weekly  # half a minute of one core
+def test_an_aligner_with_all_the_pairs_is_still_behind():
+    corpus = CorpusConfig("toy", "en", "fr", pairs=40_000)
+    train, valid = (read_split(corpus, split) for split in ("train", "valid"))
+    ways = (ibm1_links(train, valid, reverse=way) for way in (False, True))
+    links, gold = [symmetrize(*both, "grow-diag") for both in zip(*ways)], [p.links for p in valid]
+    rate = alignment_error_rate(links, gold, gold)
+    assert rate == pytest.approx(0.140, abs=0.0005)
+    translator = Translator.load("toy")
+    maps = [alignment_links(t.weights, "grow-diag", 0.25) for t in translator.force(valid)]
+    assert alignment_error_rate(maps, gold, gold) < rate - 0.03
