@@ -19,6 +19,7 @@ ORDER = [
         "process",
         "dropout",
         "contexts",
+        "console",
     ),  # what every room uses
     *("data", "attention", "metrics", "plots"),
     *("decoding", "models", "translator"),  # a model is whatever a search can drive
