@@ -18,7 +18,7 @@ ORDER = [
         "precision",
         "process",
         "dropout",
-        "contexts",
+        "context_managers",
         "console",
     ),  # what every room uses
     *("data", "attention", "metrics", "plots"),

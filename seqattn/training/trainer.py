@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from seqattn.contexts import own_random
+from seqattn.context_managers import own_random
 from seqattn.data.batches import Batch, Batches, encode_pairs
 from seqattn.data.pairs import TextPair
 from seqattn.data.vocabulary import Vocabularies

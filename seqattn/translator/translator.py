@@ -6,7 +6,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from seqattn.contexts import evaluating
+from seqattn.context_managers import evaluating
 from seqattn.data.batches import Batch, Batches, encode_pairs, pad
 from seqattn.data.pairs import TextPair, lower_case
 from seqattn.data.vocabulary import Vocabularies
