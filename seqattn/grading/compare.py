@@ -1,4 +1,8 @@
-"""Set an answer's output beside the oracle's, and say in words how they differ."""
+"""Set an answer's output beside the oracle's, and say in words how they differ.
+
+:func:`difference` judges an output, whatever it consists of; :func:`same` tells whether two answers
+gave the same; :func:`close` is what both ask of arrays of numbers.
+"""
 
 from dataclasses import dataclass
 from typing import Any, Literal
