@@ -29,7 +29,7 @@ from seqattn.attention import (
     score_function_loss,
 )
 from seqattn.attention.core import weighted_sum
-from seqattn.contexts import evaluating, own_random
+from seqattn.context_managers import evaluating, own_random
 from seqattn.data import FIVE, Batch, Batches, TextPair, Vocabularies, encode_pairs, toy_corpus
 from seqattn.evaluation import evaluate
 from seqattn.metrics import attention_entropy

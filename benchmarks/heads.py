@@ -19,7 +19,7 @@ from torch.nn import functional as F
 from benchmarks.maps import yardsticks
 from benchmarks.study import Study, study_parser
 from seqattn.attention import MultiHeadAttention
-from seqattn.contexts import evaluating
+from seqattn.context_managers import evaluating
 from seqattn.data import FIVE, Batches, TextPair, Vocabularies, encode_pairs, tokenize, toy_corpus
 from seqattn.evaluation import alignment_links
 from seqattn.metrics import alignment_error_rate, corpus_bleu, pattern_scores

@@ -32,7 +32,7 @@ from seqattn.attention import (
     window_mask,
     windowed_attention,
 )
-from seqattn.contexts import evaluating
+from seqattn.context_managers import evaluating
 from seqattn.data import Batches, TextPair, Vocabularies, encode_pairs
 from seqattn.data.batches import make_batch
 from seqattn.data.tasks import LETTER_TASKS, letter_pairs

@@ -24,7 +24,7 @@ from torch.nn.utils.rnn import pad_sequence
 from benchmarks.captions import PREFIXES, SOURCE, choose
 from benchmarks.self_attention import SEEDS, NextWord, loss_of
 from benchmarks.study import Study, study_parser
-from seqattn.contexts import evaluating
+from seqattn.context_managers import evaluating
 from seqattn.data import read_multi30k, tokenize
 from seqattn.models.transformer import sinusoidal_positions
 

@@ -19,7 +19,7 @@ from torch import Tensor
 from benchmarks.location import RATES, SEEDS, build, judge, learn, read, yardsticks
 from benchmarks.study import Study, study_parser
 from seqattn.attention import Attention, ReducedRankScore, truncate_rank
-from seqattn.contexts import evaluating
+from seqattn.context_managers import evaluating
 from seqattn.data import FIVE, TextPair, Vocabularies, encode_pairs
 from seqattn.evaluation import ibm1_error_rates
 from seqattn.metrics import attention_entropy, perplexity

@@ -24,7 +24,7 @@ from benchmarks.heads import LR as TRANSLATOR_LR
 from benchmarks.heads import TOKENS as TRANSLATOR_TOKENS
 from benchmarks.study import Study, study_parser
 from seqattn.attention import MultiHeadAttention, causal_mask, padding_mask
-from seqattn.contexts import evaluating
+from seqattn.context_managers import evaluating
 from seqattn.data import (
     Batches,
     TextPair,

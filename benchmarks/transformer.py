@@ -21,7 +21,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from benchmarks.study import Study, study_parser
 from seqattn.attention import causal_mask
-from seqattn.contexts import evaluating
+from seqattn.context_managers import evaluating
 from seqattn.data import FIVE, Batches, TextPair, Vocabularies, encode_pairs, tokenize, toy_corpus
 from seqattn.metrics import corpus_bleu
 from seqattn.models import Transformer

@@ -18,7 +18,8 @@ ORDER = [
         "precision",
         "process",
         "dropout",
-        "contexts",
+        "context_managers",
+        "console",
     ),  # what every room uses
     *("data", "attention", "metrics", "plots"),
     *("decoding", "models", "translator"),  # a model is whatever a search can drive

@@ -19,7 +19,7 @@ from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 from sphinx.util.math import get_node_equation_number
 
-from tools import grammar
+from tools import part_colours
 
 TEMML = Path(__file__).parent / "vendor" / "temml" / "temml.min.js"
 NAMESPACE = "http://www.w3.org/1998/Math/MathML"
@@ -29,7 +29,7 @@ OPTIONS = {
     "trust": True,
     "wrap": "none",
     "xml": True,
-    "macros": grammar.MACROS,
+    "macros": part_colours.MACROS,
 }
 # A string that JavaScript put together is no string to Python until it was serialised.
 RENDER = """
@@ -169,7 +169,7 @@ def visit_block(translator: Any, node: nodes.math_block) -> None:
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the renderer; pages are written anew when it changes."""
     app.add_html_math_renderer("mathml", (visit_inline, None), (visit_block, None))
-    made_by = (TEMML, Path(__file__), Path(grammar.__file__))
+    made_by = (TEMML, Path(__file__), Path(part_colours.__file__))
     ours = hashlib.sha256(b"".join(path.read_bytes() for path in made_by)).hexdigest()
     app.add_config_value("mathml_version", ours, "html")
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -20,7 +20,7 @@ import yaml
 from nbformat import NotebookNode
 from pybtex.database import parse_file
 
-from tools import address, contents, course_map, grammar, questions
+from tools import address, contents, course_map, part_colours, questions
 
 ROOT = Path(__file__).resolve().parents[1]
 OUT = ROOT / "_build" / "notebooks"
@@ -182,7 +182,7 @@ class Text:
         if match["display"] and "\n>" in match["display"]:
             raise PlainError(f"{self.page}: put this quoted formula on one line: {match[0]!r}")
         if match[0].startswith("$"):
-            return grammar.without_colours(match[0])
+            return part_colours.without_colours(match[0])
         return match[0]
 
     def role(self, name: str, argument: str, bare: bool = False) -> str:
@@ -195,7 +195,7 @@ class Text:
                 return shown
             title = course_map.page_title(self.book.root, page)
             return f"{shown} in {self.book.link(self.page, page, title)}"
-        if name in grammar.PARTS:
+        if name in part_colours.PARTS:
             return argument
         if name in ("cite:t", "cite:p"):
             sources = [self.book.sources[key.strip()] for key in argument.split(",")]
@@ -216,7 +216,7 @@ class Text:
         if "\n>" in body:
             raise PlainError(f"{self.page}: put the quoted formula {label} on one line")
         tag = f"\\tag{{{self.book.formulas[label][1]}}}"
-        body = grammar.without_colours(body)
+        body = part_colours.without_colours(body)
         before, _, indent = body.rpartition("\n")
         if before and not indent.strip():
             return f"$${before}\n{indent}{tag}\n{indent}$$"

@@ -1,4 +1,9 @@
-"""The attention mechanisms of the literature by name: each a score function in the same core."""
+"""The attention mechanisms of the literature by name: each a score function in the same core.
+
+A class here chooses its score, and nothing else: how a query becomes a context is in
+:meth:`Attention.remember <seqattn.attention.core.Attention.remember>` and
+:meth:`Attention.forward <seqattn.attention.core.Attention.forward>`.
+"""
 
 from typing import Literal
 

@@ -13,7 +13,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from seqattn.attention.core import Mechanism
-from seqattn.contexts import evaluating
+from seqattn.context_managers import evaluating
 
 __all__ = ["RUBBISH", "check_padding"]
 

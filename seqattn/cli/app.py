@@ -39,7 +39,7 @@ def register(app: "typer.Typer") -> None:
     from seqattn.cli.evaluate import evaluate
     from seqattn.cli.train import train
     from seqattn.cli.translate import translate
-    from seqattn.grading.classroom.commands import LEARNERS
+    from seqattn.console import LEARNERS
 
     for command in (train, translate, evaluate, compare, doctor):
         app.command(rich_help_panel=LEARNERS)(command)

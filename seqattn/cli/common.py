@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from seqattn.console import FAILED, WRONG_INPUT, fail
+
 if TYPE_CHECKING:
     import torch
 
@@ -22,17 +24,15 @@ __all__ = [
     "SPLIT_HELP",
     "RunOption",
     "check_folder",
-    "choose_device",
     "choose_run",
     "count_known",
-    "fail",
     "name_corpus",
     "plain_errors",
+    "prepare_device",
     "read_run",
     "read_test",
 ]
 
-WRONG_INPUT, FAILED = 2, 1
 PAIR = re.compile(r"\w+-\w+")
 SPLIT_HELP = (
     "test, valid or train; of the toy corpus also long; of Multi30k also a test set by its full "
@@ -41,12 +41,6 @@ SPLIT_HELP = (
 LESS_AT_ONCE = "try a narrower --beam, or shorter sentences"
 # What the allocators of CPUs and GPUs say, in lower case.
 NO_MEMORY = ("out of memory", "can't allocate memory", "not enough memory")
-
-
-def fail(message: str, code: int = WRONG_INPUT) -> typer.Exit:
-    """Print an error on one line, and give what ends the command: ``raise fail(...)``."""
-    print(f"seqattn: {' '.join(message.split())}", file=sys.stderr)
-    return typer.Exit(code)
 
 
 class _Once(logging.Filter):
@@ -304,10 +298,11 @@ def check_folder(folder: Path, *, overwrite: bool) -> None:
         )
 
 
-def choose_device(name: str) -> "torch.device":
-    """Turn ``--device`` into a device that is there, and set this process up for it.
+def prepare_device(name: str) -> "torch.device":
+    """Turn ``--device`` into a device that is there, and set this process up to compute.
 
-    "auto" is a GPU if there is one.
+    "auto" is a GPU if there is one. Called before anything is computed: threads that are there
+    already would keep numbers too small to be normal.
     """
     import torch
 

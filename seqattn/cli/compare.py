@@ -6,13 +6,8 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from seqattn.cli.common import (
-    SPLIT_HELP,
-    choose_device,
-    fail,
-    plain_errors,
-    read_test,
-)
+from seqattn.cli.common import SPLIT_HELP, plain_errors, prepare_device, read_test
+from seqattn.console import fail
 
 __all__ = ["compare"]
 
@@ -56,7 +51,7 @@ def compare(
             if pair != languages[0]:
                 shown = ["-".join(map(str, found)) for found in (languages[0], pair)]
                 raise fail(f"{runs[0]} translates {shown[0]} and {run} {shown[1]}; expected one")
-        where = choose_device(device)
+        where = prepare_device(device)
         translators = {
             _short(run, runs): Translator.load(path, device=where)
             for run, path in zip(runs, paths, strict=True)

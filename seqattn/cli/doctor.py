@@ -8,9 +8,9 @@ from typer import Option
 from seqattn.cli.common import (
     FAILED,
     RunOption,
-    choose_device,
     choose_run,
     plain_errors,
+    prepare_device,
 )
 
 __all__ = ["doctor"]
@@ -30,7 +30,7 @@ def doctor(
         from seqattn.translator.run_folder import find_checkpoint
 
         path = find_checkpoint(choose_run(run))
-        found = examine(Translator.load(path, device=choose_device(device)))
+        found = examine(Translator.load(path, device=prepare_device(device)))
         print(path)
         for finding in found:
             print(f"  {finding}")

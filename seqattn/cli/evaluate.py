@@ -9,12 +9,12 @@ from typer import Option
 from seqattn.cli.common import (
     SPLIT_HELP,
     RunOption,
-    choose_device,
     choose_run,
-    fail,
     plain_errors,
+    prepare_device,
     read_test,
 )
+from seqattn.console import fail
 
 if TYPE_CHECKING:
     from seqattn.data.pairs import TextPair
@@ -64,7 +64,7 @@ def evaluate(
         if lowercase and tokenized:
             raise fail("--lowercase and --tokenized; expected one: the latter ignores case, too")
         pairs, name, [stored] = read_test([path], split, data, encoding)
-        translator = Translator.load(path, device=choose_device(device))
+        translator = Translator.load(path, device=prepare_device(device))
         found = evaluate(
             translator,
             pairs,

@@ -10,13 +10,13 @@ from typer import Option
 
 from seqattn.cli.common import (
     check_folder,
-    choose_device,
     count_known,
-    fail,
     name_corpus,
     plain_errors,
+    prepare_device,
     read_run,
 )
+from seqattn.console import fail
 
 if TYPE_CHECKING:
     from seqattn.data.corpora import CorpusConfig
@@ -174,7 +174,7 @@ def train(
             data or ["toy"], pair, encoding or "utf-8", {"valid": valid, "test": test}
         )
         folder = run or Path("runs") / _run_name(data or ["toy"], corpus, preset)
-        where = choose_device(device)
+        where = prepare_device(device)
         if resume:
             trainer = take_up(folder, budget, where, quiet)
         else:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from seqattn.cli.common import fail
+from seqattn.console import fail
 from seqattn.settings import Settings, parse
 
 if TYPE_CHECKING:
@@ -175,10 +175,9 @@ def set_threads(trainer: "Trainer", threads: int | None) -> None:
     """Use the threads that were asked for, or those that the run had, or the fastest."""
     import torch
 
-    from seqattn.process import available_cores, prepare_process
+    from seqattn.process import available_cores
     from seqattn.training.runtime import fastest_threads
 
-    prepare_process()
     if trainer.device.type == "cpu":
         threads = threads or trainer.threads_before
         if threads is None and trainer.processes.count > 1:

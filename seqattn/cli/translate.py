@@ -10,13 +10,8 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 from typer import Argument, Option
 
-from seqattn.cli.common import (
-    RunOption,
-    choose_device,
-    choose_run,
-    fail,
-    plain_errors,
-)
+from seqattn.cli.common import RunOption, choose_run, plain_errors, prepare_device
+from seqattn.console import fail
 
 if TYPE_CHECKING:
     from io import BufferedReader
@@ -109,7 +104,7 @@ def translate(
         if beam == 1 and n_best == 1 and penalties:
             raise fail("--length-penalty and --coverage-penalty need a --beam of 2 or more")
         lines = iter(sentences) if sentences else _lines(file, encoding)
-        translator = Translator.load(choose_run(run), device=choose_device(device))
+        translator = Translator.load(choose_run(run), device=prepare_device(device))
         if attention is not None and not translator.has_attention:
             raise fail("this model has no attention: there is no map to draw")
         several = not sentences or len(sentences) > 1

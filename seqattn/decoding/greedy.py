@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from seqattn.contexts import evaluating
+from seqattn.context_managers import evaluating
 from seqattn.decoding.interface import Hypotheses, StepModel, select
 from seqattn.decoding.rows import (
     few_left,

@@ -14,7 +14,7 @@ from torch import nn
 from torch.backends import cudnn
 
 from seqattn.attention import LocalAttention
-from seqattn.contexts import evaluating
+from seqattn.context_managers import evaluating
 from seqattn.data.vocabulary import SPECIALS, Vocabularies
 from seqattn.evaluation import probes
 from seqattn.evaluation.probes import LENGTHS, Probe, Verdict

@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple
 import torch
 from torch import Tensor
 
-from seqattn.contexts import evaluating
+from seqattn.context_managers import evaluating
 from seqattn.data.batches import Batch, Batches, encode_pairs
 from seqattn.data.pairs import TextPair, lower_case
 from seqattn.decoding.rows import permitted

@@ -16,9 +16,12 @@ From a notebook to its points, in the order in which :class:`seqattn.grading.jud
   comes back, :mod:`seqattn.grading.compare` sets it beside what is right, and
   :mod:`seqattn.grading.redaction` keeps hidden cases out of messages.
 - :mod:`seqattn.grading.judge` gives points, and names a mistake where one of the bank's wrong
-  answers gave the same outputs. Of other mistakes :mod:`seqattn.grading.hints` says what it sees,
-  with what :mod:`seqattn.grading.relations` finds in the numbers; these have no name. What comes of
-  it is in :mod:`seqattn.grading.verdicts`.
+  answers gave the same outputs. Other mistakes have no name. What :mod:`seqattn.grading.hints` says
+  of them comes from the exception or the code; what :mod:`seqattn.grading.diagnosis` says comes
+  from the numbers, which :mod:`seqattn.grading.outputs` takes out of what came back: what they are
+  to the right ones (:mod:`seqattn.grading.relations`), and for which other inputs they would be
+  right (:mod:`seqattn.grading.other_inputs`). :mod:`seqattn.grading.example` writes out an input on
+  which the answer is wrong. What comes of it all is in :mod:`seqattn.grading.verdicts`.
 - :mod:`seqattn.grading.report` and :mod:`seqattn.grading.feedback` say so to whom it concerns.
 
 Banks are written with :mod:`seqattn.grading.questions` (a question as text),

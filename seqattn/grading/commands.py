@@ -6,15 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from seqattn.console import INSTRUCTORS, LEARNERS, fail, must_exist
 from seqattn.grading.classroom import commands as classroom
-from seqattn.grading.classroom.commands import (
-    INSTRUCTORS,
-    LEARNERS,
-    Book,
-    fail,
-    must_exist,
-    must_know_answers,
-)
+from seqattn.grading.classroom.commands import Book, must_know_answers
 
 if TYPE_CHECKING:
     from seqattn.grading.verdicts import Grade

@@ -1,4 +1,8 @@
-"""Set an answer's output beside the oracle's, and say in words how they differ."""
+"""Set an answer's output beside the oracle's, and say in words how they differ.
+
+:func:`difference` judges an output, whatever it consists of; :func:`same` tells whether two answers
+gave the same; :func:`close` is what both ask of arrays of numbers.
+"""
 
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -14,6 +18,7 @@ __all__ = [
     "RELATIVE",
     "Difference",
     "DifferenceKind",
+    "close",
     "difference",
     "same",
     "same_bytes",
@@ -92,23 +97,50 @@ def difference(
     return _numbers(got, expected, where, tolerance, sizes)
 
 
+def close(
+    a: Any,
+    b: Any,
+    relative: float = RELATIVE,
+    absolute: float = ABSOLUTE,
+    equal_nan: bool = True,
+) -> bool:
+    """Tell whether two arrays of numbers have one shape and agree, but for what rounding does.
+
+    Parameters
+    ----------
+    a, b : array_like
+        The second is the right one, where one of them is.
+    relative, absolute : float
+        How far each number of ``a`` may be off: by a share of the one in ``b``, and besides.
+    equal_nan : bool
+        Whether NaN agrees with NaN.
+    """
+    a, b = np.asarray(a, np.float64), np.asarray(b, np.float64)
+    if a.shape != b.shape:
+        return False
+    if np.isfinite(a).all() and np.isfinite(b).all():
+        # What np.allclose asks, in a third of its time, and often.
+        return bool((np.abs(a - b) <= absolute + relative * np.abs(b)).all())
+    return bool(np.allclose(a, b, rtol=relative, atol=absolute, equal_nan=equal_nan))
+
+
 def same(one: Any, other: Any) -> bool:
     """Tell whether two outputs from the sandbox agree, NaN with NaN included."""
     if isinstance(one, wire.Tensor) and isinstance(other, wire.Tensor):
         a, b = one.array, other.array
-        return same_bytes(a, b) or (a.shape == b.shape and _close(a, b, equal_nan=True))
+        return same_bytes(a, b) or close(a, b)
     if isinstance(one, dict) and isinstance(other, dict):
         return one.keys() == other.keys() and all(same(one[k], other[k]) for k in one)
     if isinstance(one, tuple | list) and isinstance(other, tuple | list):
         # A wire.Other is a tuple, too, and agrees if it names the same type.
         return len(one) == len(other) and all(same(a, b) for a, b in zip(one, other))
     if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
-        return one.shape == other.shape and _close(one, other, equal_nan=True)
+        return close(one, other)
     if isinstance(other, int | float):
         one = _only(one)
     if isinstance(one, int | float) and isinstance(other, int | float):
-        close = abs(one - other) <= max(TWO_DECIMALS[0], ALIKE * abs(other))
-        return close or (one != one and other != other)
+        near = abs(one - other) <= max(TWO_DECIMALS[0], ALIKE * abs(other))
+        return near or (one != one and other != other)
     return type(one) is type(other) and one == other
 
 
@@ -122,20 +154,6 @@ def same_bytes(one: np.ndarray, other: np.ndarray) -> bool:
     """
     alike = one.shape == other.shape and one.dtype == other.dtype
     return alike and one.tobytes() == other.tobytes()
-
-
-def _close(
-    a: Any,
-    b: Any,
-    equal_nan: bool = False,
-    relative: float = RELATIVE,
-    absolute: float = ABSOLUTE,
-) -> bool:
-    a, b = np.asarray(a, np.float64), np.asarray(b, np.float64)
-    if np.isfinite(a).all() and np.isfinite(b).all():
-        # What np.allclose asks, in a third of its time, and often.
-        return bool((np.abs(a - b) <= absolute + relative * np.abs(b)).all())
-    return bool(np.allclose(a, b, rtol=relative, atol=absolute, equal_nan=equal_nan))
 
 
 def _dicts(
@@ -194,7 +212,8 @@ def _arrays(
         return Difference("nan", f"{where} has NaN in it")
     # What was computed in less than the inputs' precision shows here.
     relative = RELATIVE if dtype == "float32" else 1e-9
-    if not _close(got.array, expected, relative=relative, absolute=ABSOLUTE * relative / RELATIVE):
+    absolute = ABSOLUTE * relative / RELATIVE
+    if not close(got.array, expected, relative, absolute, equal_nan=False):
         return Difference("value", f"{where} has the right shape and wrong values")
     return None
 

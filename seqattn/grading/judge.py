@@ -26,16 +26,10 @@ from seqattn.grading.answers import (
 )
 from seqattn.grading.bank import Exercise, Question, Wrong, load
 from seqattn.grading.cases import DOUBLE, Case, draw_cases, shown_cases
+from seqattn.grading.diagnosis import diagnose
 from seqattn.grading.evidence import EvidenceError, read_evidence
-from seqattn.grading.hints import (
-    advice,
-    diagnose,
-    ending_hint,
-    hint_for,
-    reordered,
-    result_line,
-    written,
-)
+from seqattn.grading.example import written
+from seqattn.grading.hints import advice, ending_hint, hint_for, reordered, result_line
 from seqattn.grading.notebook import Submission, UnreadableError, read_submission
 from seqattn.grading.redaction import redact
 from seqattn.grading.results import Cases, FaultKind, Task, alike, by_answer, fault, job_of

@@ -1,20 +1,31 @@
 """What an answer's numbers are to the right ones, whatever question they answer.
 
-``related`` and ``located`` look at all cases that came out wrong, ``by_sizes`` at all cases, right
-ones too; each says in a sentence what holds in every one of them, or "". ``quantities`` lists a
-case's sizes for it. What is said is true of the numbers; what the mistake was it leaves open.
-No number of a case is named, and of its sizes none.
+``plainly_related``, ``related`` (what is rarer) and ``located`` look at all cases that came out
+wrong, ``by_sizes`` and ``over_cases`` at a single number in all cases, right ones too; each says in
+a sentence what holds in every one of them, or "". ``quantities`` lists a case's sizes for
+``by_sizes``. What is said is true of the numbers; what the mistake was it leaves open. No number of
+a case is named, and of its sizes none.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import combinations, product
+from itertools import combinations, permutations, product
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from seqattn.grading.compare import ABSOLUTE, RELATIVE
+from seqattn.grading.compare import ABSOLUTE, RELATIVE, close
 
-__all__ = ["Seen", "by_sizes", "located", "quantities", "related"]
+__all__ = [
+    "TO_A_NUMBER",
+    "Seen",
+    "by_sizes",
+    "located",
+    "nearly_right",
+    "over_cases",
+    "plainly_related",
+    "quantities",
+    "related",
+]
 
 
 class Seen(NamedTuple):
@@ -33,13 +44,103 @@ class Seen(NamedTuple):
     inputs: Mapping[str, Any]
 
 
+# Of a single number: what it is to the right one.
+TO_A_NUMBER: dict[str, Callable[[Any], Any]] = {
+    "minus the": lambda b: -b,
+    "twice the": lambda b: 2 * b,
+    "half the": lambda b: b / 2,
+    "one over the": lambda b: 1 / b if b else np.nan,
+    "the square root of the": lambda b: np.sqrt(b) if b > 0 else np.nan,
+}
+
+
+def plainly_related(seen: Sequence[Seen]) -> str:
+    """Say what is plainest: a sign, a factor, a constant, an order, sums that are not 1.
+
+    Parameters
+    ----------
+    seen : sequence of Seen
+        One for each case that is wrong.
+    """
+    for text, change in TO_A_NUMBER.items():
+        if seen and all(s.right.size == 1 and close(s.yours, change(s.right)) for s in seen):
+            return f"Yours is {text} right one."
+    pairs = [(s.yours, s.right) for s in seen if s.right.size > 1]
+    if len(pairs) < 2:
+        return ""
+    if all(close(a, -b) for a, b in pairs):
+        return "Your result has the opposite sign of the right one, everywhere."
+    if all(_factor(a, b) for a, b in pairs):
+        return "Your result differs from the right one by a factor, the same for a whole case."
+    # A row of one number is off by some constant, whatever became of it: two have to have more.
+    rows = sum(b.shape[-1] > 1 for _, b in pairs)
+    if rows > 1 and all(_shifted(a, b) for a, b in pairs):
+        if all(b.ndim == 1 for _, b in pairs):
+            return "Within a case, all numbers of your result are off by the same amount."
+        return "Your result differs from the right one by a constant in each row."
+    several = [(a, b) for a, b in pairs if b.ndim > 1 and len(b) > 1]
+    if several and all(close(a, a[:1] + 0 * a) and not close(b, b[:1] + 0 * b) for a, b in several):
+        return "All sentences get the same result in yours; the right ones differ."
+    for axes, text in _AXES.items():
+        if all(_reordered(a, b, axes) for a, b in pairs):
+            return text
+    for axis, text in ((0, "the batch"), (-2, "the steps")):
+        if all(_sums(a, axis) and _sums(b, -1) and not _sums(a, -1) for a, b in pairs):
+            return f"Your numbers sum to 1 over {text} instead of over each row."
+    if all(_sums(b, -1) and not _sums(a, -1) for a, b in pairs):
+        return "The rows of your result do not sum to 1."
+    if all(_sums(a, -1) and (a >= 0).all() and not _sums(b, -1) for a, b in pairs):
+        return "The rows of your result sum to 1, as weights do; the right ones do not."
+    return ""
+
+
+def _factor(a: np.ndarray, b: np.ndarray) -> bool:
+    top = np.abs(b).argmax()
+    if not (b.flat[top] and a.flat[top]):
+        return False
+    return close(a * (b.flat[top] / a.flat[top]), b)
+
+
+def _shifted(a: np.ndarray, b: np.ndarray) -> bool:
+    difference = a - b
+    return close(difference, np.broadcast_to(difference[..., :1], a.shape))
+
+
+def _sums(x: np.ndarray, axis: int) -> bool:
+    return x.ndim >= max(2, -axis) and close(x.sum(axis), np.ones_like(x.sum(axis)))
+
+
+_AXES = {
+    "transposed": "Rows and columns of your result are exchanged.",
+    "flipped": "The last axis of your result runs the wrong way.",
+    "rows": "The rows of your result are the right ones in another order.",
+}
+
+
+def _reordered(a: np.ndarray, b: np.ndarray, how: str) -> bool:
+    if a.ndim < 2:
+        return False
+    if how == "transposed":
+        return a.shape[-1] == a.shape[-2] and close(np.swapaxes(a, -1, -2), b)
+    if how == "flipped":
+        return close(a[..., ::-1], b)
+    flat, right = a.reshape(-1, a.shape[-1]), b.reshape(-1, a.shape[-1])
+    return 1 < len(flat) <= 6 and any(
+        close(flat[list(order)], right) for order in permutations(range(len(flat)))
+    )
+
+
+def nearly_right(seen: Sequence[Seen]) -> bool:
+    """Tell whether all numbers are off by some per cent at most."""
+    return bool(seen) and all(
+        np.isfinite(right).all()
+        and np.allclose(yours, right, rtol=0.03, atol=0.01 * np.abs(right).max())
+        for yours, right, _ in seen
+    )
+
+
 # Numbers in all cases together that cannot agree by chance.
 _ENOUGH = 6
-
-
-def _close(a: Any, b: Any) -> bool:
-    a, b = np.asarray(a), np.asarray(b)
-    return a.shape == b.shape and bool(np.allclose(a, b, rtol=RELATIVE, atol=ABSOLUTE))
 
 
 def _all_differ(seen: Sequence[Seen]) -> bool:
@@ -79,7 +180,7 @@ def related(seen: Sequence[Seen]) -> str:
         return ""
     with np.errstate(all="ignore"):
         for text, change in _EACH.items():
-            if all(_close(s.yours, change(s.right)) for s in seen):
+            if all(close(s.yours, change(s.right)) for s in seen):
                 return f"Each number of yours {text}."
         return _with_inputs(seen) or _rearranged(seen)
 
@@ -98,10 +199,10 @@ def _with_inputs(seen: Sequence[Seen]) -> str:
         given = [_fitting(s.inputs.get(name), s.right) for s in seen]
         if any(x is None for x in given):
             continue
-        if all(_close(s.yours, x + 0 * s.right) for s, x in zip(seen, given)):
+        if all(close(s.yours, x + 0 * s.right) for s, x in zip(seen, given)):
             return f"Your result is {name}, as it came in."
         for text, change in _WITH.items():
-            if all(_close(s.yours, change(s.right, x)) for s, x in zip(seen, given)):
+            if all(close(s.yours, change(s.right, x)) for s, x in zip(seen, given)):
                 return f"Your result is the right one {text.format(name)}."
     return ""
 
@@ -146,17 +247,17 @@ def _rearranged(seen: Sequence[Seen]) -> str:
     for axis, name in _axes(seen, 3):
         moved = [(np.moveaxis(s.yours, axis, 0), np.moveaxis(s.right, axis, 0)) for s in seen]
         more = [pair for pair in moved if len(pair[0]) > 2]
-        if all(_close(a[1:], b[:-1]) for a, b in more):
+        if all(close(a[1:], b[:-1]) for a, b in more):
             return f"Along {name} your numbers stand one place too late."
-        if all(_close(a[:-1], b[1:]) for a, b in more):
+        if all(close(a[:-1], b[1:]) for a, b in more):
             return f"Along {name} your numbers stand one place too early."
-        if all(_close(a, b.cumsum(0)) for a, b in moved):
+        if all(close(a, b.cumsum(0)) for a, b in moved):
             return f"Along {name} your numbers are running sums of the right ones."
-        if all(_close(a.cumsum(0), b) for a, b in moved):
+        if all(close(a.cumsum(0), b) for a, b in moved):
             return f"Along {name} the right numbers are running sums of yours."
-        if all(_close(np.sort(a, 0), np.sort(b, 0)) for a, b in moved):
+        if all(close(np.sort(a, 0), np.sort(b, 0)) for a, b in moved):
             return f"You have the right numbers, but along {name} they stand in another order."
-    if all(_close(np.sort(s.yours.ravel()), np.sort(s.right.ravel())) for s in seen):
+    if all(close(np.sort(s.yours.ravel()), np.sort(s.right.ravel())) for s in seen):
         return "You have the right numbers, but at other places."
     return ""
 
@@ -263,9 +364,9 @@ def by_sizes(yours: np.ndarray, right: np.ndarray, given: Sequence[Mapping[str, 
         if (right != 0).all() and (yours != 0).all():
             ratio = yours / right
             for name, x in columns.items():
-                if np.ptp(x) and _close(ratio, x):
+                if np.ptp(x) and close(ratio, x):
                     return f"Yours is the right one times {name}."
-                if np.ptp(x) and _close(ratio, 1 / x):
+                if np.ptp(x) and close(ratio, 1 / x):
                     return f"Yours is the right one divided by {name}."
         apart = yours - right
         if not (apart > 0).all() and not (apart < 0).all():
@@ -275,6 +376,38 @@ def by_sizes(yours: np.ndarray, right: np.ndarray, given: Sequence[Mapping[str, 
                 if np.ptp(x) and np.allclose(abs(apart), factor * x, rtol=1e-6, atol=1e-6):
                     term = name if factor == 1 else f"{factor:g} · {name}"
                     return f"Yours is too {'large' if apart[0] > 0 else 'small'} by {term}."
+    return ""
+
+
+def over_cases(yours: np.ndarray, right: np.ndarray) -> str:
+    """Say what holds of a number in every case, right or wrong.
+
+    Parameters
+    ----------
+    yours, right : ndarray
+        A number for each case.
+    """
+    a, b = yours, right
+    if len(a) < 3 or not np.isfinite(a).all() or np.ptp(b) < 0.05:
+        return ""
+    apart = a - b
+    if np.ptp(a) < ABSOLUTE:
+        return "Yours is the same number whatever it is given; the right one changes."
+    if np.ptp(apart) < ABSOLUTE:
+        more = "larger" if apart[0] > 0 else "smaller"
+        return f"Yours is {more} than the right one by the same amount in every case."
+    if (b != 0).all() and np.ptp(a / b) < RELATIVE:
+        return "Yours is the right one times the same number in every case."
+    if np.ptp(a + b) < ABSOLUTE:
+        return "Yours and the right one add up to the same in every case: is a sign the wrong one?"
+    if b.min() >= -ABSOLUTE and b.max() <= 1 + ABSOLUTE:
+        below, above = a.min() < -ABSOLUTE, a.max() > 1 + ABSOLUTE
+        if below or above:
+            where = "below 0 and above 1" if below and above else "below 0" if below else "above 1"
+            return f"Yours goes {where}; the right one stays between 0 and 1 in every case."
+    if (apart > -ABSOLUTE).all() or (apart < ABSOLUTE).all():
+        which = "large" if apart.max() > ABSOLUTE else "small"
+        return f"Wherever yours is wrong it is too {which}."
     return ""
 
 

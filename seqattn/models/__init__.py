@@ -1,6 +1,6 @@
 """Sequence-to-sequence models: encoders, decoders around any attention, and the two together."""
 
-from seqattn.contexts import evaluating
+from seqattn.context_managers import evaluating
 from seqattn.decoding import Step
 from seqattn.models.classifier import Classified, SentenceClassifier
 from seqattn.models.config import ModelConfig, build_model

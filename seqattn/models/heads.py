@@ -13,7 +13,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from seqattn.attention import MultiHeadAttention
-from seqattn.contexts import evaluating
+from seqattn.context_managers import evaluating
 from seqattn.models.seq2seq import StepwiseModel
 from seqattn.models.transformer import Transformer
 

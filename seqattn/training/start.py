@@ -5,7 +5,7 @@ from pathlib import Path
 
 import torch
 
-from seqattn.contexts import own_random
+from seqattn.context_managers import own_random
 from seqattn.data.corpora import CorpusConfig, read_split
 from seqattn.data.vocabulary import Vocabularies
 from seqattn.models import ModelConfig, build_model, guess_frequencies

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from seqattn.contexts import own_random
+from seqattn.context_managers import own_random
 from seqattn.data.batches import Batch, Batches
 from seqattn.models.output_layer import guess_frequencies
 from seqattn.precision import autocast

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from seqattn.contexts import own_random
+from seqattn.context_managers import own_random
 from seqattn.data.batches import Batch, Batches, encode_pairs
 from seqattn.data.pairs import TextPair
 from seqattn.data.vocabulary import Vocabularies
@@ -117,6 +117,10 @@ class Outcome(NamedTuple):
 class Trainer:
     """Trains a model in a run folder.
 
+    The loop is ``_train``; what one update does with a batch is
+    :func:`seqattn.training.step.update`. (:func:`~seqattn.training.fit` is a loop around the same
+    update, without files.)
+
     Parameters
     ----------
     model : StepwiseModel
@@ -195,7 +199,7 @@ class Trainer:
         self.validator = Validator(
             self.translator, valid, config, self.checkpointer, self.processes, self._elapsed
         )
-        self.threads_before: int | None = None
+        self.threads_before: int | None = None  # of the run that is taken up
         self._random: Mapping[str, Tensor] | None = None
         # What an update calls: the model, or what wraps it for several processes or is compiled.
         self._called_model: nn.Module = model
@@ -274,7 +278,7 @@ class Trainer:
         """Update batch by batch; every so often validate, save and report; stop when it is time."""
         state, config, saved = self.state, self.config, self.state.seconds
         # At the head: a run taken up after its last update comes by here without another.
-        for batches in self._upcoming():
+        for parts in self._upcoming():
             # Ctrl-C and its like are heard between two updates, whichever process they reach.
             signal = self._heard(interrupts)
             stop = self._reason_to_stop(signal)
@@ -293,11 +297,11 @@ class Trainer:
                 break
             rate = config.learning_rate(state.step + 1, self._done())  # above 0 to the last update
             state.step += 1
-            tokens = sum(map(self.batches.count_tokens, batches))
+            tokens = sum(map(self.batches.count_tokens, parts))
             made = update(
                 self._called_model,
                 self.optimizer,
-                self._share(batches),
+                self._share(parts),
                 tokens=tokens / self.processes.count,
                 lr=rate,
                 smoothing=config.smoothing,
@@ -306,7 +310,7 @@ class Trainer:
                 penalty=self._penalty,
                 bf16=config.bf16,
             )
-            self._count(made, tokens, len(batches))  # and end here if the loss is no number
+            self._count(made, tokens, len(parts))  # and end here if the loss is no number
             if state.step % config.log_every == 0:
                 self._report(rate, made.norm.item())
         return Outcome(stop, state, signal or None)
@@ -314,6 +318,7 @@ class Trainer:
     def _upcoming(self) -> Iterator[list[list[int]]]:
         """Give the rows of the batches of each update to come, epoch after epoch, without end.
 
+        An update has one batch, or as many parts as ``accumulate`` says: a list of rows for each.
         What moves on is ``state.index``, and :meth:`_count` moves it, once the update is made: a
         checkpoint that is written before that begins with the same batches again.
         """
@@ -325,9 +330,9 @@ class Trainer:
             state.epoch += 1
             state.index = 0
 
-    def _share(self, batches: Sequence[Sequence[int]]) -> list[Batch]:
+    def _share(self, parts: Sequence[Sequence[int]]) -> list[Batch]:
         """Give what is this process's of the batches of an update."""
-        shares = map(self.processes.share, batches)
+        shares = map(self.processes.share, parts)
         return [self.batches.take(share).to(self.device) for share in shares]
 
     def _heard(self, interrupts: Interrupts) -> int:

@@ -20,7 +20,7 @@ from typing import Any
 
 import torch
 
-from seqattn.contexts import own_random
+from seqattn.context_managers import own_random
 from seqattn.data.vocabulary import Vocabularies
 from seqattn.models import ModelConfig, build_model
 from seqattn.models.seq2seq import StepwiseModel

@@ -6,7 +6,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from seqattn.contexts import evaluating
+from seqattn.context_managers import evaluating
 from seqattn.data.batches import Batch, Batches, encode_pairs, pad
 from seqattn.data.pairs import TextPair, lower_case
 from seqattn.data.vocabulary import Vocabularies
@@ -319,7 +319,10 @@ class Translator:
     def _in_batches(
         self, sentences: Sequence[str], search: SearchFunction, n: int, *, places: int
     ) -> list[list[Translation]]:
-        """Search for n translations of each sentence, in batches of similar lengths."""
+        """Search for n translations of each sentence, in batches of similar lengths.
+
+        Each sentence takes so many ``places`` side by side: as many as its beam is wide.
+        """
         if isinstance(sentences, str):
             raise TypeError("got one string; expected a list with a string for each sentence")
         cased = [s.lower() if self.lowercase else s for s in sentences]

@@ -10,7 +10,7 @@ import traitlets
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from seqattn.contexts import own_random
+from seqattn.context_managers import own_random
 from seqattn.widgets.base import LiveFigure
 
 __all__ = ["DotVariance"]

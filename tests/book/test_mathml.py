@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 import pytest
 from fontTools.ttLib import TTFont
 
-from tools import grammar
+from tools import part_colours
 from tools.mathml import FormulaError, aligned, mathml
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -95,7 +95,7 @@ def test_no_page_has_a_formula_left_as_tex_or_asks_for_a_script_for_them(book):
 
 def test_each_part_of_attention_has_its_colour_in_formulas_and_in_the_style():
     style = (ROOT / "_assets" / "seqattn.css").read_text(encoding="utf-8")
-    for name in grammar.PARTS:
+    for name in part_colours.PARTS:
         marked = [e for e in parts(rf"a + \{name}{{b_t}}").iter() if e.get("class") == f"sa-{name}"]
         assert ["".join(e.itertext()) for e in marked] == ["bt"]
         assert f"math .sa-{name} {{ color: var(--sa-{name}); }}" in style

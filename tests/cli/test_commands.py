@@ -8,6 +8,7 @@ import re
 import signal
 import subprocess
 import sys
+from importlib import import_module
 from io import StringIO
 from types import SimpleNamespace
 
@@ -242,7 +243,9 @@ def test_a_run_is_resumed_with_a_larger_budget_and_never_overwritten(trained, ru
     name = ["--run", "runs/numbers-de-en"]
     refused = run("train", "--data", "numbers.tsv", *name, code=2)
     assert "holds a run already" in refused.err[0]
-    assert "from update 4" in "\n".join(run("train", "--resume", *name, "--steps", 6).out)
+    resumed = "\n".join(run("train", "--resume", *name, "--steps", 6).out)
+    assert "from update 4" in resumed
+    assert "cpu, threads: 1, " in resumed  # as many as before
     assert read_checkpoint(folder / "last.safetensors").data["position"]["step"] == 6
     refused = run("train", "--resume", *name, "--set", "lr=1", code=2)
     assert refused.err == ["seqattn: --set does not go with --resume: a run keeps its settings"]
@@ -251,6 +254,56 @@ def test_a_run_is_resumed_with_a_larger_budget_and_never_overwritten(trained, ru
     assert (folder / "best.safetensors").is_file()  # a typing error costs nothing
     run("train", "--data", "numbers.tsv", *anew)
     assert read_checkpoint(folder / "last.safetensors").data["position"]["step"] == 1
+
+
+def test_a_process_is_set_up_once_and_before_there_is_a_model(run, monkeypatch):
+    done = []
+    for module, name in (
+        ("seqattn.process", "prepare_process"),
+        ("seqattn.training.start", "build_model"),
+        ("seqattn.training.start", "load_model"),
+    ):
+        original = getattr(import_module(module), name)
+
+        def noted(*arguments, name=name, original=original, **options):
+            done.append(name)
+            return original(*arguments, **options)
+
+        monkeypatch.setattr(f"{module}.{name}", noted)
+    train = ["train", "--data", "numbers.tsv", "--run", "a", "--subwords", 0, "--steps", 1]
+    run(*train, *SMALL, "--quiet")
+    assert done == ["prepare_process", "build_model"]
+    run("train", "--resume", "--run", "a", "--steps", 2, "--quiet")
+    assert done[2:] == ["prepare_process", "load_model"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "before", "processes", "device", "found"),
+    [
+        (2, 5, 1, "cpu", [2]),
+        (None, 5, 1, "cpu", [5]),
+        (None, 5, 2, "cpu", [5]),
+        (None, None, 2, "cpu", [3]),
+        (None, None, 9, "cpu", [1]),
+        (None, None, 1, "cpu", [4]),
+        (2, None, 1, "cuda", []),
+    ],
+)
+def test_threads_are_those_asked_for_or_those_before_or_a_share_or_the_fastest(
+    monkeypatch, asked, before, processes, device, found
+):
+    from seqattn.cli.train_options import set_threads
+
+    used = []
+    monkeypatch.setattr("torch.set_num_threads", used.append)
+    monkeypatch.setattr("seqattn.process.available_cores", lambda: 6)
+    monkeypatch.setattr("seqattn.training.runtime.fastest_threads", lambda *_, **__: 4)
+    trainer = SimpleNamespace(
+        device=torch.device(device), threads_before=before, model=None, batches=None,
+        processes=SimpleNamespace(count=processes), config=SimpleNamespace(bf16=False),
+    )  # fmt: skip
+    set_threads(trainer, asked)
+    assert used == found
 
 
 def test_a_signal_saves_and_says_how_to_go_on(run, tmp_path, monkeypatch):

@@ -8,15 +8,8 @@ import pytest
 
 from seqattn.grading.bank import exercises, load
 from seqattn.grading.judge import Judge
-from tools.answer_mutants import (
-    DRAWS,
-    LIMITS,
-    equivalents,
-    forms_of,
-    mutants_of,
-    try_mutants,
-    written_rows,
-)
+from tools.answer_mutants import DRAWS, LIMITS, equivalents, try_mutants, written_rows
+from tools.broken_answers import forms_of, mutants_of
 
 # With each commit a part of the mutants of every third question; once a week all, which is 1.
 SHARE = float(os.environ.get("SEQATTN_MUTANTS", 0.03))

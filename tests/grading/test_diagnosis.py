@@ -9,7 +9,7 @@ import pytest
 
 from seqattn.grading.bank import exercises, load
 from seqattn.grading.cases import DOUBLE, FIRST, OTHERS, draw_cases
-from seqattn.grading.hints import diagnose
+from seqattn.grading.diagnosis import diagnose
 from seqattn.grading.results import fault
 from seqattn.grading.sandbox import wire
 

@@ -9,24 +9,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from seqattn.console import INSTRUCTORS, fail, must_exist
+
 if TYPE_CHECKING:
     from seqattn.grading.classroom.roster import Handed
     from seqattn.grading.classroom.run import Result
     from seqattn.grading.verdicts import Grade
 
-__all__ = [
-    "INSTRUCTORS",
-    "LEARNERS",
-    "Book",
-    "fail",
-    "must_exist",
-    "must_know_answers",
-    "register",
-]
+__all__ = ["Book", "must_know_answers", "register"]
 
-# Groups of the commands in what --help says.
-LEARNERS = "For learners"
-INSTRUCTORS = "For instructors, and authors of exercises"
 # Each job imports torch: more than a few cost memory first.
 CORES = min(8, os.cpu_count() or 1)
 Submissions = Annotated[
@@ -276,15 +267,3 @@ def must_know_answers() -> None:
         require_keys()
     except NoKeysError as error:
         raise fail(str(error)) from None
-
-
-def must_exist(path: Path) -> None:
-    """Stop where there is no such file or folder."""
-    if not path.exists():
-        raise fail(f"there is no {path}")
-
-
-def fail(message: str) -> typer.Exit:
-    """Say what is wrong; raise what this returns to end the command."""
-    print(f"seqattn: {message}", file=sys.stderr)
-    return typer.Exit(2)

@@ -1,4 +1,4 @@
-r"""One visual grammar: each of attention's parts has one colour and one sign in the whole book.
+r"""Each of attention's parts has one colour and one sign in the whole book.
 
 In prose a role, ``{query}`state```, and in formulas a command, ``\query{s_t}``, give a word or a
 symbol its part's colour (``--sa-query`` and so on in ``_assets/seqattn.css``). ``{signs}`` shows
