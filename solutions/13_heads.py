@@ -303,7 +303,7 @@ with checking("q7"):
     back = torch.tensor([[0.5, 0.3, 0.2], [0.9, 0.1, 0.0], [0.0, 0.9, 0.1]])
 
     def pretend(heads, seed):
-        """A training that takes no time: its two heads exchange roles with each seed."""
+        """A training that takes no time: its two heads exchange roles by seed."""
         both = [ahead, back] if seed % 2 else [back, ahead]
         weights = torch.stack(both[:heads])[None]
         lengths = torch.tensor([3])
