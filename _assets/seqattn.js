@@ -7,7 +7,7 @@
   } };
 
   const each = (selector, change) => document.querySelectorAll(selector).forEach(change);
-  const WIDE = ".bd-article .formula, .bd-article pre, .bd-article .pst-scrollable-table-container";
+  const WIDE = ".bd-article .formula, .bd-article pre, .bd-article .pst-scrollable-table-container, .bd-article .cell_output .text_html";
 
   function repair() {
     // The sidebar's logo and search stand outside every landmark.

@@ -442,7 +442,7 @@ for seed, ax in enumerate(panels):
     ax.set_xlabel("step")
     ax.set_xticks([0, 5, 9])
 panels[0].set_ylabel("centre of the window")
-panels[2].legend(frameon=False, fontsize=8)
+panels[2].legend(frameon=False)
 plt.show()
 display(experiment_card(stored["card"]))
 off = {

@@ -260,7 +260,8 @@ with checking("q6"):
     keys[:, 0] *= 2
     first, last = heard(torch.randn(200, 50, 16), keys, torch.ones(200, 8).bool())
     print(
-        f"the long key is first for {first[:, 0].mean():.0%} of the queries, last for {last[:, 0].mean():.0%}"
+        f"the long key is first for {first[:, 0].mean():.0%} of the queries, "
+        f"last for {last[:, 0].mean():.0%}"
     )
 
 # %% [markdown]

@@ -110,7 +110,8 @@ with checking("q2"):
     for d, row in table.items():
         (v, v_scaled), (t, t_scaled) = row["variance"], row["through"]
         print(
-            f"d = {d:3}: variance {v:6.1f} and {v_scaled:.2f}, let through {t:.3f} and {t_scaled:.2f}"
+            f"d = {d:3}: variance {v:6.1f} and {v_scaled:.2f}, "
+            f"let through {t:.3f} and {t_scaled:.2f}"
         )
         assert abs(v_scaled * d / v - 1) < 0.01, "scores divided by the root: variance divided by d"
         assert 0 < t < t_scaled < 1 - 1 / 8, "a sharp softmax lets less through than a flat one"

@@ -450,7 +450,7 @@ batches = Batches(encode_pairs(short, vocabularies), tokens=512)
 
 
 def train(seed, frequencies):
-    """Return the features after 20 updates, where their words are, and the loss at the end."""
+    """Return features after 20 updates, where their words are, and the last loss."""
     torch.manual_seed(seed)
     sizes = {"d_embed": 64, "d_hidden": 64, "d_encoder": 32, "dropout": 0.0}
     config = ModelConfig("luong", score="additive", readout="tanh", input_feeding=False, **sizes)

@@ -199,9 +199,10 @@ with checking("q4"):
     assert loss.shape == (), f"the loss is one number, not of shape {tuple(loss.shape)}"
     same_precision(smoothed_loss, y, torch.zeros(2, 3, 6), 0, 0.2)
     assert abs(loss - math.log(6)) < 1e-4, (
-        f"where all words are as likely, the targets do not matter: log 6 = 1.79, not {loss:.2f}"
+        f"all words as likely: the targets do not matter, log 6 = 1.79, not {loss:.2f}"
     )
-    # A model that says just what the smoothed targets say: 0.8 for one word, 0.05 for four, no pad.
+    # A model that says just what the smoothed targets say:
+    # 0.8 for one word, 0.05 for four, no pad.
     says = torch.full((2, 3, 6), math.log(0.05)).scatter(2, y[:, 1:, None], math.log(0.8))
     says[..., 0] = -30.0
     floor = -0.8 * math.log(0.8) - 0.2 * math.log(0.05)
@@ -284,7 +285,8 @@ def rescored(log_probs, lengths, weights, mask, alpha, beta):
 
 # %% check="q6"
 with checking("q6"):
-    # The whole source looked at, one word twice; then one word of three, once; the last column is a pad.
+    # The whole source looked at, one word twice; then one word of three, once.
+    # The last column is a pad.
     weights = torch.tensor([[[1.0, 0.0, 0.0], [0.5, 0.5, 0.0]], [[0.9, 0.1, 0.0], [7.0, 7.0, 7.0]]])
     given = (
         torch.tensor([-2.0, -1.5]),
@@ -335,7 +337,7 @@ with checking("q6"):
 
 # %%
 def apart(one, other, real):
-    """Return the mean share of weight, over real words, that lies elsewhere in the other maps."""
+    """Return the mean share of weight, over real words, that lies elsewhere."""
     return float(((one - other).abs().sum(-1) / 2)[real].mean())
 
 
@@ -371,7 +373,7 @@ with checking("q7"):
     maps = torch.tensor([[[[1.0, 0.0]]], [[[0.0, 1.0]]]])
 
     def pretend(design, seed):
-        """A training that takes no time: Luong's is better by 4, and looks elsewhere."""
+        """A training that takes no time: Luong's is better by 4 and looks elsewhere."""
         late = design == "luong"
         return {
             "bleu": 20.0 + 4 * late + seed,

@@ -109,7 +109,7 @@ with checking("q2"):
     assert abs(share[0, 0] - 1) < 1e-4, f"four words, four equal weights: 1, not {share[0, 0]:.2f}"
     by_hand = math.log(2) / math.log(3)
     assert abs(share[1, 0] - by_hand) < 1e-4, (
-        f"three words, weights 1/2, 1/2, 0: log 2 / log 3 = {by_hand:.2f}, not {share[1, 0]:.2f}"
+        f"weights 1/2, 1/2, 0: log 2 / log 3 = {by_hand:.2f}, not {share[1, 0]:.2f}"
     )
     assert abs(share[2, 0]) < 1e-4, f"a sentence of one word: 0, not {share[2, 0]:.2f}"
 

@@ -188,7 +188,7 @@ with checking("q4"):
     (context.sum() / 3).backward()
     right = torch.tensor([[1.0, 1 / 3]])
     assert weights.grad is not None and torch.allclose(weights.grad, right), (
-        f"backward, weights: a third of the sums of the values, {right}, not {weights.grad}"
+        f"backward: a third of the sums of the values, {right}, not {weights.grad}"
     )
     right = torch.tensor([[[0.0, 0.0], [1 / 3, 1 / 3]]])
     assert values.grad is not None and torch.allclose(values.grad, right), (

@@ -66,7 +66,7 @@ with checking("q1"):
     assert merged.shape == (1, 2, 4), f"(B, T, H · d_h) is (1, 2, 4), not {tuple(merged.shape)}"
     same_precision(merge_heads, parts)
     assert merged[0, 0].tolist() == [1, 2, 5, 6], (
-        f"the first position has 1, 2 of head 1 and 5, 6 of head 2, not {merged[0, 0].tolist()}"
+        f"the first has 1, 2 of head 1 and 5, 6 of head 2, not {merged[0, 0].tolist()}"
     )
 
 # %% [markdown]
@@ -303,7 +303,7 @@ with checking("q7"):
     back = torch.tensor([[0.5, 0.3, 0.2], [0.9, 0.1, 0.0], [0.0, 0.9, 0.1]])
 
     def pretend(heads, seed):
-        """A training that takes no time: its two heads exchange their roles with each seed."""
+        """A training that takes no time: its two heads exchange roles by seed."""
         both = [ahead, back] if seed % 2 else [back, ahead]
         weights = torch.stack(both[:heads])[None]
         lengths = torch.tensor([3])

@@ -255,7 +255,7 @@ with checking("q6"):
     e = made.E[3]
     alone = (e + e @ made.W_v) @ made.W + made.b
     assert torch.allclose(logits[1], alone, atol=1e-5), (
-        f"a sentence of one word looks at itself: {alone.tolist()}, not {logits[1].tolist()}"
+        f"one word alone looks at itself: {alone.tolist()}, not {logits[1].tolist()}"
     )
     double = made.double()(ids, lengths)
     assert double.dtype == torch.float64, f"from float64 comes float64, not {double.dtype}"
@@ -344,7 +344,7 @@ class Averager(nn.Module):
 
 
 def said_by(kind, seed):
-    """Train a reader on 2,000 sentences, and return the labels that it gives the 1,000 others."""
+    """Train a reader on 2,000 sentences; return its labels for the 1,000 others."""
     torch.manual_seed(seed)
     reader = kind(len(words), 16, 2)
     optimizer = torch.optim.Adam(reader.parameters(), lr=0.01)

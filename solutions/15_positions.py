@@ -261,13 +261,13 @@ with checking("q6"):
     assert isinstance(found, dict), f"return a dict, not a {type(found).__name__}"
     assert set(found) == {"source", "target", "verdict"}, f"the entries are {set(found)}"
     assert [float(x) for x in found["source"]] == [9, 9], (
-        f"the source side brings 8 without and 10 with the other: 9, not {found['source']}"
+        f"source: 8 without the other and 10 with it, so 9, not {found['source']}"
     )
     assert [float(x) for x in found["target"]] == [2, 2], (
         f"the target side brings 1 and 3: 2, not {found['target']}"
     )
     assert found["verdict"] == "source", (
-        f"each number of source, 9, is above each of target, 2: not {found['verdict']!r}"
+        f"all of source, 9, is above all of target, 2: not {found['verdict']!r}"
     )
 
 # %% [markdown]

@@ -72,7 +72,7 @@ with checking("q1"):
     same_precision(layer_norm, four, ones, zeros, 1e-5)
     by_hand = torch.tensor([-1.069, -0.535, 0.0, 1.604])
     assert torch.allclose(found[0, 0], by_hand, atol=2e-3), (
-        f"the chapter's four numbers become −1.07, −0.53, 0 and 1.60, not {found[0, 0].tolist()}"
+        f"the four numbers become −1.07, −0.53, 0 and 1.60, not {found[0, 0].tolist()}"
     )
 
 # %% [markdown]
@@ -115,7 +115,8 @@ with checking("q2"):
         assert found.shape == x.shape, f"the shape stays, (1, 1, 2), not {tuple(found.shape)}"
         same_precision(run_stack, x, matrices, gains, pre)
         assert torch.allclose(found, torch.tensor(expected), atol=1e-3), (
-            f"pre = {pre}: a part that returns 0 leaves {expected} of 1 and 7, not {found[0, 0].tolist()}"
+            f"pre = {pre}: a part that returns 0 leaves {expected} of 1 and 7, "
+            f"not {found[0, 0].tolist()}"
         )
 
 # %% [markdown]
@@ -158,7 +159,8 @@ with checking("q3"):
         f"(1, 2) and twice (1, 1, 2, 1), not {shapes}"
     )
     assert torch.allclose(found[0], torch.tensor([[0.7311, 0.5]]), atol=1e-3), (
-        f"keys 0 and 1: head 1 gives 0.731, head 2, which asks nothing, 0.5, not {found[0].tolist()}"
+        "keys 0 and 1: head 1 gives 0.731, head 2, which asks nothing, 0.5, "
+        f"not {found[0].tolist()}"
     )
 
 # %% [markdown]

@@ -339,7 +339,7 @@ def sampled(a, b):
 
 
 # %%
-# BEGIN ANSWER stub: # Your study goes here: study(sampled(half[0], whole[0]), sampled(whole[0], whole[2]), ...), and a sentence.
+# BEGIN ANSWER stub: # study(sampled(half[0], whole[0]), sampled(whole[0], whole[2]), ...), and a sentence
 sizes = [6, 12, 25, 50, 100, 200]
 for one, two in ((0, 1), (0, 2), (1, 4)):
     found = study(sampled(half[0], whole[0]), sampled(whole[one], whole[two]), sizes, 100)

@@ -278,7 +278,9 @@ class Inventory(_Generated):
 def _link(root: Path, page: str) -> str:
     folder, stem = posixpath.split(page)
     file = posixpath.basename(_file(root, page))
-    return f"[{stem}]({'' if folder == 'chapters' else f'../{folder}/'}{file})"
+    number = re.match(r"\d+", stem)
+    name = f"{folder.removesuffix('s')}\u00a0{int(number[0])}" if number else stem.replace("_", " ")
+    return f"[{name}]({'' if folder == 'chapters' else f'../{folder}/'}{file})"
 
 
 def _file(root: Path, page: str) -> str:

@@ -9,6 +9,7 @@
 - Formulas come as MathML from :mod:`tools.mathml`.
 - Code, names, signatures and tables carry no marks that change nothing.
 - Formulas keep the signs beside them, and their numbers one pair of brackets.
+- Long names may break after a dot, an underscore or a bracket, and nowhere else.
 """
 
 import hashlib
@@ -99,6 +100,20 @@ TWICE = re.compile(
 SIGNED = re.compile(
     r'\(?<span class="math notranslate">(?:(?!</span>).)+</span>[,.;:!?)’”]+', re.DOTALL
 )
+# Where a name that is too long for its line may break: after a sign, between letters.
+JOINT = re.compile(r"(?<=\w)(?:[_/(|:=]+|(?<!\d)\.)(?=\w)")
+NAME = re.compile(r"[^\s<>]+")
+CODE = re.compile(r"(<code[^>]*>)([^<]*)(?=</code>)")
+TABLE = re.compile(r"<table.*?</table>", re.DOTALL)
+SIGNATURE_NAME = re.compile(r'(?<=<span class="sig-)(?:prename|name)">[^<]*')
+JOINT_OR_END = re.compile(r"(?<=\w)(?:\.|_(?=\w))")
+LONG, LONG_IN_TABLES = 28, 18
+HELD = r'<span class="sa-held">\g<0></span>'
+# An option of a command is one word; lines may break after a hyphen.
+OPTION = re.compile(r"(?<!\S)--?[a-zA-Z][\w-]*")
+COMMANDS = re.compile(r'<div class="highlight-(?:bash|console)\b.*?</pre>', re.DOTALL)
+# The signature of a score, in a table.
+SCORED = re.compile(r"(?<=<td>)nrefs:[^<]*")
 # Scripts whose words may become classes.
 SCRIPTS_OF_TEXT = (
     "scripts/pydata-sphinx-theme.js",
@@ -163,10 +178,25 @@ def _sheet(body: str | None) -> str:
 def mended(body: str) -> str:
     """Leave out marks and brackets that say nothing; keep signs on the line of their formula."""
     body = without(IDLE, body)
-    body = SIGNATURE.sub(lambda found: without(IDLE_IN_SIGNATURES, found[0]), body)
+    body = SIGNATURE.sub(lambda found: _signature(found[0]), body)
     body = PLAIN.sub(r"\1", body)
-    body = SIGNED.sub(r'<span class="sa-held">\g<0></span>', body)
+    body = TABLE.sub(lambda found: breaking(found[0], LONG_IN_TABLES), body)
+    body = breaking(body, LONG)
+    body = SCORED.sub(lambda found: found[0].replace("|", "|<wbr>"), body)
+    body = COMMANDS.sub(lambda found: OPTION.sub(HELD, found[0]), body)
+    body = SIGNED.sub(HELD, body)
     return TWICE.sub(r"(\1\2</a>", body)
+
+
+def breaking(text: str, long: int) -> str:
+    """Let names of code break at their joints if they are as long as this."""
+
+    def broken(name: re.Match[str]) -> str:
+        if OPTION.fullmatch(name[0]):
+            return OPTION.sub(HELD, name[0])
+        return JOINT.sub(r"\g<0><wbr>", name[0]) if len(name[0]) >= long else name[0]
+
+    return CODE.sub(lambda found: found[1] + NAME.sub(broken, found[2]), text)
 
 
 def without(idle: list[tuple[re.Pattern[str], str]], text: str) -> str:
@@ -174,6 +204,13 @@ def without(idle: list[tuple[re.Pattern[str], str]], text: str) -> str:
     for mark, left in idle:
         text = mark.sub(left, text)
     return text
+
+
+def _signature(text: str) -> str:
+    """Leave out of a signature what changes nothing; let it break at its joints."""
+    text = without(IDLE_IN_SIGNATURES, text)
+    text = SIGNATURE_NAME.sub(lambda found: JOINT_OR_END.sub(r"\g<0><wbr>", found[0]), text)
+    return text.replace("(<em>", "(<wbr><em>")
 
 
 def squeezed(page: str) -> str:

@@ -44,12 +44,15 @@ const figure = {
   },
 
   dials(plot, n, width) {
-    const all = n.hands.length, columns = Math.min(all, 8), rows = Math.ceil(all / columns);
-    const cell = Math.min(64, (width - 8) / columns), r = 0.4 * cell;
+    // A box that 32 dials fill: few are larger, and what stands below keeps its place.
+    const all = n.hands.length, wide = width > 560, rows = all > 8 ? (wide ? 2 : 4) : all > 2 && !wide ? 2 : 1;
+    const columns = all / rows, high = wide ? (width - 8) / 8 : (width - 8) / 2;
+    const cell = Math.min((width - 8) / columns, high / rows), r = 0.4 * cell;
+    const left = 4 + (width - 8 - columns * cell) / 2, top = 4 + (high - rows * cell) / 2;
     // From the top, clockwise: the cosine points up, the sine to the right.
     const hand = ([sine, cosine], x, y, attributes) => s("line", { x1: x, y1: y, x2: x + r * sine, y2: y - r * cosine, stroke: "currentColor", ...attributes });
-    plot.paint([columns * cell + 8, rows * cell + 8], n.hands.map((pair, k) => {
-      const x = 4 + (k % columns + 0.5) * cell, y = 4 + (Math.floor(k / columns) + 0.5) * cell;
+    plot.paint([width, high + 8], n.hands.map((pair, k) => {
+      const x = left + (k % columns + 0.5) * cell, y = top + (Math.floor(k / columns) + 0.5) * cell;
       return [s("circle", { cx: x, cy: y, r, class: "sa-frame" }),
         hand(pair, x, y, { class: "sa-thin", "stroke-width": 1.5, "stroke-opacity": 0.55 }),
         hand(n.shifted[k], x, y, { class: "keys", "stroke-width": 3.2, "stroke-linecap": "round" })];
@@ -67,6 +70,7 @@ const figure = {
     plot.paint([width, width + 32], s("g", { class: "scores" }, products),
       words(26, 14, "product of p (row) and q"),
       s("rect", { x: 26, y: 22, width: this.places * side, height: this.places * side, class: "sa-frame" }),
+      !ui.open() && words(26 + (this.places * side) / 2, 22 + (this.places * side) / 2, "appears with your answer", { "text-anchor": "middle", class: "sa-later" }),
       s("rect", { x: 26, y: 22 + p * side, width: this.places * side, height: side, class: "sa-cursor" }),
       words(20, 22 + (p + 0.5) * side + 4, String(p), { "text-anchor": "end" }),
       [0, 10, 20, 30].map((q) => words(26 + (q + 0.5) * side, foot + 16, String(q), { "text-anchor": "middle" })),
@@ -77,8 +81,9 @@ const figure = {
     const top = n.length ** 2, p = ui.get("position");
     const { group, sx, sy } = axes({ x: [0, this.places - 1], y: [-top, top], box: [34, 28, width - 12, 220],
       xticks: [0, 10, 20, 30].map((v) => [v, String(v)]), yticks: ticks(-top, top, 4), xlabel: "position q", ylabel: "product with p" });
-    plot.paint([width, 262], group, ui.open() && [
+    plot.paint([width, 262], group, ui.open() ? [
       line(n.products.map((y, q) => [sx(q), sy(y)]), { stroke: "currentColor", class: "scores", "stroke-width": 2 }),
-      n.products.map((y, q) => s("circle", { cx: sx(q), cy: sy(y), r: q === p ? 5 : 2.4, fill: "currentColor", class: "scores", "stroke-width": 0 }))]);
+      n.products.map((y, q) => s("circle", { cx: sx(q), cy: sy(y), r: q === p ? 5 : 2.4, fill: "currentColor", class: "scores", "stroke-width": 0 }))] :
+      words((22 + width) / 2, sy(0) - 12, "appears with your answer", { "text-anchor": "middle", class: "sa-later" }));
   },
 };

@@ -145,8 +145,8 @@ def test_signatures_carry_what_is_seen():
         'class="pre">[source]</span></span></a></dt>'
     )
     assert page_ext.mended(whole) == (
-        '<dt class="sig sig-object py" id="x.y"><span class="sig-prename">x.</span>'
-        '<span class="sig-name">y</span>(<em>mask<i>=None</i></em>)'
+        '<dt class="sig sig-object py" id="x.y"><span class="sig-prename">x.<wbr></span>'
+        '<span class="sig-name">y</span>(<wbr><em>mask<i>=None</i></em>)'
         '<a class="viewcode-link" href="a.html#y">[source]</a></dt>'
     )
 
@@ -160,3 +160,43 @@ def test_spaces_are_left_out_where_they_are_not_seen():
         "<div>\n<p>two\nwords</p>\n<pre>a\n\n   b</pre>\n<script>\n\n  x</script>\n</div>\n"
     )
     assert page_ext.squeezed(page_ext.squeezed(page)) == page_ext.squeezed(page)
+
+
+def test_long_names_may_break_after_a_sign_and_nowhere_else():
+    name = "F.scaled_dot_product_attention"
+    broken = "F.<wbr>scaled_<wbr>dot_<wbr>product_<wbr>attention"
+    assert page_ext.mended(f"<p><code>{name}(q, k)</code></p>") == (
+        f"<p><code>{broken}(<wbr>q, k)</code></p>"
+    )
+    # In the narrow cells of a table sooner, and in code alone.
+    assert page_ext.mended(f"<td><code>a.b_c</code> {name}</td>") == (
+        f"<td><code>a.b_c</code> {name}</td>"
+    )
+    assert page_ext.mended("<table><td><code>masked_softmax(scores)</code></td></table>") == (
+        "<table><td><code>masked_<wbr>softmax(<wbr>scores)</code></td></table>"
+    )
+    assert page_ext.mended("<p><code>masked_softmax(scores)</code></p>") == (
+        "<p><code>masked_softmax(scores)</code></p>"
+    )
+    signature = "nrefs:1|case:lc|tok:moses-0.2.0|eff:no"
+    assert page_ext.mended(f"<code>{signature}</code>") == (
+        "<code>nrefs:<wbr>1|<wbr>case:<wbr>lc|<wbr>tok:<wbr>moses-0.2.0|<wbr>eff:<wbr>no</code>"
+    )
+
+
+def test_an_option_of_a_command_is_one_word():
+    held = 'seqattn train <span class="sa-held">--seed</span> 1'
+    assert page_ext.mended("<code>seqattn train --seed 1</code>") == f"<code>{held}</code>"
+    block = '<div class="highlight-bash notranslate"><div class="highlight"><pre>{}</pre>'
+    assert page_ext.mended(block.format("seqattn train --seed 1")) == block.format(held)
+
+
+def test_signatures_may_break_at_their_joints():
+    signature = (
+        '<dt class="sig" id="a"><span class="sig-prename">a.b.</span>'
+        '<span class="sig-name">c_d</span>(<em>e_f</em>)</dt>'
+    )
+    assert page_ext.mended(signature) == (
+        '<dt class="sig" id="a"><span class="sig-prename">a.<wbr>b.<wbr></span>'
+        '<span class="sig-name">c_<wbr>d</span>(<wbr><em>e_f</em>)</dt>'
+    )

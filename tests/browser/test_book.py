@@ -15,6 +15,35 @@ ROOT = Path(__file__).resolve().parents[2]
 STATE = "application/vnd.jupyter.widget-state+json"
 VIEW = "application/vnd.jupyter.widget-view+json"
 LOOKS = {"light": (1200, "light"), "dark": (1200, "dark"), "phone": (375, "light")}
+# What goes on beyond the edge without a shadow there, or without a stop for the keyboard.
+NO_CUE = """() => [...document.querySelectorAll(".bd-article *")].filter(e => {
+    if (e.closest("math, .sa-fig") || e.scrollWidth <= e.clientWidth + 1) return false;
+    const style = getComputedStyle(e);
+    return /auto|scroll/.test(style.overflowX)
+        && (!/gradient/.test(style.backgroundImage) || e.tabIndex !== 0);
+}).map(e => e.outerHTML.slice(0, 120))"""
+# Names of code that go on in the next line without a sign before the break.
+NAMES = ".bd-article :is(code, dt.sig)"
+CUT_NAMES = (
+    f"() => [...document.querySelectorAll('{NAMES}')].flatMap(code => {{"
+    + """
+    if (code.closest("pre, .sa-fig") || !code.offsetHeight) return [];
+    const texts = document.createTreeWalker(code, NodeFilter.SHOW_TEXT);
+    const range = new Range(), cut = [];
+    for (let text; (text = texts.nextNode()); )
+        for (let i = 0, above; i < text.length; i++) {
+            range.setStart(text, i);
+            range.setEnd(text, i + 1);
+            const box = range.getBoundingClientRect();
+            if (!box.width) continue;
+            if (above && box.top > above.bottom - 2 && /\\w\\w/.test(text.data.slice(i - 1, i + 1))
+                && text.data[i - 1] !== "_")
+                cut.push(`${text.data.slice(0, i)}|${text.data.slice(i)}`);
+            above = box;
+        }
+    return cut;
+})"""
+)
 TWO_FRAMES = "() => new Promise(f => requestAnimationFrame(() => requestAnimationFrame(f)))"
 # What another look can break: the dark has other colours, the phone other widths.
 RULES = {
@@ -125,4 +154,7 @@ def test_every_page_is_readable_and_accessible(name, new_page, book_server):
                     .map(e => e.outerHTML.slice(0, 120))"""
         )
         assert too_wide == [], look
+        assert page.evaluate(NO_CUE) == [], look
+        if look != "dark":
+            assert page.evaluate(CUT_NAMES) == [], look
         assert unhappy(page, **RULES[look]) == [], look

@@ -35,6 +35,16 @@ def test_the_stub_was_never_run_and_raises_where_answers_go():
             ast.parse(text(cell))
 
 
+@pytest.mark.parametrize("name", exercises())
+def test_lines_of_code_fit_the_page(name):
+    """88 letters, as in chapters (chapters/ruff.toml); formatters leave long texts as they are."""
+    cells = json.loads((ROOT / "exercises" / f"{name}.ipynb").read_text(encoding="utf-8"))["cells"]
+    code = [c for c in cells if c["cell_type"] == "code"]
+    code = [c for c in code if not {"install", "remove-input"} & set(c["metadata"].get("tags", []))]
+    assert len(code) > 8
+    assert [line for c in code for line in text(c).splitlines() if len(line) > 88] == []
+
+
 def statements(code):
     tree = ast.parse(code)
     returns = (n for n in ast.walk(tree) if isinstance(n, ast.Return | ast.Assign) and n.value)
