@@ -210,7 +210,8 @@ temperature_by_hand = 0.91
 
 # %% check="q5"
 with checking("q5"):
-    assert temperature_by_hand is not None, "write a number: temperature_by_hand = ..."
+    if temperature_by_hand is None:
+        raise NotImplementedError("write a number: temperature_by_hand = ...")
     assert not isinstance(temperature_by_hand, str), "a number, without quotation marks"
     temperature = torch.as_tensor(temperature_by_hand, dtype=torch.float64).item()
     assert temperature > 0, "temperatures are positive"

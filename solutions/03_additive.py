@@ -253,7 +253,8 @@ weights_by_hand = (0.73, 0.27, 0)
 
 # %% check="q6"
 with checking("q6"):
-    assert weights_by_hand is not None, "write three numbers: weights_by_hand = (..., ..., ...)"
+    if weights_by_hand is None:
+        raise NotImplementedError("write three numbers: weights_by_hand = (..., ..., ...)")
     first, second, third = (float(x) for x in weights_by_hand)
     assert not any(isinstance(x, str) for x in weights_by_hand), "numbers, without quotation marks"
     assert third == 0, "a pad gets no weight at all"

@@ -214,7 +214,8 @@ error_rate_by_hand = 0.29
 
 # %% check="q6"
 with checking("q6"):
-    assert error_rate_by_hand is not None, "write a number: error_rate_by_hand = ..."
+    if error_rate_by_hand is None:
+        raise NotImplementedError("write a number: error_rate_by_hand = ...")
     assert not isinstance(error_rate_by_hand, str), "a number, without quotation marks"
     rate = torch.as_tensor(error_rate_by_hand, dtype=torch.float64).item()
     assert 0 <= rate <= 1, "a share lies between 0 and 1"

@@ -66,4 +66,4 @@ def test_a_fresh_exercise_runs_to_its_end_and_says_what_is_open(name, reading, t
         for output in cell.outputs
     )
     for question in load(name).questions:
-        assert f"{question.id} is not " in printed
+        assert f"{question.id} is not answered yet" in printed
