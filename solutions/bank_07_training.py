@@ -665,6 +665,14 @@ steps by sentences | words, 1 -> words
     Your result is (T, batch): one row for each sentence is asked for, (batch, T).
 pad ends a sentence, keeps 1 | (tokens == eos) -> (tokens == eos) | (tokens == pad)
     You take a pad that the model says for the end: only eos ends a sentence.
+an end forgotten
+    | tokens = torch.full((batch,), bos); words = []
+    | for _ in range(max_len):
+    |     logits, state = step(tokens, state); tokens = logits.argmax(-1); words.append(tokens)
+    |     if (tokens == eos).all(): break
+    | return torch.stack(words, 1)
+    You forget which sentences have ended: they get words again after their eos, and you stop only where
+    all say eos in one step. Keep a flag for each sentence.
 stops when all end at once
     | tokens = torch.full((batch,), bos); words = []
     | for _ in range(max_len):
