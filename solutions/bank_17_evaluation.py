@@ -1355,10 +1355,13 @@ number for share | for k in range(trials)) / trials for -> for k in range(trials
     You return how many samples: their share is asked for.
 above for below | p(n, k) < 0.05 -> p(n, k) > 0.05
     You count samples with a large p: a difference is significant where p is small.
+    read chapters/17_evaluation: Why compare in pairs?
 0.05 counts, keeps 2 | p(n, k) < 0.05 -> p(n, k) <= 0.05
     You count p = 0.05 as significant: it must be below.
+    read chapters/17_evaluation: Why compare in pairs?
 0.1 for 0.05 | p(n, k) < 0.05 -> p(n, k) < 0.5
     You call far too much significant: p must be below 0.05.
+    read chapters/17_evaluation: Why compare in pairs?
 samples from one on, keeps 2 | for k in range(trials)) -> for k in range(1, trials + 1))
     You number the samples from 1: the first one is number 0.
 all samples at one size | bool(p(n, k) < 0.05) -> bool(p(sizes[-1], k) < 0.05)
