@@ -982,6 +982,8 @@ def rescored(log_probs, lengths, weights, mask, alpha, beta):
 WRONG
 multiplied by the length penalty | log_probs / -> log_probs *
     You multiply by the length penalty, which makes long hypotheses worse still: divide.
+6 outside the power | ((5 + T) / 6) ** alpha -> ((5 + T) ** alpha / 6)
+    You raise 5 + T alone to the power, and divide by 6 afterwards: the whole fraction is raised.
 length to the power | ((5 + T) / 6) ** alpha -> T**alpha
     You divide by a power of the length itself: here it is 5 more than that, over 6.
 no alpha | ** alpha + -> +
@@ -1211,6 +1213,9 @@ ranges apart, keeps 4
     apart than two seeds of one design.
 mean beside mean, keeps 4 | min(between) > max(within) -> sum(between) / len(between) > sum(within) / (len(within) - 2 * len(seeds))
     You compare mean distances: each two runs of different designs must be further apart than any two of one.
+mean beside the furthest, keeps 4 | min(between) > max(within) -> sum(between) / len(between) > max(within)
+    You compare the mean distance of different designs with the furthest of one: even the two nearest runs of
+    different designs must be further apart.
 any pair is enough, keeps 4 | min(between) > max(within) -> max(between) > max(within)
     You look at the pair of runs that is furthest apart: all pairs of different designs must be, the nearest too.
 beyond the steadiest, keeps 4
