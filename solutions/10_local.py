@@ -154,8 +154,9 @@ with checking("q3"):
 #
 # Now do it without a score for every word. `query` is `(B, d)`, `keys` is `(B, S, d)`, and `values`
 # is `(B, S, d_v)`; the score is the dot product. Compute local-p's context `(B, d_v)` from the words
-# in the windows *alone*: gather about `2 * D + 1` positions in each sentence, a few more at most,
-# score these, weight them as above, and mix their values. `D` is at least 1. An empty window gives zeros.
+# in the windows *alone*: gather at most `4 * D + 2` positions of each sentence, twice what a window can
+# hold. Score these, weight them as above, and mix their values. `D` is at least 1. An empty window gives
+# zeros.
 #
 # Keys and values outside the windows may be NaN, so whatever is computed from them shows. Do not
 # clean them first either: in long sentences the grader counts the numbers that you compute from
@@ -203,8 +204,8 @@ with checking("q4"):
 # `mask` `(n, n)` is a pattern of self-attention: True where position $i$ may attend to position
 # $j$. All layers have the same pattern, and a residual connection keeps what a position has. Return
 # the smallest number of layers after which each position can have been influenced by every other,
-# and −1 if no number is enough. A single position needs 0 layers. With `causal` True the pattern only looks back, and a position need
-# only be influenced by those before it.
+# and −1 if no number is enough. A single position needs 0 layers. Where `causal` is True, the mask is
+# already False wherever $j > i$, and a position need only be influenced by those before it.
 
 
 # %% question="q5"

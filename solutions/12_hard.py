@@ -162,7 +162,8 @@ with checking("q3"):
 #   the chosen place alone, as from the fetched value.
 #
 # Mind the second point: values learn from what was fetched, not from what was not. Values at other places
-# may be large, up to a million.
+# may be large, up to a million. A trick helps: `x - x.detach()` is exactly 0 forward, and backward it has the
+# gradient of `x`.
 
 
 # %% question="q4"

@@ -176,6 +176,11 @@ one over a sum of ratios, keeps 2
     NaN. Subtract the row's largest score, so that no exp is larger than 1.
 coldest temperature fixed, keeps 1 | / temperature -> / max(temperature, 0.1)
     You keep the temperature from falling below some number: every temperature above 0 is allowed.
+mean subtracted, keeps 1 | z - z.amax(-1, keepdim=True) -> z - z.mean(-1, keepdim=True)
+    You subtract the row's mean, above which a score may still stand by thousands: subtract its largest
+    score, so that no exp is larger than 1.
+temperature above alone | raised / raised.sum(-1, keepdim=True) -> raised / (scores - scores.amax(-1, keepdim=True)).exp().sum(-1, keepdim=True)
+    You divide by the temperature above the line and not below it: each exp has it, those of the sum too.
 not stable, keeps 1 | (z - z.amax(-1, keepdim=True)).exp() -> z.exp()
     exp of several thousand is infinite and of minus several thousand 0, and their ratio NaN:
     subtract the row's largest score first, which changes no weight.
@@ -307,6 +312,9 @@ pads times zero, keeps 1
     | return (a[:, :, None] * states).sum(1)
     The pads have weight 0, but they may hold NaN, and 0 times NaN is NaN: put something finite into
     the pads before you add up.
+divided again where nothing is left, keeps 2 | (states @ w).masked_fill(~mask, -torch.inf), -1) -> states @ w, -1) * mask; a = a / a.sum(-1, keepdim=True)
+    You mask after the softmax and divide again by what is left, which is 0 where a pad's score lies far above
+    those of the words: mask the scores, before the softmax.
 a fill that a score may reach, keeps 2 | -torch.inf -> -1e4
     Where the scores of all words lie far below zero, your pads win: they are filled with a number
     that a score may reach, or masked after the softmax. Fill their scores with minus infinity.

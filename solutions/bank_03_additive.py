@@ -397,6 +397,9 @@ order of the results | R -> R[::-1]
 pads times zero, keeps 1 | keys.masked_fill(~mask[..., None], 0.0) -> keys
     The pads have weight 0, but they may hold NaN, and 0 times NaN is NaN: put something finite into
     the pads before you add up.
+NaN alone put out of the way, keeps 1 | keys.masked_fill(~mask[..., None], 0.0) -> keys.masked_fill(keys.isnan(), 0.0)
+    You take NaN out of the pads and leave infinity there, and 0 times infinity is NaN: fill all that stands
+    at pads, whatever it is.
 the largest float for infinity, keeps 2 | keys.masked_fill(~mask[..., None], 0.0) -> torch.nan_to_num(keys)
     nan_to_num makes an infinite pad the largest number that there is; times W_k that is infinite
     once more, and on the way back NaN. Fill pads by the mask instead.

@@ -329,6 +329,8 @@ tanh of each share
     | torch.tanh(q[:, None] + projected) -> (torch.tanh(q)[:, None] + torch.tanh(projected))
     You take tanh of each share and then add: add first, one tanh over the sum. As it is, the query
     moves all scores by the same amount.
+tanh of the keys' share as well | torch.tanh(q[:, None] + projected) -> torch.tanh(q[:, None] + torch.tanh(projected))
+    You take tanh of the keys' share, and then of the sum: there is one tanh, over the sum.
 product of the shares | + projected -> * projected
     You multiply the two shares: W [s; h] is the sum of what s and what h contribute.
 query on the wrong axis | q[:, None] -> q[None]
@@ -648,6 +650,8 @@ def heard(queries, keys, mask):
     share = lambda wins: ((wins | ~rivals).all(-1) & mask[:, None]).to(keys.dtype).mean(1)
     return share(above), share(above.mT)
 WRONG
+smallest in size for the lowest | last = scores.masked_fill(~mask[:, None], torch.inf) -> last = scores.abs().masked_fill(~mask[:, None], torch.inf)
+    You take the score nearest to 0 for the lowest: the lowest may lie far below 0.
 pads last, keeps 2 | torch.inf).argmin -> -torch.inf).argmin
     You put pads below all words for both questions, so that a pad is last wherever there is one: put
     them above all words to find the lowest.

@@ -470,6 +470,11 @@ rows of U in reverse | R -> (R[0].flip(0), R[1])
     other, the longest first.
 rows of V in reverse | R -> (R[0], R[1].flip(0))
     Row j of V does not belong to row j of U: both begin with the largest singular value.
+eigenvectors as they come, keeps 2
+    | V = torch.linalg.eigh(W.T @ W).eigenvectors[:, -k:].T
+    | return (W @ V.T).T, V
+    The product is right, but your rows of V all have length 1 and the shortest pair comes first: eigh
+    sorts the other way, and each row takes the square root of a singular value.
 rows in reverse, keeps 2 | R -> (R[0].flip(0), R[1].flip(0))
     The product is right, but your rows begin with the shortest: the longest comes first.
 all of it in U, keeps 2 | sizes[:k, None].sqrt() -> sizes[:k, None]; root * right -> right

@@ -1520,6 +1520,9 @@ two standard deviations
 higher and lower exchanged
     | R -> {name: {'higher': 'lower', 'lower': 'higher'}.get(said, said) for name, said in R.items()}
     You say higher for lower: the verdict is about the first argument.
+lower losses said to be higher
+    | R -> R | {'loss': {'higher': 'lower', 'lower': 'higher'}.get(R['loss'], R['loss'])}
+    You say higher of a loss that is lower: the text is about the numbers, not about which is better.
 one column for both, keeps 1 | said[1]} -> said[0]}
     You judge the loss by the saturated share: each has numbers of its own.
 columns exchanged, keeps 1 | {'saturated': said[0], 'loss': said[1]} -> {'saturated': said[1], 'loss': said[0]}

@@ -665,6 +665,14 @@ steps by sentences | words, 1 -> words
     Your result is (T, batch): one row for each sentence is asked for, (batch, T).
 pad ends a sentence, keeps 1 | (tokens == eos) -> (tokens == eos) | (tokens == pad)
     You take a pad that the model says for the end: only eos ends a sentence.
+an end forgotten
+    | tokens = torch.full((batch,), bos); words = []
+    | for _ in range(max_len):
+    |     logits, state = step(tokens, state); tokens = logits.argmax(-1); words.append(tokens)
+    |     if (tokens == eos).all(): break
+    | return torch.stack(words, 1)
+    You forget which sentences have ended: they get words again after their eos, and you stop only where
+    all say eos in one step. Keep a flag for each sentence.
 stops when all end at once
     | tokens = torch.full((batch,), bos); words = []
     | for _ in range(max_len):
@@ -974,6 +982,8 @@ def rescored(log_probs, lengths, weights, mask, alpha, beta):
 WRONG
 multiplied by the length penalty | log_probs / -> log_probs *
     You multiply by the length penalty, which makes long hypotheses worse still: divide.
+6 outside the power | ((5 + T) / 6) ** alpha -> ((5 + T) ** alpha / 6)
+    You raise 5 + T alone to the power, and divide by 6 afterwards: the whole fraction is raised.
 length to the power | ((5 + T) / 6) ** alpha -> T**alpha
     You divide by a power of the length itself: here it is 5 more than that, over 6.
 no alpha | ** alpha + -> +
@@ -1203,6 +1213,9 @@ ranges apart, keeps 4
     apart than two seeds of one design.
 mean beside mean, keeps 4 | min(between) > max(within) -> sum(between) / len(between) > sum(within) / (len(within) - 2 * len(seeds))
     You compare mean distances: each two runs of different designs must be further apart than any two of one.
+mean beside the furthest, keeps 4 | min(between) > max(within) -> sum(between) / len(between) > max(within)
+    You compare the mean distance of different designs with the furthest of one: even the two nearest runs of
+    different designs must be further apart.
 any pair is enough, keeps 4 | min(between) > max(within) -> max(between) > max(within)
     You look at the pair of runs that is furthest apart: all pairs of different designs must be, the nearest too.
 beyond the steadiest, keeps 4

@@ -485,6 +485,8 @@ first step left out
     | return -> each =; [real].mean() -> * real
     | return each.sum() / (real.sum() - len(real)).clamp(min=1)
     You leave the first step out of the mean: it counts, with a loss of 0.
+no first step in the mean | [real].mean() -> [:, 1:][real[:, 1:]].mean()
+    You take the mean over the steps from the second on: the first one counts as well, with a loss of 0.
 one number a sentence | return -> each =; [real].mean() -> * real; return each.sum(1) / real.sum(1)
     You return a loss for each sentence: take one mean over the batch as well.
 sign | R -> -R
@@ -544,6 +546,11 @@ duplicates counted, keeps 2
     | hits = sum(x in s for x in predicted) + sum(x in p for x in predicted)
     | return 1 - hits / (len(predicted) + len(s))
     A link that is predicted twice counts twice: make a set of the predictions first.
+nothing but lists, keeps 2
+    | p = possible + sure
+    | hits = sum(x in sure for x in predicted) + sum(x in p for x in predicted)
+    | return 1 - hits / (len(predicted) + len(sure))
+    You count lists, where a link may stand twice: make sets of the predicted and of the sure links first.
 off by one | set(predicted) -> {(i + 1, j + 1) for i, j in predicted}
     You shift the predicted links by one: all links count from 0 here.
 source and target exchanged | set(predicted) -> {(j, i) for i, j in predicted}
@@ -588,7 +595,8 @@ Q6 = question(
 error_rate_by_hand = number
 read chapters/08_reading_maps: Links: sure, possible, wrong
 the number, 1 point: number
-    Count |A ∩ S| and |A ∩ P|, and remember that sure links are possible, too.
+    1 - (|A ∩ S| + |A ∩ P|) / (|A| + |S|): count each of the four by itself, and remember that sure links
+    are possible, too.
 RIGHT
 error_rate_by_hand = 0.29
 error_rate_by_hand = 1 - 5 / 7

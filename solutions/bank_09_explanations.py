@@ -448,7 +448,8 @@ Q4 = question(
 agreement(first, second, mask)
 read chapters/09_explanations: Jain and Wallace: do the weights agree, and could they be others?
 the count, 1 point: ordinary; other sizes; all sizes equal; one sentence; long; small; tiny
-    Pairs in the same order minus pairs in opposite orders, over all pairs.
+    For each pair of real words take the sign of the difference, 1, 0 or -1, in either measure, and multiply
+    the two. Add these up, and divide by the number of all pairs.
 pads, 1 point: padded; pads between
     Pairs of real words alone count, above and below.
 ties, 1 point: equal

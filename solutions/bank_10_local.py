@@ -369,6 +369,14 @@ tanh forgotten | torch.tanh(s @ W_p.T) -> (s @ W_p.T)
     You leave out the tanh between W_p and v_p.
 matrix transposed | s @ W_p.T -> s @ (W_p if W_p.shape[0] == W_p.shape[1] else W_p.flatten().reshape(W_p.shape[1], W_p.shape[0]))
     You multiply by the transposed matrix: W_p s for each state, which is s @ W_p.T for rows.
+tanh of the sum | torch.tanh(s @ W_p.T) @ v_p -> torch.tanh(s @ W_p.T @ v_p)
+    You take the tanh last: it comes before v_p, on each feature by itself.
+softmax for tanh | torch.tanh(s @ W_p.T) -> torch.softmax(s @ W_p.T, -1)
+    You take a softmax over the features: a tanh belongs there.
+mean length for S, keeps 2 | lengths * torch.sigmoid(z) -> lengths.to(z.dtype).mean() * torch.sigmoid(z)
+    You multiply by the mean length of the batch: each sentence has its own number of words.
+number of sentences for S | lengths * torch.sigmoid(z) -> len(lengths) * torch.sigmoid(z)
+    You multiply by the number of sentences: S is the number of words of a sentence.
 sigmoid forgotten | torch.sigmoid(z) -> z
     You leave out the logistic function: the centre could lie anywhere.
 softmax over the batch | torch.sigmoid(z) -> torch.softmax(z, 0)
@@ -494,6 +502,8 @@ strictly inside, keeps 2 | (away.abs() <= D) -> (away.abs() < D)
     You leave out a word exactly D away: it is inside.
 centre rounded | centres[:, None] -> centres.round()[:, None]
     You round the centre: it is a real number, and learns in small steps.
+Gaussian about the rounded centre | near = torch.exp(-(away**2) -> near = torch.exp(-((places - centres.round()[:, None])**2)
+    Your Gaussian lies about the rounded centre: its distances are from the centre itself, a real number.
 NaN for an empty window, keeps 1 | scores.masked_fill(~seen, lowest) -> scores.masked_fill(~seen, -math.inf); .masked_fill(~seen, 0.0) -> * 1.0
     A window without words gives NaN: that row has to be all zeros.
 uniform for an empty window, keeps 1 | return (weights * near).masked_fill(~seen, 0.0) -> return weights * near
@@ -526,7 +536,7 @@ ends and nothing, 1 point: short sentences; nothing in the window; ordinary
     Windows end with the sentence, and an empty one gives zeros.
 nothing else touched, 1 point: far apart
     What stands outside may be NaN, and a weight of 0 times NaN is NaN: do not read it.
-gathered, 1 point, 150 numbers read: long sentences
+gathered, 1 point, 100 numbers read: long sentences
     Choose the positions first, and gather their rows: rows outside are not scored, and not cleaned.
 gradients, 1 point, backward: small; the rest unknown
     Gradients flow to query, keys, values and centres.
@@ -627,8 +637,9 @@ cleans all, then masks, keeps 5
     |     weights = scores.masked_fill(~seen, -1e30).softmax(1) * seen
     |     weights = weights * torch.exp(-2 * (away / D) ** 2)
     |     return (weights[:, None] @ values)[:, 0]
-    You read every row, to clean it or to score it: no NaN passes, but nothing is saved. Choose the
-    positions first, and gather only their rows of keys and of values.
+    You read rows beyond the windows, to clean them or to score them: no NaN passes, but nothing is saved.
+    Choose the positions first, at most 4D + 2 of each sentence, and gather only their rows of keys and of
+    values.
 negative places wrap round | & (away <= D) -> & (away <= D) | (places < 0) & (away <= D); .clamp(min=0) -> * 1
     Place -1 is the last word for PyTorch: words before the first do not exist.
 first word counted twice | (places >= 0) & (places < lengths[:, None]) & (away <= D) -> (places < lengths[:, None]) & (away <= D)
@@ -773,6 +784,13 @@ first position that hears all | while not heard[wanted].all(): -> while not (hea
     You stop when one position has heard of all: every position has to.
 both ways | step = mask | -> step = mask | mask.T |
     You let a position hear those that attend to it: by mask[i, j], it hears those that it attends to.
+doubled from the pattern | heard, layers = torch.eye(n, dtype=torch.bool), 0 -> heard, layers = step.clone(), 1; more = (step.double() @ heard.double()) > 0 -> more = (heard.double() @ heard.double()) > 0
+    You multiply what is heard by itself, which doubles the layers each time: one more layer is one more
+    product with the pattern.
+one layer at least, keeps 3 | return layers -> return max(layers, 1)
+    You ask for one layer at least: where nothing is missing, as for a single position, 0 are enough.
+what the first position says | while not heard[wanted].all(): -> while not heard[:, 0].all():
+    You follow only what the first position says: every position has to hear of all that it needs.
 never is None, keeps 2 | return -1 -> return float('nan')
     You give no number where nothing is ever connected: return -1.
 nothing for never, keeps 2 | return -1 -> return None
@@ -870,6 +888,40 @@ centre cut to a whole number | t * S / T -> t * S // T
     You drop the digits of the centre: distances are real numbers.
 strictly less | x <= D -> x < D
     You leave out words exactly D away: they are inside the window.
+distances rounded | abs(i - (t * S / T if scaled else t)) -> round(abs(i - (t * S / T if scaled else t)))
+    You round the distances: a word 2.4 away is not in a window of 2.
+distances cut to whole numbers | abs(i - (t * S / T if scaled else t)) -> int(abs(i - (t * S / T if scaled else t)))
+    You drop the digits of the distances: a word 2.4 away is not in a window of 2.
+one ratio for the corpus | t * S / T -> t * sum(p[1] for p in pairs) / sum(p[2] for p in pairs)
+    You take one ratio for all pairs: each has its own lengths, S and T.
+ratio of the last places | t * S / T -> t * (S - 1) / max(T - 1, 1)
+    You divide S - 1 by T - 1: the centre is t S / T.
+widest pair
+    | def widths(pairs, share):
+    |     def need(scaled):
+    |         widths = []
+    |         for links, S, T in pairs:
+    |             away = [abs(i - (t * S / T if scaled else t)) for i, t in links]
+    |             widths.append(next(D for D in range(999) if sum(x <= D for x in away) >= share * len(away)))
+    |         return max(widths)
+    |     return need(False), need(True)
+    You take the widest window that some pair needs: put the links of all pairs together, and ask for the share once.
+number of links rounded down, keeps 1
+    | def widths(pairs, share):
+    |     def need(scaled):
+    |         away = sorted(abs(i - (t * S / T if scaled else t)) for links, S, T in pairs for i, t in links)
+    |         return math.ceil(away[max(int(share * len(away)) - 1, 0)])
+    |     return need(False), need(True)
+    You round down the number of links that must be inside: it is at least the share of them, so round up.
+np.quantile
+    | def widths(pairs, share):
+    |     def need(scaled):
+    |         away = [abs(i - (t * S / T if scaled else t)) for links, S, T in pairs for i, t in links]
+    |         return math.ceil(np.quantile(away, share))
+    |     return need(False), need(True)
+    np.quantile interpolates between two distances: count how many links are inside instead.
+width for half-width | found.append(D) -> found.append(2 * D + 1)
+    You return the number of words in the window: return D, which is its half-width.
 the plain width twice | (t * S / T if scaled else t) -> t
     You use the plain centre for both: the second is t S / T.
 scaled first | return tuple(found) -> return tuple(found[::-1])

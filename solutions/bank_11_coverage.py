@@ -242,6 +242,12 @@ def coverage_scores(query, keys, coverage, W_q, W_k, w_c, v):
         columns.append((z.tanh() * v).sum(1))
     return torch.stack(columns, 1)
 WRONG
+v inside the tanh | return torch.tanh(inside) @ v -> return torch.tanh(inside * v).sum(-1)
+    You multiply by v inside the tanh: v weighs the features that come out of it.
+coverage beside the tanh | + coverage[..., None] * w_c -> + 0 * coverage[..., None]; return torch.tanh(inside) @ v -> return torch.tanh(inside) @ v + coverage * w_c.sum()
+    Your coverage is added to the finished score: it belongs inside the tanh, with a w_c for each feature.
+coverage in a tanh of its own | + coverage[..., None] * w_c -> + 0 * coverage[..., None]; return torch.tanh(inside) @ v -> return (torch.tanh(inside) + torch.tanh(coverage[..., None] * w_c)) @ v
+    Your coverage has a tanh of its own: there is one tanh, over the sum of all three.
 outside the tanh
     | + coverage[..., None] * w_c ->; @ v -> @ v + coverage * (w_c @ v)
     You add the coverage outside the tanh, where it means the same for every word and question:
@@ -591,6 +597,21 @@ def write_or_copy(logits, weights, p_gen, source, size):
 WRONG
 set for added | scatter_add(-1 -> scatter(-1
     Where a word occurs twice, one weight overwrites the other: add them up.
+copies set over what is written
+    | B, T, S = weights.shape
+    | out = F.pad(p_gen[..., None] * logits.softmax(-1), (0, size - logits.shape[-1]))
+    | return out.scatter(-1, source[:, None].expand(B, T, S), (1 - p_gen[..., None]) * weights)
+    Your copies take the place of what is written there, or of one another: add them up.
+mean of the copies | scatter_add(-1, ids, weights) -> scatter_reduce(-1, ids, weights, 'mean', include_self=False)
+    Where a word occurs twice you take the mean of its weights: add them up.
+logistic function of the gate | return p_gen[..., None] * written -> p_gen = p_gen.sigmoid(); return p_gen[..., None] * written
+    You take a logistic function of p_gen, which is a probability already.
+softmax of the weights | ids, weights) -> ids, weights.softmax(-1))
+    You take a softmax of the weights, whose rows sum to 1 already.
+one id for the unknown | ids = source[:, None].expand(B, T, S) -> ids = source.clamp(max=min(logits.shape[-1], size - 1))[:, None].expand(B, T, S)
+    All your unknown words have one id: each has its own, up to size - 1.
+gate detached, keeps 3 | return p_gen[..., None] * written -> p_gen = p_gen.detach(); return p_gen[..., None] * written
+    No gradient reaches p_gen: it learns from both of its factors, so detach neither.
 gate turned round | return p_gen[..., None] * written + (1 - p_gen[..., None]) * copied -> return (1 - p_gen[..., None]) * written + p_gen[..., None] * copied
     Your gate is the wrong way round: with p_gen = 1 everything is written.
 gate left out | return p_gen[..., None] * written + (1 - p_gen[..., None]) * copied -> return (written + copied) / 2
@@ -609,6 +630,8 @@ softmax behind the mixture | R -> R.softmax(-1)
     You take a softmax of the mixture, which is a distribution already.
 logarithms | R -> (R + 1e-9).log()
     You return logarithms: return the probabilities.
+logarithms of zeros, too | R -> R.log()
+    You return logarithms, which have no value where the probability is 0: return the probabilities.
 padded before the softmax | F.pad(logits.softmax(-1), (0, size - logits.shape[-1])) -> F.pad(logits, (0, size - logits.shape[-1])).softmax(-1)
     You give words outside the vocabulary a logit of 0, and so a share of the writing: they
     cannot be written.
@@ -652,6 +675,7 @@ written and read, 2 points: ordinary; other ids; nothing unknown; all copy; one 
     Write the most probable word of all, and pad in finished sentences. Ids from V on are read as unk.
 ends, 1 point: pad is the end; pad is beyond; the first step; other ids
     A finished sentence stays finished, and one that writes eos is finished now.
+    read chapters/07_training: Where it breaks
 RIGHT
 def step(mixed, finished, V, unk, eos, pad):
     written = mixed.argmax(-1).masked_fill(finished, pad)
@@ -693,22 +717,29 @@ unknown written | return written, read -> return read, read
     You write unk for a copied word, and the name is lost: only what is read is replaced.
 0 for the pad | masked_fill(finished, pad) -> masked_fill(finished, 0)
     You write 0 in finished sentences: the id of pads is an argument.
+    read chapters/07_training: Where it breaks
 1 for unk | masked_fill(written >= V, unk) -> masked_fill(written >= V, 1)
     You read 1 for a copied word: the id of unk is an argument.
 no pad is read | read = written.masked_fill(written >= V, unk) -> best = mixed.argmax(1); read = best.masked_fill(best >= V, unk)
     You read on in finished sentences: they read pad, as they write it.
 finished sentences go on | .masked_fill(finished, pad) ->
     Your finished sentences go on writing: after the end comes padding.
+    read chapters/07_training: Where it breaks
 finished sentences begin anew | finished | (written == eos) -> written == eos
     Your finished sentences are no longer finished at the next step: once finished, they stay so.
+    read chapters/07_training: Where it breaks
 all finish together, keeps 2 | finished | (written == eos) -> finished | (written == eos) & (finished.any() | (written == eos).all())
     In your first step no sentence finishes unless all do: each ends by itself.
+    read chapters/07_training: Where it breaks
 nobody finishes | finished | (written == eos) -> finished.clone()
     Your sentences never finish: one that writes eos has finished.
+    read chapters/07_training: Where it breaks
 pad ends a sentence | written == eos -> written == pad
     You end at pad: a sentence ends where eos is written.
+    read chapters/07_training: Where it breaks
 pad ends a sentence as well | (written == eos) -> (written == eos) | (written == pad)
     You end at pad as well as at eos: a sentence that goes on may write pad, and only eos ends it.
+    read chapters/07_training: Where it breaks
 finished turned round | masked_fill(finished, pad) -> masked_fill(~finished, pad)
     You pad the sentences that go on: pad those that are finished.
 least probable | argmax -> argmin

@@ -396,8 +396,13 @@ root of all numbers
     read chapters/13_heads: Split, then transpose
 not divided | q @ k.mT / math.sqrt(q.shape[-1]) -> q @ k.mT
     Your scores are not divided by the root of a head's size.
+    read chapters/13_heads: Split, then transpose
 divided by the size | math.sqrt(q.shape[-1]) -> q.shape[-1]
     You divide by the size of a head: divide by the root of that size.
+    read chapters/13_heads: Split, then transpose
+root cut to a whole number | math.sqrt(q.shape[-1]) -> int(math.sqrt(q.shape[-1]))
+    You cut the root of a head's size to a whole number: keep its digits.
+    read chapters/13_heads: Split, then transpose
 root of the values' size | math.sqrt(q.shape[-1]) -> math.sqrt(v.shape[-1])
     You divide by the root of the values' size: the scores are sums over a head's numbers of query and key.
 softmax over queries
@@ -419,15 +424,17 @@ interleaved numbers
     read chapters/13_heads: Split, then transpose
 no mask, keeps 3 | .masked_fill(~mask[:, None, None], -math.inf) ->
     You do not use the mask: pads get weight.
-masks laid over the heads, keeps 3 | mask.repeat_interleave(heads, 0) -> mask.repeat(heads, 1)
-    You repeat all masks one after the other, so heads get the masks of other sentences: repeat each
-    sentence's mask for all its heads.
-mask turned round, minus infinity | ~mask[:, None, None], -math.inf -> mask[:, None, None], -math.inf
-    Your mask is inverted, so sentences without pads have nothing left and give NaN: True means that a
-    position may be attended.
 one new axis | ~mask[:, None, None] -> ~mask[:, None]
     Your mask has one new axis, which puts the sentences on the heads' axis: give it two, for heads and
     for queries.
+    read chapters/13_heads: Split, then transpose
+masks laid over the heads, keeps 3 | mask.repeat_interleave(heads, 0) -> mask.repeat(heads, 1)
+    You repeat all masks one after the other, so heads get the masks of other sentences: repeat each
+    sentence's mask for all its heads.
+    read chapters/13_heads: Split, then transpose
+mask turned round, minus infinity | ~mask[:, None, None], -math.inf -> mask[:, None, None], -math.inf
+    Your mask is inverted, so sentences without pads have nothing left and give NaN: True means that a
+    position may be attended.
     read chapters/13_heads: Split, then transpose
 masked after the softmax, keeps 3
     | .masked_fill(~mask[:, None, None], -math.inf).softmax(-1) -> .softmax(-1).masked_fill(~mask[:, None, None], 0)
@@ -436,9 +443,13 @@ divided again after the softmax, keeps 4
     | a = e.masked_fill(~mask[:, None, None], -math.inf).softmax(-1) -> a = e.softmax(-1) * mask[:, None, None]; a = a / (a.sum(-1, keepdim=True) + 1e-13)
     You take pads out after the softmax and divide again: where pads had nearly all the weight, too
     little is left to divide by. Mask the scores.
+exp of strong scores, keeps 4 | a = e.masked_fill(~mask[:, None, None], -math.inf).softmax(-1) -> a = e.masked_fill(~mask[:, None, None], -math.inf).exp(); a = a / a.sum(-1, keepdim=True)
+    You take exp of the scores as they are, which is infinite for strong ones: use softmax, or subtract
+    the largest score of each row first.
 mask turned round
     | .masked_fill(~mask[:, None, None], -math.inf) -> .masked_fill(mask[:, None, None], -1e9)
     Your mask is inverted: True means that a position may be attended.
+    read chapters/13_heads: Split, then transpose
 a mask of -100, keeps 4 | -math.inf -> -100.0
     Your mask is a score like any other, and words may have lower ones: use minus infinity.
 pads taken for the last ones, keeps 3 | ~mask[:, None, None] -> torch.arange(k.shape[2]) >= mask.sum(1)[:, None, None, None]
@@ -461,6 +472,8 @@ keys and values exchanged | x in (q, k, v)) -> x in (q, v, k))
     You compare the queries with the values: compare them with the keys, and sum the values.
 detached, keeps 5 | R -> (R[0].detach(), R[1])
     The values are right, but no gradient leaves your results: no detach.
+weights detached, keeps 5 | R -> (R[0], R[1].detach())
+    The values are right, but no gradient leaves the weights that you return: return them as they are.
 """,
     draw=draw_attention,
     oracle=attend_in_heads,
@@ -679,6 +692,38 @@ a mean of means, keeps 3
     |         means.append(sentence[:, :n, :n].diagonal(offset, -2, -1).mean(-1))
     | return torch.stack(means).mean(0)
     You average each sentence and then the sentences: take a single mean over all rows.
+a mean of means, with 0 for a short sentence, keeps 3
+    | means = []
+    | for sentence, n in zip(weights, lengths.tolist()):
+    |     chosen = sentence[:, :n, :n].diagonal(offset, -2, -1)
+    |     means.append(chosen.sum(-1) / max(1, chosen.shape[-1]))
+    | return torch.stack(means).mean(0)
+    You average each sentence and then the sentences, and a sentence without such a position counts as 0:
+    take a single mean over all rows that have one.
+negative columns count from the end
+    | found = [[] for _ in range(weights.shape[1])]
+    | for b, n in enumerate(lengths.tolist()):
+    |     for t in range(n):
+    |         if t + offset < n:
+    |             for h, row in enumerate(found):
+    |                 row.append(weights[b, h, t, t + offset])
+    | return torch.stack([torch.stack(row).mean() for row in found])
+    You let t + offset fall below 0, where Python counts from the end: such a row has no position there,
+    so leave it out.
+rows at the edge look at themselves
+    | t = torch.arange(weights.shape[2])
+    | picked = weights[:, :, t, (t + offset).clamp(0, len(t) - 1)]
+    | counts = (t < lengths[:, None])[:, None]
+    | return picked.masked_fill(~counts, 0.0).sum((0, 2)) / counts.sum()
+    You move columns outside the sentence to its ends: a row that has no position there is left out.
+the first pad counted, keeps 3
+    | at = torch.arange(weights.shape[-1])
+    | ends = at <= lengths[:, None]
+    | real = at < lengths[:, None]
+    | asked = real[:, :, None] & ends[:, None] & (at - at[:, None] == offset)
+    | chosen = weights.masked_fill(~asked[:, None], 0.0)
+    | return chosen.sum((0, 2, 3)) / asked.sum()
+    You count the column behind the last word: positions run from 0 to the sentence's length less 1.
 all heads together | R -> R.mean(0, keepdim=True).expand_as(R)
     You average over the heads: return one number for each of them.
 the sum | torch.cat(rows, dim=-1).mean(dim=-1) -> torch.cat(rows, dim=-1).sum(dim=-1)
@@ -756,6 +801,8 @@ one after the other | keep = everyone.clone() -> keep = everyone if head == 0 el
     You never put a head back: leave out each head alone, while all others stay.
 only one kept | [loss(torch.arange(heads) != h) -> [loss(torch.arange(heads) == h)
     You keep one head and leave out the others: leave out one and keep the others.
+measured from no heads at all | base = loss(torch.full((heads,), True)) -> base = loss(torch.full((heads,), False))
+    You subtract the loss without any head: subtract the loss with all of them.
 losses, not rises | each.append(loss(keep) - base) -> each.append(loss(keep))
     You return the losses: subtract the loss with all heads.
 sign | each.append(loss(keep) - base) -> each.append(base - loss(keep))
@@ -964,6 +1011,8 @@ mean of the untrained, keeps 2 | fresh[k].max() -> fresh[k].mean()
     the best of them.
 least of the untrained, keeps 2 | fresh[k].max() -> fresh[k].min()
     You compare with the least of the untrained heads: a name must beat each of them.
+untrained of all seeds, keeps 4 | fresh[k].max() -> max(weight_at(other["untrained"], other["lengths"], places[k]).max() for other in runs[counts[-1]])
+    You compare with the untrained heads of all seeds: compare with those of the same model.
 untrained at any place, keeps 3 | fresh[k].max() -> fresh.max()
     You compare with untrained heads at any place: compare at the place of the name.
 half of the weight, keeps 2 | if test[k, h] > fresh[k].max() -> if test[k, h] > 0.5

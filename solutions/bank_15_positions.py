@@ -301,7 +301,11 @@ starts at 1 | positions[..., None] * rates -> (positions[..., None] + 1) * rates
 degrees | positions[..., None] * rates -> positions[..., None] * rates * (math.pi / 180)
     You take angles as degrees: they are radians, so the first sine of position 1 is 0.84.
 rounded positions | positions[..., None] * rates -> positions[..., None].floor() * rates
-    You round positions to whole numbers: a half is a position, too.
+    You round positions down to whole numbers: a half is a position, too.
+positions rounded to the nearest | positions[..., None] * rates -> positions[..., None].round() * rates
+    You round positions to the nearest whole number: keep their halves, since any number is a position.
+divided by d - 2 | dtype=positions.dtype) / d) -> dtype=positions.dtype) / max(d - 2, 1))
+    You divide the exponent by d - 2, so that your last pair turns 1/base a place: divide it by d.
 rates rise | base ** (-torch -> base ** (torch
     Your rates grow: pair 0 turns fastest, by 1 radian a place.
 sines alone | (angles.sin(), angles.cos()) -> (angles.sin(), angles.sin())
@@ -497,6 +501,11 @@ the columns' numbers, keeps 2
     | place = torch.arange(x.shape[1]).clamp(max=len(table) - 1)
     | return torch.where(mask[..., None], x + table[place], 0.0)
     You count the pads on the left: the first real word has position 0.
+the columns' numbers, begun again, keeps 2
+    | place = torch.arange(x.shape[1]) % len(table)
+    | return torch.where(mask[..., None], x + table[place], 0.0)
+    You number the columns and begin again where the table ends: number the real words of each sentence,
+    of which the table has enough rows.
 along the batch
     | place = torch.arange(len(x)).clamp(max=len(table) - 1)
     | return torch.where(mask[..., None], x + table[place][:, None], 0.0)
@@ -775,6 +784,15 @@ too generous, keeps 2 | > 1e-4 -> > 0.1
     You allow changes up to 0.1: a change above 1e-4 counts.
 relative to the size, keeps 2 | (after - before).abs().max() > 1e-4 -> not torch.allclose(after, before, rtol=0.05, atol=1e-4)
     You allow a share of the numbers: a change above 1e-4 counts, however large they are.
+a tenth of the way, keeps 2 | > 1e-4 -> > 1e-3
+    You allow changes up to 0.001: a change above 1e-4 counts.
+allclose with a share of its own, keeps 2 | (after - before).abs().max() > 1e-4 -> not torch.allclose(after, before, atol=1e-4)
+    torch.allclose also allows a hundred-thousandth of each number, unless you set rtol=0: a change above
+    1e-4 counts, however large the numbers are.
+every number has to change, keeps 2 | (after - before).abs().max() -> (after - before).abs().min()
+    You say False only if all features of all sentences change: one is enough.
+every sentence has to change, keeps 2 | (after - before).abs().max() -> (after - before).abs().amax(-1).min()
+    You say False only if all sentences change: a change in one of them is enough.
 features together, keeps 2 | (after - before).abs().max() -> (after - before).norm(dim=-1).max()
     You put the changes of several features together, as a norm or a sum: ask for each feature by itself whether it changes by more than 1e-4.
 the previous order, keeps 2 | .max() > 1e-4: -> .max() > 1e-4 or (before := after) is None:
@@ -964,6 +982,9 @@ scores for rises | source.append((left - none + both - right) / 2) -> source.app
     You return the scores with a side: subtract the scores without it.
 sides exchanged | left, right = score(True, False, seed), score(False, True, seed) -> right, left = score(True, False, seed), score(False, True, seed)
     You have exchanged the sides: the first argument of score is the source.
+both together for each | source.append((left - none + both - right) / 2) -> source.append((both - none) / 2); target.append((right - none + both - left) / 2) -> target.append((both - none) / 2)
+    You give each side half of what both bring together: for each ask what it brings by itself, without the
+    other side and with it.
 not halved, keeps 2 | source.append((left - none + both - right) / 2) -> source.append(left - none + both - right); target.append((right - none + both - left) / 2) -> target.append(right - none + both - left)
     You add the two rises of a side: average them instead.
 wrong sign | source.append((left - none + both - right) / 2) -> source.append((none - left + right - both) / 2); target.append((right - none + both - left) / 2) -> target.append((none - right + left - both) / 2)

@@ -571,6 +571,8 @@ def bleu(written, references):
 WRONG
 not clipped, keeps 1 | (found & most).total() -> sum(times for gram, times in found.items() if gram in most)
     You count an n-gram as often as it was written if some reference has it: clip its count.
+an empty text for a word, keeps 4 | words, known = text.split(), -> words, known = text.split(" "),
+    You count an empty text as one word, since splitting it at spaces leaves one empty piece: it has no words.
 references added up, keeps 3 | most |= grams -> most += grams
     You add up the references' counts: an n-gram counts only as often as a single reference has it.
     read chapters/17_evaluation: One reference, many good translations
@@ -743,6 +745,10 @@ size of the difference, keeps 4 | return q - p, -> return (q - p).abs(),
     You drop the sign of the difference: b may be the worse one.
 in percent | return q - p, 1.96 -> return 100 * (q - p), 100 * 1.96; .sqrt(), 1.96 -> .sqrt(), 100 * 1.96
     You return percent: shares lie between 0 and 1.
+2 for 1.96, keeps 1 | return q - p, 1.96 -> return q - p, 2; .sqrt(), 1.96 -> .sqrt(), 2
+    You take 2 for 1.96: the half-width of a 95 % interval is 1.96 standard deviations.
+covariance by n − 1, keeps 3 | covariance = (a * b).mean() - p * q -> covariance = ((a - p) * (b - q)).sum() / max(n - 1, 1)
+    Your covariance is divided by n − 1: here variances and covariances are divided by n.
 no 1.96, keeps 1 | return q - p, 1.96 -> return q - p, 1; .sqrt(), 1.96 -> .sqrt(), 1
     Your half-widths are one standard deviation: an interval of 95 % takes 1.96 of them.
 the whole width, keeps 1 | return q - p, 1.96 -> return q - p, 3.92; .sqrt(), 1.96 -> .sqrt(), 3.92
@@ -901,6 +907,8 @@ around zero, keeps 2 | (differences - seen).abs() -> differences.abs()
     You count draws that are far from 0: draws scatter about what is seen, so ask how far they are from that.
 around their mean, keeps 2 | (differences - seen).abs() -> (differences - differences.mean()).abs()
     You measure from the mean of the draws: they are compared with what is seen on all sentences.
+one direction doubled, keeps 2 | far = (differences - seen).abs() >= seen.abs() -> far = (differences - seen) * (1 if seen >= 0 else -1) >= seen.abs(); return seen, (1 + far.sum()) / (1 + len(draws)) -> return seen, min(1.0, 2 * (1 + int(far.sum())) / (1 + len(draws)))
+    You count one direction and double it: count the draws that are as far on either side, each once.
 one direction, keeps 2 | (differences - seen).abs() >= seen.abs() -> (differences - seen) * seen.sign() >= seen.abs()
     You count one direction: draws that are as far on the other side count as well.
 only downwards, keeps 2 | (differences - seen).abs() >= seen.abs() -> (seen - differences) * seen.sign() >= seen.abs()
@@ -1347,10 +1355,13 @@ number for share | for k in range(trials)) / trials for -> for k in range(trials
     You return how many samples: their share is asked for.
 above for below | p(n, k) < 0.05 -> p(n, k) > 0.05
     You count samples with a large p: a difference is significant where p is small.
+    read chapters/17_evaluation: Why compare in pairs?
 0.05 counts, keeps 2 | p(n, k) < 0.05 -> p(n, k) <= 0.05
     You count p = 0.05 as significant: it must be below.
+    read chapters/17_evaluation: Why compare in pairs?
 0.1 for 0.05 | p(n, k) < 0.05 -> p(n, k) < 0.5
     You call far too much significant: p must be below 0.05.
+    read chapters/17_evaluation: Why compare in pairs?
 samples from one on, keeps 2 | for k in range(trials)) -> for k in range(1, trials + 1))
     You number the samples from 1: the first one is number 0.
 all samples at one size | bool(p(n, k) < 0.05) -> bool(p(sizes[-1], k) < 0.05)

@@ -443,7 +443,8 @@ def _raised(q: Question, error: dict, answer: Answer) -> Verdict:
         hint = f"{error['message']}: answers are plain functions, without await at the top"
         return verdict("syntax_error", 0, hint)
     if error["type"] == "ForbiddenError":
-        hint = f"{error['message']} does what this question asks you to write: do it without"
+        asked = "what this question asks you to write: do it without that function"
+        hint = f"{error['message']} does {asked}"
         return verdict("forbidden", 0, hint)
     text = f"{error['type']}: {error['message']}".strip().rstrip(":.")[:300]
     hint = f"{text}. {advice(error, q)}".strip()
