@@ -150,8 +150,8 @@ def beyond(stage: str, seconds: float, notebooks: int = 0, slower: float = 1.0) 
     if seconds <= 1.5 * budget:
         return None
     return (
-        f"stage {stage} took {seconds:.0f} s of a processor; its budget is {budget:.0f} s and a half "
-        f"on this machine: make its tests quicker, or room in {BUDGET.relative_to(ROOT)}"
+        f"stage {stage} took {seconds:.0f} s of a processor; its budget is {budget:.0f} s "
+        f"and a half on this machine: make its tests quicker, or room in {BUDGET.relative_to(ROOT)}"
     )
 
 
