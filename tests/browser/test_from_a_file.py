@@ -3,6 +3,7 @@
 import pytest
 
 from tests.browser.conftest import widgets_ready
+from tests.browser.test_questions import visit
 
 CHAPTER = "chapters/02_soft_addressing"
 
@@ -20,7 +21,7 @@ def test_the_first_page_leads_to_the_front_page(page, at_hand):
 
 
 def test_a_figure_moves_and_an_answer_is_kept(page, at_hand):
-    page.goto(at_hand(f"{CHAPTER}.html"))
+    visit(page, at_hand(f"{CHAPTER}.html"))
     widgets_ready(page)
     figure = page.locator(".sa-fig").first
     before = figure.get_attribute("data-values")
@@ -28,7 +29,7 @@ def test_a_figure_moves_and_an_answer_is_kept(page, at_hand):
     assert figure.get_attribute("data-values") != before
     page.locator("#ask-overflow input").first.check()
     page.locator("#ask-overflow .sa-ask-commit").click()
-    page.goto(at_hand("chapters/your_answers.html"))
+    visit(page, at_hand("chapters/your_answers.html"))
     assert "1 of " in page.locator(".sa-report").inner_text()
 
 
@@ -44,11 +45,12 @@ def test_a_notebook_is_saved_to_the_byte(name, page, at_hand, book):
 
 
 def test_a_search_finds_pages_and_tries_to_read_none(page, at_hand):
-    page.goto(at_hand("chapters/how_to_use.html"))
+    visit(page, at_hand("chapters/how_to_use.html"))
     page.keyboard.press("Control+k")
     page.keyboard.type("softmax")
     page.keyboard.press("Enter")
     page.wait_for_function("document.querySelector('.search-summary')?.innerText.includes('found')")
+    page.wait_for_load_state("networkidle")
     results = page.locator("#search-results li")
     assert results.count() > 20
     results.get_by_role("link", name="Soft addressing", exact=True).click()
