@@ -7,13 +7,13 @@ const known = JSON.parse(document.getElementById("sa-known").textContent);
 const here = known.page;
 
 // -- What is kept: { answers: { name: { choice, said, asked, right, page } }, shown: { name: 1 }, all } --
-let kept = { answers: {}, shown: {} };
+let kept = { answers: {}, shown: {} }, lasting = true;
 try {
   const found = JSON.parse(localStorage.getItem(KEY));
   if (found?.answers && found?.shown) kept = found;
 } catch { /* nothing there, nothing readable, or no permission: begin anew */ }
 function keep() {
-  try { localStorage.setItem(KEY, JSON.stringify(kept)); } catch { /* for this visit only */ }
+  try { localStorage.setItem(KEY, JSON.stringify(kept)); } catch { lasting = false; }
   marks();
 }
 
@@ -55,7 +55,7 @@ function marks() {
   }
   const { done, of } = count(here), [article] = all(".bd-article");
   all(".sa-progress").forEach((line) => line.remove());
-  if (done && article) article.append(make("p", { class: "sa-progress" }, `You have answered ${done} of the ${of} questions of this chapter. `, make("a", { href: `${root}chapters/your_answers.html` }, "All your answers")));
+  if (done && article) article.append(make("p", { class: "sa-progress" }, `You have answered ${done} of the ${of} questions of this chapter. `, lasting ? make("a", { href: `${root}chapters/your_answers.html` }, "All your answers") : "This browser keeps no answers for this page: they last until you leave it."));
 }
 
 // -- The report --------------------------------------------------------------------------------------------------

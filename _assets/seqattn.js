@@ -1,4 +1,5 @@
-// Small repairs to the theme's markup, for screen readers, keyboards and print. Nothing here is needed to read.
+// Small repairs to the theme's markup, for screen readers, keyboards and print, and to what browsers refuse a page
+// that was opened from a file. Nothing here is needed to read.
 (function () {
   // The theme's own script asks Bootstrap for tooltips; the browser's do.
   window.bootstrap = { Tooltip: class {
@@ -20,10 +21,9 @@
     each("[data-bs-title]:not([title])", (button) => { button.title = button.dataset.bsTitle; });
     // A list must hold list items.
     each('.citation-list[role="list"] > .citation', (entry) => entry.setAttribute("role", "listitem"));
-    // The name of a button must contain the words that stand on it.
+    // The name of a button must contain the words that stand on it: they are its name where there are any.
     each(".search-button, .search-button-field", (button) => {
-      const words = button.innerText.trim().replace(/\s+/g, " ");
-      if (words) button.setAttribute("aria-label", words);
+      if (button.textContent.trim()) button.removeAttribute("aria-label");
     });
     each(WIDE, mark);
   }
@@ -47,6 +47,26 @@
     });
     pre.parentElement.append(button);
   });
+
+  // A page that was opened from a file may run scripts but read no other file. So its search shows no excerpts;
+  // and a notebook, which the browser would show instead of saving it, comes once more as a script (tools/book_ext.py).
+  if (location.protocol === "file:") {
+    DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
+    addEventListener("click", (event) => {
+      const link = event.target.closest?.("a[download]");
+      if (!link) return;
+      event.preventDefault();
+      const script = Object.assign(document.createElement("script"), {
+        src: `${link.href}.js`, onload: () => script.remove(), onerror: () => { location = link.href; },
+      });
+      window.saveNotebook = (name, text) => {
+        const href = URL.createObjectURL(new Blob([text], { type: "application/x-ipynb+json" }));
+        Object.assign(document.createElement("a"), { href, download: name }).click();
+        setTimeout(() => URL.revokeObjectURL(href), 60000);
+      };
+      document.head.append(script);
+    });
+  }
 
   // Paper unfolds nothing: open what is folded, and fold it again.
   let opened = [];

@@ -6,7 +6,8 @@
 - ``{formula-map}`` and ``{inventory}``: the machine-checked map, from :mod:`tools.course_map`; and
   a page for each chapter with the tests of its formulas, beside the pages of the package's source.
 - Formulas numbered by chapter, as in the plain notebooks.
-- After the build: the wheel and the plain notebooks (:mod:`tools.plain`) beside the pages.
+- After the build: the wheel and the plain notebooks (:mod:`tools.plain`) beside the pages; each
+  notebook as a script too, for a book that is opened from a file.
 """
 
 import html
@@ -316,4 +317,17 @@ def publish(app: Sphinx, exception: Exception | None) -> None:
         shutil.copy2(wheels[-1], out / "wheels" / wheels[-1].name)
         if book := address.book():
             address_of_wheel = f"{book}/wheels/{wheels[-1].name}"
-    plain.write_all(out / "notebooks", address_of_wheel, Path(app.srcdir))
+    for notebook in plain.write_all(out / "notebooks", address_of_wheel, Path(app.srcdir)):
+        as_script(notebook)
+
+
+def as_script(notebook: Path) -> Path:
+    """Write a notebook once more beside itself, as a script that saves it.
+
+    A page that was opened from a file may load no other file but scripts, and its browser shows a
+    notebook instead of saving it (``_assets/seqattn.js``).
+    """
+    text = json.dumps(notebook.read_text(encoding="utf-8"))
+    script = notebook.with_name(f"{notebook.name}.js")
+    script.write_text(f"saveNotebook({json.dumps(notebook.name)}, {text});\n", encoding="utf-8")
+    return script

@@ -10,6 +10,7 @@
 - Code, names, signatures and tables carry no marks that change nothing.
 - Formulas keep the signs beside them, and their numbers one pair of brackets.
 - Long names may break after a dot, an underscore or a bracket, and nowhere else.
+- Folded code stands behind what it made: between a question and its figure stands nothing.
 """
 
 import hashlib
@@ -18,8 +19,11 @@ import re
 from pathlib import Path
 from typing import Any
 
+from docutils import nodes
+from myst_nb.sphinx_ext import HideCodeCellNode, HideInputCells
 from PIL import Image
 from sphinx.application import Sphinx
+from sphinx.transforms.post_transforms import SphinxPostTransform
 
 from tools import figures, stylesheet
 
@@ -134,12 +138,29 @@ SCRIPTS = (
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register with Sphinx."""
     app.setup_extension("tools.mathml")
+    app.add_post_transform(FoldsBehindOutputs)
     # Pages are written anew when what makes them light changes.
     app.add_config_value("page_version", _version(), "html")
     # After the extensions that add scripts to a page.
     app.connect("html-page-context", lighten, priority=900)
     app.connect("build-finished", finish, priority=900)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
+
+
+class FoldsBehindOutputs(SphinxPostTransform):
+    """Put code that is folded behind what it made, for eye, keyboard and screen reader alike."""
+
+    default_priority = HideInputCells.default_priority + 1
+    formats = ("html",)
+
+    def run(self, **kwargs: Any) -> None:
+        """Move the fold to the end of each cell that shows more than its code."""
+        for cell in self.document.findall(nodes.container):
+            if cell.get("nb_element") == "cell_code" and len(cell) > 1:
+                first = cell[0]
+                if isinstance(first, HideCodeCellNode):
+                    cell.remove(first)
+                    cell.append(first)
 
 
 def _version() -> str:

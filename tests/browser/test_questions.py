@@ -172,6 +172,7 @@ def test_a_browser_that_keeps_nothing_shows_everything_the_same(new_page, book_s
     page.locator("#ask-survivors input").fill("0")
     page.keyboard.press("Enter")
     assert "Right." in page.locator("#ask-survivors").inner_text()
+    assert "they last until you leave it" in page.locator(".sa-progress").inner_text()
 
 
 def test_without_scripts_question_and_answer_are_there(browser, book_server):
