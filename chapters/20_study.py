@@ -162,22 +162,21 @@ plt.show()
 # apart by luck once in ten times ([chapter 17](17_evaluation.ipynb)), so a narrow gap is a hint, not a
 # finding.
 #
-# Say only what this shows. **It shows** what each model reaches on a small corpus after
-# {{ stored["card"]["updates"].split(";")[0] }} updates, little more than two passes over the pairs. All
-# use one learning rate, chosen by hand and tuned for none of them. The additive models and the Transformer
-# are ahead of Luong's, and all of them ahead of the fixed vector. **It does not show** which model is best
-# when training is over, or with a learning rate of its own, or with equal numbers of parameters.
+# Say only what this shows. **It shows** what each model reaches on a small corpus after {{
+# stored["card"]["updates"].split(";")[0] }} updates, little more than two passes over the pairs. All use one
+# learning rate, chosen by hand. The additive models and the Transformer are ahead of Luong's, and all of them
+# ahead of the fixed vector. **It does not show** which model is best when training is over, or with a
+# learning rate of its own, or with equal numbers of parameters.
 #
 # Luong's row is a lesson. Read three columns together: hardly any entropy, alignment error rates that
 # about meet Bahdanau's, and far fewer points of BLEU. So a model can have sharp attention, with links
-# nearly as good, and still translate much worse. A good map is not a good translation: the model must still
-# make something of what it fetched.
+# nearly as good, and still translate much worse. A good map is not a good translation.
 #
 # ### Your turn: run one, change one
 #
-# The next cell trains Bahdanau's model from seed 1 (half a minute of one core), as `run_trials` did for
-# the table. Is the result inside the stored range? Then change *one* setting: the size of the states, the
-# dropout or the score. First write down a guess: up, down, or within the spread of seeds.
+# The next cell trains Bahdanau's model from seed 1, in half a minute of one core. Is the result inside the
+# stored range? Then change *one* setting, such as the score. First write down a guess: up, down, or within
+# the spread of seeds.
 
 # %% tags=["nbval-ignore-output"]
 trials = run_trials(

@@ -6,6 +6,7 @@
 - Scripts of the theme that no page of ours needs are left out; the search index waits on its page.
 - Live figures are mounted by a small script of our own (:mod:`tools.figures`).
 - Pictures are fetched when the reader comes near.
+- Folded code stands behind what it made: between a question and its figure stands nothing.
 - Formulas come as MathML from :mod:`tools.mathml`.
 - Code, names, signatures and tables carry no marks that change nothing.
 - Formulas keep the signs beside them, and their numbers one pair of brackets.

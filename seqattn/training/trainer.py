@@ -117,9 +117,9 @@ class Outcome(NamedTuple):
 class Trainer:
     """Trains a model in a run folder.
 
-    The loop is ``_train``; what one update does with a batch is
-    :func:`seqattn.training.step.update`. (:func:`~seqattn.training.fit` is a loop around the same
-    update, without files.)
+    The loop is ``_train``; what one update does with a batch is ``update`` of
+    ``training/step.py``. (:func:`~seqattn.training.fit` is a loop around the same update, without
+    files.)
 
     Parameters
     ----------
