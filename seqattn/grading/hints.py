@@ -51,7 +51,7 @@ def advice(error: dict, q: Question) -> str:
             "Imports, functions and constants of other cells are at hand; what another cell "
             "computed lives in your session only: restart and run all to see."
         )
-    if kind == "TypeError" and "argument" in message:
+    if kind == "TypeError" and "argument" in message and q.entry in message:  # not torch's own
         return f"It is called as {q.signature}."
     if kind in ("ModuleNotFoundError", "PermissionError", "OSError", "FileNotFoundError"):
         return "Answers are graded without files, network and other packages."

@@ -287,7 +287,7 @@ def located(seen: Sequence[Seen]) -> str:
         return "Wherever a number of yours is wrong it is too large."
     if (yours < right).all():
         return "Wherever a number of yours is wrong it is too small."
-    if (yours * right >= 0).all():
+    if (np.sign(yours) * np.sign(right) >= 0).all():
         if (abs(yours) > abs(right)).all():
             return "Wherever a number of yours is wrong it is too far from 0, with the right sign."
         if (abs(yours) < abs(right)).all():

@@ -10,8 +10,10 @@ import pytest
 from seqattn.grading.bank import exercises, load
 from seqattn.grading.cases import DOUBLE, FIRST, OTHERS, draw_cases
 from seqattn.grading.diagnosis import diagnose
+from seqattn.grading.hints import advice
 from seqattn.grading.results import fault
 from seqattn.grading.sandbox import wire
+from tests.grading.conftest import EXERCISE
 
 
 @pytest.fixture(scope="module")
@@ -316,3 +318,15 @@ def test_of_rows_of_numbers_it_is_said_which_one_is_wrong(change, said):
         if found := fault(results[n], case):
             wrong[n] = found
     assert said in diagnose(q, cases, results, wrong)
+
+
+@pytest.mark.parametrize(
+    ("message", "said"),
+    [
+        ("additive_score() takes 1 positional argument but 5 were given", True),
+        ("sort() got an unexpected keyword argument 'axis'", False),
+    ],
+)
+def test_only_a_wrong_call_of_the_answer_hears_how_it_is_called(message, said):
+    text = advice({"type": "TypeError", "message": message}, EXERCISE.question("q1"))
+    assert text.startswith("It is called as additive_score(query,") == said
