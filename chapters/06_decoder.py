@@ -485,8 +485,8 @@ for i, pair in enumerate(FIVE):
 # - **The linear readout learns from zero**, too. It has a path that no tanh closes. So has maxout.
 #
 # So before you compare two scores or two orders, give both the same readout and the same start. Otherwise the
-# table shows who was unlucky. `fit(guess=True)` does it; the trainer of the package does unless told
-# otherwise. (This is one size of model, one corpus and {{ stored["card"]["updates"] }} updates. Much smaller
+# table shows who was unlucky. `fit(guess=True)` does it, and the trainer of the package unless
+# told otherwise. So began all translators behind the cards of later chapters. (This is one size of model, one corpus and {{ stored["card"]["updates"] }} updates. Much smaller
 # steps, or many more of them, may help as well.)
 
 # %% [markdown]

@@ -1,5 +1,8 @@
 """Proofs and properties that chapters/claims/06_decoder.yml and its formulas name."""
 
+import ast
+from pathlib import Path
+
 import pytest
 import torch
 from torch import nn
@@ -11,6 +14,7 @@ from seqattn.data.batches import Example
 from seqattn.evaluation import which_steps_move
 from seqattn.models import ModelConfig, build_model
 from seqattn.specials import BOS, EOS
+from seqattn.training import TrainingConfig
 from seqattn.training.step import update
 
 SOURCE, LENGTHS = torch.tensor([[5, 6, 7, 8, 2]]), torch.tensor([5])
@@ -176,3 +180,22 @@ def test_the_values_probe_takes_a_decoder_that_keeps_its_context_out_for_luongs(
     assert moved["after", False].logits == (1, 2, 3, 4, 5, 6)
     others = [moved[cell] for cell in (("after", False), ("before", True), ("after", True))]
     assert len(set(others)) == 3
+
+
+LATER = ["training_choices", "local", "copying", "choosing", "heads", "self_attention", "positions"]
+
+
+@pytest.mark.parametrize("name", [*LATER, "transformer", "seeds"])
+def test_trainings_of_later_chapters_begin_at_the_frequencies(name):
+    tree = ast.parse(Path(decoders.__file__).with_name(f"{name}.py").read_text(encoding="utf-8"))
+    calls = [
+        n for n in ast.walk(tree) if isinstance(n, ast.Call) and getattr(n.func, "id", "") == "fit"
+    ]
+    assert calls
+    for call in calls:
+        told = {word.arg: word.value for word in call.keywords}
+        assert ast.literal_eval(told["guess"]) is True
+
+
+def test_the_trainer_begins_at_the_frequencies_unless_told_otherwise():
+    assert TrainingConfig(steps=1).guess
