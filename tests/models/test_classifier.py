@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 import torch
 
+from seqattn.attention import padding_mask
 from seqattn.models import SentenceClassifier
+from tests.hostile import every_rubbish, other_words, spoil_embeddings
 
 SOURCE, LENGTHS = torch.tensor([[5, 6, 7, 3, 4], [8, 9, 0, 0, 0]]), torch.tensor([5, 2])
 
@@ -28,6 +30,23 @@ def test_by_loops(encoder):
         # The answer is the mean of the answers that the single states would give.
         answers = states @ W_o.T + b
         np.testing.assert_allclose(logits[row].detach(), alpha @ answers)
+
+
+@every_rubbish
+@pytest.mark.parametrize("encoder", ["gru", "words"])
+def test_what_stands_at_padding_reaches_nothing(encoder, rubbish):
+    torch.manual_seed(0)
+    model, real = SentenceClassifier(11, d=4, encoder=encoder), padding_mask(LENGTHS, 5)
+    expected = model(SOURCE, LENGTHS)
+    expected[0].sum().backward()
+    clean = {name: weights.grad for name, weights in model.named_parameters()}
+    model.zero_grad()
+    with spoil_embeddings(model.embedding, SOURCE, real, rubbish):
+        found = model(other_words(SOURCE, real, 11), LENGTHS)
+    assert all(map(torch.equal, found, expected))
+    found[0].sum().backward()
+    for name, weights in model.named_parameters():
+        assert torch.equal(weights.grad, clean[name]), name
 
 
 def test_a_state_is_its_word_or_has_read_the_others():
