@@ -265,7 +265,8 @@ for name, vector in contexts.items():
 # %% [markdown]
 # So padding *does* matter for the decoder's start, even if no loss is computed on pads: the same sentence
 # would be translated differently in another batch. Telling PyTorch the lengths (*packing* the batch)
-# therefore changes results, not only speed.
+# therefore changes results, not only speed. (A packed batch holds all first words, then all second words, and
+# so on. Its `batch_sizes` says how many sentences still have a word at each step.)
 #
 # ## Two ways to hand over
 #
