@@ -174,8 +174,8 @@ vocabularies = pieces if FULL else whole
 # Padding is wasted work, so sentences of similar length go together (**bucketing**). They are sorted by
 # target length first and source length second. The size of a batch is measured in tokens, so it holds many
 # short sentences or few long ones. The encoder also **packs** its batch: it hands PyTorch the true lengths,
-# so that no state is computed from padding. How much padding does bucketing save, compared with random
-# batches of as many sentences?
+# so that no state is computed from padding. The next cell compares how much padding is left with that of
+# random batches of as many sentences.
 
 # %%
 examples = encode_pairs(
@@ -414,8 +414,8 @@ assert FULL or (
 # ### Watch it happen
 #
 # The run kept the weights from its validations. Load them in turn, and force the model to write the same
-# known translation each time. Before you move the slider, choose a row and guess: does it stop being flat
-# early or late, and does it find its word at once?
+# known translation each time. Choose a row and follow it: does it stop being flat early or late, and does it
+# find its word at once?
 
 # %% tags=["hide-input"]
 from seqattn.training import average_weights
