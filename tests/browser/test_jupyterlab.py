@@ -80,7 +80,11 @@ def lab(tmp_path_factory):
             yield address, folder
         finally:
             server.terminate()
-            server.wait(PATIENCE)
+            try:
+                server.wait(60)
+            except subprocess.TimeoutExpired:  # beside busy loops it once did not end at all
+                server.kill()  # its kernels end with it
+                server.wait()
 
 
 def wait_for(url, server, log):
