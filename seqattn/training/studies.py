@@ -4,9 +4,9 @@ import json
 import multiprocessing
 import sys
 import time
-from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from multiprocessing.connection import wait
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -127,7 +127,7 @@ def run_trials(
     ValueError
         If the split is neither.
     RuntimeError
-        If a training ended with an error, which its process prints.
+        If a training ended with an error: the message names it; its process prints the whole.
 
     Examples
     --------
@@ -151,12 +151,15 @@ def run_trials(
         for name, config in models.items()
         for seed in seeds
     ]  # fmt: skip
-    context = _processes()
-    with ThreadPoolExecutor(at_once) as pool:
-        codes = list(pool.map(lambda job: _in_a_process(context, job), jobs))
-    failed = [str(job.folder) for job, code in zip(jobs, codes, strict=True) if code]
+    unfinished = [job for job in jobs if not (_is_trained(job) and job.judged.is_file())]
+    errors = _side_by_side(_train_and_judge, unfinished, at_once)
+    failed = [
+        f"the training of {job.folder} ended with an error: {error}"
+        for job, error in zip(unfinished, errors, strict=True)
+        if error
+    ]
     if failed:
-        raise RuntimeError(f"the training of {', '.join(failed)} ended with an error: see above")
+        raise RuntimeError("\n".join(failed))
     names = [(name, seed) for name in models for seed in seeds]
     return [_read(name, seed, job) for (name, seed), job in zip(names, jobs, strict=True)]
 
@@ -181,6 +184,46 @@ class _Job(NamedTuple):
         return self.folder / f"{self.split}.json"
 
 
+def _side_by_side(do: Callable[[Any], None], jobs: Sequence[Any], at_once: int) -> list[str | None]:
+    """Do each job in a process of its own, so many at once; give what went wrong with each.
+
+    One thread starts and awaits them all: where two do, `multiprocessing` now and then asks both
+    whether the same process has ended, and the second takes a good end for a failure.
+    """
+    context = _processes()
+    errors: list[str | None] = [None] * len(jobs)
+    running: dict[Any, tuple[int, Any]] = {}  # from what tells the end
+    todo = list(enumerate(jobs))
+    while todo or running:
+        while todo and len(running) < at_once:
+            number, job = todo.pop(0)
+            reader, writer = context.Pipe(duplex=False)
+            process = context.Process(target=_do, args=(do, job, writer))
+            process.start()
+            writer.close()  # only the process holds it now: the pipe ends when it does
+            running[reader] = number, process
+        ended: list[Any] = list(wait(list(running)))
+        for reader in ended:
+            number, process = running.pop(reader)
+            try:
+                errors[number] = reader.recv()
+                process.join()
+            except EOFError:
+                process.join()
+                errors[number] = f"its process ended with exit code {process.exitcode}"
+            reader.close()
+    return errors
+
+
+def _do(do: Callable[[Any], None], job: Any, tell: Any) -> None:
+    try:
+        do(job)
+    except BaseException as error:
+        tell.send(f"{type(error).__name__}: {error}")
+        raise
+    tell.send(None)
+
+
 def _processes() -> Any:
     """Give a way to start processes: copies of one that has imported PyTorch, where that goes."""
     if "forkserver" not in multiprocessing.get_all_start_methods():
@@ -188,15 +231,6 @@ def _processes() -> Any:
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload([__name__])
     return context
-
-
-def _in_a_process(context: Any, job: _Job) -> int:
-    if _is_trained(job) and job.judged.is_file():
-        return 0
-    process = context.Process(target=_train_and_judge, args=(job,))
-    process.start()
-    process.join()
-    return process.exitcode
 
 
 def _is_trained(job: _Job) -> bool:

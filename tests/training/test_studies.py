@@ -1,6 +1,8 @@
 """Several trainings at one budget: each its own process, each repeatable, none repeated in vain."""
 
 import json
+import os
+import time
 from dataclasses import replace
 
 import pytest
@@ -98,5 +100,18 @@ def test_studies_read_the_validation_pairs_and_the_test_pairs_when_told_to(study
 @pytest.mark.slow
 def test_a_training_that_fails_is_named(tmp_path):
     wrong = {"heads": ModelConfig("transformer", d_hidden=10, heads=3)}
-    with pytest.raises(RuntimeError, match="heads-1 ended with an error"):
+    with pytest.raises(RuntimeError, match=r"heads-1 ended with an error: ValueError: .*heads"):
         run_trials(wrong, tmp_path, corpus(tmp_path), settings(), seeds=[1])
+
+
+@pytest.mark.slow
+def test_no_training_that_ends_well_counts_as_failed():
+    # Two threads that started and awaited processes took one in a hundred for failed.
+    moments = [0.002 * (i % 7) for i in range(300)]
+    assert studies._side_by_side(time.sleep, moments, at_once=4) == [None] * len(moments)
+
+
+@pytest.mark.slow
+def test_a_training_that_is_killed_is_told_from_one_that_ends_well():
+    found = studies._side_by_side(os._exit, [0, 3], at_once=2)
+    assert found == [f"its process ended with exit code {code}" for code in (0, 3)]
