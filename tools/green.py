@@ -32,7 +32,7 @@ ALL = "*"
 # A module for each kernel. What another process reads is not seen: then everything counts.
 WATCH = '''
 """Say which files of this folder the process has read, and how long it computed."""
-import json, os, sys, time
+import importlib.util, json, os, sys, time
 
 STARTS = {"subprocess.Popen", "os.exec", "os.fork", "os.forkpty", "os.posix_spawn", "os.system"}
 HERE = os.path.dirname(os.path.realpath(__file__)) + os.sep
@@ -43,22 +43,22 @@ def watch(event, arguments):
         started.append(event)
     elif event == "open" and isinstance(arguments[0], (str, bytes, os.PathLike)):
         path = os.path.abspath(os.fsdecode(arguments[0]))
-        if path.startswith(HERE):
+        if path.startswith(HERE) or path.endswith(".pyc"):  # those may lie elsewhere
             read.add(path)
 
 sys.addaudithook(watch)
 
 def source(path):
     """Where a compiled file comes from."""
-    folder, name = os.path.split(path)
-    if os.path.basename(folder) != "__pycache__":
+    try:
+        return importlib.util.source_from_cache(path) if path.endswith(".pyc") else path
+    except ValueError:
         return path
-    return os.path.join(os.path.dirname(folder), name.partition(".")[0] + ".py")
 
 def report(path):
     # What was imported before this module, or with it, counts too.
     files = {getattr(module, "__file__", None) or "" for module in list(sys.modules.values())}
-    files = {source(file) for file in files | read if file.startswith(HERE)}
+    files = {file for file in map(source, files | read) if file.startswith(HERE)}
     found = sorted(file[len(HERE):].replace(os.sep, "/") for file in files if os.path.isfile(file))
     if started or "multiprocessing.popen_spawn_posix" in sys.modules:
         found = None
