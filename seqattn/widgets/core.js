@@ -211,9 +211,16 @@ function live(figure, { model, el }) {
   const syncs = [], ends = [];
   const text = h("p", { class: "sa-text", id: `${id}-text`, "aria-live": "polite" });
   const room = h("p", { class: "sa-room", "aria-hidden": "true" });
-  // What a hand does at once is drawn at once; what jumps, glides.
-  let byHand = false;
+  // What a hand does at once is drawn at once; what jumps, glides, but for jumps in quick succession:
+  // under a key held down each is drawn at once.
+  let byHand = false, jumped = -Infinity;
   const hand = (act) => { byHand = true; act(); byHand = false; };
+  const jump = (act) => {
+    const now = performance.now(), soon = now - jumped < GLIDE;
+    jumped = now;
+    if (soon) hand(act);
+    else act();
+  };
 
   const known = {};
   const ui = {
@@ -234,7 +241,7 @@ function live(figure, { model, el }) {
       const output = h("output");
       const act = () => write(from(Number(input.value)));
       const input = range({ min: to(min), max: to(max), step: log ? (to(max) - to(min)) / Math.round((to(max) - to(min)) / 0.05) : step ?? 0.1, "aria-label": name,
-        oninput: () => (glides ? act() : hand(act)) });
+        oninput: () => (glides ? jump : hand)(act) });
       ends.push({ trait, at, values: glides ? Array.from({ length: max - min + 1 }, (_, i) => min + i) : [min, max] });
       syncs.push(() => {
         const value = read();

@@ -401,6 +401,27 @@ def test_what_jumps_glides_unless_the_reader_wants_calm(page, static_page):
     assert page.evaluate(frames) == 2
 
 
+def test_steps_in_quick_succession_are_drawn_at_once(page, static_page):
+    figure = FIGURES["MapThroughTraining"]()
+    figure.revealed = True
+    show(page, static_page(figure))
+    drawn = """async values => {
+        const slider = document.querySelector("[data-trait=step] input"), seen = new Set();
+        for (const value of values) {
+            slider.value = value;
+            slider.dispatchEvent(new Event("input"));
+        }
+        for (let i = 0; i < 40; i++) {
+            await new Promise(done => requestAnimationFrame(done));
+            seen.add([...document.querySelectorAll(".sa-svg")].map(svg => svg.innerHTML).join());
+        }
+        return seen.size;
+    }"""
+    assert page.evaluate(drawn, [1]) > 2
+    page.wait_for_timeout(500)
+    assert page.evaluate(drawn, [0, 1, 0]) <= 2
+
+
 def test_the_state_can_be_dragged_in_its_plane(page, static_page):
     figure = show(page, static_page(AdditiveSteps()))
     box = figure.locator("svg.sa-drag").bounding_box()
