@@ -31,6 +31,7 @@ def new_run(
     min_count: int | None = None,
     device: torch.device | str = "cpu",
     overwrite: bool = False,
+    go_on: bool = False,
     quiet: bool = False,
 ) -> Trainer:
     """Prepare a training from scratch: read the corpus, learn vocabularies, build the model.
@@ -54,6 +55,9 @@ def new_run(
         Where to compute.
     overwrite : bool
         Whether to delete what an earlier run left in the folder.
+    go_on : bool
+        Whether to take up an earlier run in the folder after all, if its settings and its pairs are
+        the same: a notebook that was cut off goes on when it is run again.
     quiet : bool
         Whether to show nothing.
 
@@ -65,7 +69,7 @@ def new_run(
     Raises
     ------
     CheckpointError
-        If the folder holds a run already and may not be overwritten.
+        If the folder holds a run already that may be neither taken up nor overwritten.
     CorpusError, DownloadError
         If the corpus is not to be had.
     ValueError
@@ -88,7 +92,7 @@ def new_run(
     'done'
     """
     run = RunFolder(folder)
-    if run.files() and not overwrite:
+    if run.files() and not (overwrite or go_on):
         raise CheckpointError(
             f"{folder} holds a run already: go on with it (resumed_run), replace it "
             "(overwrite=True), or name another folder"
@@ -141,6 +145,14 @@ def new_run(
         processes=processes,
         quiet=quiet,
     )
+    if go_on and trainer.has_begun():
+        trainer.resume()
+        return trainer
+    if run.files() and not overwrite:
+        raise CheckpointError(
+            f"{folder} holds a run with other settings or pairs: replace it (overwrite=True), or "
+            "name another folder"
+        )
     if training.guess:
         guess_frequencies(
             built.vocabulary,

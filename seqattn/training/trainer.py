@@ -4,6 +4,7 @@ A run that was interrupted and taken up again equals one that was not, bit for b
 budget is counted in updates or epochs: everything that an update depends on is in the checkpoint.
 """
 
+import json
 import logging
 import math
 import time
@@ -204,6 +205,15 @@ class Trainer:
         # What an update calls: the model, or what wraps it for several processes or is compiled.
         self._called_model: nn.Module = model
         self._prepared = False
+
+    def has_begun(self) -> bool:
+        """Tell whether the folder holds a checkpoint of this training: its settings, its pairs."""
+        if not self.run_folder.last.is_file():
+            return False
+        stored = read_checkpoint(self.run_folder.last, only="(no tensor)").data
+        wanted = {**self.settings, "fingerprint": self._fingerprint}
+        # As JSON has it, which knows no tuples.
+        return all(stored[name] == value for name, value in json.loads(json.dumps(wanted)).items())
 
     def resume(self) -> None:
         """Take the run up again where its last checkpoint was written.

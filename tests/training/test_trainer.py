@@ -28,7 +28,7 @@ from seqattn.training.runtime import fastest_threads
 from tests.training.corpus import TINY, corpus, numbers, settings, write_table
 
 
-def prepare(folder, name="run", model=TINY, overwrite=False, **changes):
+def prepare(folder, name="run", model=TINY, overwrite=False, go_on=False, **changes):
     return new_run(
         folder / name,
         corpus(folder),
@@ -36,6 +36,7 @@ def prepare(folder, name="run", model=TINY, overwrite=False, **changes):
         training=settings(**changes),
         subwords=0,
         overwrite=overwrite,
+        go_on=go_on,
         quiet=True,
     )
 
@@ -133,6 +134,27 @@ def test_a_folder_with_a_run_is_not_written_over_unless_asked(tmp_path):
     assert trainer.run_folder.files() == []
     trainer.run()
     assert not trainer.run_folder.average.exists()
+
+
+def test_a_notebook_that_was_cut_off_goes_on_and_one_that_changed_begins_anew(uninterrupted):
+    folder, whole = uninterrupted
+    trainer = prepare(folder, "cut-off", go_on=True)  # nothing to take up yet
+    after(trainer, 3, lambda: signal.raise_signal(signal.SIGTERM))
+    assert trainer.run().reason == "interrupted"
+    again = prepare(folder, "cut-off", overwrite=True, go_on=True)
+    assert again.state.step == 3
+    assert again.run().reason == "done"
+    tensors, best, data, log = record(folder / "cut-off")
+    assert all(torch.equal(tensors[key], whole[0][key]) for key in whole[0])
+    assert all(torch.equal(best[key], whole[1][key]) for key in whole[1])
+    assert (data, log) == (whole[2], whole[3])
+    # Once it is done there is nothing left to do; to run the notebook again changes nothing.
+    done = prepare(folder, "cut-off", overwrite=True, go_on=True)
+    assert done.run().reason == "done"
+    assert record(folder / "cut-off")[2:] == whole[2:]
+    with pytest.raises(CheckpointError, match=r"other settings or pairs: .*overwrite=True"):
+        prepare(folder, "cut-off", go_on=True, lr=0.01)
+    assert prepare(folder, "cut-off", overwrite=True, go_on=True, lr=0.01).state.step == 0
 
 
 def test_vocabularies_of_two_languages_are_not_tied(tmp_path):
