@@ -150,7 +150,8 @@ optional
             return None
         if self.score is not None or self.attention == "coverage":
             return self.score or "additive"
-        local = self.attention != "global"
+        # Luong's scores alone go with a window, whichever the order.
+        local = self.attention in ("local-m", "local-p")
         return "general" if self.architecture == "luong" or local else "additive"
 
 
