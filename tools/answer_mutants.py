@@ -20,8 +20,8 @@ from typing import Any
 
 import yaml
 
+from seqattn.grading.authors import AuthorsJudge
 from seqattn.grading.bank import Question, exercises, load
-from seqattn.grading.judge import Judge
 from seqattn.grading.sandbox.jobs import Limits
 from seqattn.grading.verdicts import Verdict
 from tools.broken_answers import Mutant, mutants_of
@@ -91,7 +91,7 @@ def equivalents() -> dict[str, Any]:
     return yaml.safe_load(EQUIVALENT.read_text(encoding="utf-8")) or {}
 
 
-def try_mutants(judge: Judge, exercise: str, q: Question, share: float = 1.0) -> Row:
+def try_mutants(judge: AuthorsJudge, exercise: str, q: Question, share: float = 1.0) -> Row:
     """Have mutants of a question judged: all, or a share, the same whenever it is asked for.
 
     The share is taken in the order of a digest of their texts. An entry of the equivalent ones is
@@ -178,7 +178,7 @@ def main() -> None:
     rows: list[Row] = []
     total: Counter[str] = Counter()
     print(f"{'question':22}{'made':>6}{'same':>6}{'caught':>8}{'named':>7}  survivors")
-    with Judge(options.seed, LIMITS, draws=DRAWS) as judge:
+    with AuthorsJudge(options.seed, LIMITS, draws=DRAWS) as judge:
         for name in exercises():
             for q in load(name).questions:
                 if q.evidence:

@@ -5,15 +5,19 @@ is here (what may be seen is worked out in :mod:`seqattn.attention.masks`);
 :mod:`seqattn.attention.named` puts the two together under the names of the literature. The two
 steps after the score are :func:`masked_softmax` and :func:`weighted_sum`.
 
-- :meth:`Attention.forward` is what models call. Its memory was made ready once, by ``remember``,
-  which sets unseen keys and values to 0 *beforehand*; it drops weights in training.
+- :meth:`Attention.forward` attends inside a model: a recurrent decoder calls
+  :meth:`Mechanism.look`, which calls ``forward``; the Transformer calls ``forward`` itself, that of
+  its several heads. The memory was made ready once, by ``remember``, which sets unseen keys and
+  values to 0 *beforehand*; in training, weights are dropped.
 - :func:`attend` is the same as one function, for scores that are at hand already, as in the
   chapters and in tests. It has seen no keys and no values before, so it looks *afterwards* whether
   something that is not finite came through, and only then sets unseen values to 0.
 
-Mechanisms with an idea of their own (several heads, a window, coverage, a
-hard choice) call :func:`masked_softmax` and :func:`weighted_sum`, too. The one exception is
-PyTorch's fused operator, which multi-head attention uses where nobody asks for its weights.
+Mechanisms with an idea of their own come to :func:`masked_softmax` and :func:`weighted_sum`, too:
+several heads and a window call them, coverage and a hard choice hold an :class:`Attention` that
+does. There are two exceptions: PyTorch's fused operator, which multi-head attention uses where
+nobody asks for its weights; and :mod:`seqattn.attention.reordered`, where the softmax is taken
+block by block, or not at all.
 """
 
 from collections.abc import Callable

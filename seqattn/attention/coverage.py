@@ -176,6 +176,11 @@ def coverage_loss(
     A first look at a position costs nothing; a later one costs what it shares with those before. So
     a source word that needs several target words is made to pay, too.
 
+    Two others are about coverage: the coverage penalty, which a beam search adds to the score of a
+    translation (:func:`~seqattn.decoding.coverage_penalty`), and the doubly stochastic penalty of a
+    training, which wants each source word looked at
+    (:func:`~seqattn.training.regularizers.doubly_stochastic_penalty`).
+
     Parameters
     ----------
     weights : (batch, [steps,] keys)

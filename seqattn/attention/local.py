@@ -96,8 +96,8 @@ class LocalAttention(Mechanism):
             )
         self.window = window
         self.renormalize = renormalize
-        # Never called: it lends its score, its dropout and ``remember``, and its weights are those
-        # of global attention, so that the two can be exchanged.
+        # Never called: it lends its score, its dropout and ``remember``. Its parameters have the
+        # names and shapes of global attention, so that either can take over the other's.
         self.global_attention = LuongAttention(d_query, d_key, score, dropout=dropout)
         if alignment == "predictive":
             self.W_p = nn.Parameter(torch.empty(d_query, d_query))

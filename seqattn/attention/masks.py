@@ -19,7 +19,7 @@ __all__ = [
 
 
 def padding_mask(lengths: Int[Tensor, " batch"], max_len: int | None = None) -> Bool[Tensor, "..."]:
-    """Say which positions of a padded batch hold real tokens.
+    """Make a padding mask: say which positions of a batch hold real tokens.
 
     Parameters
     ----------

@@ -143,7 +143,7 @@ def _nothing_left(folder: Path, budget: Mapping[str, Any]) -> str | None:
     state = TrainingState(**stored["position"])
     if any(budget.values()):
         config = replace(config, **budget)
-    if config.patience is not None and state.waited >= config.patience:
+    if config.out_of_patience(state.waited):
         return (
             f"stopped at update {state.step}, after {state.waited} validations without a "
             "better BLEU (patience): nothing is left to do"
@@ -151,7 +151,7 @@ def _nothing_left(folder: Path, budget: Mapping[str, Any]) -> str | None:
     epochs = float(state.epoch)
     if config.epochs and epochs < config.epochs < epochs + 1 and state.index:
         epochs += state.index / _count_batches(stored, config)
-    if config.done(state.step, epochs, state.seconds) < 1:
+    if config.budget_used(state.step, epochs, state.seconds) < 1:
         return None
     asked = ", ".join(f"{value:g} {unit}" for unit, value in budget.items() if value)
     return (

@@ -26,7 +26,7 @@ from seqattn.data.multi30k import read_multi30k
 from seqattn.data.pairs import CorpusError, TextPair, hold_out, read_pairs, read_table
 from seqattn.data.reviews import Review, invented_reviews, read_reviews
 from seqattn.data.tasks import LETTER_TASKS, TwoClauses, letter_pairs, which_clause
-from seqattn.data.tokenization import detokenize, tokenize
+from seqattn.data.tokenization import detokenize, join, tokenize
 from seqattn.data.vocabulary import Subwords, Vocabularies, Vocabulary, Words
 
 __all__ = [
@@ -61,6 +61,7 @@ __all__ = [
     "generate",
     "hold_out",
     "invented_reviews",
+    "join",
     "letter_pairs",
     "measured",
     "read_multi30k",

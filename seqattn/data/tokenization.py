@@ -21,10 +21,11 @@ GLUE, SPACE = "￭", "▁"
 def tokenize(text: str, language: str) -> list[str]:
     """Split a sentence into words and punctuation, in lower case.
 
-    ``join`` undoes it, for any text: what comes back is the text in lower case, with straight
-    apostrophes for curly ones and one space wherever there was white space of any kind; at its ends
-    there is none. Where that takes more than the usual rules, a mark says so: ``￭`` stands on the
-    side of a token that touches its neighbour, ``▁`` where there is a space in spite of the rules.
+    :func:`join` undoes it, for any text (:func:`detokenize` does not): what comes back is the text
+    in lower case, with straight apostrophes for curly ones and one space wherever there was white
+    space of any kind; at its ends there is none. Where that takes more than the usual rules, a mark
+    says so: ``￭`` stands on the side of a token that touches its neighbour, ``▁`` where there is a
+    space in spite of the rules.
 
     Parameters
     ----------
@@ -61,7 +62,7 @@ def tokenize(text: str, language: str) -> list[str]:
 
 
 def join(tokens: Sequence[str], language: str) -> str:
-    """Put words together as they are printed: :func:`tokenize`, undone.
+    """Put tokens together as a text: the inverse of :func:`tokenize`, which reads its marks.
 
     Examples
     --------
@@ -112,7 +113,10 @@ def _between(left: str, right: str, language: str) -> str:
 
 
 def detokenize(tokens: Sequence[str], language: Literal["en", "fr"]) -> str:
-    """Join tokens as they are printed.
+    """Set the words of the toy corpus as they are printed; not the inverse of :func:`tokenize`.
+
+    It knows the usual spaces of English and French and reads no marks: :func:`join` takes any text
+    that :func:`tokenize` split back to what it was.
 
     Examples
     --------

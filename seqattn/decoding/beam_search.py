@@ -67,11 +67,11 @@ def beam_search(
 
     .. math:: \hat{y} = \arg\max_y \frac{\log p(y \mid x)}{\mathrm{lp}(|y|)} + \mathrm{cp}(y, x)
 
-    Beginnings of one length are compared by their log-probability. One that ends keeps its place in
-    the beam and is not extended, so that the beam narrows until all have ended, or until no open
-    beginning can still overtake the ``n_best`` that did: log-probabilities only fall, and no
-    coverage penalty is above 0, so that :math:`\log p / \mathrm{lp}(\text{max\_len})` bounds
-    whatever may become of it.
+    Beginnings, which are also called partial hypotheses, are compared by their log-probability
+    where they have one length. One that ends keeps its place in the beam and is not extended, so
+    that the beam narrows until all have ended, or until no open beginning can still overtake the
+    ``n_best`` that did: log-probabilities only fall, and no coverage penalty is above 0, so that
+    :math:`\log p / \mathrm{lp}(\text{max\_len})` bounds whatever may become of it.
 
     Parameters
     ----------

@@ -47,7 +47,7 @@ def greedy(
         One for each sentence. Among equally likely tokens the lowest id wins. An empty batch has
         none, and no weights.
     """
-    return _write(model, source, lengths, max_len, lambda logits: logits.argmax(-1))
+    return _token_by_token(model, source, lengths, max_len, lambda logits: logits.argmax(-1))
 
 
 def sample(
@@ -103,7 +103,7 @@ def sample(
         chances = truncate(logits, top_k=top_k, top_p=top_p).softmax(-1)
         return torch.multinomial(chances, 1, generator=generator)[:, 0]
 
-    return _write(model, source, lengths, max_len, draw)
+    return _token_by_token(model, source, lengths, max_len, draw)
 
 
 def truncate(
@@ -160,7 +160,7 @@ def truncate(
     return logits
 
 
-def _write(
+def _token_by_token(
     model: StepModel,
     source: Tensor,
     lengths: Tensor,

@@ -1,4 +1,4 @@
-"""What a search asks of a model, and what it gives back."""
+"""The interface between searches and models: what a search asks of one, and what it gives back."""
 
 from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
 

@@ -94,12 +94,12 @@ def find_answer(submission: Submission, exercise: Exercise, question: Question) 
     stub = _essence_of_stub(pristine.source)
 
     def belongs(cell: Cell) -> bool:
-        if marked := _look_at(cell.source).marked:
+        if marked := _traits_of(cell.source).marked:
             return question.id in marked
         return question.id == cell.question or cell.id == pristine.cell_id
 
     candidates = [c for c in submission.cells if belongs(c)]
-    defining = [c for c in submission.cells if question.entry in _look_at(c.source).defined]
+    defining = [c for c in submission.cells if question.entry in _traits_of(c.source).defined]
     found = [c for c in candidates if c in defining] or candidates
     attempts = [c for c in found if _essence(_clean(c.source)[0]) != stub and c.source.strip()]
     notes = []
@@ -136,9 +136,9 @@ def find_answer(submission: Submission, exercise: Exercise, question: Question) 
 
 
 def _check_syntax(answer: Answer, question: Question) -> Answer:
-    if refused := _refusal(answer.code):
-        answer.state, answer.detail = "syntax_error", refused[0]
-        answer.line = max(0, refused[1] - answer.offset)
+    if error := _syntax_error(answer.code):
+        answer.state, answer.detail = "syntax_error", error[0]
+        answer.line = max(0, error[1] - answer.offset)
         return answer
     defined = _defined(answer.code)
     if question.entry not in defined:
@@ -268,14 +268,14 @@ def imports_the_key(code: str) -> int:
 
 def forget() -> None:
     """Let go of what was read: trees of a class' notebooks would fill the memory."""
-    for remembered in (_look_at, _clean, _tree, _essence, _defined, _refusal):
+    for remembered in (_traits_of, _clean, _tree, _essence, _defined, _syntax_error):
         remembered.cache_clear()
 
 
 # --- code ------------------------------------------------------------------------------------
 
 
-class Look(NamedTuple):
+class CellTraits(NamedTuple):
     """What is seen in a cell whatever the question.
 
     Attributes
@@ -292,9 +292,9 @@ class Look(NamedTuple):
 
 # The same cells are looked at for every question of every exercise.
 @lru_cache(4096)
-def _look_at(source: str) -> Look:
+def _traits_of(source: str) -> CellTraits:
     marked = frozenset(m.lower() for m in MARKER.findall(source))
-    return Look(marked, _defined(_clean(source)[0]))
+    return CellTraits(marked, _defined(_clean(source)[0]))
 
 
 @cache
@@ -346,7 +346,7 @@ def _parsed(code: str) -> ast.Module:
 
 
 @lru_cache(4096)
-def _refusal(code: str) -> tuple[str, int] | None:
+def _syntax_error(code: str) -> tuple[str, int] | None:
     """Say why Python does not take code, and in which line; None where it does."""
     if _tree(code):
         return None

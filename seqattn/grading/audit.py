@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
+from seqattn.grading.authors import AuthorsJudge
 from seqattn.grading.bank import load
-from seqattn.grading.judge import Judge
 
 __all__ = ["Row", "as_text", "audit"]
 
@@ -36,11 +36,11 @@ class Row:
 
 
 def audit(exercise: str, seeds: int = 1) -> list[Row]:
-    """Judge all answers that a bank knows, and its stubs, on one seed or more."""
+    """AuthorsJudge all answers that a bank knows, and its stubs, on one seed or more."""
     known = load(exercise)
     rows = []
     for seed in range(seeds):
-        with Judge(f"audit {seed}") as judge:
+        with AuthorsJudge(f"audit {seed}") as judge:
             for q in known.questions:
                 answers = [
                     (f"right {n}", code, q.points, "pass") for n, code in enumerate(q.right, 1)

@@ -3,6 +3,10 @@
 :meth:`Judge.grade` reads the notebook, finds the answers, has each computed in the sandbox on cases
 that it draws, and compares with the oracle here. Where an answer fails, the bank's wrong answers
 are computed on the same cases: the one that gives the same outputs is the mistake that was made.
+
+One question takes three steps: ``_grade_question`` answers for every trouble, ``_try_answer`` has
+the answer computed, and ``_verdict_from`` decides from what came back. Authors judge answers that
+they have as text: :mod:`seqattn.grading.authors`.
 """
 
 import logging
@@ -10,11 +14,11 @@ import secrets
 import threading
 import traceback
 from collections import defaultdict
-from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from seqattn.grading.answers import (
     Answer,
@@ -32,20 +36,15 @@ from seqattn.grading.example import written
 from seqattn.grading.hints import advice, ending_hint, hint_for, reordered, result_line
 from seqattn.grading.notebook import Submission, UnreadableError, read_submission
 from seqattn.grading.redaction import redact
-from seqattn.grading.results import Cases, FaultKind, Task, alike, by_answer, fault, job_of
 from seqattn.grading.sandbox.host import Sandbox, WorkerDiedError
 from seqattn.grading.sandbox.jobs import Ending, LateError, Limits, Outcome
+from seqattn.grading.trials import Cases, FaultKind, Task, alike, by_answer, fault, job_of
 from seqattn.grading.verdicts import Grade, Verdict, VerdictName
 
-__all__ = ["Judge"]
+__all__ = ["Judge", "not_judged"]
 
 log = logging.getLogger(__name__)
 
-# Answers that authors have judged in one process.
-TOGETHER = 10
-# What one of them takes, in seconds, unless it never stops. Where it takes more, those that had no
-# time left are judged again.
-USUALLY = 0.2
 # The verdict on an answer whose process came to none of its own.
 ENDINGS: Mapping[Ending, VerdictName] = {
     "timeout": "timeout",
@@ -108,7 +107,7 @@ class Judge:
         self.sandbox: Sandbox = Sandbox(limits, like.sandbox.turns if like else None)
         self._kept: Kept = like._kept if like else Kept()
 
-    def __enter__(self) -> "Judge":
+    def __enter__(self) -> Self:
         self.sandbox.start()
         return self
 
@@ -142,7 +141,9 @@ class Judge:
             return Grade(path.name, "", f"unmatched: {looks}", [], self.seed, "")
         known = load(name)
         answers = {q.id: find_answer(submission, known, q) for q in known.questions}
-        verdicts = [self._grade(submission, known, q, answers[q.id]) for q in known.questions]
+        verdicts = [
+            self._grade_question(submission, known, q, answers[q.id]) for q in known.questions
+        ]
         self.sandbox.wait()
         grade = Grade(
             path.name, name, "", verdicts, self.seed, self.sandbox.isolation, answers=answers
@@ -158,7 +159,7 @@ class Judge:
 
     # --- one question of it
 
-    def _grade(
+    def _grade_question(
         self,
         submission: Submission,
         exercise: Exercise,
@@ -182,17 +183,17 @@ class Judge:
                 cases = self._cases(exercise.name, q.id)
             context = context_of(submission, exercise, answer.code)
             task = Task(exercise, q, context, cases, drawn=not q.evidence)
-            found = self._judge(task, answer)
+            found = self._try_answer(task, answer)
             wrong = found.verdict in ("fail", "partial") and not q.evidence
             return replace(found, example=self._example(task, answer)) if wrong else found
         except (EvidenceError, UnreadableError) as error:
             return _verdict(q, "missing", 0, str(error), notes=answer.notes)
         except LateError as error:
-            return _verdict(q, "not_judged", 0, LATE.format(error), notes=answer.notes)
+            return not_judged(q, error, notes=answer.notes)
         except Exception as error:
             log.warning("grading %s of %s failed", q.id, exercise.name, exc_info=True)
             if again:
-                return self._grade(submission, exercise, q, answer, again=False)
+                return self._grade_question(submission, exercise, q, answer, again=False)
             last = traceback.extract_tb(error.__traceback__)[-1]
             hint = (
                 f"the grader itself failed, twice ({type(error).__name__} in "
@@ -200,7 +201,7 @@ class Judge:
             )
             return _verdict(q, "grader_error", 0, hint)
 
-    def _judge(self, task: Task, answer: Answer) -> Verdict:
+    def _try_answer(self, task: Task, answer: Answer) -> Verdict:
         """Have an answer computed, unless it is known already what becomes of it."""
         q = task.question
         verdict = partial(_verdict, q, notes=answer.notes)
@@ -216,16 +217,16 @@ class Judge:
         results = by_answer(outcome).get("learner", {})
         if outcome.ending != "done" and "undefined" not in results:
             return verdict(ENDINGS[outcome.ending], 0, ending_hint(outcome, self.sandbox.limits))
-        return self._weigh(task, answer, results)
+        return self._verdict_from(task, answer, results)
 
-    def _weigh(self, task: Task, answer: Answer, results: dict[Any, dict]) -> Verdict:
+    def _verdict_from(self, task: Task, answer: Answer, results: dict[Any, dict]) -> Verdict:
         """Decide from what came back for each case."""
         q, cases = task.question, task.cases
         verdict = partial(_verdict, q, notes=answer.notes)
         if "undefined" in results:
             return _raised(q, results["undefined"], answer)
         # The visible check's messages are no secret.
-        refused = results.pop("check", None)
+        rejected = results.pop("check", None)
         results = {
             case: {**one, "error": redact(one["error"], answer.code)} if "error" in one else one
             for case, one in results.items()
@@ -238,9 +239,9 @@ class Judge:
         if len(errors) == len(cases) and errors[0]["type"] == "NotImplementedError":
             return _raised(q, errors[0], answer)
         wrong = {n: text for n, case in enumerate(cases) if (text := fault(results[n], case))}
-        if not wrong and refused:
+        if not wrong and rejected:
             # What the visible check refuses is not right, whatever hidden cases say.
-            hint = f"The visible check refuses it: {refused['message'] or refused['type']}"
+            hint = f"The visible check refuses it: {rejected['message'] or rejected['type']}"
             points = sum(s.points for s in q.stages[1:] if not s.gradients)
             lost = [s.name for s in q.stages if s is q.stages[0] or s.gradients]
             return verdict("partial" if points else "fail", points, hint, lost=lost)
@@ -377,56 +378,10 @@ class Judge:
         except WorkerDiedError:
             return Outcome(ending="broken")
 
-    # --- for authors, who have answers at hand as text
 
-    def judge_code(self, exercise: str, question: str, code: str) -> Verdict:
-        """Judge an answer that is at hand as text; open experiments on evidence that is drawn."""
-        task = self._task(exercise, question)
-        try:
-            return self._judge(task, Answer(code))
-        except LateError as error:
-            return _verdict(task.question, "not_judged", 0, LATE.format(error))
-
-    def judge_many(self, exercise: str, question: str, codes: Sequence[str]) -> list[Verdict]:
-        """Judge many answers as :meth:`judge_code` would, in less time."""
-        task = self._task(exercise, question)
-        return [
-            self._weigh(task, Answer(code), results)
-            if results is not None and not imports_the_key(code)
-            else self.judge_code(exercise, question, code)
-            for code, results in self._together(task, codes)
-        ]
-
-    def refusals(self, exercise: str, question: str, codes: Sequence[str]) -> list[str]:
-        """Say what the visible check says against each answer; "" where it says nothing."""
-        known = load(exercise)
-        task = Task(known, known.question(question), [], Cases())
-        found = []
-        for code, results in self._together(task, codes):
-            if results is None:
-                results = by_answer(self._run(task, {"0": code}, check=True)).get("0", {})
-            error = results.get("undefined") or results.get("check")
-            found.append(f"{error['type']}: {error['message']}" if error else "")
-        return found
-
-    def _together(self, task: Task, codes: Sequence[str]) -> Iterator[tuple[str, dict | None]]:
-        """Try answers, many in a process; give None with one that ends it.
-
-        Answers share that process, so this is for authors: for those who wrote all of them.
-        """
-        left = [*codes]
-        while left:
-            named = {str(n): code for n, code in enumerate(left[:TOGETHER])}
-            seconds = self.sandbox.limits.seconds + USUALLY * len(named)
-            outcome = self._run(task, named, check=True, seconds=seconds)
-            results: dict[str, dict | None] = {**by_answer(outcome)}
-            tried = len(named)
-            if outcome.ending != "done":
-                # Each says when it starts: those before the last one that did are complete.
-                tried = max(1, sum(n in results for n in named))
-                results[str(tried - 1)] = None
-            yield from ((left[n], results.get(str(n))) for n in range(tried))
-            left = left[tried:]
+def not_judged(q: Question, error: LateError, **more: Any) -> Verdict:
+    """Give the verdict on an answer that this machine had no time for."""
+    return _verdict(q, "not_judged", 0, LATE.format(error), **more)
 
 
 def _verdict(q: Question, verdict: VerdictName, points: int, hint: str, **more: Any) -> Verdict:

@@ -188,7 +188,11 @@ def harmless(cell: object) -> object:
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Write a file so that it is never seen half written, whatever happens meanwhile."""
+    """Write a file so that it is never seen half written, whatever happens meanwhile.
+
+    The grader's own: :func:`~seqattn.translator.checkpoint.write_atomically` also waits for the
+    disk, as what took hours must and a report need not, and importing it imports torch.
+    """
     beside = path.with_name(f".{secrets.token_hex(8)}.part")
     try:
         # The tables end their lines as spreadsheets expect; nothing may be translated.

@@ -1,8 +1,9 @@
-"""From two one-sided alignments, each word's best partner, to one: the heuristics of the field.
+"""Symmetrization (symmetrisation) of word alignments: from two one-sided ones to one.
 
 An aligner that looks from one side, be it an attention map read row by row or IBM Model 1, gives
 each word at most one partner, and so can never link one word of the other side to none or to two
-where it should. The usual remedy is to look from both sides and to combine.
+where it should. The usual remedy is to look from both sides and to combine, by one of the field's
+heuristics.
 """
 
 from collections.abc import Callable, Iterable

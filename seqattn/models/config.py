@@ -79,12 +79,13 @@ optional
     readout : {"linear", "tanh", "maxout"}, optional
         See :class:`~seqattn.models.AttentionDecoder`.
     d_readout : int, optional
-        Number of features that the vocabulary product reads. By default that of the readout, or
-        ``d_embed`` where the product shares its matrix with an embedding.
+        Number of features that the output projection, the layer that gives the logits, reads. By
+        default that of the readout, or ``d_embed`` where the projection shares its matrix with an
+        embedding.
     feed_summary : bool
         Whether a fixed vector enters every step or the first state alone.
     tie : {"none", "output", "all"}
-        Which of the embeddings shares its matrix with the vocabulary product: none, the target's,
+        Which of the embeddings shares its matrix with the output projection: none, the target's,
         or both, which needs one vocabulary; see :func:`~seqattn.models.tie_matrices`. A
         recurrent model then has ``d_embed`` features before the vocabulary, which the readout
         "linear" cannot have.
@@ -150,7 +151,8 @@ optional
             return None
         if self.score is not None or self.attention == "coverage":
             return self.score or "additive"
-        local = self.attention != "global"
+        # Luong's scores alone go with a window, whichever the order.
+        local = self.attention in ("local-m", "local-p")
         return "general" if self.architecture == "luong" or local else "additive"
 
 

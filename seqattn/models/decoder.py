@@ -75,7 +75,7 @@ class AttentionDecoder(nn.Module):
     input_feeding : bool
         Whether the readout of one step enters the next; of the Luong style only.
     readout : {"linear", "tanh", "maxout"}, optional
-        From state, context and last token to the features that the vocabulary product reads. By
+        From state, context and last token to the features that the output projection reads. By
         default that of the style's paper: maxout for Bahdanau and for the fixed vector, tanh for
         Luong.
     d_readout : int, optional
@@ -85,7 +85,7 @@ class AttentionDecoder(nn.Module):
         first state alone, as in Sutskever et al.
     dropout : float
         Probability of dropping a feature of the embeddings, between layers, or before the
-        vocabulary product.
+        output projection.
 
     Raises
     ------
@@ -225,7 +225,7 @@ class AttentionDecoder(nn.Module):
         """Attend and update, in the order of the style, and read out.
 
         The update reads the last token and, beside it, the context (Bahdanau) or the last readout
-        (input feeding). Gives the next state, features for the vocabulary product, and weights.
+        (input feeding). Gives the next state, features for the output projection, and weights.
         """
         beside = state.fed
         if self.attends_first:
@@ -249,7 +249,7 @@ class AttentionDecoder(nn.Module):
     def _one_by_one(
         self, embedded: Tensor, state: State, memory: Memory | None
     ) -> tuple[Tensor, Tensor | None]:
-        """Run step by step, between the embedding of all inputs and the product for all outputs."""
+        """Run step by step, after the embedding of all inputs and before the output projection."""
         features, maps = [], []
         for embedded_t in embedded.unbind(1):
             state, features_t, weights = self._advance(embedded_t, state, memory)

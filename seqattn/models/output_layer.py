@@ -1,4 +1,8 @@
-"""The output layer: its matrix, which embeddings may share, and the bias that it starts with."""
+"""The output layer: a projection that embeddings may share, and the output bias it starts with.
+
+The output projection is the linear layer from a decoder's features to logits, with a row of its
+matrix and an entry of its bias for each token of the vocabulary. Models call it ``vocabulary``.
+"""
 
 from collections.abc import Iterable, Sequence
 from typing import Literal, get_args
@@ -14,12 +18,12 @@ Tie = Literal["none", "output", "all"]
 def tie_matrices(
     tie: Tie, source: nn.Embedding, target: nn.Embedding, vocabulary: nn.Linear
 ) -> None:
-    """Let embeddings and vocabulary product share their matrix: the target's embedding.
+    """Let embeddings and output projection share their matrix: the target's embedding.
 
     Parameters
     ----------
     tie : {"none", "output", "all"}
-        Leave them apart; share between target embedding and vocabulary product; or with the source
+        Leave them apart; share between target embedding and output projection; or with the source
         embedding as well, which needs one vocabulary for both languages.
     source, target : nn.Embedding
         Embeddings of source and target tokens.
@@ -68,7 +72,7 @@ def tie_matrices(
 def guess_frequencies(
     vocabulary: nn.Linear, targets: Iterable[Sequence[int]], *, size: int | None = None
 ) -> None:
-    r"""Set the bias of a vocabulary product to the logarithm of each token's frequency.
+    r"""Set the output bias, that of an output projection, to each token's log-frequency.
 
     .. math::
         b_k = \log \frac{1 + n_k}{\sum_j (1 + n_j)}

@@ -171,7 +171,7 @@ class PointerGenerator(StepwiseModel):
     encoder : Encoder
         Of V words.
     decoder : AttentionDecoder
-        With attention, built for ``vocab_size=V + 1``: the vocabulary product's last output is the
+        With attention, built for ``vocab_size=V + 1``: the output projection's last output is the
         gate.
 
     Raises

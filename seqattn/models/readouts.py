@@ -23,7 +23,7 @@ class Readout(nn.Module):
 
 
 class LinearReadout(Readout):
-    """All three side by side, :math:`[s_t; c_t; E y_{t-1}]`: the vocabulary product does the rest.
+    """All three side by side, :math:`[s_t; c_t; E y_{t-1}]`: the output projection does the rest.
 
     Parameters
     ----------

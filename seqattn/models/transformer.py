@@ -398,7 +398,7 @@ class Transformer(StepwiseModel):
     max_len : int
         Longest sentence with learned positions, ``<bos>`` or ``<eos>`` included.
     tie : {"none", "output", "all"}
-        Whether the vocabulary product shares its matrix with the target's embedding, or with that
+        Whether the output projection shares its matrix with the target's embedding, or with that
         of the source, too, which needs one vocabulary for both.
 
     Raises

@@ -6,10 +6,10 @@ Importing this package needs no matplotlib; drawing does.
 
 from seqattn.plots.charts import plot_statistics, plot_weights
 from seqattn.plots.coverage import plot_coverage, plot_coverage_curve
-from seqattn.plots.curves import plot_entropy_curve
+from seqattn.plots.defaults import use_style
 from seqattn.plots.diagrams import plot_masked, plot_sum_of_arrows, plot_translator
+from seqattn.plots.entropy import plot_entropy_curve
 from seqattn.plots.grids import plot_heads
-from seqattn.plots.look import use_style
 from seqattn.plots.maps import plot_attention
 from seqattn.plots.progress import plot_bleu_by_length, plot_error_rate
 from seqattn.plots.spread import plot_distributions, plot_spread

@@ -32,11 +32,12 @@ commands ``seqattn train``, ``evaluate`` and ``compare`` stand on these lines:
 """
 
 from seqattn.metrics import perplexity
+from seqattn.plots.run_curves import plot_curves
 from seqattn.training.checkpoints import TrainingState, average_weights
 from seqattn.training.config import TrainingConfig
 from seqattn.training.losses import TokenLoss, cross_entropy
 from seqattn.training.presets import Preset, preset_names, read_config, read_preset
-from seqattn.training.run_log import plot_curves, write_curves
+from seqattn.training.run_log import write_curves
 from seqattn.training.schedules import (
     constant,
     cosine,

@@ -44,12 +44,12 @@ class TrainingConfig(Settings):
     weight_decay : float
         Decoupled, as AdamW has it.
     smoothing : float
-        Of the labels.
+        Label smoothing; 0 for none.
     clip : float
         Largest norm of the gradient, all parameters together.
     guess : bool
-        Begin with the frequencies of the target's tokens as the bias of the vocabulary product, so
-        that they need not be learned; see :func:`~seqattn.models.guess_frequencies`.
+        Begin with the frequencies of the target's tokens as the output bias, so that they need not
+        be learned; see :func:`~seqattn.models.guess_frequencies`.
     accumulate : int
         Batches in an update: their gradients are added up as if they were one. Gives large updates
         to a small memory.
@@ -133,12 +133,12 @@ class TrainingConfig(Settings):
                 f"sampling_constant is {value}; sampling={self.sampling!r} expects {expected}"
             )
 
-    def done(self, step: int, epochs: float, seconds: float) -> float:
+    def budget_used(self, step: int, epochs: float, seconds: float) -> float:
         """Share of the budget that is used up: 1 or more ends the run.
 
         Examples
         --------
-        >>> TrainingConfig(steps=100, minutes=2).done(step=25, epochs=1.5, seconds=90)
+        >>> TrainingConfig(steps=100, minutes=2).budget_used(step=25, epochs=1.5, seconds=90)
         0.75
         """
         shares = [0.0]
@@ -149,6 +149,17 @@ class TrainingConfig(Settings):
         if self.minutes:
             shares.append(seconds / (60 * self.minutes))
         return max(shares)
+
+    def out_of_patience(self, waited: int) -> bool:
+        """Early stopping: tell whether so many validations without a better BLEU are too many.
+
+        Examples
+        --------
+        >>> config = TrainingConfig(epochs=100, patience=3)
+        >>> config.out_of_patience(2), config.out_of_patience(3)
+        (False, True)
+        """
+        return self.patience is not None and waited >= self.patience
 
     def learning_rate(self, step: int, done: float) -> float:
         """Learning rate of an update, counted from 1."""

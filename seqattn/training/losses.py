@@ -59,8 +59,8 @@ def cross_entropy(
     targets : (batch, steps) integers
         Token that each step is to produce; 0 is padding.
     smoothing : float
-        Share ε of the probability that goes to all V tokens alike. Smoothed losses have no
-        perplexity: they cannot fall below the entropy of the smoothed label.
+        Label smoothing: the share ε of the probability that goes to all V tokens alike. Smoothed
+        losses have no perplexity: they cannot fall below the entropy of the smoothed label.
 
     Returns
     -------

@@ -201,23 +201,23 @@ def resumed_run(
     """
     run = RunFolder(folder)
     processes = Processes(torch.device(device))
-    model, vocabularies, data = load_model(run.last, device)
-    corpus = CorpusConfig.from_dict(data["corpus"])
-    training = TrainingConfig.from_stored(data["training"])
+    model, vocabularies, stored = load_model(run.last, device)
+    corpus = CorpusConfig.from_dict(stored["corpus"])
+    training = TrainingConfig.from_stored(stored["training"])
     if steps or epochs or minutes:
         training = replace(training, steps=steps, epochs=epochs, minutes=minutes)
     with processes.in_turn():
         train, valid = read_split(corpus, "train"), read_split(corpus, "valid")
     trainer = Trainer(
         model,
-        ModelConfig.from_stored(data["model"]),
+        ModelConfig.from_stored(stored["model"]),
         vocabularies,
         train,
         valid,
         training,
         run,
         corpus=asdict(corpus),
-        data=data.get("data"),
+        data=stored.get("data"),
         processes=processes,
         quiet=quiet,
     )

@@ -113,7 +113,7 @@ def update(
     optimizer.zero_grad()
     parts = [batch] if isinstance(batch, Batch) else batch
     counts = [(part.targets != PAD).sum() for part in parts]
-    share = torch.stack(counts).sum() if tokens is None else tokens
+    divisor = torch.stack(counts).sum() if tokens is None else tokens
     sampled = {} if teacher_forcing == 1.0 else {"teacher_forcing": teacher_forcing}
     totals = []
     for number, part in enumerate(parts, start=1):
@@ -123,9 +123,9 @@ def update(
             with autocast(part.source.device, bf16):
                 output = model(part.source, part.lengths, part.inputs, **sampled)
             loss = cross_entropy(output.logits, part.targets, smoothing=smoothing)
-            objective = loss.total / share
+            objective = loss.total / divisor
             if penalty is not None:
-                objective = objective + loss.tokens / share * penalty(output.weights, part)
+                objective = objective + loss.tokens / divisor * penalty(output.weights, part)
             objective.backward()
         totals.append(loss.total.detach())
     norm = nn.utils.clip_grad_norm_(model.parameters(), clip)
@@ -198,9 +198,9 @@ def fit(
     penalty : callable, optional
         Added to each update's loss; as in :func:`update`. ``losses`` are without it.
     guess : bool
-        Whether to begin with the frequencies of the target's tokens as the bias of the vocabulary
-        product; see :func:`~seqattn.models.guess_frequencies`. For a fresh model: one that has
-        learned loses its bias.
+        Whether to begin with the frequencies of the target's tokens as the output bias; see
+        :func:`~seqattn.models.guess_frequencies`. For a fresh model: one that has learned loses its
+        bias.
     seed : int
         Of dropout. The order of the batches has its own, and the caller's random numbers go on
         afterwards where they were.
@@ -254,7 +254,7 @@ def fit(
     began = time.monotonic()
     stream = _endless(batches)
     try:
-        while (done := config.done(history.steps, 0.0, time.monotonic() - began)) < 1:
+        while (done := config.budget_used(history.steps, 0.0, time.monotonic() - began)) < 1:
             if watch is not None and history.steps % every == 0:
                 watch(history.steps)
             batch = next(stream)

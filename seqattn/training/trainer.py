@@ -271,7 +271,7 @@ class Trainer:
         self._began = time.monotonic() - state.seconds
         self.log = RunLog(
             self.run_folder if self.processes.lead else None,
-            Progress(done=self._done(), quiet=self.quiet),
+            Progress(done=self._budget_used(), quiet=self.quiet),
             tensorboard=self.config.tensorboard,
             step=state.step,
         )
@@ -298,14 +298,15 @@ class Trainer:
                 return_free_memory()
                 signal = self._heard(interrupts)  # it may have come meanwhile
                 stop = self._reason_to_stop(signal)
-            elif not stop and self.validator.look_due(state):
-                self.validator.look(state, self.log)
+            elif not stop and self.validator.preview_due(state):
+                self.validator.preview(state, self.log)
             if stop or validate or state.seconds - saved > 60 * config.save_minutes:
                 self._save()
                 saved = state.seconds
             if stop:
                 break
-            rate = config.learning_rate(state.step + 1, self._done())  # above 0 to the last update
+            # Of what is used up before it: above 0 to the last update.
+            rate = config.learning_rate(state.step + 1, self._budget_used())
             state.step += 1
             tokens = sum(map(self.batches.count_tokens, parts))
             made = update(
@@ -320,7 +321,7 @@ class Trainer:
                 penalty=self._penalty,
                 bf16=config.bf16,
             )
-            self._count(made, tokens, len(parts))  # and end here if the loss is no number
+            self._advance(made, tokens, len(parts))  # and end here if the loss is no number
             if state.step % config.log_every == 0:
                 self._report(rate, made.norm.item())
         return Outcome(stop, state, signal or None)
@@ -329,7 +330,7 @@ class Trainer:
         """Give the rows of the batches of each update to come, epoch after epoch, without end.
 
         An update has one batch, or as many parts as ``accumulate`` says: a list of rows for each.
-        What moves on is ``state.index``, and :meth:`_count` moves it, once the update is made: a
+        What moves on is ``state.index``, and :meth:`_advance` moves it, once the update is made: a
         checkpoint that is written before that begins with the same batches again.
         """
         state = self.state
@@ -353,23 +354,23 @@ class Trainer:
         """Give the reason of an :class:`Outcome`, or "" to go on."""
         if signal:
             return "interrupted"
-        if self._done() >= 1:
+        if self._budget_used() >= 1:
             return "done"
-        return "early" if self.validator.out_of_patience(self.state) else ""
+        return "early" if self.config.out_of_patience(self.state.waited) else ""
 
-    def _done(self) -> float:
+    def _budget_used(self) -> float:
         """Give the share of the budget that is used up."""
         state = self.state
         epochs = state.epoch + state.index / len(self.batches)
-        return self.config.done(state.step, epochs, state.seconds)
+        return self.config.budget_used(state.step, epochs, state.seconds)
 
     def _elapsed(self) -> float:
         return time.monotonic() - self._began
 
-    def _count(self, made: Update, tokens: int, batches: int) -> None:
-        """Take an update to the books, that of all processes together, or refuse it.
+    def _advance(self, made: Update, tokens: int, batches: int) -> None:
+        """Move on in the data and take the update, that of all processes, to the books; or fail.
 
-        Here ``state.index`` advances, from which :meth:`_upcoming` takes the next batches.
+        What moves is ``state.index``, from which :meth:`_upcoming` takes the next batches.
         """
         state, norm = self.state, made.norm.item()
         told = self.processes.gather([made.loss.total.item(), self._elapsed()])
@@ -385,7 +386,7 @@ class Trainer:
         state.seconds = told[0][1]  # one clock for all: budgets hang on it
         state.loss += loss
         state.tokens += tokens
-        self.log.progress.advance(self._done(), tokens)
+        self.log.progress.advance(self._budget_used(), tokens)
 
     def _report(self, rate: float, norm: float) -> None:
         """Write a line of the log from the sums since the last one."""

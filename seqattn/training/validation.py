@@ -1,4 +1,4 @@
-"""Validation: when the model is judged, which weights are kept, and when waiting ends."""
+"""Validation: when the model is judged, and which weights are kept."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -27,7 +27,7 @@ class Validator:
     pairs : sequence of TextPair
         To validate on.
     config : TrainingConfig
-        How often, how patiently, and how many validations' weights are averaged.
+        How often, and how many validations' weights are averaged.
     checkpointer : Checkpointer
         Writes the weights.
     processes : Processes
@@ -54,6 +54,7 @@ class Validator:
 
     def due(self, state: TrainingState, stop: str) -> bool:
         """Tell whether to validate now: after an epoch or so many updates, and at the end."""
+        # Where the reason is "early", this update was validated: nothing else can bring it.
         if stop == "interrupted" or state.validated == state.step:
             return False
         if stop == "done":
@@ -62,17 +63,13 @@ class Validator:
             return state.step % self.config.validate_every == 0
         return state.index == 0 and state.step >= state.validated + APART
 
-    def look_due(self, state: TrainingState) -> bool:
-        """Tell whether to look how the first epoch begins, after 1, 2, 4, ... times an interval."""
+    def preview_due(self, state: TrainingState) -> bool:
+        """Tell whether to see how the first epoch begins, after 1, 2, 4, ... times an interval."""
         first = self.config.first_look
         if first is None or state.epoch or state.step in (state.looked, state.validated):
             return False
         times, rest = divmod(state.step, first)
         return rest == 0 and times.bit_count() == 1  # a power of two
-
-    def out_of_patience(self, state: TrainingState) -> bool:
-        """Early stopping: tell whether too many validations brought no better BLEU."""
-        return self.config.patience is not None and state.waited >= self.config.patience
 
     def validate(self, state: TrainingState, log: RunLog) -> None:
         """Judge the model, and keep its weights if they are the best or among the best.
@@ -98,7 +95,7 @@ class Validator:
                 self.checkpointer.keep(state, found.bleu)
         self._tell(state, found, log)
 
-    def look(self, state: TrainingState, log: RunLog) -> None:
+    def preview(self, state: TrainingState, log: RunLog) -> None:
         """Judge the model and tell of it, no more. Parameters as in :meth:`validate`."""
         found = self._evaluate(state, log)
         state.looked = state.step

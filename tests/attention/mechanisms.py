@@ -1,4 +1,8 @@
-"""The one list of attention mechanisms: what is added here is tested everywhere."""
+"""The mechanisms whose score compares one query with one key, each with its oracle.
+
+What is added here is tested in ``test_attention.py`` and ``test_scores.py``. The list of all kinds,
+those with a past, several heads or a window included, is ``KINDS`` of ``test_every_kind.py``.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass

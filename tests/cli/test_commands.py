@@ -309,20 +309,20 @@ def test_threads_are_those_asked_for_or_those_before_or_a_share_or_the_fastest(
 def test_a_signal_saves_and_says_how_to_go_on(run, tmp_path, monkeypatch):
     from seqattn.training.trainer import Trainer
 
-    count = Trainer._count
+    advance = Trainer._advance
 
     def interrupted(self, *update):
-        count(self, *update)
+        advance(self, *update)
         if self.state.step == 3:
             signal.raise_signal(signal.SIGINT)
 
-    monkeypatch.setattr(Trainer, "_count", interrupted)
+    monkeypatch.setattr(Trainer, "_advance", interrupted)
     train = ["train", "--data", "numbers.tsv", "--run", "a run", "--steps", 9, "--subwords", 0]
     found = run(*train, *SMALL, code=130)
     *_, last = found.out
     assert last.startswith("SIGINT: saved at update 3. Go on with: ")
     assert last.endswith("seqattn train --resume --run 'a run'")
-    monkeypatch.setattr(Trainer, "_count", count)
+    monkeypatch.setattr(Trainer, "_advance", advance)
     run("train", "--resume", "--run", "a run")
     assert read_checkpoint(tmp_path / "a run" / "last.safetensors").data["position"]["step"] == 9
 

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seqattn.data import Subwords, TextPair, Vocabularies, Words, detokenize, tokenize
-from seqattn.data.tokenization import join
+from seqattn.data import Subwords, TextPair, Vocabularies, Words, detokenize, join, tokenize
 
 PAIRS = [
     TextPair("The cat's mat, the owl.", "Le tapis du chat, l'hibou."),

@@ -12,6 +12,7 @@ import pytest
 import typer
 
 from seqattn.grading import commands
+from seqattn.grading.authors import AuthorsJudge
 from seqattn.grading.bank import Wrong, load
 from seqattn.grading.classroom import run
 from seqattn.grading.judge import Judge
@@ -74,7 +75,7 @@ def pytest_terminal_summary(terminalreporter):
 
 @pytest.fixture(scope="session")
 def judge():
-    with Judge("0123", LIMITS) as judge:
+    with AuthorsJudge("0123", LIMITS) as judge:
         yield judge
 
 

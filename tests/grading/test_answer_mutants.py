@@ -6,8 +6,8 @@ from functools import cache
 
 import pytest
 
+from seqattn.grading.authors import AuthorsJudge
 from seqattn.grading.bank import exercises, load
-from seqattn.grading.judge import Judge
 from tools.answer_mutants import DRAWS, LIMITS, equivalents, try_mutants, written_rows
 from tools.broken_answers import forms_of, mutants_of
 
@@ -21,7 +21,7 @@ every_question = pytest.mark.parametrize(
 
 @pytest.fixture(scope="session")
 def judge():
-    with Judge("mutants", LIMITS, draws=DRAWS) as judge:
+    with AuthorsJudge("mutants", LIMITS, draws=DRAWS) as judge:
         yield judge
 
 

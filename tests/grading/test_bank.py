@@ -8,9 +8,9 @@ from functools import cache
 import pytest
 import yaml
 
+from seqattn.grading.authors import AuthorsJudge
 from seqattn.grading.bank import exercises, load
 from seqattn.grading.cases import draw_cases
-from seqattn.grading.judge import Judge
 from seqattn.grading.sandbox.jobs import Limits
 from tests.grading.conftest import EXERCISE, LIMITS, ROOT, assert_large_enough
 
@@ -29,7 +29,7 @@ every_seed = pytest.mark.parametrize(
 def judges():
     """One judge for each seed: its first process takes a second to start."""
     with ExitStack() as stack:
-        yield cache(lambda seed: stack.enter_context(Judge(seed, LIMITS)))
+        yield cache(lambda seed: stack.enter_context(AuthorsJudge(seed, LIMITS)))
 
 
 @every_seed
@@ -284,7 +284,7 @@ def test_the_same_seed_gives_the_same_verdict_and_another_seed_other_cases():
     ]
     assert (first[0] == first[1]).all()
     assert (first[0] != first[2]).any()
-    with Judge("same") as one, Judge("same") as two, Judge("other") as three:
+    with AuthorsJudge("same") as one, AuthorsJudge("same") as two, AuthorsJudge("other") as three:
         found = [j.judge_code("03_additive", "q1", q.wrong[0].code) for j in (one, two, three)]
     assert found[0] == found[1] == found[2]
 

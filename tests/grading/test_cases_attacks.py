@@ -8,6 +8,7 @@ import zipfile
 
 import pytest
 
+from seqattn.grading.authors import AuthorsJudge
 from seqattn.grading.feedback import as_html
 from seqattn.grading.judge import Judge
 from seqattn.grading.report import as_csv, as_json, as_text
@@ -101,7 +102,7 @@ def test_t_082_and_t_087_there_is_nothing_to_find_in_the_process(grade):
 
 
 def test_t_089_answers_learned_by_heart_fail_on_another_seed():
-    with Judge("one") as one, Judge("two") as two:
+    with AuthorsJudge("one") as one, AuthorsJudge("two") as two:
         case = one._cases("03_additive", "q1")[0]
         shown = case.expected.tolist()
         code = HEAD + f"    return torch.tensor({shown})\n"

@@ -21,10 +21,17 @@ import yaml
 
 from seqattn.grading import answers
 from seqattn.grading.classroom.lms import as_gradescope, as_junit, autograder_zip
-from seqattn.grading.classroom.regrade import compare, load_run, save_run
+from seqattn.grading.classroom.regrade import compare
 from seqattn.grading.classroom.reports import check_overrides, read_overrides, write_all
 from seqattn.grading.classroom.roster import Person, collect, find_person, read_roster
-from seqattn.grading.classroom.run import Result, WeakIsolationError, grade_all, settle
+from seqattn.grading.classroom.run import (
+    Result,
+    WeakIsolationError,
+    grade_all,
+    load_run,
+    save_run,
+    settle,
+)
 from seqattn.grading.notebook import Submission
 from seqattn.grading.report import SCHEMA, as_text
 from seqattn.grading.sandbox.host import Sandbox
@@ -441,7 +448,7 @@ def test_a_file_costs_its_author_a_row_and_nobody_else_anything(name, tmp_path):
 def test_no_tree_of_a_file_is_kept_once_it_is_graded(folder, tmp_path):
     files = [f for f in collect(folder) if f.label.startswith("ada")]
     grade_all(files, "s", tmp_path)
-    for remembered in (answers._look_at, answers._clean, answers._tree):
+    for remembered in (answers._traits_of, answers._clean, answers._tree):
         assert remembered.cache_info().currsize == 0
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from seqattn.grading import bank
 from seqattn.grading.audit import audit
-from seqattn.grading.judge import Judge
+from seqattn.grading.authors import AuthorsJudge
 from tests.grading.conftest import ROOT, assert_large_enough
 from tools import exercises as authoring
 from tools.answer_mutants import DRAWS, LIMITS, try_mutants
@@ -56,7 +56,7 @@ def test_all_of_its_answers_are_judged_as_it_says():
 
 def test_its_visible_check_takes_right_answers_and_no_mutant_passes():
     [q] = bank.load(NAME).questions
-    with Judge("mutants", LIMITS, draws=DRAWS) as judge:
+    with AuthorsJudge("mutants", LIMITS, draws=DRAWS) as judge:
         assert judge.refusals(NAME, "q1", q.right) == ["", ""]
         row = try_mutants(judge, NAME, q)
     assert [m.name for m in row.survivors] == []

@@ -20,13 +20,13 @@ import pytest
 import typer
 
 from seqattn.grading import commands
+from seqattn.grading.authors import AuthorsJudge
 from seqattn.grading.classroom import commands as classroom
 from seqattn.grading.classroom.lms import as_gradescope
 from seqattn.grading.classroom.reports import Given, as_summary, write_all
 from seqattn.grading.classroom.roster import Person, collect
 from seqattn.grading.classroom.run import Result, grade_all
 from seqattn.grading.feedback import as_html
-from seqattn.grading.judge import Judge
 from seqattn.grading.report import SCHEMA, as_text
 from seqattn.grading.sandbox.host import Sandbox
 from seqattn.grading.sandbox.jobs import LateError, Limits, Outcome, Turns
@@ -57,8 +57,8 @@ def computing(seconds):
 def test_right_answers_that_share_a_processor_get_their_points():
     limits = Limits(seconds=1.0)
     with ExitStack() as stack:
-        first = stack.enter_context(Judge("s", limits))
-        others = [stack.enter_context(Judge("s", limits, like=first)) for _ in range(4)]
+        first = stack.enter_context(AuthorsJudge("s", limits))
+        others = [stack.enter_context(AuthorsJudge("s", limits, like=first)) for _ in range(4)]
         with ThreadPoolExecutor(5) as pool:
             found = pool.map(
                 lambda judge: judge.judge_code(NAME, "q1", computing(0.6)), [first, *others]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from seqattn.grading.judge import Judge
+from seqattn.grading.authors import AuthorsJudge
 
 UNUSUAL = {
     "torch.vmap where calls are counted": (
@@ -72,6 +72,6 @@ def train_step(model, optimizer, y, pad, max_norm):
 @pytest.mark.parametrize("name", UNUSUAL)
 def test_unusual_right_answers_earn_all_points(name: str) -> None:
     exercise, question, code = UNUSUAL[name]
-    with Judge("unusual") as judge:
+    with AuthorsJudge("unusual") as judge:
         verdict = judge.judge_code(exercise, question, code)
     assert verdict.verdict == "pass", verdict.hint

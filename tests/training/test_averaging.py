@@ -112,7 +112,7 @@ def test_a_run_killed_while_it_averages_comes_to_the_same_end(tmp_path, monkeypa
 
 
 def test_the_log_is_drawn_and_given_to_tensorboard(tmp_path):
-    from seqattn.training.run_log import plot_curves, write_curves
+    from seqattn.training import plot_curves, write_curves
 
     pytest.importorskip("tensorboard")
     trainer = prepare(tmp_path, tensorboard=True, average=2, lr=1e-6)

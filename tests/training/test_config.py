@@ -55,9 +55,9 @@ def test_share_of_true_inputs_falls_from_one_to_nothing(name, constant):
 
 def test_the_first_budget_that_is_used_up_ends_the_run():
     config = TrainingConfig(steps=100, epochs=10, minutes=1)
-    assert config.done(50, 1, 3) == 0.5
-    assert config.done(50, 1, 45) == 0.75
-    assert config.done(50, 11, 45) >= 1
+    assert config.budget_used(50, 1, 3) == 0.5
+    assert config.budget_used(50, 1, 45) == 0.75
+    assert config.budget_used(50, 11, 45) >= 1
 
 
 @pytest.mark.parametrize(

@@ -130,14 +130,14 @@ def bad(translator):
 def test_a_run_that_was_interrupted_goes_on_as_if_nothing_had_been(tmp_path):
     prepare(tmp_path, "whole", steps=8).run()
     trainer = prepare(tmp_path, "parts", steps=8)
-    count = trainer._count
+    advance = trainer._advance
 
     def stop_after_three(*update):
-        count(*update)
+        advance(*update)
         if trainer.state.step == 3:
             signal.raise_signal(signal.SIGTERM)
 
-    trainer._count = stop_after_three
+    trainer._advance = stop_after_three
     assert trainer.run().reason == "interrupted"
     assert resumed_run(tmp_path / "parts", quiet=True).run().reason == "done"
     whole, parts = (Translator.load(tmp_path / run).model for run in ("whole", "parts"))

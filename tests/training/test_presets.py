@@ -27,7 +27,7 @@ def test_every_preset_builds_a_model_that_scores(name):
     with torch.device("meta"):  # shapes alone
         model = build_model(preset.model, preset.subwords or 9, preset.subwords or 9)
     assert 1e5 < sum(p.numel() for p in model.parameters()) < 3e7
-    assert preset.training.done(10**9, 10**9, 1e9) >= 1
+    assert preset.training.budget_used(10**9, 10**9, 1e9) >= 1
 
 
 def test_the_fixed_vector_differs_from_the_toy_model_in_attention_alone():

@@ -43,14 +43,14 @@ def prepare(folder, name="run", model=TINY, overwrite=False, go_on=False, **chan
 
 def after(trainer, updates, then):
     """Let something happen after so many updates."""
-    count = trainer._count
+    advance = trainer._advance
 
     def watched(*update):
-        count(*update)
+        advance(*update)
         if trainer.state.step == updates:
             then()
 
-    trainer._count = watched
+    trainer._advance = watched
 
 
 def record(folder):

@@ -54,7 +54,7 @@ def grade_class(
     book: Book = "",
 ) -> None:
     """Grade what a class handed in. Interrupted, the same command goes on where it stopped."""
-    from seqattn.grading.classroom.regrade import load_run
+    from seqattn.grading.classroom.run import load_run
     from seqattn.grading.feedback import published
 
     try:
@@ -70,7 +70,7 @@ def grade_class(
         "absent_as_zero": absent_as_zero,
         "book": book or published(),
     }
-    results = _grade(run, out, jobs, out / "overrides.csv")
+    results = _grade_and_report(run, out, jobs, out / "overrides.csv")
     said = f"{out}: {len(results)} rows in grades.csv, one page and one record a student"
     print(f"{said}, summary.html; seed {seed}")
     _warn(results)
@@ -86,8 +86,9 @@ def regrade(
 
     Points that a person gave (overrides.csv in the old folder) stay.
     """
-    from seqattn.grading.classroom.regrade import as_text, compare, load_run
+    from seqattn.grading.classroom.regrade import as_text, compare
     from seqattn.grading.classroom.reports import read_records
+    from seqattn.grading.classroom.run import load_run
 
     try:
         run = load_run(old)
@@ -100,7 +101,7 @@ def regrade(
         out.mkdir(parents=True, exist_ok=True)
         (out / "overrides.csv").write_bytes(overrides.read_bytes())
     before = read_records(old)
-    results = _grade(run, out, jobs, overrides)
+    results = _grade_and_report(run, out, jobs, overrides)
     text = as_text(compare(before, read_records(out)))
     (out / "changes.txt").write_text(text + "\n", encoding="utf-8")
     print(text)
@@ -166,11 +167,11 @@ def autograder(
 # --- shared --------------------------------------------------------------------------------------
 
 
-def _grade(run: dict, out: Path, jobs: int, overrides: Path) -> list["Result"]:
-    from seqattn.grading.classroom.regrade import save_run
+def _grade_and_report(run: dict, out: Path, jobs: int, overrides: Path) -> list["Result"]:
+    """Grade what lies in a folder, and write the reports into another."""
     from seqattn.grading.classroom.reports import check_overrides, read_overrides, write_all
     from seqattn.grading.classroom.roster import collect, read_roster
-    from seqattn.grading.classroom.run import WeakIsolationError, grade_all, settle
+    from seqattn.grading.classroom.run import WeakIsolationError, grade_all, save_run, settle
 
     must_know_answers()
     folder = Path(run["submissions"])

@@ -1,12 +1,8 @@
 """Grade a class again and say what changed."""
 
-import json
 from dataclasses import dataclass
-from pathlib import Path
 
-from seqattn.grading.report import write_whole
-
-__all__ = ["Change", "as_text", "compare", "load_run", "save_run"]
+__all__ = ["Change", "as_text", "compare"]
 
 
 @dataclass(frozen=True)
@@ -60,26 +56,3 @@ def as_text(changes: list[Change]) -> str:
     students = len({c.record for c in changes})
     lines = [f"  {c.record}  {c.question}: {c.before} -> {c.after}" for c in changes]
     return "\n".join([f"{len(changes)} changes for {students} students", *lines])
-
-
-def save_run(out: Path, run: dict) -> None:
-    """Keep what a grading was told, so that it can be done again; on a full disk, keep the last."""
-    out.mkdir(parents=True, exist_ok=True)
-    write_whole(out / "run.json", json.dumps(run, indent=1) + "\n")
-
-
-def load_run(folder: Path) -> dict:
-    """Read what a grading was told.
-
-    Raises
-    ------
-    ValueError
-        If the folder holds no report of a class.
-    """
-    path = folder / "run.json"
-    try:
-        run = json.loads(path.read_text(encoding="utf-8"))
-        return {"submissions": run["submissions"], "seed": run["seed"], **run}
-    except (OSError, ValueError, KeyError, TypeError):
-        what = "cannot be read" if path.exists() else "is missing"
-        raise ValueError(f"{folder} holds no report of grade-class: {path} {what}") from None

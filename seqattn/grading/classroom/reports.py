@@ -1,4 +1,4 @@
-"""The files that come of grading a class: tables, one record and one page a student, a summary."""
+"""The files that come of grading a class: ``grades.csv``, other tables, a page for each student."""
 
 import csv
 import io
@@ -68,7 +68,7 @@ def write_all(
             result.grade = apply_overrides(result.grade, result.person.id, overrides)
     names = file_names(results)
     files: dict[str, str] = {
-        "grades.csv": as_table(results, absent_as_zero),
+        "grades.csv": grades_table(results, absent_as_zero),
         "questions.csv": as_csv([r.grade for r in results if r.grade], _labels(results)),
         "moodle.csv": as_moodle(results, absent_as_zero),
         "junit.xml": as_junit(results),
@@ -116,7 +116,7 @@ def _labels(results: list[Result]) -> list[str]:
     return [r.person.id if r.person else r.label for r in results if r.grade]
 
 
-def as_table(results: list[Result], absent_as_zero: bool) -> str:
+def grades_table(results: list[Result], absent_as_zero: bool) -> str:
     """Write a row for each student and exercise: points in all, and for each question.
 
     A file that fits nobody, or is of no exercise, has a row of its own, and so has a student who

@@ -19,7 +19,15 @@ from seqattn.grading.notebook import read_submission
 from seqattn.grading.report import write_whole
 from seqattn.grading.verdicts import Grade
 
-__all__ = ["Result", "WeakIsolationError", "grade_all", "grade_one", "settle"]
+__all__ = [
+    "Result",
+    "WeakIsolationError",
+    "grade_all",
+    "grade_one",
+    "load_run",
+    "save_run",
+    "settle",
+]
 
 # Rises when the way in which answers are judged changes: what an interrupted run had graded before
 # is graded again. (The form of a record has a number of its own, `RECORD` of report.py.)
@@ -265,3 +273,29 @@ def _load(path: Path) -> Grade | None:
         return Grade.from_dict(json.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError, KeyError, TypeError):
         return None
+
+
+# --- what a grading was told ---------------------------------------------------------------------
+
+
+def save_run(out: Path, run: dict) -> None:
+    """Keep what a grading was told, so that it can be done again; on a full disk, keep the last."""
+    out.mkdir(parents=True, exist_ok=True)
+    write_whole(out / "run.json", json.dumps(run, indent=1) + "\n")
+
+
+def load_run(folder: Path) -> dict:
+    """Read what a grading was told.
+
+    Raises
+    ------
+    ValueError
+        If the folder holds no report of a class.
+    """
+    path = folder / "run.json"
+    try:
+        run = json.loads(path.read_text(encoding="utf-8"))
+        return {"submissions": run["submissions"], "seed": run["seed"], **run}
+    except (OSError, ValueError, KeyError, TypeError):
+        what = "cannot be read" if path.exists() else "is missing"
+        raise ValueError(f"{folder} holds no report of grade-class: {path} {what}") from None

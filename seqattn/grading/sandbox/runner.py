@@ -49,7 +49,7 @@ def run(job: dict, send: Send) -> None:
         or "" to call the answer itself; ``cases``: dicts with ``inputs``, ``upstream`` (weights of
         the outputs whose gradients are asked for, or None), ``twice`` (whether to call again),
         ``count`` (whether to count calls of PyTorch), ``reads`` (inputs with more numbers are long:
-        count what is computed from them), ``watched`` (whether to look out for ``refused``,
+        count what is computed from them), ``watched`` (whether to look out for ``forbidden``,
         operators that raise when they are called) and ``wanted`` (for a probe: the entries of its
         result that count, or None for all that it can see); ``arguments``: names of the inputs;
         ``check``: the visible check, as what comes before it and the check itself, or nothing.
@@ -61,13 +61,13 @@ def run(job: dict, send: Send) -> None:
     # Python starts without `site`, which defines these.
     builtins.exit = builtins.quit = sys.exit  # type: ignore[assignment]
     warnings.simplefilter("ignore")
-    refused = _Refused(job.get("refused", ()))
+    forbidden = _Forbidden(job.get("forbidden", ()))
     for answer in job["answers"]:
         send({"answer": answer["id"], "event": "start"})
         call = _define(job, answer, send)
         if call is not None:
             for number, case in enumerate(job["cases"]):
-                with _watch(refused) if case.get("watched") else contextlib.nullcontext():
+                with _watch(forbidden) if case.get("watched") else contextlib.nullcontext():
                     result = _try(call, case)
                 _send_result(send, {"answer": answer["id"], "case": number}, result)
             if job.get("check"):
@@ -79,7 +79,7 @@ class ForbiddenError(Exception):
     """A function was used that the question asks to write."""
 
 
-class _Refused:
+class _Forbidden:
     """Which operators may not run. A variable may be called like one of them.
 
     Decided where operators are called, below every name that leads to them: PyTorch's own functions
@@ -107,12 +107,12 @@ def _bare(name: str) -> str:
 
 
 class _WatchFunctions(TorchFunctionMode):
-    def __init__(self, refused: _Refused):
+    def __init__(self, forbidden: _Forbidden):
         super().__init__()
-        self._refused = refused
+        self._forbidden = forbidden
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        self._refused.check(getattr(func, "__name__", ""))
+        self._forbidden.check(getattr(func, "__name__", ""))
         return func(*args, **(kwargs or {}))
 
 
@@ -121,21 +121,21 @@ class _WatchKernels(TorchDispatchMode):
     def _should_skip_dynamo(cls) -> bool:
         return False  # else PyTorch's compiler is loaded, which no confined process can
 
-    def __init__(self, refused: _Refused):
+    def __init__(self, forbidden: _Forbidden):
         super().__init__()
-        self._refused = refused
+        self._forbidden = forbidden
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        self._refused.check(func._schema.name)
+        self._forbidden.check(func._schema.name)
         return func(*args, **(kwargs or {}))
 
 
-def _watch(refused: _Refused) -> contextlib.ExitStack:
+def _watch(forbidden: _Forbidden) -> contextlib.ExitStack:
     """Enter a block in which these operators may not run."""
     stack = contextlib.ExitStack()
-    if refused.names:
-        stack.enter_context(_WatchFunctions(refused))
-        stack.enter_context(_WatchKernels(refused))
+    if forbidden.names:
+        stack.enter_context(_WatchFunctions(forbidden))
+        stack.enter_context(_WatchKernels(forbidden))
     return stack
 
 

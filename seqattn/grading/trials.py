@@ -96,7 +96,7 @@ def job_of(task: Task, codes: dict[str, str], *, check: bool = False) -> dict[st
         "context": task.context,
         "probe": q.probe,
         "preload": ["torch._dynamo"] if _COMPILES.search("\n".join(codes.values())) else [],
-        "refused": q.forbidden,
+        "forbidden": q.forbidden,
         "arguments": q.arguments,
         "check": [HELPER, task.exercise.setup, task.exercise.pristine[q.id].check] if check else [],
         "answers": [{"id": name, "name": q.entry, "code": code} for name, code in codes.items()],

@@ -1,4 +1,4 @@
-"""The look of every figure from now on, and how a notebook stores it."""
+"""matplotlib's defaults as the course has them: how figures look, and how a notebook stores one."""
 
 from typing import Any
 
