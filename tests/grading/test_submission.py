@@ -282,8 +282,8 @@ def answered(question, code, *cells):
 
 BY_PROJECT = (
     "def additive_score(query, keys, W_q, W_k, v):\n"
-    "    return torch.tanh(project(query, W_q)[..., None, :] + project(keys, W_k)[:, None]\n"
-    "        if query.ndim == 3 else project(query, W_q)[:, None] + project(keys, W_k)) @ v\n"
+    "    asked = project(query, W_q).unflatten(0, (len(keys), -1))\n"
+    "    return (torch.tanh(asked[:, :, None] + project(keys, W_k)[:, None]) @ v).flatten(0, 1)\n"
 )
 
 
