@@ -175,4 +175,4 @@ def test_shapes_of_both_sides_are_named(grade):
     wrong = EXERCISE.question("q1").wrong
     code = next(w.code for w in wrong if w.name == "one number too many dimensions")
     found = verdict(grade(filled({"q1": code})), "q1")
-    assert "has shape (2, 5, 1); expected (2, 5)" in found.shapes
+    assert "has shape (6, 5, 1); expected (6, 5)" in found.shapes
