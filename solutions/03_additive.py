@@ -88,7 +88,7 @@ with checking("q1"):
     sizes = (6, 3), (2, 5, 7), (11, 3), (11, 7), (11,)
     six = additive_score(*[torch.ones(n) for n in sizes])
     assert six.shape == (6, 5), f"six queries, five keys: (6, 5), not {tuple(six.shape)}"
-    # Two sentences, of which the second is the first read backwards, and two equal queries for each.
+    # The second sentence is the first read backwards; each has two equal queries.
     turned = torch.cat([TINY.keys, TINY.keys.flip(1)])
     four = additive_score(TINY.query.repeat(4, 1), turned, TINY.W_q, TINY.W_k, TINY.v)
     assert torch.allclose(four[:2], by_hand, atol=0.01), (

@@ -184,6 +184,8 @@ temperature above alone | raised / raised.sum(-1, keepdim=True) -> raised / (sco
 not stable, keeps 1 | (z - z.amax(-1, keepdim=True)).exp() -> z.exp()
     exp of several thousand is infinite and of minus several thousand 0, and their ratio NaN:
     subtract the row's largest score first, which changes no weight.
+weights in half precision, keeps 2 | R -> R.half().to(scores.dtype)
+    You round the weights to 16 bits, which have three digits: keep the precision that comes in.
 largest of all, keeps 2 | z.amax(-1, keepdim=True) -> z.max()
     You subtract the largest score of the whole batch, so that a row far below it vanishes: subtract each
     row's own largest score.
