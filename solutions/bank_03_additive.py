@@ -148,7 +148,6 @@ read chapters/03_additive: in general: a network with two layers
 the formula, 1 point: ordinary; other sizes; all sizes equal; one word; one sentence; one query for a sentence
     Set each symbol of e = v · tanh(W_q s + W_k h) beside your line: same matrix, same place, one
     tanh over the sum, v last? And does each query meet the words of its own sentence?
-    read chapters/03_additive: five lines of PyTorch
 without a loop, 1 point, 40 calls: many queries
     The scores of a larger batch must come out of the same few calls: no loop over words, and none
     over sentences or queries.
@@ -179,6 +178,7 @@ a loop, keeps 2
 keys repeated in the wrong order | K.repeat_interleave(q.shape[0] // K.shape[0], 0) -> K.repeat(q.shape[0] // K.shape[0], 1, 1)
     repeat puts the whole batch behind itself, so that the second query meets the second sentence: the
     queries of a sentence stand side by side, so use repeat_interleave, or an axis of its own for them.
+    read chapters/03_additive: five lines of PyTorch
 queries read in the wrong order | unflatten(0, (len(keys), -1)) -> unflatten(0, (-1, len(keys))).transpose(0, 1)
     You deal the queries out to the sentences in turn: all those of the first sentence come first, so
     the sentences are the outer of the two axes.

@@ -137,7 +137,7 @@ HARMLESS = {
     "prints": "    print('x' * 1000)\n    import sys\n    print('y', file=sys.stderr)\n",
     "seeds": "    torch.manual_seed(1)\n",
     "sets defaults": "    torch.set_default_dtype(torch.float32)\n",
-    "guards": "    if query.shape[0] != keys.shape[0]:\n        raise ValueError('sizes')\n",
+    "guards": "    if query.shape[0] % keys.shape[0]:\n        raise ValueError('sizes')\n",
 }
 
 

@@ -306,7 +306,7 @@ def test_t_015_what_only_ran_is_not_at_hand_and_the_hint_says_so(grade):
     assert found.verdict == "error"
     assert "NameError: name 'project'" in found.hint
     assert "what another cell computed" in found.hint
-    assert found.line == 4
+    assert found.line == 3
 
 
 def test_what_another_cell_does_reaches_only_who_uses_it(grade):
