@@ -49,25 +49,32 @@ from seqattn.grading import checking, same_precision
 # For one sentence, decoder state $s$ and encoder states $h_i$, the score of position $i$ is
 # $e_i = v^\top \tanh(W_q\, s + W_k\, h_i)$.
 #
-# Write it for a batch, without a loop. One query per sentence, `S` keys per sentence:
+# Write it for a batch, without a loop. In training each sentence has one decoder state at a time. A search
+# tries `K` translations of each sentence side by side, and each of these has a state of its own. So
+# `query` has `K` rows for each sentence: the `K` of the first sentence, then the `K` of the second, and so on.
+# The keys are not repeated:
 #
 # | argument | shape |
 # |---|---|
-# | `query` | `(B, d_q)` |
+# | `query` | `(B * K, d_q)` |
 # | `keys` | `(B, S, d_k)` |
 # | `W_q` | `(d_a, d_q)` |
 # | `W_k` | `(d_a, d_k)` |
 # | `v` | `(d_a,)` |
-# | returns scores | `(B, S)` |
+# | returns scores | `(B * K, S)` |
 #
-# The sizes `d_q`, `d_k` and `d_a` may all differ, and so may `B` and `S`. Gradients must flow back
-# to all five arguments.
+# Row by row, each query scores the words of its own sentence. `K` follows from the shapes, and may be 1, as
+# it is in the questions below. The sizes `d_q`, `d_k` and `d_a` may all differ, and so may `B`, `K` and `S`.
+# Gradients must flow back to all five arguments.
 
 
 # %% question="q1"
 def additive_score(query, keys, W_q, W_k, v):
     # BEGIN ANSWER
-    return torch.tanh((query @ W_q.T)[:, None, :] + keys @ W_k.T) @ v
+    q = (query @ W_q.T).unflatten(0, (len(keys), -1))  # (B, K, d_a)
+    k = keys @ W_k.T  # (B, S, d_a)
+    scores = torch.tanh(q[:, :, None] + k[:, None]) @ v  # (B, K, S)
+    return scores.flatten(0, 1)
     # END ANSWER
 
 
@@ -78,8 +85,18 @@ with checking("q1"):
     assert scores.shape == (1, 3), f"one sentence, three keys: (1, 3), not {tuple(scores.shape)}"
     by_hand = torch.tensor([[0.88, 0.42, -0.29]], dtype=torch.float64)
     assert torch.allclose(scores, by_hand, atol=0.01), f"by hand they are {by_hand}, not {scores}"
-    two = additive_score(*[torch.ones(n) for n in ((2, 3), (2, 5, 7), (11, 3), (11, 7), (11,))])
-    assert two.shape == (2, 5), f"two sentences, five keys: (2, 5), not {tuple(two.shape)}"
+    sizes = (6, 3), (2, 5, 7), (11, 3), (11, 7), (11,)
+    six = additive_score(*[torch.ones(n) for n in sizes])
+    assert six.shape == (6, 5), f"six queries, five keys: (6, 5), not {tuple(six.shape)}"
+    # The second sentence is the first read backwards; each has two equal queries.
+    turned = torch.cat([TINY.keys, TINY.keys.flip(1)])
+    four = additive_score(TINY.query.repeat(4, 1), turned, TINY.W_q, TINY.W_k, TINY.v)
+    assert torch.allclose(four[:2], by_hand, atol=0.01), (
+        f"rows 1 and 2 score the first sentence: {by_hand} each, not {four[:2]}"
+    )
+    assert torch.allclose(four[2:], by_hand.flip(1), atol=0.01), (
+        f"rows 3 and 4 score the second: {by_hand.flip(1)} each, not {four[2:]}"
+    )
     ones = [torch.ones(n) for n in ((2, 3), (2, 5, 7), (11, 3), (11, 7), (11,))]
     same_precision(additive_score, *ones)
 

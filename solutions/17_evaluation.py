@@ -142,8 +142,10 @@ with checking("q2"):
 # $$ F = 100 \cdot \frac{2 \sum \text{right}}{\sum \text{drawn} + \sum \text{wanted}}. $$
 #
 # `draws`, `(K, n)`, holds the numbers of the sentences of $K$ draws, made beforehand. Return two numbers:
-# the difference of the scores, `b` minus `a`, and $p$ of the paired bootstrap as the chapter defines it. In
-# each sentence some link is wanted, so nothing is divided by 0.
+# the difference of the scores, `b` minus `a`, and $p$ of the paired bootstrap as the chapter defines it. A draw
+# that lies exactly as far as what is seen counts; if `a` and `b` are the same, all do. In no other case that
+# grading tries does a draw come so near that rounding decides. In each sentence some link is wanted, so
+# nothing is divided by 0.
 
 
 # %% question="q3"

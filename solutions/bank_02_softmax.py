@@ -184,6 +184,20 @@ temperature above alone | raised / raised.sum(-1, keepdim=True) -> raised / (sco
 not stable, keeps 1 | (z - z.amax(-1, keepdim=True)).exp() -> z.exp()
     exp of several thousand is infinite and of minus several thousand 0, and their ratio NaN:
     subtract the row's largest score first, which changes no weight.
+weights in half precision, keeps 2 | R -> R.half().to(scores.dtype)
+    You round the weights to 16 bits, which have three digits: keep the precision that comes in.
+largest of all, keeps 2 | z.amax(-1, keepdim=True) -> z.max()
+    You subtract the largest score of the whole batch, so that a row far below it vanishes: subtract each
+    row's own largest score.
+largest of each column | z.amax(-1 -> z.amax(0
+    You subtract the largest score of each column: numbers that differ within a row change its weights.
+    Subtract each row's own largest score.
+half precision | z = scores / temperature -> z = (scores / temperature).half(); R -> R.to(scores.dtype)
+    You compute in 16 bits on the way, which have three digits: keep the precision that comes in.
+half precision before the temperature | z = scores / temperature -> z = scores.half() / temperature; R -> R.to(scores.dtype)
+    You round the scores to 16 bits, which have three digits: keep the precision that comes in.
+brain floats | z = scores / temperature -> z = (scores / temperature).bfloat16(); R -> R.to(scores.dtype)
+    You compute in bfloat16 on the way, which has two digits: keep the precision that comes in.
 over the batch | amax(-1 -> amax(0; sum(-1 -> sum(0
     Your columns sum to 1 instead of your rows: sum over the last axis, the words.
 one sum for all rows | sum(-1, keepdim=True) -> sum()

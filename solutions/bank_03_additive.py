@@ -22,9 +22,10 @@ from seqattn.grading.questions import question
 
 
 def score(query, keys, W_q, W_k, v):
-    e = np.zeros(keys.shape[:2])
-    for b, i in np.ndindex(*e.shape):
-        e[b, i] = v @ np.tanh(W_q @ query[b] + W_k @ keys[b, i])
+    e = np.zeros((len(query), keys.shape[1]))
+    for row, i in np.ndindex(*e.shape):
+        sentence = row // (len(query) // len(keys))
+        e[row, i] = v @ np.tanh(W_q @ query[row] + W_k @ keys[sentence, i])
     return e
 
 
@@ -41,11 +42,13 @@ def sharpest(v, words):
 
 # --- Cases -----------------------------------------------------------------------------------------
 
-SIZES = COMMON_SIZES | {  # B, T, S, d_q, d_k, d_a
+SIZES = COMMON_SIZES | {  # B, K, S, d_q, d_k, d_a
     "other sizes": (3, 2, 4, 5, 2, 3),
+    "one sentence": (1, 3, 4, 2, 3, 5),
     "nothing to attend": (3, 2, 4, 2, 3, 5),
     "large": (2, 3, 4, 3, 5, 2),
-    "many words": (60, 1, 24, 4, 3, 5),
+    "one query for a sentence": (3, 1, 5, 2, 4, 3),
+    "many queries": (44, 45, 2, 4, 3, 5),
     "one feature": (2, 1, 4, 3, 1, 5),
     "any pattern": (4, 1, 6, 4, 3, 5),
     "thousands": (2, 3, 4, 3, 5, 2),
@@ -67,9 +70,10 @@ def mask_of(rng, kind, B, S):
     return np.ones((B, S), bool)
 
 
-def draw_score(rng, kind):
-    B, _, S, d_q, d_k, d_a = SIZES[kind]
-    shapes = (B, d_q), (B, S, d_k), (d_a, d_q), (d_a, d_k), (d_a,)
+def draw_score(rng, kind, each=0):
+    """Draw states and weights: as many queries for each sentence as the kind says, or ``each``."""
+    B, K, S, d_q, d_k, d_a = SIZES[kind]
+    shapes = (B * (each or K), d_q), (B, S, d_k), (d_a, d_q), (d_a, d_k), (d_a,)
     return tuple(normal(rng, *shape) for shape in shapes)
 
 
@@ -89,7 +93,7 @@ def draw_softmax(rng, kind):
 
 def draw_context(rng, kind):
     while True:
-        query, keys, W_q, W_k, v = draw_score(rng, kind)
+        query, keys, W_q, W_k, v = draw_score(rng, kind, each=1)
         mask = mask_of(rng, kind, *keys.shape[:2])
         if kind == "long v":
             # So long that a pad, even if zeros are put into it, stands far above all words.
@@ -141,63 +145,79 @@ Q1 = question(
     """q1: The additive score
 additive_score(query, keys, W_q, W_k, v)
 read chapters/03_additive: in general: a network with two layers
-the formula, 1 point: ordinary; other sizes; all sizes equal; one word; one sentence
+the formula, 1 point: ordinary; other sizes; all sizes equal; one word; one sentence; one query for a sentence
     Set each symbol of e = v · tanh(W_q s + W_k h) beside your line: same matrix, same place, one
-    tanh over the sum, v last?
-without a loop, 1 point, 40 calls: many words
+    tanh over the sum, v last? And does each query meet the words of its own sentence?
+without a loop, 1 point, 40 calls: many queries
     The scores of a larger batch must come out of the same few calls: no loop over words, and none
-    over sentences.
+    over sentences or queries.
 gradients, 1 point, backward: ordinary
     The scores are right but their gradients are not: no detach, no .data, no NumPy on the way, and
     every argument must take part.
 RIGHT
 def additive_score(query, keys, W_q, W_k, v):
-    return torch.tanh((query @ W_q.T).unsqueeze(1) + keys @ W_k.T) @ v
+    asked = (query @ W_q.T).unflatten(0, (len(keys), -1))
+    scores = torch.tanh(asked.unsqueeze(2) + (keys @ W_k.T).unsqueeze(1)) @ v
+    return scores.flatten(0, 1)
 def additive_score(q, K, Wq, Wk, v):
+    K = K.repeat_interleave(q.shape[0] // K.shape[0], 0)
     both = torch.cat([q[:, None, :].expand(-1, K.shape[1], -1), K], -1)
     return torch.tanh(both @ torch.cat([Wq, Wk], 1).T) @ v
 def additive_score(query, keys, W_q, W_k, v):
+    whose = torch.arange(len(query)) * len(keys) // len(query)
     hidden = torch.einsum('ad,bd->ba', W_q, query)[:, None]
-    hidden = hidden + torch.einsum('ad,bsd->bsa', W_k, keys)
+    hidden = hidden + torch.einsum('ad,bsd->bsa', W_k, keys)[whose]
     return torch.einsum('a,bsa->bs', v, hidden.tanh())
-additive_score = lambda q, K, Wq, Wk, v: F.linear(torch.tanh(F.linear(q, Wq)[:, None] + F.linear(K, Wk)), v[None]).squeeze(-1)
+additive_score = lambda q, K, Wq, Wk, v: F.linear(torch.tanh(F.linear(q, Wq).view(len(K), -1, 1, len(v)) + F.linear(K, Wk)[:, None]), v[None]).view(len(q), -1)
 WRONG
 a loop, keeps 2
-    | return torch.stack([torch.tanh(a + b) @ v for a, b in zip(query @ W_q.T, keys @ W_k.T)])
-    The scores are right, but you go through words or sentences one by one, which is slow where it
-    counts: let one product compute all of them.
-keys never read | keys @ W_k.T -> 0 * (keys @ W_k.T)
+    | scores = torch.tanh(asked.unsqueeze(2) + (keys @ W_k.T).unsqueeze(1)) @ v ->
+    | return scores.flatten(0, 1) -> return torch.cat([torch.tanh(a[:, None] + b) @ v for a, b in zip(asked, keys @ W_k.T)])
+    The scores are right, but you go through words, sentences or queries one by one, which is slow
+    where it counts: let one product compute all of them.
+keys repeated in the wrong order | K.repeat_interleave(q.shape[0] // K.shape[0], 0) -> K.repeat(q.shape[0] // K.shape[0], 1, 1)
+    repeat puts the whole batch behind itself, so that the second query meets the second sentence: the
+    queries of a sentence stand side by side, so use repeat_interleave, or an axis of its own for them.
+    read chapters/03_additive: five lines of PyTorch
+queries read in the wrong order | unflatten(0, (len(keys), -1)) -> unflatten(0, (-1, len(keys))).transpose(0, 1)
+    You deal the queries out to the sentences in turn: all those of the first sentence come first, so
+    the sentences are the outer of the two axes.
+rows in another order | scores.flatten(0, 1) -> scores.transpose(0, 1).flatten(0, 1)
+    Your scores are right and stand in other rows: a row for each query, in the order in which the
+    queries came.
+first query for all | asked.unsqueeze(2) -> asked[:, :1].expand_as(asked).unsqueeze(2)
+    All queries of a sentence get the scores of its first one: each has its own.
+queries of a sentence averaged | asked.unsqueeze(2) -> asked.mean(1, keepdim=True).expand_as(asked).unsqueeze(2)
+    You average the queries of a sentence: each of them has a row of scores of its own.
+first sentence for all | (keys @ W_k.T).unsqueeze(1) -> (keys @ W_k.T)[:1].unsqueeze(1)
+    All queries score the first sentence: each has a sentence of its own.
+an axis for the sentences | scores.flatten(0, 1) -> scores
+    Your scores are (B, K, S): the rows stay as the queries came, (B * K, S). Flatten the first two axes.
+keys never read | (keys @ W_k.T) -> (0 * (keys @ W_k.T))
     Your scores never read the keys: all words of a sentence get the same score, and the softmax
     makes equal weights of them.
-product for sum | .unsqueeze(1) + keys @ W_k.T -> .unsqueeze(1) * (keys @ W_k.T)
+product for sum | .unsqueeze(2) + (keys -> .unsqueeze(2) * (keys
     You multiply the two projections; the score is called additive because they are added.
-query repeated in the wrong order
-    | return -> B, S = keys.shape[:2]; return; .unsqueeze(1) -> .repeat(S, 1).view(B, S, -1)
-    repeat puts the whole batch S times in a row, so that view hands sentences the queries of
-    others: use unsqueeze(1), or repeat_interleave.
 matrices exchanged, keeps 1
-    | return -> W_q, W_k = (W_k, W_q) if W_k.shape == W_q.shape else (W_q, W_k); return
+    | asked = -> W_q, W_k = (W_k, W_q) if W_k.shape == W_q.shape else (W_q, W_k); asked =
     W_q and W_k are exchanged: W_q belongs to the query, W_k to the keys. It shows where their sizes
     are equal.
 half precision
-    | return -> query, keys, W_q, W_k, v = (x.half().to(x.dtype) for x in (query, keys, W_q, W_k, v))
-    | return
+    | asked = -> query, keys, W_q, W_k, v = (x.half().to(x.dtype) for x in (query, keys, W_q, W_k, v))
+    | asked =
     You round to 16 bits on the way: keep the precision that comes in.
 not transposed, keeps 1
     | query @ W_q.T -> query @ a; keys @ W_k.T -> keys @ b
-    | return -> square = W_q.shape[0] == W_q.shape[1] == W_k.shape[1]
-    | a, b = (W_q, W_k) if square else (W_q.T, W_k.T); return
+    | asked = -> square = W_q.shape[0] == W_q.shape[1] == W_k.shape[1]
+    | a, b = (W_q, W_k) if square else (W_q.T, W_k.T); asked =
     Where all sizes are equal, q @ W_q runs as well, and is another product: W_q s is q @ W_q.T.
 no tanh | torch.tanh ->
     Your scores are linear in the states: where is the tanh? Without it the query moves all scores
     by the same amount, and softmax does not see it.
 tanh on each projection
-    | torch.tanh((query @ W_q.T).unsqueeze(1) -> (torch.tanh(query @ W_q.T).unsqueeze(1)
-    | keys @ W_k.T -> torch.tanh(keys @ W_k.T)
+    | torch.tanh(asked.unsqueeze(2) -> (torch.tanh(asked).unsqueeze(2)
+    | (keys @ W_k.T).unsqueeze(1) -> torch.tanh(keys @ W_k.T).unsqueeze(1)
     You take tanh of each projection; add the two first, and take one tanh over the sum.
-query on the wrong axis | .unsqueeze(1) -> .unsqueeze(0)
-    Query b meets word b instead of sentence b: the projected query needs its new axis at dim 1, (B,
-    1, d_a), not at dim 0.
 weights instead of scores | R -> torch.softmax(R, -1)
     Your rows sum to 1: these are weights. Return the scores, before any softmax.
 another nonlinearity | tanh -> relu
@@ -205,7 +225,7 @@ another nonlinearity | tanh -> relu
     position.
 sigmoid | tanh -> sigmoid
     The hidden layer uses a sigmoid; the formula has tanh.
-difference instead of sum | + keys -> - keys
+difference instead of sum | + (keys -> - (keys
     You subtract the two projections; the score is called additive because they are added.
 v inside tanh | tanh( -> tanh((; @ v -> @ v)
     tanh comes last in your line; it belongs before the product with v. Your scores can never leave
@@ -218,11 +238,10 @@ mean over features | torch.tanh -> (torch.tanh; @ v -> * v).mean(-1)
 detached, keeps 2 | ) @ v -> ).detach() @ v
     The values are right, but only v gets a gradient: something on the way is detached.
 one number too many dimensions | @ v -> @ v[:, None]
-    Your scores are (B, S, 1): the product with v should remove the last axis. Multiply by v itself,
+    Your scores are (B * K, S, 1): the product with v should remove the last axis. Multiply by v itself,
     or squeeze.
 squeezed too much, keeps 1 | R -> R.squeeze()
-    squeeze() without an axis also removes the batch of one sentence, and the sentence of one word:
-    name the axis.
+    squeeze() without an axis also removes the only row, and the sentence of one word: name the axis.
 """,
     draw=draw_score,
     oracle=score,
@@ -409,6 +428,28 @@ detached, keeps 2 | (query, keys, W_q, W_k, v), mask) -> (query, keys, W_q, W_k,
     The values are right, but the weights are detached: nothing learns where to look.
 scores for weights | masked_softmax( ->; v), mask) -> v).masked_fill(~mask, 0.0)
     You sum with the scores themselves: turn them into weights by a softmax first.
+mask added to the scores, keeps 1
+    | masked_softmax(additive_score(query, keys, W_q, W_k, v), mask) -> torch.softmax(additive_score(query, keys, W_q, W_k, v) + mask, -1)
+    You add the mask as 0 and 1, which raises real words by 1 and closes no pad: it is minus
+    infinity that must stand in the scores of pads.
+mask added, and pads as they are, keeps 1
+    | a = (additive_score(query, keys, W_q, W_k, v) + mask).softmax(-1)
+    | return torch.einsum('bs,bsd->bd', a, keys), a
+    You add the mask as 0 and 1, which raises real words by 1 and closes no pad: minus infinity must
+    stand in the scores of pads, and something finite in their keys.
+scores times mask, keeps 1
+    | masked_softmax(additive_score(query, keys, W_q, W_k, v), mask) -> torch.softmax(additive_score(query, keys, W_q, W_k, v) * mask, -1)
+    You multiply the scores by the mask, which gives pads a score of 0, and 0 is a score like any
+    other: it is minus infinity that must stand there.
+mask turned round
+    | additive_score(query, keys, W_q, W_k, v), mask) -> additive_score(query, keys, W_q, W_k, v), ~mask)
+    You close the words and attend to the pads: True means that a position MAY be attended.
+mask turned round, with a large number
+    | keys = keys.masked_fill(~mask[..., None], 0.0)
+    | a = additive_score(query, keys, W_q, W_k, v).masked_fill(mask, -1e9).softmax(-1)
+    | return torch.einsum('bs,bsd->bd', a, keys), a
+    You close the words, so that pads get the weight, and where there are none all words get the same:
+    True means that a position MAY be attended.
 mean for sum | torch.einsum('bs,bsd->bd', a, keys) -> (a[..., None] * keys).mean(1)
     You average the weighted keys; the weights sum to 1 already, so add them up.
 context with a step axis | .squeeze(1) ->
@@ -536,6 +577,26 @@ parameters in a list
     | self.W_q, self.W_k, self.v -> *self.all
     | / math.sqrt(d_a)) -> / math.sqrt(d_a)); self.all = [W_q, W_k, v]
     Parameters in a plain Python list are invisible to the module: assign each to self.
+all zeros, keeps 2
+    | torch.randn(d_a, d_q) -> torch.zeros(d_a, d_q); torch.randn(d_a, d_k) -> torch.zeros(d_a, d_k)
+    | torch.randn(d_a) -> torch.zeros(d_a)
+    Your parameters begin as zeros: then all gradients are zero as well, and nothing is ever learned.
+    Draw small random numbers, as with torch.randn.
+v of zeros, keeps 2 | torch.randn(d_a) -> torch.zeros(d_a)
+    v begins as zeros: until it moves, no gradient reaches W_q and W_k, and all words get equal weights.
+    Draw small random numbers, as with torch.randn.
+all alike, keeps 2
+    | torch.randn(d_a, d_q) -> torch.ones(d_a, d_q); torch.randn(d_a, d_k) -> torch.ones(d_a, d_k)
+    | torch.randn(d_a) -> torch.ones(d_a)
+    Your parameters begin with one number everywhere: then all features get the same gradients, and
+    stay alike for ever. Draw random numbers, as with torch.randn.
+a seed in __init__, keeps 2 | super().__init__() -> super().__init__(); torch.manual_seed(0)
+    You set a seed in __init__, so that every module begins with the same numbers, and the caller's
+    random numbers start again as well: leave seeds to whoever makes the module.
+far too large, keeps 2
+    | / math.sqrt(d_q) -> * 100; / math.sqrt(d_k) -> * 100; / math.sqrt(d_a) -> * 100
+    Your parameters begin so large that every tanh is flat, and no gradient comes through: draw small
+    numbers, as with torch.randn over the root of a size.
 made anew in forward
     | super().__init__() -> d_q, d_k, d_a = self.sizes; def forward(self, query, keys, mask): ->
     | def __init__(self, d_q, d_k, d_a): -> def __init__(self, d_q, d_k, d_a):

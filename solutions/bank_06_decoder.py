@@ -305,6 +305,8 @@ def draw_design(rng, kind):
         else:
             words = rng.integers(VOCABULARY, size=T)
         cell = normal(rng, d_s, d_e), normal(rng, d_s, d_s, scale=0.5), normal(rng, d_s, d_v)
+        # One number of a state is deaf to the context: that all of them move is not asked for.
+        cell[2][rng.integers(d_s)] = 0.0
         given = (
             E,
             np.tanh(normal(rng, d_s)),

@@ -417,7 +417,7 @@ ends and nothing, 1 point: short sentences; nothing in the window; ordinary
     read chapters/10_local: Where it breaks
 numbers that mean nothing, 1 point: far apart; far below zero
     Scores outside the window may be NaN or infinite, and those inside far below zero.
-gradients, 1 point, backward: ordinary; short sentences; the rest unknown
+gradients, 1 point, backward: ordinary; short sentences; the rest unknown; nothing in the window
     Gradients flow to the scores in the window and to the centres, and are numbers whatever stands outside.
 RIGHT
 def local_weights(scores, centres, D, lengths):
@@ -506,6 +506,15 @@ Gaussian about the rounded centre | near = torch.exp(-(away**2) -> near = torch.
     Your Gaussian lies about the rounded centre: its distances are from the centre itself, a real number.
 NaN for an empty window, keeps 1 | scores.masked_fill(~seen, lowest) -> scores.masked_fill(~seen, -math.inf); .masked_fill(~seen, 0.0) -> * 1.0
     A window without words gives NaN: that row has to be all zeros.
+NaN on the way back from an empty window, keeps 4 | scores.masked_fill(~seen, lowest) -> scores.masked_fill(~seen, -math.inf)
+    A row of minus infinity alone makes the softmax NaN. You hide that in the weights, but on the way back 0
+    times NaN is NaN, and the centre gets it: fill with the lowest number there is.
+over the sentences | softmax(1) -> softmax(0)
+    Your softmax runs over the sentences of the batch: it runs over the words of each.
+first sentence's centre for all | away = places - centres[:, None] -> away = (places - centres[0]).expand_as(scores)
+    You use the first sentence's centre for all: each sentence has its own.
+one length for all | places < lengths[:, None] -> places < lengths.max()
+    You take one length for all sentences: each has its own.
 uniform for an empty window, keeps 1 | return (weights * near).masked_fill(~seen, 0.0) -> return weights * near
     What is not in the window still has a weight in yours: it gets exactly 0.
 centre detached, keeps 4 | away = places - centres[:, None] -> away = places - centres.detach()[:, None]

@@ -242,6 +242,8 @@ def coverage_scores(query, keys, coverage, W_q, W_k, w_c, v):
         columns.append((z.tanh() * v).sum(1))
     return torch.stack(columns, 1)
 WRONG
+coverage of the whole sentence | coverage[..., None] * w_c -> coverage.sum(1)[:, None, None] * w_c
+    You add up the coverage of all words, so that each word feels the same: a word feels its own.
 v inside the tanh | return torch.tanh(inside) @ v -> return torch.tanh(inside * v).sum(-1)
     You multiply by v inside the tanh: v weighs the features that come out of it.
 coverage beside the tanh | + coverage[..., None] * w_c -> + 0 * coverage[..., None]; return torch.tanh(inside) @ v -> return torch.tanh(inside) @ v + coverage * w_c.sum()

@@ -461,6 +461,8 @@ def surrogate(log_prob, reward, mask):
     b = (pairs * r[:, None, :]).sum(-1) / pairs.sum(-1).clamp(min=1)
     return F.mse_loss(r, r) - ((r - b)[mask] * log_prob[mask]).sum() / int(mask.sum())
 WRONG
+a mean of means, keeps 2 | return -each.sum() / mask.sum() -> return -(each.sum(1, keepdim=True) / n.clamp(min=1)).mean()
+    You average each input's draws and then the inputs: take a single mean over all real draws.
 sign | -each.sum() -> each.sum()
     Minimising yours makes good choices less likely: the surrogate has a minus in front.
     read chapters/12_hard: Unbiased, and how noisy
@@ -697,6 +699,14 @@ def straight_through(weights, values, index):
     fetched = values[range(len(index)), index]
     return fetched + torch.bmm(nothing[:, None], values.detach())[:, 0]
 WRONG
+the mixture added, values included, keeps 1 | return fetched + (mixed - mixed.detach()) -> return fetched + mixed - mixed.detach(); values.detach() -> values
+    You add the mixture before you subtract it again, which rounds, and values that were not fetched learn
+    through it: put brackets around the difference, and detach the values in the mixture.
+through a straight-through choice, keeps 2
+    | hard = F.one_hot(index, weights.shape[1]).to(weights.dtype)
+    | return ((hard + weights - weights.detach())[..., None] * values).sum(1)
+    You make a 0/1 choice straight-through and mix with it: it is 0 and 1 only up to rounding, which a large
+    value elsewhere makes visible. Fetch the value itself, and add a difference that is exactly 0.
 soft forward, keeps 1 | return fetched + (mixed - mixed.detach()) -> return mixed + 0 * fetched
     You return the mixture: forward, return the value at the chosen place.
 no gradient to the weights, keeps 3 | return fetched + (mixed - mixed.detach()) -> return fetched

@@ -823,6 +823,17 @@ mean of the changes, keeps 2 | (after - before).abs().max() -> (after - before).
     You average the changes: one number that changes in one sentence is enough.
 signs forgotten, keeps 2 | (after - before).abs().max() -> (after - before).max()
     You look only at rises: a fall is a change as well.
+one order by lot
+    | order = torch.randperm(ids.shape[1] - 1)
+    | turned = torch.cat((ids[:, :-1][:, order], ids[:, -1:]), 1)
+    | return bool((model(turned) - model(ids)).abs().max() <= 1e-4)
+    You try one order by lot, which may be the given one: try all orders, and the answer is the same with
+    every seed.
+changes added up, keeps 2 | (after - before).abs().max() -> (after - before).abs().sum()
+    You add up the changes of several features, which may be rounding in each: ask for each by itself.
+a share of each number, keeps 2 | (after - before).abs().max() > 1e-4 -> not torch.allclose(after, before, rtol=1e-4, atol=0)
+    You allow a share of each number: near 0 that is less than rounding, and elsewhere too much. A change
+    above 1e-4 counts, however large the numbers are.
 the other way round
     | from itertools import permutations
     | before, last = model(ids), ids.shape[1] - 1
@@ -904,7 +915,9 @@ def probe(order_blind, number, vectors, ids):
     found = order_blind(model, ids)
     if not torch.equal(ids, kept):
         return "the sentences were changed"
-    return float(found) if isinstance(found, bool) else "expected True or False"
+    if not isinstance(found, bool):
+        raise TypeError(f"return True or False, not a {type(found).__name__}")
+    return float(found)
 """,
 )
 

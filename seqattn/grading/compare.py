@@ -4,6 +4,7 @@
 gave the same; :func:`close` is what both ask of arrays of numbers.
 """
 
+import re
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -82,7 +83,7 @@ def difference(
         out = "something on the way leaves the graph (.data, detach, no_grad, a second Parameter)"
         return Difference("flag", f"no {where.replace('of', 'reaches', 1)}: {out}")
     if got is None and expected is not None:
-        return Difference("nothing", f"{where} is None: did you forget to return it?")
+        return _differs("nothing", where, "is None: did you forget to return it?")
     if isinstance(expected, dict):
         return _dicts(got, expected, where, tolerance, sizes, dtype)
     if isinstance(expected, tuple | list):
@@ -93,7 +94,7 @@ def difference(
         return Difference("flag", f"this should hold and does not: {where}")
     if isinstance(expected, str | bool):
         right = type(got) is type(expected) and got == expected
-        return None if right else Difference("value", f"{where} is not as expected")
+        return None if right else _differs("value", where, "is not as expected")
     return _numbers(got, expected, where, tolerance, sizes)
 
 
@@ -156,6 +157,18 @@ def same_bytes(one: np.ndarray, other: np.ndarray) -> bool:
     return alike and one.tobytes() == other.tobytes()
 
 
+_PLURAL = {"is": "are", "has": "have", "holds": "hold"}
+
+
+def _differs(kind: DifferenceKind, where: str, text: str) -> Difference:
+    """Say of a part of the result what ``text``, which begins with a verb, says of one thing."""
+    name = re.split(r" of |,", where)[0]
+    if name.endswith("s") and not name.endswith(("ss", "us", "is", "as")):
+        verb, _, rest = text.partition(" ")
+        text = f"{_PLURAL[verb]} {rest}"
+    return Difference(kind, f"{where} {text}")
+
+
 def _dicts(
     got: Any,
     expected: dict,
@@ -165,10 +178,10 @@ def _dicts(
     dtype: str,
 ) -> Difference | None:
     if not isinstance(got, dict):
-        return Difference("type", f"{where} is {_kind(got, sizes)}; expected a dict")
+        return _differs("type", where, f"is {_kind(got, sizes)}; expected a dict")
     for name, value in expected.items():
         if name not in got:
-            return Difference("missing", f"{where} has no entry {name}")
+            return _differs("missing", where, f"has no entry {name}")
         if found := difference(got.get(name), value, name, tolerance, sizes, dtype):
             return found
     return None
@@ -185,7 +198,7 @@ def _sequences(
     plain = isinstance(got, tuple | list) and not isinstance(got, wire.Tensor | wire.Other)
     if not plain or len(got) != len(expected):
         count = f"{len(got)} things" if plain else _kind(got, sizes)
-        return Difference("type", f"{where} is {count}; expected {len(expected)} things in a row")
+        return _differs("type", where, f"is {count}; expected {len(expected)} things in a row")
     for number, (a, b) in enumerate(zip(got, expected), start=1):
         if found := difference(a, b, f"{where}, part {number},", tolerance, sizes, dtype):
             return found
@@ -196,25 +209,25 @@ def _arrays(
     got: Any, expected: np.ndarray, where: str, sizes: frozenset[int], dtype: str
 ) -> Difference | None:
     if not isinstance(got, wire.Tensor):
-        return Difference("type", f"{where} is {_kind(got, sizes)}; expected a torch tensor")
+        return _differs("type", where, f"is {_kind(got, sizes)}; expected a torch tensor")
     if got.array.shape != expected.shape:
         seen = visible_shape(got.array.shape, {*sizes, *sizes_in(expected)})
-        return Difference("shape", f"{where} has shape {seen}; expected {expected.shape}")
+        return _differs("shape", where, f"has shape {seen}; expected {expected.shape}")
     if expected.dtype.kind in "biu":
         return _exact(got, expected, where)
     if not got.dtype.startswith(("float", "bfloat")):
-        return Difference("type", f"{where} holds {got.dtype}; expected floating point numbers")
+        return _differs("type", where, f"holds {got.dtype}; expected floating point numbers")
     if got.dtype != dtype:
-        return Difference(
-            "dtype", f"{where} holds {got.dtype}, but the inputs hold {dtype}: keep their dtype"
+        return _differs(
+            "dtype", where, f"holds {got.dtype}, but the inputs hold {dtype}: keep their dtype"
         )
     if np.isnan(got.array).any() and not np.isnan(expected).any():
-        return Difference("nan", f"{where} has NaN in it")
+        return _differs("nan", where, "has NaN in it")
     # What was computed in less than the inputs' precision shows here.
     relative = RELATIVE if dtype == "float32" else 1e-9
     absolute = ABSOLUTE * relative / RELATIVE
     if not close(got.array, expected, relative, absolute, equal_nan=False):
-        return Difference("value", f"{where} has the right shape and wrong values")
+        return _differs("value", where, "has the right shape and wrong values")
     return None
 
 
@@ -222,9 +235,9 @@ def _exact(got: wire.Tensor, expected: np.ndarray, where: str) -> Difference | N
     """Compare flags, or token ids."""
     kind, named = ("bool", "bool") if expected.dtype == bool else ("int", "whole numbers")
     if not got.dtype.startswith(kind):
-        return Difference("type", f"{where} holds {got.dtype}; expected {named}")
+        return _differs("type", where, f"holds {got.dtype}; expected {named}")
     if not np.array_equal(got.array, expected):
-        return Difference("value", f"{where} has the right shape and wrong values")
+        return _differs("value", where, "has the right shape and wrong values")
     return None
 
 
@@ -233,11 +246,11 @@ def _numbers(
 ) -> Difference | None:
     got = _only(got)
     if isinstance(got, bool) or not isinstance(got, int | float):
-        return Difference("type", f"{where} is {_kind(got, sizes)}; expected a number")
+        return _differs("type", where, f"is {_kind(got, sizes)}; expected a number")
     if got != got and expected == expected:
-        return Difference("nan", f"{where} is NaN")
+        return _differs("nan", where, "is NaN")
     if not abs(got - expected) <= max(tolerance[0], tolerance[1] * abs(expected)):
-        return Difference("value", f"{where} is not the right number")
+        return _differs("value", where, "is not the right number")
     return None
 
 

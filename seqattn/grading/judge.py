@@ -402,7 +402,7 @@ def _raised(q: Question, error: dict, answer: Answer) -> Verdict:
         hint = f"{error['message']} does {asked}"
         return verdict("forbidden", 0, hint)
     text = f"{error['type']}: {error['message']}".strip().rstrip(":.")[:300]
-    hint = f"{text}. {advice(error, q)}".strip()
+    hint = f"{text}. {reordered(answer.code, q) or advice(error, q)}".strip()
     full = error["type"] == "MemoryError" or "can't allocate memory" in error["message"]
     return verdict("memory" if full else "error", 0, hint)
 

@@ -78,6 +78,10 @@ def plainly_related(seen: Sequence[Seen]) -> str:
         if all(b.ndim == 1 for _, b in pairs):
             return "Within a case, all numbers of your result are off by the same amount."
         return "Your result differs from the right one by a constant in each row."
+    if all(np.ptp(a) < ABSOLUTE < np.ptp(b) for a, b in pairs):
+        zeros = not any(a.any() for a, _ in pairs)
+        same = "0" if zeros else "the same"
+        return f"All numbers of your result are {same}; the right ones differ."
     several = [(a, b) for a, b in pairs if b.ndim > 1 and len(b) > 1]
     if several and all(close(a, a[:1] + 0 * a) and not close(b, b[:1] + 0 * b) for a, b in several):
         return "All sentences get the same result in yours; the right ones differ."
@@ -390,6 +394,8 @@ def over_cases(yours: np.ndarray, right: np.ndarray) -> str:
     a, b = yours, right
     if len(a) < 3 or not np.isfinite(a).all() or np.ptp(b) < 0.05:
         return ""
+    if np.isin([a, b], (0, 1)).all():
+        return _flags(a == 1, b == 1)
     apart = a - b
     if np.ptp(a) < ABSOLUTE:
         return "Yours is the same number whatever it is given; the right one changes."
@@ -408,6 +414,22 @@ def over_cases(yours: np.ndarray, right: np.ndarray) -> str:
     if (apart > -ABSOLUTE).all() or (apart < ABSOLUTE).all():
         which = "large" if apart.max() > ABSOLUTE else "small"
         return f"Wherever yours is wrong it is too {which}."
+    return ""
+
+
+def _flags(yours: np.ndarray, right: np.ndarray) -> str:
+    """Say in which direction answers are wrong of which there are two."""
+    wrong = yours != right
+    if len(set(yours.tolist())) == 1:
+        return "Yours is the same whatever it is given; the right one changes."
+    if wrong.all():
+        return "Yours is the opposite of the right one in every case."
+    for flag, one, other in (
+        (True, "True (or 1)", "False (or 0)"),
+        (False, "False (or 0)", "True (or 1)"),
+    ):
+        if wrong.any() and (yours[wrong] == flag).all():
+            return f"Wherever yours is wrong it is {one} where {other} is right."
     return ""
 
 

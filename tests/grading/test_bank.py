@@ -123,6 +123,7 @@ def test_the_exercise_has_as_many_points_as_its_questions():
 def test_an_unknown_mistake_still_gets_a_hint(judge):
     code = (
         "def additive_score(q, K, Wq, Wk, v):\n"
+        "    K = K.repeat_interleave(len(q) // len(K), 0)\n"
         "    return torch.cos((q @ Wq.T)[:, None] + K @ Wk.T) @ v"
     )
     found = judge.judge_code("03_additive", "q1", code)
@@ -161,6 +162,7 @@ def _module(W_q, weight=""):
         (
             "q1",
             "def additive_score(q, K, Wq, Wk, v):\n"
+            "    K = K.repeat_interleave(len(q) // len(K), 0)\n"
             "    return (torch.tanh((q @ Wq.T)[:, None] + K @ Wk.T) @ v).numpy()",
             "expected a torch tensor",
         ),
@@ -260,7 +262,8 @@ def test_one_number_in_a_row_is_that_number(name, question, form, form_of, judge
     ],
 )
 def test_a_loop_of_any_kind_is_one_where_none_is_wanted(body, judge):
-    code = f"def additive_score(query, keys, W_q, W_k, v):\n    return {body}\n"
+    each = "    keys = keys.repeat_interleave(len(query) // len(keys), 0)\n"
+    code = f"def additive_score(query, keys, W_q, W_k, v):\n{each}    return {body}\n"
     found = judge.judge_code("03_additive", "q1", code)
     assert (found.points, found.mistake) == (2, "a loop")
 

@@ -27,7 +27,10 @@ from tests.grading.conftest import (
 )
 
 HEAD = "def additive_score(query, keys, W_q, W_k, v):\n"
-GOOD = "    return torch.tanh((query @ W_q.T)[:, None] + keys @ W_k.T) @ v\n"
+GOOD = (
+    "    keys = keys.repeat_interleave(len(query) // len(keys), 0)\n"
+    "    return torch.tanh((query @ W_q.T)[:, None] + keys @ W_k.T) @ v\n"
+)
 WRONG = "    return keys.sum(-1) * query.sum()\n"
 BANK = ROOT / "seqattn" / "grading" / "banks" / "03_additive.bank"
 

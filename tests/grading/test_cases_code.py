@@ -6,8 +6,8 @@ import pytest
 from tests.grading.conftest import EXERCISE, RIGHT, filled, verdict
 
 HEAD = "def additive_score(query, keys, W_q, W_k, v):\n"
-GOOD = "    return torch.tanh((query @ W_q.T)[:, None] + keys @ W_k.T) @ v\n"
-SCORES = "torch.tanh((query @ W_q.T)[:, None] + keys @ W_k.T) @ v"
+GOOD = "    return torch.tanh((query @ W_q.T)[:, None] + (keys @ W_k.T).repeat_interleave(len(query) // len(keys), 0)) @ v\n"
+SCORES = "torch.tanh((query @ W_q.T)[:, None] + (keys @ W_k.T).repeat_interleave(len(query) // len(keys), 0)) @ v"
 
 
 def body(*lines, end=GOOD):
@@ -40,15 +40,15 @@ CASES = {
     "T-037 requires grad": (returns(f"({SCORES}) * nn.Parameter(torch.ones(1))"), {"pass"}, ""),
     "T-037 meta device": (returns(f"({SCORES}).to('meta')"), {"fail"}, "expected a torch tensor"),
     "T-037 sparse": (returns(f"({SCORES}).to_sparse()"), {"fail"}, "expected a torch tensor"),
-    "T-038 one axis too many": (returns(f"({SCORES})[..., None]"), {"fail"}, "(B, S, 1)"),
-    "T-038 of another shape": (returns(f"({SCORES}).sum(0)"), {"fail"}, "expected (2, 5)"),
+    "T-038 one axis too many": (returns(f"({SCORES})[..., None]"), {"fail"}, "(B * K, S, 1)"),
+    "T-038 of another shape": (returns(f"({SCORES}).sum(0)"), {"fail"}, "expected (6, 5)"),
     "T-039 changes its input": (
         body(end="    query.mul_(2)\n" + GOOD.replace("query @", "(query / 2) @")),
         {"fail"},
         "changes input 1",
     ),
     "T-040 a name of the session": (returns("scale * query"), {"error"}, "restart and run all"),
-    "T-043 random": (body(end="    return torch.rand(keys.shape[:2])\n"), {"fail"}, "not determin"),
+    "T-043 random": (body(end="    return torch.rand(len(query), keys.shape[1])\n"), {"fail"}, "not determin"),
     "T-044 changes defaults": (
         "torch.set_default_dtype(torch.float64)\ntorch.set_grad_enabled(False)\n"
         "np.seterr(all='raise')\ntorch.manual_seed(3)\n" + body(),
@@ -175,4 +175,4 @@ def test_shapes_of_both_sides_are_named(grade):
     wrong = EXERCISE.question("q1").wrong
     code = next(w.code for w in wrong if w.name == "one number too many dimensions")
     found = verdict(grade(filled({"q1": code})), "q1")
-    assert "has shape (2, 5, 1); expected (2, 5)" in found.shapes
+    assert "has shape (6, 5, 1); expected (6, 5)" in found.shapes

@@ -145,7 +145,11 @@ ALSO_TRUE = {
 OF_RELATIONS = (
     *("Wherever a number of yours", "right here alone", "You have the right numbers, but"),
     *("all numbers of yours are the same", "place alone is right", "right one plus"),
-    *("right only where what is right is exactly 0", "are off by the same amount"),
+    *(
+        "right only where what is right is exactly 0",
+        "All numbers of your result are",
+        "are off by the same amount",
+    ),
 )
 
 

@@ -167,7 +167,9 @@ def test_the_address_is_the_wheels_own_or_that_of_the_book_built_here(tmp_path, 
 
 @pytest.mark.slow
 def test_grading_writes_a_page_without_being_asked_and_says_where(tmp_path):
-    path = write(tmp_path / "mine.ipynb", filled({"q1": NO_TANH.code}))
+    # Of one statement, which is to blame.
+    code = "def additive_score(query, keys, W_q, W_k, v):\n    return keys.sum(-1)\n"
+    path = write(tmp_path / "mine.ipynb", filled({"q1": code}))
     before = path.read_bytes()
     done = seqattn("grade", path)
     page = tmp_path / "mine.feedback.html"

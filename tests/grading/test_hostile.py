@@ -16,7 +16,10 @@ from tests.grading.conftest import (
 )
 
 HEAD = "def additive_score(query, keys, W_q, W_k, v):\n"
-GOOD = "    return torch.tanh((query @ W_q.T)[:, None] + keys @ W_k.T) @ v\n"
+GOOD = (
+    "    keys = keys.repeat_interleave(len(query) // len(keys), 0)\n"
+    "    return torch.tanh((query @ W_q.T)[:, None] + keys @ W_k.T) @ v\n"
+)
 WRONG = "    return (query @ W_q.T)[:, None].sum(-1) + keys.sum(-1)\n"
 
 
@@ -134,7 +137,7 @@ HARMLESS = {
     "prints": "    print('x' * 1000)\n    import sys\n    print('y', file=sys.stderr)\n",
     "seeds": "    torch.manual_seed(1)\n",
     "sets defaults": "    torch.set_default_dtype(torch.float32)\n",
-    "guards": "    if query.shape[0] != keys.shape[0]:\n        raise ValueError('sizes')\n",
+    "guards": "    if query.shape[0] % keys.shape[0]:\n        raise ValueError('sizes')\n",
 }
 
 
@@ -149,6 +152,7 @@ def test_a_right_answer_may_carry_helpers_and_imports(grade):
         "from math import sqrt\nimport torch.nn.functional as functional\n\n"
         "def helper(x):\n    return functional.tanh(x) if False else x.tanh()\n\n"
         + HEAD
+        + "    keys = keys.repeat_interleave(len(query) // len(keys), 0)\n"
         + "    return helper((query @ W_q.T)[:, None] + keys @ W_k.T) @ v\n"
     )
     assert grade(filled(RIGHT | {"q1": code})).points == sum(POINTS.values())

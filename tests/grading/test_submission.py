@@ -282,8 +282,8 @@ def answered(question, code, *cells):
 
 BY_PROJECT = (
     "def additive_score(query, keys, W_q, W_k, v):\n"
-    "    return torch.tanh(project(query, W_q)[..., None, :] + project(keys, W_k)[:, None]\n"
-    "        if query.ndim == 3 else project(query, W_q)[:, None] + project(keys, W_k)) @ v\n"
+    "    asked = project(query, W_q).unflatten(0, (len(keys), -1))\n"
+    "    return (torch.tanh(asked[:, :, None] + project(keys, W_k)[:, None]) @ v).flatten(0, 1)\n"
 )
 
 
@@ -306,7 +306,7 @@ def test_t_015_what_only_ran_is_not_at_hand_and_the_hint_says_so(grade):
     assert found.verdict == "error"
     assert "NameError: name 'project'" in found.hint
     assert "what another cell computed" in found.hint
-    assert found.line == 4
+    assert found.line == 3
 
 
 def test_what_another_cell_does_reaches_only_who_uses_it(grade):

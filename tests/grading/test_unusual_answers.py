@@ -11,7 +11,7 @@ UNUSUAL = {
         """
 def additive_score(query, keys, W_q, W_k, v):
     one = lambda s, H: torch.mv(torch.tanh(torch.mv(W_q, s) + H @ W_k.T), v)
-    return torch.vmap(one)(query, keys)
+    return torch.vmap(one)(query, keys.repeat_interleave(len(query) // len(keys), 0))
 """,
     ),
     "behind thousands of words on the way to it": (
@@ -20,6 +20,7 @@ def additive_score(query, keys, W_q, W_k, v):
         60 * ("# " + 100 * "tried " + "\n")
         + """
 def additive_score(query, keys, W_q, W_k, v):
+    keys = keys.repeat_interleave(len(query) // len(keys), 0)
     features = torch.tanh((query @ W_q.T)[:, None] + keys @ W_k.T)
     return features @ v
 """,
