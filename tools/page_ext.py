@@ -116,6 +116,9 @@ LONG, LONG_IN_TABLES = 28, 18
 HELD = r'<span class="sa-held">\g<0></span>'
 # An option of a command is one word; lines may break after a hyphen.
 OPTION = re.compile(r"(?<!\S)--?[a-zA-Z][\w-]*")
+# A word with a hyphen in a heading, which browsers like to break there when they balance its lines.
+HEADING = re.compile(r"(?<=<h)[1-4]>[^<]*")
+HYPHENED = re.compile(r"\w+(?:-\w+)+")
 COMMANDS = re.compile(r'<div class="highlight-(?:bash|console)\b.*?</pre>', re.DOTALL)
 # The signature of a score, in a table.
 SCORED = re.compile(r"(?<=<td>)nrefs:[^<]*")
@@ -183,11 +186,12 @@ def lighten(app: Sphinx, page: str, template: str, context: dict[str, Any], doct
     context["script_files"][:] = kept  # the very list that add_js_file adds to
     if "body" in context:
         context["body"] = mended(_lazy(app, context["body"]))
-    context["sheet"] = _sheet(context.get("body"))
     if state is not None:
         context["body"] = figures.page_with_places(context["body"], state, page)
         context["has_figures"] = True
         app.add_js_file(figures.RUNTIME, defer="defer")
+    # With the figures' places in it: a page may have those alone.
+    context["sheet"] = _sheet(context.get("body"))
 
 
 def _sheet(body: str | None) -> str:
@@ -206,6 +210,7 @@ def mended(body: str) -> str:
     body = breaking(body, LONG)
     body = SCORED.sub(lambda found: found[0].replace("|", "|<wbr>"), body)
     body = COMMANDS.sub(lambda found: OPTION.sub(HELD, found[0]), body)
+    body = HEADING.sub(lambda found: HYPHENED.sub(HELD, found[0]), body)
     body = SIGNED.sub(HELD, body)
     return TWICE.sub(r"(\1\2</a>", body)
 

@@ -34,7 +34,7 @@ const figure = {
   text(n, get) {
     const dropped = sum(this.search(get, n.width).map((step) => step.dropped.length));
     return `With a width of ${n.width} the search drops ${dropped} of the beginnings that it looks at. It ends with “${n.found[0]}”: ` +
-      `p = ${fmt(n.probabilities[0], 3)}, log p = ${fmt(n.log_p[0], 3)}, score at α = ${fmt(n.alpha)}: ${fmt(n.scores[0], 3)}.`;
+      `p = ${fmt(n.probabilities[0], 3)}, log p = ${fmt(n.log_p[0], 3)}, score at α = ${fmt(n.alpha)}: ${fmt(n.scores[0], 3)}.`.replaceAll(" = ", "\u00a0=\u00a0");
   },
 
   // Every beginning that a search of any width looked at, and what became of it in this one. So the
@@ -89,6 +89,10 @@ const figure = {
     const trees = Array.from({ length: WIDEST }, (_, i) => this.tree(get, i + 1)), labels = trees.flatMap(all);
     const lines = this.place(trees[0]), depth = Math.max(...labels.map((node) => node.depth));
     const need = Array.from({ length: depth }, (_, d) => Math.max(40, ...labels.filter((node) => node.depth === d + 1).map((node) => 22 + 7.4 * this.label(node).length)));
+    // A line of the table is as high as its longest sentence at any width.
+    const found = Array.from({ length: WIDEST }, (_, i) => this.search(get, i + 1).at(-1).held.map(({ words }) => words.slice(0, -1).join(" "))).flat();
+    const longest = found.reduce((a, b) => (b.length > a.length ? b : a));
+    const ended = (sentence) => h("div", { class: "sa-stack" }, h("span", {}, sentence), h("span", { class: "sa-room", "aria-hidden": "true" }, longest));
     const svg = ui.svg("The beginnings as a tree, from left to right");
     const body = h("tbody"), head = (label) => h("th", { scope: "col" }, label);
     ui.add(
@@ -116,8 +120,8 @@ const figure = {
       svg.style.width = svg.style.minWidth = `${wide}px`;
       svg.paint([wide, 22 + row * (lines - 1) + foot], tree.map((node) => draw(node, 22 + row * root)));
       body.replaceChildren(...Array.from({ length: WIDEST }, (_, i) => h("tr", { class: i ? "" : "sa-first" },
-        (n.found[i] === undefined ? ["\u00a0", "", "", ""] : [n.found[i] || "(nothing)", fmt(n.probabilities[i], 3), fmt(n.log_p[i], 3), fmt(n.scores[i], 3)])
-          .map((cell, j) => j || n.found[i] === undefined ? h("td", {}, cell) : h("th", { scope: "row" }, cell)))));
+        n.found[i] === undefined ? [h("td", {}, ended("")), h("td"), h("td"), h("td")]
+          : [h("th", { scope: "row" }, ended(n.found[i] || "(nothing)")), ...[n.probabilities, n.log_p, n.scores].map((values) => h("td", {}, fmt(values[i], 3)))])));
     };
   },
 };

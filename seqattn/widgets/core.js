@@ -111,20 +111,17 @@ function plane(size, reach) {
 function nameAt(name, x, y, centre, size, attributes) {
   const away = Math.atan2(y - centre, x - centre);
   const anchor = Math.cos(away) > 0.35 ? "start" : Math.cos(away) < -0.35 ? "end" : "middle";
-  return words(clamp(x + 11 * Math.cos(away), 4, size - 4), clamp(y + 14 * Math.sin(away) + 4, 12, size - 4), name, { "text-anchor": anchor, ...attributes });
+  return words(clamp(x + 11 * Math.cos(away), 4, size - 4), clamp(y + 14 * Math.sin(away) + 4, 12, size - 4), name,
+    { "text-anchor": anchor, ...attributes, class: `sa-name ${attributes?.class ?? ""}` });
 }
 
-// A native slider. A finger that sets out to scroll the page moves it at first; then it goes back.
-function range({ oninput, ...attributes }) {
+// A native slider for what `read` gives and `write` takes. A finger that sets out to scroll the page
+// moves it at first; then all goes back, also to a value between two steps of the slider.
+function range({ read, write, ...attributes }) {
   let before = null;
-  const input = h("input", { type: "range", ...attributes, oninput,
-    onpointerdown: (event) => { before = event.pointerType === "touch" ? input.value : null; },
-    onpointercancel: () => {
-      if (before === null) return;
-      input.value = before;
-      oninput();
-    } });
-  return input;
+  return h("input", { type: "range", ...attributes,
+    onpointerdown: (event) => { before = event.pointerType === "touch" ? [read()] : null; },
+    onpointercancel: () => before?.forEach(write) });
 }
 
 // Where a finger may take hold of a point that moves in both directions.
@@ -240,7 +237,7 @@ function live(figure, { model, el }) {
       const write = (value) => (at === undefined ? set(trait, value) : setAt(trait, at, value));
       const output = h("output");
       const act = () => write(from(Number(input.value)));
-      const input = range({ min: to(min), max: to(max), step: log ? (to(max) - to(min)) / Math.round((to(max) - to(min)) / 0.05) : step ?? 0.1, "aria-label": name,
+      const input = range({ read, write, min: to(min), max: to(max), step: log ? (to(max) - to(min)) / Math.round((to(max) - to(min)) / 0.05) : step ?? 0.1, "aria-label": name,
         oninput: () => (glides ? jump : hand)(act) });
       ends.push({ trait, at, values: glides ? Array.from({ length: max - min + 1 }, (_, i) => min + i) : [min, max] });
       syncs.push(() => {

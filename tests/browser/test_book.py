@@ -14,10 +14,15 @@ from tests.widgets.figures import FIGURES, agrees
 ROOT = Path(__file__).resolve().parents[2]
 STATE = "application/vnd.jupyter.widget-state+json"
 VIEW = "application/vnd.jupyter.widget-view+json"
-LOOKS = {"light": (1200, "light"), "dark": (1200, "dark"), "phone": (375, "light")}
+LOOKS = {
+    "light": (1200, "light"),
+    "dark": (1200, "dark"),
+    "phone, dark": (375, "dark"),
+    "phone": (375, "light"),
+}
 # What goes on beyond the edge without a shadow there, or without a stop for the keyboard.
 NO_CUE = """() => [...document.querySelectorAll(".bd-article *")].filter(e => {
-    if (e.closest("math, .sa-fig") || e.scrollWidth <= e.clientWidth + 1) return false;
+    if (e.closest("math") || e.scrollWidth <= e.clientWidth + 1) return false;
     const style = getComputedStyle(e);
     return /auto|scroll/.test(style.overflowX)
         && (!/gradient/.test(style.backgroundImage) || e.tabIndex !== 0);
@@ -44,11 +49,21 @@ CUT_NAMES = (
     return cut;
 })"""
 )
+# Lines of code that are as long as chapters/ruff.toml allows, and go on beyond the edge.
+CODE_THAT_SCROLLS = """async () => {
+    for (const fold of document.querySelectorAll("details")) fold.open = true;
+    await new Promise(f => requestAnimationFrame(() => requestAnimationFrame(f)));
+    return [...document.querySelectorAll(".bd-article .highlight pre")]
+        .filter(pre => pre.scrollWidth > pre.clientWidth + 1)
+        .map(pre => pre.innerText.split("\\n").reduce((a, b) => (b.length > a.length ? b : a)))
+        .filter(line => line.length <= 88);
+}"""
 TWO_FRAMES = "() => new Promise(f => requestAnimationFrame(() => requestAnimationFrame(f)))"
 # What another look can break: the dark has other colours, the phone other widths.
 RULES = {
     "light": {},  # all of them
     "dark": {"runOnly": ["color-contrast", "link-in-text-block"]},
+    "phone, dark": {"runOnly": ["color-contrast"]},
     "phone": {"runOnly": ["scrollable-region-focusable"]},
 }
 
@@ -155,6 +170,30 @@ def test_every_page_is_readable_and_accessible(name, new_page, book_server):
         )
         assert too_wide == [], look
         assert page.evaluate(NO_CUE) == [], look
-        if look != "dark":
+        if "dark" not in look:
             assert page.evaluate(CUT_NAMES) == [], look
         assert unhappy(page, **RULES[look]) == [], look
+
+
+@pytest.mark.sampled(9)
+@pytest.mark.parametrize("name", PAGES)
+def test_code_has_room_for_88_letters_beside_the_contents(name, new_page, book_server):
+    page = new_page(width=1200)
+    page.goto(f"{book_server}/{name}.html")
+    page.wait_for_function("document.fonts.status === 'loaded'")
+    for width in (1200, 1280):  # the theme shows the contents from 1200 on
+        resize(page, width)
+        assert page.evaluate(CODE_THAT_SCROLLS) == [], width
+
+
+def test_the_front_page_has_the_style_of_a_page_with_a_figure(page, book_server):
+    """Its figure is its column's width, in the face of labels, though it asks nothing."""
+    page.goto(f"{book_server}/chapters/index.html")
+    widgets_ready(page)
+    widths, face = page.evaluate(
+        """() => [
+            [".sa-fig", ".bd-article section"].map(e => document.querySelector(e).offsetWidth),
+            getComputedStyle(document.querySelector(".sa-fig")).fontFamily]"""
+    )
+    assert widths[0] == widths[1]
+    assert face.startswith('"Book Sans"')

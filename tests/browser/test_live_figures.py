@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from seqattn.widgets import AdditiveSteps, LinearRegime, SoftmaxTemperature
+from seqattn.widgets import AdditiveSteps, BeamTree, LinearRegime, SoftmaxTemperature
 from tests.browser.conftest import unhappy, widgets_ready
 from tests.widgets.figures import FIGURES, agrees
 from tools.browser import serving
@@ -382,6 +382,49 @@ def test_a_finger_scrolls_past_a_plane_and_moves_by_handle_or_tap(make, browser,
     )
     assert page.evaluate("scrollY") == top
     context.close()
+
+
+@pytest.mark.parametrize(
+    "make", [FIGURES["TurnedQuestion"], FIGURES["ScoreGeometry"], FIGURES["KernelSmoother"]]
+)
+def test_a_finger_that_scrolls_leaves_every_slider_as_it_was(make, browser, static_page):
+    """Also at a value that lies between two steps, as the first ones of these figures do."""
+    context = browser.new_context(viewport={"width": 390, "height": 700}, has_touch=True)
+    page = context.new_page()
+    figure = show(page, static_page(make()))
+    page.evaluate("document.body.style.paddingBottom = '900px'")
+    touch, start = context.new_cdp_session(page), figure.get_attribute("data-state")
+    for slider in figure.get_by_role("slider").all():
+        slider.evaluate("s => scrollTo(0, s.getBoundingClientRect().top + scrollY - 400)")
+        page.evaluate(AT_REST)
+        box, top = slider.bounding_box(), page.evaluate("scrollY")
+        x, y = box["x"] + 0.8 * box["width"], box["y"] + box["height"] / 2
+        points = [{"x": x, "y": y - 12 * i} for i in range(10)]
+        touch.send("Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": points[:1]})
+        for point in points[1:]:
+            touch.send("Input.dispatchTouchEvent", {"type": "touchMove", "touchPoints": [point]})
+        touch.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+        page.wait_for_function("top => scrollY > top", arg=top)
+        page.wait_for_function(
+            "old => document.querySelector('.sa-fig').dataset.state === old", arg=start
+        )
+    context.close()
+
+
+@pytest.mark.parametrize("width", [390, 1366])
+def test_the_tree_of_a_search_never_jumps(width, new_page, static_page):
+    """Sentences of one and of two lines take turns in its table."""
+    long = ["je", "ne", "répondrai", "certainement", "jamais", "à", "un", "ingénieur", "<eos>"]
+    table = {" ".join(long[:i]): {word: 1.0} for i, word in enumerate(long) if i}
+    table |= {"": {"je": 0.5, "oui": 0.3, "non": 0.2}, "oui": {"<eos>": 1.0}}
+    figure = show(new_page(width=width), static_page(BeamTree(table=table)))
+    height = figure.evaluate("f => f.offsetHeight")
+    beam, penalty = figure.get_by_role("slider").all()
+    for key in ("Home", "ArrowRight", "ArrowRight", "ArrowRight"):
+        beam.press(key)
+        for end in ("Home", "End"):
+            penalty.press(end)
+            assert figure.evaluate("f => f.offsetHeight") == height
 
 
 def test_what_jumps_glides_unless_the_reader_wants_calm(page, static_page):
