@@ -44,6 +44,14 @@ CUT_NAMES = (
     return cut;
 })"""
 )
+# Notes to a formula that stand on it, and links to the neighbouring pages that are cut.
+COVERED = """() => [...document.querySelectorAll(".provenance > .formula-links")].filter(note => {
+    const formula = note.parentElement.nextElementSibling.getBoundingClientRect();
+    const box = note.getBoundingClientRect();
+    return box.top < formula.bottom && formula.top < box.bottom;
+}).map(e => e.outerHTML.slice(0, 120))"""
+CUT_LINKS = """() => [...document.querySelectorAll(".prev-next-area a")]
+    .filter(a => a.scrollWidth > a.clientWidth + 1).map(a => a.textContent)"""
 TWO_FRAMES = "() => new Promise(f => requestAnimationFrame(() => requestAnimationFrame(f)))"
 # What another look can break: the dark has other colours, the phone other widths.
 RULES = {
@@ -158,3 +166,23 @@ def test_every_page_is_readable_and_accessible(name, new_page, book_server):
         if look != "dark":
             assert page.evaluate(CUT_NAMES) == [], look
         assert unhappy(page, **RULES[look]) == [], look
+
+
+@pytest.mark.sampled(5)
+@pytest.mark.parametrize("name", LIVE)
+def test_what_is_opened_on_a_phone_is_whole_or_shows_that_it_goes_on(name, new_page, book_server):
+    page = new_page(width=390)
+    page.goto(f"{book_server}/{name}.html")
+    widgets_ready(page)
+    page.evaluate(
+        "document.querySelectorAll('.bd-article details').forEach(fold => { fold.open = true; })"
+    )
+    page.evaluate(TWO_FRAMES)
+    for theme in ("light", "dark"):
+        page.emulate_media(color_scheme=theme, reduced_motion="reduce")
+        page.wait_for_function(
+            "theme => document.documentElement.dataset.theme === theme", arg=theme
+        )
+        assert page.evaluate(NO_CUE) == [], theme
+    assert page.evaluate(COVERED) == []
+    assert page.evaluate(CUT_LINKS) == []
