@@ -57,6 +57,7 @@ from seqattn.plots import (
     ORANGE,
     ResultTable,
     experiment_card,
+    name_lines,
     plot_attention,
     use_style,
 )
@@ -438,11 +439,11 @@ for seed, ax in enumerate(panels):
     ax.plot(
         range(10), range(9, -1, -1), color=ORANGE, ls="--", lw=1.2, label="right letter"
     )
-    ax.set_title(f"seed {seed}")
+    ax.annotate(f"seed {seed}", (0.62, 0.88), xycoords="axes fraction")
     ax.set_xlabel("step")
     ax.set_xticks([0, 5, 9])
 panels[0].set_ylabel("centre of the window")
-panels[2].legend(frameon=False)
+name_lines(panels[2])
 plt.show()
 display(experiment_card(stored["card"]))
 off = {

@@ -536,8 +536,8 @@ figure, (top, ax) = plt.subplots(
 )
 places = range(len(shown["tokens"]))
 top.bar(places, [1 - gate for gate in shown["gate"]], color=GREY)
-top.set_xticks(places, shown["tokens"], rotation=45)
-top.set(ylim=(0, 1), ylabel="1 − p_gen")
+top.set_xticks(places, shown["tokens"], rotation=45, ha="right", rotation_mode="anchor")
+top.set(ylim=(0, 1), ylabel="$1 - p_{gen}$")
 plot_attention(
     torch.tensor(shown["weights"]),
     shown["source"],

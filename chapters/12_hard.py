@@ -298,9 +298,8 @@ for ax, way in zip(panels, ways):
         )
     ax.axhline(RANDOM_PLACE, color=GREY, ls=":")
     ax.set_title(way, fontsize=10)
-    ax.set(xticks=[0, 300, 600], ylim=(0, 1.03))
+    ax.set(xticks=[0, 300, 600], ylim=(0, 1.03), xlabel="updates")
 panels[0].set_ylabel("named right")
-panels[2].set_xlabel("updates")
 plt.show()
 
 # %% [markdown]

@@ -37,9 +37,9 @@ const figure = {
   },
 
   // What the decoder reads stands beside its own rows and columns.
-  names(get) {
-    const { source, target } = get("sentences")[get("sentence")], read = ["<bos>", ...target.slice(0, -1)];
-    return { source: [source, source], target: [read, read], cross: [source, target] }[get("kind")];
+  names(get, { source, target } = get("sentences")[get("sentence")], kind = get("kind")) {
+    const read = ["<bos>", ...target.slice(0, -1)];
+    return { source: [source, source], target: [read, read], cross: [source, target] }[kind];
   },
 
   text(n, get, open) {
@@ -59,6 +59,13 @@ const figure = {
       if (place) ui.set("rank", Number(place.dataset.rank));
     });
     const large = mapOfCells(ui, "The map of the chosen head", (row, column) => { ui.model.set("row", row); ui.set("column", column); });
+    // The tallest of the maps keeps its room below the others, so that no height jumps.
+    const height = (columns, rows, width) => {
+      large.cells(rows.map(() => columns.map(() => 0)), columns, rows, 0, 0, width);
+      return Number(large.getAttribute("height"));
+    };
+    const tallest = (width) => ui.memo("tallest", [width], () => Math.max(...get("sentences").flatMap((one) =>
+      Object.keys(KINDS).map((kind) => height(...this.names(get, one, kind), width)))));
     const last = (pick) => Math.max(...get("sentences").map(pick)) - 1;
     ui.add(
       get("sentences").length > 1 && ui.choice({ label: "sentence", options: get("sentences").map((_, i) => i + 1), read: () => get("sentence") + 1, write: (n) => ui.set("sentence", n - 1) }),
@@ -71,8 +78,10 @@ const figure = {
       ui.slider({ label: "column", trait: "column", min: 0, max: last((one) => Math.max(one.source.length, one.target.length)), step: 1, show: (x) => this.names(get)[0][x] ?? this.names(get)[0].at(-1), glides: true }));
     return (n, width) => {
       this.overview(small, n, get, ui.open(), width);
-      const [columns, rows] = this.names(get);
-      large.cells(n.map, columns, rows, n.row, n.column, Math.min(width, 420));
+      const [columns, rows] = this.names(get), wide = Math.min(width, 420), room = tallest(wide);
+      large.cells(n.map, columns, rows, n.row, n.column, wide);
+      large.setAttribute("viewBox", `0 0 ${wide} ${room}`);
+      large.setAttribute("height", room);
     };
   },
 

@@ -70,7 +70,7 @@ const figure = {
 
   text(n, get) {
     const [source, target] = ["source", "target"].map((side) => this.names(get, side));
-    const way = n.way === "grow-diag" ? "Rows and columns together (grow-diag)" : n.way === "rows" ? "The rows" : "The columns";
+    const way = n.way === "grow-diag" ? "Both (grow-diag)" : n.way === "rows" ? "The rows" : "The columns";
     const moved = n.shift ? `, shifted ${n.shift > 0 ? "down" : "up"} by ${Math.abs(n.shift)},` : "";
     const more = n.allowed - n.right, wrong = n.found - n.allowed;
     const gold = { linked: ["right: a sure link", "allowed: a possible link", "wrong: no gold link"], "not linked": ["a sure link that is missed", "no loss: the link is only possible", "right: there is none"] };
@@ -104,7 +104,13 @@ const figure = {
       rate("here", 0), tested && rate("test set", 1),
       ui.slider({ label: "target (row)", trait: "row", min: 0, max: pieces[1].length - 1, step: 1, show: name(pieces[1]), glides: true }),
       ui.slider({ label: "source (column)", trait: "column", min: 0, max: pieces[0].length - 1, step: 1, show: name(pieces[0]), glides: true }));
+    // The map of pieces keeps its room below that of words, which has fewer rows.
+    const tallest = (width) => ui.memo("tallest", [width], () => {
+      map.cells(get("weights"), ...pieces, 0, 0, width);
+      return Number(map.getAttribute("height"));
+    });
     return (n, width) => {
+      const room = tallest(width);
       [n.aer, n.aer_test].forEach((rate, k) => { bars[k].set(Math.max(0, rate), "weights"); rates[k].textContent = fmt(rate); });
       const { rows, columns } = this.shown(get), now = figure.numbers(get), sure = get("sure"), possible = get("possible");
       const marks = this.links(now.map, now.way, now.threshold);
@@ -116,6 +122,8 @@ const figure = {
             ? s("circle", { cx: x + side / 2, cy: y + side / 2, r: Math.min(5, side / 4), class: "sa-read" })
             : s("path", { d: `M${x + side / 2 - 5} ${y + side / 2 - 5}l10 10m0 -10l-10 10`, class: "sa-read wrong" }))];
       });
+      map.setAttribute("viewBox", `0 0 ${width} ${room}`);
+      map.setAttribute("height", room);
     };
   },
 };

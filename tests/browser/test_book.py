@@ -58,6 +58,14 @@ CODE_THAT_SCROLLS = """async () => {
         .map(pre => pre.innerText.split("\\n").reduce((a, b) => (b.length > a.length ? b : a)))
         .filter(line => line.length <= 88);
 }"""
+# Notes to a formula that stand on it, and links to the neighbouring pages that are cut.
+COVERED = """() => [...document.querySelectorAll(".provenance > .formula-links")].filter(note => {
+    const formula = note.parentElement.nextElementSibling.getBoundingClientRect();
+    const box = note.getBoundingClientRect();
+    return box.top < formula.bottom && formula.top < box.bottom;
+}).map(e => e.outerHTML.slice(0, 120))"""
+CUT_LINKS = """() => [...document.querySelectorAll(".prev-next-area a")]
+    .filter(a => a.scrollWidth > a.clientWidth + 1).map(a => a.textContent)"""
 TWO_FRAMES = "() => new Promise(f => requestAnimationFrame(() => requestAnimationFrame(f)))"
 # What another look can break: the dark has other colours, the phone other widths.
 RULES = {
@@ -197,3 +205,23 @@ def test_the_front_page_has_the_style_of_a_page_with_a_figure(page, book_server)
     )
     assert widths[0] == widths[1]
     assert face.startswith('"Book Sans"')
+
+
+@pytest.mark.sampled(5)
+@pytest.mark.parametrize("name", LIVE)
+def test_what_is_opened_on_a_phone_is_whole_or_shows_that_it_goes_on(name, new_page, book_server):
+    page = new_page(width=390)
+    page.goto(f"{book_server}/{name}.html")
+    widgets_ready(page)
+    page.evaluate(
+        "document.querySelectorAll('.bd-article details').forEach(fold => { fold.open = true; })"
+    )
+    page.evaluate(TWO_FRAMES)
+    for theme in ("light", "dark"):
+        page.emulate_media(color_scheme=theme, reduced_motion="reduce")
+        page.wait_for_function(
+            "theme => document.documentElement.dataset.theme === theme", arg=theme
+        )
+        assert page.evaluate(NO_CUE) == [], theme
+    assert page.evaluate(COVERED) == []
+    assert page.evaluate(CUT_LINKS) == []

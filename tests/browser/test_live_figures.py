@@ -281,6 +281,20 @@ def test_unrolled_steps_through_every_event_and_never_jumps(width, new_page, sta
     assert len(seen) == EVENTS
 
 
+@pytest.mark.parametrize("width", [390, 1000])
+@pytest.mark.parametrize("name", ["HeadsExplorer", "MapReader"])
+def test_a_map_of_fewer_words_keeps_the_room_of_the_largest(name, width, new_page, static_page):
+    figure = show(new_page(width=width), static_page(FIGURES[name]()))
+    drawing = figure.locator(".sa-svg").last
+    seen, grown = set(), set()
+    for control in figure.locator("input[type=radio], input[type=checkbox]").all():
+        control.check()
+        seen.add(drawing.bounding_box()["height"])
+        grown.add(drawing.locator(".sa-frame").bounding_box()["height"])
+    assert len(grown) > 1, "all maps are of one height"
+    assert len(seen) == 1
+
+
 @pytest.mark.parametrize("make", [FIGURES["SoftLookup"], FIGURES["KernelSmoother"]])
 def test_a_drawing_can_be_dragged_with_the_pointer(make, page, static_page):
     figure = show(page, static_page(make()))

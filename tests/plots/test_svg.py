@@ -7,6 +7,7 @@ from xml.etree import ElementTree
 
 import matplotlib
 import matplotlib.pyplot as plt
+import nbformat
 import numpy as np
 import pytest
 import torch
@@ -28,10 +29,12 @@ from seqattn.plots import (
 from seqattn.plots.svg import figure_png, figure_svg
 from tests.plots.test_maps_and_charts import contrast
 from tools import plots_ext
+from tools.notebooks import CHAPTERS
 
 SVG = "{http://www.w3.org/2000/svg}"
 ASSETS = Path(__file__).resolve().parents[2] / "_assets"
 WORDS = ["le", "chat", "dort", "<eos>"]
+COLUMN = 336  # pixels that a page 390 wide leaves to a figure in a fold
 TEXT_COLOURS = [*style.PALETTE, style.INK, *(getattr(style, name) for name in (
     "QUERY", "KEYS", "VALUES", "SCORES", "WEIGHTS", "CONTEXT"))]  # fmt: skip
 
@@ -109,6 +112,23 @@ def test_a_phone_gets_letters_of_the_same_size_and_panels_below_each_other():
         min(float(t.get("font-size", 14)) for t in svg.iter(f"{SVG}text")) for svg in (wide, narrow)
     ]
     assert min(sizes) >= 9
+
+
+@pytest.mark.parametrize("path", sorted(CHAPTERS.glob("[0-9]*.ipynb")), ids=lambda path: path.stem)
+def test_no_letter_of_a_stored_figure_is_small_on_a_phone(path):
+    notebook = nbformat.read(path, as_version=4)
+    outputs = [output for cell in notebook.cells for output in cell.get("outputs", ())]
+    stored = [o.data["image/svg+xml"] for o in outputs if "image/svg+xml" in o.get("data", ())]
+    assert stored
+    for figure in stored:
+        _, _, narrow = ElementTree.fromstring(figure)
+        # A drawing that is wider than the column is shrunk to it, and its letters with it.
+        shrunk = min(1, COLUMN / float(narrow.get("width")))
+        for part in narrow.iter():
+            if (size := part.get("font-size")) is not None:
+                letters = "".join(part.itertext())
+                least = 8.5 if part.tag == f"{SVG}tspan" else 9.5  # an index may be smaller
+                assert float(size) * shrunk >= least, letters
 
 
 def test_what_has_a_colour_of_its_own_or_no_words_stops_the_build(tmp_path):
