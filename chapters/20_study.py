@@ -170,7 +170,7 @@ plt.show()
 # Say only what this shows. **It shows** what each model reaches on a small corpus after
 # {{ stored["card"]["updates"].split(";")[0] }} updates at one learning rate, chosen by hand: the additive
 # models and the Transformer ahead of Luong's, and all ahead of the fixed vector. **It does not show**
-# which model is best. The second table says why: another rate, another order. At half the rate the
+# which model is best. The second table says why: at half the rate the order is the same, but the
 # Transformer leads by far. At twice the rate it fails, and the two additive models are the best of the table.
 # (One seed each.) The rate of the contest is the best of the three for Luong's model and the Transformer, and
 # not for the others.
