@@ -470,7 +470,7 @@ print(f"gained by choosing {mean(gains):.1f} ± {stdev(gains):.1f} BLEU")
 #    If not: no difference seen on these sentences.
 # 4. **Several seeds of each?** If not, the claim is about two trainings, not two methods.
 # 5. **Ranges of the seeds apart?** If not: no difference seen. If they are, with at least four seeds of each,
-#    or three and five: *better, for this data, this budget and this score*. With three of each: *probably
+#    or three and five: *better, for this data, this budget and this score*. With three of each: *a hint that it is
 #    better*, since luck alone does this once in ten times.
 #
 # Seeds make a training repeatable only in part: other hardware, another number of threads or another

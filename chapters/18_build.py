@@ -174,8 +174,9 @@ vocabularies = pieces if FULL else whole
 # Padding is wasted work, so sentences of similar length go together (**bucketing**). They are sorted by
 # target length first and source length second. The size of a batch is measured in tokens, so it holds many
 # short sentences or few long ones. The encoder also **packs** its batch: it hands PyTorch the true lengths,
-# so that no state is computed from padding. The next cell compares how much padding is left with that of
-# random batches of as many sentences.
+# so that no state is computed from padding. The next cell compares how much padding is left among the
+# targets with that of random batches of as many sentences. (Among the sources more is left: the package rounds
+# their width up to a multiple of four, since each new shape costs a CPU time.)
 
 # %%
 examples = encode_pairs(
@@ -443,9 +444,9 @@ MapThroughTraining(
 # | the decoder reads | the true words so far | its own words so far |
 # | steps | all known: whatever needs no earlier step runs in parallel | one after the other |
 # | length | the reference's | until `<eos>`, or a limit |
-# | dropout, of features and of weights | on | off |
+# | dropout, of features and, in some models, of weights | on | off |
 # | what is measured | loss, perplexity | BLEU, chrF, exact match |
-# | the weights that make the context | after dropout: rows need not sum to 1 | rows sum to 1: draw these |
+# | the weights that make the context | where weights are dropped, rows need not sum to 1 | rows sum to 1: draw these |
 #
 # Every model offers a search two methods: `begin` reads the sources, and `step` takes the last tokens and
 # returns logits, weights and the next state. Greedy search takes the likeliest token each time. A sentence

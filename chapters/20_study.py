@@ -170,9 +170,10 @@ plt.show()
 # Say only what this shows. **It shows** what each model reaches on a small corpus after
 # {{ stored["card"]["updates"].split(";")[0] }} updates at one learning rate, chosen by hand: the additive
 # models and the Transformer ahead of Luong's, and all ahead of the fixed vector. **It does not show**
-# which model is best. The second table says why: another rate, another order. At half the rate the
+# which model is best. The second table says why: at half the rate the order is the same, but the
 # Transformer leads by far. At twice the rate it fails, and the two additive models are the best of the table.
-# (One seed each.)
+# (One seed each.) The rate of the contest is the best of the three for Luong's model and the Transformer, and
+# not for the others.
 #
 # Luong's row is a lesson. Read three columns: hardly any entropy, alignment error rates that
 # about meet Bahdanau's, and far fewer points of BLEU. So a model can have sharp attention, with links
@@ -333,7 +334,8 @@ rows = [(one, *(f"{apart_by[one, two]:.2f}" for two in others)) for one in looki
 ResultTable(("seed 1 \\ seed 2", *others), rows, "Mean distance of two rows")
 
 # %% [markdown]
-# Rows are models from seed 1 and columns are models from seed 2, so the table need not be symmetric. Two
+# Rows are models from seed 1 and columns are models from seed 2, so the table need not be symmetric. The
+# last column compares with the rows of the same model from seed 2 in another order: what chance does. Two
 # seeds of one mechanism do not draw the same map. One pair of seeds is too few to rank the mechanisms by
 # their distances. It is enough to warn against a sentence such as "Bahdanau attends to …" about a single
 # map of a single training.
@@ -342,8 +344,8 @@ ResultTable(("seed 1 \\ seed 2", *others), rows, "Mean distance of two rows")
 #
 # [Chapter 11](11_coverage.ipynb) distinguishes four things called coverage; our contestant of that name
 # has the one in the score. Another is the doubly stochastic penalty {cite:p}`xu2015`,
-# {eq}`eq-look-at-each-word`: the weights of each source word should sum to one. It is meant to pull
-# articles, which may look at their noun for its gender, back to their own word. The next table shows
+# {eq}`eq-look-at-each-word`: the weights of each source word should sum to one. Here it
+# might pull articles, which may look at their noun for its gender, back to their own word. The next table shows
 # Bahdanau's model of the contest, trained again with the penalty and with everything else equal:
 
 # %% tags=["hide-input"]
@@ -529,7 +531,8 @@ ResultTable(("model", *heads), rows, "BLEU, three seeds", note)
 # ### Real sentences
 #
 # The next table shows what long trainings on Multi30k reach, and from how many seeds. A command collects
-# it from the run folders; [this page](training_runs.md) has every seed, the logs and the commands.
+# it from the run folders; [this page](training_runs.md) has every seed, the logs and the commands. From
+# English to German all text was lower-cased, so the two directions cannot be compared.
 
 # %% tags=["hide-input"]
 record = measured("multi30k")
@@ -576,8 +579,8 @@ ResultTable(columns, rows, "Multi30k, test sentences", note)
 # %% [markdown]
 # ## What you now know
 #
-# - At one small budget and one learning rate, mechanisms differ in what they reach. Another rate puts them in
-#   another order. To say *why* they differ, change one thing at a time.
+# - At one small budget and one learning rate, mechanisms differ in what they reach. Another rate put them in
+# another order, with one seed each. To say *why* they differ, change one thing at a time.
 # - Here two seeds of one mechanism already drew different maps.
 # - From six words to twelve, a fixed vector kept a smaller share of its score than attention did; counted
 #   in points lost, no difference is seen.
