@@ -158,9 +158,10 @@ vocabularies = pieces if FULL else whole
 
 # %% [markdown]
 # (▁ is the space before a word.) With whole words, the sentence loses its subject before any model sees it.
-# With pieces, the subject arrives in fragments, which can be put together again to the last letter. Real
-# text needs pieces. (A name that is best left as it is can also be copied from the source:
-# {class}`~seqattn.models.PointerGenerator`.) The toy corpus has few words, and its gold links refer to
+# With pieces, the subject arrives in fragments, which join again. Real text needs pieces. (A name can
+# also be copied from the
+# source: {class}`~seqattn.models.PointerGenerator`.) The toy corpus has few words, and its gold links
+# refer to
 # whole words, so there we keep them. Either way the vocabulary belongs *to the model* and is stored inside
 # every checkpoint. A model with another run's vocabulary writes words that have nothing to do with the
 # source.
@@ -174,9 +175,9 @@ vocabularies = pieces if FULL else whole
 # Padding is wasted work, so sentences of similar length go together (**bucketing**). They are sorted by
 # target length first and source length second. The size of a batch is measured in tokens, so it holds many
 # short sentences or few long ones. The encoder also **packs** its batch: it hands PyTorch the true lengths,
-# so that no state is computed from padding. The next cell compares how much padding is left among the
-# targets with that of random batches of as many sentences. (Among the sources more is left: the package rounds
-# their width up to a multiple of four, since each new shape costs a CPU time.)
+# so that no state is computed from padding. The next cell compares the padding left among the targets
+# with that of random batches. (Among the sources more is left: the package rounds their width up to a
+# multiple of four, since each new shape costs a CPU time.)
 
 # %%
 examples = encode_pairs(
@@ -327,7 +328,8 @@ print(f"loss {loss:.2f} after five updates; the weights agree")
 # what was measured, one line each time. The checkpoints hold weights and vocabularies. `last` also holds
 # the optimiser, the state of the random numbers and the position in the data. On a CPU, an interrupted run
 # that `resumed_run` continues therefore ends with the same weights, bit for bit. On a GPU, sums may be
-# taken in a different order from run to run, so a seed repeats a training only approximately.
+# taken in a different order from run to run, so a seed repeats a training only approximately. In full mode,
+# the next cell takes up by itself what it began before it was cut off, unless you changed the settings.
 #
 # Two settings serve the figures below. `first_look=50` also validates after 50, 100, 200, … updates of the
 # first epoch, to show how learning begins. At the end, `average=8` averages the weights from the
@@ -342,6 +344,7 @@ if FULL:
     preset = read_preset("bahdanau")
     CONFIG, TRAINING = preset.model, replace(preset.training, average=8)
 how = {"subwords": SUBWORDS, "device": DEVICE, "overwrite": True, "quiet": True}
+how["go_on"] = FULL  # where it was cut off, if you run this again
 trainer = new_run(WORK / "main", corpus, model=CONFIG, training=TRAINING, **how)
 outcome = trainer.run()
 run = trainer.run_folder

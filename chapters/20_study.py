@@ -167,23 +167,21 @@ plt.show()
 # apart by luck once in ten times ([chapter 17](17_evaluation.ipynb)), so a narrow gap is a hint, not a
 # finding.
 #
-# Say only what this shows. **It shows** what each model reaches on a small corpus after
+# **It shows** what each model reaches on a small corpus after
 # {{ stored["card"]["updates"].split(";")[0] }} updates at one learning rate, chosen by hand: the additive
 # models and the Transformer ahead of Luong's, and all ahead of the fixed vector. **It does not show**
 # which model is best. The second table says why: at half the rate the order is the same, but the
 # Transformer leads by far. At twice the rate it fails, and the two additive models are the best of the table.
-# (One seed each.) The rate of the contest is the best of the three for Luong's model and the Transformer, and
-# not for the others.
+# (One seed each.) The contest's rate is the best of the three for Luong's model and the Transformer alone.
 #
-# Luong's row is a lesson. Read three columns: hardly any entropy, alignment error rates that
-# about meet Bahdanau's, and far fewer points of BLEU. So a model can have sharp attention, with links
-# nearly as good, and still translate much worse. A good map is not a good translation.
+# Luong's row is a lesson: hardly any entropy, alignment error rates that about meet
+# Bahdanau's, and far fewer points of BLEU. So a model can have sharp attention, with links nearly as good,
+# and still translate much worse.
 #
 # ### Your turn: run one, change one
 #
 # The next cell trains Bahdanau's model from seed 1, in half a minute of one core. Is it inside the stored
-# range? Then change *one* setting, such as the score. First write down a guess: up, down, or within
-# the spread of seeds.
+# range? Then change *one* setting, such as the score. First guess: up, down, or within the seeds' spread.
 
 # %% tags=["nbval-ignore-output"]
 trials = run_trials(
