@@ -104,7 +104,13 @@ const figure = {
       rate("here", 0), tested && rate("test set", 1),
       ui.slider({ label: "target (row)", trait: "row", min: 0, max: pieces[1].length - 1, step: 1, show: name(pieces[1]), glides: true }),
       ui.slider({ label: "source (column)", trait: "column", min: 0, max: pieces[0].length - 1, step: 1, show: name(pieces[0]), glides: true }));
+    // The longest sentence of all ways, shifts and words keeps its room, so that no height jumps.
+    const longest = (side) => pieces[side].reduce((a, b, i) => (b.length > pieces[side][a].length ? i : a), 0);
+    const unlike = { way: "grow-diag", shift: -2, right: 0, allowed: 0, found: 10, sure: 10, aer: 0.5, aer_test: tested ? 0.5 : -1, weight: 0.5, verdict: "not linked, possible gold link" };
+    const room = this.text({ ...unlike, row: longest(1), column: longest(0) }, (name) => (name === "merge" ? false : get(name))) + "\u2007".repeat(6);
     return (n, width) => {
+      const kept = map.closest(".sa-fig").querySelector(".sa-text + .sa-room");
+      if (room.length > kept.textContent.length) kept.textContent = room;
       [n.aer, n.aer_test].forEach((rate, k) => { bars[k].set(Math.max(0, rate), "weights"); rates[k].textContent = fmt(rate); });
       const { rows, columns } = this.shown(get), now = figure.numbers(get), sure = get("sure"), possible = get("possible");
       const marks = this.links(now.map, now.way, now.threshold);
