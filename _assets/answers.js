@@ -11,6 +11,7 @@ let kept = { answers: {}, shown: {} }, lasting = true;
 try {
   const found = JSON.parse(localStorage.getItem(KEY));
   if (found?.answers && found?.shown) kept = found;
+  lasting = localStorage instanceof Storage; // not what stands in for it (_templates/layout.html)
 } catch { /* nothing there, nothing readable, or no permission: begin anew */ }
 function keep() {
   try { localStorage.setItem(KEY, JSON.stringify(kept)); } catch { lasting = false; }

@@ -301,15 +301,15 @@ def _section(group: Values, runs: Sequence[Values]) -> list[str]:
     lines = [f"### {group['preset']}, {group['direction']}{case}{size}", ""]
     lines += [
         "| seed | updates | epochs | minutes | tokens/s | weights used | "
-        + " | ".join(f"{name} BLEU | {name} chrF" for name in names) + " |",
-        "|---:|---:|---:|---:|---:|---|" + "---:|---:|" * len(names),
+        + " | ".join(f"{name}: BLEU / chrF" for name in names) + " |",
+        "|---:|---:|---:|---:|---:|---|" + "---:|" * len(names),
     ]  # fmt: skip
     for run in runs:
         used = (
             f"mean of {len(run['averaged'])}" if run["averaged"] else f"update {run['best_update']}"
         )
         scores = " | ".join(
-            f"{run['tests'][name]['bleu']:.2f} | {run['tests'][name]['chrf']:.2f}" for name in names
+            f"{run['tests'][name]['bleu']:.2f} / {run['tests'][name]['chrf']:.2f}" for name in names
         )
         lines.append(
             f"| {run['seed']} | {run['updates']:,} | {run['epochs']} | {run['minutes']:.1f} "

@@ -104,8 +104,9 @@ ResultTable(("positions", "seed", *stored["who"]), rows, "Translations")
 
 # %% tags=["hide-input"]
 PositionDials(
-    caption="Thin hands are position p, thick hands p + n. Answer first, then move p and watch the angle between a "
-    "thin hand and its thick one. Set d to 4 and look at the curve: distance 5 looks nearer than distance 2."
+    caption="Thin hands are position p, thick hands p + n. Answer first, then move p "
+    "and watch the angle between a thin hand and its thick one. Set d to 4 and look at "
+    "the curve: distance 5 looks nearer than distance 2."
 )
 
 # %% [markdown]
@@ -237,8 +238,8 @@ for at_q, at_k in ((4, 4), (3, 1), (7, 5), (1, 3)):
 # %% tags=["hide-input"]
 TurnedQuestion(
     predict=False,
-    caption="Turn the question by 60°: state 1 finds its neighbour, and so does every other state. Rotary positions "
-    "make such a turn for each distance.",
+    caption="Turn the question by 60°: state 1 finds its neighbour, and so does every "
+    "other state. Rotary positions make such a turn for each distance.",
 )
 
 # %% [markdown]
@@ -301,8 +302,8 @@ ResultTable(
     columns,
     rows,
     "Test sentences, three seeds: lowest to highest",
-    f"Word by word, with the most frequent link: BLEU {rules['word by word']:.1f}. The reference's own "
-    f"words in an order by lot: {rules['right words by lot']:.1f}.",
+    f"Word by word, with the most frequent link: BLEU {rules['word by word']:.1f}. The "
+    f"reference's own words in an order by lot: {rules['right words by lot']:.1f}.",
 )
 
 # %% [markdown]
@@ -422,7 +423,7 @@ ResultTable(columns, rows, "Test sentences, three seeds: lowest to highest")
 
 # %% tags=["hide-input", "hide-output", "hide-until-longer-than-trained"] mystnb={"image": {"alt": "Two panels: BLEU against the number of source words, 4 to 16, a line for each of three seeds. In the upper one, after training on up to 8 words, the lines of all four ways fall from 6 words on; learned positions have no point at 16 words. In the lower one, after training on up to 16 words, the lines for no positions and for waves lie higher at 16 words than in the upper one."}}
 def by_length(found, ways):
-    """For each way and seed, BLEU by number of source words; without what was refused."""
+    """For each way and seed, BLEU by number of source words, but what was refused."""
     measured = {w: [run["by length"].items() for run in found[w]] for w in ways}
     return {
         way: [{int(n): b for n, b in items if not isinstance(b, str)} for items in of]

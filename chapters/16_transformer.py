@@ -79,8 +79,8 @@ def low_high(values, form=".2f"):
 
 
 CacheCounter(
-    caption="Answer, then move T. Afterwards let eight heads share one pair of keys and values: the "
-    "multiplications fall a little, the cache shrinks to an eighth."
+    caption="Answer, then move T. Afterwards let eight heads share one pair of keys "
+    "and values: the multiplications fall a little, the cache shrinks to an eighth."
 )
 
 # %% [markdown]
@@ -183,9 +183,11 @@ with torch.no_grad():
         getattr(theirs.self_attn, f"in_proj_{kind}").copy_(torch.cat(parts))
 pairs = (
     (theirs.self_attn.out_proj, attention.output),
-    (theirs.linear1, encoder.feed_forward[0]), (theirs.linear2, encoder.feed_forward[2]),
-    (theirs.norm1, encoder.self_norm), (theirs.norm2, encoder.feed_norm),
-)  # fmt: skip
+    (theirs.linear1, encoder.feed_forward[0]),
+    (theirs.linear2, encoder.feed_forward[2]),
+    (theirs.norm1, encoder.self_norm),
+    (theirs.norm2, encoder.feed_norm),
+)
 for one, other in pairs:
     one.load_state_dict(other.state_dict())
 expected = theirs(x, src_key_padding_mask=~mask)
@@ -239,8 +241,8 @@ for name, runs in short.items():
     for run in runs:
         each = stored["card"]["updates_a_point_of_a_curve"]
         at = [each * (i + 1) for i in range(len(run["curve"]))]
-        ax.plot(at, run["curve"], color=styles[name.split(",")[0]],
-                linestyle="--" if "without" in name else "-", linewidth=1.4)  # fmt: skip
+        ax.plot(at, run["curve"], color=styles[name.split(",")[0]], linewidth=1.4,
+                linestyle="--" if "without" in name else "-")  # fmt: skip
     ax.plot([], [], color=styles[name.split(",")[0]], label=name,
             linestyle="--" if "without" in name else "-")  # fmt: skip
 ax.set(xlabel="updates", ylabel="training loss, nats a token")
@@ -594,7 +596,8 @@ print(f"found of what was asked for: softmax {sharp / 20:.2f}, linear {flat / 20
 
 # %% tags=["hide-input"]
 Recency(
-    caption="Answer, then shorten the sentence. The network is a GRU before any training."
+    caption="Answer, then shorten the sentence. "
+    "The network is a GRU before any training."
 )
 
 # %% [markdown]

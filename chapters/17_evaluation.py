@@ -91,11 +91,9 @@ EditCost(texts)
 # %%
 def right_and_all(written, wanted, n):
     """Count the n-grams that are right, and those that were written."""
-    grams = [
-        Counter(zip(*(words[i:] for i in range(n))))
-        for words in (written.split(), wanted.split())
-    ]
-    return (grams[0] & grams[1]).total(), grams[0].total()
+    pair = (text.split() for text in (written, wanted))
+    said, asked = (Counter(zip(*(words[i:] for i in range(n)))) for words in pair)
+    return (said & asked).total(), said.total()
 
 
 assert right_and_all("le " * 6, "le chat est sur le tapis", 1) == (2, 6)
@@ -321,8 +319,8 @@ PairedDraws(
         "seed 3": kinds["whole"][2],
         "seed 1, half the updates": kinds["half"][0],
     },
-    caption="200 draws. The shaded band is the interval of the difference; on the dashed "
-    "line the two systems are equal.",
+    caption="200 draws. The shaded band is the interval of the difference; "
+    "on the dashed line the two systems are equal.",
 )
 
 # %% [markdown]
@@ -409,7 +407,7 @@ print(f"largest p of all {len(a) * len(b)} pairs: {largest:.3f}")
 
 # %%
 def apart(n, m):
-    """Count the choices of n of n + m places that are the lowest or highest; and all."""
+    """Count the choices of n of n + m places that are lowest or highest; and all."""
     choices = list(itertools.combinations(range(n + m), n))
     return sum(max(c) < n or min(c) >= m for c in choices), len(choices)
 

@@ -339,8 +339,8 @@ ResultTable(columns, rows, "Entropy of the rows that write a word")
 # The model gives probabilities; what to write is a choice. Try greedy first: a search can only choose
 # among what the model finds likely. A beam keeps several beginnings. Sums of log-probabilities favour short
 # sentences, so a beam divides them by a length penalty. A coverage penalty asks that every source word be
-# looked at ({eq}`eq-beam-objective`, {eq}`eq-length-penalties`, {eq}`eq-coverage-in-search`). **Sampling** draws
-# each word $w$ with probability
+# looked at. The formulas are {eq}`eq-beam-objective`, {eq}`eq-length-penalties` and
+# {eq}`eq-coverage-in-search`. **Sampling** draws each word $w$ with probability
 #
 # $$ p(w) = \frac{e^{z_w/\tau}}{\sum_{w'} e^{z_{w'}/\tau}} $$ (eq-sampling)
 #

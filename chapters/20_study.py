@@ -399,8 +399,8 @@ FixedVersusDynamic(
         if is_apart(*lost.values())
         else 2,
         "explain": f"From 6 to 12 words, means of three seeds: the fixed vector loses "
-        f"{drop['fixed vector']:.0f} points and attention {drop['Bahdanau']:.0f}, and the "
-        f"ranges {'are apart' if is_apart(*lost.values()) else 'overlap'}. "
+        f"{drop['fixed vector']:.0f} points and attention {drop['Bahdanau']:.0f}, and "
+        f"the ranges {'are apart' if is_apart(*lost.values()) else 'overlap'}. "
         f"But the fixed vector has fewer to lose: {kept['fixed vector']:.0%} of its "
         f"score is left, and of attention's {kept['Bahdanau']:.0%}.",
     },

@@ -183,7 +183,7 @@ def test_the_page_has_a_table_of_seeds_the_log_and_the_command(tmp_path, monkeyp
     assert "old" not in text
     row = "| luong | de-en | 3 | greedy | 31.00 ± 1.00 | 51.00 ± 1.00 | 450 ± 0 | 3.8 ± 0.0 | 1,100"
     assert row in text
-    assert "| 2 | 450 | 1 | 3.8 | 1,100 | update 300 | 31.00 | 51.00 |" in text
+    assert "| 2 | 450 | 1 | 3.8 | 1,100 | update 300 | 31.00 / 51.00 |" in text
     assert "| validation BLEU, greedy | 10.0 | 31.0 | 30.0 |" in text
     assert "--preset luong --seed 1 --precision bf16" in text
     assert f"`{SIGNATURE}`" in text

@@ -100,10 +100,31 @@ def cut(package: str, name: str, characters: set[int], features: list[str] | Non
     subsetter = Subsetter(options)
     subsetter.populate(unicodes=characters)
     subsetter.subset(font)
+    if "MATH" in font:
+        narrow_roots(font)
     if "fvar" in font:
         font = instantiateVariableFont(font, {"wght": WEIGHTS})
     font.flavor = "woff2"
     return font
+
+
+def narrow_roots(font: TTFont) -> None:
+    """Give every size of the root sign the width of the smallest.
+
+    Chromium keeps as much room for a root as its widest size takes, and the rest of it stays empty
+    behind the root: a gap before the comma.
+    """
+    root = font.getBestCmap()[ord("√")]
+    variants, widths, outlines = font["MATH"].table.MathVariants, font["hmtx"], font["glyf"]
+    made = variants.VertGlyphConstruction[variants.VertGlyphCoverage.glyphs.index(root)]
+    sizes = {size.VariantGlyph for size in made.MathGlyphVariantRecord}
+    width = widths[root][0]
+    for name in sorted(sizes | {part.glyph for part in made.GlyphAssembly.PartRecords}):
+        glyph = outlines[name]
+        glyph.coordinates.scale((width / widths[name][0], 1))
+        glyph.coordinates.toInt()
+        glyph.recalcBounds(outlines)
+        widths[name] = (width, glyph.xMin)
 
 
 @cache

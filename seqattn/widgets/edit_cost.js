@@ -26,13 +26,23 @@ const figure = {
       const drawn = bar(), shown = h("span", { class: "sa-num" });
       return { node: h("div", { class: "sa-two" }, h("span", {}, label), drawn, shown), set(x, text) { drawn.set(x); shown.textContent = text; } };
     };
+    // What the longest edit says keeps its room, so that no height jumps.
+    const { get } = ui, names = get("names"), rooms = names.map((name) => {
+      const [one, other] = get("examples")[name];
+      return h("p", { class: "sa-room", "aria-hidden": "true" }, `as: ${one}`, h("br"), `becomes: ${other}`);
+    });
+    const said = names.flatMap((edit) => Array.from({ length: 100 / STEP + 1 }, (_, i) => {
+      const there = (name) => ({ edit, share: i * STEP })[name] ?? get(name);
+      return this.text(this.numbers(there), there, true);
+    }));
     const scores = ["BLEU", "chrF", "exact"].map(row), parts = [1, 2, 3, 4].map((k) => row(`p${"₁₂₃₄"[k - 1]}`));
     ui.add(
       ui.choice({ label: "edit", options: ui.get("names"), read: () => ui.get("edit"), write: (name) => ui.set("edit", name) }),
       ui.slider({ label: "share of sentences edited, %", trait: "share", min: 0, max: 100, step: STEP, show: String }),
-      h("p", { class: "sa-soft" }, "as: ", before, h("br"), "becomes: ", after),
+      h("div", { class: "sa-stack" }, h("p", { class: "sa-soft" }, "as: ", before, h("br"), "becomes: ", after), rooms),
       h("div", {}, scores.map((r) => r.node), parts.map((r) => r.node)));
     return (n) => {
+      keepRoom(after, said);
       const [one, other] = ui.get("examples")[ui.get("edit")];
       before.textContent = one; after.textContent = other;
       [n.bleu, n.chrf, n.exact].forEach((x, i) => scores[i].set(x / 100, fmt(x, 1)));
@@ -40,3 +50,10 @@ const figure = {
     };
   },
 };
+
+// The longest of these sentences keeps its room below the drawing that `inside` belongs to.
+function keepRoom(inside, sentences) {
+  const room = inside.closest(".sa-fig").querySelector(".sa-text + .sa-room");
+  const longest = sentences.reduce((a, b) => (b.length > a.length ? b : a)) + "\u2007".repeat(6);
+  if (longest.length > room.textContent.length) room.textContent = longest;
+}

@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from fontTools.ttLib import TTFont
 
 from tools import fonts, page_ext
 from tools.stylesheet import Used, combined, occurring
@@ -200,3 +201,14 @@ def test_signatures_may_break_at_their_joints():
         '<dt class="sig" id="a"><span class="sig-prename">a.<wbr>b.<wbr></span>'
         '<span class="sig-name">c_<wbr>d</span>(<wbr><em>e_f</em>)</dt>'
     )
+
+
+def test_the_root_sign_is_as_wide_in_every_size():
+    """Else Chromium leaves a gap behind small roots, before the comma."""
+    font = TTFont(fonts.TARGET / "math.woff2")
+    root = font.getBestCmap()[ord("√")]
+    variants = font["MATH"].table.MathVariants
+    made = variants.VertGlyphConstruction[variants.VertGlyphCoverage.glyphs.index(root)]
+    sizes = [size.VariantGlyph for size in made.MathGlyphVariantRecord]
+    parts = [part.glyph for part in made.GlyphAssembly.PartRecords]
+    assert len({font["hmtx"][name][0] for name in sizes + parts}) == 1

@@ -141,6 +141,47 @@ def test_every_slider_of_the_book_moves_by_keyboard_and_agrees_with_pytorch(
             assert len(seen) > 2, f"{slider.get_attribute('aria-label')}: the keys move nothing"
 
 
+# What a figure's place measures, with every choice made and every slider moved from end to end.
+HEIGHTS = """figure => {
+    const place = figure.closest(".sa-place"), seen = {};
+    const look = (name) => { seen[Math.round(place.getBoundingClientRect().height)] ??= name; };
+    const moved = (input) => input.dispatchEvent(new Event("input", { bubbles: true }));
+    look("as it comes");
+    const choices = [...figure.querySelectorAll("input[type=radio]:not(.sa-predict *)")];
+    for (const choice of [null, ...choices]) {
+        choice?.click();
+        if (choice) look(choice.closest("label").textContent);
+        for (const slider of figure.querySelectorAll("input[type=range]:enabled")) {
+            const { min, max, value } = slider;
+            for (let part = 0; part <= 12; part++) {
+                slider.value = Number(min) + (max - min) * part / 12;
+                moved(slider);
+                look(`${choice?.closest("label").textContent ?? "start"}: ` +
+                    `${slider.getAttribute("aria-label")} ${slider.value}`);
+            }
+            slider.value = value;
+            moved(slider);
+        }
+    }
+    return seen;
+}"""
+# Their figures may still grow or shrink on a phone by a line of text.
+GROWING = set()
+
+
+@pytest.mark.sampled(5)
+@pytest.mark.parametrize("name", sorted(LIVE.keys() - GROWING))
+def test_no_figure_changes_its_height_on_a_phone(name, new_page, book_server):
+    page = new_page(width=390)
+    page.emulate_media(reduced_motion="reduce")
+    page.goto(f"{book_server}/{name}.html")
+    widgets_ready(page)
+    have_shown(page)
+    for figure in page.locator(".sa-fig").all():
+        heights = figure.evaluate(HEIGHTS)
+        assert len(heights) == 1, (figure.get_attribute("data-figure"), heights)
+
+
 def resize(page, width):
     """Give the page another width, and the theme's script its while until it sets tab stops."""
     if width == page.viewport_size["width"]:

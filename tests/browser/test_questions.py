@@ -175,6 +175,42 @@ def test_a_browser_that_keeps_nothing_shows_everything_the_same(new_page, book_s
     assert "they last until you leave it" in page.locator(".sa-progress").inner_text()
 
 
+def test_where_local_storage_throws_all_else_works(new_page, book_server):
+    """As with blocked cookies: whoever only asks for it gets an error."""
+    page = new_page()
+    page.add_init_script(
+        """Object.defineProperty(window, "localStorage", { configurable: true, get() {
+            throw new DOMException("Access is denied for this document.", "SecurityError");
+        } });"""
+    )
+    visit(page, f"{book_server}/{PAGE}.html")
+    theme = "document.documentElement.dataset.theme"
+    seen = {page.evaluate(theme)}
+    for _ in range(2):
+        page.locator(".theme-switch-button:visible").first.click()
+        seen.add(page.evaluate(theme))
+    assert seen == {"light", "dark"}
+
+    page.wait_for_selector("html[data-widgets=ready]")
+    slider = page.locator(".sa-fig input[type=range]:enabled").first
+    before = slider.input_value()
+    slider.press("ArrowRight")
+    assert slider.input_value() != before
+    figure = page.locator(".sa-fig:has(.sa-predict)").first
+    figure.locator(".sa-options input").first.check()
+    figure.get_by_role("button", name="Check").click()
+    assert figure.locator(".sa-said[data-right]").count() == 1
+
+    page.locator("#ask-overflow input").first.check()
+    page.locator("#ask-overflow .sa-ask-commit").click()
+    assert is_open(page, "overflow")
+    assert "they last until you leave it" in page.locator(".sa-progress").inner_text()
+    visit(page, f"{book_server}/chapters/your_answers.html")
+    page.get_by_role("button", name="Erase all answers").click()
+    page.get_by_role("button", name="Erase", exact=True).click()
+    assert "There are no answers yet" in page.locator(".sa-report").inner_text()
+
+
 def test_without_scripts_question_and_answer_are_there(browser, book_server):
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
