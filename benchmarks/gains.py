@@ -10,6 +10,7 @@ import argparse
 import json
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 import torch
@@ -27,15 +28,15 @@ from benchmarks.race import (
     write_standings,
 )
 from seqattn import dropout, process
-from seqattn.models import ModelConfig
+from seqattn.training import read_preset
 
 AS_IT_IS, MASKS, MEMORY = "as it is", "with PyTorch's dropout", "with memory given back"
 MODELS = {
     "bahdanau": train.MODELS["bahdanau"],
     "luong": train.MODELS["luong"],
-    "transformer": ModelConfig("transformer", d_embed=256, d_hidden=256, heads=4, layers=4,
-                               d_feedforward=1024, dropout=0.2, tie="output"),
-}  # fmt: skip
+    # With a vocabulary for each language, as the other two have.
+    "transformer-tiny": replace(read_preset("transformer-tiny").model, tie="output"),
+}
 
 
 def take_out(part: str) -> None:

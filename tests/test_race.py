@@ -1,6 +1,7 @@
 """Contestants in turns: who is started, what is compared, and what the page is given."""
 
 import importlib
+import subprocess
 import sys
 from pathlib import Path
 
@@ -89,3 +90,14 @@ def test_the_cpus_tables_take_nothing_from_a_gpu(monkeypatch):
     monkeypatch.setattr("sys.argv", ["train", "--device", "cuda", "--book"])
     with pytest.raises(SystemExit, match=r"benchmarks\.gpu --book"):
         train.main()
+
+
+def test_what_is_measured_without_our_masks_draws_none_of_them():
+    code = (
+        "import sys; from benchmarks import gains; own = gains.dropout.dropout; "
+        "gains.take_out(gains.MASKS); "
+        "print([name for name, module in sys.modules.items() "
+        "if name.startswith('seqattn') and getattr(module, 'dropout', None) is own])"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "[]"
