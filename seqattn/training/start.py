@@ -145,10 +145,11 @@ def new_run(
         processes=processes,
         quiet=quiet,
     )
-    if go_on and trainer.has_begun():
+    # One process looks for all: another might see what the first has begun to write.
+    if go_on and processes.first(trainer.has_begun):
         trainer.resume()
         return trainer
-    if run.files() and not overwrite:
+    if go_on and not overwrite and processes.first(lambda: bool(run.files())):
         raise CheckpointError(
             f"{folder} holds a run with other settings or pairs: replace it (overwrite=True), or "
             "name another folder"
