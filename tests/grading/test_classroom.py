@@ -625,7 +625,7 @@ def test_the_page_of_a_student_names_them_and_shows_their_code(results, tmp_path
     page = (tmp_path / "feedback" / "bob-03_additive.html").read_text(encoding="utf-8")
     assert "<title>Additive attention: Bob</title>" in page
     assert NO_TANH.code.split("\n")[0] in html.unescape(page)
-    assert '<mark data-line="' in page
+    assert '<span data-line="' in page
     assert "https://example.org/chapters/03_additive.html#" in page
 
 
