@@ -335,7 +335,7 @@ def take_over(fresh: NotebookNode, stored: NotebookNode) -> bool:
 
 _CHECK = """\
 def _check():
-    import math, statistics
+    import math, re, statistics
     import numpy, torch
     names = {{"math": math, "statistics": statistics, "np": numpy, "torch": torch}}
     # Ranges over seeds: does the lowest of one lie above the highest of the other?
@@ -346,12 +346,15 @@ def _check():
     for says, expression in {holds!r}:
         if not eval(expression, names):
             wrong.append(f"the page says {{says!r}}, but not: {{expression}}")
-    def number(text):
-        return float(text.replace(",", "").rstrip(" %"))
+    def near(text, other, within):  # one number, or a range: both of its ends
+        plain = (t.replace(",", "").replace("−", "-") for t in (text, other))
+        these, those = ([float(x) for x in re.findall("-?[0-9.]+", t)] for t in plain)
+        apart = [abs(a - b) for a, b in zip(these, those)]
+        return len(these) == len(those) > 0 and max(apart) <= within + 1e-9
     for expression, stored, within in {values!r}:
         now = str(eval(expression, names))
         # The page's values are rounded: a distance of exactly `within` is allowed in any case.
-        if now != stored and not (within and abs(number(now) - number(stored)) <= within + 1e-9):
+        if now != stored and not (within and near(now, stored, within)):
             wrong.append(f"the page shows {{stored!r}} for {{expression}}: now {{now!r}}")
     assert not wrong, "\\n".join(wrong)
 _check()

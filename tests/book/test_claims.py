@@ -228,6 +228,18 @@ def test_a_value_comes_out_again_to_the_last_digit_unless_a_line_allows_it_more(
     for now, allowed in (("1,015", None), ("1,016", "1.5"), ("1,012", "1.5")):
         with pytest.raises(AssertionError, match=rf"shows '1,014' for x: now '{now}'"):
             check(now, allowed)
+    # A range is near another where both ends are.
+    stored = notebook(">x, y = '0.94 to −0.98', '0.7 %'", "From 0.95 to −0.98 to 0.7 %.")
+    stored.cells[1].metadata["seqattn"] = {"values": {"x": "0.95 to −0.98"}}
+    run(claims.with_checks(stored, [claims.Claim("From {{ x }}", "within", "0.02")], said).cells)
+    for ends in ("0.92 to −0.98", "0.95 to −0.95", "0.95"):
+        stored.cells[0].source = f"x, y = '{ends}', '0.7 %'"
+        with pytest.raises(AssertionError, match=rf"for x: now '{ends}'"):
+            run(
+                claims.with_checks(
+                    stored, [claims.Claim("From {{ x }}", "within", "0.02")], said
+                ).cells
+            )
     # The other value of the sentence has no line.
     source.cells[1].metadata["seqattn"] = {"values": {"y": "0.6 %"}}
     source.cells[0].source = "x, y = '1', '0.7 %'"
