@@ -3,7 +3,8 @@
 Each RUN is a folder that ``seqattn train`` left, with ``config.json``, ``metrics.jsonl`` and
 ``test.json``. More tests of the same run may lie beside it, as ``test-NAME.json``: what ``seqattn
 evaluate --json`` prints, or what ``--test`` below writes. Checkpoints are not needed, but for
-``--test``, which translates the test set once more, with a beam of 5, plain and tokenised.
+``--test``, which translates the test set once more, with a beam of 5, plain and tokenised, and of
+Multi30k also the two test sets of 2017.
 
 Without ``--book`` the tables of these runs are printed. With it the runs join those in
 ``seqattn/data/measured/multi30k.json``, which chapter 20 reads, and ``chapters/training_runs.md``
@@ -20,7 +21,8 @@ the one that was there, and ``--anew`` forgets them all first. The JSON holds::
     groups    one entry for each preset and direction (and case):
               preset, direction, lowercase, seeds, parameters
               minutes, updates, tokens_per_second   {mean, spread, values}
-              tests    name -> {bleu: {mean, spread, values}, chrf: ..., signature, beam, sentences}
+              tests    name -> {seeds, bleu: {mean, spread, values}, chrf: ..., signature, beam,
+                       sentences}; the seeds are those whose run has that test
 
 where ``spread`` is the standard deviation between seeds, null for one seed alone.
 """
@@ -48,6 +50,7 @@ RESULT = ROOT / "seqattn" / "data" / "measured" / "multi30k.json"
 PAGE = ROOT / "chapters" / "training_runs.md"
 MARKS = "<!-- begin training runs -->\n", "<!-- end training runs -->"
 BEAM = 5
+MORE_TESTS = "test_2017_flickr", "test_2017_mscoco"  # of Multi30k; the first, of 2016, is "test"
 POINTS = 6  # of a training log
 KIND = ("preset", "direction", "lowercase")  # what runs share that differ by their seeds alone
 Values = dict[str, Any]
@@ -182,16 +185,19 @@ def parameters_of(folder: Path) -> int | None:
 
 
 def test_again(folder: Path, device: str) -> None:
-    """Translate the test set with a beam; write plain and tokenised scores beside the run."""
+    """Translate each test set with a beam; write plain and tokenised scores beside the run."""
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     corpus = CorpusConfig.from_dict({**config["corpus"], "lowercase": False})
-    translator, pairs = Translator.load(folder, device=device), read_split(corpus, "test")
+    translator = Translator.load(folder, device=device)
     plain = {"lowercase": translator.lowercase}
     tokenized = {**plain, "language": corpus.target}
-    for name, options in (("beam5", plain), ("beam5-tokenized", tokenized)):
-        found = evaluate(translator, pairs, beam=BEAM, details=True, **options)
-        RunFolder(folder).write(f"test-{name}.json", {**found.to_dict(), "beam": BEAM})
-        print(f"{folder}: {name} BLEU {found.bleu:.2f}", flush=True)
+    for split in ("test", *(MORE_TESTS if corpus.name == "multi30k" else ())):
+        pairs = read_split(corpus, split)
+        which = split.removeprefix("test").replace("_", "-")
+        for name, options in ((f"beam5{which}", plain), (f"beam5-tokenized{which}", tokenized)):
+            found = evaluate(translator, pairs, beam=BEAM, details=True, **options)
+            RunFolder(folder).write(f"test-{name}.json", {**found.to_dict(), "beam": BEAM})
+            print(f"{folder}: {name} BLEU {found.bleu:.2f}", flush=True)
 
 
 def kind_of(run: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -218,7 +224,7 @@ def aggregate(runs: Sequence[Values]) -> list[Values]:
             commands = "\n  ".join(run["command"] for run in same)
             raise SystemExit(f"settings differ between seeds of one kind:\n  {commands}")
         seeds = [run["seed"] for run in same]
-        common = [name for name in same[0]["tests"] if all(name in r["tests"] for r in same)]
+        names = dict.fromkeys(name for run in same for name in run["tests"])
         groups.append(
             {
                 **dict(zip(KIND, key)),
@@ -228,7 +234,7 @@ def aggregate(runs: Sequence[Values]) -> list[Values]:
                     name: spread(run[name] for run in same)
                     for name in ("minutes", "updates", "tokens_per_second")
                 },
-                "tests": {name: _join([run["tests"][name] for run in same]) for name in common},
+                "tests": {name: _join(name, same) for name in sorted(names)},
             }
         )
     return groups
@@ -239,7 +245,10 @@ def _settings(run: Values) -> str:
     return re.sub(r" --(seed|precision) \S+", "", run["command"])
 
 
-def _join(tests: Sequence[Values]) -> Values:
+def _join(name: str, runs: Sequence[Values]) -> Values:
+    """Take mean and spread of a test over the runs that have it."""
+    runs = [run for run in runs if name in run["tests"]]
+    tests = [run["tests"][name] for run in runs]
     for what in ("signature", "beam", "sentences"):
         if len({test[what] for test in tests}) > 1:
             raise SystemExit(
@@ -247,7 +256,8 @@ def _join(tests: Sequence[Values]) -> Values:
                 "or their scores cannot be averaged"
             )
     rest = {what: tests[0][what] for what in ("signature", "beam", "sentences")}
-    return {name: spread(test[name] for test in tests) for name in ("bleu", "chrf")} | rest
+    scores = {score: spread(test[score] for test in tests) for score in ("bleu", "chrf")}
+    return {"seeds": [run["seed"] for run in runs]} | scores | rest
 
 
 def spread(values: Iterable[float]) -> Values:
@@ -272,7 +282,7 @@ def summary_table(groups: Sequence[Values]) -> list[str]:
             cells = [
                 group["preset"],
                 group["direction"] + case,
-                str(len(group["seeds"])),
+                str(len(test["seeds"])),
                 name,
                 *(_told(test[score]) for score in ("bleu", "chrf")),
                 _told(group["updates"], 0),
@@ -309,7 +319,10 @@ def _section(group: Values, runs: Sequence[Values]) -> list[str]:
             f"mean of {len(run['averaged'])}" if run["averaged"] else f"update {run['best_update']}"
         )
         scores = " | ".join(
-            f"{run['tests'][name]['bleu']:.2f} / {run['tests'][name]['chrf']:.2f}" for name in names
+            f"{run['tests'][name]['bleu']:.2f} / {run['tests'][name]['chrf']:.2f}"
+            if name in run["tests"]
+            else "–"
+            for name in names
         )
         lines.append(
             f"| {run['seed']} | {run['updates']:,} | {run['epochs']} | {run['minutes']:.1f} "

@@ -4,12 +4,14 @@ import json
 import re
 import statistics
 from dataclasses import asdict, replace
+from types import SimpleNamespace
 
 import pytest
 
 from benchmarks import quality
 from seqattn.training import read_preset
 
+CARD = {"command": "python -m benchmarks.quality", "date": "2026-01-01"}
 SIGNATURE = "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:2.6.0"
 
 
@@ -131,11 +133,51 @@ def test_scores_that_were_computed_in_different_ways_are_not_averaged(tmp_path):
         quality.aggregate(runs)
 
 
-def test_a_test_that_one_seed_lacks_is_left_out(tmp_path):
+def test_a_test_that_one_seed_lacks_counts_the_seeds_that_have_it(tmp_path):
     more = {"test-beam5": score(31.0, beam=5)}
     runs = [quality.read_run(write(tmp_path / "a", seed=1, tests=more))]
     runs.append(quality.read_run(write(tmp_path / "b", seed=2)))
-    assert list(quality.aggregate(runs)[0]["tests"]) == ["greedy"]
+    groups = quality.aggregate(runs)
+    assert {name: test["seeds"] for name, test in groups[0]["tests"].items()} == {
+        "beam5": [1],
+        "greedy": [1, 2],
+    }
+    runs = [run | {"machine": None} for run in runs]
+    lines = "\n".join(quality.page_lines({"runs": runs, "groups": groups, "card": CARD}))
+    assert "| luong | de-en | 1 | beam5 | 31.00 |" in lines
+    assert "| 31.00 / 51.00 | 30.00 / 50.00 |" in lines
+    assert "| – | 30.00 / 50.00 |" in lines
+
+
+def test_each_test_set_is_translated_plain_and_tokenized(tmp_path, monkeypatch):
+    read = []
+
+    class Found:
+        bleu = 30.0
+
+        def to_dict(self):
+            return score(30.0)
+
+    def evaluate(translator, pairs, *, beam, details, lowercase, language=None):
+        assert (beam, lowercase) == (5, False)
+        return Found()
+
+    monkeypatch.setattr(quality, "read_split", lambda corpus, split: read.append(split))
+    monkeypatch.setattr(quality, "evaluate", evaluate)
+    translator = SimpleNamespace(lowercase=False)
+    monkeypatch.setattr(quality.Translator, "load", lambda folder, device: translator)
+    folder = write(tmp_path / "a")
+    quality.test_again(folder, "cpu")
+    assert read == ["test", "test_2017_flickr", "test_2017_mscoco"]
+    assert sorted(quality.read_run(folder)["tests"]) == [
+        "beam5",
+        "beam5-2017-flickr",
+        "beam5-2017-mscoco",
+        "beam5-tokenized",
+        "beam5-tokenized-2017-flickr",
+        "beam5-tokenized-2017-mscoco",
+        "greedy",
+    ]
 
 
 def test_the_same_run_twice_is_refused(tmp_path):
