@@ -10,7 +10,8 @@ KEY = "seqattn.answers.v1"
 
 def visit(page, address):
     """Open a page and let it come in whole: a request that leaving it breaks off is an error."""
-    page.goto(address, wait_until="networkidle")
+    page.goto(address)  # until its scripts ran: on a busy machine the network is quiet before that
+    page.wait_for_load_state("networkidle")
 
 
 def fold(page, name):
@@ -65,7 +66,8 @@ def test_a_prediction_is_made_kept_counted_and_erased_by_keyboard(new_page, book
     assert page.locator(".bd-links .active .sa-mark").inner_text().startswith("1/")
     assert unhappy(page) == []
 
-    page.reload(wait_until="networkidle")
+    page.reload()
+    page.wait_for_load_state("networkidle")
     assert is_open(page, "overflow")
     assert "Your answer: (b)" in said.inner_text()
     page.locator(".sa-progress a").click()
