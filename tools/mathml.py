@@ -88,6 +88,7 @@ def mathml(tex: str, display: bool = False) -> str:
     root = ElementTree.fromstring(made.replace(f' xmlns="{NAMESPACE}"', "", 1))
     _close_up_scripts(root)
     _set_functions_apart(root)
+    _raise_roots(root)
     return ElementTree.tostring(root, encoding="unicode", short_empty_elements=False)
 
 
@@ -108,6 +109,12 @@ def _set_functions_apart(root: ElementTree.Element) -> None:
         for i in range(len(parent) - 1, 0, -1):
             if _is_function(parent[i]) and _ends_operand(parent[i - 1]):
                 parent.insert(i, ElementTree.Element("mspace", width="0.1667em"))
+
+
+def _raise_roots(root: ElementTree.Element) -> None:
+    """Put a strut under each root: beside a low letter its sign would hang below the line."""
+    for element in root.iter("msqrt"):
+        ElementTree.SubElement(element, "mspace", width="0", height="0.75em", depth="0.2em")
 
 
 def _is_function(element: ElementTree.Element) -> bool:

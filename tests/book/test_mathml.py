@@ -31,6 +31,11 @@ def test_operators_in_scripts_take_no_space_and_those_of_the_line_keep_theirs():
     assert line.get("lspace") is None
 
 
+def test_a_root_over_a_low_letter_stands_as_high_as_over_a_capital():
+    (root,) = parts(r"1/\sqrt{n}").iter("msqrt")
+    assert ("0.75em", "0.2em") in [(s.get("height"), s.get("depth")) for s in root.iter("mspace")]
+
+
 @pytest.mark.parametrize(
     ("tex", "spaces"),
     [(r"v \tanh(x)", 1), (r"v^\top \tanh(x)", 1), (r"(a) \exp(b)\exp(c)", 2), (r"= \tanh(x)", 0)],
