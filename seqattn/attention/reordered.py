@@ -47,9 +47,9 @@ def online_softmax_attention(
     scores :math:`e_i` changes them to
 
     .. math::
-        m' = \max(m, \max_i e_i), \quad
-        z' = e^{m - m'} z + \sum_i e^{e_i - m'}, \quad
-        a' = e^{m - m'} a + \sum_i e^{e_i - m'} v_i,
+        m' &= \max(m, \max_i e_i) \\
+        z' &= e^{m - m'} z + \sum_i e^{e_i - m'} \\
+        a' &= e^{m - m'} a + \sum_i e^{e_i - m'} v_i
 
     and at the end the context is :math:`a/z`. This is exact; it needs memory for
     ``queries * block`` scores in place of ``queries * keys``. There are no weights to return.

@@ -315,8 +315,10 @@ def weight_distance(first: Weights, second: Weights) -> PerRow:
 def jensen_shannon(first: Weights, second: Weights) -> PerRow:
     r"""Jensen–Shannon divergence between two rows of weights, in nats.
 
-    .. math:: \mathrm{JSD}(\alpha, \beta) = \tfrac12 \mathrm{KL}(\alpha \| m)
-              + \tfrac12 \mathrm{KL}(\beta \| m), \qquad m = \tfrac12 (\alpha + \beta)
+    .. math::
+        \mathrm{JSD}(\alpha, \beta) &= \tfrac12 \mathrm{KL}(\alpha \| m)
+        + \tfrac12 \mathrm{KL}(\beta \| m) \\
+        m &= \tfrac12 (\alpha + \beta)
 
     It is 0 for equal rows and ln 2 = 0.693 for rows that look at different positions. Unlike the
     Kullback–Leibler divergence it is symmetric, and finite where one of the weights is 0.

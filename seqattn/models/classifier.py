@@ -32,8 +32,9 @@ class Classified(NamedTuple):
 class SentenceClassifier(nn.Module):
     r"""Additive attention with one learned query over the states of a sentence.
 
-    .. math:: \alpha = \mathrm{softmax}\big(v^\top \tanh(W_q q + W_k h_i)\big), \qquad
-              o = W_o \sum_i \alpha_i h_i + b
+    .. math::
+        \alpha &= \mathrm{softmax}\big(v^\top \tanh(W_q q + W_k h_i)\big) \\
+        o &= W_o \sum_i \alpha_i h_i + b
 
     The query q is a parameter, the same for every sentence. The readout is linear, so the answer is
     a weighted mean of the answers that the single states would give.

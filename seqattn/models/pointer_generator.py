@@ -159,8 +159,8 @@ class PointerGenerator(StepwiseModel):
     model reads it as ``<unk>``, may write it, and is then told ``<unk>`` again.
 
     .. math::
-        p_{\text{gen}} = \sigma(w^\top r_t), \qquad
-        P(y) = p_{\text{gen}} P_{\text{vocab}}(y)
+        p_{\text{gen}} &= \sigma(w^\top r_t) \\
+        P(y) &= p_{\text{gen}} P_{\text{vocab}}(y)
         + (1 - p_{\text{gen}}) \sum_{i:\, x_i = y} \alpha_{ti}
 
     The readout :math:`r_t` is that of the decoder: with ``readout="linear"`` it is

@@ -50,7 +50,8 @@ def sinusoidal_positions(
     r"""Sines and cosines of the position at wavelengths from 2π to below 20,000π.
 
     .. math::
-        P_{p,2j} = \sin(p / 10000^{2j/d}), \qquad P_{p,2j+1} = \cos(p / 10000^{2j/d})
+        P_{p,2j} &= \sin(p / 10000^{2j/d}) \\
+        P_{p,2j+1} &= \cos(p / 10000^{2j/d})
 
     A shift by n positions turns each pair (2j, 2j+1) by the same angle wherever it begins, so it is
     a linear map; and the dot product of two positions depends on their distance alone.
@@ -102,11 +103,11 @@ def rotate_positions(
     r"""Turn each pair of features by an angle that grows with the position.
 
     .. math::
-        \begin{pmatrix} x'_{2j} \\ x'_{2j+1} \end{pmatrix} =
+        \begin{pmatrix} x'_{2j} \\ x'_{2j+1} \end{pmatrix} &=
         \begin{pmatrix} \cos p\omega_j & -\sin p\omega_j \\
         \sin p\omega_j & \cos p\omega_j \end{pmatrix}
-        \begin{pmatrix} x_{2j} \\ x_{2j+1} \end{pmatrix},
-        \qquad \omega_j = 10000^{-2j/d}
+        \begin{pmatrix} x_{2j} \\ x_{2j+1} \end{pmatrix} \\
+        \omega_j &= 10000^{-2j/d}
 
     Lengths stay, and the dot product of a query at one position with a key at another depends on
     the positions by their difference alone. (Programs differ in what makes a pair: some take
