@@ -258,9 +258,13 @@ with checking("q5"):
 #
 # A search has found `n` finished hypotheses for one sentence. Wu et al. (2016) rank them by
 #
-# $$ \frac{\log P}{\mathrm{lp}} + \mathrm{cp}, \qquad
-#    \mathrm{lp} = \Big(\frac{5 + T}{6}\Big)^{\alpha}, \qquad
-#    \mathrm{cp} = \beta \sum_{i} \ln \min\Big(\sum_{t} w_{ti},\, 1\Big) $$
+# $$
+# \begin{aligned}
+# \text{score} &= \frac{\log P}{\mathrm{lp}} + \mathrm{cp} \\
+# \mathrm{lp} &= \Big(\frac{5 + T}{6}\Big)^{\alpha} \\
+# \mathrm{cp} &= \beta \sum_{i} \ln \min\Big(\sum_{t} w_{ti},\, 1\Big)
+# \end{aligned}
+# $$
 #
 # where $T$ is the hypothesis' length, $i$ runs over the words of the source, $t$ over the steps of
 # the hypothesis, and $w_{ti}$ is the attention weight of word $i$ at step $t$. You get `log_probs`

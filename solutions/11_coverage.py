@@ -172,7 +172,12 @@ with checking("q3"):
 # which sum to 1, and `p_gen` `(B, T)` are the probabilities of writing. `source` `(B, S)` holds the
 # ids of the source words in the extended vocabulary, which has `size` words, at least $V$. Return
 #
-# $$P(y) = p_{\mathrm{gen}}\, \mathrm{softmax}(\text{logits})_y + (1 - p_{\mathrm{gen}}) \sum_{i:\, x_i = y} \alpha_i$$
+# $$
+# \begin{aligned}
+# P(y) ={} & p_{\mathrm{gen}}\, \mathrm{softmax}(\text{logits})_y \\
+# & + (1 - p_{\mathrm{gen}}) \sum_{i:\, x_i = y} \alpha_i
+# \end{aligned}
+# $$
 #
 # as probabilities, `(B, T, size)`. At pads the weights are 0, whatever id stands there. Ids go
 # from 0 to `size - 1`, there too.

@@ -267,7 +267,7 @@ with checking("q5"):
 # ## Measured: how many sentences does it take?
 #
 # This is an experiment on the paired bootstrap itself. `different(n, k)` is the $p$ of two systems of which
-# one **is** better, on the $k$-th of many samples of $n$ sentences; `same(n, k)` is the $p$ of two systems
+# one **is** better, on sample $k$ of many, each of $n$ sentences; `same(n, k)` is the $p$ of two systems
 # that differ only by luck. `sizes` are some values of $n$, from small to large. For each of them, look at
 # the samples $k = 0, 1, \dots$, `trials` of them, and call a difference *significant* if $p < 0.05$. Return
 # a dict:
