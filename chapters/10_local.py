@@ -120,8 +120,11 @@ print(softmax, gaussian, product, f"sum {product.sum():.2f}", sep="\n")
 # words that most texts speak of. Inside the window, for any score $e_{ti}$, the weights are
 #
 # $$
-# \alpha_{ti} = \mathrm{softmax}_{|i - p_t| \le D}(e_{ti})\;
-# \exp\Big(-\frac{(i - p_t)^2}{2\sigma_D^2}\Big), \qquad \sigma_D = \frac D2
+# \begin{aligned}
+# \alpha_{ti} &= \mathrm{softmax}_{|i - p_t| \le D}(e_{ti})\;
+# \exp\Big(-\frac{(i - p_t)^2}{2\sigma_D^2}\Big) \\
+# \sigma_D &= \frac D2
+# \end{aligned}
 # $$ (eq-local-weights)
 #
 # Local-m leaves the Gaussian out. At the window's edge the Gaussian is $e^{-2} = 0.135$ high, so the cut

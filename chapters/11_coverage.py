@@ -597,7 +597,7 @@ torch.testing.assert_close(padded, loss)
 #
 # </details>
 #
-# <details><summary>In my trained model p_gen is always near 1. A bug?</summary>
+# <details><summary>In my trained model <i>p</i><sub>gen</sub> is always near 1. A bug?</summary>
 #
 # Not if there is nothing to copy. Summaries copy much of the text, translations a name here and there.
 # Look at the gate where a name is written.

@@ -104,7 +104,12 @@ for rewards in (torch.tensor([1.0, 0, 0]), torch.tensor([11.0, 10, 10])):
 # $c_t = v_I$ with $I \sim \alpha_t$ ({eq}`eq-hard-attention`). The probability of the right word is then a
 # mean over the choices. The logarithm is concave, so Jensen's inequality gives
 #
-# $$ \log p(y) = \log \sum_i \alpha_i\, p(y \mid v_i) \;\ge\; \sum_i \alpha_i \log p(y \mid v_i) = J $$ (eq-hard-bound)
+# $$
+# \begin{aligned}
+# \log p(y) &= \log \sum_i \alpha_i\, p(y \mid v_i) \\
+# &\ge \sum_i \alpha_i \log p(y \mid v_i) = J
+# \end{aligned}
+# $$ (eq-hard-bound)
 #
 # Here $J$ is an expected reward, with $r_i = \log p(y \mid v_i)$, and training makes it larger. With
 # log-probabilities $(-0.2, -1.5, -3.0)$ the two sides are $-0.79$ and $-1.08$.
@@ -214,7 +219,12 @@ ResultTable(heads, rows, "Total variance of one estimate")
 # **Straight-through** fetches one place in the forward pass and passes the gradient back as if it had
 # mixed. The trick was proposed for binary units {cite:p}`bengio2013`; for attention it reads
 #
-# $$ c = v_I \ \text{forward}, \qquad \frac{\partial c}{\partial e} := \frac{\partial}{\partial e} \sum_i \alpha_i v_i \ \text{backward} $$ (eq-straight-through)
+# $$
+# \begin{aligned}
+# \text{forward} &\quad c = v_I \\
+# \text{backward} &\quad \frac{\partial c}{\partial e} := \frac{\partial}{\partial e} \sum_i \alpha_i v_i
+# \end{aligned}
+# $$ (eq-straight-through)
 #
 # Everything behind $c$ still takes its slope at the drawn place, so this estimate is noisy too. And it
 # answers another question. Let what follows be the squared length, $f(v) = \lVert v \rVert^2$, for which

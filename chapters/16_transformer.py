@@ -408,7 +408,12 @@ ResultTable(("model", "perplexity"), rows, "Test sentences")
 # needs keys and values, in every layer, and never again their queries. So at step $t$ a layer computes, for
 # each head,
 #
-# $$ q_t, k_t, v_t \text{ from } x_t, \quad c_t = \mathrm{softmax}\Big(\frac{q_t^\top [k_1 \dots k_t]}{\sqrt{d_h}}\Big)\,[v_1 \dots v_t]^\top $$ (eq-kv-cache)
+# $$
+# \begin{aligned}
+# &q_t, k_t, v_t \text{ from } x_t \\
+# &c_t = \mathrm{softmax}\Big(\frac{q_t^\top [k_1 \dots k_t]}{\sqrt{d_h}}\Big)\,[v_1 \dots v_t]^\top
+# \end{aligned}
+# $$ (eq-kv-cache)
 #
 # After $T$ words in $L$ layers, with $G$ heads of keys and values, the cache of a sentence holds
 #

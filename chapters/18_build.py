@@ -230,7 +230,12 @@ assert padding(bucketed) < 0.05 < 0.15 < padding(at_random)
 # **Label smoothing** with $\varepsilon$ {cite:p}`szegedy2016` mixes the one right answer with a uniform
 # distribution over all $|V|$ words:
 #
-# $$ L = -\frac{1}{N}\sum_{t \,\text{real}} \Big[ (1-\varepsilon)\log p_t(y_t) + \frac{\varepsilon}{|V|}\sum_{w} \log p_t(w) \Big] $$ (eq-smoothed-loss)
+# $$
+# \begin{aligned}
+# L &= -\frac{1}{N}\sum_{t \,\text{real}} \ell_t \\
+# \ell_t &= (1-\varepsilon)\log p_t(y_t) + \frac{\varepsilon}{|V|}\sum_{w} \log p_t(w)
+# \end{aligned}
+# $$ (eq-smoothed-loss)
 #
 # where $N$ is the number of real tokens. Take three words with $p = (0.5, 0.25, 0.25)$, the first of them
 # right. Without smoothing the loss is $-\ln 0.5 = 0.693$. With $\varepsilon = 0.3$ it is

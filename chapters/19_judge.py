@@ -175,7 +175,7 @@ ResultTable(columns, rows, "Two sets", theirs.signature)
 # \begin{aligned}
 # \theta(y \mid x) &\leftarrow \frac{c(y, x)}{\sum_{y'} c(y', x)} \\
 # c(y, x) &= \sum_{\text{pairs}} \sum_{i,j} \frac{\theta(y_j \mid x_i)}{\sum_{i'} \theta(y_j \mid
-# x_{i'})}\,[x_i = x,\; y_j = y]
+# x_{i'})}\,[x_i{=}x, y_j{=}y]
 # \end{aligned}
 # $$ (eq-ibm1)
 #

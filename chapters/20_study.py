@@ -466,7 +466,12 @@ plt.show()
 # Dropout {cite:p}`srivastava2014` can be applied to the attention weights themselves: after the softmax
 # each weight is set to zero with probability $p$, and the others are scaled up,
 #
-# $$ \tilde\alpha_{ti} = \frac{m_{ti}}{1-p}\,\alpha_{ti}, \qquad m_{ti} \in \{0, 1\},\; P(m_{ti} = 0) = p $$ (eq-attention-dropout)
+# $$
+# \begin{aligned}
+# \tilde\alpha_{ti} &= \frac{m_{ti}}{1-p}\,\alpha_{ti} \\
+# m_{ti} &\in \{0, 1\},\quad P(m_{ti} = 0) = p
+# \end{aligned}
+# $$ (eq-attention-dropout)
 #
 # In expectation nothing changes. In a single step the row need not sum to 1, so maps are drawn from
 # weights *without* dropout. The idea is that a model that cannot rely on one position spreads its attention

@@ -46,6 +46,6 @@ const figure = {
           s("rect", { x: sx(0), y, width: sx(writes) - sx(0), height: high - 8, fill: "none", stroke: "currentColor", "stroke-width": 1.5 }),
           s("g", { class: "weights" }, s("rect", { x: sx(writes), y, width: sx(p) - sx(writes), height: high - 8, fill: "currentColor", "fill-opacity": 0.7, "stroke-width": 0 })),
           words(sx(p) + 6, y + 15, fmt(p))];
-      })) : words((left + width) / 2, height / 2, "appears with your answer", { "text-anchor": "middle", class: "sa-later" }));
+      })) : words((left + width) / 2, 22 + (high * V) / 2 + 4, "appears with your answer", { "text-anchor": "middle", class: "sa-later" }));
   },
 };

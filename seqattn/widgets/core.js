@@ -60,8 +60,8 @@ function node(element, attributes, children) {
 const h = (tag, attributes = {}, ...children) => node(document.createElement(tag), attributes, children);
 const s = (tag, attributes = {}, ...children) => node(document.createElementNS(SVG, tag), attributes, children);
 
-// Text in which W_q is set with a subscript.
-const rich = (content) => content.split(/(\w_\w)\b/).map((part) => (/^\w_\w$/.test(part) ? [part[0], h("sub", {}, part[2])] : part));
+// Text in which W_q and p_gen are set with a subscript.
+const rich = (content) => content.split(/\b([A-Za-z]_\w+)/).map((part) => (/^[A-Za-z]_\w+$/.test(part) ? [part[0], h("sub", {}, part.slice(2))] : part));
 
 const scale = (d0, d1, r0, r1) => (x) => r0 + ((x - d0) / (d1 - d0)) * (r1 - r0);
 const line = (points, attributes) => s("polyline", { points: points.map((p) => p.join()).join(" "), fill: "none", ...attributes });
@@ -93,7 +93,7 @@ function axes({ x, y, box: [left, top, right, bottom], xticks, yticks, xlabel, y
       s("line", { x1: sx(v), x2: sx(v), y1: bottom, y2: bottom + 4 }),
       words(sx(v), bottom + 17, label, { "text-anchor": "middle" })]),
     xlabel && words((left + right) / 2, bottom + 34, xlabel, { "text-anchor": "middle" }),
-    ylabel && words(2, top - 10, ylabel));
+    ylabel && words(2, top - 13, ylabel));
   return { group, sx, sy };
 }
 
@@ -248,7 +248,7 @@ function live(figure, { model, el }) {
         input.setAttribute("aria-valuetext", show(value));
         output.textContent = show(value);
       });
-      return h("label", { class: `sa-slider ${role}`, "data-trait": trait }, h("span", {}, label), input, output);
+      return h("label", { class: `sa-slider ${role}`, "data-trait": trait }, h("span", {}, rich(label)), input, output);
     },
     // A checkbox on a trait, or on entry `at` of a list trait.
     toggle({ label, name, trait, at }) {

@@ -76,16 +76,18 @@ const figure = {
     };
     const ends = [sy(get("fixed").at(-1)), sy(get("attention").at(-1))];
     if (Math.abs(ends[0] - ends[1]) < 16) { ends[0] += 10; ends[1] -= 10; }
+    const mark = get("trained_to") > 0 && sx(get("trained_to"));
     plot.paint([width, 254], group,
-      get("trained_to") > 0 && s("line", { x1: sx(get("trained_to")), x2: sx(get("trained_to")), y1: 30, y2: 210, stroke: "currentColor", class: "soft", "stroke-dasharray": "2 4" }),
+      mark && s("line", { x1: mark, x2: mark, y1: 10, y2: 210, stroke: "currentColor", class: "soft", "stroke-dasharray": "2 4" }),
       open() && s("line", { x1: sx(n.length), x2: sx(n.length), y1: 30, y2: 210, stroke: "currentColor" }),
       open() ? [
         s("g", { class: "sa-sweep" }, curve("fixed", "soft"), curve("attention", "weights")),
         s("circle", { cx: sx(n.length), cy: sy(n.fixed), r: 5.5, fill: "currentColor", class: "soft sa-ring" }),
         s("circle", { cx: sx(n.length), cy: sy(n.attention), r: 5.5, fill: "currentColor", class: "weights sa-ring" }),
         words(right + 10, ends[0] + 4, "fixed vector", { class: "sa-soft" }), words(right + 10, ends[1] + 4, "attention", { class: "weights" })] :
-        words((38 + right) / 2, 116, "appears with your answer", { "text-anchor": "middle", class: "sa-later" }),
-      get("trained_to") > 0 && words(sx(get("trained_to")) + 5, 204, "longest in training", { class: "sa-soft sa-name" }));
+        // Between two lines of the grid, and beside the dotted one.
+        words(Math.max(((mark || 38) + right) / 2, (mark || 38) + 80), sy(0.625 * top) + 4, "appears with your answer", { "text-anchor": "middle", class: "sa-later" }),
+      mark && words(mark + 5, 17, "longest in training", { class: "sa-soft" }));
     return (px) => low + ((px - 38) / (right - 38)) * (high - low);
   },
 };

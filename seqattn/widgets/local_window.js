@@ -52,7 +52,7 @@ const figure = {
       n.gaussian > 0 && line(grid.map((x) => [sx(x), sy(this.near(x - n.centre, D))]), { class: "query", "stroke-width": 1.5, "stroke-dasharray": "5 4" }),
       labels.map((_, i) => open && s("rect", { x: sx(i) - wide / 2, y: sy(n.weights[i]), width: wide, height: Math.max(0, 190 - sy(n.weights[i])), fill: "currentColor", class: "weights", style: "stroke:none" })),
       n.centre <= last + 0.1 && s("line", { x1: sx(n.centre), x2: sx(n.centre), y1: 28, y2: 190, class: "query", "stroke-width": 1.5 }),
-      n.centre <= last + 0.1 && words(clamp(sx(n.centre), 50, width - 30), 22, `p = ${fmt(n.centre)}`, { class: "query", "text-anchor": "middle" }),
+      n.centre <= last + 0.1 && words(clamp(sx(n.centre), 74, width - 30), 22, `p = ${fmt(n.centre)}`, { class: "query", "text-anchor": "middle" }),
       words(2, 225, "i", { class: "sa-soft" }), words(2, 242, "score", { class: "scores" }),
       labels.map((label, i) => {
         const outside = !n.seen.includes(i);

@@ -38,7 +38,7 @@ const figure = {
       names.forEach((_, i) => parts.forEach((part, k) => {
         const shown = !k || ui.open(), w = n[part][i], top = Math.max(...n[part]);
         cells[i][k][0].set(shown ? w : 0, top - w < 0.005 ? "weights" : "weights pale");
-        cells[i][k][1].textContent = shown ? fmt(w) : "";
+        cells[i][k][1].textContent = shown ? fmt(w) : "\u00a0"; // keeps its line
       }));
       this.sketch(plot, n, ui, names, Math.min(width, 320));
     };
