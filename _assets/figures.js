@@ -40,7 +40,9 @@ const script = (name) => (fetched[name] ??= new Promise((done, failed) => {
   }));
 }));
 
-const places = [...document.querySelectorAll(".sa-place")];
+// The one at a chapter's head waits until the reader opens it.
+const folded = ".where:not([open]) .sa-place";
+const places = [...document.querySelectorAll(".sa-place")].filter((place) => !place.matches(folded));
 for (const name of new Set(["core", ...places.map((place) => place.dataset.figure)])) script(name);
 let left = places.length;
 
@@ -61,5 +63,6 @@ const near = new IntersectionObserver((seen) => {
 places.forEach((place) => near.observe(place));
 // The rest once the page is at rest, so that links into it and searches find them drawn.
 const idle = window.requestIdleCallback ?? ((then) => setTimeout(then, 500));
+for (const place of document.querySelectorAll(folded)) place.closest(".where").addEventListener("toggle", () => { left++; mount(place); }, { once: true });
 addEventListener("load", () => idle(() => places.forEach(mount)));
 })();

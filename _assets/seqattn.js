@@ -68,10 +68,10 @@
     });
   }
 
-  // Paper unfolds nothing: open what is folded, and fold it again.
+  // Paper unfolds nothing: open what is folded, and fold it again; but a chapter's head has its picture.
   let opened = [];
   addEventListener("beforeprint", () => {
-    opened = [...document.querySelectorAll("details:not([open])")];
+    opened = [...document.querySelectorAll("details:not([open], .where)")];
     opened.forEach((fold) => { fold.open = true; });
   });
   addEventListener("afterprint", () => opened.forEach((fold) => { fold.open = false; }));

@@ -1,7 +1,7 @@
 """Sphinx extension of the book: launch rows, formula links, map pages, published notebooks.
 
 - Under the title of each notebook page: reading time, download, and Colab once the project has an
-  address.
+  address; of a chapter also where in the translator it is (:mod:`tools.whereabouts`).
 - Beside each labelled formula: where it is computed, tested, practised, and who found it.
 - ``{formula-map}`` and ``{inventory}``: the machine-checked map, from :mod:`tools.course_map`; and
   a page for each chapter with the tests of its formulas, beside the pages of the package's source.
@@ -27,7 +27,8 @@ from sphinx.builders import Builder
 from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective
 
-from tools import address, build, course_map, plain
+from tools import address, build, course_map, figures, plain, whereabouts
+from tools.contents import DATA, Contents
 
 MAP_PAGE = "chapters/map"
 INVENTORY_PAGE = "chapters/covered"
@@ -62,7 +63,7 @@ def setup(app: Sphinx) -> dict:
     # A new env_version makes Sphinx read all pages again: raise it when what is read changes.
     return {
         "version": "1",
-        "env_version": 6,
+        "env_version": 7,
         "parallel_read_safe": True,
         "parallel_write_safe": True,
     }
@@ -103,11 +104,12 @@ def configure(app: Sphinx, config) -> None:
 
 
 def load_map(app: Sphinx) -> None:
-    """Read the map; a broken link in it stops the build."""
+    """Read the map, and where chapters are; a broken link in the map stops the build."""
     course = course_map.load(Path(app.srcdir))
     if found := course_map.problems(course):
         raise ExtensionError("the course map is broken:\n  " + "\n  ".join(found))
     app.env.course_map = course  # type: ignore[attr-defined]
+    app.env.whereabouts = Contents(Path(app.srcdir)).whereabouts  # type: ignore[attr-defined]
 
 
 def reread_map_pages(app: Sphinx, env, added, changed, removed) -> list[str]:
@@ -152,12 +154,24 @@ def decorate(app: Sphinx, doctree: nodes.document) -> None:
         title = next(iter(doctree.findall(nodes.title)), None)
         if title is not None:
             row = nodes.raw("", _launch_row(docname, notebook), format="html")
-            title.parent.insert(title.parent.index(title) + 1, row)
+            at = title.parent.index(title) + 1
+            title.parent[at:at] = [row, *_whereabouts(app, docname)]
     for block in list(doctree.findall(nodes.math_block)):
         formula = app.env.course_map.by_label.get(block.get("label"))
         if formula is not None:
             at = block.parent.index(block)
             block.parent[at:at] = _provenance(formula, docname)
+
+
+def _whereabouts(app: Sphinx, docname: str) -> list[nodes.Node]:
+    """Build the picture of the translator with a chapter's parts lit; nothing on other pages."""
+    place = app.env.whereabouts.get(docname)  # type: ignore[attr-defined]
+    if place is None:
+        return []
+    for path in (DATA, Path(whereabouts.__file__), figures.HEIGHTS):
+        app.env.note_dependency(str(Path(app.srcdir, path)))
+    heights = figures.known_heights().get(whereabouts.key(docname), [()])
+    return [nodes.raw("", place.fold(heights[0]), format="html")]
 
 
 def _launch_row(docname: str, notebook: Path) -> str:

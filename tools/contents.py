@@ -18,6 +18,7 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 from tools import course_map, minutes, thumbnails
+from tools.whereabouts import Whereabouts
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA = "chapters/contents.yml"
@@ -32,6 +33,7 @@ class Entry:
     picture: str
     page: str = ""
     exercise: str = ""
+    whereabouts: Whereabouts | None = None
 
 
 @dataclass(frozen=True)
@@ -68,7 +70,13 @@ class Contents:
         ]
 
     def _entry(
-        self, says: str, picture: str, page: str = "", title: str = "", exercise: str = ""
+        self,
+        says: str,
+        picture: str,
+        page: str = "",
+        title: str = "",
+        exercise: str = "",
+        **place: Any,
     ) -> Entry:
         if bool(page) == bool(title):
             raise ValueError(
@@ -77,8 +85,19 @@ class Contents:
             )
         page = page and f"chapters/{page}"
         return Entry(
-            title or self.title(page), says, picture, page, exercise and f"exercises/{exercise}"
+            title or self.title(page),
+            says,
+            picture,
+            page,
+            exercise and f"exercises/{exercise}",
+            Whereabouts(**place) if page else None,
         )
+
+    @cached_property
+    def whereabouts(self) -> dict[str, Whereabouts]:
+        """For each written chapter, such as "chapters/03_additive", which parts it is about."""
+        entries = [entry for _, chapters in self.parts for entry in chapters]
+        return {entry.page: entry.whereabouts for entry in entries if entry.whereabouts}
 
     def title(self, page: str) -> str:
         """Give a page's title, without the word that says that it is an exercise."""

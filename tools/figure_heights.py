@@ -13,9 +13,9 @@ import sys
 from pathlib import Path
 
 from PIL import Image
-from playwright.sync_api import Locator
+from playwright.sync_api import Locator, Page
 
-from tools import build
+from tools import build, whereabouts
 from tools.browser import browser, serving
 from tools.figures import HEIGHTS, STILLS, known_heights, still_name
 
@@ -48,6 +48,19 @@ def take_picture(figure: Locator, path: Path) -> None:
         picture.convert("RGB").save(path, lossless=True, method=6)
 
 
+def head_height(page: Page) -> list[int]:
+    """Open the figure at a chapter's head, give its height, and take it away."""
+    fold = page.locator(".where > summary")
+    if not fold.count():
+        return []
+    fold.click()
+    page.wait_for_selector(".where .sa-fig[data-values]")
+    page.wait_for_timeout(300)
+    height = page.locator(".where .sa-fig").evaluate("figure => figure.offsetHeight")
+    page.locator(".where").evaluate("fold => fold.remove()")
+    return [height]
+
+
 def main() -> None:
     """Open each page that has figures, or was named, at each width; store heights and pictures."""
     chosen = sys.argv[1:]
@@ -61,13 +74,14 @@ def main() -> None:
         raise SystemExit(f"{min(unknown)} is no page with a live figure: {', '.join(with_figures)}")
     measured = chosen or with_figures
     known = known_heights()
-    found = {name: known[name] for name in with_figures if name in known}
+    kept = [*with_figures, *map(whereabouts.key, with_figures)]
+    found = {name: known[name] for name in kept if name in known}
     STILLS.mkdir(exist_ok=True)
     with browser() as chromium, serving(pages) as address:
         for name in measured:
             for old in STILLS.glob(still_name(name, "*")):
                 old.unlink()
-            heights = []
+            heights, heads = [], []
             for width in WIDTHS:
                 page = chromium.new_page(
                     viewport={"width": width, "height": 900}, reduced_motion="reduce"
@@ -77,11 +91,14 @@ def main() -> None:
                 page.wait_for_function("document.fonts.status === 'loaded'")
                 page.wait_for_timeout(500)
                 heights.append(page.evaluate(MEASURE))
+                heads += head_height(page)
                 if width == max(WIDTHS):
                     for i, figure in enumerate(page.locator(".sa-fig").all()):
                         take_picture(figure, STILLS / still_name(name, i))
                 page.close()
             found[name] = [list(pair) for pair in zip(*heights, strict=True)]
+            if heads:
+                found[whereabouts.key(name)] = [heads]
             print(name, *found[name])
             lines = ",\n".join(
                 f"  {json.dumps(k)}: {json.dumps(v)}" for k, v in sorted(found.items())

@@ -79,11 +79,12 @@ def stored(state: Mapping[str, Any], model_id: str) -> tuple[str, dict[str, Any]
             f"the stored widget {name} is no live figure of seqattn.widgets "
             f"({', '.join(kinds())}): a page without a kernel cannot show it"
         )
-    return name, {
-        key: value
-        for key, value in traits.items()
-        if not key.startswith("_") and key not in NOT_READ
-    }
+    return name, read(traits)
+
+
+def read(traits: Mapping[str, Any]) -> dict[str, Any]:
+    """Keep of a widget's state what its script reads."""
+    return {k: v for k, v in traits.items() if not k.startswith("_") and k not in NOT_READ}
 
 
 def place(

@@ -337,6 +337,8 @@ def plain(page: str, book: Book, wheel: str = "") -> NotebookNode:
         cell.metadata = NotebookNode(kept)
         if cell.cell_type == "markdown":
             cell.source = text.convert(cell.source)
+            if not cells and page in book.contents.whereabouts:
+                cell.source += f"\n\n{book.contents.whereabouts[page].in_a_notebook()}"
         elif wheel and "install" in tags:
             cell.source = cell.source.replace('WHEEL = ""', f'WHEEL = "{wheel}"')
         cells.append(cell)
