@@ -27,7 +27,7 @@ def test_it_opens_by_keyboard_and_its_script_comes_only_then(width, theme, new_p
     page.wait_for_selector(OPENED)
     assert "Unrolled.js" in asked
     figure = page.locator(OPENED)
-    assert figure.locator(".sa-unlit").count() == 3  # encoder, decoder, output
+    assert figure.locator(".sa-unlit").count() == 4  # all but attention
     before = figure.get_attribute("data-values")
     figure.get_by_role("button", name="Next event").press("Enter")
     page.wait_for_function(
