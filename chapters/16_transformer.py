@@ -298,7 +298,20 @@ class LanguageModel(nn.Module):
 # those of one word fewer, is chosen on validation sentences. **Perplexity** is $e$ to the power of the
 # loss: the number of equally probable words from which the model seems to choose.
 
-# %% tags=["hide-input"]
+
+# %%
+def learn(seed, updates=200, mask=causal_mask):
+    torch.manual_seed(seed)
+    model = LanguageModel(size, mask=mask)
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.005)
+    epochs = (batch for epoch in range(99) for batch in batches["train"].epoch(epoch))
+    for _, batch in zip(range(updates), epochs):
+        loss = cross_entropy(model(batch.inputs), batch.targets)
+        optimizer.zero_grad(), loss.backward(), optimizer.step()
+    return model.eval()
+
+
+# %% tags=["hide-input", "nbval-ignore-output"]
 corpus = {
     split: [pair for pair in pairs if len(tokenize(pair.source, "en")) <= 8]
     for split, pairs in toy_corpus(12_000).items()
@@ -369,19 +382,6 @@ found = {
 }
 
 
-# %%
-def learn(seed, updates=200, mask=causal_mask):
-    torch.manual_seed(seed)
-    model = LanguageModel(size, mask=mask)
-    optimizer = torch.optim.Adam(model.parameters(), lr=0.005)
-    epochs = (batch for epoch in range(99) for batch in batches["train"].epoch(epoch))
-    for _, batch in zip(range(updates), epochs):
-        loss = cross_entropy(model(batch.inputs), batch.targets)
-        optimizer.zero_grad(), loss.backward(), optimizer.step()
-    return model.eval()
-
-
-# %% tags=["hide-input", "nbval-ignore-output"]
 def own_word(n):
     return torch.eye(n, dtype=torch.bool)
 
@@ -559,8 +559,10 @@ for block in (slice(0, 2), slice(2, 3)):
     shrink, e = math.exp(m - top), (scores[block] - top).exp()
     m, z, a = top, shrink * z + e.sum(), shrink * a + e @ TINY.h[block]
     print(f"m = {m:.2f}, z = {z:.3f}, a = ({a[0]:.3f}, {a[1]:.3f})")
-at_once = scores.softmax(0) @ TINY.h
-print(f"context {(a / z).numpy().round(3)}, at once {at_once.numpy().round(3)}")
+print("context", (a / z).numpy().round(3))
+
+# %% tags=["hide-input"]
+torch.testing.assert_close(a / z, scores.softmax(0) @ TINY.h)
 x = torch.randn(2, 100, 16)
 whole = F.scaled_dot_product_attention(x, x, x)
 for n in (1, 7, 100):
@@ -569,8 +571,8 @@ for n in (1, 7, 100):
 # %% [markdown]
 # This is the context of [chapter 2](02_soft_addressing.ipynb). It is also the arithmetic of
 # **FlashAttention** ({cite:t}`dao2022`, who divide after each block): the same function, with the work in
-# another order, in one **fused** kernel. PyTorch's `scaled_dot_product_attention`, with which the last
-# lines compare, may use such a kernel. The price is that no weights come out: **a fused model has no map to
+# another order, in one **fused** kernel. PyTorch's `scaled_dot_product_attention`, with which the folded
+# cell compares, may use such a kernel. The price is that no weights come out: **a fused model has no map to
 # look at.** The package computes weights only where somebody asks for them.
 #
 # ## Another bracket, another function
