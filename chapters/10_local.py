@@ -39,6 +39,7 @@ import statistics
 import matplotlib.pyplot as plt
 import torch
 from IPython.display import display
+from torch.nn import functional as F
 
 from seqattn import LocalAttention
 from seqattn.attention import (
@@ -184,7 +185,7 @@ def local_by_hand(query, keys, values, p, D, length, W):
     return weights @ values[positions], positions
 
 
-# %%
+# %% tags=["hide-input"]
 torch.manual_seed(0)
 attention = LocalAttention(d_query=5, d_key=4, window=3).double()
 query, keys, values = (
@@ -322,7 +323,7 @@ for ax, scaled in zip(panels, (False, True)):
     ax.set_xticks([0, 5, 10], ["start", "middle", "end"])
     ax.set_xlabel("French sentence")
 panels[0].set_ylabel("linked word − centre")
-panels[1].legend(frameon=False)
+name_lines(panels[1])
 plt.show()
 
 # %% [markdown]
@@ -345,7 +346,7 @@ plt.show()
 # Now take the five sentences of the book, and a real caption with its map. What would a window of $D = 2$
 # around $t$ cut off?
 
-# %% mystnb={"image": {"alt": "The attention map of a real German caption and its English translation. At first most of the weight lies on a band along the diagonal. The last rows look several places to the left of it, outside a window of two words."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "The attention map of a real German caption and its English translation. At first most of the weight lies on a band along the diagonal. The last rows look several places to the left of it, outside a window of two words."}}
 for pair in FIVE:
     far = [abs(i - t) for i, t in pair.links]
     print(f"{sum(x > 2 for x in far)} of {len(far)} links outside  {pair.source}")
@@ -511,7 +512,7 @@ for name, colour in (("mask", ORANGE), ("full", GREY), ("gathered", BLUE)):
 ax.set_xticks(words, [str(n) for n in words])
 ax.minorticks_off()
 ax.set(xlabel="words", ylabel="time (full, 128 words: 1)")
-ax.legend(frameon=False)
+name_lines(ax)
 plt.show()
 
 # %% [markdown]
@@ -626,19 +627,14 @@ ResultTable(heads, rows, "What patterns cost, and how far they carry")
 # batch. Once the window has left them, the context is zero. There is no error, and no NaN:
 
 # %%
-torch.manual_seed(1)
-six = torch.randn(1, 6, 4).double()
-padded_centre = {}
-for width in (6, 12, 30, 60):
-    batch = torch.cat([six, torch.zeros(1, width - 6, 4)], 1).double()
-    real = torch.arange(width)[None] < 6
+six = torch.randn(1, 6, 4, generator=torch.manual_seed(1)).double()
+padded_centre = {width: width * z.sigmoid().item() for width in (6, 12, 30, 60)}
+for width, centre in padded_centre.items():
+    seen = [i for i in range(6) if abs(i - centre) <= 3]
+    print(f"width {width:2d}: centre with pads {centre:5.1f}, seen {seen}")
+    batch, real = F.pad(six, (0, 0, 0, width - 6)), torch.arange(width)[None] < 6
     careful = attention(query, batch, mask=real).context
     torch.testing.assert_close(careful, attention(query, six).context)
-    padded_centre[width] = width * z.sigmoid().item()
-    seen = [i for i in range(6) if abs(i - padded_centre[width]) <= 3]
-    print(
-        f"width {width:2d}: centre with pads {padded_centre[width]:5.1f}, seen {seen}"
-    )
 
 # %% [markdown]
 # The package's centre does not move, whatever the width.
