@@ -200,15 +200,12 @@ for name, (first, second) in pairs.items():
 # %%
 scores = torch.randn(2, 5, 4, generator=torch.manual_seed(0)).requires_grad_()
 maps = scores.softmax(-1)
-for name, seen in (
-    ("before", maps.cumsum(1) - maps),
-    ("after", maps.cumsum(1)),
-):
+coverages = {"before": maps.cumsum(1) - maps, "after": maps.cumsum(1)}
+for name, seen in coverages.items():
     loss = coverage_loss(maps, seen)
     (slope,) = torch.autograd.grad(loss, scores, retain_graph=True)
-    print(
-        f"coverage {name:7} loss {loss:.3f}, largest gradient {slope.abs().max():.3f}"
-    )
+    largest = slope.abs().max()
+    print(f"coverage {name:7} loss {loss:.3f}, largest gradient {largest:.3f}")
 
 # %% [markdown]
 # ## Four things called coverage
@@ -418,13 +415,12 @@ mixed = F.pad(p_gen * written, (0, len(own)))
 mixed = mixed.scatter_add(0, torch.tensor(ids), (1 - p_gen) * row)
 print(dict(zip([*known, *own], [round(p, 2) for p in mixed.tolist()])))
 
-one = (written.log()[None], row[None], p_gen.logit()[None], torch.tensor([ids]))
-torch.testing.assert_close(mix_copy(*one, size=6)[0].exp(), mixed)
-
 # %% [markdown]
 # `mix_copy` does the same with logarithms, for a whole batch. Now you move the gate; it begins at .2:
 
 # %% tags=["hide-input"]
+one = (written.log()[None], row[None], p_gen.logit()[None], torch.tensor([ids]))
+torch.testing.assert_close(mix_copy(*one, size=6)[0].exp(), mixed)
 CopyMixture(
     gate=0.2,
     caption="Bold words stand outside the vocabulary. Raise the score of “bo” until it is the "
