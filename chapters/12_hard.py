@@ -42,6 +42,7 @@ from seqattn import HardAttention, ScaledDotScore, score_function_loss
 from seqattn.data import FIVE, TINY, measured
 from seqattn.dropout import dropout
 from seqattn.plots import BLUE, GREY, ORANGE, ResultTable, plot_attention, use_style
+from seqattn.training.regularizers import entropy_penalty, sparsity_penalty
 from seqattn.widgets import PenaltyPath, TwoClouds
 
 use_style()
@@ -85,17 +86,12 @@ e = (TINY.h @ TINY.s).double().requires_grad_()
 alpha = e.softmax(0)
 slopes = torch.eye(3) - alpha.detach()  # row i: gradient of log alpha_i
 
-
-def estimates(rewards, b=0.0):
-    return (rewards - b)[:, None] * slopes
-
-
-for rewards in (torch.tensor([1.0, 0, 0]), torch.tensor([11.0, 10, 10])):
-    (exact,) = torch.autograd.grad(alpha @ rewards.double(), e, retain_graph=True)
-    average = alpha.detach() @ estimates(rewards)
-    torch.testing.assert_close(average, exact)
+for rewards in torch.tensor([[1.0, 0, 0], [11, 10, 10]]).double():
+    estimates = rewards[:, None] * slopes
+    (exact,) = torch.autograd.grad(alpha @ rewards, e, retain_graph=True)
+    torch.testing.assert_close(alpha.detach() @ estimates, exact)
     print("exact          ", exact.numpy().round(3))
-    print("if cat is drawn", estimates(rewards)[0].numpy().round(3))
+    print("if cat is drawn", estimates[0].numpy().round(3))
 
 # %% [markdown]
 # ## From a mixture to a choice
@@ -176,12 +172,10 @@ def by_backprop(i, rewards, b):
     return -torch.autograd.grad(loss, e)[0]
 
 
-def noise(rewards, b, drawn=None):
+def noise(rewards, b):
     g = torch.stack([by_backprop(i, rewards, b) for i in range(3)])
     exact = alpha.detach() * (rewards - alpha.detach() @ rewards)
     torch.testing.assert_close(alpha.detach() @ g, exact)  # unbiased, whatever b is
-    if drawn is not None:
-        return g[drawn].var(0).sum()
     return alpha.detach() @ (g - exact).square().sum(1)
 
 
@@ -194,7 +188,8 @@ for name, r in (("as they are", log_p), ("+ 10", log_p + 10)):
     n = slopes.square().sum(1)
     best = ((alpha * n) @ r / (alpha @ n)).item()
     for kind, b in (("none", 0.0), ("mean", (alpha @ r).item()), ("best", best)):
-        V, seen = noise(r, b), noise(r, b, drawn)
+        g = torch.stack([by_backprop(i, r, b) for i in range(3)])
+        V, seen = noise(r, b), g[drawn].var(0).sum()
         assert abs(seen / V - 1) < 0.05
         length = (alpha * (r - alpha @ r)).norm()
         ratio[name, kind] = (V.sqrt() / length).item()
@@ -241,6 +236,8 @@ back = torch.stack(  # what reaches the scores if i was drawn
     [torch.autograd.grad(2 * h @ (alpha @ H), e, retain_graph=True)[0] for h in H]
 )
 through = a @ back
+
+# %% tags=["hide-input"]
 print(f"hard             {hard}\nsoft             {soft}\nstraight-through {through}")
 angle = F.cosine_similarity(hard, through, dim=0).item()
 V = a @ (back - through).square().sum(1)
@@ -349,24 +346,21 @@ torch.manual_seed(0)
 letters, mark = torch.randn(20, 16), torch.randn(16)
 attention, name = HardAttention(ScaledDotScore()), torch.nn.Linear(16, 20)
 query = torch.randn(16).requires_grad_()
-optimizer = torch.optim.Adam([query, *name.parameters()], lr=0.03)
+optimizer, b = torch.optim.Adam([query, *name.parameters()], lr=0.03), 0.0
 
 # %%
-b = 0.0
 for _ in range(400):
     ids, marked = torch.randint(20, (32, 12)), torch.randint(12, (32,))
     states = letters[ids] + F.one_hot(marked, 12)[..., None] * mark
     found = attention(query.expand(32, -1), states)
-    said = -F.cross_entropy(
-        name(found.context), ids[range(32), marked], reduction="none"
-    )
+    right = ids[range(32), marked]
+    said = -F.cross_entropy(name(found.context), right, reduction="none")
     reward = said.detach()
     loss = -said.mean() + score_function_loss(found.log_prob, reward, b)
     optimizer.zero_grad(), loss.backward(), optimizer.step()
     b = 0.9 * b + 0.1 * reward.mean().item()
-print(
-    f"weight on the mark {found.weights[range(32), marked].mean():.2f}, reward {b:.2f}"
-)
+weight = found.weights[range(32), marked].mean()
+print(f"weight on the mark {weight:.2f}, reward {b:.2f}")
 
 # %% [markdown]
 # ## One row under a penalty
@@ -402,8 +396,6 @@ PenaltyPath()
 # *cat* the slope is $0.003$, because $\ln 0.407$ is almost $-H$.
 
 # %%
-from seqattn.training.regularizers import entropy_penalty, sparsity_penalty
-
 H_row, log_3 = -(a * a.log()).sum(), torch.log(torch.tensor(3.0))
 row = e.softmax(0)[None, None]  # (batch, steps, keys)
 for name_of, R, expected in (
@@ -453,14 +445,13 @@ for name_of, R, expected in (
 
 # %% tags=["hide-output", "hide-until-noise-of-dropout"]
 torch.manual_seed(0)
-p, norms = 0.25, H.square().sum(1)
+p, shaken = 0.25, {}
 ROWS = {"flat": torch.ones(3) / 3, "ours": a, "sharp": torch.tensor([0.01, 0.98, 0.01])}
-shaken = {}
 for kind, weights in ROWS.items():
     weights = weights.double()
     dropped = dropout(weights.expand(40_000, 3), p)
     off = (dropped @ H - weights @ H).square().sum(1).mean().item()
-    shaken[kind] = (p / (1 - p) * weights.square() @ norms).item()
+    shaken[kind] = (p / (1 - p) * weights.square() @ f).item()  # f: squared lengths
     assert abs(off / shaken[kind] - 1) < 0.04
     sums = dropped.sum(1)
     print(f"{kind:5s} formula {shaken[kind]:.3f}  measured {off:.3f}")
@@ -530,7 +521,7 @@ for i, pair in enumerate(FIVE):
 # shows more of them). What would a hard reader have fetched? Throw dice with each row's weights, 1,000
 # times.
 
-# %%
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Attention map of a German caption and its English translation, with a row for each English token. Some rows have nearly all their weight on one German token, others spread it over several."}}
 caption = measured("captions")["captions"][0]
 weights = torch.tensor(caption["weights"])
 torch.manual_seed(0)
@@ -541,8 +532,6 @@ least = int(agree[:-1].argmin())
 print(
     f"least often in the row of {caption['tokens'][least].strip('▁')}: {agree[least]:.0%}"
 )
-
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Attention map of a German caption and its English translation, with a row for each English token. Some rows have nearly all their weight on one German token, others spread it over several."}}
 figure, ax = plt.subplots(figsize=(5.8, 4.4), layout="constrained")
 plot_attention(
     weights, caption["source_tokens"], caption["tokens"], ax=ax, annotate=False
