@@ -58,6 +58,7 @@ from seqattn.plots import (
     GREY,
     ResultTable,
     experiment_card,
+    name_lines,
     plot_attention,
     use_style,
 )
@@ -80,6 +81,13 @@ def hidden_layer(size, out):
     return nn.Sequential(nn.Linear(size, 128), nn.ReLU(), nn.Linear(128, out))
 
 
+# Two sentences for a small model that nobody trained, to see what the package hands out.
+torch.manual_seed(0)
+model = Transformer(11, 13, d_model=16, heads=4, layers=2, d_feedforward=16).eval()
+source, lengths = torch.tensor([[4, 5, 7, 2], [6, 2, 0, 0]]), torch.tensor([4, 2])
+inputs = torch.tensor([[1, 7, 8], [1, 9, 4]])
+
+
 # %%
 def name_both_neighbours(heads, seed=1, readout=nn.Linear, size=32, letters=12):
     torch.manual_seed(seed)
@@ -97,7 +105,7 @@ def name_both_neighbours(heads, seed=1, readout=nn.Linear, size=32, letters=12):
     return [side.float().mean().item() for side in hits]
 
 
-# %% tags=["hide-output", "hide-until-one-head-two-places", "nbval-ignore-output"]
+# %% tags=["hide-input", "hide-output", "hide-until-one-head-two-places", "nbval-ignore-output"]
 once = name_both_neighbours(1)
 print(
     f"here and now, one head, linear readout: left {once[0]:.2f}, right {once[1]:.2f}"
@@ -175,33 +183,29 @@ print("two heads", torch.cat(halves), f"  the edge there: {edge:.3f}")
 # %% [markdown]
 # ## In general
 #
-# A model does not cut states in half as they come. It first projects them, and each head has projections of
-# its own. Let the rows of $Q$, $K$ and $V$ be the queries, the keys and the values, all of size $d$. Head
-# $h$ of $H$ has matrices with $d_h = d/H$ columns:
+# A model first projects its states, and each head has projections of its own. Let the rows of $Q$, $K$ and
+# $V$ be queries, keys and values, all of size $d$. Head $h$ of $H$ has matrices with $d_h = d/H$ columns:
 #
 # $$ \mathrm{head}_h = \mathrm{softmax}\Big(\frac{Q W^Q_h\,(K W^K_h)^\top}{\sqrt{d_h}}\Big)\, V W^V_h $$ (eq-head)
 #
-# The heads are set side by side and mixed by one more matrix, $W^O$. It consists of blocks $W^O_h$ of $d_h$
-# rows:
+# The heads are set side by side and mixed by one more matrix, $W^O$, made of blocks $W^O_h$ of $d_h$ rows:
 #
 # $$ [\mathrm{head}_1; \dots; \mathrm{head}_H]\, W^O = \sum_{h=1}^{H} \mathrm{head}_h\, W^O_h $$ (eq-heads-sum)
 #
-# The right side is the surprising one. **Heads are added.** Each contributes an addend of full size $d$,
-# and no head reads another. So you can switch off a head by leaving out its addend. You can also exchange
-# two heads, each with its block, and nothing changes: **the number of a head means nothing.** What is head
-# 3 in one training may be head 1, or no head at all, in the next.
+# **Heads are added.** Each contributes an addend of full size $d$, and none reads another. So you can switch
+# off a head by leaving out its addend. You can also exchange two heads, each with its block, and nothing
+# changes: **the number of a head means nothing.** What is head 3 in one training may be head 1, or no head
+# at all, in the next.
 #
 # The scores are those of [chapter 5](05_scaled.ipynb). One head compares with a matrix of low rank,
 #
 # $$ Q\, W^Q_h {W^K_h}^\top K^\top, \qquad \mathrm{rank}\big(W^Q_h {W^K_h}^\top\big) \le d_h $$ (eq-head-rank)
 #
 # which is {eq}`eq-reduced-rank-score` with $k = d_h$. More heads mean thinner heads.
-
-# %% [markdown]
-# You will not find these small matrices in a program. The $H$ matrices $W^Q_h$ stand side by side in one
-# matrix of size $d \times d$, and one product serves all heads. Here is the right side of
-# {eq}`eq-heads-sum` in ten lines, with the weights of the package's module. The next cell compares it with
-# that module and with PyTorch's own, whose masks mean the opposite.
+#
+# In a program the $H$ matrices $W^Q_h$ stand side by side in one of size $d \times d$, and one product serves
+# all heads. Here is the right side of {eq}`eq-heads-sum` in ten lines, with the weights of the package's
+# module. The folded cell compares it with that module and PyTorch's own, whose masks mean the opposite.
 
 
 # %%
@@ -217,14 +221,14 @@ def multi_head(attention, query, keys, mask):
     return total
 
 
-# %%
+# %% tags=["hide-input"]
 torch.manual_seed(0)
 ours, theirs = MultiHeadAttention(12, 3), nn.MultiheadAttention(12, 3, batch_first=True)
 query, keys = torch.randn(2, 5, 12), torch.randn(2, 7, 12)
 mask = padding_mask(torch.tensor([7, 4]))
 with torch.no_grad():
-    inputs = [ours.query.weight, ours.key.weight, ours.value.weight]
-    theirs.in_proj_weight.copy_(torch.cat(inputs))
+    parts = [ours.query.weight, ours.key.weight, ours.value.weight]
+    theirs.in_proj_weight.copy_(torch.cat(parts))
     theirs.out_proj.load_state_dict(ours.output.state_dict())
 torch.testing.assert_close(
     ours(query, keys, mask=mask).context, multi_head(ours, query, keys, mask)
@@ -252,6 +256,7 @@ x = torch.arange(12).view(1, 3, 4)  # 3 positions with 4 numbers each
 right, wrong = x.view(1, 3, 2, 2).transpose(1, 2), x.view(1, 2, 3, 2)
 print("head 1, right:", right[0, 0].tolist(), " one view:", wrong[0, 0].tolist())
 
+# %%
 order, off = torch.tensor([3, 0, 4, 1, 2]), {}
 for kind, heads in ((MultiHeadAttention, 3), (OneView, 1), (OneView, 3)):
     attention = kind(12, heads)
@@ -316,16 +321,10 @@ ResultTable(
 # hands out all their weights, and accepts a mask of heads:
 
 # %%
-torch.manual_seed(0)
-model = Transformer(11, 13, d_model=16, heads=4, layers=2, d_feedforward=16).eval()
-source, lengths = torch.tensor([[4, 5, 7, 2], [6, 2, 0, 0]]), torch.tensor([4, 2])
-inputs = torch.tensor([[1, 7, 8], [1, 9, 4]])
 heads = head_weights(model, source, lengths, inputs)
+previous = pattern_scores(heads.source[0], lengths).previous
 print("cross (layers, batch, heads, steps, keys):", tuple(heads.cross.shape))
-print(
-    "mean weight on the previous place:",
-    pattern_scores(heads.source[0], lengths).previous,
-)
+print("mean weight on the previous place:", previous)
 keep = all_heads(model)
 keep["cross"][1, 2] = False  # without the third head of the second layer
 with torch.no_grad(), masked_heads(model, keep):
@@ -506,10 +505,10 @@ for run in studied:
     for order in random:
         ax.plot(taken, order, color=GREY, linewidth=1)
     ax.plot(taken, chosen, color=BLUE, linewidth=2.2)
-ax.plot([], [], color=BLUE, label="in the chosen order")
-ax.plot([], [], color=GREY, label="in random orders")
+ax.lines[-1].set_label("chosen order")
+ax.lines[0].set_label("random orders")
 ax.set(xlabel="heads taken away, of 24", ylabel="test loss, nats a token", xticks=taken)
-ax.legend()
+name_lines(ax)
 plt.show()
 
 # %% [markdown]
