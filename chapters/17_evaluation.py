@@ -139,7 +139,7 @@ EditCost(
 # *nee* for *ne*, *pass* for *pas*.
 
 
-# %%
+# %% tags=["hide-input"]
 def slip(text):
     """Misspell the two words of a negation."""
     slips = {"ne": "nee", "pas": "pass"}
@@ -195,11 +195,10 @@ wrong = [t.split(" ") for t in texts]
 for words in wrong[::3]:
     words[len(words) // 2] = "zut"
 wrong = [" ".join(words) for words in wrong]
-corpus = corpus_bleu(wrong, texts).score
-each = [corpus_bleu([a], [b]).score for a, b in zip(wrong, texts)]
-one_by_one = mean(each)
+one_by_one = mean(corpus_bleu([a], [b]).score for a, b in zip(wrong, texts))
 counts = sentence_counts(wrong, texts)  # ten whole numbers for each sentence
-assert abs(bleu_from_counts(counts.sum(0)).item() - corpus) < 1e-9
+corpus = bleu_from_counts(counts.sum(0)).item()
+assert abs(corpus_bleu(wrong, texts).score - corpus) < 1e-9
 print(f"corpus {corpus:.1f}, mean of sentences {one_by_one:.1f}")
 
 # %% [markdown]
@@ -222,11 +221,8 @@ spell = EDITS["last word misspelt"]
 good = [text for text in texts if spell(text) != text]
 bad = [spell(text) for text in good]
 cut = {t: corpus_bleu(bad, good, tokenize=t) for t in ("13a", "intl", "char", "none")}
-ResultTable(
-    ("tokeniser", "BLEU", "signature"),
-    [(t, f"{found.score:.1f}", found.signature) for t, found in cut.items()],
-    "The same output",
-)
+rows = [(t, f"{found.score:.1f}", found.signature) for t, found in cut.items()]
+ResultTable(("tokeniser", "BLEU", "signature"), rows, "The same output")
 
 # %% [markdown]
 # The scores span {{ f"{max(f.score for f in cut.values()) - min(f.score for f in cut.values()):.1f}" }}
@@ -247,7 +243,7 @@ ResultTable(
 # last. Its height, 0.02, was the best of three for all updates, on validation sentences. What each training
 # wrote for the same test sentences, by greedy search, is stored.
 
-# %%
+# %% tags=["hide-input"]
 stored = measured("seeds")
 references = stored["references"]
 kinds = {
@@ -260,8 +256,6 @@ bleu = {
 }
 for part, scores in bleu.items():
     print(f"{part:6}", *(f"{score:.1f}" for score in scores))
-
-# %% tags=["hide-input"]
 five = ResultTable(
     ("source", "written after all updates", "after half of them"),
     [
@@ -285,12 +279,14 @@ display(experiment_card(stored["card"]), five)
 # there are, *with replacement*, add up their counts and compute BLEU. Do this 1,000 times, and look at the
 # spread. The test sentences stand for all the sentences that might have been asked.
 
-# %% mystnb={"image": {"alt": "Half-width of the 95 percent interval of BLEU over the number of sentences, both axes logarithmic: a dot for each of five trainings, beside a line that halves with four times the sentences. The dots follow the line."}}
+# %%
 sizes = (50, 100, 200, 400)
 widths = {
     n: [1.96 * bootstrap_bleu(c[:n]).std().item() for c in kinds["whole"]]
     for n in sizes
 }
+
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Half-width of the 95 percent interval of BLEU over the number of sentences, both axes logarithmic: a dot for each of five trainings, beside a line that halves with four times the sentences. The dots follow the line."}}
 for n, found in widths.items():
     plt.plot([n] * len(found), found, "o", color=BLUE)
 line = [mean(widths[400]) * math.sqrt(400 / n) for n in sizes]
@@ -417,9 +413,8 @@ for n, m in ((2, 2), (3, 3), (3, 5), (4, 4), (5, 5)):
     few, ways = apart(n, m)
     assert (few, ways) == (2, math.comb(n + m, n))
     rows.append((f"{n} and {m}", f"{few} of {ways}", f"{few / ways:.3f}"))
-ResultTable(
-    ("seeds", "choices", "chance"), rows, "Equal methods whose ranges are apart"
-)
+heads = ("seeds", "choices", "chance")
+ResultTable(heads, rows, "Equal methods whose ranges are apart")
 
 # %% [markdown]
 # **Three seeds against three fall apart by luck once in ten times.** So with three seeds of each, "apart"
