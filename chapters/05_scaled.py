@@ -64,6 +64,7 @@ from seqattn.plots import (
     QUERY,
     ResultTable,
     experiment_card,
+    name_lines,
     plot_attention,
     use_style,
 )
@@ -306,7 +307,6 @@ ResultTable(heads, rows, "Right answers", "lowest to highest of three seeds")
 # $\sqrt 2$ makes the weights softer and keeps their order.
 
 # %%
-torch.manual_seed(0)
 Q, K, V = torch.randn(3, 7), torch.randn(5, 7), torch.randn(5, 11)  # one sentence
 at_once = (Q @ K.T / math.sqrt(7)).softmax(-1) @ V  # (3, 7) @ (7, 5) @ (5, 11)
 one_by_one = torch.stack([(K @ q / math.sqrt(7)).softmax(0) @ V for q in Q])
@@ -400,11 +400,13 @@ for ax, title, q, k in (
         ax.annotate(
             str(i + 1), (x0, y0), color=KEYS, xytext=(5, 5), textcoords="offset points"
         )
-    ax.scatter(*k.T, s=50, color=KEYS, label="keys")
-    ax.scatter(*q.T, s=18, color=QUERY, label="queries", marker="^", zorder=3)
+    ax.scatter(*k.T, s=50, color=KEYS)
+    ax.scatter(*q.T, s=18, color=QUERY, marker="^", zorder=3)
     ax.set(title=title, aspect="equal", xticks=[], yticks=[])
     ax.margins(0.15)
-panels[0].legend(loc="center")
+centred = {"ha": "center", "va": "center", "weight": "bold"}
+panels[0].text(0, 0.15, "dots: keys", color=KEYS, **centred)
+panels[0].text(0, -0.15, "triangles: queries", color=QUERY, **centred)
 plt.show()
 
 # %% [markdown]
@@ -437,11 +439,10 @@ for seed in range(5):
         A, B = truncate_rank(U.T @ V, k)
         answers = ((x @ A.T) @ (x @ B.T).T).argmax(-1)
         cut[k].append((answers == following).sum().item())
-for k, counts in cut.items():
-    print(f"cut to rank {k:2d}: right of 12, five seeds: {counts}")
-
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Two attention maps of one German caption, a row for each English token: its scores cut down to rank 4, and below it the whole map. The cut one is paler in places. At rank 4 every row has its largest weight where the whole map has it."}}
+for k, counts in cut.items():
+    print(f"cut to rank {k:2d}: right of 12, five seeds: {counts}")
 U_1, V_1 = truncate_rank(TINY.W, 1)
 print("the book's matrix: singular values", torch.linalg.svdvals(TINY.W).float())
 print("weights", (TINY.s @ TINY.W @ TINY.h.T).softmax(0).float())
@@ -635,7 +636,8 @@ figure, ax = plt.subplots(figsize=(6.4, 3.8))
 for name, (cost, colour, style) in curves.items():
     ax.loglog(lengths, cost, style, color=colour, label=name)
 ax.set(xlabel="words in source and in target", ylabel="multiplications")
-ax.legend()
+ax.set_ylim(1e4, 1e12)
+name_lines(ax)
 plt.show()
 
 words = torch.randn(1, T, d)
@@ -824,9 +826,8 @@ class Forgetful(GeneralScore):
         return self.compare(query, self.known)
 
 
-torch.manual_seed(0)
-score, query, sentences = Forgetful(4, 4), torch.randn(1, 4), torch.randn(2, 1, 5, 4)
-one, other = (score(query, keys) for keys in sentences)
+score, query = Forgetful(4, 4), torch.randn(1, 4)
+one, other = (score(query, keys) for keys in torch.randn(2, 1, 5, 4))
 assert torch.equal(one, other)  # another sentence, the same scores
 
 # %% [markdown]
