@@ -323,7 +323,7 @@ for ax, scaled in zip(panels, (False, True)):
     ax.set_xticks([0, 5, 10], ["start", "middle", "end"])
     ax.set_xlabel("French sentence")
 panels[0].set_ylabel("linked word − centre")
-name_lines(panels[1])
+panels[1].legend(frameon=False)
 plt.show()
 
 # %% [markdown]
