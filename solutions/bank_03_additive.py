@@ -7,15 +7,8 @@ attention, and nothing of it is in the notebook that learners get.
 import numpy as np
 
 from seqattn.grading.bank import Exercise
-from seqattn.grading.drawing import (
-    COMMON_SIZES,
-    fill_pads,
-    mixture,
-    normal,
-    padding,
-    softmax_rows,
-)
-from seqattn.grading.kinds import module
+from seqattn.grading.drawing import COMMON_SIZES, fill_pads, mixture, normal, padding, softmax_rows
+from seqattn.grading.probes import module
 from seqattn.grading.questions import question
 
 # --- Oracles ---------------------------------------------------------------------------------------

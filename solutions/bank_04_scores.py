@@ -4,7 +4,7 @@ import numpy as np
 
 from seqattn.grading.bank import Exercise
 from seqattn.grading.drawing import COMMON_SIZES, fill_pads, mixture, normal, padding, softmax_rows
-from seqattn.grading.kinds import module
+from seqattn.grading.probes import module
 from seqattn.grading.questions import WRONG_FORMS, question
 
 # --- Oracles ---------------------------------------------------------------------------------------

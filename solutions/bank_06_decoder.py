@@ -3,8 +3,7 @@
 import numpy as np
 
 from seqattn.grading.bank import PRELUDE, Exercise
-from seqattn.grading.drawing import mixture, normal, padding, softmax_rows
-from seqattn.grading.oracle import central_differences
+from seqattn.grading.drawing import central_differences, mixture, normal, padding, softmax_rows
 from seqattn.grading.questions import WRONG_FORMS, question
 
 # --- Oracles ---------------------------------------------------------------------------------------

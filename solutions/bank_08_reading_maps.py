@@ -6,8 +6,7 @@ import numpy as np
 
 from seqattn.grading.bank import Exercise
 from seqattn.grading.drawing import COMMON_SIZES, fill_pads, normal, padding, softmax_rows
-from seqattn.grading.kinds import map_measure
-from seqattn.grading.probes import PLAIN, value_probe
+from seqattn.grading.probes import PLAIN, map_measure, value_probe
 from seqattn.grading.questions import WRONG_FORMS, question
 
 # --- Oracles ---------------------------------------------------------------------------------------

@@ -6,8 +6,7 @@ import numpy as np
 
 from seqattn.grading.bank import Exercise
 from seqattn.grading.drawing import normal, softmax_rows
-from seqattn.grading.kinds import module
-from seqattn.grading.probes import PLAIN
+from seqattn.grading.probes import PLAIN, module
 from seqattn.grading.questions import WRONG_FORMS, question
 
 # --- Oracles ---------------------------------------------------------------------------------------

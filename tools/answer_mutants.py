@@ -20,10 +20,10 @@ from typing import Any
 
 import yaml
 
-from seqattn.grading.authors import AuthorsJudge
+from seqattn.grading.audit import AuthorsJudge
 from seqattn.grading.bank import Question, exercises, load
+from seqattn.grading.report import Verdict
 from seqattn.grading.sandbox.jobs import Limits
-from seqattn.grading.verdicts import Verdict
 from tools.broken_answers import Mutant, mutants_of
 
 __all__ = ["DRAWS", "LIMITS", "Row", "equivalents", "try_mutants", "written_rows"]

@@ -45,9 +45,8 @@ from seqattn.grading.classroom import commands, run
 from seqattn.grading.classroom.roster import collect, find_person, read_roster
 from seqattn.grading.judge import Judge
 from seqattn.grading.notebook import UnreadableError, read_submission
-from seqattn.grading.report import SCHEMA, harmless, plain
+from seqattn.grading.report import SCHEMA, Grade, Verdict, harmless, plain
 from seqattn.grading.sandbox.jobs import Limits
-from seqattn.grading.verdicts import Grade, Verdict
 from tools import hand_in
 
 # Of processor time, for each file and grading; reading one must take seconds, whatever it is.

@@ -36,8 +36,7 @@ class WheelHook(BuildHookInterface):
         self._folder = Path(tempfile.mkdtemp())
         added = {"address.txt": address.book().encode()}
         if edition() == "students":
-            from seqattn.grading.bank import exercises
-            from seqattn.grading.editions import EDITION, without_keys
+            from seqattn.grading.bank import EDITION, exercises, without_keys
 
             added[EDITION] = b"students\n"
             added |= {f"banks/{name}.bank": without_keys(name) for name in exercises()}

@@ -1,17 +1,20 @@
-"""The cases on which an answer is tried: inputs, and what is right for them.
+"""The cases on which an answer is tried: inputs, what the oracle says is right, and its numbers.
 
 Hidden cases are drawn from a seed that nobody who answers knows: several of each kind that the bank
 names, and variations of one of them, which show what an answer looks at, and what not. What is
-shown to a learner is drawn by itself.
+shown to a learner is drawn by itself. What is right for a case comes from the question's oracle, in
+float64 (:func:`expected_output`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from seqattn.grading.bank import Question, Stage
-from seqattn.grading.oracle import expected_output, upstream_for
+from seqattn.grading.drawing import central_differences
+from seqattn.grading.sandbox import wire
 
 __all__ = [
     "DIGITS",
@@ -20,10 +23,17 @@ __all__ = [
     "MOST_SHOWN",
     "OTHERS",
     "Case",
+    "Got",
     "Variation",
     "draw_cases",
+    "expected_output",
     "hostile_pads",
+    "named_inputs",
+    "numbers_in",
+    "part_names",
+    "right_numbers",
     "shown_cases",
+    "upstream_for",
     "variations",
 ]
 
@@ -272,3 +282,142 @@ def hostile_pads(inputs: tuple, value: float) -> tuple | None:
                 put = True
         found.append(x)
     return tuple(found) if put and pads.any() else None
+
+
+# --- what is right for a case ---------------------------------------------------------------------
+
+
+def expected_output(q: Question, inputs: tuple, upstream: Any) -> Any:
+    """Compute what is right for a case.
+
+    Parameters
+    ----------
+    q : Question
+        The question.
+    inputs : tuple
+        Of the case, in float32.
+    upstream : tuple of ndarray, or None
+        Weights of the outputs whose gradients are asked for.
+
+    Returns
+    -------
+    object
+        The oracle's output, or the gradients by the floating-point inputs: a dict of the names of
+        the arguments.
+    """
+    exact = [_exact(x) for x in inputs]
+    # What pads hold may be infinite: no news.
+    with np.errstate(all="ignore"):
+        return q.oracle(*exact) if upstream is None else _gradients(q, exact, upstream)
+
+
+def _gradients(q: Question, exact: list, upstream: Any) -> dict[str, np.ndarray]:
+    def total() -> float:
+        outputs = _arrays(q.oracle(*exact))
+        return sum(float((o[w != 0] * w[w != 0]).sum()) for o, w in zip(outputs, upstream))
+
+    # The inputs are moved where they lie, so the argument that is moved need not be named.
+    return {
+        name: central_differences(lambda _: total(), x)
+        for name, x in zip(q.arguments, exact)
+        if isinstance(x, np.ndarray) and x.dtype == np.float64
+    }
+
+
+def upstream_for(q: Question, inputs: tuple, rng: np.random.Generator) -> tuple:
+    """Draw a weight for each number that the oracle gives; 0 for what is not finite."""
+    with np.errstate(all="ignore"):
+        outputs = _arrays(q.oracle(*[_exact(x) for x in inputs]))
+    weights = (rng.normal(size=o.shape) for o in outputs)
+    return tuple(
+        np.where(np.isfinite(o), w, 0).astype(np.float32) for o, w in zip(outputs, weights)
+    )
+
+
+def _exact(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return value.astype(np.float64) if value.dtype == np.float32 else value.copy()
+    if isinstance(value, dict):
+        return {name: _exact(v) for name, v in value.items()}
+    return tuple(map(_exact, value)) if isinstance(value, tuple) else value
+
+
+def _arrays(value: Any) -> list[np.ndarray]:
+    return [value] if isinstance(value, np.ndarray) else [a for v in value for a in _arrays(v)]
+
+
+# --- the numbers in what came back, and in what is right ------------------------------------------
+
+# What came back, by number of case.
+Got = Mapping[int, tuple[np.ndarray, ...]]
+
+
+def numbers_in(result: dict, case: Case) -> tuple[np.ndarray, ...]:
+    """Take the arrays of numbers that came back, and plain numbers as such."""
+    value = result.get("result", {}).get("value")
+    if isinstance(value, dict):
+        values = [_row(value.get(name)) for name in _compared(case)]
+    else:
+        values = list(value) if type(value) in (tuple, list) else [value]
+    found = [v.array if isinstance(v, wire.Tensor) else v for v in values]
+    numeric = [np.asarray(v, np.float64) for v in found if _numeric(v)]
+    return tuple(numeric) if len(numeric) == len(values) else ()
+
+
+def _compared(case: Case) -> list[str]:
+    """Name the entries of a result that are numbers; gradients are another matter."""
+    if not isinstance(case.expected, dict):
+        return []
+    return [
+        name
+        for name in case.stage.parts or case.expected
+        if _numeric(_row(case.expected[name])) and not name.startswith("gradient")
+    ]
+
+
+def _row(value: Any) -> Any:
+    """Make an array of an entry that is a row of plain numbers, or a table of such rows."""
+    if type(value) not in (tuple, list) or not value:
+        return value
+    if all(type(x) in (tuple, list) for x in value):
+        rows = [_row(x) for x in value]
+        table = all(isinstance(x, np.ndarray) and x.shape == rows[0].shape for x in rows)
+        return np.stack(rows) if table else value
+    plain = all(_numeric(x) for x in value)
+    return np.array(value) if plain and not any(map(np.ndim, value)) else value
+
+
+def _numeric(value: Any) -> bool:
+    if isinstance(value, np.ndarray):
+        return value.dtype.kind in "fbiu"
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def right_numbers(case: Case) -> tuple[np.ndarray, ...]:
+    """Take the numbers that are right; of a case about gradients, or of texts, none."""
+    expected = case.expected if isinstance(case.expected, tuple) else (case.expected,)
+    if isinstance(case.expected, dict):
+        expected = tuple(_row(case.expected[name]) for name in _compared(case))
+    if case.upstream is not None or not all(_numeric(e) for e in expected):
+        return ()
+    return tuple(np.asarray(e, np.float64) for e in expected)
+
+
+_ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth")
+
+
+def part_names(case: Case) -> list[str]:
+    """Say what to call the parts of a result; of a single one nothing need be said."""
+    if isinstance(case.expected, dict):
+        whole = case._replace(stage=replace(case.stage, parts=()))
+        return _compared(case) if len(_compared(whole)) > 1 else [""]
+    names = [f"the {nth} result" for nth in _ORDINALS[: len(right_numbers(case))]]
+    return names if len(names) > 1 else [""]
+
+
+def named_inputs(q: Question, case: Case) -> dict[str, Any]:
+    """Name the inputs of a case, if they are what the answer is called with."""
+    if len(q.arguments) != len(case.inputs):
+        return {}
+    given, shown = dict(zip(q.arguments, case.inputs)), q.to_show(case.inputs)
+    return given if all(shown.get(name) is x for name, x in given.items()) else {}

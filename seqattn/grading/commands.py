@@ -11,7 +11,7 @@ from seqattn.grading.classroom import commands as classroom
 from seqattn.grading.classroom.commands import Book, must_know_answers
 
 if TYPE_CHECKING:
-    from seqattn.grading.verdicts import Grade
+    from seqattn.grading.report import Grade
 
 __all__ = ["register"]
 
@@ -33,8 +33,7 @@ def register(app: typer.Typer) -> None:
 def check(notebook: Notebook) -> None:
     """Run the checks that you can see, in a fresh process. Your file is not changed."""
     from seqattn.grading.answers import exercise_of
-    from seqattn.grading.bank import load
-    from seqattn.grading.editions import knows_answers
+    from seqattn.grading.bank import knows_answers, load
     from seqattn.grading.notebook import UnreadableError, read_submission
     from seqattn.grading.self_check import as_text, run_checks
 
@@ -103,7 +102,7 @@ def progress(
     ] = None,
 ) -> None:
     """Show all exercises with the points that your notebooks earn now."""
-    from seqattn.grading.editions import NoKeysError
+    from seqattn.grading.bank import NoKeysError
     from seqattn.grading.progress import as_text
     from seqattn.grading.progress import progress as lines
 

@@ -1,18 +1,25 @@
-"""Set an answer's output beside the oracle's, and say in words how they differ.
+"""Compare an answer's output with the oracle's; say the difference without giving a case away.
 
 :func:`difference` judges an output, whatever it consists of; :func:`same` tells whether two answers
-gave the same; :func:`close` is what both ask of arrays of numbers.
+gave the same; :func:`close` is what both ask of arrays of numbers. Hidden cases stay hidden:
+:func:`redact` takes their data out of messages, and what names sizes, types and exceptions stands
+behind it. :func:`written` writes out a case that may be shown.
 """
 
+import ast
+import builtins
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import combinations_with_replacement
 from typing import Any, Literal
 
 import numpy as np
 
-from seqattn.grading.bank import TWO_DECIMALS
-from seqattn.grading.redaction import sizes_in, type_name, visible_shape
+from seqattn.grading.bank import TWO_DECIMALS, Question
+from seqattn.grading.cases import DIGITS, MOST_SHOWN, Case, part_names
 from seqattn.grading.sandbox import wire
+from seqattn.grading.syntax import parse
 
 __all__ = [
     "ABSOLUTE",
@@ -21,8 +28,14 @@ __all__ = [
     "DifferenceKind",
     "close",
     "difference",
+    "exception_name",
+    "redact",
     "same",
     "same_bytes",
+    "sizes_in",
+    "type_name",
+    "visible_shape",
+    "written",
 ]
 
 # Answers compute in float32, oracles in float64.
@@ -272,3 +285,152 @@ def _kind(value: Any, sizes: frozenset[int]) -> str:
     if value is None:
         return "None"
     return f"of type {type(value).__name__}"
+
+
+# --- hidden cases stay hidden: what may be said of them -------------------------------------------
+
+# Sizes are no secret, and PyTorch's messages name a few; many numbers in a row are data.
+MOST_NUMBERS = 8
+QUOTED = re.compile(r"(?<!\w)(['\"])(.*?)\1(?!\w)")
+FLOAT = re.compile(r"-?\d+\.\d*(e[-+]?\d+)?|-?\d+e[-+]?\d+", re.IGNORECASE)
+
+
+def redact(error: dict, code: str) -> dict:
+    r"""Take out of an error whatever may have come from a hidden case and not from the answer.
+
+    What an answer raises by itself may say anything, so that its message counts only as far as it
+    stands in the answer's code. What Python and libraries raise keeps its words and its sizes;
+    quoted texts that neither stand in the code nor name a type, fractions and long rows of numbers
+    become "…".
+
+    Parameters
+    ----------
+    error : dict
+        ``type``, ``message`` and ``line``, the line of the answer's code.
+    code : str
+        The answer.
+
+    Returns
+    -------
+    dict
+        The same with another ``message``.
+
+    Examples
+    --------
+    >>> error = {"type": "KeyError", "message": "'0.25 0.75'", "line": 2}
+    >>> redact(error, "def f(x):\n    return {}[str(x)]\n")["message"]
+    '…'
+    """
+    message = error["message"]
+    if error["type"] in ("SyntaxError", "ForbiddenError"):
+        return error  # written by this package
+    if _raises(code, error["line"]) and message not in code:
+        return {**error, "message": ""}
+    message = QUOTED.sub(lambda m: m[0] if m[2] in code or m[2] in TYPES else "…", message)
+    message = FLOAT.sub("…", message)
+    if len(re.findall(r"\d+", message)) > MOST_NUMBERS:
+        message = re.sub(r"\d+", "…", message)
+    return {**error, "message": message}
+
+
+def _raises(code: str, line: int) -> bool:
+    """Say whether a line of the answer raises by itself."""
+    try:
+        nodes = list(ast.walk(parse(code)))
+    except (SyntaxError, RecursionError, MemoryError, ValueError):
+        return True  # nothing is known of it
+    return any(
+        isinstance(node, ast.Raise | ast.Assert) and node.lineno <= line <= (node.end_lineno or 0)
+        for node in nodes
+    )
+
+
+EXCEPTIONS = frozenset(
+    name
+    for name, value in vars(builtins).items()
+    if isinstance(value, type) and issubclass(value, BaseException)
+) | {"ForbiddenError", "LinAlgError", "OutOfMemoryError", "TooMuchError", "BackendCompilerFailed"}
+TYPES = frozenset(name for name, value in vars(builtins).items() if isinstance(value, type)) | {
+    *("function", "method", "builtin_function_or_method", "generator", "module", "ndarray"),
+    *("Size", "dtype", "device", "Parameter", "Generator", "ellipsis", "NoneType", "dict_values"),
+    *("Tensor", "numpy.ndarray", "torch.dtype", "torch.Size", "torch.device"),
+    # What max and its like give where `.values` was forgotten.
+    *(
+        f"torch.return_types.{x}"
+        for x in ("max", "min", "sort", "topk", "median", "mode", "cummax")
+    ),
+}
+
+
+def exception_name(name: str) -> str:
+    """Give the name of an exception's type if it is Python's or PyTorch's; an answer makes any."""
+    return name if name in EXCEPTIONS else "Exception"
+
+
+def type_name(name: str) -> str:
+    """Give the name of a type if it is Python's or PyTorch's; an answer makes any."""
+    ours = name.startswith(("tensor on ", "tensor of ", "int with over ", "too deeply "))
+    return name if name in TYPES or ours else "an object of its own"
+
+
+def sizes_in(value: Any) -> set[int]:
+    """Collect the sizes of all arrays in a case, and its whole numbers."""
+    if isinstance(value, np.ndarray):
+        return set(value.shape)
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, list | tuple):
+        return {size for one in value for size in sizes_in(one)}
+    return {value} if type(value) is int else set()
+
+
+def visible_shape(shape: Iterable[int], sizes: set[int]) -> str:
+    """Write a shape with the sizes that come from the case's own, alone or two together."""
+    pairs = list(combinations_with_replacement(sorted(sizes), 2))
+    known = {0, 1, *sizes, *(a + b for a, b in pairs), *(a * b for a, b in pairs)}
+    written = [str(n) if n in known else "…" for n in shape]
+    return f"({', '.join(written)}{',' if len(written) == 1 else ''})"
+
+
+# --- a case that may be shown, and what came back -------------------------------------------------
+
+
+def written(q: Question, case: Case, value: object) -> list[str]:
+    """Write a case and what came back for it, a line or more for each array.
+
+    Of results with more than one sentence the first that is wrong is written, and of those with
+    several entries the first one. There is nothing to write where a text is wrong.
+    """
+    lines = [f"{name} = {_text(x)}" for name, x in q.to_show(case.inputs).items()]
+    which, right = "", case.expected
+    if isinstance(right, dict) and isinstance(value, dict):
+        names = case.stage.parts or tuple(right)
+        tolerance = case.stage.tolerance
+        off = [n for n in names if difference(value.get(n), right[n], tolerance=tolerance)]
+        # By its name, unless it is the only entry with numbers.
+        which = f", {off[0]}" if len(names) > 1 or part_names(case) != [""] else ""
+        value, right = value.get(off[0]), right[off[0]]
+    if isinstance(right, str):
+        return []  # a property of the code, whatever its inputs
+    if isinstance(value, wire.Tensor) and isinstance(right, np.ndarray) and right.ndim > 1:
+        apart = [n for n, (a, b) in enumerate(zip(value.array, right)) if not close(a, b)]
+        if apart and len(right) > 1:
+            which += f" (sentence {apart[0] + 1})"
+            value, right = value._replace(array=value.array[apart[0]]), right[apart[0]]
+    return [*lines, f"yours{which}: {_text(value)}", f"right{which}: {_text(right)}"]
+
+
+def _text(value: object) -> str:
+    if isinstance(value, tuple | list) and not isinstance(value, wire.Tensor | wire.Other):
+        return "(" + ", ".join(map(_text, value)) + ")"
+    if isinstance(value, float):
+        return f"{value:.{DIGITS}g}"
+    array = value.array if isinstance(value, wire.Tensor) else value
+    if not isinstance(array, np.ndarray):
+        return str(array)[:80]
+    if array.size > MOST_SHOWN:
+        return f"a tensor of shape {array.shape}"
+    # Adding 0 turns -0 into 0; flags are easier to read as 1 and 0.
+    shown = np.round(array.astype(np.float64), 2) + 0.0 if array.dtype.kind == "f" else array
+    shown = shown.astype(int) if shown.dtype == bool else shown
+    return np.array2string(shown, separator=", ", max_line_width=88, threshold=MOST_SHOWN)

@@ -1,8 +1,18 @@
-"""What the banks share: random arrays, padding masks, and attention in float64 loops."""
+"""What draws and oracles of banks share: random arrays, masks, attention in loops, gradients."""
+
+from collections.abc import Callable
 
 import numpy as np
 
-__all__ = ["COMMON_SIZES", "fill_pads", "mixture", "normal", "padding", "softmax_rows"]
+__all__ = [
+    "COMMON_SIZES",
+    "central_differences",
+    "fill_pads",
+    "mixture",
+    "normal",
+    "padding",
+    "softmax_rows",
+]
 
 # Kinds of cases that suit most questions: sentences, queries, keys, and three sizes of vectors.
 COMMON_SIZES = {
@@ -57,3 +67,20 @@ def mixture(weights: np.ndarray, states: np.ndarray, mask: np.ndarray) -> np.nda
     for b, i in np.argwhere(mask):
         mixed[b] += weights[b, i] * states[b, i]
     return mixed
+
+
+# Of an input, for its gradient.
+STEP = 1e-5
+
+
+def central_differences(function: Callable[[np.ndarray], float], x: np.ndarray) -> np.ndarray:
+    """Differentiate a function of an array, entry by entry; the array is as before afterwards."""
+    gradient = np.zeros_like(x)
+    for place in np.ndindex(*x.shape):
+        kept = x[place]
+        x[place] = kept + STEP
+        above = function(x)
+        x[place] = kept - STEP
+        gradient[place] = (above - function(x)) / (2 * STEP)
+        x[place] = kept
+    return gradient

@@ -13,11 +13,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from seqattn.grading.answers import Answer
-from seqattn.grading.bank import load
-from seqattn.grading.editions import require_keys
+from seqattn.grading.bank import load, require_keys
 from seqattn.grading.judge import Judge
-from seqattn.grading.report import WORDS, as_json, as_text, details, plain, score, write_whole
-from seqattn.grading.verdicts import Grade, Verdict
+from seqattn.grading.report import (
+    WORDS,
+    Grade,
+    Verdict,
+    as_json,
+    as_text,
+    details,
+    plain,
+    score,
+    write_whole,
+)
 
 if TYPE_CHECKING:
     from jinja2 import Environment

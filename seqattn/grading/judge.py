@@ -6,7 +6,7 @@ are computed on the same cases: the one that gives the same outputs is the mista
 
 One question takes three steps: ``_grade_question`` answers for every trouble, ``_try_answer`` has
 the answer computed, and ``_verdict_from`` decides from what came back. Authors judge answers that
-they have as text: :mod:`seqattn.grading.authors`.
+they have as text: :mod:`seqattn.grading.audit`.
 """
 
 import logging
@@ -30,16 +30,23 @@ from seqattn.grading.answers import (
 )
 from seqattn.grading.bank import Exercise, Question, Wrong, load
 from seqattn.grading.cases import DOUBLE, Case, draw_cases, shown_cases
-from seqattn.grading.diagnosis import diagnose
-from seqattn.grading.evidence import EvidenceError, read_evidence
-from seqattn.grading.example import written
-from seqattn.grading.hints import advice, ending_hint, hint_for, reordered, result_line
+from seqattn.grading.compare import redact, written
+from seqattn.grading.hints import advice, diagnose, ending_hint, hint_for, reordered, result_line
 from seqattn.grading.notebook import Submission, UnreadableError, read_submission
-from seqattn.grading.redaction import redact
+from seqattn.grading.report import Grade, Verdict, VerdictName
 from seqattn.grading.sandbox.host import Sandbox, WorkerDiedError
-from seqattn.grading.sandbox.jobs import Ending, LateError, Limits, Outcome
-from seqattn.grading.trials import Cases, FaultKind, Task, alike, by_answer, fault, job_of
-from seqattn.grading.verdicts import Grade, Verdict, VerdictName
+from seqattn.grading.sandbox.jobs import Ending, JobResult, LateError, Limits
+from seqattn.grading.trials import (
+    Cases,
+    EvidenceError,
+    FaultKind,
+    Task,
+    alike,
+    by_answer,
+    fault,
+    job_of,
+    read_evidence,
+)
 
 __all__ = ["Judge", "not_judged"]
 
@@ -369,14 +376,14 @@ class Judge:
         *,
         check: bool = False,
         seconds: float | None = None,
-    ) -> Outcome:
+    ) -> JobResult:
         limits = self.sandbox.limits
         try:
             # The bank's wrong answers are one job; each may take as long as a learner's.
             limits = replace(limits, seconds=seconds or limits.seconds * len(codes))
             return self.sandbox.run(job_of(task, codes, check=check), limits)
         except WorkerDiedError:
-            return Outcome(ending="broken")
+            return JobResult(ending="broken")
 
 
 def not_judged(q: Question, error: LateError, **more: Any) -> Verdict:

@@ -14,10 +14,8 @@ from typing import Any
 import numpy as np
 
 from seqattn.grading.bank import Question
-from seqattn.grading.cases import Case
+from seqattn.grading.cases import Case, Got, expected_output, named_inputs, right_numbers
 from seqattn.grading.compare import close
-from seqattn.grading.oracle import expected_output
-from seqattn.grading.outputs import Got, named_inputs, right_numbers
 
 __all__ = ["right_for_other_inputs"]
 

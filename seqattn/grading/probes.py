@@ -1,23 +1,164 @@
-"""Code that runs beside an answer in the sandbox and turns what it does into plain values.
+"""Probes: code that runs beside an answer in the sandbox and turns what it does into plain values.
 
 A probe defines ``probe(answer, *inputs)``, and knows ``wanted``: the entries of its result that
 count in this case, or None where all of it is to be seen. Those with braces are templates, which
-:mod:`~seqattn.grading.kinds` and the banks fill in.
+are filled in below and in the banks.
+
+With :func:`module` a bank that asks for a module needs no more than a forward pass in NumPy:
+parameters, state and gradients are the same questions for every module. So it is with a measure of
+attention weights, :func:`map_measure`.
 """
+
+from collections.abc import Callable
+from inspect import signature
+from typing import Any
+
+import numpy as np
+
+from seqattn.grading.drawing import central_differences, softmax_rows
 
 __all__ = [
     "DECODING",
-    "MAP_MEASURE",
-    "MODULE",
     "PLAIN",
-    "PROGRAM_TEST",
     "TRAINING_STEP",
+    "map_measure",
+    "module",
     "number_probe",
     "table_probe",
     "value_probe",
 ]
 
-MODULE = """
+# What is asked for is the value: tensors, arrays and lists of numbers say the same.
+PLAIN = """
+def plain(x):
+    x = x.tolist() if hasattr(x, "tolist") else x
+    if isinstance(x, str | bytes):
+        raise TypeError("a text is no number: leave out the quotation marks")
+    return tuple(map(plain, x)) if isinstance(x, tuple | list) else float(x)
+"""
+number_probe = f"""{PLAIN}
+def probe(answer):
+    return plain(answer)
+"""
+
+# Of functions whose result is numbers.
+value_probe = f"""{PLAIN}
+import copy
+
+def left(a, b):
+    if torch.is_tensor(a):
+        return torch.equal(a, b)
+    if isinstance(a, list | tuple):
+        return len(a) == len(b) and all(map(left, a, b))
+    return a == b
+
+def probe(answer, *inputs):
+    kept = copy.deepcopy(inputs)
+    found = plain(answer(*inputs))
+    if not left(inputs, kept):
+        raise ValueError("your function changes what it is given: work on a copy")
+    return found
+"""
+
+# Of open experiments: a dict of rows of numbers, or a function that derives it from the evidence.
+table_probe = f"""{PLAIN}
+def probe(answer, evidence):
+    table = answer(evidence) if callable(answer) else answer
+    if not isinstance(table, dict):
+        return table
+    return {{str(k): plain(row) for k, row in table.items()}}
+"""
+
+
+# Of a training step: two of them, on a small model, with an optimizer that counts.
+TRAINING_STEP = """
+class Note(nn.Module):
+    def __init__(self, seen):
+        super().__init__()
+        self.seen = seen
+
+    def forward(self, x):
+        self.seen.append(self.training)
+        return x
+
+class Tiny(nn.Module):
+    def __init__(self, E, W, seen):
+        super().__init__()
+        self.E, self.W = nn.Parameter(E.clone()), nn.Parameter(W.clone())
+        # Where dropout would be.
+        self.inside, self.seen = nn.Sequential(Note(seen)), seen
+
+    def forward(self, tokens):
+        self.seen.append(self.training)
+        return self.inside(self.E[tokens]) @ self.W.T
+
+# torch.optim would load its compiler, which wants to write caches.
+class Descent:
+    def __init__(self, parameters):
+        self.parameters, self.steps = list(parameters), 0
+        self.moving = [torch.zeros_like(p) for p in self.parameters]
+        self.param_groups = [{{"params": self.parameters, "lr": {rate}}}]
+
+    def zero_grad(self, set_to_none=True):
+        for p in self.parameters:
+            p.grad = None if set_to_none or p.grad is None else torch.zeros_like(p)
+
+    @torch.no_grad()
+    def step(self, closure=None):
+        with torch.enable_grad():
+            loss = closure() if closure else None
+        self.steps += 1
+        for p, v in zip(self.parameters, self.moving):
+            if p.grad is not None:
+                v.mul_({momentum}).add_(p.grad)
+                p -= {rate} * v
+        return loss
+
+def probe(train_step, E, W, y, pad, max_norm):
+    seen = []
+    model = Tiny(E, W, seen)
+    optimizer = Descent(model.parameters())
+    # What an earlier batch may have left behind.
+    for p in model.parameters():
+        p.grad = torch.ones_like(p)
+    model.eval()
+    found, plain = {{}}, True
+    for step, moved in {moved}.items():
+        loss = train_step(model, optimizer, y, pad, max_norm)
+        plain = plain and isinstance(loss, int | float | np.floating)
+        found[f"{{step}} loss"] = loss
+        found |= zip(moved, [p.detach().clone() for p in model.parameters()])
+    found |= {{"steps of the optimizer": optimizer.steps, "a plain number": plain}}
+    found["every module in training mode"] = bool(seen) and all(seen)
+    # The rest earns nothing; they tell mistakes apart.
+    left = [None if p.grad is None else p.grad.clone() for p in model.parameters()]
+    return found | {{"left": left, "modes": (*seen, model.training)}}
+"""
+
+# Of a decoding loop, on a decoder of four tables.
+DECODING = """
+def probe(decode, A, B, C, D, start, bos, eos, pad, max_len):
+    calls, sizes = [0], set()
+
+    def step(tokens, state):
+        calls[0] += 1
+        sizes.add(tuple(tokens.shape))
+        if calls[0] > 50:
+            raise RuntimeError("step was called more than 50 times: is there an end?")
+        (s,) = state
+        logits = A[tokens] + s @ B
+        # What comes next depends on the words that were chosen.
+        return logits, (torch.tanh(s @ C + D[logits.argmax(-1)]),)
+
+    words = decode(step, (start.clone(),), len(start), bos, eos, pad, max_len)
+    found = {"the words": words, "step gets a token for each sentence": sizes == {(len(start),)}}
+    return found | {"calls of step": calls[0]}
+"""
+
+
+# --- a module -------------------------------------------------------------------------------------
+
+_MODULE = """
 def row(x):
     return x if isinstance(x, tuple) else (x,)
 
@@ -144,50 +285,80 @@ def probe(Module, sizes, values, inputs):
     return found
 """
 
-# What is asked for is the value: tensors, arrays and lists of numbers say the same.
-PLAIN = """
-def plain(x):
-    x = x.tolist() if hasattr(x, "tolist") else x
-    if isinstance(x, str | bytes):
-        raise TypeError("a text is no number: leave out the quotation marks")
-    return tuple(map(plain, x)) if isinstance(x, tuple | list) else float(x)
-"""
-number_probe = f"""{PLAIN}
-def probe(answer):
-    return plain(answer)
-"""
+_MODULE_PARTS = (
+    "parameters",
+    "the parameters are the same after a call",
+    "state_dict holds the parameters and nothing else",
+    "no parameter is hidden in a list",
+    "the initial values differ from one another",
+    "no two rows or columns begin alike",
+    "another module begins with other numbers",
+    "the initial values are neither tiny nor huge",
+    "a second call is computed like the first",
+    "a third call gives what the first gave",
+    "evaluation mode computes what training mode does",
+    "the inputs are left as they are",
+    "the precision of the inputs is kept",
+)
+_FLOWS = ("gradients reach the inputs", "gradients can flow from every result")
 
-# Of functions whose result is numbers.
-value_probe = f"""{PLAIN}
-import copy
 
-def left(a, b):
-    if torch.is_tensor(a):
-        return torch.equal(a, b)
-    if isinstance(a, list | tuple):
-        return len(a) == len(b) and all(map(left, a, b))
-    return a == b
+def module(
+    forward: Callable[..., Any], outputs: tuple[str, ...], parameters: tuple[str, ...]
+) -> dict[str, Any]:
+    """Give the probe, the oracle and the parts of a question that asks for a module.
 
-def probe(answer, *inputs):
-    kept = copy.deepcopy(inputs)
-    found = plain(answer(*inputs))
-    if not left(inputs, kept):
-        raise ValueError("your function changes what it is given: work on a copy")
-    return found
-"""
+    Its cases are ``(sizes, values, inputs)``: the arguments of the constructor, a dict of the
+    values to which parameters are set, and the arguments of the call. Its stages are called
+    "parameters", "gradients" and, for what it computes, like its outputs: "context and weights".
 
-# Of open experiments: a dict of rows of numbers, or a function that derives it from the evidence.
-table_probe = f"""{PLAIN}
-def probe(answer, evidence):
-    table = answer(evidence) if callable(answer) else answer
-    if not isinstance(table, dict):
-        return table
-    return {{str(k): plain(row) for k, row in table.items()}}
-"""
+    Parameters
+    ----------
+    forward : callable
+        ``forward(*inputs, **values)`` in NumPy: one output, or a tuple.
+    outputs : tuple of str
+        What to call the outputs, in order.
+    parameters : tuple of str
+        Whose gradients count.
+    """
+
+    def oracle(sizes: tuple, values: dict[str, np.ndarray], inputs: tuple) -> dict:
+        def first() -> float:
+            return float((_row(forward(*inputs, **values))[0] ** 2).sum())
+
+        shapes = ", ".join(f"{name} {values[name].shape}" for name in sorted(values))
+        found = {**dict.fromkeys((*_MODULE_PARTS, *_FLOWS), True), "parameters": shapes}
+        found.update(zip(outputs, _row(forward(*inputs, **values))))
+        for name, value in values.items():
+            # The array is moved where it lies, so the function need not be told.
+            found[f"gradient of {name}"] = central_differences(lambda _: first(), value)
+        return found
+
+    def shown(sizes: tuple, values: dict[str, np.ndarray], inputs: tuple) -> dict[str, Any]:
+        named = zip(list(signature(forward).parameters), inputs)
+        return {**values, **dict(named)}
+
+    return {
+        "shown": shown,
+        "probe": _MODULE.format(outputs=repr(outputs)),
+        "oracle": oracle,
+        "parts": {
+            "parameters": _MODULE_PARTS,
+            " and ".join(outputs): outputs,
+            "gradients": (*(f"gradient of {name}" for name in parameters), *_FLOWS),
+        },
+    }
+
+
+def _row(value: Any) -> tuple:
+    return value if isinstance(value, tuple) else (value,)
+
+
+# --- a measure of attention weights ---------------------------------------------------------------
 
 # Of a measure of attention weights: these are always a softmax of something, so gradients are asked
 # for by that.
-MAP_MEASURE = """
+_MAP_MEASURE = """
 def probe(answer, scores, upstream, *more):
     weights = torch.softmax(scores, -1)
     kept, given = weights.clone(), weights.clone()
@@ -223,119 +394,40 @@ def probe(answer, scores, upstream, *more):
     return found
 """
 
-# Of a test: what it says of programs, each of them made anew. Of these it gets a built-in callable,
-# which has a name, and nothing else that tells one from another.
-PROGRAM_TEST = """
-import functools
-import random
+_RESULT = "the result"
+_STEADY = ("the weights are left as they are", "a second call gives the same")
+_PULLED = ("gradient of the scores behind the weights", "double precision is kept")
 
-def probe(test, programs, seeds):
-    verdicts, raised, errors = [], [], []
-    for text, seed in zip(programs, seeds):
-        torch.set_default_dtype(torch.float32)
-        torch.set_grad_enabled(True)
-        torch.default_generator.manual_seed(seed)
-        np.random.seed(seed)
-        random.seed(seed)
-        space = {{"__name__": "__main__", "torch": torch, "F": F, "nn": nn, "math": math}}
-        exec(compile(text, "<program>", "exec"), space)
-        program = functools.lru_cache(maxsize=0)(space[{program}])
-        del program.__wrapped__
-        error = None
-        try:
-            verdict = "passes" if test(program) is None else "returns"
-        except (Exception, SystemExit) as caught:
-            verdict, error = "refuses", None if isinstance(caught, AssertionError) else caught
-        verdicts.append(verdict)
-        raised.append(type(error).__name__ if error else "")
-        errors.append(error)
-    # Where it fails whatever it is given, the mistake is in the test itself.
-    if all(errors):
-        raise errors[0]
-    return {{"verdicts": tuple(verdicts), "raised": tuple(raised)}}
-"""
 
-# Of a training step: two of them, on a small model, with an optimizer that counts.
-TRAINING_STEP = """
-class Note(nn.Module):
-    def __init__(self, seen):
-        super().__init__()
-        self.seen = seen
+def map_measure(measure: Callable[..., np.ndarray], values: tuple[str, ...]) -> dict[str, Any]:
+    """Give the probe, the oracle and the parts of a question that asks for a measure of weights.
 
-    def forward(self, x):
-        self.seen.append(self.training)
-        return x
+    Its cases are the scores behind the weights, weights of the results, and further arguments. Its
+    last stage is called "gradients".
 
-class Tiny(nn.Module):
-    def __init__(self, E, W, seen):
-        super().__init__()
-        self.E, self.W = nn.Parameter(E.clone()), nn.Parameter(W.clone())
-        # Where dropout would be.
-        self.inside, self.seen = nn.Sequential(Note(seen)), seen
+    Parameters
+    ----------
+    measure : callable
+        ``measure(weights, *more)`` in NumPy.
+    values : tuple of str
+        Stages that look at values.
+    """
 
-    def forward(self, tokens):
-        self.seen.append(self.training)
-        return self.inside(self.E[tokens]) @ self.W.T
+    def oracle(scores: np.ndarray, upstream: np.ndarray, *more: Any) -> dict:
+        def total() -> float:
+            return float((measure(softmax_rows(scores), *more) * upstream).sum())
 
-# torch.optim would load its compiler, which wants to write caches.
-class Descent:
-    def __init__(self, parameters):
-        self.parameters, self.steps = list(parameters), 0
-        self.moving = [torch.zeros_like(p) for p in self.parameters]
-        self.param_groups = [{{"params": self.parameters, "lr": {rate}}}]
+        result = measure(softmax_rows(scores), *more)
+        gradient = central_differences(lambda _: total(), scores)
+        return {
+            _RESULT: result,
+            _PULLED[0]: gradient,
+            **dict.fromkeys((*_STEADY, _PULLED[1]), True),
+        }
 
-    def zero_grad(self, set_to_none=True):
-        for p in self.parameters:
-            p.grad = None if set_to_none or p.grad is None else torch.zeros_like(p)
+    def shown(scores: np.ndarray, upstream: np.ndarray, *more: Any) -> dict[str, Any]:
+        names = list(signature(measure).parameters)
+        return dict(zip(names, (softmax_rows(scores), *more)))
 
-    @torch.no_grad()
-    def step(self, closure=None):
-        with torch.enable_grad():
-            loss = closure() if closure else None
-        self.steps += 1
-        for p, v in zip(self.parameters, self.moving):
-            if p.grad is not None:
-                v.mul_({momentum}).add_(p.grad)
-                p -= {rate} * v
-        return loss
-
-def probe(train_step, E, W, y, pad, max_norm):
-    seen = []
-    model = Tiny(E, W, seen)
-    optimizer = Descent(model.parameters())
-    # What an earlier batch may have left behind.
-    for p in model.parameters():
-        p.grad = torch.ones_like(p)
-    model.eval()
-    found, plain = {{}}, True
-    for step, moved in {moved}.items():
-        loss = train_step(model, optimizer, y, pad, max_norm)
-        plain = plain and isinstance(loss, int | float | np.floating)
-        found[f"{{step}} loss"] = loss
-        found |= zip(moved, [p.detach().clone() for p in model.parameters()])
-    found |= {{"steps of the optimizer": optimizer.steps, "a plain number": plain}}
-    found["every module in training mode"] = bool(seen) and all(seen)
-    # The rest earns nothing; they tell mistakes apart.
-    left = [None if p.grad is None else p.grad.clone() for p in model.parameters()]
-    return found | {{"left": left, "modes": (*seen, model.training)}}
-"""
-
-# Of a decoding loop, on a decoder of four tables.
-DECODING = """
-def probe(decode, A, B, C, D, start, bos, eos, pad, max_len):
-    calls, sizes = [0], set()
-
-    def step(tokens, state):
-        calls[0] += 1
-        sizes.add(tuple(tokens.shape))
-        if calls[0] > 50:
-            raise RuntimeError("step was called more than 50 times: is there an end?")
-        (s,) = state
-        logits = A[tokens] + s @ B
-        # What comes next depends on the words that were chosen.
-        return logits, (torch.tanh(s @ C + D[logits.argmax(-1)]),)
-
-    words = decode(step, (start.clone(),), len(start), bos, eos, pad, max_len)
-    found = {"the words": words, "step gets a token for each sentence": sizes == {(len(start),)}}
-    return found | {"calls of step": calls[0]}
-"""
+    parts = {**dict.fromkeys(values, (_RESULT, *_STEADY)), "gradients": _PULLED}
+    return {"shown": shown, "probe": _MAP_MEASURE, "oracle": oracle, "parts": parts}

@@ -4,8 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from seqattn.grading.answers import exercise_of
-from seqattn.grading.bank import exercises, load
-from seqattn.grading.editions import require_keys
+from seqattn.grading.bank import exercises, load, require_keys
 from seqattn.grading.judge import Judge
 from seqattn.grading.notebook import UnreadableError, read_submission
 

@@ -1,6 +1,7 @@
 """Try answers on cases: what the sandbox is asked, and what comes back, set beside the oracle.
 
-Nothing that comes back is believed.
+Nothing that comes back is believed. The file that learners save in an open experiment is read over
+there as well, and checked before use (:func:`read_evidence`).
 """
 
 import inspect
@@ -14,12 +15,29 @@ import numpy as np
 from seqattn.grading.bank import Exercise, Question
 from seqattn.grading.cases import DOUBLE, Case
 from seqattn.grading.checking import same_precision, tells_apart
-from seqattn.grading.compare import DifferenceKind, difference, same, same_bytes
-from seqattn.grading.redaction import exception_name, sizes_in
+from seqattn.grading.compare import (
+    DifferenceKind,
+    difference,
+    exception_name,
+    same,
+    same_bytes,
+    sizes_in,
+)
 from seqattn.grading.sandbox import wire
-from seqattn.grading.sandbox.jobs import Outcome
+from seqattn.grading.sandbox.host import Sandbox, WorkerDiedError
+from seqattn.grading.sandbox.jobs import JobResult
 
-__all__ = ["Cases", "FaultKind", "Task", "alike", "by_answer", "fault", "job_of"]
+__all__ = [
+    "Cases",
+    "EvidenceError",
+    "FaultKind",
+    "Task",
+    "alike",
+    "by_answer",
+    "fault",
+    "job_of",
+    "read_evidence",
+]
 
 FaultKind = DifferenceKind | Literal["error", "random", "calls", "reads", "changed", "gradient"]
 # What visible checks call; the sandbox has no package to import it from.
@@ -104,7 +122,7 @@ def job_of(task: Task, codes: dict[str, str], *, check: bool = False) -> dict[st
     }
 
 
-def by_answer(outcome: Outcome) -> dict[str, dict]:
+def by_answer(outcome: JobResult) -> dict[str, dict]:
     """Sort the sandbox's messages by answer, and each answer's by case; believe no form of them."""
     found: dict[str, dict] = {}
     for message in outcome.messages:
@@ -219,3 +237,70 @@ def alike(one: dict, other: dict, parts: Collection[str] | None = None) -> bool:
     # How often PyTorch was called, and for how much, is another question.
     aside = {"calls": 0, "read": 0}
     return same({**a, **aside}, {**b, **aside})
+
+
+# --- the file of an open experiment ---------------------------------------------------------------
+
+# Runs in the sandbox, since a file can be made to hurt whoever reads it. No pickles.
+_READER = """
+import io
+
+def read(data):
+    with np.load(io.BytesIO(data.numpy().tobytes()), allow_pickle=False) as stored:
+        arrays = {name: stored[name] for name in stored.files}
+    return {name: a for name, a in arrays.items() if a.dtype.kind in "bif"}
+"""
+
+
+class EvidenceError(Exception):
+    """Why a file is no evidence, in a sentence for its author."""
+
+
+def read_evidence(sandbox: Sandbox, q: Question, data: bytes | None) -> dict[str, np.ndarray]:
+    """Read the arrays of an ``.npz`` file, and have the question look whether they will do.
+
+    Raises
+    ------
+    EvidenceError
+        If there is no file, or it is none, or its content cannot be what was asked for.
+    """
+    if data is None:
+        raise EvidenceError(
+            f"there is no {q.evidence} beside the notebook: save it as the question says, and hand "
+            "in both files together"
+        )
+    job = {
+        "prelude": "import numpy as np",
+        "context": [],
+        "probe": "",
+        "answers": [{"id": "reader", "name": "read", "code": _READER}],
+        "cases": [
+            {"inputs": (np.frombuffer(data, np.uint8),), "upstream": None, "twice": False},
+        ],
+    }
+    outcome = sandbox.run(job)
+    if outcome.ending == "broken":
+        raise WorkerDiedError
+    arrays = _value(outcome.messages)
+    if outcome.ending != "done" or not isinstance(arrays, dict):
+        raise EvidenceError(f"{q.evidence} is no file of plain arrays: save it with np.savez")
+    found = {n: a.astype(np.float64) for n, a in arrays.items() if isinstance(a, np.ndarray)}
+    for name, array in found.items():
+        if not np.isfinite(array).all():
+            raise EvidenceError(f"{q.evidence}: {name} holds NaN or infinity")
+    try:
+        problem = q.inspect(found)
+    except (KeyError, ValueError, IndexError, TypeError) as error:
+        problem = f"its arrays do not fit one another ({type(error).__name__})"
+    if problem:
+        raise EvidenceError(f"{q.evidence}: {problem}")
+    return found
+
+
+def _value(messages: list[Any]) -> Any:
+    for message in messages:
+        result = message.get("result") if isinstance(message, dict) else None
+        if isinstance(result, dict):
+            value = result.get("value")
+            return None if isinstance(value, wire.Other) else value
+    return None

@@ -12,7 +12,7 @@ import pytest
 import typer
 
 from seqattn.grading import commands
-from seqattn.grading.authors import AuthorsJudge
+from seqattn.grading.audit import AuthorsJudge
 from seqattn.grading.bank import Wrong, load
 from seqattn.grading.classroom import run
 from seqattn.grading.judge import Judge

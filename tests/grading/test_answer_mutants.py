@@ -6,7 +6,7 @@ from functools import cache
 
 import pytest
 
-from seqattn.grading.authors import AuthorsJudge
+from seqattn.grading.audit import AuthorsJudge
 from seqattn.grading.bank import exercises, load
 from tools.answer_mutants import DRAWS, LIMITS, equivalents, try_mutants, written_rows
 from tools.broken_answers import forms_of, mutants_of

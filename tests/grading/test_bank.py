@@ -8,7 +8,7 @@ from functools import cache
 import pytest
 import yaml
 
-from seqattn.grading.authors import AuthorsJudge
+from seqattn.grading.audit import AuthorsJudge
 from seqattn.grading.bank import exercises, load
 from seqattn.grading.cases import draw_cases
 from seqattn.grading.sandbox.jobs import Limits

@@ -8,7 +8,7 @@ import zipfile
 
 import pytest
 
-from seqattn.grading.authors import AuthorsJudge
+from seqattn.grading.audit import AuthorsJudge
 from seqattn.grading.feedback import as_html
 from seqattn.grading.judge import Judge
 from seqattn.grading.report import as_csv, as_json, as_text

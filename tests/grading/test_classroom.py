@@ -21,8 +21,12 @@ import yaml
 
 from seqattn.grading import answers
 from seqattn.grading.classroom.lms import as_gradescope, as_junit, autograder_zip
-from seqattn.grading.classroom.regrade import compare
-from seqattn.grading.classroom.reports import check_overrides, read_overrides, write_all
+from seqattn.grading.classroom.reports import (
+    check_overrides,
+    list_changes,
+    read_overrides,
+    write_all,
+)
 from seqattn.grading.classroom.roster import Person, collect, find_person, read_roster
 from seqattn.grading.classroom.run import (
     Result,
@@ -33,9 +37,8 @@ from seqattn.grading.classroom.run import (
     settle,
 )
 from seqattn.grading.notebook import Submission
-from seqattn.grading.report import SCHEMA, as_text
+from seqattn.grading.report import SCHEMA, Grade, Verdict, as_text
 from seqattn.grading.sandbox.host import Sandbox
-from seqattn.grading.verdicts import Grade, Verdict
 from tests.grading.conftest import NO_TANH, RIGHT, STUB, filled, seqattn
 
 pytestmark = pytest.mark.usefixtures("shared_workers")
@@ -298,7 +301,9 @@ def test_t_119_only_what_changed_is_listed():
             "verdicts": [one, {"question": "q2", "points": 1, "verdict": "pass"}],
         }
 
-    changes = compare({"ada": record(0, "fail")}, {"ada": record(3, "pass"), "bob": record(1, "x")})
+    changes = list_changes(
+        {"ada": record(0, "fail")}, {"ada": record(3, "pass"), "bob": record(1, "x")}
+    )
     assert [(c.record, c.question, c.before, c.after) for c in changes] == [
         ("ada", "q1", "0 fail", "3 pass"),
         ("bob", "q1", "none", "1 x"),

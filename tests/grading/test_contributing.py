@@ -5,8 +5,7 @@ import re
 import pytest
 
 from seqattn.grading import bank
-from seqattn.grading.audit import audit
-from seqattn.grading.authors import AuthorsJudge
+from seqattn.grading.audit import AuthorsJudge, audit
 from tests.grading.conftest import ROOT, assert_large_enough
 from tools import exercises as authoring
 from tools.answer_mutants import DRAWS, LIMITS, try_mutants

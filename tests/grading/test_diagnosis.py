@@ -9,8 +9,7 @@ import pytest
 
 from seqattn.grading.bank import exercises, load
 from seqattn.grading.cases import DOUBLE, FIRST, OTHERS, draw_cases
-from seqattn.grading.diagnosis import diagnose
-from seqattn.grading.hints import advice
+from seqattn.grading.hints import advice, diagnose
 from seqattn.grading.sandbox import wire
 from seqattn.grading.trials import fault
 from tests.grading.conftest import EXERCISE

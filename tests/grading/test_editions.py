@@ -8,7 +8,7 @@ import zlib
 
 import pytest
 
-from seqattn.grading import editions
+from seqattn.grading import bank
 from seqattn.grading.bank import exercises, load
 from seqattn.grading.classroom.lms import check_wheel
 from seqattn.grading.questions import WRONG_FORMS
@@ -52,7 +52,7 @@ def test_both_hold_the_same_files_but_for_the_mark_and_the_banks(installed):
     ]  # fmt: skip
     instructors, students = found
     differ = {name for name in instructors if instructors[name] != students.get(name)}
-    assert students.keys() - instructors.keys() == {f"seqattn/grading/{editions.EDITION}"}
+    assert students.keys() - instructors.keys() == {f"seqattn/grading/{bank.EDITION}"}
     assert differ == {f"seqattn/grading/banks/{name}.bank" for name in exercises()}
 
 
@@ -80,7 +80,7 @@ def test_no_answer_no_mistake_and_no_oracle_is_in_the_wheel_for_students(install
 @pytest.mark.parametrize("name", exercises())
 def test_what_the_exercise_says_is_kept(name):
     """Its questions, points, cells and release are those of the whole bank."""
-    content = json.loads(zlib.decompress(editions.without_keys(name)))
+    content = json.loads(zlib.decompress(bank.without_keys(name)))
     space = {}
     exec(content["bank"], space)
     made, whole = space["EXERCISE"], load(name)
@@ -90,7 +90,7 @@ def test_what_the_exercise_says_is_kept(name):
             assert getattr(mine, field) == getattr(theirs, field)
     assert content["release"] == whole.release
     assert content["pristine"].keys() == whole.pristine.keys()
-    with pytest.raises(editions.NoKeysError):
+    with pytest.raises(bank.NoKeysError):
         made.questions[0].oracle()
 
 
@@ -116,7 +116,7 @@ def test_students_check_and_are_told_in_a_sentence_that_points_come_from_elsewhe
     ):
         done = seqattn(installed / "students", *command)
         assert (done.returncode, done.stdout) == (2, ""), command
-        assert done.stderr == f"seqattn: {editions.NoKeysError()}\n"
+        assert done.stderr == f"seqattn: {bank.NoKeysError()}\n"
     assert "seqattn check" in done.stderr
     assert [p.name for p in tmp_path.iterdir()] == ["mine.ipynb"]
 

@@ -8,7 +8,7 @@ import pytest
 from seqattn.grading.answers import Answer
 from seqattn.grading.bank import load
 from seqattn.grading.cases import MOST_SHOWN, draw_cases, shown_cases
-from seqattn.grading.example import written
+from seqattn.grading.compare import written
 from seqattn.grading.sandbox import wire
 from seqattn.grading.sandbox.jobs import LateError
 from seqattn.grading.trials import Task

@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 
-from seqattn.grading.redaction import visible_shape
+from seqattn.grading.compare import visible_shape
 from seqattn.grading.sandbox import wire
 from seqattn.grading.sandbox.jobs import frames
 from tests.grading.conftest import filled, verdict

@@ -5,7 +5,7 @@ import pytest
 
 from seqattn.grading.bank import load
 from seqattn.grading.cases import draw_cases
-from seqattn.grading.diagnosis import diagnose
+from seqattn.grading.hints import diagnose
 from seqattn.grading.relations import Seen, by_sizes, located, quantities, related
 from seqattn.grading.sandbox import wire
 from seqattn.grading.trials import fault

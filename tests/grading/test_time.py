@@ -20,18 +20,17 @@ import pytest
 import typer
 
 from seqattn.grading import commands
-from seqattn.grading.authors import AuthorsJudge
+from seqattn.grading.audit import AuthorsJudge
 from seqattn.grading.classroom import commands as classroom
 from seqattn.grading.classroom.lms import as_gradescope
 from seqattn.grading.classroom.reports import Given, as_summary, write_all
 from seqattn.grading.classroom.roster import Person, collect
 from seqattn.grading.classroom.run import Result, grade_all
 from seqattn.grading.feedback import as_html
-from seqattn.grading.report import SCHEMA, as_text
+from seqattn.grading.report import SCHEMA, Grade, Verdict, as_text
 from seqattn.grading.sandbox.host import Sandbox
-from seqattn.grading.sandbox.jobs import LateError, Limits, Outcome, Turns
+from seqattn.grading.sandbox.jobs import JobResult, LateError, Limits, Turns
 from seqattn.grading.self_check import run_cells
-from seqattn.grading.verdicts import Grade, Verdict
 from tests.grading.conftest import NAME, NO_TANH, RIGHT, filled, verdict
 
 ENDLESS = "while True: pass\n" + RIGHT["q1"]
@@ -163,7 +162,7 @@ def test_what_the_machine_is_too_busy_for_is_not_judged(code, judge, limit):
 
 
 def test_what_was_late_beside_others_is_judged_alone(judge, sandbox, monkeypatch):
-    run, first = sandbox._run, [Outcome(ending="late")]
+    run, first = sandbox._run, [JobResult(ending="late")]
     monkeypatch.setattr(sandbox, "_run", lambda *job: first.pop() if first else run(*job))
     assert judge.judge_code(NAME, "q1", RIGHT["q1"]).verdict == "pass"
 
@@ -172,7 +171,7 @@ def test_mistakes_that_could_not_be_computed_cost_nobody_a_hint(judge, sandbox, 
     run = sandbox._run
 
     def late(job, limits):
-        return run(job, limits) if len(job["answers"]) == 1 else Outcome(ending="late")
+        return run(job, limits) if len(job["answers"]) == 1 else JobResult(ending="late")
 
     judge._kept.clear()
     monkeypatch.setattr(sandbox, "_run", late)
@@ -298,7 +297,7 @@ def busy(monkeypatch):
 
     def late(self, job, limits):
         mine = any("# mine" in answer["code"] for answer in job["answers"])
-        return Outcome(ending="late") if mine else run(self, job, limits)
+        return JobResult(ending="late") if mine else run(self, job, limits)
 
     monkeypatch.setattr(Sandbox, "_run", late)
 

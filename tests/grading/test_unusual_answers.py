@@ -2,7 +2,7 @@
 
 import pytest
 
-from seqattn.grading.authors import AuthorsJudge
+from seqattn.grading.audit import AuthorsJudge
 
 UNUSUAL = {
     "torch.vmap where calls are counted": (

@@ -14,7 +14,7 @@ from seqattn.console import INSTRUCTORS, fail, must_exist
 if TYPE_CHECKING:
     from seqattn.grading.classroom.roster import Handed
     from seqattn.grading.classroom.run import Result
-    from seqattn.grading.verdicts import Grade
+    from seqattn.grading.report import Grade
 
 __all__ = ["Book", "must_know_answers", "register"]
 
@@ -86,8 +86,7 @@ def regrade(
 
     Points that a person gave (overrides.csv in the old folder) stay.
     """
-    from seqattn.grading.classroom.regrade import as_text, compare
-    from seqattn.grading.classroom.reports import read_records
+    from seqattn.grading.classroom.reports import as_changes, list_changes, read_records
     from seqattn.grading.classroom.run import load_run
 
     try:
@@ -102,7 +101,7 @@ def regrade(
         (out / "overrides.csv").write_bytes(overrides.read_bytes())
     before = read_records(old)
     results = _grade_and_report(run, out, jobs, overrides)
-    text = as_text(compare(before, read_records(out)))
+    text = as_changes(list_changes(before, read_records(out)))
     (out / "changes.txt").write_text(text + "\n", encoding="utf-8")
     print(text)
     _warn(results)
@@ -119,7 +118,7 @@ def gradescope(
     from seqattn.grading.classroom.roster import collect
     from seqattn.grading.classroom.run import grade_one
     from seqattn.grading.judge import Judge
-    from seqattn.grading.verdicts import Grade
+    from seqattn.grading.report import Grade
 
     must_know_answers()
     must_exist(submission)
@@ -262,7 +261,7 @@ def _warn(results: list["Result"]) -> None:
 
 def must_know_answers() -> None:
     """Stop where this is the students' edition, which has no answers to grade by."""
-    from seqattn.grading.editions import NoKeysError, require_keys
+    from seqattn.grading.bank import NoKeysError, require_keys
 
     try:
         require_keys()

@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
-from seqattn.grading.editions import EDITION
-from seqattn.grading.report import details, harmless
-from seqattn.grading.verdicts import Grade, Verdict
+from seqattn.grading.bank import EDITION
+from seqattn.grading.report import Grade, Verdict, details, harmless
 
 if TYPE_CHECKING:
     from seqattn.grading.classroom.run import Result

@@ -1,4 +1,8 @@
-"""The files that come of grading a class: ``grades.csv``, other tables, a page for each student."""
+"""Reports on a class: ``grades.csv``, other tables, a page for each student; and what changed.
+
+:func:`write_all` writes them, :func:`read_records` reads the students' records again, and
+:func:`list_changes` sets those of two gradings side by side.
+"""
 
 import csv
 import io
@@ -6,7 +10,7 @@ import json
 import math
 import re
 from collections import Counter, defaultdict
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
@@ -17,15 +21,26 @@ from seqattn.grading.classroom.roster import read_table
 from seqattn.grading.classroom.run import Result
 from seqattn.grading.classroom.similarity import Pair, similar_pairs
 from seqattn.grading.feedback import as_html, page
-from seqattn.grading.report import WORDS, as_csv, as_record, harmless, write_whole
-from seqattn.grading.verdicts import Grade, VerdictName
+from seqattn.grading.report import (
+    WORDS,
+    Grade,
+    VerdictName,
+    as_csv,
+    as_record,
+    harmless,
+    write_whole,
+)
 
 __all__ = [
+    "Change",
     "Given",
     "apply_overrides",
+    "as_changes",
     "check_overrides",
     "file_names",
+    "list_changes",
     "read_overrides",
+    "read_records",
     "write_all",
 ]
 
@@ -307,3 +322,59 @@ def read_records(folder: Path) -> dict[str, dict]:
     for path in sorted((folder / "students").glob("*.json")):
         records[path.stem] = json.loads(path.read_text(encoding="utf-8"))
     return records
+
+
+# --- a grading beside an earlier one --------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Change:
+    """A question whose points are not what they were.
+
+    Attributes
+    ----------
+    record : str
+        Name of the student's record.
+    question : str
+        Which question; ``file`` where it could not be read before or cannot be now.
+    before, after : str
+        Points and verdict.
+    """
+
+    record: str
+    question: str
+    before: str
+    after: str
+
+
+def list_changes(old: dict[str, dict], new: dict[str, dict]) -> list[Change]:
+    """List the questions whose points or verdicts differ between two gradings."""
+    changes = []
+    for name in sorted(old.keys() | new.keys()):
+        was, is_ = _points_of(old.get(name)), _points_of(new.get(name))
+        for question in sorted(was.keys() | is_.keys()):
+            before, after = was.get(question, "none"), is_.get(question, "none")
+            if before != after:
+                changes.append(Change(name, question, before, after))
+    return changes
+
+
+def _points_of(record: dict | None) -> dict[str, str]:
+    if record is None:
+        return {}
+    if record["problem"]:
+        return {"file": record["problem"]}
+    # No points: they are pending.
+    return {
+        v["question"]: f"{'?' if v['points'] is None else v['points']} {v['verdict']}"
+        for v in record["verdicts"]
+    }
+
+
+def as_changes(changes: list[Change]) -> str:
+    """Write changes for a terminal."""
+    if not changes:
+        return "no score changed"
+    students = len({c.record for c in changes})
+    lines = [f"  {c.record}  {c.question}: {c.before} -> {c.after}" for c in changes]
+    return "\n".join([f"{len(changes)} changes for {students} students", *lines])

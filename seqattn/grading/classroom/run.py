@@ -16,8 +16,7 @@ from seqattn.grading.classroom.roster import Handed, Person, find_person
 from seqattn.grading.classroom.similarity import fingerprint
 from seqattn.grading.judge import Judge
 from seqattn.grading.notebook import read_submission
-from seqattn.grading.report import write_whole
-from seqattn.grading.verdicts import Grade
+from seqattn.grading.report import Grade, write_whole
 
 __all__ = [
     "Result",

@@ -13,9 +13,9 @@ from pathlib import Path
 
 from seqattn.grading.sandbox import wire
 from seqattn.grading.sandbox.jobs import (
+    JobResult,
     LateError,
     Limits,
-    Outcome,
     Turns,
     ending,
     frames,
@@ -114,7 +114,7 @@ class Sandbox:
             self.layers = hello.pop("layers")
             self.versions = hello
 
-    def run(self, job: dict, limits: Limits | None = None) -> Outcome:
+    def run(self, job: dict, limits: Limits | None = None) -> JobResult:
         """Run a job in a child of its own.
 
         A job that waits, or gets too little of the processor, is tried once more while no other
@@ -145,7 +145,7 @@ class Sandbox:
             raise LateError(f"it did not end within {limits.wall:.0f} seconds{got}")
         return outcome
 
-    def _run(self, job: dict, limits: Limits) -> Outcome:
+    def _run(self, job: dict, limits: Limits) -> JobResult:
         if not self._forks:
             return self._run_once(job, limits)
         for attempt in (1, 2):
@@ -168,7 +168,7 @@ class Sandbox:
 
     # --- with a worker that forks
 
-    def _run_forked(self, job: dict, limits: Limits) -> Outcome:
+    def _run_forked(self, job: dict, limits: Limits) -> JobResult:
         request = {
             "seconds": limits.seconds,
             "idle": limits.idle,
@@ -199,7 +199,7 @@ class Sandbox:
         if flood:
             self._control.sendall(b"x")
         report = self._reply()
-        outcome = Outcome(frames(results), seconds=report["seconds"])
+        outcome = JobResult(frames(results), seconds=report["seconds"])
         outcome.printed = prints[:4000].decode("utf-8", "replace")
         outcome.ending, outcome.detail = ending(report, outcome.messages, flood)
         return outcome
@@ -240,7 +240,7 @@ class Sandbox:
 
     # --- where there is no fork, or no safe one
 
-    def _run_once(self, job: dict, limits: Limits) -> Outcome:
+    def _run_once(self, job: dict, limits: Limits) -> JobResult:
         worker = subprocess.Popen(
             [sys.executable, "-I", "-S", str(WORKER), "once"],
             cwd=self._folder.name,
@@ -255,8 +255,8 @@ class Sandbox:
         except subprocess.TimeoutExpired:
             worker.kill()
             results, _ = worker.communicate()
-            return Outcome(frames(results), "late")
-        outcome = Outcome(frames(results))
+            return JobResult(frames(results), "late")
+        outcome = JobResult(frames(results))
         report = {
             "signal": max(0, -worker.returncode),
             "status": worker.returncode,

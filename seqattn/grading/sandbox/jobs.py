@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from seqattn.grading.sandbox import wire
 
-__all__ = ["Ending", "LateError", "Limits", "Outcome", "Turns", "ending", "frames"]
+__all__ = ["Ending", "JobResult", "LateError", "Limits", "Turns", "ending", "frames"]
 
 Ending = Literal["done", "timeout", "waited", "output_limit", "memory", "crashed", "late", "broken"]
 
@@ -43,7 +43,7 @@ class Limits:
 
 
 @dataclass
-class Outcome:
+class JobResult:
     """What became of a job.
 
     Attributes
