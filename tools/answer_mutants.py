@@ -23,7 +23,7 @@ import yaml
 from seqattn.grading.audit import AuthorsJudge
 from seqattn.grading.bank import Question, exercises, load
 from seqattn.grading.report import Verdict
-from seqattn.grading.sandbox.jobs import Limits
+from seqattn.grading.sandbox.host import Limits
 from tools.broken_answers import Mutant, mutants_of
 
 __all__ = ["DRAWS", "LIMITS", "Row", "equivalents", "try_mutants", "written_rows"]

@@ -8,8 +8,8 @@ From a notebook to its points, in the order in which :class:`seqattn.grading.jud
 - :mod:`seqattn.grading.bank` says what a question asks; :mod:`seqattn.grading.cases` draws from it
   the cases on which an answer is tried, with what an independent oracle says is right.
 - :mod:`seqattn.grading.sandbox` computes with answers in a process that can do nothing else:
-  ``host`` asks, ``worker`` and ``runner`` compute, ``confine`` locks them in, ``wire`` is
-  what crosses the pipe, and ``jobs`` says how it ended.
+  ``host`` asks and says how it ended, ``worker`` and ``runner`` compute, ``confine`` locks them in,
+  and ``wire`` is what crosses the pipe.
 - :mod:`seqattn.grading.trials` writes what the sandbox is asked for (``job_of``) and sorts what
   comes back (``by_answer``); there too the file of an open experiment is read. What came back
   :mod:`seqattn.grading.compare` sets beside what is right, and keeps hidden cases out of messages.

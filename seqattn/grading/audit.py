@@ -10,7 +10,7 @@ from seqattn.grading.answers import Answer, imports_the_key
 from seqattn.grading.bank import load
 from seqattn.grading.judge import Judge, not_judged
 from seqattn.grading.report import Verdict
-from seqattn.grading.sandbox.jobs import LateError
+from seqattn.grading.sandbox.host import LateError
 from seqattn.grading.trials import Cases, Task, by_answer
 
 __all__ = ["AuthorsJudge", "Row", "as_text", "audit"]

@@ -39,7 +39,7 @@ from seqattn.grading.relations import (
     quantities,
     related,
 )
-from seqattn.grading.sandbox.jobs import JobResult, Limits
+from seqattn.grading.sandbox.host import JobResult, Limits
 from seqattn.grading.syntax import parse
 
 __all__ = ["advice", "diagnose", "ending_hint", "hint_for", "reordered", "result_line"]

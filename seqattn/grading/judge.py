@@ -34,8 +34,14 @@ from seqattn.grading.compare import redact, written
 from seqattn.grading.hints import advice, diagnose, ending_hint, hint_for, reordered, result_line
 from seqattn.grading.notebook import Submission, UnreadableError, read_submission
 from seqattn.grading.report import Grade, Verdict, VerdictName
-from seqattn.grading.sandbox.host import Sandbox, WorkerDiedError
-from seqattn.grading.sandbox.jobs import Ending, JobResult, LateError, Limits
+from seqattn.grading.sandbox.host import (
+    Ending,
+    JobResult,
+    LateError,
+    Limits,
+    Sandbox,
+    WorkerDiedError,
+)
 from seqattn.grading.trials import (
     Cases,
     EvidenceError,

@@ -24,8 +24,7 @@ from seqattn.grading.compare import (
     sizes_in,
 )
 from seqattn.grading.sandbox import wire
-from seqattn.grading.sandbox.host import Sandbox, WorkerDiedError
-from seqattn.grading.sandbox.jobs import JobResult
+from seqattn.grading.sandbox.host import JobResult, Sandbox, WorkerDiedError
 
 __all__ = [
     "Cases",

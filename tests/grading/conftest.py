@@ -16,8 +16,7 @@ from seqattn.grading.audit import AuthorsJudge
 from seqattn.grading.bank import Wrong, load
 from seqattn.grading.classroom import run
 from seqattn.grading.judge import Judge
-from seqattn.grading.sandbox.host import Sandbox
-from seqattn.grading.sandbox.jobs import Limits
+from seqattn.grading.sandbox.host import Limits, Sandbox
 from tools import hand_in
 from tools.hand_in import question_of
 

@@ -11,7 +11,7 @@ import yaml
 from seqattn.grading.audit import AuthorsJudge
 from seqattn.grading.bank import exercises, load
 from seqattn.grading.cases import draw_cases
-from seqattn.grading.sandbox.jobs import Limits
+from seqattn.grading.sandbox.host import Limits
 from tests.grading.conftest import EXERCISE, LIMITS, ROOT, assert_large_enough
 
 QUESTIONS = [(name, q) for name in exercises() for q in load(name).questions]

@@ -8,7 +8,7 @@ import pytest
 
 from seqattn.grading.compare import visible_shape
 from seqattn.grading.sandbox import wire
-from seqattn.grading.sandbox.jobs import frames
+from seqattn.grading.sandbox.host import frames
 from tests.grading.conftest import filled, verdict
 
 HEAD = (

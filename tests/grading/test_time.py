@@ -28,8 +28,7 @@ from seqattn.grading.classroom.roster import Person, collect
 from seqattn.grading.classroom.run import Result, grade_all
 from seqattn.grading.feedback import as_html
 from seqattn.grading.report import SCHEMA, Grade, Verdict, as_text
-from seqattn.grading.sandbox.host import Sandbox
-from seqattn.grading.sandbox.jobs import JobResult, LateError, Limits, Turns
+from seqattn.grading.sandbox.host import JobResult, LateError, Limits, Sandbox, Turns
 from seqattn.grading.self_check import run_cells
 from tests.grading.conftest import NAME, NO_TANH, RIGHT, filled, verdict
 

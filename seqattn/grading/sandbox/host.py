@@ -1,6 +1,12 @@
-"""The judge's side of the sandbox: start a worker, give it jobs, read what its children send."""
+"""The judge's side of the sandbox: start a worker, give it jobs, read what its children send.
 
+:class:`Limits` says what a job may use, :class:`JobResult` what became of it. :class:`Sandbox` runs
+jobs; :class:`Turns` has those of several sandboxes run side by side, or one alone.
+"""
+
+import contextlib
 import importlib.util
+import io
 import json
 import os
 import selectors
@@ -9,17 +15,24 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, Literal
 
 from seqattn.grading.sandbox import wire
-from seqattn.grading.sandbox.jobs import (
-    JobResult,
-    LateError,
-    Limits,
-    Turns,
-    ending,
-    frames,
-)
+
+__all__ = [
+    "Ending",
+    "JobResult",
+    "LateError",
+    "Limits",
+    "Sandbox",
+    "Turns",
+    "WorkerDiedError",
+    "frames",
+]
 
 WORKER = Path(__file__).with_name("worker.py")
 PACKAGE = Path(__file__).resolve().parents[2]
@@ -29,6 +42,111 @@ SYSTEM = (
     *("/etc/ld.so.cache", "/etc/localtime", "/usr/share/zoneinfo", "/dev/null", "/dev/urandom"),
     *("/proc/cpuinfo", "/proc/meminfo", "/sys/devices/system/cpu"),
 )
+Ending = Literal["done", "timeout", "waited", "output_limit", "memory", "crashed", "late", "broken"]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one job may use. How busy the machine is plays no part in it.
+
+    Attributes
+    ----------
+    seconds : float
+        Processor time, of all its threads together.
+    idle : float
+        Seconds in which no thread of it computes, nor stands in line for a processor.
+    wall : float
+        Seconds on the clock after which nothing can be said about it: see :class:`LateError`.
+    memory : int
+        Bytes, on top of what torch itself takes.
+    prints : int
+        Bytes that may be printed; the first few thousand are kept.
+    results : int
+        Bytes that may be returned.
+    """
+
+    seconds: float = 10.0
+    idle: float = 10.0
+    wall: float = 600.0
+    memory: int = 2**30
+    prints: int = 16 * 2**20
+    results: int = 256 * 2**20
+
+
+@dataclass
+class JobResult:
+    """What became of a job.
+
+    Attributes
+    ----------
+    messages : list
+        What the child sent, in order.
+    ending : Ending
+        ``timeout`` where it computed too long, ``waited`` where it did not compute at all; ``late``
+        where neither limit of time was reached before the backstop was, ``broken`` where the fault
+        is the sandbox's own.
+    detail : str
+        More on an ending that is not ``done``.
+    printed : str
+        The beginning of what was printed.
+    seconds : float
+        Processor time.
+    """
+
+    messages: list[Any] = field(default_factory=list)
+    ending: Ending = "done"
+    detail: str = ""
+    printed: str = ""
+    seconds: float = 0.0
+
+
+class LateError(Exception):
+    """A job got too little of the processor, even alone: nobody's answer is to blame."""
+
+
+class Turns:
+    """Has jobs run side by side, or one alone.
+
+    Examples
+    --------
+    >>> turns = Turns()
+    >>> with turns.beside():
+    ...     pass
+    >>> with turns.alone():
+    ...     pass
+    """
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._running = 0
+        self._closed = False
+
+    @contextlib.contextmanager
+    def beside(self) -> Iterator[None]:
+        """Run beside others, once nobody wants to be alone."""
+        with self._changed:
+            self._changed.wait_for(lambda: not self._closed)
+            self._running += 1
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._running -= 1
+                self._changed.notify_all()
+
+    @contextlib.contextmanager
+    def alone(self) -> Iterator[None]:
+        """Run once all others have ended, and keep new ones waiting."""
+        with self._changed:
+            self._changed.wait_for(lambda: not self._closed)
+            self._closed = True
+            self._changed.wait_for(lambda: self._running == 0)
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._closed = False
+                self._changed.notify_all()
 
 
 class WorkerDiedError(Exception):
@@ -201,7 +319,7 @@ class Sandbox:
         report = self._reply()
         outcome = JobResult(frames(results), seconds=report["seconds"])
         outcome.printed = prints[:4000].decode("utf-8", "replace")
-        outcome.ending, outcome.detail = ending(report, outcome.messages, flood)
+        outcome.ending, outcome.detail = _ending(report, outcome.messages, flood)
         return outcome
 
     def _exchange(
@@ -262,7 +380,7 @@ class Sandbox:
             "status": worker.returncode,
             "stopped": "timeout" if worker.returncode == wire.EXHAUSTED else "",
         }
-        outcome.ending, outcome.detail = ending(report, outcome.messages, "")
+        outcome.ending, outcome.detail = _ending(report, outcome.messages, "")
         return outcome
 
     # --- both
@@ -280,7 +398,7 @@ class Sandbox:
         }
 
     def _configuration(self, **more: float) -> bytes:
-        packages = package_folders()
+        packages = _package_folders()
         python = [sysconfig.get_path(name) for name in ("stdlib", "platstdlib")]
         roots = [*packages, *python, str(Path(sys.base_prefix) / "lib"), *SYSTEM]
         config: dict = {"packages": packages, "roots": roots, "hidden": [str(PACKAGE)], **more}
@@ -295,7 +413,7 @@ def _encoded(job: dict) -> bytes:
     return wire.encode({name: part for name, part in job.items() if name != "cases"}) + cases
 
 
-def package_folders() -> list[str]:
+def _package_folders() -> list[str]:
     """Find the folders from which answers import, torch's and NumPy's: by name, not by habit."""
     folders = []
     for name in ("torch", "numpy"):
@@ -303,3 +421,30 @@ def package_folders() -> list[str]:
         if spec is not None and spec.origin:
             folders.append(str(Path(spec.origin).resolve().parents[1]))
     return list(dict.fromkeys(folders))
+
+
+def frames(data: bytes) -> list[Any]:
+    """Read messages until they end, or make no sense."""
+    messages: list[Any] = []
+    stream = io.BytesIO(data)
+    with contextlib.suppress(EOFError, wire.MalformedError):
+        while stream.tell() < len(data):
+            messages.append(wire.read(stream))
+    return messages
+
+
+def _ending(report: dict, messages: list[Any], flood: str) -> tuple[Ending, str]:
+    """Name how a child ended, from what its parent saw: the ending, and more on it."""
+    if flood:
+        return "output_limit", flood
+    if report.get("stopped"):
+        return report["stopped"], ""
+    if messages and messages[-1] == {"event": "done"}:
+        return "done", ""
+    if not messages and report["status"] == wire.BROKEN:
+        return "broken", ""
+    if report["signal"] == 9:
+        return "memory", "killed by the system"
+    if report["signal"]:
+        return "crashed", f"signal {report['signal']}"
+    return "crashed", f"the process ended itself with status {report['status']}"
