@@ -13,7 +13,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from benchmarks import gpu, tested
+from benchmarks import gpu, gpu_parts, tested
 from benchmarks.measure import PAGE
 from benchmarks.race import Standing
 from benchmarks.study import MEASURED, Study
@@ -58,7 +58,7 @@ def parts_of(monkeypatch, **parts):
 def test_the_parts_measure_on_this_device_once(
     here, stands, tmp_path, monkeypatch, capsys, unchecked
 ):
-    monkeypatch.setattr(gpu, "PRECISIONS", ("bf16",))
+    monkeypatch.setattr(gpu_parts, "PRECISIONS", ("bf16",))
     names = ["speed", "reach-bahdanau", "quality", "compiled"]
     gpu.main(given(tmp_path, *names))
     assert here == names
@@ -86,46 +86,48 @@ def test_the_parts_measure_on_this_device_once(
     # What is done is done; what a part had measured before it was cut short is not lost.
     cut = stands("speed")
     (tmp_path / "speed.json").write_text(json.dumps({**cut, "state": "unfinished"}))
-    monkeypatch.setattr(gpu, "tokens_per_second", None)
+    monkeypatch.setattr(gpu_parts, "tokens_per_second", None)
     gpu.main(given(tmp_path, *names))
     assert here == [*names, "speed"]
     assert stands("speed") == cut
 
 
 def test_a_training_that_is_asked_to_end_is_taken_up_again(tmp_path, monkeypatch):
-    setting, folder = gpu.tiny(), tmp_path / "one"
-    job = gpu.Job(torch.device("cpu"), setting, Study("gpu", tmp_path, tmp_path / "x.json"), None)
+    setting, folder = gpu_parts.tiny(), tmp_path / "one"
+    job = gpu_parts.Job(
+        torch.device("cpu"), setting, Study("gpu", tmp_path, tmp_path / "x.json"), None
+    )
     folder.mkdir()
-    run = gpu.new_run
+    run = gpu_parts.new_run
 
     def interrupted(*arguments, **options):
         trainer = run(*arguments, **options)
         trainer._reason_to_stop = lambda signal: "interrupted" if trainer.state.step == 3 else ""
         return trainer
 
-    monkeypatch.setattr(gpu, "new_run", interrupted)
-    with pytest.raises(gpu.UnfinishedError, match="saved at update 3"):
-        gpu.train_to_the_end(job, "bahdanau", folder, {})
-    monkeypatch.delattr(gpu, "new_run")  # it goes on, and does not begin anew
-    found = gpu.train_to_the_end(job, "bahdanau", folder, {})
+    monkeypatch.setattr(gpu_parts, "new_run", interrupted)
+    with pytest.raises(gpu_parts.UnfinishedError, match="saved at update 3"):
+        gpu_parts.train_to_the_end(job, "bahdanau", folder, {})
+    monkeypatch.delattr(gpu_parts, "new_run")  # it goes on, and does not begin anew
+    found = gpu_parts.train_to_the_end(job, "bahdanau", folder, {})
     assert found["prepared_seconds"] >= 0
-    assert gpu.RunFolder(folder / "run").records()[-1]["step"] == 4
+    assert gpu_parts.RunFolder(folder / "run").records()[-1]["step"] == 4
 
 
 def test_products_have_the_precision_of_the_row_and_no_longer():
     before = torch.get_float32_matmul_precision(), torch.backends.cudnn.allow_tf32
-    with gpu.products("tf32"):
+    with gpu_parts.products("tf32"):
         assert torch.get_float32_matmul_precision() == "high"
         assert torch.backends.cudnn.allow_tf32
-    with gpu.products("fp32"):
+    with gpu_parts.products("fp32"):
         assert torch.get_float32_matmul_precision() == "highest"
         assert not torch.backends.cudnn.allow_tf32
     assert (torch.get_float32_matmul_precision(), torch.backends.cudnn.allow_tf32) == before
 
 
 def test_pytorchs_transformer_sees_neither_padding_nor_the_future():
-    config = gpu.tiny().presets["transformer-tiny"].model
-    model = gpu.TorchTransformer(config, 9, 9).eval()
+    config = gpu_parts.tiny().presets["transformer-tiny"].model
+    model = gpu_parts.TorchTransformer(config, 9, 9).eval()
     assert model.vocabulary.weight is model.source.weight
     source, lengths = torch.tensor([[4, 5, 2], [6, 2, 0]]), torch.tensor([3, 2])
     inputs = torch.tensor([[1, 7, 8], [1, 8, 5]])
@@ -155,13 +157,13 @@ ENDED = [line("one", "began"), line("one", "passed", 1.5), line("two", "began"),
     ],
 )
 def test_what_tests_left_is_counted(more, failed):
-    row = gpu.count_tests([*ENDED, *more])
+    row = gpu_parts.count_tests([*ENDED, *more])
     assert (row["passed"], row["skipped"]) == (1 + (more[-1:] == [line("five", "passed")]), 1)
     assert row.get("failed") == failed
 
 
 def test_no_test_at_all_is_no_pass():
-    assert gpu.count_tests([])["failed"] == "tests: none passed"
+    assert gpu_parts.count_tests([])["failed"] == "tests: none passed"
 
 
 def test_the_device_tests_are_asked_for_on_this_device(monkeypatch, tmp_path):
@@ -173,16 +175,16 @@ def test_the_device_tests_are_asked_for_on_this_device(monkeypatch, tmp_path):
         asked.append((" ".join(command), options["env"]["SEQATTN_TESTS"]))
         return SimpleNamespace(returncode=status)
 
-    monkeypatch.setattr(gpu.subprocess, "run", run)
+    monkeypatch.setattr(gpu_parts.subprocess, "run", run)
     study = Study("gpu", tmp_path, tmp_path / "x.json")
-    job = gpu.Job(torch.device("cuda:0"), gpu.tiny(), study, None)
-    assert [row["passed"] for row in gpu.tests(job)] == [1]
+    job = gpu_parts.Job(torch.device("cuda:0"), gpu_parts.tiny(), study, None)
+    assert [row["passed"] for row in gpu_parts.tests(job)] == [1]
     [(command, thorough)] = asked
     assert " -p benchmarks.tested -m device -k cuda tests" in command
     assert thorough == "thorough"
     status = -11  # the whole run came down: no count of what is known can stand for it
     with pytest.raises(RuntimeError, match="ended with -11"):
-        list(gpu.tests(job))
+        list(gpu_parts.tests(job))
 
 
 TESTS = """
@@ -223,7 +225,7 @@ def test_tests_that_are_cut_short_go_on_where_they_were(tmp_path):
     def run():
         command = [sys.executable, "-m", "pytest", "-q", "-p", "no:nbval", "-p", "no:cacheprovider",
                    "-p", "no:xdist", "-p", "benchmarks.tested"]  # fmt: skip
-        environment = {**os.environ, tested.FILE: str(path), "PYTHONPATH": str(gpu.ROOT)}
+        environment = {**os.environ, tested.FILE: str(path), "PYTHONPATH": str(gpu_parts.ROOT)}
         done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True)
         (tmp_path / "ran").touch()
         ran = (tmp_path / "ran").read_text().split()
@@ -234,7 +236,7 @@ def test_tests_that_are_cut_short_go_on_where_they_were(tmp_path):
     assert run() == (7, ["bad", "breaks"])  # what failed is tried again, and what broke off once
     assert run() == (1, ["bad", "last"])
     assert run() == (1, ["bad"])
-    row = gpu.count_tests(tested.read_lines(path))
+    row = gpu_parts.count_tests(tested.read_lines(path))
     assert (row["passed"], row["skipped"]) == (4, 1)
     names = ["test_bad", "test_breaks", "test_leaves_a_mess"]
     assert row["failed"] == f"tests: {', '.join(f'test_some.py::{name}' for name in names)}"
@@ -242,7 +244,7 @@ def test_tests_that_are_cut_short_go_on_where_they_were(tmp_path):
 
 def test_what_is_cut_short_twice_lets_the_others_have_their_turn(tmp_path):
     study, asked = Study("gpu", tmp_path / "cells", tmp_path / "x.json"), []
-    job = gpu.Job(torch.device("cpu"), gpu.tiny(), study, None)
+    job = gpu_parts.Job(torch.device("cpu"), gpu_parts.tiny(), study, None)
 
     def endless():
         asked.append("endless")
@@ -271,10 +273,10 @@ def test_the_contest_is_held_on_this_device(monkeypatch, tmp_path):
         told.append((str(arguments.device), arguments.joeynmt))
         return {"Same batches": [row]}
 
-    monkeypatch.setattr(gpu.train, "hold", hold)
+    monkeypatch.setattr(gpu_parts.train, "hold", hold)
     study = Study("gpu", tmp_path, tmp_path / "x.json")
-    job = gpu.Job(torch.device("cuda"), gpu.tiny(), study, "joey/python")
-    [found] = gpu.joeynmt(job)
+    job = gpu_parts.Job(torch.device("cuda"), gpu_parts.tiny(), study, "joey/python")
+    [found] = gpu_parts.joeynmt(job)
     assert told == [("cuda", "joey/python")]
     assert Standing(**found["parts"]["Same batches"][0]) == row
 
@@ -291,7 +293,7 @@ def test_notebooks_run_in_full_mode_in_one_folder(here, stands, tmp_path, monkey
         (tmp_path / f"{name}.py").write_text(code.format(text))
     (tmp_path / "none.py").write_text("# %%\npass\n")
     monkeypatch.setattr(
-        gpu, "NOTEBOOKS", {name: tmp_path / f"{name}.py" for name in (*texts, "none")}
+        gpu_parts, "NOTEBOOKS", {name: tmp_path / f"{name}.py" for name in (*texts, "none")}
     )
     names = [f"notebook-{name}" for name in (*texts, "none")]
     gpu.main(given(tmp_path, *names))
@@ -300,9 +302,9 @@ def test_notebooks_run_in_full_mode_in_one_folder(here, stands, tmp_path, monkey
     assert "0 cells with FULL = False" in stands("notebook-none")["why"]
 
 
-@pytest.mark.parametrize("name", gpu.NOTEBOOKS)
+@pytest.mark.parametrize("name", gpu_parts.NOTEBOOKS)
 def test_the_books_notebooks_have_the_flag(name):
-    assert gpu.NOTEBOOKS[name].read_text(encoding="utf-8").count("\nFULL = False\n") == 1
+    assert gpu_parts.NOTEBOOKS[name].read_text(encoding="utf-8").count("\nFULL = False\n") == 1
 
 
 # --- one part after the other --------------------------------------------------------------------
@@ -320,7 +322,7 @@ def test_a_part_that_fails_says_so_and_the_next_goes_on(here, stands, tmp_path, 
 
     def unfinished(job):
         yield {"what": "some"}
-        raise gpu.UnfinishedError("saved at update 3")
+        raise gpu_parts.UnfinishedError("saved at update 3")
 
     good = {"good": lambda job: iter([{"what": "all"}])}
     parts_of(monkeypatch, bad=bad, half=half, unfinished=unfinished, **good)
