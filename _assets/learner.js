@@ -110,17 +110,21 @@ function curve({ ask, options }) {
       put(i, heights[i] + steps[event.key]);
     } },
   }));
+  // Where a finger may take hold of a point.
+  const holds = ticks.map((tick, i) => make("rect", { class: "sa-ask-hold", x: across(i) - 22, width: 44, height: 44 }));
   function put(i, y) { heights[i] = clamp(y); drawn = true; draw(); }
   function draw() {
     path.setAttribute("d", line(heights));
     path.classList.toggle("sa-ask-flat", !drawn);
     points.forEach((point, i) => {
       point.setAttribute("cy", up(heights[i]));
+      holds[i].setAttribute("y", up(heights[i]) - 22);
       point.setAttribute("aria-valuenow", Math.round(100 * heights[i]) / 100);
     });
   }
   // A pen: columns that the pointer jumped over lie on the line between two of its places.
-  let pen = null;
+  let pen = null, down = null;
+  const held = (event) => !locked && event.target.closest(".sa-ask-hold");
   function trace(event) {
     const box = svg.getBoundingClientRect(), scale = width / box.width;
     const x = ((event.clientX - box.left) * scale - left) / (width - left - right) * (ticks.length - 1);
@@ -135,16 +139,31 @@ function curve({ ask, options }) {
   }
   const svg = make("svg", { viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": `Your curve: ${ask.y.label} against ${label}`,
     on: {
-      pointerdown(event) { if (locked) return; event.preventDefault(); svg.setPointerCapture(event.pointerId); pen = null; trace(event); },
-      pointermove(event) { if (pen && !locked) trace(event); },
-      pointerup() { pen = null; }, pointercancel() { pen = null; },
+      // A finger that is not on a point may be about to scroll: it has to go sideways first, or lift.
+      touchstart(event) { if (held(event)) event.preventDefault(); },
+      pointerdown(event) {
+        if (locked) return;
+        pen = null;
+        down = { id: event.pointerId, x: event.clientX, y: event.clientY, sure: event.pointerType !== "touch" || held(event) };
+        if (!down.sure) return;
+        event.preventDefault();
+        svg.setPointerCapture(event.pointerId);
+        trace(event);
+      },
+      pointermove(event) {
+        if (locked || event.pointerId !== down?.id) return;
+        down.sure ||= Math.abs(event.clientX - down.x) > Math.max(8, Math.abs(event.clientY - down.y));
+        if (down.sure) trace(event);
+      },
+      pointerup(event) { if (!locked && event.pointerId === down?.id) trace(event); pen = down = null; },
+      pointercancel() { pen = down = null; },
     } },
   [low, (low + high) / 2, high].map((y) => make("g", {}, make("line", { x1: left, x2: width - right, y1: up(y), y2: up(y) }), make("text", { x: left - 16, y: up(y) + 4, "text-anchor": "end" }, y))),
   ticks.map((tick, i) => make("text", { x: across(i), y: height - bottom + 20, "text-anchor": "middle" }, tick)),
   make("text", { x: (left + width - right) / 2, y: height - 6, "text-anchor": "middle" }, label),
   make("text", { x: 4, y: 10 }, ask.y.label),
   ask.given ? [make("path", { class: "sa-ask-given", d: line(ask.given.curve) }), make("text", { x: width - right, y: 10, "text-anchor": "end" }, `grey: ${ask.given.label}`)] : [],
-  truth, path, points);
+  truth, path, points, holds);
   draw();
   const away = (a, b) => a.reduce((sum, y, i) => sum + Math.abs(y - b[i]), 0);
   const nearest = (value) => {

@@ -30,9 +30,20 @@
 
   // What scrolls sideways must show it and be reachable with the keyboard.
   function mark(box) {
+    if (box.matches(".formula")) fit(box);
     const wide = box.scrollWidth > box.clientWidth + 1;
     box.classList.toggle("scrolls", wide);
     if (wide) box.tabIndex = 0; // a theme's script says -1 where it was not wide before
+  }
+  // A formula that is a little too long for its line is set a little smaller: it need not scroll.
+  const fitted = new WeakMap();
+  function fit(box) {
+    const math = box.querySelector("math");
+    if (!math || fitted.get(box) === box.clientWidth) return;
+    fitted.set(box, box.clientWidth);
+    math.style.fontSize = "";
+    const over = box.scrollWidth / box.clientWidth;
+    if (over > 1 && over < 1.16) math.style.fontSize = `${parseFloat(getComputedStyle(math).fontSize) * 0.99 / over}px`;
   }
   const sizes = new ResizeObserver((changed) => changed.forEach(({ target }) => mark(target)));
 

@@ -103,7 +103,7 @@ Unrolled("the cat sleeps", orders=["none"], title="Encoder, context, decoder")
 # Two such networks learned from the same sentence pairs, none longer than twenty words, with the
 # same number of updates. One hands its decoder the single vector $c$. The other lets the decoder
 # look back at every state: it has *attention*. Then both translated new sentences of up to forty
-# words (punctuation marks and *'s* count as words), greedily.
+# words (punctuation marks and *’s* count as words), greedily.
 #
 # The curves show **BLEU**, which runs from 0 to 100. BLEU is a *precision*: of the words a translation
 # contains, and of its runs of two, three and four words, how many also occur in the reference? The four

@@ -1102,7 +1102,7 @@ for scale in (0.1, 1, 10, 100):
 #
 # </details>
 #
-# <details><summary>"Output" or "hidden": which of the encoder's two results goes into attention?</summary>
+# <details><summary>“Output” or “hidden”: which of the encoder’s two results goes into attention?</summary>
 #
 # `nn.GRU` returns `output`, the top layer's state at *every* position, and `hidden`, the last state of
 # each layer. Attention needs a state for each word: `output`. The decoder's start needs a summary:
@@ -1139,7 +1139,7 @@ for scale in (0.1, 1, 10, 100):
 #
 # </details>
 #
-# <details><summary>My model is called "Bahdanau" and behaves like Luong's. Why?</summary>
+# <details><summary>My model is called “Bahdanau” and behaves like Luong’s. Why?</summary>
 #
 # In several libraries the name chooses the score alone, and the decoder's order is Luong's. Score and
 # order are two choices. Use the probe.

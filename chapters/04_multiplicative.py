@@ -586,7 +586,7 @@ plt.show()
 # %% [markdown]
 # ## Questions that readers ask
 #
-# <details><summary>What is the difference between Bahdanau's and Luong's attention?</summary>
+# <details><summary>What is the difference between Bahdanau’s and Luong’s attention?</summary>
 #
 # Four choices that can be combined almost freely. The *score*: additive, or one of Luong's, mostly products.
 # The *order*: Bahdanau's decoder asks with the state before the update, $s_{t-1}$, Luong's with the state

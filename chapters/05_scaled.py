@@ -866,7 +866,7 @@ assert torch.equal(one, other)  # another sentence, the same scores
 #
 # </details>
 #
-# <details><summary>Why do keys and values differ in a Transformer, and not in Bahdanau's model?</summary>
+# <details><summary>Why do keys and values differ in a Transformer, and not in Bahdanau’s model?</summary>
 #
 # Nothing forces either. One encoder state can serve for both, if part of it says where it should be found
 # and part what it has to say. Two matrices let a head choose the parts freely. A recurrent decoder has

@@ -708,7 +708,7 @@ for name, read in (("packed", encoder), ("unpacked", partial(unpacked, encoder))
 # %% [markdown]
 # ## Questions that readers ask
 #
-# <details><summary>How is the context combined with the decoder's state?</summary>
+# <details><summary>How is the context combined with the decoder’s state?</summary>
 #
 # In two places, independent of each other: in the *update*, as an input beside the last word, and in the
 # *readout*, beside the new state. Bahdanau et al. use both. Luong et al. use the readout, and with feeding
@@ -744,7 +744,7 @@ for name, read in (("packed", encoder), ("unpacked", partial(unpacked, encoder))
 #
 # </details>
 #
-# <details><summary>Why does a framework's "Bahdanau" wrapper behave like Luong's decoder?</summary>
+# <details><summary>Why does a framework’s “Bahdanau” wrapper behave like Luong’s decoder?</summary>
 #
 # There the name chooses the score. The order belongs to the wrapper. Run the probes.
 #

@@ -51,6 +51,7 @@ from seqattn.plots import (
     ORANGE,
     ResultTable,
     experiment_card,
+    name_lines,
     plot_attention,
     use_style,
 )
@@ -385,11 +386,12 @@ for reads, colour, form in (("true", BLUE, "o-"), ("own", ORANGE, "s-")):
     points = [with_interval(s, n) for s, n in zip(shares[reads][1][:5], number)]
     middle, half = zip(*points)
     reading = {"true": "reads the truth again", "own": "reads its own words"}[reads]
-    ax.errorbar(steps, middle, half, fmt=form, color=colour, label=reading, capsize=3)
+    marks = ax.errorbar(steps, middle, half, fmt=form, color=colour, capsize=3)
+    marks[0].set_label(reading)
 ax.plot(steps, shares["own"][0][:5], "--", color=GREY, label="no wrong word")
 ax.set(xlabel="words after the wrong one", ylabel="share of right words", xticks=steps)
 ax.set_ylim(0.5, 1.02)
-ax.legend(loc="lower left")
+name_lines(ax)
 plt.show()
 
 

@@ -101,7 +101,8 @@ class Contents:
 
     def title(self, page: str) -> str:
         """Give a page's title, without the word that says that it is an exercise."""
-        return course_map.page_title(self.root, page).removeprefix("Exercise:").strip()
+        title = course_map.page_title(self.root, page).removeprefix("Exercise:").strip()
+        return title.replace("'", "’")  # as Sphinx sets them elsewhere
 
     @cached_property
     def written(self) -> list[str]:
@@ -202,6 +203,10 @@ class Paths(_Generated):
             f" <span>{spell(contents.minutes[page])}</span></li>"
             for page in route.pages
         )
+        if list(route.pages) == contents.written:  # the contents list them already
+            steps = (
+                f"<li>{self.link('chapters/contents', 'All chapters and exercises, in order')}</li>"
+            )
         return (
             f'<li class="path"><p class="path-name">{html.escape(route.name)} '
             f"<span>{spell(contents.total(route))}</span></p>"

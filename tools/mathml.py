@@ -107,7 +107,8 @@ def _set_functions_apart(root: ElementTree.Element) -> None:
     """Put a thin space between an operand and the name of a function that follows it."""
     for parent in root.iter():
         for i in range(len(parent) - 1, 0, -1):
-            if _is_function(parent[i]) and _ends_operand(parent[i - 1]):
+            named = _is_function(parent[i]) or _is_name_with_script(parent, i)
+            if named and _ends_operand(parent[i - 1]):
                 parent.insert(i, ElementTree.Element("mspace", width="0.1667em"))
 
 
@@ -124,6 +125,16 @@ def _is_function(element: ElementTree.Element) -> bool:
         and element[0].tag == "mi"
         and element[1].tag == "mo"
         and element[1].text == APPLY
+    )
+
+
+def _is_name_with_script(parent: ElementTree.Element, i: int) -> bool:
+    """Say whether a name such as log with base 2 stands there, whose argument follows it."""
+    return (
+        parent[i].tag in SCRIPTS
+        and parent[i][0].tag == "mi"
+        and i + 1 < len(parent)
+        and parent[i + 1].text == APPLY
     )
 
 

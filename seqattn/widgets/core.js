@@ -399,7 +399,8 @@ function question({ id, get, set, open }, { name, point }) {
   if (!asked) return null;
   const feedback = (chosen) => {
     const right = chosen === answer, why = Array.isArray(explain) ? explain[chosen] : right ? explain : "Move the figure, watch, and choose again.";
-    const quoted = (option) => `“${option}”${/[.!?]$/.test(option) ? "" : "."}`;
+    // Quotation marks inside others are single.
+    const quoted = (option) => `“${option.replaceAll("“", "‘").replaceAll("”", "’")}”${/[.!?]$/.test(option) ? "" : "."}`;
     const verdict = chosen < 0 ? `The answer: ${quoted(options[answer])} ` : right ? `✓ You said ${quoted(options[chosen])} Right. ` : `✗ You said ${quoted(options[chosen])} Not so. `;
     return [...rich(verdict).flat(), ...rich(chosen < 0 ? (Array.isArray(explain) ? explain[answer] : explain) : why).flat(), get("predict").tests && " The marked control tests it."];
   };
