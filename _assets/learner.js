@@ -152,7 +152,10 @@ function curve({ ask, options }) {
       },
       pointermove(event) {
         if (locked || event.pointerId !== down?.id) return;
-        down.sure ||= Math.abs(event.clientX - down.x) > Math.max(8, Math.abs(event.clientY - down.y));
+        if (!down.sure && Math.abs(event.clientX - down.x) > Math.max(8, Math.abs(event.clientY - down.y))) {
+          down.sure = true;
+          trace({ clientX: down.x, clientY: down.y });
+        }
         if (down.sure) trace(event);
       },
       pointerup(event) { if (!locked && event.pointerId === down?.id) trace(event); pen = down = null; },

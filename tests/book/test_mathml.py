@@ -38,7 +38,13 @@ def test_a_root_over_a_low_letter_stands_as_high_as_over_a_capital():
 
 @pytest.mark.parametrize(
     ("tex", "spaces"),
-    [(r"v \tanh(x)", 1), (r"v^\top \tanh(x)", 1), (r"(a) \exp(b)\exp(c)", 2), (r"= \tanh(x)", 0)],
+    [
+        (r"v \tanh(x)", 1),
+        (r"v^\top \tanh(x)", 1),
+        (r"(a) \exp(b)\exp(c)", 2),
+        (r"= \tanh(x)", 0),
+        (r"T_s \log_2(x)", 1),
+    ],
 )
 def test_the_name_of_a_function_stands_apart_from_what_it_follows(tex, spaces):
     assert len(list(parts(tex).iter("mspace"))) == spaces

@@ -146,6 +146,40 @@ def test_a_curve_is_drawn_with_the_pointer(new_page, book_server):
     assert heights == pytest.approx([50 + 50 * at / 6 for at in range(7)], abs=2)
 
 
+def test_a_finger_scrolls_past_the_curve_and_draws_sideways_or_by_a_point(browser, book_server):
+    context = browser.new_context(viewport={"width": 390, "height": 700}, has_touch=True)
+    page = context.new_page()
+    visit(page, f"{book_server}/{PAGE}.html")
+    pad = page.locator("#ask-adam-and-temperature svg")
+    pad.evaluate("svg => svg.scrollIntoView({ block: 'center', behavior: 'instant' })")
+    page.wait_for_timeout(500)  # for the page to come to rest
+    touch = context.new_cdp_session(page)
+    points = pad.locator("circle")
+
+    def heights():
+        return [float(c.get_attribute("aria-valuenow")) for c in points.all()]
+
+    def swipe(x, y, by_x, by_y):
+        way = [{"x": x + by_x * i, "y": y + by_y * i} for i in range(10)]
+        touch.send("Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": way[:1]})
+        for place in way[1:]:
+            touch.send("Input.dispatchTouchEvent", {"type": "touchMove", "touchPoints": [place]})
+        touch.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+
+    start, box = heights(), pad.bounding_box()
+    first, top = points.nth(0).bounding_box(), page.evaluate("scrollY")
+    swipe(first["x"] + 8, first["y"] + 8, 0, -4)  # a point is taken up
+    assert heights()[0] > start[0] and heights()[1:] == start[1:]
+    assert page.evaluate("scrollY") == top
+    swipe(first["x"] + 8, box["y"] + box["height"] - 70, 28, 0)  # sideways along the bottom
+    assert max(heights()[:6]) < 30
+    drawn = heights()
+    swipe(box["x"] + box["width"] / 2, box["y"] + box["height"] * 0.4, 0, -8)
+    page.wait_for_function("top => scrollY > top", arg=top)
+    assert heights() == drawn
+    context.close()
+
+
 @pytest.mark.parametrize(
     "stored", ["{", "null", "[1]", '{"answers": {"overflow": 5}, "shown": {}}']
 )
