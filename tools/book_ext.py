@@ -247,6 +247,11 @@ class _Generated(SphinxDirective):
         raise NotImplementedError
 
 
+def _held(name: str) -> str:
+    """Keep a name such as F-03 on one line."""
+    return f'<span class="sa-held">{name}</span>'
+
+
 class FormulaMap(_Generated):
     """Every formula with its function, test and exercise."""
 
@@ -267,7 +272,7 @@ class FormulaMap(_Generated):
                 lines.append(
                     f"| {{eq}}`{f.label}` | {f.title} | {{py:obj}}`~{f.function}` "
                     f'| <a id="{here}" href="../{TESTS}/{chapter}.html#{here}">test</a> '
-                    f"| {exercise} | {', '.join(f.covers) or '–'} |"
+                    f"| {exercise} | {', '.join(map(_held, f.covers)) or '–'} |"
                 )
             lines.append("")
         return lines
