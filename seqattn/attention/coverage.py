@@ -132,27 +132,27 @@ class CoverageAttention(Mechanism):
         ValueError
             If sizes do not fit.
         """
-        keys = self._recall(keys, values, mask)
+        memory = self._recall(keys, values, mask)
         if coverage is None:
-            coverage = _nothing_seen(keys.keys)
-        elif coverage.shape != keys.keys.shape[:2]:
+            coverage = _nothing_seen(memory.keys)
+        elif coverage.shape != memory.keys.shape[:2]:
             raise ValueError(
                 f"coverage has shape {tuple(coverage.shape)}; expected (batch, keys) = "
-                f"{tuple(keys.keys.shape[:2])}, the sum of the weights so far"
+                f"{tuple(memory.keys.shape[:2])}, the sum of the weights so far"
             )
         if query.dim() == 2:
-            felt = keys.keys + coverage.unsqueeze(-1).to(self.w_c.dtype) * self.w_c
-            context, weights = self.attention(query, keys._replace(keys=felt))
+            felt = memory.keys + coverage.unsqueeze(-1).to(self.w_c.dtype) * self.w_c
+            context, weights = self.attention(query, memory._replace(keys=felt))
             return CoverageOutput(context, weights, coverage + weights)
         contexts, rows = [], []
         for t, one in enumerate(query.unbind(1)):
             context, weights, coverage = self(
-                one, _at_step(keys, t, query.shape[1]), None, None, coverage
+                one, _at_step(memory, t, query.shape[1]), None, None, coverage
             )
             contexts.append(context)
             rows.append(weights)
         if not rows:
-            empty = query.new_zeros(*query.shape[:2], keys.values.shape[-1])
+            empty = query.new_zeros(*query.shape[:2], memory.values.shape[-1])
             return CoverageOutput(
                 empty, query.new_zeros(*query.shape[:2], coverage.shape[1]), coverage
             )

@@ -123,8 +123,8 @@ class HardAttention(Mechanism):
         TypeError, ValueError
             As :meth:`Attention.forward`.
         """
-        keys = self._recall(keys, values, mask)
-        soft, weights = self.soft(query, keys)
+        memory = self._recall(keys, values, mask)
+        soft, weights = self.soft(query, memory)
         possible = weights.sum(-1) > 0
         # A row with nothing to choose from still needs something that can be drawn.
         chances = weights.detach().masked_fill(~possible.unsqueeze(-1), 1.0)
@@ -135,7 +135,7 @@ class HardAttention(Mechanism):
             position = chances.argmax(-1)
         places = torch.arange(weights.shape[-1], device=position.device)
         one_hot = ((position.unsqueeze(-1) == places) & possible.unsqueeze(-1)).to(weights.dtype)
-        context = weighted_sum(one_hot, keys.values)
+        context = weighted_sum(one_hot, memory.values)
         if self.gradient == "straight-through":
             context = context.detach() + (soft - soft.detach())
         chosen = weights.gather(-1, position.unsqueeze(-1)).squeeze(-1)

@@ -2,7 +2,8 @@
 
 A class here chooses its score, and nothing else: how a query becomes a context is in
 :meth:`Attention.remember <seqattn.attention.core.Attention.remember>` and
-:meth:`Attention.forward <seqattn.attention.core.Attention.forward>`.
+:meth:`Attention.forward <seqattn.attention.core.Attention.forward>`. ``AdditiveAttention`` is
+another name of ``BahdanauAttention``, ``MultiplicativeAttention`` of ``LuongAttention``.
 """
 
 from typing import Literal

@@ -153,11 +153,11 @@ def train(
     budget = {"minutes": minutes, "epochs": epochs, "steps": steps}
     with plain_errors(LESS_IN_TRAINING, (DivergedError,)):
         from seqattn.cli.train_options import (
-            begin,
             choose_preset,
             describe,
+            prepare_resumed,
+            prepare_run,
             set_threads,
-            take_up,
         )
         from seqattn.process import process_rank
 
@@ -176,7 +176,7 @@ def train(
         folder = run or Path("runs") / _run_name(data or ["toy"], corpus, preset)
         where = prepare_device(device)
         if resume:
-            trainer = take_up(folder, budget, where, quiet)
+            trainer = prepare_resumed(folder, budget, where, quiet)
         else:
             if process_rank() == 0:
                 check_folder(folder, overwrite=overwrite)
@@ -185,7 +185,7 @@ def train(
                 "compile": compiled or None,
                 "tensorboard": tensorboard or None,
             }
-            trainer = begin(
+            trainer = prepare_run(
                 folder, corpus, choose_preset(corpus, preset, config),
                 budget=budget, changes=changes, settings=settings or [], precision=precision,
                 subwords=subwords, joint=joint, min_count=min_count, lowercase=lowercase,

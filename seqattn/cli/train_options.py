@@ -18,7 +18,14 @@ if TYPE_CHECKING:
     from seqattn.training import Trainer, TrainingConfig
     from seqattn.training.presets import Preset
 
-__all__ = ["apply_settings", "begin", "choose_preset", "describe", "set_threads", "take_up"]
+__all__ = [
+    "apply_settings",
+    "choose_preset",
+    "describe",
+    "prepare_resumed",
+    "prepare_run",
+    "set_threads",
+]
 
 
 def choose_preset(corpus: "CorpusConfig", name: str | None, config: Path | None) -> "Preset":
@@ -32,7 +39,7 @@ def choose_preset(corpus: "CorpusConfig", name: str | None, config: Path | None)
     return default_preset(corpus.name) if config is None else read_config(config)
 
 
-def begin(
+def prepare_run(
     folder: Path,
     corpus: "CorpusConfig",
     preset: "Preset",
@@ -100,7 +107,7 @@ def begin(
     )
 
 
-def take_up(
+def prepare_resumed(
     folder: Path, budget: Mapping[str, Any], device: "torch.device", quiet: bool
 ) -> "Trainer":
     """Prepare to go on with a run, perhaps with another budget.

@@ -120,31 +120,31 @@ def beam_search(
     # In here the names of the two penalties are their exponent and factor, not the functions below.
     ranking = _Ranking(alpha=length_penalty, beta=coverage_penalty)
     with evaluating(model):
-        beams = found = _no_words(real, limits, covered=coverage_penalty != 0)
-        rows = torch.arange(source.shape[0], device=source.device)  # the sentences searched for
-        state, memory = select(model.begin(source, lengths), rows.repeat_interleave(beam))
-        last = torch.full((len(rows) * beam,), BOS, device=source.device)
+        beams = found = _first_beams(real, limits, covered=coverage_penalty != 0)
+        searched = torch.arange(source.shape[0], device=source.device)  # sentences, by number
+        state, memory = select(model.begin(source, lengths), searched.repeat_interleave(beam))
+        last = torch.full((len(searched) * beam,), BOS, device=source.device)
         trail: list[_Written] = []
         for _ in range(int(limits.max())):
             logits, weights, state = model.step(last, state, memory)
             held = beams.done
             beams, parents, tokens = _extend(beams, logits)
-            moved = _places(parents, beam)
+            moved = _model_rows(parents, beam)  # the row of the model that each beginning came from
             weights = None if weights is None else weights[moved]
             beams = _stop_early(_cover(beams, parents, held, weights), ranking, n_best)
-            trail.append(_Written(rows, parents, tokens, weights))
+            trail.append(_Written(searched, parents, tokens, weights))
             if watch is not None:
-                watch(Look(rows, parents, tokens, beams.scores, beams.done))
+                watch(Look(searched, parents, tokens, beams.scores, beams.done))
             open_ = (~beams.done.all(1)).nonzero()[:, 0]
             if not len(open_):
                 break
-            if few_left(open_, rows):
-                found = _put(found, rows, beams)
-                beams, rows, tokens = select((beams, rows, tokens), open_)
+            if few_left(open_, searched):
+                found = _put(found, searched, beams)
+                beams, searched, tokens = select((beams, searched, tokens), open_)
                 moved = moved.view(-1, beam)[open_].flatten()
                 memory = select(memory, moved)  # alike in all places of a sentence
             state, last = select(state, moved), tokens.flatten()
-    found = _put(found, rows, beams)
+    found = _put(found, searched, beams)
     places = ranking.ended(found).sort(dim=1, descending=True, stable=True).indices[:, :n_best]
     return _trace_back(trail, places, found.scores.gather(1, places))
 
@@ -240,7 +240,7 @@ def coverage_penalty(
 
 
 class _Beams(NamedTuple):
-    """Where the search stands. Sentence b of n places owns rows b n to b n + n - 1 of the model."""
+    """Where the search stands. A sentence has ``beam`` places, each a row of the model's batch."""
 
     scores: Tensor  # (batch, beam) total log-probability
     lengths: Tensor  # (batch, beam) tokens written
@@ -253,10 +253,10 @@ class _Beams(NamedTuple):
 class _Written(NamedTuple):
     """What one step wrote."""
 
-    rows: Tensor  # the sentences that it was for
-    parents: Tensor  # (rows, beam) the place that each beginning came from
-    tokens: Tensor  # (rows, beam)
-    weights: Tensor | None  # (rows · beam, keys)
+    searched: Tensor  # the sentences that it was for, by number
+    parents: Tensor  # (searched, beam) the place that each beginning came from
+    tokens: Tensor  # (searched, beam)
+    weights: Tensor | None  # (searched · beam, keys)
 
 
 class _Ranking(NamedTuple):
@@ -277,7 +277,7 @@ class _Ranking(NamedTuple):
         return beams.scores / length_penalty(beams.limits, self.alpha)
 
 
-def _no_words(real: Tensor, limits: Tensor, covered: bool) -> _Beams:
+def _first_beams(real: Tensor, limits: Tensor, covered: bool) -> _Beams:
     """Start with one beginning, the empty one; the other places have no chance at all."""
     scores = torch.full(real.shape[:2], -torch.inf, device=real.device)
     scores[:, 0] = 0.0
@@ -287,18 +287,18 @@ def _no_words(real: Tensor, limits: Tensor, covered: bool) -> _Beams:
     return _Beams(scores, lengths, done, coverage, real, limits)
 
 
-def _places(places: Tensor, beam: int) -> Tensor:
-    """Turn places in each sentence's beam into rows of all that the model sees."""
+def _model_rows(places: Tensor, beam: int) -> Tensor:
+    """Turn places in each sentence's beam into rows of the model's batch."""
     first = torch.arange(len(places), device=places.device)[:, None] * beam
     return (first + places).flatten()
 
 
-def _put(beams: _Beams, rows: Tensor, new: _Beams) -> _Beams:
+def _put(beams: _Beams, searched: Tensor, new: _Beams) -> _Beams:
     """Put the beams of some sentences in their rows of those of all."""
-    if len(rows) == len(beams.scores):
+    if len(searched) == len(beams.scores):
         return new
     pairs = zip(beams, new, strict=True)
-    return _Beams(*(a if a is None else a.index_copy(0, rows, b) for a, b in pairs))  # type: ignore
+    return _Beams(*(a if a is None else a.index_copy(0, searched, b) for a, b in pairs))  # type: ignore
 
 
 def _extend(beams: _Beams, logits: Tensor) -> tuple[_Beams, Tensor, Tensor]:
@@ -350,14 +350,14 @@ def _stop_early(beams: _Beams, ranking: _Ranking, n_best: int) -> _Beams:
 def _trace_back(trail: list[_Written], places: Tensor, scores: Tensor) -> Hypotheses:
     """Follow each chosen place back to the start of its sentence, weights and all."""
     tokens, maps = [], []
-    for rows, parents, step_tokens, weights in reversed(trail):
-        here = places[rows]
-        tokens.append(scatter_rows(step_tokens.gather(1, here), rows, len(places)).flatten())
+    for searched, parents, step_tokens, weights in reversed(trail):
+        here = places[searched]
+        tokens.append(scatter_rows(step_tokens.gather(1, here), searched, len(places)).flatten())
         if weights is not None:
-            seen = weights[_places(here, parents.shape[1])].unflatten(0, here.shape)
-            weights = scatter_rows(seen, rows, len(places)).flatten(0, 1)
+            seen = weights[_model_rows(here, parents.shape[1])].unflatten(0, here.shape)
+            weights = scatter_rows(seen, searched, len(places)).flatten(0, 1)
         maps.append(weights)
-        places = places.index_copy(0, rows, parents.gather(1, here))
-    found = scores.flatten() > -torch.inf
-    sentences = torch.stack(tokens[::-1], 1).masked_fill(~found[:, None], PAD)
+        places = places.index_copy(0, searched, parents.gather(1, here))
+    exists = scores.flatten() > -torch.inf
+    sentences = torch.stack(tokens[::-1], 1).masked_fill(~exists[:, None], PAD)
     return to_hypotheses(sentences, scores.flatten(), maps[::-1])

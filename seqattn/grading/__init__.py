@@ -1,6 +1,8 @@
 """Exercises: checked in the open, graded in a sandbox.
 
-From a notebook to its points, in the order in which :class:`seqattn.grading.judge.Judge` goes:
+``seqattn check`` takes a shorter way, :mod:`seqattn.grading.self_check`: it runs the notebook with
+the checks that learners see. ``seqattn grade`` takes this one, from a notebook to its points, in
+the order in which :class:`seqattn.grading.judge.Judge` goes:
 
 - :mod:`seqattn.grading.notebook` reads what was handed in, whatever became of it.
 - :mod:`seqattn.grading.answers` finds the answers in it, and which exercise they are to;

@@ -197,8 +197,8 @@ class Judge:
             context = context_of(submission, exercise, answer.code)
             task = Task(exercise, q, context, cases, drawn=not q.evidence)
             found = self._try_answer(task, answer)
-            wrong = found.verdict in ("fail", "partial") and not q.evidence
-            return replace(found, example=self._example(task, answer)) if wrong else found
+            failed = found.verdict in ("fail", "partial") and not q.evidence
+            return replace(found, example=self._example(task, answer)) if failed else found
         except (EvidenceError, UnreadableError) as error:
             return _verdict(q, "missing", 0, str(error), notes=answer.notes)
         except LateError as error:
@@ -251,35 +251,35 @@ class Judge:
             return _raised(q, used, answer)
         if len(errors) == len(cases) and errors[0]["type"] == "NotImplementedError":
             return _raised(q, errors[0], answer)
-        wrong = {n: text for n, case in enumerate(cases) if (text := fault(results[n], case))}
-        if not wrong and rejected:
+        faults = {n: text for n, case in enumerate(cases) if (text := fault(results[n], case))}
+        if not faults and rejected:
             # What the visible check refuses is not right, whatever hidden cases say.
             hint = f"The visible check refuses it: {rejected['message'] or rejected['type']}"
             points = sum(s.points for s in q.stages[1:] if not s.gradients)
             lost = [s.name for s in q.stages if s is q.stages[0] or s.gradients]
             return verdict("partial" if points else "fail", points, hint, lost=lost)
-        if not wrong:
+        if not faults:
             return verdict("pass", q.points, "")
-        kept = [s for s in q.stages if not any(cases[n].stage is s for n in wrong)]
-        # Gradients of something else are worth nothing: CONTRIBUTING.md says so beside `keeps`.
-        kept = [s for s in kept if not s.gradients or q.stages[0] in kept]
-        points = sum(stage.points for stage in kept)
-        mistake = self._recognise(task, results, wrong)
+        earned = [s for s in q.stages if not any(cases[n].stage is s for n in faults)]
+        # Gradients of something else are worth nothing.
+        earned = [s for s in earned if not s.gradients or q.stages[0] in earned]
+        points = sum(stage.points for stage in earned)
+        mistake = self._recognise(task, results, faults)
         if mistake is None and len(errors) == len(cases):
             return _raised(q, errors[0], answer)
-        first = min(wrong)
+        first = min(faults)
         elsewhere = (mistake.read if mistake else "") or cases[first].stage.read
         error = results[first].get("error")
-        line = error["line"] if error else result_line(answer.code, q.entry, wrong[first][0])
+        line = error["line"] if error else result_line(answer.code, q.entry, faults[first][0])
         return verdict(
             "partial" if points else "fail",
             points,
-            mistake.hint if mistake else _hint(task, answer, results, wrong),
+            mistake.hint if mistake else _hint(task, answer, results, faults),
             mistake=mistake.name if mistake else "",
             line=max(0, line - answer.offset),
-            shapes=next((text for kind, text in wrong.values() if kind == "shape"), ""),
+            shapes=next((text for kind, text in faults.values() if kind == "shape"), ""),
             read=elsewhere or q.read,
-            lost=[stage.name for stage in q.stages if stage not in kept],
+            lost=[stage.name for stage in q.stages if stage not in earned],
         )
 
     def _recognise(
@@ -420,21 +420,21 @@ def _raised(q: Question, error: dict, answer: Answer) -> Verdict:
     return verdict("memory" if full else "error", 0, hint)
 
 
-def _hint(task: Task, answer: Answer, results: dict[Any, dict], wrong: dict) -> str:
+def _hint(task: Task, answer: Answer, results: dict[Any, dict], faults: dict) -> str:
     """Say what is wrong where the mistake is none of the bank's."""
-    q, first = task.question, min(wrong)
+    q, first = task.question, min(faults)
     if order := reordered(answer.code, q):
         return order
-    if wrong[first][0] == "value" and all(task.cases[n].kind == DOUBLE for n in wrong):
+    if faults[first][0] == "value" and all(task.cases[n].kind == DOUBLE for n in faults):
         return ROUGH
-    if q.explain and wrong[first][0] == "value":
+    if q.explain and faults[first][0] == "value":
         came = {n: one["result"].get("value") for n, one in results.items() if "result" in one}
         if text := q.explain((task.cases[n].inputs, value) for n, value in came.items()):
             return text
-    hint = hint_for(wrong[first], task.cases[first].stage)
-    if wrong[first][0] in ("value", "nan"):
+    hint = hint_for(faults[first], task.cases[first].stage)
+    if faults[first][0] in ("value", "nan"):
         hint = f"The {hint[4:]}" if hint.startswith("the ") else hint
-        return f"{diagnose(q, task.cases, results, wrong)} {hint}".lstrip()
+        return f"{diagnose(q, task.cases, results, faults)} {hint}".lstrip()
     return hint
 
 

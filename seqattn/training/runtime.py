@@ -95,7 +95,7 @@ class Processes:
         return gather_object([value])
 
     def first(self, work: Callable[[], Found]) -> Found:
-        """Let the first process do something, and give what it found to all."""
+        """Let the first process alone do something, and give what it found to all."""
         if self._accelerator is None:
             return work()
         from accelerate.utils import broadcast_object_list

@@ -287,7 +287,8 @@ class Trainer:
     def _train(self, interrupts: Interrupts) -> Outcome:
         """Update batch by batch; every so often validate, save and report; stop when it is time."""
         state, config, saved = self.state, self.config, self.state.seconds
-        # At the head: a run taken up after its last update comes by here without another.
+        # First what the last update calls for (validate, save, stop), then the next update: a run
+        # taken up after its last update so comes by here without another.
         for parts in self._upcoming():
             # Ctrl-C and its like are heard between two updates, whichever process they reach.
             signal = self._heard(interrupts)

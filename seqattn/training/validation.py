@@ -130,7 +130,7 @@ class Validator:
         )
 
     def _evaluate(self, state: TrainingState, log: RunLog) -> Evaluation:
-        """Judge the model as it stands, and count the time."""
+        """Judge the model as it stands, by greedy search, and count the time."""
         found, state.seconds = self.processes.first(
             lambda: (evaluate(self.translator, self.pairs, details=True), self.elapsed())
         )

@@ -33,7 +33,7 @@ BATCH, QUERIES, KEYS, D_QUERY, D_KEY, D_VALUE, D_ATTN, RANK = 3, 5, 7, 11, 13, 1
 
 
 @dataclass(frozen=True)
-class Mechanism:
+class Scored:
     """A module, the function behind its score, and the oracle for one query and one key.
 
     The parameters of ``module.score`` bear the names of the function's and the oracle's arguments.
@@ -74,45 +74,45 @@ def a_mask(batch: int = BATCH, keys: int = KEYS) -> torch.Tensor:
     return padding_mask(torch.tensor([keys, *range(1, batch)]), keys)
 
 
-MECHANISMS = [
-    Mechanism(
+SCORED = [
+    Scored(
         "additive",
         lambda **o: BahdanauAttention(D_QUERY, D_KEY, D_ATTN, **o),
         additive_score,
         oracles.additive,
     ),
-    Mechanism(
+    Scored(
         "additive with bias",
         lambda **o: BahdanauAttention(D_QUERY, D_KEY, D_ATTN, bias=True, **o),
         additive_score,
         oracles.additive,
     ),
-    Mechanism(
+    Scored(
         "dot",
         lambda **o: LuongAttention(D_KEY, D_KEY, "dot", **o),
         dot_score,
         oracles.dot,
         d_query=D_KEY,
     ),
-    Mechanism(
+    Scored(
         "general",
         lambda **o: LuongAttention(D_QUERY, D_KEY, **o),
         general_score,
         oracles.general,
     ),
-    Mechanism(
+    Scored(
         "concat",
         lambda **o: LuongAttention(D_QUERY, D_KEY, "concat", D_ATTN, **o),
         concat_score,
         oracles.concat,
     ),
-    Mechanism(
+    Scored(
         "reduced rank",
         lambda **o: ReducedRankAttention(D_QUERY, D_KEY, RANK, **o),
         reduced_rank_score,
         oracles.reduced_rank,
     ),
-    Mechanism(
+    Scored(
         "scaled dot",
         lambda **o: ScaledDotProductAttention(**o),
         scaled_dot_score,
@@ -120,4 +120,4 @@ MECHANISMS = [
         d_query=D_KEY,
     ),
 ]
-NAMES = [mechanism.name for mechanism in MECHANISMS]
+NAMES = [mechanism.name for mechanism in SCORED]

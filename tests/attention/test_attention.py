@@ -1,4 +1,4 @@
-"""What holds for every attention mechanism: a new one is tested by adding it to MECHANISMS."""
+"""What holds for every attention mechanism: a new one is tested by adding it to SCORED."""
 
 import copy
 
@@ -27,16 +27,16 @@ from tests.attention.mechanisms import (
     BATCH,
     D_VALUE,
     KEYS,
-    MECHANISMS,
     NAMES,
     QUERIES,
+    SCORED,
     a_mask,
     as_arrays,
     weights_of,
 )
 from tests.hostile import either_side, every_rubbish, surround
 
-every_mechanism = pytest.mark.parametrize("mechanism", MECHANISMS, ids=NAMES)
+every_mechanism = pytest.mark.parametrize("mechanism", SCORED, ids=NAMES)
 every_query_form = pytest.mark.parametrize("one_query", [False, True], ids=["many", "one"])
 
 

@@ -26,14 +26,14 @@ from tests.attention.mechanisms import (
     D_KEY,
     D_QUERY,
     KEYS,
-    MECHANISMS,
     NAMES,
     QUERIES,
+    SCORED,
     as_arrays,
     weights_of,
 )
 
-every_mechanism = pytest.mark.parametrize("mechanism", MECHANISMS, ids=NAMES)
+every_mechanism = pytest.mark.parametrize("mechanism", SCORED, ids=NAMES)
 
 
 @every_mechanism

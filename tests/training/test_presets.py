@@ -6,7 +6,7 @@ from dataclasses import asdict, replace
 import pytest
 import torch
 
-from seqattn.cli.train_options import apply_settings, begin
+from seqattn.cli.train_options import apply_settings, prepare_run
 from seqattn.data import TextPair, Vocabularies
 from seqattn.models import ModelConfig, build_model
 from seqattn.training import TrainingConfig, new_run
@@ -52,7 +52,7 @@ def test_what_a_preset_asks_of_whole_words_does_not_hold_for_subwords(tmp_path, 
         joint=True,
         quiet=True,
     )
-    by_command = begin(
+    by_command = prepare_run(
         tmp_path / "cli", pairs, preset, budget={}, changes={}, settings=small, precision=None,
         subwords=300, joint=None, min_count=None, lowercase=None,
         device=torch.device("cpu"), overwrite=False, quiet=True,
