@@ -221,7 +221,7 @@ function live(figure, { model, el }) {
 
   const known = {};
   const ui = {
-    id, get, set, setAt, model, open,
+    id, get, set, setAt, model, open, jump,
     // What `make` returned for the same key before.
     memo(name, key, make) {
       const same = key.join();

@@ -123,7 +123,7 @@ const figure = {
     // Its name says the word that stands on it first, and then what a sign says to the eye.
     const button = (sign, label, more, act) => h("button", { type: "button", "aria-label": `${label} ${more}`, onclick: act },
       sign === "◀" ? `${sign} ${label}` : `${label} ${sign}`);
-    const input = range({ read: () => get("event"), write: (event) => set("event", event), min: 0, step: 1, "aria-label": "event", oninput: () => set("event", Number(input.value)) });
+    const input = range({ read: () => get("event"), write: (event) => set("event", event), min: 0, step: 1, "aria-label": "event", oninput: () => ui.jump(() => set("event", Number(input.value))) });
     const formula = h("p", { class: "sa-formula" }), probe = h("p", { class: "sa-probe", "aria-hidden": "true" });
     const svg = ui.svg("Encoder, attention and decoder, unrolled in time");
     const roles = [["query", "query"], ["keys", "key"], ["values", "value"], ["scores", "score"], ["weights", "weight"], ["context", "context"]];
