@@ -8,10 +8,12 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from seqattn.plots.style import (
+    DPI,
     GREY,
     GROUND,
     LINE,
     ORANGE,
+    READABLE,
     as_weights,
     import_pyplot,
     on_cell,
@@ -180,7 +182,9 @@ def _letter_size(ax: "Axes", grid: np.ndarray) -> float:
     rows, columns = grid.shape
     box, dpi = ax.get_window_extent(), ax.figure.dpi
     cell = min(box.width / columns, box.height / rows) / dpi
-    return float(np.clip(72 * cell * 0.62, 6, 12))
+    # Letters that would be small for a phone fill more of their cell.
+    smallest = min(72 * READABLE / DPI, 72 * cell * 0.8)
+    return float(np.clip(72 * cell * 0.62, max(smallest, 6), 12))
 
 
 def _write_words(ax: "Axes", source: Sequence[str], target: Sequence[str], size: float) -> None:

@@ -43,6 +43,7 @@ __all__ = [
 # Pixels of the book's column and of a phone's, and how many make an inch of a figure's size. A
 # letter of 12 points is then one of 14 pixels.
 WIDE, NARROW, DPI = 704, 354, 84
+READABLE = 11  # pixels of the smallest letter that a phone shows clearly
 
 # The parts of attention, each in one colour in the whole book: text, formulas, live figures. Told
 # apart by colour-blind readers, and at least 4.5:1 against white, so that text may wear them.

@@ -26,7 +26,7 @@ from matplotlib.path import Path
 from matplotlib.text import Text
 from matplotlib.transforms import Affine2D, Bbox
 
-from seqattn.plots.style import DPI, GROUND, INK, NARROW, WIDE
+from seqattn.plots.style import DPI, GROUND, INK, NARROW, READABLE, WIDE
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -386,7 +386,9 @@ class CompactSVG(RendererBase):
             letter = chr(code)
             # A letter that stands upright is a word's or a digit.
             italic = ttfFontProperty(font).style != "normal"
-            look = (self.points_to_pixels(points), round(y, 1), italic)
+            # An exponent shrinks no further than can be read.
+            letters = max(self.points_to_pixels(points), min(size, READABLE))
+            look = (letters, round(y, 1), italic)
             font.set_size(points, DPI)
             gap = end is not None and x - end > 0.12 * size and letter != " "
             text = ("\u2009" if gap else "") + letter
