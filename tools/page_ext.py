@@ -119,6 +119,10 @@ OPTION = re.compile(r"(?<!\S)--?[a-zA-Z][\w-]*")
 # A word with a hyphen in a heading, which browsers like to break there when they balance its lines.
 HEADING = re.compile(r"(?<=<h)[1-4]>[^<]*")
 HYPHENED = re.compile(r"\w+(?:-\w+)+")
+# A value in quotation marks is one word.
+QUOTED = re.compile(r"“\w+(?:-\w+)+”,?(?=[^<>]*<)")
+# A range in a narrow cell breaks once, before the word between its ends.
+RANGE = re.compile(r"(?<=\d) to (?=[\d−-])")
 COMMANDS = re.compile(r'<div class="highlight-(?:bash|console)\b.*?</pre>', re.DOTALL)
 # The signature of a score, in a table.
 SCORED = re.compile(r"(?<=<td>)nrefs:[^<]*")
@@ -206,12 +210,14 @@ def mended(body: str) -> str:
     body = without(IDLE, body)
     body = SIGNATURE.sub(lambda found: _signature(found[0]), body)
     body = PLAIN.sub(r"\1", body)
-    body = TABLE.sub(lambda found: breaking(found[0], LONG_IN_TABLES), body)
+    body = TABLE.sub(
+        lambda found: RANGE.sub(" to\N{NO-BREAK SPACE}", breaking(found[0], LONG_IN_TABLES)), body
+    )
     body = breaking(body, LONG)
     body = SCORED.sub(lambda found: found[0].replace("|", "|<wbr>"), body)
     body = COMMANDS.sub(lambda found: OPTION.sub(HELD, found[0]), body)
     body = HEADING.sub(lambda found: HYPHENED.sub(HELD, found[0]), body)
-    body = SIGNED.sub(HELD, body)
+    body = SIGNED.sub(HELD, QUOTED.sub(HELD, body))
     return TWICE.sub(r"(\1\2</a>", body)
 
 
