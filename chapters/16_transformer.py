@@ -56,10 +56,12 @@ from seqattn.data import (
 from seqattn.models.transformer import DecoderLayer, EncoderLayer, sinusoidal_positions
 from seqattn.plots import (
     CONTEXT,
+    GREEN,
     GREY,
     INK,
     KEYS,
     ORANGE,
+    PINK,
     QUERY,
     SCORES,
     WEIGHTS,
@@ -236,17 +238,13 @@ rows = [
 display(ResultTable(("", *shown), rows, "The book's five sentences, the first seed"))
 
 figure, ax = plt.subplots(figsize=(6.2, 3.2))
-styles = {"pre": KEYS, "post": ORANGE}
-for name, runs in short.items():
-    for run in runs:
-        each = stored["card"]["updates_a_point_of_a_curve"]
+each = stored["card"]["updates_a_point_of_a_curve"]
+for (name, runs), colour in zip(short.items(), (KEYS, GREEN, PINK, ORANGE)):
+    for label, run in zip((name, None, None), runs):
         at = [each * (i + 1) for i in range(len(run["curve"]))]
-        ax.plot(at, run["curve"], color=styles[name.split(",")[0]], linewidth=1.4,
-                linestyle="--" if "without" in name else "-")  # fmt: skip
-    ax.plot([], [], color=styles[name.split(",")[0]], label=name,
-            linestyle="--" if "without" in name else "-")  # fmt: skip
+        ax.plot(at, run["curve"], color=colour, linewidth=1.4, label=label)
 ax.set(xlabel="updates", ylabel="training loss, nats a token")
-ax.legend()
+ax.legend(loc="lower left", bbox_to_anchor=(0, 1))
 plt.show()
 
 # %% [markdown]
