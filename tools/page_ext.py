@@ -122,7 +122,7 @@ HYPHENED = re.compile(r"\w+(?:-\w+)+")
 # A value in quotation marks is one word.
 QUOTED = re.compile(r"“\w+(?:-\w+)+”,?(?=[^<>]*<)")
 # A range in a narrow cell breaks once, before the word between its ends.
-RANGE = re.compile(r"(?<=\d) to (?=[\d−-])")
+RANGE = re.compile(r"(?<=[\d%]) to (?=[\d−-])")
 COMMANDS = re.compile(r'<div class="highlight-(?:bash|console)\b.*?</pre>', re.DOTALL)
 # The signature of a score, in a table.
 SCORED = re.compile(r"(?<=<td>)nrefs:[^<]*")

@@ -212,3 +212,13 @@ def test_the_root_sign_is_as_wide_in_every_size():
     sizes = [size.VariantGlyph for size in made.MathGlyphVariantRecord]
     parts = [part.glyph for part in made.GlyphAssembly.PartRecords]
     assert len({font["hmtx"][name][0] for name in sizes + parts}) == 1
+
+
+def test_a_range_breaks_once_and_a_quoted_value_not_at_all():
+    assert page_ext.mended("<table><td>18% to 19%</td></table>") == (
+        "<table><td>18% to\u00a019%</td></table>"
+    )
+    assert page_ext.mended("<p>18 to 19, “local-p”, one</p>") == (
+        '<p>18 to 19, <span class="sa-held">“local-p”,</span> one</p>'
+    )
+    assert page_ext.mended('<b title="a “local-p” b">') == '<b title="a “local-p” b">'
