@@ -15,6 +15,9 @@ import tinycss2
 
 # The theme's icon font. Ours are drawn by our own style (_assets/seqattn.css).
 ICONS = re.compile(r"Font ?Awesome|\.fa-|\.fa\b|\.fa[srlbd]\b|--fa-", re.IGNORECASE)
+# What the theme's rules ask for and no page here has: Bootstrap's own dark look, a choice of a
+# file, and a page whose look nobody set.
+UNASKED = re.compile(r"\[data-bs-theme|::file-selector-button|html:not\(\[data-theme\]\)")
 OURS = ("stand_ins.css", "seqattn.css", "plots.css", "learner.css", "figure.css")
 # Blocks whose content is rules again.
 NESTED = {"media", "supports", "layer", "container"}
@@ -142,6 +145,7 @@ def _split(prelude: list[Any]) -> list[str]:
 def _short(text: str) -> str:
     text = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
     text = re.sub(r"\s+", " ", text)
+    text = re.sub(r"(?<![\w.])0(?=\.\d)", "", text)  # .5 is 0.5
     text = re.sub(r"([;{])\s*([\w-]+)\s*:\s+", r"\1\2:", text)
     return re.sub(r"\s*([{};,>])\s*", r"\1", text).replace(";}", "}").strip()
 
@@ -153,7 +157,7 @@ def _kept(rules: list[Any], used: Used, theirs: bool) -> str:
             selectors = [s for s in _split(rule.prelude) if _can_match(s, used, theirs)]
             body = tinycss2.serialize(rule.content)
             if theirs:
-                selectors = [s for s in selectors if not ICONS.search(s)]
+                selectors = [s for s in selectors if not (ICONS.search(s) or UNASKED.search(s))]
                 body = re.sub(r"--fa-[\w-]+\s*:[^;]*;?", "", body)
             if selectors and body.strip():
                 text.append(f"{','.join(selectors)}{{{body}}}")
