@@ -45,7 +45,8 @@ TAG = re.compile(r"[A-Za-z][\w-]*")
 LISTS = re.compile(r":(?:not|is|where|has|matches|any|-webkit-any)\((?:[^()]|\([^()]*\))*\)")
 ASIDE = re.compile(r"\[[^\]]*\]|::?[\w-]+(?:\([^()]*\))?")
 USES = re.compile(r"var\(\s*(--[\w-]+)")
-GIVES = re.compile(r"(?<=[{;])\s*(--[\w-]+)\s*:[^;{}]*(?:;|(?=\}))")
+# A value may hold a semicolon in quotation marks, as the address of a picture does.
+GIVES = re.compile(r"""(?<=[{;])\s*(--[\w-]+)\s*:(?:"[^"]*"|'[^']*'|[^;{}"'])*(?:;|(?=\}))""")
 
 
 @dataclass(frozen=True)
@@ -145,7 +146,6 @@ def _split(prelude: list[Any]) -> list[str]:
 def _short(text: str) -> str:
     text = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
     text = re.sub(r"\s+", " ", text)
-    text = re.sub(r"(?<![\w.])0(?=\.\d)", "", text)  # .5 is 0.5
     text = re.sub(r"([;{])\s*([\w-]+)\s*:\s+", r"\1\2:", text)
     return re.sub(r"\s*([{};,>])\s*", r"\1", text).replace(";}", "}").strip()
 

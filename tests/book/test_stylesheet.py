@@ -222,3 +222,12 @@ def test_a_range_breaks_once_and_a_quoted_value_not_at_all():
         '<p>18 to 19, <span class="sa-held">“local-p”,</span> one</p>'
     )
     assert page_ext.mended('<b title="a “local-p” b">') == '<b title="a “local-p” b">'
+
+
+def test_a_variable_that_nothing_reads_goes_whole_with_its_semicolons(tmp_path):
+    sheet = tmp_path / "theme.css"
+    sheet.write_text(
+        """p{--bs-icon:url("data:image/svg+xml;charset=utf8,%3Csvg xmlns='x'/%3E");color:red}"""
+    )
+    used = Used(frozenset({frozenset({"p"})}), frozenset())
+    assert combined([sheet], used) == "p{color:red}\n"
