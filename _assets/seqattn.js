@@ -36,7 +36,7 @@
     if (wide) box.tabIndex = 0; // a theme's script says -1 where it was not wide before
   }
   // A formula that is a little too long for its line is set a little smaller: it need not scroll.
-  const fitted = new WeakMap();
+  let fitted = new WeakMap();
   function fit(box) {
     const math = box.querySelector("math");
     if (!math || fitted.get(box) === box.clientWidth) return;
@@ -104,7 +104,12 @@
     if (target.closest?.("#pst-back-to-top")) scrollTo(0, 0);
   });
   each(WIDE, (box) => sizes.observe(box));
-  document.fonts.ready.then(repair);
+  // A face that comes late, as that of a formula in a fold just opened may, changes how wide things are.
+  document.fonts.addEventListener("loadingdone", () => {
+    fitted = new WeakMap();
+    repair();
+  });
+  repair();
   addEventListener("load", repair);
   addEventListener("resize", repair);
 })();

@@ -66,7 +66,11 @@ COVERED = """() => [...document.querySelectorAll(".provenance > .formula-links")
 }).map(e => e.outerHTML.slice(0, 120))"""
 CUT_LINKS = """() => [...document.querySelectorAll(".prev-next-area a")]
     .filter(a => a.scrollWidth > a.clientWidth + 1).map(a => a.textContent)"""
-TWO_FRAMES = "() => new Promise(f => requestAnimationFrame(() => requestAnimationFrame(f)))"
+# Faces may be set anew when the look changes; what follows from their widths takes two frames.
+SETTLED = """async () => {
+    const frame = () => new Promise(requestAnimationFrame);
+    await frame(); await document.fonts.ready; await frame(); await frame();
+}"""
 # What another look can break: the dark has other colours, the phone other widths.
 RULES = {
     "light": {},  # all of them
@@ -210,7 +214,7 @@ def test_every_page_is_readable_and_accessible(name, new_page, book_server):
         )
         if name in LIVE:
             widgets_ready(page)
-        page.evaluate(TWO_FRAMES)
+        page.evaluate(SETTLED)
         too_wide = page.evaluate(
             """() => document.documentElement.scrollWidth <= innerWidth ? [] :
                 [...document.querySelectorAll("main *")]
@@ -248,6 +252,25 @@ def test_the_front_page_has_the_style_of_a_page_with_a_figure(page, book_server)
     assert face.startswith('"Book Sans"')
 
 
+def test_formulas_whose_face_comes_late_are_set_as_large_as_others(new_page, book_server):
+    sizes = "[...document.querySelectorAll('.formula math')].map(math => math.style.fontSize)"
+    set_as = {}
+    for late in (False, True):
+        page, held = new_page(width=390), []
+        if late:
+            page.route("**/math*.woff2", lambda route, _, held=held: held.append(route))
+        page.goto(f"{book_server}/chapters/09_explanations.html", wait_until="domcontentloaded")
+        page.wait_for_timeout(300 if late else 0)  # marked as they are in another face
+        for route in held:
+            route.continue_()
+        page.wait_for_load_state()
+        page.evaluate(SETTLED)
+        assert bool(held) == late
+        set_as[late] = page.evaluate(sizes)
+    assert any(set_as[False])
+    assert set_as[True] == set_as[False]
+
+
 @pytest.mark.sampled(5)
 @pytest.mark.parametrize("name", LIVE)
 def test_what_is_opened_on_a_phone_is_whole_or_shows_that_it_goes_on(name, new_page, book_server):
@@ -257,12 +280,13 @@ def test_what_is_opened_on_a_phone_is_whole_or_shows_that_it_goes_on(name, new_p
     page.evaluate(
         "document.querySelectorAll('.bd-article details').forEach(fold => { fold.open = true; })"
     )
-    page.evaluate(TWO_FRAMES)
+    page.evaluate(SETTLED)
     for theme in ("light", "dark"):
         page.emulate_media(color_scheme=theme, reduced_motion="reduce")
         page.wait_for_function(
             "theme => document.documentElement.dataset.theme === theme", arg=theme
         )
+        page.evaluate(SETTLED)
         assert page.evaluate(NO_CUE) == [], theme
     assert page.evaluate(COVERED) == []
     assert page.evaluate(CUT_LINKS) == []
