@@ -624,6 +624,7 @@ def test_an_aligner_set_with_care_comes_closer_and_is_still_behind():
     assert 0 < min(small) - rates[1] < max(small) - rates[1] < 0.01
 
 
+@pytest.mark.slow
 def test_maps_name_the_word_that_counts_less_often_than_links_on_draws_too():
     translator = Translator.load("toy")
     valid = read_split(CorpusConfig("toy", "en", "fr", pairs=40_000), "valid")[:150]

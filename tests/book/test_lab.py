@@ -115,6 +115,7 @@ def test_cleaning_leaves_the_learners_folder_and_git_ignores_it():
     assert f"/{lab.FOLDER.name}/" in (lab.ROOT / ".gitignore").read_text(encoding="utf-8").split()
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(
     st.lists(

@@ -84,6 +84,7 @@ def test_every_noun_is_found(pairs) -> None:
     assert found == there > 5_500
 
 
+@pytest.mark.slow
 def test_determiners_and_adjectives_agree_with_their_noun(pairs) -> None:
     seen = 0
     for pair in pairs:

@@ -40,6 +40,7 @@ def test_frequent_words_are_one_piece(subwords):
     assert len(subwords) <= 300
 
 
+@pytest.mark.slow
 def test_every_piece_belongs_to_the_word_that_it_spells(drawn):
     texts = [(detokenize(p.target, "fr"), "fr") for p in drawn.ordinary[:300]]
     texts += [(detokenize(p.source, "en"), "en") for p in drawn.ordinary[:300]]
