@@ -11,8 +11,7 @@ from seqattn.grading.drawing import (
     padding,
     softmax_rows,
 )
-from seqattn.grading.programs import a_test
-from seqattn.grading.questions import question
+from seqattn.grading.questions import a_test, question
 
 # --- Oracles ---------------------------------------------------------------------------------------
 

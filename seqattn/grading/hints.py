@@ -27,7 +27,6 @@ from seqattn.grading.cases import (
     right_numbers,
 )
 from seqattn.grading.compare import ABSOLUTE, close
-from seqattn.grading.other_inputs import right_for_other_inputs
 from seqattn.grading.relations import (
     TO_A_NUMBER,
     Seen,
@@ -38,6 +37,7 @@ from seqattn.grading.relations import (
     plainly_related,
     quantities,
     related,
+    right_for_other_inputs,
 )
 from seqattn.grading.sandbox.host import JobResult, Limits
 from seqattn.grading.syntax import parse

@@ -7,7 +7,7 @@ import torch
 from seqattn.grading import tells_apart
 from seqattn.grading.bank import load
 from seqattn.grading.drawing import softmax_rows
-from seqattn.grading.programs import RIGHT_CODE, a_test
+from seqattn.grading.questions import RIGHT_CODE, a_test
 
 NAME = "02_softmax"
 Q = load(NAME).question("q6")
