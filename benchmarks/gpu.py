@@ -27,7 +27,7 @@ import torch
 
 from benchmarks import quality
 from benchmarks.gpu_parts import ROOT, Job, Row, UnfinishedError, full, parts, tiny, told
-from benchmarks.measure import write_block
+from benchmarks.measure import told_range, write_block
 from benchmarks.race import (
     Standing,
     standing_lines,
@@ -218,12 +218,12 @@ def page_lines(record: dict | None) -> list[str]:
             lines += ["JoeyNMT was not at hand.", ""]
     for found_row in rows.get("quality", []):
         groups = quality.aggregate([found_row["run"]])
-        show("Transformer-tiny to the end of its preset", quality.summary_table(groups))
+        show("Transformer-tiny to the end of its preset", quality.summary_table(groups, costs=True))
     if found := rows.get("compiled"):
         heads = ("what", "precision", "tokens/s", "compiled", "ratio", "seconds to compile")
         body = [
             (r["what"], r["precision"], _number(r["plain"]), _number(r["compiled"]),
-             f"{r['ratio']:.2f} ({r['low']:.2f} to {r['high']:.2f})",
+             told_range(r["ratio"], r["low"], r["high"]),
              _number(r["seconds_to_compile"]))
             for r in found
         ]  # fmt: skip

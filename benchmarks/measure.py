@@ -1,5 +1,6 @@
 """Timing two ways side by side, and putting what was found into the book."""
 
+import re
 import statistics
 import sys
 import time
@@ -16,6 +17,7 @@ __all__ = [
     "compare",
     "compare_memory",
     "print_heading",
+    "told_range",
     "write_block",
     "write_lines",
     "write_table",
@@ -88,18 +90,29 @@ def peak_memory(work: Work) -> float:
         return pool.apply(_grown, (work,))
 
 
+def told_range(ratio: float, low: float, high: float) -> str:
+    """Write a ratio and its range so that a narrow column breaks between the two alone."""
+    return f"{ratio:.2f} ({low:.2f}\u00a0to\u00a0{high:.2f})"
+
+
 def write_table(name: str, rows: Sequence[Comparison], how: str) -> None:
     """Put a table between the marks of its name on the book's page of benchmarks."""
     lines = [
         "| what | against | ours | theirs | ratio | bar |",
         "|---|---|---:|---:|---:|---:|",
         *(
-            f"| {row.title} | {row.peer} | {row.ours:.2f} {row.unit} | {row.theirs:.2f} {row.unit} "
-            f"| {row.ratio:.2f} ({row.low:.2f} to {row.high:.2f}) | {row.bar:.2f} |"
+            f"| {_held(row.title)} | {_held(row.peer)} | {row.ours:,.2f}\u00a0{row.unit} "
+            f"| {row.theirs:,.2f}\u00a0{row.unit} | {told_range(row.ratio, row.low, row.high)} "
+            f"| {row.bar:.2f} |"
             for row in rows
         ),
     ]
     write_lines(name, lines, how)
+
+
+def _held(text: str) -> str:
+    """Keep a size such as T 64 on one line."""
+    return re.sub(r"\b([BTDd]) (?=\d)", "\\1\u00a0", text)
 
 
 def write_lines(name: str, lines: Sequence[str], how: str) -> None:
@@ -144,8 +157,9 @@ def _peak() -> int:
 
 def _machine() -> str:
     python = ".".join(map(str, sys.version_info[:3]))
+    threads = torch.get_num_threads()
     return (
-        f"PyTorch {torch.__version__}, Python {python}, {torch.get_num_threads()} threads of "
+        f"PyTorch {torch.__version__}, Python {python}, {threads} thread{'s' * (threads != 1)} of "
         f"{_processor()}"
     )
 

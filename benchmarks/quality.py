@@ -270,11 +270,12 @@ def spread(values: Iterable[float]) -> Values:
     }
 
 
-def summary_table(groups: Sequence[Values]) -> list[str]:
+def summary_table(groups: Sequence[Values], costs: bool = False) -> list[str]:
     """Give the lines of a table in Markdown with a row for each preset, direction and test."""
     lines = [
-        "| preset | direction | seeds | test | BLEU | chrF | updates | minutes | tokens/s |",
-        "|---|---|---:|---|---:|---:|---:|---:|---:|",
+        "| preset | direction | seeds | test | BLEU | chrF |"
+        + " updates | minutes | tokens/s |" * costs,
+        "|---|---|---:|---|---:|---:|" + "---:|" * 3 * costs,
     ]
     for group in groups:
         for name, test in group["tests"].items():
@@ -285,10 +286,13 @@ def summary_table(groups: Sequence[Values]) -> list[str]:
                 str(len(test["seeds"])),
                 name,
                 *(_told(test[score]) for score in ("bleu", "chrf")),
-                _told(group["updates"], 0),
-                _told(group["minutes"], 1),
-                _told(group["tokens_per_second"], 0),
             ]
+            if costs:
+                cells += [
+                    _told(group["updates"], 0),
+                    _told(group["minutes"], 1),
+                    _told(group["tokens_per_second"], 0),
+                ]
             lines.append(f"| {' | '.join(cells)} |")
     return lines
 
@@ -298,7 +302,7 @@ def page_lines(record: Values) -> list[str]:
     if not record["runs"]:
         return ["No run has been collected yet."]
     card = record["card"]
-    lines = [*summary_table(record["groups"]), "", _signatures(record["groups"]), ""]
+    lines = [*summary_table(record["groups"]), "", *_signatures(record["groups"]), ""]
     for group in record["groups"]:
         lines += _section(group, [r for r in record["runs"] if kind_of(r) == kind_of(group)])
     return [*lines, f"Collected on {card['date']} by `{card['command']}`."]
@@ -307,27 +311,29 @@ def page_lines(record: Values) -> list[str]:
 def _section(group: Values, runs: Sequence[Values]) -> list[str]:
     case = ", lower case" if group["lowercase"] else ""
     size = "" if group["parameters"] is None else f", {group['parameters'] / 1e6:.1f} M weights"
-    names = list(group["tests"])
     lines = [f"### {group['preset']}, {group['direction']}{case}{size}", ""]
-    lines += [
-        "| seed | updates | epochs | minutes | tokens/s | weights used | "
-        + " | ".join(f"{name}: BLEU / chrF" for name in names) + " |",
-        "|---:|---:|---:|---:|---:|---|" + "---:|" * len(names),
-    ]  # fmt: skip
-    for run in runs:
-        used = (
+    # A row for each thing that is told: there are more tests than fit beside each other.
+    told = {
+        "seed": [str(run["seed"]) for run in runs],
+        "updates": [f"{run['updates']:,}" for run in runs],
+        "epochs": [str(run["epochs"]) for run in runs],
+        "minutes": [f"{run['minutes']:.1f}" for run in runs],
+        "tokens/s": [f"{run['tokens_per_second']:,}" for run in runs],
+        "weights used": [
             f"mean of {len(run['averaged'])}" if run["averaged"] else f"update {run['best_update']}"
-        )
-        scores = " | ".join(
+            for run in runs
+        ],
+    } | {
+        f"{name}: BLEU / chrF": [
             f"{run['tests'][name]['bleu']:.2f} / {run['tests'][name]['chrf']:.2f}"
             if name in run["tests"]
             else "–"
-            for name in names
-        )
-        lines.append(
-            f"| {run['seed']} | {run['updates']:,} | {run['epochs']} | {run['minutes']:.1f} "
-            f"| {run['tokens_per_second']:,} | {used} | {scores} |"
-        )
+            for run in runs
+        ]
+        for name in group["tests"]
+    }
+    rows = [f"| {what} | {' | '.join(values)} |" for what, values in told.items()]
+    lines += [rows[0], "|---|" + "---:|" * len(runs), *rows[1:]]
     first = runs[0]
     lines += ["", f"The training log of seed {first['seed']}, at some validations:", ""]
     points = first["log"]
@@ -341,28 +347,25 @@ def _section(group: Values, runs: Sequence[Values]) -> list[str]:
     ]
     places = {run["machine"] or "" for run in runs}
     if len(places) > 1:
-        told = "; ".join(f"seed {run['seed']} on {run['machine']}" for run in runs)
-        place = f" (machines: {told})"
+        where = "; ".join(f"seed {run['seed']} on {run['machine']}" for run in runs)
+        place = f" (machines: {where})"
     else:
         place = f" on {first['machine']}" if first["machine"] else ""
     commands = [run["command"] for run in runs]
     return [*lines, f"Trained{place} by", "", "```bash", *commands, "```", ""]
 
 
-def _signatures(groups: Sequence[Values]) -> str:
+def _signatures(groups: Sequence[Values]) -> list[str]:
     found: dict[str, set[str]] = {}
     for group in groups:
         for name, test in group["tests"].items():
-            found.setdefault(f"{name}, beam {test['beam']}", set()).add(test["signature"])
-    parts = [
-        f"{name}: {' or '.join(f'`{s}`' for s in sorted(signatures))}"
-        for name, signatures in sorted(found.items())
-    ]
-    return "Signatures of BLEU. " + "; ".join(parts) + "."
+            found.setdefault(test["signature"], set()).add(f"{name} (beam {test['beam']})")
+    parts = [f"- `{signature}`: {', '.join(sorted(names))}" for signature, names in found.items()]
+    return ["Signatures of BLEU:", "", *sorted(parts)]
 
 
 def _told(value: Values, digits: int = 2) -> str:
-    around = "" if value["spread"] is None else f" ± {value['spread']:,.{digits}f}"
+    around = "" if value["spread"] is None else f" ±\u00a0{value['spread']:,.{digits}f}"
     return f"{value['mean']:,.{digits}f}{around}"
 
 

@@ -20,7 +20,7 @@ from random import Random
 
 import torch
 
-from benchmarks.measure import write_lines
+from benchmarks.measure import told_range, write_lines
 from seqattn.data import Batches, CorpusConfig, Vocabularies, encode_pairs, read_split
 from seqattn.process import prepare_process
 
@@ -231,8 +231,8 @@ def standing_lines(parts: Mapping[str, Sequence[Standing]], unit: str = "tokens/
         for row in table:
             share = "" if row.share is None else f"{row.share:.0%}"
             lines.append(
-                f"| {row.name} | {row.speed:,.0f} | {row.peer} | {row.ratio:.2f} "
-                f"({row.low:.2f} to {row.high:.2f}) |" + f" {share} |" * shared
+                f"| {row.name} | {row.speed:,.0f} | {row.peer} "
+                f"| {told_range(row.ratio, row.low, row.high)} |" + f" {share} |" * shared
             )
         lines.append("")
     return lines[:-1]

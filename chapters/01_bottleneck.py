@@ -260,7 +260,7 @@ contexts = {
 contexts["lengths given"] = contexts["lengths given"].summary[:, -1]
 for name, vector in contexts.items():
     change = ((vector - alone).norm() / alone.norm()).item()
-    print(f"{name}: the context moves by {100 * change:.0f} % of its length")
+    print(f"{name}: the context moves by {100 * change:.0f}% of its length")
 
 # %% [markdown]
 # So padding *does* matter for the decoder's start, even if no loss is computed on pads: the same sentence
@@ -313,7 +313,7 @@ print(f"the whole sentence in one number: {number:.0f}")
 
 longest = longest_countable(512, vocabulary=32_000)
 assert longest == math.floor(32 * 512 / math.log2(32_000))
-print(longest, "words fit into 512 floats, by counting")
+print(f"{longest:,} words fit into 512 floats, by counting")
 
 # %% [markdown]
 # So there is room. But can such a vector be *read* by the kind of operation that a network performs?
@@ -350,13 +350,16 @@ def share_read(lengths, d, vocabulary):
     return shares
 
 
-# %% mystnb={"image": {"alt": "Share of words read back correctly against sentence length, for two sizes, with bands from the lowest to the highest of five trials. With 1000 numbers and 30,000 words the curve stays near 100 percent up to twenty words and then falls smoothly. With 320 numbers and 1014 words it starts to fall after ten."}}
+# %% mystnb={"image": {"alt": "Share of words read back correctly against sentence length, for two sizes, with bands from the lowest to the highest of five trials. With 1,000 numbers and 30,000 words the curve stays near 100 percent up to twenty words and then falls smoothly. With 320 numbers and 1,014 words it starts to fall after ten."}}
 torch.manual_seed(0)
 lengths, held = [5, 10, 20, 30, 50, 100], {}
 for d, vocabulary in ((1000, 30_000), (320, 1014)):
     held[d] = torch.tensor([share_read(lengths, d, vocabulary) for _ in range(5)])
     plt.plot(
-        lengths, held[d].mean(0), marker="o", label=f"{d} numbers, {vocabulary:,} words"
+        lengths,
+        held[d].mean(0),
+        marker="o",
+        label=f"{d:,} numbers, {vocabulary:,} words",
     )
     plt.fill_between(lengths, held[d].amin(0), held[d].amax(0), alpha=0.2, lw=0)
 plt.xlabel("words in the sentence")
@@ -366,15 +369,15 @@ name_lines(plt.gca())
 plt.show()
 
 # %% [markdown]
-# With 1,000 numbers and a vocabulary of 30,000, {{ f"{held[1000][:, 3].mean():.0f}" }} % of thirty words
-# come back from one vector, and {{ f"{held[1000][:, 4].mean():.0f}" }} % of fifty (means of five trials),
+# With 1,000 numbers and a vocabulary of 30,000, {{ f"{held[1000][:, 3].mean():.0f}" }}% of thirty words
+# come back from one vector, and {{ f"{held[1000][:, 4].mean():.0f}" }}% of fifty (means of five trials),
 # with no learning at all. There are two lessons. A fixed vector *can* hold most words of a sentence as
 # long as those on which real systems began to fail. And this code degrades smoothly: nothing breaks at a
 # certain length.
 #
 # This does *not* show what a trained encoder stores. The encoder may find a better code than random
 # signs, or never find one as good. With the smaller size, 320 numbers, the random code reads back
-# {{ f"{held[320][:, 2].mean():.0f}" }} % of twenty words. The bottleneck is real, but it is not a theorem
+# {{ f"{held[320][:, 2].mean():.0f}" }}% of twenty words. The bottleneck is real, but it is not a theorem
 # about counting.
 
 # %% [markdown]
@@ -417,8 +420,8 @@ FAR = {
     ],
     "answer": 2,
     "explain": [
-        "So would a word's share of a mean, from a tenth to a thirtieth. The last state is "
-        "no mean: each step takes its part of what was there.",
+        "So would a word's share of a mean, from a tenth to a thirtieth. The last state "
+        "is no mean: each step takes its part of what was there.",
         "That would be a power of the distance. Here each step back costs a factor, which "
         "makes an exponential of the distance.",
         "Each step back costs a factor, so distances add up in the exponent.",
@@ -486,7 +489,7 @@ for name, start in starts.items():
 # far from either.)
 #
 # {cite:t}`sutskever2014` found a revealing trick: feed the source *backwards*. Then the first source
-# words, which the decoder needs first, are the nearest. With this trick and a state of 8000 numbers,
+# words, which the decoder needs first, are the nearest. With this trick and a state of 8,000 numbers,
 # their model had little trouble with long sentences. Reversing shortens the path for the first words and
 # lengthens it for the last; the vector stays fixed.
 
@@ -592,7 +595,7 @@ joined = {}
 for n in (4, 8, 12, 16):
     sentences = generate(100, seed=1, min_len=n, max_len=n)
     joined[n] = sum(bool(JOINTS & set(pair.source)) for pair in sentences)
-    print(f"{n:2} words: {joined[n]:3} % have a comma or a conjunction")
+    print(f"{n:2} words: {joined[n]:3}% have a comma or a conjunction")
 
 # %% [markdown]
 # Up to twelve words many sentences are one clause; by sixteen nearly all join several short ones.

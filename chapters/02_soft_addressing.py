@@ -474,7 +474,7 @@ def first_gradients(temperature):  # the largest entry for each query
 # On the left, the weights are saturated before training begins. At $\tau = 0.1$ the largest of a query's
 # eight weights is {{ f"{largest_weight(0.1):.2f}" }} on average. At 0.001 nine queries of ten get a
 # gradient that is exactly zero in 32 bits, and at 0.01 most gradients are too small to matter: the share
-# that is right stays near the {{ f"{before:.0f}" }} % of the untrained queries, which is luck (one in eight is 12.5 %).
+# that is right stays near the {{ f"{before:.0f}" }}% of the untrained queries, which is luck (one in eight is 12.5%).
 #
 # Soft addressing learns because its weights are *not* saturated. To keep them so, the Transformer divides
 # its dot products by $\sqrt{d}$: the *scaled* dot product of a later chapter.

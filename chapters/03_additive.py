@@ -357,11 +357,12 @@ Unrolled(phases=["decode"], event=10, title="One step in the order of Bahdanau e
 #
 # $$
 # \begin{aligned}
-# e_{ti} &= v^\top \tanh(W_q s_{t-1} + W_k h_i) && \text{ask: scores} \\
-# \alpha_{ti} &= \frac{\exp(e_{ti})}{\sum_j \exp(e_{tj})} && \text{weigh: weights} \\
-# c_t &= \sum_i \alpha_{ti} h_i && \text{mix: context} \\
-# s_t &= \mathrm{GRU}\big(s_{t-1}, [E y_{t-1}; c_t]\big) && \text{update} \\
-# p(y_t \mid y_{<t}, x) &= \mathrm{softmax}\big(W_o\, g(s_t, c_t, E y_{t-1})\big) && \text{say: readout}
+# \text{ask:}\quad& e_{ti} = v^\top \tanh(W_q s_{t-1} + W_k h_i) \\
+# \text{weigh:}\quad& \alpha_{ti} = \frac{\exp(e_{ti})}{\sum_j \exp(e_{tj})} \\
+# \text{mix:}\quad& c_t = \sum_i \alpha_{ti} h_i \\
+# \text{update:}\quad& s_t = \mathrm{GRU}\big(s_{t-1}, [E y_{t-1}; c_t]\big) \\
+# \text{say:}\quad& p(y_t \mid y_{<t}, x) \\
+# &\quad = \mathrm{softmax}\big(W_o\, g(s_t, c_t, E y_{t-1})\big)
 # \end{aligned}
 # $$ (eq-additive-decoder)
 #

@@ -228,7 +228,11 @@ torch.testing.assert_close(keys @ keys.mT, dot_score(keys, keys))
 # *Skew* is short for skew-symmetric: transposing such a part changes its sign. So for any states $a$ and
 # $b$
 #
-# $$ a^\top (W - W^\top)\, a = 0, \qquad a^\top (W - W^\top)\, b = -\,b^\top (W - W^\top)\, a
+# $$
+# \begin{aligned}
+# a^\top (W - W^\top)\, a &= 0 \\
+# a^\top (W - W^\top)\, b &= -\,b^\top (W - W^\top)\, a
+# \end{aligned}
 # $$ (eq-skew-orders)
 #
 # The skew part never scores a state against itself. If it prefers the pair $(a, b)$, it disfavours the

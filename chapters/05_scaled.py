@@ -115,13 +115,13 @@ for d in (2, 4, 8):
 #
 # $$ \mathbb{E}\,[q^\top k] = \sum_{j=1}^{d} \mathbb{E}[q_j]\,\mathbb{E}[k_j] = 0 $$ (eq-dot-mean)
 #
-# Then the variance. The square of a sum is a double sum, and (a) splits each term:
+# Then the variance. The square of a sum is a double sum, and (a) splits each term. By (c),
+# $\mathbb{E}[k_j k_l] = 0$ for $j \ne l$, and one sum is left:
 #
 # $$
 # \begin{aligned}
 # \mathrm{Var}(q^\top k) &= \sum_{j}\sum_{l} \mathbb{E}[q_j q_l]\,\mathbb{E}[k_j k_l] \\
-# &= \sum_{j} \mathbb{E}[q_j^2]\,\mathbb{E}[k_j^2] \qquad \text{by (c): } \mathbb{E}[k_j k_l] = 0
-#    \text{ for } j \ne l \\
+# &= \sum_{j} \mathbb{E}[q_j^2]\,\mathbb{E}[k_j^2] \\
 # &= d\,\sigma_q^2\,\sigma_k^2
 # \end{aligned}
 # $$ (eq-dot-variance)
@@ -243,7 +243,7 @@ ResultTable(
 #
 # Here is a task that attention can do. Eight keys are drawn. The query is one of them, plus noise of
 # the same size: which one was it? Two matrices, for queries and keys, are learned in 150 steps of
-# stochastic gradient descent; $d = 64$, three seeds. Guessing gets 12.5 %.
+# stochastic gradient descent; $d = 64$, three seeds. Guessing gets 12.5%.
 #
 # ```{predict} scale-and-rate
 # ```
@@ -405,8 +405,8 @@ for ax, title, q, k in (
     ax.set(title=title, aspect="equal", xticks=[], yticks=[])
     ax.margins(0.15)
 centred = {"ha": "center", "va": "center", "weight": "bold"}
-panels[0].text(0, 0.15, "dots: keys", color=KEYS, **centred)
-panels[0].text(0, -0.15, "triangles: queries", color=QUERY, **centred)
+panels[0].text(0, 0.3, "dots: keys", color=KEYS, **centred)
+panels[0].text(0, -0.1, "triangles:\nqueries", color=QUERY, **centred)
 plt.show()
 
 # %% [markdown]
@@ -417,9 +417,13 @@ plt.show()
 # have length 1 and stand at right angles to each other, and so do the $b_j$. The *singular values*
 # $\sigma_j$ fall from the first to the last. Keep the first $k$ terms:
 #
-# $$ W_k = \sum_{j=1}^{k} \sigma_j\, a_j b_j^\top, \qquad
-#    \lVert W - W_k \rVert_F = \sqrt{\textstyle\sum_{j>k} \sigma_j^2}
-#    = \min_{\mathrm{rank}\,M \le k} \lVert W - M \rVert_F $$ (eq-eckart-young)
+# $$
+# \begin{aligned}
+# W_k &= \sum_{j=1}^{k} \sigma_j\, a_j b_j^\top \\
+# \lVert W - W_k \rVert_F &= \sqrt{\textstyle\sum_{j>k} \sigma_j^2} \\
+# &= \min_{\mathrm{rank}\,M \le k} \lVert W - M \rVert_F
+# \end{aligned}
+# $$ (eq-eckart-young)
 #
 # Here $\lVert\cdot\rVert_F$ is the root of the sum of all squared entries. So $W_k$ is the *nearest* matrix
 # of rank $k$ {cite:p}`eckart1936`. Is it also the one that scores best? Try three: the twelve words, where
@@ -559,17 +563,17 @@ RankSlider(
 # Count multiplications for one sentence with $T_s$ source and $T_t$ target words. States have $d_s$ and
 # $d_h$ numbers, or $d$ where both have one size; $k$ is the rank, $d_a$ the number of the additive score's
 # detectors. A window reaches $D$ words to either side. *Remembered* means that what depends on the keys alone
-# is done once for a sentence, by `attention.remember(keys)`.
+# is done once for a sentence, by `attention.remember(keys)`; *anew*, that it is done at each step.
 #
 # $$
 # \begin{aligned}
 # \text{dot, scaled dot:}\quad& T_t T_s\,d \\
-# \text{general, keys remembered:}\quad& T_s\,d_s d_h+T_t T_s\,d_s \\
+# \text{general, remembered:}\quad& T_s\,d_s d_h+T_t T_s\,d_s \\
 # \text{general, query first:}\quad& T_t\,d_s d_h+T_t T_s\,d_h \\
 # \text{reduced rank:}\quad& T_s\,k\,d_h+T_t\,k\,d_s+T_t T_s\,k \\
-# \text{additive, keys anew at each step:}\quad& T_t\,(d_a d_s+T_s d_a d_h+T_s d_a) \\
-# \text{additive, keys remembered:}\quad& T_s\,d_a d_h+T_t\,(d_a d_s+T_s d_a) \\
-# \text{dot in a window of }2D+1\text{ words:}\quad& T_t\,(2D+1)\,d
+# \text{additive, anew:}\quad& T_t\,(d_a d_s+T_s d_a d_h+T_s d_a) \\
+# \text{additive, remembered:}\quad& T_s\,d_a d_h+T_t\,(d_a d_s+T_s d_a) \\
+# \text{dot, window of }2D+1\text{:}\quad& T_t\,(2D+1)\,d
 # \end{aligned}
 # $$ (eq-cost)
 #
@@ -843,7 +847,7 @@ assert torch.equal(one, other)  # another sentence, the same scores
 # <details><summary>I drew two short vectors, and the variance was not d. Why?</summary>
 #
 # A variance measured from $n$ products is itself random. For products that are nearly normal its standard
-# error is about $\sqrt{2/n}$ of its value: with 100 pairs 14 %, with 20,000 pairs 1 %. Two vectors are one
+# error is about $\sqrt{2/n}$ of its value: with 100 pairs 14%, with 20,000 pairs 1%. Two vectors are one
 # draw. (A product of *few* components is not normal: of normal numbers it takes more draws, of signs fewer.)
 #
 # </details>

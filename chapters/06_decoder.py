@@ -133,7 +133,7 @@ for row, name, colour in zip(panels, list(TRAININGS)[:2], (GREY, BLUE)):
         )
         ax.set_title(f"update {update}", fontsize=10)
         ax.set_yticks([])
-    row[0].set_ylabel(name.replace(" from", "\nfrom"), fontsize=9)
+    row[0].set_ylabel(name.replace(" from", "\nfrom"), fontsize=10)
 for ax in panels[1]:
     ax.set_xlabel("feature")
 plt.show()
@@ -167,7 +167,7 @@ Unrolled(
     title="The same step in two orders",
 )
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Attention map of a German caption and its wrong English translation, a row for each English token. The rows of is and taking are darkest at bereitet, that of man at Mann, those of picture and camera at Herd and Essen."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Attention map of a German caption and its wrong English translation, a row for each English token. The rows of is and taking are strongest at bereitet, that of man at Mann, those of picture and camera at Herd and Essen."}}
 caption = measured("captions")["captions"][0]
 weights, read = torch.tensor(caption["weights"]), caption["source_tokens"]
 wrote, rows = ["<bos>", *(piece.strip("▁") for piece in caption["tokens"])], []
@@ -190,7 +190,7 @@ ResultTable(heads, rows, "A real caption, step by step")
 #
 # The encoder states are those of the whole book, *cat*, *sat* and *mat*. The score is the dot product. The
 # decoder state before the step is $s_0 = (0.5, 1.0)$. For the update we take something small enough for
-# paper: $s_1 = \tanh(\tfrac12 s_0 + \tfrac12 c_1 + e_y)$ in Bahdanau's order, and the same without $c_1$ in
+# paper: $s_1 = \tanh(s_0/2 + c_1/2 + e_y)$ in Bahdanau's order, and the same without $c_1$ in
 # Luong's. The word just written is *le*, with the vector $e_y = (0.2, -0.4)$, or *un*, with $(-0.6, 0.3)$.
 #
 # | order, word | weights of step 1 | state $s_1$ | weights of step 2 |
@@ -472,7 +472,8 @@ shown = [runs(readout="tanh", bias="zero"), runs(readout="tanh"), runs("before",
 for i, pair in enumerate(FIVE):
     print(pair.source)
     for name, found in zip(("tanh, zero", "tanh, freq.", "Bahdanau"), shown):
-        print(f"    {name:12s} {found[0]['five'][i]}")
+        said = found[0]["five"][i]
+        print(f"    {name:12s} {said if len(said) <= 60 else said[:57] + '...'}")
 
 # %% [markdown]
 # - **The tanh from zero is held up**, in all seeds. Its loss at the end is {{ span(STARTS["tanh, from zero"], "loss", ".2f") }},
@@ -587,7 +588,7 @@ print("s_0   ", tuple(bridge(encoded.summary).outputs[-1].shape))
 #
 # Forget the shift, and each step reads the word it has to say. Then the loss falls to nearly zero: the
 # model copies. It has learned nothing that it can use when it writes by itself. For *le chat dort* the
-# pairs are `<bos>` → *le*, *le* → *chat*, *chat* → *dort*, *dort* → `<eos>`.
+# pairs are `<bos>` → *le*, *le* → *chat*, *chat* → *dort*, *dort* → `<eos>`.
 #
 # ### The loss, and one step of training
 #

@@ -312,8 +312,12 @@ for options in ways:
 # With one right word, the loss is never content: a probability of 0.99 should become 0.999. *Label
 # smoothing* asks for less. It spreads a share $\varepsilon$ of the probability evenly over all $V$ words:
 #
-# $$ L_\varepsilon = -\frac{1}{N} \sum_{\text{sentences}} \sum_t \Big[(1 - \varepsilon) \log p_t(y_t)
-#    + \frac{\varepsilon}{V} \sum_{k} \log p_t(k)\Big] $$ (eq-label-smoothing)
+# $$
+# \begin{aligned}
+# L_\varepsilon &= -\frac{1}{N} \sum_{\text{sentences}} \sum_t \Big[(1 - \varepsilon) \log p_t(y_t) \\
+# &\qquad\qquad + \frac{\varepsilon}{V} \sum_{k} \log p_t(k)\Big]
+# \end{aligned}
+# $$ (eq-label-smoothing)
 #
 # ```{predict} the-floor
 # ```
@@ -464,8 +468,13 @@ for (by, reads), both in cost.items():
 # sets the pace (the paper has an offset $k$ where we write 1) and $\epsilon$ is a floor; in the other two
 # $k$ sets the pace:
 #
-# $$ \epsilon_i = \max(\epsilon,\, 1 - c\,i), \qquad \epsilon_i = k^i \;(k < 1), \qquad
-#    \epsilon_i = \frac{k}{k + e^{i/k}} \;(k \ge 1) $$ (eq-scheduled)
+# $$
+# \begin{aligned}
+# \epsilon_i &= \max(\epsilon,\, 1 - c\,i) \\
+# \epsilon_i &= k^i && (k < 1) \\
+# \epsilon_i &= \frac{k}{k + e^{i/k}} && (k \ge 1)
+# \end{aligned}
+# $$ (eq-scheduled)
 #
 # %% [markdown]
 # In the package: `fit(..., teacher_forcing=schedule)`. Two things to know. First, its objective is not
@@ -543,7 +552,7 @@ ResultTable(("training", *columns), rows, "Lowest to highest of three seeds")
 # reference is *A man cooking food on the stove.* Would a coverage penalty have noticed what is missing? The
 # last lines sum each column of the map and compute {eq}`eq-coverage-in-search`.
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Attention map of a German caption and its wrong English translation, a row for each English token. The columns of bereitet, am, Herd and Essen are dark in several rows; those of Ein, of the full stop and of the end are pale in nearly all."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Attention map of a German caption and its wrong English translation, a row for each English token. The columns of bereitet, am, Herd and Essen are strong in several rows; those of Ein, of the full stop and of the end are pale in nearly all."}}
 english = [pair.source for pair in FIVE]
 by_greedy, by_beam = (translator.translate(english, beam=beam) for beam in (1, 5))
 for pair, one, other in zip(FIVE, by_greedy, by_beam):

@@ -33,7 +33,7 @@ INSTALL
 # map belongs to a French word, each column to an English one. Here are two maps of that sentence. One
 # is as the model drew it. In the other, all rows have moved down by one. Which is the shifted one?
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Two attention maps of the cat sat on the mat, A and B. Both show a dark band from the upper left to the lower right. In A the first row is empty and the band begins in the second row; in B it begins in the first."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Two attention maps of the cat sat on the mat, A and B. Both show a strong band from the upper left to the lower right. In A the first row is empty and the band begins in the second row; in B it begins in the first."}}
 import matplotlib.pyplot as plt
 import torch
 
@@ -95,12 +95,12 @@ for name, by in (("A", 1), ("B", 0)):
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# Take the row of *chat* in A. It is dark on *the*. That is one wrong link, and the right one is missing:
+# Take the row of *chat* in A. It is strongest on *the*. That is one wrong link, and the right one is missing:
 # a shift counts twice.
 #
 # </details>
 #
-# Both pictures are dark along a diagonal. So **do not judge a map by its look.**
+# Both pictures are strong along a diagonal. So **do not judge a map by its look.**
 #
 # ## By hand
 #
@@ -253,7 +253,7 @@ for way, links in ways.items():
 yard = stored["yardsticks"]
 for rule in ("ibm1 rows", "ibm1 grow-diag", "diagonal", "by lot", "best of one a row"):
     rows.append([rule, f"{yard[rule.removesuffix(' rows')]:.3f}", "", ""])
-heads = ("links from", "AER", "95 % interval", "three seeds")
+heads = ("links from", "AER", "95% interval", "three seeds")
 display(ResultTable(heads, rows, "Alignment error rate on the test pairs"))
 
 figure, ax = plt.subplots(figsize=(5.8, 2.9))
@@ -312,7 +312,7 @@ plt.show()
 #
 # Without gold links, use what you are sure of yourself, over many sentences: a name, a number, or the
 # question mark. Compare shifts: the right one has the most hits. Do not ask for all. In these maps, which
-# are not shifted, the row of *?* is darkest on *?* in {{ f"{marks[0]:.2f}" }} of the questions, and in
+# are not shifted, the row of *?* is strongest on *?* in {{ f"{marks[0]:.2f}" }} of the questions, and in
 # {{ low_high(marks[1:], ".2f") }} with the small models.
 #
 # With gold links a short loop finds the shift: the right one has
@@ -354,7 +354,7 @@ print(f"shifted by {by:+d}", rates)
 # of a German caption, from [chapter 3](03_additive.ipynb)'s small translator. Nobody has drawn its gold links.
 
 
-# %% mystnb={"image": {"alt": "Four attention maps, the first three with gold links boxed. Monotone: the cat, dark cells along the diagonal. Reordered: dark cells that jump away from the diagonal. Diffuse: pale rows with weight on many words. A real caption: man and is have one dark cell each, the row of A and most later rows are spread out."}} tags=["hide-input"]
+# %% mystnb={"image": {"alt": "Four attention maps, the first three with gold links boxed. Monotone: the cat, strong cells along the diagonal. Reordered: strong cells that jump away from the diagonal. Diffuse: pale rows with weight on many words. A real caption: man and is have one strong cell each, the row of A and most later rows are spread out."}} tags=["hide-input"]
 def off_diagonal(p):
     n, m = len(tokenize(p.target, "fr")), len(tokenize(p.source, "en"))
     rule = {((2 * t + 1) * m // (2 * n), t) for t in range(n)}

@@ -128,7 +128,12 @@ for w in ([1.0, 0.0], [0.0, 1.0]):
     m = TINY.h @ torch.tensor(w, dtype=torch.float64)
     c = alpha @ TINY.h
     torch.testing.assert_close(alpha @ m, c @ torch.tensor(w, dtype=torch.float64))
-    print(w, "margins", m, f"answer {alpha @ m:.2f}, reversed {alpha.flip(0) @ m:.2f}")
+    print(
+        w,
+        "margins",
+        m.tolist(),
+        f"answer {alpha @ m:.2f}, reversed {alpha.flip(0) @ m:.2f}",
+    )
 
 # %% tags=["hide-input"]
 rows_of = {"w = (1, 0)": TINY.h[:, 0].tolist(), "w = (0, 1)": TINY.h[:, 1].tolist()}

@@ -509,8 +509,8 @@ def test_every_kind_of_row_has_its_place_on_the_page():
     card = {"device": "a card", "cuda": "13", "torch": "2", "date": "today", "command": "this"}
     text = "\n".join(gpu.page_lines({"card": card, "parts": parts}))
     assert "| bahdanau | 61 | not reached | 35.50 | 4,000 | 180 | 20.0 |" in text
-    assert "| ours | 9 | JoeyNMT | 2.00 (1.90 to 2.10) |" in text
+    assert "| ours | 9 | JoeyNMT | 2.00 (1.90\u00a0to\u00a02.10) |" in text
     assert "JoeyNMT was not at hand." in text
-    assert "| luong | bf16 | 10 | 15 | 1.50 (1.40 to 1.60) | 70 |" in text
+    assert "| luong | bf16 | 10 | 15 | 1.50 (1.40\u00a0to\u00a01.60) | 70 |" in text
     assert "| 18_build | 300 |" in text
     assert "20_study |" not in text

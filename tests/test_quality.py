@@ -145,8 +145,8 @@ def test_a_test_that_one_seed_lacks_counts_the_seeds_that_have_it(tmp_path):
     runs = [run | {"machine": None} for run in runs]
     lines = "\n".join(quality.page_lines({"runs": runs, "groups": groups, "card": CARD}))
     assert "| luong | de-en | 1 | beam5 | 31.00 |" in lines
-    assert "| 31.00 / 51.00 | 30.00 / 50.00 |" in lines
-    assert "| – | 30.00 / 50.00 |" in lines
+    assert "| beam5: BLEU / chrF | 31.00 / 51.00 | – |" in lines
+    assert "| greedy: BLEU / chrF | 30.00 / 50.00 | 30.00 / 50.00 |" in lines
 
 
 def test_each_test_set_is_translated_plain_and_tokenized(tmp_path, monkeypatch):
@@ -223,9 +223,11 @@ def test_the_page_has_a_table_of_seeds_the_log_and_the_command(tmp_path, monkeyp
     assert text.startswith("Before.\n")
     assert text.endswith("After.\n")
     assert "old" not in text
-    row = "| luong | de-en | 3 | greedy | 31.00 ± 1.00 | 51.00 ± 1.00 | 450 ± 0 | 3.8 ± 0.0 | 1,100"
+    row = "| luong | de-en | 3 | greedy | 31.00 ±\u00a01.00 | 51.00 ±\u00a01.00 |"
     assert row in text
-    assert "| 2 | 450 | 1 | 3.8 | 1,100 | update 300 | 31.00 / 51.00 |" in text
+    assert "| seed | 1 | 2 | 3 |" in text
+    assert "| minutes | 3.8 | 3.8 | 3.8 |" in text
+    assert "| greedy: BLEU / chrF | 30.00 / 50.00 | 31.00 / 51.00 | 32.00 / 52.00 |" in text
     assert "| validation BLEU, greedy | 10.0 | 31.0 | 30.0 |" in text
     assert "--preset luong --seed 1 --precision bf16" in text
     assert f"`{SIGNATURE}`" in text

@@ -46,7 +46,9 @@ def test_each_is_asked_in_each_round_and_compared_within_it(capsys):
         (race.JOEY_BAHDANAU, 1.5),
     ]
     lines = race.standing_lines({"All": rows})
-    assert f"| ours, luong | 30 | {race.JOEY_LUONG} | 2.00 (2.00 to 2.00) | 50% |" in lines
+    assert (
+        f"| ours, luong | 30 | {race.JOEY_LUONG} | 2.00 (2.00\u00a0to\u00a02.00) | 50% |" in lines
+    )
 
 
 def test_who_does_not_start_is_named():

@@ -41,6 +41,8 @@ CLAIMS = ROOT / "chapters" / "claims"
 GROUNDS = ("holds", "test", "source", "given", "within")
 
 PLACEHOLDER = re.compile(r"\{\{\s+(.+?)\s+\}\}", re.DOTALL)
+# What Python prints before a negative number is a hyphen; prose has a minus sign.
+_HYPHEN = re.compile(r"(?<![\w.])-(?=\.?\d)")
 NUMBER = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?(?:\s?%)?")
 # A number behind one of these names a place, not a quantity.
 PLACE = re.compile(
@@ -303,7 +305,8 @@ def settle(notebook: NotebookNode) -> NotebookNode:
 
 def fill(cell: NotebookNode, values: dict[str, str]) -> None:
     """Write values into a text; they are remembered in the cell's metadata, by expression."""
-    cell.source = PLACEHOLDER.sub(lambda found: values[_fold(found[1])], cell.source)
+    told = {asked: _HYPHEN.sub("−", value) for asked, value in values.items()}
+    cell.source = PLACEHOLDER.sub(lambda found: told[_fold(found[1])], cell.source)
     cell.metadata.seqattn = NotebookNode(cell.metadata.get("seqattn", {}), values=values)
 
 

@@ -91,12 +91,14 @@ class CourseMap:
 
 
 def load(root: Path = ROOT) -> CourseMap:
-    """Read the map from its data files."""
+    """Read the map from its data files; formulas come in the order in which chapters show them."""
     formulas = []
     for path in sorted((root / "chapters" / "formulas").glob("*.yml")):
         for entry in yaml.safe_load(path.read_text(encoding="utf-8")) or []:
             entry["covers"] = tuple(entry.get("covers", ()))
             formulas.append(Formula(chapter=path.stem, **entry))
+    shown = {label: place for place, label in enumerate(displayed_labels(root))}
+    formulas.sort(key=lambda f: (f.chapter, shown.get(f.label, len(shown))))
     inventory = yaml.safe_load((root / "chapters" / "inventory.yml").read_text(encoding="utf-8"))
     return CourseMap(tuple(formulas), inventory, root)
 

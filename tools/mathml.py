@@ -1,9 +1,9 @@
 """Formulas as MathML, made when the book is built: no page carries a script for them.
 
-Temml (``tools/vendor/temml``) turns TeX into MathML, inside an embedded JavaScript engine. Two
+Temml (``tools/vendor/temml``) turns TeX into MathML, inside an embedded JavaScript engine. Some
 things that MathML Core leaves to whoever writes it are mended afterwards: spaces around operators
-in scripts, and the thin space before the name of a function. A formula that Temml does not
-understand stops the build, with its page and its text.
+in scripts, the thin space before the name of a function, and the size of arrows over letters. A
+formula that Temml does not understand stops the build, with its page and its text.
 """
 
 import functools
@@ -89,6 +89,7 @@ def mathml(tex: str, display: bool = False) -> str:
     _close_up_scripts(root)
     _set_functions_apart(root)
     _raise_roots(root)
+    _shorten_arrows(root)
     return ElementTree.tostring(root, encoding="unicode", short_empty_elements=False)
 
 
@@ -116,6 +117,14 @@ def _raise_roots(root: ElementTree.Element) -> None:
     """Put a strut under each root: beside a low letter its sign would hang below the line."""
     for element in root.iter("msqrt"):
         ElementTree.SubElement(element, "mspace", width="0", height="0.75em", depth="0.2em")
+
+
+def _shorten_arrows(root: ElementTree.Element) -> None:
+    """Let an arrow be no wider than the letter below it: it would push its index away."""
+    for base, *over in root.iter("mover"):
+        if base.tag == "mi" and over[0].text in ("→", "←"):
+            over[0].attrib = {"stretchy": "false", "lspace": "0", "rspace": "0"}
+            over[0].set("style", "font-size:0.65em")
 
 
 def _is_function(element: ElementTree.Element) -> bool:

@@ -15,9 +15,12 @@ import tinycss2
 
 # The theme's icon font. Ours are drawn by our own style (_assets/seqattn.css).
 ICONS = re.compile(r"Font ?Awesome|\.fa-|\.fa\b|\.fa[srlbd]\b|--fa-", re.IGNORECASE)
-# What the theme's rules ask for and no page here has: Bootstrap's own dark look, a choice of a
-# file, and a page whose look nobody set.
-UNASKED = re.compile(r"\[data-bs-theme|::file-selector-button|html:not\(\[data-theme\]\)")
+# What the theme's rules ask for and no page here has or shows: Bootstrap's own dark look, a choice
+# of a file or a date, files to download, other versions, and a page whose look nobody set.
+UNASKED = re.compile(
+    r"\[data-bs-theme|::file-selector-button|-calendar-picker|reference\.download|"
+    r"#bd-header-version|html:not\(\[data-theme\]\)"
+)
 OURS = ("stand_ins.css", "seqattn.css", "plots.css", "learner.css", "figure.css")
 # Blocks whose content is rules again.
 NESTED = {"media", "supports", "layer", "container"}

@@ -35,7 +35,7 @@ __all__ = ["figure_png", "figure_svg", "register"]
 
 LETTERS = 14  # pixels, the size that the file does not repeat
 HEAVIEST = 250_000  # characters; a figure that needs more is kept as a picture of dots
-SMALLEST = 9.5  # pixels of a letter beside a panel, that two may stand beside each other on a phone
+SMALLEST = 11.0  # pixels of a letter beside a panel where two stand beside each other on a phone
 FINEST = 0.5  # pixels; what a line does within less is left out
 MARGIN = 4.0  # pixels around what is drawn
 ITALIC = ' class="m" font-family="serif" font-style="italic"'

@@ -13,8 +13,14 @@ from typing import Any
 
 __all__ = ["ResultTable", "experiment_card"]
 
-# What counts as a number for the eye: digits with a sign, a spread or a unit stand on the right.
-_NUMBER = re.compile(r"[-+−–±~\d.,:%e\s/×]*(?: ?(?:min|s|h|MB|GB|%))?")
+# What counts as a number for the eye: digits with a sign, a spread or a unit, or a range of such,
+# stand on the right.
+_ONE = r"[-+−–±~\d.,:%e\s/×]*(?: ?(?:min|s|h|MB|GB|%))?"
+_NUMBER = re.compile(rf"{_ONE}(?: to {_ONE}| \({_ONE} to {_ONE}\))?")
+# What programs print before a negative number is a hyphen.
+_HYPHEN = re.compile(r"(?<![\w.])-(?=\.?\d)")
+# An option of a command stays whole where the line breaks.
+_OPTION = re.compile(r"(?<!\S)--[\w-]+")
 # Names that programs give, and what readers call the same.
 _NAMES = {
     "aer": "AER",
@@ -47,7 +53,7 @@ class ResultTable:
     rows : sequence of sequences
         Cells, a row each: text, or numbers. Integers get commas; of other numbers four digits
         are shown, or all before the point. Names of measures as in programs ("aer") become
-        those of readers ("AER"), in the heads as well.
+        those of readers ("AER"), in the heads as well, and hyphens before numbers minus signs.
     caption : str
         What is compared, with units; it stands above.
     note : str, optional
@@ -87,7 +93,10 @@ class ResultTable:
         return [_shown(str(name)) for name in self.columns]
 
     def _cells(self) -> list[list[str]]:
-        return [[_shown(cell) for cell in row] for row in self.rows]
+        cells = [[_shown(cell) for cell in row] for row in self.rows]
+        if self.kind == "sa-card":  # it quotes commands
+            return cells
+        return [[_HYPHEN.sub("−", cell) for cell in row] for row in cells]
 
     def _right(self) -> list[bool]:
         """Say which columns are numbers."""
@@ -118,7 +127,7 @@ class ResultTable:
         body = []
         for first, *rest in self._cells():
             cells = "".join(
-                f"<td {kind}>{html.escape(cell)}</td>".replace(" >", ">")
+                f"<td {kind}>{_held(html.escape(cell))}</td>".replace(" >", ">")
                 for cell, kind in zip(rest, right[1:], strict=True)
             )
             body.append(f'<tr><th scope="row">{html.escape(first)}</th>{cells}</tr>')
@@ -170,6 +179,10 @@ def _facts(name: str, value: Any) -> Iterable[tuple[str, str]]:
         yield name, ", ".join(map(_shown, value))
     else:
         yield name, _shown(value)
+
+
+def _held(text: str) -> str:
+    return _OPTION.sub(r'<span class="sa-held">\g<0></span>', text)
 
 
 def _shown(cell: Any) -> str:

@@ -36,6 +36,15 @@ def test_a_root_over_a_low_letter_stands_as_high_as_over_a_capital():
     assert ("0.75em", "0.2em") in [(s.get("height"), s.get("depth")) for s in root.iter("mspace")]
 
 
+def test_an_arrow_over_a_letter_is_a_small_one_that_leaves_its_index_where_it_was():
+    arrow, sign = parts(r"\overleftarrow{h}_1 +").iter("mo")
+    assert (arrow.text, arrow.get("stretchy")) == ("←", "false")
+    assert arrow.get("style") == "font-size:0.65em"
+    assert sign.get("style") is None
+    (wide,) = parts(r"\overrightarrow{AB}").iter("mo")
+    assert wide.get("stretchy") == "true"
+
+
 @pytest.mark.parametrize(
     ("tex", "spaces"),
     [

@@ -47,6 +47,28 @@ def test_numbers_are_as_long_as_one_reads_and_names_are_those_of_readers():
     ]
 
 
+def test_a_range_is_a_number_and_a_number_below_zero_has_a_minus_sign():
+    rows = [("shift -1", "0.90 to 0.91", "0.8 (0.7 to 0.9)", -2.67, "0.5, -0.1"),
+            ("best-of-1", "-0.1 to 2", "–", 1e-5, "2026-11-26")]  # fmt: skip
+    table = ResultTable(("way", "seeds", "area", "log p", "note"), rows, "Signs")
+    root = ElementTree.fromstring(table._repr_html_())
+    assert [[cell.text for cell in row] for row in root.findall("tbody/tr")] == [
+        ["shift −1", "0.90 to 0.91", "0.8 (0.7 to 0.9)", "−2.67", "0.5, −0.1"],
+        ["best-of-1", "−0.1 to 2", "–", "1e-05", "2026-11-26"],
+    ]
+    heads = root.findall("thead/tr/th")
+    assert [th.get("class") for th in heads] == [None, *["sa-number"] * 4]
+
+
+def test_a_card_quotes_a_command_as_it_is_typed_and_breaks_no_option():
+    card = experiment_card({"command": "seqattn train --seed -1 --epochs 4"})
+    root = ElementTree.fromstring(card._repr_html_())
+    [cell] = root.findall("tbody/tr/td")
+    assert "".join(cell.itertext()) == "seqattn train --seed -1 --epochs 4"
+    assert [part.text for part in cell] == ["--seed", "--epochs"]
+    assert {part.get("class") for part in cell} == {"sa-held"}
+
+
 def test_a_card_tells_what_is_nested_line_by_line():
     card = experiment_card({"pairs": 40000, "seconds": {"fixed": 492, "attention": 634},
                             "lr": [0.1, 0.2], "command": "python -m x"})  # fmt: skip
