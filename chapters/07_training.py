@@ -255,7 +255,7 @@ for split in ("short", "long"):
     for pair, by in searched[split]["differences"].items():
         low, high = by["interval"]
         print(
-            f"{split:5s} {pair:20s} BLEU {by['bleu']:+5.2f}  95 % interval {low:+.2f} to {high:+.2f}"
+            f"{split:5s} {pair:20s} BLEU {by['bleu']:+5.2f}  95% interval {low:+.2f} to {high:+.2f}"
         )
 
 # %% [markdown]
@@ -435,7 +435,7 @@ lost = {
     for reads in ("true", "own")
 }
 cost = {key: [mean_and_half(way) for way in both] for key, both in lost.items()}
-print("further words that one wrong word costs, with 95 % intervals")
+print("further words that one wrong word costs, with 95% intervals")
 print("wrong word  then reads   at the same place   in the same order")
 for (by, reads), both in cost.items():
     counted = "".join(f"{mean:11.2f} ± {half:.2f}  " for mean, half in both)

@@ -230,7 +230,7 @@ each = [alignment_error_rate([a], [g], [g]) for a, g in zip(ways["rows"], gold)]
 mean_of_sentences = sum(each) / len(each)
 
 
-def interval(links):  # 95 %, by the bootstrap over sentences
+def interval(links):  # 95%, by the bootstrap over sentences
     counts = [[2 * len(a & g), len(a) + len(g)] for a, g in zip(links, gold)]
     dice = torch.Generator().manual_seed(0)
     draws = torch.randint(len(gold), (1000, len(gold)), generator=dice)

@@ -334,7 +334,7 @@ ResultTable(
     ("words", "β", "BLEU", "length", "left out", "repeated"),
     rows,
     "The coverage penalty of the search, on sentences of 12 to 24 words",
-    "per sentence; in brackets the change against β = 0, 95 % of resampled sentences",
+    "per sentence; in brackets the change against β = 0, 95% of resampled sentences",
 )
 
 # %% [markdown]

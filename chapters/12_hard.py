@@ -268,8 +268,8 @@ print("noise / signal  ", ", ".join(f"{name} {x:.2f}" for name, x in loud.items(
 #
 # Only the learning rate differs: it is chosen for each way, with one seed on validation rows. Then
 # {{ stored["card"]["seeds of letters"] }} seeds are judged on {{ f"{stored['card']['judged']:,}" }} test
-# rows. All but *soft* then read the place with the largest weight. Guessing a letter is right in 5 % of
-# cases, reading a random place perfectly in 13 %.
+# rows. All but *soft* then read the place with the largest weight. Guessing a letter is right in 5% of
+# cases, reading a random place perfectly in 13%.
 #
 # ```{predict} which-way
 # ```
@@ -497,8 +497,8 @@ ResultTable(heads, rows, "Six trainings", "lowest to highest of three seeds")
 #   each seed below each plain one. But the diagonal is better than any training here, so all these rows are
 #   poor links. BLEU: no difference seen.
 # - **Dropout** spreads rows, and more so at the higher rate. They are measured without dropout, so the
-#   model itself looks differently. With 10 % neither BLEU nor the nats on test pairs differ from the plain
-#   training by more than the seeds do. With 30 % BLEU is *lower* in each seed. Dropout did not improve
+#   model itself looks differently. With 10% neither BLEU nor the nats on test pairs differ from the plain
+#   training by more than the seeds do. With 30% BLEU is *lower* in each seed. Dropout did not improve
 #   generalisation here.
 #
 # All this holds for one size, one $|\lambda|$, few pairs, and the highest of the learning rates tried. [The

@@ -270,7 +270,7 @@ display(experiment_card(stored["card"]), five)
 # ### How many sentences?
 #
 # Other sentences would have given another score. How far off might this one be? If each sentence is either
-# right or wrong, and the share $p$ of $n$ sentences is right, this share has a 95 % interval of half-width
+# right or wrong, and the share $p$ of $n$ sentences is right, this share has a 95% interval of half-width
 #
 # $$ w = 1.96 \sqrt{\frac{p\,(1 - p)}{n}} $$ (eq-half-width)
 #

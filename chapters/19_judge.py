@@ -201,7 +201,7 @@ for _ in range(5):
     print(f"the-le {theta['le', 'the']:.2f}  cat-chat {theta['chat', 'cat']:.2f}")
 
 # %% [markdown]
-# The next table shows the error rates on validation pairs, each with the range that holds 95 % of 200
+# The next table shows the error rates on validation pairs, each with the range that holds 95% of 200
 # draws of the *sentences*, with replacement. IBM Model 1 learns from the first 10,000 of the translator's
 # 40,000 training pairs, in five rounds and both directions, also combined by grow-diag. Does the threshold
 # for links matter?
@@ -258,7 +258,7 @@ three = [run["aer"] for run in measured("contest")["contest"][:3]]
 rates = {name: alignment_error_rate(found, gold, gold) for name, found in links.items()}
 ranges = {name: drawn_again(found) for name, found in links.items()}
 rows = [(n, f"{rates[n]:.1%}", "{:.1%} to {:.1%}".format(*ranges[n])) for n in rates]
-ResultTable(("links by", "AER", "95 % of draws"), rows, "Alignment error, validation")
+ResultTable(("links by", "AER", "95% of draws"), rows, "Alignment error, validation")
 
 # %% [markdown]
 # <details><summary>What the output shows</summary>
@@ -266,7 +266,7 @@ ResultTable(("links by", "AER", "95 % of draws"), rows, "Alignment error, valida
 # The attention's error is below that of IBM Model 1, which is below that of the diagonal, and the aligner's
 # range meets none of the others. The aligner is NLTK's, as it comes; it counts a word that a sentence has
 # twice as two halves. Set with care it comes much closer: counted by {eq}`eq-ibm1`, from all 40,000 pairs, in
-# twenty rounds and with no links to the empty word, it gets to 11.1 %. The threshold matters little: of the three, 0.25 leads by less than a point. So this model has found
+# twenty rounds and with no links to the empty word, it gets to 11.1%. The threshold matters little: of the three, 0.25 leads by less than a point. So this model has found
 # most links without being shown one. It also has reasons to look elsewhere: an article needs the gender of
 # its noun, and may look there. This is one training, with the penalty. Three smaller ones, from the 8,000
 # pairs of [chapter 20](20_study.ipynb), after few updates and without the penalty, are not there yet:
@@ -393,7 +393,7 @@ for name, written_by in found.items():
             f"{mean(t.score for t in written_by):.2f}",
         )
     )
-columns = ("search", "BLEU", "minus greedy, 95 % of draws", "mean log-probability")
+columns = ("search", "BLEU", "minus greedy, 95% of draws", "mean log-probability")
 ResultTable(columns, rows, f"{len(some)} long sentences, one model")
 
 # %% [markdown]

@@ -496,14 +496,14 @@ rows = []
 for what, (name, form) in MEASURES.items():
     none, most = of("dropout", "0%", what), of("dropout", "30%", what)
     rows.append((name, spread(none, form), spread(most, form), verdict(none, most)))
-heads = ("of three seeds", "dropout 0 %", "dropout 30 %", "ranges")
+heads = ("of three seeds", "dropout 0%", "dropout 30%", "ranges")
 ResultTable(heads, rows, "With dropped weights and without")
 
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
 # Models trained with dropped weights spread their attention more, even when measured *without* dropout. And
-# here dropout *costs*: validation BLEU is lower with 30 % than without. But these models also fit their own
+# here dropout *costs*: validation BLEU is lower with 30% than without. But these models also fit their own
 # training pairs less. So after equal updates they have learned less, which alone could make them look more
 # widely and score lower. The ranges of the ratio of the perplexities overlap: no difference seen in that
 # ratio. Keep the scale in mind: after half the updates of the contest, on an eighth of its pairs, these

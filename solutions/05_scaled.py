@@ -84,7 +84,7 @@ with checking("q1"):
 # - `"through"`: how much a softmax over each row lets through: the sum of the derivatives of the
 #   weights, each by its own score, $\sum_i \partial \alpha_i / \partial e_i$, averaged over the rows.
 #
-# The numbers may be tensors or plain numbers; 1 % more or less does not matter.
+# The numbers may be tensors or plain numbers; 1% more or less does not matter.
 
 
 # %% question="q2"

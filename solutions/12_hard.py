@@ -293,7 +293,7 @@ with checking("q6"):
     assert found["verdict"] == "dropout is better", f"2.0 and 2.4 beside 2.5 and 2.7: {found}"
 
 # %% [markdown]
-# Now judge a real study, the one of the chapter: rates of 0, 10 and 30 %, three seeds each, a small
+# Now judge a real study, the one of the chapter: rates of 0, 10 and 30%, three seeds each, a small
 # translator and few pairs. Print the table. Then write down in a sentence what follows from it, and what
 # does not.
 

@@ -101,7 +101,7 @@ with checking("q1"):
 # first and the second system were right. Return three numbers:
 #
 # 1. the share of right sentences of `b` minus that of `a`;
-# 2. the half-width of the 95 % interval of this difference, with the systems **paired** by their sentences;
+# 2. the half-width of the 95% interval of this difference, with the systems **paired** by their sentences;
 # 3. the half-width that it would have if each system had been given $n$ sentences **of its own**, with the
 #    same shares.
 #
@@ -224,7 +224,7 @@ with checking("q4"):
 # - `"chosen on"`, a text: on which sentences the system was chosen, or `""` if nothing was chosen;
 # - `"scores"`: a list of numbers, one for each seed; higher is better.
 #
-# `interval` is a pair, the ends of the 95 % interval of the difference, `b` minus `a`, paired by sentences. It
+# `interval` is a pair, the ends of the 95% interval of the difference, `b` minus `a`, paired by sentences. It
 # is that of one seed of each, so it never speaks for one system where all seeds speak for the other.
 # Ask the chapter's five questions, in its order, and return one text: `"not comparable"` after a *no* to
 # the first question, `"flattered"` after a *no* to the second for either system, `"no difference seen"`

@@ -746,11 +746,11 @@ size of the difference, keeps 4 | return q - p, -> return (q - p).abs(),
 in percent | return q - p, 1.96 -> return 100 * (q - p), 100 * 1.96; .sqrt(), 1.96 -> .sqrt(), 100 * 1.96
     You return percent: shares lie between 0 and 1.
 2 for 1.96, keeps 1 | return q - p, 1.96 -> return q - p, 2; .sqrt(), 1.96 -> .sqrt(), 2
-    You take 2 for 1.96: the half-width of a 95 % interval is 1.96 standard deviations.
+    You take 2 for 1.96: the half-width of a 95% interval is 1.96 standard deviations.
 covariance by n − 1, keeps 3 | covariance = (a * b).mean() - p * q -> covariance = ((a - p) * (b - q)).sum() / max(n - 1, 1)
     Your covariance is divided by n − 1: here variances and covariances are divided by n.
 no 1.96, keeps 1 | return q - p, 1.96 -> return q - p, 1; .sqrt(), 1.96 -> .sqrt(), 1
-    Your half-widths are one standard deviation: an interval of 95 % takes 1.96 of them.
+    Your half-widths are one standard deviation: an interval of 95% takes 1.96 of them.
 the whole width, keeps 1 | return q - p, 1.96 -> return q - p, 3.92; .sqrt(), 1.96 -> .sqrt(), 3.92
     You return whole widths, from end to end: half of that is asked for.
 ends for a half-width, keeps 1 | return q - p, 1.96 -> return q - p, q - p + 1.96; .sqrt(), 1.96 -> .sqrt(), q - p + 1.96
@@ -1403,7 +1403,7 @@ found judged, keeps 4 | off = alarms[ -> off = found[
 width of the share seen, keeps 4 | 0.05 * 0.95 / trials -> (off + 0.05) * (0.95 - off) / trials
     Your half-width is that of the share that you saw: take that of the promised share, 0.05.
 no 1.96, keeps 4 | 1.96 * math.sqrt(0.05 -> math.sqrt(0.05
-    Your half-width is one standard deviation: 95 % take 1.96.
+    Your half-width is one standard deviation: 95% take 1.96.
 no root, keeps 4 | 1.96 * math.sqrt(0.05 * 0.95 / trials) -> 1.96 * (0.05 * 0.95 / trials)
     You allow next to no deviation: the half-width has the root of the variance, which is wider.
 0.05 for a half-width, keeps 4 | 1.96 * math.sqrt(0.05 * 0.95 / trials) -> 0.0500001

@@ -29,7 +29,7 @@ class System:
     bleu, chrf : float
         From 0 to 100.
     bleu_interval, chrf_interval : float
-        Half the width of the 95 % interval that the bootstrap finds.
+        Half the width of the 95% interval that the bootstrap finds.
     bleu_p, chrf_p : float, or None
         How often resampling makes a difference from the first as large as the one seen, and in its
         direction, if there were none: one tail, as sacrebleu counts it. 0.05 here is about
@@ -245,7 +245,7 @@ def plot_comparison(comparison: Comparison, logs: Mapping[str, Log] | None = Non
             panel.set(xlabel="minutes of training", ylabel="validation BLEU")
     scores.set_yticks(range(len(names)), names)
     scores.invert_yaxis()
-    scores.set(xlabel=f"test BLEU, with 95 % interval ({comparison.sentences} sentences)")
+    scores.set(xlabel=f"test BLEU, with 95% interval ({comparison.sentences} sentences)")
     lengths.set(xlabel="words of the source", ylabel="test BLEU")
     lengths.legend(frameon=False)
     for panel in (scores, lengths, *rest):

@@ -26,7 +26,7 @@ class PairedBootstrap(NamedTuple):
     difference : float
         BLEU of the second minus BLEU of the first, on all sentences.
     low, high : float
-        The middle 95 % of the difference over the draws.
+        The middle 95% of the difference over the draws.
     p : float
         Share of the draws, the corpus itself counted as one of them, in which the difference lies
         as far from the one seen as that lies from zero.
