@@ -44,7 +44,7 @@ function choice({ ask, options, asks }, many) {
 
 function number({ ask, asks }) {
   const input = make("input", { type: "text", inputmode: "decimal", autocomplete: "off", "aria-labelledby": asks });
-  const value = (text) => Number(text.replace(/[\s,_]/g, ""));
+  const value = (text) => Number(text.replace(/[\s,_]/g, "").replace("−", "-"));
   const meant = (x) => ask.spans.findIndex(([low, high]) => low <= x && x <= high);
   return {
     fields: make("label", { class: "sa-ask-number" }, input, make("span", {}, ask.unit)),

@@ -656,7 +656,7 @@ passed = {
 rows = [
     (name, *("passes" if ok else "–" for ok in both)) for name, both in passed.items()
 ]
-heads = ("way", *(f"pads score {pad:g}" for pad in PADS))
+heads = ("way", *(f"pads score {pad:,g}" for pad in PADS))
 ResultTable(heads, rows, "Which ways give the right weights, with pads left and right")
 
 # %% [markdown]

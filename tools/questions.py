@@ -71,7 +71,7 @@ class Option:
     @property
     def number(self) -> float:
         """Its value, if it says a number."""
-        return float(self.says.replace(",", ""))
+        return float(self.says.replace(",", "").replace("−", "-"))
 
 
 @dataclass(frozen=True)
@@ -354,7 +354,7 @@ def _option(fields: _Fields, kind: str) -> Option:
     if not isinstance(right, bool):
         raise fields.fail("right", f"is {right!r}; expected true")
     says = fields.text("says")
-    if kind == "number" and not re.fullmatch(r"-?\d[\d,]*(\.\d+)?", says):
+    if kind == "number" and not re.fullmatch(r"[-−]?\d[\d,]*(\.\d+)?", says):
         raise fields.fail("says", f"is {says!r}; expected a number, such as 1,500 or 0.03")
     curve = fields.numbers("curve") if kind == "curve" else ()
     option = Option(says, fields.text("because"), right, curve)
