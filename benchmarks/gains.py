@@ -59,7 +59,7 @@ def hold(arguments: argparse.Namespace) -> dict[str, list[Standing]]:
         for model in MODELS:
             names = {part: [model, part] for part in (AS_IT_IS, MASKS, MEMORY)}
             started, base = commands(arguments, path, "gains", names, {})
-            title = f"{model}, {arguments.threads} threads, batches of {arguments.tokens} tokens"
+            title = f"{model}, {arguments.threads} threads, batches of {arguments.tokens:,} tokens"
             print(f"\n{title}")
             speeds = race(started, rounds=arguments.rounds, seconds=arguments.seconds)
             parts[title] = report(speeds, base)
