@@ -103,6 +103,11 @@ def test_a_good_question_is_read(tmp_path, entry):
     assert question.head == "Predict"
 
 
+@pytest.mark.parametrize(("says", "number"), [("1,500", 1500), ("−1", -1), ("-0.5", -0.5)])
+def test_a_number_is_read_as_a_reader_sees_it(says, number):
+    assert questions.Option(says, "").number == number
+
+
 def but(entry, option=None, **changes):
     """Change an entry, or its second option."""
     changed = entry | {k: v for k, v in changes.items() if option is None}

@@ -40,6 +40,7 @@ def kept(tmp_path, text, name="theirs.css"):
         ("b.a.c,p.c{color:red}", "b.a.c{color:red}"),
         ('p>b[x=".no"]:hover::after{color:red}', 'p>b[x=".no"]:hover::after{color:red}'),
         (".fa-sun-not,p.fa-moon{color:red}", ""),
+        ("p,p::-webkit-calendar-picker-indicator{color:red}", "p{color:red}"),
         ("table{color:red}.table{color:red}", "table{color:red}"),
         ("p{--x:1;--y:var(--x);color:red}", "p{color:red}"),
         ("p{--x:1;--y:var(--x);color:var(--y)}", "p{--x:1;--y:var(--x);color:var(--y)}"),
