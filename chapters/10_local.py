@@ -301,7 +301,7 @@ for n, pairs in drawn.items():
 heads = ("source", *(f"D = {D}" for D in WIDTHS))
 display(ResultTable(heads, rows, "Gold links in the window", "centre t / centre t S/T"))
 
-figure, panels = plt.subplots(1, 2, figsize=(8.4, 3.2), sharey=True)
+figure, panels = plt.subplots(1, 2, figsize=(8.4, 3.6), sharey=True)
 COLOURS = dict(zip(LENGTHS[1:], (GREY, GREEN, BLUE, ORANGE)))
 drift = {}
 for ax, scaled in zip(panels, (False, True)):
@@ -319,11 +319,13 @@ for ax, scaled in zip(panels, (False, True)):
             label=f"{n} words",
         )
     ax.axhline(0, color=GREY, lw=1)
-    ax.set_title("centre t S/T" if scaled else "centre t")
+    ax.annotate(
+        "centre t S/T" if scaled else "centre t", (0.06, 0.06), xycoords="axes fraction"
+    )
     ax.set_xticks([0, 5, 10], ["start", "middle", "end"])
     ax.set_xlabel("French sentence")
 panels[0].set_ylabel("linked word − centre")
-panels[1].legend(frameon=False)
+name_lines(panels[0])
 plt.show()
 
 # %% [markdown]
@@ -394,7 +396,7 @@ for task, kinds in stored["runs"].items():
     for kind in kinds:
         spans = [span(right(task, kind, size)) for size in SIZES]
         rows.append([f"{task}, {kind}", *spans])
-    for name, key in (*RULES.items(), ("(links in the window)", "window")):
+    for name, key in (*RULES.items(), ("links in the window", "window")):
         found = stored["rules"][task][key]
         rows.append([f"{task}, {name}", *(f"{found[size]:.2f}" for size in SIZES)])
 heads = ("task, attention", *(f"{size} letters" for size in SIZES))

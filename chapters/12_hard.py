@@ -366,7 +366,7 @@ print(f"weight on the mark {weight:.2f}, reward {b:.2f}")
 # ## One row under a penalty
 #
 # There is a gentler way to a sharp row: keep the mixture, and ask for sharpness in the loss. Answer the
-# question in the figure, then take steps. Afterwards try *entropy* and *1 − Σα²*, with λ of either sign.
+# question in the figure, then take steps. Afterwards try *entropy* and *1 − Σα²*, with λ of either sign.
 
 # %% tags=["hide-input"]
 PenaltyPath()

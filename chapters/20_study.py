@@ -103,8 +103,8 @@ def verdict(a, b):
 # |---|---|---|
 # | score | additive, $v^\top\tanh(W_q s + W_k h_i)$ | dot, general $s^\top W h_i$, or concat |
 # | asks with | $s_{t-1}$, before the update | $s_t$, after it |
-# | the update reads, beside the last word | the context $c_t$ | the last readout $\tilde s_{t-1}$ (input feeding) |
-# | readout, before the output matrix | maxout of $s_{t-1}$, $c_t$ and the last word (appendix A.2.2; its equation 4 and this package use $s_t$) | $\tilde s_t = \tanh(W_c[c_t; s_t])$ |
+# | the update reads the last word and | the context $c_t$ | the last readout $\tilde s_{t-1}$ (input feeding) |
+# | readout | maxout of $s_{t-1}$, $c_t$ and the last word (appendix A.2.2; its equation 4 and this package use $s_t$) | $\tanh(W_c[c_t; s_t])$, which is $\tilde s_t$ |
 # | at each step, for $T_s$ positions | $T_s d_a$ tanhs, with keys projected once | $T_s d_s$ products (general), with keys projected once |
 # | in training | step by step: each context enters the next update | without input feeding, attention for all steps at once; in use step by step, like every other |
 #

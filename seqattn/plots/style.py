@@ -106,8 +106,8 @@ def name_lines(ax: "Axes") -> None:
     """Write beside each line of a chart what it is, in its colour, in place of a legend.
 
     The names stand at the right ends of the lines, pushed apart where they would meet. On a phone,
-    where there is no room beside the chart, a legend stands above it. What has no label is left
-    out.
+    where there is no room beside the chart, a legend stands above the figure's first panel. What
+    has no label is left out.
 
     Parameters
     ----------
@@ -122,8 +122,11 @@ def name_lines(ax: "Axes") -> None:
     >>> [text.get_text() for text in ax.texts]
     ['Adam']
     """
-    legend = ax.legend(loc="lower left", bbox_to_anchor=(0, 1), borderaxespad=0.3, borderpad=0)
     lines = [line for line in ax.lines if not str(line.get_label()).startswith("_")]
+    first = ax.figure.axes[0]
+    legend = first.legend(
+        handles=lines, loc="lower left", bbox_to_anchor=(0, 1), borderaxespad=0.3, borderpad=0
+    )
     texts = [
         ax.annotate(
             str(line.get_label()),

@@ -16,7 +16,7 @@ const figure = {
   text(n, get, open) {
     const size = get("sizes")[get("edit")];
     if (!open) return `${size} sentences that this edit can change.`;
-    return `${get("share")}% of ${size} sentences edited: BLEU ${fmt(n.bleu, 1)}, chrF ${fmt(n.chrf, 1)}, exact matches ${fmt(n.exact, 0)} %. ` +
+    return `${get("share")}% of ${size} sentences edited: BLEU ${fmt(n.bleu, 1)}, chrF ${fmt(n.chrf, 1)}, exact matches ${fmt(n.exact, 0)}%. ` +
       `Right n-grams: ${n.right.map((c, i) => `${c} of ${n.counted[i]}`).join(", ")}; brevity penalty ${fmt(n.brevity)}.`;
   },
 
