@@ -67,6 +67,7 @@ from seqattn.plots import (
     WEIGHTS,
     ResultTable,
     experiment_card,
+    name_lines,
     use_style,
 )
 from seqattn.widgets import CacheCounter, Recency, Unrolled
@@ -237,14 +238,14 @@ rows = [
 ]
 display(ResultTable(("", *shown), rows, "The book's five sentences, the first seed"))
 
-figure, ax = plt.subplots(figsize=(6.2, 3.2))
+figure, ax = plt.subplots(figsize=(6.2, 3.6))
 each = stored["card"]["updates_a_point_of_a_curve"]
 for (name, runs), colour in zip(short.items(), (KEYS, GREEN, PINK, ORANGE)):
     for label, run in zip((name, None, None), runs):
         at = [each * (i + 1) for i in range(len(run["curve"]))]
         ax.plot(at, run["curve"], color=colour, linewidth=1.4, label=label)
 ax.set(xlabel="updates", ylabel="training loss, nats a token")
-ax.legend(loc="lower left", bbox_to_anchor=(0, 1))
+name_lines(ax)
 plt.show()
 
 # %% [markdown]

@@ -10,6 +10,7 @@ Nothing in the file depends on time or chance, so that storing a figure twice ch
 
 import io
 import math
+import warnings
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -146,7 +147,10 @@ def _laid_out(figure: "Figure", width: int) -> Iterator[float]:
         # A small figure stays small.
         own = wide * DPI
         figure.set_size_inches((min(width, own) if own < 0.6 * WIDE else width) / DPI, height / DPI)
-        figure.draw_without_rendering()
+        with warnings.catch_warnings():
+            # Long names beside a chart leave it no room on a phone, until they are refitted.
+            warnings.filterwarnings("ignore", "constrained_layout not applied")
+            figure.draw_without_rendering()
         _fit(figure, width)
         # Maps make their letters as small as their cells: such a pair stands one below the other.
         if width == NARROW and len(grids) == 1 and columns == 2 and _smallest(figure) < SMALLEST:

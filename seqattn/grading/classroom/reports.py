@@ -301,7 +301,7 @@ def as_summary(results: list[Result]) -> str:
             mistakes = Counter(v.mistake for v in verdicts if v.mistake)
             common = sorted(mistakes.items(), key=lambda x: (-x[1], x[0]))[:1]
             said = f"{common[0][0]} ({common[0][1]})" if common else ""
-            share = f"{right}\u00a0({100 * right / len(verdicts):.0f}\u00a0%)"
+            share = f"{right}\u00a0({100 * right / len(verdicts):.0f}%)"
             if pending := len(mine) - len(verdicts):
                 share += f", {pending}\u00a0pending"
             rows.append([f"{q.question} {q.title}", share, f"{mean:.1f} of {q.out_of}", said])
