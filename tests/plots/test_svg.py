@@ -199,3 +199,13 @@ def test_a_line_leaves_out_what_no_eye_sees():
     (x0, y0), (x1, y1) = points[0], points[-1]
     straight = y0 + (points[:, 0] - x0) * (y1 - y0) / (x1 - x0)
     assert np.abs(points[:, 1] - straight).max() < 1  # pixel
+
+
+def test_a_legend_stands_above_the_first_panel():
+    figure, panels = plt.subplots(1, 3)
+    panels[2].plot([0, 1], label="named")
+    name_lines(panels[2])
+    assert panels[0].get_legend()
+    assert not panels[2].get_legend()
+    assert [text.get_text() for text in panels[2].texts] == ["named"]
+    plt.close(figure)
