@@ -82,10 +82,3 @@ def test_a_card_tells_what_is_nested_line_by_line():
 def test_a_row_of_the_wrong_length_is_named():
     with pytest.raises(ValueError, match=r"the table 't' has 1 cells; expected one for each of 2"):
         ResultTable(("a", "b"), [("x",)], "t")
-
-
-def test_a_page_sets_minus_signs():
-    table = ResultTable(["what", "from", "on"], [["gap", "-1.0 to -0.5", "2026-11-23"]], "Gaps")
-    assert "<td>−1.0 to −0.5</td>" in table._repr_html_().replace(' class="sa-number"', "")
-    assert "2026-11-23" in table._repr_html_()
-    assert "-1.0 to -0.5" in repr(table)
