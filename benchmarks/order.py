@@ -50,13 +50,13 @@ class AsksAfter(AttentionDecoder):
     """
 
     def _advance(self, embedded, state, memory):
-        fed = state.context
+        fed = state.fed
         if fed is None:
             fed, _, _ = self._attend(state.hidden.outputs[-1], memory, state)
         hidden = rnn_step(self.rnn, torch.cat([embedded, fed], -1), state.hidden)
         context, weights, past = self._attend(hidden.outputs[-1], memory, state)
         features = self.readout(hidden.outputs[-1], context, embedded)
-        return State(hidden, None, context, past), features, weights
+        return State(hidden, context, None, past), features, weights
 
 
 def build(score: str, order: str, readout: str, sizes: tuple[int, int]) -> Seq2SeqAttention:

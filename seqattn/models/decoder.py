@@ -9,6 +9,8 @@ One step, in the two orders of the literature:
   feeding only.
 
 The order is independent of the score, which belongs to the attention object, and of the readout.
+It is called a ``style`` here, after its paper, and an ``architecture`` in ``ModelConfig``, where
+``"fixed"`` and ``"transformer"`` stand beside the two.
 """
 
 from collections.abc import Sequence
@@ -39,7 +41,7 @@ class State(NamedTuple):
         States, and memory cells, of the recurrent layers.
     fed : (batch, d_features), or None
         Readout of the last step, which is fed to the next, with input feeding only.
-    context : (batch, d_encoder), or None
+    fixed : (batch, d_encoder), or None
         The fixed vector, in a decoder without attention only.
     past : Past, or None
         What the attention must know of the steps before.
@@ -47,7 +49,7 @@ class State(NamedTuple):
 
     hidden: Hidden
     fed: Tensor | None = None
-    context: Tensor | None = None
+    fixed: Tensor | None = None
     past: Past | None = None
 
 
@@ -131,19 +133,19 @@ class AttentionDecoder(nn.Module):
             raise ValueError(f"style is {style!r}; expected 'bahdanau' or 'luong'")
         self.d_encoder = d_encoder
         # The fixed vector is a context that is known before the update, like Bahdanau's.
-        self.attends_first = attention is None or style == "bahdanau"
-        self.feeds_readout = not self.attends_first and input_feeding
+        self.context_first = attention is None or style == "bahdanau"
+        self.feeds_readout = not self.context_first and input_feeding
         self.feeds_summary = attention is None and feed_summary
         d_context = 0 if attention is None and not feed_summary else d_encoder
         self.readout = make_readout(
-            readout or ("maxout" if self.attends_first else "tanh"),
+            readout or ("maxout" if self.context_first else "tanh"),
             d_hidden,
             d_context,
             d_embed,
             d_readout,
         )
         d_extra = self.readout.d_features if self.feeds_readout else 0
-        if self.attends_first:
+        if self.context_first:
             d_extra = d_context
         self.embedding = nn.Embedding(vocab_size, d_embed, padding_idx=PAD)
         self.dropout = Dropout(dropout)
@@ -214,7 +216,7 @@ class AttentionDecoder(nn.Module):
         state, memory = self.start(encoded), self.remember(encoded)
         embedded = self.dropout(self.embedding(inputs))
         # No step waits for another's attention: the context is fixed, or comes after and stays out.
-        independent = self.attention is None or not (self.attends_first or self.feeds_readout)
+        independent = self.attention is None or not (self.context_first or self.feeds_readout)
         run = self._all_at_once if independent else self._one_by_one
         features, weights = run(embedded, state, memory)
         return self.vocabulary(self.dropout(features)), weights
@@ -228,22 +230,22 @@ class AttentionDecoder(nn.Module):
         (input feeding). Gives the next state, features for the output projection, and weights.
         """
         beside = state.fed
-        if self.attends_first:
+        if self.context_first:
             context, weights, past = self._attend(state.hidden.outputs[-1], memory, state)
             beside = context
         inputs = embedded if beside is None else torch.cat([embedded, beside], -1)
         hidden = rnn_step(self.rnn, inputs, state.hidden)
-        if not self.attends_first:
+        if not self.context_first:
             context, weights, past = self._attend(hidden.outputs[-1], memory, state)
         features = self.readout(hidden.outputs[-1], context, embedded)
         fed = features if self.feeds_readout else None
-        return State(hidden, fed, state.context, past), features, weights
+        return State(hidden, fed, state.fixed, past), features, weights
 
     def _attend(
         self, query: Tensor, memory: Memory | None, state: State
     ) -> tuple[Tensor | None, Tensor | None, Past | None]:
         if self.attention is None or memory is None:
-            return state.context, None, None
+            return state.fixed, None, None
         return self.attention.look(query, memory, state.past)
 
     def _one_by_one(
@@ -261,7 +263,7 @@ class AttentionDecoder(nn.Module):
         self, embedded: Tensor, state: State, memory: Memory | None
     ) -> tuple[Tensor, Tensor | None]:
         """Run the recurrent layers over the whole target, then attend with all states at once."""
-        inputs, fixed = embedded, state.context
+        inputs, fixed = embedded, state.fixed
         if fixed is not None:
             fixed = fixed.unsqueeze(1).expand(-1, embedded.shape[1], -1)
             inputs = torch.cat([embedded, fixed], -1)
@@ -269,7 +271,7 @@ class AttentionDecoder(nn.Module):
         first = torch.stack(outputs)
         hidden = first if cells is None else (first, torch.stack(cells))
         tops, _ = run_rnn(self.rnn, inputs, hidden)
-        context, weights, _ = self._attend(tops, memory, state._replace(context=fixed))
+        context, weights, _ = self._attend(tops, memory, state._replace(fixed=fixed))
         return self.readout(tops, context, embedded), weights
 
 

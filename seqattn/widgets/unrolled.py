@@ -293,7 +293,7 @@ def _order(model: Seq2SeqAttention | Transformer) -> str:
         )
     if decoder.attention is None:
         return "none"
-    if decoder.attends_first:
+    if decoder.context_first:
         return "bahdanau"
     return "luong" if decoder.feeds_readout else "luong, no feeding"
 
@@ -342,8 +342,8 @@ def _plain(
         logits.append(step.logits[0])
         if memory is not None:
             score = cast(Attention, decoder.attention).score
-            scores.append(score.compare(tops[-2 if decoder.attends_first else -1], memory.keys)[0])
-        if not decoder.attends_first:
+            scores.append(score.compare(tops[-2 if decoder.context_first else -1], memory.keys)[0])
+        if not decoder.context_first:
             context = step.weights @ encoded.states[0]
             features.append(decoder.readout(tops[-1], context, decoder.embedding(token))[0])
 

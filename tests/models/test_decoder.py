@@ -130,9 +130,9 @@ def test_a_fixed_vector_enters_every_step_or_the_first_state_alone():
         # Given the first state, does the summary still matter?
         state = model.decoder.start(encoded)
         fed = family.options.get("feed_summary", True)
-        assert (state.context is not None) == fed
+        assert (state.fixed is not None) == fed
         if fed:
-            other = state._replace(context=state.context + 1)
+            other = state._replace(fixed=state.fixed + 1)
             step = model.step(inputs[:, 0], other, None)
             assert not torch.allclose(step.logits, logits[:, 0])
 
