@@ -181,6 +181,8 @@ def attend(
 ) -> AttentionOutput:
     r"""Turn scores into weights and take the weighted sum, :math:`c_t = \sum_i \alpha_{ti} h_i`.
 
+    Decoders do this step by step with ``Mechanism.look``, from a memory that they make once.
+
     Parameters
     ----------
     scores : (batch, [queries,] keys)
@@ -319,7 +321,7 @@ class Mechanism(nn.Module):
     ) -> tuple[
         Float[Tensor, "batch *queries d_value"], Float[Tensor, "batch *queries keys"], Past | None
     ]:
-        """Attend as a decoder does: with what is known of the past, handing on what is known now.
+        """Attend, one decoder step or several: with the past, and handing on what is known now.
 
         Parameters
         ----------

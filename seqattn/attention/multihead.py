@@ -1,4 +1,8 @@
-"""Multi-head attention: scaled dot-product attentions side by side, each in its subspace."""
+"""Multi-head attention: scaled dot-product attentions side by side, each in its subspace.
+
+That with rotary positions, ``RotaryAttention``, stands beside the other kinds of positions, in
+:mod:`seqattn.models.transformer`.
+"""
 
 import torch
 from jaxtyping import Bool, Float

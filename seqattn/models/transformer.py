@@ -35,7 +35,7 @@ __all__ = [
 Norm = Literal["pre", "post"]
 Positions = Literal["sinusoidal", "learned", "rotary", "none"]
 States = Float[Tensor, "batch positions d_model"]
-# What the decoder carries: for each layer, keys and values of the target so far.
+# What the decoder carries, its KV cache: for each layer, keys and values of the target so far.
 Cache = tuple[Memory, ...]
 
 
