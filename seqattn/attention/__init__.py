@@ -24,7 +24,7 @@ from seqattn.attention.named import (
     ReducedRankAttention,
     ScaledDotProductAttention,
 )
-from seqattn.attention.patterns import layers_to_connect, reach_of
+from seqattn.attention.reach import layers_to_connect, reach_of
 from seqattn.attention.reordered import linear_attention, online_softmax_attention
 from seqattn.attention.scores import (
     AdditiveScore,

@@ -7,7 +7,7 @@ import torch
 import traitlets
 
 from seqattn.attention.masks import causal_mask
-from seqattn.attention.patterns import layers_to_connect, reach_of
+from seqattn.attention.reach import layers_to_connect, reach_of
 from seqattn.attention.windowed import block_mask, global_mask, strided_mask, window_mask
 from seqattn.widgets.base import LiveFigure
 
