@@ -130,6 +130,7 @@ class Translator:
     @property
     def copies(self) -> bool:
         """Whether it can write words of the source that are outside its vocabulary."""
+        # A model of one's own needs the methods of a StepwiseModel, and need not say what it lacks.
         return getattr(self.model, "copies", False)
 
     @property
@@ -217,12 +218,12 @@ class Translator:
         if not 1 <= n <= beam:
             raise ValueError(f"n is {n} and beam is {beam}; expected 1 <= n <= beam")
 
-        def search(source: Tensor, lengths: Tensor, most: Tensor) -> Hypotheses:
+        def search(source: Tensor, lengths: Tensor, max_len: Tensor) -> Hypotheses:
             if beam == 1:
-                return greedy(self.model, source, lengths, max_len=most)
+                return greedy(self.model, source, lengths, max_len=max_len)
             return beam_search(
                 self.model, source, lengths,
-                beam=beam, max_len=most, length_penalty=length_penalty,
+                beam=beam, max_len=max_len, length_penalty=length_penalty,
                 coverage_penalty=coverage_penalty, n_best=n,
             )  # fmt: skip
 
@@ -267,10 +268,10 @@ class Translator:
             raise ValueError(f"n is {n}; expected at least 1")
         generator = torch.Generator(self.device).manual_seed(seed)
 
-        def search(source: Tensor, lengths: Tensor, most: Tensor) -> Hypotheses:
+        def search(source: Tensor, lengths: Tensor, max_len: Tensor) -> Hypotheses:
             rows = torch.arange(len(source), device=source.device).repeat_interleave(n)
             return sample(
-                self.model, source[rows], lengths[rows], max_len=most[rows],
+                self.model, source[rows], lengths[rows], max_len=max_len[rows],
                 temperature=temperature, top_k=top_k, top_p=top_p, generator=generator,
             )  # fmt: skip
 
@@ -353,13 +354,13 @@ class Translator:
     def _pad_and_search(self, sources: list[list[int]], search: SearchFunction) -> Hypotheses:
         """Run a search on one batch: pad it, and say how long each translation may become."""
         lengths = torch.tensor([len(source) for source in sources])
-        most = (LONGEST[0] * lengths + LONGEST[1]).to(self.device)
-        longest = getattr(self.model, "longest", None)
+        max_len = (LONGEST[0] * lengths + LONGEST[1]).to(self.device)
+        longest = getattr(self.model, "longest", None)  # as in `copies`
         if longest is not None:
-            most = most.clamp(max=longest)
+            max_len = max_len.clamp(max=longest)
         source, lengths = pad(sources).to(self.device), lengths.to(self.device)
         with autocast(self.device, self.bf16):
-            return search(source, lengths, most)
+            return search(source, lengths, max_len)
 
     def _oov_words(self, sentence: str) -> list[str]:
         """List the words outside the vocabulary that a model that copies may write."""
