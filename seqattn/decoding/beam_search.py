@@ -120,11 +120,11 @@ def beam_search(
     # In here the names of the two penalties are their exponent and factor, not the functions below.
     ranking = _Ranking(alpha=length_penalty, beta=coverage_penalty)
     with evaluating(model):
-        beams = found = _first_beams(real, limits, covered=coverage_penalty != 0)
+        beams = finished = _first_beams(real, limits, covered=coverage_penalty != 0)
         searched = torch.arange(source.shape[0], device=source.device)  # sentences, by number
         state, memory = select(model.begin(source, lengths), searched.repeat_interleave(beam))
         last = torch.full((len(searched) * beam,), BOS, device=source.device)
-        trail: list[_Written] = []
+        trail: list[_Written] = []  # backpointers, step by step; _trace_back follows them
         for _ in range(int(limits.max())):
             logits, weights, state = model.step(last, state, memory)
             held = beams.done
@@ -139,14 +139,14 @@ def beam_search(
             if not len(open_):
                 break
             if few_left(open_, searched):
-                found = _put(found, searched, beams)
+                finished = _put(finished, searched, beams)
                 beams, searched, tokens = select((beams, searched, tokens), open_)
                 moved = moved.view(-1, beam)[open_].flatten()
                 memory = select(memory, moved)  # alike in all places of a sentence
             state, last = select(state, moved), tokens.flatten()
-    found = _put(found, searched, beams)
-    places = ranking.ended(found).sort(dim=1, descending=True, stable=True).indices[:, :n_best]
-    return _trace_back(trail, places, found.scores.gather(1, places))
+    finished = _put(finished, searched, beams)
+    places = ranking.ranks(finished).sort(dim=1, descending=True, stable=True).indices[:, :n_best]
+    return _trace_back(trail, places, finished.scores.gather(1, places))
 
 
 def length_penalty(lengths: Int[Tensor, "..."], alpha: float) -> Float[Tensor, "..."]:
@@ -265,7 +265,7 @@ class _Ranking(NamedTuple):
     alpha: float
     beta: float
 
-    def ended(self, beams: _Beams) -> Tensor:
+    def ranks(self, beams: _Beams) -> Tensor:
         """Give each sentence its rank, as if it ended here."""
         ranks = beams.scores / length_penalty(beams.lengths, self.alpha)
         if beams.coverage is not None:
@@ -338,7 +338,7 @@ def _cover(beams: _Beams, parents: Tensor, held: Tensor, weights: Tensor | None)
 
 def _stop_early(beams: _Beams, ranking: _Ranking, n_best: int) -> _Beams:
     """Give up the open beginnings of each source where none can reach the best any more."""
-    ended = ranking.ended(beams).masked_fill(~beams.done, -torch.inf)
+    ended = ranking.ranks(beams).masked_fill(~beams.done, -torch.inf)
     to_beat = ended.topk(n_best, dim=1).values[:, -1:]
     in_reach = ranking.bound(beams).masked_fill(beams.done, -torch.inf)
     given_up = ~beams.done & (in_reach.amax(1, keepdim=True) <= to_beat)
