@@ -1,13 +1,13 @@
 """Decoding: greedy and beam search and sampling, over any model that writes step by step."""
 
-from seqattn.decoding.beam_search import Look, beam_search, coverage_penalty, length_penalty
+from seqattn.decoding.beam_search import BeamSnapshot, beam_search, coverage_penalty, length_penalty
 from seqattn.decoding.greedy import greedy, sample, truncate
 from seqattn.decoding.interface import Hypotheses, Step, StepModel, select
 from seqattn.decoding.table import Table, TableModel
 
 __all__ = [
+    "BeamSnapshot",
     "Hypotheses",
-    "Look",
     "Step",
     "StepModel",
     "Table",

@@ -22,12 +22,12 @@ from seqattn.decoding.topk import top_first
 from seqattn.precision import at_least_single
 from seqattn.specials import BOS, EOS, PAD
 
-__all__ = ["Look", "beam_search", "coverage_penalty", "length_penalty"]
+__all__ = ["BeamSnapshot", "beam_search", "coverage_penalty", "length_penalty"]
 
 LEAST_COVERAGE = 1e-4
 
 
-class Look(NamedTuple):
+class BeamSnapshot(NamedTuple):
     """What a beam search holds after a step.
 
     Attributes
@@ -61,7 +61,7 @@ def beam_search(
     length_penalty: float = 0.6,
     coverage_penalty: float = 0.0,
     n_best: int = 1,
-    watch: Callable[["Look"], None] | None = None,
+    watch: Callable[["BeamSnapshot"], None] | None = None,
 ) -> Hypotheses:
     r"""Keep the most promising beginnings of a sentence, and return the best that ended.
 
@@ -92,7 +92,7 @@ def beam_search(
     n_best : int
         Number of sentences to return for each source, at most ``beam``.
     watch : callable, optional
-        Called after every step with a :class:`Look` at the beams.
+        Called after every step with a :class:`BeamSnapshot` at the beams.
 
     Returns
     -------
@@ -134,7 +134,7 @@ def beam_search(
             beams = _stop_early(_cover(beams, parents, held, weights), ranking, n_best)
             trail.append(_Written(searched, parents, tokens, weights))
             if watch is not None:
-                watch(Look(searched, parents, tokens, beams.scores, beams.done))
+                watch(BeamSnapshot(searched, parents, tokens, beams.scores, beams.done))
             open_ = (~beams.done.all(1)).nonzero()[:, 0]
             if not len(open_):
                 break

@@ -7,7 +7,7 @@ import torch
 import traitlets
 
 from seqattn.data.book import TREE
-from seqattn.decoding import Look, Table, TableModel, beam_search, length_penalty
+from seqattn.decoding import BeamSnapshot, Table, TableModel, beam_search, length_penalty
 from seqattn.specials import EOS, PAD
 from seqattn.widgets.base import LiveFigure
 
@@ -101,7 +101,7 @@ class BeamTree(LiveFigure):
     def numbers(self) -> dict[str, Any]:
         """Search the table by the package's beam search, and write down what it holds."""
         model = TableModel({start: dict(row) for start, row in self.table.items()})
-        looks: list[Look] = []
+        looks: list[BeamSnapshot] = []
         found = beam_search(
             model,
             *model.source,
