@@ -38,7 +38,7 @@ def train(folder: Path, name: str, threads: int) -> None:
     training = replace(preset.training, seed=SEED, bf16=bf16)
     torch.set_num_threads(threads)
     prepare_process()
-    new_run(folder, CorpusConfig(), model=preset.model, training=training).run()
+    new_run(folder, CorpusConfig(), preset=replace(preset, training=training)).run()
 
 
 def ship(run: Path, place: Path, name: str = "toy") -> dict:

@@ -95,12 +95,8 @@ def prepare_run(
         print(f"reading {corpus.name}, {corpus.source} to {corpus.target}", flush=True)
     return new_run(
         folder,
-        replace(corpus, lowercase=reading.lowercase),
-        model=model,
-        training=training,
-        subwords=reading.subwords,
-        joint=reading.joint,
-        min_count=reading.min_count,
+        corpus,
+        preset=replace(reading, model=model, training=training),
         device=device,
         overwrite=overwrite,
         quiet=quiet,

@@ -22,9 +22,8 @@ commands ``seqattn train``, ``evaluate`` and ``compare`` stand on these lines:
 
 .. code-block:: python
 
-    preset = read_preset("luong")
     corpus = CorpusConfig("multi30k", "de", "en")
-    new_run("runs/luong", corpus, model=preset.model, training=preset.training).run()
+    new_run("runs/luong", corpus, preset=read_preset("luong")).run()
     luong, bahdanau = Translator.load("runs/luong"), Translator.load("runs/bahdanau")
     test = read_split(corpus, "test")
     evaluate(luong, test, beam=5, details=True)

@@ -10,7 +10,7 @@ from seqattn.data.corpora import CorpusConfig, read_split
 from seqattn.data.vocabulary import Vocabularies
 from seqattn.models import ModelConfig, build_model, guess_frequencies
 from seqattn.training.config import TrainingConfig
-from seqattn.training.presets import default_preset
+from seqattn.training.presets import Preset, default_preset
 from seqattn.training.runtime import Processes
 from seqattn.training.trainer import Trainer
 from seqattn.translator.checkpoint import CheckpointError
@@ -24,10 +24,11 @@ def new_run(
     folder: str | Path,
     corpus: CorpusConfig | None = None,
     *,
+    preset: Preset | None = None,
     model: ModelConfig | None = None,
     training: TrainingConfig | None = None,
     subwords: int | None = None,
-    joint: bool = False,
+    joint: bool | None = None,
     min_count: int | None = None,
     device: torch.device | str = "cpu",
     overwrite: bool = False,
@@ -42,15 +43,18 @@ def new_run(
         Where to keep the run.
     corpus : CorpusConfig, optional
         The toy corpus by default.
+    preset : Preset, optional
+        All settings, also of how the pairs are read; by default those that suit the corpus. The
+        next five change it.
     model, training : ModelConfig, TrainingConfig, optional
-        By default what suits the corpus.
+        What to build, and how to train it.
     subwords : int, optional
-        Size of each subword vocabulary, 0 for whole words; by default what suits the corpus.
-    joint : bool
+        Size of each subword vocabulary, 0 for whole words.
+    joint : bool, optional
         Whether both languages share one vocabulary. A model that copies needs that.
     min_count : int, optional
-        How often a word must occur to be in a vocabulary of whole words; by default what suits the
-        corpus. A model that copies learns to do so from words that are in none.
+        How often a word must occur to be in a vocabulary of whole words. A model that copies learns
+        to do so from words that are in none.
     device : device
         Where to compute.
     overwrite : bool
@@ -98,9 +102,10 @@ def new_run(
             "(overwrite=True), or name another folder"
         )
     corpus = corpus or CorpusConfig()
-    preset = default_preset(corpus.name)
+    preset = preset or default_preset(corpus.name)
     model, training = model or preset.model, training or preset.training
-    reading = preset.asked(subwords=subwords, min_count=min_count)
+    reading = preset.asked(subwords=subwords, joint=joint, min_count=min_count)
+    corpus = replace(corpus, lowercase=corpus.lowercase or reading.lowercase)
     processes = Processes(torch.device(device))
     with processes.in_turn():
         train, valid = read_split(corpus, "train"), read_split(corpus, "valid")
@@ -109,7 +114,7 @@ def new_run(
             train,
             corpus.languages,
             subwords=reading.subwords,
-            joint=joint,
+            joint=reading.joint,
             min_count=reading.min_count,
         ).to_dict()
     )
@@ -138,7 +143,7 @@ def new_run(
         corpus=asdict(corpus),
         data={
             "subwords": reading.subwords,
-            "joint": joint,
+            "joint": reading.joint,
             "min_count": reading.min_count,
             "lowercase": corpus.lowercase,
         },

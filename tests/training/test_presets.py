@@ -37,21 +37,24 @@ def test_the_fixed_vector_differs_from_the_toy_model_in_attention_alone():
     assert (fixed.subwords, fixed.joint, fixed.lowercase) == (0, toy.joint, toy.lowercase)
 
 
-def test_what_a_preset_asks_of_whole_words_does_not_hold_for_subwords(tmp_path, monkeypatch):
+def test_a_run_is_read_as_its_preset_says(tmp_path):
+    preset = replace(read_preset("pointer"), lowercase=True)
+    small = replace(preset, model=preset.model.changed(d_embed=8, d_hidden=8))
+    run = new_run(tmp_path / "run", corpus(tmp_path), preset=small, quiet=True)
+    names = ("subwords", "joint", "min_count", "lowercase")
+    assert run.settings["data"] == {name: getattr(preset, name) for name in names}
+    assert (preset.joint, run.settings["corpus"]["lowercase"]) == (True, True)
+
+
+def test_what_a_preset_asks_of_whole_words_does_not_hold_for_subwords(tmp_path):
     preset = read_preset("pointer")
     assert preset.min_count > 1
-    monkeypatch.setattr("seqattn.training.start.default_preset", lambda name: preset)
     pairs, small = corpus(tmp_path), ["d_embed=8", "d_hidden=8"]
     model, training = apply_settings(small, preset.model, preset.training)
     by_name = new_run(
-        tmp_path / "api",
-        pairs,
-        model=model,
-        training=training,
-        subwords=300,
-        joint=True,
+        tmp_path / "api", pairs, preset=preset, model=model, training=training, subwords=300,
         quiet=True,
-    )
+    )  # fmt: skip
     by_command = prepare_run(
         tmp_path / "cli", pairs, preset, budget={}, changes={}, settings=small, precision=None,
         subwords=300, joint=None, min_count=None, lowercase=None,
