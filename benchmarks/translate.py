@@ -38,8 +38,8 @@ OURS = {"ours, luong, fp32": "fp32", "ours, luong, bf16": "bf16"}
 
 def write_task(path: Path, run: str) -> tuple[list[TextPair], Vocabulary]:
     """Write what every contestant reads; give the pairs, and what turns answers into text."""
-    model, vocabularies, data = load_model(find_checkpoint(run))
-    pairs = read_split(CorpusConfig.from_dict(data["corpus"]), SPLIT)
+    model, vocabularies, header = load_model(find_checkpoint(run))
+    pairs = read_split(CorpusConfig.from_dict(header["corpus"]), SPLIT)
     examples = encode_pairs(pairs, vocabularies)
     weights = path.with_suffix(".pt")
     torch.save(model.state_dict(), weights)

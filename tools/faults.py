@@ -97,7 +97,7 @@ def check(folder: Path) -> int:
         if not path.name.startswith("."):
             read_checkpoint(path)
     last = RunFolder(folder).last
-    return read_checkpoint(last, only="nothing").data["position"]["step"] if last.is_file() else 0
+    return read_checkpoint(last, only="nothing").header["position"]["step"] if last.is_file() else 0
 
 
 def remains(folder: Path) -> dict[str, object]:
@@ -107,8 +107,8 @@ def remains(folder: Path) -> dict[str, object]:
         checkpoint = read_checkpoint(path)
         name = str(path.relative_to(folder))
         found |= {f"{name} {key}": tensor for key, tensor in checkpoint.tensors.items()}
-        checkpoint.data.get("position", {}).pop("seconds", None)
-        found[f"{name} data"] = checkpoint.data
+        checkpoint.header.get("position", {}).pop("seconds", None)
+        found[f"{name} header"] = checkpoint.header
     for number, record in enumerate(RunFolder(folder).records()):
         found[f"log {number}"] = {k: v for k, v in record.items() if k not in TIMES}
     return found

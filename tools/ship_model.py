@@ -46,8 +46,8 @@ def ship(run: Path, place: Path, name: str = "toy") -> dict:
     checkpoint = read_checkpoint(RunFolder(run).checkpoint(), only="model.")
     halves = {name: tensor.half() for name, tensor in checkpoint.tensors.items()}
     kept = ("model", "training", "corpus", "data", "vocabularies", "position")
-    write_checkpoint(place, halves, {name: checkpoint.data[name] for name in kept})
-    corpus = CorpusConfig.from_dict(checkpoint.data["corpus"])
+    write_checkpoint(place, halves, {name: checkpoint.header[name] for name in kept})
+    corpus = CorpusConfig.from_dict(checkpoint.header["corpus"])
     found = evaluate(Translator.load(place), read_split(corpus, "test"), details=True)
     card = {
         "command": f"python -m tools.ship_model {name}",
@@ -55,13 +55,13 @@ def ship(run: Path, place: Path, name: str = "toy") -> dict:
         "licence": "Apache-2.0, as the package: its corpus comes from the package's own grammar",
         "machine": f"{platform.machine()}, {os.cpu_count()} cores",
         "torch": torch.__version__,
-        "bf16": checkpoint.data["training"]["bf16"],
-        "threads": checkpoint.data["threads"],
-        "seconds": round(checkpoint.data["position"]["seconds"]),
+        "bf16": checkpoint.header["training"]["bf16"],
+        "threads": checkpoint.header["threads"],
+        "seconds": round(checkpoint.header["position"]["seconds"]),
         "weights": sum(tensor.numel() for tensor in halves.values()),
         "bytes": place.stat().st_size,
     }
-    settings = {name: checkpoint.data[name] for name in ("model", "training", "corpus", "data")}
+    settings = {name: checkpoint.header[name] for name in ("model", "training", "corpus", "data")}
     record = {"card": card, "test": found.to_dict(), "settings": settings}
     text = json.dumps(record, indent=1, ensure_ascii=False) + "\n"
     place.with_suffix(".json").write_text(text, encoding="utf-8")

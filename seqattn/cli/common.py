@@ -227,7 +227,7 @@ def read_test(
     from seqattn.data.corpora import CorpusConfig, read_split
     from seqattn.translator.checkpoint import read_checkpoint
 
-    corpora = [read_checkpoint(path, only="nothing").data["corpus"] for path in checkpoints]
+    corpora = [read_checkpoint(path, only="nothing").header["corpus"] for path in checkpoints]
     stored = corpora[0]
     if data:
         languages = f"{stored['source']}-{stored['target']}" if stored else None

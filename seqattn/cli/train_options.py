@@ -141,7 +141,7 @@ def _nothing_left(folder: Path, budget: Mapping[str, Any]) -> str | None:
     last, tested = RunFolder(folder).last, folder / "test.json"
     if not tested.is_file() or tested.stat().st_mtime_ns < last.stat().st_mtime_ns:
         return None  # it was interrupted, perhaps just before the end
-    stored = read_checkpoint(last, only="nothing").data
+    stored = read_checkpoint(last, only="nothing").header
     config = TrainingConfig.from_stored(stored["training"])
     state = TrainingState(**stored["position"])
     if any(budget.values()):

@@ -78,7 +78,7 @@ class Checkpointer:
         What trains it.
     run : RunFolder
         Where to.
-    data : mapping
+    header : mapping
         Plain values that every checkpoint holds: settings and vocabularies.
     average : int
         How many of the best validations' weights to keep for the average.
@@ -89,14 +89,14 @@ class Checkpointer:
         model: nn.Module,
         optimizer: torch.optim.Optimizer,
         run: RunFolder,
-        data: Mapping[str, Any],
+        header: Mapping[str, Any],
         *,
         average: int = 0,
     ):
         self.model = model
         self.optimizer = optimizer
         self.run = run
-        self.data = data
+        self.header = header
         self.average_of = average
 
     def save(self, state: TrainingState, random: Mapping[str, Tensor]) -> None:
@@ -149,7 +149,7 @@ class Checkpointer:
             path,
             {**weights, **(more or {})},
             # Threads: their number decides in which order sums are made.
-            {**self.data, "position": asdict(state), "threads": torch.get_num_threads()},
+            {**self.header, "position": asdict(state), "threads": torch.get_num_threads()},
         )
 
 

@@ -210,7 +210,7 @@ class Trainer:
         """Tell whether the folder holds a checkpoint of this training: its settings, its pairs."""
         if not self.run_folder.last.is_file():
             return False
-        stored = read_checkpoint(self.run_folder.last, only="(no tensor)").data
+        stored = read_checkpoint(self.run_folder.last, only="(no tensor)").header
         wanted = {**self.settings, "fingerprint": self._fingerprint}
         # As JSON has it, which knows no tuples.
         return all(stored[name] == value for name, value in json.loads(json.dumps(wanted)).items())
@@ -224,21 +224,21 @@ class Trainer:
             If there is none, or it is of another model.
         """
         checkpoint = read_checkpoint(self.run_folder.last)
-        stored = asdict(ModelConfig.from_stored(checkpoint.data["model"]))
+        stored = asdict(ModelConfig.from_stored(checkpoint.header["model"]))
         if stored != self.settings["model"]:
             raise CheckpointError(f"{self.run_folder.last} is a checkpoint of another model")
-        if checkpoint.data["fingerprint"] != self._fingerprint:
+        if checkpoint.header["fingerprint"] != self._fingerprint:
             raise CheckpointError(
                 f"the training pairs are not those that {self.run_folder.last} was trained on: "
                 "restore the files, or start a new run"
             )
         self.model.load_state_dict(checkpoint.weights)
         restore_optimizer(self.model, self.optimizer, checkpoint)
-        self.state = TrainingState(**checkpoint.data["position"])
+        self.state = TrainingState(**checkpoint.header["position"])
         if self.processes.lead:
             self.run_folder.rewind(self.state.step)
             self.checkpointer.forget_average()
-        self.threads_before = checkpoint.data["threads"]
+        self.threads_before = checkpoint.header["threads"]
         self._random = checkpoint.tensors
 
     @own_random()

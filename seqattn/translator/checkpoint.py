@@ -42,14 +42,14 @@ class Checkpoint(NamedTuple):
     ----------
     tensors : dict of str to Tensor
         On the CPU. Weights begin with ``model.``.
-    data : dict
+    header : dict
         Plain values by name: ``model`` and ``vocabularies``; of a run also its other settings
         (``training``, ``corpus``, and ``data``, which says how the pairs were read), the
         ``fingerprint`` of the pairs, ``position`` and ``threads``.
     """
 
     tensors: dict[str, Tensor]
-    data: dict[str, Any]
+    header: dict[str, Any]
 
     @property
     def weights(self) -> dict[str, Tensor]:
@@ -61,7 +61,7 @@ class Checkpoint(NamedTuple):
         return {k.removeprefix(start): v for k, v in self.tensors.items() if k.startswith(start)}
 
 
-def write_checkpoint(path: Path, tensors: Mapping[str, Tensor], data: Mapping[str, Any]) -> None:
+def write_checkpoint(path: Path, tensors: Mapping[str, Tensor], header: Mapping[str, Any]) -> None:
     """Write a checkpoint beside its place, and put it there in one step.
 
     Whatever happens meanwhile, a full disk or a loss of power, ``path`` is the old checkpoint or
@@ -73,13 +73,13 @@ def write_checkpoint(path: Path, tensors: Mapping[str, Tensor], data: Mapping[st
         If it cannot be written.
     """
     safetensors = require("safetensors.torch", "a checkpoint", "nmt")
-    header = {"format": "pt", "seqattn": json.dumps({"version": FORMAT, **data})}
+    metadata = {"format": "pt", "seqattn": json.dumps({"version": FORMAT, **header})}
     # Copies: the format refuses tensors that share their memory, as tied matrices do.
     kept = {
         name: tensor.detach().cpu().clone(memory_format=torch.contiguous_format)
         for name, tensor in tensors.items()
     }
-    write_atomically(path, safetensors.save(kept, metadata=header))
+    write_atomically(path, safetensors.save(kept, metadata=metadata))
 
 
 def write_atomically(path: Path, content: bytes) -> None:
@@ -121,7 +121,7 @@ def read_checkpoint(path: Path, *, only: str = "") -> Checkpoint:
     Returns
     -------
     Checkpoint
-        ``tensors`` and ``data``.
+        ``tensors`` and ``header``.
 
     Raises
     ------
@@ -133,12 +133,11 @@ def read_checkpoint(path: Path, *, only: str = "") -> Checkpoint:
         raise CheckpointError(f"there is no checkpoint {path}")
     try:
         with safetensors.safe_open(str(path), framework="pt", device="cpu") as file:
-            header = file.metadata() or {}
-            data = json.loads(header["seqattn"])
-            version = data.pop("version")
+            header = json.loads((file.metadata() or {})["seqattn"])
+            version = header.pop("version")
             tensors = {name: file.get_tensor(name) for name in file.keys() if name.startswith(only)}  # noqa: SIM118
     except (KeyError, ValueError, safetensors.SafetensorError) as error:
         raise CheckpointError(f"{path} is no checkpoint of seqattn ({error})") from error
     if version > FORMAT:
         raise CheckpointError(f"{path} was written by a later version of seqattn: update it")
-    return Checkpoint(tensors, data)
+    return Checkpoint(tensors, header)

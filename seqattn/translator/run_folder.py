@@ -208,8 +208,8 @@ def load_model(
 
     Returns
     -------
-    model, vocabularies, data
-        ``data`` is all that the checkpoint holds beside tensors.
+    model, vocabularies, header
+        ``header`` is all that the checkpoint holds beside tensors.
 
     Raises
     ------
@@ -217,12 +217,12 @@ def load_model(
         If the file is no checkpoint, or its weights do not fit its configuration.
     """
     checkpoint = read_checkpoint(path, only="model.")
-    missing = [name for name in ("model", "vocabularies") if name not in checkpoint.data]
+    missing = [name for name in ("model", "vocabularies") if name not in checkpoint.header]
     if missing:
         raise CheckpointError(f"{path} holds no {' and no '.join(missing)}: it is not whole")
-    vocabularies = Vocabularies.from_dict(checkpoint.data["vocabularies"])
+    vocabularies = Vocabularies.from_dict(checkpoint.header["vocabularies"])
     try:
-        config = ModelConfig.from_stored(checkpoint.data["model"])
+        config = ModelConfig.from_stored(checkpoint.header["model"])
         model: StepwiseModel = build_model(
             config, len(vocabularies.source), len(vocabularies.target)
         )
@@ -231,4 +231,4 @@ def load_model(
         raise CheckpointError(
             f"{path} holds a model that this version of seqattn does not build: {error}"
         ) from error
-    return model.to(device), vocabularies, checkpoint.data
+    return model.to(device), vocabularies, checkpoint.header

@@ -118,8 +118,8 @@ class Translator:
         >>> Translator.load("toy").translate(["the cat sat on the mat"])[0].text
         "le chat s'est assis sur le tapis"
         """
-        model, vocabularies, data = load_model(find_checkpoint(run), device)
-        lowercase = data.get("corpus", {}).get("lowercase", False)
+        model, vocabularies, header = load_model(find_checkpoint(run), device)
+        lowercase = header.get("corpus", {}).get("lowercase", False)
         return cls(model.eval(), vocabularies, bf16=bf16, lowercase=lowercase)
 
     @property

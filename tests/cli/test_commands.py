@@ -89,7 +89,7 @@ def test_a_model_that_copies_is_trained_used_and_judged(run, tmp_path):
     assert "p against the first" in compared.out[0]
     assert "  ok     unknown words can be copied" in "\n".join(run("doctor", "--run", "names").out)
     run("train", "--resume", "--run", "names", "--steps", 6)
-    assert read_checkpoint(tmp_path / "names" / "last.safetensors").data["position"]["step"] == 6
+    assert read_checkpoint(tmp_path / "names" / "last.safetensors").header["position"]["step"] == 6
 
 
 def test_what_was_trained_translates(trained, run, tmp_path):
@@ -246,14 +246,14 @@ def test_a_run_is_resumed_with_a_larger_budget_and_never_overwritten(trained, ru
     resumed = "\n".join(run("train", "--resume", *name, "--steps", 6).out)
     assert "from update 4" in resumed
     assert "cpu, threads: 1, " in resumed  # as many as before
-    assert read_checkpoint(folder / "last.safetensors").data["position"]["step"] == 6
+    assert read_checkpoint(folder / "last.safetensors").header["position"]["step"] == 6
     refused = run("train", "--resume", *name, "--set", "lr=1", code=2)
     assert refused.err == ["seqattn: --set does not go with --resume: a run keeps its settings"]
     anew = [*name, "--overwrite", "--steps", 1, "--quiet", "--subwords", 0, *SMALL]
     run("train", "--data", "misspelt.tsv", *anew, code=2)
     assert (folder / "best.safetensors").is_file()  # a typing error costs nothing
     run("train", "--data", "numbers.tsv", *anew)
-    assert read_checkpoint(folder / "last.safetensors").data["position"]["step"] == 1
+    assert read_checkpoint(folder / "last.safetensors").header["position"]["step"] == 1
 
 
 def test_a_process_is_set_up_once_and_before_there_is_a_model(run, monkeypatch):
@@ -324,7 +324,7 @@ def test_a_signal_saves_and_says_how_to_go_on(run, tmp_path, monkeypatch):
     assert last.endswith("seqattn train --resume --run 'a run'")
     monkeypatch.setattr(Trainer, "_advance", advance)
     run("train", "--resume", "--run", "a run")
-    assert read_checkpoint(tmp_path / "a run" / "last.safetensors").data["position"]["step"] == 9
+    assert read_checkpoint(tmp_path / "a run" / "last.safetensors").header["position"]["step"] == 9
 
 
 @pytest.mark.skipif(os.name != "posix", reason="sets a limit that POSIX knows")
@@ -349,7 +349,7 @@ def test_a_disk_that_is_full_stops_the_run_on_one_line_and_keeps_the_last_checkp
     assert "the one that was there is intact" in found.stderr
     assert (tmp_path / "a" / "last.safetensors").read_bytes() == kept
     run("train", "--resume", "--run", "a", "--steps", 9, "--quiet")
-    assert read_checkpoint(tmp_path / "a" / "last.safetensors").data["position"]["step"] == 9
+    assert read_checkpoint(tmp_path / "a" / "last.safetensors").header["position"]["step"] == 9
 
 
 @pytest.mark.parametrize(
@@ -627,7 +627,7 @@ def test_other_processes_save_when_they_are_told_to_stop(tmp_path):
             rest = process.stdout.read()
         assert process.returncode == 128 + number
         folder = tmp_path / number.name
-        step = read_checkpoint(folder / "last.safetensors").data["position"]["step"]
+        step = read_checkpoint(folder / "last.safetensors").header["position"]["step"]
         assert rest.endswith(
             f"{number.name}: saved at update {step}. "
             f"Go on with: seqattn train --resume --run {number.name}\n"
@@ -644,7 +644,7 @@ def test_the_doctor_lists_its_points_and_ends_with_1_where_one_is_wrong(trained,
     weights = translator.model.state_dict()
     weights["encoder.embedding.weight"][3] = torch.nan
     path = tmp_path / "broken.safetensors"
-    stored = read_checkpoint(tmp_path / "runs" / "numbers-de-en" / "best.safetensors").data
+    stored = read_checkpoint(tmp_path / "runs" / "numbers-de-en" / "best.safetensors").header
     write_checkpoint(path, {f"model.{name}": value for name, value in weights.items()}, stored)
     found = run("doctor", "--run", path, code=1)
     assert found.out[1].split()[:2] == ["WRONG", "all"]

@@ -37,8 +37,8 @@ def test_the_tool_sees_a_weight_a_log_line_and_a_file_that_differ(tmp_path):
     weight = next(name for name in one if name.startswith("last.safetensors model."))
     two[weight] = two[weight] + 1e-7 * torch.ones_like(two[weight])
     del two["log 3"]
-    two["best.safetensors data"] = {**two["best.safetensors data"], "fingerprint": 1}
-    assert set(faults.differences(one, two)) == {weight, "log 3", "best.safetensors data"}
+    two["best.safetensors header"] = {**two["best.safetensors header"], "fingerprint": 1}
+    assert set(faults.differences(one, two)) == {weight, "log 3", "best.safetensors header"}
 
 
 def test_the_tool_sees_a_checkpoint_that_cannot_be_read(tmp_path):

@@ -119,7 +119,7 @@ def test_two_processes_train_what_one_does(launch):
     two, said = launch(2, "two", "--set", "dropout=0")
     for name, weights in one.weights.items():
         torch.testing.assert_close(two.weights[name], weights, rtol=1e-4, atol=1e-6)
-    assert two.data["position"]["tokens"] == one.data["position"]["tokens"]
+    assert two.header["position"]["tokens"] == one.header["position"]["tokens"]
     assert said.count("BLEU") == 1  # one of them speaks
 
 

@@ -57,12 +57,12 @@ def record(folder):
     """All that a run leaves, but for times."""
     checkpoint = read_checkpoint(folder / "last.safetensors")
     best = read_checkpoint(folder / "best.safetensors")
-    data = {**checkpoint.data, "position": {**checkpoint.data["position"], "seconds": 0}}
+    header = {**checkpoint.header, "position": {**checkpoint.header["position"], "seconds": 0}}
     log = []
     for line in (folder / "metrics.jsonl").read_text().splitlines():
         values = json.loads(line)
         log.append({k: v for k, v in values.items() if k not in ("seconds", "tokens_per_second")})
-    return checkpoint.tensors, best.tensors, data, log
+    return checkpoint.tensors, best.tensors, header, log
 
 
 @pytest.fixture(scope="module")
@@ -180,7 +180,7 @@ def test_pairs_longer_than_a_batch_are_left_out_and_told_of(tmp_path, caplog):
     assert "batch_tokens=64" in caplog.text
     assert "the longest has 100" in caplog.text
     # Whoever asks what a finished run has left counts the same batches.
-    assert _count_batches(trainer.checkpointer.data, trainer.config) == len(trainer.batches)
+    assert _count_batches(trainer.checkpointer.header, trainer.config) == len(trainer.batches)
 
 
 def test_every_update_has_a_learning_rate(tmp_path):
@@ -249,7 +249,7 @@ def test_nan_stops_the_run_and_keeps_the_last_good_checkpoint(tmp_path):
     with pytest.raises(DivergedError, match=r"update 8: the loss is nan .* lower learning rate"):
         trainer.run()
     kept = read_checkpoint(tmp_path / "run" / "last.safetensors")
-    assert kept.data["position"]["step"] == 5
+    assert kept.header["position"]["step"] == 5
     assert all(tensor.isfinite().all() for tensor in kept.weights.values())
 
 
@@ -313,7 +313,7 @@ def test_the_best_weights_are_those_of_the_best_validation(tmp_path):
     valid = [r for r in trainer.run_folder.records() if r["kind"] == "valid"]
     assert [r["step"] for r in valid] == [8, 16, 24, 32]
     assert state.best == max(r["bleu"] for r in valid)
-    assert best.data["position"]["step"] == state.best_step
+    assert best.header["position"]["step"] == state.best_step
 
 
 def test_a_finished_run_goes_on_with_a_larger_budget(tmp_path):

@@ -28,12 +28,12 @@ def old(tmp_path):
 
 def only_old_is_there(path):
     checkpoint = read_checkpoint(path)
-    return checkpoint.data["position"]["step"] == 3 and os.listdir(path.parent) == [path.name]
+    return checkpoint.header["position"]["step"] == 3 and os.listdir(path.parent) == [path.name]
 
 
 def test_what_is_written_is_read(old):
     checkpoint = read_checkpoint(old)
-    assert checkpoint.data == {"position": {"step": 3}}
+    assert checkpoint.header == {"position": {"step": 3}}
     assert set(checkpoint.tensors) == set(TENSORS)
     assert checkpoint.weights.keys() == {"w"}
     torch.testing.assert_close(checkpoint.weights["w"], TENSORS["model.w"], rtol=0, atol=0)
@@ -80,7 +80,7 @@ def test_a_crash_while_writing_leaves_the_old_checkpoint(old, monkeypatch, call)
     with pytest.raises(Killed):
         write_checkpoint(old, TENSORS, {"position": {"step": 4}})
     monkeypatch.undo()
-    assert read_checkpoint(old).data["position"]["step"] == 3
+    assert read_checkpoint(old).header["position"]["step"] == 3
     write_checkpoint(old, TENSORS, {"position": {"step": 3}})  # over what the crash left
     assert only_old_is_there(old)
 
