@@ -26,6 +26,7 @@ import torch
 from seqattn.data import CorpusConfig, read_split
 from seqattn.models import ModelConfig
 from seqattn.training import RunFolder, TrainingConfig, new_run, read_checkpoint, resumed_run
+from seqattn.translator.checkpoint import read_header
 
 CORPUS = CorpusConfig(pairs=300)
 MODEL = ModelConfig(d_embed=8, d_hidden=12, dropout=0.2)
@@ -97,7 +98,7 @@ def check(folder: Path) -> int:
         if not path.name.startswith("."):
             read_checkpoint(path)
     last = RunFolder(folder).last
-    return read_checkpoint(last, only="nothing").header["position"]["step"] if last.is_file() else 0
+    return read_header(last)["position"]["step"] if last.is_file() else 0
 
 
 def remains(folder: Path) -> dict[str, object]:

@@ -225,9 +225,9 @@ def read_test(
         The pairs, what to call them, and each checkpoint's corpus as plain values.
     """
     from seqattn.data.corpora import CorpusConfig, read_split
-    from seqattn.translator.checkpoint import read_checkpoint
+    from seqattn.translator.checkpoint import read_header
 
-    corpora = [read_checkpoint(path, only="nothing").header["corpus"] for path in checkpoints]
+    corpora = [read_header(path)["corpus"] for path in checkpoints]
     stored = corpora[0]
     if data:
         languages = f"{stored['source']}-{stored['target']}" if stored else None

@@ -135,13 +135,13 @@ def prepare_resumed(
 def _nothing_left(folder: Path, budget: Mapping[str, Any]) -> str | None:
     """Say why a run that was tested at its end has nothing left to do, or None where it has."""
     from seqattn.training import TrainingConfig, TrainingState
-    from seqattn.translator.checkpoint import read_checkpoint
+    from seqattn.translator.checkpoint import read_header
     from seqattn.translator.run_folder import RunFolder
 
     last, tested = RunFolder(folder).last, folder / "test.json"
     if not tested.is_file() or tested.stat().st_mtime_ns < last.stat().st_mtime_ns:
         return None  # it was interrupted, perhaps just before the end
-    stored = read_checkpoint(last, only="nothing").header
+    stored = read_header(last)
     config = TrainingConfig.from_stored(stored["training"])
     state = TrainingState(**stored["position"])
     if any(budget.values()):

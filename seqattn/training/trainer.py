@@ -37,7 +37,7 @@ from seqattn.training.runtime import Interrupts, Processes
 from seqattn.training.step import DivergedError, Update, make_optimizer, update
 from seqattn.training.validation import Validator
 from seqattn.translator import Translator
-from seqattn.translator.checkpoint import CheckpointError, read_checkpoint
+from seqattn.translator.checkpoint import CheckpointError, read_checkpoint, read_header
 from seqattn.translator.run_folder import RunFolder
 
 __all__ = ["Outcome", "Trainer", "cut_batches"]
@@ -175,6 +175,7 @@ class Trainer:
         check_together(model_config, config)
         self._penalty = attention_penalty(config)
         self.run_folder = run
+        # Without `lowercase`: pairs of such a corpus are in lower case already.
         self.translator = Translator(model, vocabularies, bf16=config.bf16)
         self.device = self.translator.device
         self.processes = processes or Processes(self.device)
@@ -210,7 +211,7 @@ class Trainer:
         """Tell whether the folder holds a checkpoint of this training: its settings, its pairs."""
         if not self.run_folder.last.is_file():
             return False
-        stored = read_checkpoint(self.run_folder.last, only="(no tensor)").header
+        stored = read_header(self.run_folder.last)
         wanted = {**self.settings, "fingerprint": self._fingerprint}
         # As JSON has it, which knows no tuples.
         return all(stored[name] == value for name, value in json.loads(json.dumps(wanted)).items())

@@ -24,6 +24,7 @@ __all__ = [
     "Checkpoint",
     "CheckpointError",
     "read_checkpoint",
+    "read_header",
     "write_atomically",
     "write_checkpoint",
 ]
@@ -141,3 +142,8 @@ def read_checkpoint(path: Path, *, only: str = "") -> Checkpoint:
     if version > FORMAT:
         raise CheckpointError(f"{path} was written by a later version of seqattn: update it")
     return Checkpoint(tensors, header)
+
+
+def read_header(path: Path) -> dict[str, Any]:
+    """Read the plain values of a checkpoint, and no tensor. Raises as :func:`read_checkpoint`."""
+    return read_checkpoint(path, only="no tensor is called so").header

@@ -14,7 +14,7 @@ from seqattn.training import (
     read_checkpoint,
     write_checkpoint,
 )
-from seqattn.translator.checkpoint import FORMAT, write_atomically
+from seqattn.translator.checkpoint import FORMAT, read_header, write_atomically
 
 TENSORS = {"model.w": torch.arange(6.0).view(2, 3), "optimizer.w:step": torch.tensor(3.0)}
 
@@ -38,6 +38,7 @@ def test_what_is_written_is_read(old):
     assert checkpoint.weights.keys() == {"w"}
     torch.testing.assert_close(checkpoint.weights["w"], TENSORS["model.w"], rtol=0, atol=0)
     assert set(read_checkpoint(old, only="model.").tensors) == {"model.w"}
+    assert read_header(old) == checkpoint.header
 
 
 def test_views_are_written_as_what_they_show(tmp_path):
