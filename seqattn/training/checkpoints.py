@@ -41,7 +41,7 @@ class TrainingState:
     seconds : float
         Time taken, validations included.
     validated, looked : int
-        Steps of the last validation, and of the last early look.
+        Steps of the last validation, and of the last look by ``first_look``.
     best, best_step, perplexity : float, int, float
         Best validation BLEU, when that was, and what the perplexity was then.
     waited : int

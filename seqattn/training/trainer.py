@@ -300,8 +300,8 @@ class Trainer:
                 return_free_memory()
                 signal = self._heard(interrupts)  # it may have come meanwhile
                 stop = self._reason_to_stop(signal)
-            elif not stop and self.validator.preview_due(state):
-                self.validator.preview(state, self.log)
+            elif not stop and self.validator.first_look_due(state):
+                self.validator.first_look(state, self.log)
             if stop or validate or state.seconds - saved > 60 * config.save_minutes:
                 self._save()
                 saved = state.seconds

@@ -63,7 +63,7 @@ class Validator:
             return state.step % self.config.validate_every == 0
         return state.index == 0 and state.step >= state.validated + APART
 
-    def preview_due(self, state: TrainingState) -> bool:
+    def first_look_due(self, state: TrainingState) -> bool:
         """Tell whether to see how the first epoch begins, after 1, 2, 4, ... times an interval."""
         first = self.config.first_look
         if first is None or state.epoch or state.step in (state.looked, state.validated):
@@ -95,7 +95,7 @@ class Validator:
                 self.checkpointer.keep(state, found.bleu)
         self._tell(state, found, log)
 
-    def preview(self, state: TrainingState, log: RunLog) -> None:
+    def first_look(self, state: TrainingState, log: RunLog) -> None:
         """Judge the model and tell of it, no more. Parameters as in :meth:`validate`."""
         found = self._evaluate(state, log)
         state.looked = state.step
