@@ -51,8 +51,8 @@ class TrainingConfig(Settings):
         Begin with the frequencies of the target's tokens as the output bias, so that they need not
         be learned; see :func:`~seqattn.models.guess_frequencies`.
     accumulate : int
-        Batches in an update: their gradients are added up as if they were one. Gives large updates
-        to a small memory.
+        Batches in an update, for gradient accumulation: their gradients are added up as if they
+        were one. Gives large updates to a small memory.
     sampling : {"linear", "exponential", "inverse_sigmoid"}, optional
         Scheduled sampling: how the share of true inputs falls.
     sampling_constant : float, optional
