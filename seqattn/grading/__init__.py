@@ -14,7 +14,8 @@ the order in which :class:`seqattn.grading.judge.Judge` goes:
   and ``wire`` is what crosses the pipe.
 - :mod:`seqattn.grading.trials` writes what the sandbox is asked for (``job_of``) and sorts what
   comes back (``by_answer``); there too the file of an open experiment is read. What came back
-  :mod:`seqattn.grading.compare` sets beside what is right, and keeps hidden cases out of messages.
+  :mod:`seqattn.grading.compare` sets beside what is right (``fault``); it also keeps hidden cases
+  out of messages.
 - :mod:`seqattn.grading.judge` gives points, and names a mistake where one of the bank's wrong
   answers gave the same outputs. Other mistakes have no name: what :mod:`seqattn.grading.hints` says
   of them comes from the exception, the code, or the numbers: what these are to the right ones, and

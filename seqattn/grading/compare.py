@@ -1,7 +1,8 @@
 """Compare an answer's output with the oracle's; say the difference without giving a case away.
 
 :func:`difference` judges an output, whatever it consists of; :func:`same` tells whether two answers
-gave the same; :func:`close` is what both ask of arrays of numbers. Hidden cases stay hidden:
+gave the same; :func:`close` is what both ask of arrays of numbers. :func:`fault` judges all that
+came back for a case, and :func:`alike` sets two answers' side by side. Hidden cases stay hidden:
 :func:`redact` takes their data out of messages, and what names sizes, types and exceptions stands
 behind it. :func:`written` writes out a case that may be shown.
 """
@@ -9,15 +10,15 @@ behind it. :func:`written` writes out a case that may be shown.
 import ast
 import builtins
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, replace
 from itertools import combinations_with_replacement
 from typing import Any, Literal
 
 import numpy as np
 
 from seqattn.grading.bank import TWO_DECIMALS, Question
-from seqattn.grading.cases import DIGITS, MOST_SHOWN, Case, part_names
+from seqattn.grading.cases import DIGITS, DOUBLE, MOST_SHOWN, Case, part_names
 from seqattn.grading.sandbox import wire
 from seqattn.grading.syntax import parse
 
@@ -26,9 +27,11 @@ __all__ = [
     "RELATIVE",
     "Difference",
     "DifferenceKind",
+    "alike",
     "close",
     "difference",
     "exception_name",
+    "fault",
     "redact",
     "same",
     "same_bytes",
@@ -43,7 +46,11 @@ RELATIVE, ABSOLUTE = 1e-3, 2e-5
 # Measured numbers that differ by less come of the same mistake.
 ALIKE = 5e-3
 
-DifferenceKind = Literal["nothing", "missing", "type", "shape", "dtype", "nan", "value", "flag"]
+# Of an output; from "error" on, of what an answer did besides.
+DifferenceKind = Literal[
+    "nothing", "missing", "type", "shape", "dtype", "nan", "value", "flag",
+    "error", "random", "calls", "reads", "changed", "gradient",
+]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -285,6 +292,102 @@ def _kind(value: Any, sizes: frozenset[int]) -> str:
     if value is None:
         return "None"
     return f"of type {type(value).__name__}"
+
+
+# --- the whole outcome of a case -----------------------------------------------------------------
+
+
+def fault(one: dict, case: Case) -> Difference | None:
+    """Say what is wrong with the outcome of a case, its result set beside the oracle's; or None."""
+    if "error" in one:
+        return Difference("error", f"{one['error']['type']}: {one['error']['message']}")
+    result = one["result"]
+    if case.upstream is not None:
+        return _wrong_gradients(result.get("gradients"), case)
+    value, expected = result.get("value"), case.expected
+    if case.stage.parts and isinstance(value, dict):
+        expected = {name: expected[name] for name in case.stage.parts}
+    if "again" in result and not same(result["value"], result["again"]):
+        again = "not deterministic: the same inputs gave another result the second time"
+        return Difference("random", again)
+    dtype = "float64" if case.kind == DOUBLE else "float32"
+    if difference(value, expected, tolerance=case.stage.tolerance, dtype=dtype):
+        # Once more, for words in which sizes are named.
+        sizes = frozenset(sizes_in(case.inputs))
+        found = difference(
+            value, expected, tolerance=case.stage.tolerance, sizes=sizes, dtype=dtype
+        )
+        assert found, "the same comparison differs again"
+        return found
+    calls = result.get("calls")
+    if case.stage.calls and isinstance(calls, int) and calls > case.stage.calls:
+        return Difference(
+            "calls",
+            f"your function calls PyTorch {calls} times, where one call on whole tensors does: "
+            "write it without a loop",
+        )
+    read = result.get("read")
+    if case.stage.reads and isinstance(read, int) and read > case.stage.reads:
+        return Difference(
+            "reads",
+            f"your function computes {read} numbers from its long inputs, where {case.stage.reads} "
+            "are more than enough: choose the rows first",
+        )
+    if "inputs" in result and (changed := _changed(result["inputs"], case.inputs)):
+        return Difference(
+            "changed",
+            f"your function changes input {changed}: work on a copy, without methods like name_(), "
+            "+= and x[...] =",
+        )
+    return None
+
+
+def _wrong_gradients(gradients: Any, case: Case) -> Difference | None:
+    if not isinstance(gradients, dict):
+        return Difference(
+            "gradient", "no gradient reaches any argument: something on the way is detached"
+        )
+    for name, expected in case.expected.items():
+        got = gradients.get(name)
+        if got is None and not expected.any():
+            continue  # PyTorch gives none where nothing depends on it
+        if got is None:
+            return Difference(
+                "gradient", f"no gradient reaches {name}: something on the way is detached"
+            )
+        if isinstance(got, wire.Tensor) and got.array.shape == expected.shape:
+            # Where there is no derivative any number will do, but a number.
+            free = np.isnan(expected) & np.isfinite(got.array)
+            expected = np.where(free, got.array, np.where(np.isnan(expected), 0.0, expected))
+        if found := difference(got, expected, f"the gradient of {name}"):
+            return found if found.kind == "value" else replace(found, kind="gradient")
+    return None
+
+
+def _changed(after: Any, before: tuple) -> int:
+    if isinstance(after, tuple | list) and len(after) == len(before):
+        for number, (a, b) in enumerate(zip(after, before), start=1):
+            if isinstance(b, np.ndarray):
+                array = getattr(a, "array", None)
+                if array is None or not (
+                    same_bytes(array, b) or np.array_equal(array, b, equal_nan=True)
+                ):
+                    return number
+    return 0
+
+
+def alike(one: dict, other: dict, parts: Collection[str] | None = None) -> bool:
+    """Tell whether two answers did the same with a case, or the same in some parts of a dict."""
+    if "error" in one or "error" in other:
+        return (
+            "error" in one and "error" in other and one["error"]["type"] == other["error"]["type"]
+        )
+    a, b = one["result"], other["result"]
+    if parts is not None and isinstance(a.get("value"), dict) and isinstance(b.get("value"), dict):
+        return all(same(a["value"].get(name), b["value"].get(name)) for name in parts)
+    # How often PyTorch was called, and for how much, is another question.
+    aside = {"calls": 0, "read": 0}
+    return same({**a, **aside}, {**b, **aside})
 
 
 # --- hidden cases stay hidden: what may be said of them -------------------------------------------

@@ -26,7 +26,7 @@ from seqattn.grading.cases import (
     part_names,
     right_numbers,
 )
-from seqattn.grading.compare import ABSOLUTE, close
+from seqattn.grading.compare import ABSOLUTE, Difference, close
 from seqattn.grading.relations import (
     TO_A_NUMBER,
     Seen,
@@ -61,9 +61,9 @@ def ending_hint(outcome: JobResult, limits: Limits) -> str:
     return _ENDINGS[outcome.ending].format(s=limits.seconds, i=limits.idle, d=outcome.detail)
 
 
-def hint_for(fault: tuple[str, str], stage: Stage) -> str:
+def hint_for(fault: Difference, stage: Stage) -> str:
     """Put a fault that is nobody's known mistake into a sentence."""
-    kind, text = fault[0], fault[1].rstrip(".")
+    kind, text = fault.kind, fault.text.rstrip(".")
     if kind == "value":
         return stage.hint
     if kind == "gradient" and "NaN" in text:

@@ -30,7 +30,7 @@ from seqattn.grading.answers import (
 )
 from seqattn.grading.bank import Exercise, Question, Wrong, load
 from seqattn.grading.cases import DOUBLE, Case, draw_cases, shown_cases
-from seqattn.grading.compare import redact, written
+from seqattn.grading.compare import Difference, alike, fault, redact, written
 from seqattn.grading.hints import advice, diagnose, ending_hint, hint_for, reordered, result_line
 from seqattn.grading.notebook import Submission, UnreadableError, read_submission
 from seqattn.grading.report import Grade, Verdict, VerdictName
@@ -45,11 +45,8 @@ from seqattn.grading.sandbox.host import (
 from seqattn.grading.trials import (
     Cases,
     EvidenceError,
-    FaultKind,
     Task,
-    alike,
     by_answer,
-    fault,
     job_of,
     read_evidence,
 )
@@ -251,7 +248,7 @@ class Judge:
             return _raised(q, used, answer)
         if len(errors) == len(cases) and errors[0]["type"] == "NotImplementedError":
             return _raised(q, errors[0], answer)
-        faults = {n: text for n, case in enumerate(cases) if (text := fault(results[n], case))}
+        faults = {n: found for n, case in enumerate(cases) if (found := fault(results[n], case))}
         if not faults and rejected:
             # What the visible check refuses is not right, whatever hidden cases say.
             hint = f"The visible check refuses it: {rejected['message'] or rejected['type']}"
@@ -270,21 +267,19 @@ class Judge:
         first = min(faults)
         elsewhere = (mistake.read if mistake else "") or cases[first].stage.read
         error = results[first].get("error")
-        line = error["line"] if error else result_line(answer.code, q.entry, faults[first][0])
+        line = error["line"] if error else result_line(answer.code, q.entry, faults[first].kind)
         return verdict(
             "partial" if points else "fail",
             points,
             mistake.hint if mistake else _hint(task, answer, results, faults),
             mistake=mistake.name if mistake else "",
             line=max(0, line - answer.offset),
-            shapes=next((text for kind, text in faults.values() if kind == "shape"), ""),
+            shapes=next((f.text for f in faults.values() if f.kind == "shape"), ""),
             read=elsewhere or q.read,
             lost=[stage.name for stage in q.stages if stage not in earned],
         )
 
-    def _recognise(
-        self, task: Task, results: dict, faults: dict[int, tuple[FaultKind, str]]
-    ) -> Wrong | None:
+    def _recognise(self, task: Task, results: dict, faults: dict[int, Difference]) -> Wrong | None:
         """Find the wrong answer with the same outputs on every case, down to what earns nothing."""
         q = task.question
         if task.drawn:
@@ -295,7 +290,7 @@ class Judge:
         # Of the first stage that is lost, where numbers tell mistakes apart.
         lost = task.cases[min(faults)].stage
         stage = {n: r for n, r in results.items() if task.cases[n].stage is lost}
-        if not any(n in faults and faults[n][0] == "value" for n in stage):
+        if not any(n in faults and faults[n].kind == "value" for n in stage):
             stage = {}
         if q.explain:
             # What can be explained is not compared in parts: many tests miss the same two bugs.
@@ -341,7 +336,7 @@ class Judge:
                 # What is of another form cannot be set beside what is right.
                 if (
                     wrong
-                    and wrong[0] in ("value", "nan")
+                    and wrong.kind in ("value", "nan")
                     and (lines := written(q, case, one["result"].get("value")))
                 ):
                     return lines
@@ -420,19 +415,21 @@ def _raised(q: Question, error: dict, answer: Answer) -> Verdict:
     return verdict("memory" if full else "error", 0, hint)
 
 
-def _hint(task: Task, answer: Answer, results: dict[Any, dict], faults: dict) -> str:
+def _hint(
+    task: Task, answer: Answer, results: dict[Any, dict], faults: dict[int, Difference]
+) -> str:
     """Say what is wrong where the mistake is none of the bank's."""
     q, first = task.question, min(faults)
     if order := reordered(answer.code, q):
         return order
-    if faults[first][0] == "value" and all(task.cases[n].kind == DOUBLE for n in faults):
+    if faults[first].kind == "value" and all(task.cases[n].kind == DOUBLE for n in faults):
         return ROUGH
-    if q.explain and faults[first][0] == "value":
+    if q.explain and faults[first].kind == "value":
         came = {n: one["result"].get("value") for n, one in results.items() if "result" in one}
         if text := q.explain((task.cases[n].inputs, value) for n, value in came.items()):
             return text
     hint = hint_for(faults[first], task.cases[first].stage)
-    if faults[first][0] in ("value", "nan"):
+    if faults[first].kind in ("value", "nan"):
         hint = f"The {hint[4:]}" if hint.startswith("the ") else hint
         return f"{diagnose(q, task.cases, results, faults)} {hint}".lstrip()
     return hint

@@ -1,4 +1,4 @@
-"""Try answers on cases: what the sandbox is asked, and what comes back, set beside the oracle.
+"""Try answers on cases: what the sandbox is asked, and what comes back, sorted by answer.
 
 Nothing that comes back is believed. The file that learners save in an open experiment is read over
 there as well, and checked before use (:func:`read_evidence`).
@@ -6,39 +6,27 @@ there as well, and checked before use (:func:`read_evidence`).
 
 import inspect
 import re
-from collections.abc import Collection
 from functools import cached_property
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from seqattn.grading.bank import Exercise, Question
-from seqattn.grading.cases import DOUBLE, Case
+from seqattn.grading.cases import Case
 from seqattn.grading.checking import same_precision, tells_apart
-from seqattn.grading.compare import (
-    DifferenceKind,
-    difference,
-    exception_name,
-    same,
-    same_bytes,
-    sizes_in,
-)
+from seqattn.grading.compare import exception_name
 from seqattn.grading.sandbox import wire
 from seqattn.grading.sandbox.host import JobResult, Sandbox, WorkerDiedError
 
 __all__ = [
     "Cases",
     "EvidenceError",
-    "FaultKind",
     "Task",
-    "alike",
     "by_answer",
-    "fault",
     "job_of",
     "read_evidence",
 ]
 
-FaultKind = DifferenceKind | Literal["error", "random", "calls", "reads", "changed", "gradient"]
 # What visible checks call; the sandbox has no package to import it from.
 HELPER = "from collections.abc import Callable\nfrom typing import Any\n"
 HELPER += inspect.getsource(same_precision) + inspect.getsource(tells_apart)
@@ -148,94 +136,6 @@ def _error(message: dict) -> dict:
         "message": " ".join(str(error.get("message", "")).split())[:200],
         "line": line if isinstance(line, int) else 0,
     }
-
-
-def fault(one: dict, case: Case) -> tuple[FaultKind, str] | None:
-    """Say what is wrong with the outcome of a case: a kind and a text."""
-    if "error" in one:
-        return "error", f"{one['error']['type']}: {one['error']['message']}"
-    result = one["result"]
-    if case.upstream is not None:
-        return _wrong_gradients(result.get("gradients"), case)
-    value, expected = result.get("value"), case.expected
-    if case.stage.parts and isinstance(value, dict):
-        expected = {name: expected[name] for name in case.stage.parts}
-    if "again" in result and not same(result["value"], result["again"]):
-        return "random", "not deterministic: the same inputs gave another result the second time"
-    dtype = "float64" if case.kind == DOUBLE else "float32"
-    if difference(value, expected, tolerance=case.stage.tolerance, dtype=dtype):
-        # Once more, for words in which sizes are named.
-        sizes = frozenset(sizes_in(case.inputs))
-        found = difference(
-            value, expected, tolerance=case.stage.tolerance, sizes=sizes, dtype=dtype
-        )
-        assert found, "the same comparison differs again"
-        return found.kind, found.text
-    calls = result.get("calls")
-    if case.stage.calls and isinstance(calls, int) and calls > case.stage.calls:
-        return (
-            "calls",
-            f"your function calls PyTorch {calls} times, where one call on whole tensors does: "
-            "write it without a loop",
-        )
-    read = result.get("read")
-    if case.stage.reads and isinstance(read, int) and read > case.stage.reads:
-        return (
-            "reads",
-            f"your function computes {read} numbers from its long inputs, where {case.stage.reads} "
-            "are more than enough: choose the rows first",
-        )
-    if "inputs" in result and (changed := _changed(result["inputs"], case.inputs)):
-        return (
-            "changed",
-            f"your function changes input {changed}: work on a copy, without methods like name_(), "
-            "+= and x[...] =",
-        )
-    return None
-
-
-def _wrong_gradients(gradients: Any, case: Case) -> tuple[FaultKind, str] | None:
-    if not isinstance(gradients, dict):
-        return "gradient", "no gradient reaches any argument: something on the way is detached"
-    for name, expected in case.expected.items():
-        got = gradients.get(name)
-        if got is None and not expected.any():
-            continue  # PyTorch gives none where nothing depends on it
-        if got is None:
-            return "gradient", f"no gradient reaches {name}: something on the way is detached"
-        if isinstance(got, wire.Tensor) and got.array.shape == expected.shape:
-            # Where there is no derivative any number will do, but a number.
-            free = np.isnan(expected) & np.isfinite(got.array)
-            expected = np.where(free, got.array, np.where(np.isnan(expected), 0.0, expected))
-        if found := difference(got, expected, f"the gradient of {name}"):
-            return found.kind if found.kind == "value" else "gradient", found.text
-    return None
-
-
-def _changed(after: Any, before: tuple) -> int:
-    if isinstance(after, tuple | list) and len(after) == len(before):
-        for number, (a, b) in enumerate(zip(after, before), start=1):
-            if isinstance(b, np.ndarray):
-                array = getattr(a, "array", None)
-                if array is None or not (
-                    same_bytes(array, b) or np.array_equal(array, b, equal_nan=True)
-                ):
-                    return number
-    return 0
-
-
-def alike(one: dict, other: dict, parts: Collection[str] | None = None) -> bool:
-    """Tell whether two answers did the same with a case, or the same in some parts of a dict."""
-    if "error" in one or "error" in other:
-        return (
-            "error" in one and "error" in other and one["error"]["type"] == other["error"]["type"]
-        )
-    a, b = one["result"], other["result"]
-    if parts is not None and isinstance(a.get("value"), dict) and isinstance(b.get("value"), dict):
-        return all(same(a["value"].get(name), b["value"].get(name)) for name in parts)
-    # How often PyTorch was called, and for how much, is another question.
-    aside = {"calls": 0, "read": 0}
-    return same({**a, **aside}, {**b, **aside})
 
 
 # --- the file of an open experiment ---------------------------------------------------------------

@@ -9,9 +9,9 @@ import pytest
 
 from seqattn.grading.bank import exercises, load
 from seqattn.grading.cases import DOUBLE, FIRST, OTHERS, draw_cases
+from seqattn.grading.compare import Difference, fault
 from seqattn.grading.hints import advice, diagnose
 from seqattn.grading.sandbox import wire
-from seqattn.grading.trials import fault
 from tests.grading.conftest import EXERCISE
 
 
@@ -220,7 +220,7 @@ def test_of_results_with_nan_it_is_not_said_for_which_inputs_they_are_right(ever
         if case.upstream is None and case.kind != DOUBLE and case.base < 0:
             results[n] = {"result": {"value": _tensor(np.nan * case.expected)}}
             wrong[n] = fault(results[n], case)
-    assert {kind for kind, _ in wrong.values()} == {"nan"}
+    assert {found.kind for found in wrong.values()} == {"nan"}
     assert "would be right if" not in diagnose(spoiled, cases, results, wrong)
 
 
@@ -233,7 +233,7 @@ def test_texts_that_may_be_said_are_listed_while_they_are_few(count):
     results = {
         n: {"result": {"value": {**case.expected, "verdict": "maybe"}}} for n in range(count)
     }
-    said = diagnose(q, cases, results, dict.fromkeys(results, ("value", "")))
+    said = diagnose(q, cases, results, dict.fromkeys(results, Difference("value", "")))
     assert ("none of those that may be said: text aa, text ab." in said) == (count == 2)
     assert len(said) < 300
 

@@ -5,10 +5,10 @@ import pytest
 
 from seqattn.grading.bank import load
 from seqattn.grading.cases import draw_cases
+from seqattn.grading.compare import fault
 from seqattn.grading.hints import diagnose
 from seqattn.grading.relations import Seen, by_sizes, located, quantities, related
 from seqattn.grading.sandbox import wire
-from seqattn.grading.trials import fault
 
 SHAPES = ((2, 3, 4), (3, 5, 4), (1, 3, 3))
 
