@@ -216,8 +216,7 @@ class Judge:
         q = task.question
         verdict = partial(_verdict, q, notes=answer.notes)
         if answer.state != "found":
-            hint = {"not_attempted": ""}.get(answer.state, answer.detail)
-            return verdict(answer.state, 0, hint, line=answer.line)
+            return verdict(answer.state, 0, answer.detail, line=answer.line)
         if line := imports_the_key(answer.code):
             hint = "seqattn is the answer key: write it yourself, with PyTorch"
             return verdict("forbidden", 0, hint, line=line - answer.offset)
