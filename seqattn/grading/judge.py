@@ -220,8 +220,9 @@ class Judge:
         if line := imports_the_key(answer.code):
             hint = "seqattn is the answer key: write it yourself, with PyTorch"
             return verdict("forbidden", 0, hint, line=line - answer.offset)
-        outcome = self._run(task, {"learner": answer.code}, check=True)
-        if outcome.ending == "broken":
+        try:
+            outcome = self._run(task, {"learner": answer.code}, check=True)
+        except WorkerDiedError:
             return _verdict(q, "grader_error", 0, "the sandbox failed; not your score")
         results = by_answer(outcome).get("learner", {})
         if outcome.ending != "done" and "undefined" not in results:
@@ -359,11 +360,7 @@ class Judge:
 
     def _compute_mistakes(self, exercise: str, question: str) -> dict[str, dict]:
         task = self._task(exercise, question)
-        outcome = self._run(task, {w.name: w.code for w in task.question.wrong})
-        if outcome.ending == "broken":
-            # Not to be kept: all who make these mistakes would go without their hints.
-            raise WorkerDiedError
-        return by_answer(outcome)
+        return by_answer(self._run(task, {w.name: w.code for w in task.question.wrong}))
 
     def _task(self, exercise: str, question: str) -> Task:
         known = load(exercise)
@@ -378,12 +375,9 @@ class Judge:
         seconds: float | None = None,
     ) -> JobResult:
         limits = self.sandbox.limits
-        try:
-            # The bank's wrong answers are one job; each may take as long as a learner's.
-            limits = replace(limits, seconds=seconds or limits.seconds * len(codes))
-            return self.sandbox.run(job_of(task, codes, check=check), limits)
-        except WorkerDiedError:
-            return JobResult(ending="broken")
+        # The bank's wrong answers are one job; each may take as long as a learner's.
+        limits = replace(limits, seconds=seconds or limits.seconds * len(codes))
+        return self.sandbox.run(job_of(task, codes, check=check), limits)
 
 
 def not_judged(q: Question, error: LateError, **more: Any) -> Verdict:

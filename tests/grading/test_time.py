@@ -28,7 +28,14 @@ from seqattn.grading.classroom.roster import Person, collect
 from seqattn.grading.classroom.run import Result, grade_all
 from seqattn.grading.feedback import as_html
 from seqattn.grading.report import SCHEMA, Grade, Verdict, as_text
-from seqattn.grading.sandbox.host import JobResult, LateError, Limits, Sandbox, Turns
+from seqattn.grading.sandbox.host import (
+    JobResult,
+    LateError,
+    Limits,
+    Sandbox,
+    Turns,
+    WorkerDiedError,
+)
 from seqattn.grading.self_check import run_cells
 from tests.grading.conftest import NAME, NO_TANH, RIGHT, filled, verdict
 
@@ -177,6 +184,15 @@ def test_mistakes_that_could_not_be_computed_cost_nobody_a_hint(judge, sandbox, 
     assert judge.judge_code(NAME, "q1", NO_TANH.code).verdict == "not_judged"
     monkeypatch.undo()
     assert judge.judge_code(NAME, "q1", NO_TANH.code).mistake == NO_TANH.name
+
+
+def test_where_the_sandbox_itself_fails_no_answer_is_to_blame(judge, sandbox, monkeypatch):
+    monkeypatch.setattr(sandbox, "_run", lambda *job: JobResult(ending="broken"))
+    with pytest.raises(WorkerDiedError):
+        sandbox.run({})
+    found = judge.judge_code(NAME, "q1", RIGHT["q1"])
+    assert (found.verdict, found.pending) == ("grader_error", True)
+    assert "not your score" in found.hint
 
 
 def test_whoever_is_alone_has_nobody_beside():

@@ -248,7 +248,7 @@ class Sandbox:
         Raises
         ------
         WorkerDiedError
-            If the worker died twice in a row.
+            If the worker died twice in a row, or the child before it came to an answer.
         LateError
             If the backstop was reached twice: the machine is too busy to say anything.
         """
@@ -261,6 +261,8 @@ class Sandbox:
         if outcome.ending == "late":
             got = f", and had {outcome.seconds:.1f} of the processor" if outcome.seconds else ""
             raise LateError(f"it did not end within {limits.wall:.0f} seconds{got}")
+        if outcome.ending == "broken":
+            raise WorkerDiedError("the sandbox failed before the answer")
         return outcome
 
     def _run(self, job: dict, limits: Limits) -> JobResult:
