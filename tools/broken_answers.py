@@ -317,7 +317,7 @@ def mutants_of(q: Question) -> list[Mutant]:
 def forms_of(q: Question, answers: int | None = None) -> list[Mutant]:
     """Make those of :data:`FORMS` alone, of the first so many right answers or of all."""
     trees = [ast.parse(code) for code in q.right[:answers]]
-    made = [[*(_sites(t, q) if q.explain else ()), *_whole(t, q, FORMS)] for t in trees]
+    made = [[*(_sites(t, q) if q.asks_for_a_test else ()), *_whole(t, q, FORMS)] for t in trees]
     return _texts(q, [[one for one in of_one if one[0] in FORMS] for of_one in made])
 
 
@@ -347,11 +347,13 @@ def _sites(tree: ast.Module, q: Question) -> Iterator[tuple[str, str, ast.Module
     functions = [n for n in nodes if isinstance(n, ast.FunctionDef | ast.Lambda)]
     within = {id(f): {*ast.walk(f)} for f in functions}
     # Another number to try makes another test, not a broken one.
-    lists = [n for n in nodes if isinstance(n, ast.List) and q.explain]
+    lists = [n for n in nodes if isinstance(n, ast.List) and q.asks_for_a_test]
     tried = [n for one in lists for n in ast.walk(one) if isinstance(n, ast.Constant)]
     for place, node in enumerate(nodes):
         inside = [f for f in functions if node in within[id(f)]]
-        for operator, change, new in broken_statements(node) if q.explain and inside else ():
+        for operator, change, new in (
+            broken_statements(node) if q.asks_for_a_test and inside else ()
+        ):
             yield operator, change, _replaced(again(), place, new)
         names = [a.arg for f in inside for a in f.args.args if a.arg != "self"]
         if isinstance(node, ast.expr):

@@ -182,6 +182,11 @@ class Question:
     inspect: Callable[[dict[str, np.ndarray]], str] = lambda arrays: ""
 
     @property
+    def asks_for_a_test(self) -> bool:
+        """Whether the answer is itself a test, which is tried on programs."""
+        return self.explain is not None
+
+    @property
     def arguments(self) -> list[str]:
         """Names of what it is called with, from its signature."""
         inside = re.fullmatch(rf"{self.entry}\((.*)\)", self.signature)

@@ -92,7 +92,7 @@ def draw_cases(exercise: str, q: Question, seed: str, draws: int) -> list[Case]:
     for stage in q.stages:
         for kind in stage.kinds:
             # Evidence is one file, and a large one; programs are the same ones each time.
-            for draw in range(1 if q.evidence or q.explain else draws):
+            for draw in range(1 if q.evidence or q.asks_for_a_test else draws):
                 rng = _generator(f"{seed} {exercise} {q.id} {stage.name} {kind} {draw}")
                 inputs = q.draw(rng, kind)
                 upstream = upstream_for(q, inputs, rng) if stage.gradients else None

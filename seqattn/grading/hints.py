@@ -93,7 +93,7 @@ def advice(error: dict, q: Question) -> str:
         return "An answer must not end the process: return instead."
     if kind == "RecursionError":
         return "Your function calls itself without end."
-    if q.explain:
+    if q.asks_for_a_test:
         return "So it ends with every program, right ones too: all you can do with one is call it."
     return ""
 

@@ -292,8 +292,8 @@ class Judge:
         stage = {n: r for n, r in results.items() if task.cases[n].stage is lost}
         if not any(n in faults and faults[n].kind == "value" for n in stage):
             stage = {}
-        if q.explain:
-            # What can be explained is not compared in parts: many tests miss the same two bugs.
+        if q.asks_for_a_test:
+            # Tests are not compared in parts: many miss the same two bugs.
             ran = stage = {}
         # The same in all; in all that earns points; in what ran, where sizes made the rest fail;
         # in one stage, where the next ones fail in another way; in what counts in that stage.

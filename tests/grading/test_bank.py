@@ -110,7 +110,7 @@ def test_the_engine_is_proven_on_questions_of_every_kind():
         ],
         "an experiment": [q for _, q in QUESTIONS if q.title.startswith("Measured")],
         "a function": [q for _, q in QUESTIONS if not q.probe],
-        "a test": [q for _, q in QUESTIONS if q.explain],
+        "a test": [q for _, q in QUESTIONS if q.asks_for_a_test],
     }
     assert all(kinds.values())
 
