@@ -32,6 +32,7 @@ __all__ = [
     "exercises",
     "knows_answers",
     "load",
+    "must_know_answers",
     "pack",
     "require_keys",
     "without_keys",
@@ -333,6 +334,16 @@ def require_keys() -> None:
     """
     if not knows_answers():
         raise NoKeysError
+
+
+def must_know_answers() -> None:
+    """End a command as :func:`require_keys` refuses."""
+    from seqattn.console import fail
+
+    try:
+        require_keys()
+    except NoKeysError as error:
+        raise fail(str(error)) from None
 
 
 def without_keys(name: str) -> bytes:

@@ -8,7 +8,7 @@ import typer
 
 from seqattn.console import INSTRUCTORS, LEARNERS, fail, must_exist
 from seqattn.grading.classroom import commands as classroom
-from seqattn.grading.classroom.commands import Book, must_know_answers
+from seqattn.grading.classroom.commands import Book
 
 if TYPE_CHECKING:
     from seqattn.grading.report import Grade
@@ -60,6 +60,7 @@ def grade(notebooks: Notebooks, seed: Seed = None, out: Out = None, book: Book =
     Answers are tried on hidden cases in a process that can do nothing but compute; the notebook
     itself is not run. A page with all of it, your answers included, is written beside the notebook.
     """
+    from seqattn.grading.bank import must_know_answers
     from seqattn.grading.judge import Judge
     from seqattn.grading.report import as_text
 
@@ -124,7 +125,7 @@ def audit(
     """Try every answer that an exercise's bank knows; print which stage catches which."""
     from seqattn.grading.audit import as_text
     from seqattn.grading.audit import audit as rows
-    from seqattn.grading.bank import exercises
+    from seqattn.grading.bank import exercises, must_know_answers
 
     must_know_answers()
     wanted = Path(exercise).stem

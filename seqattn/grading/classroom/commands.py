@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from seqattn.grading.classroom.run import Result
     from seqattn.grading.report import Grade
 
-__all__ = ["Book", "must_know_answers", "register"]
+__all__ = ["Book", "register"]
 
 # Each job imports torch: more than a few cost memory first.
 CORES = min(8, os.cpu_count() or 1)
@@ -114,6 +114,7 @@ def gradescope(
     allow_weak: Weak = False,
 ) -> None:
     """Grade one submission inside Gradescope's autograder."""
+    from seqattn.grading.bank import must_know_answers
     from seqattn.grading.classroom.lms import as_gradescope
     from seqattn.grading.classroom.roster import collect
     from seqattn.grading.classroom.run import grade_one
@@ -168,6 +169,7 @@ def autograder(
 
 def _grade_and_report(run: dict, out: Path, jobs: int, overrides: Path) -> list["Result"]:
     """Grade what lies in a folder, and write the reports into another."""
+    from seqattn.grading.bank import must_know_answers
     from seqattn.grading.classroom.reports import check_overrides, read_overrides, write_all
     from seqattn.grading.classroom.roster import collect, read_roster
     from seqattn.grading.classroom.run import WeakIsolationError, grade_all, save_run, settle
@@ -257,13 +259,3 @@ def _warn(results: list["Result"]) -> None:
             print(f"look at: {len(many)} {what}", file=sys.stderr)
     if pending:
         raise typer.Exit(1)
-
-
-def must_know_answers() -> None:
-    """Stop where this is the students' edition, which has no answers to grade by."""
-    from seqattn.grading.bank import NoKeysError, require_keys
-
-    try:
-        require_keys()
-    except NoKeysError as error:
-        raise fail(str(error)) from None
