@@ -19,7 +19,7 @@ from typing import Any
 
 import nbformat
 
-from seqattn.grading.answers import key_of, marker
+from seqattn.grading.answers import digest_of, marker
 from seqattn.grading.bank import Exercise, Question, pack
 from tools.notebooks import execute, read_source, write
 
@@ -89,7 +89,7 @@ def make(source: Path) -> Made:
             pristine[question] = {
                 "cell_id": stub.id,
                 "source": stub.source,
-                "key": key_of(with_answer.source),
+                "key": digest_of(with_answer.source),
             }
         elif question := stub.metadata.get("seqattn", {}).get("check"):
             pristine[question]["check"] = stub.source

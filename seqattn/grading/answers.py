@@ -19,11 +19,11 @@ __all__ = [
     "answers_of",
     "context_of",
     "copies_the_key",
+    "digest_of",
     "exercise_of",
     "find_answer",
     "forget",
     "imports_the_key",
-    "key_of",
     "marker",
 ]
 
@@ -237,7 +237,7 @@ def _used(tree: ast.AST) -> set[str]:
 # --- answers that are not their author's own --------------------------------------------------
 
 
-def key_of(code: str) -> str:
+def digest_of(code: str) -> str:
     """Give a digest of code that only blanks and comments leave as it is; "" where it is none."""
     try:
         return hashlib.sha256(ast.dump(parse(code)).encode()).hexdigest()[:16]
@@ -249,7 +249,7 @@ def copies_the_key(exercise: Exercise, answers: Mapping[str, Answer]) -> bool:
     """Tell whether every answer is the solution's own, and there are enough of them to mean it."""
     found = [q for q in exercise.questions if answers[q.id].state == "found"]
     return len(found) >= 3 and all(
-        exercise.pristine[q.id].key == key_of(answers[q.id].code) for q in found
+        exercise.pristine[q.id].key == digest_of(answers[q.id].code) for q in found
     )
 
 

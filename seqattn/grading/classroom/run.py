@@ -105,19 +105,19 @@ def grade_all(
     grades: dict[str, Grade] = {}
     waiting = []
     for handed in files:
-        key = _key(handed, seed, exercise)
-        stored = _load(store / f"{key}.json")
+        name = _cache_name(handed, seed, exercise)
+        stored = _load(store / f"{name}.json")
         if stored is not None:
-            # The key is made of the file's content: what is read now is what was graded then.
+            # The name is made of the file's content: what is read now is what was graded then.
             answers = answers_of(handed.path, stored.exercise)
             grades[handed.label] = replace(stored, answers=answers)
         else:
-            waiting.append((handed, key))
+            waiting.append((handed, name))
     done, total = len(grades), len(files)
     if waiting:
         with _judges(seed, min(jobs, len(waiting)), allow_weak) as idle:
 
-            def one(handed: Handed, key: str) -> tuple[Handed, Grade]:
+            def one(handed: Handed, name: str) -> tuple[Handed, Grade]:
                 judge = idle.get()
                 try:
                     grade = grade_one(judge, handed.path, exercise)
@@ -125,7 +125,7 @@ def grade_all(
                     idle.put(judge)
                 # A trouble of ours is not kept: the next run tries again.
                 if not (grade.pending or grade.problem.startswith("grader_error")):
-                    write_whole(store / f"{key}.json", json.dumps(grade.to_dict()))
+                    write_whole(store / f"{name}.json", json.dumps(grade.to_dict()))
                 return handed, grade
 
             pool = ThreadPoolExecutor(jobs)
@@ -235,7 +235,7 @@ def _changed(path: Path) -> float:
     return path.lstat().st_mtime
 
 
-def _key(handed: Handed, seed: str, exercise: str | None) -> str:
+def _cache_name(handed: Handed, seed: str, exercise: str | None) -> str:
     """Name a result after all that it depends on."""
     parts = [str(ENGINE), seed, exercise or "", handed.label, _releases()]
     # Names that are no UTF-8 come with surrogates in them.
