@@ -12,7 +12,7 @@ the order in which :class:`seqattn.grading.judge.Judge` goes:
 - :mod:`seqattn.grading.sandbox` computes with answers in a process that can do nothing else:
   ``host`` asks and says how it ended, ``worker`` and ``runner`` compute, ``confine`` locks them in,
   and ``wire`` is what crosses the pipe.
-- :mod:`seqattn.grading.trials` writes what the sandbox is asked for (``job_of``) and sorts what
+- :mod:`seqattn.grading.jobs` writes what the sandbox is asked for (``job_of``) and sorts what
   comes back (``by_answer``); there too the file of an open experiment is read. What came back
   :mod:`seqattn.grading.compare` sets beside what is right (``fault``); it also keeps hidden cases
   out of messages.

@@ -32,6 +32,14 @@ from seqattn.grading.bank import Exercise, Question, Wrong, load
 from seqattn.grading.cases import DOUBLE, Case, draw_cases, shown_cases
 from seqattn.grading.compare import Difference, alike, fault, redact, written
 from seqattn.grading.hints import advice, diagnose, ending_hint, hint_for, reordered, result_line
+from seqattn.grading.jobs import (
+    Cases,
+    EvidenceError,
+    Task,
+    by_answer,
+    job_of,
+    read_evidence,
+)
 from seqattn.grading.notebook import Submission, UnreadableError, read_submission
 from seqattn.grading.report import Grade, Verdict, VerdictName
 from seqattn.grading.sandbox.host import (
@@ -41,14 +49,6 @@ from seqattn.grading.sandbox.host import (
     Limits,
     Sandbox,
     WorkerDiedError,
-)
-from seqattn.grading.trials import (
-    Cases,
-    EvidenceError,
-    Task,
-    by_answer,
-    job_of,
-    read_evidence,
 )
 
 __all__ = ["Judge", "not_judged"]

@@ -9,9 +9,9 @@ from seqattn.grading.answers import Answer
 from seqattn.grading.bank import load
 from seqattn.grading.cases import MOST_SHOWN, draw_cases, shown_cases
 from seqattn.grading.compare import written
+from seqattn.grading.jobs import Task
 from seqattn.grading.sandbox import wire
 from seqattn.grading.sandbox.host import LateError
-from seqattn.grading.trials import Task
 from tests.grading.conftest import filled, verdict
 
 

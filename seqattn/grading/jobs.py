@@ -1,4 +1,4 @@
-"""Try answers on cases: what the sandbox is asked, and what comes back, sorted by answer.
+"""Jobs of the sandbox: answers to try on cases, and what comes back, sorted by answer.
 
 Nothing that comes back is believed. The file that learners save in an open experiment is read over
 there as well, and checked before use (:func:`read_evidence`).
