@@ -6,7 +6,7 @@ the order in which :class:`seqattn.grading.judge.Judge` goes:
 
 - :mod:`seqattn.grading.notebook` reads what was handed in, whatever became of it.
 - :mod:`seqattn.grading.answers` finds the answers in it, and which exercise they are to;
-  :mod:`seqattn.grading.syntax` turns them into trees, one at a time.
+  :mod:`seqattn.grading.parsing` turns them into trees, one at a time.
 - :mod:`seqattn.grading.bank` says what a question asks; :mod:`seqattn.grading.cases` draws from it
   the cases on which an answer is tried, with what an independent oracle says is right.
 - :mod:`seqattn.grading.sandbox` computes with answers in a process that can do nothing else:

@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 
 from seqattn.grading.bank import Exercise, Question, exercises, load
 from seqattn.grading.notebook import Cell, Submission, UnreadableError, read_submission
-from seqattn.grading.syntax import parse
+from seqattn.grading.parsing import parse
 
 __all__ = [
     "Answer",

@@ -19,8 +19,8 @@ import numpy as np
 
 from seqattn.grading.bank import TWO_DECIMALS, Question
 from seqattn.grading.cases import DIGITS, DOUBLE, MOST_SHOWN, Case, part_names
+from seqattn.grading.parsing import parse
 from seqattn.grading.sandbox import wire
-from seqattn.grading.syntax import parse
 
 __all__ = [
     "ABSOLUTE",

@@ -27,6 +27,7 @@ from seqattn.grading.cases import (
     right_numbers,
 )
 from seqattn.grading.compare import ABSOLUTE, Difference, close
+from seqattn.grading.parsing import parse
 from seqattn.grading.relations import (
     TO_A_NUMBER,
     Seen,
@@ -40,7 +41,6 @@ from seqattn.grading.relations import (
     right_for_other_inputs,
 )
 from seqattn.grading.sandbox.host import JobResult, Limits
-from seqattn.grading.syntax import parse
 
 __all__ = ["advice", "diagnose", "ending_hint", "hint_for", "reordered", "result_line"]
 

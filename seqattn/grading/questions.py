@@ -64,8 +64,8 @@ import numpy as np
 
 from seqattn.grading.bank import Question, Stage, Wrong
 from seqattn.grading.compare import exception_name
+from seqattn.grading.parsing import parse, parse_expression
 from seqattn.grading.probes import number_probe
-from seqattn.grading.syntax import parse, parse_expression
 
 __all__ = [
     "RIGHT_CODE",

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
 
-from seqattn.grading.syntax import parse
+from seqattn.grading.parsing import parse
 
 __all__ = ["Pair", "fingerprint", "similar_pairs"]
 

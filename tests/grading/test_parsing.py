@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from seqattn import grading
-from seqattn.grading.syntax import parse, parse_expression
+from seqattn.grading.parsing import parse, parse_expression
 
 HERE = Path(grading.__file__).parent
 CODE = "\n".join(f"def f{n}(x):\n    return [x, (x + {n}) * {{x: {n}}}[x]]" for n in range(60))
@@ -57,7 +57,7 @@ def test_it_parses_as_ast_does():
 
 def test_the_grader_parses_nowhere_else():
     """But in the sandbox, whose process has one thread."""
-    modules = [p for p in HERE.rglob("*.py") if "sandbox" not in p.parts and p.stem != "syntax"]
+    modules = [p for p in HERE.rglob("*.py") if "sandbox" not in p.parts and p.stem != "parsing"]
     found = {p.name for p in modules if "ast.parse(" in p.read_text(encoding="utf-8")}
     assert len(modules) > 20
     assert not found
