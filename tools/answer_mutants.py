@@ -22,7 +22,7 @@ import yaml
 
 from seqattn.grading.audit import AuthorsJudge
 from seqattn.grading.bank import Question, exercises, load
-from seqattn.grading.report import Verdict
+from seqattn.grading.grades import Verdict
 from seqattn.grading.sandbox.host import Limits
 from tools.broken_answers import Mutant, mutants_of
 

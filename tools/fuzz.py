@@ -41,9 +41,9 @@ from seqattn.grading.answers import exercise_of, find_answer
 from seqattn.grading.bank import exercises, load
 from seqattn.grading.classroom import commands, run
 from seqattn.grading.classroom.roster import collect, find_person, read_roster
+from seqattn.grading.grades import SCHEMA, Grade, Verdict, harmless, plain
 from seqattn.grading.judge import Judge
 from seqattn.grading.notebook import UnreadableError, read_submission
-from seqattn.grading.report import SCHEMA, Grade, Verdict, harmless, plain
 from seqattn.grading.sandbox.host import Limits
 from tools.broken_classes import Class, Inventor
 

@@ -20,7 +20,7 @@ the order in which :class:`seqattn.grading.judge.Judge` goes:
   answers gave the same outputs. Other mistakes have no name: what :mod:`seqattn.grading.hints` says
   of them comes from the exception, the code, or the numbers: what these are to the right ones, and
   for which other inputs they would be right (:mod:`seqattn.grading.relations`).
-- :mod:`seqattn.grading.report` has what comes of it all, verdicts and grades, and writes them as
+- :mod:`seqattn.grading.grades` has what comes of it all, verdicts and grades, and writes them as
   text and as data; :mod:`seqattn.grading.feedback` makes a page. For a class, ``classroom/run.py``
   grades notebooks side by side, and ``write_all`` of ``classroom/reports.py`` writes
   ``grades.csv``, the other tables and every feedback page.

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from seqattn.grading.answers import Answer, imports_the_key
 from seqattn.grading.bank import load
+from seqattn.grading.grades import Verdict
 from seqattn.grading.jobs import Cases, Task, by_answer
 from seqattn.grading.judge import Judge, not_judged
-from seqattn.grading.report import Verdict
 from seqattn.grading.sandbox.host import LateError
 
 __all__ = ["AuthorsJudge", "Row", "as_text", "audit"]

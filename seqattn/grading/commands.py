@@ -11,7 +11,7 @@ from seqattn.grading.classroom import commands as classroom
 from seqattn.grading.classroom.commands import Book
 
 if TYPE_CHECKING:
-    from seqattn.grading.report import Grade
+    from seqattn.grading.grades import Grade
 
 __all__ = ["register"]
 
@@ -61,8 +61,8 @@ def grade(notebooks: Notebooks, seed: Seed = None, out: Out = None, book: Book =
     itself is not run. A page with all of it, your answers included, is written beside the notebook.
     """
     from seqattn.grading.bank import must_know_answers
+    from seqattn.grading.grades import as_text
     from seqattn.grading.judge import Judge
-    from seqattn.grading.report import as_text
 
     for notebook in notebooks:
         must_exist(notebook)

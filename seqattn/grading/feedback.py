@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from seqattn.grading.answers import Answer
 from seqattn.grading.bank import load, require_keys
-from seqattn.grading.judge import Judge
-from seqattn.grading.report import (
+from seqattn.grading.grades import (
     WORDS,
     Grade,
     Verdict,
@@ -26,6 +25,7 @@ from seqattn.grading.report import (
     score,
     write_whole,
 )
+from seqattn.grading.judge import Judge
 
 if TYPE_CHECKING:
     from jinja2 import Environment

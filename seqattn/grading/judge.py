@@ -31,6 +31,7 @@ from seqattn.grading.answers import (
 from seqattn.grading.bank import Exercise, Question, Wrong, load
 from seqattn.grading.cases import DOUBLE, Case, draw_cases, shown_cases
 from seqattn.grading.compare import Difference, alike, fault, redact, written
+from seqattn.grading.grades import Grade, Verdict, VerdictName
 from seqattn.grading.hints import advice, diagnose, ending_hint, hint_for, reordered, result_line
 from seqattn.grading.jobs import (
     Cases,
@@ -41,7 +42,6 @@ from seqattn.grading.jobs import (
     read_evidence,
 )
 from seqattn.grading.notebook import Submission, UnreadableError, read_submission
-from seqattn.grading.report import Grade, Verdict, VerdictName
 from seqattn.grading.sandbox.host import (
     Ending,
     JobResult,

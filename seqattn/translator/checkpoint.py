@@ -86,7 +86,7 @@ def write_checkpoint(path: Path, tensors: Mapping[str, Tensor], header: Mapping[
 def write_atomically(path: Path, content: bytes) -> None:
     """Give a file its content in one step; on the disk, too, before this returns.
 
-    The grader, which imports no torch, has :func:`~seqattn.grading.report.write_whole`.
+    The grader, which imports no torch, has :func:`~seqattn.grading.grades.write_whole`.
     """
     beside = path.with_name(f".{path.name}.part")
     try:

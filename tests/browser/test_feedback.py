@@ -7,7 +7,7 @@ import pytest
 from seqattn.grading.answers import Answer
 from seqattn.grading.bank import load
 from seqattn.grading.feedback import as_html, page
-from seqattn.grading.report import Grade, Verdict
+from seqattn.grading.grades import Grade, Verdict
 from tests.browser.conftest import unhappy
 
 LONG = "    return " + " + ".join(f"a_rather_long_name_{n}" for n in range(30))

@@ -10,8 +10,8 @@ import pytest
 
 from seqattn.grading.audit import AuthorsJudge
 from seqattn.grading.feedback import as_html
+from seqattn.grading.grades import as_csv, as_json, as_text
 from seqattn.grading.judge import Judge
-from seqattn.grading.report import as_csv, as_json, as_text
 from tests.grading.conftest import (
     EXERCISE,
     RIGHT,

@@ -36,8 +36,8 @@ from seqattn.grading.classroom.run import (
     save_run,
     settle,
 )
+from seqattn.grading.grades import SCHEMA, Grade, Verdict, as_text
 from seqattn.grading.notebook import Submission
-from seqattn.grading.report import SCHEMA, Grade, Verdict, as_text
 from seqattn.grading.sandbox.host import Sandbox
 from tests.grading.conftest import NO_TANH, RIGHT, STUB, filled, seqattn
 

@@ -27,7 +27,7 @@ from seqattn.grading.classroom.reports import Given, as_summary, write_all
 from seqattn.grading.classroom.roster import Person, collect
 from seqattn.grading.classroom.run import Result, grade_all
 from seqattn.grading.feedback import as_html
-from seqattn.grading.report import SCHEMA, Grade, Verdict, as_text
+from seqattn.grading.grades import SCHEMA, Grade, Verdict, as_text
 from seqattn.grading.sandbox.host import (
     JobResult,
     LateError,

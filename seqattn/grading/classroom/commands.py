@@ -14,7 +14,7 @@ from seqattn.console import INSTRUCTORS, fail, must_exist
 if TYPE_CHECKING:
     from seqattn.grading.classroom.roster import Handed
     from seqattn.grading.classroom.run import Result
-    from seqattn.grading.report import Grade
+    from seqattn.grading.grades import Grade
 
 __all__ = ["Book", "register"]
 
@@ -118,8 +118,8 @@ def gradescope(
     from seqattn.grading.classroom.lms import as_gradescope
     from seqattn.grading.classroom.roster import collect
     from seqattn.grading.classroom.run import grade_one
+    from seqattn.grading.grades import Grade
     from seqattn.grading.judge import Judge
-    from seqattn.grading.report import Grade
 
     must_know_answers()
     must_exist(submission)
@@ -194,7 +194,7 @@ def _grade_and_report(run: dict, out: Path, jobs: int, overrides: Path) -> list[
     started = time.monotonic()
 
     def tell(done: int, total: int, handed: "Handed", grade: "Grade") -> None:
-        from seqattn.grading.report import plain
+        from seqattn.grading.grades import plain
 
         spent = time.monotonic() - started
         result = grade.problem or f"{grade.points} of {grade.out_of}"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
 from seqattn.grading.bank import EDITION
-from seqattn.grading.report import Grade, Verdict, details, harmless
+from seqattn.grading.grades import Grade, Verdict, details, harmless
 
 if TYPE_CHECKING:
     from seqattn.grading.classroom.run import Result

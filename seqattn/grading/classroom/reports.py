@@ -21,7 +21,7 @@ from seqattn.grading.classroom.roster import read_table
 from seqattn.grading.classroom.run import Result
 from seqattn.grading.classroom.similarity import Pair, similar_pairs
 from seqattn.grading.feedback import as_html, page
-from seqattn.grading.report import (
+from seqattn.grading.grades import (
     WORDS,
     Grade,
     VerdictName,

@@ -14,9 +14,9 @@ from seqattn.grading.answers import Answer, answers_of, exercise_of, forget
 from seqattn.grading.bank import exercises, load
 from seqattn.grading.classroom.roster import Handed, Person, find_person
 from seqattn.grading.classroom.similarity import fingerprint
+from seqattn.grading.grades import Grade, write_whole
 from seqattn.grading.judge import Judge
 from seqattn.grading.notebook import read_submission
-from seqattn.grading.report import Grade, write_whole
 
 __all__ = [
     "Result",
@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 # Rises when the way in which answers are judged changes: what an interrupted run had graded before
-# is graded again. (The form of a record has a number of its own, `RECORD` of report.py.)
+# is graded again. (The form of a record has a number of its own, `RECORD` of grades.py.)
 ENGINE = 4
 
 

@@ -5,7 +5,7 @@ import io
 import json
 
 from seqattn.grading.feedback import as_html
-from seqattn.grading.report import as_csv, as_json, as_text
+from seqattn.grading.grades import as_csv, as_json, as_text
 from tests.grading.conftest import EXERCISE, RIGHT, STUB, filled
 
 NASTY = "def additive_score(*a):\n    raise ValueError('=1+1 <script>alert(1)</script>')"
