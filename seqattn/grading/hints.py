@@ -145,7 +145,7 @@ def result_line(code: str, entry: str, kind: str) -> int:
 
 
 def diagnose(
-    q: Question, cases: list[Case], results: Mapping[int, dict], wrong: Mapping[int, Any]
+    q: Question, cases: list[Case], results: Mapping[int, dict], faults: Mapping[int, Difference]
 ) -> str:
     """Say in a sentence what an answer does, or "" where nothing stands out.
 
@@ -157,12 +157,12 @@ def diagnose(
         All of them.
     results : mapping of int to dict
         What came back, by number of case.
-    wrong : mapping of int
-        Numbers of the cases that are not right.
+    faults : mapping of int to Difference
+        What is wrong, by number of case.
     """
-    if wrong and (text := _parameters(cases[min(wrong)], results[min(wrong)])):
+    if faults and (text := _parameters(cases[min(faults)], results[min(faults)])):
         return text
-    if text := _texts(cases, results, wrong):
+    if text := _texts(cases, results, faults):
         return text
     got = {n: numbers_in(results[n], case) for n, case in enumerate(cases) if n in results}
     looks = (
@@ -170,20 +170,20 @@ def diagnose(
         *(right_for_other_inputs, _related, _nearly, _where, _single_numbers, _located),
     )
     for look in looks:
-        if text := look(q, cases, got, wrong):
+        if text := look(q, cases, got, faults):
             return text
-    return _sound(cases, wrong)
+    return _sound(cases, faults)
 
 
 def _apart(
-    q: Question, cases: list[Case], got: Got, wrong: Mapping[int, Any]
+    q: Question, cases: list[Case], got: Got, faults: Mapping[int, Difference]
 ) -> list[tuple[str, Seen]]:
     """Set what came back beside what is right, wherever they differ in values alone.
 
     Each pair comes behind the name of the part of the result.
     """
     found = []
-    for n in wrong:
+    for n in faults:
         given = named_inputs(q, cases[n])
         for a, b, name in zip(got.get(n, ()), right_numbers(cases[n]), part_names(cases[n])):
             if a.shape == b.shape and np.isfinite(a).all() and not close(a, b):
@@ -194,8 +194,8 @@ def _apart(
 def _by_part(look: Callable[[list[Seen]], str]) -> Callable[..., str]:
     """Look at all that is wrong, and then at each part of the results by itself."""
 
-    def looking(q: Question, cases: list[Case], got: Got, wrong: Mapping[int, Any]) -> str:
-        apart = _apart(q, cases, got, wrong)
+    def looking(q: Question, cases: list[Case], got: Got, faults: Mapping[int, Difference]) -> str:
+        apart = _apart(q, cases, got, faults)
         if text := look([seen for _, seen in apart]):
             return text
         for part in dict.fromkeys(name for name, _ in apart if name):
@@ -213,10 +213,10 @@ _plainly_related, _related, _located = map(_by_part, (plainly_related, related, 
 _SENTENCES = {OTHERS: (0, "first", "the others do"), FIRST: (1, "second", "the first one does")}
 
 
-def _looks_at(q: Question, cases: list[Case], got: Got, wrong: Mapping[int, Any]) -> str:
+def _looks_at(q: Question, cases: list[Case], got: Got, faults: Mapping[int, Difference]) -> str:
     """Compare each variation with the case that was varied."""
     for n, case in enumerate(cases):
-        if case.base < 0 or n not in wrong:
+        if case.base < 0 or n not in faults:
             continue
         parts = zip(
             got.get(case.base, ()),
@@ -264,10 +264,10 @@ def _parameters(case: Case, result: dict) -> str:
 _PARAMETER = re.compile(r"([\w.]+) (\([\d, ]*\))")
 
 
-def _flags(q: Question, cases: list[Case], got: Got, wrong: Mapping[int, Any]) -> str:
+def _flags(q: Question, cases: list[Case], got: Got, faults: Mapping[int, Difference]) -> str:
     """Say in which direction flags are wrong, where it is one."""
     too_many = too_few = False
-    for n in wrong:
+    for n in faults:
         right = cases[n].expected
         if not (isinstance(right, np.ndarray) and right.dtype == bool):
             return ""
@@ -281,9 +281,9 @@ def _flags(q: Question, cases: list[Case], got: Got, wrong: Mapping[int, Any]) -
     return f"Yours is {one} at places that must be {other}, and nowhere the other way round."
 
 
-def _by_hand(q: Question, cases: list[Case], got: Got, wrong: Mapping[int, Any]) -> str:
+def _by_hand(q: Question, cases: list[Case], got: Got, faults: Mapping[int, Difference]) -> str:
     """Look at numbers that were worked out by hand: there are few, and they are rounded."""
-    if q.arguments or not wrong or len(cases) > 1:
+    if q.arguments or not faults or len(cases) > 1:
         return ""
     tolerance = cases[0].stage.tolerance
 
@@ -318,7 +318,9 @@ def _by_hand(q: Question, cases: list[Case], got: Got, wrong: Mapping[int, Any])
 _FEW = 4
 
 
-def _single_numbers(q: Question, cases: list[Case], got: Got, wrong: Mapping[int, Any]) -> str:
+def _single_numbers(
+    q: Question, cases: list[Case], got: Got, faults: Mapping[int, Difference]
+) -> str:
     """Set single numbers, or each of a few in a row, beside the right ones over all cases.
 
     No number is named: an answer might put one of a hidden case there.
@@ -333,9 +335,9 @@ def _single_numbers(q: Question, cases: list[Case], got: Got, wrong: Mapping[int
             for place, pair in enumerate(zip(a.flat, b.flat)):
                 columns.setdefault((name, b.size, place), []).append(pair)
     sizes = {name: size for name, size, _ in columns}
-    if len(wrong) < 3 or len(columns) != sum(sizes.values()):
+    if len(faults) < 3 or len(columns) != sum(sizes.values()):
         return ""
-    absolute, relative = cases[min(wrong)].stage.tolerance
+    absolute, relative = cases[min(faults)].stage.tolerance
     off = []
     for (name, size, place), pairs in columns.items():
         yours, right = (np.array(x) for x in zip(*pairs))
@@ -353,9 +355,9 @@ def _single_numbers(q: Question, cases: list[Case], got: Got, wrong: Mapping[int
     return ""
 
 
-def _pads(q: Question, cases: list[Case], got: Got, wrong: Mapping[int, Any]) -> str:
+def _pads(q: Question, cases: list[Case], got: Got, faults: Mapping[int, Difference]) -> str:
     """Look where a mask (batch, keys) lets nothing through, and what is right is 0."""
-    for n in wrong:
+    for n in faults:
         hostile = cases[n].kind.startswith("pads that hold")
         mask = None if hostile else _mask_in(cases[n].inputs)
         if mask is None:
@@ -378,8 +380,8 @@ def _mask_in(inputs: Any) -> np.ndarray | None:
     return next((m for m in map(_mask_in, inputs) if m is not None), None)
 
 
-def _nearly(q: Question, cases: list[Case], got: Got, wrong: Mapping[int, Any]) -> str:
-    if nearly_right([seen for _, seen in _apart(q, cases, got, wrong)]):
+def _nearly(q: Question, cases: list[Case], got: Got, faults: Mapping[int, Difference]) -> str:
+    if nearly_right([seen for _, seen in _apart(q, cases, got, faults)]):
         if not q.arguments:
             return "You are near: was something rounded on the way? Round the result alone."
         return (
@@ -389,9 +391,9 @@ def _nearly(q: Question, cases: list[Case], got: Got, wrong: Mapping[int, Any]) 
     return ""
 
 
-def _where(q: Question, cases: list[Case], got: Got, wrong: Mapping[int, Any]) -> str:
+def _where(q: Question, cases: list[Case], got: Got, faults: Mapping[int, Difference]) -> str:
     """Name the kinds of cases that alone are wrong."""
-    kinds = {cases[n].kind for n in wrong}
+    kinds = {cases[n].kind for n in faults}
     sound = {case.kind for case in cases} - kinds
     pads = sorted(k for k in kinds if k.startswith("pads that hold"))
     if pads and len(pads) == len(kinds):
@@ -402,11 +404,11 @@ def _where(q: Question, cases: list[Case], got: Got, wrong: Mapping[int, Any]) -
     return ""
 
 
-def _sound(cases: list[Case], wrong: Mapping[int, Any]) -> str:
+def _sound(cases: list[Case], faults: Mapping[int, Difference]) -> str:
     """Name the kinds of cases that alone are right."""
     kinds = {case.kind for case in cases if case.base < 0 and case.kind != DOUBLE}
     kinds = {kind for kind in kinds if not kind.startswith("pads that hold")}
-    sound = sorted(kinds - {cases[n].kind for n in wrong})
+    sound = sorted(kinds - {cases[n].kind for n in faults})
     if sound and len(sound) <= 3 and len(sound) < len(kinds) / 2 and "ordinary" not in sound:
         return f"Your answer is right here alone: {', '.join(sound)}."
     return ""
@@ -416,10 +418,10 @@ def _sound(cases: list[Case], wrong: Mapping[int, Any]) -> str:
 _LONGEST_LIST = 200
 
 
-def _texts(cases: list[Case], results: Mapping[int, dict], wrong: Mapping[int, Any]) -> str:
+def _texts(cases: list[Case], results: Mapping[int, dict], faults: Mapping[int, Difference]) -> str:
     """Say which texts are wrong, where an answer is one, or has one among its entries."""
     said = []
-    for n in wrong:
+    for n in faults:
         value, right = results.get(n, {}).get("result", {}).get("value"), cases[n].expected
         if not isinstance(right, dict):
             value, right = {"": value}, {"": right}

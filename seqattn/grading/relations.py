@@ -21,7 +21,7 @@ import numpy as np
 
 from seqattn.grading.bank import Question
 from seqattn.grading.cases import Case, Got, expected_output, named_inputs, right_numbers
-from seqattn.grading.compare import ABSOLUTE, RELATIVE, close
+from seqattn.grading.compare import ABSOLUTE, RELATIVE, Difference, close
 
 __all__ = [
     "TO_A_NUMBER",
@@ -520,13 +520,13 @@ _TRIED = 6
 
 
 def right_for_other_inputs(
-    q: Question, cases: list[Case], got: Got, wrong: Mapping[int, Any]
+    q: Question, cases: list[Case], got: Got, faults: Mapping[int, Difference]
 ) -> str:
     """Set an answer beside what is right for other inputs, which it may have made of its own."""
-    tried = [n for n in wrong if right_numbers(cases[n]) and not cases[n].kind.startswith("pads ")]
+    tried = [n for n in faults if right_numbers(cases[n]) and not cases[n].kind.startswith("pads ")]
     if len(tried) < 2 or not named_inputs(q, cases[tried[0]]):
         return ""
-    if any(np.isnan(x).any() for n in wrong for x in got.get(n, ())):
+    if any(np.isnan(x).any() for n in faults for x in got.get(n, ())):
         return ""  # NaN comes of other things than of the inputs
     tried = tried[:_TRIED]
 
