@@ -6,7 +6,7 @@ import pytest
 from seqattn.grading.bank import load
 from seqattn.grading.cases import draw_cases
 from seqattn.grading.compare import fault
-from seqattn.grading.hints import diagnose
+from seqattn.grading.diagnosis import diagnose
 from seqattn.grading.relations import Seen, by_sizes, located, quantities, related
 from seqattn.grading.sandbox import wire
 

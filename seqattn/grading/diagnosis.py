@@ -1,0 +1,354 @@
+"""What can be seen in wrong numbers whose mistake the bank does not know.
+
+:func:`diagnose` takes one look after the other, and says what the first of them sees. Nothing is
+guessed: each sentence says what was seen, on cases that differ in one thing, or between an answer's
+numbers and the right ones (:mod:`seqattn.grading.relations`).
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from seqattn.grading.bank import Question
+from seqattn.grading.cases import (
+    DOUBLE,
+    FIRST,
+    OTHERS,
+    Case,
+    Got,
+    named_inputs,
+    numbers_in,
+    part_names,
+    right_numbers,
+)
+from seqattn.grading.compare import ABSOLUTE, Difference, close
+from seqattn.grading.relations import (
+    TO_A_NUMBER,
+    Seen,
+    by_sizes,
+    located,
+    nearly_right,
+    over_cases,
+    plainly_related,
+    quantities,
+    related,
+    right_for_other_inputs,
+)
+
+__all__ = ["diagnose"]
+
+
+def diagnose(
+    q: Question, cases: list[Case], results: Mapping[int, dict], faults: Mapping[int, Difference]
+) -> str:
+    """Say in a sentence what an answer does, or "" where nothing stands out.
+
+    Parameters
+    ----------
+    q : Question
+        The question.
+    cases : list of Case
+        All of them.
+    results : mapping of int to dict
+        What came back, by number of case.
+    faults : mapping of int to Difference
+        What is wrong, by number of case.
+    """
+    if faults and (text := _parameters(cases[min(faults)], results[min(faults)])):
+        return text
+    if text := _texts(cases, results, faults):
+        return text
+    got = {n: numbers_in(results[n], case) for n, case in enumerate(cases) if n in results}
+    looks = (
+        *(_looks_at, _flags, _by_hand, _plainly_related, _pads),
+        *(right_for_other_inputs, _related, _nearly, _where, _single_numbers, _located),
+    )
+    for look in looks:
+        if text := look(q, cases, got, faults):
+            return text
+    return _sound(cases, faults)
+
+
+def _apart(
+    q: Question, cases: list[Case], got: Got, faults: Mapping[int, Difference]
+) -> list[tuple[str, Seen]]:
+    """Set what came back beside what is right, wherever they differ in values alone.
+
+    Each pair comes behind the name of the part of the result.
+    """
+    found = []
+    for n in faults:
+        given = named_inputs(q, cases[n])
+        for a, b, name in zip(got.get(n, ()), right_numbers(cases[n]), part_names(cases[n])):
+            if a.shape == b.shape and np.isfinite(a).all() and not close(a, b):
+                found.append((name, Seen(a, b, given)))
+    return found
+
+
+def _by_part(look: Callable[[list[Seen]], str]) -> Callable[..., str]:
+    """Look at all that is wrong, and then at each part of the results by itself."""
+
+    def looking(q: Question, cases: list[Case], got: Got, faults: Mapping[int, Difference]) -> str:
+        apart = _apart(q, cases, got, faults)
+        if text := look([seen for _, seen in apart]):
+            return text
+        for part in dict.fromkeys(name for name, _ in apart if name):
+            if text := look([seen for name, seen in apart if name == part]):
+                return f"Looking at {part} alone: {text}"
+        return ""
+
+    return looking
+
+
+_plainly_related, _related, _located = map(_by_part, (plainly_related, related, located))
+
+
+# Of a variation of the batch: which sentence stays, and which ones change.
+_SENTENCES = {OTHERS: (0, "first", "the others do"), FIRST: (1, "second", "the first one does")}
+
+
+def _looks_at(q: Question, cases: list[Case], got: Got, faults: Mapping[int, Difference]) -> str:
+    """Compare each variation with the case that was varied."""
+    for n, case in enumerate(cases):
+        if case.base < 0 or n not in faults:
+            continue
+        parts = zip(
+            got.get(case.base, ()),
+            got.get(n, ()),
+            right_numbers(cases[case.base]),
+            right_numbers(case),
+        )
+        for (one, other, right, moved), part in zip(parts, part_names(case)):
+            if one.shape != other.shape or right.shape != moved.shape:
+                continue
+            if case.kind in _SENTENCES:
+                row, stays, change = _SENTENCES[case.kind]
+                kept = right.ndim and len(right) > row and close(right[row], moved[row])
+                if kept and one.ndim and len(one) > row and not close(one[row], other[row]):
+                    return (
+                        f"Your result for the {stays} sentence changes when {change}: each may "
+                        "depend on its own sentence alone."
+                    )
+            elif close(one, other) and not close(right, moved):
+                name = case.kind.removeprefix("another ")
+                yours = part.replace("the ", "Your ", 1) or "Your result"
+                return f"{yours} stays the same when {name} changes, but the right one changes."
+    return ""
+
+
+def _parameters(case: Case, result: dict) -> str:
+    """Set a module's parameters beside those that are asked for; name none but the latter."""
+    value = result.get("result", {}).get("value")
+    if not isinstance(case.expected, dict) or not isinstance(value, dict):
+        return ""
+    listed = [found.get("parameters") for found in (case.expected, value)]
+    asked, theirs = [dict(_PARAMETER.findall(str(text or ""))) for text in listed]
+    if asked == theirs:
+        return ""
+    if missing := [name for name in asked if name not in theirs]:
+        return (
+            f"No parameter is called {' or '.join(missing)}: in __init__, assign an nn.Parameter "
+            f"to self.{missing[0]}. (A layer such as nn.Linear keeps its own under other names.)"
+        )
+    if other := [name for name in asked if theirs[name] != asked[name]]:
+        return f"{other[0]} has another shape than the question asks for."
+    return f"There are more parameters than {', '.join(asked)}."
+
+
+_PARAMETER = re.compile(r"([\w.]+) (\([\d, ]*\))")
+
+
+def _flags(q: Question, cases: list[Case], got: Got, faults: Mapping[int, Difference]) -> str:
+    """Say in which direction flags are wrong, where it is one."""
+    too_many = too_few = False
+    for n in faults:
+        right = cases[n].expected
+        if not (isinstance(right, np.ndarray) and right.dtype == bool):
+            return ""
+        for flags in got.get(n, ()):
+            if flags.shape == right.shape:
+                too_many |= bool((flags.astype(bool) & ~right).any())
+                too_few |= bool((~flags.astype(bool) & right).any())
+    if too_many == too_few:
+        return ""
+    one, other = ("True", "False") if too_many else ("False", "True")
+    return f"Yours is {one} at places that must be {other}, and nowhere the other way round."
+
+
+def _by_hand(q: Question, cases: list[Case], got: Got, faults: Mapping[int, Difference]) -> str:
+    """Look at numbers that were worked out by hand: there are few, and they are rounded."""
+    if q.arguments or not faults or len(cases) > 1:
+        return ""
+    tolerance = cases[0].stage.tolerance
+
+    def near(a: Any, b: Any) -> np.ndarray:
+        return np.isclose(a, b, atol=tolerance[0], rtol=tolerance[1])
+
+    right = right_numbers(cases[0])
+    yours = got.get(0, ())
+    if any(x.size != 1 for x in (*yours, *right)) or len(yours) != len(right):
+        return ""
+    a, b = (np.array([x.item() for x in side]) for side in (yours, right))
+    if len(b) == 1:
+        for text, change in TO_A_NUMBER.items():
+            # What was rounded may have been doubled afterwards.
+            if np.isclose(a[0], change(b[0]), atol=2 * tolerance[0], rtol=tolerance[1]):
+                return f"Yours is {text} right one."
+    if ((b >= 0) & (b <= 1)).all():
+        if (a < 0).any():
+            return "A number of yours is below 0; what is right lies between 0 and 1."
+        if (a > 1).any():
+            return "A number of yours is above 1; what is right lies between 0 and 1."
+    if len(b) > 1 and near(b.sum(), 1) and not np.isclose(a.sum(), 1, atol=0.011):
+        return f"Yours add up to {a.sum():.2f}; the right ones add up to 1."
+    fine = near(a, b)
+    if fine.any() and not fine.all():
+        places = " and ".join(f"number {n}" for n, one in enumerate(fine, start=1) if not one)
+        return f"Of your {len(b)} numbers the others are right: look at {places} again."
+    return ""
+
+
+# Of a row with more numbers none is told from its place.
+_FEW = 4
+
+
+def _single_numbers(
+    q: Question, cases: list[Case], got: Got, faults: Mapping[int, Difference]
+) -> str:
+    """Set single numbers, or each of a few in a row, beside the right ones over all cases.
+
+    No number is named: an answer might put one of a hidden case there.
+    """
+    columns: dict[tuple[str, int, int], list[tuple[float, float]]] = {}
+    sizes_of: dict[str, list[dict[str, float]]] = {}
+    for n, case in enumerate(cases):
+        for a, b, name in zip(got.get(n, ()), right_numbers(case), part_names(case)):
+            if a.size != b.size or not b.size or (b.ndim and b.size > _FEW):
+                return ""
+            sizes_of.setdefault(name, []).append(quantities(named_inputs(q, case)))
+            for place, pair in enumerate(zip(a.flat, b.flat)):
+                columns.setdefault((name, b.size, place), []).append(pair)
+    sizes = {name: size for name, size, _ in columns}
+    if len(faults) < 3 or len(columns) != sum(sizes.values()):
+        return ""
+    absolute, relative = cases[min(faults)].stage.tolerance
+    off = []
+    for (name, size, place), pairs in columns.items():
+        yours, right = (np.array(x) for x in zip(*pairs))
+        if np.allclose(yours, right, atol=absolute, rtol=relative):
+            continue
+        off.append((name, size, place))
+        if text := by_sizes(yours, right, sizes_of[name]) or over_cases(yours, right):
+            number = f"number {place + 1}" if size > 1 else ""
+            which = " of ".join(filter(None, (number, name)))
+            return f"Looking at {which} alone: {text}" if which else text
+    for name, size, place in off:
+        if sum(key[0] == name for key in off) == 1 < size:
+            which = f" of {name}" if name else ""
+            return f"Only number {place + 1}{which} is wrong: look at it again."
+    return ""
+
+
+def _pads(q: Question, cases: list[Case], got: Got, faults: Mapping[int, Difference]) -> str:
+    """Look where a mask (batch, keys) lets nothing through, and what is right is 0."""
+    for n in faults:
+        hostile = cases[n].kind.startswith("pads that hold")
+        mask = None if hostile else _mask_in(cases[n].inputs)
+        if mask is None:
+            continue
+        for a, b in zip(got.get(n, ()), right_numbers(cases[n])):
+            if a.shape != b.shape or b.ndim < 2 or (len(b), b.shape[-1]) != mask.shape:
+                continue
+            pads = np.broadcast_to(~mask.reshape(len(b), *[1] * (b.ndim - 2), -1), b.shape)
+            if pads.any() and not b[pads].any() and (np.abs(a[pads]) > ABSOLUTE).any():
+                return "Yours is not 0 at places where the mask is False; what is right is 0 there."
+    return ""
+
+
+def _mask_in(inputs: Any) -> np.ndarray | None:
+    """Find the first mask (batch, keys) among inputs, whatever they are wrapped in."""
+    if isinstance(inputs, np.ndarray):
+        return inputs if inputs.dtype == bool and inputs.ndim == 2 else None
+    if not isinstance(inputs, tuple | list):
+        return None
+    return next((m for m in map(_mask_in, inputs) if m is not None), None)
+
+
+def _nearly(q: Question, cases: list[Case], got: Got, faults: Mapping[int, Difference]) -> str:
+    if nearly_right([seen for _, seen in _apart(q, cases, got, faults)]):
+        if not q.arguments:
+            return "You are near: was something rounded on the way? Round the result alone."
+        return (
+            "Your result is nearly right, off by some per cent at most: is something rounded to "
+            "less precision, or a small constant added?"
+        )
+    return ""
+
+
+def _where(q: Question, cases: list[Case], got: Got, faults: Mapping[int, Difference]) -> str:
+    """Name the kinds of cases that alone are wrong."""
+    kinds = {cases[n].kind for n in faults}
+    sound = {case.kind for case in cases} - kinds
+    pads = sorted(k for k in kinds if k.startswith("pads that hold"))
+    if pads and len(pads) == len(kinds):
+        held = ", ".join(k.removeprefix("pads that hold ") for k in pads)
+        return f"Your result is right until the padding holds {held}: it must not matter."
+    if sound and len(kinds) <= 3 and "ordinary" not in kinds:
+        return f"Your answer is right elsewhere and wrong here: {', '.join(sorted(kinds))}."
+    return ""
+
+
+def _sound(cases: list[Case], faults: Mapping[int, Difference]) -> str:
+    """Name the kinds of cases that alone are right."""
+    kinds = {case.kind for case in cases if case.base < 0 and case.kind != DOUBLE}
+    kinds = {kind for kind in kinds if not kind.startswith("pads that hold")}
+    sound = sorted(kinds - {cases[n].kind for n in faults})
+    if sound and len(sound) <= 3 and len(sound) < len(kinds) / 2 and "ordinary" not in sound:
+        return f"Your answer is right here alone: {', '.join(sound)}."
+    return ""
+
+
+# Longer lists of texts help nobody.
+_LONGEST_LIST = 200
+
+
+def _texts(cases: list[Case], results: Mapping[int, dict], faults: Mapping[int, Difference]) -> str:
+    """Say which texts are wrong, where an answer is one, or has one among its entries."""
+    said = []
+    for n in faults:
+        value, right = results.get(n, {}).get("result", {}).get("value"), cases[n].expected
+        if not isinstance(right, dict):
+            value, right = {"": value}, {"": right}
+        if not isinstance(value, dict):
+            return ""
+        for name in set(cases[n].stage.parts or right) - {"parameters"}:
+            ours, theirs = value.get(name), right.get(name)
+            if isinstance(ours, str) and isinstance(theirs, str) and ours != theirs:
+                said.append((ours, theirs))
+    if len(said) < 2:
+        return ""
+    ours, theirs = (set(side) for side in zip(*said))
+    known = {x for case in cases for x in _texts_of(case.expected)}
+    if any(re.search(r"\d", x) for x in known):
+        return ""  # of a case, perhaps
+    if not ours <= known:
+        listed = ", ".join(sorted(known))
+        of_few = f"One of your texts is none of those that may be said: {listed}."
+        return of_few if len(listed) <= _LONGEST_LIST else ""
+    if len(ours) == len(theirs) == 1:
+        return (
+            f"You say {ours.pop()!r} where {theirs.pop()!r} is right, and elsewhere you are right."
+        )
+    if len(ours) == 1:
+        return f"You say {ours.pop()!r} too often."
+    if len(theirs) == 1:
+        return f"You do not say {theirs.pop()!r} where it is right."
+    return ""
+
+
+def _texts_of(expected: Any) -> list[str]:
+    named = expected if isinstance(expected, dict) else {"": expected}
+    values = [x for name, x in named.items() if name != "parameters"]
+    return [x for x in values if isinstance(x, str)]
