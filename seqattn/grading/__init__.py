@@ -26,6 +26,9 @@ the order in which :class:`seqattn.grading.judge.Judge` goes:
   grades notebooks side by side, and ``write_all`` of ``classroom/reports.py`` writes
   ``grades.csv``, the other tables and every feedback page.
 
+Elsewhere a bank is called a rubric, and its stages give partial credit; ``copies_the_key`` and
+``classroom/similarity.py`` look for plagiarism.
+
 Banks are written with :mod:`seqattn.grading.questions` (a question as text, also one whose answers
 are tests of functions), :mod:`seqattn.grading.probes` (answers that are more than a function) and
 :mod:`seqattn.grading.drawing` (inputs). :mod:`seqattn.grading.audit` tries them. Banks and
