@@ -45,6 +45,8 @@ from seqattn.specials import BOS, UNK
 from seqattn.training import cross_entropy
 from seqattn.translator import Translator
 
+pytestmark = pytest.mark.slow  # models are trained and read, corpora drawn
+
 CHAPTERS = Path(__file__).resolve().parents[2] / "chapters"
 NAMES = ("18_build", "19_judge", "20_study")
 WORDS = ["le", "chat", "noir", "dort", "sur", "tapis"]
@@ -202,7 +204,6 @@ def test_every_model_is_in_the_last_table():
     assert "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:" in shown
 
 
-@pytest.mark.slow
 def test_the_stored_contest_is_of_these_models():
     stored = measured("contest")
     trained = [(row["model"], row["seed"]) for row in stored["contest"]]
@@ -341,7 +342,6 @@ def test_the_study_of_score_and_order_holds_all_else_fixed():
         assert sum(p.numel() for p in model.parameters()) == row["parameters"]
 
 
-@pytest.mark.slow
 def test_a_study_of_score_and_order_is_taken_up_where_it_stopped(tmp_path, monkeypatch):
     asked = []
 
@@ -498,7 +498,7 @@ def test_what_a_training_prints_is_compared_with_nobodys_but_judged(name):
     assert not missing
 
 
-@pytest.mark.parametrize("pairs", [8_000, pytest.param(40_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("pairs", [8_000, 40_000])
 def test_long_sentences_join_clauses_as_no_training_sentence_does(pairs):
     """So scores on the joints of trained lengths clear nothing beyond them."""
     longer = [p.source for p in toy_by_length(pairs) if len(p.source.split()) > 12]
@@ -507,7 +507,6 @@ def test_long_sentences_join_clauses_as_no_training_sentence_does(pairs):
     assert not any(", and " in p.source for p in known)
 
 
-@pytest.mark.slow
 def test_no_training_source_of_the_shipped_translator_has_an_unknown_word():
     words = Translator.load("toy").vocabularies.source
     known = read_split(CorpusConfig("toy", "en", "fr"), "train")
@@ -602,7 +601,6 @@ def links_by_the_formula(train, asked, rounds, *, reverse):
     return found
 
 
-@pytest.mark.slow
 def test_an_aligner_set_with_care_comes_closer_and_is_still_behind():
     """On validation pairs for chapter 19, on test pairs for chapter 8."""
     corpus = CorpusConfig("toy", "en", "fr", pairs=40_000)
@@ -624,7 +622,6 @@ def test_an_aligner_set_with_care_comes_closer_and_is_still_behind():
     assert 0 < min(small) - rates[1] < max(small) - rates[1] < 0.01
 
 
-@pytest.mark.slow
 def test_maps_name_the_word_that_counts_less_often_than_links_on_draws_too():
     translator = Translator.load("toy")
     valid = read_split(CorpusConfig("toy", "en", "fr", pairs=40_000), "valid")[:150]

@@ -14,6 +14,8 @@ from seqattn.data.grammar.french import conjugate, participle
 from seqattn.data.grammar.french import plural as pluriel
 from seqattn.data.grammar.lexicon import ADJECTIVES, NOUNS, VERBS
 
+pytestmark = pytest.mark.slow  # thousands of pairs are drawn first
+
 MUTE_H = re.compile("(homme|histoire|horloge|hôpita|hôtel|habit|hier)")
 VOWELS = "aâàeéèêiîoôuûœy"
 
@@ -77,14 +79,12 @@ def test_english_nouns_and_verbs_do_not_share_forms() -> None:
     assert not set(NOUN_FORMS) & verb_forms
 
 
-@pytest.mark.slow
 def test_every_noun_is_found(pairs) -> None:
     found = sum(1 for pair in pairs for _ in nouns_of(pair))
     there = sum(word in NOUN_FORMS for pair in pairs for word in pair.source)
     assert found == there > 5_500
 
 
-@pytest.mark.slow
 def test_determiners_and_adjectives_agree_with_their_noun(pairs) -> None:
     seen = 0
     for pair in pairs:

@@ -15,6 +15,8 @@ from seqattn.data import (
 )
 from seqattn.data.grammar import lemmas
 
+pytestmark = pytest.mark.slow  # thousands of pairs are drawn first
+
 
 @pytest.fixture
 def pairs(drawn) -> list[Pair]:

@@ -72,12 +72,14 @@ def test_ids_go_by_frequency_and_then_by_the_alphabet():
     assert Words.learn(["c b a", "b"], "en").words[4:] == ("b", "a", "c")
 
 
+@pytest.mark.slow
 def test_the_toy_corpus_is_split_into_the_words_that_its_links_count(drawn):
     for pair in drawn.ordinary[:999]:
         assert tokenize(detokenize(pair.source, "en"), "en") == list(pair.source)
         assert tokenize(detokenize(pair.target, "fr"), "fr") == list(pair.target)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", ["en", "fr"])
 def test_words_give_the_toy_corpus_back(drawn, language):
     pairs = drawn.ordinary[:999]
@@ -176,6 +178,7 @@ def test_every_text_comes_back(text, language):
     assert comes_back(text, language) == as_promised(text)
 
 
+@pytest.mark.slow
 def test_sentences_of_the_grammar_come_back_to_the_last_space_and_need_no_marks(drawn):
     for pair in drawn.ordinary[:999]:
         for tokens, language in ((pair.source, "en"), (pair.target, "fr")):
