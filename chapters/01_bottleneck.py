@@ -355,12 +355,8 @@ torch.manual_seed(0)
 lengths, held = [5, 10, 20, 30, 50, 100], {}
 for d, vocabulary in ((1000, 30_000), (320, 1014)):
     held[d] = torch.tensor([share_read(lengths, d, vocabulary) for _ in range(5)])
-    plt.plot(
-        lengths,
-        held[d].mean(0),
-        marker="o",
-        label=f"{d:,} numbers, {vocabulary:,} words",
-    )
+    sizes = f"{d:,} numbers, {vocabulary:,} words"
+    plt.plot(lengths, held[d].mean(0), marker="o", label=sizes)
     plt.fill_between(lengths, held[d].amin(0), held[d].amax(0), alpha=0.2, lw=0)
 plt.xlabel("words in the sentence")
 plt.ylabel("words read back, %")
