@@ -14,10 +14,12 @@ take that.
 import argparse
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import traceback
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -169,6 +171,36 @@ def _number(value: float | None, form: str = ",.0f") -> str:
     return "" if value is None else format(value, form)
 
 
+def told_tests(row: Row) -> str:
+    """Say how many tests passed, and which did not."""
+    text = f"{row['passed']} tests passed on the device, {row['skipped']} skipped."
+    # Of a table of tests the name once, with the number of its rows.
+    failing = Counter(re.sub(r".*::|\[.*", "", name) for name in row.get("failing", []))
+    told = ", ".join(f"`{name}` ({rows})" for name, rows in failing.items())
+    return f"{text} Not passed: {told}." if told else text
+
+
+def speed_table(rows: Sequence[Row]) -> list[str]:
+    """Give a row for each contestant: tokens per second in each precision, and what the last needs.
+
+    The last is 32 bits, in which all of a model's memory and products count.
+    """
+    precisions = list(dict.fromkeys(row["precision"] for row in rows))
+    found = {(row["what"], row["precision"]): row for row in rows}
+    last = precisions[-1]
+    heads = ("target tokens a second", *precisions, "peak MiB", "input", "share of limit")
+    body = []
+    for what in dict.fromkeys(row["what"] for row in rows):
+        each = [found.get((what, precision), {}) for precision in precisions]
+        needs = each[-1]
+        body.append(
+            (what, *(_number(r.get("tokens_per_second")) for r in each),
+             _number(needs.get("peak_mib")), _number(needs.get("input_share"), ".1%"),
+             _number(needs.get("limit_share"), ".1%"))
+        )  # fmt: skip
+    return [*table(heads, body), "", f"Memory, input and share of limit: with {last}."]
+
+
 def page_lines(record: dict | None) -> list[str]:
     """Give what the book's page says, in Markdown; that nothing was measured, if so it is."""
     if record is None:
@@ -185,19 +217,10 @@ def page_lines(record: dict | None) -> list[str]:
         lines.extend([f"**{title}**", "", *body, ""])
 
     if found := stands.get("tests", {}).get("rows"):
-        told = found[0]
-        bad = f"; not so {told['failed']}" if "failed" in told else ""
-        text = f"{told['passed']} tests passed on the device, {told['skipped']} skipped{bad}."
-        show("Tests", [text])
+        show("Tests", [told_tests(found[0])])
     if found := rows.get("speed"):
-        heads = ("what", "precision", "tokens/s", "peak MiB", "input", "share of limit")
-        body = [
-            (r["what"], r["precision"], _number(r["tokens_per_second"]), _number(r["peak_mib"]),
-             _number(r["input_share"], ".1%"), _number(r["limit_share"], ".1%"))
-            for r in found
-        ]  # fmt: skip
-        show("Training", table(heads, body))
-    if found := rows.get("reach"):
+        show("Training", speed_table(found))
+    if found := rows.get("quality", []) + rows.get("reach", []):
         marks = list(found[0]["seconds_to"])
         heads = ("preset", *(f"seconds to {mark}" for mark in marks), "best BLEU", "updates",
                  "seconds", "before the first update")  # fmt: skip
@@ -231,8 +254,11 @@ def page_lines(record: dict | None) -> list[str]:
     if found := rows.get("notebook"):
         body = [(r["what"], _number(r["seconds"])) for r in found]
         show("Notebooks in full mode", table(("notebook", "seconds"), body))
-    left = [f"{name} ({part['state']}: {part['why'] or 'cut short'})"
-            for name, part in stands.items() if part["state"] != "done"]  # fmt: skip
+    left = [
+        f"{name} ({part['state']}: {part['why'] or 'cut short'})"
+        for name, part in stands.items()
+        if part["state"] != "done" and name != "tests"
+    ]
     left += [f"{name} (not begun)" for name in parts(full()) if name not in stands]
     if left:
         lines += [f"Not finished: {'; '.join(left)}.", ""]

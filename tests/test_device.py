@@ -129,7 +129,7 @@ def test_searches_write_the_same_sentences(name, device):
         found = search(model, *given, max_len=6, **options)
         assert found.tokens.device.type == device.type
         assert found.tokens.tolist() == expected.tokens.tolist()
-        close(found.scores, expected.scores, 1e-9)
+        close(found.scores, expected.scores, 1e-6)  # positions are made in 32 bits, on each device
     generator = torch.Generator(device).manual_seed(5)
     drawn = sample(model, *given, max_len=6, top_k=5, generator=generator)
     again = sample(model, *given, max_len=6, top_k=5, generator=generator.manual_seed(5))
