@@ -3,7 +3,8 @@
 Hidden cases are drawn from a seed that nobody who answers knows: several of each kind that the bank
 names, and variations of one of them, which show what an answer looks at, and what not. What is
 shown to a learner is drawn by itself. What is right for a case comes from the question's oracle, in
-float64 (:func:`expected_output`).
+float64 (:func:`expected_output`). What many answers are tried on together is a
+:class:`~seqattn.grading.jobs.Cases`.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,5 @@
 // What every live figure shares. A figure's own file follows and defines `figure`:
+//   figure.name -> that of its files; where a page gives no other, answers are kept under it
 //   figure.numbers(get) -> the computed numbers: plain arithmetic, no drawing
 //   figure.build(ui)    -> lays out controls and drawings, returns draw(numbers, width)
 //   figure.text(numbers, get, open) -> one or two sentences that say what is to be seen

@@ -47,5 +47,5 @@ def test_every_module_of_the_grader_is_on_its_list():
 
 
 def test_every_section_that_is_linked_exists():
-    titles = {title.lower().replace(" ", "-") for title in re.findall(r"^## (.*)$", TEXT, re.M)}
+    titles = {title.lower().replace(" ", "-") for title in re.findall(r"^###? (.*)$", TEXT, re.M)}
     assert set(re.findall(r"\]\(#([\w-]+)\)", TEXT)) <= titles
