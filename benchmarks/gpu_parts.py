@@ -18,6 +18,7 @@ again, down to the single test and the single row of a table.
 
 import json
 import os
+import statistics
 import subprocess
 import sys
 import time
@@ -528,7 +529,9 @@ def reach(job: Job, name: str) -> Iterator[Row]:
 
 def reached(run: Path, marks: Sequence[float]) -> Row:
     """Say when a run first had each BLEU, and what it came to."""
-    records = [r for r in RunFolder(run).records() if r["kind"] == "valid"]
+    told = RunFolder(run).records()
+    records = [r for r in told if r["kind"] == "valid"]
+    pace = statistics.median(r["tokens_per_second"] for r in told if r["kind"] == "train")
     first = {
         f"{mark:g}": next((r["seconds"] for r in records if r["bleu"] >= mark), None)
         for mark in marks
@@ -539,6 +542,7 @@ def reached(run: Path, marks: Sequence[float]) -> Row:
         "best_bleu": round(best["bleu"], 2),
         "seconds": records[-1]["seconds"],
         "updates": records[-1]["step"],
+        "tokens_per_second": pace,
     }
 
 
