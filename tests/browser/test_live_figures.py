@@ -306,6 +306,7 @@ def test_a_drawing_can_be_dragged_with_the_pointer(make, page, static_page):
     page.mouse.up()
     dragged = state(figure)
     assert dragged != before
+    assert page.evaluate("getSelection().toString()") == ""
     agrees(values(figure), python_twin(make, dragged).numbers())
     page.mouse.move(box["x"], box["y"])
     assert state(figure) == dragged, "the figure moves after the pointer is released"
