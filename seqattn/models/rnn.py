@@ -333,10 +333,15 @@ def _loop(
     backwards: bool,
 ) -> tuple[Tensor, Tensor]:
     """Take a step at each position; give what each gave, and the first part of the last state."""
-    if getattr(torch.compiler, "is_exporting", bool)():
+    # Not is_exporting(), which torch.compile takes for true before torch 2.12.
+    if getattr(torch.compiler, "_is_exporting_flag", False):
         # One operation for a loop as long as its input: written out, it would have one length.
         from torch._higher_order_ops.scan import scan
 
+        # Before torch 2.13 no gradient goes back from step to step unless the first state needs
+        # one (pytorch#184528): let it depend on the gates, in no element.
+        gates, own = along[0][:, 0], partial(torch.ones_like, dtype=torch.bool)
+        state = tuple(x.where(own(x), gates[:, : x.shape[-1]]) for x in state)
         along = tuple(x.transpose(0, 1) for x in along)
         (h, *_), states = scan(step, state, along, reverse=backwards)
         return states.transpose(0, 1), h

@@ -153,12 +153,20 @@ def test_torch_compile_takes_it_whole(name, compile_whole):
         agree(compiled(*given), model(*given))
 
 
-def test_a_compiled_model_learns_the_same(unchecked):
+@pytest.mark.parametrize("name", ["bahdanau", "luong, no input feeding, lstm, 2 layers, linear"])
+@pytest.mark.parametrize("how", ["compiled", "exported"])
+def test_what_is_made_of_a_model_learns_the_same(how, name, unchecked):
     torch.compiler.reset()
-    model, given = MODELS["bahdanau"](), batch()
-    found = []
-    for program in (model, torch.compile(model, fullgraph=True, backend="aot_eager")):
-        loss = F.cross_entropy(program(*given).logits.flatten(0, 1), given[2].flatten())
-        found.append(torch.autograd.grad(loss, list(model.parameters())))
-    for plain, compiled in zip(*found):
-        torch.testing.assert_close(compiled, plain, rtol=1e-9, atol=1e-12)
+    model, given = MODELS[name](), batch()
+    if how == "compiled":
+        program = torch.compile(model, fullgraph=True, backend="aot_eager")
+    else:
+        shapes = {0: ANY, 1: ANY}, {0: ANY}, {0: ANY}
+        program = export(model, given, dynamic_shapes=shapes).module()
+    gradients = []
+    for made in (model, program):
+        loss = F.cross_entropy(made(*given).logits.flatten(0, 1), given[2].flatten())
+        parameters = dict(made.named_parameters())
+        found = torch.autograd.grad(loss, list(parameters.values()))
+        gradients.append({n.removeprefix("_orig_mod."): g for n, g in zip(parameters, found)})
+    torch.testing.assert_close(gradients[1], gradients[0], rtol=1e-9, atol=1e-12)
