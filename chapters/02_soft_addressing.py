@@ -656,8 +656,8 @@ passed = {
 rows = [
     (name, *("passes" if ok else "–" for ok in both)) for name, both in passed.items()
 ]
-heads = ("way", *(f"pads score {pad:,g}" for pad in PADS))
-ResultTable(heads, rows, "Which ways give the right weights, with pads left and right")
+heads = ("way", *(f"{pad:,g}" for pad in PADS))
+ResultTable(heads, rows, "Which ways give the right weights, by the score of the pads")
 
 # %% [markdown]
 # With friendly pads, two of the six wrong ways pass. With hostile pads, none passes. Only a mask that
@@ -958,13 +958,13 @@ torch.testing.assert_close(gaussian_weights(q, unit), dot)
 # In this book, in the code and in the text, **True means "may be attended"**. Other libraries
 # differ, and some are not consistent:
 #
-# | library | argument | True means | nothing to attend |
-# |---|---|---|---|
-# | seqattn | `mask` | may be attended | zeros |
-# | PyTorch `scaled_dot_product_attention` | `attn_mask`, boolean | may be attended | zeros; NaN before PyTorch 2.5 |
-# | the same | `attn_mask`, float | not a flag: it is *added* to the scores, and 0/1 hides nothing | zeros; NaN before 2.5 |
-# | PyTorch `nn.MultiheadAttention` | `key_padding_mask`, `attn_mask` | **ignore** | NaN; with `need_weights=False` zeros where gradients are recorded |
-# | Keras `Attention` | `mask` | may be attended | equal weights, pads included |
+# | argument | True means | nothing to attend |
+# |---|---|---|
+# | seqattn, `mask` | may be attended | zeros |
+# | PyTorch `scaled_dot_product_attention`, boolean `attn_mask` | may be attended | zeros; NaN before PyTorch 2.5 |
+# | the same, float `attn_mask` | not a flag: it is *added* to the scores, and 0/1 hides nothing | zeros; NaN before 2.5 |
+# | PyTorch `nn.MultiheadAttention`, `key_padding_mask` and `attn_mask` | **ignore** | NaN; with `need_weights=False` zeros where gradients are recorded |
+# | Keras `Attention`, `mask` | may be attended | equal weights, pads included |
 #
 # The next cells assert each row on PyTorch. (With an identity matrix for values, the output *is* the
 # weights. The row on Keras is checked by the tests of this book, so that you need not install it.) The
