@@ -524,7 +524,9 @@ for pair, t in zip(valid[:150], translator.force(valid[:150]), strict=True):
     steps += T
 agree = {name: found / steps for name, found in hits.items()}
 rows = [(name, f"{found:.0%}") for name, found in agree.items()]
-ResultTable(("rule", "names it"), rows, f"The word that counts most, in {steps} steps")
+ResultTable(
+    ("rule", "names it"), rows, f"The word that counts most, in {steps:,} steps"
+)
 
 # %% [markdown]
 # The map names the word that counts more often than the diagonal does, and less often than the gold links

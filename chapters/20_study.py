@@ -130,7 +130,7 @@ Unrolled(orders=ORDERS, phases=["decode"], event=10, title="Two orders of events
 
 # %% tags=["hide-input"]
 NAMES = tuple(dict.fromkeys(run["model"] for run in stored["contest"]))
-SHOWN = {"bleu": ".1f", "perplexity": ".2f", "aer": ".2f", "entropy": ".2f"}
+SHOWN = {"bleu": ".1f", "perplexity": ".2f", "aer": ".1%", "entropy": ".2f"}
 rows, costs = [], []
 for name in NAMES:
     columns = [spread(of("contest", name, what), form) for what, form in SHOWN.items()]
@@ -141,8 +141,8 @@ for name in NAMES:
 rules = stored["rules"]
 rows += [
     ("copy the nearest", f"{rules['copy']:.1f}", "–", "–", "–"),
-    ("diagonal", "–", "–", f"{rules['diagonal']:.2f}", "–"),
-    ("random word", "–", "–", f"{rules['random']:.2f}", "–"),
+    ("diagonal", "–", "–", f"{rules['diagonal']:.1%}", "–"),
+    ("random word", "–", "–", f"{rules['random']:.1%}", "–"),
 ]
 display(experiment_card(stored["card"]))
 heads = ("model or rule", *SHOWN)

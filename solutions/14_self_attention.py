@@ -377,5 +377,5 @@ for name, row in zip(("without", "with"), where_it_helps(plain, attends, labels,
 # %% [markdown]
 # ## What next
 #
-# `seqattn grade` tells your points. Then try your `leaks` on a decoder that you wrote before: no training is
+# `seqattn grade` tells you your points. Then try your `leaks` on a decoder that you wrote before: no training is
 # needed.

@@ -300,5 +300,5 @@ print("worth more:", judged["verdict"])
 # %% [markdown]
 # ## What next
 #
-# `seqattn grade` tells your points. Then try `order_blind` on the encoder of a Transformer from the package,
+# `seqattn grade` tells you your points. Then try `order_blind` on the encoder of a Transformer from the package,
 # with each kind of positions: wrap it so that it takes ids and returns the mean of its states.

@@ -13,8 +13,9 @@ const figure = {
     const row = merged ? word[1] : get("row"), column = merged ? word[0] : get("column");
     const linked = has(links, word) ? "linked" : "not linked";
     const gold = has(sure, word) ? "sure" : has(possible, word) ? "possible" : "no";
+    const tested = get("rates")[way]?.[at][shift + 2]; // undefined where the figure has no test sentences
     return { shift, way, threshold, map, links, found: links.length, right, allowed, sure: sure.length,
-      aer: 1 - (right + allowed) / (links.length + sure.length), aer_test: get("rates")[way]?.[at][shift + 2] ?? -1,
+      aer: 1 - (right + allowed) / (links.length + sure.length), ...(tested === undefined ? {} : { aer_test: tested }),
       row, column, weight: map[row][column], verdict: `${linked}, ${gold} gold link` };
   },
 
@@ -76,7 +77,7 @@ const figure = {
     const gold = { linked: ["right: a sure link", "allowed: a possible link", "wrong: no gold link"], "not linked": ["a sure link that is missed", "no loss: the link is only possible", "right: there is none"] };
     const [linked, kind] = n.verdict.split(", "), judged = gold[linked][["sure", "possible", "no"].indexOf(kind.split(" ")[0])];
     return `${way}${moved} give ${n.right} of ${n.sure} sure links, ${more} possible and ${wrong} wrong. Error rate of this sentence ${fmt(n.aer)}` +
-      `${n.aer_test < 0 ? "" : `, of the test sentences ${fmt(n.aer_test)}`}. “${target[n.row]}” and “${source[n.column]}”: weight ${fmt(n.weight)}, ${linked}, ${judged}.`;
+      `${n.aer_test === undefined ? "" : `, of the test sentences ${fmt(n.aer_test)}`}. “${target[n.row]}” and “${source[n.column]}”: weight ${fmt(n.weight)}, ${linked}, ${judged}.`;
   },
 
   build(ui) {
@@ -111,7 +112,7 @@ const figure = {
     });
     return (n, width) => {
       const room = tallest(width);
-      [n.aer, n.aer_test].forEach((rate, k) => { bars[k].set(Math.max(0, rate), "weights"); rates[k].textContent = fmt(rate); });
+      [n.aer, n.aer_test ?? 0].forEach((rate, k) => { bars[k].set(Math.max(0, rate), "weights"); rates[k].textContent = fmt(rate); });
       const { rows, columns } = this.shown(get), now = figure.numbers(get), sure = get("sure"), possible = get("possible");
       const marks = this.links(now.map, now.way, now.threshold);
       map.cells(n.map, this.names(get, "source"), this.names(get, "target"), n.row, n.column, width, (t, i, x, y, side) => {

@@ -214,7 +214,7 @@ class MapReader(LiveFigure):
             "allowed": len(links & possible),
             "sure": len(sure),
             "aer": alignment_error_rate([links], [sure], [possible]),
-            "aer_test": rates[self.threshold][self.shift + 2] if rates else -1,
+            **({"aer_test": rates[self.threshold][self.shift + 2]} if rates else {}),
             "row": row,
             "column": column,
             "weight": moved[row, column].item(),

@@ -30,13 +30,13 @@ const figure = {
     const count = (row) => row.filter(Boolean).length, all = causal ? (n * (n + 1)) / 2 : n * n;
     return { pairs: sum(mask.map(count)), all_pairs: all,
       reached: Array.from({ length: get("layers") + 1 }, (_, k) => count(this.at(layers, k)[get("word") - 1])),
-      layers_to_connect: sum(layers.at(-1).map(count)) === all ? layers.length - 1 : -1 };
+      layers_to_connect: sum(layers.at(-1).map(count)) === all ? layers.length - 1 : "never" };
   },
 
   text(n, get, open) {
     const layers = n.reached.length - 1, first = `${n.pairs.toLocaleString("en")} of ${n.all_pairs.toLocaleString("en")} pairs are scored in a layer. `;
     if (!open) return first;
-    const all = n.layers_to_connect < 0 ? "No number of layers connects all words." : `All are connected after ${n.layers_to_connect} ${n.layers_to_connect === 1 ? "layer" : "layers"}.`;
+    const all = n.layers_to_connect === "never" ? "No number of layers connects all words." : `All are connected after ${n.layers_to_connect} ${n.layers_to_connect === 1 ? "layer" : "layers"}.`;
     return `${first}After ${layers} ${layers === 1 ? "layer" : "layers"} word ${get("word")} can have heard of ${n.reached.at(-1)} words. ${all}`;
   },
 

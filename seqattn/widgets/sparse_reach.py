@@ -121,5 +121,5 @@ class SparseReach(LiveFigure):
             "pairs": int(mask.sum()),
             "all_pairs": SIZE * (SIZE + 1) // 2 if self.causal else SIZE**2,
             "reached": [int(reach_of(mask, k)[row].sum()) for k in range(self.layers + 1)],
-            "layers_to_connect": -1 if needed is None else needed,
+            "layers_to_connect": "never" if needed is None else needed,
         }

@@ -344,6 +344,11 @@ def map_reader(sure, **options):
     return widgets.MapReader(torch.eye(2), ["a", "<eos>"], ["b", "<eos>"], sure, **options)
 
 
+def test_what_a_figure_cannot_count_is_no_number_below_zero():
+    assert "aer_test" not in map_reader([(0, 0)]).numbers()
+    assert widgets.SparseReach("blocks").numbers()["layers_to_connect"] == "never"
+
+
 @pytest.mark.parametrize("merge", [False, True])
 def test_a_shifted_map_gives_its_rows_to_the_next_words(merge):
     figure = FIGURES["MapReader"]()
