@@ -65,7 +65,7 @@ def run_part(name: str, options: argparse.Namespace) -> None:
             write(path, "unfinished", rows)
             print(f"  {summary(row)}", flush=True)
     except UnfinishedError as error:
-        return write(path, "unfinished", rows, told(error))
+        return write(path, "unfinished", rows, str(error))
     except (Exception, SystemExit) as error:
         traceback.print_exc()
         return write(path, "failed", rows, told(error))

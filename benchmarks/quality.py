@@ -320,7 +320,9 @@ def _section(group: Values, runs: Sequence[Values]) -> list[str]:
         "minutes": [f"{run['minutes']:.1f}" for run in runs],
         "tokens/s": [f"{run['tokens_per_second']:,}" for run in runs],
         "weights used": [
-            f"mean of {len(run['averaged'])}" if run["averaged"] else f"update {run['best_update']}"
+            f"mean of {len(run['averaged'])}"
+            if run["averaged"]
+            else f"update {run['best_update']:,}"
             for run in runs
         ],
     } | {
