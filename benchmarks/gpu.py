@@ -222,11 +222,11 @@ def page_lines(record: dict | None) -> list[str]:
         show("Training", speed_table(found))
     if found := rows.get("quality", []) + rows.get("reach", []):
         marks = list(found[0]["seconds_to"])
-        heads = ("preset", *(f"seconds to {mark}" for mark in marks), "best BLEU", "updates",
-                 "seconds", "before the first update", "tokens/s")  # fmt: skip
+        heads = ("preset", *(f"s to {mark}" for mark in marks), "best BLEU", "updates",
+                 "s to prepare", "tokens/s")  # fmt: skip
         body = [
             (r["what"], *(_number(r["seconds_to"][m]) or "not reached" for m in marks),
-             _number(r["best_bleu"], ".2f"), _number(r["updates"]), _number(r["seconds"]),
+             _number(r["best_bleu"], ".2f"), _number(r["updates"]),
              _number(r["prepared_seconds"], ".1f"), _number(r["tokens_per_second"]))
             for r in found
         ]  # fmt: skip

@@ -509,7 +509,7 @@ def test_every_kind_of_row_has_its_place_on_the_page():
     parts = {name: {"state": "done", "why": None, "rows": [row]} for name, row in rows.items()}
     card = {"device": "a card", "cuda": "13", "torch": "2", "date": "today", "command": "this"}
     text = "\n".join(gpu.page_lines({"card": card, "parts": parts}))
-    assert "| bahdanau | 61 | not reached | 35.50 | 4,000 | 180 | 20.0 | 9,000 |" in text
+    assert "| bahdanau | 61 | not reached | 35.50 | 4,000 | 20.0 | 9,000 |" in text
     assert "| ours | 9 | JoeyNMT | 2.00 (1.90\u00a0to\u00a02.10) |" in text
     assert "JoeyNMT was not at hand." in text
     assert "| luong | bf16 | 10 | 15 | 1.50 (1.40\u00a0to\u00a01.60) | 70 |" in text
