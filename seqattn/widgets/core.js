@@ -258,8 +258,9 @@ function live(figure, { model, el }) {
       syncs.push(() => { input.checked = at === undefined ? get(trait) : get(trait)[at]; input.disabled = locked(trait); });
       return h("label", { class: "sa-toggle", "data-trait": trait }, input, h("span", {}, label));
     },
-    // A row of radio buttons: one of `options`.
-    choice({ label, options, read, write }) {
+    // A row of radio buttons: one of `options`, which are the values of a trait or are read and written.
+    choice({ label, options, trait, read = () => get(trait), write = (option) => set(trait, option) }) {
+      if (trait) ends.push({ trait, values: options });
       const key = `${id}-${syncs.length}`;
       const inputs = options.map((option) => h("input", { type: "radio", name: key, onchange: () => write(option) }));
       syncs.push(() => inputs.forEach((input, i) => { input.checked = options[i] === read(); }));

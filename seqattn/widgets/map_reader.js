@@ -96,7 +96,7 @@ const figure = {
     const rate = (label, k) => h("div", { class: "sa-two" }, h("span", {}, label), bars[k], rates[k]);
     ui.add(
       ui.slider({ label: "rows shifted by", trait: "shift", min: -2, max: 2, step: 1, show: (x) => `${x > 0 ? "+" : ""}${fmt(x, 0)}`, glides: true }),
-      ui.choice({ label: "links from", options: ["rows", "columns", "grow-diag"], read: () => get("way"), write: (way) => ui.set("way", way) }),
+      ui.choice({ label: "links from", options: ["rows", "columns", "grow-diag"], trait: "way" }),
       ui.slider({ label: "and all weights above", trait: "threshold", min: 0, max: thresholds.length - 1, step: 1, show: (k) => (thresholds[k] ? fmt(thresholds[k]) : "–"), glides: true }),
       !wholes && ui.toggle({ label: "merge the pieces of words", trait: "merge" }),
       map,

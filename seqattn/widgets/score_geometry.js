@@ -38,7 +38,7 @@ const figure = {
     const lengths = number(), cosines = number(), scores = number(), shown = number(), bars = names.map(() => bar());
     const head = (label) => h("span", { class: "sa-num" }, label);
     ui.add(
-      ui.choice({ label: "score", options: ["dot", "cosine", "general"], read: () => ui.get("score"), write: (score) => ui.set("score", score) }),
+      ui.choice({ label: "score", options: ["dot", "cosine", "general"], trait: "score" }),
       h("div", { class: "sa-side" }, plot,
         h("div", {},
           h("div", { class: "sa-five sa-heads", "aria-hidden": "true" }, h("span", {}, "word"), head("length"), head("cos θ"), head("score"), h("span", {}, "weight α"), head("")),
