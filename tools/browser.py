@@ -2,13 +2,14 @@
 
 import functools
 import http.server
+import re
 import shutil
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, Route, sync_playwright
 
 from tools import serve
 
@@ -30,6 +31,21 @@ def browser() -> Iterator[Browser]:
         chromium = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
         yield chromium
         chromium.close()
+
+
+def wait_for_faces(pages: Page | BrowserContext) -> None:
+    """Let a face of the book take its place however late it comes.
+
+    The book leaves one that is not there in time to the next page. What is measured here must not
+    depend on how busy the machine is.
+    """
+
+    def put(route: Route) -> None:
+        answer = route.fetch()
+        style = answer.text().replace("font-display:optional", "font-display:swap")
+        route.fulfill(response=answer, body=style)
+
+    pages.route(re.compile(r"/_static/(?:text|cells|book)\.css$"), put)
 
 
 @contextmanager

@@ -3,9 +3,9 @@
 The fonts come from ``npm ci`` in ``tools/vendor``; what is cut lies in ``_assets/fonts`` and is
 committed, so that nobody else needs this (nor brotli, which it compresses with).
 
-Until a font has come, a page is set in one that the reader has. ``python -m tools.fonts
+Where a font is not there in time, a page is set in one that the reader has. ``python -m tools.fonts
 --stand-ins`` measures both and writes ``_assets/stand_ins.css``, which gives the second the widths
-and the lines of the first, so that little moves when they change places.
+and the lines of the first.
 """
 
 import argparse
@@ -31,19 +31,16 @@ TEXT = {
     *map(ord, "‐‑–—‘’‚“”„†•…‰′″‹›⁄€−×·→←↑↓≈≠≤≥∞√∑∂✓✗"),
     *map(ord, "⁰⁴⁵⁶⁷⁸⁹⁻₀₁₂₃₄₅₆₇₈₉"),
 }
-GREEK = {*range(0x391, 0x3CA)} - {0x3A2}
 # Formulas: what single letters are drawn with (italic), arrows and
 # operators, and what stretches.
 MATH = {
     *range(0x20, 0x7F),
     *map(ord, "±·×÷¬°"),
-    *GREEK,
-    *map(ord, "ϕϵϑϱ"),
+    *map(ord, "ΓΔΘΛΞΠΣΦΨΩ"),
     *range(0x1D434, 0x1D468),  # italic
-    *range(0x1D6E2, 0x1D71C),  # Greek: italic
+    *range(0x1D6FC, 0x1D71C),  # small Greek: italic
     *map(ord, "ℎℋℝ𝔼ℒℓ⋆"),
-    *range(0x2190, 0x21A0),
-    *map(ord, "↦⇐⇒⇔⟵⟶⟹"),
+    *map(ord, "←↑→↓↔↕↦⇐⇒⇔⟵⟶⟹"),
     *map(ord, "′″‖…⋯⋮⋱⋅∘†‾¯ˆ˜˙¨→⃗"),
     *map(ord, "∀∂∃∅∇∈∉∋∏∑−∓∗∘√∝∞∠∣∥∧∨∩∪∫∼≈≅≠≡≤≥≪≫⊂⊃⊆⊇⊕⊗⊙⊤⊥⌈⌉⌊⌋⟨⟩⏞⏟⏜⏝"),
     *map(ord, "\u2009\u200a\u2061\u2062\u2063\u20d7\u0302\u0303\u0304\u0305\u0307"),
@@ -59,10 +56,11 @@ FACES = {
     "mono": ("@fontsource-variable/jetbrains-mono", "jetbrains-mono-latin-wght-normal", TEXT),
     "math": ("@fontsource/stix-two-math", "stix-two-math-latin-400-normal", MATH),
 }
-# Ligatures of code fonts turn != into another sign; numbers keep their widths in tables.
+# How letters stand together. Ligatures of code fonts turn != into another sign.
+TEXT_FEATURES = ["kern", "liga", "locl", "mark", "mkmk", "ccmp"]
 FEATURES = {
     "mono": ["kern", "mark", "mkmk", "ccmp"],
-    "math": ["ssty", "dtls", "flac", "kern", "mark", "mkmk", "ccmp"],
+    "math": ["ssty", "dtls", "flac", "mark", "mkmk", "ccmp"],
 }
 WEIGHTS = (400, 700)
 
@@ -89,11 +87,11 @@ STYLES = (
 )
 
 
-def cut(package: str, name: str, characters: set[int], features: list[str] | None) -> TTFont:
+def cut(package: str, name: str, characters: set[int], features: list[str]) -> TTFont:
     """Keep of a font only some characters and features, and weights from regular to bold."""
     path = PACKAGES / package / "files" / f"{name}.woff2"
     font = TTFont(path, recalcTimestamp=False)  # the same font again, byte for byte
-    options = Options(layout_features=features or [*Options().layout_features, "tnum"])
+    options = Options(layout_features=features)
     options.flavor = "woff2"
     # A quarter of the font of formulas; they are set large.
     options.hinting = characters is not MATH
@@ -211,7 +209,9 @@ def cut_all() -> None:
     TARGET.mkdir(parents=True, exist_ok=True)
     licences = {}
     for face, (package, name, characters) in FACES.items():
-        cut(package, name, characters, FEATURES.get(face)).save(TARGET / f"{face}.woff2")
+        cut(package, name, characters, FEATURES.get(face, TEXT_FEATURES)).save(
+            TARGET / f"{face}.woff2"
+        )
         size = (TARGET / f"{face}.woff2").stat().st_size
         print(f"{face}: {size / 1000:.0f} kB")
         licences[package] = (PACKAGES / package / "LICENSE").read_text(encoding="utf-8").strip()

@@ -14,6 +14,7 @@
 - Folded code stands behind what it made: between a question and its figure stands nothing.
 """
 
+import base64
 import hashlib
 import json
 import re
@@ -291,9 +292,21 @@ def finish(app: Sphinx, exception: Exception | None) -> None:
     for name, seen in pages_of.items():
         used = _used(static, seen, SCRIPTS if name == "book" else SCRIPTS_OF_TEXT)
         (static / f"{name}.css").write_text(stylesheet.combined(sheets, used), encoding="utf-8")
+    math = static / "math.css"
+    math.write_text(with_font(math), encoding="utf-8")
     used = _used(static, pages, SCRIPTS)
     text = stylesheet.combined([figures.HERE / "figure.css"], used)
     (static / "figures.css").write_text(text, encoding="utf-8")
+
+
+def with_font(sheet: Path) -> str:
+    """Give a style sheet with the fonts in it that it names."""
+
+    def data(address: re.Match[str]) -> str:
+        font = (sheet.parent / address[1]).read_bytes()
+        return f"url(data:font/woff2;base64,{base64.b64encode(font).decode()})"
+
+    return re.sub(r'url\("([^":]+)"\)', data, sheet.read_text(encoding="utf-8"))
 
 
 def _used(static: Path, pages: list[Path], scripts: tuple[str, ...]) -> stylesheet.Used:

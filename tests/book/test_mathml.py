@@ -18,6 +18,7 @@ ITALIC = {
     **{chr(0x3B1 + i): chr(0x1D6FC + i) for i in range(25)},
     "h": "ℎ",
     "∂": "\U0001d715",
+    **dict(zip("ϵϑϰϕϱϖ", map(chr, range(0x1D716, 0x1D71C)), strict=True)),
 }
 
 

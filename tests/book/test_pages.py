@@ -160,7 +160,7 @@ def weight(page: Path) -> dict[str, int]:
     )
     files = {"".join(pair) for pair in named}
     files |= {source for source in re.findall(r'<img[^>]* src="([^":?]+)"', text)}
-    faces = {"serif", "sans", "serif-italic"} | ({"math"} if "<math" in text else set())
+    faces = {"serif", "sans", "serif-italic"}
     faces |= {"mono"} if re.search("<(?:code|pre|kbd)", text) else set()
     static = re.search(r'href="([^"]*_static/)\w+\.css"', text)[1]
     files |= {f"{static}fonts/{face}.woff2" for face in faces}

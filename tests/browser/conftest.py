@@ -11,7 +11,7 @@ from ipywidgets.embed import dependency_state, embed_data
 from playwright.sync_api import sync_playwright
 
 from tools import figures
-from tools.browser import NAMES, installed, serving
+from tools.browser import NAMES, installed, serving, wait_for_faces
 
 ROOT = Path(__file__).resolve().parents[2]
 FLAGS = [
@@ -79,14 +79,19 @@ def watch(page):
 
 @pytest.fixture
 def new_page(browser):
-    """Make watched pages: ``new_page(width=375, theme="dark")``. Their problems fail the test."""
+    """Make watched pages: ``new_page(width=375, theme="dark")``. Their problems fail the test.
+
+    They wait for the book's faces, as a reader's do only for a moment, unless ``wait=False``.
+    """
     opened = []
 
-    def make(width=1000, height=900, theme="light"):
+    def make(width=1000, height=900, theme="light", wait=True):
         context = browser.new_context(
             viewport={"width": width, "height": height}, color_scheme=theme
         )
         context.set_default_timeout(1000 * PATIENCE)
+        if wait:
+            wait_for_faces(context)
         page = context.new_page()
         opened.append((context, watch(page)))
         return page

@@ -257,8 +257,9 @@ def test_formulas_whose_face_comes_late_are_set_as_large_as_others(new_page, boo
     set_as = {}
     for late in (False, True):
         page, held = new_page(width=390), []
-        if late:
-            page.route("**/math*.woff2", lambda route, _, held=held: held.append(route))
+        if late:  # as one that a browser is slow to read
+            page.route("**/math.css", lambda route: route.fulfill(path=ROOT / "_assets/math.css"))
+            page.route("**/math.woff2", lambda route, _, held=held: held.append(route))
         page.goto(f"{book_server}/chapters/09_explanations.html", wait_until="domcontentloaded")
         page.wait_for_timeout(300 if late else 0)  # marked as they are in another face
         for route in held:
