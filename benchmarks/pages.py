@@ -216,7 +216,7 @@ def main() -> None:
     names = ["kB", "sent kB", "script kB", "requests", "elements", "jumps"]
     names += [] if chosen.sizes else ["figure ms", "key ms"]
     names += list(SCORES) if chosen.lighthouse else []
-    with browser() as chromium, serving(built) as address:
+    with browser() as chromium, serving(built, patient=False) as address:
         for name in chosen.pages:
             text = (built / f"{name}.html").read_text(encoding="utf-8")
             kind = "figures" if 'class="sa-place"' in text else "text"

@@ -2,14 +2,13 @@
 
 import functools
 import http.server
-import re
 import shutil
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from playwright.sync_api import Browser, BrowserContext, Page, Route, sync_playwright
+from playwright.sync_api import Browser, sync_playwright
 
 from tools import serve
 
@@ -33,25 +32,23 @@ def browser() -> Iterator[Browser]:
         chromium.close()
 
 
-def wait_for_faces(pages: Page | BrowserContext) -> None:
-    """Let a face of the book take its place however late it comes.
+class PatientHandler(serve.Handler):
+    """Serve the book so that a font takes its place however late it comes.
 
-    The book leaves one that is not there in time to the next page. What is measured here must not
-    depend on how busy the machine is.
+    As readers get it, one that is not there in time is left to the next page. What is measured must
+    not depend on how busy the machine is.
     """
 
-    def put(route: Route) -> None:
-        answer = route.fetch()
-        style = answer.text().replace("font-display:optional", "font-display:swap")
-        route.fulfill(response=answer, body=style)
-
-    pages.route(re.compile(r"/_static/(?:text|cells|book)\.css$"), put)
+    def content(self, path: Path) -> bytes:
+        """Give a file; in style sheets, no font is optional."""
+        return super().content(path).replace(b"font-display:optional", b"font-display:swap")
 
 
 @contextmanager
-def serving(folder: Path) -> Iterator[str]:
-    """Serve a folder on a free local port, as ``make book`` does, and give its address."""
-    handler = functools.partial(serve.Handler, directory=str(folder))
+def serving(folder: Path, patient: bool = True) -> Iterator[str]:
+    """Serve a folder on a free local port and give its address; as ``make book`` if not patient."""
+    kind = PatientHandler if patient else serve.Handler
+    handler = functools.partial(kind, directory=str(folder))
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     yield f"http://127.0.0.1:{server.server_address[1]}"

@@ -16,7 +16,7 @@ from PIL import Image
 from playwright.sync_api import Locator, Page
 
 from tools import build, whereabouts
-from tools.browser import browser, serving, wait_for_faces
+from tools.browser import browser, serving
 from tools.figures import HEIGHTS, STILLS, known_heights, still_name
 
 # A phone and a wide screen; between the two a figure's place is as high as on the wide one.
@@ -86,7 +86,6 @@ def main() -> None:
                 page = chromium.new_page(
                     viewport={"width": width, "height": 900}, reduced_motion="reduce"
                 )
-                wait_for_faces(page)
                 page.goto(f"{address}/{name}.html")
                 page.wait_for_selector("html[data-widgets=ready]")
                 page.wait_for_function("document.fonts.status === 'loaded'")

@@ -6,7 +6,7 @@ Needs a Chromium, as the browser tests do.
 from pathlib import Path
 
 from tools import build
-from tools.browser import browser, serving, wait_for_faces
+from tools.browser import browser, serving
 
 ROOT = Path(__file__).resolve().parents[1]
 PICTURE = ROOT / "_assets" / "screenshot.png"
@@ -17,7 +17,6 @@ def main() -> None:
     pages = build.build_pages()
     with browser() as chromium, serving(pages) as address:
         page = chromium.new_page(viewport={"width": 1280, "height": 1000})
-        wait_for_faces(page)
         page.goto(f"{address}/chapters/03_additive.html")
         page.wait_for_selector("html[data-widgets=ready]")
         page.wait_for_function("document.fonts.status === 'loaded'")

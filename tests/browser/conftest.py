@@ -11,7 +11,7 @@ from ipywidgets.embed import dependency_state, embed_data
 from playwright.sync_api import sync_playwright
 
 from tools import figures
-from tools.browser import NAMES, installed, serving, wait_for_faces
+from tools.browser import NAMES, installed, serving
 
 ROOT = Path(__file__).resolve().parents[2]
 FLAGS = [
@@ -79,19 +79,14 @@ def watch(page):
 
 @pytest.fixture
 def new_page(browser):
-    """Make watched pages: ``new_page(width=375, theme="dark")``. Their problems fail the test.
-
-    They wait for the book's faces, as a reader's do only for a moment, unless ``wait=False``.
-    """
+    """Make watched pages: ``new_page(width=375, theme="dark")``. Their problems fail the test."""
     opened = []
 
-    def make(width=1000, height=900, theme="light", wait=True):
+    def make(width=1000, height=900, theme="light"):
         context = browser.new_context(
             viewport={"width": width, "height": height}, color_scheme=theme
         )
         context.set_default_timeout(1000 * PATIENCE)
-        if wait:
-            wait_for_faces(context)
         page = context.new_page()
         opened.append((context, watch(page)))
         return page
@@ -111,8 +106,15 @@ def page(new_page):
 
 @pytest.fixture(scope="session")
 def book_server(book):
-    """Address of the served book, without a slash at the end."""
+    """Address of the served book, without a slash at the end; its pages wait for their fonts."""
     with serving(book) as address:
+        yield address
+
+
+@pytest.fixture(scope="session")
+def readers_book(book):
+    """Address of the book as readers get it: a font that is late is left to the next page."""
+    with serving(book, patient=False) as address:
         yield address
 
 

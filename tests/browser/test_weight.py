@@ -46,8 +46,8 @@ def visit(page, address):
 
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", [*LIVE, *TEXT_PAGES])
-def test_a_first_visit_is_light(name, new_page, book_server):
-    came = visit(new_page(wait=False), f"{book_server}/{name}.html")
+def test_a_first_visit_is_light(name, page, readers_book):
+    came = visit(page, f"{readers_book}/{name}.html")
     whole, scripts, requests = CHAPTER if name in LIVE else TEXT
     heaviest = sorted(((size, path) for path, _, size in came), reverse=True)[:8]
     assert sum(size for *_, size in came) <= 1000 * whole, heaviest
@@ -59,11 +59,11 @@ def test_a_first_visit_is_light(name, new_page, book_server):
 @pytest.mark.parametrize("faces", ["in time", "late"])
 @pytest.mark.parametrize("width", [390, 1366])
 @pytest.mark.parametrize("name", [*LIVE, *TEXT_PAGES])
-def test_nothing_jumps_while_a_page_comes_in(name, width, faces, new_page, book_server):
-    page, held, late = new_page(width=width, wait=False), [], faces == "late"
+def test_nothing_jumps_while_a_page_comes_in(name, width, faces, new_page, readers_book):
+    page, held, late = new_page(width=width), [], faces == "late"
     if late:
         page.route("**/*.woff2", lambda route: held.append(route) if late else route.continue_())
-    page.goto(f"{book_server}/{name}.html", wait_until="domcontentloaded")
+    page.goto(f"{readers_book}/{name}.html", wait_until="domcontentloaded")
     if late:  # figures far below wait for the page to be loaded, faces and all
         page.wait_for_function("performance.getEntriesByName('first-contentful-paint').length")
         assert held
@@ -88,10 +88,10 @@ def drawn_in(page, selector):
 
 
 def test_only_a_page_that_may_not_fetch_faces_ahead_changes_them_under_the_reader(
-    new_page, book, book_server
+    new_page, book, readers_book
 ):
-    for address, late in ((book_server, True), (book.as_uri(), False)):
-        page, held = new_page(wait=False), []
+    for address, late in ((readers_book, True), (book.as_uri(), False)):
+        page, held = new_page(), []
         if late:
             page.route("**/*.woff2", lambda route, _, held=held: held.append(route))
         page.goto(f"{address}/chapters/02_soft_addressing.html", wait_until="domcontentloaded")
