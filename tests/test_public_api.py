@@ -2,12 +2,23 @@
 
 import inspect
 import re
+from pathlib import Path
 
 import pytest
 import torch
 
 import seqattn
-from seqattn import metrics, plots
+from seqattn import (
+    attention,
+    data,
+    decoding,
+    evaluation,
+    metrics,
+    models,
+    plots,
+    training,
+    translator,
+)
 
 # The signatures that exercises, chapters and graders rely on: "*" marks where keywords begin.
 SIGNATURES = {
@@ -120,6 +131,22 @@ def test_what_is_raised_is_documented(name):
     source = inspect.getsource(thing)
     for error in set(re.findall(r"raise (\w+Error)", source)) - {"NotImplementedError"}:
         assert error in sections(thing).get("Raises", ""), f"{error} is not documented"
+
+
+PAGES = Path(__file__).resolve().parents[1] / "chapters"
+REFERENCE = "\n".join(path.read_text(encoding="utf-8") for path in PAGES.glob("api*.md"))
+ROOMS = (
+    seqattn,
+    *(attention, data, decoding, evaluation, metrics, models, plots, training, translator),
+)
+
+
+@pytest.mark.parametrize("room", ROOMS, ids=lambda room: room.__name__)
+def test_every_function_and_class_is_on_a_page_of_the_reference(room):
+    public = {name: getattr(room, name) for name in room.__all__}
+    wanted = {n for n, x in public.items() if inspect.isclass(x) or inspect.isfunction(x)}
+    missing = sorted(name for name in wanted if not re.search(rf"\b{name}\b", REFERENCE))
+    assert missing == [], "name each on its page, chapters/api_*.md"
 
 
 def test_results_unpack_and_have_names():
