@@ -176,7 +176,7 @@ def test_tied_matrices_are_one(architecture, tie, saved):
             {"architecture": "Luong"},
             "architecture is 'Luong'; expected 'bahdanau', 'luong', 'fixed'",
         ),
-        ({"score": "cosine"}, "score is 'cosine'; expected 'additive', 'dot', 'scaled_dot'"),
+        ({"score": "bilinear"}, "score is 'bilinear'; expected 'additive', 'dot', 'scaled_dot'"),
         ({"score": "scaled_dot", "d_encoder": 11}, "needs states of equal size; .* 14, .* 22"),
         ({"score": "dot", "d_encoder": 11}, "score='dot' needs d_query == d_key; got 14 and 22"),
         ({"cell": "elman"}, "cell is 'elman'"),
