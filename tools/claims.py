@@ -250,6 +250,43 @@ def uncovered(said: list[Passage], claims: list[Claim]) -> list[str]:
     return missing
 
 
+def too_early(notebook: NotebookNode, claims: list[Claim]) -> list[str]:
+    """Name the claims that ask, where they stand, for what only a cell below them makes."""
+    made = [_made(cell.source) if cell.cell_type == "code" else set() for cell in notebook.cells]
+    said, found = passages(notebook), []
+    for claim in claims:
+        if claim.ground != "holds" or claim.at_end:
+            continue
+        here = said[place(claim, said)[0]].cell + 1
+        asked = {n.id for n in ast.walk(ast.parse(claim.what)) if isinstance(n, ast.Name)}
+        later = asked & set().union(*made[here:]) - set().union(*made[:here], _made(claim.what))
+        if later:
+            names = ", ".join(sorted(later))
+            found.append(
+                f"{claim.says!r} asks for {names}, which a cell below it makes: add `at: end`"
+            )
+    return found
+
+
+def _made(code: str) -> set[str]:
+    """Collect the names that a piece of code gives to something."""
+    try:
+        tree = ast.parse(code)
+    except SyntaxError:  # a cell with a magic
+        return set()
+    names = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            names.add(node.id)
+        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
+            names.add(node.name)
+        elif isinstance(node, ast.alias):
+            names.add((node.asname or node.name).partition(".")[0])
+        elif isinstance(node, ast.arg):
+            names.add(node.arg)
+    return names
+
+
 # --- values that prose takes from the code before it --------------------------------------------
 
 _TAKE = "\n".join(

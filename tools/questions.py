@@ -2,7 +2,8 @@
 
 They are data: ``chapters/questions/NN_name.yml`` has two tables, ``predict`` and ``self-check``,
 with an entry for each question, in the order of the page. A text cell shows one by the directive
-``{predict} its-name`` or ``{self-check} its-name``, fenced with backticks and without a body.
+``{predict} its-name`` or ``{self-check} its-name``, fenced with backticks and without a body. The
+cell whose output waits for the answer has the tags ``hide-output`` and ``hide-until-its-name``.
 :mod:`tools.questions_ext` shows them in the book, :mod:`tools.plain` in notebooks;
 ``_assets/learner.js`` takes the reader's answers, ``_assets/answers.js`` keeps them.
 

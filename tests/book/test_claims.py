@@ -23,7 +23,17 @@ def said_by(path):
 @pytest.mark.parametrize("path", [*notebooks.sources(), *PAGES], ids=lambda path: path.stem)
 def test_every_number_and_comparison_of_a_page_stands_on_something(path):
     missing = claims.uncovered(said_by(path), claims.read(claims.table(path)))
-    assert not missing, f"{len(missing)} in {path.name}:\n" + "\n".join(missing)
+    where = claims.table(path).relative_to(ROOT)
+    assert not missing, (
+        f"{len(missing)} in {path.name}, its questions included; each takes its value from the "
+        f"code or has a line in {where}:\n" + "\n".join(missing)
+    )
+
+
+@pytest.mark.parametrize("path", notebooks.sources(), ids=lambda path: path.stem)
+def test_a_claim_asks_for_nothing_that_only_a_later_cell_makes(path):
+    source = notebooks.read_source(path)
+    assert claims.too_early(source, claims.read(claims.table(path))) == []
 
 
 @pytest.mark.parametrize("path", sorted(claims.CLAIMS.glob("*.yml")), ids=lambda path: path.stem)
@@ -246,6 +256,19 @@ def test_a_value_comes_out_again_to_the_last_digit_unless_a_line_allows_it_more(
     lines = [claims.Claim("From {{ x }}", "within", "9")]
     with pytest.raises(AssertionError, match=r"shows '0\.6 %' for y"):
         run(claims.with_checks(source, lines, said).cells)
+
+
+def test_what_a_later_cell_makes_is_judged_at_the_end_alone():
+    cells = notebook(">import math as m\nlow = 1", "It is 0.5.", ">def high(): ...\nloss = 0.5")
+    lines = {
+        "loss == 0.5 and low": ["'0.5' asks for loss, which a cell below it makes: add `at: end`"],
+        "high() is None": ["'0.5' asks for high, which a cell below it makes: add `at: end`"],
+        "low == m.floor(1.5)": [],
+        "all(loss > 0 for loss in [low])": [],
+    }
+    for what, found in lines.items():
+        assert claims.too_early(cells, [claims.Claim("0.5", "holds", what)]) == found
+    assert claims.too_early(cells, [claims.Claim("0.5", "holds", "loss == 0.5", at_end=True)]) == []
 
 
 def test_an_allowance_is_no_ground_for_the_words_beside_it():

@@ -59,7 +59,9 @@ def test_a_chapter_asks_each_of_its_questions_once_and_in_order(path):
         for tag in tags:
             if tag.startswith(questions.UNTIL):
                 assert tag.removeprefix(questions.UNTIL) in seen
-                assert "hide-output" in tags, "without scripts its output is folded"
+                assert "hide-output" in tags, (
+                    f"beside {tag!r} stands 'hide-output': without scripts the output is folded"
+                )
                 assert "experiment_card(" not in cell.source, "a card says nothing of the outcome"
 
 
@@ -72,7 +74,10 @@ def test_what_explains_an_output_waits_like_the_output(path):
             waited_for |= any(tag.startswith(questions.UNTIL) for tag in tags)
         elif waited_for:
             # A heading begins something else.
-            assert cell.source.startswith(("<details>", "#")), cell.source[:80]
+            assert cell.source.startswith(("<details>", "#")), (
+                "put what explains the output into a fold, <details><summary>What the output "
+                f"shows</summary>: {cell.source[:80]!r}"
+            )
             waited_for = False
 
 
