@@ -204,7 +204,12 @@ def main() -> None:
     share = total["named"] / max(1, total["caught"])
     print(f"{total['made']} made, {total['same']} the same, {total['caught']} caught, ", end="")
     print(f"{share:.0%} of them named, {total['left']} not caught")
-    if options.write and not total["left"]:
+    if total["left"]:
+        print(f"list what means the same in {EQUIVALENT.relative_to(ROOT)}, with its reason;")
+        print("against the rest draw another case, or write a stage that sees it")
+    if options.write and total["left"]:
+        print(f"nothing was written into {TABLE.relative_to(ROOT)}")
+    elif options.write:
         _write(rows)
     sys.exit(bool(total["left"]))
 

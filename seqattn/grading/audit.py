@@ -137,7 +137,8 @@ def as_text(exercise: str, rows: list[Row]) -> str:
         width = max(len(r.name) for r in mine)
         for r in mine:
             marks = "".join("x" if s.name in r.lost else "." for s in q.stages)
-            wrong = "" if r.good else f"   WRONG: {r.expected} expected, heard {r.said!r}"
+            points = "" if r.points == r.expected else f"{r.expected} expected, "
+            wrong = "" if r.good else f"   WRONG: {points}taken for {r.said!r}"
             lines.append(f"    {r.name:{width}}  {marks}  {r.points}/{q.points}{wrong}")
     bad = sum(not r.good for r in rows)
     lines.append(f"{len(rows)} answers judged, {bad} not as the bank says")
