@@ -31,9 +31,15 @@ from seqattn.grading.answers import (
 from seqattn.grading.bank import Exercise, Question, Wrong, load
 from seqattn.grading.cases import DOUBLE, Case, draw_cases, shown_cases
 from seqattn.grading.compare import Difference, alike, fault, redact, written
-from seqattn.grading.diagnosis import diagnose
+from seqattn.grading.diagnosis import (
+    advice,
+    diagnose,
+    ending_hint,
+    hint_for,
+    reordered,
+    result_line,
+)
 from seqattn.grading.grades import Grade, Verdict, VerdictName
-from seqattn.grading.hints import advice, ending_hint, hint_for, reordered, result_line
 from seqattn.grading.jobs import (
     Cases,
     EvidenceError,

@@ -12,9 +12,9 @@ from docutils.nodes import make_id
 from seqattn.grading import feedback
 from seqattn.grading.answers import Answer
 from seqattn.grading.bank import exercises, load
+from seqattn.grading.diagnosis import result_line
 from seqattn.grading.feedback import as_html, link, write_page
 from seqattn.grading.grades import Grade, Verdict
-from seqattn.grading.hints import result_line
 from tests.grading.conftest import EXERCISE, NAME, NO_TANH, RIGHT, filled, seqattn
 
 ADDRESS = "https://example.org/book"

@@ -10,8 +10,7 @@ import pytest
 from seqattn.grading.bank import exercises, load
 from seqattn.grading.cases import DOUBLE, FIRST, OTHERS, draw_cases
 from seqattn.grading.compare import Difference, fault
-from seqattn.grading.diagnosis import diagnose
-from seqattn.grading.hints import advice
+from seqattn.grading.diagnosis import advice, diagnose
 from seqattn.grading.sandbox import wire
 from tests.grading.conftest import EXERCISE
 
