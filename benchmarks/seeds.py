@@ -1,8 +1,9 @@
 """One small translator from five seeds: ``python -m benchmarks.seeds``.
 
-The same pairs, batches in another order, other first weights: nothing else differs. What each of
-the five writes for the same sentences is kept, so that the chapter on evaluation can ask how much
-of a difference is luck. Three more trainings with half the updates differ in more than luck.
+The same pairs in the same batches, in the same order, and other first weights: nothing else
+differs. So the luck of the order is not in their spread. What each of the five writes for the same
+sentences is kept, so that the chapter on evaluation can ask how much of a difference is luck. Three
+more trainings with half the updates differ in more than luck.
 
 The learning rate is chosen on validation sentences, for all updates, with a seed of its own; what
 half of them reach at each rate is stored beside it. Writes ``seqattn/data/measured/seeds.json``.

@@ -238,7 +238,8 @@ ResultTable(("tokeniser", "BLEU", "signature"), rows, "The same output")
 # ## Seeds against sentences
 #
 # Now a real question. One small translator was trained five times on the same pairs. Only the **seed**
-# differs, which draws the first weights and the order of the batches. Three more trainings had half of the
+# differs. Here it draws the first weights alone: the batches come in one order, the same for all. (Another
+# order is luck as well, which this study does not measure.) Three more trainings had half of the
 # updates. In each the learning rate grows over the first 100 updates, and falls along a cosine to 0 at the
 # last. Its height, 0.02, was the best of three for all updates, on validation sentences. What each training
 # wrote for the same test sentences, by greedy search, is stored.

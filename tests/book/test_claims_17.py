@@ -5,7 +5,9 @@ import math
 
 import numpy as np
 import pytest
+import torch
 
+from benchmarks import seeds
 from seqattn.data import measured
 from seqattn.metrics import bootstrap_bleu, paired_bootstrap, sentence_counts
 from seqattn.widgets import PairedDraws
@@ -88,3 +90,22 @@ def test_equal_methods_are_apart_as_often_as_the_formula_says(n, m):
     apart = (a.max(1) < b.min(1)) | (b.max(1) < a.min(1))
     chance = 2 / math.comb(n + m, n)
     assert apart.mean() == pytest.approx(chance, abs=4 * math.sqrt(chance / len(scores)))
+
+
+def test_the_seeds_differ_in_their_first_weights_alone(monkeypatch):
+    began = []
+
+    def fit(model, batches, **_):
+        weights = torch.cat([p.detach().flatten() for p in model.parameters()])
+        began.append((weights, [batches.plan(epoch) for epoch in (0, 1)]))
+        raise InterruptedError
+
+    monkeypatch.setattr(seeds, "fit", fit)
+    data = seeds.read()
+    for seed in (1, 2):
+        with pytest.raises(InterruptedError):
+            seeds.train(data, "whole", 0.02, seed)
+    (one, order), (other, same) = began
+    assert not torch.equal(one, other)
+    assert order == same
+    assert seeds.MODEL.dropout == 0
