@@ -137,6 +137,8 @@ def sort_letters(name: str, lr: float, seed: int) -> dict[str, Any]:
     """Train and judge one model."""
     model, seconds = learn(name, lr, seed)
     ends = CONTESTANTS[name][1]
+    # Python takes the seed -1 for 1. These are the first bags that seed 1 trains on; only seed 0,
+    # which chooses a rate, is judged by them.
     valid = bags(JUDGED, LENGTHS, Random(-1), ends)
     found: dict[str, Any] = {
         "valid": compare(written(model, valid)[0], valid)["exact"],

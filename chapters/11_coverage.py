@@ -234,7 +234,8 @@ for name, seen in coverages.items():
 # Three sorters read such bags. The first has additive attention, the second has coverage in its score, and
 # the third is trained with the coverage loss as well ($\lambda = 1$). The first two also read other kinds
 # of source. In one, an end mark lies in the bag. In the other, a recurrent encoder reads the letters
-# first. The learning rate of each was chosen on other bags. The last rows of the table are three rules
+# first. The learning rate of each, one of two, was chosen on other bags. Apart from the order of their letters,
+# the bags of 6 have all come up in training; those of 9 and 12 are new. The last rows of the table are three rules
 # without a model.
 #
 # ```{predict} who-needs-a-memory
@@ -456,7 +457,8 @@ torch.testing.assert_close(slope, label - scores.softmax(-1).detach())
 #
 # Here is a small language about people, with verbs that swap subject and object: *ada misses bo* is *bo
 # manque à ada*. Each sentence has two names out of a hundred invented ones, none in the vocabulary; the
-# test sentences have *other* names. Beside the pointer-generator stands the same model without copying.
+# test sentences have *other* names. The names are what is new: without them, most test sentences
+# also stand in the training. Beside the pointer-generator stands the same model without copying.
 # The output of that second model is mended afterwards in two ways, both old tricks:
 #
 # - *by weights*: each `<unk>` becomes the source word that its row looks at most;

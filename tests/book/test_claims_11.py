@@ -1,11 +1,14 @@
 """Proofs and properties that chapters/claims/11_coverage.yml and its formulas name."""
 
+from random import Random
+
 import numpy as np
 import pytest
 import torch
 
+from benchmarks import copying, remembering
 from seqattn import CoverageAttention, coverage_loss
-from seqattn.data import TINY
+from seqattn.data import TINY, tokenize
 from seqattn.models import CopyGate, mix_copy
 
 
@@ -81,3 +84,28 @@ def test_a_copied_name_teaches_where_to_look():
         here = (source == word).double()
         expected = weights * here / (weights * here).sum() - weights
         torch.testing.assert_close(slope, expected)
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_training_has_met_the_bags_of_6_and_none_that_is_longer(seed):
+    dice = Random(seed)
+    met = {
+        tuple(sorted(bag.source))
+        for _ in range(remembering.UPDATES)
+        for bag in remembering.bags(remembering.ROWS, remembering.LENGTHS, dice, False)
+    }
+    for length, wanted in remembering.held_out(False).items():
+        asked = {tuple(sorted(bag.source)) for bag in wanted}
+        assert asked <= met if length == 6 else asked.isdisjoint(met)
+
+
+def test_most_test_sentences_without_their_names_stand_in_the_training():
+    data = copying.read()
+    known = {word for pair in data["vocabulary"] for word in tokenize(pair.source, "en")}
+
+    def without_names(pair):
+        return tuple(word if word in known else "" for word in tokenize(pair.source, "en"))
+
+    trained = set(map(without_names, data["train"]))
+    share = np.mean([without_names(pair) in trained for pair in data["test"]])
+    assert 0.6 < share < 0.9
