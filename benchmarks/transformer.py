@@ -58,7 +58,10 @@ def read() -> dict[str, list[TextPair]]:
 
 
 def word_by_word(train: list[TextPair], test: list[TextPair]) -> float:
-    """BLEU of the simplest rule: each word becomes what the gold links most often link it to."""
+    """BLEU of the simplest rule: each word becomes what the gold links most often link it to.
+
+    Counted over tokens with spaces between them, on both sides; what a translator writes is text.
+    """
     linked: dict[str, Counter[str]] = {}
     for pair in train:
         source, target = tokenize(pair.source, "en"), tokenize(pair.target, "fr")

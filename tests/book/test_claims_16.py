@@ -8,8 +8,10 @@ from torch.nn import functional as F
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
+from benchmarks import transformer
 from seqattn import Memory, causal_mask
-from seqattn.data import TINY
+from seqattn.data import TINY, detokenize, measured, tokenize
+from seqattn.metrics import corpus_bleu
 from seqattn.models import Transformer
 from seqattn.models.transformer import EncoderLayer
 from seqattn.widgets import CacheCounter, Recency
@@ -82,3 +84,32 @@ def test_the_figure_of_a_recurrent_state_is_untrained():
         math.log10(float(v)) for v in (norms[0] / norms[-1], shown["first_over_last"])
     )
     assert one == pytest.approx(all_of_them, rel=0.25)
+
+
+def test_pre_norm_has_the_two_last_norms_more():
+    d, sizes = transformer.D_MODEL, {"heads": transformer.HEADS, "layers": transformer.LAYERS}
+    pre, post = (
+        sum(p.numel() for p in Transformer(11, 13, d_model=d, norm=norm, **sizes).parameters())
+        for norm in ("pre", "post")
+    )
+    assert pre - post == 2 * 2 * d  # a gain and a bias each
+
+
+def test_the_rule_of_single_words_over_text(monkeypatch):
+    data, told = transformer.read(), []
+
+    def keep(texts, references):
+        told.append((texts, references))
+        return corpus_bleu(texts, references)
+
+    monkeypatch.setattr(transformer, "corpus_bleu", keep)
+    judged = data["test"][: transformer.JUDGED]
+    over_tokens = transformer.word_by_word(data["train"], judged)
+    assert over_tokens == pytest.approx(
+        measured("transformer")["simple rules"]["word by word, BLEU"]
+    )
+    [(texts, references)] = told
+    assert references == [" ".join(tokenize(pair.target, "fr")) for pair in judged]
+    written = [detokenize(text.split(" "), "fr") for text in texts]
+    over_text = corpus_bleu(written, [pair.target for pair in judged]).score
+    assert 0.4 < over_tokens - over_text < 0.7
