@@ -525,8 +525,8 @@ plt.show()
 # ## One head or four?
 #
 # Does a translator need several heads? Compare the same Transformer with one head of size 64 and with four
-# of size 16, equal in its number of weights, its pairs and its updates. The five sentences of the book are
-# from seed 1.
+# of size 16, equal in its number of weights, its pairs and its updates. Both have one learning rate, set by
+# hand and tuned for neither. The five sentences of the book are from seed 1.
 #
 # And is there a real case for two heads? German verbs may come in two parts, as in *bereitet … zu*. Below
 # the five sentences are five captions, translated by a recurrent model with one row per step ([chapter
