@@ -499,7 +499,7 @@ for i, pair in enumerate(FIVE):
 # and keeps the context out of it. Beside the four stands the decoder that ignores its context.
 #
 # The names in the table stand for an order and a feeding. The readout is linear, not Bahdanau's maxout or
-# Luong's tanh, and a decoder that is fed has more weights. (For the score and the readout as further choices
+# Luong's tanh, and in a decoder that is fed more weights are at work. (For the score and the readout as further choices
 # see [the capstone](20_study.ipynb), which gives all its models the same number of weights.)
 #
 # ```{predict} the-grid
@@ -532,7 +532,7 @@ ResultTable(heads, rows, "Order and feeding", "lowest to highest of three seeds"
 #   seen.
 # - **The design of neither paper**, which asks early and keeps the context out of the update, has
 #   {{ span(runs("before",False),"bleu",".1f") }}: each seed is below each seed of the other three. So the two choices act
-#   together: of those that ask before, the fed one is better. It also has more weights. Another reason may be
+#   together: of those that ask before, the fed one is better. It also has more weights at work. Another reason may be
 #   that without feeding its context comes from a state that has not read the last word, and that no state
 #   hears of it.
 # - **The links** of [chapter 3](03_additive.ipynb) do differ. Their alignment error rate, AER, is {{ span(runs(),"aer",".2f") }} without feeding, {{ span(runs(fed=True),"aer",".2f") }}
