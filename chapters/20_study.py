@@ -122,7 +122,9 @@ Unrolled(orders=ORDERS, phases=["decode"], event=10, title="Two orders of events
 # Three models join the two: **coverage**, which adds to the additive score what was looked at before; a small
 # **Transformer**, with attention in place of recurrent networks; and, as a yardstick, the **fixed vector**.
 # All get the same pairs, the same batches and the same number of updates, with three seeds each. The budget
-# counts updates, not weights; the second table gives the numbers of parameters. The Transformer's weights are the
+# counts updates, not weights; the second table gives the numbers of parameters. Its MiB are the peak of a
+# process beyond what it held when its model was built; seeds of one model can be as far apart as all four recurrent
+# models. Links are read from rows and columns together, as in [chapter 19](19_judge.ipynb). The Transformer's weights are the
 # mean of the heads of its last layer. A mean of sharp rows is less sharp than they are, so its entropy and
 # its links cannot be compared with those of single maps. The scores are on validation sentences. The last
 # rows are rules without a model: the copyist of [chapter 18](18_build.ipynb), links along the diagonal, and
@@ -162,17 +164,17 @@ plot_spread(stored["contest"], "bleu", label="validation BLEU after equal update
 plt.show()
 
 # %% [markdown]
-# Each dot is a seed, the diamond is their mean, and the bar reaches one standard deviation to each side. In
-# the text, a *range* goes from the lowest dot to the highest. Three dots and three others of equal models are
-# apart by luck once in ten times ([chapter 17](17_evaluation.ipynb)), so a narrow gap is a hint, not a
-# finding.
+# A dot is a seed, the diamond their mean, and the bar reaches one standard deviation to each side. A
+# *range* goes from the lowest dot to the highest. Three dots and three others of equal models are
+# apart by luck once in ten times ([chapter 17](17_evaluation.ipynb)): a narrow gap is a hint.
 #
 # **It shows** what each model reaches on a small corpus after
 # {{ stored["card"]["updates"].split(";")[0] }} updates at one learning rate, chosen by hand: the additive
 # models and the Transformer ahead of Luong's, and all ahead of the fixed vector. **It does not show**
 # which model is best. The last table says why: at half the rate the order is the same, but the
 # Transformer leads by far. At twice the rate it fails, and the two additive models are the best of the table.
-# (One seed each.) The contest's rate is the best of the three for Luong's model and the Transformer alone.
+# There even the fixed vector beats Luong's model. (One seed each.) The contest's rate is the best of the three
+# for Luong's model and the Transformer alone.
 #
 # Luong's row is a lesson: hardly any entropy, alignment error rates that about meet
 # Bahdanau's, and far fewer points of BLEU. So a model can have sharp attention, with links nearly as good,
@@ -529,7 +531,8 @@ ResultTable(("model", *heads), rows, "BLEU, three seeds", note)
 
 # %% [markdown]
 # The test pairs say the same as the validation pairs: the additive models and the Transformer are ahead of
-# Luong's model, and Luong's is ahead of the fixed vector, with no range in common.
+# Luong's model, and Luong's is ahead of the fixed vector, with no range in common. All of this holds at the
+# contest's learning rate.
 #
 # ### Real sentences
 #
@@ -561,8 +564,10 @@ columns = ("preset", *SETS.values())
 ResultTable(columns, rows, "Multi30k, BLEU with a beam of five (seeds)", note)
 
 # %% [markdown]
-# A row with one seed is one training. Two trainings may differ by the luck of their seeds alone, and the
-# contest above shows how far apart two seeds can be.
+# A row with one seed is one training. With two seeds the ± is their distance divided by $\sqrt2$, hardly an
+# estimate. Two trainings may differ by the luck of their seeds alone, and the
+# contest above shows how far apart two seeds can be. Nor is this table a contest: the presets differ in size,
+# dropout, learning rate and epochs as well.
 #
 # ## Where it breaks
 #
