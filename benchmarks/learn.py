@@ -2,8 +2,9 @@
 
 A fast update is worth nothing if it learns less. Our model of Luong in bfloat16, and JoeyNMT's of
 the same architecture and sizes in 32 bits, each with its own first weights, train on the same
-batches of Multi30k in the same order, with Adam and the same learning rates, which rise and fall
-along straight lines. Then each translates the validation sentences greedily.
+batches of Multi30k in the same order, at the same learning rates, which rise and fall along
+straight lines. Ours takes AdamW, as its trainings do, and JoeyNMT gets Adam. Then each translates
+the validation sentences greedily.
 """
 
 import argparse
