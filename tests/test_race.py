@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from benchmarks import race, train
 
@@ -103,3 +104,19 @@ def test_what_is_measured_without_our_masks_draws_none_of_them():
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "[]"
+
+
+def test_pytorch_fuses_attention_only_with_an_axis_for_heads():
+    class Called(TorchDispatchMode):
+        def __torch_dispatch__(self, operator, types, args=(), kwargs=None):
+            names.append(str(operator))
+            return operator(*args, **(kwargs or {}))
+
+    x = torch.randn(2, 7, 16)
+    fused = []
+    for asked in (x, x.unsqueeze(1)):
+        names: list[str] = []
+        with Called():
+            torch.nn.functional.scaled_dot_product_attention(asked, asked, asked)
+        fused.append(any("flash" in name for name in names))
+    assert fused == [False, True]
