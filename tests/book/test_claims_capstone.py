@@ -628,12 +628,16 @@ def test_maps_name_the_word_that_counts_less_often_than_links_on_draws_too():
     [damage] = [code for code in code_of("19_judge") if "def damage(pair)" in code]
     names = {"torch": torch, "translator": translator, "BOS": BOS, "UNK": UNK}
     exec(damage[: damage.index("hits, steps")], names)
-    counts = []
+    counts, by_one = [], []
     for one, told in zip(valid, translator.force(valid), strict=True):
         hurt = names["damage"](one)
         (T, S), worst = hurt.shape, hurt.argmax(-1)
         by_map = (told.weights[:-1, :-1].argmax(-1) == worst).sum().item()
         by_link = sum((i, j) in one.links for j, i in enumerate(worst.tolist()))
+        # One of a word's links by lot, as the map names one word.
+        of_word = Counter(j for _, j in one.links)
+        hits = ((i, j) in one.links and 1 / of_word[j] for j, i in enumerate(worst.tolist()))
+        by_one.append(by_map - sum(hits))
         on_it = sum(int((j + 0.5) * S / T) == i for j, i in enumerate(worst.tolist()))
         counts.append([by_map - by_link, by_map - on_it, T])
     chance = torch.Generator().manual_seed(0)
@@ -641,6 +645,7 @@ def test_maps_name_the_word_that_counts_less_often_than_links_on_draws_too():
     sums = torch.tensor(counts, dtype=torch.float64)[drawn].sum(1)
     behind, ahead = (sums[:, :2] / sums[:, 2:]).T
     assert behind.quantile(0.975) < 0 < ahead.quantile(0.025)
+    assert torch.tensor(by_one, dtype=torch.float64)[drawn].sum(1).quantile(0.025) > 0
 
 
 def test_the_command_of_chapter_19_gives_the_first_line_of_its_table():
