@@ -291,8 +291,9 @@ ResultTable(columns, rows, "BLEU gained, means of three seeds")
 # points ahead of tanh ({{ apart["readout"] }} of four). In Luong's model the tanh readout and the general
 # score come with the order "after", and each costs more than that order gains. A grid of two swaps could have
 # blamed the order for the loss. By luck alone one pair in ten would be apart; here there are
-# {{ sum(apart.values()) }} of twelve, and within each factor all four means point the same way. (This study does
-# not show what input feeding and the sizes contribute to the contest.)
+# {{ sum(apart.values()) }} of twelve, and within each factor all four means point the same way. (The twelve pairs
+# share eight cells, so they are not twelve trials apart from each other. Nor does this study
+# show what input feeding and the sizes contribute to the contest.)
 #
 # </details>
 
