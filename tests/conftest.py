@@ -61,8 +61,11 @@ def pytest_collection_modifyitems(config, items):
     if not THOROUGH:
         _spare(config, items)
     # One worker builds the book, which takes a minute; the others begin with what needs none.
-    reading = [item for item in items if "book" in item.fixturenames]
-    items[:] = reading[:1] + [item for item in items if item not in set(reading)] + reading[1:]
+    first, others, reading = [], [], []
+    for item in items:
+        asks = "book" in getattr(item, "fixturenames", ())
+        (others if not asks else reading if first else first).append(item)
+    items[:] = first + others + reading
 
 
 def _spare(config, items):
