@@ -2,12 +2,13 @@
 
 Temml (``tools/vendor/temml``) turns TeX into MathML, inside an embedded JavaScript engine. Some
 things that MathML Core leaves to whoever writes it are mended afterwards: spaces around operators
-in scripts, the thin space before the name of a function, and the size of arrows over letters. A
-formula that Temml does not understand stops the build, with its page and its text.
+in scripts and around dots, the thin space before the name of a function, and the size of arrows
+over letters. A formula that Temml does not understand stops the build, with its page and its text.
 """
 
 import functools
 import hashlib
+import itertools
 import json
 from pathlib import Path
 from typing import Any
@@ -41,6 +42,7 @@ RENDER = """
 }
 """
 SCRIPTS = ("msub", "msup", "msubsup", "munder", "mover", "munderover")
+THIN = "0.1667em"
 APPLY = "\N{FUNCTION APPLICATION}"
 # What may end an operand. A function's name after one of these stands a thin space away.
 ENDS = ("mi", "mn", "msub", "msup", "msubsup", "mrow", "mover", "mfrac", "msqrt")
@@ -87,6 +89,7 @@ def mathml(tex: str, display: bool = False) -> str:
     # Its namespace would be written as a prefix before every name.
     root = ElementTree.fromstring(made.replace(f' xmlns="{NAMESPACE}"', "", 1))
     _close_up_scripts(root)
+    _center_dots(root)
     _set_functions_apart(root)
     _raise_roots(root)
     _shorten_arrows(root)
@@ -104,13 +107,23 @@ def _close_up_scripts(root: ElementTree.Element) -> None:
                         operator.set("rspace", "0")
 
 
+def _center_dots(root: ElementTree.Element) -> None:
+    """Put as much space behind dots as before them, where a comma may bring its own."""
+    for parent in root.iter():
+        for before, dots in itertools.pairwise([None, *parent]):
+            if dots.tag == "mo" and dots.text == "…" and "lspace" not in dots.attrib:
+                follows_comma = before is not None and before.get("separator") == "true"
+                dots.set("lspace", "0" if follows_comma else THIN)
+                dots.set("rspace", THIN)
+
+
 def _set_functions_apart(root: ElementTree.Element) -> None:
     """Put a thin space between an operand and the name of a function that follows it."""
     for parent in root.iter():
         for i in range(len(parent) - 1, 0, -1):
             named = _is_function(parent[i]) or _is_name_with_script(parent, i)
             if named and _ends_operand(parent[i - 1]):
-                parent.insert(i, ElementTree.Element("mspace", width="0.1667em"))
+                parent.insert(i, ElementTree.Element("mspace", width=THIN))
 
 
 def _raise_roots(root: ElementTree.Element) -> None:

@@ -32,6 +32,15 @@ def test_operators_in_scripts_take_no_space_and_those_of_the_line_keep_theirs():
     assert line.get("lspace") is None
 
 
+@pytest.mark.parametrize(
+    ("tex", "before", "behind"),
+    [(r"x_1, \dots, x_n", "0", "0.1667em"), (r"1 \dots l", "0.1667em", "0.1667em")],
+)
+def test_dots_stand_as_far_from_what_follows_as_from_what_is_before(tex, before, behind):
+    (dots,) = (sign for sign in parts(tex).iter("mo") if sign.text == "…")
+    assert (dots.get("lspace"), dots.get("rspace")) == (before, behind)
+
+
 def test_a_root_over_a_low_letter_stands_as_high_as_over_a_capital():
     (root,) = parts(r"1/\sqrt{n}").iter("msqrt")
     assert ("0.75em", "0.2em") in [(s.get("height"), s.get("depth")) for s in root.iter("mspace")]
@@ -85,6 +94,16 @@ def test_a_formula_that_is_none_is_named():
 def test_lines_are_set_below_each_other(tex, expected):
     assert aligned(tex) == expected
     mathml(expected, display=True)
+
+
+def test_a_prime_goes_from_the_middle_of_a_letter_to_the_head_of_a_capital():
+    font = TTFont(ROOT / "_assets" / "fonts" / "math.woff2")
+    sizes, names = font["MATH"].table.MathConstants, font.getBestCmap()
+    prime, capital = (font["glyf"][names[ord(sign)]] for sign in "′H")
+    share, up = sizes.ScriptPercentScaleDown / 100, sizes.SuperscriptShiftUp.Value
+    foot, head = (up + share * y for y in (prime.yMin, prime.yMax))
+    assert 0.5 * capital.yMax < foot < 0.7 * capital.yMax
+    assert head == pytest.approx(1.1 * capital.yMax, rel=0.1)
 
 
 @pytest.mark.book
