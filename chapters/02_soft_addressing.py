@@ -90,9 +90,9 @@ SoftLookup()
 #
 # | word | state $h_i$ | score $e_i = s^\top h_i$ | exponential $\exp(e_i)$ | weight $\alpha_i$ |
 # |---|---|---|---|---|
-# | cat | $(1.0, 0.5)$ | $0.5\cdot 1.0 + 1.0\cdot 0.5 = 1.00$ | 2.72 | 2.72 / 6.68 = 0.41 |
-# | sat | $(-0.5, 1.5)$ | $0.5\cdot(-0.5) + 1.0\cdot 1.5 = 1.25$ | 3.49 | 3.49 / 6.68 = 0.52 |
-# | mat | $(0.5, -1.0)$ | $0.5\cdot 0.5 + 1.0\cdot(-1.0) = -0.75$ | 0.47 | 0.47 / 6.68 = 0.07 |
+# | cat | $(1.0, 0.5)$ | $0.5\cdot 1.0 + 1.0\cdot 0.5 = 1.00$ | 2.72 | $2.72/6.68 = 0.41$ |
+# | sat | $(-0.5, 1.5)$ | $0.5\cdot(-0.5) + 1.0\cdot 1.5 = 1.25$ | 3.49 | $3.49/6.68 = 0.52$ |
+# | mat | $(0.5, -1.0)$ | $0.5\cdot 0.5 + 1.0\cdot(-1.0) = -0.75$ | 0.47 | $0.47/6.68 = 0.07$ |
 # | | | | 6.68 | 1.00 |
 #
 # The answer, called the **context**, is the mixture $c = 0.41\,(1.0, 0.5)$ $+\ 0.52\,(-0.5, 1.5)$
@@ -295,10 +295,10 @@ print(jacobian)
 #
 # $$
 # \begin{aligned}
-# \text{score:}\quad \scores{e_{ti}} &= \mathrm{score}(\query{q_t}, \keys{k_i}) \\
-# \text{mask:}\quad \scores{e_{ti}} &\leftarrow -\infty \text{ where } m_i = 0 \\
-# \text{normalise:}\quad \weights{\alpha_{ti}} &= \frac{\exp(\scores{e_{ti}})}{\sum_j \exp(\scores{e_{tj}})} \\
-# \text{sum:}\quad \context{c_t} &= \sum_i \weights{\alpha_{ti}}\, \values{v_i}
+# \text{score:} && \scores{e_{ti}} &= \mathrm{score}(\query{q_t}, \keys{k_i}) \\
+# \text{mask:} && \scores{e_{ti}} &\leftarrow -\infty \text{ where } m_i = 0 \\
+# \text{normalise:} && \weights{\alpha_{ti}} &= \frac{\exp(\scores{e_{ti}})}{\sum_j \exp(\scores{e_{tj}})} \\
+# \text{sum:} && \context{c_t} &= \sum_i \weights{\alpha_{ti}}\, \values{v_i}
 # \end{aligned}
 # $$ (eq-pipeline)
 

@@ -15,7 +15,8 @@ const figure = {
     const order = scores.map((_, i) => i).sort((a, b) => scores[b] - scores[a] || a - b);
     const chosen = order[get("rank")], map = maps[chosen];
     const row = Math.min(get("row"), map.length - 1), column = Math.min(get("column"), map[0].length - 1);
-    return { scores, order, layer: Math.floor(chosen / heads) + 1, head: (chosen % heads) + 1, score_of_this_head: scores[chosen],
+    const scored = scores[chosen] < 0 ? {} : { scores, score_of_this_head: scores[chosen] }; // none has a score, or all
+    return { ...scored, order, layer: Math.floor(chosen / heads) + 1, head: (chosen % heads) + 1,
       row, column, weight: map[row][column], map };
   },
 
@@ -46,7 +47,7 @@ const figure = {
     const [columns, rows] = this.names(get), name = `Head ${n.head} of layer ${n.layer}`;
     const look = ` In the row of “${rows[n.row]}” it gives “${columns[n.column]}” a weight of ${fmt(n.weight)}.`;
     if (!open) return `${name}.${look}`;
-    if (n.score_of_this_head < 0) return `${name}. ${get("score") === "gold links" ? "Gold links join the two languages; this map has none." : "No word may look there: what comes later is hidden from it."}${look}`;
+    if (n.score_of_this_head === undefined) return `${name}. ${get("score") === "gold links" ? "Gold links join the two languages; this map has none." : "No word may look there: what comes later is hidden from it."}${look}`;
     const said = { "gold links": "share of words whose largest weight is on a gold link", entropy: "entropy, as a share of the largest possible", "end of sentence": "mean weight on the end of the sentence" };
     return `${name}: ${said[get("score")] ?? `mean weight on the ${get("score")}`} ${fmt(n.score_of_this_head)}, number ${get("rank") + 1} of ${n.order.length}.${look}`;
   },
@@ -92,7 +93,7 @@ const figure = {
     svg.paint([across * (box + gap) - gap, Math.ceil(order.length / across) * tall],
       order.map((which, place) => {
         const map = maps[which], x = (place % across) * (box + gap), y = Math.floor(place / across) * tall + label;
-        const side = Math.min(box / map[0].length, box / map.length), score = open && n.scores[which] >= 0 ? `  ${fmt(n.scores[which])}` : "";
+        const side = Math.min(box / map[0].length, box / map.length), score = open && n.scores ? `  ${fmt(n.scores[which])}` : "";
         return s("g", { "data-rank": n.order.indexOf(which), style: "cursor: pointer" },
           s("rect", { x, y: y - label, width: box, height: box + label, fill: "transparent", "stroke-width": 0, "pointer-events": "all" }),
           words(x, y - 6, `${Math.floor(which / heads) + 1}·${(which % heads) + 1}${score}`, { "font-size": 12, "font-weight": which === now ? 700 : 400 }),

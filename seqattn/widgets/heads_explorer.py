@@ -121,12 +121,12 @@ class HeadsExplorer(LiveFigure):
             min(at, size - 1)
             for at, size in zip((self.row, self.column), weights.shape[2:], strict=True)
         )
+        scored = {"scores": scores, "score_of_this_head": scores[chosen]}
         return {
-            "scores": scores,
+            **(scored if scores[chosen] >= 0 else {}),  # none has a score, or all
             "order": order,
             "layer": chosen // heads + 1,
             "head": chosen % heads + 1,
-            "score_of_this_head": scores[chosen],
             "row": row,
             "column": column,
             "weight": weights.flatten(0, 1)[chosen, row, column].item(),

@@ -7,11 +7,11 @@ const figure = {
     const weights = softmax(scores, temperature, mask);
     const spread = entropy(weights), any = mask.some(Boolean);
     return { scores, mask, temperature, weights, entropy: spread,
-      effective_positions: any ? Math.exp(spread) : 0, largest: any ? argmax(weights) : -1 };
+      effective_positions: any ? Math.exp(spread) : 0, largest: any ? argmax(weights) : "none" };
   },
 
   text(n, get) {
-    if (n.largest < 0) return "Every position is masked: all weights are exactly 0, and so is the weighted sum.";
+    if (n.largest === "none") return "Every position is masked: all weights are exactly 0, and so is the weighted sum.";
     const open = n.mask.filter(Boolean).length;
     const hidden = n.mask.length - open;
     return `At temperature ${fmt(n.temperature)} the largest weight is ${fmt(n.weights[n.largest], 3)}, on “${get("labels")[n.largest]}”. ` +
@@ -52,7 +52,7 @@ const figure = {
     const rows = grid.map((p) => softmax(n.scores, 10 ** p, n.mask));
     const top = Math.log(Math.max(2, n.mask.filter(Boolean).length));
     const open = n.scores.map((_, i) => i).filter((i) => n.mask[i]);
-    plot.paint([width, 190], group, n.largest < 0 ? words(width / 2, 90, "nothing to attend to", { "text-anchor": "middle" }) : [
+    plot.paint([width, 190], group, n.largest === "none" ? words(width / 2, 90, "nothing to attend to", { "text-anchor": "middle" }) : [
       open.map((i) => line(grid.map((p, k) => [sx(p), sy(rows[k][i])]), { class: i === n.largest ? "weights" : "weights pale", "stroke-width": i === n.largest ? 2.5 : 1.5 })),
       line(grid.map((p, k) => [sx(p), sy(entropy(rows[k]) / top)]), { class: "soft", "stroke-width": 2, "stroke-dasharray": "5 4" }),
       s("line", { x1: sx(at), x2: sx(at), y1: 30, y2: 150, stroke: "currentColor" }),

@@ -100,5 +100,5 @@ class SoftmaxTemperature(LiveFigure):
             "weights": weights,
             "entropy": entropy,
             "effective_positions": math.exp(entropy) if any(self.mask) else 0.0,
-            "largest": weights.index(max(weights)) if any(self.mask) else -1,
+            "largest": weights.index(max(weights)) if any(self.mask) else "none",
         }

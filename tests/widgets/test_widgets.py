@@ -173,7 +173,7 @@ def test_with_every_position_masked_all_numbers_are_zero():
     shown = widgets.SoftmaxTemperature(mask=[False] * 5).numbers()
     assert shown["weights"] == [0.0] * 5
     assert shown["entropy"] == shown["effective_positions"] == 0.0
-    assert shown["largest"] == -1
+    assert shown["largest"] == "none"
 
 
 def test_weighted_sum_gives_the_context_of_the_formula():
@@ -347,6 +347,9 @@ def map_reader(sure, **options):
 def test_what_a_figure_cannot_count_is_no_number_below_zero():
     assert "aer_test" not in map_reader([(0, 0)]).numbers()
     assert widgets.SparseReach("blocks").numbers()["layers_to_connect"] == "never"
+    heads = FIGURES["HeadsExplorer"]()
+    heads.kind, heads.score = "target", "next place"
+    assert not {"scores", "score_of_this_head"} & set(heads.numbers())
 
 
 @pytest.mark.parametrize("merge", [False, True])
