@@ -619,8 +619,8 @@ for pair in FIVE:
 # $$ \mathrm{AER} = 1 - \frac{2\,|A \cap G|}{|A| + |G|} $$ (eq-aer)
 #
 # with $|\cdot|$ the number of links, summed over all sentences first. It is 0 if the two agree and 1 if
-# they have nothing in common. (The full definition distinguishes sure links from possible ones; a grammar
-# is always sure.)
+# they have nothing in common; the last chapters of this book write it in per cent. (The full definition
+# distinguishes sure links from possible ones; a grammar is always sure.)
 #
 # Three yardsticks need no model. The first draws a source word by lot for each target word. The second is
 # the *diagonal*: word 1 goes with word 1, word 2 with word 2, and so on. The third is the lowest rate
