@@ -26,17 +26,20 @@ const figure = {
     const names = ui.get("words"), targets = new Map(ui.get("targets"));
     const bars = names.map(() => bar()), shown = names.map(() => h("span", { class: "sa-num" }));
     const plot = ui.svg("The states as points; their shares laid end to end lead from the origin to the context");
+    const place = h("div", {}, plot);
     const terms = names.map((name) => [h("span"), h("span", { class: "soft" }, ` ${name}`)]), total = h("div", { class: "context" });
     ui.add(
       targets.size > 1 && ui.choice({ label: "next target word", options: [...targets.keys()], read: () => this.target(ui.get),
         write: (target) => { ui.model.set("scores", targets.get(target)); ui.set("target", target); } }),
-      h("div", { class: "sa-side" }, plot, h("div", { class: "sa-terms" },
-        h("div", {}, "context c ="), terms.map((term) => h("div", {}, term)), total)),
-      h("div", { class: "sa-row sa-heads", "aria-hidden": "true" },
-        h("span", {}, "source word"), h("span", {}, "score e"), h("span", {}, "weight α"), h("span")),
-      names.map((name, i) => h("div", { class: "sa-row" }, h("span", {}, name),
-        ui.slider({ label: "", name: `score of ${name}, word ${i + 1}`, trait: "scores", at: i, min: -5, max: 5, show: (x) => fmt(x, 1), role: "scores" }),
-        bars[i], shown[i])));
+      h("div", { class: "sa-beside" },
+        h("div", { class: "sa-side" }, place, h("div", { class: "sa-terms" },
+          h("div", {}, "context c ="), terms.map((term) => h("div", {}, term)), total)),
+        h("div", {},
+          h("div", { class: "sa-row sa-heads", "aria-hidden": "true" },
+            h("span", {}, "source word"), h("span", {}, "score e"), h("span", {}, "weight α"), h("span")),
+          names.map((name, i) => h("div", { class: "sa-row" }, h("span", {}, name),
+            ui.slider({ label: "", name: `score of ${name}, word ${i + 1}`, trait: "scores", at: i, min: -5, max: 5, show: (x) => fmt(x, 1), role: "scores" }),
+            bars[i], shown[i])))));
     return (n, width) => {
       const top = Math.max(...n.weights), values = ui.get("values");
       n.weights.forEach((w, i) => {
@@ -45,7 +48,7 @@ const figure = {
         terms[i][0].textContent = `${i ? "+" : "\u2007"} ${fmt(w)} × ${fmtVector(values[i], 1)}`;
       });
       total.textContent = `= ${fmtVector(n.context)}`;
-      this.sketch(plot, n, values, names, Math.min(width, 360));
+      this.sketch(plot, n, values, names, Math.min(place.clientWidth || width, 360));
     };
   },
 

@@ -10,6 +10,7 @@ from ipywidgets import DOMWidget
 from tests.browser.conftest import unhappy, widgets_ready
 from tests.browser.test_live_figures import have_shown, state, values
 from tests.widgets.figures import FIGURES, agrees
+from tools.figures import known_heights
 
 ROOT = Path(__file__).resolve().parents[2]
 STATE = "application/vnd.jupyter.widget-state+json"
@@ -250,6 +251,41 @@ def test_the_front_page_has_the_style_of_a_page_with_a_figure(page, book_server)
     )
     assert widths[0] == widths[1]
     assert face.startswith('"Book Sans"')
+
+
+@pytest.mark.parametrize("width", [768, 1366])
+def test_the_front_figure_has_its_drawing_beside_its_rows_and_the_height_kept_for_it(
+    width, new_page, book_server
+):
+    page = new_page(width=width)
+    page.goto(f"{book_server}/chapters/index.html")
+    widgets_ready(page)
+    ends, kept = page.evaluate(
+        """() => [
+            [".sa-side svg", ".sa-row:not(.sa-heads)"].map(e => {
+                const box = document.querySelector(e).getBoundingClientRect();
+                return [box.left, box.right, box.top, box.bottom];
+            }),
+            document.querySelector(".sa-place").offsetHeight]"""
+    )
+    (_, drawn_to, above, below), (left, right, top, _) = ends
+    assert drawn_to < left < right < width
+    assert top < below
+    assert above < top + 60
+    assert kept == known_heights()["chapters/index"][0][1]
+
+
+@pytest.mark.parametrize("name", ["chapters/index", "chapters/06_decoder"])
+def test_the_foot_begins_where_the_text_does(name, new_page, book_server):
+    page = new_page(width=390)
+    page.goto(f"{book_server}/{name}.html")
+    for width in (390, 820, 1100, 1366):
+        resize(page, width)
+        text, foot = page.evaluate(
+            """() => [".bd-article h1", ".bd-footer-content .footer-item"].map(
+                e => document.querySelector(e).getBoundingClientRect().left)"""
+        )
+        assert foot == text, width
 
 
 def test_formulas_whose_face_comes_late_are_set_as_large_as_others(new_page, book_server):
