@@ -2,8 +2,9 @@
 
 Temml (``tools/vendor/temml``) turns TeX into MathML, inside an embedded JavaScript engine. Some
 things that MathML Core leaves to whoever writes it are mended afterwards: spaces around operators
-in scripts and around dots, the thin space before the name of a function, and the size of arrows
-over letters. A formula that Temml does not understand stops the build, with its page and its text.
+in scripts and around dots, the thin space before the name of a function, the size of arrows over
+letters, and the height of exponents beside them. A formula that Temml does not understand stops the
+build, with its page and its text.
 """
 
 import functools
@@ -93,6 +94,7 @@ def mathml(tex: str, display: bool = False) -> str:
     _set_functions_apart(root)
     _raise_roots(root)
     _shorten_arrows(root)
+    _lower_exponents(root)
     return ElementTree.tostring(root, encoding="unicode", short_empty_elements=False)
 
 
@@ -138,6 +140,15 @@ def _shorten_arrows(root: ElementTree.Element) -> None:
         if base.tag == "mi" and over[0].text in ("→", "←"):
             over[0].attrib = {"stretchy": "false", "lspace": "0", "rspace": "0"}
             over[0].set("style", "font-size:0.65em")
+
+
+def _lower_exponents(root: ElementTree.Element) -> None:
+    """Raise an exponent of a letter with a sign over it as if it had none, as TeX does."""
+    for element in root.iter():
+        if element.tag in ("msup", "msubsup") and element[0].tag == "mover":
+            letter = ElementTree.Element("mpadded", height="0.7em")
+            letter.append(element[0])
+            element[0] = letter
 
 
 def _is_function(element: ElementTree.Element) -> bool:

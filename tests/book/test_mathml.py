@@ -55,6 +55,12 @@ def test_an_arrow_over_a_letter_is_a_small_one_that_leaves_its_index_where_it_wa
     assert wide.get("stretchy") == "true"
 
 
+def test_an_exponent_beside_a_letter_with_a_sign_over_it_stands_no_higher_than_beside_others():
+    (letter,) = parts(r"\hat{y}^2 + \hat{y}_k").iter("mpadded")
+    assert letter.get("height") == "0.7em"
+    assert [child.tag for child in letter] == ["mover"]
+
+
 @pytest.mark.parametrize(
     ("tex", "spaces"),
     [
