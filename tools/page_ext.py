@@ -110,6 +110,8 @@ SIGNED = re.compile(
 JOINT = re.compile(r"(?<=\w)(?:[_/(|:=]+|(?<!\d)\.)(?=\w)")
 NAME = re.compile(r"[^\s<>]+")
 CODE = re.compile(r"(<code[^>]*>)([^<]*)(?=</code>)")
+# A shape, or a product: a few letters with a space, which look torn on two lines.
+SHORT = re.compile(r"<code[^>]*>(?=[^<]* )[^<]{,12}</code>")
 TABLE = re.compile(r"<table.*?</table>", re.DOTALL)
 SIGNATURE_NAME = re.compile(r'(?<=<span class="sig-)(?:prename|name)">[^<]*')
 JOINT_OR_END = re.compile(r"(?<=\w)(?:\.|_(?=\w))")
@@ -214,7 +216,7 @@ def mended(body: str) -> str:
     body = TABLE.sub(
         lambda found: RANGE.sub(" to\N{NO-BREAK SPACE}", breaking(found[0], LONG_IN_TABLES)), body
     )
-    body = breaking(body, LONG)
+    body = SHORT.sub(HELD, breaking(body, LONG))
     body = SCORED.sub(lambda found: found[0].replace("|", "|<wbr>"), body)
     body = COMMANDS.sub(lambda found: OPTION.sub(HELD, found[0]), body)
     body = HEADING.sub(lambda found: HYPHENED.sub(HELD, found[0]), body)

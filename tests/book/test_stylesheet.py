@@ -215,6 +215,12 @@ def test_the_root_sign_is_as_wide_in_every_size():
     assert len({font["hmtx"][name][0] for name in sizes + parts}) == 1
 
 
+def test_a_shape_stays_on_one_line():
+    held = '<p>of <span class="sa-held"><code>(B, T, S)</code></span> and'
+    wide = "<code>(batch, keys, d_key)</code> or <code>mask</code></p>"
+    assert page_ext.mended(f"<p>of <code>(B, T, S)</code> and {wide}") == f"{held} {wide}"
+
+
 def test_a_range_breaks_once_and_a_quoted_value_not_at_all():
     assert page_ext.mended("<table><td>18% to 19%</td></table>") == (
         "<table><td>18% to\u00a019%</td></table>"

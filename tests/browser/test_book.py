@@ -288,6 +288,28 @@ def test_the_foot_begins_where_the_text_does(name, new_page, book_server):
         assert foot == text, width
 
 
+def test_formulas_with_a_note_in_the_margin_stand_midway_between_the_paragraphs(page, book_server):
+    page.set_viewport_size({"width": 1366, "height": 900})
+    page.goto(f"{book_server}/chapters/16_transformer.html")
+    rooms = page.evaluate(
+        """() => [...document.querySelectorAll("p + details.provenance + div.math:has(+ p)")].map(
+            formula => {
+                const before = formula.previousElementSibling.previousElementSibling;
+                const box = formula.getBoundingClientRect();
+                return [box.top - before.getBoundingClientRect().bottom,
+                    formula.nextElementSibling.getBoundingClientRect().top - box.bottom];
+            })"""
+    )
+    assert len(rooms) > 2
+    assert [above for above, _ in rooms] == pytest.approx([below for _, below in rooms], abs=1)
+
+
+def test_no_signature_is_slanted_as_its_face_has_no_italic(page, book_server):
+    page.goto(f"{book_server}/chapters/api_variants.html")
+    slants = "[...document.querySelectorAll('dt.sig em')].map(e => getComputedStyle(e).fontStyle)"
+    assert set(page.evaluate(slants)) == {"normal"}
+
+
 def test_formulas_whose_face_comes_late_are_set_as_large_as_others(new_page, book_server):
     sizes = "[...document.querySelectorAll('.formula math')].map(math => math.style.fontSize)"
     set_as = {}
