@@ -275,6 +275,18 @@ def test_the_front_figure_has_its_drawing_beside_its_rows_and_the_height_kept_fo
     assert kept == known_heights()["chapters/index"][0][1]
 
 
+def test_the_front_figure_has_its_room_between_a_phone_and_a_desk_too(page, book_server):
+    page.goto(f"{book_server}/chapters/index.html")
+    widgets_ready(page)
+    for width in (577, 640, 678, 679):
+        resize(page, width)
+        heights = page.evaluate(
+            """() => [document.querySelector(".sa-fig").offsetHeight,
+                parseFloat(getComputedStyle(document.querySelector(".sa-place")).minHeight)]"""
+        )
+        assert 0 <= heights[1] - heights[0] <= 24, width
+
+
 @pytest.mark.parametrize("name", ["chapters/index", "chapters/06_decoder"])
 def test_the_foot_begins_where_the_text_does(name, new_page, book_server):
     page = new_page(width=390)
