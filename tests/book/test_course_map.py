@@ -22,6 +22,7 @@ def test_every_page_covers_something_and_the_core_formulas_are_covered(course):
         assert course.covered_by(line), line
 
 
+@pytest.mark.slow  # each checks the whole map
 @pytest.mark.parametrize(
     ("change", "complaint"),
     [

@@ -177,6 +177,7 @@ def test_splits_that_do_not_exist_are_refused(tmp_path):
         read_split(missing, "train")
 
 
+@pytest.mark.slow
 def test_the_toy_corpus_turns_round(drawn, monkeypatch):
     monkeypatch.setattr(corpora, "splits", lambda *sizes, seed: drawn.splits)
     there = read_split(CorpusConfig(pairs=2_001), "test")[0]

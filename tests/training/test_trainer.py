@@ -452,6 +452,7 @@ def test_fit_asks_a_schedule_for_each_update_and_keeps_the_norms(tmp_path):
     assert min(plain.norms) > 0.1
 
 
+@pytest.mark.slow
 def test_trying_out_threads_changes_nothing_but_the_time(tmp_path):
     trainer = prepare(tmp_path)
     before = torch.get_rng_state(), torch.get_num_threads(), trainer.model.training
