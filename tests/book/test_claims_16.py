@@ -95,6 +95,7 @@ def test_pre_norm_has_the_two_last_norms_more():
     assert pre - post == 2 * 2 * d  # a gain and a bias each
 
 
+@pytest.mark.slow
 def test_the_rule_of_single_words_over_text(monkeypatch):
     data, told = transformer.read(), []
 

@@ -92,6 +92,7 @@ def test_equal_methods_are_apart_as_often_as_the_formula_says(n, m):
     assert apart.mean() == pytest.approx(chance, abs=4 * math.sqrt(chance / len(scores)))
 
 
+@pytest.mark.slow
 def test_the_seeds_differ_in_their_first_weights_alone(monkeypatch):
     began = []
 

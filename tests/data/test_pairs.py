@@ -187,6 +187,7 @@ def test_the_toy_corpus_turns_round(drawn, monkeypatch):
     assert back.links == {(j, i) for i, j in there.links}
 
 
+@pytest.mark.slow
 def test_the_toy_corpus_has_a_test_by_length(drawn, monkeypatch):
     monkeypatch.setattr(corpora, "splits", lambda *sizes, seed: drawn.splits)
     monkeypatch.setattr(corpora, "EACH", 3)
