@@ -264,7 +264,10 @@ def test_the_readme_quotes_the_runs_of_the_file():
         if group["direction"] == "de-en" and not group["lowercase"]
     }
     readme = (quality.ROOT / "README.md").read_text(encoding="utf-8")
+    told = []
     for preset in ("bahdanau", "transformer-tiny"):
-        assert f" {reached[preset]['bleu']['mean']:.2f}" in readme
-    (many,) = {len(reached[preset]["seeds"]) for preset in ("bahdanau", "transformer-tiny")}
-    assert f"means of {('one', 'two', 'three')[many - 1]} seeds" in readme
+        mean = f"{reached[preset]['bleu']['mean']:.2f}"
+        assert f" {mean}" in readme
+        told.append((mean, ("one", "two", "three")[len(reached[preset]["seeds"]) - 1]))
+    (first, many), (second, fewer) = told
+    assert f"{first} is the mean of {many} seeds, {second} of {fewer} " in readme
