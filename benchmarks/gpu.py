@@ -39,6 +39,11 @@ from seqattn.process import prepare_process
 
 # Seconds: a part is asked to end, and then ended.
 ASKED, ENDED = 7.25 * 60, 8 * 60
+# Parts that compare a way of computing with the plain one: part, way, what it needs first, title.
+WAYS = (
+    ("graphs", "graphs", "record", "Replayed from CUDA graphs, as a training does"),
+    ("compiled", "compiled", "compile", "Compiled, on one batch of middling length"),
+)
 NOT_YET = "Not yet measured on a GPU: `python -m benchmarks.gpu --book` does it where there is one."
 
 # --- a part, and the process in which it runs ----------------------------------------------------
@@ -242,15 +247,15 @@ def page_lines(record: dict | None) -> list[str]:
     for found_row in rows.get("quality", []):
         groups = quality.aggregate([found_row["run"]])
         show("Transformer-tiny to the end of its preset", quality.summary_table(groups, costs=True))
-    if found := rows.get("compiled"):
-        heads = ("what", "precision", "tokens/s", "compiled", "ratio", "seconds to compile")
-        body = [
-            (r["what"], r["precision"], _number(r["plain"]), _number(r["compiled"]),
-             told_range(r["ratio"], r["low"], r["high"]),
-             _number(r["seconds_to_compile"]))
-            for r in found
-        ]  # fmt: skip
-        show("Compiled, on one batch of middling length", table(heads, body))
+    for kind, way, took, title in WAYS:
+        if found := rows.get(kind):
+            heads = ("what", "precision", "tokens/s", way, "ratio", f"seconds to {took}")
+            body = [
+                (r["what"], r["precision"], _number(r["plain"]), _number(r[way]),
+                 told_range(r["ratio"], r["low"], r["high"]), _number(r[f"seconds_to_{took}"]))
+                for r in found
+            ]  # fmt: skip
+            show(title, table(heads, body))
     if found := rows.get("notebook"):
         body = [(r["what"], _number(r["seconds"])) for r in found]
         show("Notebooks in full mode", table(("notebook", "seconds"), body))

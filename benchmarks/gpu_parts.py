@@ -4,6 +4,7 @@
 tests           every test that is marked for a device, bfloat16 and ``torch.compile`` included
 speed           tokens per second of each preset in fp32, tf32 and bf16, beside ``nn.Transformer``;
                 with peak memory, the input's share of the time, and the share of the device's limit
+graphs          the same updates replayed from CUDA graphs, as a training on a GPU makes them
 quality         Transformer-tiny as its preset has it, to the end: its test scores, and the seconds
                 to validation BLEU 30 and 36
 joeynmt         the contest of ``benchmarks.train``, with JoeyNMT where ``--joeynmt`` names a Python
@@ -61,6 +62,7 @@ from seqattn.training import (
     resumed_run,
     update,
 )
+from seqattn.training.graphs import GraphedUpdates, repeat
 from seqattn.training.losses import attention_penalty
 from seqattn.training.presets import Preset
 from seqattn.translator import Translator
@@ -336,6 +338,7 @@ class Updates:
         self.model = self.model.to(self.device)
         self.optimizer = make_optimizer(self.model)
         self.called: nn.Module = self.model
+        self.graphed: GraphedUpdates | None = None
         self.penalty = attention_penalty(self.preset.training)
         self.stream = cycle(self.rows)
 
@@ -348,17 +351,32 @@ class Updates:
     def make(self) -> int:
         """Make an update; count its target tokens."""
         rows = next(self.stream)
-        made = update(
-            self.called,
+        batch = self.batches.take(rows).to(self.device)
+        if self.graphed is not None:
+            made = self.graphed(batch, lr=1e-4)
+        else:
+            made = update(
+                self.called,
+                self.optimizer,
+                batch,
+                lr=1e-4,
+                smoothing=self.preset.training.smoothing,
+                penalty=self.penalty,
+                bf16=self.bf16,
+            )
+        self.norm = made.norm
+        return self.batches.count_tokens(rows)
+
+    def record(self) -> GraphedUpdates:
+        """Give the same updates as CUDA graphs; on a CPU, which has none, done anew."""
+        return GraphedUpdates(
+            self.model,
             self.optimizer,
-            self.batches.take(rows).to(self.device),
-            lr=1e-4,
+            recorder=None if self.device.type == "cuda" else repeat,
             smoothing=self.preset.training.smoothing,
             penalty=self.penalty,
             bf16=self.bf16,
         )
-        self.norm = made.norm
-        return self.batches.count_tokens(rows)
 
     def once(self) -> float:
         """Give the seconds of an update for each batch."""
@@ -428,6 +446,55 @@ def speed(job: Job) -> Iterator[Row]:
             yield {"what": name, "precision": precision, **row}
 
 
+def in_turns(job: Job, work: Updates, ways: dict[str, Callable[[], None]]) -> Row:
+    """Time plain updates and those of another way in turns; give the medians and their ratios."""
+    found: dict[str, list[float]] = {way: [] for way in ways}
+    for _ in range(3):
+        for way, go in ways.items():
+            go()
+            work.once()
+            done = timed(work.make, job.setting.seconds / 3, job.device)
+            found[way].append(done["tokens"] / done["seconds"])
+    plain, other = found.values()
+    ratios = sorted(b / a for a, b in zip(plain, other, strict=True))
+    return {
+        **{way: round(statistics.median(values), 1) for way, values in found.items()},
+        "ratio": round(ratios[1], 3),
+        "low": round(ratios[0], 3),
+        "high": round(ratios[-1], 3),
+    }
+
+
+def graphed_speed(job: Job, name: str, precision: str) -> Row:
+    """Time updates from CUDA graphs and launched one by one, on the batches of the speed."""
+    with products(precision):
+        work = updates(job, name, precision, job.setting.sample, job.device)
+        graphed, began = work.record(), time.perf_counter()
+
+        def replay() -> None:
+            work.graphed = graphed
+
+        def launch() -> None:
+            work.graphed = None
+
+        replay()
+        for _ in range(2):  # as usual, then recorded
+            work.once()
+        took = time.perf_counter() - began
+        if not graphed.records():
+            raise RuntimeError("its updates could not be recorded")
+        row = in_turns(job, work, {"plain": launch, "graphs": replay})
+    return {**row, "seconds_to_record": round(took, 1)}
+
+
+def graphs(job: Job) -> Iterator[Row]:
+    """Compare updates from CUDA graphs, which a training on a GPU makes, with plain ones."""
+    for precision in PRECISIONS:
+        for name in job.setting.presets:
+            row = job.cell(f"graphs-{name}-{precision}", graphed_speed, job, name, precision)
+            yield {"what": name, "precision": precision, **row}
+
+
 def compiled_speed(job: Job, name: str, precision: str) -> Row:
     """Time one batch of the middle with the compiler's program and without, in turns."""
     with products(precision):
@@ -435,25 +502,17 @@ def compiled_speed(job: Job, name: str, precision: str) -> Row:
         work.once()
         torch.compiler.reset()
         program = torch.compile(work.model, backend=job.setting.compiler)
-        found: dict[str, list[float]] = {"plain": [], "compiled": []}
-        work.called = program
+
+        def call_program() -> None:
+            work.called = program
+
+        def call_model() -> None:
+            work.called = work.model
+
+        call_program()
         to_compile = work.once()
-        for _ in range(3):
-            for kind, called in (("plain", work.model), ("compiled", program)):
-                work.called = called
-                work.once()
-                done = timed(work.make, job.setting.seconds / 3, job.device)
-                found[kind].append(done["tokens"] / done["seconds"])
-    ratios = sorted(b / a for a, b in zip(found["plain"], found["compiled"], strict=True))
-    plain, compiled = (round(sorted(values)[1], 1) for values in found.values())
-    return {
-        "plain": plain,
-        "compiled": compiled,
-        "ratio": round(ratios[1], 3),
-        "low": round(ratios[0], 3),
-        "high": round(ratios[-1], 3),
-        "seconds_to_compile": round(to_compile, 1),
-    }
+        row = in_turns(job, work, {"plain": call_model, "compiled": call_program})
+    return {**row, "seconds_to_compile": round(to_compile, 1)}
 
 
 def compiled(job: Job) -> Iterator[Row]:
@@ -601,6 +660,7 @@ def parts(setting: Setting) -> dict[str, Part]:
     return {
         "tests": tests,
         "speed": speed,
+        "graphs": graphs,
         "quality": full_quality,
         "joeynmt": joeynmt,
         "compiled": compiled,

@@ -12,10 +12,12 @@ import torch
 
 from seqattn.data import Batches, Example
 from seqattn.decoding import beam_search, greedy, sample
+from seqattn.dropout import Dropout
 from seqattn.evaluation import evaluate, examine
 from seqattn.models import ModelConfig, build_model
 from seqattn.precision import autocast
 from seqattn.training import fit, make_optimizer, new_run, resumed_run, update
+from seqattn.training.graphs import GraphedUpdates, repeat
 from seqattn.training.losses import attention_penalty
 from seqattn.translator import Translator
 from seqattn.translator.run_folder import load_model
@@ -205,6 +207,43 @@ def test_a_compiled_model_learns_the_same(name, bf16, device, unchecked):
     found, _ = trained(name, device, called=lambda m: torch.compile(m, backend=backend), **same)
     tolerance = 0.05 if bf16 else 2e-3
     torch.testing.assert_close(found, expected, rtol=tolerance, atol=tolerance)
+
+
+def recorded(model, device, **options):
+    """Updates from CUDA graphs; on a CPU, which has none, done anew."""
+    recorder = None if device.type == "cuda" else repeat
+    return GraphedUpdates(model, make_optimizer(model), recorder=recorder, **options)
+
+
+@pytest.mark.parametrize("bf16", [False, True])
+@pytest.mark.parametrize("name", MODELS)
+def test_recorded_updates_are_the_same(name, bf16, device, caplog):
+    plan = some_batches().plan(0)[:2] * 3
+    model = built(name, device)
+    for module in model.modules():
+        if isinstance(module, Dropout):  # which draws other masks for packed sentences
+            module.p = 0.0
+    same = copy.deepcopy(model)
+    options = {"smoothing": 0.0 if name == "copying" else 0.1, "bf16": bf16}
+    make, optimizer = recorded(model, device, **options), make_optimizer(same)
+    for number, rows in enumerate(plan):
+        part, rate = some_batches().take(rows).to(device), 1e-3 * (1 + number)
+        found, expected = make(part, lr=rate), update(same, optimizer, part, lr=rate, **options)
+        tolerance = 0.05 if bf16 else 2e-3
+        for a, b in ((found.loss.mean, expected.loss.mean), (found.norm, expected.norm)):
+            torch.testing.assert_close(a, b, rtol=tolerance, atol=tolerance)
+        assert int(found.loss.tokens) == part.tokens
+    assert len(make._recorded) == 2
+    assert not caplog.records
+
+
+def test_recorded_updates_draw_anew(device):
+    torch.manual_seed(3)
+    config = ModelConfig("transformer", d_hidden=8, d_feedforward=12, heads=2, dropout=0.5)
+    make = recorded(build_model(config, 12, 12).to(device).train(), device)
+    part = some_batches().take([3, 9, 20]).to(device)
+    losses = {make(part, lr=0.0).loss.total.item() for _ in range(6)}
+    assert len(losses) == 6
 
 
 def test_dropout_drops_the_share_that_it_is_told(device):

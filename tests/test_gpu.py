@@ -491,6 +491,15 @@ def test_the_book_gets_what_came_after_each_part(here, tmp_path, monkeypatch):
     assert "\n".join(gpu.page_lines(record)) in text
 
 
+def test_what_the_page_says_of_recorded_updates_holds_in_every_row():
+    assert (
+        "in every row the recorded updates learn from more than twice as many" in PAGE.read_text()
+    )
+    rows = json.loads((MEASURED / "gpu.json").read_text())["parts"]["graphs"]["rows"]
+    assert rows
+    assert all(row["low"] > 2 for row in rows)
+
+
 def test_every_kind_of_row_has_its_place_on_the_page():
     standing = {"name": "ours", "speed": 9.0, "peer": "JoeyNMT", "ratio": 2.0, "low": 1.9,
                 "high": 2.1, "share": None}  # fmt: skip
@@ -503,6 +512,16 @@ def test_every_kind_of_row_has_its_place_on_the_page():
         "reach-bahdanau": reached,
         "joeynmt": {"parts": {"Same batches": [standing]}, "joeynmt": False},
         "compiled": compiled,
+        "graphs": {
+            "what": "toy",
+            "precision": "tf32",
+            "plain": 20.0,
+            "graphs": 90.0,
+            "ratio": 4.5,
+            "low": 4.4,
+            "high": 4.6,
+            "seconds_to_record": 1.2,
+        },
         "notebook-18_build": {"what": "18_build", "seconds": 300.4},
         "notebook-20_study": {"failed": "it did"},
     }
@@ -513,5 +532,6 @@ def test_every_kind_of_row_has_its_place_on_the_page():
     assert "| ours | 9 | JoeyNMT | 2.00 (1.90\u00a0to\u00a02.10) |" in text
     assert "JoeyNMT was not at hand." in text
     assert "| luong | bf16 | 10 | 15 | 1.50 (1.40\u00a0to\u00a01.60) | 70 |" in text
+    assert "| toy | tf32 | 20 | 90 | 4.50 (4.40\u00a0to\u00a04.60) | 1 |" in text
     assert "| 18_build | 300 |" in text
     assert "20_study |" not in text

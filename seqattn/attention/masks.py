@@ -13,6 +13,7 @@ __all__ = [
     "causal_mask",
     "expand_mask",
     "forget_unseen",
+    "may_look",
     "padding_mask",
     "surely_all",
 ]
@@ -44,8 +45,7 @@ def padding_mask(lengths: Int[Tensor, " batch"], max_len: int | None = None) -> 
     tensor([[1, 1, 1],
             [1, 0, 0]], dtype=torch.int32)
     """
-    if torch.compiler.is_compiling() and max_len is not None:
-        # A look at the values would cut a compiled program in two, and its shapes would be fixed.
+    if max_len is not None and not may_look(lengths):
         return torch.arange(max_len, device=lengths.device) < lengths.unsqueeze(1)
     longest = int(lengths.max()) if lengths.numel() else 0
     width = longest if max_len is None else max_len
@@ -185,6 +185,17 @@ def forget_unseen(x: Tensor, mask: Tensor | None) -> Tensor:
     if tuple(seen.shape) not in ((batch, keys), (1, keys)) or surely_all(seen):
         return x
     return x.masked_fill(~seen.unsqueeze(-1), 0.0)
+
+
+def may_look(x: Tensor) -> bool:
+    """Say whether a program may ask what a tensor holds: not while it is compiled or recorded.
+
+    A look would cut a compiled program in two, and fix its shapes; a CUDA graph that is being
+    recorded has no numbers yet.
+    """
+    if torch.compiler.is_compiling():
+        return False
+    return not (x.is_cuda and torch.cuda.is_current_stream_capturing())
 
 
 def surely_all(flags: Tensor) -> bool:

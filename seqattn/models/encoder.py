@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from seqattn.attention import padding_mask
+from seqattn.attention.masks import may_look
 from seqattn.dropout import Dropout
 from seqattn.models.rnn import initialise, make_rnn, run_rnn, run_steps
 from seqattn.specials import PAD
@@ -120,7 +121,7 @@ class Encoder(nn.Module):
             If a length is below 1 or beyond the width of the batch.
         """
         mask: Bool[Tensor, "batch keys"] = padding_mask(lengths, source.shape[1])
-        if not torch.compiler.is_compiling() and lengths.numel() and int(lengths.min()) < 1:
+        if may_look(lengths) and lengths.numel() and int(lengths.min()) < 1:
             raise ValueError("lengths hold a 0; expected at least one token in each sentence")
         inputs = self.dropout(self.embedding(source))
         states, final = read_sentences(self.rnn, inputs, lengths, mask)
@@ -175,9 +176,9 @@ def read_sentences(
         ``states`` and ``final``.
     """
     transformed = torch._C._are_functorch_transforms_active()  # as torch.func.grad does
-    if torch.compiler.is_compiling() or transformed or not inputs.shape[0]:
-        # A compiler cannot know sizes that depend on the lengths; PyTorch cannot transform a
-        # program that packs, nor pack an empty batch.
+    if transformed or not inputs.shape[0] or not may_look(lengths):
+        # PyTorch cannot transform a program that packs, nor pack an empty batch; and sizes that
+        # depend on the lengths cannot be compiled or recorded.
         states, final = run_steps(rnn, inputs, mask=mask)
         return Read(states, final)
     packed = pack_padded_sequence(

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from seqattn.attention import padding_mask
+from seqattn.attention.masks import may_look
 from seqattn.decoding import Step
 from seqattn.models.decoder import AttentionDecoder, State
 from seqattn.models.encoder import Encoder
@@ -258,11 +259,11 @@ class PointerGenerator(StepwiseModel):
 
     def _mix(self, raw: Tensor, weights: Tensor | None, source: Tensor) -> Tensor:
         assert weights is not None  # the decoder attends
-        if torch.compiler.is_compiling():  # which knows no values: each word may be unknown
-            size = self.vocab_size + source.shape[1]
-        else:
+        if may_look(source):
             largest = int(source.max()) if source.numel() else 0
             size = max(self.vocab_size, largest + 1)
+        else:  # each word may be unknown
+            size = self.vocab_size + source.shape[1]
         return mix_copy(raw[..., :-1], weights, raw[..., -1], source, size)
 
 

@@ -67,7 +67,8 @@ class TrainingConfig(Settings):
     compile : bool
         Compile the model with ``torch.compile``. That takes minutes, again for each of the first
         widths of batches, and it depends on model and machine whether steps are faster afterwards:
-        compare the tokens per second.
+        compare the tokens per second. (On one GPU the updates of a model that is not compiled are
+        recorded as CUDA graphs, see :class:`~seqattn.training.graphs.GraphedUpdates`.)
     seed : int
         Of the first weights, of dropout and of the order of the batches.
     validate_every : int, optional

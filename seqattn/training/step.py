@@ -62,7 +62,7 @@ def update(
     optimizer: torch.optim.Optimizer,
     batch: Batch | Sequence[Batch],
     *,
-    lr: float,
+    lr: float | Tensor,
     tokens: float | None = None,
     smoothing: float = 0.0,
     clip: float = 1.0,
@@ -81,7 +81,7 @@ def update(
         From :func:`make_optimizer`.
     batch : Batch, or sequence of Batch
         On the model's device. The gradients of several are added up, as if they were one.
-    lr : float
+    lr : float, or scalar
         Learning rate.
     tokens : float, optional
         What the sum of the losses is divided by: the number of real target tokens by default. Where

@@ -31,6 +31,7 @@ from seqattn.training.checkpoints import (
     restore_random,
 )
 from seqattn.training.config import TrainingConfig, check_together
+from seqattn.training.graphs import GraphedUpdates
 from seqattn.training.losses import attention_penalty
 from seqattn.training.run_log import Progress, RunLog
 from seqattn.training.runtime import Interrupts, Processes
@@ -173,7 +174,13 @@ class Trainer:
             if not pairs:
                 raise ValueError(f"no sentence pairs to {purpose}; expected at least one")
         check_together(model_config, config)
-        self._penalty = attention_penalty(config)
+        # What is the same for every update.
+        self._options: dict[str, Any] = {
+            "smoothing": config.smoothing,
+            "clip": config.clip,
+            "penalty": attention_penalty(config),
+            "bf16": config.bf16,
+        }
         self.run_folder = run
         # Without `lowercase`: pairs of such a corpus are in lower case already.
         self.translator = Translator(model, vocabularies, bf16=config.bf16)
@@ -205,6 +212,7 @@ class Trainer:
         self._random: Mapping[str, Tensor] | None = None
         # What an update calls: the model, or what wraps it for several processes or is compiled.
         self._called_model: nn.Module = model
+        self._graphed: GraphedUpdates | None = None
         self._prepared = False
 
     def has_begun(self) -> bool:
@@ -268,6 +276,8 @@ class Trainer:
             self._called_model = self.processes.prepare(self.model)
             if self.config.compile:
                 self._called_model = torch.compile(self._called_model)  # type: ignore[assignment]
+            elif self._may_be_recorded():
+                self._graphed = GraphedUpdates(self.model, self.optimizer, **self._options)
             self._prepared = True
         self._began = time.monotonic() - state.seconds
         self.log = RunLog(
@@ -311,22 +321,26 @@ class Trainer:
             rate = config.learning_rate(state.step + 1, self._budget_used())
             state.step += 1
             tokens = sum(map(self.batches.count_tokens, parts))
-            made = update(
-                self._called_model,
-                self.optimizer,
-                self._share(parts),
-                tokens=tokens / self.processes.count,
-                lr=rate,
-                smoothing=config.smoothing,
-                clip=config.clip,
-                teacher_forcing=config.teacher_forcing(state.step),
-                penalty=self._penalty,
-                bf16=config.bf16,
-            )
+            made = self._update(parts, tokens, rate)
             self._advance(made, tokens, len(parts))  # and end here if the loss is no number
             if state.step % config.log_every == 0:
                 self._report(rate, made.norm.item())
         return Outcome(stop, state, signal or None)
+
+    def _update(self, parts: Sequence[Sequence[int]], tokens: int, rate: float) -> Update:
+        """Make one update with what is this process's of some batches, all of so many tokens."""
+        share = self._share(parts)
+        if self._graphed is not None:
+            return self._graphed(*share, lr=rate)
+        return update(
+            self._called_model,
+            self.optimizer,
+            share,
+            tokens=tokens / self.processes.count,
+            lr=rate,
+            teacher_forcing=self.config.teacher_forcing(self.state.step),
+            **self._options,
+        )
 
     def _upcoming(self) -> Iterator[list[list[int]]]:
         """Give the rows of the batches of each update to come, epoch after epoch, without end.
@@ -342,6 +356,11 @@ class Trainer:
                 yield plan[state.index : state.index + self.config.accumulate]
             state.epoch += 1
             state.index = 0
+
+    def _may_be_recorded(self) -> bool:
+        """Whether each update is one batch on one GPU, and does the same as the one before."""
+        single = self.processes.count == 1 and self.config.accumulate == 1
+        return self.device.type == "cuda" and single and self.config.sampling is None
 
     def _share(self, parts: Sequence[Sequence[int]]) -> list[Batch]:
         """Give what is this process's of the batches of an update."""

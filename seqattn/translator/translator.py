@@ -299,7 +299,8 @@ class Translator:
             logits, weights = self._teacher_forced(batch)
             logits = logits.float()
             wanted = logits.gather(2, batch.targets[..., None])[..., 0]
-            scores = wanted - logits.logsumexp(-1)
+            scores = (wanted - logits.logsumexp(-1)).cpu()
+            weights = None if weights is None else weights.cpu()
             for i, row in enumerate(batch.rows):
                 source, target = examples[row]
                 oov_words = self._oov_words(read[row].source)
@@ -360,7 +361,9 @@ class Translator:
             max_len = max_len.clamp(max=longest)
         source, lengths = pad(sources).to(self.device), lengths.to(self.device)
         with autocast(self.device, self.bf16):
-            return search(source, lengths, max_len)
+            found = search(source, lengths, max_len)
+        # All at once: a GPU takes as long for the weights of one sentence.
+        return Hypotheses(*(None if x is None else x.cpu() for x in found))  # type: ignore[arg-type]
 
     def _oov_words(self, sentence: str) -> list[str]:
         """List the words outside the vocabulary that a model that copies may write."""

@@ -1,0 +1,132 @@
+"""Updates recorded as CUDA graphs, for a GPU that would wait for Python.
+
+An update of a small model is many short kernels, and to launch each of them from Python takes
+longer than it runs. A CUDA graph is the list of an update's kernels, launched as one.
+"""
+
+import logging
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import torch
+from torch import nn
+
+from seqattn.data.batches import Batch
+from seqattn.training.losses import TokenLoss
+from seqattn.training.step import Update, update
+
+__all__ = ["GraphedUpdates"]
+
+log = logging.getLogger(__name__)
+
+# Graphs that are kept: each holds the addresses of a batch of one shape. An epoch of Multi30k has
+# 80 shapes, in every epoch the same.
+MOST = 256
+
+Recorder = Callable[[Callable[[], Update]], tuple[Callable[[], Any], Update]]
+"""From an update to what repeats it, and to what it will have reported after each repetition."""
+
+
+class Recorded(NamedTuple):
+    """An update of one shape: where it reads its batch, what repeats it, where it reports."""
+
+    batch: Batch
+    replay: Callable[[], Any]
+    made: Update
+
+
+class GraphedUpdates:
+    """:func:`~seqattn.training.update`, recorded for each shape of batch and then replayed.
+
+    The first batch of a shape is learned from as usual, which also plans its products. The second
+    is recorded. What an update draws (dropout) is drawn anew each time, and the learning rate is
+    read from the device. Gradients of parameters are of no use to the caller afterwards.
+
+    Parameters
+    ----------
+    model : StepwiseModel
+        In training mode, on a GPU. Its parameters stay where they are in memory.
+    optimizer : AdamW
+        From :func:`~seqattn.training.make_optimizer`.
+    recorder : callable, optional
+        Records on this GPU.
+    **options
+        ``smoothing``, ``clip``, ``penalty`` and ``bf16`` of :func:`~seqattn.training.update`, the
+        same each time.
+
+    References
+    ----------
+    Ng et al. (2021), "Accelerating PyTorch with CUDA Graphs", PyTorch's blog.
+    """
+
+    def __init__(
+        self,
+        model: nn.Module,
+        optimizer: torch.optim.AdamW,
+        *,
+        recorder: Recorder | None = None,
+        **options: Any,
+    ):
+        self.model, self.optimizer, self.options = model, optimizer, options
+        self.rate = torch.zeros((), device=next(model.parameters()).device)
+        for group in optimizer.param_groups:
+            group["capturable"] = True
+        self._record: Recorder | None = recorder or graph_recorder()
+        self._seen: set[tuple[int, ...]] = set()
+        self._recorded: dict[tuple[int, ...], Recorded] = {}
+
+    def __call__(self, batch: Batch, *, lr: float) -> Update:
+        """Make one update; arguments and result are those of :func:`~seqattn.training.update`."""
+        self.rate.fill_(lr)
+        shape = (*batch.source.shape, *batch.targets.shape)
+        if shape not in self._recorded:
+            full = len(self._recorded) >= MOST
+            if self._record is None or full or shape not in self._seen:
+                self._seen.add(shape)
+                return self._update(batch)
+            own = batch._replace(**{n: getattr(batch, n).clone() for n in batch._fields[:4]})
+            try:
+                self._recorded[shape] = Recorded(own, *self._record(lambda: self._update(own)))
+            except RuntimeError as error:  # a training is worth more than its speed
+                log.warning("updates go on without CUDA graphs: %s", error)
+                self._record = None
+                return self._update(batch)
+        own, replay, made = self._recorded[shape]
+        for place, part in zip(own[:4], batch[:4], strict=True):
+            place.copy_(part)
+        replay()
+        # Copies, for the next update reports in the same place.
+        return Update(TokenLoss(*(x.clone() for x in made.loss)), made.norm.clone())
+
+    def records(self) -> bool:
+        """Whether updates are recorded; they are not once one of them could not be."""
+        return self._record is not None
+
+    def _update(self, batch: Batch) -> Update:
+        # The rate is a tensor: a graph would keep a number as it was when it was recorded.
+        return update(self.model, self.optimizer, batch, lr=self.rate, **self.options)
+
+
+def graph_recorder() -> Recorder:
+    """Give a recorder whose graphs, which run one at a time, share their memory."""
+    pool = torch.cuda.graph_pool_handle()
+
+    def record(work: Callable[[], Update]) -> tuple[Callable[[], Any], Update]:
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph, pool=pool):
+            made = work()
+        return graph.replay, made
+
+    return record
+
+
+def repeat(work: Callable[[], Update]) -> tuple[Callable[[], Any], Update]:
+    """Record nothing, but do the work anew each time: for a device that has no graphs."""
+    made = Update(TokenLoss(torch.zeros(()), torch.zeros((), dtype=torch.long)), torch.zeros(()))
+
+    def replay() -> None:
+        again = work()
+        for place, value in zip((*made.loss, made.norm), (*again.loss, again.norm), strict=True):
+            place.copy_(value)
+
+    return replay, made
