@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from benchmarks import quality
+from seqattn.data import measured
 from seqattn.training import read_preset
 
 CARD = {"command": "python -m benchmarks.quality", "date": "2026-01-01"}
@@ -271,3 +272,6 @@ def test_the_readme_quotes_the_runs_of_the_file():
         told.append((mean, ("one", "two", "three")[len(reached[preset]["seeds"]) - 1]))
     (first, many), (second, fewer) = told
     assert f"{first} is the mean of {many} seeds, {second} of {fewer} " in readme
+    [gpu] = measured("gpu")["parts"]["quality"]["rows"]
+    assert f"took {gpu['run']['minutes']} minutes" in readme
+    assert f"came to {gpu['run']['tests']['beam5']['bleu']:.2f} " in readme
