@@ -1,9 +1,9 @@
 """One small translator from five seeds: ``python -m benchmarks.seeds``.
 
-The same pairs, from other first weights and in another order of batches: the seed draws both, and
-nothing else differs. What each of the five writes for the same sentences is kept, so that the
-chapter on evaluation can ask how much of a difference is luck. Three more trainings with half the
-updates differ in more than luck.
+The same pairs in the same batches, in the same order, and other first weights: nothing else
+differs. So the luck of the order is not in their spread. What each of the five writes for the same
+sentences is kept, so that the chapter on evaluation can ask how much of a difference is luck. Three
+more trainings with half the updates differ in more than luck.
 
 The learning rate is chosen on validation sentences, for all updates, with a seed of its own; what
 half of them reach at each rate is stored beside it. Writes ``seqattn/data/measured/seeds.json``.
@@ -46,7 +46,7 @@ def train(data: dict[str, list[TextPair]], part: str, lr: float, seed: int) -> d
     torch.manual_seed(seed)
     words = Vocabularies.learn(data["train"], ("en", "fr"))
     model = build_model(MODEL, *map(len, words))
-    batches = Batches(encode_pairs(data["train"], words), tokens=TOKENS, seed=seed)
+    batches = Batches(encode_pairs(data["train"], words), tokens=TOKENS)
     steps = EPOCHS * len(batches.plan(0)) // (2 if part == "half" else 1)
     began = time.process_time()
     fit(model, batches, steps=steps, lr=lr, guess=True, seed=seed)

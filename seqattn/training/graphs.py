@@ -83,20 +83,34 @@ class GraphedUpdates:
             full = len(self._recorded) >= MOST
             if self._record is None or full or shape not in self._seen:
                 self._seen.add(shape)
-                return self._update(batch)
+                return self._launch(batch)
             own = batch._replace(**{n: getattr(batch, n).clone() for n in batch._fields[:4]})
             try:
                 self._recorded[shape] = Recorded(own, *self._record(lambda: self._update(own)))
             except RuntimeError as error:  # a training is worth more than its speed
-                log.warning("updates go on without CUDA graphs: %s", error)
-                self._record = None
-                return self._update(batch)
+                self._stop(error)
+                return self._launch(batch)
         own, replay, made = self._recorded[shape]
         for place, part in zip(own[:4], batch[:4], strict=True):
             place.copy_(part)
         replay()
         # Copies, for the next update reports in the same place.
         return Update(TokenLoss(*(x.clone() for x in made.loss)), made.norm.clone())
+
+    def _launch(self, batch: Batch) -> Update:
+        """Make an update as usual; if the graphs leave it too little memory, without them."""
+        try:
+            return self._update(batch)
+        except torch.cuda.OutOfMemoryError as error:
+            if not self._recorded:
+                raise
+            self._stop(error)
+            self._recorded.clear()
+        return self._update(batch)
+
+    def _stop(self, error: Exception) -> None:
+        log.warning("updates go on without CUDA graphs: %s", error)
+        self._record = None
 
     def records(self) -> bool:
         """Whether updates are recorded; they are not once one of them could not be."""

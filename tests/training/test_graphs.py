@@ -85,6 +85,33 @@ def test_what_cannot_be_recorded_is_learned_all_the_same(caplog):
     assert "not permitted" in message
 
 
+def test_graphs_give_way_where_an_update_needs_their_memory(monkeypatch, caplog):
+    model, optimizer = built()
+    make = GraphedUpdates(model, optimizer, recorder=repeat)
+    plan, known = BATCHES.plan(0), make._update
+    for _ in range(2):
+        make(BATCHES.take(plan[0]), lr=1e-3)
+    assert len(make._recorded) == 1
+
+    def full(batch):
+        if make._recorded:
+            raise torch.cuda.OutOfMemoryError("CUDA out of memory")
+        return known(batch)
+
+    monkeypatch.setattr(make, "_update", full)
+    assert make(BATCHES.take(plan[1]), lr=1e-3).loss.total > 0
+    assert not make._recorded
+    assert not make.records()
+    assert "out of memory" in caplog.text
+    monkeypatch.setattr(make, "_update", lambda batch: full_for_good())
+    with pytest.raises(torch.cuda.OutOfMemoryError):
+        make(BATCHES.take(plan[1]), lr=1e-3)
+
+
+def full_for_good():
+    raise torch.cuda.OutOfMemoryError("CUDA out of memory")
+
+
 def trainer_of(folder, **changes):
     training = settings(**{"steps": 2, "sampling": None, "sampling_constant": None, **changes})
     return new_run(
