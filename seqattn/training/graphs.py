@@ -56,7 +56,7 @@ class GraphedUpdates:
 
     References
     ----------
-    Ng et al. (2021), "Accelerating PyTorch with CUDA Graphs", PyTorch's blog.
+    "Accelerating PyTorch with CUDA Graphs" (2021), PyTorch's blog.
     """
 
     def __init__(
