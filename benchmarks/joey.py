@@ -1,8 +1,9 @@
 """JoeyNMT as a contestant; runs in an environment of its own, without seqattn.
 
 ``python benchmarks/joey.py train|decode DATA BATCHING SCORE THREADS [BEAM STEPS]`` with weights of
-its own, ``python benchmarks/joey.py translate DATA BEAM THREADS ANSWERS`` with ours, or
-``python benchmarks/joey.py learn DATA THREADS ANSWERS`` to train and then translate.
+its own, ``python benchmarks/joey.py translate DATA BEAM THREADS ANSWERS`` with ours,
+``python benchmarks/joey.py learn DATA THREADS ANSWERS`` to train and then translate, or
+``python benchmarks/joey.py reach THREADS DATA`` to translate again and again while it trains.
 """
 
 import ctypes
@@ -20,6 +21,7 @@ from joeynmt.batch import Batch
 from joeynmt.model import build_model
 from joeynmt.search import search
 from joeynmt.vocabulary import Vocabulary
+from learner import learn_and_show  # beside this file
 
 EMBED, HIDDEN, DROPOUT, SMOOTHING, CLIP = 256, 512, 0.2, 0.1, 1.0
 # Its special tokens are unk 0, pad 1, bos 2, eos 3; in the file pad 0, bos 1, eos 2, unk 3.
@@ -37,11 +39,11 @@ def vocabulary(size):
     return Vocabulary([f"t{i}" for i in range(4, size)], special)
 
 
-def make_model(sizes, score, embed=EMBED, hidden=HIDDEN):
+def make_model(sizes, score, embed=EMBED, hidden=HIDDEN, dropout=DROPOUT):
     """Build its recurrent model with input feeding, in the sizes of the benchmark."""
     part = {
         "type": "recurrent", "rnn_type": "gru", "hidden_size": hidden, "num_layers": 1,
-        "embeddings": {"embedding_dim": embed, "scale": False}, "dropout": DROPOUT,
+        "embeddings": {"embedding_dim": embed, "scale": False}, "dropout": dropout,
     }  # fmt: skip
     config = {
         "encoder": {**part, "bidirectional": True},
@@ -135,6 +137,23 @@ def learn(path, threads, answers) -> None:
     write_answers(model.eval(), data, "1", answers)
 
 
+def reach(threads, path) -> None:
+    """Train, and translate what nobody trains on whenever a judgement is due."""
+    torch.set_num_threads(int(threads))
+    data = json.loads(Path(path).read_text())
+    torch.manual_seed(data["seed"])
+    own = data["own"]
+    model = make_model(data["sizes"], own["score"], *data["widths"], own["dropout"])
+    update = make_trainer(model, own["smoothing"], own["clip"])
+
+    def train(rows, lr) -> int:
+        model.train()
+        return update(make_batch(data, rows, with_target=True), lr)
+
+    about = f"JoeyNMT {version('joeynmt')}, PyTorch {torch.__version__}"
+    learn_and_show(data, train, lambda: translate_all(model.eval(), data, "1"), about)
+
+
 def search_all(model, data, rows, beam):
     """Translate the sentences of these rows; give each with its row."""
     batch = make_batch(data, rows, with_target=False)
@@ -148,23 +167,28 @@ def search_all(model, data, rows, beam):
 
 def write_answers(model, data, beam, answers) -> None:
     """Translate all batches of a beam into a file of our ids, in the order of their rows."""
+    Path(answers).write_text(json.dumps(translate_all(model, data, beam)))
+
+
+def translate_all(model, data, beam):
+    """Translate all batches of a beam; give our ids, in the order of their rows."""
     found = dict(pair for rows in data[beam] for pair in search_all(model, data, rows, beam))
     # Its greedy search writes on until the last sentence of the batch has ended.
     ids = [[BACK.get(i, i) for i in [*found[row], 3]] for row in sorted(found)]
-    ids = [sentence[: sentence.index(2)] for sentence in ids]
-    Path(answers).write_text(json.dumps(ids))
+    return [sentence[: sentence.index(2)] for sentence in ids]
 
 
-def make_trainer(model):
+def make_trainer(model, smoothing=SMOOTHING, clip=CLIP):
     """Give what makes an update with a batch and counts its target tokens."""
-    model.loss_function = ("crossentropy", SMOOTHING)
+    model.loss_function = ("crossentropy", smoothing)
     optimizer = torch.optim.Adam(model.parameters())
 
     def train(batch, lr) -> int:
         optimizer.param_groups[0]["lr"] = lr
         loss, *_ = model(return_type="loss", **vars(batch))
         batch.normalize(loss, "tokens").backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), CLIP)
+        if clip is not None:
+            torch.nn.utils.clip_grad_norm_(model.parameters(), clip)
         optimizer.step()
         optimizer.zero_grad()
         return batch.ntokens
@@ -184,8 +208,8 @@ def main() -> None:
         global DEVICE
         DEVICE = torch.device(sys.argv[2])
         del sys.argv[1:3]
-    if sys.argv[1] in ("translate", "learn"):
-        return {"translate": translate, "learn": learn}[sys.argv[1]](*sys.argv[2:])
+    if whole := {"translate": translate, "learn": learn, "reach": reach}.get(sys.argv[1]):
+        return whole(*sys.argv[2:])
     job, path, batching, score, threads, *rest = sys.argv[1:]
     torch.set_num_threads(int(threads))
     data = json.loads(Path(path).read_text())

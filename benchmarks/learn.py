@@ -39,11 +39,16 @@ PEAK, WARMUP, SEED = 1e-3, 200, 0
 OURS = {"ours, luong, bf16": "bf16"}
 
 
-def write_task(path: Path, tokens: int, epochs: int) -> tuple[int, list[TextPair], Vocabulary]:
-    """Write what every contestant reads; give the target tokens, and what is to be translated."""
+def read_corpus() -> tuple[list[TextPair], list[TextPair], Vocabularies]:
+    """Give the pairs to learn from and those to translate, and the vocabularies of the first."""
     corpus = CorpusConfig("multi30k", "de", "en")
     known, unseen = read_split(corpus, "train"), read_split(corpus, "valid")
-    vocabularies = Vocabularies.learn(known, corpus.languages, subwords=SUBWORDS)
+    return known, unseen, Vocabularies.learn(known, corpus.languages, subwords=SUBWORDS)
+
+
+def write_task(path: Path, tokens: int, epochs: int) -> tuple[int, list[TextPair], Vocabulary]:
+    """Write what every contestant reads; give the target tokens, and what is to be translated."""
+    known, unseen, vocabularies = read_corpus()
     batches = Batches(encode_pairs(known, vocabularies), tokens=tokens)
     schedule = [rows for epoch in range(epochs) for rows in batches.plan(epoch)]
     examples = [*batches.examples, *encode_pairs(unseen, vocabularies)]

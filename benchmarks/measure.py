@@ -17,6 +17,7 @@ __all__ = [
     "compare",
     "compare_memory",
     "print_heading",
+    "processor",
     "told_range",
     "write_block",
     "write_lines",
@@ -160,11 +161,12 @@ def _machine() -> str:
     threads = torch.get_num_threads()
     return (
         f"PyTorch {torch.__version__}, Python {python}, {threads} thread{'s' * (threads != 1)} of "
-        f"{_processor()}"
+        f"{processor()}"
     )
 
 
-def _processor() -> str:
+def processor() -> str:
+    """Name this machine's processor."""
     try:
         names = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:

@@ -75,12 +75,17 @@ def search(model: nn.Module, task: dict, rows: list[int], beam: int, bf16: bool)
 
 def write_answers(model: nn.Module, task: dict, beam: int, bf16: bool, answers: Path) -> None:
     """Translate every batch of a beam into a file of ids, in the order of their rows."""
+    answers.write_text(json.dumps(search_all(model, task, beam, bf16)))
+
+
+def search_all(model: nn.Module, task: dict, beam: int, bf16: bool) -> list[list[int]]:
+    """Translate every batch of a beam; give the ids in the order of their rows."""
     written = {
         row: ids
         for rows in task[str(beam)]
         for row, ids in zip(rows, search(model, task, rows, beam, bf16), strict=True)
     }
-    answers.write_text(json.dumps([written[row] for row in sorted(written)]))
+    return [written[row] for row in sorted(written)]
 
 
 def side_by_side(examples: list[Example], rows: Sequence[int], beam: int) -> list[list[int]]:
@@ -92,7 +97,12 @@ def side_by_side(examples: list[Example], rows: Sequence[int], beam: int) -> lis
 
 def bleu(vocabulary: Vocabulary, pairs: list[TextPair], answers: Path) -> float:
     """Give BLEU of the sentences in a file of ids."""
-    texts = [vocabulary.decode(ids) for ids in json.loads(answers.read_text())]
+    return bleu_of_ids(vocabulary, pairs, json.loads(answers.read_text()))
+
+
+def bleu_of_ids(vocabulary: Vocabulary, pairs: list[TextPair], answers: list[list[int]]) -> float:
+    """Give BLEU of sentences of ids."""
+    texts = [vocabulary.decode(ids) for ids in answers]
     return corpus_bleu(texts, [pair.target for pair in pairs]).score
 
 

@@ -1,0 +1,567 @@
+"""Time to quality: ``python -m benchmarks.reach --joeynmt PYTHON --seeds 0``, later ``1 2``.
+
+Seconds until the validation BLEU of Multi30k, German to English, first is 20, 25 and 30: of our
+Luong in 32 bits and in bfloat16, of JoeyNMT's with the same sizes, batches and kind of schedule,
+and of JoeyNMT as one of its own examples has it. After every 100,000 target tokens or so each
+translates all validation sentences greedily. The clock runs while it trains and while it
+translates; reading, building, and BLEU itself are not counted. A training ends with BLEU 30, or
+when its minutes are over.
+
+Each training of a seed is a cell in the work folder, and is not repeated. Seeds come one after the
+other, and in each all contestants, so that the measurement can be taken up on another day. What was
+cut short leaves the points that it had, and begins anew. ``--book`` joins the cells with those that
+are stored, in ``seqattn/data/measured/reach.json``, and writes the tables::
+
+    card    how it was made: command, date
+    cells   one for each contestant and seed:
+            contestant, seed, settings, end ("reached", "time is over", "epochs are over", "cut")
+            about (what it ran on), machine, date
+            points   at each validation: {updates, tokens, training, validating, bleu}; in seconds,
+                     from the beginning
+
+A peak learning rate is chosen on the validation BLEU after some minutes of training, and with
+another seed than those of the measurement: ``--only joeynmt --peak 1e-3 --minutes 10 --seeds 100
+--work FOLDER``.
+"""
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import date
+from functools import cached_property
+from pathlib import Path
+from random import Random
+from typing import Any, NamedTuple
+
+import torch
+
+from benchmarks.learn import read_corpus
+from benchmarks.learner import learn_and_show
+from benchmarks.measure import processor, write_block
+from benchmarks.race import EMBED, HIDDEN
+from benchmarks.study import Study, study_parser
+from benchmarks.train import MODELS
+from benchmarks.translate import bleu_of_ids, search_all, side_by_side
+from seqattn.data import Batches, Example, TextPair, Vocabularies, encode_pairs
+from seqattn.models import build_model
+from seqattn.models.output_layer import guess_frequencies
+from seqattn.process import prepare_process
+from seqattn.training import make_optimizer, update
+from seqattn.training.schedules import LEARNING_RATES
+
+MARKS = 20, 25, 30
+MINUTES = 1, 2, 4, 8, 15, 30, 60, 120  # of the table of the curve
+SMOOTHING = 0.1
+BESIDE = "joeynmt", "joeynmt-own"  # whom ours are compared with
+GOALS = {("ours-fp32", "joeynmt"): 4.0, ("ours-bf16", "joeynmt"): 6.0}  # times as fast to BLEU 25
+HOW = "python -m benchmarks.reach --joeynmt PYTHON --book"
+Cell = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Contestant:
+    """Who learns, and how.
+
+    Attributes
+    ----------
+    name : str
+        As the tables have it.
+    peak, warmup, schedule
+        Of the learning rate; schedules have the names of ``seqattn.training.schedules``.
+    bf16 : bool
+        Whether ours computes in bfloat16.
+    sentences : int, optional
+        Sentences in a random batch; without it, batches are buckets of sentences of one length.
+    own : mapping, optional
+        What ``joey.py`` is to know of JoeyNMT's model and training; None for ours.
+    """
+
+    name: str
+    peak: float
+    warmup: int = 200
+    schedule: str = "inverse_square_root"
+    bf16: bool = False
+    sentences: int | None = None
+    own: Mapping[str, Any] | None = None
+
+
+CONTESTANTS = {
+    "ours-fp32": Contestant("ours, fp32", peak=2e-3),
+    "ours-bf16": Contestant("ours, bf16", peak=2e-3, bf16=True),
+    "joeynmt": Contestant(
+        "JoeyNMT",
+        peak=1e-3,
+        own={"score": "luong", "dropout": 0.2, "smoothing": SMOOTHING, "clip": 1.0},
+    ),
+    # configs/iwslt14_deen_bpe.yaml, until version 2 put a Transformer there: the one example with a
+    # recurrent model and German and English. Its plateau scheduler takes the validation loss each
+    # 2,000 updates, and lowers the rate after 9 without a gain: later than any training here ends.
+    "joeynmt-own": Contestant(
+        "JoeyNMT, its own settings",
+        peak=2e-4,
+        warmup=0,
+        schedule="constant",
+        sentences=80,
+        own={"score": "bahdanau", "dropout": 0.0, "smoothing": 0.0, "clip": None},
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Material:
+    """What all learn from, and what all translate."""
+
+    known: list[TextPair]
+    unseen: list[TextPair]
+    vocabularies: Vocabularies
+
+    @cached_property
+    def examples(self) -> list[Example]:
+        """All pairs as ids, those to learn from first."""
+        return encode_pairs([*self.known, *self.unseen], self.vocabularies)
+
+    def judge(self, answers: list[list[int]]) -> float:
+        """Give BLEU of the translations of all unseen sentences."""
+        return bleu_of_ids(self.vocabularies.target, self.unseen, answers)
+
+
+class Limits(NamedTuple):
+    """What is the same for every contestant."""
+
+    tokens: int = 1024
+    every: int = 100_000
+    epochs: int = 40
+    minutes: float = 120.0
+    threads: int = 2
+    widths: tuple[int, int] = (EMBED, HIDDEN)
+
+
+def make_task(material: Material, contestant: Contestant, seed: int, limits: Limits) -> dict:
+    """Give what a contestant reads before it begins: what to learn, in which order, how fast."""
+    examples, count = material.examples, len(material.known)
+    if contestant.sentences is None:
+        batches = Batches(examples[:count], tokens=limits.tokens, seed=seed)
+        schedule = [rows for epoch in range(limits.epochs) for rows in batches.plan(epoch)]
+    else:
+        schedule = [*random_batches(count, contestant.sentences, seed, limits.epochs)]
+    rate = LEARNING_RATES[contestant.schedule]
+    return {
+        "seed": seed,
+        "sizes": list(map(len, material.vocabularies)),
+        "widths": limits.widths,
+        "examples": examples,
+        "known": count,
+        "schedule": schedule,
+        "lr": [
+            contestant.peak * rate(i, contestant.warmup, (i - 1) / len(schedule))
+            for i in range(1, len(schedule) + 1)
+        ],
+        "every": limits.every,
+        "1": side_by_side(examples, range(count, len(examples)), beam=1),
+        "own": contestant.own,
+    }
+
+
+def random_batches(count: int, size: int, seed: int, epochs: int) -> Iterator[list[int]]:
+    """Shuffle all rows for each epoch, and cut them as they come."""
+    for epoch in range(epochs):
+        rows = list(range(count))
+        Random(f"{seed} {epoch}").shuffle(rows)
+        yield from (rows[i : i + size] for i in range(0, count, size))
+
+
+def learn(task: dict, bf16: bool) -> None:
+    """Be one of ours."""
+    torch.manual_seed(task["seed"])
+    d_embed, d_hidden = task["widths"]
+    config = replace(MODELS["luong"], d_embed=d_embed, d_hidden=d_hidden)
+    model = build_model(config, *task["sizes"])
+    optimizer = make_optimizer(model)
+    batches = Batches([Example(*pair) for pair in task["examples"]])
+    guess_frequencies(model.vocabulary, [target for _, target in task["examples"][: task["known"]]])
+
+    def train(rows: Sequence[int], lr: float) -> int:
+        model.train()
+        batch = batches.take(rows)
+        update(model, optimizer, batch, lr=lr, smoothing=SMOOTHING, bf16=bf16)
+        return batch.tokens
+
+    learn_and_show(
+        task, train, lambda: search_all(model.eval(), task, 1, bf16), f"PyTorch {torch.__version__}"
+    )
+
+
+def follow(
+    command: Sequence[str],
+    judge: Callable[[list[list[int]]], float],
+    minutes: float,
+    keep: Callable[[Cell], None],
+    *,
+    goal: float = MARKS[-1],
+) -> Cell:
+    """Run a contestant until its BLEU is the goal or its time is over; ``keep`` gets each state."""
+    found: Cell = {"end": "cut", "about": "", "points": []}
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert process.stdin is not None
+    assert process.stdout is not None
+    with process:
+        try:
+            said = process.stdout.readline().strip()
+            if not said.startswith("ready: "):
+                raise SystemExit(f"a contestant did not start: {' '.join(command)}")
+            found["about"] = said.removeprefix("ready: ")
+            for line in process.stdout:
+                point = json.loads(line)
+                point["bleu"] = round(judge(point.pop("answers")), 2)
+                point |= {key: round(point[key], 2) for key in ("training", "validating")}
+                found["points"].append(point)
+                print(told(point), flush=True)
+                if point["bleu"] >= goal:
+                    found["end"] = "reached"
+                elif point["training"] + point["validating"] >= 60 * minutes:
+                    found["end"] = "time is over"
+                keep(found)
+                process.stdin.write("on\n" if found["end"] == "cut" else "stop\n")
+                process.stdin.flush()
+            if process.wait():
+                raise SystemExit(f"a contestant ended with {process.returncode}")
+        finally:
+            process.kill()
+    if found["end"] == "cut":
+        found["end"] = "epochs are over"
+    return found
+
+
+def told(point: Mapping[str, float]) -> str:
+    """Give a line for the terminal."""
+    return (
+        f"  {point['training']:8.1f} s + {point['validating']:6.1f} s  update {point['updates']:6d}"
+        f"  {point['tokens']:10,} tokens  BLEU {point['bleu']:5.2f}"
+    )
+
+
+class Measurement:
+    """Cells in a work folder, and what belongs into them.
+
+    Parameters
+    ----------
+    study : Study
+        With the work folder.
+    limits : Limits
+        The same for all.
+    """
+
+    def __init__(self, study: Study, limits: Limits):
+        self.study = study
+        self.limits = limits
+
+    def settings(self, contestant: Contestant) -> dict[str, Any]:
+        """Give all that a cell depends on, but contestant and seed."""
+        values = {**self.limits._asdict(), **asdict(contestant)}
+        return json.loads(json.dumps(values))
+
+    def run(
+        self, key: str, contestant: Contestant, seed: int, command: Sequence[str], data: Material
+    ) -> Cell:
+        """Let a contestant learn, unless it has; ``command`` lacks the file that it reads."""
+        cut = self.cut(key, seed)
+        common = {
+            "contestant": key,
+            "seed": seed,
+            "settings": self.settings(contestant),
+            "machine": f"{self.limits.threads} threads of {processor()}",
+            "date": str(date.today()),
+        }
+
+        def keep(found: Cell) -> None:
+            cut.parent.mkdir(parents=True, exist_ok=True)
+            unfinished = cut.with_suffix(".part")
+            unfinished.write_text(json.dumps({**common, **found}), encoding="utf-8")
+            unfinished.replace(cut)
+
+        def train() -> Cell:
+            print(f"{contestant.name}, seed {seed}", flush=True)
+            with tempfile.TemporaryDirectory() as folder:
+                path = Path(folder) / "task.json"
+                path.write_text(json.dumps(make_task(data, contestant, seed, self.limits)))
+                found = follow([*command, str(path)], data.judge, self.limits.minutes, keep)
+            return {**common, **found}
+
+        found = self.study.run(f"{key}-{seed}", train)
+        cut.unlink(missing_ok=True)
+        self.check(found, contestant)
+        return found
+
+    def cut(self, key: str, seed: int) -> Path:
+        """Name the file of what an unfinished training has shown."""
+        return self.study.work / f"{key}-{seed}.cut"
+
+    def check(self, cell: Cell, contestant: Contestant) -> None:
+        """Refuse what was measured in another way."""
+        told, meant = cell["settings"], self.settings(contestant)
+        others = {name: told.get(name) for name in meant if told.get(name) != meant[name]}
+        if others:
+            raise SystemExit(
+                f"{cell['contestant']}, seed {cell['seed']}, was measured with {others}; expected "
+                f"{ {name: meant[name] for name in others} }: measure in another --work"
+            )
+
+    def collect(self, contestants: Mapping[str, Contestant]) -> list[Cell]:
+        """Join what is stored with the work folder, which goes before, but for what was cut."""
+        stored = json.loads(self.study.result.read_text("utf-8"))["cells"] if (
+            self.study.result.exists()
+        ) else []  # fmt: skip
+        files = [*sorted(self.study.work.glob("*.cut")), *sorted(self.study.work.glob("*.json"))]
+        found = {}
+        for cell in [*stored, *(json.loads(file.read_text("utf-8")) for file in files)]:
+            place = cell["contestant"], cell["seed"]
+            if cell["contestant"] not in contestants:
+                continue
+            if place in found and cell["end"] == "cut" != found[place]["end"]:
+                continue
+            self.check(cell, contestants[cell["contestant"]])
+            found[place] = cell
+        order = list(contestants)
+        return sorted(found.values(), key=lambda c: (order.index(c["contestant"]), c["seed"]))
+
+
+# --- reading curves ------------------------------------------------------------------------------
+
+
+def clock(point: Mapping[str, float], alone: bool = False) -> float:
+    """Give the seconds of a point: of all, or of training alone."""
+    return point["training"] + (0.0 if alone else point["validating"])
+
+
+def reached(cell: Cell, mark: float) -> dict[str, float] | None:
+    """Give the first validation with such a BLEU."""
+    return next((point for point in cell["points"] if point["bleu"] >= mark), None)
+
+
+def seconds_to(cell: Cell, mark: float, *, alone: bool = False) -> float | None:
+    """Give the seconds until then; None where it was not seen."""
+    point = reached(cell, mark)
+    return None if point is None else clock(point, alone)
+
+
+def told_mean(values: Sequence[float | None], lasted: float) -> str:
+    """Tell mean and range of those that there are, and of how many seeds.
+
+    Examples
+    --------
+    >>> told_mean([600.0, 700.0, None], 7200.0).replace(chr(160), " ")
+    '650 (600 to 700), 2 of 3 seeds'
+    >>> told_mean([None], 7200.0)
+    'not in 7,200'
+    """
+    there = [value for value in values if value is not None]
+    if not there:
+        return f"not in {lasted:,.0f}"
+    text = f"{statistics.mean(there):,.0f}"
+    if len(there) > 1:
+        text += f" ({min(there):,.0f}\u00a0to\u00a0{max(there):,.0f})"
+    return text if len(there) == len(values) else f"{text}, {len(there)} of {len(values)} seeds"
+
+
+def told_ratio(ours: Cell, theirs: Cell, mark: float, *, alone: bool = False) -> str:
+    """Tell how many times as long theirs took as ours; at least, where it did not get there."""
+    mine, other = (seconds_to(cell, mark, alone=alone) for cell in (ours, theirs))
+    if mine is None:
+        return "–"
+    if other is None:
+        return f"above {clock(theirs['points'][-1], alone) / mine:.2f}"
+    return f"{other / mine:.2f}"
+
+
+def bleu_by(cell: Cell, seconds: float) -> float | None:
+    """Give the last BLEU seen by then; None before the first and after the end."""
+    points = cell["points"]
+    if clock(points[-1]) < seconds:
+        return None
+    seen = [point["bleu"] for point in points if clock(point) <= seconds]
+    return seen[-1] if seen else None
+
+
+def page_lines(cells: Sequence[Cell], contestants: Mapping[str, Contestant]) -> list[str]:
+    """Give what stands between the marks of the page, in Markdown."""
+    cells = [cell for cell in cells if cell["points"]]
+    if not cells:
+        return [f"Not measured yet; `{HOW}` does."]
+    groups = {
+        key: found
+        for key in contestants
+        if (found := [cell for cell in cells if cell["contestant"] == key])
+    }
+    return [
+        *_times(groups, contestants),
+        *_ratios(groups, contestants),
+        *_curve(groups, contestants),
+        *_ends(cells, contestants),
+        f"Measured by `{HOW}`: {_places(cells, contestants)}.",
+    ]
+
+
+def _times(groups: Mapping[str, list[Cell]], contestants: Mapping[str, Contestant]) -> list[str]:
+    lines = []
+    for title, alone in (("training and validations", False), ("training alone", True)):
+        lines += [f"**Seconds until validation BLEU, {title}: mean (lowest to highest)**", ""]
+        heads = ["what", "seeds", *(f"to {mark}" for mark in MARKS)]
+        heads += [] if alone else [f"tokens to {MARKS[1]}", "tokens/s"]
+        lines += [f"| {' | '.join(heads)} |", "|---" + "|---:" * (len(heads) - 1) + "|"]
+        for key, cells in groups.items():
+            lasted = max(clock(cell["points"][-1], alone) for cell in cells)
+            row = [contestants[key].name, str(len(cells))]
+            row += [
+                told_mean([seconds_to(cell, mark, alone=alone) for cell in cells], lasted)
+                for mark in MARKS
+            ]
+            if not alone:
+                ends = [cell["points"][-1] for cell in cells]
+                there = [reached(cell, MARKS[1]) for cell in cells]
+                most = max(end["tokens"] for end in ends)
+                row.append(told_mean([point and point["tokens"] for point in there], most))
+                row.append(
+                    f"{statistics.mean(end['tokens'] / end['training'] for end in ends):,.0f}"
+                )
+            lines.append(f"| {' | '.join(row)} |")
+        lines.append("")
+    return lines
+
+
+def _ratios(groups: Mapping[str, list[Cell]], contestants: Mapping[str, Contestant]) -> list[str]:
+    heads = ["what", "beside", "seeds", *(f"to {mark}" for mark in MARKS)]
+    heads += [f"to {MARKS[1]}, training alone", f"goal to {MARKS[1]}"]
+    rows = []
+    for peer in BESIDE:
+        for key in (key for key in groups if contestants[key].own is None):
+            pairs = [
+                (ours, theirs)
+                for ours in groups[key]
+                for theirs in groups.get(peer, [])
+                # Seconds of two machines have no ratio.
+                if (ours["seed"], ours["machine"]) == (theirs["seed"], theirs["machine"])
+            ]
+            if pairs:
+                row = [contestants[key].name, contestants[peer].name]
+                row.append(", ".join(str(ours["seed"]) for ours, _ in pairs))
+                row += [", ".join(told_ratio(*pair, mark) for pair in pairs) for mark in MARKS]
+                row.append(", ".join(told_ratio(*pair, MARKS[1], alone=True) for pair in pairs))
+                goal = GOALS.get((key, peer))
+                rows.append([*row, "" if goal is None else f"{goal:.2f}"])
+    if not rows:
+        return []
+    return [
+        "**How many times as long the other took, seed by seed**",
+        "",
+        f"| {' | '.join(heads)} |",
+        "|---|---|" + "---:|" * (len(heads) - 2),
+        *(f"| {' | '.join(row)} |" for row in rows),
+        "",
+    ]
+
+
+def _curve(groups: Mapping[str, list[Cell]], contestants: Mapping[str, Contestant]) -> list[str]:
+    lines = [
+        "**The curve: mean of the last validation BLEU seen by so many minutes**",
+        "",
+        "| what | " + " | ".join(f"{minutes} min" for minutes in MINUTES) + " |",
+        "|---" + "|---:" * len(MINUTES) + "|",
+    ]
+    for key, cells in groups.items():
+        row = []
+        for minutes in MINUTES:
+            values = [bleu_by(cell, 60 * minutes) for cell in cells]
+            whole = [value for value in values if value is not None]
+            # Of all seeds or of none: a mean of those that are left would not be of the curve.
+            row.append(f"{statistics.mean(whole):.1f}" if len(whole) == len(values) else "–")
+        lines.append(f"| {contestants[key].name} | {' | '.join(row)} |")
+    return [*lines, ""]
+
+
+def _ends(cells: Sequence[Cell], contestants: Mapping[str, Contestant]) -> list[str]:
+    """Say of every training that did not get to the last mark why, and where it stood."""
+    lines = [
+        f"- {contestants[cell['contestant']].name}, seed {cell['seed']}: "
+        f"{'cut short' if cell['end'] == 'cut' else cell['end']} after "
+        f"{clock(cell['points'][-1]):,.0f} s, best BLEU "
+        f"{max(point['bleu'] for point in cell['points']):.2f}"
+        for cell in cells
+        if cell["end"] != "reached"
+    ]
+    return [f"Ended before BLEU {MARKS[-1]}:", "", *lines, ""] if lines else []
+
+
+def _places(cells: Sequence[Cell], contestants: Mapping[str, Contestant]) -> str:
+    found: dict[str, list[str]] = {}
+    for cell in cells:
+        place = f"{cell['machine']}, {cell['about']}, on {cell['date']}"
+        found.setdefault(place, []).append(
+            f"{contestants[cell['contestant']].name} (seed {cell['seed']})"
+        )
+    return "; ".join(f"{', '.join(who)}: {place}" for place, who in found.items())
+
+
+def read_arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
+    """Read the command's options."""
+    usual = Limits()
+    parser = study_parser("reach", __doc__.splitlines()[0])
+    parser.add_argument("--joeynmt", help="the Python of an environment with joeynmt==2.3")
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
+    parser.add_argument("--only", nargs="+", choices=list(CONTESTANTS), help="of the contestants")
+    parser.add_argument("--peak", type=float, help="another learning rate, to choose one")
+    parser.add_argument("--minutes", type=float, default=usual.minutes, help="at most, for each")
+    parser.add_argument("--every", type=int, default=usual.every, help="tokens to a validation")
+    parser.add_argument("--threads", type=int, default=usual.threads)
+    parser.add_argument("--book", action="store_true", help="store and show what has been measured")
+    parser.add_argument("--contestant", nargs=2, help=argparse.SUPPRESS)
+    arguments = parser.parse_args(given)
+    named = [key for key in arguments.only or () if CONTESTANTS[key].own is not None]
+    if named and not arguments.joeynmt and not arguments.book:
+        parser.error(f"{named[0]} needs --joeynmt PYTHON")
+    return arguments
+
+
+def main() -> None:
+    """Let every contestant learn in turn, show what they did, or be one of them."""
+    arguments = read_arguments()
+    torch.set_num_threads(arguments.threads)
+    if arguments.contestant:
+        prepare_process()
+        precision, path = arguments.contestant
+        return learn(json.loads(Path(path).read_text()), precision == "bf16")
+    limits = Limits(every=arguments.every, minutes=arguments.minutes, threads=arguments.threads)
+    measurement = Measurement(Study("reach", arguments.work, arguments.result), limits)
+    if arguments.book:
+        cells = measurement.collect(CONTESTANTS)
+        if not cells:
+            raise SystemExit(f"nothing has been measured: no cells in {arguments.work}")
+        measurement.study.write({"card": {"command": HOW, "date": str(date.today())},
+                                 "cells": cells})  # fmt: skip
+        return write_block("reach", page_lines(cells, CONTESTANTS))
+    contestants = {key: CONTESTANTS[key] for key in arguments.only or CONTESTANTS}
+    if arguments.peak is not None:
+        contestants = {key: replace(c, peak=arguments.peak) for key, c in contestants.items()}
+    material = Material(*read_corpus())
+    threads = str(arguments.threads)
+    for seed in arguments.seeds:
+        for key, contestant in contestants.items():
+            if contestant.own is None:
+                command = [sys.executable, "-m", "benchmarks.reach", "--threads", threads]
+                command += ["--contestant", "bf16" if contestant.bf16 else "fp32"]
+            elif arguments.joeynmt:
+                script = str(Path(__file__).with_name("joey.py"))
+                command = [arguments.joeynmt, script, "reach", threads]
+            else:
+                print(f"{contestant.name} is left out: no --joeynmt")
+                continue
+            measurement.run(key, contestant, seed, command, material)
+    print("\n".join(page_lines(measurement.collect(contestants), contestants)))
+
+
+if __name__ == "__main__":
+    main()

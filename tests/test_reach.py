@@ -1,0 +1,296 @@
+"""Time to quality: who learns what, when a training ends, and what is read from its curve."""
+
+import io
+import json
+import re
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from benchmarks import measure, reach
+from benchmarks.learner import learn_and_show
+from benchmarks.study import Study
+from seqattn.data import TextPair, Vocabularies
+
+ROOT = Path(reach.__file__).resolve().parents[1]
+# Stands in for JoeyNMT: learns nothing, and writes the references of some, then of all sentences.
+STAND_IN = """
+import json, sys
+sys.path.insert(0, {folder!r})
+from learner import learn_and_show
+task = json.load(open(sys.argv[-1]))
+right = [target for _, target in task["examples"][task["known"]:]]
+shown = iter([[[5, 2]] * len(right), right[:4] + [[5, 2]] * (len(right) - 4), right])
+learn_and_show(task, lambda rows, lr: len(rows), lambda: next(shown), "a stand-in")
+"""
+WORDS = ["a", "man", "on", "the", "bench", "reads", "his", "old", "paper", "in", "this", "park"]
+SMALL = reach.Limits(tokens=64, every=8, epochs=3, minutes=1.0, threads=1, widths=(8, 12))
+
+
+def stand_in():
+    code = STAND_IN.format(folder=str(ROOT / "benchmarks"))
+    return [sys.executable, "-S", "-c", code]
+
+
+@pytest.fixture(scope="module")
+def material():
+    def pairs(lengths):
+        return [TextPair(" ".join(WORDS[:n][::-1]), " ".join(WORDS[:n])) for n in lengths]
+
+    known = pairs([5, 6, 7, 8, 9, 10, 11, 12] * 2)
+    return reach.Material(known, pairs(range(5, 13)), Vocabularies.learn(known, ("de", "en")))
+
+
+@pytest.fixture
+def measurement(tmp_path):
+    return reach.Measurement(Study("reach", tmp_path / "work", tmp_path / "reach.json"), SMALL)
+
+
+def cell(contestant, *points, seed=0, end="reached", machine="this", **settings):
+    """A cell whose points are (seconds of training, of validating, BLEU)."""
+    keys = "training", "validating", "bleu"
+    return {
+        "contestant": contestant,
+        "seed": seed,
+        "settings": settings,
+        "end": end,
+        "about": "PyTorch",
+        "machine": machine,
+        "date": "2026-01-01",
+        "points": [
+            {"updates": i, "tokens": 1000 * i, **dict(zip(keys, point, strict=True))}
+            for i, point in enumerate(points, start=1)
+        ],
+    }
+
+
+# --- what is learned -----------------------------------------------------------------------------
+
+
+def test_contestants_of_equal_batches_get_the_same_in_the_same_order(material):
+    tasks = {
+        key: reach.make_task(material, contestant, 3, SMALL)
+        for key, contestant in reach.CONTESTANTS.items()
+    }
+    ours, joey, own = (tasks[key] for key in ("ours-fp32", "joeynmt", "joeynmt-own"))
+    for name in ("schedule", "sizes", "examples", "1", "every"):
+        assert ours[name] == joey[name] == tasks["ours-bf16"][name]
+    shape = [[lr / max(task["lr"]) for lr in task["lr"]] for task in (ours, joey)]
+    assert shape[0] == pytest.approx(shape[1])
+    assert set(own["lr"]) == {reach.CONTESTANTS["joeynmt-own"].peak}
+    assert ours["schedule"] != reach.make_task(
+        material, reach.CONTESTANTS["ours-fp32"], 4, SMALL
+    )["schedule"]  # fmt: skip
+
+
+def test_nobody_learns_from_what_is_translated(material):
+    known = len(material.known)
+    for contestant in reach.CONTESTANTS.values():
+        task = reach.make_task(material, contestant, 0, SMALL)
+        learned = [row for rows in task["schedule"] for row in rows]
+        assert sorted(learned) == sorted(3 * list(range(known)))
+        shown = [row for rows in task["1"] for row in rows]
+        assert sorted(shown) == list(range(known, known + len(material.unseen)))
+
+
+def test_joeynmts_own_rate_is_not_lowered_before_its_training_ends():
+    own = reach.CONTESTANTS["joeynmt-own"]
+    assert own.sentences is not None
+    assert 9 * 2000 * own.sentences > reach.Limits().epochs * 29_000
+
+
+@pytest.mark.parametrize("bf16", [False, True])
+def test_one_of_ours_shows_what_it_can_until_it_is_told_to_stop(
+    material, monkeypatch, capsys, bf16
+):
+    task = json.loads(json.dumps(reach.make_task(
+        material, replace(reach.CONTESTANTS["ours-fp32"], peak=0.02, warmup=5), 0,
+        SMALL._replace(epochs=60, every=900),
+    )))  # fmt: skip
+    monkeypatch.setattr("sys.stdin", io.StringIO("on\non\nstop\n"))
+    reach.learn(task, bf16)
+    ready, *lines = capsys.readouterr().out.splitlines()
+    assert ready.startswith("ready: PyTorch")
+    shown = [json.loads(line) for line in lines]
+    assert len(shown) == 3
+    assert [point["tokens"] // 900 for point in shown] == [1, 2, 3]
+    for name in ("updates", "training", "validating"):
+        assert shown[0][name] < shown[1][name] < shown[2][name]
+    assert material.judge(shown[-1]["answers"]) > material.judge(shown[0]["answers"])
+
+
+def test_the_end_of_the_batches_is_shown_as_well(monkeypatch, capsys):
+    monkeypatch.setattr("sys.stdin", io.StringIO("on\non\n"))
+    task = {"schedule": [[0], [1], [2]], "lr": [1.0, 2.0, 3.0], "every": 4}
+    rates = []
+    learn_and_show(task, lambda rows, lr: rates.append(lr) or 2, lambda: [[5]], "me")
+    shown = [json.loads(line) for line in capsys.readouterr().out.splitlines()[1:]]
+    assert [(point["updates"], point["tokens"]) for point in shown] == [(2, 4), (3, 6)]
+    assert rates == task["lr"]
+
+
+# --- when it ends, and what is kept --------------------------------------------------------------
+
+
+def test_a_training_ends_with_the_goal_and_is_not_repeated(material, measurement, capsys):
+    joey = reach.CONTESTANTS["joeynmt"]
+    found = measurement.run("joeynmt", joey, 0, stand_in(), material)
+    assert found["end"] == "reached"
+    assert found["about"] == "a stand-in"
+    scores = [point["bleu"] for point in found["points"]]
+    assert scores == sorted(scores)
+    assert scores[-2] < reach.MARKS[-1] <= scores[-1] == 100
+    assert measurement.run("joeynmt", joey, 0, ["no such program"], material) == found
+    assert [path.name for path in measurement.study.work.iterdir()] == ["joeynmt-0.json"]
+
+
+@pytest.mark.parametrize(
+    ("goal", "minutes", "end"), [(101, 1.0, "epochs are over"), (101, 0.0, "time is over")]
+)
+def test_a_training_without_the_goal_says_what_ended_it(tmp_path, material, goal, minutes, end):
+    limits = SMALL._replace(every=16, epochs=2)
+    task = tmp_path / "task.json"
+    task.write_text(json.dumps(reach.make_task(material, reach.CONTESTANTS["joeynmt"], 0, limits)))
+    states = []
+    found = reach.follow(
+        [*stand_in(), str(task)], material.judge, minutes, lambda now: states.append(now["end"]),
+        goal=goal,
+    )  # fmt: skip
+    assert found["end"] == end
+    assert len(found["points"]) == len(states) == (1 if minutes == 0 else 2)
+
+
+def test_what_is_cut_short_leaves_its_points_and_begins_anew(material, measurement):
+    joey = reach.CONTESTANTS["joeynmt"]
+    broken = stand_in()
+    broken[-1] = broken[-1].replace("right[:4] + [[5, 2]] * (len(right) - 4)", "None")
+    with pytest.raises(TypeError):
+        measurement.run("joeynmt", joey, 0, broken, material)
+    (cut,) = measurement.collect(reach.CONTESTANTS)
+    assert (cut["end"], len(cut["points"])) == ("cut", 1)
+    measurement.run("joeynmt", joey, 0, stand_in(), material)
+    (found,) = measurement.collect(reach.CONTESTANTS)
+    assert (found["end"], len(found["points"])) == ("reached", 3)
+
+
+def test_who_fails_is_named(material, measurement):
+    joey = reach.CONTESTANTS["joeynmt"]
+    with pytest.raises(SystemExit, match="did not start"):
+        measurement.run("joeynmt", joey, 0, [sys.executable, "-S", "-c", ""], material)
+    code = stand_in()
+    code[-1] = (
+        code[-1].replace("right])", "])").replace("next(shown)", "next(shown, 0) or sys.exit(7)")
+    )
+    with pytest.raises(SystemExit, match="ended with 7"):
+        measurement.run("joeynmt", joey, 0, code, material)
+    assert not list(measurement.study.work.glob("*.json"))
+
+
+def test_what_is_stored_stays_and_what_was_cut_does_not_replace_it(measurement):
+    settings = {key: measurement.settings(c) for key, c in reach.CONTESTANTS.items()}
+    whole = cell("joeynmt", (1.0, 0.1, 31.0), seed=1, **settings["joeynmt"])
+    other = cell("ours-fp32", (1.0, 0.1, 31.0), seed=0, **settings["ours-fp32"])
+    measurement.study.write({"cells": [whole, other]})
+    measurement.study.work.mkdir()
+    cut = cell("joeynmt", (2.0, 0.2, 9.0), seed=1, end="cut", **settings["joeynmt"])
+    measurement.cut("joeynmt", 1).write_text(json.dumps(cut))
+    anew = cell("ours-fp32", (3.0, 0.1, 32.0), seed=0, **settings["ours-fp32"])
+    (measurement.study.work / "ours-fp32-0.json").write_text(json.dumps(anew))
+    assert measurement.collect(reach.CONTESTANTS) == [anew, whole]
+
+
+def test_what_was_measured_in_another_way_is_refused(measurement):
+    settings = measurement.settings(reach.CONTESTANTS["joeynmt"])
+    measurement.study.write({"cells": [cell("joeynmt", **{**settings, "peak": 9.0})]})
+    with pytest.raises(SystemExit, match=r"measured with \{'peak': 9\.0\}"):
+        measurement.collect(reach.CONTESTANTS)
+
+
+# --- reading curves ------------------------------------------------------------------------------
+
+CURVE = cell(
+    "ours-fp32", (10.0, 1.0, 12.0), (20.0, 2.0, 24.0), (30.0, 3.0, 22.0), (40.0, 4.0, 26.0)
+)
+
+
+def test_seconds_to_a_mark_are_those_of_the_first_validation_that_has_it():
+    assert [reach.seconds_to(CURVE, mark) for mark in (12, 20, 25, 30)] == [11.0, 22.0, 44.0, None]
+    assert reach.seconds_to(CURVE, 20, alone=True) == 20.0
+
+
+def test_bleu_by_a_time_is_the_last_that_was_seen():
+    assert [reach.bleu_by(CURVE, s) for s in (10, 11, 32, 33, 44, 45)] == [
+        None, 12.0, 24.0, 22.0, 26.0, None,
+    ]  # fmt: skip
+
+
+def test_a_mean_tells_its_range_and_of_how_many_seeds_it_is():
+    told = [reach.told_mean(values, 900.0).replace("\u00a0", " ") for values in (
+        [500.0], [500.0, 700.0], [500.0, None, 600.0], [None, None],
+    )]  # fmt: skip
+    assert told == ["500", "600 (500 to 700)", "550 (500 to 600), 2 of 3 seeds", "not in 900"]
+
+
+def test_who_did_not_get_there_took_at_least_so_many_times_as_long():
+    slow = cell("joeynmt", (50.0, 5.0, 12.0), (110.0, 22.0, 21.0), end="time is over")
+    ratios = [reach.told_ratio(CURVE, slow, mark) for mark in (20, 25, 30)]
+    assert ratios == ["6.00", "above 3.00", "–"]
+    assert reach.told_ratio(CURVE, slow, 20, alone=True) == "5.50"
+
+
+def test_the_page_compares_within_a_seed_and_a_machine_and_says_who_ended_early():
+    cells = [
+        CURVE,
+        cell("ours-fp32", (30.0, 3.0, 31.0), seed=1),
+        cell("ours-fp32", (30.0, 3.0, 31.0), seed=2),
+        cell("joeynmt", (100.0, 10.0, 21.0), (120.0, 12.0, 25.0), end="cut"),
+        cell("joeynmt", (150.0, 15.0, 31.0), seed=1),
+        cell("joeynmt", (150.0, 15.0, 31.0), seed=2, machine="another"),
+    ]
+    text = "\n".join(reach.page_lines(cells, reach.CONTESTANTS)).replace("\u00a0", " ")
+    assert (
+        "| ours, fp32 | 3 | 29 (22 to 33) | 37 (33 to 44) | 33 (33 to 33), 2 of 3 seeds |" in text
+    )
+    assert "| ours, fp32 | JoeyNMT | 0, 1 | 5.00, 5.00 | 3.00, 5.00 | –, 5.00 |" in text
+    assert re.search(r"\| ours, fp32 \| JoeyNMT .*\| 4\.00 \|$", text, re.MULTILINE)
+    assert "- JoeyNMT, seed 0: cut short after 132 s, best BLEU 25.00" in text
+    assert "- ours, fp32, seed 0: reached" not in text
+    assert "JoeyNMT (seed 2): another" in text
+
+
+def test_the_page_says_how_to_measure_what_has_not_been():
+    page = (ROOT / "chapters" / "benchmarks.md").read_text(encoding="utf-8")
+    block = page.partition("<!-- begin reach -->\n")[2].partition("\n<!-- end reach -->")[0]
+    if (measure.PAGE.parents[1] / "seqattn" / "data" / "measured" / "reach.json").exists():
+        assert reach.HOW in block
+    else:
+        assert block.splitlines() == reach.page_lines([], reach.CONTESTANTS)
+
+
+def test_the_book_gets_what_the_work_folder_holds(tmp_path, monkeypatch, capsys):
+    page, work, result = tmp_path / "page.md", tmp_path / "work", tmp_path / "reach.json"
+    page.write_text("before\n<!-- begin reach -->\n<!-- end reach -->\nafter\n")
+    monkeypatch.setattr("benchmarks.measure.PAGE", page)
+    monkeypatch.setattr("sys.argv", [
+        "reach", "--book", "--work", str(work), "--result", str(result)
+    ])  # fmt: skip
+    with pytest.raises(SystemExit, match="nothing has been measured"):
+        reach.main()
+    work.mkdir()
+    settings = reach.Measurement(Study("reach", work, result), reach.Limits()).settings(
+        reach.CONTESTANTS["ours-bf16"]
+    )
+    (work / "ours-bf16-0.json").write_text(
+        json.dumps(cell("ours-bf16", (60.0, 3.0, 31.0), **settings))
+    )
+    reach.main()
+    assert "| ours, bf16 | 1 | 63 | 63 | 63 | 1,000 | 17 |" in page.read_text(encoding="utf-8")
+    assert json.loads(result.read_text())["cells"][0]["points"][0]["bleu"] == 31.0
+
+
+def test_joeynmt_is_asked_for_by_its_python(capsys):
+    with pytest.raises(SystemExit):
+        reach.read_arguments(["--only", "joeynmt"])
+    assert "needs --joeynmt PYTHON" in capsys.readouterr().err
