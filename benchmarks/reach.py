@@ -59,7 +59,7 @@ MINUTES = 1, 2, 4, 8, 15, 30, 60, 120  # of the table of the curve
 SMOOTHING = 0.1
 BESIDE = "joeynmt", "joeynmt-own"  # whom ours are compared with
 GOALS = {("ours-fp32", "joeynmt"): 4.0, ("ours-bf16", "joeynmt"): 6.0}  # times as fast to BLEU 25
-HOW = "python -m benchmarks.reach --joeynmt PYTHON --book"
+HOW = "python -m benchmarks.reach --joeynmt PYTHON"
 Cell = dict[str, Any]
 
 
@@ -391,7 +391,9 @@ def page_lines(cells: Sequence[Cell], contestants: Mapping[str, Contestant]) -> 
     """Give what stands between the marks of the page, in Markdown."""
     cells = [cell for cell in cells if cell["points"]]
     if not cells:
-        return [f"Not measured yet; `{HOW}` does."]
+        return [
+            f"Not measured yet: `{HOW}` does it, and again with `--book` brings the tables here."
+        ]
     groups = {
         key: found
         for key in contestants
@@ -529,9 +531,9 @@ def read_arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
 def main() -> None:
     """Let every contestant learn in turn, show what they did, or be one of them."""
     arguments = read_arguments()
+    prepare_process()
     torch.set_num_threads(arguments.threads)
     if arguments.contestant:
-        prepare_process()
         precision, path = arguments.contestant
         return learn(json.loads(Path(path).read_text()), precision == "bf16")
     limits = Limits(every=arguments.every, minutes=arguments.minutes, threads=arguments.threads)
