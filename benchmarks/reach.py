@@ -352,6 +352,8 @@ def seconds_to(cell: Cell, mark: float, *, alone: bool = False) -> float | None:
 def told_mean(values: Sequence[float | None], lasted: float) -> str:
     """Tell mean and range of those that there are, and of how many seeds.
 
+    ``lasted`` is what the shortest of them had, where none is there.
+
     Examples
     --------
     >>> told_mean([600.0, 700.0, None], 7200.0).replace(chr(160), " ")
@@ -416,7 +418,7 @@ def _times(groups: Mapping[str, list[Cell]], contestants: Mapping[str, Contestan
         heads += [] if alone else [f"tokens to {MARKS[1]}", "tokens/s"]
         lines += [f"| {' | '.join(heads)} |", "|---" + "|---:" * (len(heads) - 1) + "|"]
         for key, cells in groups.items():
-            lasted = max(clock(cell["points"][-1], alone) for cell in cells)
+            lasted = min(clock(cell["points"][-1], alone) for cell in cells)
             row = [contestants[key].name, str(len(cells))]
             row += [
                 told_mean([seconds_to(cell, mark, alone=alone) for cell in cells], lasted)
@@ -425,8 +427,8 @@ def _times(groups: Mapping[str, list[Cell]], contestants: Mapping[str, Contestan
             if not alone:
                 ends = [cell["points"][-1] for cell in cells]
                 there = [reached(cell, MARKS[1]) for cell in cells]
-                most = max(end["tokens"] for end in ends)
-                row.append(told_mean([point and point["tokens"] for point in there], most))
+                least = min(end["tokens"] for end in ends)
+                row.append(told_mean([point and point["tokens"] for point in there], least))
                 row.append(
                     f"{statistics.mean(end['tokens'] / end['training'] for end in ends):,.0f}"
                 )
@@ -470,6 +472,8 @@ def _ratios(groups: Mapping[str, list[Cell]], contestants: Mapping[str, Contesta
 def _curve(groups: Mapping[str, list[Cell]], contestants: Mapping[str, Contestant]) -> list[str]:
     lines = [
         "**The curve: mean of the last validation BLEU seen by so many minutes**",
+        "",
+        "A dash stands before the first validation, and where a training has ended.",
         "",
         "| what | " + " | ".join(f"{minutes} min" for minutes in MINUTES) + " |",
         "|---" + "|---:" * len(MINUTES) + "|",
