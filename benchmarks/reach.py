@@ -270,11 +270,12 @@ class Measurement:
     ) -> Cell:
         """Let a contestant learn, unless it has; ``command`` lacks the file that it reads."""
         cut = self.cut(key, seed)
+        threads = self.limits.threads
         common = {
             "contestant": key,
             "seed": seed,
             "settings": self.settings(contestant),
-            "machine": f"{self.limits.threads} threads of {processor()}",
+            "machine": f"{threads} thread{'s' * (threads != 1)} of {processor()}",
             "date": str(date.today()),
         }
 
