@@ -50,10 +50,11 @@ function ticks(a, b, count) {
 }
 
 function node(element, attributes, children) {
+  const given = (element.given = {});
   for (const [key, value] of Object.entries(attributes)) {
     if (value === false || value == null) continue;
     if (key.startsWith("on")) element.addEventListener(key.slice(2), value);
-    else element.setAttribute(key, value);
+    else element.setAttribute(key, (given[key] = value));
   }
   element.append(...children.flat(9).filter((child) => child != null && child !== false));
   return element;
@@ -69,11 +70,9 @@ const line = (points, attributes) => s("polyline", { points: points.map((p) => p
 // A name that lines may pass behind stands on itself in the ground's colour, and wider: Firefox draws
 // the letters of one text by turns, outline and all, and so each outline would cover the letter before.
 function words(x, y, content, attributes = {}) {
-  const text = s("text", { x, y, ...attributes }, content);
-  if (!/sa-(name|later)/.test(attributes.class)) return text;
-  const under = text.cloneNode(true);
-  under.classList.add("sa-under");
-  return s("g", {}, under, text);
+  const text = (kind) => s("text", { x, y, ...attributes, class: kind }, content);
+  if (!/sa-(name|later)/.test(attributes.class)) return text(attributes.class);
+  return s("g", {}, text(`sa-under ${attributes.class}`), text(attributes.class));
 }
 function arrow(x0, y0, x1, y1, attributes) {
   const angle = Math.atan2(y1 - y0, x1 - x0), size = Math.min(9, Math.hypot(x1 - x0, y1 - y0));
@@ -158,7 +157,8 @@ function mapOfCells(ui, label, pick) {
 
 // Make the children of `parent` those of `fresh`, changing only what differs: a drawing that
 // keeps its nodes is painted sooner, and nothing in it starts anew. A node that is `kept` from one
-// drawing to the next stands as it is.
+// drawing to the next stands as it is. Attributes are compared as they were `given`: the browser is
+// slow to tell them.
 function morph(parent, fresh) {
   const old = [...parent.childNodes];
   fresh.forEach((to, i) => {
@@ -167,8 +167,10 @@ function morph(parent, fresh) {
     if (!from) parent.append(to);
     else if (from.nodeName !== to.nodeName || from.kept || to.kept) from.replaceWith(to);
     else if (to.nodeType === Node.TEXT_NODE) { if (from.data !== to.data) from.data = to.data; } else {
-      for (const { name } of [...from.attributes]) if (!to.hasAttribute(name)) from.removeAttribute(name);
-      for (const { name, value } of to.attributes) if (from.getAttribute(name) !== value) from.setAttribute(name, value);
+      const had = from.given, has = to.given;
+      for (const name in had) if (!(name in has)) from.removeAttribute(name);
+      for (const name in has) if (had[name] !== has[name]) from.setAttribute(name, has[name]);
+      from.given = has;
       morph(from, [...to.childNodes]);
     }
   });

@@ -61,13 +61,15 @@ const figure = {
 
   map(plot, n, ui, width) {
     const d = Number(ui.get("size")), base = Number(ui.get("base")), p = ui.get("position"), side = (width - 30) / this.places;
-    const products = ui.memo("map", [d, base, ui.open()], () => {
+    const products = ui.memo("map", [d, base, ui.open(), side], () => {
       const table = Array.from({ length: this.places }, (_, q) => this.vector(q, d, base));
-      return table.map((a, q) => table.map((b, r) => s("rect", { x: 26 + r * side, y: 22 + q * side, width: side + 0.3, height: side + 0.3, fill: "currentColor", "stroke-width": 0,
-        "fill-opacity": ui.open() ? Number(Math.max(0, sum(a.map((pair, k) => dot(pair, b[k]))) / (d / 2)).toFixed(3)) : 0 })));
+      const group = s("g", { class: "scores" }, table.map((a, q) => table.map((b, r) => s("rect", { x: 26 + r * side, y: 22 + q * side, width: side + 0.3, height: side + 0.3, fill: "currentColor", "stroke-width": 0,
+        "fill-opacity": ui.open() ? Number(Math.max(0, sum(a.map((pair, k) => dot(pair, b[k]))) / (d / 2)).toFixed(3)) : 0 }))));
+      group.kept = true;
+      return group;
     });
     const foot = 22 + this.places * side;
-    plot.paint([width, width + 32], s("g", { class: "scores" }, products),
+    plot.paint([width, width + 32], products,
       words(26, 14, "product of p (row) and q"),
       s("rect", { x: 26, y: 22, width: this.places * side, height: this.places * side, class: "sa-frame" }),
       !ui.open() && words(26 + (this.places * side) / 2, 22 + (this.places * side) / 2, "appears with your answer", { "text-anchor": "middle", class: "sa-later" }),
