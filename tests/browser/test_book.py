@@ -65,6 +65,14 @@ COVERED = """() => [...document.querySelectorAll(".provenance > .formula-links")
     const box = note.getBoundingClientRect();
     return box.top < formula.bottom && formula.top < box.bottom;
 }).map(e => e.outerHTML.slice(0, 120))"""
+# Notes with a corner that is under something else. A point has to be in view to be asked for.
+UNDER = """() => [...document.querySelectorAll(".provenance[open] > .formula-links")].filter(note => {
+    note.scrollIntoView({ block: "center", behavior: "instant" });
+    const { left, right, bottom, width } = note.getBoundingClientRect();
+    return width && [left + 4, right - 4].some(
+        x => !document.elementFromPoint(x, bottom - 4)?.closest(".formula-links")
+    );
+}).map(e => e.outerHTML.slice(0, 120))"""
 CUT_LINKS = """() => [...document.querySelectorAll(".prev-next-area a")]
     .filter(a => a.scrollWidth > a.clientWidth + 1).map(a => a.textContent)"""
 # Faces may be set anew when the look changes; what follows from their widths takes two frames.
@@ -360,4 +368,5 @@ def test_what_is_opened_on_a_phone_is_whole_or_shows_that_it_goes_on(name, new_p
         page.evaluate(SETTLED)
         assert page.evaluate(NO_CUE) == [], theme
     assert page.evaluate(COVERED) == []
+    assert page.evaluate(UNDER) == []
     assert page.evaluate(CUT_LINKS) == []
