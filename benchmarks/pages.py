@@ -34,10 +34,12 @@ from tools.browser import browser, installed, serving
 PAGES = [
     "chapters/index",
     "chapters/01_bottleneck",
+    "chapters/03_additive",
     "chapters/04_multiplicative",
     "chapters/11_coverage",
     "chapters/16_transformer",
     "chapters/18_build",
+    "chapters/20_study",
     "chapters/notation",
     "chapters/map",
     "chapters/api_core",

@@ -90,7 +90,6 @@ const figure = {
       runs.map((r) => s("rect", { x: r.i * side, y: r.j * side, width: r.length * side, height: side, fill: "currentColor", "fill-opacity": [0.04, 0.13, 0.24][r.top % 3], "shape-rendering": "crispEdges" })),
       // A word's name stands in the middle of the largest square that is all its own.
       [...roomiest].map(([top, { i, j, length }]) => words((i + 1 - length / 2) * side, (j + 1 - length / 2) * side + 4, names[top], { "text-anchor": "middle", "font-weight": 650 })));
-    group.kept = true;
     return { group, won: new Set(roomiest.keys()) };
   },
 

@@ -49,18 +49,26 @@ function ticks(a, b, count) {
     .map((v) => [v, String(v).replace("-", "−")]);
 }
 
+const absent = (value) => value === false || value == null;
+const present = (children) => children.flat(9).filter((child) => !absent(child));
 function node(element, attributes, children) {
-  const given = (element.given = {});
   for (const [key, value] of Object.entries(attributes)) {
-    if (value === false || value == null) continue;
+    if (absent(value)) continue;
     if (key.startsWith("on")) element.addEventListener(key.slice(2), value);
-    else element.setAttribute(key, (given[key] = value));
+    else element.setAttribute(key, value);
   }
-  element.append(...children.flat(9).filter((child) => child != null && child !== false));
+  element.append(...present(children).map(made));
   return element;
 }
 const h = (tag, attributes = {}, ...children) => node(document.createElement(tag), attributes, children);
-const s = (tag, attributes = {}, ...children) => node(document.createElementNS(SVG, tag), attributes, children);
+// A drawing is only drafted: most of it is there already, and `morph` makes what is not.
+const s = (tag, attributes = {}, ...children) => ({ tag, attributes, children: present(children) });
+function made(draft) {
+  if (!draft.tag) return draft; // text, or an element
+  const element = node(document.createElementNS(SVG, draft.tag), draft.attributes, draft.children);
+  element.draft = draft;
+  return element;
+}
 
 // Text in which W_q and p_gen are set with a subscript.
 const rich = (content) => content.split(/\b([A-Za-z]_\w+)/).map((part) => (/^[A-Za-z]_\w+$/.test(part) ? [part[0], h("sub", {}, part.slice(2))] : part));
@@ -155,26 +163,25 @@ function mapOfCells(ui, label, pick) {
   return svg;
 }
 
-// Make the children of `parent` those of `fresh`, changing only what differs: a drawing that
-// keeps its nodes is painted sooner, and nothing in it starts anew. A node that is `kept` from one
-// drawing to the next stands as it is. Attributes are compared as they were `given`: the browser is
-// slow to tell them.
-function morph(parent, fresh) {
+// Make the children of `parent` what is drafted, changing only what differs: a drawing that keeps its
+// nodes is painted sooner, and nothing in it starts anew. What is the same draft stands as it is.
+function morph(parent, drafts) {
   const old = [...parent.childNodes];
-  fresh.forEach((to, i) => {
-    const from = old[i];
-    if (from === to) return;
-    if (!from) parent.append(to);
-    else if (from.nodeName !== to.nodeName || from.kept || to.kept) from.replaceWith(to);
-    else if (to.nodeType === Node.TEXT_NODE) { if (from.data !== to.data) from.data = to.data; } else {
-      const had = from.given, has = to.given;
-      for (const name in had) if (!(name in has)) from.removeAttribute(name);
-      for (const name in has) if (had[name] !== has[name]) from.setAttribute(name, has[name]);
-      from.given = has;
-      morph(from, [...to.childNodes]);
+  drafts.forEach((to, i) => {
+    const from = old[i], was = from?.draft;
+    if (was === to && was) return;
+    if (!from) parent.append(made(to));
+    else if (!to.tag && from.nodeType === Node.TEXT_NODE) { if (from.data !== String(to)) from.data = to; }
+    else if (!to.tag || was?.tag !== to.tag) from.replaceWith(made(to));
+    else {
+      const had = was.attributes, has = to.attributes;
+      for (const name in had) if (absent(has[name]) && !absent(had[name])) from.removeAttribute(name);
+      for (const name in has) if (had[name] !== has[name] && !absent(has[name])) from.setAttribute(name, has[name]);
+      from.draft = to;
+      morph(from, to.children);
     }
   });
-  old.slice(fresh.length).forEach((left) => left.remove());
+  old.slice(drafts.length).forEach((left) => left.remove());
 }
 
 // Between two results of figure.numbers: numbers on their way, everything else at its goal.
@@ -189,8 +196,8 @@ const calm = matchMedia("(prefers-reduced-motion: reduce)");
 
 // One bar of a row: a number from 0 to 1 (or -1 to 1, from the middle) that is also printed beside it.
 function bar(signed = false) {
-  const fill = s("rect", { y: 0, height: 1 });
-  const svg = s("svg", { class: "sa-bar", viewBox: "0 0 1 1", preserveAspectRatio: "none", "aria-hidden": "true" }, fill);
+  const fill = made(s("rect", { y: 0, height: 1 }));
+  const svg = made(s("svg", { class: "sa-bar", viewBox: "0 0 1 1", preserveAspectRatio: "none", "aria-hidden": "true" }, fill));
   svg.set = (value, kind = "") => {
     const x = clamp(value, -1, 1);
     fill.setAttribute("x", signed ? Math.min(0.5, 0.5 + x / 2) : 0);
@@ -218,6 +225,7 @@ function live(figure, { model, el }) {
   const jump = (act) => {
     const now = performance.now(), soon = now - jumped < GLIDE;
     jumped = now;
+    root.classList.toggle("sa-held", soon);
     if (soon) hand(act);
     else act();
   };
@@ -279,7 +287,7 @@ function live(figure, { model, el }) {
         const box = svg.getBoundingClientRect();
         if (!locked(trait)) hand(() => drag(event.clientX - box.left, event.clientY - box.top));
       };
-      const svg = s("svg", { class: drag ? "sa-svg sa-drag" : "sa-svg", role: "img", "aria-label": label, "aria-describedby": `${id}-text`, "data-trait": drag && trait,
+      const svg = made(s("svg", { class: drag ? "sa-svg sa-drag" : "sa-svg", role: "img", "aria-label": label, "aria-describedby": `${id}-text`, "data-trait": drag && trait,
         ontouchstart: drag && ((event) => { if (held(event)) event.preventDefault(); }),
         onpointerdown: drag && ((event) => {
           // A finger that is not on a handle may be about to scroll: it has to go sideways first, or lift.
@@ -294,12 +302,12 @@ function live(figure, { model, el }) {
           if (pressed.sure) act(event);
         }),
         onpointerup: drag && ((event) => { if (event.pointerId === pressed?.id) act(event); pressed = null; }),
-        onpointercancel: drag && (() => { pressed = null; }) });
+        onpointercancel: drag && (() => { pressed = null; }) }));
       svg.paint = ([wide, height], ...children) => {
         svg.style.maxWidth = `${wide}px`;
         for (const [name, value] of [["viewBox", `0 0 ${wide} ${height}`], ["height", String(height)]])
           if (svg.getAttribute(name) !== value) svg.setAttribute(name, value);
-        morph(svg, children.flat(9).filter((child) => child != null && child !== false));
+        morph(svg, present(children));
       };
       return svg;
     },

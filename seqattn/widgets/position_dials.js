@@ -63,10 +63,8 @@ const figure = {
     const d = Number(ui.get("size")), base = Number(ui.get("base")), p = ui.get("position"), side = (width - 30) / this.places;
     const products = ui.memo("map", [d, base, ui.open(), side], () => {
       const table = Array.from({ length: this.places }, (_, q) => this.vector(q, d, base));
-      const group = s("g", { class: "scores" }, table.map((a, q) => table.map((b, r) => s("rect", { x: 26 + r * side, y: 22 + q * side, width: side + 0.3, height: side + 0.3, fill: "currentColor", "stroke-width": 0,
+      return s("g", { class: "scores" }, table.map((a, q) => table.map((b, r) => s("rect", { x: 26 + r * side, y: 22 + q * side, width: side + 0.3, height: side + 0.3, fill: "currentColor", "stroke-width": 0,
         "fill-opacity": ui.open() ? Number(Math.max(0, sum(a.map((pair, k) => dot(pair, b[k]))) / (d / 2)).toFixed(3)) : 0 }))));
-      group.kept = true;
-      return group;
     });
     const foot = 22 + this.places * side;
     plot.paint([width, width + 32], products,
