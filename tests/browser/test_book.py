@@ -66,7 +66,7 @@ COVERED = """() => [...document.querySelectorAll(".provenance > .formula-links")
     return box.top < formula.bottom && formula.top < box.bottom;
 }).map(e => e.outerHTML.slice(0, 120))"""
 # Notes with a corner that is under something else. A point has to be in view to be asked for.
-UNDER = """() => [...document.querySelectorAll(".provenance[open] > .formula-links")].filter(note => {
+UNDER = """() => [...document.querySelectorAll(".provenance[open] > *:last-child")].filter(note => {
     note.scrollIntoView({ block: "center", behavior: "instant" });
     const { left, right, bottom, width } = note.getBoundingClientRect();
     return width && [left + 4, right - 4].some(
