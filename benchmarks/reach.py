@@ -98,8 +98,8 @@ CONTESTANTS = {
         peak=1e-3,
         own={"score": "luong", "dropout": 0.2, "smoothing": SMOOTHING, "clip": 1.0},
     ),
-    # configs/iwslt14_deen_bpe.yaml, until version 2 put a Transformer there: the one example with a
-    # recurrent model and German and English. Its plateau scheduler takes the validation loss each
+    # configs/iwslt14_deen_bpe.yaml, until version 2 put a Transformer there: an example with a
+    # recurrent model, and German and English. Its plateau scheduler takes the validation loss each
     # 2,000 updates, and lowers the rate after 9 without a gain: later than any training here ends.
     "joeynmt-own": Contestant(
         "JoeyNMT, its own settings",
@@ -375,7 +375,7 @@ def told_ratio(ours: Cell, theirs: Cell, mark: float, *, alone: bool = False) ->
     """Tell how many times as long theirs took as ours; at least, where it did not get there."""
     mine, other = (seconds_to(cell, mark, alone=alone) for cell in (ours, theirs))
     if mine is None:
-        return "–"
+        return "–" if other is None else f"below {other / clock(ours['points'][-1], alone):.2f}"
     if other is None:
         return f"above {clock(theirs['points'][-1], alone) / mine:.2f}"
     return f"{other / mine:.2f}"

@@ -323,6 +323,28 @@ def test_a_resumed_run_equals_one_that_never_stopped(device, tmp_path):
         assert found[0] == pytest.approx(found[1], rel=0.05)
 
 
+def test_a_training_records_its_updates_on_a_gpu(device, tmp_path):
+    trainer = run(tmp_path, device, steps=40, sampling=None)
+    if device.type == "cuda":
+        assert trainer._graphed.records()
+        assert trainer._graphed._recorded
+    else:
+        assert trainer._graphed is None
+
+
+def test_a_recording_that_fails_leaves_the_training_as_it_was(device, caplog):
+    if device.type != "cuda":
+        pytest.skip("only a GPU records")
+    config = ModelConfig("transformer", d_hidden=8, d_feedforward=12, heads=2, dropout=0.5)
+    model = build_model(config, 12, 12).to(device).train()
+    model.encoder_norm.register_forward_hook(lambda *_: print(model.vocabulary.bias.sum().item()))
+    make, part = recorded(model, device), some_batches().take([3, 9, 20]).to(device)
+    losses = {make(part, lr=0.0).loss.total.item() for _ in range(4)}
+    assert len(losses) == 4  # it draws as before
+    assert not make.records()
+    assert "without CUDA graphs" in caplog.text
+
+
 def test_a_doctor_finds_nothing_wrong(device, tmp_path):
     trainer = run(tmp_path, device, steps=4)
     findings = examine(trainer.translator)

@@ -498,6 +498,9 @@ def test_what_the_page_says_of_recorded_updates_holds_in_every_row():
     rows = json.loads((MEASURED / "gpu.json").read_text())["parts"]["graphs"]["rows"]
     assert rows
     assert all(row["low"] > 2 for row in rows)
+    found = {(row["what"], row["precision"]): row["graphs"] for row in rows}
+    ahead = [found[what, "tf32"] > found[what, "bf16"] for what, kind in found if kind == "bf16"]
+    assert sum(ahead) > len(ahead) / 2
 
 
 def test_every_kind_of_row_has_its_place_on_the_page():

@@ -238,6 +238,7 @@ def test_who_did_not_get_there_took_at_least_so_many_times_as_long():
     ratios = [reach.told_ratio(CURVE, slow, mark) for mark in (20, 25, 30)]
     assert ratios == ["6.00", "above 3.00", "–"]
     assert reach.told_ratio(CURVE, slow, 20, alone=True) == "5.50"
+    assert reach.told_ratio(slow, CURVE, 25) == "below 0.33"
 
 
 def test_the_page_compares_within_a_seed_and_a_machine_and_says_who_ended_early():

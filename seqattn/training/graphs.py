@@ -19,8 +19,8 @@ __all__ = ["GraphedUpdates"]
 
 log = logging.getLogger(__name__)
 
-# Graphs that are kept: each holds the addresses of a batch of one shape. An epoch of Multi30k has
-# 80 shapes, in every epoch the same.
+# Graphs that are kept: each holds the addresses of a batch of one shape. An epoch of Multi30k in
+# batches of 2,048 tokens has about 80 shapes, in every epoch the same.
 MOST = 256
 
 Recorder = Callable[[Callable[[], Update]], tuple[Callable[[], Any], Update]]
@@ -40,7 +40,8 @@ class GraphedUpdates:
 
     The first batch of a shape is learned from as usual, which also plans its products. The second
     is recorded. What an update draws (dropout) is drawn anew each time, and the learning rate is
-    read from the device. Gradients of parameters are of no use to the caller afterwards.
+    read from the device. Gradients of parameters are of no use to the caller afterwards. The graphs
+    keep about as much memory as the largest update needs; a plain update that lacks it gets it.
 
     Parameters
     ----------
@@ -69,9 +70,7 @@ class GraphedUpdates:
     ):
         self.model, self.optimizer, self.options = model, optimizer, options
         self.rate = torch.zeros((), device=next(model.parameters()).device)
-        for group in optimizer.param_groups:
-            group["capturable"] = True
-        self._record: Recorder | None = recorder or graph_recorder()
+        self._record: Recorder | None = recorder or graph_recorder(self.rate.device)
         self._seen: set[tuple[int, ...]] = set()
         self._recorded: dict[tuple[int, ...], Recorded] = {}
 
@@ -84,11 +83,7 @@ class GraphedUpdates:
             if self._record is None or full or shape not in self._seen:
                 self._seen.add(shape)
                 return self._launch(batch)
-            own = batch._replace(**{n: getattr(batch, n).clone() for n in batch._fields[:4]})
-            try:
-                self._recorded[shape] = Recorded(own, *self._record(lambda: self._update(own)))
-            except RuntimeError as error:  # a training is worth more than its speed
-                self._stop(error)
+            if not self._try_to_record(batch, shape):
                 return self._launch(batch)
         own, replay, made = self._recorded[shape]
         for place, part in zip(own[:4], batch[:4], strict=True):
@@ -96,6 +91,25 @@ class GraphedUpdates:
         replay()
         # Copies, for the next update reports in the same place.
         return Update(TokenLoss(*(x.clone() for x in made.loss)), made.norm.clone())
+
+    def _try_to_record(self, batch: Batch, shape: tuple[int, ...]) -> bool:
+        """Record an update; or never again, for a training is worth more than its speed."""
+        assert self._record is not None
+        own = batch._replace(**{n: getattr(batch, n).clone() for n in batch._fields[:4]})
+        self._let_capture(True)
+        try:
+            self._recorded[shape] = Recorded(own, *self._record(lambda: self._update(own)))
+        except RuntimeError as error:
+            self._stop(error)
+            return False
+        finally:
+            self._let_capture(False)
+        return True
+
+    def _let_capture(self, wanted: bool) -> None:
+        """Tell the optimizer, which warns of it where nothing is recorded."""
+        for group in self.optimizer.param_groups:
+            group["capturable"] = wanted
 
     def _launch(self, batch: Batch) -> Update:
         """Make an update as usual; if the graphs leave it too little memory, without them."""
@@ -105,12 +119,12 @@ class GraphedUpdates:
             if not self._recorded:
                 raise
             self._stop(error)
-            self._recorded.clear()
         return self._update(batch)
 
     def _stop(self, error: Exception) -> None:
-        log.warning("updates go on without CUDA graphs: %s", error)
+        log.warning("updates go on without CUDA graphs: %s", str(error))  # which holds no tensors
         self._record = None
+        self._recorded.clear()
 
     def records(self) -> bool:
         """Whether updates are recorded; they are not once one of them could not be."""
@@ -121,15 +135,28 @@ class GraphedUpdates:
         return update(self.model, self.optimizer, batch, lr=self.rate, **self.options)
 
 
-def graph_recorder() -> Recorder:
-    """Give a recorder whose graphs, which run one at a time, share their memory."""
+def graph_recorder(device: torch.device) -> Recorder:
+    """Give a recorder on a GPU whose graphs, which run one at a time, share their memory."""
     pool = torch.cuda.graph_pool_handle()
 
     def record(work: Callable[[], Update]) -> tuple[Callable[[], Any], Update]:
-        graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph, pool=pool):
-            made = work()
-        return graph.replay, made
+        with torch.cuda.device(device):
+            graph, stream = torch.cuda.CUDAGraph(), torch.cuda.current_stream()
+            numbers = torch.cuda.default_generators[torch.cuda.current_device()]
+            before = numbers.clone_state()
+            try:
+                with torch.cuda.graph(graph, pool=pool):
+                    made = work()
+            except RuntimeError:  # PyTorch may leave both as they are while it records
+                torch.cuda.set_stream(stream)
+                numbers.graphsafe_set_state(before)
+                raise
+
+        def replay() -> None:
+            with torch.cuda.device(device):
+                graph.replay()
+
+        return replay, made
 
     return record
 

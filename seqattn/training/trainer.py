@@ -248,6 +248,8 @@ class Trainer:
             self.run_folder.rewind(self.state.step)
             self.checkpointer.forget_average()
         self.threads_before = checkpoint.header["threads"]
+        # Graphs would go on with what the optimizer held before.
+        self._graphed, self._prepared = None, False
         self._random = checkpoint.tensors
 
     @own_random()

@@ -3,6 +3,8 @@
 What a GPU makes of them is in ``tests/test_device.py``.
 """
 
+import weakref
+
 import pytest
 import torch
 
@@ -83,6 +85,37 @@ def test_what_cannot_be_recorded_is_learned_all_the_same(caplog):
     [message] = [record.getMessage() for record in caplog.records]
     assert "without CUDA graphs" in message
     assert "not permitted" in message
+
+
+def test_nothing_of_a_failed_recording_is_held_while_the_training_goes_on():
+    held = []
+
+    def recorder(work):
+        part = torch.zeros(3)
+        held.append(weakref.ref(part))
+        raise RuntimeError("no")
+
+    model, optimizer = built()
+    make = GraphedUpdates(model, optimizer, recorder=recorder)
+    known, alive = make._update, []
+
+    def watched(batch):
+        alive.append([part() is not None for part in held])
+        return known(batch)
+
+    make._update = watched
+    for _ in range(3):
+        make(BATCHES.take([3, 9, 20]), lr=1e-3)
+    assert alive == [[], [False], [False]]
+    assert not any(group["capturable"] for group in optimizer.param_groups)
+
+
+def test_a_trainer_that_is_resumed_records_anew(tmp_path):
+    trainer = trainer_of(tmp_path)
+    trainer.run()
+    trainer._graphed = GraphedUpdates(trainer.model, trainer.optimizer, recorder=repeat)
+    trainer.resume()
+    assert trainer._graphed is None
 
 
 def test_graphs_give_way_where_an_update_needs_their_memory(monkeypatch, caplog):
