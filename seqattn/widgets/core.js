@@ -225,7 +225,7 @@ function live(figure, { model, el }) {
   const jump = (act) => {
     const now = performance.now(), soon = now - jumped < GLIDE;
     jumped = now;
-    root.classList.toggle("sa-held", soon);
+    root.classList.toggle("sa-at-once", soon);
     if (soon) hand(act);
     else act();
   };

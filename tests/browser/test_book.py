@@ -369,4 +369,8 @@ def test_what_is_opened_on_a_phone_is_whole_or_shows_that_it_goes_on(name, new_p
         assert page.evaluate(NO_CUE) == [], theme
     assert page.evaluate(COVERED) == []
     assert page.evaluate(UNDER) == []
+    for slider in page.locator(".sa-fig input[type=range]:enabled").all()[:1]:
+        slider.press("ArrowRight")  # two in quick succession: what is drawn at once is as wide
+        slider.press("ArrowLeft")
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     assert page.evaluate(CUT_LINKS) == []

@@ -465,3 +465,12 @@ def test_a_shifted_map_gives_its_rows_to_the_next_words(merge):
 def test_errors_say_what_came_and_what_was_expected(build, message, unchecked):
     with pytest.raises(ValueError, match=message):
         build()
+
+
+def test_a_class_that_a_figure_gives_itself_means_nothing_to_the_page():
+    root = Path(__file__).parents[2]
+    code = (root / "seqattn" / "widgets" / "core.js").read_text(encoding="utf-8")
+    sheet = (root / "_assets" / "seqattn.css").read_text(encoding="utf-8")
+    given = re.findall(r'root\.classList\.\w+\("([\w-]+)"', code)
+    assert given
+    assert [name for name in given if re.search(rf"\.{name}\b", sheet)] == []
