@@ -34,7 +34,8 @@ const figure = {
       ui.set("angle", Math.round((Math.atan2(b, a) * 180) / Math.PI));
     };
     const plot = ui.svg("States and query as arrows in the plane", toQuery, "length");
-    plot.style.overflow = "hidden"; // a long arrow leaves the plane, and stands on nothing else
+    // A long arrow leaves the plane, and stands on nothing else; a name may stand on the edge.
+    plot.style.clipPath = "inset(-0.5rem -1rem)";
     const number = () => names.map(() => h("span", { class: "sa-num" }));
     const lengths = number(), cosines = number(), scores = number(), shown = number(), bars = names.map(() => bar());
     const head = (label) => h("span", { class: "sa-num" }, label);
