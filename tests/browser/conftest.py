@@ -164,9 +164,15 @@ def widgets_ready(page):
     page.wait_for_selector("html[data-widgets=ready]")
     page.wait_for_selector(".sa-fig[data-values]")
     # They are drawn again, at their own width, in the frame after the one that finds it out.
+    let_frames_pass(page)
+
+
+def let_frames_pass(page, count=3):
+    """Wait until so many frames have been drawn."""
     page.evaluate(
-        """async () => {
-            for (let frame = 0; frame < 3; frame++)
+        """async count => {
+            for (let frame = 0; frame < count; frame++)
                 await new Promise(done => requestAnimationFrame(done));
-        }"""
+        }""",
+        count,
     )

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from seqattn.widgets import AdditiveSteps, BeamTree, LinearRegime, SoftmaxTemperature
-from tests.browser.conftest import unhappy, widgets_ready
+from tests.browser.conftest import let_frames_pass, unhappy, widgets_ready
 from tests.widgets.figures import FIGURES, agrees
 from tools.browser import serving
 
@@ -284,11 +284,14 @@ def test_unrolled_steps_through_every_event_and_never_jumps(width, new_page, sta
 @pytest.mark.parametrize("width", [390, 1000])
 @pytest.mark.parametrize("name", ["HeadsExplorer", "MapReader"])
 def test_a_map_of_fewer_words_keeps_the_room_of_the_largest(name, width, new_page, static_page):
-    figure = show(new_page(width=width), static_page(FIGURES[name]()))
+    page = new_page(width=width)
+    page.emulate_media(reduced_motion="reduce")  # else it glides, and is measured on the way
+    figure = show(page, static_page(FIGURES[name]()))
     drawing = figure.locator(".sa-svg").last
     seen, grown = set(), set()
     for control in figure.locator("input[type=radio], input[type=checkbox]").all():
         control.check()
+        let_frames_pass(page)
         seen.add(drawing.bounding_box()["height"])
         grown.add(drawing.locator(".sa-frame").bounding_box()["height"])
     assert len(grown) > 1, "all maps are of one height"
