@@ -39,8 +39,11 @@ def vocabulary(size):
     return Vocabulary([f"t{i}" for i in range(4, size)], special)
 
 
-def make_model(sizes, score, embed=EMBED, hidden=HIDDEN, dropout=DROPOUT):
-    """Build its recurrent model with input feeding, in the sizes of the benchmark."""
+def make_model(sizes, score, embed=EMBED, hidden=HIDDEN, dropout=DROPOUT, spread=None):
+    """Build its recurrent model with input feeding, in the sizes of the benchmark.
+
+    ``spread`` is the standard deviation of its first embeddings; None is as it comes.
+    """
     part = {
         "type": "recurrent", "rnn_type": "gru", "hidden_size": hidden, "num_layers": 1,
         "embeddings": {"embedding_dim": embed, "scale": False}, "dropout": dropout,
@@ -52,6 +55,8 @@ def make_model(sizes, score, embed=EMBED, hidden=HIDDEN, dropout=DROPOUT):
             "hidden_dropout": DROPOUT,
         },
     }  # fmt: skip
+    if spread is not None:
+        config |= {"embed_initializer": "normal", "embed_init_weight": spread}
     return build_model(config, *map(vocabulary, sizes))
 
 
@@ -143,7 +148,9 @@ def reach(threads, path) -> None:
     data = json.loads(Path(path).read_text())
     torch.manual_seed(data["seed"])
     own = data["own"]
-    model = make_model(data["sizes"], own["score"], *data["widths"], own["dropout"])
+    model = make_model(
+        data["sizes"], own["score"], *data["widths"], own["dropout"], own["embeddings"]
+    )
     update = make_trainer(model, own["smoothing"], own["clip"])
 
     def train(rows, lr) -> int:
