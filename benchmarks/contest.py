@@ -14,11 +14,16 @@ a joint between clauses costs. Beside them stand rules that have learned nothing
 validation pairs, or pairs drawn for the study. Last, each model of the contest reads the test pairs
 once: all of them, and those that differ from every training sentence in more than one word.
 
+``--long`` asks what a longer training makes of it: the contest with five and ten times the updates,
+at all three learning rates, and dropout with ten times the updates, where the best of ten
+validations counts. It joins what is stored.
+
 Writes ``seqattn/data/measured/contest.json`` for chapter 20. A training that is in
 ``--work`` already is not repeated, so that the command can be stopped and taken up again.
 """
 
 import itertools
+import json
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -64,6 +69,7 @@ BUDGET = TrainingConfig(
 PENALTY, DROPPED, DROPOUT_LR = 0.1, (0.0, 0.3), 0.01
 # The rate of the contest in the middle, and a seed that is none of the contest's.
 LEARNING_RATES, RATES_SEED = (0.0035, 0.007, 0.014), 0
+LONGER = 5, 10
 # The two that are followed as sentences grow; words of a sentence are counted in steps of STEP.
 GROWING, STEP, OF_EACH = ("fixed vector", "Bahdanau"), 3, 40
 
@@ -249,6 +255,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Train, look, write; after each part what is known so far."""
     parser = study_parser("contest", __doc__.splitlines()[0])
     parser.add_argument("--steps", type=int, default=BUDGET.steps, help="updates of each training")
+    parser.add_argument("--long", action="store_true", help="train longer, add that to the rest")
     options = parser.parse_args(arguments)
     study = Study("contest", options.work, options.result)
     prepare_process()
@@ -268,15 +275,35 @@ def main(arguments: Sequence[str] | None = None) -> None:
         }
         return [{**scores(trial), "lr": lr} for lr, of in found.items() for trial in of]
 
+    def of_length(times: int, lr: float) -> list[dict]:
+        steps = times * options.steps
+        found = trials(f"long-{steps}-{lr}", MODELS, steps=steps, validate_every=steps, lr=lr)
+        return [{**scores(trial), "updates": steps, "lr": lr} for trial in found]
+
+    half = {"steps": options.steps // 2, "validate_every": options.steps // 2, "lr": DROPOUT_LR}
+    dropped = {
+        f"{rate:.0%}": replace(MODELS["Bahdanau"], attention_dropout=rate) for rate in DROPPED
+    }
+    stored = json.loads(study.result.read_text("utf-8")) if study.result.exists() else {}
+    if options.long:
+        ten = {**half, "steps": LONGER[-1] * half["steps"]}
+        stored["long"] = {
+            "contest": [
+                row for lr in LEARNING_RATES for times in LONGER for row in of_length(times, lr)
+            ],
+            "dropout": with_gap(trials("long-dropout", dropped, FEW, **ten)),
+            "card": study.card(
+                command="python -m benchmarks.contest --long",
+                updates=[times * options.steps for times in LONGER],
+            ),
+        }
+        return study.write(stored)
+
     train, valid, test = (read_split(CORPUS, split) for split in ("train", "valid", "test"))
     far = not_near(test, train)
     contest = trials("contest", MODELS)
     looking = [trial for trial in contest if trial.name != "fixed vector"]
     growing = [trial for trial in contest if trial.name in GROWING]
-    half = {"steps": options.steps // 2, "validate_every": options.steps // 2, "lr": DROPOUT_LR}
-    dropped = {
-        f"{rate:.0%}": replace(MODELS["Bahdanau"], attention_dropout=rate) for rate in DROPPED
-    }
     parts: dict[str, Callable[[], object]] = {
         "contest": lambda: [scores(trial) for trial in contest],
         "rules": lambda: rules(valid, train),
@@ -307,6 +334,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         signature=contest[0].scores["signature"],
     )
     found: dict[str, object] = {"card": card}
+    if "long" in stored:
+        found["long"] = stored["long"]
     for name, part in parts.items():
         found[name] = part()
         study.write(found)

@@ -1,8 +1,7 @@
 """JoeyNMT as a contestant; runs in an environment of its own, without seqattn.
 
 ``python benchmarks/joey.py train|decode DATA BATCHING SCORE THREADS [BEAM STEPS]`` with weights of
-its own, ``python benchmarks/joey.py translate DATA BEAM THREADS ANSWERS`` with ours,
-``python benchmarks/joey.py learn DATA THREADS ANSWERS`` to train and then translate, or
+its own, ``python benchmarks/joey.py translate DATA BEAM THREADS ANSWERS`` with ours, or
 ``python benchmarks/joey.py reach THREADS DATA`` to translate again and again while it trains.
 """
 
@@ -39,10 +38,10 @@ def vocabulary(size):
     return Vocabulary([f"t{i}" for i in range(4, size)], special)
 
 
-def make_model(sizes, score, embed=EMBED, hidden=HIDDEN, dropout=DROPOUT, spread=None):
+def make_model(sizes, score, embed=EMBED, hidden=HIDDEN, dropout=DROPOUT, **start):
     """Build its recurrent model with input feeding, in the sizes of the benchmark.
 
-    ``spread`` is the standard deviation of its first embeddings; None is as it comes.
+    ``start`` is what its configuration may say of the first weights.
     """
     part = {
         "type": "recurrent", "rnn_type": "gru", "hidden_size": hidden, "num_layers": 1,
@@ -55,9 +54,7 @@ def make_model(sizes, score, embed=EMBED, hidden=HIDDEN, dropout=DROPOUT, spread
             "hidden_dropout": DROPOUT,
         },
     }  # fmt: skip
-    if spread is not None:
-        config |= {"embed_initializer": "normal", "embed_init_weight": spread}
-    return build_model(config, *map(vocabulary, sizes))
+    return build_model(config | start, *map(vocabulary, sizes))
 
 
 def take_over(model, ours):
@@ -127,19 +124,8 @@ def translate(path, beam, threads, answers) -> None:
     model = make_model(data["sizes"], "luong", embed, hidden).eval()
     take_over(model, ours)
 
-    write_answers(model, data, beam, answers)
+    Path(answers).write_text(json.dumps(translate_all(model, data, beam)))
     obey(lambda: sum(len(list(search_all(model, data, rows, beam))) for rows in data[beam]))
-
-
-def learn(path, threads, answers) -> None:
-    """Train on every batch of the schedule, then translate what nobody trained on, greedily."""
-    torch.set_num_threads(int(threads))
-    data = json.loads(Path(path).read_text())
-    model = make_model(data["sizes"], "luong").train()
-    train = make_trainer(model)
-    for rows, lr in zip(data["schedule"], data["lr"], strict=True):
-        train(make_batch(data, rows, with_target=True), lr)
-    write_answers(model.eval(), data, "1", answers)
 
 
 def reach(threads, path) -> None:
@@ -148,10 +134,8 @@ def reach(threads, path) -> None:
     data = json.loads(Path(path).read_text())
     torch.manual_seed(data["seed"])
     own = data["own"]
-    model = make_model(
-        data["sizes"], own["score"], *data["widths"], own["dropout"], own["embeddings"]
-    )
-    update = make_trainer(model, own["smoothing"], own["clip"])
+    model = make_model(data["sizes"], own["score"], *data["widths"], own["dropout"], **own["start"])
+    update = make_trainer(model, own["smoothing"], own["clip"], own["adamw"])
 
     def train(rows, lr) -> int:
         model.train()
@@ -172,11 +156,6 @@ def search_all(model, data, rows, beam):
     return zip(batch.indices.tolist(), found.tolist(), strict=True)
 
 
-def write_answers(model, data, beam, answers) -> None:
-    """Translate all batches of a beam into a file of our ids, in the order of their rows."""
-    Path(answers).write_text(json.dumps(translate_all(model, data, beam)))
-
-
 def translate_all(model, data, beam):
     """Translate all batches of a beam; give our ids, in the order of their rows."""
     found = dict(pair for rows in data[beam] for pair in search_all(model, data, rows, beam))
@@ -185,10 +164,16 @@ def translate_all(model, data, beam):
     return [sentence[: sentence.index(2)] for sentence in ids]
 
 
-def make_trainer(model, smoothing=SMOOTHING, clip=CLIP):
-    """Give what makes an update with a batch and counts its target tokens."""
+def make_trainer(model, smoothing=SMOOTHING, clip=CLIP, adamw=None):
+    """Give what makes an update with a batch and counts its target tokens.
+
+    The optimizer is AdamW with these settings, or Adam as it comes.
+    """
     model.loss_function = ("crossentropy", smoothing)
-    optimizer = torch.optim.Adam(model.parameters())
+    if adamw is None:
+        optimizer = torch.optim.Adam(model.parameters())
+    else:
+        optimizer = torch.optim.AdamW(model.parameters(), **adamw)
 
     def train(batch, lr) -> int:
         optimizer.param_groups[0]["lr"] = lr
@@ -215,7 +200,7 @@ def main() -> None:
         global DEVICE
         DEVICE = torch.device(sys.argv[2])
         del sys.argv[1:3]
-    if whole := {"translate": translate, "learn": learn, "reach": reach}.get(sys.argv[1]):
+    if whole := {"translate": translate, "reach": reach}.get(sys.argv[1]):
         return whole(*sys.argv[2:])
     job, path, batching, score, threads, *rest = sys.argv[1:]
     torch.set_num_threads(int(threads))

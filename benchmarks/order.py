@@ -15,11 +15,17 @@ held fixed:
 Every model is trained from the same seeds on the same batches, and judged on the validation pairs.
 Writes ``seqattn/data/measured/order.json`` for chapter 20. A training that is in ``--work``
 already is not repeated, so that the command can be stopped and taken up again.
+
+``--beyond`` asks whether that depends on learning rate and budget: the same eight models, from the
+same seeds, at half and at twice the rate, and at all three rates with more updates. With
+``--rates`` it trains at these alone and writes nothing, so that processes can share the work.
 """
 
 import itertools
+import json
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import torch
 
@@ -34,7 +40,8 @@ from seqattn.training import fit
 from seqattn.translator import Translator
 
 SCORES, ORDERS, READOUTS = ("additive", "general"), ("before", "after"), ("maxout", "tanh")
-LR, SEEDS = 0.007, (1, 2, 3)
+LR, RATES, SEEDS = 0.007, (0.0035, 0.007, 0.014), (1, 2, 3)
+STEPS = 1000, 5000  # the budget, and a longer one
 CORPUS = CorpusConfig("toy", "en", "fr", pairs=8_000)
 D_EMBED, D_HIDDEN, DROPOUT, TOKENS, WARMUP = 64, 96, 0.1, 256, 100
 # So that an additive score has as many weights as a general one, and a maxout readout with its
@@ -75,7 +82,7 @@ def build(score: str, order: str, readout: str, sizes: tuple[int, int]) -> Seq2S
     return Seq2SeqAttention(encoder, decoder)
 
 
-def train_and_validate(cell: dict, steps: int) -> dict:
+def train_and_validate(cell: dict) -> dict:
     """Train one model from one seed; give what it reaches on the validation pairs."""
     (train, vocabularies), valid = read_corpus(), read_split(CORPUS, "valid")
     examples = encode_pairs(train, vocabularies)
@@ -85,18 +92,19 @@ def train_and_validate(cell: dict, steps: int) -> dict:
     guess_frequencies(model.decoder.vocabulary, [target for _, target in examples])
     batches = Batches(examples, tokens=TOKENS, seed=cell["seed"])
     began = time.process_time()
-    history = fit(model, batches, steps=steps, lr=LR, warmup=WARMUP, seed=cell["seed"])
+    history = fit(
+        model, batches, steps=cell["updates"], lr=cell["lr"], warmup=WARMUP, seed=cell["seed"]
+    )
     seconds = time.process_time() - began
     found = evaluate(Translator(model.eval(), vocabularies), valid)
     return {
         **cell,
-        "lr": LR,
         "parameters": sum(p.numel() for p in model.parameters()),
         "bleu": round(found.bleu, 2),
         "perplexity": round(found.perplexity, 4),
         "aer": round(found.aer, 4),
         "loss": round(sum(history.losses[-50:]) / 50, 4),
-        "epochs": round(steps / len(batches), 2),
+        "epochs": round(cell["updates"] / len(batches), 2),
         "core_seconds": round(seconds, 1),
     }
 
@@ -104,19 +112,35 @@ def train_and_validate(cell: dict, steps: int) -> dict:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Train, validate, write."""
     parser = study_parser("order", __doc__.splitlines()[0])
-    parser.add_argument("--steps", type=int, default=1000, help="updates of each training")
+    parser.add_argument("--steps", type=int, nargs="+", default=STEPS, help="the budgets")
+    parser.add_argument("--beyond", action="store_true", help="other rates, and the longer budget")
+    parser.add_argument("--rates", type=float, nargs="+", choices=RATES, help="only train at these")
     options = parser.parse_args(arguments)
     study = Study("order", options.work, options.result)
     prepare_process()
     torch.set_num_threads(1)
-    names = ("seed", "readout", "score", "order")
-    rows: list[dict] = []
-    for values in itertools.product(SEEDS, READOUTS, SCORES, ORDERS):
-        cell = dict(zip(names, values, strict=True))
-        key = f"{LR}-{'-'.join(map(str, values))}-{options.steps}"
-        rows.append(study.run(key, train_and_validate, cell, options.steps))
-        print(rows[-1], flush=True)
-        write(study, rows, options.steps)
+    study_itself = LR, options.steps[0]
+    parts = [study_itself]
+    if options.beyond:
+        parts = [part for part in itertools.product(RATES, options.steps) if part != study_itself]
+    rows = [
+        study.run("-".join(map(str, cell.values())), train_and_validate, cell)
+        for rate, steps in parts
+        if rate in (options.rates or RATES)
+        for cell in cells(rate, steps)
+    ]
+    if options.rates:
+        return
+    found = {"card": make_card(study, rows), "rows": rows}
+    stored = json.loads(study.result.read_text("utf-8")) if study.result.exists() else {}
+    study.write({**stored, "beyond": found} if options.beyond else {**stored, **found})
+
+
+def cells(rate: float, steps: int) -> Iterator[dict]:
+    """Give the trainings at one rate and one budget."""
+    names = ("lr", "updates", "seed", "readout", "score", "order")
+    for values in itertools.product((rate,), (steps,), SEEDS, READOUTS, SCORES, ORDERS):
+        yield dict(zip(names, values, strict=True))
 
 
 def read_corpus() -> tuple[list[TextPair], Vocabularies]:
@@ -125,19 +149,24 @@ def read_corpus() -> tuple[list[TextPair], Vocabularies]:
     return train, Vocabularies.learn(train, CORPUS.languages)
 
 
-def write(study: Study, rows: list[dict], steps: int) -> None:
-    """Store what is known so far."""
-    card = study.card(
+def make_card(study: Study, rows: list[dict]) -> dict:
+    """Say how these rows were made."""
+
+    def used(name: str) -> Any:
+        values = sorted({row[name] for row in rows})
+        return values if len(values) > 1 else values[0]
+
+    return study.card(
+        command="python -m benchmarks.order" + " --beyond" * (rows[0]["lr"] != LR),
         corpus=f"toy, {CORPUS.pairs:,} pairs",
         vocabularies=list(map(len, read_corpus()[1])),
         judged_on="validation",
-        updates=steps,
-        epochs=rows[0]["epochs"],
+        updates=used("updates"),
+        epochs=used("epochs"),
         batch_tokens=TOKENS,
-        lr=LR,
-        seeds=sorted({row["seed"] for row in rows}),
+        lr=used("lr"),
+        seeds=list(SEEDS),
     )
-    study.write({"card": card, "rows": rows})
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ are stored, in ``seqattn/data/measured/reach.json``, and writes the tables::
     card    how it was made: command, date
     cells   one for each contestant and seed:
             contestant, seed, settings, end ("reached", "time is over", "epochs are over", "cut")
-            about (what it ran on), machine, date
+            about (what it ran on), machine, boot (which machine of that kind it was), date
             points   at each validation: {updates, tokens, training, validating, bleu}; in seconds,
                      from the beginning
 
@@ -26,7 +26,7 @@ BLEU after some minutes of training, and with another seed than those of the mea
 
 import argparse
 import json
-import statistics
+import platform
 import subprocess
 import sys
 import tempfile
@@ -40,27 +40,29 @@ from typing import Any, NamedTuple
 
 import torch
 
-from benchmarks.learn import read_corpus
 from benchmarks.learner import learn_and_show
 from benchmarks.measure import processor, write_block
-from benchmarks.race import EMBED, HIDDEN
+from benchmarks.race import EMBED, HIDDEN, SUBWORDS
+from benchmarks.reach_tables import HOW, MARKS, Cell, clock, page_lines, told
 from benchmarks.study import Study, study_parser
 from benchmarks.train import MODELS
-from benchmarks.translate import bleu_of_ids, search_all, side_by_side
-from seqattn.data import Batches, Example, TextPair, Vocabularies, encode_pairs
+from benchmarks.translate import bleu, search_all, side_by_side
+from seqattn.data import (
+    Batches,
+    CorpusConfig,
+    Example,
+    TextPair,
+    Vocabularies,
+    encode_pairs,
+    read_split,
+)
 from seqattn.models import build_model
 from seqattn.models.output_layer import guess_frequencies
 from seqattn.process import prepare_process
 from seqattn.training import make_optimizer, update
 from seqattn.training.schedules import LEARNING_RATES
 
-MARKS = 20, 25, 30
-MINUTES = 1, 2, 4, 8, 15, 30, 60, 120  # of the table of the curve
 SMOOTHING = 0.1
-BESIDE = "joeynmt", "joeynmt-own"  # whom ours are compared with
-GOALS = {("ours-fp32", "joeynmt"): 4.0, ("ours-bf16", "joeynmt"): 6.0}  # times as fast to BLEU 25
-HOW = "python -m benchmarks.reach --joeynmt PYTHON"
-Cell = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -96,14 +98,19 @@ CONTESTANTS = {
     "joeynmt": Contestant(
         "JoeyNMT",
         peak=2e-3,
-        # Chosen like the peak: with first embeddings as it draws them, of about 0.02, or of 0.1 as
-        # ours, it had learned far less after 200,000 tokens.
+        # What its configuration offers of our recipe: orthogonal recurrent matrices, AdamW. The
+        # spread of its first embeddings is chosen like the peak.
         own={
             "score": "luong",
             "dropout": 0.2,
             "smoothing": SMOOTHING,
             "clip": 1.0,
-            "embeddings": 1.0,
+            "start": {
+                "embed_initializer": "normal",
+                "embed_init_weight": 1.0,
+                "init_rnn_orthogonal": True,
+            },
+            "adamw": {"betas": [0.9, 0.98], "weight_decay": 0.01},
         },
     ),
     # configs/iwslt14_deen_bpe.yaml, until version 2 put a Transformer there: an example with a
@@ -120,7 +127,8 @@ CONTESTANTS = {
             "dropout": 0.0,
             "smoothing": 0.0,
             "clip": None,
-            "embeddings": None,
+            "start": {},
+            "adamw": None,
         },
     ),
 }
@@ -134,6 +142,13 @@ class Material:
     unseen: list[TextPair]
     vocabularies: Vocabularies
 
+    @classmethod
+    def read(cls) -> "Material":
+        """Read Multi30k, German to English, and learn its subwords from the training pairs."""
+        corpus = CorpusConfig("multi30k", "de", "en")
+        known, unseen = read_split(corpus, "train"), read_split(corpus, "valid")
+        return cls(known, unseen, Vocabularies.learn(known, corpus.languages, subwords=SUBWORDS))
+
     @cached_property
     def examples(self) -> list[Example]:
         """All pairs as ids, those to learn from first."""
@@ -141,7 +156,7 @@ class Material:
 
     def judge(self, answers: list[list[int]]) -> float:
         """Give BLEU of the translations of all unseen sentences."""
-        return bleu_of_ids(self.vocabularies.target, self.unseen, answers)
+        return bleu(self.vocabularies.target, self.unseen, answers)
 
 
 class Limits(NamedTuple):
@@ -237,7 +252,7 @@ def follow(
                 print(told(point), flush=True)
                 if point["bleu"] >= goal:
                     found["end"] = "reached"
-                elif point["training"] + point["validating"] >= 60 * minutes:
+                elif clock(point) >= 60 * minutes:
                     found["end"] = "time is over"
                 keep(found)
                 process.stdin.write("on\n" if found["end"] == "cut" else "stop\n")
@@ -249,14 +264,6 @@ def follow(
     if found["end"] == "cut":
         found["end"] = "epochs are over"
     return found
-
-
-def told(point: Mapping[str, float]) -> str:
-    """Give a line for the terminal."""
-    return (
-        f"  {point['training']:8.1f} s + {point['validating']:6.1f} s  update {point['updates']:6d}"
-        f"  {point['tokens']:10,} tokens  BLEU {point['bleu']:5.2f}"
-    )
 
 
 class Measurement:
@@ -291,6 +298,7 @@ class Measurement:
             "seed": seed,
             "settings": self.settings(contestant),
             "machine": f"{threads} thread{'s' * (threads != 1)} of {processor()}",
+            "boot": boot(),
             "date": str(date.today()),
         }
 
@@ -346,186 +354,10 @@ class Measurement:
         return sorted(found.values(), key=lambda c: (order.index(c["contestant"]), c["seed"]))
 
 
-# --- reading curves ------------------------------------------------------------------------------
-
-
-def clock(point: Mapping[str, float], alone: bool = False) -> float:
-    """Give the seconds of a point: of all, or of training alone."""
-    return point["training"] + (0.0 if alone else point["validating"])
-
-
-def reached(cell: Cell, mark: float) -> dict[str, float] | None:
-    """Give the first validation with such a BLEU."""
-    return next((point for point in cell["points"] if point["bleu"] >= mark), None)
-
-
-def seconds_to(cell: Cell, mark: float, *, alone: bool = False) -> float | None:
-    """Give the seconds until then; None where it was not seen."""
-    point = reached(cell, mark)
-    return None if point is None else clock(point, alone)
-
-
-def told_mean(values: Sequence[float | None], lasted: float) -> str:
-    """Tell mean and range of those that there are, and of how many seeds.
-
-    ``lasted`` is what the shortest of them had, where none is there.
-
-    Examples
-    --------
-    >>> told_mean([600.0, 700.0, None], 7200.0).replace(chr(160), " ")
-    '650 (600 to 700), 2 of 3 seeds'
-    >>> told_mean([None], 7200.0)
-    'not in 7,200'
-    """
-    there = [value for value in values if value is not None]
-    if not there:
-        return f"not in {lasted:,.0f}"
-    text = f"{statistics.mean(there):,.0f}"
-    if len(there) > 1:
-        text += f" ({min(there):,.0f}\u00a0to\u00a0{max(there):,.0f})"
-    return text if len(there) == len(values) else f"{text}, {len(there)} of {len(values)} seeds"
-
-
-def told_ratio(ours: Cell, theirs: Cell, mark: float, *, alone: bool = False) -> str:
-    """Tell how many times as long theirs took as ours; at least, where it did not get there."""
-    mine, other = (seconds_to(cell, mark, alone=alone) for cell in (ours, theirs))
-    if mine is None:
-        return "–" if other is None else f"below {other / clock(ours['points'][-1], alone):.2f}"
-    if other is None:
-        return f"above {clock(theirs['points'][-1], alone) / mine:.2f}"
-    return f"{other / mine:.2f}"
-
-
-def bleu_by(cell: Cell, seconds: float) -> float | None:
-    """Give the last BLEU seen by then; None before the first and after the end."""
-    points = cell["points"]
-    if clock(points[-1]) < seconds:
-        return None
-    seen = [point["bleu"] for point in points if clock(point) <= seconds]
-    return seen[-1] if seen else None
-
-
-def page_lines(cells: Sequence[Cell], contestants: Mapping[str, Contestant]) -> list[str]:
-    """Give what stands between the marks of the page, in Markdown."""
-    cells = [cell for cell in cells if cell["points"]]
-    if not cells:
-        return [
-            f"Not measured yet: `{HOW}` does it, and again with `--book` brings the tables here."
-        ]
-    groups = {
-        key: found
-        for key in contestants
-        if (found := [cell for cell in cells if cell["contestant"] == key])
-    }
-    return [
-        *_times(groups, contestants),
-        *_ratios(groups, contestants),
-        *_curve(groups, contestants),
-        *_ends(cells, contestants),
-        f"Measured by `{HOW}`: {_places(cells, contestants)}.",
-    ]
-
-
-def _times(groups: Mapping[str, list[Cell]], contestants: Mapping[str, Contestant]) -> list[str]:
-    lines = []
-    for title, alone in (("training and validations", False), ("training alone", True)):
-        lines += [f"**Seconds until validation BLEU, {title}: mean (lowest to highest)**", ""]
-        heads = ["what", "seeds", *(f"to {mark}" for mark in MARKS)]
-        heads += [] if alone else [f"tokens to {MARKS[1]}", "tokens/s"]
-        lines += [f"| {' | '.join(heads)} |", "|---" + "|---:" * (len(heads) - 1) + "|"]
-        for key, cells in groups.items():
-            lasted = min(clock(cell["points"][-1], alone) for cell in cells)
-            row = [contestants[key].name, str(len(cells))]
-            row += [
-                told_mean([seconds_to(cell, mark, alone=alone) for cell in cells], lasted)
-                for mark in MARKS
-            ]
-            if not alone:
-                ends = [cell["points"][-1] for cell in cells]
-                there = [reached(cell, MARKS[1]) for cell in cells]
-                least = min(end["tokens"] for end in ends)
-                row.append(told_mean([point and point["tokens"] for point in there], least))
-                row.append(
-                    f"{statistics.mean(end['tokens'] / end['training'] for end in ends):,.0f}"
-                )
-            lines.append(f"| {' | '.join(row)} |")
-        lines.append("")
-    return lines
-
-
-def _ratios(groups: Mapping[str, list[Cell]], contestants: Mapping[str, Contestant]) -> list[str]:
-    heads = ["what", "beside", "seeds", *(f"to {mark}" for mark in MARKS)]
-    heads += [f"to {MARKS[1]}, training alone", f"goal to {MARKS[1]}"]
-    rows = []
-    for peer in BESIDE:
-        for key in (key for key in groups if contestants[key].own is None):
-            pairs = [
-                (ours, theirs)
-                for ours in groups[key]
-                for theirs in groups.get(peer, [])
-                # Seconds of two machines have no ratio.
-                if (ours["seed"], ours["machine"]) == (theirs["seed"], theirs["machine"])
-            ]
-            if pairs:
-                row = [contestants[key].name, contestants[peer].name]
-                row.append(", ".join(str(ours["seed"]) for ours, _ in pairs))
-                row += [", ".join(told_ratio(*pair, mark) for pair in pairs) for mark in MARKS]
-                row.append(", ".join(told_ratio(*pair, MARKS[1], alone=True) for pair in pairs))
-                goal = GOALS.get((key, peer))
-                rows.append([*row, "" if goal is None else f"{goal:.2f}"])
-    if not rows:
-        return []
-    return [
-        "**How many times as long the other took, seed by seed**",
-        "",
-        f"| {' | '.join(heads)} |",
-        "|---|---|" + "---:|" * (len(heads) - 2),
-        *(f"| {' | '.join(row)} |" for row in rows),
-        "",
-    ]
-
-
-def _curve(groups: Mapping[str, list[Cell]], contestants: Mapping[str, Contestant]) -> list[str]:
-    lines = [
-        "**The curve: mean of the last validation BLEU seen by so many minutes**",
-        "",
-        "A dash stands before the first validation, and where a training has ended.",
-        "",
-        "| what | " + " | ".join(f"{minutes} min" for minutes in MINUTES) + " |",
-        "|---" + "|---:" * len(MINUTES) + "|",
-    ]
-    for key, cells in groups.items():
-        row = []
-        for minutes in MINUTES:
-            values = [bleu_by(cell, 60 * minutes) for cell in cells]
-            whole = [value for value in values if value is not None]
-            # Of all seeds or of none: a mean of those that are left would not be of the curve.
-            row.append(f"{statistics.mean(whole):.1f}" if len(whole) == len(values) else "–")
-        lines.append(f"| {contestants[key].name} | {' | '.join(row)} |")
-    return [*lines, ""]
-
-
-def _ends(cells: Sequence[Cell], contestants: Mapping[str, Contestant]) -> list[str]:
-    """Say of every training that did not get to the last mark why, and where it stood."""
-    lines = [
-        f"- {contestants[cell['contestant']].name}, seed {cell['seed']}: "
-        f"{'cut short' if cell['end'] == 'cut' else cell['end']} after "
-        f"{clock(cell['points'][-1]):,.0f} s, best BLEU "
-        f"{max(point['bleu'] for point in cell['points']):.2f}"
-        for cell in cells
-        if cell["end"] != "reached"
-    ]
-    return [f"Ended before BLEU {MARKS[-1]}:", "", *lines, ""] if lines else []
-
-
-def _places(cells: Sequence[Cell], contestants: Mapping[str, Contestant]) -> str:
-    found: dict[str, list[str]] = {}
-    for cell in cells:
-        place = f"{cell['machine']}, {cell['about']}, on {cell['date']}"
-        found.setdefault(place, []).append(
-            f"{contestants[cell['contestant']].name} (seed {cell['seed']})"
-        )
-    return "; ".join(f"{', '.join(who)}: {place}" for place, who in found.items())
+def boot() -> str:
+    """Tell machines of one kind apart: a name for this start of this one."""
+    file = Path("/proc/sys/kernel/random/boot_id")  # of Linux
+    return file.read_text().strip() if file.exists() else platform.node()
 
 
 def read_arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
@@ -570,15 +402,18 @@ def main() -> None:
     if arguments.peak is not None:
         contestants = {key: replace(c, peak=arguments.peak) for key, c in contestants.items()}
     if arguments.spread is not None:
+        spread = {"embed_init_weight": arguments.spread}
         contestants |= {
-            key: replace(c, own={**c.own, "embeddings": arguments.spread})
+            key: replace(c, own={**c.own, "start": {**c.own["start"], **spread}})
             for key, c in contestants.items()
             if c.own is not None
         }
-    material = Material(*read_corpus())
+    material = Material.read()
     threads = str(arguments.threads)
     for seed in arguments.seeds:
-        for key, contestant in contestants.items():
+        # Another begins each time, so that what comes with time falls on all alike.
+        first = seed % len(contestants)
+        for key, contestant in [*contestants.items()][first:] + [*contestants.items()][:first]:
             if contestant.own is None:
                 command = [sys.executable, "-m", "benchmarks.reach", "--threads", threads]
                 command += ["--contestant", "bf16" if contestant.bf16 else "fp32"]

@@ -1,9 +1,10 @@
 """Where the norm stands, and what a cache saves: ``python -m benchmarks.transformer``.
 
 Two questions for the chapter on the Transformer. Does the norm before or after the sum matter, with
-a warm-up of the learning rate and without; and does time, or a smaller rate, do what the warm-up
-does? And what is saved when keys and values of earlier words are kept: multiplications, calls of
-operators, time? Nothing is chosen, so the test sentences are looked at once, for every training.
+a warm-up of the learning rate and without; and does time, or time with a smaller rate, do what the
+warm-up does? And what is saved when keys and values of earlier words are kept: multiplications,
+calls of operators, time? Nothing is chosen, so the test sentences are looked at once, for every
+training.
 
 Writes ``seqattn/data/measured/transformer.json``. Finished trainings are kept in ``--work`` and not
 repeated.

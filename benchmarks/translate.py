@@ -53,7 +53,7 @@ def write_task(path: Path, run: str) -> tuple[list[TextPair], Vocabulary]:
 def translate(task: dict, beam: int, bf16: bool, answers: Path) -> None:
     """Translate every sentence once, and then as told."""
     model = load_model(find_checkpoint(task["run"]))[0]
-    write_answers(model, task, beam, bf16, answers)
+    answers.write_text(json.dumps(search_all(model, task, beam, bf16)))
     # Whole passes: the first batches hold the longest sentences, and fewer of them in a second.
     obey(lambda: sum(len(search(model, task, rows, beam, bf16)) for rows in task[str(beam)]))
 
@@ -73,11 +73,6 @@ def search(model: nn.Module, task: dict, rows: list[int], beam: int, bf16: bool)
     return [ids[:n] for ids, n in zip(found.tokens.tolist(), found.lengths.tolist())]
 
 
-def write_answers(model: nn.Module, task: dict, beam: int, bf16: bool, answers: Path) -> None:
-    """Translate every batch of a beam into a file of ids, in the order of their rows."""
-    answers.write_text(json.dumps(search_all(model, task, beam, bf16)))
-
-
 def search_all(model: nn.Module, task: dict, beam: int, bf16: bool) -> list[list[int]]:
     """Translate every batch of a beam; give the ids in the order of their rows."""
     written = {
@@ -95,12 +90,7 @@ def side_by_side(examples: list[Example], rows: Sequence[int], beam: int) -> lis
     return [ordered[i : i + size] for i in range(0, len(ordered), size)]
 
 
-def bleu(vocabulary: Vocabulary, pairs: list[TextPair], answers: Path) -> float:
-    """Give BLEU of the sentences in a file of ids."""
-    return bleu_of_ids(vocabulary, pairs, json.loads(answers.read_text()))
-
-
-def bleu_of_ids(vocabulary: Vocabulary, pairs: list[TextPair], answers: list[list[int]]) -> float:
+def bleu(vocabulary: Vocabulary, pairs: list[TextPair], answers: list[list[int]]) -> float:
     """Give BLEU of sentences of ids."""
     texts = [vocabulary.decode(ids) for ids in answers]
     return corpus_bleu(texts, [pair.target for pair in pairs]).score
@@ -131,7 +121,8 @@ def main() -> None:
             )
             print(f"\n{title}")
             speeds = race(started, rounds=arguments.rounds, seconds=arguments.seconds)
-            scores = {name: bleu(vocabulary, pairs, Path(written[name])) for name in started}
+            answers = {name: json.loads(Path(written[name]).read_text()) for name in started}
+            scores = {name: bleu(vocabulary, pairs, found) for name, found in answers.items()}
             print("BLEU", {name: round(score, 2) for name, score in scores.items()})
             parts[title] = [
                 replace(row, name=f"{row.name}: BLEU {scores[row.name]:.2f}")

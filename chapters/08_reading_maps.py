@@ -290,7 +290,7 @@ plt.show()
 #   help: the threshold, and a training that asks for totals near 1 ({eq}`eq-look-at-each-word`). The
 #   counter had none. Set with
 #   care, as [the capstone](19_judge.ipynb) says, it gets to 0.111 from both sides, still above the
-#   package's model.
+#   package's model, but below all three small ones.
 #
 # </details>
 #

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import measure, reach
+from benchmarks import measure, reach, reach_tables
 from benchmarks.learner import learn_and_show
 from benchmarks.study import Study
 from seqattn.data import TextPair, Vocabularies
@@ -48,7 +48,7 @@ def measurement(tmp_path):
     return reach.Measurement(Study("reach", tmp_path / "work", tmp_path / "reach.json"), SMALL)
 
 
-def cell(contestant, *points, seed=0, end="reached", machine="this", **settings):
+def cell(contestant, *points, seed=0, end="reached", machine="this", about="PyTorch 2", **settings):
     """A cell whose points are (seconds of training, of validating, BLEU)."""
     keys = "training", "validating", "bleu"
     return {
@@ -56,8 +56,9 @@ def cell(contestant, *points, seed=0, end="reached", machine="this", **settings)
         "seed": seed,
         "settings": settings,
         "end": end,
-        "about": "PyTorch",
+        "about": about,
         "machine": machine,
+        "boot": machine,
         "date": "2026-01-01",
         "points": [
             {"updates": i, "tokens": 1000 * i, **dict(zip(keys, point, strict=True))}
@@ -215,19 +216,25 @@ CURVE = cell(
 )
 
 
-def test_seconds_to_a_mark_are_those_of_the_first_validation_that_has_it():
-    assert [reach.seconds_to(CURVE, mark) for mark in (12, 20, 25, 30)] == [11.0, 22.0, 44.0, None]
-    assert reach.seconds_to(CURVE, 20, alone=True) == 20.0
+def test_what_a_mark_takes_is_counted_to_the_first_validation_that_has_it():
+    assert [reach_tables.spent(CURVE, mark) for mark in (12, 20, 25, 30)] == [
+        11.0,
+        22.0,
+        44.0,
+        None,
+    ]
+    assert reach_tables.spent(CURVE, 20, reach_tables.TRAINING) == 20.0
+    assert reach_tables.spent(CURVE, 20, reach_tables.TOKENS) == 2000
 
 
 def test_bleu_by_a_time_is_the_last_that_was_seen():
-    assert [reach.bleu_by(CURVE, s) for s in (10, 11, 32, 33, 44, 45)] == [
+    assert [reach_tables.bleu_by(CURVE, s) for s in (10, 11, 32, 33, 44, 45)] == [
         None, 12.0, 24.0, 22.0, 26.0, None,
     ]  # fmt: skip
 
 
 def test_a_mean_tells_its_range_and_of_how_many_seeds_it_is():
-    told = [reach.told_mean(values, 900.0).replace("\u00a0", " ") for values in (
+    told = [reach_tables.told_mean(values, 900.0).replace("\u00a0", " ") for values in (
         [500.0], [500.0, 700.0], [500.0, None, 600.0], [None, None],
     )]  # fmt: skip
     assert told == ["500", "600 (500 to 700)", "550 (500 to 600), 2 of 3 seeds", "not in 900"]
@@ -235,10 +242,11 @@ def test_a_mean_tells_its_range_and_of_how_many_seeds_it_is():
 
 def test_who_did_not_get_there_took_at_least_so_many_times_as_long():
     slow = cell("joeynmt", (50.0, 5.0, 12.0), (110.0, 22.0, 21.0), end="time is over")
-    ratios = [reach.told_ratio(CURVE, slow, mark) for mark in (20, 25, 30)]
+    ratios = [reach_tables.told_ratio(CURVE, slow, mark) for mark in (20, 25, 30)]
     assert ratios == ["6.00", "above 3.00", "–"]
-    assert reach.told_ratio(CURVE, slow, 20, alone=True) == "5.50"
-    assert reach.told_ratio(slow, CURVE, 25) == "below 0.33"
+    assert reach_tables.told_ratio(CURVE, slow, 20, reach_tables.TRAINING) == "5.50"
+    assert reach_tables.told_ratio(CURVE, slow, 20, reach_tables.TOKENS) == "1.00"
+    assert reach_tables.told_ratio(slow, CURVE, 25) == "below 0.33"
 
 
 def test_the_page_compares_within_a_seed_and_a_machine_and_says_who_ended_early():
@@ -249,13 +257,18 @@ def test_the_page_compares_within_a_seed_and_a_machine_and_says_who_ended_early(
         cell("joeynmt", (100.0, 10.0, 21.0), (120.0, 12.0, 25.0), end="cut"),
         cell("joeynmt", (150.0, 15.0, 31.0), seed=1),
         cell("joeynmt", (150.0, 15.0, 31.0), seed=2, machine="another"),
+        cell("ours-bf16", (30.0, 3.0, 31.0), about="PyTorch 1"),
     ]
-    text = "\n".join(reach.page_lines(cells, reach.CONTESTANTS)).replace("\u00a0", " ")
+    text = "\n".join(reach_tables.page_lines(cells, reach.CONTESTANTS)).replace("\u00a0", " ")
     assert (
         "| ours, fp32 | 3 | 29 (22 to 33) | 37 (33 to 44) | 33 (33 to 33), 2 of 3 seeds |" in text
     )
-    assert "| ours, fp32 | JoeyNMT | 0, 1 | 5.00, 5.00 | 3.00, 5.00 | –, 5.00 |" in text
-    assert re.search(r"\| ours, fp32 \| JoeyNMT .*\| 4\.00 \|$", text, re.MULTILINE)
+    alone, goal, tokens, pace = "3.00, 5.00", "4.00", "0.50, 1.00", "6.00, 5.00"
+    assert (
+        "| ours, fp32 | JoeyNMT | 0, 1 | 5.00, 5.00 | 3.00, 5.00 | –, 5.00 "
+        f"| {alone} | {goal} | {tokens} | {pace} |"
+    ) in text
+    assert "| ours, bf16 | JoeyNMT |" not in text, "two PyTorches are compared"
     assert "- JoeyNMT, seed 0: cut short after 132 s, best BLEU 25.00" in text
     assert "- ours, fp32, seed 0: reached" not in text
     assert "JoeyNMT (seed 2): another" in text
@@ -265,9 +278,9 @@ def test_the_page_says_how_to_measure_what_has_not_been():
     page = (ROOT / "chapters" / "benchmarks.md").read_text(encoding="utf-8")
     block = page.partition("<!-- begin reach -->\n")[2].partition("\n<!-- end reach -->")[0]
     if (measure.PAGE.parents[1] / "seqattn" / "data" / "measured" / "reach.json").exists():
-        assert reach.HOW in block
+        assert reach_tables.HOW in block
     else:
-        assert block.splitlines() == reach.page_lines([], reach.CONTESTANTS)
+        assert block.splitlines() == reach_tables.page_lines([], reach.CONTESTANTS)
 
 
 def test_the_book_gets_what_the_work_folder_holds(tmp_path, monkeypatch, capsys):
@@ -287,7 +300,7 @@ def test_the_book_gets_what_the_work_folder_holds(tmp_path, monkeypatch, capsys)
         json.dumps(cell("ours-bf16", (60.0, 3.0, 31.0), **settings))
     )
     reach.main()
-    assert "| ours, bf16 | 1 | 63 | 63 | 63 | 1,000 | 17 |" in page.read_text(encoding="utf-8")
+    assert "| ours, bf16 | 1 | 60 | 60 | 60 | 17 |" in page.read_text(encoding="utf-8")
     assert json.loads(result.read_text())["cells"][0]["points"][0]["bleu"] == 31.0
 
 

@@ -1,0 +1,217 @@
+"""What the curves of ``benchmarks.reach`` say, as tables for the page."""
+
+import statistics
+from collections.abc import Callable, Mapping, Sequence
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from benchmarks.reach import Contestant
+
+MARKS = 20, 25, 30
+MINUTES = 1, 2, 4, 8, 15, 30  # of the table of the curve
+BESIDE = "joeynmt", "joeynmt-own"  # whom ours are compared with
+TRAINING, TOKENS = itemgetter("training"), itemgetter("tokens")
+# Times as fast to BLEU 25, of the training alone.
+GOALS = {("ours-fp32", "joeynmt"): 4.0, ("ours-bf16", "joeynmt"): 6.0}
+HOW = "python -m benchmarks.reach --joeynmt PYTHON"
+Cell = dict[str, Any]
+Count = Callable[[Mapping[str, float]], float]  # what is counted until a point: seconds, tokens
+
+
+def clock(point: Mapping[str, float]) -> float:
+    """Give the seconds of a point, of all that runs the clock."""
+    return point["training"] + point["validating"]
+
+
+def told(point: Mapping[str, float]) -> str:
+    """Give a line for the terminal."""
+    return (
+        f"  {point['training']:8.1f} s + {point['validating']:6.1f} s  update {point['updates']:6d}"
+        f"  {point['tokens']:10,} tokens  BLEU {point['bleu']:5.2f}"
+    )
+
+
+def reached(cell: Cell, mark: float) -> dict[str, float] | None:
+    """Give the first validation with such a BLEU."""
+    return next((point for point in cell["points"] if point["bleu"] >= mark), None)
+
+
+def spent(cell: Cell, mark: float, count: Count = clock) -> float | None:
+    """Give what was spent until then; None where it was not seen."""
+    point = reached(cell, mark)
+    return None if point is None else count(point)
+
+
+def told_mean(values: Sequence[float | None], lasted: float) -> str:
+    """Tell mean and range of those that there are, and of how many seeds.
+
+    ``lasted`` is what the shortest of them had, where none is there.
+
+    Examples
+    --------
+    >>> told_mean([600.0, 700.0, None], 7200.0).replace(chr(160), " ")
+    '650 (600 to 700), 2 of 3 seeds'
+    >>> told_mean([None], 7200.0)
+    'not in 7,200'
+    """
+    there = [value for value in values if value is not None]
+    if not there:
+        return f"not in {lasted:,.0f}"
+    text = f"{statistics.mean(there):,.0f}"
+    if len(there) > 1:
+        text += f" ({min(there):,.0f}\u00a0to\u00a0{max(there):,.0f})"
+    return text if len(there) == len(values) else f"{text}, {len(there)} of {len(values)} seeds"
+
+
+def told_ratio(ours: Cell, theirs: Cell, mark: float, count: Count = clock) -> str:
+    """Tell how many times as much theirs spent as ours; at least, where it did not get there."""
+    mine, other = (spent(cell, mark, count) for cell in (ours, theirs))
+    if mine is None:
+        return "–" if other is None else f"below {other / count(ours['points'][-1]):.2f}"
+    if other is None:
+        return f"above {count(theirs['points'][-1]) / mine:.2f}"
+    return f"{other / mine:.2f}"
+
+
+def pace(cell: Cell) -> float:
+    """Give the tokens that a training learned from in a second of its own."""
+    last = cell["points"][-1]
+    return last["tokens"] / last["training"]
+
+
+def bleu_by(cell: Cell, seconds: float) -> float | None:
+    """Give the last BLEU seen by then; None before the first and after the end."""
+    points = cell["points"]
+    if clock(points[-1]) < seconds:
+        return None
+    seen = [point["bleu"] for point in points if clock(point) <= seconds]
+    return seen[-1] if seen else None
+
+
+def page_lines(cells: Sequence[Cell], contestants: "Mapping[str, Contestant]") -> list[str]:
+    """Give what stands between the marks of the page, in Markdown."""
+    cells = [cell for cell in cells if cell["points"]]
+    if not cells:
+        return [
+            f"Not measured yet: `{HOW}` does it, and again with `--book` brings the tables here."
+        ]
+    groups = {
+        key: found
+        for key in contestants
+        if (found := [cell for cell in cells if cell["contestant"] == key])
+    }
+    return [
+        *_times(groups, contestants),
+        *_ratios(groups, contestants),
+        *_curve(groups, contestants),
+        *_ends(cells, contestants),
+        f"Measured by `{HOW}`: {_places(cells, contestants)}.",
+    ]
+
+
+def _times(groups: Mapping[str, list[Cell]], contestants: "Mapping[str, Contestant]") -> list[str]:
+    lines = []
+    for title, count in (
+        ("Seconds until validation BLEU, training and validations", clock),
+        ("Seconds until validation BLEU, training alone", TRAINING),
+        ("Target tokens until validation BLEU", TOKENS),
+    ):
+        lines += [f"**{title}: mean (lowest to highest)**", ""]
+        heads = ["what", "seeds", *(f"to {mark}" for mark in MARKS)]
+        heads += ["tokens/s"] if count is TRAINING else []
+        lines += [f"| {' | '.join(heads)} |", "|---" + "|---:" * (len(heads) - 1) + "|"]
+        for key, cells in groups.items():
+            lasted = min(count(cell["points"][-1]) for cell in cells)
+            row = [contestants[key].name, str(len(cells))]
+            row += [told_mean([spent(cell, mark, count) for cell in cells], lasted)
+                    for mark in MARKS]  # fmt: skip
+            row += [f"{statistics.mean(map(pace, cells)):,.0f}"] if count is TRAINING else []
+            lines.append(f"| {' | '.join(row)} |")
+        lines.append("")
+    return lines
+
+
+def _ratios(groups: Mapping[str, list[Cell]], contestants: "Mapping[str, Contestant]") -> list[str]:
+    middle = MARKS[1]
+    heads = ["what", "beside", "seeds", *(f"to {mark}" for mark in MARKS)]
+    heads += [f"to {middle}, training alone", "goal", f"tokens to {middle}", "seconds for a token"]
+    rows = []
+    for peer in BESIDE:
+        for key in (key for key in groups if contestants[key].own is None):
+            pairs = [
+                (ours, theirs)
+                for ours in groups[key]
+                for theirs in groups.get(peer, [])
+                if are_comparable(ours, theirs)
+            ]
+            if pairs:
+                row = [contestants[key].name, contestants[peer].name]
+                row.append(", ".join(str(ours["seed"]) for ours, _ in pairs))
+                row += [", ".join(told_ratio(*pair, mark) for pair in pairs) for mark in MARKS]
+                row.append(", ".join(told_ratio(*pair, middle, TRAINING) for pair in pairs))
+                goal = GOALS.get((key, peer))
+                row.append("" if goal is None else f"{goal:.2f}")
+                row.append(", ".join(told_ratio(*pair, middle, TOKENS) for pair in pairs))
+                row.append(", ".join(f"{pace(ours) / pace(theirs):.2f}" for ours, theirs in pairs))
+                rows.append(row)
+    if not rows:
+        return []
+    return [
+        "**How many times as long the other took, seed by seed**",
+        "",
+        f"| {' | '.join(heads)} |",
+        "|---|---|" + "---:|" * (len(heads) - 2),
+        *(f"| {' | '.join(row)} |" for row in rows),
+        "",
+    ]
+
+
+def are_comparable(ours: Cell, theirs: Cell) -> bool:
+    """Say whether two trainings have one seed, and their seconds one machine and one PyTorch."""
+    names = "seed", "machine", "boot"
+    builds = (cell["about"].rpartition("PyTorch ")[2] for cell in (ours, theirs))
+    return all(ours[name] == theirs[name] for name in names) and len(set(builds)) == 1
+
+
+def _curve(groups: Mapping[str, list[Cell]], contestants: "Mapping[str, Contestant]") -> list[str]:
+    lines = [
+        "**The curve: mean of the last validation BLEU seen by so many minutes**",
+        "",
+        "A dash stands before the first validation, and where a training has ended.",
+        "",
+        "| what | " + " | ".join(f"{minutes} min" for minutes in MINUTES) + " |",
+        "|---" + "|---:" * len(MINUTES) + "|",
+    ]
+    for key, cells in groups.items():
+        row = []
+        for minutes in MINUTES:
+            values = [bleu_by(cell, 60 * minutes) for cell in cells]
+            whole = [value for value in values if value is not None]
+            # Of all seeds or of none: a mean of those that are left would not be of the curve.
+            row.append(f"{statistics.mean(whole):.1f}" if len(whole) == len(values) else "–")
+        lines.append(f"| {contestants[key].name} | {' | '.join(row)} |")
+    return [*lines, ""]
+
+
+def _ends(cells: Sequence[Cell], contestants: "Mapping[str, Contestant]") -> list[str]:
+    """Say of every training that did not get to the last mark why, and where it stood."""
+    lines = [
+        f"- {contestants[cell['contestant']].name}, seed {cell['seed']}: "
+        f"{'cut short' if cell['end'] == 'cut' else cell['end']} after "
+        f"{clock(cell['points'][-1]):,.0f} s, best BLEU "
+        f"{max(point['bleu'] for point in cell['points']):.2f}"
+        for cell in cells
+        if cell["end"] != "reached"
+    ]
+    return [f"Ended before BLEU {MARKS[-1]}:", "", *lines, ""] if lines else []
+
+
+def _places(cells: Sequence[Cell], contestants: "Mapping[str, Contestant]") -> str:
+    found: dict[str, list[str]] = {}
+    for cell in cells:
+        place = f"{cell['machine']}, {cell['about']}, on {cell['date']}"
+        found.setdefault(place, []).append(
+            f"{contestants[cell['contestant']].name} (seed {cell['seed']})"
+        )
+    return "; ".join(f"{', '.join(who)}: {place}" for place, who in found.items())

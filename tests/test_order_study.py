@@ -1,0 +1,65 @@
+"""The study of score and order: each part trains once, and nothing stored is lost."""
+
+import itertools
+import json
+
+import pytest
+
+from benchmarks import order
+
+FEW, MANY = 2, 4
+
+
+@pytest.fixture
+def study(tmp_path, monkeypatch):
+    """Give what runs the study with made-up trainings, and the file that it writes."""
+    trained = []
+
+    def train_and_validate(cell):
+        trained.append(json.dumps(cell))
+        return {**cell, "epochs": cell["updates"] / 10, "bleu": 1.0}
+
+    monkeypatch.setattr(order, "train_and_validate", train_and_validate)
+    monkeypatch.setattr(order, "read_corpus", lambda: ([], ([1, 2], [1, 2, 3])))
+    result = tmp_path / "order.json"
+
+    def run(*options):
+        trained.clear()
+        shared = ["--work", str(tmp_path / "work"), "--result", str(result)]
+        order.main([*shared, "--steps", str(FEW), str(MANY), *options])
+        return list(trained), json.loads(result.read_text("utf-8"))
+
+    return run
+
+
+def test_the_study_trains_eight_models_from_three_seeds_once(study):
+    trained, found = study()
+    assert len(trained) == len(set(trained)) == 24
+    assert {(row["lr"], row["updates"]) for row in found["rows"]} == {(order.LR, FEW)}
+    assert (found["card"]["updates"], found["card"]["lr"]) == (FEW, order.LR)
+    assert found["card"]["vocabularies"] == [2, 3]
+    assert study()[0] == [], "what is there is trained again"
+
+
+def test_beyond_it_every_rate_and_budget_but_its_own_joins_what_is_stored(study):
+    _, before = study()
+    trained, found = study("--beyond")
+    assert len(trained) == len(set(trained)) == 5 * 24
+    assert (found["card"], found["rows"]) == (before["card"], before["rows"])
+    seen = {(row["lr"], row["updates"]) for row in found["beyond"]["rows"]}
+    assert seen == {*itertools.product(order.RATES, (FEW, MANY))} - {(order.LR, FEW)}
+    assert found["beyond"]["card"]["updates"] == [FEW, MANY]
+    assert study()[1] == found, "the first study drops what is beyond it"
+
+
+def test_processes_can_share_what_lies_beyond_and_one_of_them_writes(study):
+    _, before = study()
+    shared = []
+    for rate in order.RATES:
+        trained, found = study("--beyond", "--rates", str(rate))
+        assert {json.loads(cell)["lr"] for cell in trained} == {rate}
+        assert found == before
+        shared += trained
+    trained, found = study("--beyond")
+    assert trained == []
+    assert len(found["beyond"]["rows"]) == len(shared) == len(set(shared))
