@@ -38,7 +38,8 @@ class Study:
     def run(self, key: str, train: Callable[..., dict], *arguments: Any) -> dict:
         """Give a training's result from the work folder; train first if it is not there.
 
-        ``key`` must name everything in which the training differs from the study's others.
+        ``key`` must name everything in which the training differs from the study's others. Nothing
+        else is compared: whoever changes what a study trains begins another work folder.
         """
         file = self.work / f"{key}.json"
         if not file.exists():
