@@ -287,10 +287,9 @@ plt.show()
 #   {{ f"{yard['ibm1 grow-diag']:.3f}" }}. The package's model is below that, with its
 #   whole interval, and so is each of the three small ones: {{ low_high(of_seeds["grow-diag"]) }}. Read one
 #   way, the counter has {{ f"{yard['ibm1']:.3f}" }}, and the maps are below that as well. But the maps had
-#   help: the threshold, and a training that asks for totals near 1 ({eq}`eq-look-at-each-word`). The
-#   counter had none. Set with
-#   care, as [the capstone](19_judge.ipynb) says, it gets to 0.111 from both sides, still above the
-#   package's model, but below all three small ones.
+#   help: the threshold, and a training that asks for totals near 1 ({eq}`eq-look-at-each-word`).
+#   Set with care, as [the capstone](19_judge.ipynb) says, the counter gets to 0.111 from both sides: above
+#   the package's model, but below all three small ones.
 #
 # </details>
 #

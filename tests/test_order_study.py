@@ -41,6 +41,23 @@ def test_the_study_trains_eight_models_from_three_seeds_once(study):
     assert study()[0] == [], "what is there is trained again"
 
 
+def test_it_is_taken_up_where_it_stopped(study, monkeypatch):
+    train = order.train_and_validate
+
+    def stop_at_the_third(cell):
+        if (cell["score"], cell["seed"]) == ("general", order.SEEDS[0]):
+            raise KeyboardInterrupt
+        return train(cell)
+
+    monkeypatch.setattr(order, "train_and_validate", stop_at_the_third)
+    with pytest.raises(KeyboardInterrupt):
+        study()
+    monkeypatch.setattr(order, "train_and_validate", train)
+    trained, found = study()
+    assert len(trained) == 22
+    assert len(found["rows"]) == 24
+
+
 def test_beyond_it_every_rate_and_budget_but_its_own_joins_what_is_stored(study):
     _, before = study()
     trained, found = study("--beyond")

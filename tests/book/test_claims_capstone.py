@@ -342,26 +342,6 @@ def test_the_study_of_score_and_order_holds_all_else_fixed():
         assert sum(p.numel() for p in model.parameters()) == row["parameters"]
 
 
-def test_a_study_of_score_and_order_is_taken_up_where_it_stopped(tmp_path, monkeypatch):
-    asked = []
-
-    def train(cell, steps):
-        asked.append(cell)
-        if len(asked) == 3:
-            raise KeyboardInterrupt
-        return {**cell, "bleu": 1.0, "epochs": 1.0, "parameters": 7}
-
-    monkeypatch.setattr(order, "train_and_validate", train)
-    options = ["--work", str(tmp_path / "work"), "--result", str(tmp_path / "order.json")]
-    with pytest.raises(KeyboardInterrupt):
-        order.main(options)
-    assert len(json.loads((tmp_path / "order.json").read_text())["rows"]) == 2
-    order.main(options)
-    assert len(json.loads((tmp_path / "order.json").read_text())["rows"]) == 24
-    assert len(asked) == 25
-    assert asked[2] == asked[3]
-
-
 def test_a_fresh_model_starts_at_the_uniform_loss_and_a_guess_at_the_entropy():
     pairs = read_split(CorpusConfig(pairs=2_000), "train")
     vocabularies = Vocabularies.learn(pairs, ("en", "fr"))
