@@ -11,20 +11,21 @@ if TYPE_CHECKING:
 MARKS = 20, 25, 30
 MINUTES = 1, 2, 4, 8, 15, 30  # of the table of the curve
 BESIDE = "joeynmt", "joeynmt-own"  # whom ours are compared with
-TRAINING, TOKENS = itemgetter("training"), itemgetter("tokens")
+TRAINING = itemgetter("training")
 # Times as fast to BLEU 25, of the training alone.
 GOALS = {("ours-fp32", "joeynmt"): 4.0, ("ours-bf16", "joeynmt"): 6.0}
 HOW = "python -m benchmarks.reach --joeynmt PYTHON"
 Cell = dict[str, Any]
-Count = Callable[[Mapping[str, float]], float]  # what is counted until a point: seconds, tokens
+Point = Mapping[str, float]
+Count = Callable[[Point], float]  # what is counted until a point: seconds, tokens
 
 
-def clock(point: Mapping[str, float]) -> float:
+def clock(point: Point) -> float:
     """Give the seconds of a point, of all that runs the clock."""
     return point["training"] + point["validating"]
 
 
-def told(point: Mapping[str, float]) -> str:
+def told(point: Point) -> str:
     """Give a line for the terminal."""
     return (
         f"  {point['training']:8.1f} s + {point['validating']:6.1f} s  update {point['updates']:6d}"
@@ -32,9 +33,14 @@ def told(point: Mapping[str, float]) -> str:
     )
 
 
-def reached(cell: Cell, mark: float) -> dict[str, float] | None:
+def reached(cell: Cell, mark: float) -> Point | None:
     """Give the first validation with such a BLEU."""
     return next((point for point in cell["points"] if point["bleu"] >= mark), None)
+
+
+def thousands(point: Point) -> float:
+    """Give the thousands of target tokens that a point was reached with."""
+    return point["tokens"] / 1000
 
 
 def spent(cell: Cell, mark: float, count: Count = clock) -> float | None:
@@ -115,7 +121,7 @@ def _times(groups: Mapping[str, list[Cell]], contestants: "Mapping[str, Contesta
     for title, count in (
         ("Seconds until validation BLEU, training and validations", clock),
         ("Seconds until validation BLEU, training alone", TRAINING),
-        ("Target tokens until validation BLEU", TOKENS),
+        ("Thousands of target tokens until validation BLEU", thousands),
     ):
         lines += [f"**{title}: mean (lowest to highest)**", ""]
         heads = ["what", "seeds", *(f"to {mark}" for mark in MARKS)]
@@ -133,10 +139,7 @@ def _times(groups: Mapping[str, list[Cell]], contestants: "Mapping[str, Contesta
 
 
 def _ratios(groups: Mapping[str, list[Cell]], contestants: "Mapping[str, Contestant]") -> list[str]:
-    middle = MARKS[1]
-    heads = ["what", "beside", "seeds", *(f"to {mark}" for mark in MARKS)]
-    heads += [f"to {middle}, training alone", "goal", f"tokens to {middle}", "seconds for a token"]
-    rows = []
+    middle, rows, parts = MARKS[1], [], []
     for peer in BESIDE:
         for key in (key for key in groups if contestants[key].own is None):
             pairs = [
@@ -146,20 +149,32 @@ def _ratios(groups: Mapping[str, list[Cell]], contestants: "Mapping[str, Contest
                 if are_comparable(ours, theirs)
             ]
             if pairs:
-                row = [contestants[key].name, contestants[peer].name]
-                row.append(", ".join(str(ours["seed"]) for ours, _ in pairs))
-                row += [", ".join(told_ratio(*pair, mark) for pair in pairs) for mark in MARKS]
-                row.append(", ".join(told_ratio(*pair, middle, TRAINING) for pair in pairs))
+                names = contestants[key].name, contestants[peer].name
+                seeds = ", ".join(str(ours["seed"]) for ours, _ in pairs)
+                found = [", ".join(told_ratio(*pair, mark) for pair in pairs) for mark in MARKS]
+                rows.append([*names, seeds, *found])
                 goal = GOALS.get((key, peer))
-                row.append("" if goal is None else f"{goal:.2f}")
-                row.append(", ".join(told_ratio(*pair, middle, TOKENS) for pair in pairs))
-                row.append(", ".join(f"{pace(ours) / pace(theirs):.2f}" for ours, theirs in pairs))
-                rows.append(row)
+                found = [
+                    ", ".join(told_ratio(*pair, middle, count) for pair in pairs)
+                    for count in (TRAINING, thousands)
+                ]
+                found.append(", ".join(f"{pace(ours) / pace(other):.2f}" for ours, other in pairs))
+                parts.append([*names, "" if goal is None else f"{goal:.2f}", *found])
     if not rows:
         return []
+    heads = ["what", "beside"]
     return [
-        "**How many times as long the other took, seed by seed**",
+        "**How many times as long the other took, training and validations, seed by seed**",
         "",
+        *_table([*heads, "seeds", *(f"to {mark}" for mark in MARKS)], rows),
+        f"**The same to BLEU {middle}, training alone, and of what it is the product**",
+        "",
+        *_table([*heads, "goal", "time", "tokens", "time for a token"], parts),
+    ]
+
+
+def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    return [
         f"| {' | '.join(heads)} |",
         "|---|---|" + "---:|" * (len(heads) - 2),
         *(f"| {' | '.join(row)} |" for row in rows),
