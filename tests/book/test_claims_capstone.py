@@ -275,9 +275,9 @@ def test_maps_of_other_words_are_what_chance_does(monkeypatch):
     assert 0.7 < chance["distance"] <= 1
 
 
-@pytest.mark.weekly  # two dozen processes
-def test_the_contest_keeps_what_each_training_costs_and_asks_at_three_rates(tmp_path, monkeypatch):
-    """The whole command, with few pairs, one model and two updates."""
+@pytest.fixture
+def small_contest(tmp_path, monkeypatch):
+    """Give what runs the whole command with few pairs, two models and two updates."""
     monkeypatch.setattr(contest, "CORPUS", contest.replace(contest.CORPUS, pairs=400))
     monkeypatch.setattr(contest, "FEW", contest.replace(contest.CORPUS, pairs=350))
     small = {"d_embed": 4, "d_hidden": 6}
@@ -286,18 +286,37 @@ def test_the_contest_keeps_what_each_training_costs_and_asks_at_three_rates(tmp_
     monkeypatch.setattr(contest, "by_length", lambda *given: {})  # it divides by such BLEU
     monkeypatch.setattr(contest, "prepare_process", lambda: None)
     result = tmp_path / "contest.json"
-    contest.main(["--work", str(tmp_path), "--result", str(result), "--steps", "2"])
-    found = json.loads(result.read_text())
-    assert set(measured("contest")) <= set(found)
+
+    def run(*options):
+        contest.main(["--work", str(tmp_path), "--result", str(result), "--steps", "2", *options])
+        return json.loads(result.read_text())
+
+    return run
+
+
+@pytest.mark.weekly  # two dozen processes
+def test_the_contest_keeps_what_each_training_costs_and_asks_at_three_rates(small_contest):
+    found = small_contest()
+    assert set(measured("contest")) <= {*found, "long"}
     for row in found["contest"]:
         assert row["seconds"] > 0
         assert row["memory"] > 0
     assert {row["training"] > 1 for row in found["dropout"]} == {True}
     rates = [(row["lr"], row["model"], row["seed"]) for row in found["rates"]]
-    assert rates == [(lr, model, 0) for lr in contest.LEARNING_RATES for model in models]
+    assert rates == [(lr, model, 0) for lr in contest.LEARNING_RATES for model in contest.MODELS]
     assert contest.BUDGET.lr in contest.LEARNING_RATES
     assert {row["seed"] for row in found["contest"]} == {1, 2, 3}
     assert all("far" in row for row in found["test"])
+
+
+@pytest.mark.weekly  # forty processes
+def test_longer_trainings_of_the_contest_join_the_others(small_contest):
+    found = small_contest("--long")["long"]
+    seen = {(row["lr"], row["updates"], row["model"], row["seed"]) for row in found["contest"]}
+    assert len(seen) == len(found["contest"]) == 3 * 2 * 2 * 3
+    assert {updates for _, updates, *_ in seen} == {2 * times for times in contest.LONGER}
+    assert [row["model"] for row in found["dropout"]] == ["0%"] * 3 + ["30%"] * 3
+    assert found["card"]["updates"] == [2 * times for times in contest.LONGER]
 
 
 SIZES = (31, 37)
