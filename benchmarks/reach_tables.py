@@ -223,10 +223,16 @@ def _ends(cells: Sequence[Cell], contestants: "Mapping[str, Contestant]") -> lis
 
 
 def _places(cells: Sequence[Cell], contestants: "Mapping[str, Contestant]") -> str:
-    found: dict[str, list[str]] = {}
+    found: dict[str, dict[str, list[str]]] = {}
     for cell in cells:
         place = f"{cell['machine']}, {cell['about']}, on {cell['date']}"
-        found.setdefault(place, []).append(
-            f"{contestants[cell['contestant']].name} (seed {cell['seed']})"
-        )
-    return "; ".join(f"{', '.join(who)}: {place}" for place, who in found.items())
+        name = contestants[cell["contestant"]].name
+        found.setdefault(place, {}).setdefault(name, []).append(str(cell["seed"]))
+    told = []
+    for place, who in found.items():
+        names = [
+            f"{name} (seed{'s' * (len(seeds) > 1)} {', '.join(seeds)})"
+            for name, seeds in who.items()
+        ]
+        told.append(f"{', '.join(names)}: {place}")
+    return "; ".join(told)
