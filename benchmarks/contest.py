@@ -14,9 +14,9 @@ a joint between clauses costs. Beside them stand rules that have learned nothing
 validation pairs, or pairs drawn for the study. Last, each model of the contest reads the test pairs
 once: all of them, and those that differ from every training sentence in more than one word.
 
-``--long`` asks what a longer training makes of it: the contest with five and ten times the updates,
-at all three learning rates, and dropout with ten times the updates, where the best of ten
-validations counts. It joins what is stored.
+``--long`` asks what a longer training makes of it: the contest with three and ten times the
+updates, at all three learning rates, and dropout with ten times the updates. Of each such training
+the best of ten validations counts. It joins what is stored.
 
 Writes ``seqattn/data/measured/contest.json`` for chapter 20. A training that is in
 ``--work`` already is not repeated, so that the command can be stopped and taken up again.
@@ -49,6 +49,7 @@ from seqattn.models import ModelConfig
 from seqattn.process import prepare_process
 from seqattn.training import TrainingConfig, Trial, run_trials
 from seqattn.translator import Translator
+from seqattn.translator.run_folder import RunFolder
 
 CORPUS = CorpusConfig("toy", "en", "fr", pairs=8_000)
 FEW = replace(CORPUS, pairs=1_000)
@@ -69,7 +70,7 @@ BUDGET = TrainingConfig(
 PENALTY, DROPPED, DROPOUT_LR = 0.1, (0.0, 0.3), 0.01
 # The rate of the contest in the middle, and a seed that is none of the contest's.
 LEARNING_RATES, RATES_SEED = (0.0035, 0.007, 0.014), 0
-LONGER = 5, 10
+LONGER, LOOKS = (3, 10), 10
 # The two that are followed as sentences grow; words of a sentence are counted in steps of STEP.
 GROWING, STEP, OF_EACH = ("fixed vector", "Bahdanau"), 3, 40
 
@@ -98,6 +99,17 @@ def scores(trial: Trial) -> dict:
         "parameters": trial.parameters,
         **{k: None if (v := trial.row()[k]) is None else round(v, 4) for k in names},
     }
+
+
+def looking_often(steps: int) -> dict[str, int]:
+    """Give the settings of a longer training: validations, of which the best counts."""
+    return {"steps": steps, "validate_every": max(steps // LOOKS, 1)}
+
+
+def curve(trial: Trial) -> list[float]:
+    """Give the BLEU of each validation of a training."""
+    records = RunFolder(trial.folder).records()
+    return [round(r["bleu"], 2) for r in records if r["kind"] == "valid"]
 
 
 def holes(pair: TextPair) -> set[tuple[str, ...]]:
@@ -277,8 +289,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
     def of_length(times: int, lr: float) -> list[dict]:
         steps = times * options.steps
-        found = trials(f"long-{steps}-{lr}", MODELS, steps=steps, validate_every=steps, lr=lr)
-        return [{**scores(trial), "updates": steps, "lr": lr} for trial in found]
+        found = trials(f"long-{steps}-{lr}", MODELS, **looking_often(steps), lr=lr)
+        return [
+            {**scores(trial), "updates": steps, "lr": lr, "curve": curve(trial)} for trial in found
+        ]
 
     half = {"steps": options.steps // 2, "validate_every": options.steps // 2, "lr": DROPOUT_LR}
     dropped = {
@@ -286,7 +300,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     }
     stored = json.loads(study.result.read_text("utf-8")) if study.result.exists() else {}
     if options.long:
-        ten = {**half, "steps": LONGER[-1] * half["steps"]}
+        ten = {**half, **looking_often(LONGER[-1] * half["steps"])}
         stored["long"] = {
             "contest": [
                 row for lr in LEARNING_RATES for times in LONGER for row in of_length(times, lr)
@@ -295,6 +309,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
             "card": study.card(
                 command="python -m benchmarks.contest --long",
                 updates=[times * options.steps for times in LONGER],
+                validations=LOOKS,
+                lr=list(LEARNING_RATES),
+                seeds=[1, 2, 3],
             ),
         }
         return study.write(stored)

@@ -317,6 +317,10 @@ def test_longer_trainings_of_the_contest_join_the_others(small_contest):
     assert {updates for _, updates, *_ in seen} == {2 * times for times in contest.LONGER}
     assert [row["model"] for row in found["dropout"]] == ["0%"] * 3 + ["30%"] * 3
     assert found["card"]["updates"] == [2 * times for times in contest.LONGER]
+    for row in found["contest"]:
+        looks = min(row["updates"], contest.LOOKS)
+        assert looks <= len(row["curve"]) <= looks + 1
+        assert row["bleu"] == pytest.approx(max(row["curve"]), abs=0.01)
 
 
 SIZES = (31, 37)
