@@ -80,10 +80,14 @@ def told_ratio(ours: Cell, theirs: Cell, mark: float, count: Count = clock) -> s
     return f"{other / mine:.2f}"
 
 
-def pace(cell: Cell) -> float:
-    """Give the tokens that a training learned from in a second of its own."""
-    last = cell["points"][-1]
-    return last["tokens"] / last["training"]
+def pace(point: Point) -> float:
+    """Give the tokens that a training learned from in a second of its own, up to a point."""
+    return point["tokens"] / point["training"]
+
+
+def per_token(point: Point) -> float:
+    """Give the seconds of training that a token took, up to a point."""
+    return point["training"] / point["tokens"]
 
 
 def bleu_by(cell: Cell, seconds: float) -> float | None:
@@ -132,7 +136,8 @@ def _times(groups: Mapping[str, list[Cell]], contestants: "Mapping[str, Contesta
             row = [contestants[key].name, str(len(cells))]
             row += [told_mean([spent(cell, mark, count) for cell in cells], lasted)
                     for mark in MARKS]  # fmt: skip
-            row += [f"{statistics.mean(map(pace, cells)):,.0f}"] if count is TRAINING else []
+            if count is TRAINING:
+                row.append(f"{statistics.mean(pace(cell['points'][-1]) for cell in cells):,.0f}")
             lines.append(f"| {' | '.join(row)} |")
         lines.append("")
     return lines
@@ -156,9 +161,8 @@ def _ratios(groups: Mapping[str, list[Cell]], contestants: "Mapping[str, Contest
                 goal = GOALS.get((key, peer))
                 found = [
                     ", ".join(told_ratio(*pair, middle, count) for pair in pairs)
-                    for count in (TRAINING, thousands)
+                    for count in (TRAINING, thousands, per_token)
                 ]
-                found.append(", ".join(f"{pace(ours) / pace(other):.2f}" for ours, other in pairs))
                 parts.append([*names, "" if goal is None else f"{goal:.2f}", *found])
     if not rows:
         return []

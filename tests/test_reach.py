@@ -12,6 +12,7 @@ from benchmarks import measure, reach, reach_tables
 from benchmarks.learner import learn_and_show
 from benchmarks.study import Study
 from seqattn.data import TextPair, Vocabularies, measured
+from seqattn.training import read_preset
 
 ROOT = Path(reach.__file__).resolve().parents[1]
 # Stands in for JoeyNMT: learns nothing, and writes the references of some, then of all sentences.
@@ -321,8 +322,39 @@ def test_what_the_page_says_of_the_goals_holds():
         plain, half = (found[key, theirs["seed"]] for key in ("ours-fp32", "ours-bf16"))
         assert float(told_ratio(plain, theirs, 25)) < goals["ours-fp32", "joeynmt"]
         assert 1.8 < float(told_ratio(plain, theirs, 25, reach_tables.thousands)) < 2.4
-        assert 1 < reach_tables.pace(plain) / reach_tables.pace(theirs) < 1.2
+        assert 1 < float(told_ratio(plain, theirs, 25, reach_tables.per_token)) < 1.2
         goal = goals["ours-bf16", "joeynmt"]
         assert float(told_ratio(half, theirs, 25, reach_tables.TRAINING)) < goal
         with_validations.append(float(told_ratio(half, theirs, 25)) >= goal)
     assert sorted(with_validations) == [False, True, True]
+
+
+def test_what_the_page_says_of_the_curves_holds():
+    page = " ".join((ROOT / "chapters" / "benchmarks.md").read_text(encoding="utf-8").split())
+    curves: dict[str, list[list]] = {}
+    for found in measured("reach")["cells"]:
+        curves.setdefault(found["contestant"], []).append(found["points"])
+
+    def waited(points):
+        """Count the validations from the first with BLEU 25 to the first of those that stay."""
+        there = [point["bleu"] >= 25 for point in points]
+        return len(there) - there[::-1].index(False) - there.index(True)
+
+    assert "had BLEU 25 was there to stay only four validations later" in page
+    assert max(map(waited, curves["ours-fp32"] + curves["ours-bf16"])) == 4
+    assert "JoeyNMT were stopped by hand, soon after they had BLEU 25" in page
+    assert {c["end"] for c in measured("reach")["cells"] if c["contestant"] == "joeynmt"} == {"cut"}
+    assert "the measured seeds differ by nearly three points" in page
+    early = [points[1]["bleu"] for points in curves["joeynmt"]]
+    assert 2.5 < max(early) - min(early) < 3
+    assert "its validations take longer" in page
+    took = {
+        key: [points[-1]["validating"] / len(points) for points in of] for key, of in curves.items()
+    }
+    assert min(took["joeynmt"]) > max(took["ours-fp32"] + took["ours-bf16"])
+    settings = reach.CONTESTANTS["joeynmt"].own["start"]
+    assert "(1.0; ours have 0.1)" in page
+    assert settings["embed_init_weight"] == 1.0
+    preset, ours = read_preset("luong").training, reach.CONTESTANTS["ours-fp32"]
+    assert "are those of our presets" in page
+    assert (preset.lr, preset.warmup) == (ours.peak, ours.warmup)
