@@ -1,6 +1,8 @@
 """Contestants in turns: who is started, what is compared, and what the page is given."""
 
 import importlib
+import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +11,7 @@ import pytest
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from benchmarks import race, train
+from benchmarks import gains, race, train
 
 BENCHMARKS = Path(race.__file__).parent
 # A contestant that does so many tokens in a second, says how often it was asked, and is quick.
@@ -104,6 +106,32 @@ def test_what_is_measured_without_our_masks_draws_none_of_them():
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "[]"
+
+
+def test_two_processes_share_each_batch_and_what_both_do_is_counted(monkeypatch, capsys):
+    data = {"bucketed": [[0, 1, 2], [3], [5, 6]], "sizes": [9, 9]}
+    halves = [gains.halve(data, which) for which in (0, 1)]
+    assert [half["bucketed"] for half in halves] == [[[0, 2], [5]], [[1], [6]]]
+    assert data["bucketed"] == [[0, 1, 2], [3], [5, 6]]
+    monkeypatch.setattr("sys.stdin", ["1.0\n"])
+    monkeypatch.setattr(gains, "timed", lambda *_: {"tokens": 21, "seconds": 3.0})
+    gains.obey_as_two(lambda: 1, contestant(4))
+    ready, told = capsys.readouterr().out.splitlines()
+    assert (ready, json.loads(told)) == ("ready", {"tokens": 7 + 4, "seconds": 1.0})
+
+
+def test_what_the_page_says_of_two_processes_holds():
+    page = (BENCHMARKS.parent / "chapters" / "benchmarks.md").read_text(encoding="utf-8")
+    assert "In the recurrent models that leaves too little to gain." in page
+    block = page.partition("<!-- begin gains -->")[2].partition("<!-- end gains -->")[0]
+    found = re.findall(
+        r"\*\*([\w-]+), .*?as two processes .*?([\d.]+) \(([\d.]+)", block, re.DOTALL
+    )
+    ratios = {name: (float(middle), float(low)) for name, middle, low in found}
+    # A tenth of an update is what an optimisation has to bring.
+    assert (
+        max(ratios[name][0] for name in ("bahdanau", "luong")) < 1.1 < ratios["transformer-tiny"][1]
+    )
 
 
 def test_pytorch_fuses_attention_only_with_an_axis_for_heads():
