@@ -320,8 +320,8 @@ ResultTable(heads, rows, "The same at other rates, and for longer", note)
 # The contest had suggested the opposite. The additive score is {{ f"{min(gain['score']):.1f}" }} to
 # {{ f"{max(gain['score']):.1f}" }} points ahead of the general one (ranges apart in {{ apart["score"] }} of
 # four), and the maxout readout {{ f"{min(gain['readout']):.1f}" }} to {{ f"{max(gain['readout']):.1f}" }}
-# points ahead of tanh ({{ apart["readout"] }} of four). In Luong's model the tanh readout and the general
-# score come with the order "after", and each costs more than that order gains. A grid of two swaps could have
+# points ahead of tanh ({{ apart["readout"] }} of four). Luong's model has the tanh readout and the general
+# score, too. In these trainings (not in all below) each costs more than "after" gains. A grid of two swaps could have
 # blamed the order for the loss. By luck alone one pair in ten would be apart; here there are
 # {{ sum(apart.values()) }} of twelve, and within each factor all four means point the same way. (The twelve pairs
 # share eight cells, so they are not twelve trials apart from each other. Nor does this study
@@ -332,12 +332,11 @@ ResultTable(heads, rows, "The same at other rates, and for longer", note)
 # %% [markdown]
 # <details><summary>What the second table shows</summary>
 #
-# Asking after is ahead in all
-# {{ len(elsewhere["order"]) }} pairs, with ranges apart in {{ elsewhere_apart["order"] }}; so is maxout
-# ({{ elsewhere_apart["readout"] }} apart). The additive score is not: after few updates at half the rate, the
-# general score is ahead under tanh, once with ranges apart. After many, that is gone. So where a training stops
-# can turn a comparison around. It can also change what counts most: at the two lower rates the readout after few
-# updates, and the score after many (by the means).
+# By the means, "after" leads in all {{ len(elsewhere["order"]) }} pairs, with ranges apart in {{ elsewhere_apart["order"] }}; so
+# does maxout ({{ elsewhere_apart["readout"] }} apart). The additive score does not: after few updates at half the
+# rate, the general score leads under tanh, once with ranges apart by a hair: a hint. After many, additive leads.
+# So where a training stops may turn a comparison around. What counts most changes, too: the readout after few
+# updates at the two lower rates, else the score (by the means).
 #
 # </details>
 #
