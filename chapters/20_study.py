@@ -215,7 +215,7 @@ for trial in trials:
 # that $s_{t-1}$ asks for. With "before", the output reads that same context. With "after", it reads the
 # context that $s_t$ asks for, which is also what the next update reads. Then both orders have the same
 # weights, down to their initial values. All eight models have nearly equal numbers of parameters, start from
-# the frequencies of the tokens, and learn at the rate of the contest. One factor is still a bundle: the
+# the frequencies of the tokens, and first learn at the rate of the contest. One factor is still a bundle: the
 # maxout readout also reads the last word, has 80 features and a bias, and the tanh readout has 96 and
 # neither.
 #
@@ -308,8 +308,8 @@ for updates, rate in sorted((updates, rate) for rate, updates in trained):
     rows.append((f"{updates:,}", rate, spread(reached(rows=some)), *columns))
 heads = ("updates", "rate", "BLEU of all")
 heads += tuple(f"{name}: {one}" for name, (one, _) in FACTORS.items())
-note = "In brackets: of four pairs, those whose ranges are apart. To repeat: "
-note += study["beyond"]["card"]["command"]
+note = "In brackets: of four pairs, those whose ranges are apart. To repeat all but "
+note += f"the first table's row: {study['beyond']['card']['command']}"
 ResultTable(heads, rows, "The same at other rates, and for longer", note)
 
 # %% [markdown]
@@ -351,7 +351,7 @@ ResultTable(heads, rows, "The same at other rates, and for longer", note)
 #
 # The definitions give one possible reason for the effect of the order: $s_{t-1}$ has not read the word that
 # was just written, and $s_t$ has. This study does not say whether that is *the* reason, nor why the additive score is ahead, nor whether
-# maxout owes its lead to the maximum or to the last word that it also reads. A budget ended all these trainings:
+# maxout owes its lead to the maximum or to the last word that it also reads. Each training ended with its budget:
 # {{ f"{study['card']['epochs']:.1f}" }} or {{ f"{study['beyond']['card']['epochs'][-1]:.0f}" }} passes over the
 # pairs.
 
