@@ -127,18 +127,18 @@ def commands(
 def contestants(
     commands: Mapping[str, Sequence[str]],
 ) -> Iterator[dict[str, "subprocess.Popen[str]"]]:
-    """Start every contestant, one after the other; end them all in the end."""
+    """Start every contestant; wait until all are ready; end them all in the end."""
     started: dict[str, subprocess.Popen[str]] = {}
     try:
         for name, command in commands.items():
-            process = subprocess.Popen(
+            started[name] = subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
             )
-            started[name] = process
+        for name, process in started.items():
             assert process.stdout is not None
             said = process.stdout.readline().strip()
             if not said.startswith("ready"):
-                raise SystemExit(f"{name} did not start: {' '.join(command)}")
+                raise SystemExit(f"{name} did not start: {' '.join(commands[name])}")
             if "JoeyNMT" in said:
                 print(f"{name}, {said}", flush=True)
         yield started

@@ -66,7 +66,7 @@ class TextbookModel(nn.Module):
         """Score all targets, ``<bos>`` first; teacher forcing throughout."""
         outputs, hidden, mask = self.encode(source, lengths)
         steps = target.shape[1] - 1
-        logits = torch.zeros(target.shape[0], steps, self.out.out_features)
+        logits = torch.zeros(target.shape[0], steps, self.out.out_features, device=target.device)
         for t in range(steps):
             scores, hidden = self.step(target[:, t], hidden, outputs, mask)
             logits[:, t] = scores
@@ -76,7 +76,7 @@ class TextbookModel(nn.Module):
     def greedy(self, source: Tensor, lengths: Tensor, steps: int) -> list[int]:
         """Translate one sentence, as the tutorials do; never ends before so many steps."""
         outputs, hidden, mask = self.encode(source, lengths)
-        tokens, written = torch.tensor([BOS]), []
+        tokens, written = torch.tensor([BOS], device=source.device), []
         for _ in range(steps):
             scores, hidden = self.step(tokens, hidden, outputs, mask)
             scores[:, EOS] = -torch.inf

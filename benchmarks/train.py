@@ -3,7 +3,8 @@
 Target tokens per second on Multi30k (or the toy corpus), embeddings of 256, states of 512,
 8,000 subwords. First like for like: the same batches, 32 bits, and for JoeyNMT the same
 architecture (it feeds its attentional vector to the next step, whatever the score). Then each as it
-comes: random batches for the tutorial's loop and for JoeyNMT, buckets and bfloat16 for ours.
+comes: random batches for the tutorial's loop and for JoeyNMT, buckets and bfloat16 for ours, on a
+GPU with updates that are replayed from CUDA graphs.
 
 The limit is what a matrix product of the model's own size does on this machine in the same
 precision, divided by the operations that an update needs for a token, counted while it runs.
@@ -40,6 +41,7 @@ from benchmarks.textbook import TextbookModel
 from seqattn.data import Batches, Example
 from seqattn.models import ModelConfig, build_model
 from seqattn.training import make_optimizer, update
+from seqattn.training.graphs import GraphedUpdates, shape_of
 
 SIZES = {"d_embed": EMBED, "d_hidden": HIDDEN, "dropout": DROPOUT}
 MODELS = {
@@ -51,22 +53,45 @@ MODELS = {
 Data = dict
 
 
-def ours(data: Data, model: str, batching: str, bf16: bool, device: torch.device = CPU):
-    """Give what makes an update of one of our models and counts its target tokens."""
+def ours(
+    data: Data,
+    model: str,
+    batching: str,
+    bf16: bool,
+    device: torch.device = CPU,
+    graphs: bool = False,
+):
+    """Give what makes an update of one of our models and counts its target tokens.
+
+    With ``graphs`` the updates are replayed, as a training on a GPU makes them; all shapes of
+    batches are recorded here.
+    """
     torch.manual_seed(0)
     built = build_model(MODELS[model], *data["sizes"]).to(device).train()
     optimizer = make_optimizer(built)
     batches = Batches([Example(*pair) for pair in data["examples"]])
-    stream = cycle(data[batching])
+    options = {"smoothing": 0.1, "bf16": bf16}
+    graphed = GraphedUpdates(built, optimizer, **options) if graphs else None
 
-    def work() -> int:
-        batch = batches.take(next(stream)).to(device)
-        made = update(built, optimizer, batch, lr=5e-4, smoothing=0.1, bf16=bf16)
+    def learn(rows: list[int]) -> int:
+        batch = batches.take(rows).to(device)
+        if graphed is not None:
+            made = graphed(batch, lr=5e-4)
+        else:
+            made = update(built, optimizer, batch, lr=5e-4, **options)
         if not made.norm.item() < 1e9:
             raise SystemExit("the update is no number")
-        return batch.tokens
+        return batches.count_tokens(rows)
 
-    return work
+    if graphed is not None:
+        shapes = {shape_of(batches.take(rows)): rows for rows in data[batching]}
+        for rows in shapes.values():
+            learn(rows)
+            learn(rows)
+        if not graphed.records():
+            raise SystemExit("its updates could not be recorded")
+    stream = cycle(data[batching])
+    return lambda: learn(next(stream))
 
 
 def textbook(data: Data, batching: str, device: torch.device = CPU):
@@ -108,7 +133,7 @@ def limits(
         f"matrix product ({rows} x {HIDDEN}) x ({HIDDEN} x {3 * HIDDEN}): "
         f"{rates[False] / 1e9:,.0f} GFLOP/s in 32 bits, {rates[True] / 1e9:,.0f} in bfloat16"
     )
-    for name, (kind, model, batching, precision) in names.items():
+    for name, (kind, model, batching, precision, _) in names.items():
         if kind == "ours":
             work = ours(data, model, batching, False)
             with FlopCounterMode(display=False) as counter:
@@ -120,18 +145,18 @@ def limits(
 def hold(arguments: argparse.Namespace) -> dict[str, list[Standing]]:
     """Let all contestants train in turns: on the same batches, then each as it comes."""
     same = {
-        "textbook loop": ["textbook", "-", "bucketed", "fp32"],
-        "ours, bahdanau": ["ours", "bahdanau", "bucketed", "fp32"],
-        "ours, luong": ["ours", "luong", "bucketed", "fp32"],
-        "ours, luong additive": ["ours", "luong additive", "bucketed", "fp32"],
+        "textbook loop": ["textbook", "-", "bucketed", "fp32", "launched"],
+        "ours, bahdanau": ["ours", "bahdanau", "bucketed", "fp32", "launched"],
+        "ours, luong": ["ours", "luong", "bucketed", "fp32", "launched"],
+        "ours, luong additive": ["ours", "luong additive", "bucketed", "fp32", "launched"],
     }
     as_is = {
-        "ours, bahdanau, fp32": ["ours", "bahdanau", "bucketed", "fp32"],
-        "ours, luong, fp32": ["ours", "luong", "bucketed", "fp32"],
-        "textbook loop, random": ["textbook", "-", "random", "fp32"],
-        "ours, bahdanau, bf16": ["ours", "bahdanau", "bucketed", "bf16"],
-        "ours, luong, bf16": ["ours", "luong", "bucketed", "bf16"],
-        "ours, luong not fed, bf16": ["ours", "luong, not fed", "bucketed", "bf16"],
+        "ours, bahdanau, fp32": ["ours", "bahdanau", "bucketed", "fp32", "recorded"],
+        "ours, luong, fp32": ["ours", "luong", "bucketed", "fp32", "recorded"],
+        "textbook loop, random": ["textbook", "-", "random", "fp32", "recorded"],
+        "ours, bahdanau, bf16": ["ours", "bahdanau", "bucketed", "bf16", "recorded"],
+        "ours, luong, bf16": ["ours", "luong", "bucketed", "bf16", "recorded"],
+        "ours, luong not fed, bf16": ["ours", "luong, not fed", "bucketed", "bf16", "recorded"],
     }
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "data.json"
@@ -161,11 +186,13 @@ def main() -> None:
     """Run the contest, or be one of its contestants."""
     arguments = read_arguments(__doc__.splitlines()[0], device=True)
     if arguments.contestant:
-        file, kind, model, batching, precision = arguments.contestant
+        file, kind, model, batching, precision, way = arguments.contestant
         data = json.loads(Path(file).read_text())
         where = arguments.device
-        made = textbook(data, batching, where) if kind == "textbook" else None
-        return obey(made or ours(data, model, batching, precision == "bf16", where), where)
+        if kind == "textbook":
+            return obey(textbook(data, batching, where), where)
+        graphs = way == "recorded" and where.type == "cuda"  # a CPU has none
+        return obey(ours(data, model, batching, precision == "bf16", where, graphs), where)
     if arguments.book and arguments.device != CPU:
         raise SystemExit(
             "--book is for the CPU's tables; a GPU has `python -m benchmarks.gpu --book`"

@@ -1,5 +1,6 @@
 """Contestants in turns: who is started, what is compared, and what the page is given."""
 
+import functools
 import importlib
 import json
 import re
@@ -12,6 +13,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from benchmarks import gains, race, train
+from seqattn.training.graphs import GraphedUpdates, repeat
 
 BENCHMARKS = Path(race.__file__).parent
 # A contestant that does so many tokens in a second, says how often it was asked, and is quick.
@@ -89,6 +91,26 @@ def test_both_trainings_of_the_contest_learn_and_count_their_tokens():
     torch.manual_seed(0)
     for work in (train.ours(data, "luong", "bucketed", False), train.textbook(data, "bucketed")):
         assert [work(), work()] == [2 + 3 + 4, 7 + 8]
+
+
+def test_all_shapes_are_recorded_before_a_contest_that_replays_them(monkeypatch):
+    recorded = []
+
+    def recorder(work):
+        recorded.append(work)
+        return repeat(work)
+
+    made = functools.partial(GraphedUpdates, recorder=recorder)
+    monkeypatch.setattr(train, "GraphedUpdates", made)
+    data = {
+        "sizes": [9, 9],
+        "examples": [([5] * n + [2], [6] * n + [2]) for n in range(1, 9)],
+        "bucketed": [[0, 1, 2], [5, 6], [0, 2, 1]],
+    }
+    work = train.ours(data, "luong", "bucketed", False, graphs=True)
+    assert len(recorded) == 2
+    assert [work(), work(), work()] == [2 + 3 + 4, 7 + 8, 2 + 3 + 4]
+    assert len(recorded) == 2
 
 
 def test_the_cpus_tables_take_nothing_from_a_gpu(monkeypatch):

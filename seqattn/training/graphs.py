@@ -35,6 +35,11 @@ class Recorded(NamedTuple):
     made: Update
 
 
+def shape_of(batch: Batch) -> tuple[int, ...]:
+    """Give the sizes by which a graph is found again: rows, source columns, target columns."""
+    return (*batch.source.shape, batch.targets.shape[1])
+
+
 class GraphedUpdates:
     """:func:`~seqattn.training.update`, recorded for each shape of batch and then replayed.
 
@@ -77,7 +82,7 @@ class GraphedUpdates:
     def __call__(self, batch: Batch, *, lr: float) -> Update:
         """Make one update; arguments and result are those of :func:`~seqattn.training.update`."""
         self.rate.fill_(lr)
-        shape = (*batch.source.shape, *batch.targets.shape)
+        shape = shape_of(batch)
         if shape not in self._recorded:
             full = len(self._recorded) >= MOST
             if self._record is None or full or shape not in self._seen:
