@@ -31,6 +31,7 @@ FULL = False
 
 # %% tags=["hide-input"]
 import math
+import os
 from collections import Counter
 from statistics import mean
 
@@ -40,12 +41,12 @@ import torch
 from seqattn.data import CorpusConfig, measured, read_split, tokenize, toy_by_length
 from seqattn.evaluation import alignment_links, summarize_attention
 from seqattn.metrics import alignment_error_rate, corpus_bleu, corpus_chrf
-from seqattn.plots import BLUE, GREY, ORANGE, ResultTable, use_style
+from seqattn.plots import BLUE, GREY, ORANGE, ResultTable, plot_attention, use_style
 from seqattn.specials import BOS, UNK
 from seqattn.translator import Translator
 
 use_style()
-torch.set_num_threads(1)
+torch.set_num_threads((os.cpu_count() or 1) if FULL else 1)
 torch.set_flush_denormal(True)
 translator = Translator.load("runs/capstone/main" if FULL else "toy")
 corpus = CorpusConfig("toy", "en", "fr", pairs=40_000)
@@ -286,15 +287,10 @@ from seqattn.widgets import MapReader
 
 pair = valid[0] if FULL else next(p for p in valid if 7 <= words_of(p) <= 8)
 [found] = translator.force([pair])
-MapReader(
-    found.weights,
-    found.source_tokens,
-    found.tokens,
-    sure=pair.links or (),
-    title="One validation sentence",
-    predict=False,
-    row=1,
-    column=1,
+shown = found.weights, found.source_tokens, found.tokens
+where = {"row": 1, "column": 1, "predict": False}
+plot_attention(*shown) if FULL else MapReader(
+    *shown, sure=pair.links, title="One validation sentence", **where
 )
 
 # %% [markdown]
