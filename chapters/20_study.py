@@ -21,8 +21,8 @@
 # stored, each with the command that repeats it. One training you run yourself.
 #
 # One flag: `FULL = False` trains one small model on the toy corpus. `FULL = True` trains all five on
-# Multi30k, with three seeds each, and keeps them in the folder `runs`. That takes many hours on a CPU; how
-# long it takes on a GPU has not been measured.
+# Multi30k, with three seeds each, and keeps them in the folder `runs`. That takes many hours on a CPU, and
+# minutes on a data-centre GPU ([measured](benchmarks.md)).
 
 # %% tags=["install", "hide-cell"]
 INSTALL
@@ -73,7 +73,8 @@ if FULL:
         "Transformer": replace(read_preset("transformer-tiny").model, tie="output")
     }
     MODELS |= {"fixed": replace(MODELS["bahdanau"], architecture="fixed")}
-    BUDGET = replace(BUDGET, steps=10_000, validate_every=10_000, bf16=DEVICE == "cuda")
+    BUDGET = TrainingConfig(steps=1_000, batch_tokens=4_096, lr=0.003, warmup=100)
+    BUDGET = replace(BUDGET, validate_every=1_000, bf16=DEVICE == "cuda")
 
 
 def of(part, model, what):
@@ -194,6 +195,7 @@ trials = run_trials(
     seeds=(1, 2, 3) if FULL else (1,),
     subwords=8_000 * FULL,
     device=DEVICE,
+    at_once=4 if DEVICE == "cuda" else None,
 )
 for trial in trials:
     print(f"{trial.name}, seed {trial.seed}: BLEU {trial.scores['bleu']:.1f}")
@@ -604,9 +606,8 @@ columns = ("preset", *SETS.values())
 ResultTable(columns, rows, "Multi30k, BLEU with a beam of five (seeds)", note)
 
 # %% [markdown]
-# A row with one seed is one training. With two seeds the ± is their distance divided by $\sqrt2$, hardly an
-# estimate. Two trainings may differ by the luck of their seeds alone, and the
-# contest above shows how far apart two seeds can be. Nor is this table a contest: the presets differ in size,
+# With two seeds the ± is their distance divided by $\sqrt2$, hardly an estimate. Two trainings may differ by
+# the luck of their seeds alone, and the contest above shows how far apart two seeds can be. Nor is this table a contest: the presets differ in size,
 # dropout, learning rate and epochs as well.
 #
 # ## Where it breaks
