@@ -28,7 +28,8 @@ from typing import IO, NamedTuple
 import torch
 
 from benchmarks import quality
-from benchmarks.gpu_parts import ROOT, Job, Row, UnfinishedError, full, parts, tiny, told
+from benchmarks.gpu_job import Job, Row, UnfinishedError, full, tiny, told
+from benchmarks.gpu_parts import ROOT, parts
 from benchmarks.measure import told_range, write_block
 from benchmarks.race import (
     Standing,
@@ -225,14 +226,16 @@ def page_lines(record: dict | None) -> list[str]:
         show("Tests", [told_tests(found[0])])
     if found := rows.get("speed"):
         show("Training", speed_table(found))
-    if found := rows.get("quality", []) + rows.get("reach", []):
+    notebooks = rows.get("notebook", [])
+    trainings = [row for row in notebooks if "seconds_to" in row]
+    if found := rows.get("quality", []) + rows.get("reach", []) + trainings:
         marks = list(found[0]["seconds_to"])
         heads = ("preset", *(f"s to {mark}" for mark in marks), "best BLEU", "updates",
                  "s to prepare", "tokens/s")  # fmt: skip
         body = [
             (r["what"], *(_number(r["seconds_to"][m]) or "not reached" for m in marks),
              _number(r["best_bleu"], ".2f"), _number(r["updates"]),
-             _number(r["prepared_seconds"], ".1f"), _number(r["tokens_per_second"]))
+             _number(r.get("prepared_seconds"), ".1f"), _number(r["tokens_per_second"]))
             for r in found
         ]  # fmt: skip
         show("Validation BLEU, greedy, validations included in the time", table(heads, body))
@@ -256,7 +259,7 @@ def page_lines(record: dict | None) -> list[str]:
                 for r in found
             ]  # fmt: skip
             show(title, table(heads, body))
-    if found := rows.get("notebook"):
+    if found := [row for row in notebooks if row not in trainings]:
         body = [(r["what"], _number(r["seconds"])) for r in found]
         show("Notebooks in full mode", table(("notebook", "seconds"), body))
     left = [

@@ -13,7 +13,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from benchmarks import gpu, gpu_parts, tested
+from benchmarks import gpu, gpu_job, gpu_parts, gpu_speed, tested
 from benchmarks.measure import PAGE
 from benchmarks.race import Standing
 from benchmarks.study import MEASURED, Study
@@ -58,7 +58,7 @@ def parts_of(monkeypatch, **parts):
 def test_the_parts_measure_on_this_device_once(
     here, stands, tmp_path, monkeypatch, capsys, unchecked
 ):
-    monkeypatch.setattr(gpu_parts, "PRECISIONS", ("bf16",))
+    monkeypatch.setattr(gpu_speed, "PRECISIONS", ("bf16",))
     names = ["speed", "reach-bahdanau", "quality", "compiled"]
     gpu.main(given(tmp_path, *names))
     assert here == names
@@ -86,15 +86,15 @@ def test_the_parts_measure_on_this_device_once(
     # What is done is done; what a part had measured before it was cut short is not lost.
     cut = stands("speed")
     (tmp_path / "speed.json").write_text(json.dumps({**cut, "state": "unfinished"}))
-    monkeypatch.setattr(gpu_parts, "tokens_per_second", None)
+    monkeypatch.setattr(gpu_speed, "tokens_per_second", None)
     gpu.main(given(tmp_path, *names))
     assert here == [*names, "speed"]
     assert stands("speed") == cut
 
 
 def test_a_training_that_is_asked_to_end_is_taken_up_again(tmp_path, monkeypatch):
-    setting, folder = gpu_parts.tiny(), tmp_path / "one"
-    job = gpu_parts.Job(
+    setting, folder = gpu_job.tiny(), tmp_path / "one"
+    job = gpu_job.Job(
         torch.device("cpu"), setting, Study("gpu", tmp_path, tmp_path / "x.json"), None
     )
     folder.mkdir()
@@ -106,7 +106,7 @@ def test_a_training_that_is_asked_to_end_is_taken_up_again(tmp_path, monkeypatch
         return trainer
 
     monkeypatch.setattr(gpu_parts, "new_run", interrupted)
-    with pytest.raises(gpu_parts.UnfinishedError, match="saved at update 3"):
+    with pytest.raises(gpu_job.UnfinishedError, match="saved at update 3"):
         gpu_parts.train_to_the_end(job, "bahdanau", folder, {})
     monkeypatch.delattr(gpu_parts, "new_run")  # it goes on, and does not begin anew
     found = gpu_parts.train_to_the_end(job, "bahdanau", folder, {})
@@ -116,18 +116,18 @@ def test_a_training_that_is_asked_to_end_is_taken_up_again(tmp_path, monkeypatch
 
 def test_products_have_the_precision_of_the_row_and_no_longer():
     before = torch.get_float32_matmul_precision(), torch.backends.cudnn.allow_tf32
-    with gpu_parts.products("tf32"):
+    with gpu_speed.products("tf32"):
         assert torch.get_float32_matmul_precision() == "high"
         assert torch.backends.cudnn.allow_tf32
-    with gpu_parts.products("fp32"):
+    with gpu_speed.products("fp32"):
         assert torch.get_float32_matmul_precision() == "highest"
         assert not torch.backends.cudnn.allow_tf32
     assert (torch.get_float32_matmul_precision(), torch.backends.cudnn.allow_tf32) == before
 
 
 def test_pytorchs_transformer_sees_neither_padding_nor_the_future():
-    config = gpu_parts.tiny().presets["transformer-tiny"].model
-    model = gpu_parts.TorchTransformer(config, 9, 9).eval()
+    config = gpu_job.tiny().presets["transformer-tiny"].model
+    model = gpu_speed.TorchTransformer(config, 9, 9).eval()
     assert model.vocabulary.weight is model.source.weight
     source, lengths = torch.tensor([[4, 5, 2], [6, 2, 0]]), torch.tensor([3, 2])
     inputs = torch.tensor([[1, 7, 8], [1, 8, 5]])
@@ -177,7 +177,7 @@ def test_the_device_tests_are_asked_for_on_this_device(monkeypatch, tmp_path):
 
     monkeypatch.setattr(gpu_parts.subprocess, "run", run)
     study = Study("gpu", tmp_path, tmp_path / "x.json")
-    job = gpu_parts.Job(torch.device("cuda:0"), gpu_parts.tiny(), study, None)
+    job = gpu_job.Job(torch.device("cuda:0"), gpu_job.tiny(), study, None)
     assert [row["passed"] for row in gpu_parts.tests(job)] == [1]
     [(command, thorough)] = asked
     assert re.search(r" -p benchmarks.tested -m device -k cuda \S+test_device.py$", command)
@@ -244,7 +244,7 @@ def test_tests_that_are_cut_short_go_on_where_they_were(tmp_path):
 
 def test_what_is_cut_short_twice_lets_the_others_have_their_turn(tmp_path):
     study, asked = Study("gpu", tmp_path / "cells", tmp_path / "x.json"), []
-    job = gpu_parts.Job(torch.device("cpu"), gpu_parts.tiny(), study, None)
+    job = gpu_job.Job(torch.device("cpu"), gpu_job.tiny(), study, None)
 
     def endless():
         asked.append("endless")
@@ -275,7 +275,7 @@ def test_the_contest_is_held_on_this_device(monkeypatch, tmp_path):
 
     monkeypatch.setattr(gpu_parts.train, "hold", hold)
     study = Study("gpu", tmp_path, tmp_path / "x.json")
-    job = gpu_parts.Job(torch.device("cuda"), gpu_parts.tiny(), study, "joey/python")
+    job = gpu_job.Job(torch.device("cuda"), gpu_job.tiny(), study, "joey/python")
     [found] = gpu_parts.joeynmt(job)
     assert told == [("cuda", "joey/python")]
     assert Standing(**found["parts"]["Same batches"][0]) == row
@@ -295,10 +295,24 @@ def test_notebooks_run_in_full_mode_in_one_folder(here, stands, tmp_path, monkey
     monkeypatch.setattr(
         gpu_parts, "NOTEBOOKS", {name: tmp_path / f"{name}.py" for name in (*texts, "none")}
     )
+    run = tmp_path / "cells" / "notebooks" / "trained"
+    run.mkdir(parents=True)
+    lines = [{"kind": "train", "step": 2, "tokens_per_second": 90},
+             {"kind": "valid", "step": 4, "seconds": 7.5, "bleu": 12.5}]  # fmt: skip
+    (run / "metrics.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    trainings = dict.fromkeys(("good", "bad"), "trained")
+    monkeypatch.setattr(gpu_parts, "TRAININGS", trainings)
     names = [f"notebook-{name}" for name in (*texts, "none")]
     gpu.main(given(tmp_path, *names))
     assert [stands(name)["state"] for name in names] == ["done", "done", "failed", "failed"]
     assert "CellExecutionError" in stands("notebook-bad")["why"]
+    # What a notebook trained is told, be it finished or not.
+    for name in ("good", "bad"):
+        *_, trained = stands(f"notebook-{name}")["rows"]
+        assert trained["what"] == f"{name}, its training"
+        assert trained["seconds_to"] == {"0": 7.5, "101": None}
+        assert (trained["best_bleu"], trained["updates"]) == (12.5, 4)
+    assert len(stands("notebook-after")["rows"]) == 1
     assert "0 cells with FULL = False" in stands("notebook-none")["why"]
 
 
@@ -322,7 +336,7 @@ def test_a_part_that_fails_says_so_and_the_next_goes_on(here, stands, tmp_path, 
 
     def unfinished(job):
         yield {"what": "some"}
-        raise gpu_parts.UnfinishedError("saved at update 3")
+        raise gpu_job.UnfinishedError("saved at update 3")
 
     good = {"good": lambda job: iter([{"what": "all"}])}
     parts_of(monkeypatch, bad=bad, half=half, unfinished=unfinished, **good)
@@ -503,6 +517,24 @@ def test_what_the_page_says_of_recorded_updates_holds_in_every_row():
     assert sum(ahead) > len(ahead) / 2
 
 
+def test_what_the_page_says_of_trainings_and_notebooks_holds():
+    page = PAGE.read_text(encoding="utf-8")
+    parts = json.loads((MEASURED / "gpu.json").read_text(encoding="utf-8"))["parts"]
+    rows = [row for part in parts.values() for row in part["rows"]]
+    trainings = [row["seconds_to"]["36"] for row in rows if "seconds_to" in row]
+    assert "Both trainings of that table had a validation BLEU of 36 in less than three" in page
+    assert len(trainings) == 2
+    assert max(trainings) < 180
+    assert (
+        "it was ended when\nits eight minutes were over, so how long it takes is not known" in page
+    )
+    assert parts["notebook-18_build"]["state"] == "unfinished"
+    assert [parts[f"notebook-{name}"]["state"] for name in ("19_judge", "20_study")] == ["done"] * 2
+    study = (gpu_parts.ROOT / "chapters" / "20_study.py").read_text(encoding="utf-8")
+    assert "trains fifteen\nmodels there, four at a time" in page
+    assert "at_once=4 if DEVICE" in study
+
+
 def test_every_kind_of_row_has_its_place_on_the_page():
     standing = {"name": "ours", "speed": 9.0, "peer": "JoeyNMT", "ratio": 2.0, "low": 1.9,
                 "high": 2.1, "share": None}  # fmt: skip
@@ -526,6 +558,7 @@ def test_every_kind_of_row_has_its_place_on_the_page():
             "seconds_to_record": 1.2,
         },
         "notebook-18_build": {"what": "18_build", "seconds": 300.4},
+        "notebook-19_judge": {**reached, "what": "19_judge, its training", "updates": 5000},
         "notebook-20_study": {"failed": "it did"},
     }
     parts = {name: {"state": "done", "why": None, "rows": [row]} for name, row in rows.items()}
@@ -537,4 +570,6 @@ def test_every_kind_of_row_has_its_place_on_the_page():
     assert "| luong | bf16 | 10 | 15 | 1.50 (1.40\u00a0to\u00a01.60) | 70 |" in text
     assert "| toy | tf32 | 20 | 90 | 4.50 (4.40\u00a0to\u00a04.60) | 1 |" in text
     assert "| 18_build | 300 |" in text
+    assert "| 19_judge, its training | 61 | not reached | 35.50 | 5,000 |" in text
+    assert "| 19_judge, its training | 180 |" not in text
     assert "20_study |" not in text
