@@ -32,7 +32,6 @@ INSTALL
 FULL = False
 
 # %% tags=["hide-input"]
-import os
 import tempfile
 from dataclasses import replace
 from pathlib import Path
@@ -56,11 +55,12 @@ from seqattn.models import ModelConfig, build_model
 from seqattn.plots import BLUE, GREY, ORANGE, use_style
 from seqattn.specials import BOS, EOS, PAD
 from seqattn.training import TrainingConfig, fit, new_run, read_preset
+from seqattn.training.runtime import fastest_threads
 from seqattn.translator import Translator
 from seqattn.widgets import BeamTree
 
 use_style()
-torch.set_num_threads((os.cpu_count() or 1) if FULL else 1)
+torch.set_num_threads(1)
 torch.set_flush_denormal(True)
 DEVICE = "cuda" if FULL and torch.cuda.is_available() else "cpu"
 SCRATCH = tempfile.TemporaryDirectory()  # deleted when the notebook ends
@@ -351,6 +351,8 @@ if FULL:
 how = {"subwords": SUBWORDS, "device": DEVICE, "overwrite": True, "quiet": True}
 how["go_on"] = FULL  # where it was cut off, if you run this again
 trainer = new_run(WORK / "main", corpus, model=CONFIG, training=TRAINING, **how)
+if FULL and DEVICE == "cpu":
+    torch.set_num_threads(fastest_threads(trainer.model, trainer.batches))
 outcome = trainer.run()
 run = trainer.run_folder
 print(outcome.reason, "at update", outcome.state.step)

@@ -31,7 +31,6 @@ FULL = False
 
 # %% tags=["hide-input"]
 import math
-import os
 from collections import Counter
 from statistics import mean
 
@@ -46,7 +45,7 @@ from seqattn.specials import BOS, UNK
 from seqattn.translator import Translator
 
 use_style()
-torch.set_num_threads((os.cpu_count() or 1) if FULL else 1)
+torch.set_num_threads(1)
 torch.set_flush_denormal(True)
 translator = Translator.load("runs/capstone/main" if FULL else "toy")
 corpus = CorpusConfig("toy", "en", "fr", pairs=40_000)
