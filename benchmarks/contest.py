@@ -6,7 +6,7 @@ Small models for the toy corpus, each trained from three seeds by
 - the contest: five kinds of model at one number of updates;
 - the penalty: Bahdanau's model of the contest again, with a penalty on coverage;
 - dropout: Bahdanau's model on few pairs, with attention weights dropped and without;
-- rates: each model of the contest at three learning rates, from a seed of its own.
+- rates: each model of the contest at four learning rates, from a seed of its own.
 
 Then the contest's models are looked into, on validation pairs and on sentences by length drawn for
 it: how far apart the maps of two trainings are, how much is left of a score as sentences grow, what
@@ -15,8 +15,8 @@ validation pairs, or pairs drawn for the study. Last, each model of the contest 
 once: all of them, and those that differ from every training sentence in more than one word.
 
 ``--long`` asks what a longer training makes of it: the contest and dropout with six times the
-updates, the contest at all three learning rates. Of each such training the best of ten validations
-counts. It joins what is stored.
+updates, the contest at three learning rates. Of each such training the best of ten validations
+counts. It joins what is stored. ``--rates`` renews what the rates have left, and no more.
 
 Writes ``seqattn/data/measured/contest.json`` for chapter 20. A training that is in
 ``--work`` already is not repeated, so that the command can be stopped and taken up again.
@@ -68,8 +68,9 @@ BUDGET = TrainingConfig(
 )
 # Those with dropped weights, on few pairs, end after half of the updates.
 PENALTY, DROPPED, DROPOUT_LR = 0.1, (0.0, 0.3), 0.01
-# The rate of the contest in the middle, and a seed that is none of the contest's.
-LEARNING_RATES, RATES_SEED = (0.0035, 0.007, 0.014), 0
+# The rate of the contest and others around it, and a seed that is none of the contest's.
+LEARNING_RATES, RATES_SEED = (0.0035, 0.007, 0.014, 0.028), 0
+LONG_RATES = LEARNING_RATES[:3]
 LONGER, LOOKS = 6, 10
 # The two that are followed as sentences grow; words of a sentence are counted in steps of STEP.
 GROWING, STEP, OF_EACH = ("fixed vector", "Bahdanau"), 3, 40
@@ -268,6 +269,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = study_parser("contest", __doc__.splitlines()[0])
     parser.add_argument("--steps", type=int, default=BUDGET.steps, help="updates of each training")
     parser.add_argument("--long", action="store_true", help="train longer, add that to the rest")
+    parser.add_argument("--rates", action="store_true", help="renew the table of rates alone")
     options = parser.parse_args(arguments)
     study = Study("contest", options.work, options.result)
     prepare_process()
@@ -303,18 +305,22 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if options.long:
         more = {**half, **looking_often(LONGER * half["steps"])}
         stored["long"] = {
-            "contest": [row for lr in LEARNING_RATES for row in long_contest(lr)],
+            "contest": [row for lr in LONG_RATES for row in long_contest(lr)],
             "dropout": with_gap(trials("long-dropout", dropped, FEW, **more)),
             "card": study.card(
                 command="python -m benchmarks.contest --long",
                 updates=LONGER * options.steps,
                 passes=round(LONGER * options.steps / len(batches), 1),
                 validations=LOOKS,
-                lr=list(LEARNING_RATES),
+                lr=list(LONG_RATES),
                 seeds=[1, 2, 3],
             ),
         }
         return study.write(stored)
+    if options.rates:
+        command = "python -m benchmarks.contest --rates"
+        card = study.card(command=command, lr=list(LEARNING_RATES), seeds=[RATES_SEED])
+        return study.write({**stored, "rates": at_rates(), "rates_card": card})
 
     far = not_near(test, train)
     contest = trials("contest", MODELS)

@@ -3,31 +3,34 @@
 Three of our models train on the same batches in 32 bits: as they are, and without one of the two
 things in the code that are there for speed alone, which are dropout masks that a CPU draws four
 features at a time (``seqattn/dropout.py``) and memory that stays with the process
-(``seqattn/process.py``). What brings less than a tenth of an update to every model is to go.
+(``seqattn/process.py``). What brings less than a tenth of an update to every model is to go. And
+they train as two processes that have half of the threads and of every batch each, and exchange
+gradients, as ``accelerate launch`` lets them.
 """
 
 import argparse
 import json
+import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import torch
+from torch import distributed
 from torch.nn import functional as F
+from torch.nn.parallel import DistributedDataParallel
 
 from benchmarks import train
 from benchmarks.race import (
-    CPU,
     Standing,
     commands,
-    contestants,
     obey,
     race,
     read_arguments,
     report,
-    timed,
     write_examples,
     write_standings,
 )
@@ -35,7 +38,7 @@ from seqattn import dropout, process
 from seqattn.training import read_preset
 
 AS_IT_IS, MASKS, MEMORY = "as it is", "with PyTorch's dropout", "with memory given back"
-PROCESSES, HALF = "as two processes", "one of two"
+PROCESSES, PEER = "as two processes", "the second of two"
 MODELS = {
     "bahdanau": train.MODELS["bahdanau"],
     "luong": train.MODELS["luong"],
@@ -77,21 +80,55 @@ def halve(data: train.Data, which: int) -> train.Data:
     return {**data, "bucketed": [rows[which::2] for rows in shared]}
 
 
-def obey_as_two(work: Callable[[], int], other: Sequence[str]) -> None:
-    """Be a contestant of two processes that work at the same time: this one and another."""
-    with contestants({HALF: other}) as started:
-        beside = started[HALF]
-        assert beside.stdin is not None
-        assert beside.stdout is not None
-        work()
+def obey_in_step(work: Callable[[], int], lead: bool) -> None:
+    """Be one of two processes that train together: the first is a contestant, and leads.
+
+    They exchange gradients in every update, so both make as many.
+    """
+
+    def shared(value: float) -> float:
+        told = torch.tensor(value, dtype=torch.float64)
+        distributed.broadcast(told, 0)
+        return told.item()
+
+    work()
+    if lead:
         print("ready", flush=True)
-        for line in sys.stdin:
-            beside.stdin.write(line)
-            beside.stdin.flush()
-            found = [timed(work, float(line), CPU), json.loads(beside.stdout.readline())]
-            # They end an update apart, so their speeds are added, and not what they did.
-            speed = sum(part["tokens"] / part["seconds"] for part in found)
-            print(json.dumps({"tokens": speed, "seconds": 1.0}), flush=True)
+    while True:
+        line = sys.stdin.readline() if lead else ""
+        seconds = shared(float(line) if line else 0.0)
+        if not seconds:
+            return
+        began, tokens = time.perf_counter(), 0
+        while shared(time.perf_counter() - began < seconds):
+            tokens += work()
+        both = torch.tensor(tokens)
+        distributed.all_reduce(both)
+        if lead:
+            took = time.perf_counter() - began
+            print(json.dumps({"tokens": both.item(), "seconds": took}), flush=True)
+
+
+def be_one_of_two(arguments: argparse.Namespace, data: train.Data) -> None:
+    """Be the contestant of two processes, which starts the other, or that one."""
+    file, model, part = arguments.contestant
+    lead = part == PROCESSES
+    command = [sys.executable, *sys.orig_argv[1:-1], PEER]
+    beside = [subprocess.Popen(command)] if lead else []
+    torch.set_num_threads(max(arguments.threads // 2, 1))
+    distributed.init_process_group(
+        "gloo", init_method=f"file://{file}.{model}", rank=int(not lead), world_size=2
+    )
+    work = train.ours(
+        halve(data, int(not lead)), model, "bucketed", False, wrap=DistributedDataParallel
+    )
+    try:
+        obey_in_step(work, lead)
+    except RuntimeError:
+        if lead:
+            raise  # the second: the first is gone, for a contestant is killed in the end
+    for other in beside:
+        other.wait()
 
 
 def be(arguments: argparse.Namespace) -> None:
@@ -99,14 +136,9 @@ def be(arguments: argparse.Namespace) -> None:
     file, model, part = arguments.contestant
     train.MODELS = MODELS
     data = json.loads(Path(file).read_text())
-    if part in (PROCESSES, HALF):
-        torch.set_num_threads(max(arguments.threads // 2, 1))
-        data = halve(data, int(part == HALF))
-    work = train.ours(data, model, "bucketed", False)
-    if part != PROCESSES:
-        return obey(work)
-    other = [sys.executable, *sys.orig_argv[1:-1], HALF]
-    return obey_as_two(work, other)
+    if part in (PROCESSES, PEER):
+        return be_one_of_two(arguments, data)
+    obey(train.ours(data, model, "bucketed", False))
 
 
 def main() -> None:

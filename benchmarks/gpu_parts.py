@@ -10,7 +10,7 @@ quality         Transformer-tiny as its preset has it, to the end: its test scor
 joeynmt         the contest of ``benchmarks.train``, with JoeyNMT where ``--joeynmt`` names a Python
 reach-PRESET    seconds of a training of three minutes to validation BLEU 30 and 36
 compiled        speed on one batch, with ``torch.compile`` and without
-notebook-NAME   the capstone's notebooks in full mode, one after the other
+notebook-NAME   the capstone's notebooks in full mode
 ==============  ====================================================================================
 
 A part gives rows as it gets them. What it measured lies in the work folder, and is not measured

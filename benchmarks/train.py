@@ -13,10 +13,12 @@ precision, divided by the operations that an update needs for a token, counted w
 import argparse
 import json
 import tempfile
+from collections.abc import Callable
 from itertools import cycle
 from pathlib import Path
 
 import torch
+from torch import nn
 from torch.nn import functional as F
 from torch.utils.flop_counter import FlopCounterMode
 
@@ -60,15 +62,17 @@ def ours(
     bf16: bool,
     device: torch.device = CPU,
     graphs: bool = False,
+    wrap: Callable[[nn.Module], nn.Module] | None = None,
 ):
     """Give what makes an update of one of our models and counts its target tokens.
 
     With ``graphs`` the updates are replayed, as a training on a GPU makes them; all shapes of
-    batches are recorded here.
+    batches are recorded here. ``wrap`` makes of the model what is called, as where several
+    processes train together.
     """
     torch.manual_seed(0)
     built = build_model(MODELS[model], *data["sizes"]).to(device).train()
-    optimizer = make_optimizer(built)
+    optimizer, called = make_optimizer(built), wrap(built) if wrap else built
     batches = Batches([Example(*pair) for pair in data["examples"]])
     options = {"smoothing": 0.1, "bf16": bf16}
     graphed = GraphedUpdates(built, optimizer, **options) if graphs else None
@@ -78,7 +82,7 @@ def ours(
         if graphed is not None:
             made = graphed(batch, lr=5e-4)
         else:
-            made = update(built, optimizer, batch, lr=5e-4, **options)
+            made = update(called, optimizer, batch, lr=5e-4, **options)
         if not made.norm.item() < 1e9:
             raise SystemExit("the update is no number")
         return batches.count_tokens(rows)

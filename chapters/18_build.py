@@ -20,9 +20,9 @@
 # covers** data, pieces of words, batches, loss, update, the run folder, curves, and the doctor. The next
 # two pages [judge](19_judge.ipynb) such a translator and [study](20_study.ipynb) what makes one good.
 #
-# One flag decides which corpus the page uses. `FULL = False`, or quick mode, takes the toy corpus. A
+# One flag decides on corpus, model and device. `FULL = False`, or quick mode, takes the toy corpus. A
 # grammar generates it, so nothing has to be downloaded. `FULL = True` takes Multi30k, photo captions in
-# German and English, and uses a GPU if there is one. Without a GPU it runs for hours. The folder
+# German and English, and a larger model, and uses a GPU if there is one. Without a GPU it runs for hours. The folder
 # `runs` keeps the training. The text describes quick mode.
 
 # %% tags=["install", "hide-cell"]

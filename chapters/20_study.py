@@ -21,8 +21,9 @@
 # stored, each with the command that repeats it. One training you run yourself.
 #
 # One flag: `FULL = False` trains one small model on the toy corpus. `FULL = True` trains all five on
-# Multi30k, with three seeds each, and keeps them in the folder `runs`. That takes many hours on a CPU, and
-# minutes on a data-centre GPU ([measured](benchmarks.md)).
+# Multi30k, with three seeds each, and keeps them in the folder `runs`. Expect hours on a CPU; it took minutes
+# on a data-centre GPU ([measured](benchmarks.md)). The text describes quick mode, and the stored ranges are
+# those of the toy corpus.
 
 # %% tags=["install", "hide-cell"]
 INSTALL

@@ -272,6 +272,13 @@ def test_the_readme_quotes_the_runs_of_the_file():
         assert len(reached[preset]["seeds"]) == 3
         told.append(mean)
     assert "{} is the mean of three seeds, and so is {} ".format(*told) in readme
+    assert "On a shared CPU one such\ntraining took two to four hours." in readme
+    hours = [
+        run["minutes"] / 60
+        for run in json.loads(quality.RESULT.read_text(encoding="utf-8"))["runs"]
+        if run["direction"] == "de-en" and "CPU" in run["machine"]
+    ]
+    assert 1.5 < min(hours) < max(hours) < 4.0
     [gpu] = measured("gpu")["parts"]["quality"]["rows"]
     assert f"took {gpu['run']['minutes']} minutes" in readme
     assert f"came to {gpu['run']['tests']['beam5']['bleu']:.2f} " in readme

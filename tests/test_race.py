@@ -13,6 +13,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from benchmarks import gains, race, train
+from benchmarks.textbook import TextbookModel
 from seqattn.training.graphs import GraphedUpdates, repeat
 
 BENCHMARKS = Path(race.__file__).parent
@@ -93,6 +94,17 @@ def test_both_trainings_of_the_contest_learn_and_count_their_tokens():
         assert [work(), work()] == [2 + 3 + 4, 7 + 8]
 
 
+def test_the_tutorials_model_leaves_nothing_on_the_cpu():
+    # What is on "meta" has a shape and no numbers, and mixes with nothing that has some.
+    model = TextbookModel(9, 9, 4, 6, 0.1)
+    outputs, hidden, mask = model.encode(torch.tensor([[5, 6, 2], [7, 2, 0]]), torch.tensor([3, 2]))
+    model = model.to("meta")
+    state = outputs.to("meta"), hidden.to("meta"), mask.to("meta")
+    model.encode = lambda source, lengths: state
+    logits = model(None, None, torch.tensor([[1, 5, 2], [1, 6, 2]], device="meta"))
+    assert (logits.device.type, tuple(logits.shape)) == ("meta", (2, 2, 9))
+
+
 def test_all_shapes_are_recorded_before_a_contest_that_replays_them(monkeypatch):
     recorded = []
 
@@ -130,16 +142,29 @@ def test_what_is_measured_without_our_masks_draws_none_of_them():
     assert found.stdout.strip() == "[]"
 
 
-def test_two_processes_share_each_batch_and_what_both_do_is_counted(monkeypatch, capsys):
-    data = {"bucketed": [[0, 1, 2], [3], [5, 6]], "sizes": [9, 9]}
+def test_two_processes_share_each_batch_and_count_together(tmp_path):
+    examples = [([5] * n + [2], [6] * n + [2]) for n in range(1, 9)]
+    data = {"bucketed": [[0, 1, 2], [3], [5, 6]], "sizes": [9, 9], "examples": examples}
     halves = [gains.halve(data, which) for which in (0, 1)]
     assert [half["bucketed"] for half in halves] == [[[0, 2], [5]], [[1], [6]]]
     assert data["bucketed"] == [[0, 1, 2], [3], [5, 6]]
-    monkeypatch.setattr("sys.stdin", ["1.0\n"])
-    monkeypatch.setattr(gains, "timed", lambda *_: {"tokens": 21, "seconds": 3.0})
-    gains.obey_as_two(lambda: 1, contestant(4))
-    ready, told = capsys.readouterr().out.splitlines()
-    assert (ready, json.loads(told)) == ("ready", {"tokens": 7 + 4, "seconds": 1.0})
+    path = tmp_path / "data.json"
+    path.write_text(json.dumps(data))
+    command = [sys.executable, "-m", "benchmarks.gains", "--threads", "2", "--contestant"]
+    found = subprocess.run(
+        [*command, str(path), "luong", gains.PROCESSES], input="0.05\n0.05\n", text=True,
+        capture_output=True, cwd=BENCHMARKS.parent,
+    )  # fmt: skip
+    assert found.returncode == 0, found.stderr
+    ready, *told = found.stdout.splitlines()
+    assert ready == "ready"
+    assert len(told) == 2
+    # The batches have 9 and 15 tokens, in turns.
+    counts = {9 * (n - n // 2) + 15 * (n // 2) for n in range(999)}
+    counts |= {15 * (n - n // 2) + 9 * (n // 2) for n in range(999)}
+    for line in map(json.loads, told):
+        assert line["tokens"] in counts
+        assert line["seconds"] > 0.05
 
 
 def test_what_the_page_says_of_two_processes_holds():

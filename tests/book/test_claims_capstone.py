@@ -291,13 +291,14 @@ def small_contest(tmp_path, monkeypatch):
         contest.main(["--work", str(tmp_path), "--result", str(result), "--steps", "2", *options])
         return json.loads(result.read_text())
 
+    run.result = result
     return run
 
 
 @pytest.mark.weekly  # two dozen processes
-def test_the_contest_keeps_what_each_training_costs_and_asks_at_three_rates(small_contest):
+def test_the_contest_keeps_what_each_training_costs_and_asks_at_four_rates(small_contest):
     found = small_contest()
-    assert set(measured("contest")) <= {*found, "long"}
+    assert set(measured("contest")) <= {*found, "long", "rates_card"}
     for row in found["contest"]:
         assert row["seconds"] > 0
         assert row["memory"] > 0
@@ -307,6 +308,17 @@ def test_the_contest_keeps_what_each_training_costs_and_asks_at_three_rates(smal
     assert contest.BUDGET.lr in contest.LEARNING_RATES
     assert {row["seed"] for row in found["contest"]} == {1, 2, 3}
     assert all("far" in row for row in found["test"])
+
+
+@pytest.mark.weekly  # eight processes
+def test_rates_are_renewed_alone(small_contest):
+    before = {"contest": "kept", "rates": "old"}
+    small_contest.result.write_text(json.dumps(before))
+    found = small_contest("--rates")
+    assert found["contest"] == "kept"
+    rates = [(row["lr"], row["model"]) for row in found["rates"]]
+    assert rates == [(lr, model) for lr in contest.LEARNING_RATES for model in contest.MODELS]
+    assert found["rates_card"]["command"].endswith("--rates")
 
 
 @pytest.mark.weekly  # two dozen processes
