@@ -167,18 +167,25 @@ def test_two_processes_share_each_batch_and_count_together(tmp_path):
         assert line["seconds"] > 0.05
 
 
-def test_what_the_page_says_of_two_processes_holds():
-    page = (BENCHMARKS.parent / "chapters" / "benchmarks.md").read_text(encoding="utf-8")
-    assert "In the recurrent models that leaves too little to gain." in page
-    block = page.partition("<!-- begin gains -->")[2].partition("<!-- end gains -->")[0]
-    found = re.findall(
-        r"\*\*([\w-]+), .*?as two processes .*?([\d.]+) \(([\d.]+)", block, re.DOTALL
-    )
-    ratios = {name: (float(middle), float(low)) for name, middle, low in found}
-    # A tenth of an update is what an optimisation has to bring.
+def test_what_the_page_says_of_the_gains_holds():
+    text = (BENCHMARKS.parent / "chapters" / "benchmarks.md").read_text(encoding="utf-8")
+    block = text.partition("<!-- begin gains -->")[2].partition("<!-- end gains -->")[0]
+    page, found = " ".join(text.split()), {}
+    for model, table in re.findall(r"\*\*([\w-]+), (.*?)(?=\*\*[\w-]+,|\Z)", block, re.DOTALL):
+        for row in re.findall(r"\| ([\w' ]+?) \|.*?\| ([\d.]+) \(([\d.]+)\D+([\d.]+)\)", table):
+            found[model, row[0]] = [float(x) for x in row[1:]]
+    tiny, recurrent = "transformer-tiny", ("bahdanau", "luong")
     assert (
-        max(ratios[name][0] for name in ("bahdanau", "luong")) < 1.1 < ratios["transformer-tiny"][1]
+        "In the small Transformer each brings a tenth of an update or more, in the middle" in page
     )
+    assert max(found[tiny, part][0] for part in (gains.MASKS, gains.MEMORY)) <= 0.9
+    assert "In the recurrent models no difference is seen from the masks" in page
+    assert all(found[m, gains.MASKS][1] < 1 < found[m, gains.MASKS][2] for m in recurrent)
+    assert "and from the memory in one of the two." in page
+    assert [found[m, gains.MEMORY][2] < 1 for m in recurrent] == [True, False]
+    assert "They bring a tenth of an update to no model, and every range has 1 in it." in page
+    pairs = [found[m, gains.PROCESSES] for m in gains.MODELS]
+    assert all(middle < 1.1 and low < 1 < high for middle, low, high in pairs)
 
 
 def test_pytorch_fuses_attention_only_with_an_axis_for_heads():
