@@ -134,7 +134,8 @@ Unrolled(orders=ORDERS, phases=["decode"], event=10, title="Two orders of events
 #
 # In the plot below the tables, a dot is a seed, the diamond their mean, and the bar reaches one standard
 # deviation to each side. A *range* goes from the lowest dot to the highest. Three dots and three others of
-# equal models are apart by luck once in ten times ([chapter 17](17_evaluation.ipynb)): a narrow gap is a hint.
+# equal models are apart by luck once in ten times ([chapter 17](17_evaluation.ipynb)), and five models make
+# ten pairs: a narrow gap is a hint.
 
 # %% tags=["hide-input"]
 NAMES = tuple(dict.fromkeys(run["model"] for run in stored["contest"]))
@@ -184,13 +185,14 @@ plt.show()
 # **It shows** what each model reaches on a small corpus after
 # {{ stored["card"]["updates"].split(";")[0] }} updates at one learning rate, chosen by hand: the additive
 # models and the Transformer ahead of Luong's, and all ahead of the fixed vector. **It does not show**
-# which model is best, for the learning rate decides with it. With one seed at four rates, Luong's model and
-# the Transformer have their best at the contest's rate, the others at twice that rate. There the Transformer
-# fails, and even the fixed vector beats Luong's model.
+# which model is best, because another rate changes the order. With one seed at four rates, Luong's model and
+# the Transformer have their best at the contest's rate, the others at twice that rate, where the Transformer fails.
 #
-# The last table trains six times as long. At its two lower rates the additive models and the Transformer are
-# still ahead of Luong's, and that one of the fixed vector. At half the contest's rate the Transformer is
-# ahead of Bahdanau's model, at the contest's behind; at twice that rate the fixed vector beats it and Luong's.
+# The last table is from trainings six times as long. At its two lower rates the additive models and the
+# Transformer are still ahead of Luong's, and that one of the fixed vector. At half the contest's rate the
+# Transformer is ahead of Bahdanau's model, at the contest's behind. Each at its best rate: no difference seen.
+# (The Transformer's is the lowest of the three, so a lower one may be better.) At twice the contest's rate the
+# fixed vector beats the Transformer and Luong's model.
 #
 # Luong's row in the first table has hardly any entropy, alignment error rates that about meet
 # Bahdanau's, and far fewer points of BLEU. So a model can have sharp attention, with links nearly as good,
@@ -216,10 +218,9 @@ for trial in trials:
     print(f"{trial.name}, seed {trial.seed}: BLEU {trial.scores['bleu']:.1f}")
 
 # %% [markdown]
-# Compare your numbers with the stored range. Do they overlap? Then you have seen no difference, whatever
-# the means say. Are they apart? Then look at what else changed with your setting, such as the number of
-# parameters, before you name a cause. `seqattn compare RUN RUN` bootstraps how much depends on the
-# sentences.
+# Compare your numbers with the stored range. The same seed ends elsewhere on another machine. And one run of
+# an equal model falls outside the range of three half of the time, so run three seeds before you explain
+# anything. `seqattn compare RUN RUN` bootstraps how much depends on the sentences.
 #
 # ## The score, or the order?
 #
@@ -574,9 +575,9 @@ ResultTable(heads, beside(long["dropout"]), title)
 # Models trained with dropped weights spread their attention more, even when measured *without* dropout. And
 # here dropout *costs*: validation BLEU is lower with 30% than without. In the first table these models also
 # fit their own training pairs less, so having learned less could alone be the reason. (There the ranges of
-# the ratio of the perplexities overlap: no difference seen in that ratio.) The second table shows that it is
-# not. After six times the updates both kinds know the training pairs by heart, with perplexities near 1. Yet
-# the models with dropout are further behind than before, look more widely, and have the higher ratio.
+# the ratio of the perplexities overlap: no difference seen in that ratio.) After six times the updates,
+# poorer fit cannot be the reason: both kinds know the training pairs by heart, with perplexities near 1 on
+# 300 of them. Yet with dropout they are further behind than before, and still spread their attention more.
 #
 # Keep the scale in mind: an eighth of the contest's pairs, one learning rate, one rate of dropout. Neither
 # table says that attention dropout costs on other corpora.
@@ -643,8 +644,8 @@ ResultTable(columns, rows, "Multi30k, BLEU with a beam of five (seeds)", note)
 #   change, was no handicap.
 # - **The test set in any choice.** Studies read no test pairs; the last tables do.
 # - **A good-looking map of a bad model.** Neither sharpness nor alignment error is BLEU.
-# - **A budget that ends before convergence** says who learns quickly, at this learning rate. Train longer, at
-#   several rates, before you rank.
+# - **A budget that ends before convergence** says who does well with that budget, rate and schedule. Train
+#   longer, at several rates, before you rank.
 #
 # ## Check yourself
 #
@@ -660,7 +661,7 @@ ResultTable(columns, rows, "Multi30k, BLEU with a beam of five (seeds)", note)
 # %% [markdown]
 # ## What you now know
 #
-# - At one learning rate, mechanisms differ in what they reach. Another rate put them in another order, after
+# - At one learning rate, models differ in what they reach. Another rate put them in another order, after
 #   few updates and after many. To say *why* they differ, change one thing at a time.
 # - Here two seeds of one mechanism already drew different maps.
 # - From six words to twelve, a fixed vector kept a smaller share of its score than attention did; counted

@@ -508,7 +508,7 @@ def test_the_book_gets_what_came_after_each_part(here, tmp_path, monkeypatch):
 def test_what_the_page_says_of_recorded_updates_holds_in_every_row():
     page = " ".join(PAGE.read_text(encoding="utf-8").split())
     assert "in every row the recorded updates learn from more than twice as many" in page
-    assert "for most presets tf32 was ahead of bfloat16" in page
+    assert "bfloat16 gained little or nothing over tf32" in page
     parts = json.loads((MEASURED / "gpu.json").read_text())["parts"]
     assert "no preset comes to a quarter of its limit" in page
     assert max(row["limit_share"] for row in parts["speed"]["rows"]) < 0.25
@@ -516,8 +516,8 @@ def test_what_the_page_says_of_recorded_updates_holds_in_every_row():
     assert rows
     assert all(row["low"] > 2 for row in rows)
     found = {(row["what"], row["precision"]): row["graphs"] for row in rows}
-    ahead = [found[what, "tf32"] > found[what, "bf16"] for what, kind in found if kind == "bf16"]
-    assert sum(ahead) > len(ahead) / 2
+    gains = [found[what, kind] / found[what, "tf32"] for what, kind in found if kind == "bf16"]
+    assert max(gains) < 1.1
 
 
 def test_what_the_page_says_of_trainings_and_notebooks_holds():
