@@ -57,11 +57,15 @@ def watch(page):
     problems = []
 
     def on_console(message):
-        # Whoever asks which styles apply makes the inspector read the page again, by its address:
-        # of a file that is refused, and it is no fault of the page.
+        # Whoever asks which styles apply makes the inspector read the page again, by its address.
+        # Of a file that is refused, and it is no fault of the page.
         own = f"Unsafe attempt to load URL {page.url} from frame with URL {page.url}."
         if message.type in ("error", "warning") and not message.text.startswith(own):
             problems.append(f"console {message.type}: {message.text}")
+
+    def on_failed(request):
+        if not (request.url == page.url and page.url.startswith("file:")):  # as above
+            problems.append(f"failed: {request.url}")
 
     def on_request(request):
         parts = urlsplit(request.url)
@@ -76,7 +80,7 @@ def watch(page):
     page.on("pageerror", lambda error: problems.append(f"exception: {error}"))
     page.on("request", on_request)
     page.on("response", on_response)
-    page.on("requestfailed", lambda request: problems.append(f"failed: {request.url}"))
+    page.on("requestfailed", on_failed)
     return problems
 
 
