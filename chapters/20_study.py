@@ -162,7 +162,10 @@ tried = {(run["model"], run["lr"]): run["bleu"] for run in stored["rates"]}
 RATES = sorted({rate for _, rate in tried})
 rows = [(name, *(f"{tried[name, rate]:.1f}" for rate in RATES)) for name in NAMES]
 heads = ("BLEU at a learning rate of", *map(str, RATES))
-display(ResultTable(heads, rows, "One seed that is none of the three, validation"))
+note = f"To repeat: {stored['rates_card']['command']}"
+display(
+    ResultTable(heads, rows, "One seed that is none of the three, validation", note)
+)
 long = stored["long"]
 LONG_RATES = long["card"]["lr"]
 LONG = {
