@@ -5,7 +5,8 @@ things in the code that are there for speed alone, which are dropout masks that 
 features at a time (``seqattn/dropout.py``) and memory that stays with the process
 (``seqattn/process.py``). What brings less than a tenth of an update to every model is to go. And
 they train as two processes that have half of the threads and of every batch each, and exchange
-gradients, as ``accelerate launch`` lets them.
+gradients, as ``accelerate launch`` lets them. The recurrent models also train, in 32 bits and in
+bfloat16, with every product taken out of the loop over the steps that can leave it.
 """
 
 import argparse
@@ -19,7 +20,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import torch
-from torch import distributed
+from torch import Tensor, distributed, nn
 from torch.nn import functional as F
 from torch.nn.parallel import DistributedDataParallel
 
@@ -35,15 +36,20 @@ from benchmarks.race import (
     write_standings,
 )
 from seqattn import dropout, process
+from seqattn.attention import Memory
+from seqattn.models import AttentionDecoder, Encoded, State
+from seqattn.models.decoder import stack_steps
+from seqattn.models.rnn import gru_step
 from seqattn.training import read_preset
 
 AS_IT_IS, MASKS, MEMORY = "as it is", "with PyTorch's dropout", "with memory given back"
 PROCESSES, PEER = "as two processes", "the second of two"
+PROJECTED = "with products out of the loop"
+RECURRENT, SMALL = ("bahdanau", "luong"), "transformer-tiny"
 MODELS = {
-    "bahdanau": train.MODELS["bahdanau"],
-    "luong": train.MODELS["luong"],
+    **{name: train.MODELS[name] for name in RECURRENT},
     # With a vocabulary for each language, as the other two have.
-    "transformer-tiny": replace(read_preset("transformer-tiny").model, tie="output"),
+    SMALL: replace(read_preset("transformer-tiny").model, tie="output"),
 }
 
 
@@ -58,16 +64,87 @@ def take_out(part: str) -> None:
         process._ask_library = lambda *_: None
 
 
+class ProjectingDecoder(AttentionDecoder):
+    """A decoder with as few products in its loop over the steps as its equations allow.
+
+    A product with a weighted sum is the weighted sum of the products. So what a context goes
+    through, which is the readout and in Bahdanau's order the recurrent update as well, is done with
+    the values once for a sentence. What depends on no step before is done for all steps at once:
+    the embeddings' part of the update, and a readout that is not fed back.
+    """
+
+    def remember(self, encoded: Encoded) -> Memory | None:
+        """Send the values through all that a context goes through, side by side."""
+        memory = super().remember(encoded)
+        assert memory is not None
+        update, readout = self._parts()
+        through = [readout["context"], *([update["beside"]] if self.context_first else [])]
+        return memory._replace(values=nn.functional.linear(memory.values, torch.cat(through)))
+
+    def _parts(self) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
+        """Name the parts of two matrices by what they multiply."""
+        d_embed, d_hidden = self.embedding.embedding_dim, self.rnn.hidden_size
+        W_x = self.rnn.weight_ih_l0
+        update = {"embedded": W_x[:, :d_embed], "beside": W_x[:, d_embed:]}
+        if not self.context_first:
+            W_c = self.readout.W_c.weight.split((self.d_encoder, d_hidden), 1)
+            return update, dict(zip(("context", "state"), W_c))
+        W = self.readout.W.weight.split((d_hidden, self.d_encoder, d_embed), 1)
+        return update, dict(zip(("state", "context", "embedded"), W))
+
+    def _one_by_one(
+        self, embedded: Tensor, state: State, memory: Memory | None
+    ) -> tuple[Tensor, Tensor | None]:
+        """Run step by step; the two orders share what is before the loop."""
+        linear = nn.functional.linear
+        update, readout = self._parts()
+        rnn, h, fed = self.rnn, state.hidden.outputs[-1], state.fed
+        d_features = len(readout["context"])
+        states, contexts, maps = [], [], []
+        for gates_x in linear(embedded, update["embedded"], rnn.bias_ih_l0).unbind(1):
+            if self.context_first:
+                context, weights, _ = self._attend(h, memory, state)
+                context, beside = context.tensor_split([d_features], -1)
+            else:
+                beside = linear(fed, update["beside"])
+            h = gru_step(gates_x + beside, h, rnn.weight_hh_l0, rnn.bias_hh_l0)
+            if not self.context_first:
+                context, weights, _ = self._attend(h, memory, state)
+                fed = context = torch.tanh(context + linear(h, readout["state"]))
+            states.append(h)
+            contexts.append(context)
+            maps.append(weights)
+        features = torch.stack(contexts, 1)
+        if self.context_first:
+            both = torch.cat([torch.stack(states, 1), embedded], -1)
+            W = torch.cat([readout["state"], readout["embedded"]], 1)
+            features = torch.maximum(
+                *(features + linear(both, W, self.readout.W.bias)).chunk(2, -1)
+            )
+        return features, stack_steps(maps)
+
+
+def project(model: nn.Module) -> nn.Module:
+    """Let a model of Bahdanau's or Luong's kind, with one layer, take products out of its loop."""
+    model.decoder.__class__ = ProjectingDecoder
+    return model
+
+
 def hold(arguments: argparse.Namespace) -> dict[str, list[Standing]]:
     """Let each model train in turns with all, and without one."""
     parts = {}
+    all_parts = AS_IT_IS, MASKS, MEMORY, PROCESSES, PROJECTED
+    tables = {(model, "fp32"): all_parts for model in RECURRENT}
+    tables[SMALL, "fp32"] = all_parts[:-1]
+    tables |= {(model, "bf16"): (AS_IT_IS, PROJECTED) for model in RECURRENT}
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "data.json"
         write_examples(path, arguments.corpus, arguments.tokens)
-        for model in MODELS:
-            names = {part: [model, part] for part in (AS_IT_IS, MASKS, MEMORY, PROCESSES)}
+        for (model, precision), chosen in tables.items():
+            names = {part: [model, precision, part] for part in chosen}
             started, base = commands(arguments, path, "gains", names, {})
-            title = f"{model}, {arguments.threads} threads, batches of {arguments.tokens:,} tokens"
+            title = f"{model}, {precision}, {arguments.threads} threads, batches of "
+            title += f"{arguments.tokens:,} tokens"
             print(f"\n{title}")
             speeds = race(started, rounds=arguments.rounds, seconds=arguments.seconds)
             parts[title] = report(speeds, base)
@@ -111,7 +188,7 @@ def obey_in_step(work: Callable[[], int], lead: bool) -> None:
 
 def be_one_of_two(arguments: argparse.Namespace, data: train.Data) -> None:
     """Be the contestant of two processes, which starts the other, or that one."""
-    file, model, part = arguments.contestant
+    file, model, _, part = arguments.contestant
     lead = part == PROCESSES
     command = [sys.executable, *sys.orig_argv[1:-1], PEER]
     beside = [subprocess.Popen(command)] if lead else []
@@ -133,12 +210,13 @@ def be_one_of_two(arguments: argparse.Namespace, data: train.Data) -> None:
 
 def be(arguments: argparse.Namespace) -> None:
     """Be a contestant."""
-    file, model, part = arguments.contestant
+    file, model, precision, part = arguments.contestant
     train.MODELS = MODELS
     data = json.loads(Path(file).read_text())
     if part in (PROCESSES, PEER):
         return be_one_of_two(arguments, data)
-    obey(train.ours(data, model, "bucketed", False))
+    wrap = project if part == PROJECTED else None
+    obey(train.ours(data, model, "bucketed", precision == "bf16", wrap=wrap))
 
 
 def main() -> None:

@@ -6,6 +6,8 @@ import json
 import re
 import subprocess
 import sys
+from copy import deepcopy
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,6 +16,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from benchmarks import gains, race, train
 from benchmarks.textbook import TextbookModel
+from seqattn.models import build_model
 from seqattn.training.graphs import GraphedUpdates, repeat
 
 BENCHMARKS = Path(race.__file__).parent
@@ -142,6 +145,22 @@ def test_what_is_measured_without_our_masks_draws_none_of_them():
     assert found.stdout.strip() == "[]"
 
 
+@pytest.mark.parametrize("name", gains.RECURRENT)
+def test_products_outside_the_loop_change_neither_scores_nor_gradients(name):
+    torch.manual_seed(0)
+    model = build_model(replace(gains.MODELS[name], d_embed=6, d_hidden=8, dropout=0.0), 11, 13)
+    model.double()
+    source, lengths = torch.tensor([[4, 5, 6, 2], [7, 8, 2, 0]]), torch.tensor([4, 3])
+    inputs = torch.tensor([[1, 5, 6], [1, 9, 0]])
+    found = []
+    for changed in (model, gains.project(deepcopy(model))):
+        logits, weights = changed.decoder(inputs, changed.encoder(source, lengths))
+        (logits.sin().sum() + weights.square().sum()).backward()
+        found.append([logits, weights, *(p.grad for p in changed.parameters())])
+    for one, other in zip(*found, strict=True):
+        torch.testing.assert_close(one, other)
+
+
 def test_two_processes_share_each_batch_and_count_together(tmp_path):
     examples = [([5] * n + [2], [6] * n + [2]) for n in range(1, 9)]
     data = {"bucketed": [[0, 1, 2], [3], [5, 6]], "sizes": [9, 9], "examples": examples}
@@ -152,7 +171,7 @@ def test_two_processes_share_each_batch_and_count_together(tmp_path):
     path.write_text(json.dumps(data))
     command = [sys.executable, "-m", "benchmarks.gains", "--threads", "2", "--contestant"]
     found = subprocess.run(
-        [*command, str(path), "luong", gains.PROCESSES], input="0.05\n0.05\n", text=True,
+        [*command, str(path), "luong", "fp32", gains.PROCESSES], input="0.05\n0.05\n", text=True,
         capture_output=True, cwd=BENCHMARKS.parent,
     )  # fmt: skip
     assert found.returncode == 0, found.stderr
@@ -186,6 +205,35 @@ def test_what_the_page_says_of_the_gains_holds():
     assert "They bring a tenth of an update to no model, and every range has 1 in it." in page
     pairs = [found[m, gains.PROCESSES] for m in gains.MODELS]
     assert all(middle < 1.1 and low < 1 < high for middle, low, high in pairs)
+
+
+def ratios_on_the_page(name):
+    """Give the tables of one benchmark: for each row the median ratio, under title and name."""
+    text = (BENCHMARKS.parent / "chapters" / "benchmarks.md").read_text(encoding="utf-8")
+    block = text.partition(f"<!-- begin {name} -->")[2].partition(f"<!-- end {name} -->")[0]
+    found = {}
+    for title, table in re.findall(r"\*\*(.*?)\*\*\n(.*?)(?=\*\*|\Z)", block, re.DOTALL):
+        for row, ratio in re.findall(r"\| (ours,.*?) \|.*?\| ([\d.]+) \(", table):
+            found[title, row] = float(ratio)
+    return " ".join(text.split()), found
+
+
+def test_what_the_page_says_of_the_goals_of_speed_holds():
+    page, training = ratios_on_the_page("training")
+    assert "1.7 times JoeyNMT's speed on the same batches" in page
+    assert "3 times in 32 bits and 6 times in bfloat16. No row of ours reaches its goal." in page
+    assert len(training) == 8
+    for (title, row), ratio in training.items():
+        as_it_comes = 6.0 if row.endswith("bf16") else 3.0
+        assert ratio < (1.7 if title.startswith("Same batches") else as_it_comes)
+    page, translation = ratios_on_the_page("translation")
+    assert (
+        "were 2.5 times JoeyNMT's speed in 32 bits and 4.5 times in bfloat16. Both are missed"
+        in page
+    )
+    beam = {row: ratio for (title, row), ratio in translation.items() if title == "Beam of 5"}
+    assert sorted("bf16" in row for row in beam) == [False, True]
+    assert all(ratio < (4.5 if "bf16" in row else 2.5) for row, ratio in beam.items())
 
 
 def test_pytorch_fuses_attention_only_with_an_axis_for_heads():
