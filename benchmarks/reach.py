@@ -18,14 +18,16 @@ are stored, in ``seqattn/data/measured/reach.json``, and writes the tables::
             about (what it ran on), machine, boot (which machine of that kind it was), date
             points   at each validation: {updates, tokens, training, validating, bleu}; in seconds,
                      from the beginning
+    trials  the same, of what was tried before
 
-A peak learning rate, and the spread of JoeyNMT's first embeddings, are chosen on the validation
-BLEU after some minutes of training, and with another seed than those of the measurement:
-``--only joeynmt --peak 1e-3 --spread 0.1 --minutes 10 --seeds 100 --work FOLDER``.
+``--trials`` trains what the settings were chosen among: each until it has learned from half a
+million tokens, from another seed than those of the measurement. Other work may go on beside it, for
+its BLEU counts and not its seconds.
 """
 
 import argparse
 import json
+import math
 import platform
 import subprocess
 import sys
@@ -43,7 +45,7 @@ import torch
 from benchmarks.learner import learn_and_show
 from benchmarks.measure import processor, write_block
 from benchmarks.race import EMBED, HIDDEN, SUBWORDS
-from benchmarks.reach_tables import HOW, MARKS, Cell, clock, page_lines, told
+from benchmarks.reach_tables import HOW, MARKS, Cell, clock, page_lines, told, trial_lines
 from benchmarks.study import Study, study_parser
 from benchmarks.train import MODELS
 from benchmarks.translate import bleu, search_all, side_by_side
@@ -134,6 +136,33 @@ CONTESTANTS = {
 }
 
 
+def tuned(contestant: Contestant, peak: float | None, spread: float | None) -> Contestant:
+    """Give a contestant another peak of its learning rate, or JoeyNMT's other first embeddings."""
+    if peak is not None:
+        contestant = replace(contestant, peak=peak)
+    if spread is not None:
+        assert contestant.own is not None
+        start = {**contestant.own["start"], "embed_init_weight": spread}
+        contestant = replace(contestant, own={**contestant.own, "start": start})
+    return contestant
+
+
+# One thing is tried at a time, beside what was chosen: a contestant, a peak, a spread.
+TRIALS = {
+    f"{key}-{name}": (key, tuned(CONTESTANTS[key], peak, spread))
+    for key, name, peak, spread in (
+        ("joeynmt", "chosen", None, None),
+        ("joeynmt", "half-the-peak", 1e-3, None),
+        ("joeynmt", "twice-the-peak", 4e-3, None),
+        ("joeynmt", "a-tenth-of-the-spread", None, 0.1),
+        ("ours-bf16", "chosen", None, None),
+        ("ours-bf16", "half-the-peak", 1e-3, None),
+        ("ours-bf16", "twice-the-peak", 4e-3, None),
+    )
+}
+TRIAL_SEED, TRIAL_TOKENS = 100, 500_000
+
+
 @dataclass(frozen=True)
 class Material:
     """What all learn from, and what all translate."""
@@ -166,6 +195,7 @@ class Limits(NamedTuple):
     every: int = 100_000
     epochs: int = 40
     minutes: float = 30.0
+    most: int | None = None  # tokens after which a trial ends
     threads: int = 2
     widths: tuple[int, int] = (EMBED, HIDDEN)
 
@@ -228,12 +258,12 @@ def learn(task: dict, bf16: bool) -> None:
 def follow(
     command: Sequence[str],
     judge: Callable[[list[list[int]]], float],
-    minutes: float,
+    limits: Limits,
     keep: Callable[[Cell], None],
     *,
     goal: float = MARKS[-1],
 ) -> Cell:
-    """Run a contestant until its BLEU is the goal or its time is over; ``keep`` gets each state."""
+    """Run a contestant until its BLEU is the goal or a limit is met; ``keep`` gets each state."""
     found: Cell = {"end": "cut", "about": "", "points": []}
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert process.stdin is not None
@@ -252,7 +282,9 @@ def follow(
                 print(told(point), flush=True)
                 if point["bleu"] >= goal:
                     found["end"] = "reached"
-                elif clock(point) >= 60 * minutes:
+                elif limits.most is not None and point["tokens"] >= limits.most:
+                    found["end"] = "tokens are over"
+                elif clock(point) >= 60 * limits.minutes:
                     found["end"] = "time is over"
                 keep(found)
                 process.stdin.write("on\n" if found["end"] == "cut" else "stop\n")
@@ -284,7 +316,7 @@ class Measurement:
     def settings(self, contestant: Contestant) -> dict[str, Any]:
         """Give all that the points of a cell depend on, but contestant and seed."""
         values = {**self.limits._asdict(), **asdict(contestant)}
-        del values["minutes"]  # a curve says itself how far it goes
+        del values["minutes"], values["most"]  # a curve says itself how far it goes
         return json.loads(json.dumps(values))
 
     def run(
@@ -313,7 +345,7 @@ class Measurement:
             with tempfile.TemporaryDirectory() as folder:
                 path = Path(folder) / "task.json"
                 path.write_text(json.dumps(make_task(data, contestant, seed, self.limits)))
-                found = follow([*command, str(path)], data.judge, self.limits.minutes, keep)
+                found = follow([*command, str(path)], data.judge, self.limits, keep)
             return {**common, **found}
 
         found = self.study.run(f"{key}-{seed}", train)
@@ -337,7 +369,8 @@ class Measurement:
 
     def collect(self, contestants: Mapping[str, Contestant]) -> list[Cell]:
         """Join what is stored with the work folder, which goes before, but for what was cut."""
-        stored = json.loads(self.study.result.read_text("utf-8"))["cells"] if (
+        part = "cells" if self.limits.most is None else "trials"
+        stored = json.loads(self.study.result.read_text("utf-8")).get(part, []) if (
             self.study.result.exists()
         ) else []  # fmt: skip
         files = [*sorted(self.study.work.glob("*.cut")), *sorted(self.study.work.glob("*.json"))]
@@ -353,6 +386,11 @@ class Measurement:
         order = list(contestants)
         return sorted(found.values(), key=lambda c: (order.index(c["contestant"]), c["seed"]))
 
+    def of_trials(self) -> "Measurement":
+        """Give the measurement of the trials, whose cells lie in a folder of their own."""
+        study = replace(self.study, work=self.study.work / "trials")
+        return Measurement(study, self.limits._replace(minutes=math.inf, most=TRIAL_TOKENS))
+
 
 def boot() -> str:
     """Tell machines of one kind apart: a name for this start of this one."""
@@ -367,8 +405,7 @@ def read_arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--joeynmt", help="the Python of an environment with joeynmt==2.3")
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
     parser.add_argument("--only", nargs="+", choices=list(CONTESTANTS), help="of the contestants")
-    parser.add_argument("--peak", type=float, help="another learning rate, to choose one")
-    parser.add_argument("--spread", type=float, help="another one of JoeyNMT's first embeddings")
+    parser.add_argument("--trials", action="store_true", help="what the settings are chosen among")
     parser.add_argument("--minutes", type=float, default=usual.minutes, help="at most, for each")
     parser.add_argument("--every", type=int, default=usual.every, help="tokens to a validation")
     parser.add_argument("--threads", type=int, default=usual.threads)
@@ -391,26 +428,24 @@ def main() -> None:
         return learn(json.loads(Path(path).read_text()), precision == "bf16")
     limits = Limits(every=arguments.every, minutes=arguments.minutes, threads=arguments.threads)
     measurement = Measurement(Study("reach", arguments.work, arguments.result), limits)
+    tried = {name: contestant for name, (_, contestant) in TRIALS.items()}
     if arguments.book:
         cells = measurement.collect(CONTESTANTS)
         if not cells:
             raise SystemExit(f"nothing has been measured: no cells in {arguments.work}")
+        trials = measurement.of_trials().collect(tried)
         measurement.study.write({"card": {"command": HOW, "date": str(date.today())},
-                                 "cells": cells})  # fmt: skip
-        return write_block("reach", page_lines(cells, CONTESTANTS))
-    contestants = {key: CONTESTANTS[key] for key in arguments.only or CONTESTANTS}
-    if arguments.peak is not None:
-        contestants = {key: replace(c, peak=arguments.peak) for key, c in contestants.items()}
-    if arguments.spread is not None:
-        spread = {"embed_init_weight": arguments.spread}
-        contestants |= {
-            key: replace(c, own={**c.own, "start": {**c.own["start"], **spread}})
-            for key, c in contestants.items()
-            if c.own is not None
-        }
+                                 "cells": cells, "trials": trials})  # fmt: skip
+        return write_block("reach", page_lines(cells, CONTESTANTS, trials, tried))
+    wanted = arguments.only or CONTESTANTS
+    contestants = {key: CONTESTANTS[key] for key in wanted}
+    seeds = arguments.seeds
+    if arguments.trials:
+        measurement, seeds = measurement.of_trials(), [TRIAL_SEED]
+        contestants = {name: c for name, (key, c) in TRIALS.items() if key in wanted}
     material = Material.read()
     threads = str(arguments.threads)
-    for seed in arguments.seeds:
+    for seed in seeds:
         # Another begins each time, so that what comes with time falls on all alike.
         first = seed % len(contestants)
         for key, contestant in [*contestants.items()][first:] + [*contestants.items()][:first]:
@@ -424,7 +459,8 @@ def main() -> None:
                 print(f"{contestant.name} is left out: no --joeynmt")
                 continue
             measurement.run(key, contestant, seed, command, material)
-    print("\n".join(page_lines(measurement.collect(contestants), contestants)))
+    show = trial_lines if arguments.trials else page_lines
+    print("\n".join(show(measurement.collect(contestants), contestants)))
 
 
 if __name__ == "__main__":

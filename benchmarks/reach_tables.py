@@ -14,6 +14,7 @@ BESIDE = "joeynmt", "joeynmt-own"  # whom ours are compared with
 TRAINING = itemgetter("training")
 # Times as fast to BLEU 25, of the training alone.
 GOALS = {("ours-fp32", "joeynmt"): 4.0, ("ours-bf16", "joeynmt"): 6.0}
+OUR_SPREAD = 0.1  # of the first embeddings, as seqattn.models.rnn.initialise has it
 HOW = "python -m benchmarks.reach --joeynmt PYTHON"
 Cell = dict[str, Any]
 Point = Mapping[str, float]
@@ -99,28 +100,58 @@ def bleu_by(cell: Cell, seconds: float) -> float | None:
     return seen[-1] if seen else None
 
 
-def page_lines(cells: Sequence[Cell], contestants: "Mapping[str, Contestant]") -> list[str]:
+def page_lines(
+    cells: Sequence[Cell],
+    contestants: "Mapping[str, Contestant]",
+    trials: Sequence[Cell] = (),
+    tried: "Mapping[str, Contestant] | None" = None,
+) -> list[str]:
     """Give what stands between the marks of the page, in Markdown."""
     cells = [cell for cell in cells if cell["points"]]
     if not cells:
         return [
             f"Not measured yet: `{HOW}` does it, and again with `--book` brings the tables here."
         ]
+    boots = list(dict.fromkeys(cell["boot"] for cell in cells))
+    # Seconds of two machines have no mean.
     groups = {
-        key: found
-        for key in contestants
-        if (found := [cell for cell in cells if cell["contestant"] == key])
+        (f"{contestant.name}, machine {machine}" if boots[1:] else contestant.name): found
+        for machine, boot in enumerate(boots, start=1)
+        for key, contestant in contestants.items()
+        if (found := [c for c in cells if (c["contestant"], c["boot"]) == (key, boot)])
     }
     return [
-        *_times(groups, contestants),
+        *_times(groups),
         *_ratios(groups, contestants),
-        *_curve(groups, contestants),
+        *_curve(groups),
         *_ends(cells, contestants),
-        f"Measured by `{HOW}`: {_places(cells, contestants)}.",
+        *trial_lines(trials, tried or {}),
+        f"Measured by `{HOW}`: {_places(cells, contestants, boots)}.",
     ]
 
 
-def _times(groups: Mapping[str, list[Cell]], contestants: "Mapping[str, Contestant]") -> list[str]:
+def trial_lines(cells: Sequence[Cell], contestants: "Mapping[str, Contestant]") -> list[str]:
+    """Give the table of what was tried beforehand: the curves, token by token."""
+    if not cells:
+        return []
+    most = min(len(cell["points"]) for cell in cells)
+    thousand = [f"{thousands(point):,.0f}" for point in cells[0]["points"][:most]]
+    heads = ["what", "peak of the rate", "spread of embeddings", *thousand]
+    rows = []
+    for cell in cells:
+        contestant = contestants[cell["contestant"]]
+        spread = contestant.own["start"]["embed_init_weight"] if contestant.own else OUR_SPREAD
+        bleu = [f"{point['bleu']:.1f}" for point in cell["points"][:most]]
+        rows.append([contestant.name, f"{contestant.peak:g}", f"{spread:g}", *bleu])
+    seed = cells[0]["seed"]
+    return [
+        f"**What was tried, from seed {seed}: validation BLEU after so many thousand tokens**",
+        "",
+        *_table(heads, rows),
+    ]
+
+
+def _times(groups: Mapping[str, list[Cell]]) -> list[str]:
     lines = []
     for title, count in (
         ("Seconds until validation BLEU, training and validations", clock),
@@ -131,9 +162,9 @@ def _times(groups: Mapping[str, list[Cell]], contestants: "Mapping[str, Contesta
         heads = ["what", "seeds", *(f"to {mark}" for mark in MARKS)]
         heads += ["tokens/s"] if count is TRAINING else []
         lines += [f"| {' | '.join(heads)} |", "|---" + "|---:" * (len(heads) - 1) + "|"]
-        for key, cells in groups.items():
+        for name, cells in groups.items():
             lasted = min(count(cell["points"][-1]) for cell in cells)
-            row = [contestants[key].name, str(len(cells))]
+            row = [name, str(len(cells))]
             row += [told_mean([spent(cell, mark, count) for cell in cells], lasted)
                     for mark in MARKS]  # fmt: skip
             if count is TRAINING:
@@ -146,15 +177,17 @@ def _times(groups: Mapping[str, list[Cell]], contestants: "Mapping[str, Contesta
 def _ratios(groups: Mapping[str, list[Cell]], contestants: "Mapping[str, Contestant]") -> list[str]:
     middle, rows, parts = MARKS[1], [], []
     for peer in BESIDE:
-        for key in (key for key in groups if contestants[key].own is None):
+        others = [c for cells in groups.values() for c in cells if c["contestant"] == peer]
+        for name, cells in groups.items():
+            key = cells[0]["contestant"]
             pairs = [
                 (ours, theirs)
-                for ours in groups[key]
-                for theirs in groups.get(peer, [])
-                if are_comparable(ours, theirs)
+                for ours in cells
+                for theirs in others
+                if contestants[key].own is None and are_comparable(ours, theirs)
             ]
             if pairs:
-                names = contestants[key].name, contestants[peer].name
+                names = name, contestants[peer].name
                 seeds = ", ".join(str(ours["seed"]) for ours, _ in pairs)
                 found = [", ".join(told_ratio(*pair, mark) for pair in pairs) for mark in MARKS]
                 rows.append([*names, seeds, *found])
@@ -193,7 +226,7 @@ def are_comparable(ours: Cell, theirs: Cell) -> bool:
     return all(ours[name] == theirs[name] for name in names) and len(set(builds)) == 1
 
 
-def _curve(groups: Mapping[str, list[Cell]], contestants: "Mapping[str, Contestant]") -> list[str]:
+def _curve(groups: Mapping[str, list[Cell]]) -> list[str]:
     lines = [
         "**The curve: mean of the last validation BLEU seen by so many minutes**",
         "",
@@ -202,14 +235,14 @@ def _curve(groups: Mapping[str, list[Cell]], contestants: "Mapping[str, Contesta
         "| what | " + " | ".join(f"{minutes} min" for minutes in MINUTES) + " |",
         "|---" + "|---:" * len(MINUTES) + "|",
     ]
-    for key, cells in groups.items():
+    for name, cells in groups.items():
         row = []
         for minutes in MINUTES:
             values = [bleu_by(cell, 60 * minutes) for cell in cells]
             whole = [value for value in values if value is not None]
             # Of all seeds or of none: a mean of those that are left would not be of the curve.
             row.append(f"{statistics.mean(whole):.1f}" if len(whole) == len(values) else "–")
-        lines.append(f"| {contestants[key].name} | {' | '.join(row)} |")
+        lines.append(f"| {name} | {' | '.join(row)} |")
     return [*lines, ""]
 
 
@@ -226,10 +259,14 @@ def _ends(cells: Sequence[Cell], contestants: "Mapping[str, Contestant]") -> lis
     return [f"Ended before BLEU {MARKS[-1]}:", "", *lines, ""] if lines else []
 
 
-def _places(cells: Sequence[Cell], contestants: "Mapping[str, Contestant]") -> str:
+def _places(
+    cells: Sequence[Cell], contestants: "Mapping[str, Contestant]", boots: Sequence[str]
+) -> str:
     found: dict[str, dict[str, list[str]]] = {}
     for cell in cells:
         place = f"{cell['machine']}, {cell['about']}, on {cell['date']}"
+        if boots[1:]:
+            place = f"machine {boots.index(cell['boot']) + 1}, {place}"
         name = contestants[cell["contestant"]].name
         found.setdefault(place, {}).setdefault(name, []).append(str(cell["seed"]))
     told = []

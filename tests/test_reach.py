@@ -151,12 +151,12 @@ def test_a_training_ends_with_the_goal_and_is_not_repeated(material, measurement
     ("goal", "minutes", "end"), [(101, 1.0, "epochs are over"), (101, 0.0, "time is over")]
 )
 def test_a_training_without_the_goal_says_what_ended_it(tmp_path, material, goal, minutes, end):
-    limits = SMALL._replace(every=16, epochs=2)
+    limits = SMALL._replace(every=16, epochs=2, minutes=minutes)
     task = tmp_path / "task.json"
     task.write_text(json.dumps(reach.make_task(material, reach.CONTESTANTS["joeynmt"], 0, limits)))
     states = []
     found = reach.follow(
-        [*stand_in(), str(task)], material.judge, minutes, lambda now: states.append(now["end"]),
+        [*stand_in(), str(task)], material.judge, limits, lambda now: states.append(now["end"]),
         goal=goal,
     )  # fmt: skip
     assert found["end"] == end
@@ -260,17 +260,51 @@ def test_the_page_compares_within_a_seed_and_a_machine_and_says_who_ended_early(
         cell("ours-bf16", (30.0, 3.0, 31.0), about="PyTorch 1"),
     ]
     text = "\n".join(reach_tables.page_lines(cells, reach.CONTESTANTS)).replace("\u00a0", " ")
-    assert (
-        "| ours, fp32 | 3 | 29 (22 to 33) | 37 (33 to 44) | 33 (33 to 33), 2 of 3 seeds |" in text
-    )
-    assert "| ours, fp32 | JoeyNMT | 0, 1 | 5.00, 5.00 | 3.00, 5.00 | –, 5.00 |" in text
+    row = "| 3 | 29 (22 to 33) | 37 (33 to 44) | 33 (33 to 33), 2 of 3 seeds |"
+    assert f"| ours, fp32, machine 1 {row}" in text
+    assert "| JoeyNMT, machine 1 | 2 |" in text
+    assert "| JoeyNMT, machine 2 | 1 | 165 | 165 | 165 |" in text, "two machines have a mean"
+    assert "| ours, fp32, machine 1 | JoeyNMT | 0, 1 | 5.00, 5.00 | 3.00, 5.00 | –, 5.00 |" in text
     time, tokens, pace = "3.00, 5.00", "0.50, 1.00", "6.00, 5.00"
-    assert f"| ours, fp32 | JoeyNMT | 4.00 | {time} | {tokens} | {pace} |" in text
-    assert "| ours, bf16 | JoeyNMT |" not in text, "two PyTorches are compared"
+    assert f"| ours, fp32, machine 1 | JoeyNMT | 4.00 | {time} | {tokens} | {pace} |" in text
+    assert "| ours, bf16, machine 1 | JoeyNMT |" not in text, "two PyTorches are compared"
     assert "- JoeyNMT, seed 0: cut short after 132 s, best BLEU 25.00" in text
     assert "- ours, fp32, seed 0: reached" not in text
-    assert "ours, fp32 (seeds 0, 1, 2), JoeyNMT (seeds 0, 1): this" in text
-    assert "JoeyNMT (seed 2): another" in text
+    assert "ours, fp32 (seeds 0, 1, 2), JoeyNMT (seeds 0, 1): machine 1, this" in text
+    assert "JoeyNMT (seed 2): machine 2, another" in text
+
+
+def test_machines_are_numbered_only_where_there_are_several():
+    text = "\n".join(reach_tables.page_lines([CURVE], reach.CONTESTANTS))
+    assert "| ours, fp32 | 1 |" in text
+    assert "machine 1" not in text
+
+
+def test_trials_differ_from_what_was_chosen_in_one_thing_and_show_their_curves():
+    for key, trial in reach.TRIALS.values():
+        mine, chosen = (reach.asdict(c) for c in (trial, reach.CONTESTANTS[key]))
+        assert sum(mine[name] != chosen[name] for name in mine) <= 1
+    tried = {name: contestant for name, (_, contestant) in reach.TRIALS.items()}
+    cells = [
+        cell("joeynmt-a-tenth-of-the-spread", (1.0, 0.1, 2.0), (2.0, 0.2, 5.25), seed=100),
+        cell("ours-bf16-twice-the-peak", (1.0, 0.1, 3.0), (2.0, 0.2, 7.0), (3.0, 0.3, 9.0)),
+    ]
+    text = "\n".join(reach_tables.trial_lines(cells, tried))
+    assert "| JoeyNMT | 0.002 | 0.1 | 2.0 | 5.2 |" in text
+    assert "| ours, bf16 | 0.004 | 0.1 | 3.0 | 7.0 |" in text
+    assert "from seed 100" in text
+    assert reach_tables.trial_lines([], tried) == []
+
+
+def test_a_trial_ends_with_its_tokens(tmp_path, material, measurement):
+    trials = measurement.of_trials()
+    trials.limits = trials.limits._replace(most=16)
+    joey = reach.CONTESTANTS["joeynmt"]
+    found = trials.run("joeynmt-chosen", joey, 100, stand_in(), material)
+    assert found["end"] == "tokens are over"
+    assert trials.study.work.name == "trials"
+    assert measurement.collect(reach.CONTESTANTS) == []
+    assert trials.collect({"joeynmt-chosen": joey}) == [found]
 
 
 def test_the_page_says_how_to_measure_what_has_not_been():
@@ -315,7 +349,12 @@ def test_what_the_page_says_of_the_goals_holds():
     assert "goal is not\nmet either: only with the validations on the clock" in page
     assert "by two seeds of three." in page
     found = {(cell["contestant"], cell["seed"]): cell for cell in measured("reach")["cells"]}
-    assert ("joeynmt-own", 0) not in found, "the page says that it is not measured"
+    own = found["joeynmt-own", 3]
+    assert own["end"] == "time is over"
+    assert max(point["bleu"] for point in own["points"]) < 5
+    assert own["points"][-1]["updates"] < 2000
+    assert "its BLEU had not come to 5" in " ".join(page.split())
+    assert [key for key in found if key[0] == "joeynmt-own"] == [("joeynmt-own", 3)]
     told_ratio, goals = reach_tables.told_ratio, reach_tables.GOALS
     with_validations = []
     for theirs in (cell for (key, _), cell in found.items() if key == "joeynmt"):
