@@ -2,7 +2,8 @@
 
 A plain training, scheduled sampling, smoothed labels, and no clipping: the same model, batches,
 number of updates, first weights and learning rate. The rate is chosen for the plain training, by
-BLEU on validation sentences with one seed; then three seeds are judged once on test sentences.
+BLEU on validation sentences with one of the seeds; then all three are judged once on test
+sentences.
 
 Writes ``seqattn/data/measured/training_choices.json`` for the chapter on training and searching.
 Finished trainings are kept in ``--work`` and not repeated.

@@ -190,18 +190,25 @@ def test_what_the_page_says_of_the_gains_holds():
     text = (BENCHMARKS.parent / "chapters" / "benchmarks.md").read_text(encoding="utf-8")
     block = text.partition("<!-- begin gains -->")[2].partition("<!-- end gains -->")[0]
     page, found = " ".join(text.split()), {}
-    for model, table in re.findall(r"\*\*([\w-]+), (.*?)(?=\*\*[\w-]+,|\Z)", block, re.DOTALL):
+    for title, table in re.findall(r"\*\*([\w-]+, \w+), (.*?)(?=\*\*[\w-]+,|\Z)", block, re.DOTALL):
+        model, precision = title.split(", ")
         for row in re.findall(r"\| ([\w' ]+?) \|.*?\| ([\d.]+) \(([\d.]+)\D+([\d.]+)\)", table):
-            found[model, row[0]] = [float(x) for x in row[1:]]
+            key = (model, row[0]) if precision == "fp32" else (model, row[0], precision)
+            found[key] = [float(x) for x in row[1:]]
     tiny, recurrent = "transformer-tiny", ("bahdanau", "luong")
     assert (
         "In the small Transformer each brings a tenth of an update or more, in the middle" in page
     )
     assert max(found[tiny, part][0] for part in (gains.MASKS, gains.MEMORY)) <= 0.9
-    assert "In the recurrent models no difference is seen from the masks" in page
-    assert all(found[m, gains.MASKS][1] < 1 < found[m, gains.MASKS][2] for m in recurrent)
-    assert "and from the memory in one of the two." in page
-    assert [found[m, gains.MEMORY][2] < 1 for m in recurrent] == [True, False]
+    assert "In the recurrent models no difference is seen from either." in page
+    for part in (gains.MASKS, gains.MEMORY):
+        assert all(found[m, part][1] < 1 < found[m, part][2] for m in recurrent)
+    assert "In 32 bits no difference is seen. In bfloat16 it brings a tenth of an update" in page
+    assert all(found[m, gains.PROJECTED][1] < 1 < found[m, gains.PROJECTED][2] for m in recurrent)
+    halves = [found[m, gains.PROJECTED, "bf16"] for m in recurrent]
+    assert halves[0][0] >= 1.1
+    assert halves[0][1] > 1
+    assert halves[1][1] < 1 < halves[1][2]
     assert "They bring a tenth of an update to no model, and every range has 1 in it." in page
     pairs = [found[m, gains.PROCESSES] for m in gains.MODELS]
     assert all(middle < 1.1 and low < 1 < high for middle, low, high in pairs)

@@ -43,8 +43,8 @@ class Trial:
         Time of the training, its validations included: of one processor core on a CPU, on the
         clock on a GPU.
     memory : float, or None
-        MiB that the training needed at its peak, beyond what the process held when its model was
-        built: of main memory, or of the GPU's. None where the system does not tell.
+        MiB by which the training raised the peak of its process, which reading the corpus may have
+        raised before: of main memory, or of the GPU's. None where the system does not tell.
     parameters : int
         Number of weights of its model.
     scores : dict

@@ -197,6 +197,13 @@ def test_the_table_of_long_runs_is_that_of_the_file():
                 assert cell.endswith(f"({len(test['seeds'])})")
 
 
+def test_the_transformers_two_directions_had_different_epochs():
+    runs = [run for run in measured("multi30k")["runs"] if run["preset"] == "transformer-tiny"]
+    found = {direction: {round(run["epochs"]) for run in runs if run["direction"] == direction}
+             for direction in ("en-de", "de-en")}  # fmt: skip
+    assert found == {"en-de": {40}, "de-en": {60}}
+
+
 def test_every_model_is_in_the_last_table():
     shown = printed('"BLEU, three seeds"')
     for name in contest.MODELS:
@@ -219,6 +226,14 @@ def test_the_stored_contest_is_of_these_models():
     assert firsts == [text["source"] for text in stored["lengths"]["texts"]]
     joined = [statistics.mean(map(contest.is_joined, pairs)) for pairs in groups.values()]
     assert joined == pytest.approx(stored["lengths"]["joined"], abs=0.0051)
+
+
+def test_the_sentences_that_grow_are_in_no_split():
+    groups = contest.longer()
+    assert {len(pairs) for pairs in groups.values()} == {40}
+    drawn = {pair.source for pairs in groups.values() for pair in pairs}
+    for split in ("train", "valid", "test"):
+        assert drawn.isdisjoint(pair.source for pair in read_split(contest.CORPUS, split))
 
 
 def test_the_toy_training_has_no_sentence_above_twelve_words():
@@ -540,16 +555,19 @@ def test_chapter_3_found_the_ranges_of_the_penalty_apart():
 
 def test_french_words_that_share_their_english_word():
     """And an English word that has no French word of its own."""
-    shared, does = set(), []
+    shared, does, alone = set(), [], []
     for pair in read_split(CorpusConfig("toy", "en", "fr", pairs=8_000), "valid"):
         english, french = tokenize(pair.source, "en"), tokenize(pair.target, "fr")
         assert {j for _, j in pair.links} == set(range(len(french)))
         for i, word in enumerate(english):
             mine = [j for k, j in sorted(pair.links) if k == i]
             shared |= {(word, french[a], french[b]) for a, b in itertools.combinations(mine, 2)}
+            alone += [len(mine) == 1 for j in mine if french[j] == "a"]
             if word == "does" and "est-ce" not in french:
                 does.append(all(any(k != i and j in mine for k, j in pair.links) for j in mine))
     assert {("did", "est-ce", "que"), ("not", "ne", "pas")} <= shared
+    assert len(alone) > 40
+    assert sum(alone) < len(alone) / 2
     # Whatever it is linked with is the word of another one, too.
     assert len(does) > 5
     assert all(does)
