@@ -353,7 +353,7 @@ SoftmaxTemperature(
 # %% [markdown]
 # <details><summary>What to try</summary>
 #
-# - Unmask and mask the pads: all six words change by one common factor. A score of 0 is a weight
+# - Unmask and mask the pads: all six words change by one common factor. A score of 0 is a score
 #   like any other: $\exp(0) = 1$, more than *on* and *the* have. Mask everything: all weights are
 #   0, and the sum is 0.
 # - Take the temperature down to 0.05: *cat* gets everything. Up to 20: nearly equal weights. The
@@ -467,7 +467,7 @@ def first_gradients(temperature):  # the largest entry for each query
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# The lines are means over 500 memories; the bands reach from the worst hundred to the best.
+# The lines are means over 500 memories; the bands reach from the lowest to the highest of five groups of a hundred.
 #
 # On the right, gradients are small but point the right way: Adam rescales them and succeeds.
 #
@@ -582,7 +582,7 @@ show(masked_softmax, masked_late, filled_with_zero, mask_added)
 #   the softmax has made the words' weights tiny, smaller than the constant in the sum. (Without the
 #   constant it fails too, once the pad leads by about 104: 0/0. And if you do not divide again, the
 #   weights of the words do not sum to 1.)
-# - **Filled with zero**: a score of 0 is a weight like any other.
+# - **Filled with zero**: a score of 0 is a score like any other, and gets its weight.
 # - **A 0/1 mask, added**: the words' scores gain one point, and the pads' stay as they were. This hides
 #   nothing.
 #
@@ -660,7 +660,7 @@ heads = ("way", *(f"{pad:,g}" for pad in PADS))
 ResultTable(heads, rows, "Which ways give the right weights, by the score of the pads")
 
 # %% [markdown]
-# With friendly pads, two of the six wrong ways pass. With hostile pads, none passes. Only a mask that
+# With friendly pads, two of the six wrong ways pass. None passes with all the hostile pads. Only a mask that
 # *replaces* the scores, before the softmax, is right for all.
 #
 # There is one thing that no mask on scores can do: a weight of 0 does not protect against a NaN in a
@@ -925,8 +925,8 @@ KernelSmoother()
 # $$ (eq-gaussian-kernel)
 #
 # The last term is the same for all $i$, so by {eq}`eq-shift-invariance` it has no effect. The middle term
-# can differ from key to key. **The two give equal weights for every query if and only if all keys have
-# the same length.** In the example by hand they do not: $|k_i|^2 = 1.25, 2.5, 1.25$. Before you look at
+# can differ from key to key. **The two give the same weights as each other for every query if and only if all
+# keys have the same length.** In the example by hand they do not: $|k_i|^2 = 1.25, 2.5, 1.25$. Before you look at
 # the output: which of the three words gains from the dot product, compared with the Gaussian?
 
 

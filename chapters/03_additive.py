@@ -399,7 +399,7 @@ print("state", tuple(state.shape), " weights", tuple(weights.shape))
 # it wrote that word. Luong et al. (2015) swapped two events: they update first, then ask with $s_t$. Any
 # score can go with either order.
 #
-# A probe shows which order a decoder follows, whatever its name says. Change the token that step 4 reads,
+# A probe shows which order a decoder that asks with its state alone follows, whatever its name says. Change the token that step 4 reads,
 # and see which rows of the *attention map* move. (The map is the table of weights, with one row for each
 # target word and one column for each source word.) The cell does this for both orders, each with two
 # scores. (*General* is a product of query and key with a matrix between them; the next chapter explains
@@ -708,7 +708,8 @@ for weights in (diagonal_map, one_word, right_map):
 # batch cannot throw the weights far off.
 #
 # The *learning rate* is the size of Adam's steps. It begins at 0.01 and falls to 0 along a straight line.
-# The rate was chosen from three, by BLEU on the validation sentences; a table below shows all three.
+# The rate was chosen from three for the training with the penalty, by BLEU on the validation sentences; a table
+# below shows all three.
 
 # %%
 torch.set_default_dtype(torch.float32)  # faster, and enough
@@ -831,7 +832,7 @@ for found in translator.translate(mine):
 #
 # ### Three seeds, three yardsticks, one look at the test
 #
-# The same training was repeated from three seeds, with the penalty and without it, and judged once on the
+# The same training was repeated from three seeds (of the first weights), with the penalty and without it, and judged once on the
 # {{ sizes["test"] }} test sentences; *exact* is the share of sentences translated word for word like the
 # reference. The first line of the card gives the command that makes these numbers again. For comparison
 # there is IBM Model 1 (1993), a word aligner without a network. It counts which words occur together in
@@ -879,7 +880,7 @@ ResultTable(("learning rate", "BLEU"), rates, "Validation BLEU, one seed")
 #   (Three and three fall apart by luck once in ten times, as [chapter 17](17_evaluation.ipynb) counts.)
 #   The rates with it are {{ low_high(table["with the penalty", "aer"], ".3f") }}. (In [the
 #   capstone](20_study.ipynb), with a factor of 0.1 and other settings, the ranges overlap.)
-# - **It does not improve the translations.** The ranges of BLEU overlap: no difference seen.
+# - **In the translations no difference is seen.** The ranges of BLEU overlap.
 # - **The yardsticks.** All six trainings are below the diagonal. IBM Model 1 is level with the highest seed that had
 #   the penalty, and less than a point below the lowest that had none: too little to call a difference. A word counter is a serious rival for links.
 # - **Near copies.** {{ f"{yard['twins']:.0%}" }} of the test sentences differ from a training sentence in
@@ -948,7 +949,7 @@ print(f"trained,   additive  {row_to_column(cat.weights):.2f}")
 
 # %% [markdown]
 # The additive rows are the same: the change from row to row is about a hundredth of the change along a
-# row, or less. In the control both changes have the same size. The more obvious test, "do the rows agree
+# row, or less. In the control both changes are of one order. The more obvious test, "do the rows agree
 # to within 0.01?", would have passed for both. Training had to leave this regime first, and it did.
 
 # %% [markdown]
@@ -988,8 +989,7 @@ for name, found in runs.items():
 # Three misses of four land on a neighbour; drawn by lot, a third would. So the misses are not random.
 # They lean to the right: the English word after the right one is taken more often than a neighbour drawn
 # by lot would be. (A word at the start of its sentence has no neighbour on its left; the lot allows for
-# that.) An article that looks at its noun would explain the lean. So would the fact that the state of a
-# neighbour has just read the wanted word. This experiment does not tell the two apart.
+# that.) An article that looks at its noun would explain the lean; this experiment does not test that.
 #
 # As a picture of *what the model attends to* the map is exact. As an alignment it is a good guess with a
 # systematic error.

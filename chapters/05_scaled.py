@@ -493,8 +493,8 @@ for ax, title, map_ in zip(panels, ("rank 4", "whole"), (cut_map, weights)):
 plt.show()
 
 # %% [markdown]
-# Of a full matrix that had learned to answer all twelve, cut down to rank 2, three to six answers are left. Two
-# dimensions would have been enough, and nothing asked training to use only two. **Trained thin and cut
+# A full matrix that had learned all twelve answers keeps three to six of them when cut down to rank 2. Two
+# dimensions would have been enough, but training began from a large random matrix, and nothing asked it for two. **Trained thin and cut
 # thin are different things.** In the book's example *mat* stays first. On the captions rank 4 leaves most rows in place, and more than random scores keep on average. (These maps are from a model that was stopped early;
 # *{{ first["source"] }}* became *{{ first["text"] }}*)
 #
@@ -753,8 +753,8 @@ ResultTable(heads, rows, "All scores on the test sentences", note)
 #   at rank 2 does not show here.
 # - **Location** has the highest BLEU, and its links are worse than those of the dot and the general score.
 #   Chapter 4 offers a guess, no test.
-# - **All of them** are far above the fixed vector, and their links beat the diagonal. Any two scores differ by
-#   less than half of that in BLEU.
+# - **All of them** are far above the fixed vector, and their links beat the diagonal. Any two scores differ
+#   in BLEU by less than half of that distance.
 #
 # </details>
 #

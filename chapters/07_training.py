@@ -488,10 +488,10 @@ for (by, reads), both in cost.items():
 #
 # One small translator is trained four ways, from three seeds each: plainly; with labels smoothed by 0.1;
 # with scheduled sampling, from all true words down to half of them along a straight line; and without
-# clipping. Model, batches, number of updates, first weights and learning rate are the same. Of three
-# rates the highest was best for the *plain* training, by BLEU on validation sentences, and all four use
-# it; each of the others might do better at a rate of its own. The trainings are short. The test sentences
-# were looked at once. In the table, *next word right* is the share after one random wrong word; *next four*
+# clipping. Model, batches in their order, number of updates and learning rate are the same; a seed draws first
+# weights and guesses. Of three rates the highest was best for the *plain* training, by BLEU on validation
+# sentences, and all four use it; the others might do better at rates of their own. The
+# test sentences were looked at once. In the table, *next word right* is the share after one random wrong word; *next four*
 # is the mean of the shares at the four places after that, with its own words read. *Norm above 1* counts the
 # updates that clipping to a length of 1 touches, or would touch.
 #

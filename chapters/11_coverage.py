@@ -234,8 +234,8 @@ for name, seen in coverages.items():
 # Three sorters read such bags. The first has additive attention, the second has coverage in its score, and
 # the third is trained with the coverage loss as well ($\lambda = 1$). The first two also read other kinds
 # of source. In one, an end mark lies in the bag. In the other, a recurrent encoder reads the letters
-# first. The learning rate of each, one of two, was chosen on other bags. Apart from the order of their letters,
-# the bags of 6 have all come up in training; those of 9 and 12 are new. The last rows of the table are three rules
+# first, and the decoder's first state is made from what it has read. The learning rate of each, one of two, was
+# chosen on other bags. Apart from the order of their letters, the bags of 6 have all come up in training; those of 9 and 12 are new. The last rows of the table are three rules
 # without a model.
 #
 # ```{predict} who-needs-a-memory
@@ -285,22 +285,23 @@ ResultTable(
 #   {{ low_high(of("coverage", 6)) }}. A row that lies on three *b* leaves a third on each: that tells the
 #   number.
 # - **The other sources** are controls. They give something else to count by: an end mark to compare a
-#   share with, or states that have counted. Every bag of 6 is sorted, coverage or not. In the share
+#   share with, or states that have counted, the decoder's first one among them. Every bag of 6 is sorted,
+#   coverage or not. In the share
 #   sorted, no difference is seen at any length. In the letters left out at 9 and 12, one of four
 #   comparisons shows one: at 12 with an end mark, {{ low_high(of("end mark, coverage", 12, "left out")) }}
 #   beside {{ low_high(of("end mark, additive", 12, "left out")) }}. (`<eos>` is such a mark.)
 # - **The loss.** Rows share less, {{ low_high(of("coverage, loss", 6, "coverage loss")) }} beside
 #   {{ low_high(of("coverage", 6, "coverage loss")) }} without it. In sorting, no difference is seen.
 # - **Longer bags.** At 9 letters coverage leaves out {{ low_high(of("coverage", 9, "left out")) }}
-#   letters, beside {{ low_high(of("additive", 9, "left out")) }}. At 12, twice the training's longest,
-#   nobody sorts one bag in a hundred.
+#   letters, beside {{ low_high(of("additive", 9, "left out")) }}. At 12 nobody sorts one bag in a hundred.
 #
 # </details>
 
 # %% [markdown]
 # ## What coverage does not cure
 #
-# The translator that comes with the package was trained on at most 12 words. On longer sentences it drops
+# The translator that comes with the package was trained on at most 12 words, and with the third thing called
+# coverage: the totals of its source words were pulled towards 1. On longer sentences it drops
 # clauses ([chapter 8](08_reading_maps.ipynb)) and repeats others. The fourth thing called coverage needs
 # no training: the search adds $\beta$ times the penalty {eq}`eq-coverage-in-search` to the score of each
 # beginning. Here are sentences of 12, 18 and 24 words, {{ stored["card"]["sentences"]["24"] }} of each
@@ -348,8 +349,9 @@ ResultTable(
 #   above, picked because it repeats most. There the penalty buys a longer translation, and the translator
 #   fills the room with one clause, said three times.
 #
-# Why? The loss dislikes looking twice, and has nothing against never looking. The search's penalty is the
-# other way round. And a search can only choose among what the model offers.
+# Why? The search's penalty dislikes words that were never looked at, and has nothing against looking twice. The
+# training of this translator had asked for both already; a model without that may have more to gain. And a
+# search can only choose among what the model offers.
 #
 # </details>
 #
@@ -458,7 +460,8 @@ torch.testing.assert_close(slope, label - scores.softmax(-1).detach())
 # Here is a small language about people, with verbs that swap subject and object: *ada misses bo* is *bo
 # manque à ada*. Each sentence has two names out of a hundred invented ones, none in the vocabulary; the
 # test sentences have *other* names. The names are what is new: without them, most test sentences
-# also stand in the training. Beside the pointer-generator stands the same model without copying.
+# also stand in the training. Beside the pointer-generator stands the same model without copying. A seed draws the
+# first weights; the batches come in one order, the same for all.
 # The output of that second model is mended afterwards in two ways, both old tricks:
 #
 # - *by weights*: each `<unk>` becomes the source word that its row looks at most;
@@ -583,8 +586,8 @@ torch.testing.assert_close(padded, loss)
 # Find out first what kind of loop it is. Does it also come when the right words are fed in? Then the model
 # has not learned the sentence; train, or look at the data. Does it come in long sentences alone? Then
 # their length is the cause: train on longer ones. Only if the map shows that the same source words were
-# looked at twice is coverage, in score and loss, the remedy to try. The search's penalty is none, as you
-# saw. Blocking repeated sequences hides the loop.
+# looked at twice is coverage, in score and loss, the remedy to try. The search's penalty was none
+# above. Blocking repeated sequences hides the loop.
 #
 # </details>
 #

@@ -420,7 +420,7 @@ ResultTable(heads, rows, "Equal methods whose ranges are apart")
 # %% [markdown]
 # **Three seeds against three fall apart by luck once in ten times.** So with three seeds of each, "apart"
 # says less than a test over seeds at 0.05 would; with four against four it says more. With three against
-# five, as above, the chance is {{ f"{2 / math.comb(8, 3):.3f}" }}. That two ranges are apart does not say
+# five, from eight seeds, the chance is {{ f"{2 / math.comb(8, 3):.3f}" }}. That two ranges are apart does not say
 # *how far*: here the gap is {{ f"{min(bleu['whole']) - max(bleu['half']):.0f}" }} points, and the wider of
 # the two ranges spans {{ f"{max(max(b) - min(b) for b in bleu.values()):.0f}" }}.
 #

@@ -323,13 +323,13 @@ for number, batch in enumerate(bucketed[:5]):
     update(twin, theirs, batch, lr=0.001)
 for a, b in zip(model.parameters(), twin.parameters(), strict=True):
     torch.testing.assert_close(a, b, atol=1e-4, rtol=1e-3)
-print(f"loss {loss:.2f} after five updates; the weights agree")
+print(f"loss {loss:.2f} on the fifth batch; the weights agree after five updates")
 
 # %% [markdown]
 # ## A run is a folder
 #
-# From here on the package's trainer makes the updates: the step that you wrote, repeated hundreds of
-# times, with a schedule, validations and files. `config.json` records what was asked for, `metrics.jsonl`
+# From here on the package's trainer makes the updates: the step that you wrote, hundreds of times, with a
+# penalty added to the loss, with a schedule, validations and files. `config.json` records what was asked for, `metrics.jsonl`
 # what was measured, one line each time. The checkpoints hold weights and vocabularies. `last` also holds
 # the optimiser, the state of the random numbers and the position in the data. On a CPU, an interrupted run
 # that `resumed_run` continues therefore ends with the same weights, bit for bit. On a GPU, sums may be
@@ -371,9 +371,9 @@ print(sorted(path.name for path in run.path.iterdir()))
 # ```
 #
 # The next figure plots the log: the loss in training; the BLEU of what the model writes by itself; how
-# spread out its attention is, as a share of the largest possible entropy {eq}`eq-entropy`; and how many of
-# its links are wrong ({eq}`eq-aer`), beside those of a word-by-word diagonal. The model was shown no links,
-# but its settings include the penalty of [chapter 3](03_additive.ipynb), which asks that all source words
+# spread out its attention is, as a share of the largest possible entropy {eq}`eq-entropy`; and its
+# alignment error rate ({eq}`eq-aer`), which counts wrong links and missing ones, beside that of a word-by-word
+# diagonal. The model was shown no links, but its settings include the penalty of [chapter 3](03_additive.ipynb), which asks that all source words
 # be read about equally.
 #
 # ```{predict} sharp-or-soft
@@ -456,7 +456,7 @@ MapThroughTraining(
 # | length | the reference's | until `<eos>`, or a limit |
 # | dropout, of features and, in some models, of weights | on | off |
 # | what is measured | loss, perplexity | BLEU, chrF, exact match |
-# | the weights that make the context | where weights are dropped, rows need not sum to 1 | rows sum to 1: draw these |
+# | the weights that make the context | where weights are dropped, rows need not sum to 1 | rows sum to 1: plot these |
 #
 # Every model offers a search two methods: `begin` reads the sources, and `step` takes the last tokens and
 # returns logits, weights and the next state. Greedy search takes the likeliest token each time. A sentence

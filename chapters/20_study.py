@@ -123,14 +123,13 @@ Unrolled(orders=ORDERS, phases=["decode"], event=10, title="Two orders of events
 #
 # Three models join the two: **coverage**, which adds to the additive score what was looked at before; a small
 # **Transformer**, with attention in place of recurrent networks; and, as a yardstick, the **fixed vector**.
-# All get the same pairs, the same batches and the same number of updates, with three seeds each. The budget
-# counts updates, not weights; the second table gives the numbers of parameters. Its MiB are the peak of a
-# process beyond what it held when its model was built; seeds of one model can be as far apart as all four recurrent
-# models. Links are read from rows and columns together, as in [chapter 19](19_judge.ipynb). The Transformer's weights are the
-# mean of the heads of its last layer. A mean of sharp rows is less sharp than they are, so its entropy and
-# its links cannot be compared with those of single maps. The scores are on validation sentences. The last
-# rows are rules without a model: the copyist of [chapter 18](18_build.ipynb), links along the diagonal, and
-# links to a random word.
+# All get the same pairs, batches and number of updates, with three seeds each. The budget counts updates, not
+# weights; the second table gives the numbers of parameters. Its "core s" are the seconds of the processor, for
+# the training and its validation; on another day one of the models took a third longer. Its MiB say how much
+# the peak of a process rose in training; seeds of one model can be as far apart as all four recurrent models.
+# Links are read from rows and columns together, as in [chapter 19](19_judge.ipynb). The Transformer's weights
+# are the mean of the heads of its last layer. A mean of sharp rows is less sharp than they are, so its entropy
+# and its links cannot be compared with those of single maps. The last rows are rules; the copyist is that of [chapter 18](18_build.ipynb).
 #
 # In the plot below the tables, a dot is a seed, the diamond their mean, and the bar reaches one standard
 # deviation to each side. A *range* goes from the lowest dot to the highest. Three dots and three others of
@@ -189,22 +188,23 @@ plt.show()
 # {{ stored["card"]["updates"].split(";")[0] }} updates at one learning rate, chosen by hand: the additive
 # models and the Transformer ahead of Luong's, and all ahead of the fixed vector. **It does not show**
 # which model is best, because another rate changes the order. With one seed at four rates, Luong's model and
-# the Transformer have their best at the contest's rate, the others at twice that rate, where the Transformer fails.
+# the Transformer have their best at the contest's rate, the others at twice that rate, where the Transformer
+# fails.
 #
 # The last table is from trainings six times as long. At its two lower rates the additive models and the
 # Transformer are still ahead of Luong's, and that one of the fixed vector. At half the contest's rate the
 # Transformer is ahead of Bahdanau's model, at the contest's behind. Each at its best rate: no difference seen.
-# (The Transformer's is the lowest of the three, so a lower one may be better.) At twice the contest's rate the
-# fixed vector beats the Transformer and Luong's model.
+# (The Transformer's and Luong's are the lowest of the three, so a lower one may be better for both.) At twice the
+# contest's rate the fixed vector beats the Transformer and Luong's model.
 #
-# Luong's row in the first table has hardly any entropy, alignment error rates that about meet
-# Bahdanau's, and far fewer points of BLEU. So a model can have sharp attention, with links nearly as good,
-# and still translate much worse.
+# Luong's row in the first table has hardly any entropy (measured on what each model wrote), alignment error
+# rates (on the references) that about meet Bahdanau's, and far fewer points of BLEU. So a model can have sharp
+# attention and still translate much worse.
 #
 # ### Your turn: run one, change one
 #
-# The next cell trains Bahdanau's model from seed 1, in half a minute of one core. Is it inside the stored
-# range? Then change *one* setting. First guess: up, down, or within the seeds' spread.
+# The next cell trains Bahdanau's model from seed 1, in half a minute of one core. Then change *one* setting.
+# First guess: up, down, or within the seeds' spread.
 
 # %% tags=["nbval-ignore-output"]
 trials = run_trials(
@@ -229,14 +229,14 @@ for trial in trials:
 #
 # The contest cannot say *why* Luong's model is behind. It differs from Bahdanau's in five things at once:
 # the score, the order (ask before the update, or after it), what the update reads, the readout, and the
-# number of weights. A tempting experiment swaps the scores of the two and credits the rest to the order.
-# That would be wrong, because the other three come with the order.
+# number of weights. A tempting experiment swaps the scores of the two and credits the rest to the order. But
+# the other three come with the order.
 #
 # So build eight models in which *only* score, order and readout change. The update always reads the context
 # that $s_{t-1}$ asks for. With "before", the output reads that same context. With "after", it reads the
 # context that $s_t$ asks for, which is also what the next update reads. Then both orders have the same
-# weights, down to their initial values. All eight models have nearly equal numbers of parameters, start from
-# the frequencies of the tokens, and first learn at the rate of the contest. One factor is still a bundle: the
+# weights, down to their initial values. All eight have nearly equal numbers of parameters. The first table is at the contest's learning rate, with more updates than
+# the contest had; a second one has other rates, and five times the updates. One factor is still a bundle: the
 # maxout readout also reads the last word, has 80 features and a bias, and the tanh readout has 96 and
 # neither.
 #
@@ -342,8 +342,8 @@ ResultTable(heads, rows, "The same at other rates, and for longer", note)
 # {{ f"{max(gain['score']):.1f}" }} points ahead of the general one (ranges apart in {{ apart["score"] }} of
 # four), and the maxout readout {{ f"{min(gain['readout']):.1f}" }} to {{ f"{max(gain['readout']):.1f}" }}
 # points ahead of tanh ({{ apart["readout"] }} of four). Luong's model has the tanh readout and the general
-# score, too. In these trainings (not in all below) each costs more than "after" gains. A grid of two swaps could have
-# blamed the order for the loss. By luck alone one pair in ten would be apart; here there are
+# score, too. In these trainings (not in all below) each costs more than "after" gains. The tempting experiment above could
+# have blamed the order for what the readout costs. By luck alone one pair in ten would be apart; here there are
 # {{ sum(apart.values()) }} of twelve, and within each factor all four means point the same way. (The twelve pairs
 # share eight cells, so they are not twelve trials apart from each other. Nor does this study
 # show what input feeding and the sizes contribute to the contest.)
@@ -356,23 +356,24 @@ ResultTable(heads, rows, "The same at other rates, and for longer", note)
 # By the means, "after" leads in all {{ len(elsewhere["order"]) }} pairs, with ranges apart in {{ elsewhere_apart["order"] }}; so
 # does maxout ({{ elsewhere_apart["readout"] }} apart). The additive score does not: after few updates at half the
 # rate, the general score leads under tanh, once with ranges apart by a hair: a hint. After many, additive leads.
-# So where a training stops may turn a comparison around. What counts most changes, too: the readout after few
-# updates at the two lower rates, else the score (by the means).
+# So the length for which a training is planned may turn a comparison around. What counts most changes, too: the
+# readout after few updates at the two lower rates, else the score (by the means).
 #
 # </details>
 #
 # <details><summary>What the maps show</summary>
 #
-# In the trainings of the first table the maps tell two stories. "After" takes {{ f"{100 * min(fewer):.1f}" }} to
+# In the trainings of the first table, "after" takes {{ f"{100 * min(fewer):.1f}" }} to
 # {{ f"{100 * max(fewer):.1f}" }} percentage points off the mean alignment error rate, with ranges
-# apart in three of the four pairs: better links and better translations together. There the readout moves BLEU by
+# apart in three of the four pairs. There the readout moves BLEU by
 # more than the order does, but hardly moves the links: their ranges overlap in three of four pairs.
 #
 # </details>
 #
-# The definitions give one possible reason for the effect of the order: $s_{t-1}$ has not read the word that
-# was just written, and $s_t$ has. This study does not say whether that is *the* reason, nor why the additive score is ahead, nor whether
-# maxout owes its lead to the maximum or to the last word that it also reads. Each training ended with its budget:
+# The definitions give two possible reasons for the effect of the order. $s_{t-1}$ has not read the word that
+# was just written, and $s_t$ has. And with "after" the output sees two contexts, one through its state and one
+# directly. This study does not say which it is, nor why the additive score is ahead, nor whether
+# maxout owes its lead to the maximum or to the last word. Each training ended with its budget:
 # {{ f"{study['card']['epochs']:.1f}" }} or {{ f"{study['beyond']['card']['epochs'][-1]:.0f}" }} passes over the
 # pairs.
 
@@ -411,16 +412,17 @@ ResultTable(("seed 1 \\ seed 2", *others), rows, "Mean distance of two rows")
 
 # %% tags=["hide-input"]
 rows = []
-for what, name, form in (("bleu", "BLEU", ".1f"), ("aer", "AER", ".1%")):
+for what, form in (("bleu", ".1f"), ("aer", ".1%"), ("entropy", ".2f")):
     without, held = of("contest", "Bahdanau", what), of("penalty", "Bahdanau", what)
     rows.append(
-        (name, spread(without, form), spread(held, form), verdict(without, held))
+        (what, spread(without, form), spread(held, form), verdict(without, held))
     )
 heads = ("validation", "without the penalty", "with it", "ranges")
 ResultTable(heads, rows, "The penalty, three seeds")
 
 # %% [markdown]
-# No difference seen, at this budget and a factor of 0.1. [Chapter 3](03_additive.ipynb), with more pairs
+# In BLEU and alignment error no difference is seen, at this budget and a factor of 0.1. The maps do differ: with
+# the penalty they are more diffuse, with ranges apart. [Chapter 3](03_additive.ipynb), with more pairs
 # and a larger factor, found the ranges of AER apart.
 #
 # ## Long sentences
@@ -495,14 +497,17 @@ ResultTable(("of three seeds", *lost, "ranges"), rows, "What length costs")
 # At *three* words the fixed vector is already far behind: so far it has learned little, at any length.
 # From six words to twelve both models lose points of BLEU, and the ranges overlap: no difference seen. But
 # the fixed vector has fewer points to lose. It keeps less than half of its score, attention keeps well over
-# half, and those ranges are apart. That agrees with the bottleneck of [chapter 1](01_bottleneck.ipynb),
+# half, and those ranges are apart. (Ranges of seeds, on 40 sentences of each length; and the two models stand
+# at such different heights that a share may not mean the same.) That agrees with the bottleneck of [chapter 1](01_bottleneck.ipynb),
 # whose longer trainings test it.
 #
 # Beyond twelve, attention collapses as well. But there nearly every sentence has the joint *, and*, which
-# training never has. At lengths that training had, sentences with *its* joints ("joined" in the table) are
-# not the harder ones: for neither model do the three seeds' scores on them lie below those on the rest.
-# Beyond twelve words, length, number of joints and kind of joint change together, and this figure cannot
-# separate them.
+# training never has. At lengths that training had, sentences with a comma or such a word as *and* or *because*
+# ("joined" in the table) score higher than the rest, in both models, with the ranges of the seeds apart. (They are {{ joints["sentences"]["joined"] }}
+# sentences against {{ joints["sentences"]["no joint"] }} others, so the sentences themselves may be the reason.) From
+# 6 words to 12 the share of joined sentences rises from {{ f"{grown['joined'][1]:.0%}" }} to
+# {{ f"{grown['joined'][3]:.0%}" }}, so what length costs there is not measured apart from them.
+# Beyond twelve words, length, number of joints and kind of joint change together, too.
 #
 # </details>
 #
@@ -521,7 +526,7 @@ axes.set_ylim(0, 0.7)
 plt.show()
 
 # %% [markdown]
-# From six words to twelve the share is nearly level (at three it is higher). Beyond, attention really is
+# From six words to twelve the share is nearly level (at three it is higher, in each seed). Beyond, attention really is
 # more diffuse, and BLEU is low.
 #
 # ## Attention dropout
@@ -575,21 +580,24 @@ ResultTable(heads, beside(long["dropout"]), title)
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# Models trained with dropped weights spread their attention more, even when measured *without* dropout. And
+# Models trained with dropped weights spread their attention more, even when measured *without* dropout, on what
+# each of them wrote. And
 # here dropout *costs*: validation BLEU is lower with 30% than without. In the first table these models also
 # fit their own training pairs less, so having learned less could alone be the reason. (There the ranges of
 # the ratio of the perplexities overlap: no difference seen in that ratio.) After six times the updates,
 # poorer fit cannot be the reason: both kinds know the training pairs by heart, with perplexities near 1 on
 # 300 of them. Yet with dropout they are further behind than before, and still spread their attention more.
 #
-# Keep the scale in mind: an eighth of the contest's pairs, one learning rate, one rate of dropout. Neither
+# Keep the scale in mind: an eighth of the contest's pairs, 250 validation sentences, one learning rate, one rate
+# of dropout. Neither
 # table says that attention dropout costs on other corpora.
 #
 # </details>
 #
 # ## One look at the test pairs
 #
-# Nothing above read the test pairs. Now read them, once:
+# Nothing above read the test pairs. Now read them, once. *One word away* from a training sentence is one that
+# has a single word exchanged:
 
 # %% tags=["hide-input"]
 heads = {"validation": ("contest", "bleu"), "test": ("test", "bleu")}
@@ -611,8 +619,8 @@ ResultTable(("model", *heads), rows, "BLEU, three seeds", note)
 #
 # The next table shows what long trainings on Multi30k reach on three test sets. The number in brackets is
 # that of the seeds. A command collects the scores from the run folders; [this page](training_runs.md) has
-# every seed, the logs and the commands. From English to German all text was lower-cased, so the two
-# directions cannot be compared.
+# every seed, the logs and the commands. BLEU in English and BLEU in German cannot be compared;
+# from English to German, moreover, all text was lower-cased, and the Transformer had 40 epochs instead of 60.
 
 # %% tags=["hide-input"]
 record = measured("multi30k")
@@ -637,7 +645,8 @@ columns = ("preset", *SETS.values())
 ResultTable(columns, rows, "Multi30k, BLEU with a beam of five (seeds)", note)
 
 # %% [markdown]
-# With two seeds the ± is their distance divided by $\sqrt2$, hardly an estimate. Two trainings may differ by
+# The ± is the standard deviation of the seeds. With two of them it is their distance divided by $\sqrt2$, hardly an
+# estimate. Two trainings may differ by
 # the luck of their seeds alone, and the contest above shows how far apart two seeds can be. Nor is this table a contest: the presets differ in size,
 # dropout, learning rate and epochs as well.
 #
@@ -645,7 +654,7 @@ ResultTable(columns, rows, "Multi30k, BLEU with a beam of five (seeds)", note)
 #
 # - **Five changes called one.** Luong's model trails Bahdanau's in the contest. Asking later, as the only
 #   change, was no handicap.
-# - **The test set in any choice.** Studies read no test pairs; the last tables do.
+# - **The test set in any choice.** The studies on this page read validation pairs; its last tables read test pairs.
 # - **A good-looking map of a bad model.** Neither sharpness nor alignment error is BLEU.
 # - **A budget that ends before convergence** says who does well with that budget, rate and schedule. Train
 #   longer, at several rates, before you rank.
