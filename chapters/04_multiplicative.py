@@ -484,7 +484,8 @@ ResultTable(heads, rows, "The book's five sentences, greedy search, first seed")
 # On the short sentences BLEU is {{ seeds_of("location", "test", "bleu", ".1f") }} for the location score and
 # {{ seeds_of("additive", "test", "bleu", ".1f") }} for the additive one. Every location seed is above every seed
 # of the three other scores. On the longer sentences it is above the additive and the dot score; the range of
-# the general score overlaps: no difference seen. That is a lot for a score that compares nothing.
+# the general score overlaps: no difference seen. Much hangs on the rate: at a third of it, location was level with
+# general and additive (validation, one seed).
 #
 # Why does it work at all? A guess: French words stand near the places of their English words, and $s_t$
 # knows how far the translation has come. And each encoder state has read the whole sentence, so it can
@@ -568,7 +569,7 @@ plt.show()
 # The first translation is wrong: *{{ captions[0]["text"] }}* Its reference is
 # *{{ captions[0]["reference"] }}* For each of the five captions the places tell more than equal weights,
 # and more than the diagonal. A good part of a map can be told without any word, even where the score
-# compares words. (Five captions of one kind; the model was stopped early.)
+# compares words. (Five captions of one kind, which open alike; the model was stopped early.)
 #
 # ## Where it breaks
 #
