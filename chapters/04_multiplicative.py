@@ -569,7 +569,7 @@ plt.show()
 # The first translation is wrong: *{{ captions[0]["text"] }}* Its reference is
 # *{{ captions[0]["reference"] }}* For each of the five captions the places tell more than equal weights,
 # and more than the diagonal. A good part of a map can be told without any word, even where the score
-# compares words. (Five captions of one kind, which open alike; the model was stopped early.)
+# compares words. (Five captions that open alike; the model was stopped early.)
 #
 # ## Where it breaks
 #

@@ -221,6 +221,8 @@ def diagonal(pairs):
     return [{(int((j + 0.5) * S / T), j) for j in range(T)} for S, T in sizes]
 
 
+small = measured("maps")["runs"]["additive"]  # the models of chapter 8
+eight = ", ".join(f"{run['links']['grow-diag']:.1%}" for run in small)
 gold, links = [pair.links for pair in valid], {}
 if not FULL:
     train, forced = read_split(corpus, "train"), translator.force(valid)
@@ -255,8 +257,6 @@ def drawn_again(predicted, draws=200):
 
 
 three = [run["aer"] for run in measured("contest")["contest"][:3]]
-eight = measured("maps")["runs"]["additive"]  # the models of chapter 8
-eight = ", ".join(f"{run['links']['grow-diag']:.1%}" for run in eight)
 rates = {name: alignment_error_rate(found, gold, gold) for name, found in links.items()}
 ranges = {name: drawn_again(found) for name, found in links.items()}
 rows = [(n, f"{rates[n]:.1%}", "{:.1%} to {:.1%}".format(*ranges[n])) for n in rates]
