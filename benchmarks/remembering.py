@@ -4,9 +4,9 @@ Two measurements. In the first, small decoders sort letters: the source is a bag
 order, the target has them sorted, each as often as it stands there. Attention reads bare
 embeddings, so equal letters have equal states, and weights tell shares but no numbers. Two controls
 give it something else to count by: an end mark in the bag, which a share can be compared with, or
-the states of a recurrent encoder. The learning rate of each contestant is chosen
-on validation bags with one seed; then three seeds are judged once, on bags as long as those of the
-training and on longer ones.
+the states of a recurrent encoder, which also make the decoder's first state. The learning rate of
+each contestant is chosen with one seed, by the perplexity on validation bags: several sort all of
+them. Then three seeds are judged once, on bags as long as those of the training and on longer ones.
 
 In the second, the toy translator that comes with the package translates sentences beyond the length
 of its training, with and without the coverage penalty of the search: what it leaves out, and what
@@ -16,6 +16,7 @@ Writes ``seqattn/data/measured/remembering.json`` for the chapter on coverage. F
 are kept in ``--work`` and not repeated.
 """
 
+import math
 import time
 from collections import Counter
 from collections.abc import Sequence
@@ -37,11 +38,11 @@ from seqattn.decoding import greedy
 from seqattn.metrics import corpus_bleu
 from seqattn.models import AttentionDecoder, Encoded, Encoder, Seq2SeqAttention, evaluating
 from seqattn.specials import EOS, PAD
-from seqattn.training import make_optimizer, update
+from seqattn.training import cross_entropy, make_optimizer, update
 from seqattn.translator import Translator
 
 LETTERS, LENGTHS, LONGER = 4, (2, 6), (6, 9, 12)
-SIZE, UPDATES, ROWS, RATES, SEEDS, JUDGED = 24, 400, 32, (0.01, 0.02), 3, 300
+SIZE, UPDATES, ROWS, RATES, SEEDS, JUDGED = 24, 400, 32, (0.005, 0.01, 0.02, 0.04, 0.08), 3, 300
 # Encoder; whether the source has its end mark; attention; factor of the coverage loss.
 CONTESTANTS: dict[str, tuple[str, bool, type, float]] = {
     "additive": ("bag", False, BahdanauAttention, 0.0),
@@ -140,8 +141,13 @@ def sort_letters(name: str, lr: float, seed: int) -> dict[str, Any]:
     # Python takes the seed -1 for 1. These are the first bags that seed 1 trains on; only seed 0,
     # which chooses a rate, is judged by them.
     valid = bags(JUDGED, LENGTHS, Random(-1), ends)
+    batch = make_batch(valid, range(len(valid)))
+    with evaluating(model):
+        told = model(batch.source, batch.lengths, batch.inputs)
+    loss = cross_entropy(told.logits, batch.targets)
     found: dict[str, Any] = {
         "valid": compare(written(model, valid)[0], valid)["exact"],
+        "perplexity": math.exp(loss.total.item() / loss.tokens.item()),
         "seconds": seconds,
     }
     for length, wanted in held_out(ends).items():
@@ -226,8 +232,13 @@ def main() -> None:
 
     runs, rates = {}, {}
     for name in CONTESTANTS:
-        rates[name] = {str(lr): run(name, lr, 0)["valid"] for lr in RATES}
-        best = max(RATES, key=lambda lr: rates[name][str(lr)])
+        tried = {lr: run(name, lr, 0) for lr in RATES}
+        rates[name] = {
+            str(lr): {what: found[what] for what in ("valid", "perplexity")}
+            for lr, found in tried.items()
+        }
+        best = min(RATES, key=lambda lr: tried[lr]["perplexity"])
+        rates[name]["chosen"] = best
         runs[name] = [run(name, best, seed) for seed in range(1, SEEDS + 1)]
     long = {
         words: [p for p in toy_by_length() if len(tokenize(p.source, "en")) == words]

@@ -12,6 +12,7 @@ repeated.
 
 import time
 from collections import Counter
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -134,26 +135,24 @@ def frequencies(data: dict[str, list[TextPair]]) -> float:
     return -(counts / counts.sum()).log()[ids["test"]].mean().item()
 
 
-def write_with(model: Transformer, source: Tensor, lengths: Tensor, steps: int) -> Tensor:
-    """Write greedily, by the package's step, which keeps keys and values."""
+def write(
+    model: Transformer, source: Tensor, lengths: Tensor, steps: int, *, cached: bool
+) -> Tensor:
+    """Write greedily, and compute earlier words anew at each step unless they are kept.
+
+    The keys and values of the source are kept either way, and no map is asked for.
+    """
     state, memory = model.begin(source, lengths)
-    tokens, logits = torch.ones(len(source), dtype=torch.long), []
-    for _ in range(steps):
-        found, _, state = model.step(tokens, state, memory)
-        logits.append(found)
-        tokens = found.argmax(-1)
-    return torch.stack(logits, 1)
-
-
-def write_without(model: Transformer, source: Tensor, lengths: Tensor, steps: int) -> Tensor:
-    """Write greedily, and compute all earlier words anew at each step; the source is kept."""
-    _, memory = model.begin(source, lengths)
     tokens, logits = torch.ones(len(source), 1, dtype=torch.long), []
-    for _ in range(steps):
-        mask = causal_mask(tokens.shape[1])[None]
-        x = model.target_positions(model.target_embedding(tokens) * model.scale)
-        for layer, one in zip(model.decoder, memory, strict=True):
-            x, _, _ = layer(x, one, mask=mask, need_weights=False)
+    for step in range(steps):
+        new, start = (tokens[:, -1:], step) if cached else (tokens, 0)
+        mask = None if cached else causal_mask(step + 1)[None]
+        x = model.target_positions(model.target_embedding(new) * model.scale, start)
+        kept = []
+        for layer, one, past in zip(model.decoder, memory, state, strict=True):
+            x, _, seen = layer(x, one, past if cached else None, mask, need_weights=False)
+            kept.append(seen)
+        state = tuple(kept)
         logits.append(model.vocabulary(model.decoder_norm(x[:, -1])))
         tokens = torch.cat([tokens, logits[-1].argmax(-1, keepdim=True)], 1)
     return torch.stack(logits, 1)
@@ -182,7 +181,7 @@ def cache() -> dict:
     source, lengths = torch.randint(4, 50, (1, 10)), torch.tensor([10])
     found: dict[str, dict] = {}
     for steps in LENGTHS:
-        ways = {"with": write_with, "without": write_without}
+        ways = {"with": partial(write, cached=True), "without": partial(write, cached=False)}
         logits, multiplications, calls, ratios = {}, {}, {}, []
         with torch.no_grad():
             for name, way in ways.items():

@@ -53,8 +53,8 @@ example = figure["examples"][2]
 # French. But the little child (*le petit enfant*) has become a hedgehog (*le hérisson*). The network
 # kept the *pattern* of the sentence and lost some of its *words*.
 #
-# This sentence is no exception: networks of this kind do it more, on the whole, as sentences grow. To see why,
-# look at how it is built.
+# This sentence is no exception. On the whole, networks of this kind lose more of the words as sentences
+# grow. To see why, look at how they are built.
 
 # %% [markdown]
 # ## The machine, drawn
@@ -385,10 +385,10 @@ plt.show()
 #
 # $$ \frac{\partial c}{\partial x_i} = \frac{\partial h_{T_s}}{\partial h_{T_s-1}} \cdots \frac{\partial h_{i+1}}{\partial h_i} \, \frac{\partial h_i}{\partial x_i} $$ (eq-gradient-path)
 #
-# In the example by hand each factor was $\tfrac12$. Now take a GRU as PyTorch creates it, untrained, and
-# measure the *influence* of each word: the root of the sum of squares of all derivatives
-# $\partial c/\partial x_i$, as a share of the largest one. (For a last state the largest is that of the last word.) Answer the question in the figure, then
-# move its slider.
+# In the example by hand each factor was $\tfrac12$. Now take a GRU as PyTorch creates it, untrained, let it
+# read random vectors, and measure the *influence* of each word: the root of the sum of the squares of all
+# derivatives in $\partial c/\partial x_i$, estimated by random projections, as a share of the largest such
+# root. (Here that is the last word's.) Answer the question in the figure, then move its slider.
 
 # %%
 from seqattn.metrics import gradient_reach
@@ -443,8 +443,8 @@ falls = [round(float(reach(10, seed)[0] / reach(30, seed)[0]), -2) for seed in r
 # %% [markdown]
 # ### It depends on how the gates start
 #
-# The steepness of that line is not a law of recurrent networks. One gate has the largest part in it. A GRU mixes its old
-# state with a new proposal $n_i$: $h_i = z_i \odot h_{i-1} + (1 - z_i) \odot n_i$. The *update gate*
+# The steepness of that line is not a law of recurrent networks. One gate alone can change it. A GRU mixes
+# its old state with a new proposal $n_i$: $h_i = z_i \odot h_{i-1} + (1 - z_i) \odot n_i$. The *update gate*
 # $z_i$ is a sigmoid with a learned bias $b$. PyTorch starts $b$ near 0, where the sigmoid is $\tfrac12$:
 # about the halving of the example by hand. Start $b$ at 1 and a step keeps
 # {{ f"{torch.tensor(1.0).sigmoid():.2f}" }} of the old state; at 2,
@@ -473,7 +473,7 @@ for name, start in starts.items():
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# The network is the same, and four orders of magnitude lie between its starts. Raise the bias to 2, and the
+# The network is the same, and four orders of magnitude lie between its starts. Raise the bias by 2, and the
 # first word of thirty still counts a few hundredths. So whoever says that gradients vanish should also
 # say from which start and over which distance. And training moves the gates, in either direction.
 #
@@ -579,9 +579,10 @@ bleu = {n: dict(zip(curves["lengths"], curves[n])) for n in kinds}
 # - **Beyond them** the fixed vector goes on falling, to {{ bleu["fixed"][40] }}. Attention holds to 28
 #   words, then falls as well, to {{ bleu["attention"][40] }}, and the seeds move apart. Attention removes
 #   the bottleneck, not every difficulty with length. (The chapter on coverage is about dropped clauses.)
-# - **What the curves cannot tell.** Both models had the same number of updates, and one learning rate. Trained for longer, the
-#   fixed vector may come nearer on the lengths that it sees; this was not measured. And longer sentences
-#   are also *different* sentences, as the next cell shows: length and construction change together.
+# - **What the curves cannot tell.** Both models had the same number of updates and the same learning rate.
+#   Trained for longer, or at a rate of its own, the fixed vector may come nearer on the lengths that it
+#   sees; this was not measured. And longer sentences are also *different* sentences, as the next cell
+#   shows: length and construction change together.
 
 # %%
 from seqattn.data import generate
@@ -596,13 +597,15 @@ for n in (4, 8, 12, 16):
 # %% [markdown]
 # Up to twelve words many sentences are one clause; by sixteen nearly all join several short ones.
 # The fixed curve dips at twelve and recovers at sixteen; attention, lower at eight and twelve than
-# at four, recovers at sixteen, too. Up to twelve words the grammar draws a sentence whole; beyond, it
-# adds clause to clause. That is a likely reason, but this measurement cannot tell it from the effect of length.
+# at four, recovers at sixteen, too. Up to twelve words the grammar draws each sentence as a whole; beyond
+# that, it adds clause to clause. This is a likely reason, but the measurement cannot tell it from the
+# effect of length.
 #
 # ### Which words are lost?
 #
 # Now ask the *recall* question: of the reference's words, how many does the translation have anywhere?
-# Count separately for each third of the reference. Small words such as *le* and *de* occur in many
+# Count separately for each third of the reference. (A model's figures are means over its three seeds; how
+# far the seeds lie apart was not stored.) Small words such as *le* and *de* occur in many
 # sentences, so some are found by luck. To see how many, put another reference of the same length in the
 # translation's place:
 
@@ -631,10 +634,10 @@ columns = ("model", "words", "beginning", "middle", "end")
 ResultTable(columns, rows, "Words of the reference that the translation has (%)")
 
 # %% [markdown]
-# The fixed vector keeps the beginning best. At forty words it loses the middle most: what it keeps there
-# is not far above luck. At twenty, middle and end are level. This fits an encoder that reads from both
-# ends, but it is no proof. The decoder also drifts as it goes on, which hurts the end. And attention
-# loses most in the middle, too, where it drops clauses.
+# The fixed vector keeps the beginning best. At forty words it loses the middle most: what it
+# keeps there is not far above luck. At twenty, middle and end are level. This fits an encoder that reads from
+# both ends, but it is no proof. The decoder may also drift as it goes on, which would hurt the end. And
+# attention loses most in the middle, too, where it drops clauses.
 
 # %% [markdown]
 # ## What the fixed vector costs
@@ -652,7 +655,8 @@ ResultTable(columns, rows, "Words of the reference that the translation has (%)"
 # - **A larger vector** pushes the curve of the superposition experiment to the right. It does not shorten
 #   the path of the gradient. PyTorch starts wider networks with smaller weights, so four times the units
 #   make no visible difference for the first of thirty words. With this book's start they do help, by a
-#   factor of about three (the cell below). A higher bias brought four orders of magnitude.
+#   factor of about three (the cell below). Raising the update gate's bias by 2 brought four orders of
+#   magnitude.
 # - **Reversing the source** {cite:p}`sutskever2014` brings the first words close together and moves the
 #   last ones apart. A bidirectional encoder has both ends close and the middle far away.
 # - **Beam search**, which follows several translations at once instead of the greedy one, looks for a

@@ -164,7 +164,8 @@ print("context", context)
 #
 # whatever the states. For the numbers above the bound is 2.5. Two scores then differ by at most 5,
 # and their weights by a factor of at most $\exp(5) \approx 148$. To attend more sharply than that, the
-# network must enlarge $v$. A dot product has no such limit.
+# network must enlarge $v$. A dot product is bounded only if its states are: $d$ numbers between $-1$ and
+# $1$, as in a GRU's state, give at most $d$.
 
 # %%
 from seqattn import BahdanauAttention, additive_score
@@ -399,11 +400,11 @@ print("state", tuple(state.shape), " weights", tuple(weights.shape))
 # it wrote that word. Luong et al. (2015) swapped two events: they update first, then ask with $s_t$. Any
 # score can go with either order.
 #
-# A probe shows which order a decoder that asks with its state alone follows, whatever its name says. Change the token that step 4 reads,
-# and see which rows of the *attention map* move. (The map is the table of weights, with one row for each
-# target word and one column for each source word.) The cell does this for both orders, each with two
-# scores. (*General* is a product of query and key with a matrix between them; the next chapter explains
-# it.)
+# A probe shows which order a decoder follows, whatever its name says, as long as its state alone asks. Change
+# the token that step 4 reads, and see which rows of the *attention map* move. (The map is the table of
+# weights, with one row for each target word and one column for each source word.) The cell does this for both
+# orders, each with two scores. (*General* is a product of query and key with a matrix between them; the next
+# chapter explains it.)
 #
 # ```{predict} first-row
 # ```
@@ -708,8 +709,8 @@ for weights in (diagonal_map, one_word, right_map):
 # batch cannot throw the weights far off.
 #
 # The *learning rate* is the size of Adam's steps. It begins at 0.01 and falls to 0 along a straight line.
-# The rate was chosen from three for the training with the penalty, by BLEU on the validation sentences; a table
-# below shows all three.
+# The 0.01 was chosen from three, by BLEU on the validation sentences, for the training with the penalty; the
+# training without it takes the same. A table below shows all three.
 
 # %%
 torch.set_default_dtype(torch.float32)  # faster, and enough
@@ -832,11 +833,13 @@ for found in translator.translate(mine):
 #
 # ### Three seeds, three yardsticks, one look at the test
 #
-# The same training was repeated from three seeds (of the first weights), with the penalty and without it, and judged once on the
-# {{ sizes["test"] }} test sentences; *exact* is the share of sentences translated word for word like the
-# reference. The first line of the card gives the command that makes these numbers again. For comparison
-# there is IBM Model 1 (1993), a word aligner without a network. It counts which words occur together in
-# the same {{ f"{sizes['train']:,}" }} pairs.
+# The same training was repeated from three seeds, with the penalty and without it, and judged once on the
+# {{ sizes["test"] }} test sentences. (These seeds draw the first weights alone; the batches come in one order.)
+# BLEU and *exact*, the share of sentences translated word for word like the reference, judge greedy
+# translations: each step writes its most probable word. (The five sentences above were translated by beam
+# search, from every seed.) The first line of the card gives the command that makes these numbers again. For
+# comparison there is IBM Model 1 (1993), a word aligner without a network. It counts which words occur
+# together in the same {{ f"{sizes['train']:,}" }} pairs.
 
 # %%
 from seqattn.data import measured
@@ -881,8 +884,9 @@ ResultTable(("learning rate", "BLEU"), rates, "Validation BLEU, one seed")
 #   The rates with it are {{ low_high(table["with the penalty", "aer"], ".3f") }}. (In [the
 #   capstone](20_study.ipynb), with a factor of 0.1 and other settings, the ranges overlap.)
 # - **In the translations no difference is seen.** The ranges of BLEU overlap.
-# - **The yardsticks.** All six trainings are below the diagonal. IBM Model 1 is level with the highest seed that had
-#   the penalty, and less than a point below the lowest that had none: too little to call a difference. A word counter is a serious rival for links.
+# - **The yardsticks.** All six trainings are below the diagonal. IBM Model 1 is level with the worst seed
+#   that had the penalty, and less than 0.01 below the best that had none: too little to call a difference.
+#   A word counter is a serious rival for links.
 # - **Near copies.** {{ f"{yard['twins']:.0%}" }} of the test sentences differ from a training sentence in
 #   a single word. On the other sentences the three seeds with the penalty have BLEU
 #   {{ low_high([run["alone"]["bleu"] for run in runs["with the penalty"]], ".1f") }}. All come from one
@@ -949,7 +953,7 @@ print(f"trained,   additive  {row_to_column(cat.weights):.2f}")
 
 # %% [markdown]
 # The additive rows are the same: the change from row to row is about a hundredth of the change along a
-# row, or less. In the control both changes are of one order. The more obvious test, "do the rows agree
+# row, or less. In the control the two are of the same order. The more obvious test, "do the rows agree
 # to within 0.01?", would have passed for both. Training had to leave this regime first, and it did.
 
 # %% [markdown]
@@ -1182,8 +1186,7 @@ for scale in (0.1, 1, 10, 100):
 # - Keys are projected once for each sentence.
 # - The bend of the tanh lets the query matter.
 # - Alignment emerges from training on translation alone. A penalty can ask that each word be looked at;
-#   here the
-#   links got better, and in the translations no difference was seen.
+#   here the links got better, and in the translations no difference was seen.
 #
 # **Now you.** [The exercise](../exercises/03_additive.ipynb) has you write the score, the masked
 # softmax, the context and a module that learns, and checks them.

@@ -435,12 +435,13 @@ except ValueError as error:
     print(str(error).split(":")[0])
 
 # %% [markdown]
-# What does that cost a translator? A small one was trained with each of four scores, everything else alike:
-# encoder, order of events, readout and batches. It learned from toy sentences of at most eight words and
-# their end mark. The learning rate of each score was chosen among four, by BLEU on validation sentences with
-# one seed. Then three seeds were judged once: on test sentences as short as those of the training, and on
-# sentences of 11 or 12 words, longer than any in training. Beside them stand the fixed vector of chapter 1,
-# and two rules for links: the diagonal, and links drawn by lot.
+# What does that cost a translator? A small one was trained with each of four scores, everything
+# else alike: encoder, order of events, readout and batches. It learned from toy sentences of at most eight
+# words and their end mark. The learning rate of each score was chosen among four, by BLEU on validation
+# sentences with one seed. Then three seeds, which draw nothing but the first weights, were judged once: on
+# test sentences as short as those of the training, and on sentences of 11 or 12 words, longer than any in
+# training. Beside them stand the fixed vector of chapter 1, and two rules for links: the diagonal, and links
+# drawn by lot.
 #
 # ```{predict} location-short
 # ```
@@ -483,9 +484,9 @@ ResultTable(heads, rows, "The book's five sentences, greedy search, first seed")
 #
 # On the short sentences BLEU is {{ seeds_of("location", "test", "bleu", ".1f") }} for the location score and
 # {{ seeds_of("additive", "test", "bleu", ".1f") }} for the additive one. Every location seed is above every seed
-# of the three other scores. On the longer sentences it is above the additive and the dot score; the range of
-# the general score overlaps: no difference seen. Much hangs on the rate: at a third of it, location was level with
-# general and additive (validation, one seed).
+# of the three other scores. (On the validation sentences, location and dot overlap.) On the longer sentences
+# location is above additive and dot; from general no difference is seen. Much hangs on the rate: at a third
+# of its own, it was level with general and additive (validation, one seed).
 #
 # Why does it work at all? A guess: French words stand near the places of their English words, and $s_t$
 # knows how far the translation has come. And each encoder state has read the whole sentence, so it can
@@ -494,8 +495,8 @@ ResultTable(heads, rows, "The book's five sentences, greedy search, first seed")
 # The **links** tell another story. The error rate of the location score is
 # {{ seeds_of("location", "test", "aer", ".2f") }} on the short sentences. Those of general and dot are
 # {{ seeds_of("general", "test", "aer", ".2f") }} and {{ seeds_of("dot", "test", "aer", ".2f") }}: far better. On
-# the longer sentences they are better, too. But the additive score compares as well, and on the short sentences its range
-# includes that of the location score. So neither BLEU nor links say who compares.
+# the longer sentences they are better, too. But the additive score compares as well, and on the short sentences
+# its range includes that of location. So neither BLEU nor links say who compares.
 #
 # </details>
 #
@@ -569,7 +570,7 @@ plt.show()
 # The first translation is wrong: *{{ captions[0]["text"] }}* Its reference is
 # *{{ captions[0]["reference"] }}* For each of the five captions the places tell more than equal weights,
 # and more than the diagonal. A good part of a map can be told without any word, even where the score
-# compares words. (Five captions that open alike; the model was stopped early.)
+# compares words. (Five captions that all begin with people; the model was stopped early.)
 #
 # ## Where it breaks
 #
@@ -580,9 +581,10 @@ plt.show()
 # and take the last score for anything else. Then a slip of the pen makes another model. The package
 # refuses it, and lists the names that it knows.
 #
-# **No bound.** The additive score cannot exceed $\lVert v\rVert_1$. A product can: with vectors of $d$
-# independent random numbers of mean 0 and variance 1 its own variance is $d$. For large $d$ the softmax
-# can saturate before anything has been learned. The next chapter derives this, and what to divide by.
+# **No bound of its own.** The additive score cannot exceed $\lVert v\rVert_1$. A product grows with its
+# states: with vectors of $d$ independent random numbers of mean 0 and variance 1 its variance is $d$. For
+# large $d$ the softmax can saturate before anything has been learned. The next chapter derives this, and what
+# to divide by.
 #
 # **Folklore.** "Bahdanau for small data, Luong for large" has no measurement behind it that we could
 # find. "The general score is cheap" depends on the order of multiplication. Choose a score by measuring

@@ -685,8 +685,8 @@ ResultTable(heads, rows, "Two layers on one sentence")
 # numbers in each direction), Luong's order without input feeding, one readout (it starts at the words' frequencies),
 # {{ f"{stored['card']['pairs']:,}" }} short pairs of the toy corpus, eight passes over them. "Equal budget" has a
 # trap: a small matrix, or a factor before the scores, wants its own learning rate. So each score had three
-# rates or more, and BLEU on validation sentences chose. Then three seeds were judged once on the
-# {{ stored["card"]["tested on"] }} test sentences.
+# rates or more, and BLEU on validation sentences chose. Then three seeds (of the first weights alone) were
+# judged once on the {{ stored["card"]["tested on"] }} test sentences.
 #
 # ```{predict} scaled-or-not
 # ```
@@ -729,10 +729,15 @@ heads = (
     "AER",
     "normalised entropy",
 )
+rates = {}
+for score, tried in stored["rates"].items():
+    rates.setdefault(max(tried, key=tried.get), []).append(score)
+chosen = "; ".join(f"{rate} for {', '.join(names)}" for rate, names in rates.items())
 note = (
-    "Lowest to highest of three seeds. Weights: those of the score alone. Products: its "
+    f"Lowest to highest of three seeds. Learning rates that were chosen: {chosen}. "
+    "Weights: those of the score alone. Products: its "
     "multiplications for nine words on each side, keys remembered, contexts left out. "
-    "Perplexity: that of the references, true words read. "
+    "Perplexity: exp of the mean loss per token of the references, true words read. "
     "Normalised entropy: that of a row, over the largest possible; 1 when all weights are "
     "equal, 0 when one has everything. Dot, general, additive, location and the fixed vector are "
     "chapter 4's trainings again, with two scores added: no second test of the five."
@@ -786,7 +791,8 @@ rows = [
     [pair.source, *(stored["runs"][score][0]["five"][i] for score in scores)]
     for i, pair in enumerate(FIVE)
 ]
-display(ResultTable(("English", *scores), rows, "Five sentences, greedy search"))
+heads = ("English", *scores)
+display(ResultTable(heads, rows, "Five sentences, greedy search, first seed"))
 experiment_card(stored["card"])
 
 # %% [markdown]

@@ -142,9 +142,9 @@ plt.show()
 # <details><summary>What the output shows</summary>
 #
 # The line is `guess=True`: the bias of the last layer starts as the logarithm of each word's frequency,
-# not at zero. Without it, in this run and in both orders, the readout has become a list of word
-# frequencies: nearly every feature is a constant, $+1$ or $-1$, whatever the sentence. A tanh is flat there,
-# and passes almost nothing back. A section below says why, and measures with three seeds.
+# not at zero. Without it, in this run and in both orders, the readout has become almost a constant:
+# nearly every feature is close to $+1$ at all words of a batch, or close to $-1$ at all of them. A tanh is
+# flat there, and passes almost nothing back. A section below says why, and measures with three seeds.
 #
 # </details>
 #
@@ -381,9 +381,9 @@ ResultTable(heads, rows, "Steps that move, of six")
 # - *Token, rows.* Bahdanau's row 4 stays and row 5 is the first to move. Whoever asks after the update has
 #   row 4 moving.
 # - *Values, states.* With Bahdanau from step 1: $c_1$ enters $s_1$. With feeding from step 2; without feeding
-#   none. Luong's order without feeding has **no arrow from attention into the recurrence**. Its states are
-#   those of a language model that knows the source only through $s_0$, and attention acts on the word of its
-#   own step alone.
+#   none. Luong's order without feeding has **no arrow from attention into the recurrence**. With the words
+#   given, its states are those of a language model that knows the source only through $s_0$, and attention
+#   acts on the word of its own step alone. In free translation the next step reads that word.
 # - *Values, logits.* They move in each honest design. Where they stay, the context is not used.
 #
 # Do not stop at one probe. The token cannot tell feeding from no feeding. The values name all four here, but
@@ -409,10 +409,11 @@ ResultTable(heads, rows, "Steps that move, of six")
 
 # %% [markdown]
 # Sum $p - y$ over a batch. At the start $p$ is nearly uniform, and what is left is "frequent words up, rare
-# words down": a part that all positions of all sentences share. It pushes all features along together.
-# Adam makes each step about as large as the learning rate, however small the gradient, so they go far. In
-# the tanh they meet a wall: $1 - \tilde s^2$, the factor of the second line, goes towards zero. With it goes all
-# that $W_c$, the states and the attention are told.
+# words down": a part that all positions of all sentences share. It pushes all features along together,
+# the same way in every batch. Where a weight's gradient keeps its sign, Adam's step is about as large as the
+# learning rate, however small the gradient. A feature sums over many weights, so it goes far. In the tanh it
+# meets a wall: $1 - \tilde s^2$, the factor of the second line, goes towards zero. With it goes all that
+# $W_c$, the states and the attention are told.
 #
 # A bias that starts at $b_k = \log f_k$, with $f_k$ the frequency of word $k$, makes that mean almost zero
 # before the first update. What is left differs from sentence to sentence.
@@ -477,8 +478,8 @@ for i, pair in enumerate(FIVE):
 
 # %% [markdown]
 # - **The tanh from zero is held up**, in all seeds. Its loss at the end is {{ span(STARTS["tanh, from zero"], "loss", ".2f") }},
-#   against {{ f"{knows_frequencies:.2f}" }} for the frequencies alone. It begins four of the five sentences with
-#   *le peintre est*, whatever they are about. Stuck is not dead: a small slope is not zero, and in the
+#   against {{ f"{knows_frequencies:.2f}" }} for the frequencies alone. In the seed shown it begins four of the
+#   five sentences with *le peintre est*, whatever they are about. Stuck is not dead: a small slope is not zero, and in the
 #   last updates its features begin to leave the ends. This training is too short to tell what they would
 #   still learn. Above you saw one seed of the other order and one of a lower rate go flat as well.
 # - **The same tanh from log frequencies learns**: BLEU {{ span(STARTS["tanh, from frequencies"], "bleu", ".1f") }}. Many of its
@@ -493,9 +494,9 @@ for i, pair in enumerate(FIVE):
 # %% [markdown]
 # ## The grid: what do the choices do?
 #
-# Now everything else can be held equal: the additive score, a linear readout and a bias from frequencies
-# for all. Two choices are left: who asks, and whether the update reads what attention gave.
-# That makes four decoders, with three seeds each. One of them is in neither paper: it asks before the update
+# Now everything else can be held equal: the additive score, a linear readout, a bias from frequencies, and
+# a learning rate of 0.01 that was tuned for none of them. Two choices are left: who asks, and whether the
+# update reads what attention gave. That makes four decoders, with three seeds each. One of them is in neither paper: it asks before the update
 # and keeps the context out of it. Beside the four stands the decoder that ignores its context.
 #
 # The names in the table stand for an order and a feeding. The readout is linear, not Bahdanau's maxout or
@@ -527,14 +528,14 @@ ResultTable(heads, rows, "Order and feeding", "lowest to highest of three seeds"
 # - **The context counts.** Without it BLEU is {{ span(runs(ignores=True),"bleu",".1f") }}; each seed of each other decoder is above.
 # - **The order, with feeding.** Bahdanau's decoder, which asks before the update, has {{ span(runs("before",True),"bleu",".1f") }};
 #   Luong's with feeding, which asks after it, {{ span(runs(fed=True),"bleu",".1f") }}. The ranges overlap: no difference
-#   seen, with states of 64 numbers and 282 updates.
+#   seen, with states of 64 numbers, 282 updates and this one rate.
 # - **Feeding, after the update.** Luong's decoder without feeding has {{ span(runs(),"bleu",".1f") }}: again no difference
 #   seen.
 # - **The design of neither paper**, which asks early and keeps the context out of the update, has
 #   {{ span(runs("before",False),"bleu",".1f") }}: each seed is below each seed of the other three. So the two choices act
 #   together: of those that ask before, the fed one is better. It also has more weights at work. Another reason may be
 #   that without feeding its context comes from a state that has not read the last word, and that no state
-#   hears of it.
+#   reads it.
 # - **The links** of [chapter 3](03_additive.ipynb) do differ. Their alignment error rate, AER, is {{ span(runs(),"aer",".2f") }} without feeding, {{ span(runs(fed=True),"aer",".2f") }}
 #   with it, and {{ span(runs("before",True),"aer",".2f") }} in Bahdanau's order: each seed of the first is below each seed of the two
 #   others, by {{ nearest }} or more. But the same decoder from a zero bias has {{ span(runs(bias="zero"),"aer",".2f") }}: three seeds
@@ -774,8 +775,8 @@ for name, read in (("packed", encoder), ("unpacked", partial(unpacked, encoder))
 # - A decoder's step leaves two choices besides the score: who asks, and what the update reads. The papers
 #   are two points of that grid.
 # - Two probes show who asks and whether anything is fed: change a token, and change the values under the same keys.
-# - Without feeding, Luong's states never hear of attention, and all steps can be computed at once in
-#   training.
+# - With the true words given and no feeding, Luong's states never hear of attention: in training all steps
+#   can be computed at once.
 # - A tanh readout that starts without the words' frequencies can saturate in twenty updates. Compare orders or
 #   scores only with one readout and one start.
 # - The first state, the shift, the mean over real tokens and packing can each spoil a decoder, whatever its score.

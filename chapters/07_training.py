@@ -263,13 +263,14 @@ for split in ("short", "long"):
 #
 # **Short sentences.** Every setting returns the same BLEU: a sure model leaves nothing to find.
 #
-# **Long ones.** The search does its job: from 1 to 20 the mean log-probability rises,
-# {{ f"{long_of['1, 0']['log_p']:.2f}" }} to {{ f"{long_of['20, 0']['log_p']:.2f}" }}. The translations become shorter. From 1 to 5 the interval of BLEU includes zero: no difference seen. From 5 to 20 BLEU falls by a little; the interval only just leaves out zero. That a wider beam can cost BLEU was reported by {cite:t}`koehn2017`; {cite:t}`yang2018` speak of the *beam search curse*. A length penalty of 1 raises BLEU at both widths, with intervals above zero.
+# **Long ones.** From 1 to 20 the mean log-probability rises,
+# {{ f"{long_of['1, 0']['log_p']:.2f}" }} to {{ f"{long_of['20, 0']['log_p']:.2f}" }}. The translations become shorter. From 1 to 5 the interval of BLEU includes zero: no difference seen. From 5 to 20 BLEU falls by a little; the interval only just leaves out zero. That a wider beam can cost BLEU was reported by {cite:t}`koehn2017`; {cite:t}`yang2018` speak of the *beam search curse*. A length penalty of 1 raises BLEU at both widths, with intervals above zero. Fall
+# and rise come from length: BLEU's brevity penalty ({eq}`eq-brevity`) moves by more, and the shares of right
+# n-grams the other way.
 #
-# **Whose fault?** The test finds not one search error in any row. (For rows with a penalty it is only a hint.) The narrow beams did miss likelier
-# sentences, or the log-probability could not rise. But every wrong translation, that of greedy search
-# included, was *more* probable for this model than its reference. The long references have a mean
-# log-probability of {{ f"{searched['long']['forced']:.0f}" }}. Likelier sentences cannot mend that.
+# **Whose fault?** The test finds not one search error in any row. (With a penalty, only a hint.) The narrow beams did miss likelier
+# sentences, or the log-probability could not rise. But every wrong translation was *more* probable for this
+# model than its reference. The long references have a mean log-probability of {{ f"{searched['long']['forced']:.0f}" }}.
 #
 # </details>
 #
@@ -477,9 +478,9 @@ for (by, reads), both in cost.items():
 # $$ (eq-scheduled)
 #
 # %% [markdown]
-# In the package: `fit(..., teacher_forcing=schedule)`. Two things to know. First, its objective is not
+# In the package: `fit(..., teacher_forcing=schedule)`. First, its objective is not
 # smallest at the true probabilities (Huszár, 2015). After a wrong guess the target is still the
-# reference's word at that place, whether it fits or not. Even endless data need not teach the truth then.
+# reference's word at that place, fitting or not. Even endless data need not teach the truth then.
 # Second, there are two ways to draw: for each word of each sentence, as in the paper, or once for a whole
 # step of the batch, as much code does. The shares agree on average. But with one draw for the step, no step
 # mixes true words and guesses.
@@ -490,10 +491,10 @@ for (by, reads), both in cost.items():
 # with scheduled sampling, from all true words down to half of them along a straight line; and without
 # clipping. Model, batches in their order, number of updates and learning rate are the same; a seed draws first
 # weights and guesses. Of three rates the highest was best for the *plain* training, by BLEU on validation
-# sentences, and all four use it; the others might do better at rates of their own. The
-# test sentences were looked at once. In the table, *next word right* is the share after one random wrong word; *next four*
-# is the mean of the shares at the four places after that, with its own words read. *Norm above 1* counts the
-# updates that clipping to a length of 1 touches, or would touch.
+# sentences, and all four use it; at other rates, higher ones too, each might do better. The
+# test sentences were looked at once. In the table, *beam 5* has a length penalty of 0.6; *next word right*
+# is the share after one random wrong word; *next four* is the mean of the four shares after that, with its own
+# words read. *Norm above 1* counts the updates that clipping to a length of 1 touches, or would touch.
 #
 # ```{predict} which-helps
 # ```
@@ -547,7 +548,8 @@ ResultTable(("training", *columns), rows, "Lowest to highest of three seeds")
 #
 # ## The five sentences, and a real one
 #
-# The package's translator writes the book's five sentences by greedy search and by a beam of five. Then a caption that somebody wrote, with the map of
+# The package's translator writes the book's five sentences by greedy search and by a beam of five like the
+# table's. Then a real caption, with the map of
 # [chapter 3](03_additive.ipynb)'s translator: greedy search, no penalty. Nobody takes a picture here; the
 # reference is *A man cooking food on the stove.* Would a coverage penalty have noticed what is missing? The
 # last lines sum each column of the map and compute {eq}`eq-coverage-in-search`.
@@ -666,7 +668,8 @@ plt.show()
 # %% [markdown]
 # ## What you now know
 #
-# - A beam keeps the likeliest beginnings. It often finds a likelier sentence than greedy search, but never for certain, and a wider one may still find less.
+# - A beam keeps the likeliest beginnings. It can find a likelier sentence than greedy search, but unless it
+#   holds everything there is no guarantee: a wider one may find less.
 # - The length and coverage penalties change what the search looks for, not how well it searches.
 # - `force` tells a search error from a model error.
 # - Loss: sum over real words, divide once. Smoothed labels have a floor. Clipping keeps the direction.

@@ -199,9 +199,9 @@ experiment_card(stored["card"])
 # ## Measured: four yardsticks and a shift
 #
 # Is an AER of 0.11 good? A rate needs company. Here are the maps of 1,000 test pairs, read in several ways.
-# Beside them stand rules that look at no map: a word drawn by lot; the diagonal; IBM Model 1, the word
-# counter that [the capstone](19_judge.ipynb) explains; and the lowest rate that one link for each target
-# word can reach. *Grow-diag* is read as the package's `evaluate` reads it: a row also links what is above
+# Beside them stand rules that look at no map: a word drawn by lot; the diagonal; IBM Model 1, in
+# five rounds, the word counter that [the capstone](19_judge.ipynb) explains; and the lowest rate that one link
+# for each target word can reach. *Grow-diag* is read as the package's `evaluate` reads it: a row also links what is above
 # 0.25. An interval holds for other *sentences* like these: it comes from drawing the sentences again, with
 # replacement. For other *trainings* there is a column with three smaller translators, trained from three
 # seeds, each on one pass over the pairs.
@@ -432,7 +432,8 @@ plt.show()
 #
 # It is often said that *function words* have diffuse rows because they have no word of their own to look at.
 # Ghader and Monz (2017) found that it depends on the part of speech. Here is the mean entropy of the row
-# that writes a word, on the test pairs.
+# that writes a word, on the test pairs. It is in nats, over sentences of all lengths. Divided by $\ln T_s$,
+# the groups of the table keep their order in the package's model (for the seeds this was not tried).
 #
 # ```{predict} who-looks-around
 # ```
@@ -479,10 +480,10 @@ ResultTable(
 #
 # ## Does a wide look warn of an error?
 #
-# Let the model read the true words, and mark each step at which its likeliest word is not the true one. Does
+# Let the model read the true words, and mark each step whose likeliest word is not the true one. Does
 # its row have a higher entropy there? The **area under the ROC curve** answers in one number. Draw a wrong step
-# and a right one: how often has the wrong one the higher entropy? By chance it is 0.5. A rival needs no map: one
-# minus the probability of the likeliest word at the output. The model was trained on at most 12 words.
+# and a right one: how often has the wrong one the higher entropy, in nats? By chance it is 0.5. A rival needs no
+# map: one minus the probability of the likeliest word at the output. The model was trained on at most 12 words.
 #
 # ```{predict} does-it-warn
 # ```
@@ -512,10 +513,10 @@ ResultTable(heads, rows, "What warns of a wrong word?", "in brackets: three seed
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# Entropy warns: every area is above 0.5. The output warns better, at every length, in every
-# one of the four models. So look at the output's probability *first*, and at the map to understand what
+# Entropy, normalised or not, warns: every area is above 0.5. The output warns better, at every length, in
+# each of the four models. So look at the output's probability *first*, and at the map to understand what
 # went wrong. With sentence length, normalised entropy rises while BLEU
-# falls. That they move together does not say that one causes the other.
+# falls. That does not say that one causes the other.
 #
 # </details>
 #
@@ -768,7 +769,7 @@ print(len(with_beam), "maps under the beam are those of the finished sentence")
 # ## What you now know
 #
 # - Row $t$ of a map belongs to the word written at step $t$. Test shape, sums and shift first.
-# - Links are read from rows, from columns or from both. AER counts possible links in the hits alone.
+# - Links are read from rows, columns or both. AER counts a possible link only if it is found.
 #   Set it beside simple rules and other seeds.
 # - Here a map that is off by one has a worse rate than the diagonal, which needs no model.
 # - Divide entropies by $\ln T_s$. Here articles are sharp, pieces of expressions are not.

@@ -483,7 +483,8 @@ ResultTable(
 # 1. **Is attention needed?** Train with uniform weights. (You have seen it: here it is not.)
 # 2. **How different is different?** Train again from another seed, and compare the weights.
 # 3. **Could a trained model look elsewhere?** Train a second model to give the first one's answers, while a
-#    term of the loss pushes its weights away. (Here the true classes stay in the loss as well.) How strongly
+#    term of the loss pushes its weights away. (Here the true classes stay in the loss as well, and the second
+#    model starts from another seed, so part of the distance can be the seed's: compare test 2.) How strongly
 #    it pushes is a choice; the table has four strengths.
 # 4. **Do the weights know something?** Give them to a model of words alone, in training and in the test, and
 #    compare it with one that has uniform weights.
@@ -549,9 +550,10 @@ ResultTable(heads, rows, "Models that look elsewhere", note)
 #
 # ### Serrano and Smith: what must go until the answer flips?
 #
-# *Is Attention Interpretable?* {cite:p}`serrano2019` erases weights in an order until the decision changes. The fewer words an order needs, the better
-# it ranks. Three orders stand beside: by lot; by gradient × input; and the paper's, by the
-# weight times the decision's gradient *in that weight*. For a linear readout that is $\alpha_i m_i$, towards the decision.
+# *Is Attention Interpretable?* {cite:p}`serrano2019` erases weights in an order until the decision changes. The
+# fewer an order needs, the better it ranks. Three orders stand beside: by lot; by gradient × input; and the
+# paper's, by the weight times the decision's gradient *in that weight*. For a linear readout that is
+# $\alpha_i m_i$, towards the decision.
 
 # %% tags=["hide-input"]
 ORDERS = {
@@ -587,16 +589,16 @@ rows = [
     for e in runs
 ]
 heads = ("model", *ORDERS.values(), "never flips, by attention")
-note = "share of a sentence's words that must go; 1 where it never flips; three seeds"
+note = "share of a sentence's weights that must go; 1 where it never flips; three seeds"
 display(ResultTable(heads, rows, "Erased until the answer flips", note))
 experiment_card(stored["card"])
 
 # %% [markdown]
-# Over words and through the GRU the order by attention flips the answer with fewer words gone than lots do,
+# Over words and through the GRU the order by attention flips the answer with fewer weights gone than lots do,
 # in each seed. Between attention and gradient × input no difference is seen. The paper's order needs fewer
 # than attention in each seed, as the paper found, though by little: by at most {{ f"{max(gained):.2f}" }} of the
-# words. Over words about half of the answers never flip: those of the twins that need no
-# evidence. Through the GRU most of the answers never flip before the last word: {{ low_high([x for o in ORDERS for x in never["gru", o]]) }} of them, over orders and
+# weights. Over words about half of the answers never flip: those of the twins that need no
+# evidence. Through the GRU most of the answers never flip before the last weight: {{ low_high([x for o in ORDERS for x in never["gru", o]]) }} of them, over orders and
 # seeds.
 
 # %% [markdown]

@@ -330,9 +330,9 @@ plt.show()
 
 # %% [markdown]
 # **The diagonal drifts.** French needs more words than English here, so the linked English word lags
-# behind $t$. The lag grows along the sentence: at the end of sentences of 96 words it is
-# {{ f"{-drift[96, False][-1]:.1f}" }} words on average. A window of $D = 5$ around $t$ then holds
-# {{ f"{share(drawn[96], 5):.0%}" }} of the links, and one around the scaled centre
+# behind $t$. The lag grows along the sentence: in the last tenth of sentences of 96 words it is
+# {{ f"{-drift[96, False][-1]:.1f}" }} words on average. Over the whole of these sentences a window of $D = 5$
+# around $t$ holds {{ f"{share(drawn[96], 5):.0%}" }} of the links, and one around the scaled centre
 # {{ f"{share(drawn[96], 5, True):.0%}" }}. But while you translate you do not know $T$ yet, so local-m has
 # no such centre.
 #
@@ -341,9 +341,9 @@ plt.show()
 # links. (The data are not part of the package; `benchmarks/local.py` counts them.) A window of $D$ =
 # {{ ", ".join(map(str, hansards["widths"][1:])) }} around $t$ holds
 # {{ ", ".join(f"{x:.0%}" for x in hansards["plain"][1:]) }} of these links, and one around the scaled
-# centre {{ ", ".join(f"{x:.0%}" for x in hansards["scaled"][1:]) }}. **A toy grammar flatters local
-# attention.** At $D = 5$ one in ten of the real links is outside the window around $t$, at $D = 10$ one in
-# a hundred. Luong et al. took $D = 10$.
+# centre {{ ", ".join(f"{x:.0%}" for x in hansards["scaled"][1:]) }}. **Up to 48 words, a
+# toy grammar flatters local attention:** each of these windows around $t$ holds more of its links, at 96 words
+# fewer. At $D = 5$ one in ten of the real links is outside, at $D = 10$ one in a hundred. Luong et al. took $D = 10$.
 #
 # Now take the five sentences of the book, and a real caption with its map. What would a window of $D = 2$
 # around $t$ cut off?
@@ -373,9 +373,10 @@ plt.show()
 # *Substitute* keeps it, *reverse* turns it round, and *double* writes each letter twice, so that the
 # diagonal drifts, as it does in French. Three models differ in their attention, and the window has
 # $D = 2$. The learning rate of each was the best of three on validation sentences; for local-m, backwards and
-# with drift, it is the highest that was tried. They were trained on 3 to 10 letters, and are tested on 10, 15 and 25. Beside them stand two
-# rules that need no model: a letter drawn by lot, and the code of the source letter at $t$. The last row
-# of each task is the share of its links within 2 of $t$.
+# with drift, it is the highest that was tried. They were trained on 3 to 10 letters, and are tested on
+# 10, 15 and 25. A letter counts as right at its own place only: after one too many, all others stand one place
+# off. Beside the models stand two rules that need none: a letter drawn by lot, and the code of the source letter
+# at $t$. The last row of each task is the share of its links within 2 of $t$.
 #
 # ```{predict} longer-sentences
 # ```
@@ -402,7 +403,10 @@ for task, kinds in stored["runs"].items():
         rows.append([f"{task}, {name}", *(f"{found[size]:.2f}" for size in SIZES)])
 heads = ("task, attention", *(f"{size} letters" for size in SIZES))
 ResultTable(
-    heads, rows, "Letters right, greedy search", "lowest to highest of three seeds"
+    heads,
+    rows,
+    "Letters right in their place, greedy search",
+    "lowest to highest of three seeds",
 )
 
 # %% [markdown]
@@ -595,18 +599,19 @@ ResultTable(heads, rows, "What patterns cost, and how far they carry")
 #
 # ### The patterns that have names
 #
-# - **Sparse Transformer** {cite:p}`child2019`: causal; half of the heads have a local window, half a
-#   stride. Another version has fixed blocks, with columns that all may see. With $w \approx \sqrt n$ two
-#   layers connect everything, for about $n\sqrt n$ scores.
-# - **Longformer** {cite:p}`beltagy2020`: a sliding window in every layer, and a few global tokens, such as
-#   the one that stands for the whole text, or the words of a question.
+# - **Sparse Transformer** {cite:p}`child2019`: causal, in two versions. *Strided*, for images: the last $s$
+#   positions, and every $s$-th before. *Fixed*, for text: a word's own block of $s$, and the last few
+#   positions of each earlier block. The two parts go to different layers or heads, or are joined in one head.
+#   With $s \approx \sqrt n$ two layers connect everything, for about $n\sqrt n$ scores.
+# - **Longformer** {cite:p}`beltagy2020`: a sliding window in every layer; in its language models some heads leave
+#   gaps in it. For other tasks a few global tokens join it, such as the one that stands for the whole text, or
+#   the words of a question.
 # - **BigBird** {cite:p}`zaheer2020`: a window, global tokens, and some random pairs for each word. Random
 #   pairs make short paths between any two words likely, as chance acquaintances do among people.
 #
-# Apart from BigBird's random pairs, each is built from masks of this page, joined by *or* or dealt out to
-# heads. What makes them fast is not the mask but a program that never computes the rest. Some of today's
-# language models, Gemma 2 among them {cite:p}`gemma2024`, mix layers that have a window with layers that
-# see everything.
+# Their windows, strides, blocks and global tokens are masks of this page. What makes such models fast is not
+# the mask but a program that never computes the rest. Some of today's language models, Gemma 2 among them
+# {cite:p}`gemma2024`, mix layers that have a window with layers that see everything.
 
 # %% [markdown]
 # ## Global, local-m, local-p

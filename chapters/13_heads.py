@@ -308,14 +308,14 @@ ResultTable(
 )
 
 # %% [markdown]
-# Weights and multiplications are equal to the last digit. One call was timed seven times, on one machine
-# beside other work; the table has the shortest and the longest time. Sixteen heads take longer than one:
+# Weights and multiplications are equal to the last digit. Ten calls were timed together, seven times over, on one machine
+# beside other work; the table has the shortest and the longest mean of a call. Sixteen heads take longer than one:
 # among other things, their softmax has sixteen times as many rows.
 #
 # ## What heads learn
 #
 # In drawings of Transformers, head 1 is "syntax" and head 2 is "alignment". We measure instead. Three small
-# Transformers, which differ only in their seed, have learned from short pairs of the toy corpus. Each has
+# Transformers, which differ only in their first weights, have learned from short pairs of the toy corpus. Each has
 # two layers in the encoder and two in the decoder, with four heads in each attention. That makes eight
 # heads from English to English, eight from French to French, and eight from French to English. The package
 # hands out all their weights, and accepts a mask of heads:
@@ -573,14 +573,14 @@ experiment_card(stored["card"])
 # %% [markdown]
 # The ranges overlap: **no difference seen**, at this size, on these sentences. How does that agree with the
 # letters at the beginning? There a linear readout stood right behind the attention, and a hidden layer was
-# enough to name both letters. Here each attention has a feed-forward layer behind it. Perhaps that layer
-# does the same work; this was not measured. At this size we saw no need for several heads, and no proof
-# that there is none.
+# enough to name both letters. Here each layer of the model ends with a small network that has a hidden layer
+# ([chapter 16](16_transformer.ipynb)). Perhaps that network does the same work; this was not measured. At this
+# size we saw no need for several heads, and no proof that there is none.
 #
-# The captions carry a similar warning. The row that looks most at a verb's first part gives the second part
-# {{ f"{max(b for _, b in parts):.2f}" }} at most. The encoder reads in both directions, so the state at
-# *bereitet* may know about *zu* already. A map shows where a row looks, and not what its model would do
-# with a second one.
+# The captions decide nothing. The row that looks most at a verb's first part gives the second part
+# {{ f"{max(b for _, b in parts):.2f}" }} at most. But this model got all five verbs wrong, so its rows cannot
+# tell whether one is enough. Nor do rows tell what a state knows: the encoder reads in both directions, so
+# the state at *bereitet* may know about *zu* already.
 
 # %% [markdown]
 # ## Myths

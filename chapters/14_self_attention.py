@@ -177,7 +177,7 @@ print(f"with a causal mask, off by {causal.abs().max():.2f}")
 # ```
 #
 # With each mask, three models of the next word were trained on English sentences of the toy corpus. Each has
-# one layer of self-attention and a readout. They are judged on test sentences in two ways: at all places at
+# one layer of self-attention, whose output is added to its input, and a readout. They are judged on test sentences in two ways: at all places at
 # once, as in training, and word by word, as a text is written, when later words do not exist yet.
 
 # %% tags=["hide-input", "hide-output", "hide-until-tril-one"]
@@ -394,7 +394,7 @@ print("cross", tuple(layer(target, source, mask=real).weights.shape))
 # [Chapter 13](13_heads.ipynb) looked for heads that follow a *position*. Here is a pattern of language.
 # French needs a noun's gender to choose between *le* and *la*. Does a head look from an English determiner to
 # its noun? We ask the eight heads on the source side of chapter 13's translator from English to French (2
-# layers of 4 heads), trained from three seeds.
+# layers of 4 heads), trained from three seeds of the first weights.
 #
 # In most phrases the noun is the next word, so a head that looks at the next word would seem to know grammar.
 # A fair score compares it with the **distance baseline**: the same head's mean weight at the same distances,
@@ -525,7 +525,7 @@ experiment_card(far["card"])
 #
 # $$ \underbrace{4Td^2 + 2T^2d}_{\text{self-attention, 1 step}} \qquad \underbrace{6Td^2}_{\text{GRU, } T \text{ steps}} $$ (eq-path)
 #
-# These count multiplications; $4Td^2$ of them are the projections. In self-attention, what one word tells
+# These count multiplications; $4Td^2$ are the projections, with the output's ([chapter 13](13_heads.ipynb)). In self-attention, what one word tells
 # another passes through one step. In a recurrence it passes through as many steps as lie between the two.
 #
 # | | grows as | steps that wait for each other | longest path between two words |

@@ -273,8 +273,8 @@ for way in WAYS:
 #
 # Now we train: small Transformers on {{ f'{card["pairs"]["train"]:,}' }} pairs of [the toy
 # corpus](03_additive.ipynb) with at most {{ card["words at most"] }} English words, alike in all but their
-# positions, with three seeds. In each training the learning rate grows over the first 100 updates, and falls
-# along a cosine to 0 at the last. No sentence that they translate on this page is one of those pairs. Each
+# positions, with three seeds, which draw first weights alone. In each training the learning rate, set by hand and
+# tuned for none, grows over the first 100 updates, and falls along a cosine to 0 at the last. No sentence that they translate on this page is one of those pairs. Each
 # translates {{ card["pairs"]["test"] }} test sentences by greedy search, and then the same sentences with
 # their words shuffled. Both times BLEU compares with the translation of the sentence in its right order.
 #
@@ -466,7 +466,7 @@ print(textwrap.fill(refusal, 80))
 # {{ f'{card["with long sentences"]["pairs"]:,}' }} pairs of up to {{ card["with long sentences"]["words at
 # most"] }} words, in as many updates. At 16 words these have {{ low_high([c[16] for c in
 # practised["sinusoidal"]]) }} with waves and {{ low_high([c[16] for c in practised["none"]]) }} without
-# any. **With practice, waves reach as far as here**; further was not measured. Late *places* are new to the
+# any. **With practice, waves reach 16 words**; further was not measured. Late *places* are new to the
 # first models, but so is much else in long sentences. How much each matters, this does not tell.
 #
 # </details>

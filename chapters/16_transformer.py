@@ -13,8 +13,8 @@
 # %% [markdown]
 # # The Transformer, and what runs today
 #
-# You have met all the parts. Now you put them together, see which arrangement needs care in training, let
-# the result write with a cache, and read today's language models as a list of small changes to a machine
+# You have met attention, masks and positions. Now you add what stands between them and put it all together. You
+# see which arrangement needs care in training, let the result write with a cache, and read today's language models as a list of small changes to a machine
 # that you have built.
 #
 # **You need** several heads from [chapter 13](13_heads.ipynb), a causal mask ([chapter
@@ -210,7 +210,7 @@ Unrolled(orders=["transformer", "bahdanau"], title="A step without recurrence")
 # learning rate grows from 0 over the first {{ stored["card"]["updates_of_warm_up"] }} updates, or it starts
 # at the full rate of {{ stored["card"]["learning_rates"][0] }}. In all four the rate also falls along a
 # cosine, to 0 at the last update. The rate was set by hand, and tuned for none of the four. All else is the
-# same (but for the two last norms, which only pre norm has): three seeds each, {{ stored["card"]["updates"][0] }}
+# same (but for the two last norms, which only pre norm has): three seeds of the first weights each, {{ stored["card"]["updates"][0] }}
 # updates. (For *each word by itself*, a rule in the table, BLEU was counted over tokens; over text, as for the
 # translators, it is about half a point lower.)
 #
@@ -255,14 +255,14 @@ plt.show()
 #
 # After {{ stored["card"]["updates"][0] }} updates, post norm without a warm-up is behind: all three seeds
 # end below the rule that translates each word by itself. With a warm-up, post norm comes near pre norm. Its
-# loss is higher in all three seeds, and its BLEU is lower; the ranges of BLEU miss each other by a fraction
+# loss is higher in all three seeds, its BLEU lower; the ranges of BLEU miss each other by a fraction
 # of a point. Both are differences that luck alone makes once in ten times, with three seeds each ([chapter
-# 17](17_evaluation.ipynb)). Pre norm gets on without a warm-up: with and without one, the ranges of BLEU
-# overlap.
+# 17](17_evaluation.ipynb)). Pre norm can do without a warm-up: its loss is then a little higher in all three
+# seeds, and the ranges of BLEU overlap.
 #
 # **Is post norm without a warm-up lost, or late?** The rows of {{ f"{stored['card']['updates'][1]:,}" }}
 # updates say: late. These are new trainings, whose rate falls more slowly. Starting at the same rate, all
-# three seeds leave the rule far behind. With the smaller rate of {{ stored["card"]["learning_rates"][1] }}
+# three seeds leave the rule behind. With the smaller rate of {{ stored["card"]["learning_rates"][1] }}
 # they do better still. So a warm-up is one cure, time another. Whether they reach pre norm was not
 # measured. {cite:t}`xiong2020` give a reason: at the start, the gradients near the output of a post-norm
 # model are large. This was one model, with {{ stored["card"]["layers"] }} layers.
@@ -503,8 +503,8 @@ for word, p in zip(caption["reads"][1:], caption["next"]):
 #
 # The formula is {eq}`eq-cache-work`, plus the layer that reads out words. Multiplications are one thing,
 # time is another. The package's translator keeps such a cache in `step`. We counted its multiplications and
-# its calls of PyTorch's operators, with the cache and when it computes all words anew. We also timed both
-# ways, {{ stored["card"]["times_timed"] }} times each.
+# its calls of PyTorch's operators, with the cache and when it computes all words anew, each time without a map. We
+# also timed both ways, {{ stored["card"]["times_timed"] }} times each.
 
 # %% tags=["hide-input"]
 rows = []
@@ -525,9 +525,9 @@ title = "What the cache saves; d = 64, two layers, one sentence, one thread"
 display(ResultTable(columns, rows, title), experiment_card(stored["card"]))
 
 # %% [markdown]
-# **In a small model the cache saves far less time than multiplications.** For 20 words, no saving of time
-# is seen at all. The cache saves no call of an operator: it even makes some more, to join old keys and new
-# ones, and each call costs time, however little it computes. That is the likely reason. The calls are exact
+# **In a small model the cache saves far less time than multiplications.** For 20 words, the range of
+# times includes 1. Each step runs nearly the same operators, on one word or on all: the cache saves only one
+# call in twenty, and each call costs time, however little it computes. That is the likely reason. The calls are exact
 # counts; the times were taken beside other work, so trust only their ranges.
 
 # %% [markdown]
@@ -613,7 +613,7 @@ Recency(
 #
 # | change | source | what it changes in this chapter's code | what stays |
 # |---|---|---|---|
-# | pre norm | {cite:t}`xiong2020` | {eq}`eq-pre-norm` in place of {eq}`eq-post-norm` | both sub-layers |
+# | pre norm | {cite:t}`radford2019`; studied by {cite:t}`xiong2020` | {eq}`eq-pre-norm` in place of {eq}`eq-post-norm` | both sub-layers |
 # | RMS norm | {cite:t}`zhang2019` | no mean is subtracted in {eq}`eq-layer-norm`, and there is no bias | gain, place |
 # | gated feed-forward | {cite:t}`shazeer2020` | `feed_forward`: one matrix more, whose output multiplies the hidden layer | each word by itself |
 # | rotary positions | {cite:t}`su2021` | queries and keys are turned in `remember` and before scores; nothing is added to embeddings | scores, softmax, sum |
@@ -701,7 +701,7 @@ plt.show()
 # - Post norm needs more care at the start of training than pre norm. A warm-up helped, and so did more
 #   updates, the more so at a smaller rate.
 # - An encoder block with a causal mask is a language model's block.
-# - A cache keeps keys and values. It saves multiplications but no call of an operator; in a small model it
+# - A cache keeps keys and values. It saves multiplications but hardly a call of an operator; in a small model it
 #   saves far less time than multiplications.
 # - Softmax can be computed block by block, exactly. Moving the bracket gives another function.
 # - The changes in the table touch single parts of this machine. In its attention layers score, mask,

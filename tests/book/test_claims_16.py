@@ -44,6 +44,23 @@ def test_a_cache_holds_keys_and_values_of_each_layer():
 
 
 @torch.no_grad()
+def test_both_ways_to_write_that_are_timed_write_what_the_package_does():
+    torch.manual_seed(1)
+    model = Transformer(13, 11, d_model=12, heads=3, layers=2, d_feedforward=24).eval()
+    source, lengths = torch.randint(4, 13, (2, 5)), torch.tensor([5, 3])
+    state, memory = model.begin(source, lengths)
+    word, expected = torch.ones(2, dtype=torch.long), []
+    for _ in range(6):
+        logits, _, state = model.step(word, state, memory)
+        expected.append(logits)
+        word = logits.argmax(-1)
+    for cached in (True, False):
+        torch.testing.assert_close(
+            transformer.write(model, source, lengths, 6, cached=cached), torch.stack(expected, 1)
+        )
+
+
+@torch.no_grad()
 def test_the_work_of_a_cache():
     """Count what one layer of d = 12 multiplies, whose inner layer has 4 d numbers."""
     d, T = 12, 7

@@ -37,7 +37,7 @@ def test_pairing_takes_the_covariance_off():
 def figure():
     """Draw the chapter's figure of draws again, as its cell does."""
     stored = measured("seeds")
-    systems = {"seed 1": ("whole", 0), "seed 3": ("whole", 2), "half": ("half", 0)}
+    systems = {"seed 3": ("whole", 2), "seed 5": ("whole", 4), "half": ("half", 0)}
     return PairedDraws(
         {
             name: sentence_counts(stored["texts"][part][place], stored["references"])
@@ -47,7 +47,7 @@ def figure():
 
 
 def test_the_same_draws_narrow_the_interval_of_every_difference(figure):
-    for against, size in itertools.product(("seed 3", "half"), range(len(figure.sizes))):
+    for against, size in itertools.product(("seed 5", "half"), range(len(figure.sizes))):
         figure.against, figure.size, figure.paired = against, size, False
         own = figure.numbers()
         figure.paired = True
@@ -57,20 +57,21 @@ def test_the_same_draws_narrow_the_interval_of_every_difference(figure):
         assert same["correlation"] > 0.3 > abs(own["correlation"])
 
 
-def test_the_interval_of_seeds_1_and_3_leaves_0_out_at_200_sentences_alone(figure):
+def test_the_interval_of_seeds_3_and_5_leaves_0_out_while_sentences_are_few(figure):
     figure.paired = True
     outside = []
     for size in range(len(figure.sizes)):
         figure.size = size
         shown = figure.numbers()
         outside.append(abs(shown["difference"]) > shown["plus_minus_difference"])
-    assert outside == [False, False, True, False]
+    assert outside[:2] == [True, True]
+    assert not outside[3]
     # Nor does it hang on the draws.
     stored = measured("seeds")
     counts = [
-        sentence_counts(stored["texts"]["whole"][place], stored["references"]) for place in (0, 2)
+        sentence_counts(stored["texts"]["whole"][place], stored["references"]) for place in (2, 4)
     ]
-    for n, apart in ((200, True), (400, False)):
+    for n, apart in ((50, True), (100, True), (400, False)):
         found = [paired_bootstrap(*(c[:n] for c in counts), seed=seed) for seed in range(3)]
         assert all((one.low > 0 or one.high < 0) == apart for one in found)
 
