@@ -65,7 +65,7 @@ class Bag(nn.Module):
         self.d_states = d_embed
 
     def forward(self, source: Tensor, lengths: Tensor) -> Encoded:
-        """Give the embeddings; the decoder starts from zeros."""
+        """Give the embeddings; the decoder starts from the same state for every bag."""
         states = self.embedding(source)
         nothing = states.new_zeros(len(source), 1, self.d_states)
         return Encoded(states, nothing, padding_mask(lengths, source.shape[1]))

@@ -386,8 +386,8 @@ plt.show()
 # $$ \frac{\partial c}{\partial x_i} = \frac{\partial h_{T_s}}{\partial h_{T_s-1}} \cdots \frac{\partial h_{i+1}}{\partial h_i} \, \frac{\partial h_i}{\partial x_i} $$ (eq-gradient-path)
 #
 # In the example by hand each factor was $\tfrac12$. Now take a GRU as PyTorch creates it, untrained, let it
-# read random vectors, and measure the *influence* of each word: the root of the sum of the squares of all
-# derivatives in $\partial c/\partial x_i$, estimated by random projections, as a share of the largest such
+# read sixteen sequences of random vectors, and measure the *influence* of each word: the root of the sum of the squares of all
+# derivatives in $\partial c/\partial x_i$, estimated by random projections and averaged, as a share of the largest such
 # root. (Here that is the last word's.) Answer the question in the figure, then move its slider.
 
 # %%
@@ -592,14 +592,14 @@ joined = {}
 for n in (4, 8, 12, 16):
     sentences = generate(100, seed=1, min_len=n, max_len=n)
     joined[n] = sum(bool(JOINTS & set(pair.source)) for pair in sentences)
-    print(f"{n:2} words: {joined[n]:3}% have a comma or a conjunction")
+    print(f"{n:2} words: {joined[n]:3}% have a comma, 'and', 'but' or 'because'")
 
 # %% [markdown]
 # Up to twelve words many sentences are one clause; by sixteen nearly all join several short ones.
 # The fixed curve dips at twelve and recovers at sixteen; attention, lower at eight and twelve than
 # at four, recovers at sixteen, too. Up to twelve words the grammar draws each sentence as a whole; beyond
-# that, it adds clause to clause. This is a likely reason, but the measurement cannot tell it from the
-# effect of length.
+# that, it adds clause to clause. This is a likely reason. So is that the training has a third as many
+# sentences of twelve words as of sixteen. The measurement cannot tell either from the effect of length.
 #
 # ### Which words are lost?
 #
@@ -635,7 +635,7 @@ ResultTable(columns, rows, "Words of the reference that the translation has (%)"
 
 # %% [markdown]
 # The fixed vector keeps the beginning best. At forty words it loses the middle most: what it
-# keeps there is not far above luck. At twenty, middle and end are level. This fits an encoder that reads from
+# keeps there is not far above luck. At twenty, middle and end are level. The loss in the middle at forty fits an encoder that reads from
 # both ends, but it is no proof. The decoder may also drift as it goes on, which would hurt the end. And
 # attention loses most in the middle, too, where it drops clauses.
 

@@ -400,7 +400,8 @@ print("state", tuple(state.shape), " weights", tuple(weights.shape))
 # it wrote that word. Luong et al. (2015) swapped two events: they update first, then ask with $s_t$. Any
 # score can go with either order.
 #
-# A probe shows which order a decoder follows, whatever its name says, as long as its state alone asks. Change
+# A probe shows which order a decoder follows, whatever its name says, if it asks with its state alone, and not with the
+# last word as well. Change
 # the token that step 4 reads, and see which rows of the *attention map* move. (The map is the table of
 # weights, with one row for each target word and one column for each source word.) The cell does this for both
 # orders, each with two scores. (*General* is a product of query and key with a matrix between them; the next
@@ -789,7 +790,7 @@ for pair, found in zip(FIVE, translator.translate([pair.source for pair in FIVE]
 #   depending on the seed. The construction is learned, the word is not.
 # - **The hero** begins well: *him* has become the subject. Then each of the three seeds fails in its own
 #   way: one forgets *plus*, the word for *no longer*; one has it, and writes of a soldier; one loses *ne*
-#   and *au*. (The run above is a fourth, with mistakes of its own.)
+#   and *au*. (The run above began with the weights and batches of the first, and yet makes mistakes of its own.)
 #
 # </details>
 #
@@ -837,7 +838,7 @@ for found in translator.translate(mine):
 # {{ sizes["test"] }} test sentences. (These seeds draw the first weights alone; the batches come in one order.)
 # BLEU and *exact*, the share of sentences translated word for word like the reference, judge greedy
 # translations: each step writes its most probable word. (The five sentences above were translated by beam
-# search, from every seed.) The first line of the card gives the command that makes these numbers again. For
+# search, here and with each of the seeds.) The first line of the card gives the command that makes these numbers again. For
 # comparison there is IBM Model 1 (1993), a word aligner without a network. It counts which words occur
 # together in the same {{ f"{sizes['train']:,}" }} pairs.
 

@@ -494,7 +494,7 @@ plt.show()
 
 # %% [markdown]
 # A full matrix that had learned all twelve answers keeps three to six of them when cut down to rank 2. Two
-# dimensions would have been enough, but training began from a large random matrix, and nothing asked it for two. **Trained thin and cut
+# dimensions would have been enough, but nothing asked training for two, and it began from a random matrix of full rank with large entries. **Trained thin and cut
 # thin are different things.** In the book's example *mat* stays first. On the captions rank 4 leaves most rows in place, and more than random scores keep on average. (These maps are from a model that was stopped early;
 # *{{ first["source"] }}* became *{{ first["text"] }}*)
 #
@@ -681,11 +681,11 @@ ResultTable(heads, rows, "Two layers on one sentence")
 #
 # ## All scores at one budget
 #
-# Which score should you use? Here are translators that differ in the score alone: one encoder (a GRU, 32
+# Which score? Here are translators that differ in the score alone: one encoder (a GRU, 32
 # numbers in each direction), Luong's order without input feeding, one readout (it starts at the words' frequencies),
 # {{ f"{stored['card']['pairs']:,}" }} short pairs of the toy corpus, eight passes over them. "Equal budget" has a
 # trap: a small matrix, or a factor before the scores, wants its own learning rate. So each score had three
-# rates or more, and BLEU on validation sentences chose. Then three seeds (of the first weights alone) were
+# rates or more, threefold apart, and BLEU on validation sentences chose. Then three seeds (of the first weights alone) were
 # judged once on the {{ stored["card"]["tested on"] }} test sentences.
 #
 # ```{predict} scaled-or-not
@@ -749,17 +749,16 @@ ResultTable(heads, rows, "All scores on the test sentences", note)
 #
 # - **The plain dot score is above its scaled twin**, seed by seed: BLEU
 #   {{ low_high("dot","bleu",".1f") }} against {{ low_high("scaled dot","bleu",".1f") }}. The links say the
-#   same. The last column hints at why: the weights of the scaled score stay spread out.
+#   same. The last column hints at why: its weights stay spread out.
 # - **A score with nothing to learn**, the plain dot score, has a higher BLEU than the general and the additive
-#   score too, seed by seed. In links no difference from general is seen, and in perplexity none from any score.
+#   score too, seed by seed. In links no difference from general is seen, in perplexity none from any score.
 #   Scaled dot and additive: no difference seen in BLEU and links.
 # - **Rank 8**, with a quarter of the weights of the general score: no difference seen in BLEU. Its links are
 #   worse. Trained with rank 8 or cut down to it: no difference seen in BLEU either. What the twelve words show
 #   at rank 2 does not show here.
-# - **Location** has the highest BLEU, and its links are worse than those of the dot and the general score.
-#   Chapter 4 offers a guess, no test.
+# - **Location** has the highest BLEU (on validation it overlaps with dot), and its links are worse than those of the dot and the general score.
 # - **All of them** are far above the fixed vector, and their links beat the diagonal. Any two scores differ
-#   in BLEU by less than half of that distance.
+#   in BLEU by less than half of what lies between them and the fixed vector.
 #
 # </details>
 #

@@ -14,7 +14,7 @@
 # # The decoder: two orders of one step
 #
 # This chapter cuts one step of a translator open: what it reads, when it asks, and where the context goes.
-# You write a step that can be both Bahdanau's and Luong's. Two probes then tell you who asks, and whether the
+# You write a step that can be both Bahdanau's and Luong's. If a decoder asks with its state alone, two probes tell you who asks, and whether the
 # update hears of attention, whatever a program calls itself. And you see a single line decide what a
 # translator learns in its first updates.
 #
@@ -411,7 +411,7 @@ ResultTable(heads, rows, "Steps that move, of six")
 # Sum $p - y$ over a batch. At the start $p$ is nearly uniform, and what is left is "frequent words up, rare
 # words down": a part that all positions of all sentences share. It pushes all features along together,
 # the same way in every batch. Where a weight's gradient keeps its sign, Adam's step is about as large as the
-# learning rate, however small the gradient. A feature sums over many weights, so it goes far. In the tanh it
+# learning rate, however small the gradient. Each number of $z$ sums over many weights, so it goes far. In the tanh it
 # meets a wall: $1 - \tilde s^2$, the factor of the second line, goes towards zero. With it goes all that
 # $W_c$, the states and the attention are told.
 #
@@ -495,8 +495,8 @@ for i, pair in enumerate(FIVE):
 # ## The grid: what do the choices do?
 #
 # Now everything else can be held equal: the additive score, a linear readout, a bias from frequencies, and
-# a learning rate of 0.01 that was tuned for none of them. Two choices are left: who asks, and whether the
-# update reads what attention gave. That makes four decoders, with three seeds each. One of them is in neither paper: it asks before the update
+# one learning rate, 0.01. (In chapter 4 it was the best of four for one of them, Luong's without feeding.) Two choices are left: who asks, and whether the
+# update reads what attention gave. That makes four decoders, with three seeds of first weights each. One of them is in neither paper: it asks before the update
 # and keeps the context out of it. Beside the four stands the decoder that ignores its context.
 #
 # The names in the table stand for an order and a feeding. The readout is linear, not Bahdanau's maxout or
@@ -534,8 +534,8 @@ ResultTable(heads, rows, "Order and feeding", "lowest to highest of three seeds"
 # - **The design of neither paper**, which asks early and keeps the context out of the update, has
 #   {{ span(runs("before",False),"bleu",".1f") }}: each seed is below each seed of the other three. So the two choices act
 #   together: of those that ask before, the fed one is better. It also has more weights at work. Another reason may be
-#   that without feeding its context comes from a state that has not read the last word, and that no state
-#   reads it.
+#   that without feeding its context comes from a state that has not read the last word, and no later state
+#   reads that context.
 # - **The links** of [chapter 3](03_additive.ipynb) do differ. Their alignment error rate, AER, is {{ span(runs(),"aer",".2f") }} without feeding, {{ span(runs(fed=True),"aer",".2f") }}
 #   with it, and {{ span(runs("before",True),"aer",".2f") }} in Bahdanau's order: each seed of the first is below each seed of the two
 #   others, by {{ nearest }} or more. But the same decoder from a zero bias has {{ span(runs(bias="zero"),"aer",".2f") }}: three seeds

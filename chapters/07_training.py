@@ -263,14 +263,12 @@ for split in ("short", "long"):
 #
 # **Short sentences.** Every setting returns the same BLEU: a sure model leaves nothing to find.
 #
-# **Long ones.** From 1 to 20 the mean log-probability rises,
-# {{ f"{long_of['1, 0']['log_p']:.2f}" }} to {{ f"{long_of['20, 0']['log_p']:.2f}" }}. The translations become shorter. From 1 to 5 the interval of BLEU includes zero: no difference seen. From 5 to 20 BLEU falls by a little; the interval only just leaves out zero. That a wider beam can cost BLEU was reported by {cite:t}`koehn2017`; {cite:t}`yang2018` speak of the *beam search curse*. A length penalty of 1 raises BLEU at both widths, with intervals above zero. Fall
-# and rise come from length: BLEU's brevity penalty ({eq}`eq-brevity`) moves by more, and the shares of right
-# n-grams the other way.
+# **Long ones.** From 1 to 20 mean log-probability rises,
+# {{ f"{long_of['1, 0']['log_p']:.2f}" }} to {{ f"{long_of['20, 0']['log_p']:.2f}" }}. The translations become shorter. From 1 to 5 the interval of BLEU includes zero: no difference seen. From 5 to 20 it falls a little; the interval just leaves out zero. That a wider beam can cost BLEU was reported by {cite:t}`koehn2017`; {cite:t}`yang2018` speak of the *beam search curse*. A length penalty of 1 raises BLEU at both widths, with intervals above zero. Both come from length: BLEU's brevity penalty ({eq}`eq-brevity`) moves more than BLEU, and the shares
+# of right runs of words the other way.
 #
-# **Whose fault?** The test finds not one search error in any row. (With a penalty, only a hint.) The narrow beams did miss likelier
-# sentences, or the log-probability could not rise. But every wrong translation was *more* probable for this
-# model than its reference. The long references have a mean log-probability of {{ f"{searched['long']['forced']:.0f}" }}.
+# **Whose fault?** The test finds no search error in any row. (With a penalty the search seeks another score: there it is only a hint.) The narrow beams did miss likelier
+# sentences; otherwise the log-probability could not rise. But every wrong translation was *more* probable than its reference. The long references have a mean log-probability of {{ f"{searched['long']['forced']:.0f}" }}.
 #
 # </details>
 #
@@ -281,7 +279,7 @@ for split in ("short", "long"):
 #
 # $$ y_t \sim \mathrm{softmax}(z_t / \tau) $$ (eq-tempered-draw)
 #
-# The *logits* $z_t$ are the model's numbers before its softmax. *Top-k* lets only the $k$ likeliest words take
+# The *logits* $z_t$ are what the softmax reads. *Top-k* lets only the $k$ likeliest words take
 # part. A *nucleus* keeps the likeliest until they hold a share $p$ of the probability.
 
 # %%
@@ -478,23 +476,23 @@ for (by, reads), both in cost.items():
 # $$ (eq-scheduled)
 #
 # %% [markdown]
-# In the package: `fit(..., teacher_forcing=schedule)`. First, its objective is not
+# In the package: `fit(..., teacher_forcing=schedule)`. Two warnings. First, the objective of scheduled sampling is not
 # smallest at the true probabilities (Huszár, 2015). After a wrong guess the target is still the
-# reference's word at that place, fitting or not. Even endless data need not teach the truth then.
+# reference's word at that place, fitting or not. Endless data need not teach the truth then.
 # Second, there are two ways to draw: for each word of each sentence, as in the paper, or once for a whole
 # step of the batch, as much code does. The shares agree on average. But with one draw for the step, no step
 # mixes true words and guesses.
 #
 # ### Four trainings
 #
-# One small translator is trained four ways, from three seeds each: plainly; with labels smoothed by 0.1;
-# with scheduled sampling, from all true words down to half of them along a straight line; and without
+# One small translator is trained four ways, with three seeds: plainly; with labels smoothed by 0.1;
+# with scheduled sampling, from all true words down linearly to half; and without
 # clipping. Model, batches in their order, number of updates and learning rate are the same; a seed draws first
-# weights and guesses. Of three rates the highest was best for the *plain* training, by BLEU on validation
+# weights, the same for all four, and which steps read a guess. Of three rates the highest was best for the *plain* training, by BLEU on validation
 # sentences, and all four use it; at other rates, higher ones too, each might do better. The
 # test sentences were looked at once. In the table, *beam 5* has a length penalty of 0.6; *next word right*
 # is the share after one random wrong word; *next four* is the mean of the four shares after that, with its own
-# words read. *Norm above 1* counts the updates that clipping to a length of 1 touches, or would touch.
+# words read. *Norm above 1* counts the updates that clipping touches, or would touch.
 #
 # ```{predict} which-helps
 # ```
@@ -533,14 +531,13 @@ ResultTable(("training", *columns), rows, "Lowest to highest of three seeds")
 # - **Smoothed labels.** BLEU is {{ seeds_of("smoothing 0.1", *columns["BLEU, greedy"]) }}, against
 #   {{ seeds_of("plain", *columns["BLEU, greedy"]) }}: each seed is above each plain one, with a beam of 5
 #   as well. {cite:t}`vaswani2017` found that smoothing costs perplexity; scored without smoothing, the ranges
-#   overlap here: no difference seen. Longer training may tell.
+#   overlap here: no difference seen.
 # - **Scheduled sampling.** The word after a wrong one is right more often, each seed above each plain
 #   one. Was it the practice? The smoothed model, which never practised, has
 #   {{ seeds_of("smoothing 0.1",*columns["next word right"]) }}, and this one
 #   {{ seeds_of("sampling to 0.5",*columns["next word right"]) }}: the ranges overlap. With own words read, as
 #   practised, each of its seeds is above all others at the next four words, the nearest by {{ hair }}. That
-#   measure was chosen afterwards: three seeds do not settle it. In BLEU no difference from plain training is
-#   seen.
+#   measure was chosen afterwards: three seeds do not settle it. In BLEU its range overlaps that of plain training, though seed by seed it is above.
 # - **No clipping.** Ranges overlap: no difference seen. Few updates had a norm above 1, and Adam bounds
 #   its steps anyway.
 #
@@ -550,8 +547,7 @@ ResultTable(("training", *columns), rows, "Lowest to highest of three seeds")
 #
 # The package's translator writes the book's five sentences by greedy search and by a beam of five like the
 # table's. Then a real caption, with the map of
-# [chapter 3](03_additive.ipynb)'s translator: greedy search, no penalty. Nobody takes a picture here; the
-# reference is *A man cooking food on the stove.* Would a coverage penalty have noticed what is missing? The
+# [chapter 3](03_additive.ipynb)'s translator: greedy search, no penalty. The reference is *A man cooking food on the stove.* Would a coverage penalty have noticed what is missing? The
 # last lines sum each column of the map and compute {eq}`eq-coverage-in-search`.
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Attention map of a German caption and its wrong English translation, a row for each English token. The columns of bereitet, am, Herd and Essen are strong in several rows; those of Ein, of the full stop and of the end are pale in nearly all."}}
@@ -669,7 +665,7 @@ plt.show()
 # ## What you now know
 #
 # - A beam keeps the likeliest beginnings. It can find a likelier sentence than greedy search, but unless it
-#   holds everything there is no guarantee: a wider one may find less.
+#   holds everything there is no guarantee: a wider one may even find a less likely sentence.
 # - The length and coverage penalties change what the search looks for, not how well it searches.
 # - `force` tells a search error from a model error.
 # - Loss: sum over real words, divide once. Smoothed labels have a floor. Clipping keeps the direction.

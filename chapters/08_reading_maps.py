@@ -199,8 +199,8 @@ experiment_card(stored["card"])
 # ## Measured: four yardsticks and a shift
 #
 # Is an AER of 0.11 good? A rate needs company. Here are the maps of 1,000 test pairs, read in several ways.
-# Beside them stand rules that look at no map: a word drawn by lot; the diagonal; IBM Model 1, in
-# five rounds, the word counter that [the capstone](19_judge.ipynb) explains; and the lowest rate that one link
+# Beside them stand rules that look at no map: a word drawn by lot; the diagonal; IBM Model 1,
+# the word counter that [the capstone](19_judge.ipynb) explains, after five rounds over the training pairs; and the lowest rate that one link
 # for each target word can reach. *Grow-diag* is read as the package's `evaluate` reads it: a row also links what is above
 # 0.25. An interval holds for other *sentences* like these: it comes from drawing the sentences again, with
 # replacement. For other *trainings* there is a column with three smaller translators, trained from three
@@ -432,7 +432,7 @@ plt.show()
 #
 # It is often said that *function words* have diffuse rows because they have no word of their own to look at.
 # Ghader and Monz (2017) found that it depends on the part of speech. Here is the mean entropy of the row
-# that writes a word, on the test pairs. It is in nats, over sentences of all lengths. Divided by $\ln T_s$,
+# that writes a word, on the test pairs. It is in nats, over sentences of all lengths. With each row's entropy divided by $\ln T_s$,
 # the groups of the table keep their order in the package's model (for the seeds this was not tried).
 #
 # ```{predict} who-looks-around
@@ -482,7 +482,7 @@ ResultTable(
 #
 # Let the model read the true words, and mark each step whose likeliest word is not the true one. Does
 # its row have a higher entropy there? The **area under the ROC curve** answers in one number. Draw a wrong step
-# and a right one: how often has the wrong one the higher entropy, in nats? By chance it is 0.5. A rival needs no
+# and a right one: how often is the wrong one's entropy (in nats) the higher? By chance it is 0.5. A rival needs no
 # map: one minus the probability of the likeliest word at the output. The model was trained on at most 12 words.
 #
 # ```{predict} does-it-warn

@@ -535,7 +535,7 @@ ResultTable(heads, rows, "Models that look elsewhere", note)
 # <details><summary>What the output shows</summary>
 #
 # - **Another seed** moves the GRU's weights by {{ low_high(seeds["gru"]) }} nats, of
-#   at most 0.69: two maps of three are redrawn. Words give nearly the same weights. A map that a new
+#   at most 0.69: in two of three trainings the maps are redrawn. Words give nearly the same weights. A map that a new
 #   seed redraws is no finding about the task.
 # - **Pushed away** by {{ strong }}, the GRU answers as before, with weights that hardly overlap with the first
 #   model's. Models of words are then at chance; pushed by {{ weak }} they keep answer and weights. By
@@ -594,11 +594,11 @@ display(ResultTable(heads, rows, "Erased until the answer flips", note))
 experiment_card(stored["card"])
 
 # %% [markdown]
-# Over words and through the GRU the order by attention flips the answer with fewer weights gone than lots do,
+# Over words and through the GRU the order by attention flips the answer with fewer weights gone than an order by lot does,
 # in each seed. Between attention and gradient × input no difference is seen. The paper's order needs fewer
 # than attention in each seed, as the paper found, though by little: by at most {{ f"{max(gained):.2f}" }} of the
 # weights. Over words about half of the answers never flip: those of the twins that need no
-# evidence. Through the GRU most of the answers never flip before the last weight: {{ low_high([x for o in ORDERS for x in never["gru", o]]) }} of them, over orders and
+# evidence. Through the GRU most of the answers stay the same down to the last weight: {{ low_high([x for o in ORDERS for x in never["gru", o]]) }} of them, over orders and
 # seeds.
 
 # %% [markdown]

@@ -336,14 +336,14 @@ plt.show()
 # {{ f"{share(drawn[96], 5, True):.0%}" }}. But while you translate you do not know $T$ yet, so local-m has
 # no such centre.
 #
-# And real text? A shared task of 2003 {cite:p}`mihalcea2003` has {{ hansards["pairs"] }} English–French
+# A shared task of 2003 {cite:p}`mihalcea2003` has {{ hansards["pairs"] }} English–French
 # pairs from the proceedings of the Canadian parliament, with {{ f"{hansards['links']:,}" }} sure gold
-# links. (The data are not part of the package; `benchmarks/local.py` counts them.) A window of $D$ =
+# links. (Not part of the package; `benchmarks/local.py` counts them.) A window of $D$ =
 # {{ ", ".join(map(str, hansards["widths"][1:])) }} around $t$ holds
 # {{ ", ".join(f"{x:.0%}" for x in hansards["plain"][1:]) }} of these links, and one around the scaled
-# centre {{ ", ".join(f"{x:.0%}" for x in hansards["scaled"][1:]) }}. **Up to 48 words, a
-# toy grammar flatters local attention:** each of these windows around $t$ holds more of its links, at 96 words
-# fewer. At $D = 5$ one in ten of the real links is outside, at $D = 10$ one in a hundred. Luong et al. took $D = 10$.
+# centre {{ ", ".join(f"{x:.0%}" for x in hansards["scaled"][1:]) }}. **A toy
+# grammar flatters local attention:** up to 48 words, each of these windows around $t$ holds more of its links
+# than of the real ones, whose sentences are of all lengths. At $D = 5$ one in ten of the real links is outside, at $D = 10$ one in a hundred. Luong et al. took $D = 10$.
 #
 # Now take the five sentences of the book, and a real caption with its map. What would a window of $D = 2$
 # around $t$ cut off?
@@ -374,8 +374,8 @@ plt.show()
 # diagonal drifts, as it does in French. Three models differ in their attention, and the window has
 # $D = 2$. The learning rate of each was the best of three on validation sentences; for local-m, backwards and
 # with drift, it is the highest that was tried. They were trained on 3 to 10 letters, and are tested on
-# 10, 15 and 25. A letter counts as right at its own place only: after one too many, all others stand one place
-# off. Beside the models stand two rules that need none: a letter drawn by lot, and the code of the source letter
+# 10, 15 and 25. A letter counts as right at its own place only: after one too many, all later ones stand one
+# place off. Beside the models stand two rules that need none: a letter drawn by lot, and the code of the source letter
 # at $t$. The last row of each task is the share of its links within 2 of $t$.
 #
 # ```{predict} longer-sentences

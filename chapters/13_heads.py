@@ -579,7 +579,7 @@ experiment_card(stored["card"])
 #
 # The captions decide nothing. The row that looks most at a verb's first part gives the second part
 # {{ f"{max(b for _, b in parts):.2f}" }} at most. But this model got all five verbs wrong, so its rows cannot
-# tell whether one is enough. Nor do rows tell what a state knows: the encoder reads in both directions, so
+# tell whether one row is enough. Nor do rows tell what a state knows: the encoder reads in both directions, so
 # the state at *bereitet* may know about *zu* already.
 
 # %% [markdown]

@@ -315,8 +315,8 @@ ResultTable(
 # so a sentence that was trained on is not tested, but its twin may be. {{ twins }} of the 500 test sentences
 # share their words with training sentences of the opposite label alone, fewer with such of the same label
 # alone. A reader that remembers the words leans the wrong way.) Self-attention without positions is such a
-# bag too, as {eq}`eq-equivariance` says. With positions it hardly makes a mistake. Neither does a GRU:
-# attention is one way to find out which word belongs to which, not the only one.
+# bag too, as {eq}`eq-equivariance` says. With positions it hardly makes a mistake. Neither does a GRU, whose
+# states one learned query reads: *self*-attention is one way to find out which word belongs to which, not the only one.
 #
 # The surprise is the causal layer *without* positions, which is as good. Row $t$ is a bag as well, but only
 # of the words *up to* $t$: the first clause's adjective is read before the second noun, the second clause's
@@ -514,7 +514,7 @@ experiment_card(far["card"])
 # It did not, so far: of the seven words it names the right one no more often than counts do that see one word
 # back. The map is no proof of the opposite. The row of *essen*, which has to name *zu*, gives *bereitet* {{
 # f"{shown['weights'][0][6][3]:.2f}" }} and {{ f"{shown['weights'][1][6][3]:.2f}" }}, and equal weights would
-# give it {{ f"{1 / 7:.2f}" }}. So the second head does look back; but the model gives *zu* a probability of
+# give it {{ f"{1 / 7:.2f}" }}. So the second head looks back; but the model gives *zu* a probability of
 # {{ f"{shown['next'][6]:.2f}" }}. **Looking at a word does not say how much it is used.** A longer training,
 # or a deeper model, may learn more.
 #
@@ -525,8 +525,8 @@ experiment_card(far["card"])
 #
 # $$ \underbrace{4Td^2 + 2T^2d}_{\text{self-attention, 1 step}} \qquad \underbrace{6Td^2}_{\text{GRU, } T \text{ steps}} $$ (eq-path)
 #
-# These count multiplications; $4Td^2$ are the projections, with the output's ([chapter 13](13_heads.ipynb)). In self-attention, what one word tells
-# another passes through one step. In a recurrence it passes through as many steps as lie between the two.
+# These count multiplications; $4Td^2$ are for the projections, that of the output among them ([chapter 13](13_heads.ipynb)). In self-attention, what one word tells
+# another passes through one step. In a recurrence, through as many steps as lie between the two.
 #
 # | | grows as | steps that wait for each other | longest path between two words |
 # |---|---|---|---|
@@ -566,8 +566,8 @@ def ratios(way):
 ratio, fused = ratios("self-attention, with weights"), ratios("self-attention, fused")
 
 # %% [markdown]
-# Each time is for one forward call with a batch of 4 on one thread. Lines show the median of seven rounds,
-# bands the lowest to the highest. At 16 words a GRU takes
+# Each time is the mean of 256 forward calls (16 words) to 4 (1,024 words), with a batch of 4 on one thread. Lines show
+# the median of seven rounds, bands the lowest to the highest. At 16 words a GRU takes
 # {{ low_high(ratio["64", "16"] + ratio["256", "16"], ".1f") }} times as long as self-attention that returns
 # its weights. At 1,024 words it is the other way round: self-attention takes
 # {{ low_high([1 / r for r in ratio["64", "1024"]], ".1f") }} times as long at size 64, and

@@ -274,7 +274,7 @@ for way in WAYS:
 # Now we train: small Transformers on {{ f'{card["pairs"]["train"]:,}' }} pairs of [the toy
 # corpus](03_additive.ipynb) with at most {{ card["words at most"] }} English words, alike in all but their
 # positions, with three seeds, which draw first weights alone. In each training the learning rate, set by hand and
-# tuned for none, grows over the first 100 updates, and falls along a cosine to 0 at the last. No sentence that they translate on this page is one of those pairs. Each
+# tuned for none of these ways, grows over the first 100 updates, and falls along a cosine to 0 at the last. No sentence that they translate on this page is one of those pairs. Each
 # translates {{ card["pairs"]["test"] }} test sentences by greedy search, and then the same sentences with
 # their words shuffled. Both times BLEU compares with the translation of the sentence in its right order.
 #

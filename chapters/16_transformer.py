@@ -258,14 +258,14 @@ plt.show()
 # loss is higher in all three seeds, its BLEU lower; the ranges of BLEU miss each other by a fraction
 # of a point. Both are differences that luck alone makes once in ten times, with three seeds each ([chapter
 # 17](17_evaluation.ipynb)). Pre norm can do without a warm-up: its loss is then a little higher in all three
-# seeds, and the ranges of BLEU overlap.
+# seeds, again perhaps by luck, and the ranges of BLEU overlap.
 #
 # **Is post norm without a warm-up lost, or late?** The rows of {{ f"{stored['card']['updates'][1]:,}" }}
 # updates say: late. These are new trainings, whose rate falls more slowly. Starting at the same rate, all
 # three seeds leave the rule behind. With the smaller rate of {{ stored["card"]["learning_rates"][1] }}
 # they do better still. So a warm-up is one cure, time another. Whether they reach pre norm was not
 # measured. {cite:t}`xiong2020` give a reason: at the start, the gradients near the output of a post-norm
-# model are large. This was one model, with {{ stored["card"]["layers"] }} layers.
+# model are large. This was one small model.
 #
 # </details>
 #
@@ -525,8 +525,8 @@ title = "What the cache saves; d = 64, two layers, one sentence, one thread"
 display(ResultTable(columns, rows, title), experiment_card(stored["card"]))
 
 # %% [markdown]
-# **In a small model the cache saves far less time than multiplications.** For 20 words, the range of
-# times includes 1. Each step runs nearly the same operators, on one word or on all: the cache saves only one
+# **In a small model the cache saves far less time than multiplications.** For 20 words, the last column
+# includes 1: no saving of time is seen. Each step runs nearly the same operators, on one word or on all: the cache saves only one
 # call in twenty, and each call costs time, however little it computes. That is the likely reason. The calls are exact
 # counts; the times were taken beside other work, so trust only their ranges.
 
@@ -701,7 +701,7 @@ plt.show()
 # - Post norm needs more care at the start of training than pre norm. A warm-up helped, and so did more
 #   updates, the more so at a smaller rate.
 # - An encoder block with a causal mask is a language model's block.
-# - A cache keeps keys and values. It saves multiplications but hardly a call of an operator; in a small model it
+# - A cache keeps keys and values. It saves most multiplications but only one call of an operator in twenty; in a small model it
 #   saves far less time than multiplications.
 # - Softmax can be computed block by block, exactly. Moving the bracket gives another function.
 # - The changes in the table touch single parts of this machine. In its attention layers score, mask,

@@ -34,7 +34,7 @@ INSTALL
 import itertools
 import math
 from collections import Counter
-from statistics import mean, stdev
+from statistics import mean, mode, stdev
 
 import matplotlib.pyplot as plt
 import torch
@@ -263,7 +263,7 @@ five = ResultTable(
         (pair.source, stored["five"]["whole"][0][i], stored["five"]["half"][0][i])
         for i, pair in enumerate(FIVE)
     ],
-    "The book's five sentences, seed 1",
+    "The book's five sentences: seed 1 after all updates, another seed after half",
 )
 display(experiment_card(stored["card"]), five)
 
@@ -328,7 +328,7 @@ PairedDraws(
 # their difference more certain.** A sentence that is hard for one system is often hard for the other. Their
 # scores rise and fall together, and what they share drops out of the difference.
 #
-# Move the number of sentences, too. On the first 50 or 100, 0 lies outside the interval for
+# Move the number of sentences. On the same draws of the first 50 or 100, 0 lies outside the interval for
 # seeds 3 and 5; on all 400 it lies inside. So decide how many sentences you will use before you look.
 #
 # </details>
@@ -344,7 +344,7 @@ PairedDraws(
 #
 # The draws scatter about $d$ as they would about 0 if there were no difference; $p$ is the share of
 # draws that lie at least as far from $d$ as $d$ lies from 0. The corpus itself counts as one draw, so $p$
-# is never 0. The table below is for ten pairs of trainings. A difference is often called *significant* if
+# is never 0. Below are ten pairs of trainings. A difference is often called *significant* if
 # $p < 0.05$.
 #
 # ```{predict} ten-pairs
@@ -451,7 +451,7 @@ print(f"gained by choosing {mean(gains):.1f} ± {stdev(gains):.1f} BLEU")
 
 # %% [markdown]
 # The number after ± is the standard deviation over the halves. The score that a system was chosen by is, on
-# average, too high. What choosing gains depends on the five: here one of them was chosen from most halves.
+# average, too high. What choosing gains depends on the five: here seed {{ mode(chosen) + 1 }} won most halves.
 # So choose on validation sentences, and look at the test sentences once. (Halves of one test set are not
 # independent, so only the average counts here.)
 #
@@ -463,13 +463,13 @@ print(f"gained by choosing {mean(gains):.1f} ± {stdev(gains):.1f} BLEU")
 # 2. **Chosen on other data?** If not, the score flatters.
 # 3. **Is 0 outside the interval of the difference, in pairs, for every two trainings, one of each method?**
 #    If not: no difference seen on these sentences.
-# 4. **Several seeds of each, for weights and order?** If not, the claim is about two trainings, not two methods.
+# 4. **Several seeds of each?** If not, the claim is about two trainings; if they draw weights alone, about one order.
 # 5. **Ranges of the seeds apart?** If not: no difference seen. If they are, with four seeds or more of each,
 #    or three and five: *better, for this data, this budget and this score*. With three of each: *a hint that it is
 #    better*, since luck alone does this once in ten times.
 #
 # Seeds make a training repeatable only in part: other hardware, another number of threads or another
-# version of PyTorch may add numbers in another order, and training can amplify such differences. Report seeds, versions and machine, and expect ranges to come back, not digits.
+# version of PyTorch may add numbers in another order, and training can amplify such differences. Report seeds, versions and machine; expect ranges to come back, not digits.
 
 # %% [markdown]
 # ## Where it breaks

@@ -328,8 +328,8 @@ print(f"loss {loss:.2f} on the fifth batch; the weights agree after five updates
 # %% [markdown]
 # ## A run is a folder
 #
-# From here on the package's trainer makes the updates: the step that you wrote, hundreds of times, with a
-# penalty added to the loss, with a schedule, validations and files. `config.json` records what was asked for, `metrics.jsonl`
+# From here on the package's trainer makes the updates: the step that you wrote, hundreds of times, with the
+# penalty of [chapter 3](03_additive.ipynb) in the loss, a schedule, validations and files. `config.json` records what was asked for, `metrics.jsonl`
 # what was measured, one line each time. The checkpoints hold weights and vocabularies. `last` also holds
 # the optimiser, the state of the random numbers and the position in the data. On a CPU, an interrupted run
 # that `resumed_run` continues therefore ends with the same weights, bit for bit. On a GPU, sums may be
@@ -417,14 +417,14 @@ assert FULL or (
 #
 # Attention starts uniform, because untrained scores are nearly equal, and gets sharper while the model
 # learns. Meanwhile links appear: at the end the alignment error is below the diagonal's, and BLEU is above
-# the copyist's. This is one training. Falling entropy alone does not prove quality. A model can be sharp,
-# even with good links, and still translate badly; [chapter 20](20_study.ipynb) shows one.
+# the copyist's. This is one training. Falling entropy alone does not prove quality. A model can be sharp
+# and still translate badly; [chapter 20](20_study.ipynb) shows one.
 #
 # </details>
 #
 # ### Watch it happen
 #
-# The run kept the weights from its validations. Load them in turn, and force the model to write the same
+# The run kept the weights from its validations, but for the first look. Load them in turn, and force the model to write the same
 # known translation each time. Choose a row and follow it: does it stop being flat early or late, and does it
 # find its word at once?
 

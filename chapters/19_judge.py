@@ -68,7 +68,7 @@ else:
 #
 # The translator has not seen these two sets of sentences: validation sentences, which are like those of
 # its training, and *long* ones, of 15 words to 30, made for this page. Its training had at most twelve.
-# (Commas and *'s* count as words here.) These are two translations from each set. Before you count anything: how good is the translator, and how
+# (Punctuation and *'s* count as words here.) These are two translations from each set. Before you count anything: how good is the translator, and how
 # would you find out if you knew no French?
 
 # %%
@@ -268,10 +268,10 @@ ResultTable(("links by", "AER", "95% of draws"), rows, "Alignment error, validat
 # The attention's error is below that of IBM Model 1, which is below that of the diagonal, and the aligner's
 # range meets none of the others. The aligner is NLTK's, as it comes; it counts a word that a sentence has
 # twice as two halves. Set with care it comes much closer: counted by {eq}`eq-ibm1`, from all 40,000 pairs, in
-# twenty rounds and with no links to the empty word, it gets to 11.1%. This model is still ahead of that. Three
-# smaller ones, from the same pairs and with a penalty too ([chapter 8](08_reading_maps.ipynb)), are not: on test
+# twenty rounds and with no links to the empty word, it gets to 11.1%. This model is still ahead. Three
+# smaller ones, after one pass over the same pairs and with a penalty too ([chapter 8](08_reading_maps.ipynb)), are not: on test
 # pairs, where the aligner has 11.1% as well, they have {{ eight }}. So whether
-# attention beats a careful aligner depends on the training. The threshold matters little: of the three, 0.25
+# attention beats a careful aligner depends on the model and its training. The threshold matters little: of the three, 0.25
 # leads by less than a point. Three models from the 8,000 pairs of [chapter 20](20_study.ipynb), after few updates and without the
 # penalty, have {{ ", ".join(f"{r:.1%}" for r in three) }}.
 #
@@ -281,8 +281,7 @@ ResultTable(("links by", "AER", "95% of draws"), rows, "Alignment error, validat
 #
 # A **diagonal** says that the two word orders agree; a **jump**, that they do not. A **diffuse** row says that
 # the step had no single word to look at, or no idea. A **column without weight** may be a word left out; a
-# column that gets weight again and again may be a word said twice. Choose a row, then a threshold, and watch
-# the links come and go. Framed cells are gold links.
+# column that gets weight again and again may be a word said twice. Choose a row, then a threshold, and watch the links. Framed cells are gold links.
 
 # %% tags=["hide-input"]
 from seqattn.widgets import MapReader
@@ -326,8 +325,8 @@ ResultTable(columns, rows, "Entropy of the rows that write a word")
 # <details><summary>What the output shows</summary>
 #
 # Articles are among the sharpest. At the other end are *est-ce*, *a*, *pas*, *ne*, *que*: words that share their
-# English word with another (*est-ce* and *que* share *did*, *pas* and *ne* share *not*, and *a* mostly shares the
-# word of its verb). The rows of the sharpest put most of their weight on their own links; *est-ce* looks elsewhere. The list is
+# English word with another (*est-ce* and *que* often share a word such as *did*, *pas* and *ne* share *not*, and *a* mostly shares
+# that of its participle or noun). The rows of the sharpest put most of their weight on their own links; *est-ce* looks elsewhere. The list is
 # from one model. {cite:t}`ghader2017` measured this on real text.
 #
 # </details>
@@ -345,8 +344,8 @@ ResultTable(columns, rows, "Entropy of the rows that write a word")
 # from logits $z$ and a temperature $\tau$ (below 1 to be careful). Often only part of the vocabulary is
 # eligible: the $k$ likeliest words (**top-k**), or the **nucleus**, the smallest set of likeliest words
 # whose probabilities sum to at least $P$ {cite:p}`holtzman2020`. With $p = (0.5, 0.3, 0.15, 0.05)$ and
-# $P = 0.9$, the nucleus is the first three words, and they are drawn with probabilities $0.53$, $0.32$ and
-# $0.16$. The sentences here are long ones, of 15 to 18 words: on sentences like those of the training,
+# $P = 0.9$, the nucleus is the first three words, drawn with probabilities $0.53$, $0.32$ and
+# $0.16$. The sentences here have 15 to 18 words: on ones like those of the training,
 # every search writes nearly the same.
 
 # %%
@@ -448,7 +447,7 @@ plt.show()
 # the attention is more diffuse. Before you blame the length, look at the sentences: nearly all beyond
 # twelve words join clauses by *, and*, which no training sentence does. Length, number of joints and kind
 # of joint change together; [chapter 20](20_study.ipynb) compares sentences with and
-# without the joints that occurred in training.
+# without commas and such words as *and*.
 #
 # ### What the map says of a mistake
 #

@@ -124,12 +124,12 @@ Unrolled(orders=ORDERS, phases=["decode"], event=10, title="Two orders of events
 # Three models join the two: **coverage**, which adds to the additive score what was looked at before; a small
 # **Transformer**, with attention in place of recurrent networks; and, as a yardstick, the **fixed vector**.
 # All get the same pairs, batches and number of updates, with three seeds each. The budget counts updates, not
-# weights; the second table gives the numbers of parameters. Its "core s" are the seconds of the processor, for
-# the training and its validation; on another day one of the models took a third longer. Its MiB say how much
+# weights; the second table gives the numbers of parameters. Its "core s" are seconds of processor time, for
+# the training and its validation; one training of another day took a third longer. Its MiB say how much
 # the peak of a process rose in training; seeds of one model can be as far apart as all four recurrent models.
 # Links are read from rows and columns together, as in [chapter 19](19_judge.ipynb). The Transformer's weights
 # are the mean of the heads of its last layer. A mean of sharp rows is less sharp than they are, so its entropy
-# and its links cannot be compared with those of single maps. The last rows are rules; the copyist is that of [chapter 18](18_build.ipynb).
+# and its links cannot be compared with those of single maps. The last rows are rules that use no model; the copyist is that of [chapter 18](18_build.ipynb).
 #
 # In the plot below the tables, a dot is a seed, the diamond their mean, and the bar reaches one standard
 # deviation to each side. A *range* goes from the lowest dot to the highest. Three dots and three others of
@@ -198,7 +198,7 @@ plt.show()
 # contest's rate the fixed vector beats the Transformer and Luong's model.
 #
 # Luong's row in the first table has hardly any entropy (measured on what each model wrote), alignment error
-# rates (on the references) that about meet Bahdanau's, and far fewer points of BLEU. So a model can have sharp
+# rates (on the references) whose range overlaps Bahdanau's, and far fewer points of BLEU. So a model can have sharp
 # attention and still translate much worse.
 #
 # ### Your turn: run one, change one
@@ -228,7 +228,7 @@ for trial in trials:
 # ## The score, or the order?
 #
 # The contest cannot say *why* Luong's model is behind. It differs from Bahdanau's in five things at once:
-# the score, the order (ask before the update, or after it), what the update reads, the readout, and the
+# the score, the order (ask before or after the update), what the update reads, the readout, and the
 # number of weights. A tempting experiment swaps the scores of the two and credits the rest to the order. But
 # the other three come with the order.
 #
@@ -236,7 +236,7 @@ for trial in trials:
 # that $s_{t-1}$ asks for. With "before", the output reads that same context. With "after", it reads the
 # context that $s_t$ asks for, which is also what the next update reads. Then both orders have the same
 # weights, down to their initial values. All eight have nearly equal numbers of parameters. The first table is at the contest's learning rate, with more updates than
-# the contest had; a second one has other rates, and five times the updates. One factor is still a bundle: the
+# the contest had; a second one adds other rates, with as many updates and five times as many. One factor is still a bundle: the
 # maxout readout also reads the last word, has 80 features and a bias, and the tanh readout has 96 and
 # neither.
 #
@@ -503,11 +503,11 @@ ResultTable(("of three seeds", *lost, "ranges"), rows, "What length costs")
 #
 # Beyond twelve, attention collapses as well. But there nearly every sentence has the joint *, and*, which
 # training never has. At lengths that training had, sentences with a comma or such a word as *and* or *because*
-# ("joined" in the table) score higher than the rest, in both models, with the ranges of the seeds apart. (They are {{ joints["sentences"]["joined"] }}
+# ("joined" in the table, though these need not join clauses) score higher than the rest, in both models, the ranges of the seeds apart. (They are {{ joints["sentences"]["joined"] }}
 # sentences against {{ joints["sentences"]["no joint"] }} others, so the sentences themselves may be the reason.) From
 # 6 words to 12 the share of joined sentences rises from {{ f"{grown['joined'][1]:.0%}" }} to
 # {{ f"{grown['joined'][3]:.0%}" }}, so what length costs there is not measured apart from them.
-# Beyond twelve words, length, number of joints and kind of joint change together, too.
+# Beyond twelve, length, number of joints and kind of joint change together, too.
 #
 # </details>
 #
@@ -596,8 +596,8 @@ ResultTable(heads, beside(long["dropout"]), title)
 #
 # ## One look at the test pairs
 #
-# Nothing above read the test pairs. Now read them, once. *One word away* from a training sentence is one that
-# has a single word exchanged:
+# Nothing above read the test pairs. Now read them, once. A sentence is *one word away* if exchanging a
+# single word of it gives a training sentence:
 
 # %% tags=["hide-input"]
 heads = {"validation": ("contest", "bleu"), "test": ("test", "bleu")}
@@ -654,7 +654,7 @@ ResultTable(columns, rows, "Multi30k, BLEU with a beam of five (seeds)", note)
 #
 # - **Five changes called one.** Luong's model trails Bahdanau's in the contest. Asking later, as the only
 #   change, was no handicap.
-# - **The test set in any choice.** The studies on this page read validation pairs; its last tables read test pairs.
+# - **The test set in any choice.** No study on this page reads test pairs; its last tables do.
 # - **A good-looking map of a bad model.** Neither sharpness nor alignment error is BLEU.
 # - **A budget that ends before convergence** says who does well with that budget, rate and schedule. Train
 #   longer, at several rates, before you rank.

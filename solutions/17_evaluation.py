@@ -226,7 +226,8 @@ with checking("q4"):
 #
 # `interval` is a pair, the ends of the 95% interval of the difference, `b` minus `a`, paired by sentences. It
 # is that of one seed of each, so it never speaks for one system where all seeds speak for the other.
-# Ask the chapter's five questions, in its order, and return one text: `"not comparable"` after a *no* to
+# Ask the chapter's five questions, in its order; here two seeds of each are several, and ranges apart are
+# enough for *better*. Return one text: `"not comparable"` after a *no* to
 # the first question, `"flattered"` after a *no* to the second for either system, `"no difference seen"`
 # after a *no* to the third, `"two trainings"` after a *no* to the fourth, and `"no difference seen"` again
 # after a *no* to the fifth. Otherwise return `"a is better"` or `"b is better"`. The ends of an interval
@@ -347,7 +348,7 @@ for one, two in ((0, 1), (0, 2), (1, 4)):
     found = study(sampled(half[0], whole[0]), sampled(whole[one], whole[two]), sizes, 100)
     print(f"seeds {one + 1} and {two + 1}: alarms", found["alarms"], found["verdict"])
 print("found ", found["found"], "enough:", found["enough"])
-# So large a difference takes a dozen sentences. For some pairs of seeds the alarms are too many. That may be two things:
+# So large a difference takes two dozen sentences. For one pair of seeds the alarms are too many. That may be two things:
 # seeds do make two translators, and draws of so few sentences scatter too little. This study cannot tell which.
 # END ANSWER
 

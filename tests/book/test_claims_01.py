@@ -2,13 +2,15 @@
 
 import itertools
 import math
+from collections import Counter
 
 import pytest
 import torch
 from torch import nn
 
+from benchmarks import bottleneck
 from seqattn import attend
-from seqattn.data import measured
+from seqattn.data import generate, measured
 from seqattn.metrics import corpus_bleu, gradient_reach, superpose, unpack
 from seqattn.models import ModelConfig, build_model
 from seqattn.widgets import FixedVersusDynamic
@@ -150,6 +152,13 @@ def test_the_figure_asks_where_the_fixed_vector_falls_behind_and_knows():
     gaps = [a - f for a, f in zip(figure.attention, figure.fixed)]
     half = figure.lengths.index(12)
     assert gaps[0] < gaps[half] < max(gaps[figure.lengths.index(figure.trained_to) :])
+
+
+@pytest.mark.slow
+def test_the_training_has_few_sentences_of_twelve_words():
+    drawn = generate(4_000, seed=0, max_len=bottleneck.TRAINED_TO)
+    found = Counter(len(pair.source) for pair in drawn)
+    assert 0.2 < found[12] / found[16] < 0.45
 
 
 def test_an_unknown_measurement_is_refused_by_name():
