@@ -598,7 +598,7 @@ for n in (4, 8, 12, 16):
 # Up to twelve words many sentences are one clause; by sixteen nearly all join several short ones.
 # The fixed curve dips at twelve and recovers at sixteen; attention, lower at eight and twelve than
 # at four, recovers at sixteen, too. Up to twelve words the grammar draws each sentence as a whole; beyond
-# that, it adds clause to clause. This is a likely reason. So is that the training has a third as many
+# that, it adds clause to clause. This is a likely reason. Another is that the training has a third as many
 # sentences of twelve words as of sixteen. The measurement cannot tell either from the effect of length.
 #
 # ### Which words are lost?

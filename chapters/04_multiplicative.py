@@ -500,7 +500,7 @@ ResultTable(heads, rows, "The book's five sentences, greedy search, first seed")
 #
 # </details>
 #
-# It is one small grammar of one pair of languages, one size of model and eight
+# The table is from one small grammar of one pair of languages, one size of model and eight
 # passes; longer training may change the order.
 
 # %% [markdown]

@@ -264,7 +264,7 @@ for split in ("short", "long"):
 # **Short sentences.** Every setting returns the same BLEU: a sure model leaves nothing to find.
 #
 # **Long ones.** From 1 to 20 mean log-probability rises,
-# {{ f"{long_of['1, 0']['log_p']:.2f}" }} to {{ f"{long_of['20, 0']['log_p']:.2f}" }}. The translations become shorter. From 1 to 5 the interval of BLEU includes zero: no difference seen. From 5 to 20 it falls a little; the interval just leaves out zero. That a wider beam can cost BLEU was reported by {cite:t}`koehn2017`; {cite:t}`yang2018` speak of the *beam search curse*. A length penalty of 1 raises BLEU at both widths, with intervals above zero. Both come from length: BLEU's brevity penalty ({eq}`eq-brevity`) moves more than BLEU, and the shares
+# {{ f"{long_of['1, 0']['log_p']:.2f}" }} to {{ f"{long_of['20, 0']['log_p']:.2f}" }}. Translations become shorter. From 1 to 5 BLEU's interval includes zero: no difference seen. From 5 to 20 BLEU falls a little; the interval just leaves out zero. That a wider beam can cost BLEU was reported by {cite:t}`koehn2017`; {cite:t}`yang2018` speak of the *beam search curse*. A length penalty of 1 raises BLEU at both widths, with intervals above zero. This rise and that fall come from length: BLEU's brevity penalty ({eq}`eq-brevity`) moves more than BLEU, and the shares
 # of right runs of words the other way.
 #
 # **Whose fault?** The test finds no search error in any row. (With a penalty the search seeks another score: there it is only a hint.) The narrow beams did miss likelier
@@ -279,8 +279,7 @@ for split in ("short", "long"):
 #
 # $$ y_t \sim \mathrm{softmax}(z_t / \tau) $$ (eq-tempered-draw)
 #
-# The *logits* $z_t$ are what the softmax reads. *Top-k* lets only the $k$ likeliest words take
-# part. A *nucleus* keeps the likeliest until they hold a share $p$ of the probability.
+# The *logits* $z_t$ are what the softmax reads. *Top-k* keeps only the $k$ likeliest words. A *nucleus* keeps the likeliest until they hold a share $p$ of the probability.
 
 # %%
 ways = {}, {"temperature": 2.0}, {"temperature": 2.0, "top_k": 2}, {"top_p": 0.4}
@@ -488,7 +487,7 @@ for (by, reads), both in cost.items():
 # One small translator is trained four ways, with three seeds: plainly; with labels smoothed by 0.1;
 # with scheduled sampling, from all true words down linearly to half; and without
 # clipping. Model, batches in their order, number of updates and learning rate are the same; a seed draws first
-# weights, the same for all four, and which steps read a guess. Of three rates the highest was best for the *plain* training, by BLEU on validation
+# weights, the same for all four, and which words are guesses. Of three rates the highest was best for the *plain* training, by BLEU on validation
 # sentences, and all four use it; at other rates, higher ones too, each might do better. The
 # test sentences were looked at once. In the table, *beam 5* has a length penalty of 0.6; *next word right*
 # is the share after one random wrong word; *next four* is the mean of the four shares after that, with its own
@@ -537,9 +536,8 @@ ResultTable(("training", *columns), rows, "Lowest to highest of three seeds")
 #   {{ seeds_of("smoothing 0.1",*columns["next word right"]) }}, and this one
 #   {{ seeds_of("sampling to 0.5",*columns["next word right"]) }}: the ranges overlap. With own words read, as
 #   practised, each of its seeds is above all others at the next four words, the nearest by {{ hair }}. That
-#   measure was chosen afterwards: three seeds do not settle it. In BLEU its range overlaps that of plain training, though seed by seed it is above.
-# - **No clipping.** Ranges overlap: no difference seen. Few updates had a norm above 1, and Adam bounds
-#   its steps anyway.
+#   measure was chosen afterwards: three seeds do not settle it. In BLEU the range of scheduled sampling overlaps that of plain training, though seed by seed it is above.
+# - **No clipping.** Ranges overlap: no difference seen. Few updates had a norm above 1, and Adam bounds steps anyway.
 #
 # </details>
 #

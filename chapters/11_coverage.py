@@ -287,12 +287,12 @@ ResultTable(
 # - **The other sources**, as controls, give something else to count by: an end mark to compare a
 #   share with, or states that have counted, the decoder's first among them. Every bag of 6 is sorted,
 #   coverage or not, and few of 12, so a difference in the share sorted could show at 9 alone.
-#   By ranges none is seen, nor in the letters left out. But of six pairs with the same seed, coverage sorts more
+#   By ranges none is seen, nor in the letters left out. But of the six pairs of models with equal seeds, coverage sorts more
 #   in five at 9, and leaves out fewer in five at 9 and in six at 12.
 # - **The loss.** Rows share less, {{ low_high(of("coverage, loss", 6, "coverage loss")) }} beside
 #   {{ low_high(of("coverage", 6, "coverage loss")) }} without it. In sorting, no difference is seen.
-# - **Longer bags.** At 9 letters coverage leaves out {{ low_high(of("coverage", 9, "left out")) }}
-#   letters, beside {{ low_high(of("additive", 9, "left out")) }}. At 12 no model that reads bare embeddings sorts a bag.
+# - **Longer bags.** At 9 letters of bare embeddings coverage leaves out {{ low_high(of("coverage", 9, "left out")) }}
+#   letters, beside {{ low_high(of("additive", 9, "left out")) }}. At 12 none of the three sorts a bag.
 #
 # </details>
 

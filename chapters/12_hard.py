@@ -256,7 +256,7 @@ print("noise / signal  ", ", ".join(f"{name} {x:.2f}" for name, x in loud.items(
 #
 # ## Measured: find the marked letter
 #
-# A row holds twelve letters, drawn from an alphabet of twenty. A fixed vector is added to one of them,
+# A row holds twelve letters, each drawn from an alphabet of twenty. A fixed vector is added to one of them,
 # which *marks* it: name that letter. The letters' vectors stay as drawn. A query, an additive score and a
 # linear readout are learned, in five ways:
 #
@@ -267,7 +267,7 @@ print("noise / signal  ", ", ".join(f"{name} {x:.2f}" for name, x in loud.items(
 #   0.
 #
 # Only the learning rate differs: it is chosen for each way on validation rows, by the share that the first seed
-# names right, averaged from start to end. Then that seed and four others are judged on {{ f"{stored['card']['judged']:,}" }} test
+# names right, averaged over eight looks. Then that seed and four others are judged on {{ f"{stored['card']['judged']:,}" }} test
 # rows. All but *soft* read the place with the largest weight. Guessing a letter is right in 5% of
 # cases, reading a random place perfectly in 13%.
 #

@@ -453,7 +453,7 @@ print(f"gained by choosing {mean(gains):.1f} ± {stdev(gains):.1f} BLEU")
 # The number after ± is the standard deviation over the halves. The score that a system was chosen by is, on
 # average, too high. What choosing gains depends on the five: here seed {{ mode(chosen) + 1 }} won most halves.
 # So choose on validation sentences, and look at the test sentences once. (Halves of one test set are not
-# independent, so only the average counts here.)
+# independent, so only the average counts.)
 #
 # ## What may be said
 #
@@ -463,13 +463,12 @@ print(f"gained by choosing {mean(gains):.1f} ± {stdev(gains):.1f} BLEU")
 # 2. **Chosen on other data?** If not, the score flatters.
 # 3. **Is 0 outside the interval of the difference, in pairs, for every two trainings, one of each method?**
 #    If not: no difference seen on these sentences.
-# 4. **Several seeds of each?** If not, the claim is about two trainings; if they draw weights alone, about one order.
+# 4. **Several seeds of each?** If not, the claim is about two trainings. If the seeds draw weights alone, it is about one order of batches.
 # 5. **Ranges of the seeds apart?** If not: no difference seen. If they are, with four seeds or more of each,
 #    or three and five: *better, for this data, this budget and this score*. With three of each: *a hint that it is
 #    better*, since luck alone does this once in ten times.
 #
-# Seeds make a training repeatable only in part: other hardware, another number of threads or another
-# version of PyTorch may add numbers in another order, and training can amplify such differences. Report seeds, versions and machine; expect ranges to come back, not digits.
+# Seeds make a training repeatable only in part: other hardware, threads or versions of PyTorch may add numbers in another order, and training can amplify such differences. Report seeds, versions and machine; expect ranges to come back, not digits.
 
 # %% [markdown]
 # ## Where it breaks

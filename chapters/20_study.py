@@ -125,11 +125,10 @@ Unrolled(orders=ORDERS, phases=["decode"], event=10, title="Two orders of events
 # **Transformer**, with attention in place of recurrent networks; and, as a yardstick, the **fixed vector**.
 # All get the same pairs, batches and number of updates, with three seeds each. The budget counts updates, not
 # weights; the second table gives the numbers of parameters. Its "core s" are seconds of processor time, for
-# the training and its validation; one training of another day took a third longer. Its MiB say how much
+# the training and its validation; one of Luong's model on another day took a third longer. Its MiB say how much
 # the peak of a process rose in training; seeds of one model can be as far apart as all four recurrent models.
 # Links are read from rows and columns together, as in [chapter 19](19_judge.ipynb). The Transformer's weights
-# are the mean of the heads of its last layer. A mean of sharp rows is less sharp than they are, so its entropy
-# and its links cannot be compared with those of single maps. The last rows are rules that use no model; the copyist is that of [chapter 18](18_build.ipynb).
+# are the mean of the heads of its last layer. A mean of sharp rows is less sharp than they are, so its entropy and links cannot be compared with those of single maps. The last rows are rules that use no model; the copyist is that of [chapter 18](18_build.ipynb).
 #
 # In the plot below the tables, a dot is a seed, the diamond their mean, and the bar reaches one standard
 # deviation to each side. A *range* goes from the lowest dot to the highest. Three dots and three others of
@@ -494,7 +493,7 @@ ResultTable(("of three seeds", *lost, "ranges"), rows, "What length costs")
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# At *three* words the fixed vector is already far behind: so far it has learned little, at any length.
+# At *three* words the fixed vector is already far behind: it has learned little so far, at any length.
 # From six words to twelve both models lose points of BLEU, and the ranges overlap: no difference seen. But
 # the fixed vector has fewer points to lose. It keeps less than half of its score, attention keeps well over
 # half, and those ranges are apart. (Ranges of seeds, on 40 sentences of each length; and the two models stand
@@ -503,7 +502,7 @@ ResultTable(("of three seeds", *lost, "ranges"), rows, "What length costs")
 #
 # Beyond twelve, attention collapses as well. But there nearly every sentence has the joint *, and*, which
 # training never has. At lengths that training had, sentences with a comma or such a word as *and* or *because*
-# ("joined" in the table, though these need not join clauses) score higher than the rest, in both models, the ranges of the seeds apart. (They are {{ joints["sentences"]["joined"] }}
+# ("joined" in the table, though such words need not join clauses) score higher than the rest, in both models, the ranges of the seeds apart. (They are {{ joints["sentences"]["joined"] }}
 # sentences against {{ joints["sentences"]["no joint"] }} others, so the sentences themselves may be the reason.) From
 # 6 words to 12 the share of joined sentences rises from {{ f"{grown['joined'][1]:.0%}" }} to
 # {{ f"{grown['joined'][3]:.0%}" }}, so what length costs there is not measured apart from them.
@@ -511,7 +510,7 @@ ResultTable(("of three seeds", *lost, "ranges"), rows, "What length costs")
 #
 # </details>
 #
-# Does attention become more diffuse? The next figure shows its entropy as a share of the largest possible:
+# Does attention become more diffuse? Here is its entropy as a share of the largest possible:
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "The entropy of attention over sentence length, as a share of the largest possible, a dot for each of three seeds and a line through their means. It goes down from three words to six, is nearly level up to twelve, the longest in training, and goes up beyond."}}
 figure, axes = plt.subplots(figsize=(5.8, 3.2))
