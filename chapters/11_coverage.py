@@ -280,7 +280,7 @@ ResultTable(
 #
 # - **The bag of bare embeddings.** Weights are shares. Without coverage, *b b b a a a* and *b a* give the
 #   decoder the same contexts, so it writes the same. The last rule knows all shares and takes the
-#   fewest letters that have them: it sorts {{ f"{fewest:.2f}" }} of the bags of 6. Additive attention
+#   fewest letters with them: it sorts {{ f"{fewest:.2f}" }} of the bags of 6. Additive attention
 #   stays below, {{ low_high(of("additive", 6)) }}; with coverage each seed is above,
 #   {{ low_high(of("coverage", 6)) }}. A row on three *b* leaves a third on each: that tells the
 #   number.
