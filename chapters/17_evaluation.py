@@ -446,12 +446,13 @@ for _ in range(200):
     chosen.append(best)
     flattery.append(seen[best] - fresh[best])
     gains.append(fresh[best] - mean(fresh))
+winner = mode(chosen) + 1
 print(f"too high by {mean(flattery):.1f} ± {stdev(flattery):.1f} BLEU")
 print(f"gained by choosing {mean(gains):.1f} ± {stdev(gains):.1f} BLEU")
 
 # %% [markdown]
 # The number after ± is the standard deviation over the halves. The score that a system was chosen by is, on
-# average, too high. What choosing gains depends on the five: here seed {{ mode(chosen) + 1 }} won most halves.
+# average, too high. What choosing gains depends on the five: here seed {{ winner }} won most halves.
 # So choose on validation sentences, and look at the test sentences once. (Halves of one test set are not
 # independent, so only the average counts.)
 #
