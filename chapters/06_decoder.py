@@ -773,7 +773,7 @@ for name, read in (("packed", encoder), ("unpacked", partial(unpacked, encoder))
 #
 # - A decoder's step leaves two choices besides the score: who asks, and what the update reads. The papers
 #   are two points of that grid.
-# - Two probes show who asks and whether anything is fed: change a token, and change the values under the same keys.
+# - Two probes show which state asks and whether anything is fed: change a token, and change the values under the same keys.
 # - With the true words given and no feeding, Luong's states never hear of attention: in training all steps
 #   can be computed at once.
 # - A tanh readout that starts without the words' frequencies can saturate in twenty updates. Compare orders or
