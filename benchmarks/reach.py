@@ -18,11 +18,11 @@ are stored, in ``seqattn/data/measured/reach.json``, and writes the tables::
             about (what it ran on), machine, boot (which machine of that kind it was), date
             points   at each validation: {updates, tokens, training, validating, bleu}; in seconds,
                      from the beginning
-    trials  the same, of what was tried before
+    trials  the same, of settings beside those
 
-``--trials`` trains what the settings were chosen among: each until it has learned from half a
-million tokens, from another seed than those of the measurement. Other work may go on beside it, for
-its BLEU counts and not its seconds.
+``--trials`` trains the settings of both programs beside others, one thing changed at a time: each
+until it has learned from half a million tokens, from another seed than those of the measurement.
+Other work may go on beside it, for its BLEU counts and not its seconds.
 """
 
 import argparse
@@ -405,7 +405,7 @@ def read_arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--joeynmt", help="the Python of an environment with joeynmt==2.3")
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
     parser.add_argument("--only", nargs="+", choices=list(CONTESTANTS), help="of the contestants")
-    parser.add_argument("--trials", action="store_true", help="what the settings are chosen among")
+    parser.add_argument("--trials", action="store_true", help="the settings beside others")
     parser.add_argument("--minutes", type=float, default=usual.minutes, help="at most, for each")
     parser.add_argument("--every", type=int, default=usual.every, help="tokens to a validation")
     parser.add_argument("--threads", type=int, default=usual.threads)

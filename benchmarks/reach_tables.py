@@ -77,7 +77,8 @@ def told_ratio(ours: Cell, theirs: Cell, mark: float, count: Count = clock) -> s
     if mine is None:
         return "–" if other is None else f"below {other / count(ours['points'][-1]):.2f}"
     if other is None:
-        return f"above {count(theirs['points'][-1]) / mine:.2f}"
+        ratio = f"{count(theirs['points'][-1]) / mine:.2f}"
+        return ratio if count is per_token else f"above {ratio}"  # a speed need not grow
     return f"{other / mine:.2f}"
 
 
@@ -204,7 +205,7 @@ def _ratios(groups: Mapping[str, list[Cell]], contestants: "Mapping[str, Contest
         "**How many times as long the other took, training and validations, seed by seed**",
         "",
         *_table([*heads, "seeds", *(f"to {mark}" for mark in MARKS)], rows),
-        f"**The same to BLEU {middle}, training alone, and of what it is the product**",
+        f"**The same to BLEU {middle}, training alone, and its two factors**",
         "",
         *_table([*heads, "goal", "time", "tokens", "time for a token"], parts),
     ]

@@ -747,10 +747,9 @@ ResultTable(heads, rows, "All scores on the test sentences", note)
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# - **The plain dot score is above its scaled twin**, seed by seed: BLEU
-#   {{ low_high("dot","bleu",".1f") }} against {{ low_high("scaled dot","bleu",".1f") }}. The links say the
-#   same. The last column hints at why: the scaled twin's weights stay spread out.
-# - **A score with nothing to learn**, the plain dot score, has a higher BLEU than general and additive too, seed by seed. In links no difference from general is seen, in perplexity none from any score.
+# - **The plain dot score is above its scaled twin**, each seed above each: BLEU
+#   {{ low_high("dot","bleu",".1f") }} against {{ low_high("scaled dot","bleu",".1f") }}. Links say the same. The last column hints at why: the scaled twin's weights stay spread out.
+# - **A score with nothing to learn**, the plain dot score, has a higher BLEU than general and additive too, each seed above each. In links no difference from general is seen, in perplexity none from any score.
 #   Scaled dot and additive: no difference seen in BLEU and links.
 # - **Rank 8**, with a quarter of the weights of the general score: no difference seen in BLEU. Its links are
 #   worse. Trained with rank 8 or cut down to it: no difference seen in BLEU either. What the twelve words show

@@ -495,7 +495,7 @@ for i, pair in enumerate(FIVE):
 # ## The grid: what do the choices do?
 #
 # Now everything else can be held equal: the additive score, a linear readout, a bias from frequencies, and
-# one learning rate, 0.01. (In chapter 4's longer trainings it was the best of four rates for Luong's decoder without feeding.) Two choices are left: who asks, and whether the
+# one learning rate, 0.01. (In chapter 4's longer trainings it was the best of four for this score, in Luong's decoder without feeding.) Two choices are left: who asks, and whether the
 # update reads what attention gave. That makes four decoders, with three seeds of first weights each. One of them is in neither paper: it asks before the update
 # and keeps the context out of it. Beside the four stands the decoder that ignores its context.
 #
@@ -534,7 +534,7 @@ ResultTable(heads, rows, "Order and feeding", "lowest to highest of three seeds"
 # - **The design of neither paper**, which asks early and keeps the context out of the update, has
 #   {{ span(runs("before",False),"bleu",".1f") }}: each seed is below each seed of the other three. So the two choices act
 #   together: of those that ask before, the fed one is better. It also has more weights at work. Another reason may be
-#   that, if nothing is fed, the context comes from a state that has not read the last word, and no later state reads that context.
+#   that the context comes from a state that has not read the last word, and, if nothing is fed, no later state reads that context.
 # - **The links** of [chapter 3](03_additive.ipynb) do differ. Their alignment error rate, AER, is {{ span(runs(),"aer",".2f") }} without feeding, {{ span(runs(fed=True),"aer",".2f") }}
 #   with it, and {{ span(runs("before",True),"aer",".2f") }} in Bahdanau's order: each seed of the first is below each seed of the two
 #   others, by {{ nearest }} or more. But the same decoder from a zero bias has {{ span(runs(bias="zero"),"aer",".2f") }}: three seeds

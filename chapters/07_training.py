@@ -264,10 +264,10 @@ for split in ("short", "long"):
 # **Short sentences.** Every setting returns the same BLEU: a sure model leaves nothing to find.
 #
 # **Long ones.** From 1 to 20 mean log-probability rises,
-# {{ f"{long_of['1, 0']['log_p']:.2f}" }} to {{ f"{long_of['20, 0']['log_p']:.2f}" }}. Translations become shorter. From 1 to 5 BLEU's interval includes zero: no difference seen. From 5 to 20 BLEU falls a little; the interval just leaves out zero. That a wider beam can cost BLEU was reported by {cite:t}`koehn2017`; {cite:t}`yang2018` speak of the *beam search curse*. A length penalty of 1 raises BLEU at both widths, with intervals above zero. This rise and that fall come from length: BLEU's brevity penalty ({eq}`eq-brevity`) moves more than BLEU, and the shares
+# {{ f"{long_of['1, 0']['log_p']:.2f}" }} to {{ f"{long_of['20, 0']['log_p']:.2f}" }}. Translations become shorter. From 1 to 5 the interval of BLEU's change includes zero: no difference seen. From 5 to 20 BLEU falls a little; the interval just leaves out zero. That a wider beam can cost BLEU was reported by {cite:t}`koehn2017`; {cite:t}`yang2018` speak of the *beam search curse*. A length penalty of 1 raises BLEU at both widths, with intervals above zero. This rise and that fall come from length: BLEU's brevity penalty ({eq}`eq-brevity`) moves more than BLEU, and the shares
 # of right runs of words the other way.
 #
-# **Whose fault?** The test finds no search error in any row. (With a penalty the search seeks another score: there it is only a hint.) The narrow beams did miss likelier
+# **Whose fault?** The test finds no search error in any row. (With a penalty the search seeks another score: then it only hints.) The narrow beams did miss likelier
 # sentences; otherwise the log-probability could not rise. But every wrong translation was *more* probable than its reference. The long references have a mean log-probability of {{ f"{searched['long']['forced']:.0f}" }}.
 #
 # </details>
@@ -536,8 +536,8 @@ ResultTable(("training", *columns), rows, "Lowest to highest of three seeds")
 #   {{ seeds_of("smoothing 0.1",*columns["next word right"]) }}, and this one
 #   {{ seeds_of("sampling to 0.5",*columns["next word right"]) }}: the ranges overlap. With own words read, as
 #   practised, each of its seeds is above all others at the next four words, the nearest by {{ hair }}. That
-#   measure was chosen afterwards: three seeds do not settle it. In BLEU the range of scheduled sampling overlaps that of plain training, though seed by seed it is above.
-# - **No clipping.** Ranges overlap: no difference seen. Few updates had a norm above 1, and Adam bounds steps anyway.
+#   measure was chosen afterwards: three seeds do not settle it. In BLEU the ranges of scheduled sampling and plain training overlap, though with equal seeds sampling is above.
+# - **No clipping.** Ranges overlap: no difference seen. Few norms exceed 1, and Adam bounds steps anyway.
 #
 # </details>
 #

@@ -279,8 +279,7 @@ ResultTable(
 # <details><summary>What the output shows</summary>
 #
 # - **The bag of bare embeddings.** Weights are shares. Without coverage, *b b b a a a* and *b a* give the
-#   decoder the same contexts, so it writes the same. The last rule knows all shares and takes the
-#   fewest letters with them: it sorts {{ f"{fewest:.2f}" }} of the bags of 6. Additive attention
+#   decoder the same contexts, so it writes the same. The last rule knows all shares and takes the shortest bag that has them: it sorts {{ f"{fewest:.2f}" }} of the bags of 6. Additive attention
 #   stays below, {{ low_high(of("additive", 6)) }}; with coverage each seed is above,
 #   {{ low_high(of("coverage", 6)) }}. A row on three *b* leaves a third on each: that tells the
 #   number.
@@ -291,8 +290,8 @@ ResultTable(
 #   in five at 9, and leaves out fewer in five at 9 and in six at 12.
 # - **The loss.** Rows share less, {{ low_high(of("coverage, loss", 6, "coverage loss")) }} beside
 #   {{ low_high(of("coverage", 6, "coverage loss")) }} without it. In sorting, no difference is seen.
-# - **Longer bags.** At 9 letters of bare embeddings coverage leaves out {{ low_high(of("coverage", 9, "left out")) }}
-#   letters, beside {{ low_high(of("additive", 9, "left out")) }}. At 12 none of the three sorts a bag.
+# - **Longer bags.** On bare embeddings coverage leaves out {{ low_high(of("coverage", 9, "left out")) }}
+#   of 9 letters, additive attention {{ low_high(of("additive", 9, "left out")) }}. At 12 none of the three sorters succeeds.
 #
 # </details>
 

@@ -267,7 +267,7 @@ print("noise / signal  ", ", ".join(f"{name} {x:.2f}" for name, x in loud.items(
 #   0.
 #
 # Only the learning rate differs: it is chosen for each way on validation rows, by the share that the first seed
-# names right, averaged over eight looks. Then that seed and four others are judged on {{ f"{stored['card']['judged']:,}" }} test
+# names right, averaged over eight points. Then that seed and four others are judged on {{ f"{stored['card']['judged']:,}" }} test
 # rows. All but *soft* read the place with the largest weight. Guessing a letter is right in 5% of
 # cases, reading a random place perfectly in 13%.
 #

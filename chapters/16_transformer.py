@@ -526,9 +526,9 @@ title = "What the cache saves; d = 64, two layers, one sentence, one thread"
 display(ResultTable(columns, rows, title), experiment_card(stored["card"]))
 
 # %% [markdown]
-# **In a small model the cache saves far less time than multiplications.** For 20 words the last column includes 1, though the cache was faster in {{ faster }} of {{ stored["card"]["times_timed"] }} timings. Each step runs nearly the same operators, on one word or on all: the cache saves only one
+# **In a small model the cache saves far less time than multiplications.** For 20 words the cache was faster in {{ faster }} of {{ stored["card"]["times_timed"] }} timings, though the last column includes 1. Each step runs nearly the same operators, on one word or on all: the cache saves only one
 # call in twenty, and each call costs time, however little it computes. That is the likely reason. The calls are exact
-# counts; the times were taken beside other work, so trust only their ranges.
+# counts; the times scatter, so trust no single one.
 
 # %% [markdown]
 # ## Block by block

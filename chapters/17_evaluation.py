@@ -469,7 +469,7 @@ print(f"gained by choosing {mean(gains):.1f} ± {stdev(gains):.1f} BLEU")
 #    or three and five: *better, for this data, this budget and this score*. With three of each: *a hint that it is
 #    better*, since luck alone does this once in ten times.
 #
-# Seeds make a training repeatable only in part: other hardware, threads or versions of PyTorch may add numbers in another order, and training can amplify such differences. Report seeds, versions and machine; expect ranges to come back, not digits.
+# Seeds make a training repeatable only in part: other hardware, thread counts or versions of PyTorch may add numbers in another order, and training can amplify such differences. Report seeds, versions and machine; expect ranges to come back, not digits.
 
 # %% [markdown]
 # ## Where it breaks

@@ -345,9 +345,10 @@ def test_joeynmt_is_asked_for_by_its_python(capsys):
 
 def test_what_the_page_says_of_the_goals_holds():
     page = (ROOT / "chapters" / "benchmarks.md").read_text(encoding="utf-8")
-    assert "In 32 bits the goal is not met." in page
-    assert "goal is not\nmet either: only with the validations on the clock" in page
-    assert "by two seeds of four." in page
+    said = " ".join(page.split())
+    assert "In 32 bits the goal is not met." in said
+    assert "Nor is it met in bfloat16." in said
+    assert "two of three seeds meet it on machine 1, and the one on machine 2 does not." in said
     found = {(cell["contestant"], cell["seed"]): cell for cell in measured("reach")["cells"]}
     assert "machine 2 it is less, as the tokens/s of our own rows show" in page
     gained = [
@@ -360,7 +361,7 @@ def test_what_the_page_says_of_the_goals_holds():
     assert own["end"] == "time is over"
     assert max(point["bleu"] for point in own["points"]) < 5
     assert own["points"][-1]["updates"] < 2000
-    assert "its BLEU had not come to 5" in " ".join(page.split())
+    assert "its BLEU had not reached 5" in said
     assert [key for key in found if key[0] == "joeynmt-own"] == [("joeynmt-own", 3)]
     told_ratio, goals = reach_tables.told_ratio, reach_tables.GOALS
     with_validations = []
@@ -372,7 +373,8 @@ def test_what_the_page_says_of_the_goals_holds():
         goal = goals["ours-bf16", "joeynmt"]
         assert float(told_ratio(half, theirs, 25, reach_tables.TRAINING)) < goal
         with_validations.append(float(told_ratio(half, theirs, 25)) >= goal)
-    assert sorted(with_validations) == [False, False, True, True]
+    assert sorted(with_validations[:3]) == [False, True, True]
+    assert with_validations[3:] == [False]
 
 
 def test_what_the_page_says_of_the_curves_holds():
@@ -386,10 +388,10 @@ def test_what_the_page_says_of_the_curves_holds():
         there = [point["bleu"] >= 25 for point in points]
         return len(there) - there[::-1].index(False) - there.index(True)
 
-    assert "had BLEU 25 was there to stay only four validations later" in page
+    assert "had BLEU 25 stayed there only from four validations later" in page
     assert max(map(waited, curves["ours-fp32"] + curves["ours-bf16"])) == 4
     assert "were stopped by hand, at BLEU 25 or up to seven minutes later" in page
-    assert "On machine 2 it had its half hour, in one training, and did not come to 30" in page
+    assert "JoeyNMT had its half hour, in one training, and did not reach 30" in page
     theirs = [cell for cell in measured("reach")["cells"] if cell["contestant"] == "joeynmt"]
     assert [cell["end"] for cell in theirs] == ["cut"] * 3 + ["time is over"]
     assert len({cell["boot"] for cell in theirs[:3]}) == 1
@@ -406,7 +408,11 @@ def test_what_the_page_says_of_the_curves_holds():
         key: [points[-1]["validating"] / len(points) for points in of] for key, of in curves.items()
     }
     assert min(took["joeynmt"]) > max(took["ours-fp32"] + took["ours-bf16"])
-    assert "settings used here end highest, in each program" in page
+    assert "in each program the settings used here end highest" in page
+    assert "there the measured seeds differ by four to five points" in page
+    for program in ("joeynmt", "ours-bf16"):
+        there = [points[4]["bleu"] for points in curves[program]]
+        assert 4 < max(there) - min(there) < 5.5
     last = {
         trial["contestant"]: trial["points"][4]["bleu"] for trial in measured("reach")["trials"]
     }
