@@ -70,8 +70,9 @@ def test_the_parts_measure_on_this_device_once(
     for row in speed:
         assert row["tokens_per_second"] > 0
         assert row["peak_mib"] is None  # a CPU's is another matter
-        assert 0 < row["input_share"] < 1
-        assert 0 < row["limit_share"] < 1
+        # Speed and limit are timed one after the other, so beside other work a share may pass 1.
+        assert row["input_share"] > 0
+        assert row["limit_share"] > 0
     [reached] = stands("reach-bahdanau")["rows"]
     assert 0 < reached["seconds_to"]["0"] < reached["seconds"]
     assert reached["seconds_to"]["101"] is None
