@@ -132,17 +132,18 @@ def page_lines(
 
 
 def trial_lines(cells: Sequence[Cell], contestants: "Mapping[str, Contestant]") -> list[str]:
-    """Give the table of what was tried beforehand: the curves, token by token."""
+    """Give the table of what was tried: of the curves, the last point and every second before."""
     if not cells:
         return []
     most = min(len(cell["points"]) for cell in cells)
-    thousand = [f"{thousands(point):,.0f}" for point in cells[0]["points"][:most]]
+    shown = range(most)[::-2][::-1]
+    thousand = [f"{thousands(cells[0]['points'][at]):,.0f}" for at in shown]
     heads = ["what", "peak of the rate", "spread of embeddings", *thousand]
     rows = []
     for cell in cells:
         contestant = contestants[cell["contestant"]]
         spread = contestant.own["start"]["embed_init_weight"] if contestant.own else OUR_SPREAD
-        bleu = [f"{point['bleu']:.1f}" for point in cell["points"][:most]]
+        bleu = [f"{cell['points'][at]['bleu']:.1f}" for at in shown]
         rows.append([contestant.name, f"{contestant.peak:g}", f"{spread:g}", *bleu])
     seed = cells[0]["seed"]
     return [
