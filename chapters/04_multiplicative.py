@@ -569,7 +569,7 @@ plt.show()
 # %% [markdown]
 # The first translation is wrong: *{{ captions[0]["text"] }}* Its reference is
 # *{{ captions[0]["reference"] }}* For each of the five captions the places tell more than equal weights,
-# and more than the diagonal. A good part of a map can be told without any word, even where the score
+# and more than the diagonal. Much of a map can be told without any word, even where the score
 # compares words. (Five captions that all begin with people; the model was stopped early.)
 #
 # ## Where it breaks
@@ -582,8 +582,8 @@ plt.show()
 # refuses it.
 #
 # **No bound of its own.** The additive score cannot exceed $\lVert v\rVert_1$. A product grows with its
-# states, and with how many numbers they have: with vectors of $d$ independent random numbers of mean 0 and variance 1 its variance is $d$. For
-# large $d$ the softmax can saturate before anything has been learned. The next chapter derives this, and what
+# states and their size: with vectors of $d$ independent random numbers of mean 0 and variance 1 its variance is $d$. For
+# large $d$ the softmax can saturate before anything is learned. The next chapter derives this, and what
 # to divide by.
 #
 # **Folklore.** "Bahdanau for small data, Luong for large" has no measurement behind it that we could
