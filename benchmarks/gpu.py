@@ -271,7 +271,7 @@ def page_lines(record: dict | None) -> list[str]:
     if left:
         lines += [f"Not finished: {'; '.join(left)}.", ""]
     where = f"{card['device']}, CUDA {card['cuda']}, PyTorch {card['torch']}"
-    return [*lines, f"Measured on {card['date']} by `{card['command']}`: {where}."]
+    return [*lines, f"Last measured on {card['date']} by `{card['command']}`: {where}."]
 
 
 # --- the command ---------------------------------------------------------------------------------

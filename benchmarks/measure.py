@@ -121,16 +121,17 @@ def write_lines(name: str, lines: Sequence[str], how: str) -> None:
     write_block(name, [*lines, "", f"Measured on {date.today()} by `{how}`: {_machine()}."])
 
 
-def write_block(name: str, lines: Sequence[str]) -> None:
-    """Put lines between the marks of their name on the book's page of benchmarks."""
-    page = PAGE.read_text(encoding="utf-8")
+def write_block(name: str, lines: Sequence[str], page: Path | None = None) -> None:
+    """Put lines between the marks of their name on a page of the book, usually of benchmarks."""
+    page = page or PAGE
+    text = page.read_text(encoding="utf-8")
     start, end = f"<!-- begin {name} -->\n", f"<!-- end {name} -->"
-    if page.count(start) != 1 or page.count(end) != 1:
-        raise SystemExit(f"{PAGE} lacks the marks {start.strip()} and {end}")
-    before, rest = page.split(start)
+    if text.count(start) != 1 or text.count(end) != 1:
+        raise SystemExit(f"{page} lacks the marks {start.strip()} and {end}")
+    before, rest = text.split(start)
     after = rest.split(end)[1]
-    PAGE.write_text(f"{before}{start}{chr(10).join(lines)}\n{end}{after}", encoding="utf-8")
-    print(f"wrote the table {name!r} of {PAGE.name}")
+    page.write_text(f"{before}{start}{chr(10).join(lines)}\n{end}{after}", encoding="utf-8")
+    print(f"wrote the table {name!r} of {page.name}")
 
 
 def _per_call(work: Work) -> float:

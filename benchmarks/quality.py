@@ -38,6 +38,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+from benchmarks.measure import write_block
 from seqattn.data.corpora import CorpusConfig, read_split
 from seqattn.evaluation import evaluate
 from seqattn.models import ModelConfig
@@ -48,7 +49,6 @@ from seqattn.translator import Translator
 ROOT = Path(__file__).resolve().parents[1]
 RESULT = ROOT / "seqattn" / "data" / "measured" / "multi30k.json"
 PAGE = ROOT / "chapters" / "training_runs.md"
-MARKS = "<!-- begin training runs -->\n", "<!-- end training runs -->"
 BEAM = 5
 MORE_TESTS = "test_2017_flickr", "test_2017_mscoco"  # of Multi30k; the first, of 2016, is "test"
 POINTS = 6  # of a training log
@@ -371,18 +371,6 @@ def _told(value: Values, digits: int = 2) -> str:
     return f"{value['mean']:,.{digits}f}{around}"
 
 
-def write_page(record: Values, page: Path) -> None:
-    """Put the tables between the marks of the page."""
-    text = page.read_text(encoding="utf-8")
-    start, end = MARKS
-    if text.count(start) != 1 or text.count(end) != 1:
-        raise SystemExit(f"{page} lacks the marks {start.strip()} and {end}")
-    before, rest = text.split(start)
-    after = rest.split(end)[1]
-    body = "\n".join(page_lines(record))
-    page.write_text(f"{before}{start}\n{body}\n\n{end}{after}", encoding="utf-8")
-
-
 def main() -> None:
     """Collect, print or write."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -410,9 +398,9 @@ def main() -> None:
     print("\n".join(summary_table(record["groups"])))
     if options.book:
         RESULT.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
-        write_page(record, PAGE)
-        print(f"wrote {RESULT.relative_to(ROOT)} and {PAGE.relative_to(ROOT)}; now "
-              "`make execute ONLY=20`, for that chapter shows them")  # fmt: skip
+        write_block("training runs", ["", *page_lines(record), ""], PAGE)
+        print(f"wrote {RESULT.relative_to(ROOT)}; now `make execute ONLY=20`, for that chapter "
+              "shows them")  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ when its minutes are over.
 Each training of a seed is a cell in the work folder, and is not repeated. Seeds come one after the
 other, and in each all contestants, so that the measurement can be taken up on another day. What was
 cut short leaves the points that it had, and begins anew. ``--book`` joins the cells with those that
-are stored, in ``seqattn/data/measured/reach.json``, and writes the tables::
+are stored, in ``seqattn/data/measured/reach.json``, and writes figure and tables::
 
     card    how it was made: command, date
     cells   one for each contestant and seed:
@@ -43,9 +43,19 @@ from typing import Any, NamedTuple
 import torch
 
 from benchmarks.learner import learn_and_show
+from benchmarks.measure import PAGE as BENCHMARKS
 from benchmarks.measure import processor, write_block
 from benchmarks.race import EMBED, HIDDEN, SUBWORDS
-from benchmarks.reach_tables import HOW, MARKS, Cell, clock, page_lines, told, trial_lines
+from benchmarks.reach_tables import (
+    HOW,
+    MARKS,
+    Cell,
+    clock,
+    draw_curves,
+    page_lines,
+    told,
+    trial_lines,
+)
 from benchmarks.study import Study, study_parser
 from benchmarks.train import MODELS
 from benchmarks.translate import bleu, search_all, side_by_side
@@ -60,10 +70,16 @@ from seqattn.data import (
 )
 from seqattn.models import build_model
 from seqattn.models.output_layer import guess_frequencies
+from seqattn.plots.svg import figure_svg
 from seqattn.process import prepare_process
 from seqattn.training import make_optimizer, update
 from seqattn.training.schedules import LEARNING_RATES
 
+PAGE = BENCHMARKS.with_name("time_to_quality.md")
+ALT = (
+    "A line for each training: validation BLEU over the minutes since it began. A dotted line "
+    f"marks BLEU {MARKS[1]}. The table of the curve below has the numbers."
+)
 SMOOTHING = 0.1
 
 
@@ -418,6 +434,18 @@ def read_arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
     return arguments
 
 
+def write_page(
+    cells: Sequence[Cell], trials: Sequence[Cell], tried: Mapping[str, Contestant]
+) -> None:
+    """Put the figure and the tables on the book's page."""
+    picture = PAGE.with_suffix(".svg")
+    drawn = figure_svg(draw_curves(cells, CONTESTANTS, MARKS[1]))
+    assert drawn is not None  # lines only, and few
+    picture.write_text(drawn + "\n", encoding="utf-8")
+    shown = f"![{ALT}]({picture.name})", ""
+    write_block("reach", [*shown, *page_lines(cells, CONTESTANTS, trials, tried)], PAGE)
+
+
 def main() -> None:
     """Let every contestant learn in turn, show what they did, or be one of them."""
     arguments = read_arguments()
@@ -436,7 +464,7 @@ def main() -> None:
         trials = measurement.of_trials().collect(tried)
         measurement.study.write({"card": {"command": HOW, "date": str(date.today())},
                                  "cells": cells, "trials": trials})  # fmt: skip
-        return write_block("reach", page_lines(cells, CONTESTANTS, trials, tried))
+        return write_page(cells, trials, tried)
     wanted = arguments.only or CONTESTANTS
     contestants = {key: CONTESTANTS[key] for key in wanted}
     seeds = arguments.seeds

@@ -1,11 +1,15 @@
-"""What the curves of ``benchmarks.reach`` say, as tables for the page."""
+"""What the curves of ``benchmarks.reach`` say, as tables and a figure for the page."""
 
 import statistics
 from collections.abc import Callable, Mapping, Sequence
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
+from seqattn.plots import BLUE, GREEN, GREY, ORANGE, name_lines, use_style
+
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from benchmarks.reach import Contestant
 
 MARKS = 20, 25, 30
@@ -14,6 +18,7 @@ BESIDE = "joeynmt", "joeynmt-own"  # whom ours are compared with
 TRAINING = itemgetter("training")
 # Times as fast to BLEU 25, of the training alone.
 GOALS = {("ours-fp32", "joeynmt"): 4.0, ("ours-bf16", "joeynmt"): 6.0}
+COLOURS = {"ours-bf16": BLUE, "ours-fp32": GREEN, "joeynmt": ORANGE, "joeynmt-own": GREY}
 OUR_SPREAD = 0.1  # of the first embeddings, as seqattn.models.rnn.initialise has it
 HOW = "python -m benchmarks.reach --joeynmt PYTHON"
 Cell = dict[str, Any]
@@ -113,7 +118,7 @@ def page_lines(
         return [
             f"Not measured yet: `{HOW}` does it, and again with `--book` brings the tables here."
         ]
-    boots = list(dict.fromkeys(cell["boot"] for cell in cells))
+    boots = _machines(cells)
     # Seconds of two machines have no mean.
     groups = {
         (f"{contestant.name}, machine {machine}" if boots[1:] else contestant.name): found
@@ -129,6 +134,34 @@ def page_lines(
         *trial_lines(trials, tried or {}),
         f"Measured by `{HOW}`: {_places(cells, contestants, boots)}.",
     ]
+
+
+def draw_curves(
+    cells: Sequence[Cell], contestants: "Mapping[str, Contestant]", mark: float
+) -> "Figure":
+    """Draw each training as BLEU over minutes, a panel for each machine, the mark as a line."""
+    import matplotlib.pyplot as plt
+
+    use_style()
+    boots = _machines(cells)
+    figure, panels = plt.subplots(1, len(boots), sharex=True, sharey=True, squeeze=False)
+    for machine, (boot, panel) in enumerate(zip(boots, panels[0], strict=True), start=1):
+        panel.axhline(mark, color=GREY, linestyle=":", linewidth=1.5, label="_mark")
+        drawn = set()
+        for cell in cells:
+            if cell["boot"] == boot:
+                key = cell["contestant"]
+                name = f"_{cell['seed']}" if key in drawn else contestants[key].name
+                drawn.add(key)
+                minutes = [clock(point) / 60 for point in cell["points"]]
+                bleu = [point["bleu"] for point in cell["points"]]
+                panel.plot(minutes, bleu, color=COLOURS[key], linewidth=1.3, label=name)
+        panel.set_xlabel("minutes, validations included")
+        if boots[1:]:
+            panel.set_title(f"machine {machine}")
+    panels[0][0].set(ylabel="validation BLEU", xlim=(0, None), ylim=(0, None))
+    name_lines(max(panels[0][::-1], key=lambda panel: len(panel.get_legend_handles_labels()[1])))
+    return figure
 
 
 def trial_lines(cells: Sequence[Cell], contestants: "Mapping[str, Contestant]") -> list[str]:
@@ -219,6 +252,11 @@ def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
         *(f"| {' | '.join(row)} |" for row in rows),
         "",
     ]
+
+
+def _machines(cells: Sequence[Cell]) -> list[str]:
+    """Give the boots of all machines, in the order in which they are numbered."""
+    return list(dict.fromkeys(cell["boot"] for cell in cells))
 
 
 def are_comparable(ours: Cell, theirs: Cell) -> bool:

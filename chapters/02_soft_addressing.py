@@ -73,7 +73,7 @@ SoftLookup()
 #   *hard*: the answer glides.
 # - Set the length of the query to 0. The query then fits every key equally, and the answer is the mean,
 #   25.
-# - Lower the temperature to 0.05. The soft answer becomes the hard one, except close to a jump.
+# - Set the length to 1.2 again and lower the temperature to 0.05. The soft answer becomes the hard one, except close to a jump.
 #
 # </details>
 #
@@ -128,8 +128,7 @@ plt.show()
 # ### Where are the three in a translator?
 #
 # The words *query*, *key* and *value* were in use before {cite:p}`miller2016`; the Transformer (2017)
-# made them standard. (The Transformer is a translator built from attention alone; a later chapter builds
-# it.) The roles are older than the words. The matrices in the table are learned:
+# made them standard. (The Transformer is a translator with attention in place of recurrence; a later chapter builds it.) The roles are older than the words. The matrices in the table are learned:
 #
 # | role | asks or tells | in {cite:t}`bahdanau2015` | in {cite:t}`vaswani2017` |
 # |---|---|---|---|
@@ -308,8 +307,7 @@ print(jacobian)
 # A batch of $B$ sentences, $T$ queries for each and $S$ positions: scores are `(B, T, S)`, values
 # `(B, S, d)`, the mask `(B, S)`. (T and S in code are $T_t$ and $T_s$ in formulas.) The next chapters are
 # about the first step, the score. Here are the other three steps by hand and from the package; the two
-# must agree. (They differ in one case, left out here on purpose. You will meet it under *Where it
-# breaks*.)
+# must agree. (They differ in two cases, left out here on purpose. You will meet both under *Where it breaks*.)
 
 
 # %%
@@ -473,17 +471,14 @@ def first_gradients(temperature):  # the largest entry for each query
 #
 # On the left, the weights are saturated before training begins. At $\tau = 0.1$ the largest of a query's
 # eight weights is {{ f"{largest_weight(0.1):.2f}" }} on average. At 0.001 nine queries of ten get a
-# gradient that is exactly zero in 32 bits, and at 0.01 most gradients are too small to matter: the share
-# that is right stays near the {{ f"{before:.0f}" }}% of the untrained queries, which is luck (one in eight is 12.5%).
+# gradient that is exactly zero in 32 bits, and at 0.01 most are below $10^{-8}$, which Adam adds to its divisor. (Size is not all: without that constant most of these queries fail as well.) The share that is right stays near the {{ f"{before:.0f}" }}% of the untrained queries, which is luck (one in eight is 12.5%).
 #
 # Soft addressing learns because its weights are *not* saturated. To keep them so, the Transformer divides
 # its dot products by $\sqrt{d}$: the *scaled* dot product of a later chapter.
 #
 # </details>
 #
-# There is a third way, *hard attention*: draw one position at random with probabilities $\alpha_i$. Then
-# the average gradient exists but has to be estimated from samples, as Xu et al. (2015) did for image
-# captions. A later chapter trains such a model.
+# Beside soft lookup and argmax there is *hard attention*: draw one position at random with probabilities $\alpha_i$. Then the average *loss* has a gradient, but it has to be estimated from samples, as Xu et al. (2015) did for image captions. A later chapter trains such a model.
 
 # %% [markdown]
 # ## Where it breaks: masks
@@ -611,12 +606,11 @@ print("masked_softmax:", masked_softmax(e, real)[0, 0])
 show(rows_masked, broadcast, minus_10_000)
 
 # %% [markdown]
-# - **Rows for columns.** A mask says which *keys* may be looked at: it blanks columns, never rows. What a
+# - **Rows for columns.** A padding mask says which *keys* may be looked at: it blanks columns, never rows. What a
 #   pad's own query finds does not matter, since nobody reads it. If you blank a row, all its scores are
 #   $-\infty$, and the result is NaN.
 # - **A mask that fits by accident.** PyTorch lines up axes from the right, so a `(B, S)` mask against
-#   `(B, T, S)` scores is read as *one row for each query*. With another number of queries you get an
-#   error; with as many queries as sentences, or with a single query, it runs, and is wrong. (Row 4 of
+#   `(B, T, S)` scores is read as *one row for each query*. For one sentence it is right. For several, another number of queries gives an error; with as many queries as sentences, or with a single query, it runs, and is wrong. (Row 4 of
 #   `broadcast` has lost a real word.) Write `mask[:, None]`. (`masked_softmax` does so itself: it reads
 #   two axes as `(B, S)` first. Hand it a mask of shape `(T, S)`, one row for each query, as
 #   `mask[None]`.)
@@ -677,7 +671,7 @@ ResultTable(heads, rows, "Which ways give the right weights, by the score of the
 # masked:
 
 # %%
-fills = {"-10,000": -1e4, "-10^9": -1e9, "smallest": None, "-inf": -torch.inf}
+fills = {"-10,000": -1e4, "-10^9": -1e9, "lowest": None, "-inf": -torch.inf}
 masks = torch.tensor([[False, False, True], [True, True, True]])  # the pad, then all
 for name, number in fills.items():
     for dtype in (torch.float16, torch.bfloat16, torch.float32):
@@ -691,8 +685,7 @@ for name, number in fills.items():
         print(f"{name:9} {str(dtype)[6:]:9} {told}")
 
 # %% [markdown]
-# $-10{,}000$ is not small enough here. $-10^9$ does not exist in float16. The smallest number of the type
-# works as a replacement, but a row with nothing to attend gets equal weights on its pads. $-\infty$ is
+# $-10{,}000$ is not small enough here. $-10^9$ does not exist in float16. The lowest number of the type works as a replacement, but a row with nothing to attend gets equal weights on its pads. $-\infty$ is
 # exact, and turns such a row into NaN. The package uses $-\infty$ and treats such rows separately.
 
 # %% [markdown]
@@ -769,7 +762,7 @@ assert torch.equal(F.dropout(weights, p=0.2, training=False), weights)
 # ## How spread out?
 #
 # A row of weights can rest on one position or on all of them. One number says how spread out it is: the
-# **entropy** $\mathcal{H}$, with $0 \log 0 = 0$ (the dashed curve in the temperature figure). It is 0 for
+# **entropy** $\mathcal{H}$, with $0 \log 0 = 0$ (the dashed curve of the temperature figure is this, divided by its maximum). It is 0 for
 # a hard lookup and $\log n$ for equal weights over the $n$ positions that may be attended.
 #
 # To compare sentences of different lengths, divide by $\log n$: the normalised entropy runs from 0 to 1.
@@ -868,7 +861,7 @@ print("mean of f    ", mean_of_f)
 # %% [markdown]
 # ## Why entropy rises with temperature (optional)
 #
-# The picture shows entropy rising along one path. It rises for any scores, and here is why. Let
+# The picture shows entropy rising along one path. It rises for any scores that are not all equal, and here is why. Let
 # $\beta = 1/\tau$ and $\bar e = \sum_i \alpha_i e_i$, the mean score under the weights. Since
 # $\log \alpha_i = \beta e_i - \log Z$ with $Z = \sum_j \exp(\beta e_j)$,
 #
@@ -966,7 +959,7 @@ torch.testing.assert_close(gaussian_weights(q, unit), dot)
 # | PyTorch `nn.MultiheadAttention`, `key_padding_mask` and `attn_mask` | **ignore** | NaN; with `need_weights=False` zeros where gradients are recorded |
 # | Keras `Attention`, `mask` | may be attended | equal weights, pads included |
 #
-# The next cells assert each row on PyTorch. (With an identity matrix for values, the output *is* the
+# The next cells check the rows on PyTorch, the last column of `nn.MultiheadAttention` only in part. (With an identity matrix for values, the output *is* the
 # weights. The row on Keras is checked by the tests of this book, so that you need not install it.) The
 # last line prints the weights that `nn.MultiheadAttention` computes if you hand it a mask in our
 # convention:
@@ -1027,8 +1020,7 @@ print(mha(x, x, x, key_padding_mask=real)[1].detach())
 #   $C = AH$.
 # - Softmax depends on differences of scores alone, which also makes it safe to compute. Its
 #   Jacobian is $\mathrm{diag}(\alpha) - \alpha\alpha^\top$.
-# - Temperature leads from argmax to the plain mean. Queries learn in between: at the cold end gradients
-#   vanish (in 32-bit numbers most become exactly zero), at the hot end they are small.
+# - Temperature leads from argmax to the plain mean. Queries learn in between: at the cold end gradients vanish (in 32-bit numbers most become exactly zero), at the hot end they are small, which Adam makes up for.
 # - True means "may be attended". Masks go on the scores, before the softmax, over keys. A row with
 #   nothing to attend gives zeros. The test is that *hostile* padding changes nothing.
 # - The context is the expectation of what hard attention would fetch, which is not the same as

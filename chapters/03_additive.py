@@ -517,8 +517,7 @@ print(f"each step anew {anew:13,}\nkeys once      {once:13,}")
 # %% [markdown]
 # And near zero the tanh *is* almost a straight line: $\tanh x = x - x^3/3 + \dots$ So what is left of the
 # query when everything inside the tanh is small? Multiply everything in there by a small number
-# $\lambda > 0$ and compare the weights of the two queries. Answer the question in the figure, then move
-# $\lambda$; the curve appears with your answer.
+# $\lambda > 0$ and compare the weights of the two queries. Answer the question in the figure, then move $\lambda$; two curves appear with your answer. The dashed one, "relative", is the difference as a share of how far the first query's weights are from equal.
 
 # %% tags=["hide-input"]
 LinearRegime()
@@ -539,8 +538,7 @@ LinearRegime()
 # \end{aligned}
 # $$ (eq-additive-linear)
 #
-# The keys are felt at first order, the query only at third. So each factor of ten to the left divides the
-# difference between the two queries by a thousand.
+# The keys are felt at first order, the query only at third. So, once $\lambda$ is small, each factor of ten to the left divides the difference between the two queries by a thousand. (The dashed curve falls by a hundred: the weights become equal, too.)
 #
 # </details>
 #
@@ -615,8 +613,7 @@ for pair in FIVE:
 # ### How well does a map agree?
 #
 # To see *when* the model learns to look, we measure how well its map agrees with the gold alignment on
-# sentences it was not trained on. Link each target word to the source word on which its largest weight
-# lies. Call these links $A$, and the gold links $G$. The **alignment error rate** is
+# sentences it was not trained on. Link each target word to the source word on which its largest weight lies; one that looks most at `<eos>` gets no link. Call these links $A$, and the gold links $G$. The **alignment error rate** is
 #
 # $$ \mathrm{AER} = 1 - \frac{2\,|A \cap G|}{|A| + |G|} $$ (eq-aer)
 #
@@ -880,10 +877,10 @@ ResultTable(("learning rate", "BLEU"), rates, "Validation BLEU, one seed")
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# - **With the penalty the links are better.** Each seed with it has a lower error rate than each seed without.
+# - **With the penalty the error rates are lower.** Each seed with it has a lower error rate than each seed without.
 #   (Three and three fall apart by luck once in ten times, as [chapter 17](17_evaluation.ipynb) counts.)
 #   The rates with it are {{ low_high(table["with the penalty", "aer"], ".3f") }}. (In [the
-#   capstone](20_study.ipynb), with a factor of 0.1 and other settings, the ranges overlap.)
+#   capstone](20_study.ipynb), with a factor of 0.1 and other settings, the ranges overlap.) But with it more words look most at `<eos>`, and no link costs less than a wrong one. If those words count as wrong, the ranges overlap: whether the links are better hangs on the rule.
 # - **In the translations no difference is seen.** The ranges of BLEU overlap.
 # - **The yardsticks.** All six trainings are below the diagonal. IBM Model 1 is level with the worst seed
 #   that had the penalty, and less than 0.01 below the best that had none: too little to call a difference.
@@ -920,8 +917,7 @@ for ax, (title, found, pair) in zip(axes, shown):
 plt.show()
 
 # %% [markdown]
-# The trained map of the cat is sharp. The map of the hero, whose translation failed, is blurred, even in
-# the rows of words that came out right.
+# The trained map of the cat is sharp. The map of the hero, whose translation failed, is blurred but for the row of *il*, also where the word came out right.
 #
 # The rows of the untrained map are not only even. They are *the same*, as the section on the tanh
 # predicted: small weights, linear regime, no influence of the query.
@@ -968,14 +964,13 @@ print(f"trained,   additive  {row_to_column(cat.weights):.2f}")
 #   be said, and a later chapter does the experiments.
 # - **A state is not a word.** $h_i$ has read the whole sentence from both ends; the state of *cat*
 #   knows that *the* stands before it.
-# - **The state that asks is $s_{t-1}$.** It does not yet know the last word, only what it expected. Koehn
-#   and Knowles (2017) found a German–English translator that translated well although its maps were off
+# - **The state that asks is $s_{t-1}$.** It does not yet know the last word, only what it expected.
+# - **A map can be shifted.** Koehn and Knowles (2017) found a German–English translator that translated well although its maps were off
 #   by one word.
 # - **AER judges the largest weight alone.** A row that hesitates, 0.51 to 0.49, counts like one that
 #   is certain.
 #
-# How far off are the misses? Take the target words of the test sentences whose largest weight is on a
-# wrong source word. How many miss by one word? In sentences this short many wrong words *are* neighbours
+# How far off are the misses? Take the target words of the test sentences whose largest weight is on a wrong source word (not on `<eos>`). How many miss by one word? In sentences this short many wrong words *are* neighbours
 # of the right one, so the second line gives the share for a wrong word drawn by lot. The third line
 # gives, of the misses by one word, the share that lie one word to the *right*.
 
@@ -1187,7 +1182,7 @@ for scale in (0.1, 1, 10, 100):
 # - Keys are projected once for each sentence.
 # - The bend of the tanh lets the query matter.
 # - Alignment emerges from training on translation alone. A penalty can ask that each word be looked at;
-#   here the links got better, and in the translations no difference was seen.
+#   here the error rate fell, by a rule that passes over words that look at `<eos>`, and in the translations no difference was seen.
 #
 # **Now you.** [The exercise](../exercises/03_additive.ipynb) has you write the score, the masked
 # softmax, the context and a module that learns, and checks them.

@@ -310,7 +310,7 @@ for name, score, sizes in tasks:
 #
 # </details>
 #
-# So the dot product does not lack size. It lacks a direction from query to key. The two matrices of a
+# So it is not size that the dot product lacks: the symmetric part has as many numbers as the whole matrix. It lacks an order, from query to key. The two matrices of a
 # Transformer, one for queries and one for keys, provide it.
 #
 # ## Concat, and one table for all
@@ -495,12 +495,11 @@ ResultTable(heads, rows, "The book's five sentences, greedy search, first seed")
 # The **links** tell another story. The error rate of the location score is
 # {{ seeds_of("location", "test", "aer", ".2f") }} on the short sentences. Those of general and dot are
 # {{ seeds_of("general", "test", "aer", ".2f") }} and {{ seeds_of("dot", "test", "aer", ".2f") }}: far better. On
-# the longer sentences they are better, too. But the additive score compares as well, and on the short sentences
-# its range includes that of location. So neither BLEU nor links say who compares.
+# the longer sentences they are better, too. But the additive score compares as well, and on the short sentences one of its three seeds has worse links than any location seed; the others have better. So neither BLEU nor links say who compares.
 #
 # </details>
 #
-# The table is from one small grammar of one pair of languages, one size of model and eight
+# Both tables are from one small grammar of one pair of languages, one size of model and eight
 # passes; longer training may change the order.
 
 # %% [markdown]
@@ -569,8 +568,7 @@ plt.show()
 # %% [markdown]
 # The first translation is wrong: *{{ captions[0]["text"] }}* Its reference is
 # *{{ captions[0]["reference"] }}* For each of the five captions the places tell more than equal weights,
-# and more than the diagonal. Much of a map can be told without any word, even where the score
-# compares words. (Five captions that all begin with people; the model was stopped early.)
+# and more than the diagonal. Part of a map, above all its beginning, can be told without any word, even where the score compares words. (Five captions that all begin with people; the model was stopped early.)
 #
 # ## Where it breaks
 #
@@ -581,8 +579,7 @@ plt.show()
 # and take the last score for anything else. Then a slip of the pen makes another model. The package
 # refuses it.
 #
-# **No bound of its own.** The additive score cannot exceed $\lVert v\rVert_1$. A product grows with its
-# states and their size: with vectors of $d$ independent random numbers of mean 0 and variance 1 its variance is $d$. For
+# **No bound of its own.** The additive score cannot exceed $\lVert v\rVert_1$. A product grows with the lengths of its vectors, and so with $d$: for vectors of $d$ independent random numbers of mean 0 and variance 1 its variance is $d$. For
 # large $d$ the softmax can saturate before anything is learned. The next chapter derives this, and what
 # to divide by.
 #

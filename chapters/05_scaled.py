@@ -282,14 +282,12 @@ ResultTable(heads, rows, "Right answers", "lowest to highest of three seeds")
 # <details><summary>What the output shows</summary>
 #
 # At the small rates the *undivided* score is ahead: its gradients are larger, so it learns faster. At 0.3 it
-# falls behind, at 1 it is at chance, and the divided score still learns. Each at its best rate, the two
-# differ by about one point. With Adam, which divides each gradient by its usual size, both learn.
+# falls behind, at 1 it is at chance, and the divided score still learns. Each at its best rate by these same answers, the two differ by about one point. With Adam, which divides each gradient by its usual size, both learn.
 #
 # </details>
 #
 # A translator is another task: here the loss reads the weights themselves, so a sharp and wrong row still
-# gets a gradient. On this task the factor does not decide *whether* attention learns. It decides **which learning
-# rates work**. A factor before the scores and a learning rate are not two independent choices: a comparison
+# gets a gradient. On this task the factor does not decide *whether* attention learns. It decides **which learning rates work**: for gradient descent, dividing by 8 is the same as beginning with smaller matrices and lowering the rate. A factor before the scores and a learning rate are not two independent choices: a comparison
 # at one rate for all compares the rates as well.
 #
 # ## All queries at once
@@ -552,7 +550,7 @@ RankSlider(
 #
 # At rank 8 BLEU is {{ cut_to(8) }}, of {{ cut_to(64) }} with the whole matrix: each of the three models lost
 # {{ f"{min(lost):.1f}" }} to {{ f"{max(lost):.1f}" }}, about what lies between the dot and the general score further
-# down. The squared length of the first lost {{ f"{1-kept(8):.0%}" }}. At rank 2 BLEU is {{ cut_to(2) }}. Of
+# down. The squared length of the first model's matrix lost {{ f"{1-kept(8):.0%}" }}. At rank 2 BLEU is {{ cut_to(2) }}. Of
 # the twelve words' matrix an eighth, rank 2, kept {{ min(cut[2]) }} to {{ max(cut[2]) }} of twelve answers. How much
 # a cut costs has to be measured.
 #
@@ -747,9 +745,9 @@ ResultTable(heads, rows, "All scores on the test sentences", note)
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# - **The plain dot score is above its scaled twin**, each seed above each: BLEU
+# - **The plain dot score is above its scaled twin**, each of its seeds above each of the twin's: BLEU
 #   {{ low_high("dot","bleu",".1f") }} against {{ low_high("scaled dot","bleu",".1f") }}. Links say the same. The last column hints at why: the scaled twin's weights stay spread out.
-# - **A score with nothing to learn**, the plain dot score, has a higher BLEU than general and additive too, each seed above each. In links no difference from general is seen, in perplexity none from any score.
+# - **A score with nothing to learn**, the plain dot score, also has a higher BLEU than general and additive, again each seed above each. In links no difference from general is seen, in perplexity none from any score.
 #   Scaled dot and additive: no difference seen in BLEU and links.
 # - **Rank 8**, with a quarter of the weights of the general score: no difference seen in BLEU. Its links are
 #   worse. Trained with rank 8 or cut down to it: no difference seen in BLEU either. What the twelve words show
@@ -809,8 +807,7 @@ experiment_card(stored["card"])
 #
 # ## Where it breaks
 #
-# **Which $d$?** In a layer with several heads it is the *head's* size. With the model's size the weights get
-# too flat, and nothing complains. The size of the values is wrong as well.
+# **Which $d$?** In a layer with several heads it is the *head's* size. With the model's size the weights begin too flat, and nothing complains. The size of the values is wrong as well.
 #
 # **Twice.** A scaled score, and then a softmax with a temperature of $\sqrt d$, divide by $d$.
 #

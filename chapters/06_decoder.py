@@ -152,7 +152,7 @@ plt.show()
 #
 # ## One step, in two orders
 #
-# Step through the figure with the arrow keys: one step in Bahdanau's order first, then choose Luong's. Look
+# Step through the figure with the arrow keys: one step in Bahdanau's order first, then choose Luong's (another model, with another encoder and score). Look
 # at which state asks, and at what the update reads.
 #
 # Below the figure is the same order of events on a sentence that somebody wrote: the German caption of
@@ -164,7 +164,7 @@ Unrolled(
     orders=["bahdanau", "luong", "luong, no feeding"],
     phases=["decode"],
     event=10,
-    title="The same step in two orders",
+    title="One step in two orders",
 )
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Attention map of a German caption and its wrong English translation, a row for each English token. The rows of is and taking are strongest at bereitet, that of man at Mann, those of picture and camera at Herd and Essen."}}
@@ -342,7 +342,7 @@ DecoderFlow(
 #
 # ## Two probes
 #
-# A program rarely comes with such a drawing. But two experiments on its outputs tell the same:
+# A program rarely comes with such a drawing. But two experiments tell which state asks and what is fed, if you can reach its values and states:
 #
 # - **Change a token.** Let step 4 read another word. Which rows of weights move?
 # - **Change the values, keep the keys.** Multiply every value by 5. Which rows move?
@@ -486,8 +486,7 @@ for i, pair in enumerate(FIVE):
 #   features come to the ends as well, but late. So a share at the end of a training condemns no readout.
 # - **The linear readout learns from zero**, too. It has a path that no tanh closes. So has maxout.
 #
-# So before you compare two scores or two orders, give both the same readout and the same start. Otherwise the
-# table shows who was unlucky. `fit(guess=True)` does it, and the trainer of the package unless
+# So before you compare two scores or two orders, give both the same readout and the same start. Otherwise the table compares readouts and starts, however many seeds it has. `fit(guess=True)` does it, and the trainer of the package unless
 # told otherwise. So began all translators behind the cards of later chapters. (This is one size of model, one corpus and {{ stored["card"]["updates"] }} updates. Much smaller
 # steps, or many more of them, may help as well.)
 
@@ -535,9 +534,7 @@ ResultTable(heads, rows, "Order and feeding", "lowest to highest of three seeds"
 #   {{ span(runs("before",False),"bleu",".1f") }}: each seed is below each seed of the other three. So the two choices act
 #   together: of those that ask before, the fed one is better. It also has more weights at work. Another reason may be
 #   that the context comes from a state that has not read the last word, and, if nothing is fed, no later state reads that context.
-# - **The links** of [chapter 3](03_additive.ipynb) do differ. Their alignment error rate, AER, is {{ span(runs(),"aer",".2f") }} without feeding, {{ span(runs(fed=True),"aer",".2f") }}
-#   with it, and {{ span(runs("before",True),"aer",".2f") }} in Bahdanau's order: each seed of the first is below each seed of the two
-#   others, by {{ nearest }} or more. But the same decoder from a zero bias has {{ span(runs(bias="zero"),"aer",".2f") }}: three seeds
+# - **The links** of [chapter 3](03_additive.ipynb) do differ. Their alignment error rate, AER, is {{ span(runs(),"aer",".2f") }} in Luong's order without feeding, {{ span(runs(fed=True),"aer",".2f") }} with it, {{ span(runs("before",True),"aer",".2f") }} in Bahdanau's order, and {{ span(runs("before",False),"aer",".2f") }} there without feeding: each seed of the first is below each seed of the others, by {{ nearest }} or more. But the same decoder from a zero bias has {{ span(runs(bias="zero"),"aer",".2f") }}: three seeds
 #   are few here. Why, this table cannot say.
 #
 # </details>
@@ -547,8 +544,7 @@ ResultTable(heads, rows, "Order and feeding", "lowest to highest of three seeds"
 #
 # The row of the decoder that ignores its context deserves a second look. Its loss falls, its words are
 # French, and it has a map for each sentence. It translates through $s_0$ alone; the model of [chapter
-# 1](01_bottleneck.ipynb) also reads $c$ at every step. Its own curve does not show that anything is wrong;
-# the values probe does, in a line.
+# 1](01_bottleneck.ipynb) also reads $c$ at every step. Its loss, {{ span(runs(ignores=True),"loss",".2f") }}, shows nothing wrong unless others stand beside it; the values probe does, in a line.
 #
 # </details>
 #
@@ -702,8 +698,7 @@ for name, read in (("packed", encoder), ("unpacked", partial(unpacked, encoder))
 # `step`, and a test says that step by step equals all at once.
 #
 # **Folklore.** "Luong is faster." Without feeding, in training, it can be, since its steps need not wait
-# (here {{ span(runs(),"seconds",".1f") }} against {{ span(runs(fed=True),"seconds",".1f") }} seconds, on a
-# machine that did other work). In translation each step waits for the last word in both orders. "Luong is
+# (here {{ span(runs(),"seconds",".1f") }} seconds against Bahdanau's {{ span(runs("before",True),"seconds",".1f") }}; the machine did other work, so this decides nothing). In translation each step waits for the last word in both orders. "Luong is
 # for large data": we found no measurement of it.
 
 # %% [markdown]

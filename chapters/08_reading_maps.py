@@ -193,7 +193,7 @@ experiment_card(stored["card"])
 # What to try:
 #
 # - Shift by +1 and by −1, and follow one word. Then read *columns*: they are shifted as well.
-# - Set the rows back and lower the threshold to 0.1. More links are found, and more of them are wrong.
+# - Set the rows back and set the threshold to 0.1. More links are found, and more of them are wrong.
 # - Choose *s'* and *sat*, and read *columns*: the possible link is gone. Does the rate of this sentence rise?
 #
 # ## Measured: four yardsticks and a shift
@@ -288,7 +288,7 @@ plt.show()
 #   whole interval, and so is each of the three small ones: {{ low_high(of_seeds["grow-diag"]) }}. Read one
 #   way, the counter has {{ f"{yard['ibm1']:.3f}" }}, and the maps are below that as well. But the maps had
 #   help: the threshold, and a training that asks for totals near 1 ({eq}`eq-look-at-each-word`).
-#   Set with care, as [the capstone](19_judge.ipynb) says, the counter gets to 0.111 from both sides: above
+#   Counted by the formula of [chapter 19](19_judge.ipynb) (the counter used here halves words that come twice), in twenty rounds and without the empty word, it gets to 0.111 from both sides: above
 #   the package's model, but below all three small ones.
 #
 # </details>
@@ -466,9 +466,7 @@ ResultTable(
 # <details><summary>What the output shows</summary>
 #
 # Articles are function words, and their rows are sharper than those of the last five groups, in the package's
-# model and in each of three seeds. Rows are spread out for *pieces of expressions*: *est-ce que* for a
-# question, *ne … pas* for *not*, *a acheté* for *bought*. One English word, or none,
-# stands for several French ones. *Rarer words* are nearly all nouns, verbs and adjectives, and a little
+# model and in each of three seeds. Rows are spread out for many *pieces of expressions*: *est-ce que* for a question, *ne … pas* for *not*, *a acheté* for *bought*. One English word, or none, often stands for several French ones. (That does not explain *?*, which has a partner of its own.) *Rarer words* are nearly all nouns, verbs and adjectives, and a little
 # sharper still than articles in each model. So "function words are diffuse" is half true: *à* and *au* are,
 # articles are not, and *de*, *du* and *par* are in the small models alone. These models were trained with {eq}`eq-look-at-each-word`: each source word, the English
 # article too, should be looked at about once.
@@ -535,8 +533,7 @@ ResultTable(heads, rows, "What warns of a wrong word?", "in brackets: three seed
 # the fault lowers its own bar.
 #
 # The figure has one sentence and its totals. The table asks which bar is better in general. A source word is
-# *missing* if none of its linked words in the reference occurs in the translation; roughly, since a synonym counts
-# as a gap. Two warnings get an area under the curve, where chance is 0.5: small totals, and small totals
+# *missing* if none of its linked words in the reference occurs in the translation; roughly, since a synonym counts as a gap, and a lost *the* as translated if any *le* occurs. Two warnings get an area under the curve, where chance is 0.5: small totals, and small totals
 # divided by the share.
 
 # %% mystnb={"image": {"alt": "Bars of the total weight of each English word of a long sentence, with a line at the share, and a line at 1. No bar is below half of the share, and several are below one half."}} tags=["hide-input"]
@@ -672,8 +669,7 @@ MapReader(
 # A beam keeps several unfinished translations and reorders them at each step. The row that was computed at
 # step $t$ belongs to the candidate that was *then* in that place; the winner may have been elsewhere. So a
 # program must carry each candidate's rows along when it reorders the candidates. If it does not, the map is
-# a patchwork of several sentences, and each row still sums to 1. The package does. Here is the proof for any
-# library: translate with the beam, then *force* the finished sentence, and compare. The first five are the
+# a patchwork of several sentences, and each row still sums to 1. The package carries them along. Here is a test for any library, if some winner changed places on the way: translate with the beam, then *force* the finished sentence, and compare. The first five are the
 # sentences of this book.
 
 # %%

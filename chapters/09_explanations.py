@@ -462,15 +462,14 @@ ResultTable(
 )
 
 # %% [markdown]
-# Low agreement comes back through the GRU, and not over words, for each of the seeds. So it is no property
-# of attention as such. The third $\tau$ is the yardstick: through the GRU gradient and occlusion agree with
+# Low agreement with gradient × input and occlusion comes back through the GRU, and not over words, for each of the seeds. So it is no property of attention as such. (With integrated gradients it is {{ low_high(tau["words", "attention / integrated"]) }} over words.) The third $\tau$ is the yardstick: through the GRU gradient and occlusion agree with
 # each other better than attention does with either, but far from perfectly. And $\tau$ asks about all pairs,
 # including pairs of words that hardly count. The third GRU finds the reason in every sentence, and its
 # $\tau$ is low all the same.
 #
 # The forger gets above 0.5 on GRU states in nearly every sentence; with the paper's $\varepsilon$ in
 # {{ low_high([f["above 0.5"] for f in strict["gru"]]) }}. Over words it wins as well, in half of the
-# sentences. Two twins share all other words, and these lean to one side. The twin on that side needs no
+# sentences. Two twins share all other words, and in most pairs these lean to one side. The twin on that side needs no
 # evidence, so nearly any weights will do. The search is a lower bound; a better one may find more. And an
 # adversary who may choose new weights for each sentence does not show that a *model* could have them. That
 # was the reply.
@@ -528,7 +527,7 @@ heads = (
     "largest weight on the reason",
     "occlusion finds it",
 )
-note = "three seeds; a push is the factor of the divergence in the loss"
+note = "three seeds; a push is the factor of the divergence KL(new‖first) in the loss, which JSD bounds from below only"
 ResultTable(heads, rows, "Models that look elsewhere", note)
 
 # %% [markdown]
@@ -541,8 +540,7 @@ ResultTable(heads, rows, "Models that look elsewhere", note)
 #   model's. Models of words are then at chance; pushed by {{ weak }} they keep answer and weights. By
 #   {{ middle }} they answer every sentence, {{ moved(mild) }} nats away, with the largest weight on the reason
 #   in {{ finds(mild,"attention") }}. Trained uniform they answer as well.
-# - **As a guide**, the GRU's own weights lead a model of words to {{ low_high(guided["own"]) }}, the pushed
-#   ones to {{ low_high(guided["pushed"]) }}. But uniform weights lead it to
+# - **As a guide**, the GRU's own weights lead a model of words to {{ low_high(guided["own"]) }}, those pushed by {{ strong }} to {{ low_high(guided["pushed"]) }}. But uniform weights lead it to
 #   {{ low_high(right("words","own","uniform")) }} too. So pushed weights can hide the reason; that the model's
 #   own know more than none is not shown. And a row can give the class away by *where* it looks.
 #
@@ -552,8 +550,7 @@ ResultTable(heads, rows, "Models that look elsewhere", note)
 #
 # *Is Attention Interpretable?* {cite:p}`serrano2019` erases weights in an order until the decision changes. The
 # fewer an order needs, the better it ranks. Three orders stand beside: by lot; by gradient × input; and the
-# paper's, by the weight times the decision's gradient *in that weight*. For a linear readout that is
-# $\alpha_i m_i$, towards the decision.
+# paper's, by the weight times the decision's gradient *in that weight*. For a linear readout, with the bias shared out as in {eq}`eq-readout-of-states`, that is $\alpha_i m_i$, towards the decision.
 
 # %% tags=["hide-input"]
 ORDERS = {
@@ -597,8 +594,7 @@ experiment_card(stored["card"])
 # Over words and through the GRU the order by attention flips the answer with fewer weights gone than an order by lot does,
 # in each seed. Between attention and gradient × input no difference is seen. The paper's order needs fewer
 # than attention in each seed, as the paper found, though by little: by at most {{ f"{max(gained):.2f}" }} of the
-# weights. Over words about half of the answers never flip: those of the twins that need no
-# evidence. Through the GRU most of the answers stay the same down to the last weight: {{ low_high([x for o in ORDERS for x in never["gru", o]]) }} of them, over orders and
+# weights. Over words about half of the answers never flip: presumably those of the twins that need no evidence; which ones was not recorded. Through the GRU most of the answers stay the same down to the last weight: {{ low_high([x for o in ORDERS for x in never["gru", o]]) }} of them, over orders and
 # seeds.
 
 # %% [markdown]

@@ -343,7 +343,7 @@ plt.show()
 # {{ ", ".join(f"{x:.0%}" for x in hansards["plain"][1:]) }} of these links, and one around the scaled
 # centre {{ ", ".join(f"{x:.0%}" for x in hansards["scaled"][1:]) }}. **A toy
 # grammar flatters local attention:** up to 48 words, each of these windows around $t$ holds more of its links
-# than of the real ones, whose sentences are of all lengths. At $D = 5$ one in ten of the real links is outside, at $D = 10$ one in a hundred. Luong et al. took $D = 10$.
+# than of the real ones, whose sentences are of all lengths. At $D = 5$ one in ten of the sure links is outside, at $D = 10$ one in a hundred; the possible links are not counted. Luong et al. took $D = 10$.
 #
 # Now take the five sentences of the book, and a real caption with its map. What would a window of $D = 2$
 # around $t$ cut off?
@@ -370,12 +370,10 @@ plt.show()
 # ## Where it helps, and where it fails
 #
 # Here are three tasks on letters. In each, every letter is written in a code; what differs is the order.
-# *Substitute* keeps it, *reverse* turns it round, and *double* writes each letter twice, so that the
-# diagonal drifts, as it does in French. Three models differ in their attention, and the window has
+# *Substitute* keeps it, *reverse* turns it round, and *double* writes each letter twice, so that the diagonal drifts, far more than in French: with 10 letters local-m sees nothing in the last 7 of 20 steps. Three models differ in their attention, and the window has
 # $D = 2$. The learning rate of each was the best of three on validation sentences; for local-m, backwards and
 # with drift, it is the highest that was tried. They were trained on 3 to 10 letters, and are tested on
-# 10, 15 and 25. A letter counts as right at its own place only: after one too many, all later ones stand one
-# place off. Beside the models stand two rules that need none: a letter drawn by lot, and the code of the source letter
+# 10, 15 and 25. A letter counts as right at its own place only: after one too many, all later ones stand one place off, and what was not written because a model stopped early counts as wrong. (How often it did was not counted.) Beside the models stand two rules that need none: a letter drawn by lot, and the code of the source letter
 # at $t$. The last row of each task is the share of its links within 2 of $t$.
 #
 # ```{predict} longer-sentences
@@ -423,8 +421,7 @@ ResultTable(
 #   better than the links in its window plus guesses at the rest.
 # - **With drift**, local-m is behind at 10 letters, with {{ span(right("double", "local-m", "10")) }}. At
 #   25 it is ahead of the others, but all three get most letters wrong.
-# - **Local-p** learns all three tasks at the lengths it was trained on, backwards included, but loses them
-#   on longer sentences. In *reverse* it is then below global attention, in each seed.
+# - **Local-p** learns the first two tasks at the lengths it was trained on, backwards included, and *double* in part ({{ span(right("double", "local-p", "10")) }}), but loses them on longer sentences. In *reverse* it is then below global attention, in each seed.
 #
 # </details>
 #
@@ -468,10 +465,7 @@ off = {
 # %% [markdown]
 # It did, in each of the three seeds, and early. Before training the mean centre is
 # {{ span(off["0"], ".1f") }} places off the letter; after 75 updates it is {{ span(off["75"], ".1f") }}
-# places off, and after 300 it is {{ span(off["300"], ".1f") }}. A sentence of 3 letters lies wholly in the
-# window from the start, so there the centre can feel which way to go. That may be how it finds the way; we
-# have not tested it. What it learned holds for the lengths of the training. On longer sentences its
-# accuracy collapses, as the table above shows.
+# places off, and after 300 it is {{ span(off["300"], ".1f") }}. With its end mark, which $S$ counts here, a sentence of 3 letters has $S = 4$: from the start the window holds its letters, but perhaps the first. So there the centre can feel which way to go. That may be how it finds the way; we have not tested it. On longer sentences its accuracy collapses, as the table above shows; its centres were not watched there.
 #
 # ## Does a mask save time?
 #
@@ -624,7 +618,7 @@ ResultTable(heads, rows, "What patterns cost, and how far they carry")
 # | rows sum to 1 | yes | yes, until the window runs off the end | no |
 # | needs the same order in both languages | no | yes | no |
 # | longer than trained on | lost | mostly right, if in order | lost |
-# | take it if | sentences are short, or the order changes | each step needs the next source word: a code, tagging | the order changes a little, and sources are long |
+# | take it if | sentences are short, or the order changes | each step needs the next source word: a code, tagging | the order changes as training can show, and sources are long: Luong et al.'s case, not shown here |
 #
 # The row on length is what the experiment above measured.
 #
@@ -632,7 +626,7 @@ ResultTable(heads, rows, "What patterns cost, and how far they carry")
 #
 # **A centre that counts pads.** In {eq}`eq-local-centre`, $S$ is the number of words in *this* sentence. A
 # program that takes the width of the batch places the window over the same six words differently in every
-# batch. Once the window has left them, the context is zero. There is no error, and no NaN:
+# batch. Once the window has left them, no word is seen. A plain softmax then gives NaN; one that gives an empty row zeros, like the package's, makes the context zero, without an error:
 
 # %%
 six = torch.randn(1, 6, 4, generator=torch.manual_seed(1)).double()
@@ -650,8 +644,7 @@ for width, centre in padded_centre.items():
 # **A window that has walked off.** Local-m does not wait for the sentence. Once the last word is more than
 # $D$ places behind the centre, the window is empty.
 #
-# **Counting from 1.** In the paper positions begin at 1. Copied into a program that counts from 0,
-# $S\,\sigma(z_t)$ is off by one; $p_t = t$ is right if steps count from 0 as well.
+# **Counting from 1.** In the paper positions begin at 1. Counted from 0, as here, the same $S\,\sigma(z_t)$ lies one word further on. A trained $z_t$ can make up for that; $p_t = t$ is right if steps count from 0 as well.
 #
 # **Folklore.** "The window makes it fast": only a gathered one, above some hundreds of words. "Local-p
 # sees $2D + 1$ words": it sees $2D$. "Weights near zero cost nothing": each was computed.

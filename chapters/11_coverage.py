@@ -66,8 +66,7 @@ CoverageSteps(
 #
 # - With $w_c = (-1, -2)$ take three steps, and read the largest weights from top to bottom: *cat*, *sat*,
 #   *mat*. **A decoder that never moves reads the sentence in order. Coverage alone did it.**
-# - Take all six steps. It does not go back to *cat*: *mat* still has the least coverage, and the rows come
-#   nearer to a third each.
+# - Take all six steps. It does not go back to *cat*: *mat* still has the least coverage, and from step 4 on the rows come nearer to a third each.
 # - Change the signs to $(1, 2)$. Now coverage raises scores, and the largest weight stays on *cat*.
 # - Go back to $(-1, -2)$ and move the state. The order depends on these numbers: with $s = (-1, 1)$ it
 #   begins at *mat*.
@@ -177,7 +176,7 @@ for name, (first, second) in pairs.items():
 #
 # *Evenly, twice* costs 1, as much as the same word twice. Each word's coverage equals its new weight, so
 # the minimum *is* the weight, and the weights sum to 1. The loss is small only for rows that are **new and
-# sharp**. It is often said to punish only what is high twice. The product comes nearer to that. The
+# sharp**. One might think that it punishes only what is high twice. The product comes nearer to that. The
 # minimum charges what a row shares with the coverage, and at most 1 in all.
 #
 # Look back at the stuck decoder. It did what we want, *cat*, *sat*, *mat*, and its third step still costs
@@ -288,10 +287,9 @@ ResultTable(
 #   coverage or not, and few of 12, so a difference in the share sorted could show at 9 alone.
 #   By ranges none is seen, nor in the letters left out. But of the six pairs of models with equal seeds, coverage sorts more
 #   in five at 9, and leaves out fewer in five at 9 and in six at 12.
-# - **The loss.** Rows share less, {{ low_high(of("coverage, loss", 6, "coverage loss")) }} beside
-#   {{ low_high(of("coverage", 6, "coverage loss")) }} without it. In sorting, no difference is seen.
+# - **The loss.** Rows share less, {{ low_high(of("coverage, loss", 6, "coverage loss")) }} beside {{ low_high(of("coverage", 6, "coverage loss")) }} without it. (Equal letters get equal weights, so 0.53 is the least.) In sorting, no difference is seen.
 # - **Longer bags.** On bare embeddings coverage leaves out {{ low_high(of("coverage", 9, "left out")) }}
-#   of 9 letters, additive attention {{ low_high(of("additive", 9, "left out")) }}. At 12 none of the three sorters succeeds.
+#   of 9 letters, additive attention {{ low_high(of("additive", 9, "left out")) }}. At 12 no sorter of bare embeddings succeeds.
 #
 # </details>
 
@@ -342,7 +340,7 @@ ResultTable(
 # <details><summary>What the output shows</summary>
 #
 # - At 12 words, as in the training, nothing changes.
-# - Beyond 12, fewer words are left out: at each length both intervals lie below 0. Still, most of what was
+# - Beyond 12, fewer words are left out: at each length both intervals lie below 0. (A longer text leaves out fewer, even by wrong words.) Still, most of what was
 #   missing is missing.
 # - **Repetitions do not become rarer**; there were hardly any before. At 24 words nearly all the new ones stand in one sentence, the one
 #   above, picked because it repeats most. There the penalty buys a longer translation, and the translator
@@ -563,7 +561,7 @@ plt.show()
 # | loss summed over the batch | a $\lambda$ that grows with the batch | a batch of copies costs the same |
 # | padded target steps counted | a loss that follows the padding | add pads: nothing changes |
 # | coverage not reordered in a beam | maps that mix several sentences | feed in the result, compare maps |
-# | coverage loss from the first update on | {cite:t}`see2017` saw it hinder learning; our sorters did not suffer | add it at the end, compare |
+# | coverage loss from the first update on | {cite:t}`see2017` saw it hinder learning; in our sorters no harm was seen | add it at the end, compare |
 # | copied word set, not added | sums below 1 where a word stands twice | rows sum to 1 |
 # | unknown id looked up in the embedding | an index error, or another word's vector | read `<unk>` for ids from $V$ on |
 #
@@ -643,7 +641,7 @@ torch.testing.assert_close(padded, loss)
 # - In the score, inside the tanh, it lets even a decoder that never moves read on.
 # - In the loss, taken *before* the step, it charges what a row shares with the rows before. Wide rows pay
 #   too.
-# - Coverage sorted more bags where nothing else held a count. Where something else did, all bags of 6 were
+# - Coverage sorted more bags of 6 where nothing else held a count. Where something else did, all bags of 6 were
 #   sorted without it.
 # - The pointer-generator adds up writing and copying over an extended vocabulary, and each copied word
 #   teaches attention where to look.

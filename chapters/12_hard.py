@@ -212,7 +212,7 @@ ResultTable(heads, rows, "Total variance of one estimate")
 # ## The other way: pretend
 #
 # **Straight-through** fetches one place in the forward pass and passes the gradient back as if it had
-# mixed. The trick was proposed for binary units {cite:p}`bengio2013`; for attention it reads
+# mixed. The trick was studied for binary units {cite:p}`bengio2013`; for attention it reads
 #
 # $$
 # \begin{aligned}
@@ -267,7 +267,7 @@ print("noise / signal  ", ", ".join(f"{name} {x:.2f}" for name, x in loud.items(
 #   0.
 #
 # Only the learning rate differs: it is chosen for each way on validation rows, by the share that the first seed
-# names right, averaged over eight points. Then that seed and four others are judged on {{ f"{stored['card']['judged']:,}" }} test
+# names right, averaged over eight looks during training. Then that seed and four others are judged on {{ f"{stored['card']['judged']:,}" }} test
 # rows. All but *soft* read the place with the largest weight. Guessing a letter is right in 5% of
 # cases, reading a random place perfectly in 13%.
 #

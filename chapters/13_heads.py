@@ -382,10 +382,9 @@ ResultTable(columns, role_rows, "Mean weight on a place, and in brackets the hea
 #   eight English heads gives it {{ low_high(found["source", "previous"][0]) }} of its weight, little more
 #   than an untrained one. The best French head gives it {{ low_high(found["target", "previous"][0]) }},
 #   where the untrained have {{ low_high(found["target", "previous"][1]) }}.
-# - **Heads that look at their own place did form**, in each of the three models. The best French head gives
+# - **Heads lean towards their own place**, more than untrained ones, in each of the three models. The best French head gives
 #   its own place {{ low_high(found["target", "own"][0]) }}, where the untrained have
-#   {{ low_high(found["target", "own"][1]) }}. In English it is {{ low_high(found["source", "own"][0]) }}
-#   beside {{ low_high(found["source", "own"][1]) }}.
+#   {{ low_high(found["target", "own"][1]) }}. In English it is {{ low_high(found["source", "own"][0]) }} beside {{ low_high(found["source", "own"][1]) }}, and there all eight heads lean so: it is no head's role.
 # - **Names do not carry over.** In every row, the brackets of the three seeds hold three different names.
 #
 # Larger models trained for longer do grow heads for the previous word (Voita et al., 2019). These three, on
@@ -409,7 +408,7 @@ untrained_aer = [x for run in studied for part in run["untrained"]["aer"] for x 
 mean_aer = [rate for run in studied for rate in run["test"]["aer of mean"]]
 lowest = [min(layer) for run in studied for layer in run["test"]["aer"]]
 mean_wins = sum(mean < best for mean, best in zip(mean_aer, lowest))
-of_seed = [[x for layer in run["test"]["aer"] for x in layer] for run in studied]
+of_seed = [[x for layer in run["valid"]["aer"] for x in layer] for run in studied]
 best_names = [f"{n // 4 + 1}·{n % 4 + 1}" for n in (x.index(min(x)) for x in of_seed)]
 columns = "", "head 1", "head 2", "head 3", "head 4", "mean map"
 ResultTable(
@@ -425,8 +424,7 @@ ResultTable(
 # Every head has a lower rate than every untrained one: {{ low_high(each_aer) }} against
 # {{ low_high(untrained_aer) }}. But of the {{ len(each_aer) }} heads only
 # {{ sum(rate < yard["diagonal"] for rate in each_aer) }} are better than the diagonal, which looks at no
-# word and is hard to beat in short sentences. The best head of each seed is in the last layer, and each
-# time it is another one: {{ ", ".join(best_names) }}.
+# word and is hard to beat in short sentences. Chosen on the validation sentences, the best head of each seed is in the last layer: {{ ", ".join(best_names) }}.
 #
 # The mean of a layer's four maps has a lower rate than each of the four in {{ mean_wins }} of
 # {{ len(mean_aer) }} layers. In all six layers its rate is below the diagonal's, once by less than 0.01.
@@ -638,7 +636,7 @@ experiment_card(stored["card"])
 #   one seed.
 #
 # **Now you.** In [the exercise](../exercises/13_heads.ipynb) you merge heads, mask them, take their addends
-# apart, and measure how far a layer's heads stand in for one another. Then you go from one head to four and
+# apart, and measure how much more is lost without all heads of a layer than without each alone. Then you go from one head to four and
 # see what each of them learns.
 #
 # **Next.** In [chapter 14](14_self_attention.ipynb) the words of one sentence ask each other, and are kept

@@ -176,8 +176,7 @@ print(f"with a causal mask, off by {causal.abs().max():.2f}")
 # ```{predict} tril-one
 # ```
 #
-# With each mask, three models of the next word were trained on English sentences of the toy corpus. Each has
-# one layer of self-attention, whose output is added to its input, and a readout. They are judged on test sentences in two ways: at all places at
+# With each mask, three models of the next word were trained on English sentences of the toy corpus. Each has one layer of self-attention over words with positions ([chapter 15](15_positions.ipynb)), whose output is added to its input, and a readout. They are judged on test sentences in two ways: at all places at
 # once, as in training, and word by word, as a text is written, when later words do not exist yet.
 
 # %% tags=["hide-input", "hide-output", "hide-until-tril-one"]
@@ -199,8 +198,7 @@ ResultTable(
 #
 # With the right mask both losses are the same, and below those of counting. With `tril(1)` the loss at once
 # is near 0: the model copies the word that it sees. When it writes word by word it has nothing to copy, and
-# its loss is far above that of counting single words. **A loss that is too good is the symptom.** Training
-# does not show the bug; it rewards it.
+# its loss is far above that of counting single words. **A loss that is too good is the symptom.** Training does not punish the bug; it rewards it.
 #
 # </details>
 #
@@ -348,14 +346,13 @@ ResultTable(columns, rows, "Share right, 1,000 test sentences")
 # Self-attention got {{ low_high(shares["self-attention with positions"], ".3f") }} right, the bag of words
 # {{ low_high(shares["bag of words"], ".3f") }}, naive Bayes {{ f"{reviews['naive Bayes']:.3f}" }}. The seeds
 # of the two trained readers do not overlap, but all were judged on the same 1,000 sentences. So compare the
-# two sentence by sentence, each by the majority of its seeds. On {{ reviews["alone right"]["bag"] }}
+# two sentence by sentence, each by the majority of its seeds (which narrows the gap between them). On {{ reviews["alone right"]["bag"] }}
 # sentences only the bag was right, on {{ reviews["alone right"]["attends"] }} only self-attention. A fair
 # coin divides them at least as unevenly with probability {{ f"{reviews['alone right']['luck']:.2f}" }}: no
 # difference is shown between these two. That self-attention is *better* is not shown either; perhaps reviews
 # seldom ask which word belongs to which.
 #
-# This holds for {{ f"{reviews['card']['classifier']['updates']}" }} updates from nothing, states of 32
-# numbers, and dropout that was chosen for each reader on validation among three rates. Models that have read
+# This holds for {{ f"{reviews['card']['classifier']['updates']}" }} updates from nothing, a layer without a residual, states of 32 numbers, and dropout that was chosen for each reader on validation among three rates. Models that have read
 # millions of sentences before are another matter.
 #
 # </details>
@@ -469,7 +466,7 @@ HeadsExplorer(
 # %% [markdown]
 # <details><summary>Which head is it?</summary>
 #
-# Head 1 of layer 1: it gives *owls* {{ f"{looks[0, 0, 0, 2]:.2f}" }} of the first *the*'s weight. Head 3 of
+# Head 1 of layer 1: it gives *owls* {{ f"{looks[0, 0, 0, 2]:.2f}" }} of the first *the*'s weight. (Head 2 of layer 2 gives it {{ f"{looks[1, 1, 0, 2]:.2f}" }}.) Head 3 of
 # layer 2, the first in the order by next place, gives *owls* {{ f"{looks[1, 2, 0, 2]:.2f}" }}. The pattern
 # holds in the mean, not always: from the *the* of *the strawberry*, head 1 of layer 1 gives the noun
 # {{ f"{looks[0, 0, 6, 7]:.2f}" }}.
@@ -511,7 +508,7 @@ plt.show()
 experiment_card(far["card"])
 
 # %% [markdown]
-# It did not, so far: of the seven words it names the right one no more often than counts do that see one word
+# No sign of it, so far: of the seven words it names the right one no more often than counts do that see one word
 # back. The map is no proof of the opposite. The row of *essen*, which has to name *zu*, gives *bereitet* {{
 # f"{shown['weights'][0][6][3]:.2f}" }} and {{ f"{shown['weights'][1][6][3]:.2f}" }}, and equal weights would
 # give it {{ f"{1 / 7:.2f}" }}. So the second head looks back; but the model gives *zu* a probability of

@@ -272,8 +272,7 @@ for way in WAYS:
 # ## A model that reads a bag
 #
 # Now we train: small Transformers on {{ f'{card["pairs"]["train"]:,}' }} pairs of [the toy
-# corpus](03_additive.ipynb) with at most {{ card["words at most"] }} English words, alike in all but their
-# positions, with three seeds, which draw first weights alone. In each training the learning rate, set by hand and
+# corpus](03_additive.ipynb) with at most {{ card["words at most"] }} English words, alike in all but their positions (learned ones begin shorter than waves), with three seeds, which draw first weights alone. In each training the learning rate, set by hand and
 # tuned for none of these ways, grows over the first 100 updates, and falls along a cosine to 0 at the last. No sentence that they translate on this page is one of those pairs. Each
 # translates {{ card["pairs"]["test"] }} test sentences by greedy search, and then the same sentences with
 # their words shuffled. Both times BLEU compares with the translation of the sentence in its right order.
@@ -455,7 +454,7 @@ print(textwrap.fill(refusal, 80))
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# In the upper panel all four fall, from 6 words to 8 already, and further beyond the length of training. At 16 words
+# In the upper panel all four fall, from 6 words to 8 already (as with practice, below: test sentences of other lengths are not equally hard), and further beyond the length of training. At 16 words
 # waves have {{ low_high([c[16] for c in curves["sinusoidal"]]) }} BLEU and turns
 # {{ low_high([c[16] for c in curves["rotary"]]) }}; at 8 words both had more than
 # {{ f'{min(c[8] for way in ("sinusoidal", "rotary") for c in curves[way]) - 0.5:.0f}' }}. The formula goes
@@ -466,15 +465,14 @@ print(textwrap.fill(refusal, 80))
 # {{ f'{card["with long sentences"]["pairs"]:,}' }} pairs of up to {{ card["with long sentences"]["words at
 # most"] }} words, in as many updates. At 16 words these have {{ low_high([c[16] for c in
 # practised["sinusoidal"]]) }} with waves and {{ low_high([c[16] for c in practised["none"]]) }} without
-# any. **With practice, waves reach 16 words**; further was not measured. Late *places* are new to the
+# any. **With practice, waves reach 16 words**, but the short ones get worse; further was not measured. Late *places* are new to the
 # first models, but so is much else in long sentences. How much each matters, this does not tell.
 #
 # </details>
 #
 # <details><summary>What it shows of tables and of turns</summary>
 #
-# Learned positions refuse: 16 words and `<eos>` are one more than the table has rows. At 10 and 12 words they
-# already read rows that no training sentence of that side had touched.
+# Learned positions refuse: 16 words and `<eos>` are one more than the table has rows. At 10 and 12 words they already read rows that no training sentence of that side had touched, and they cannot write more than 16 tokens.
 #
 # At 12 and at 16 words, turns lie *below* waves in all seeds.
 #

@@ -370,8 +370,7 @@ print(sorted(path.name for path in run.path.iterdir()))
 # seqattn doctor --run mine
 # ```
 #
-# The next figure plots the log: the loss in training; the BLEU of what the model writes by itself; how
-# spread out its attention is, as a share of the largest possible entropy {eq}`eq-entropy`; and its
+# The next figure plots the log: the loss in training; the BLEU of what the model writes by itself; how spread out its attention is while it writes by itself, as a share of the largest possible entropy {eq}`eq-entropy`; and its
 # alignment error rate ({eq}`eq-aer`), which counts wrong links and missing ones, beside that of a word-by-word
 # diagonal. The model was shown no links, but its settings include the penalty of [chapter 3](03_additive.ipynb), which asks that all source words
 # be read about equally.

@@ -67,7 +67,7 @@ else:
 # ## A question you can see
 #
 # The translator has not seen these two sets of sentences: validation sentences, which are like those of
-# its training, and *long* ones, of 15 words to 30, made for this page. Its training had at most twelve.
+# its training, and *long* ones, of 15 words to 30, from the same grammar, which chapter 8 reads too. Its training had at most twelve.
 # (Punctuation and *'s* count as words here.) These are two translations from each set. Before you count anything: how good is the translator, and how
 # would you find out if you knew no French?
 
@@ -291,7 +291,7 @@ pair = valid[0] if FULL else next(p for p in valid if 7 <= words_of(p) <= 8)
 shown = found.weights, found.source_tokens, found.tokens
 where = {"row": 1, "column": 1, "predict": False}
 plot_attention(*shown) if FULL else MapReader(
-    *shown, sure=pair.links, title="One validation sentence", **where
+    *shown, sure=pair.links, way="grow-diag", title="One validation sentence", **where
 )
 
 # %% [markdown]
@@ -324,7 +324,7 @@ ResultTable(columns, rows, "Entropy of the rows that write a word")
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# Articles are among the sharpest. At the other end are *est-ce*, *a*, *pas*, *ne*, *que*: words that share their
+# *Un* and *le* are among the sharpest, mostly articles, in a model whose penalty asks that English articles be looked at ([chapter 8](08_reading_maps.ipynb)). At the other end are *est-ce*, *a*, *pas*, *ne*, *que*: words that share their
 # English word with another (*est-ce* and *que* often share a word such as *did*, *pas* and *ne* share *not*, and *a* mostly shares
 # that of its participle or noun). The rows of the sharpest put most of their weight on their own links; *est-ce* looks elsewhere. The list is
 # from one model. {cite:t}`ghader2017` measured this on real text.
@@ -402,7 +402,7 @@ ResultTable(columns, rows, f"{len(some)} long sentences, one model")
 # The beam finds sentences that the *model* likes better (last column: the log-probability of a whole
 # sentence), which is what a search is for. Here the length penalty changes nothing in the table. A
 # bonus for coverage asks for something else, and finds sentences that the model likes less. Are the beam's
-# sentences better translations? BLEU has to say: here the beam gains a little, and the range leaves 0 out.
+# sentences better translations? BLEU has to say: here the beam gains a little over greedy search, with the bonus as well, and both ranges leave 0 out.
 # Sampling is for variety. In the one draw of each sentence here, the nucleus costs BLEU; at a low
 # temperature the range holds 0. None of these searches brings long sentences near the scores of short ones.
 # Follow the beam through one sentence:
@@ -443,8 +443,7 @@ for ax in panels:
 plt.show()
 
 # %% [markdown]
-# Up to twelve words the translator is nearly perfect. Beyond twelve, BLEU goes down with every group, and
-# the attention is more diffuse. Before you blame the length, look at the sentences: nearly all beyond
+# Up to twelve words the translator is nearly perfect. Beyond twelve, BLEU goes down with every group, and the attention is more diffuse, in rows of its own output, which is mostly wrong there. Before you blame the length, look at the sentences: nearly all beyond
 # twelve words join clauses by *, and*, which no training sentence does. Length, number of joints and kind
 # of joint change together; [chapter 20](20_study.ipynb) compares sentences with and
 # without commas and such words as *and*.

@@ -125,15 +125,14 @@ Unrolled(orders=ORDERS, phases=["decode"], event=10, title="Two orders of events
 # **Transformer**, with attention in place of recurrent networks; and, as a yardstick, the **fixed vector**.
 # All get the same pairs, batches and number of updates, with three seeds each. The budget counts updates, not
 # weights; the second table gives the numbers of parameters. Its "core s" are seconds of processor time, for
-# the training and its validation; one of Luong's model on another day took a third longer. Its MiB say how much
+# the training and its validation; one training of Luong's model, on another day, took a third longer. Its MiB say how much
 # the peak of a process rose in training; seeds of one model can be as far apart as all four recurrent models.
 # Links are read from rows and columns together, as in [chapter 19](19_judge.ipynb). The Transformer's weights
-# are the mean of the heads of its last layer. A mean of sharp rows is less sharp than they are, so its entropy and links cannot be compared with those of single maps. The last rows are rules that use no model; the copyist is that of [chapter 18](18_build.ipynb).
+# are the mean of the heads of its last layer. A mean of sharp rows is less sharp than they are, so its entropy and links cannot be compared with those of single maps. The last rows are rules that use no model: the copyist of [chapter 18](18_build.ipynb), and two that link each target word to one source word.
 #
 # In the plot below the tables, a dot is a seed, the diamond their mean, and the bar reaches one standard
 # deviation to each side. A *range* goes from the lowest dot to the highest. Three dots and three others of
-# equal models are apart by luck once in ten times ([chapter 17](17_evaluation.ipynb)), and five models make
-# ten pairs: a narrow gap is a hint.
+# equal models are apart by luck once in ten times ([chapter 17](17_evaluation.ipynb)), and five models make ten pairs. So "ahead" and "behind" mean ranges apart, no more: a narrow gap is a hint, and the sentences are not drawn anew.
 
 # %% tags=["hide-input"]
 NAMES = tuple(dict.fromkeys(run["model"] for run in stored["contest"]))
@@ -174,8 +173,8 @@ rows = [(name, *(spread(LONG[name, rate]) for rate in LONG_RATES)) for name in N
 heads = ("BLEU at a learning rate of", *map(str, LONG_RATES))
 title = f"After {long['card']['updates']:,} updates: lowest to highest of three seeds"
 last = sum(run["curve"][-1] == max(run["curve"]) for run in long["contest"])
-note = f"The best of ten validations counts: in {last} of {len(long['contest'])} trainings "
-note += f"the last one. To repeat: {long['card']['command']}"
+note = "The best of ten validations counts, which flatters: in "
+note += f"{last} of {len(long['contest'])} trainings it is the last. To repeat: {long['card']['command']}"
 ResultTable(heads, rows, title, note)
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Dots for three seeds of each of five models, with mean and standard deviation: validation BLEU. The additive models and the Transformer stand clearly to the right of Luong's model, and that one to the right of the fixed vector."}}
@@ -190,7 +189,7 @@ plt.show()
 # the Transformer have their best at the contest's rate, the others at twice that rate, where the Transformer
 # fails.
 #
-# The last table is from trainings six times as long. At its two lower rates the additive models and the
+# The last table is from trainings six times as long, each with a rate that falls along a cosine to its own end. At its two lower rates the additive models and the
 # Transformer are still ahead of Luong's, and that one of the fixed vector. At half the contest's rate the
 # Transformer is ahead of Bahdanau's model, at the contest's behind. Each at its best rate: no difference seen.
 # (The Transformer's and Luong's are the lowest of the three, so a lower one may be better for both.) At twice the
@@ -341,7 +340,7 @@ ResultTable(heads, rows, "The same at other rates, and for longer", note)
 # {{ f"{max(gain['score']):.1f}" }} points ahead of the general one (ranges apart in {{ apart["score"] }} of
 # four), and the maxout readout {{ f"{min(gain['readout']):.1f}" }} to {{ f"{max(gain['readout']):.1f}" }}
 # points ahead of tanh ({{ apart["readout"] }} of four). Luong's model has the tanh readout and the general
-# score, too. In these trainings (not in all below) each costs more than "after" gains. The tempting experiment above could
+# score, too. In these trainings (not in all below) each costs more than "after" gains. (The contest's maxout is smaller: 48 features, not 80.) The tempting experiment above could
 # have blamed the order for what the readout costs. By luck alone one pair in ten would be apart; here there are
 # {{ sum(apart.values()) }} of twelve, and within each factor all four means point the same way. (The twelve pairs
 # share eight cells, so they are not twelve trials apart from each other. Nor does this study
@@ -355,8 +354,7 @@ ResultTable(heads, rows, "The same at other rates, and for longer", note)
 # By the means, "after" leads in all {{ len(elsewhere["order"]) }} pairs, with ranges apart in {{ elsewhere_apart["order"] }}; so
 # does maxout ({{ elsewhere_apart["readout"] }} apart). The additive score does not: after few updates at half the
 # rate, the general score leads under tanh, once with ranges apart by a hair: a hint. After many, additive leads.
-# So the length for which a training is planned may turn a comparison around. What counts most changes, too: the
-# readout after few updates at the two lower rates, else the score (by the means).
+# So the length for which a training is planned may turn a comparison around. What counts most changes, too: at the two lower rates the readout after few updates, the score after many. (At the highest, no difference between the two is seen.)
 #
 # </details>
 #
@@ -372,7 +370,7 @@ ResultTable(heads, rows, "The same at other rates, and for longer", note)
 # The definitions give two possible reasons for the effect of the order. $s_{t-1}$ has not read the word that
 # was just written, and $s_t$ has. And with "after" the output sees two contexts, one through its state and one
 # directly. This study does not say which it is, nor why the additive score is ahead, nor whether
-# maxout owes its lead to the maximum or to the last word. Each training ended with its budget:
+# maxout owes its lead to the maximum, to the last word, or to features without a bound (those of tanh end at 1). Each training ended with its budget:
 # {{ f"{study['card']['epochs']:.1f}" }} or {{ f"{study['beyond']['card']['epochs'][-1]:.0f}" }} passes over the
 # pairs.
 
@@ -397,8 +395,7 @@ ResultTable(("seed 1 \\ seed 2", *others), rows, "Mean distance of two rows")
 # %% [markdown]
 # Rows are models from seed 1 and columns are models from seed 2, so the table need not be symmetric. The
 # last column compares with the rows of the same model from seed 2 in another order: what chance does. Two
-# seeds of one mechanism do not draw the same map. One pair of seeds is too few to rank the mechanisms by
-# their distances. It is enough to warn against a sentence such as "Bahdanau attends to …" about a single
+# seeds of one mechanism do not draw the same map. One pair of seeds is too few to rank the mechanisms by their distances, and a sharp row and a flat one are apart even where they favour the same word. It is enough to warn against a sentence such as "Bahdanau attends to …" about a single
 # map of a single training.
 #
 # ## A penalty that wants each word read once
@@ -421,8 +418,7 @@ ResultTable(heads, rows, "The penalty, three seeds")
 
 # %% [markdown]
 # In BLEU and alignment error no difference is seen, at this budget and a factor of 0.1. The maps do differ: with
-# the penalty they are more diffuse, with ranges apart. [Chapter 3](03_additive.ipynb), with more pairs
-# and a larger factor, found the ranges of AER apart.
+# the penalty they are more diffuse, with ranges apart. [Chapter 3](03_additive.ipynb), with more pairs, a larger factor, other settings and links read from rows alone, found the ranges of AER apart.
 #
 # ## Long sentences
 #
@@ -525,8 +521,7 @@ axes.set_ylim(0, 0.7)
 plt.show()
 
 # %% [markdown]
-# From six words to twelve the share is nearly level (at three it is higher, in each seed). Beyond, attention really is
-# more diffuse, and BLEU is low.
+# From six words to twelve the share is nearly level (at three it is higher, in each seed). Beyond, attention is more diffuse, on what each model itself wrote; and BLEU is low.
 #
 # ## Attention dropout
 #
@@ -540,7 +535,7 @@ plt.show()
 # \end{aligned}
 # $$ (eq-attention-dropout)
 #
-# In expectation nothing changes. In a single step the row need not sum to 1, so maps are drawn from
+# In expectation the weights do not change, nor does their context. In a single step the row need not sum to 1, so maps are drawn from
 # weights *without* dropout. The idea is that a model that cannot rely on one position spreads its attention
 # and learns what the neighbours know. Test it where a model can memorise: on 1,000 training pairs, seen
 # again and again.
@@ -646,8 +641,7 @@ ResultTable(columns, rows, "Multi30k, BLEU with a beam of five (seeds)", note)
 # %% [markdown]
 # The ± is the standard deviation of the seeds. With two of them it is their distance divided by $\sqrt2$, hardly an
 # estimate. Two trainings may differ by
-# the luck of their seeds alone, and the contest above shows how far apart two seeds can be. Nor is this table a contest: the presets differ in size,
-# dropout, learning rate and epochs as well.
+# the luck of their seeds alone, and the contest above shows how far apart two seeds can be. Nor is this table a contest: the presets differ in size, dropout, learning rate, epochs, pieces of words and averaging as well.
 #
 # ## Where it breaks
 #
@@ -672,8 +666,7 @@ ResultTable(columns, rows, "Multi30k, BLEU with a beam of five (seeds)", note)
 # %% [markdown]
 # ## What you now know
 #
-# - At one learning rate, models differ in what they reach. Another rate put them in another order, after
-#   few updates and after many. To say *why* they differ, change one thing at a time.
+# - At one learning rate, models differ in what they reach. Another rate put them in another order, after few updates (one seed) and after many. To say *why* they differ, change one thing at a time.
 # - Here two seeds of one mechanism already drew different maps.
 # - From six words to twelve, a fixed vector kept a smaller share of its score than attention did; counted
 #   in points lost, no difference is seen.

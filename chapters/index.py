@@ -46,8 +46,7 @@ WeightedSum(predict=False)
 # :::{grid-item}
 # **Checked by machine**
 #
-# Each formula leads to the function that computes it, the test that checks it and the exercise that asks
-# for it. [The map](map.md) holds all these links; a broken link stops the build.
+# Each formula leads to the function that computes it, the test that checks it and, where there is one, the exercise that asks for it. [The map](map.md) holds all these links; a broken link stops the build.
 # :::
 #
 # :::{grid-item}
@@ -59,8 +58,7 @@ WeightedSum(predict=False)
 # :::{grid-item}
 # **Measured, luck included**
 #
-# Trained models are compared over seeds, with their spread, on sentences whose true alignments are
-# known. Each long measurement names the command that repeats it.
+# Trained models are compared over seeds, with their spread, many of them on sentences whose true alignments are known. Each long measurement names the command that repeats it.
 # :::
 # ::::
 #

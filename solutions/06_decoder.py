@@ -289,7 +289,7 @@ with checking("q5"):
 # `(T, vocab)`. Its name means nothing: find out. Return two texts,
 #
 # - who asks at each step: `"old state"`, the one before the update, or `"new state"`, the one after it;
-# - the first place where the context goes: `"update"`, into the state of the same step;
+# - the first state that the context reaches, or where it ends: `"update"`, into the state of the same step;
 #   `"next update"`, into the state of the next step, directly or within what was said; `"readout"`,
 #   into the logits alone; or `"nowhere"`.
 #
@@ -491,6 +491,6 @@ assert found == {"saturated": "higher", "loss": "higher"}
 # %% [markdown]
 # ## What next
 #
-# `seqattn grade` tells you your points. Then change one thing in `train`: another readout
-# (`"maxout"`, `"linear"`), a third of the learning rate, or Bahdanau's order. Where does `compare`
-# still see a difference?
+# `seqattn grade` tells you your points. Then change one thing in `train`: a third of the
+# learning rate, or another readout (`"maxout"`, `"linear"`; these have no tanh, so compare their losses
+# alone). Where does `compare` still see a difference?

@@ -324,7 +324,8 @@ with checking("q7"):
 # fewer right words than short ones. Suppose that the translator *looked at* long sentences as well
 # as at short ones, and still *read* them as it does: the share of steps that look right would be that
 # of the short ones, and nothing else would change. What share of the fall in right words would that
-# undo? Return a number: 0 if looking explains none of the fall, 1 if it explains all of it.
+# undo? Return a number: 0 if where the largest weight lies explains none of the fall, 1 if it explains
+# all of it.
 
 
 # %% question="q8"
@@ -352,7 +353,8 @@ with checking("q8"):
 # Now measure. Translate 40 sentences in each of three bins, 5–10, 20–30 and 50–100 words, and print
 # the table. First make sure that the translator is right at the lengths that it learned from: only
 # then do the long sentences say anything about length. Then let `due_to_looking` compare the first
-# bin with the last, and write down in a sentence what you conclude.
+# bin with the last, and write down in a sentence what you conclude. (In this
+# model reading cannot depend on length: what is left over is weight that is spread too thin.)
 
 # %% tags=["nbval-ignore-output"]
 # BEGIN ANSWER stub: # Your experiment goes here: translate, tabulate, compare.

@@ -213,8 +213,8 @@ with checking("q5"):
 # 1. how much the loss rises without each head alone, a list or tensor of `heads` numbers;
 # 2. how much *more* it rises without all of them than those numbers add up to.
 #
-# Expect a positive second number if heads stand in for one another, and a negative one if they get in one
-# another's way.
+# Expect a positive second number if heads stand in for one another, and a negative one if they need one
+# another. (Neither sign proves it: the loss is not linear.)
 
 
 # %% question="q6"
@@ -384,13 +384,13 @@ def watched(heads, seed):
 
 found = grown(watched, [1, 2, 3, 4], [0, 1, 2], list(PLACES))
 print(rights, found, sep="\n")
-# One head names one neighbour of three and guesses the others. Two heads go most of the way: each looks
-# at two places, and a sum of two letters that never changes its weights can be read apart. A fourth
-# head finds no place of its own and doubles another's. Which head does what changes with the seed.
+# One head names one neighbour of three and guesses the others. Two heads go most of the way: each can
+# look at two places, and from two sums with different weights a linear readout can tell three letters. A
+# fourth head finds no place of its own and doubles another's. Which head does what changes with the seed.
 # END ANSWER
 
 # %% [markdown]
 # ## What next
 #
 # `seqattn grade` tells you your points. Then take the chapter's small model apart: `loss` may run any
-# Transformer inside `masked_heads`. In which layer do the heads stand in for one another most?
+# Transformer inside `masked_heads`. In which layer is this second number largest?

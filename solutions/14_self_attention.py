@@ -370,8 +370,8 @@ for name, said in (("averages", plain), ("attends", attends)):
     print(f"{name:9} right without and with negation, by seed: {shares}")
 for name, row in zip(("without", "with"), where_it_helps(plain, attends, labels, kinds)):
     print(f"{name:8} gained {row[0]}, lost {row[1]}, luck {row[2]:.2g}, helps: {row[3]}")
-# Looking at each other helps where two words decide together. Where one word decides, an average finds it as
-# well. How many real reviews are of the first kind, sentences made for the purpose cannot say.
+# Looking at each other beats a linear average where two words decide together; a hidden layer behind the
+# average might do so too. Where one word decides, an average finds it as well. How many real reviews are of the first kind, sentences made for the purpose cannot say.
 # END ANSWER
 
 # %% [markdown]

@@ -225,7 +225,8 @@ with checking("q4"):
 # - `"scores"`: a list of numbers, one for each seed; higher is better.
 #
 # `interval` is a pair, the ends of the 95% interval of the difference, `b` minus `a`, paired by sentences. It
-# is that of one seed of each, so it never speaks for one system where all seeds speak for the other.
+# is that of one seed of each: here this one pair stands for every two. (Where the ranges are apart, it never
+# speaks for the other system.)
 # Ask the chapter's five questions, in its order; here two seeds of each are several, and ranges apart are
 # enough for *better*. Return one text: `"not comparable"` after a *no* to
 # the first question, `"flattered"` after a *no* to the second for either system, `"no difference seen"`
@@ -317,8 +318,8 @@ with checking("q6"):
 
 # %% [markdown]
 # Now a real study. Take the chapter's translators after half of their updates and after all: one of these
-# two systems is better, as the seeds have settled. Two seeds of the same training differ only by luck.
-# Print shares and verdict for the pair of seeds given, and for other pairs. Then write down in a sentence
+# two systems is better, as the seeds have settled. Two seeds of the same training stand in for
+# equal systems, though they are two translators; and large samples share sentences. Print shares and verdict for the pair of seeds given, and for other pairs. Then write down in a sentence
 # how many sentences it takes to find so large a difference, and what the alarms say.
 
 # %%
@@ -355,6 +356,6 @@ print("found ", found["found"], "enough:", found["enough"])
 # %% [markdown]
 # ## What next
 #
-# `seqattn grade` tells you your points. Then let two seeds exchange their sentences at random, so that
-# nothing but chance is left between them, and study the alarms again: are they as promised for 6 sentences,
+# `seqattn grade` tells you your points. Then let two seeds exchange their sentences at random, anew for
+# each sample, so that nothing but chance is left between them, and study the alarms again: are they as promised for 6 sentences,
 # and for 200?

@@ -404,7 +404,7 @@ def drop_weights(weights, p, training, coins):
     return weights.mul(kept).div(1.0 - p)
 WRONG
 not scaled up, keeps 1 | / (1 - p) ->
-    Your weights are too small by 1 - p on average: divide what stays by 1 - p.
+    The weights that stay are too small by the factor 1 - p: divide them by 1 - p.
 a coin of exactly p goes, keeps 1 | coins >= p -> coins > p
     A coin may be exactly p, and the weight stays then: at least p is >=.
 coins counted from the other end, keeps 1 | coins >= p -> coins < 1 - p

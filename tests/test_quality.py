@@ -13,6 +13,7 @@ from seqattn.data import measured
 from seqattn.training import read_preset
 
 CARD = {"command": "python -m benchmarks.quality", "date": "2026-01-01"}
+MARKS = "<!-- begin training runs -->\n", "<!-- end training runs -->"
 SIGNATURE = "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:2.6.0"
 
 
@@ -211,7 +212,7 @@ def test_what_is_no_finished_run_is_refused(tmp_path):
 
 def test_the_page_has_a_table_of_seeds_the_log_and_the_command(tmp_path, monkeypatch, capsys):
     page, result = tmp_path / "page.md", tmp_path / "result.json"
-    page.write_text("Before.\n\n{}old\n{}\n\nAfter.\n".format(*quality.MARKS), encoding="utf-8")
+    page.write_text(f"Before.\n\n{MARKS[0]}old\n{MARKS[1]}\n\nAfter.\n", encoding="utf-8")
     monkeypatch.setattr(quality, "PAGE", page)
     monkeypatch.setattr(quality, "RESULT", result)
     monkeypatch.setattr(quality, "ROOT", tmp_path)
@@ -237,7 +238,7 @@ def test_the_page_has_a_table_of_seeds_the_log_and_the_command(tmp_path, monkeyp
     assert len(stored["runs"]) == 3
     assert stored["groups"] == quality.aggregate(stored["runs"])
     assert "make execute" in capsys.readouterr().out
-    quality.write_page(stored, page)
+    quality.main()
     assert page.read_text(encoding="utf-8") == text
     fourth = str(write(tmp_path / "r4", seed=4))
     monkeypatch.setattr("sys.argv", ["quality", fourth, "--book", "--machine", "a laptop"])
@@ -253,7 +254,7 @@ def test_the_page_has_a_table_of_seeds_the_log_and_the_command(tmp_path, monkeyp
 def test_the_books_page_is_what_the_books_json_says():
     record = json.loads(quality.RESULT.read_text(encoding="utf-8"))
     text = quality.PAGE.read_text(encoding="utf-8")
-    block = text.partition(quality.MARKS[0])[2].partition(quality.MARKS[1])[0]
+    block = text.partition(MARKS[0])[2].partition(MARKS[1])[0]
     assert block.strip() == "\n".join(quality.page_lines(record)).strip()
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import measure, reach, reach_tables
+from benchmarks import reach, reach_tables
 from benchmarks.learner import learn_and_show
 from benchmarks.study import Study
 from seqattn.data import TextPair, Vocabularies, measured
@@ -274,6 +274,37 @@ def test_the_page_compares_within_a_seed_and_a_machine_and_says_who_ended_early(
     assert "JoeyNMT (seed 2): machine 2, another" in text
 
 
+def test_the_figure_has_each_training_once_and_names_each_contestant_once():
+    cells = [
+        CURVE,
+        cell("ours-fp32", (30.0, 3.0, 31.0), seed=1),
+        cell("joeynmt", (120.0, 12.0, 26.0), seed=1, machine="another"),
+    ]
+    figure = reach_tables.draw_curves(cells, reach.CONTESTANTS, 25)
+    here, there = (
+        [line for line in panel.lines if line.get_label() != "_mark"] for panel in figure.axes
+    )
+    assert [line.get_label() for line in here] == ["ours, fp32", "_1"]
+    assert here[0].get_xdata().tolist() == [seconds / 60 for seconds in (11, 22, 33, 44)]
+    assert here[0].get_ydata().tolist() == [12, 24, 22, 26]
+    assert [(line.get_label(), line.get_color()) for line in there] == [
+        ("JoeyNMT", reach_tables.COLOURS["joeynmt"])
+    ]
+    assert set(reach_tables.COLOURS) == set(reach.CONTESTANTS)
+
+
+def test_the_books_page_says_what_its_file_says():
+    stored = measured("reach")
+    tried = {name: contestant for name, (_, contestant) in reach.TRIALS.items()}
+    lines = reach_tables.page_lines(stored["cells"], reach.CONTESTANTS, stored["trials"], tried)
+    block = reach.PAGE.read_text(encoding="utf-8").partition("<!-- begin reach -->\n")[2]
+    picture = f"![{reach.ALT}]({reach.PAGE.stem}.svg)"
+    assert block.partition("\n<!-- end reach -->")[0].splitlines() == [picture, "", *lines]
+    drawn = reach.PAGE.with_suffix(".svg").read_text(encoding="utf-8")
+    for contestant in reach.CONTESTANTS.values():
+        assert f"{contestant.name}</text>" in drawn
+
+
 def test_machines_are_numbered_only_where_there_are_several():
     text = "\n".join(reach_tables.page_lines([CURVE], reach.CONTESTANTS))
     assert "| ours, fp32 | 1 |" in text
@@ -307,19 +338,16 @@ def test_a_trial_ends_with_its_tokens(tmp_path, material, measurement):
     assert trials.collect({"joeynmt-chosen": joey}) == [found]
 
 
-def test_the_page_says_how_to_measure_what_has_not_been():
-    page = (ROOT / "chapters" / "benchmarks.md").read_text(encoding="utf-8")
-    block = page.partition("<!-- begin reach -->\n")[2].partition("\n<!-- end reach -->")[0]
-    if (measure.PAGE.parents[1] / "seqattn" / "data" / "measured" / "reach.json").exists():
-        assert reach_tables.HOW in block
-    else:
-        assert block.splitlines() == reach_tables.page_lines([], reach.CONTESTANTS)
+def test_the_page_would_say_how_to_measure_what_has_not_been():
+    (line,) = reach_tables.page_lines([], reach.CONTESTANTS)
+    assert line.startswith("Not measured yet")
+    assert reach_tables.HOW in line
 
 
 def test_the_book_gets_what_the_work_folder_holds(tmp_path, monkeypatch, capsys):
     page, work, result = tmp_path / "page.md", tmp_path / "work", tmp_path / "reach.json"
     page.write_text("before\n<!-- begin reach -->\n<!-- end reach -->\nafter\n")
-    monkeypatch.setattr("benchmarks.measure.PAGE", page)
+    monkeypatch.setattr(reach, "PAGE", page)
     monkeypatch.setattr("sys.argv", [
         "reach", "--book", "--work", str(work), "--result", str(result)
     ])  # fmt: skip
@@ -333,7 +361,10 @@ def test_the_book_gets_what_the_work_folder_holds(tmp_path, monkeypatch, capsys)
         json.dumps(cell("ours-bf16", (60.0, 3.0, 31.0), **settings))
     )
     reach.main()
-    assert "| ours, bf16 | 1 | 60 | 60 | 60 | 17 |" in page.read_text(encoding="utf-8")
+    text = page.read_text(encoding="utf-8")
+    assert "| ours, bf16 | 1 | 60 | 60 | 60 | 17 |" in text
+    assert "](page.svg)\n" in text
+    assert "ours, bf16</text>" in (tmp_path / "page.svg").read_text(encoding="utf-8")
     assert json.loads(result.read_text())["cells"][0]["points"][0]["bleu"] == 31.0
 
 
@@ -344,7 +375,7 @@ def test_joeynmt_is_asked_for_by_its_python(capsys):
 
 
 def test_what_the_page_says_of_the_goals_holds():
-    page = (ROOT / "chapters" / "benchmarks.md").read_text(encoding="utf-8")
+    page = reach.PAGE.read_text(encoding="utf-8")
     said = " ".join(page.split())
     assert "In 32 bits the goal is not met." in said
     assert "Nor is it met in bfloat16." in said
@@ -378,7 +409,7 @@ def test_what_the_page_says_of_the_goals_holds():
 
 
 def test_what_the_page_says_of_the_curves_holds():
-    page = " ".join((ROOT / "chapters" / "benchmarks.md").read_text(encoding="utf-8").split())
+    page = " ".join(reach.PAGE.read_text(encoding="utf-8").split())
     curves: dict[str, list[list]] = {}
     for found in measured("reach")["cells"]:
         curves.setdefault(found["contestant"], []).append(found["points"])

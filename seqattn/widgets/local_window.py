@@ -67,7 +67,7 @@ class LocalWindow(LiveFigure):
         "options": [
             "It stays the largest: its score has not changed.",
             "It shrinks smoothly, as the Gaussian falls.",
-            "It shrinks, and then drops to exactly 0.",
+            "It shrinks, but for one jump, and then drops to exactly 0.",
             "It shrinks, and the others grow, so that the sum stays 1.",
         ],
         "answer": 2,
@@ -77,7 +77,8 @@ class LocalWindow(LiveFigure):
             "So it would if the Gaussian alone did the work. But Luong et al. cut at a distance of "
             "D, where the Gaussian is still 0.14 high.",
             "As soon as the centre is beyond 3, “cat” at position 1 is more than D = 2 away. No "
-            "score, however large, brings it back.",
+            "score, however large, brings it back. (The jump: at 2 one word leaves the window "
+            "and another comes in, and the softmax is shared out anew.)",
             "The row does not sum to 1 in the first place: read the row sum. The Gaussian shrinks "
             "whatever is not at the centre.",
         ],

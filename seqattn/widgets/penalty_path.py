@@ -65,8 +65,8 @@ class PenaltyPath(LiveFigure):
         "answer": 2,
         "tests": "steps",
         "explain": [
-            "So it does where weights are free. These are not negative and sum to 1, so the sum "
-            "of their absolute values is 1 for every row.",
+            "Free weights would all shrink to zero. These are not negative and sum to 1, so the "
+            "sum of their absolute values is 1 for every row.",
             "Nothing pulls there: the sum is 1 in the middle, too.",
             "The sum is 1 for every row that a softmax can make. A constant has no slope.",
         ],

@@ -45,7 +45,7 @@ class Recency(LiveFigure):
         ],
         "answer": 1,
         "explain": [
-            "A fixed vector does not weigh words alike: the recent ones rule it.",
+            "The state of an untrained GRU does not weigh words alike: the recent ones rule it.",
             "Each step back multiplies by one more Jacobian, so influence falls by a factor at "
             "each step, which a logarithmic axis draws as a line.",
             "That would need a second reader that starts from the other end, as a bidirectional "

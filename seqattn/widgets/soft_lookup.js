@@ -17,6 +17,10 @@ const figure = {
 
   text(n, get) {
     const name = get("names")[n.largest];
+    if (n.scores.every((score) => score === n.scores[0])) {
+      const fits = `The query ${fmtVector(n.query)} fits every key equally; `;
+      return fits + (n.hard ? `hard look-up takes the first, ${name}, and returns its value, ${short(n.output)}.` : `the answer is the mean of the values, ${fmt(n.output)}.`);
+    }
     if (n.hard) return `The query ${fmtVector(n.query)} scores highest with ${name}; hard look-up returns its value, ${short(n.output)}, and ignores the rest.`;
     return `The query ${fmtVector(n.query)} puts most weight, ${fmt(n.weights[n.largest])}, on ${name}; the answer is the mixture ${fmt(n.output)}.`;
   },

@@ -18,15 +18,16 @@ const figure = {
   // What can be put in the place of a machine's own weights.
   presets(get) {
     const own = this.row(get, "own"), top = argmax(own);
-    return new Map([["own", own], ["uniform", own.map(() => 1 / own.length)], ["largest erased", own.map((w, i) => (i === top ? 0 : w))], ["reversed", [...own].reverse()]]);
+    return new Map([["own", own], ["uniform", own.map(() => 1 / own.length)], ["largest erased", own.map((w, i) => (i === top ? 0 : w))], ["moved by one", [own.at(-1), ...own.slice(0, -1)]]]);
   },
 
   text(n, get, open) {
     const says = `${get("machine")}: probability of “${get("answer")}” ${fmt(n.probability, 3)}`;
     if (!open) return `${says}, with its own weights.`;
-    const kept = n.moved <= 0.05;
+    const sides = n.probability < 0.5 !== n.own_probability < 0.5;
+    const change = sides ? "The answer changes sides." : `The answer moves by ${n.moved <= 0.05 ? "no more" : "more"} than 0.05, and stays on its side.`;
     return `${says}, ${n.moved < 0.0005 ? "as with its own weights" : `${fmt(n.moved, 3)} away from that with its own weights`}; the weights differ by ${fmt(n.divergence)} nats of at most 0.69. ` +
-      `${kept ? "The answer stays." : "The answer moves."} No weights at all could bring it below ${fmt(n.lowest, 3)} or above ${fmt(n.highest, 3)}.`;
+      `${change} No weights at all could bring it below ${fmt(n.lowest, 3)} or above ${fmt(n.highest, 3)}.`;
   },
 
   build(ui) {

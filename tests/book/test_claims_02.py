@@ -274,6 +274,8 @@ def test_a_padding_mask_against_many_queries_fits_by_accident_only():
         torch.zeros(2, 3, 4).masked_fill(~real, -torch.inf)
     # Nobody asked for two rows of weights: each query is given one row for each sentence.
     assert torch.zeros(2, 1, 4).masked_fill(~real, -torch.inf).shape == (2, 2, 4)
+    # For one sentence it is what was meant, whatever the number of queries.
+    assert torch.zeros(1, 3, 4).masked_fill(~real[1:], -torch.inf).softmax(-1)[..., 2:].sum() == 0
     three = padding_mask(torch.tensor([4, 3, 2, 1]))
     weights = torch.zeros(4, 4, 4).masked_fill(~three, -torch.inf).softmax(-1)[2]
     assert weights[3].tolist() == [1, 0, 0, 0]
@@ -288,6 +290,21 @@ def test_keras_reads_true_as_may_be_attended_and_spreads_evenly_over_nothing(tmp
     for mask, expected in ((real, 0.0), (torch.zeros_like(real), 1 / 3)):
         _, weights = Attention()([x, x], mask=[None, mask], return_attention_scores=True)
         same(weights[..., 2].detach(), torch.full((1, 3), expected), atol=1e-6)
+
+
+def test_most_cold_queries_fail_even_if_no_gradient_is_too_small_for_adam():
+    """The chapter's experiment at 0.01, in 64 bits, with next to nothing added to the divisor."""
+    torch.manual_seed(0)
+    keys, values = torch.randn(500, 8, 16).double(), torch.eye(8).double().expand(500, 8, 8)
+    query = (0.3 * torch.randn(500, 16)).double().requires_grad_()
+    optimizer = torch.optim.Adam([query], lr=0.01, eps=1e-300)
+    for _ in range(100):
+        context, _ = attend(dot_score(query, keys), values, temperature=0.01)
+        optimizer.zero_grad()
+        (context - values[:, 0]).square().sum().backward()
+        optimizer.step()
+    found = (dot_score(query, keys).argmax(-1) == 0).double().mean()
+    assert 0.15 < found < 0.4
 
 
 def test_weights_are_saturated_before_training_where_it_is_cold():

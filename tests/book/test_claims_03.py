@@ -5,8 +5,9 @@ import pytest
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
+from benchmarks import additive
 from seqattn import BahdanauAttention, additive_score
-from seqattn.data import TINY
+from seqattn.data import TINY, measured
 from seqattn.metrics import alignment_error_rate
 from tools.notebooks import CHAPTERS
 
@@ -121,6 +122,26 @@ def test_error_rate_where_every_gold_link_is_sure():
     found = [{(0, 0), (1, 1), (3, 2)}, {(0, 1)}]
     gold = [{(0, 0), (1, 2), (3, 2)}, {(0, 1), (1, 0)}]
     assert alignment_error_rate(found, gold, gold) == pytest.approx(1 - 2 * 3 / (4 + 5))
+
+
+@pytest.mark.slow  # draws the corpus of the study
+def test_counting_words_that_look_at_the_end_as_wrong_the_ranges_overlap():
+    """How many links there are follows from the error rate and the number of wrong ones."""
+    pairs = additive.read()["test"]
+    gold = sum(len(pair.links) for pair in pairs)
+    words = sum(len({t for _, t in pair.links}) for pair in pairs)  # each has a link
+    unlinked, strict = {}, {}
+    for name, runs in measured("additive")["runs"].items():
+        unlinked[name], strict[name] = [], []
+        for run in runs:
+            rate, wrong = run["test"]["aer"], run["misses"]["count"]
+            links = ((1 - rate) * gold + 2 * wrong) / (1 + rate)
+            assert links == pytest.approx(round(links), abs=1e-6)
+            unlinked[name].append(words - round(links))
+            strict[name].append(1 - 2 * (round(links) - wrong) / (words + gold))
+    assert set(unlinked) == {"penalty", "none"}
+    assert min(unlinked["penalty"]) > 4 * max(unlinked["none"]) > 0
+    assert min(strict["none"]) < max(strict["penalty"])
 
 
 def test_the_stored_run_writes_bites_for_see():

@@ -23,6 +23,24 @@ def stuck(w_c, steps):
     return weights, before, [np.minimum(a, c).sum() for a, c in zip(weights, before, strict=True)]
 
 
+def test_equal_letters_bound_the_loss_of_a_sorted_bag_from_below():
+    """They have one state, so in a row they have equal weights, whatever the row."""
+    bags = remembering.held_out(ends=False)[6]
+    least = [1 - len(set(one.source)) / len(one.target) for one in bags]
+    assert round(sum(least) / len(least), 2) == 0.53
+    torch.manual_seed(0)
+    for one, bound in zip(bags[:50], least):
+        kinds = torch.tensor(one.source)
+        scores = (5 * torch.randn(1, len(one.target), int(kinds.max()) + 1))[:, :, kinds]
+        assert float(coverage_loss(scores.softmax(-1))) > bound - 1e-6
+    # Each kind once, then again: the least.
+    one, bound = bags[0], least[0]
+    order = sorted(set(one.source))
+    asked = (order * len(one.target))[: len(one.target)]
+    rows = (torch.tensor(one.source) == torch.tensor(asked)[:, None]).float()
+    assert float(coverage_loss((rows / rows.sum(1, keepdim=True))[None])) == pytest.approx(bound)
+
+
 def test_the_stuck_decoder_by_hand():
     weights, before, losses = stuck([-1.0, -2.0], 3)
     two_digits = dict(atol=0.00501, rtol=0)

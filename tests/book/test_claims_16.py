@@ -29,9 +29,9 @@ def test_the_norms_by_hand():
 def test_the_blocks_by_hand():
     scores = TINY.h @ TINY.s
     assert scores.tolist() == pytest.approx([1.0, 1.25, -0.75])
-    first = math.exp(1.0 - 1.25) + 1
-    assert first == pytest.approx(1.779, abs=0.001)
-    assert first + math.exp(-2.0) == pytest.approx(1.914, abs=0.001)
+    shrink = math.exp(1.0 - 1.25)  # of a sum that is 1, when 1.25 comes
+    assert shrink == pytest.approx(0.779, abs=0.001)
+    assert shrink + 1 + math.exp(-2.0) == pytest.approx(1.914, abs=0.001)
 
 
 def test_a_cache_holds_keys_and_values_of_each_layer():

@@ -553,6 +553,12 @@ def test_chapter_3_found_the_ranges_of_the_penalty_apart():
     assert stored["card"]["pairs"] > contest.CORPUS.pairs
 
 
+def test_the_contests_maxout_is_smaller_than_the_studys():
+    model = build_model(contest.MODELS["Bahdanau"], 50, 50)
+    assert model.decoder.readout.d_features == 48
+    assert order.D_READOUT["maxout"] == 80
+
+
 def test_french_words_that_share_their_english_word():
     """And an English word that has no French word of its own."""
     shared, does, alone = set(), [], []
