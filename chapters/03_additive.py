@@ -956,12 +956,10 @@ print(f"trained,   additive  {row_to_column(cat.weights):.2f}")
 # %% [markdown]
 # ### What a map is, and what it is not
 #
-# It is tempting to read the map as the model's reasons. Be careful.
+# It is tempting to read the map as reasons. Be careful.
 #
-# - **A map says where the context came from, not why.** The row of a word gives the shares of the
-#   states in $c_t$. It does not say that the word would have been different without them; that takes
-#   an experiment. Jain and Wallace (2019) and Wiegreffe and Pinter (2019) argue about how much can
-#   be said, and a later chapter does the experiments.
+# - **A map says where the context came from, not why.** Its row gives the shares of the states in $c_t$. It does not say that the word would have been different without them; that takes
+#   an experiment. Jain and Wallace (2019) and Wiegreffe and Pinter (2019) argue about how much can be said; a later chapter does the experiments.
 # - **A state is not a word.** $h_i$ has read the whole sentence from both ends; the state of *cat*
 #   knows that *the* stands before it.
 # - **The state that asks is $s_{t-1}$.** It does not yet know the last word, only what it expected.

@@ -282,13 +282,12 @@ ResultTable(heads, rows, "Right answers", "lowest to highest of three seeds")
 # <details><summary>What the output shows</summary>
 #
 # At the small rates the *undivided* score is ahead: its gradients are larger, so it learns faster. At 0.3 it
-# falls behind, at 1 it is at chance, and the divided score still learns. Each at its best rate by these same answers, the two differ by about one point. With Adam, which divides each gradient by its usual size, both learn.
+# falls behind, at 1 it is at chance, and the divided score still learns. Each at its best rate by these same answers, the two differ by about one point. With Adam both learn.
 #
 # </details>
 #
 # A translator is another task: here the loss reads the weights themselves, so a sharp and wrong row still
-# gets a gradient. On this task the factor does not decide *whether* attention learns. It decides **which learning rates work**: for gradient descent, dividing by 8 is the same as beginning with smaller matrices and lowering the rate. A factor before the scores and a learning rate are not two independent choices: a comparison
-# at one rate for all compares the rates as well.
+# gets a gradient. On this task the factor does not decide *whether* attention learns. It decides **which learning rates work**: for gradient descent, dividing by 8 is the same as beginning with smaller matrices and lowering the rate. So a comparison at one rate for all compares the rates as well.
 #
 # ## All queries at once
 #
@@ -300,8 +299,7 @@ ResultTable(heads, rows, "Right answers", "lowest to highest of three seeds")
 #    = \weights{\mathrm{softmax}}\Big(\frac{\query{Q}\,\keys{K^\top}}{\sqrt{d_k}}\Big)\,\values{V} $$ (eq-attention-matrix)
 #
 # The softmax works on each row, and the result is $(T \times d_v)$. Vaswani et al. (2017) built the
-# Transformer on it. The root is that of the *keys'* size; the values' does not matter. The cell checks
-# the line against one query at a time. On the book's three words, scores 1.00, 1.25 and −0.75, division by
+# Transformer on it. The root is that of the *keys'* size; the values' does not matter. The cell checks it against one query at a time. On the book's three words, scores 1.00, 1.25 and −0.75, division by
 # $\sqrt 2$ makes the weights softer and keeps their order.
 
 # %%
@@ -750,8 +748,7 @@ ResultTable(heads, rows, "All scores on the test sentences", note)
 # - **A score with nothing to learn**, the plain dot score, also has a higher BLEU than general and additive, again each seed above each. In links no difference from general is seen, in perplexity none from any score.
 #   Scaled dot and additive: no difference seen in BLEU and links.
 # - **Rank 8**, with a quarter of the weights of the general score: no difference seen in BLEU. Its links are
-#   worse. Trained with rank 8 or cut down to it: no difference seen in BLEU either. What the twelve words show
-#   at rank 2 does not show here.
+#   worse. Trained with rank 8 or cut down to it: no difference seen in BLEU either.
 # - **Location** has the highest BLEU (on validation it overlaps with dot), and its links are worse than those of the dot and the general score.
 # - **All of them** are far above the fixed vector, and their links beat the diagonal. Any two scores differ
 #   in BLEU by less than half of what lies between them and the fixed vector.

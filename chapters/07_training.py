@@ -267,7 +267,7 @@ for split in ("short", "long"):
 # {{ f"{long_of['1, 0']['log_p']:.2f}" }} to {{ f"{long_of['20, 0']['log_p']:.2f}" }}. Translations become shorter. From 1 to 5 the interval of BLEU's change includes zero: no difference seen. From 5 to 20 BLEU falls a little; the interval just leaves out zero. That a wider beam can cost BLEU was reported by {cite:t}`koehn2017`; {cite:t}`yang2018` speak of the *beam search curse*. A length penalty of 1 raises BLEU at both widths, with intervals above zero. This rise and that fall come from length: BLEU's brevity penalty ({eq}`eq-brevity`) moves more than BLEU, and the shares
 # of right runs of words the other way.
 #
-# **Whose fault?** The test finds no search error in any row. (With a penalty the search seeks another score: then the test only hints.) The narrow beams did miss likelier
+# **Whose fault?** The test finds no search error in any row. (With a penalty the search seeks another score; then the test only hints.) The narrow beams did miss likelier
 # sentences; otherwise the log-probability could not rise. But every wrong translation was *more* probable than its reference. The long references have a mean log-probability of {{ f"{searched['long']['forced']:.0f}" }}.
 #
 # </details>
@@ -279,7 +279,7 @@ for split in ("short", "long"):
 #
 # $$ y_t \sim \mathrm{softmax}(z_t / \tau) $$ (eq-tempered-draw)
 #
-# The *logits* $z_t$ are what the softmax reads. *Top-k* keeps only the $k$ likeliest words. A *nucleus* keeps the likeliest until they hold a share $p$ of the probability.
+# The *logits* $z_t$ are what the softmax reads. *Top-k* keeps only the $k$ likeliest words. A *nucleus* keeps the likeliest up to a share $p$ of the probability.
 
 # %%
 ways = {}, {"temperature": 2.0}, {"temperature": 2.0, "top_k": 2}, {"top_p": 0.4}
@@ -475,20 +475,16 @@ for (by, reads), both in cost.items():
 # $$ (eq-scheduled)
 #
 # %% [markdown]
-# In the package: `fit(..., teacher_forcing=schedule)`. Two warnings. First, the objective of scheduled sampling is not
-# smallest at the true probabilities (Huszár, 2015). After a wrong guess the target is still the
+# In the package: `fit(..., teacher_forcing=schedule)`. Two warnings. First, the objective is not smallest at the true probabilities (Huszár, 2015). After a wrong guess the target is still the
 # reference's word at that place, fitting or not. So even endless data need not teach the true probabilities.
-# Second, there are two ways to draw: for each word of each sentence, as in the paper, or once for a whole
-# step of the batch, as much code does. The shares agree on average. But with one draw for the step, no step
+# Second, one can draw for each word of each sentence, as in the paper, or once for a whole step of the batch, as much code does. The shares agree on average. But with one draw for the step, no step
 # mixes true words and guesses.
 #
 # ### Four trainings
 #
 # One small translator is trained four ways, with three seeds: plainly; with labels smoothed by 0.1;
-# with scheduled sampling, from all true words down linearly to half; and without
-# clipping. Model, batches in their order, number of updates and learning rate are the same; a seed draws first weights, the same for all four, and where scheduled sampling reads a guess. Of three rates the highest was best for the *plain* training, by BLEU on validation
-# sentences, and all four use it; at other rates, higher ones too, each might do better. The
-# test sentences were looked at once. In the table, *beam 5* has a length penalty of 0.6; *next word* says by how much one random wrong word lowers the share of right next words; *next four* is the mean of that for the four words after, with its own words read. *Norm above 1* counts the updates that clipping touches, or would touch.
+# with scheduled sampling, from all true words down linearly to half; without clipping. Model, batches in their order, number of updates and learning rate are the same; a seed draws first weights, the same for all four, and where scheduled sampling reads a guess. Of three rates the highest was best for the *plain* training, by BLEU on validation
+# sentences, and all four use it; at other rates, higher ones too, each might do better. The test was looked at once. In the table *beam 5* has a length penalty of 0.6; *next word* says by how much one random wrong word lowers the share of right next words; *next four* is the mean of that for the four words after, with its own words read. *Norm above 1* counts updates that clipping touches, or would.
 #
 # ```{predict} which-helps
 # ```

@@ -276,16 +276,13 @@ plt.show()
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# - Shifted by one, up or down, the maps are worse than the diagonal, which looks at no word: for the
-#   package's model and for each of three seeds. (Words by lot have {{ f"{yard['by lot']:.2f}" }}.)
+# - Shifted by one, up or down, the maps are worse than the diagonal, which looks at no word: for the package's model and each seed. (Words by lot have {{ f"{yard['by lot']:.2f}" }}.)
 # - *Swapped* has the same links with source and target exchanged. Nothing refuses such pairs: both are
-#   numbers. The rate, {{ f"{aer['swapped']:.2f}" }}, looks like a bad model's, not like a slip.
+#   numbers. The rate, {{ f"{aer['swapped']:.2f}" }}, looks like a bad model's.
 # - *Grow-diag* has a lower rate than rows, in this model and in every seed. It does two things: it reads both
-#   sides, and it has the threshold. In the package's model each helps by itself (for the seeds this was
-#   not tried).
+#   sides, and it has the threshold. In the package's model each helps by itself.
 # - IBM Model 1 counts the pairs that the network learnt from. Read from both sides it has
-#   {{ f"{yard['ibm1 grow-diag']:.3f}" }}. The package's model is below that, with its
-#   whole interval, and so is each of the three small ones: {{ low_high(of_seeds["grow-diag"]) }}. Read one
+#   {{ f"{yard['ibm1 grow-diag']:.3f}" }}. The package's model is below that, with its whole interval, as is each small one: {{ low_high(of_seeds["grow-diag"]) }}. Read one
 #   way, the counter has {{ f"{yard['ibm1']:.3f}" }}, and the maps are below that as well. But the maps had
 #   help: the threshold, and a training that asks for totals near 1 ({eq}`eq-look-at-each-word`).
 #   Counted by the formula of [chapter 19](19_judge.ipynb) (the counter used here halves words that come twice), in twenty rounds and without the empty word, it gets to 0.111 from both sides: above
@@ -466,21 +463,17 @@ ResultTable(
 # <details><summary>What the output shows</summary>
 #
 # Articles are function words, and their rows are sharper than those of the last five groups, in the package's
-# model and in each of three seeds. Rows are spread out for many *pieces of expressions*: *est-ce que* for a question, *ne … pas* for *not*, *a acheté* for *bought*. One English word, or none, often stands for several French ones. (That does not explain *?*, which has a partner of its own.) *Rarer words* are nearly all nouns, verbs and adjectives, and a little
-# sharper still than articles in each model. So "function words are diffuse" is half true: *à* and *au* are,
-# articles are not, and *de*, *du* and *par* are in the small models alone. These models were trained with {eq}`eq-look-at-each-word`: each source word, the English
-# article too, should be looked at about once.
+# model and in each of three seeds. Rows are spread out for many *pieces of expressions*: *est-ce que* for a question, *ne … pas* for *not*, *a acheté* for *bought*. One English word, or none, often stands for several French ones. (*?* has a partner of its own.) *Rarer words*, nearly all nouns, verbs and adjectives, are a little sharper still in each model. "Function words are diffuse" is half true: *à* and *au* are,
+# articles are not, and *de*, *du* and *par* are in the small models alone. These models were trained with {eq}`eq-look-at-each-word`: each source word, article or not, should be looked at about once.
 #
 # </details>
 #
-# And through training? A fresh model's weights are nearly uniform, so entropy starts near its maximum. It
-# falls while links appear: see [chapter 3](03_additive.ipynb).
+# In training, entropy starts near its maximum, as a fresh model's weights are nearly uniform, and falls while links appear: see [chapter 3](03_additive.ipynb).
 #
 # ## Does a wide look warn of an error?
 #
 # Let the model read the true words, and mark each step whose likeliest word is not the true one. Does
-# its row have a higher entropy there? The **area under the ROC curve** answers in one number. Draw a wrong step
-# and a right one: how often is the wrong one's entropy (in nats) the higher? By chance it is 0.5. A rival needs no
+# its row have a higher entropy there? The **area under the ROC curve** answers in one number. Draw a wrong step and a right one: how often is the wrong one's entropy the higher? By chance it is 0.5. A rival needs no
 # map: one minus the probability of the likeliest word at the output. The model was trained on at most 12 words.
 #
 # ```{predict} does-it-warn
@@ -514,7 +507,7 @@ ResultTable(heads, rows, "What warns of a wrong word?", "in brackets: three seed
 # Entropy, normalised or not, warns: every area is above 0.5. The output warns better, at every length, in
 # each of the four models. So look at the output's probability *first*, and at the map to understand what
 # went wrong. With sentence length, normalised entropy rises while BLEU
-# falls. That does not say that one causes the other.
+# falls. Neither need cause the other.
 #
 # </details>
 #
@@ -527,12 +520,10 @@ ResultTable(heads, rows, "What warns of a wrong word?", "in brackets: three seed
 # $$ \frac{1}{T_s} \sum_{i=1}^{T_s} C_i = \frac{1}{T_s} \sum_{t=1}^{T_t} \sum_{i=1}^{T_s} \alpha_{ti}
 #    = \frac{T_t}{T_s} $$ (eq-mean-coverage)
 #
-# for *every* map. The mean of the totals knows the two lengths and nothing else, so a "mean coverage" in a
-# report says nothing about the attention. Call $T_t/T_s$ the **share** of a source word. It is tempting to
-# compare each total with the share. But a translation that drops a clause is short, so its share is low:
+# for *every* map. The mean of the totals knows the two lengths and nothing else, so a "mean coverage" says nothing about the attention. Call $T_t/T_s$ the **share** of a source word. One may want to compare each total with the share. But a translation that drops a clause is short, so its share is low:
 # the fault lowers its own bar.
 #
-# The figure has one sentence and its totals. The table asks which bar is better in general. A source word is
+# The figure has one sentence and its totals; the table asks which bar is better. A source word is
 # *missing* if none of its linked words in the reference occurs in the translation; roughly, since a synonym counts as a gap, and a lost *the* as translated if any *le* occurs. Two warnings get an area under the curve, where chance is 0.5: small totals, and small totals
 # divided by the share.
 

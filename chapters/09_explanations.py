@@ -534,22 +534,20 @@ ResultTable(heads, rows, "Models that look elsewhere", note)
 # <details><summary>What the output shows</summary>
 #
 # - **Another seed** moves the GRU's weights by {{ low_high(seeds["gru"]) }} nats, of
-#   at most 0.69: in two of three trainings the maps are redrawn. Words give nearly the same weights. A map that a new
-#   seed redraws is no finding about the task.
+#   at most 0.69: two of three redraw the maps. Words give nearly the same weights. Such a map is no finding about the task.
 # - **Pushed away** by {{ strong }}, the GRU answers as before, with weights that hardly overlap with the first
 #   model's. Models of words are then at chance; pushed by {{ weak }} they keep answer and weights. By
 #   {{ middle }} they answer every sentence, {{ moved(mild) }} nats away, with the largest weight on the reason
 #   in {{ finds(mild,"attention") }}. Trained uniform they answer as well.
 # - **As a guide**, the GRU's own weights lead a model of words to {{ low_high(guided["own"]) }}, those pushed by {{ strong }} to {{ low_high(guided["pushed"]) }}. But uniform weights lead it to
 #   {{ low_high(right("words","own","uniform")) }} too. So pushed weights can hide the reason; that the model's
-#   own know more than none is not shown. And a row can give the class away by *where* it looks.
+#   own know more than none is not shown. A row can give the class away by *where* it looks.
 #
 # </details>
 #
 # ### Serrano and Smith: what must go until the answer flips?
 #
-# *Is Attention Interpretable?* {cite:p}`serrano2019` erases weights in an order until the decision changes. The
-# fewer an order needs, the better it ranks. Three orders stand beside: by lot; by gradient × input; and the
+# *Is Attention Interpretable?* {cite:p}`serrano2019` erases weights in an order until the decision changes. The fewer an order needs, the better it ranks. Three others: by lot; by gradient × input; and the
 # paper's, by the weight times the decision's gradient *in that weight*. For a linear readout, with the bias shared out as in {eq}`eq-readout-of-states`, that is $\alpha_i m_i$, towards the decision.
 
 # %% tags=["hide-input"]

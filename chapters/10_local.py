@@ -336,16 +336,16 @@ plt.show()
 # {{ f"{share(drawn[96], 5, True):.0%}" }}. But while you translate you do not know $T$ yet, so local-m has
 # no such centre.
 #
-# A shared task of 2003 {cite:p}`mihalcea2003` has {{ hansards["pairs"] }} English–French
+# A task of 2003 {cite:p}`mihalcea2003` has {{ hansards["pairs"] }} English–French
 # pairs from the proceedings of the Canadian parliament, with {{ f"{hansards['links']:,}" }} sure gold
-# links. (Not part of the package; `benchmarks/local.py` counts them.) A window of $D$ =
+# links. (`benchmarks/local.py` counts them.) A window of $D$ =
 # {{ ", ".join(map(str, hansards["widths"][1:])) }} around $t$ holds
 # {{ ", ".join(f"{x:.0%}" for x in hansards["plain"][1:]) }} of these links, and one around the scaled
 # centre {{ ", ".join(f"{x:.0%}" for x in hansards["scaled"][1:]) }}. **A toy
 # grammar flatters local attention:** up to 48 words, each of these windows around $t$ holds more of its links
 # than of the real ones, whose sentences are of all lengths. At $D = 5$ one in ten of the sure links is outside, at $D = 10$ one in a hundred; the possible links are not counted. Luong et al. took $D = 10$.
 #
-# Now take the five sentences of the book, and a real caption with its map. What would a window of $D = 2$
+# In the book's five sentences and a real caption with its map, what would a window of $D = 2$
 # around $t$ cut off?
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "The attention map of a real German caption and its English translation. At first most of the weight lies on a band along the diagonal. The last rows look several places to the left of it, outside a window of two words."}}
@@ -362,18 +362,15 @@ plot_attention(real_map, caption["source_tokens"], caption["tokens"])
 plt.show()
 
 # %% [markdown]
-# The model of this map is global, and its translation is wrong. Still, the map shows what a window of 2
-# would have taken from it: {{ f"{lost.mean():.0%}" }} of the weight on average, and
-# {{ f"{lost[-1]:.0%}" }} in the last row, which writes the end of the sentence. Most of that row's weight
-# is on *am*, *Herd* and *Essen*, five to seven places from its centre.
+# This model is global, and its translation is wrong. Its map shows what a window of 2 would have taken: {{ f"{lost.mean():.0%}" }} of the weight on average, and
+# {{ f"{lost[-1]:.0%}" }} in the last row, the end of the sentence. Most of that row's weight
+# is on *am*, *Herd* and *Essen*, five to seven places off.
 #
 # ## Where it helps, and where it fails
 #
-# Here are three tasks on letters. In each, every letter is written in a code; what differs is the order.
-# *Substitute* keeps it, *reverse* turns it round, and *double* writes each letter twice, so that the diagonal drifts, far more than in French: with 10 letters local-m sees nothing in the last 7 of 20 steps. Three models differ in their attention, and the window has
-# $D = 2$. The learning rate of each was the best of three on validation sentences; for local-m, backwards and
-# with drift, it is the highest that was tried. They were trained on 3 to 10 letters, and are tested on
-# 10, 15 and 25. A letter counts as right at its own place only: after one too many, all later ones stand one place off, and what was not written because a model stopped early counts as wrong. (How often it did was not counted.) Beside the models stand two rules that need none: a letter drawn by lot, and the code of the source letter
+# Here are three tasks on letters. Each writes them in a code; what differs is the order.
+# *Substitute* keeps it, *reverse* turns it round, and *double* writes each letter twice, so that the diagonal drifts, far more than in French: with 10 letters local-m sees nothing in the last 7 of 20 steps. Three models differ in their attention; the window has $D = 2$. The learning rate of each was the best of three on validation sentences; for local-m, backwards and
+# with drift, it is the highest that was tried. They were trained on 3 to 10 letters and tested on 10, 15 and 25. A letter counts as right at its own place only: after one too many, all later ones stand one place off, and what was not written because a model stopped early counts as wrong. (How often was not counted.) Two rules need no model: a letter drawn by lot, and the code of the source letter
 # at $t$. The last row of each task is the share of its links within 2 of $t$.
 #
 # ```{predict} longer-sentences

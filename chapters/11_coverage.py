@@ -64,10 +64,9 @@ CoverageSteps(
 # %% [markdown]
 # What to try:
 #
-# - With $w_c = (-1, -2)$ take three steps, and read the largest weights from top to bottom: *cat*, *sat*,
-#   *mat*. **A decoder that never moves reads the sentence in order. Coverage alone did it.**
+# - With $w_c = (-1, -2)$ take three steps, and read the largest weights from top to bottom: *cat*, *sat*, *mat*. **A decoder that never moves reads the sentence in order. Coverage alone did it.**
 # - Take all six steps. It does not go back to *cat*: *mat* still has the least coverage, and from step 4 on the rows come nearer to a third each.
-# - Change the signs to $(1, 2)$. Now coverage raises scores, and the largest weight stays on *cat*.
+# - Change the signs to $(1, 2)$. Now coverage raises scores, and *cat* keeps the largest weight.
 # - Go back to $(-1, -2)$ and move the state. The order depends on these numbers: with $s = (-1, 1)$ it
 #   begins at *mat*.
 #
@@ -278,18 +277,17 @@ ResultTable(
 # <details><summary>What the output shows</summary>
 #
 # - **The bag of bare embeddings.** Weights are shares. Without coverage, *b b b a a a* and *b a* give the
-#   decoder the same contexts, so it writes the same. The last rule knows all shares and takes the shortest bag that has them: it sorts {{ f"{fewest:.2f}" }} of the bags of 6. Additive attention
+#   decoder the same contexts, so it writes the same. The last rule takes the shortest bag that has all shares: it sorts {{ f"{fewest:.2f}" }} of the bags of 6. Additive attention
 #   stays below, {{ low_high(of("additive", 6)) }}; with coverage each seed is above,
 #   {{ low_high(of("coverage", 6)) }}. A row on three *b* leaves a third on each: that tells the
 #   number.
-# - **The other sources**, as controls, give something else to count by: an end mark to compare a
+# - **The other sources**, controls, give something else to count by: an end mark to compare a
 #   share with, or states that have counted, the decoder's first among them. Every bag of 6 is sorted,
 #   coverage or not, and few of 12, so a difference in the share sorted could show at 9 alone.
-#   By ranges none is seen, nor in the letters left out. But of the six pairs of models with equal seeds, coverage sorts more
-#   in five at 9, and leaves out fewer in five at 9 and in six at 12.
+#   None is seen, nor in the letters left out. But of six pairs with equal seeds, coverage sorts more in five at 9, and leaves out fewer in five at 9 and six at 12.
 # - **The loss.** Rows share less, {{ low_high(of("coverage, loss", 6, "coverage loss")) }} beside {{ low_high(of("coverage", 6, "coverage loss")) }} without it. (Equal letters get equal weights, so 0.53 is the least.) In sorting, no difference is seen.
 # - **Longer bags.** On bare embeddings coverage leaves out {{ low_high(of("coverage", 9, "left out")) }}
-#   of 9 letters, additive attention {{ low_high(of("additive", 9, "left out")) }}. At 12 no sorter of bare embeddings succeeds.
+#   of 9 letters, additive attention {{ low_high(of("additive", 9, "left out")) }}. At 12 none of these succeeds.
 #
 # </details>
 
@@ -342,8 +340,7 @@ ResultTable(
 # - At 12 words, as in the training, nothing changes.
 # - Beyond 12, fewer words are left out: at each length both intervals lie below 0. (A longer text leaves out fewer, even by wrong words.) Still, most of what was
 #   missing is missing.
-# - **Repetitions do not become rarer**; there were hardly any before. At 24 words nearly all the new ones stand in one sentence, the one
-#   above, picked because it repeats most. There the penalty buys a longer translation, and the translator
+# - **Repetitions do not become rarer**; there were hardly any before. At 24 words nearly all new ones stand in one sentence, that above, picked because it repeats most. There the penalty buys a longer translation, and the translator
 #   fills the room with one clause, said three times.
 #
 # Why? The search's penalty dislikes words that were never looked at, and has nothing against looking twice. The
@@ -548,8 +545,7 @@ plot_attention(
 plt.show()
 
 # %% [markdown]
-# The bars show the copied share: large at the two names, nowhere else. Read as an alignment, most of the
-# other rows lie on a name as well.
+# The bars show the copied share, large at the two names alone. Read as an alignment, most other rows lie on a name as well.
 #
 # ## Where it breaks
 #

@@ -158,9 +158,7 @@ print(f"with a causal mask, off by {causal.abs().max():.2f}")
 # %% [markdown]
 # ## No reading ahead
 #
-# A model that writes gives each possible next word a probability, based on the words so far. In training the
-# whole sentence is known. One pass can therefore score all next words, provided that row $t$ sees only the
-# columns $i \le t$. This is the **causal mask**:
+# A model that writes gives each possible next word a probability, based on the words so far. In training the whole sentence is known: one pass can score all next words, provided that row $t$ sees only the columns $i \le t$. This is the **causal mask**:
 #
 # $$ \begin{gathered} e_{ti} = -\infty \quad\text{for } i > t \\
 #    p(y_1, \dots, y_T) = \prod_{t=1}^{T} p(y_t \mid y_{<t}) \end{gathered} $$ (eq-causal)
@@ -176,8 +174,7 @@ print(f"with a causal mask, off by {causal.abs().max():.2f}")
 # ```{predict} tril-one
 # ```
 #
-# With each mask, three models of the next word were trained on English sentences of the toy corpus. Each has one layer of self-attention over words with positions ([chapter 15](15_positions.ipynb)), whose output is added to its input, and a readout. They are judged on test sentences in two ways: at all places at
-# once, as in training, and word by word, as a text is written, when later words do not exist yet.
+# With each mask, three models of the next word were trained on English sentences of the toy corpus. Each has one layer of self-attention over words with positions ([chapter 15](15_positions.ipynb)), whose output is added to its input, and a readout. They are judged on test sentences in two ways: at all places at once, as in training, and word by word, as a text is written.
 
 # %% tags=["hide-input", "hide-output", "hide-until-tril-one"]
 leak, counts, rows = stored["leak"], stored["leak, counting"], []
@@ -512,8 +509,7 @@ experiment_card(far["card"])
 # back. The map is no proof of the opposite. The row of *essen*, which has to name *zu*, gives *bereitet* {{
 # f"{shown['weights'][0][6][3]:.2f}" }} and {{ f"{shown['weights'][1][6][3]:.2f}" }}, and equal weights would
 # give it {{ f"{1 / 7:.2f}" }}. So the second head looks back; but the model gives *zu* a probability of
-# {{ f"{shown['next'][6]:.2f}" }}. **Looking at a word does not say how much it is used.** A longer training,
-# or a deeper model, may learn more.
+# {{ f"{shown['next'][6]:.2f}" }}. **Looking at a word does not say how much it is used.** Longer training or a deeper model may learn more.
 #
 # ## What it costs
 #

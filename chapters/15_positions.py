@@ -454,19 +454,16 @@ print(textwrap.fill(refusal, 80))
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# In the upper panel all four fall, from 6 words to 8 already (as with practice, below: test sentences of other lengths are not equally hard), and further beyond the length of training. At 16 words
+# In the upper panel all four fall, from 6 words to 8 already (as with practice, below: other lengths are not equally hard), and further beyond the length of training. At 16 words
 # waves have {{ low_high([c[16] for c in curves["sinusoidal"]]) }} BLEU and turns
 # {{ low_high([c[16] for c in curves["rotary"]]) }}; at 8 words both had more than
-# {{ f'{min(c[8] for way in ("sinusoidal", "rotary") for c in curves[way]) - 0.5:.0f}' }}. The formula goes
-# on; the model does not.
+# {{ f'{min(c[8] for way in ("sinusoidal", "rotary") for c in curves[way]) - 0.5:.0f}' }}.
 #
-# **Is it the positions?** Not they alone. The model without any is given no position at all, and falls as
-# well, to {{ low_high([c[16] for c in curves["none"]]) }}. The lower panel shows models that learned from
+# **Is it the positions?** Not they alone. The model without any falls as well, to {{ low_high([c[16] for c in curves["none"]]) }}. The lower panel shows models that learned from
 # {{ f'{card["with long sentences"]["pairs"]:,}' }} pairs of up to {{ card["with long sentences"]["words at
 # most"] }} words, in as many updates. At 16 words these have {{ low_high([c[16] for c in
 # practised["sinusoidal"]]) }} with waves and {{ low_high([c[16] for c in practised["none"]]) }} without
-# any. **With practice, waves reach 16 words**, but the short ones get worse; further was not measured. Late *places* are new to the
-# first models, but so is much else in long sentences. How much each matters, this does not tell.
+# any. **With practice, waves reach 16 words**, but the short ones get worse; further was not measured. Late *places* are new to the first models, but so is much else in long sentences.
 #
 # </details>
 #

@@ -229,11 +229,11 @@ for setting, arms in norms.items():
 rows.append(["each word by itself", "–", f"{rules['word by word, BLEU']:.1f}", "–"])
 rows.append(["frequencies alone", "–", "–", f"{rules['frequencies, loss']:.2f}"])
 columns = "translator", "learning rate", "BLEU", "loss, nats a token"
+seeds = "Three seeds each, lowest to highest"
+some, split = (stored["card"][k] for k in ("sentences_translated", "pairs"))
 display(
     ResultTable(
-        columns,
-        rows,
-        "Three seeds each, lowest to highest: BLEU on 200 test sentences, loss on 731",
+        columns, rows, f"{seeds}; BLEU on {some} test sentences, loss on {split['test']}"
     )
 )
 short = norms["0.007, 250 updates"]

@@ -324,25 +324,21 @@ ResultTable(columns, rows, "Entropy of the rows that write a word")
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# *Un* and *le* are among the sharpest, mostly articles, in a model whose penalty asks that English articles be looked at ([chapter 8](08_reading_maps.ipynb)). At the other end are *est-ce*, *a*, *pas*, *ne*, *que*: words that share their
+# *Un* and *le* are among the sharpest, mostly articles, in a model whose penalty wants English articles looked at ([chapter 8](08_reading_maps.ipynb)). At the other end are *est-ce*, *a*, *pas*, *ne*, *que*: words that share their
 # English word with another (*est-ce* and *que* often share a word such as *did*, *pas* and *ne* share *not*, and *a* mostly shares
-# that of its participle or noun). The rows of the sharpest put most of their weight on their own links; *est-ce* looks elsewhere. The list is
-# from one model. {cite:t}`ghader2017` measured this on real text.
+# that of its participle or noun). The sharpest put most of their weight on their own links; *est-ce* looks elsewhere. This is one model. {cite:t}`ghader2017` measured this on real text.
 #
 # </details>
 #
 # ## Greedy, beam, draw
 #
-# The model gives probabilities; what to write is a choice. Try greedy first: a search can only choose
-# among what the model finds likely. A beam keeps several beginnings. Sums of log-probabilities favour short
-# sentences, so a beam divides them by a length penalty. A coverage penalty asks that every source word be
-# looked at. The formulas are {eq}`eq-beam-objective`, {eq}`eq-length-penalties` and
+# What to write is a choice. Try greedy first: a search can only choose what the model finds likely. A beam keeps several beginnings. Sums of log-probabilities favour short
+# sentences, so a beam divides by a length penalty. A coverage penalty wants every source word looked at. The formulas are {eq}`eq-beam-objective`, {eq}`eq-length-penalties` and
 # {eq}`eq-coverage-in-search`. **Sampling** draws each word $w$ with probability
 #
 # $$ p(w) = \frac{e^{z_w/\tau}}{\sum_{w'} e^{z_{w'}/\tau}} $$ (eq-sampling)
 #
-# from logits $z$ and a temperature $\tau$ (below 1 to be careful). Often only part of the vocabulary is
-# eligible: the $k$ likeliest words (**top-k**), or the **nucleus**, the smallest set of likeliest words
+# from logits $z$ and a temperature $\tau$ (below 1 to be careful). Often only some are eligible: the $k$ likeliest words (**top-k**), or the **nucleus**, the smallest set of likeliest words
 # whose probabilities sum to at least $P$ {cite:p}`holtzman2020`. With $p = (0.5, 0.3, 0.15, 0.05)$ and
 # $P = 0.9$, the nucleus is the first three words, drawn with probabilities $0.53$, $0.32$ and
 # $0.16$. The sentences here have 15 to 18 words: on ones like those of the training,

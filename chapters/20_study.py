@@ -121,18 +121,13 @@ Unrolled(orders=ORDERS, phases=["decode"], event=10, title="Two orders of events
 # %% [markdown]
 # ## Five models at one budget
 #
-# Three models join the two: **coverage**, which adds to the additive score what was looked at before; a small
-# **Transformer**, with attention in place of recurrent networks; and, as a yardstick, the **fixed vector**.
-# All get the same pairs, batches and number of updates, with three seeds each. The budget counts updates, not
-# weights; the second table gives the numbers of parameters. Its "core s" are seconds of processor time, for
-# the training and its validation; one training of Luong's model, on another day, took a third longer. Its MiB say how much
-# the peak of a process rose in training; seeds of one model can be as far apart as all four recurrent models.
-# Links are read from rows and columns together, as in [chapter 19](19_judge.ipynb). The Transformer's weights
-# are the mean of the heads of its last layer. A mean of sharp rows is less sharp than they are, so its entropy and links cannot be compared with those of single maps. The last rows are rules that use no model: the copyist of [chapter 18](18_build.ipynb), and two that link each target word to one source word.
+# Three models join the two: **coverage**, which adds to the additive score what was looked at before; a small **Transformer**, with attention for recurrence; and the **fixed vector** as a yardstick.
+# All get the same pairs, batches and updates, with three seeds each. The budget counts updates, not
+# weights; the second table has the parameters. Its "core s" are seconds of processor time, with the validation; one training of Luong's model, on another day, took a third longer. Its MiB are by how much the peak of a process rose; seeds of one model can be as far apart as all four recurrent models.
+# Links are read as in [chapter 19](19_judge.ipynb). The Transformer's weights are the mean of its last layer's heads. A mean of sharp rows is less sharp than they are: compare neither its entropy nor its links with those of single maps. The last rows are rules without a model: the copyist of [chapter 18](18_build.ipynb), and two that link each target word to one source word.
 #
-# In the plot below the tables, a dot is a seed, the diamond their mean, and the bar reaches one standard
-# deviation to each side. A *range* goes from the lowest dot to the highest. Three dots and three others of
-# equal models are apart by luck once in ten times ([chapter 17](17_evaluation.ipynb)), and five models make ten pairs. So "ahead" and "behind" mean ranges apart, no more: a narrow gap is a hint, and the sentences are not drawn anew.
+# In the plot, a dot is a seed, the diamond their mean, and the bar one standard deviation to each side. A *range* goes from the lowest dot to the highest. Three dots and three others of
+# equal models are apart by luck once in ten times ([chapter 17](17_evaluation.ipynb)), and five models make ten pairs. So "ahead" and "behind" mean ranges apart, a hint where the gap is narrow; sentences are not drawn anew.
 
 # %% tags=["hide-input"]
 NAMES = tuple(dict.fromkeys(run["model"] for run in stored["contest"]))
@@ -189,10 +184,10 @@ plt.show()
 # the Transformer have their best at the contest's rate, the others at twice that rate, where the Transformer
 # fails.
 #
-# The last table is from trainings six times as long, each with a rate that falls along a cosine to its own end. At its two lower rates the additive models and the
+# The last table is from trainings six times as long, each with a rate that falls to its own end. At its two lower rates the additive models and the
 # Transformer are still ahead of Luong's, and that one of the fixed vector. At half the contest's rate the
 # Transformer is ahead of Bahdanau's model, at the contest's behind. Each at its best rate: no difference seen.
-# (The Transformer's and Luong's are the lowest of the three, so a lower one may be better for both.) At twice the
+# (For the Transformer and Luong's it is the lowest tried.) At twice the
 # contest's rate the fixed vector beats the Transformer and Luong's model.
 #
 # Luong's row in the first table has hardly any entropy (measured on what each model wrote), alignment error
@@ -202,7 +197,7 @@ plt.show()
 # ### Your turn: run one, change one
 #
 # The next cell trains Bahdanau's model from seed 1, in half a minute of one core. Then change *one* setting.
-# First guess: up, down, or within the seeds' spread.
+# First guess: up, down, or within the spread.
 
 # %% tags=["nbval-ignore-output"]
 trials = run_trials(
@@ -354,23 +349,21 @@ ResultTable(heads, rows, "The same at other rates, and for longer", note)
 # By the means, "after" leads in all {{ len(elsewhere["order"]) }} pairs, with ranges apart in {{ elsewhere_apart["order"] }}; so
 # does maxout ({{ elsewhere_apart["readout"] }} apart). The additive score does not: after few updates at half the
 # rate, the general score leads under tanh, once with ranges apart by a hair: a hint. After many, additive leads.
-# So the length for which a training is planned may turn a comparison around. What counts most changes, too: at the two lower rates the readout after few updates, the score after many. (At the highest, no difference between the two is seen.)
+# So the planned length of training may turn a comparison around. What counts most changes, too: at the two lower rates the readout after few updates, the score after many. (At the highest, no difference between the two is seen.)
 #
 # </details>
 #
 # <details><summary>What the maps show</summary>
 #
-# In the trainings of the first table, "after" takes {{ f"{100 * min(fewer):.1f}" }} to
-# {{ f"{100 * max(fewer):.1f}" }} percentage points off the mean alignment error rate, with ranges
-# apart in three of the four pairs. There the readout moves BLEU by
-# more than the order does, but hardly moves the links: their ranges overlap in three of four pairs.
+# In the first table's trainings "after" takes {{ f"{100 * min(fewer):.1f}" }} to
+# {{ f"{100 * max(fewer):.1f}" }} points off the mean alignment error rate, with ranges
+# apart in three of the four pairs. There the readout moves BLEU by more than the order does, but hardly the links: their ranges overlap in three of four pairs.
 #
 # </details>
 #
-# The definitions give two possible reasons for the effect of the order. $s_{t-1}$ has not read the word that
-# was just written, and $s_t$ has. And with "after" the output sees two contexts, one through its state and one
-# directly. This study does not say which it is, nor why the additive score is ahead, nor whether
-# maxout owes its lead to the maximum, to the last word, or to features without a bound (those of tanh end at 1). Each training ended with its budget:
+# Two reasons are possible for the effect of the order. $s_{t-1}$ has not read the word that
+# was just written, and $s_t$ has. And with "after" the output sees two contexts, one through its state. Which it is, this study does not say, nor why the additive score is ahead, nor whether
+# maxout owes its lead to the maximum, to the last word, or to features without a bound. Each training ended with its budget:
 # {{ f"{study['card']['epochs']:.1f}" }} or {{ f"{study['beyond']['card']['epochs'][-1]:.0f}" }} passes over the
 # pairs.
 
