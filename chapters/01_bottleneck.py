@@ -445,7 +445,7 @@ falls = [round(float(reach(10, seed)[0] / reach(30, seed)[0]), -2) for seed in r
 #
 # The steepness of that line is not a law of recurrent networks. One gate alone can change it. A GRU mixes
 # its old state with a new proposal $n_i$: $h_i = z_i \odot h_{i-1} + (1 - z_i) \odot n_i$. The *update gate*
-# $z_i$ is a sigmoid with a learned bias $b$. PyTorch starts $b$ near 0, where the sigmoid is $\tfrac12$. (A step back costs less than that half, about 1.6: the proposal and the gates pass some on.) Start $b$ at 1 and a step keeps
+# $z_i$ is a sigmoid with a learned bias $b$. PyTorch starts $b$ near 0, where the sigmoid is $\tfrac12$. (A step back divides by about 1.6, not 2: the proposal and the gates pass some on.) Start $b$ at 1 and a step keeps
 # {{ f"{torch.tensor(1.0).sigmoid():.2f}" }} of the old state; at 2,
 # {{ f"{torch.tensor(2.0).sigmoid():.2f}" }}. The last line of the output shows the start that this book's
 # own models use: $b = 0$ and orthogonal recurrent matrices. Each line covers five seeds, with 64 units:

@@ -471,7 +471,7 @@ def first_gradients(temperature):  # the largest entry for each query
 #
 # On the left, the weights are saturated before training begins. At $\tau = 0.1$ the largest of a query's
 # eight weights is {{ f"{largest_weight(0.1):.2f}" }} on average. At 0.001 nine queries of ten get a
-# gradient that is exactly zero in 32 bits, and at 0.01 most are below $10^{-8}$, which Adam adds to its divisor. (Size is not all: without that constant most of these queries fail as well.) The share that is right stays near the {{ f"{before:.0f}" }}% of the untrained queries, which is luck (one in eight is 12.5%).
+# gradient that is exactly zero in 32 bits, and at 0.01 most are below $10^{-8}$, which Adam adds to its divisor. The share that is right stays near the {{ f"{before:.0f}" }}% of the untrained queries, which is luck (one in eight is 12.5%). Size is not all: in 64 bits and without that constant most queries still fail.
 #
 # Soft addressing learns because its weights are *not* saturated. To keep them so, the Transformer divides
 # its dot products by $\sqrt{d}$: the *scaled* dot product of a later chapter.
@@ -610,7 +610,7 @@ show(rows_masked, broadcast, minus_10_000)
 #   pad's own query finds does not matter, since nobody reads it. If you blank a row, all its scores are
 #   $-\infty$, and the result is NaN.
 # - **A mask that fits by accident.** PyTorch lines up axes from the right, so a `(B, S)` mask against
-#   `(B, T, S)` scores is read as *one row for each query*. For one sentence it is right. For several, another number of queries gives an error; with as many queries as sentences, or with a single query, it runs, and is wrong. (Row 4 of
+#   `(B, T, S)` scores is read as *one row for each query*. For one sentence it is right. For several, with as many queries as sentences, or with one, it runs, and is wrong; any other number gives an error. (Row 4 of
 #   `broadcast` has lost a real word.) Write `mask[:, None]`. (`masked_softmax` does so itself: it reads
 #   two axes as `(B, S)` first. Hand it a mask of shape `(T, S)`, one row for each query, as
 #   `mask[None]`.)

@@ -538,7 +538,7 @@ LinearRegime()
 # \end{aligned}
 # $$ (eq-additive-linear)
 #
-# The keys are felt at first order, the query only at third. So, once $\lambda$ is small, each factor of ten to the left divides the difference between the two queries by a thousand. (The dashed curve falls by a hundred: the weights become equal, too.)
+# The keys are felt at first order, the query only at third. So, once $\lambda$ is small, each factor of ten to the left divides the difference between the two queries by a thousand. (The dashed curve falls by a factor of a hundred: the weights become equal, too.)
 #
 # </details>
 #
@@ -613,7 +613,7 @@ for pair in FIVE:
 # ### How well does a map agree?
 #
 # To see *when* the model learns to look, we measure how well its map agrees with the gold alignment on
-# sentences it was not trained on. Link each target word to the source word on which its largest weight lies; one that looks most at `<eos>` gets no link. Call these links $A$, and the gold links $G$. The **alignment error rate** is
+# sentences it was not trained on. Link each target word to the source word on which its largest weight lies; a word that looks most at the source's `<eos>` gets none. Call these links $A$, and the gold links $G$. The **alignment error rate** is
 #
 # $$ \mathrm{AER} = 1 - \frac{2\,|A \cap G|}{|A| + |G|} $$ (eq-aer)
 #
@@ -880,7 +880,7 @@ ResultTable(("learning rate", "BLEU"), rates, "Validation BLEU, one seed")
 # - **With the penalty the error rates are lower.** Each seed with it has a lower error rate than each seed without.
 #   (Three and three fall apart by luck once in ten times, as [chapter 17](17_evaluation.ipynb) counts.)
 #   The rates with it are {{ low_high(table["with the penalty", "aer"], ".3f") }}. (In [the
-#   capstone](20_study.ipynb), with a factor of 0.1 and other settings, the ranges overlap.) But with it more words look most at `<eos>`, and no link costs less than a wrong one. If those words count as wrong, the ranges overlap: whether the links are better hangs on the rule.
+#   capstone](20_study.ipynb), with a factor of 0.1 and other settings, the ranges overlap.) But with the penalty more words look most at `<eos>`, and a missing link costs less than a wrong one. If those words count as wrong, the ranges overlap: whether the links are better hangs on the rule.
 # - **In the translations no difference is seen.** The ranges of BLEU overlap.
 # - **The yardsticks.** All six trainings are below the diagonal. IBM Model 1 is level with the worst seed
 #   that had the penalty, and less than 0.01 below the best that had none: too little to call a difference.
@@ -917,7 +917,7 @@ for ax, (title, found, pair) in zip(axes, shown):
 plt.show()
 
 # %% [markdown]
-# The trained map of the cat is sharp. The map of the hero, whose translation failed, is blurred but for the row of *il*, also where the word came out right.
+# The trained map of the cat is sharp. The map of the hero, whose translation failed, is blurred but for the row of *il*, even at words that came out right.
 #
 # The rows of the untrained map are not only even. They are *the same*, as the section on the tanh
 # predicted: small weights, linear regime, no influence of the query.
@@ -956,9 +956,9 @@ print(f"trained,   additive  {row_to_column(cat.weights):.2f}")
 # %% [markdown]
 # ### What a map is, and what it is not
 #
-# It is tempting to read the map as reasons. Be careful.
+# It is tempting to read reasons from the map. Be careful.
 #
-# - **A map says where the context came from, not why.** Its row gives the shares of the states in $c_t$. It does not say that the word would have been different without them; that takes
+# - **A map says where the context came from, not why.** A word's row gives the shares of the states in $c_t$. It does not say that the word would have been different without them; that takes
 #   an experiment. Jain and Wallace (2019) and Wiegreffe and Pinter (2019) argue about how much can be said; a later chapter does the experiments.
 # - **A state is not a word.** $h_i$ has read the whole sentence from both ends; the state of *cat*
 #   knows that *the* stands before it.

@@ -310,8 +310,7 @@ for name, score, sizes in tasks:
 #
 # </details>
 #
-# So the dot product lacks not weights but an order, from query to key. The two matrices of a
-# Transformer, one for queries and one for keys, provide it.
+# So the dot product lacks an order, from query to key, and weights alone do not bring it. A Transformer's two matrices, for queries and for keys, provide it.
 #
 # ## Concat, and one table for all
 #
@@ -486,15 +485,15 @@ ResultTable(heads, rows, "The book's five sentences, greedy search, first seed")
 # {{ seeds_of("additive", "test", "bleu", ".1f") }} for the additive one. Every location seed is above every seed
 # of the three other scores. (On the validation sentences, location and dot overlap.) On the longer sentences
 # location is above additive and dot; from general no difference is seen. Much hangs on the rate: location
-# chose 0.03. At 0.01, theirs, it was level with general and additive (validation, one seed).
+# chose 0.03. At 0.01, like general and additive, it was level with them (validation, one seed).
 #
-# Why does it work? A guess: French words stand near their English words, and $s_t$
+# Why? French words keep nearly the places of their English ones, we guess, and $s_t$
 # knows how far the translation has come. And each encoder state has read the whole sentence, so it can
 # stand in for a neighbour. (Of the five sentences location has one right here, dot two.)
 #
 # The **links** tell another story. The error rate of location is
 # {{ seeds_of("location", "test", "aer", ".2f") }} on the short sentences. Those of general and dot are
-# {{ seeds_of("general", "test", "aer", ".2f") }} and {{ seeds_of("dot", "test", "aer", ".2f") }}: far better, on the longer sentences as well. But the additive score compares as well, and on the short sentences one of its three seeds has worse links than any location seed; the others have better. So neither BLEU nor links say who compares.
+# {{ seeds_of("general", "test", "aer", ".2f") }} and {{ seeds_of("dot", "test", "aer", ".2f") }}: far better, on longer sentences as well. But the additive score compares as well, and on the short sentences one of its three seeds has worse links than any location seed; the others have better. So neither BLEU nor links say who compares.
 #
 # </details>
 #

@@ -282,12 +282,11 @@ ResultTable(heads, rows, "Right answers", "lowest to highest of three seeds")
 # <details><summary>What the output shows</summary>
 #
 # At the small rates the *undivided* score is ahead: its gradients are larger, so it learns faster. At 0.3 it
-# falls behind, at 1 it is at chance, and the divided score still learns. Each at its best rate by these same answers, the two differ by about one point. With Adam both learn.
+# falls behind, at 1 it is at chance, and the divided score still learns. Each at the rate that is best in this table, the two differ by about one point. With Adam both learn.
 #
 # </details>
 #
-# A translator is another task: here the loss reads the weights themselves, so a sharp and wrong row still
-# gets a gradient. On this task the factor does not decide *whether* attention learns. It decides **which learning rates work**: for gradient descent, dividing by 8 is the same as beginning with smaller matrices and lowering the rate. So a comparison at one rate for all compares the rates as well.
+# A translator is another task: here the loss reads the weights themselves, so a sharp, wrong row still gets a gradient. On this task the factor does not decide *whether* attention learns but **which learning rates work**: for gradient descent, dividing by 8 is the same as beginning with smaller matrices and lowering the rate. So a comparison at one rate for all compares the rates as well.
 #
 # ## All queries at once
 #
@@ -299,7 +298,7 @@ ResultTable(heads, rows, "Right answers", "lowest to highest of three seeds")
 #    = \weights{\mathrm{softmax}}\Big(\frac{\query{Q}\,\keys{K^\top}}{\sqrt{d_k}}\Big)\,\values{V} $$ (eq-attention-matrix)
 #
 # The softmax works on each row, and the result is $(T \times d_v)$. Vaswani et al. (2017) built the
-# Transformer on it. The root is that of the *keys'* size; the values' does not matter. The cell checks it against one query at a time. On the book's three words, scores 1.00, 1.25 and −0.75, division by
+# Transformer on it. The root is that of the *keys'* size; the values' does not matter. The cell checks the line against one query at a time. On the book's three words, scores 1.00, 1.25 and −0.75, division by
 # $\sqrt 2$ makes the weights softer and keeps their order.
 
 # %%

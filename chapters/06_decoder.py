@@ -342,7 +342,7 @@ DecoderFlow(
 #
 # ## Two probes
 #
-# A program rarely comes with such a drawing. But two experiments tell which state asks and what is fed, if you can reach its values and states:
+# A program rarely comes with such a drawing. But two experiments tell which state asks and whether attention is fed, if you can reach its values and states:
 #
 # - **Change a token.** Let step 4 read another word. Which rows of weights move?
 # - **Change the values, keep the keys.** Multiply every value by 5. Which rows move?
@@ -514,7 +514,7 @@ DESIGNS = {
 }
 grid = {name: runs(*design) for name, design in DESIGNS.items()}
 grid["ignores its context"] = runs(ignores=True)
-higher = runs(fed=True) + runs("before", True)
+higher = runs(fed=True) + runs("before", True) + runs("before", False)
 nearest = f"{min(r['aer'] for r in higher) - max(r['aer'] for r in runs()):.3f}"
 measures = (("loss", ".2f"), ("bleu", ".1f"), ("aer", ".2f"))
 rows = [[name, *(span(found, *of) for of in measures)] for name, found in grid.items()]
@@ -544,7 +544,7 @@ ResultTable(heads, rows, "Order and feeding", "lowest to highest of three seeds"
 #
 # The row of the decoder that ignores its context deserves a second look. Its loss falls, its words are
 # French, and it has a map for each sentence. It translates through $s_0$ alone; the model of [chapter
-# 1](01_bottleneck.ipynb) also reads $c$ at every step. Its loss, {{ span(runs(ignores=True),"loss",".2f") }}, shows nothing wrong unless others stand beside it; the values probe does, in a line.
+# 1](01_bottleneck.ipynb) also reads $c$ at every step. Its loss, {{ span(runs(ignores=True),"loss",".2f") }}, betrays it only beside others; the values probe does so alone, in a line.
 #
 # </details>
 #

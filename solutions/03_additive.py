@@ -183,8 +183,8 @@ with checking("q3"):
 # %% [markdown]
 # ## How sharp can it get?
 #
-# Whatever the states and matrices, an additive score is bounded: each tanh lies between -1 and 1. So,
-# unless training enlarges $v$, a model cannot look at one word alone. Find the **largest weight** that one of `words`
+# Whatever the states and matrices, an additive score is bounded: each tanh lies between -1 and 1. So
+# a model with a given $v$ cannot look at one word alone. Find the **largest weight** that one of `words`
 # words can get, whatever the query, the keys and the two matrices are: a limit that no weight
 # passes. `v` is `(d_a,)`; `words` is a number, 1 or more. Return a tensor without dimensions.
 #

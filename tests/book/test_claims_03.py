@@ -7,8 +7,9 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from benchmarks import additive
 from seqattn import BahdanauAttention, additive_score
-from seqattn.data import TINY, measured
+from seqattn.data import TINY, measured, tokenize
 from seqattn.metrics import alignment_error_rate
+from seqattn.widgets import LinearRegime
 from tools.notebooks import CHAPTERS
 
 BATCH, QUERIES, KEYS, D_QUERY, D_KEY, D_ATTN = 2, 3, 7, 5, 11, 13
@@ -108,6 +109,8 @@ def test_the_query_is_felt_at_third_order_only():
         differences.append((scores[0] - scores[1]).abs().max().item())
     assert differences[0] / differences[1] == pytest.approx(1e3, rel=0.1)
     assert errors[0] / errors[1] == pytest.approx(1e5, rel=0.1)
+    dashed = [LinearRegime(scale=x).numbers()["relative_difference"] for x in (1e-2, 1e-3)]
+    assert dashed[0] / dashed[1] == pytest.approx(100, rel=0.05)
 
 
 def test_weights_with_a_linear_score_do_not_depend_on_the_query():
@@ -129,7 +132,8 @@ def test_counting_words_that_look_at_the_end_as_wrong_the_ranges_overlap():
     """How many links there are follows from the error rate and the number of wrong ones."""
     pairs = additive.read()["test"]
     gold = sum(len(pair.links) for pair in pairs)
-    words = sum(len({t for _, t in pair.links}) for pair in pairs)  # each has a link
+    words = sum(len({t for _, t in pair.links}) for pair in pairs)
+    assert all({t for _, t in p.links} == set(range(len(tokenize(p.target, "fr")))) for p in pairs)
     unlinked, strict = {}, {}
     for name, runs in measured("additive")["runs"].items():
         unlinked[name], strict[name] = [], []
