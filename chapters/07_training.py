@@ -279,7 +279,7 @@ for split in ("short", "long"):
 #
 # $$ y_t \sim \mathrm{softmax}(z_t / \tau) $$ (eq-tempered-draw)
 #
-# The *logits* $z_t$ are what the softmax reads. *Top-k* keeps only the $k$ likeliest words. A *nucleus* keeps the likeliest up to a share $p$ of the probability.
+# The *logits* $z_t$ are what the softmax reads. *Top-k* keeps only the $k$ likeliest words. A *nucleus* keeps the likeliest until they reach a share $p$ in all.
 
 # %%
 ways = {}, {"temperature": 2.0}, {"temperature": 2.0, "top_k": 2}, {"top_p": 0.4}
@@ -484,7 +484,7 @@ for (by, reads), both in cost.items():
 #
 # One small translator is trained four ways, with three seeds: plainly; with labels smoothed by 0.1;
 # with scheduled sampling, from all true words down linearly to half; without clipping. Model, batches in their order, number of updates and learning rate are the same; a seed draws first weights, the same for all four, and where scheduled sampling reads a guess. Of three rates the highest was best for the *plain* training, by BLEU on validation
-# sentences, and all four use it; at other rates, higher ones too, each might do better. The test was looked at once. In the table *beam 5* has a length penalty of 0.6; *next word* says by how much one random wrong word lowers the share of right next words; *next four* is the mean of that for the four words after, with its own words read. *Norm above 1* counts updates that clipping touches, or would.
+# sentences, and all four use it; at other rates, higher ones too, each might do better. In the table *beam 5* has a length penalty of 0.6; *next word* says by how much one random wrong word lowers the share of right next words; *next four* is the mean of that for the four words after, with its own words read. *Norm above 1* counts updates that clipping touches, or would.
 #
 # ```{predict} which-helps
 # ```

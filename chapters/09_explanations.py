@@ -462,7 +462,7 @@ ResultTable(
 )
 
 # %% [markdown]
-# Low agreement with gradient × input and occlusion comes back through the GRU, and not over words, for each of the seeds. So it is no property of attention as such. (With integrated gradients it is {{ low_high(tau["words", "attention / integrated"]) }} over words.) The third $\tau$ is the yardstick: through the GRU gradient and occlusion agree with
+# Low agreement with gradient × input and occlusion comes back through the GRU, and not over words, for each of the seeds. So it is no property of attention as such. (With integrated gradients it is {{ low_high([r["attention"]["tau"]["attention / integrated"] for r in runs["words"]]) }} over words.) The third $\tau$ is the yardstick: through the GRU gradient and occlusion agree with
 # each other better than attention does with either, but far from perfectly. And $\tau$ asks about all pairs,
 # including pairs of words that hardly count. The third GRU finds the reason in every sentence, and its
 # $\tau$ is low all the same.
@@ -527,19 +527,19 @@ heads = (
     "largest weight on the reason",
     "occlusion finds it",
 )
-note = "three seeds; a push is the factor of the divergence KL(new‖first) in the loss, which JSD bounds from below only"
+note = "three seeds; a push is the factor of Σ β ln(β/α) in the loss (α first, β new), which can be large where JSD is small"
 ResultTable(heads, rows, "Models that look elsewhere", note)
 
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
 # - **Another seed** moves the GRU's weights by {{ low_high(seeds["gru"]) }} nats, of
-#   at most 0.69: two of three redraw the maps. Words give nearly the same weights. Such a map is no finding about the task.
+#   at most 0.69: two of three redraw the maps; such a map is no finding about the task. Words give nearly the same weights.
 # - **Pushed away** by {{ strong }}, the GRU answers as before, with weights that hardly overlap with the first
 #   model's. Models of words are then at chance; pushed by {{ weak }} they keep answer and weights. By
 #   {{ middle }} they answer every sentence, {{ moved(mild) }} nats away, with the largest weight on the reason
 #   in {{ finds(mild,"attention") }}. Trained uniform they answer as well.
-# - **As a guide**, the GRU's own weights lead a model of words to {{ low_high(guided["own"]) }}, those pushed by {{ strong }} to {{ low_high(guided["pushed"]) }}. But uniform weights lead it to
+# - **As a guide**, the GRU's own weights lead a model of words to {{ low_high(guided["own"]) }}, the most strongly pushed to {{ low_high(guided["pushed"]) }}. But uniform weights lead it to
 #   {{ low_high(right("words","own","uniform")) }} too. So pushed weights can hide the reason; that the model's
 #   own know more than none is not shown. A row can give the class away by *where* it looks.
 #
@@ -592,7 +592,7 @@ experiment_card(stored["card"])
 # Over words and through the GRU the order by attention flips the answer with fewer weights gone than an order by lot does,
 # in each seed. Between attention and gradient × input no difference is seen. The paper's order needs fewer
 # than attention in each seed, as the paper found, though by little: by at most {{ f"{max(gained):.2f}" }} of the
-# weights. Over words about half of the answers never flip: presumably those of the twins that need no evidence; which ones was not recorded. Through the GRU most of the answers stay the same down to the last weight: {{ low_high([x for o in ORDERS for x in never["gru", o]]) }} of them, over orders and
+# weights. Over words about half of the answers never flip: nearly all are those that no weights could change. Through the GRU most of the answers stay the same down to the last weight: {{ low_high([x for o in ORDERS for x in never["gru", o]]) }} of them, over orders and
 # seeds.
 
 # %% [markdown]

@@ -336,7 +336,7 @@ plt.show()
 # {{ f"{share(drawn[96], 5, True):.0%}" }}. But while you translate you do not know $T$ yet, so local-m has
 # no such centre.
 #
-# A task of 2003 {cite:p}`mihalcea2003` has {{ hansards["pairs"] }} English–French
+# A shared task of 2003 {cite:p}`mihalcea2003` has {{ hansards["pairs"] }} English–French
 # pairs from the proceedings of the Canadian parliament, with {{ f"{hansards['links']:,}" }} sure gold
 # links. (`benchmarks/local.py` counts them.) A window of $D$ =
 # {{ ", ".join(map(str, hansards["widths"][1:])) }} around $t$ holds
@@ -462,7 +462,7 @@ off = {
 # %% [markdown]
 # It did, in each of the three seeds, and early. Before training the mean centre is
 # {{ span(off["0"], ".1f") }} places off the letter; after 75 updates it is {{ span(off["75"], ".1f") }}
-# places off, and after 300 it is {{ span(off["300"], ".1f") }}. With its end mark, which $S$ counts here, a sentence of 3 letters has $S = 4$: from the start the window holds its letters, but perhaps the first. So there the centre can feel which way to go. That may be how it finds the way; we have not tested it. On longer sentences its accuracy collapses, as the table above shows; its centres were not watched there.
+# places off, and after 300 it is {{ span(off["300"], ".1f") }}. With its end mark, which $S$ counts here, a sentence of 3 letters has $S = 4$: from the start the window holds all letters but perhaps the first. So there the centre can feel which way to go. That may be how it finds the way; we have not tested it. On longer sentences its accuracy collapses, as the table above shows; its centres were not watched there.
 #
 # ## Does a mask save time?
 #
@@ -615,7 +615,7 @@ ResultTable(heads, rows, "What patterns cost, and how far they carry")
 # | rows sum to 1 | yes | yes, until the window runs off the end | no |
 # | needs the same order in both languages | no | yes | no |
 # | longer than trained on | lost | mostly right, if in order | lost |
-# | take it if | sentences are short, or the order changes | each step needs the next source word: a code, tagging | the order changes as training can show, and sources are long: Luong et al.'s case, not shown here |
+# | take it if | sentences are short, or the order changes | each step needs the next source word: a code, tagging | the order changes in ways that training shows, and sources are long: Luong et al.'s case, not shown here |
 #
 # The row on length is what the experiment above measured.
 #

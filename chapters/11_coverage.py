@@ -277,15 +277,15 @@ ResultTable(
 # <details><summary>What the output shows</summary>
 #
 # - **The bag of bare embeddings.** Weights are shares. Without coverage, *b b b a a a* and *b a* give the
-#   decoder the same contexts, so it writes the same. The last rule takes the shortest bag that has all shares: it sorts {{ f"{fewest:.2f}" }} of the bags of 6. Additive attention
+#   decoder the same contexts, so it writes the same. The last rule takes the shortest bag with the same shares: it sorts {{ f"{fewest:.2f}" }} of the bags of 6. Additive attention
 #   stays below, {{ low_high(of("additive", 6)) }}; with coverage each seed is above,
 #   {{ low_high(of("coverage", 6)) }}. A row on three *b* leaves a third on each: that tells the
 #   number.
-# - **The other sources**, controls, give something else to count by: an end mark to compare a
-#   share with, or states that have counted, the decoder's first among them. Every bag of 6 is sorted,
+# - **The other sources** are controls, with something else to count by: an end mark to compare a
+#   share with, or states that have counted. Every bag of 6 is sorted,
 #   coverage or not, and few of 12, so a difference in the share sorted could show at 9 alone.
-#   None is seen, nor in the letters left out. But of six pairs with equal seeds, coverage sorts more in five at 9, and leaves out fewer in five at 9 and six at 12.
-# - **The loss.** Rows share less, {{ low_high(of("coverage, loss", 6, "coverage loss")) }} beside {{ low_high(of("coverage", 6, "coverage loss")) }} without it. (Equal letters get equal weights, so 0.53 is the least.) In sorting, no difference is seen.
+#   There the ranges overlap, in letters left out as well. But of six pairs of models with equal seeds, coverage sorts more in five at 9, and leaves out fewer in five at 9 and six at 12.
+# - **The loss.** Rows share less, {{ low_high(of("coverage, loss", 6, "coverage loss")) }} beside {{ low_high(of("coverage", 6, "coverage loss")) }} without it. (Equal letters get equal weights, so 0.53 is the least, end included.) In sorting, no difference is seen.
 # - **Longer bags.** On bare embeddings coverage leaves out {{ low_high(of("coverage", 9, "left out")) }}
 #   of 9 letters, additive attention {{ low_high(of("additive", 9, "left out")) }}. At 12 none of these succeeds.
 #
@@ -338,7 +338,7 @@ ResultTable(
 # <details><summary>What the output shows</summary>
 #
 # - At 12 words, as in the training, nothing changes.
-# - Beyond 12, fewer words are left out: at each length both intervals lie below 0. (A longer text leaves out fewer, even by wrong words.) Still, most of what was
+# - Beyond 12, fewer words are left out: at each length both intervals lie below 0. (A longer text leaves out fewer by luck, too.) Still, most of what was
 #   missing is missing.
 # - **Repetitions do not become rarer**; there were hardly any before. At 24 words nearly all new ones stand in one sentence, that above, picked because it repeats most. There the penalty buys a longer translation, and the translator
 #   fills the room with one clause, said three times.

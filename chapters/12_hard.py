@@ -248,7 +248,7 @@ print("noise / signal  ", ", ".join(f"{name} {x:.2f}" for name, x in loud.items(
 
 # %% [markdown]
 # Straight-through gives, on average, the gradient of the *soft* model here, because $f$ is quadratic. That
-# is not the gradient of the model that runs: the cosine between the two is {{ f"{angle:.2f}" }}. Its noise is {{ f"{loud['straight-through']:.2f}" }} times the length of its mean. The score
+# is not the gradient of the model that runs: the cosine between the two is {{ f"{angle:.2f}" }}. Straight-through's noise is {{ f"{loud['straight-through']:.2f}" }} times the length of its mean. The score
 # function has {{ f"{loud['no baseline']:.2f}" }} without a baseline, and
 # {{ f"{loud['mean reward']:.2f}" }} with the mean reward as baseline. **So *biased* does not
 # mean *calm*: here the baseline decides which of the two estimates is noisier.**

@@ -636,7 +636,7 @@ experiment_card(stored["card"])
 #   one seed.
 #
 # **Now you.** In [the exercise](../exercises/13_heads.ipynb) you merge heads, mask them, take their addends
-# apart, and measure how much more is lost without all heads of a layer than without each alone. Then you go from one head to four and
+# apart, and measure how much more a layer's heads are worth together than one by one. Then you go from one head to four and
 # see what each of them learns.
 #
 # **Next.** In [chapter 14](14_self_attention.ipynb) the words of one sentence ask each other, and are kept

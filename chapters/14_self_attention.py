@@ -349,7 +349,7 @@ ResultTable(columns, rows, "Share right, 1,000 test sentences")
 # difference is shown between these two. That self-attention is *better* is not shown either; perhaps reviews
 # seldom ask which word belongs to which.
 #
-# This holds for {{ f"{reviews['card']['classifier']['updates']}" }} updates from nothing, a layer without a residual, states of 32 numbers, and dropout that was chosen for each reader on validation among three rates. Models that have read
+# This holds for {{ f"{reviews['card']['classifier']['updates']}" }} updates from nothing, a layer whose input is not added to its output, states of 32 numbers, and dropout that was chosen for each reader on validation among three rates. Models that have read
 # millions of sentences before are another matter.
 #
 # </details>
@@ -505,7 +505,7 @@ plt.show()
 experiment_card(far["card"])
 
 # %% [markdown]
-# No sign of it, so far: of the seven words it names the right one no more often than counts do that see one word
+# No sign of it: of the seven words the model names the right one no more often than counts do that see one word
 # back. The map is no proof of the opposite. The row of *essen*, which has to name *zu*, gives *bereitet* {{
 # f"{shown['weights'][0][6][3]:.2f}" }} and {{ f"{shown['weights'][1][6][3]:.2f}" }}, and equal weights would
 # give it {{ f"{1 / 7:.2f}" }}. So the second head looks back; but the model gives *zu* a probability of

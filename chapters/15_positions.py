@@ -272,7 +272,7 @@ for way in WAYS:
 # ## A model that reads a bag
 #
 # Now we train: small Transformers on {{ f'{card["pairs"]["train"]:,}' }} pairs of [the toy
-# corpus](03_additive.ipynb) with at most {{ card["words at most"] }} English words, alike in all but their positions (learned ones begin shorter than waves), with three seeds, which draw first weights alone. In each training the learning rate, set by hand and
+# corpus](03_additive.ipynb) with at most {{ card["words at most"] }} English words, alike in all but their positions (learned vectors begin smaller than waves), with three seeds, which draw first weights alone. In each training the learning rate, set by hand and
 # tuned for none of these ways, grows over the first 100 updates, and falls along a cosine to 0 at the last. No sentence that they translate on this page is one of those pairs. Each
 # translates {{ card["pairs"]["test"] }} test sentences by greedy search, and then the same sentences with
 # their words shuffled. Both times BLEU compares with the translation of the sentence in its right order.
@@ -454,7 +454,7 @@ print(textwrap.fill(refusal, 80))
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# In the upper panel all four fall, from 6 words to 8 already (as with practice, below: other lengths are not equally hard), and further beyond the length of training. At 16 words
+# In the upper panel all four fall, from 6 words to 8 already (with practice, too, below: lengths are not equally hard), and further beyond the length of training. At 16 words
 # waves have {{ low_high([c[16] for c in curves["sinusoidal"]]) }} BLEU and turns
 # {{ low_high([c[16] for c in curves["rotary"]]) }}; at 8 words both had more than
 # {{ f'{min(c[8] for way in ("sinusoidal", "rotary") for c in curves[way]) - 0.5:.0f}' }}.
@@ -463,7 +463,7 @@ print(textwrap.fill(refusal, 80))
 # {{ f'{card["with long sentences"]["pairs"]:,}' }} pairs of up to {{ card["with long sentences"]["words at
 # most"] }} words, in as many updates. At 16 words these have {{ low_high([c[16] for c in
 # practised["sinusoidal"]]) }} with waves and {{ low_high([c[16] for c in practised["none"]]) }} without
-# any. **With practice, waves reach 16 words**, but the short ones get worse; further was not measured. Late *places* are new to the first models, but so is much else in long sentences.
+# any. **With practice, waves reach 16 words**, but short sentences get worse; further was not measured. Late *places* are new to the first models, but so is much else in long sentences.
 #
 # </details>
 #

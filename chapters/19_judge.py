@@ -67,7 +67,7 @@ else:
 # ## A question you can see
 #
 # The translator has not seen these two sets of sentences: validation sentences, which are like those of
-# its training, and *long* ones, of 15 words to 30, from the same grammar, which chapter 8 reads too. Its training had at most twelve.
+# its training, and *long* ones of that grammar, with 15 words to 30; chapter 8 reads them too. The translator's training had at most twelve.
 # (Punctuation and *'s* count as words here.) These are two translations from each set. Before you count anything: how good is the translator, and how
 # would you find out if you knew no French?
 
@@ -324,9 +324,9 @@ ResultTable(columns, rows, "Entropy of the rows that write a word")
 # %% [markdown]
 # <details><summary>What the output shows</summary>
 #
-# *Un* and *le* are among the sharpest, mostly articles, in a model whose penalty wants English articles looked at ([chapter 8](08_reading_maps.ipynb)). At the other end are *est-ce*, *a*, *pas*, *ne*, *que*: words that share their
+# *Un* and *le* are among the sharpest (mostly articles), in a model whose penalty wants every English word read, articles too ([chapter 8](08_reading_maps.ipynb)). At the other end are *est-ce*, *a*, *pas*, *ne*, *que*: words that share their
 # English word with another (*est-ce* and *que* often share a word such as *did*, *pas* and *ne* share *not*, and *a* mostly shares
-# that of its participle or noun). The sharpest put most of their weight on their own links; *est-ce* looks elsewhere. This is one model. {cite:t}`ghader2017` measured this on real text.
+# that of its participle or noun). The sharpest put most of their weight on their own links; *est-ce* looks elsewhere. (One model; {cite:t}`ghader2017` measured real text.)
 #
 # </details>
 #
@@ -439,7 +439,7 @@ for ax in panels:
 plt.show()
 
 # %% [markdown]
-# Up to twelve words the translator is nearly perfect. Beyond twelve, BLEU goes down with every group, and the attention is more diffuse, in rows of its own output, which is mostly wrong there. Before you blame the length, look at the sentences: nearly all beyond
+# Up to twelve words the translator is nearly perfect. Beyond twelve, BLEU goes down with every group, and the attention is more diffuse, in rows of its own sentences, nearly all with errors there. Before you blame the length, look at the sentences: nearly all beyond
 # twelve words join clauses by *, and*, which no training sentence does. Length, number of joints and kind
 # of joint change together; [chapter 20](20_study.ipynb) compares sentences with and
 # without commas and such words as *and*.

@@ -121,13 +121,12 @@ Unrolled(orders=ORDERS, phases=["decode"], event=10, title="Two orders of events
 # %% [markdown]
 # ## Five models at one budget
 #
-# Three models join the two: **coverage**, which adds to the additive score what was looked at before; a small **Transformer**, with attention for recurrence; and the **fixed vector** as a yardstick.
-# All get the same pairs, batches and updates, with three seeds each. The budget counts updates, not
-# weights; the second table has the parameters. Its "core s" are seconds of processor time, with the validation; one training of Luong's model, on another day, took a third longer. Its MiB are by how much the peak of a process rose; seeds of one model can be as far apart as all four recurrent models.
+# Three models join the two: **coverage**, which adds to the additive score what was looked at before; a small **Transformer**, with attention instead of recurrence; and the **fixed vector** as a yardstick.
+# All get the same pairs, batches and updates, with three seeds each. The budget counts updates; the second table has the parameters. Its "core s" are seconds of processor time, with the validation; one training of Luong's model, on another day, took a third longer. Its MiB say how far the peak of a process's memory rose; seeds of one model can be as far apart as all four recurrent models.
 # Links are read as in [chapter 19](19_judge.ipynb). The Transformer's weights are the mean of its last layer's heads. A mean of sharp rows is less sharp than they are: compare neither its entropy nor its links with those of single maps. The last rows are rules without a model: the copyist of [chapter 18](18_build.ipynb), and two that link each target word to one source word.
 #
 # In the plot, a dot is a seed, the diamond their mean, and the bar one standard deviation to each side. A *range* goes from the lowest dot to the highest. Three dots and three others of
-# equal models are apart by luck once in ten times ([chapter 17](17_evaluation.ipynb)), and five models make ten pairs. So "ahead" and "behind" mean ranges apart, a hint where the gap is narrow; sentences are not drawn anew.
+# equal models are apart by luck once in ten times ([chapter 17](17_evaluation.ipynb)), and five models make ten pairs. Of these models "ahead" means ranges apart: a hint where the gap is narrow. The sentences' luck is left out.
 
 # %% tags=["hide-input"]
 NAMES = tuple(dict.fromkeys(run["model"] for run in stored["contest"]))
@@ -184,14 +183,14 @@ plt.show()
 # the Transformer have their best at the contest's rate, the others at twice that rate, where the Transformer
 # fails.
 #
-# The last table is from trainings six times as long, each with a rate that falls to its own end. At its two lower rates the additive models and the
+# The last table is from trainings six times as long, each with a rate that falls to its own end. At the table's two lower rates the additive models and the
 # Transformer are still ahead of Luong's, and that one of the fixed vector. At half the contest's rate the
 # Transformer is ahead of Bahdanau's model, at the contest's behind. Each at its best rate: no difference seen.
 # (For the Transformer and Luong's it is the lowest tried.) At twice the
 # contest's rate the fixed vector beats the Transformer and Luong's model.
 #
 # Luong's row in the first table has hardly any entropy (measured on what each model wrote), alignment error
-# rates (on the references) whose range overlaps Bahdanau's, and far fewer points of BLEU. So a model can have sharp
+# rates (on the references) whose range overlaps Bahdanau's, and far less BLEU. So a model can have sharp
 # attention and still translate much worse.
 #
 # ### Your turn: run one, change one
@@ -388,7 +387,7 @@ ResultTable(("seed 1 \\ seed 2", *others), rows, "Mean distance of two rows")
 # %% [markdown]
 # Rows are models from seed 1 and columns are models from seed 2, so the table need not be symmetric. The
 # last column compares with the rows of the same model from seed 2 in another order: what chance does. Two
-# seeds of one mechanism do not draw the same map. One pair of seeds is too few to rank the mechanisms by their distances, and a sharp row and a flat one are apart even where they favour the same word. It is enough to warn against a sentence such as "Bahdanau attends to …" about a single
+# seeds of one mechanism do not draw the same map. One pair of seeds is too few to rank the mechanisms by their distances, and a sharp row and a flat one are apart even where they favour the same word. That pair is enough to warn against a sentence such as "Bahdanau attends to …" about a single
 # map of a single training.
 #
 # ## A penalty that wants each word read once

@@ -354,7 +354,7 @@ with checking("q8"):
 # the table. First make sure that the translator is right at the lengths that it learned from: only
 # then do the long sentences say anything about length. Then let `due_to_looking` compare the first
 # bin with the last, and write down in a sentence what you conclude. (In this
-# model reading cannot depend on length: what is left over is weight that is spread too thin.)
+# model, can reading depend on length?)
 
 # %% tags=["nbval-ignore-output"]
 # BEGIN ANSWER stub: # Your experiment goes here: translate, tabulate, compare.

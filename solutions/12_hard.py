@@ -83,7 +83,7 @@ with checking("q1"):
 # ## A baseline from the other draws
 #
 # A running mean is one baseline for all inputs. Another knows how hard each input is, which
-# helps where inputs differ: draw several times for it, and measure each draw by *the others*.
+# helps where inputs differ: draw several times for each, and measure each draw by *the others*.
 #
 # `log_prob`, `reward` and `mask` are `(B, n)`, with a row for each input and a column for each draw. Some
 # draws are missing; there `mask` is False. The baseline of a real draw is the mean reward of the other real
@@ -313,8 +313,8 @@ found = judge(known, valid, test)
 for rate, gap, seeds in zip(RATES, found["gap"], test):
     print(f"{rate:12} test {min(seeds):.2f} to {max(seeds):.2f} nats, gap {gap:.2f}")
 print(f"chosen: {RATES[found['chosen']]}; {found['verdict']}")
-# On validation the rates lie so near each other that 10% may do as well as none. It holds for this
-# size, these pairs and so many rounds.
+# On validation 10% is within 0.01 nats of none, so it may do as well. The verdict holds for this size,
+# these pairs and so many rounds.
 # END ANSWER
 
 # %% [markdown]

@@ -393,4 +393,4 @@ print(rights, found, sep="\n")
 # ## What next
 #
 # `seqattn grade` tells you your points. Then take the chapter's small model apart: `loss` may run any
-# Transformer inside `masked_heads`. In which layer is this second number largest?
+# Transformer inside `masked_heads`. In which layer is the second number of `stand_in` largest?

@@ -200,7 +200,7 @@ def test_what_the_page_says_of_the_gains_holds():
     assert "the memory that is kept brings a tenth of an update or more, in the middle" in page
     assert found[tiny, gains.MEMORY][0] <= 0.9
     assert found[tiny, gains.MEMORY][2] < 1
-    assert "Every other range, that of dropout there too, has 1 in it" in page
+    assert "Every other range of these two, that of dropout there too, has 1 in it" in page
     others = set(itertools.product((tiny, *recurrent), (gains.MASKS, gains.MEMORY)))
     for row in others - {(tiny, gains.MEMORY)}:
         assert found[row][1] < 1 < found[row][2], row

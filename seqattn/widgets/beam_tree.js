@@ -33,7 +33,7 @@ const figure = {
 
   text(n, get) {
     const dropped = sum(this.search(get, n.width).map((step) => step.dropped.length));
-    return `With a width of ${n.width} the search drops ${dropped} beginnings, of those that the figure knows: the likeliest continuations of each. It ends with “${n.found[0]}”: ` +
+    return `With a width of ${n.width} the search drops ${dropped} of the beginnings that the figure knows. It ends with “${n.found[0]}”: ` +
       `p = ${fmt(n.probabilities[0], 3)}, log p = ${fmt(n.log_p[0], 3)}, score at α = ${fmt(n.alpha)}: ${fmt(n.scores[0], 3)}.`.replaceAll(" = ", "\u00a0=\u00a0");
   },
 

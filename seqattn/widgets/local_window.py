@@ -67,7 +67,7 @@ class LocalWindow(LiveFigure):
         "options": [
             "It stays the largest: its score has not changed.",
             "It shrinks smoothly, as the Gaussian falls.",
-            "It shrinks, but for one jump, and then drops to exactly 0.",
+            "It shrinks, but for one jump up, and then drops to exactly 0.",
             "It shrinks, and the others grow, so that the sum stays 1.",
         ],
         "answer": 2,

@@ -24,7 +24,11 @@ def stuck(w_c, steps):
 
 
 def test_equal_letters_bound_the_loss_of_a_sorted_bag_from_below():
-    """They have one state, so in a row they have equal weights, whatever the row."""
+    """They have one state, so in a row they have equal weights, whatever the row.
+
+    A place pays at least its total minus its largest weight, and the largest weights of equal
+    letters sum to at most 1: so a bag pays its steps, the end included, minus its kinds.
+    """
     bags = remembering.held_out(ends=False)[6]
     least = [1 - len(set(one.source)) / len(one.target) for one in bags]
     assert round(sum(least) / len(least), 2) == 0.53
@@ -32,7 +36,10 @@ def test_equal_letters_bound_the_loss_of_a_sorted_bag_from_below():
     for one, bound in zip(bags[:50], least):
         kinds = torch.tensor(one.source)
         scores = (5 * torch.randn(1, len(one.target), int(kinds.max()) + 1))[:, :, kinds]
-        assert float(coverage_loss(scores.softmax(-1))) > bound - 1e-6
+        weights = scores.softmax(-1)[0]
+        paid = torch.minimum(weights, weights.cumsum(0) - weights).sum(0)
+        assert (paid > weights.sum(0) - weights.amax(0) - 1e-6).all()
+        assert float(coverage_loss(weights[None])) > bound - 1e-6
     # Each kind once, then again: the least.
     one, bound = bags[0], least[0]
     order = sorted(set(one.source))
