@@ -6,9 +6,14 @@ the others later: what was measured is in ``--work`` and is not measured again. 
 says so, and the next one begins. What was cut short twice is passed over, so that it cannot keep
 all that comes after it from its turn.
 
-``--book`` stores what came in ``seqattn/data/measured/gpu.json`` and on the page of benchmarks.
-``--device cpu --tiny`` runs everything in minutes of a CPU, to see that it works; the book does not
-take that.
+``--book`` stores what came in ``seqattn/data/measured/gpu.json`` and on the page of benchmarks,
+after each part. Without it the folder of ``--work`` holds all: copy it to where the book is, and
+``--book --work FOLDER`` there stores it without measuring, GPU or not. ``--device cpu --tiny``
+tries all but the notebooks in minutes of a CPU, in a folder of its own; the book does not take
+that.
+
+It wants the package with its extra ``test``, and Multi30k, which the first part that needs it
+fetches unless ``SEQATTN_DATA`` names a folder that has it.
 """
 
 import argparse
@@ -42,7 +47,7 @@ from seqattn.process import prepare_process
 ASKED, ENDED = 7.25 * 60, 8 * 60
 # Parts that compare a way of computing with the plain one: part, way, what it needs first, title.
 WAYS = (
-    ("graphs", "graphs", "record", "Replayed from CUDA graphs, as a training does"),
+    ("graphs", "graphs", "record", "Replayed from CUDA graphs"),
     ("compiled", "compiled", "compile", "Compiled, on one batch of middling length"),
 )
 NOT_YET = "Not yet measured on a GPU: `python -m benchmarks.gpu --book` does it where there is one."
@@ -265,7 +270,7 @@ def page_lines(record: dict | None) -> list[str]:
     left = [
         f"{name} ({part['state']}: {part['why'] or 'cut short'})"
         for name, part in stands.items()
-        if part["state"] != "done" and name != "tests"
+        if part["state"] != "done" and not (name == "tests" and part["rows"])
     ]
     left += [f"{name} (not begun)" for name in parts(full()) if name not in stands]
     if left:
@@ -287,7 +292,7 @@ def make_card(options: argparse.Namespace, study: Study) -> Row:
 
 
 def check_folder(work: Path, card: Row) -> None:
-    """Refuse to mix what two machines measured."""
+    """Refuse to mix what two kinds of GPU, two PyTorchs or two settings measured."""
     path, same = work / "card.json", ("device", "torch", "cuda", "setting")
     if path.is_file():
         before = json.loads(path.read_text(encoding="utf-8"))
@@ -304,33 +309,44 @@ def check_folder(work: Path, card: Row) -> None:
 
 def main(given: Sequence[str] | None = None) -> None:
     """Do the parts that are not done, or those that are named; store what came if asked to."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("only", nargs="*", help="parts, by name; all if none is named")
+    parser = argparse.ArgumentParser(
+        description=__doc__.replace("``", ""), formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    names = ", ".join(parts(full()))
+    parser.add_argument("only", nargs="*", help=f"some of {names}; all if none is named")
     parser.add_argument("--device", default="cuda", help="cuda, or cpu with --tiny")
     parser.add_argument("--tiny", action="store_true", help="small models, to try the command")
     parser.add_argument("--joeynmt", help="the Python of an environment with joeynmt==2.3")
-    parser.add_argument("--work", type=Path, default=Path("runs") / "gpu", help="what was measured")
+    parser.add_argument("--work", type=Path, help="what was measured; runs/gpu if not given")
     parser.add_argument("--result", type=Path, default=MEASURED / "gpu.json")
     parser.add_argument("--book", action="store_true", help="store what came in the book")
     parser.add_argument("--part", help=argparse.SUPPRESS)
     options = parser.parse_args(given)
-    options.work = options.work.absolute()
+    usual = Path("runs") / ("gpu-tiny" if options.tiny else "gpu")
+    options.work = (options.work or usual).absolute()
     device = torch.device(options.device)
-    if device.type == "cuda" and not torch.cuda.is_available():
-        raise SystemExit("PyTorch finds no GPU here; --device cpu --tiny tries the command")
+    study = Study("gpu", options.work / "cells", options.result)
     if options.book and (options.tiny or device.type != "cuda"):
         raise SystemExit("--book stores what a GPU did, and not --tiny or --device cpu")
+    if device.type == "cuda" and not torch.cuda.is_available():
+        card = options.work / "card.json"
+        if not (options.book and card.is_file()):
+            raise SystemExit("PyTorch finds no GPU here; --device cpu --tiny tries the command")
+        measured = json.loads(card.read_text(encoding="utf-8"))
+        if measured["setting"] != "full":
+            raise SystemExit(f"{options.work} was measured with --tiny, which is not for the book")
+        return keep(study, collect(options, measured))
     known = list(parts(tiny() if options.tiny else full()))
     if unknown := [name for name in options.only if name not in known]:
         raise SystemExit(f"no part {unknown[0]!r}; expected some of {', '.join(known)}")
     if options.part:
         return run_part(options.part, options)
-    study = Study("gpu", options.work / "cells", options.result)
     card = make_card(options, study)
     check_folder(options.work, card)
-    for name in options.only or known:
+    usual_parts = [name for name in known if not (options.tiny and name.startswith("notebook-"))]
+    for name in options.only or usual_parts:
         path = options.work / f"{name}.json"
-        if path.is_file() and json.loads(path.read_text(encoding="utf-8"))["state"] == "done":
+        if is_done(path, options):
             print(f"{name}: done before", flush=True)
             continue
         print(f"{name}:", flush=True)
@@ -343,6 +359,15 @@ def main(given: Sequence[str] | None = None) -> None:
     print("", *page_lines(record), sep="\n")
     if options.book:
         keep(study, record)
+
+
+def is_done(path: Path, options: argparse.Namespace) -> bool:
+    """Say whether a part need not run: it has, and not without the JoeyNMT that there is now."""
+    if not path.is_file():
+        return False
+    part = json.loads(path.read_text(encoding="utf-8"))
+    missed = options.joeynmt and any(row.get("joeynmt") is False for row in part["rows"])
+    return part["state"] == "done" and not missed
 
 
 def keep(study: Study, record: dict) -> None:

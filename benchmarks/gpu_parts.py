@@ -60,7 +60,7 @@ def tests(job: Job) -> Iterator[Row]:
     every = os.environ | {"SEQATTN_TESTS": "thorough", tested.FILE: str(path)}
     done = subprocess.run(command, cwd=ROOT, stdout=sys.stderr, env=every)
     if done.returncode not in PYTEST_ENDED:
-        raise RuntimeError(f"pytest ended with {done.returncode}")
+        raise RuntimeError(f"pytest ended with {done.returncode}; see tests.log")
     yield count_tests(tested.read_lines(path))
 
 

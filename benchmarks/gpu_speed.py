@@ -165,6 +165,14 @@ class Updates:
         self.norm = made.norm
         return self.batches.count_tokens(rows)
 
+    def make_all(self) -> int:
+        """Make an update for each batch: they are of many sizes, and only a whole pass is fair."""
+        return sum(self.make() for _ in self.rows)
+
+    def take_all(self) -> int:
+        """Bring each batch to the device."""
+        return sum(self.take() for _ in self.rows)
+
     def record(self) -> GraphedUpdates:
         """Give the same updates as CUDA graphs; on a CPU, which has none, done anew."""
         return GraphedUpdates(
@@ -180,8 +188,7 @@ class Updates:
         """Give the seconds of an update for each batch."""
         settle(self.device)
         began = time.perf_counter()
-        for _ in self.rows:
-            self.make()
+        self.make_all()
         settle(self.device)
         if not self.norm.item() < 1e9:
             raise ArithmeticError(f"the norm of the gradient is {self.norm.item()}")
@@ -220,10 +227,10 @@ def tokens_per_second(job: Job, name: str, precision: str) -> Row:
         gpu = device.type == "cuda"
         if gpu:
             torch.cuda.reset_peak_memory_stats(device)
-        found = timed(work.make, setting.seconds, device)
+        found = timed(work.make_all, setting.seconds, device)
         peak = torch.cuda.max_memory_allocated(device) / 2**20 if gpu else None
         work.once()  # still a number?
-        brought = timed(work.take, setting.seconds / 10, device)
+        brought = timed(work.take_all, setting.seconds / 10, device)
         kind = torch.bfloat16 if precision == "bf16" else torch.float32
         width, rows = work.preset.model.d_hidden, work.preset.training.batch_tokens
         limit = matrix_product_rate(kind, rows, device, hidden=width, seconds=setting.seconds / 15)
@@ -251,7 +258,7 @@ def in_turns(job: Job, work: Updates, ways: dict[str, Callable[[], None]]) -> Ro
         for way, go in ways.items():
             go()
             work.once()
-            done = timed(work.make, job.setting.seconds / 3, job.device)
+            done = timed(work.make_all, job.setting.seconds / 3, job.device)
             found[way].append(done["tokens"] / done["seconds"])
     plain, other = found.values()
     ratios = sorted(b / a for a, b in zip(plain, other, strict=True))

@@ -330,7 +330,10 @@ class Measurement:
         self.limits = limits
 
     def settings(self, contestant: Contestant) -> dict[str, Any]:
-        """Give all that the points of a cell depend on, but contestant and seed."""
+        """Give what an option or a contestant can change of a cell's points, but the seed.
+
+        Data, subwords and sizes are those of the code: measure in another folder if they change.
+        """
         values = {**self.limits._asdict(), **asdict(contestant)}
         del values["minutes"], values["most"]  # a curve says itself how far it goes
         return json.loads(json.dumps(values))
@@ -340,6 +343,7 @@ class Measurement:
     ) -> Cell:
         """Let a contestant learn, unless it has; ``command`` lacks the file that it reads."""
         cut = self.cut(key, seed)
+        before = json.loads(cut.read_text("utf-8"))["points"] if cut.exists() else []
         threads = self.limits.threads
         common = {
             "contestant": key,
@@ -351,6 +355,8 @@ class Measurement:
         }
 
         def keep(found: Cell) -> None:
+            if before and found["points"][-1]["tokens"] < before[-1]["tokens"]:
+                return  # what was cut short before had come further
             cut.parent.mkdir(parents=True, exist_ok=True)
             unfinished = cut.with_suffix(".part")
             unfinished.write_text(json.dumps({**common, **found}), encoding="utf-8")
@@ -365,6 +371,9 @@ class Measurement:
             return {**common, **found}
 
         found = self.study.run(f"{key}-{seed}", train)
+        if found["boot"] != common["boot"]:
+            print(f"{contestant.name}, seed {seed}: of another machine, or before it was started "
+                  "anew; its seconds are compared only with those of that time")  # fmt: skip
         cut.unlink(missing_ok=True)
         self.check(found, contestant)
         return found
@@ -395,7 +404,7 @@ class Measurement:
             place = cell["contestant"], cell["seed"]
             if cell["contestant"] not in contestants:
                 continue
-            if place in found and cell["end"] == "cut" != found[place]["end"]:
+            if place in found and is_less(cell, found[place]):
                 continue
             self.check(cell, contestants[cell["contestant"]])
             found[place] = cell
@@ -406,6 +415,15 @@ class Measurement:
         """Give the measurement of the trials, whose cells lie in a folder of their own."""
         study = replace(self.study, work=self.study.work / "trials")
         return Measurement(study, self.limits._replace(minutes=math.inf, most=TRIAL_TOKENS))
+
+
+def is_less(cell: Cell, other: Cell) -> bool:
+    """Say whether a training that did not end by itself tells less than another of its seed."""
+    if cell["end"] not in ("cut", "time is over"):
+        return False
+    if cell["end"] == "cut" != other["end"]:
+        return True
+    return cell["points"][-1]["tokens"] < other["points"][-1]["tokens"]
 
 
 def boot() -> str:

@@ -79,12 +79,14 @@ def told_mean(values: Sequence[float | None], lasted: float) -> str:
 def told_ratio(ours: Cell, theirs: Cell, mark: float, count: Count = clock) -> str:
     """Tell how many times as much theirs spent as ours; at least, where it did not get there."""
     mine, other = (spent(cell, mark, count) for cell in (ours, theirs))
-    if mine is None:
-        return "–" if other is None else f"below {other / count(ours['points'][-1]):.2f}"
-    if other is None:
-        ratio = f"{count(theirs['points'][-1]) / mine:.2f}"
-        return ratio if count is per_token else f"above {ratio}"  # a speed need not grow
-    return f"{other / mine:.2f}"
+    if mine is None and other is None:
+        return "–"
+    bound = "below " if mine is None else "above " if other is None else ""
+    if count is per_token:
+        bound = ""  # a speed need not grow
+    last_of_ours, last_of_theirs = (count(cell["points"][-1]) for cell in (ours, theirs))
+    ratio = (last_of_theirs if other is None else other) / (last_of_ours if mine is None else mine)
+    return f"{bound}{ratio:.2f}"
 
 
 def pace(point: Point) -> float:

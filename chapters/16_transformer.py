@@ -233,7 +233,9 @@ seeds = "Three seeds each, lowest to highest"
 some, split = (stored["card"][k] for k in ("sentences_translated", "pairs"))
 display(
     ResultTable(
-        columns, rows, f"{seeds}; BLEU on {some} test sentences, loss on {split['test']}"
+        columns,
+        rows,
+        f"{seeds}; BLEU on {some} test sentences, loss on {split['test']}",
     )
 )
 short = norms["0.007, 250 updates"]

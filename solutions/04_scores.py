@@ -185,7 +185,7 @@ with checking("q4"):
 # `(B, d)` and `mask` is a padding mask `(B, S)`, with `S` at most `L`. Return weights `(B, S)`: a
 # softmax over the words of each sentence, 0 at pads. Pads may stand at either end; a word keeps the
 # number of its column, so with two pads in front the first word is at position 2, counted from 0.
-# Every sentence has at least one word. Scores may be in the thousands. Gradients must flow back to
+# Every sentence has at least one word. Scores may be in the tens of thousands. Gradients must flow back to
 # `query` and `W`.
 
 
@@ -237,7 +237,7 @@ def heard(queries, keys, mask):
 
 # %% check="q6"
 with checking("q6"):
-    queries = torch.tensor([[[1.0, 0.0], [0.0, 1.0], [-1.0, 0.2], [0.9, 0.1]]])
+    queries = torch.tensor([[[1.0, 0.0], [0.0, 1.0], [-1.0, 0.2], [0.1, 0.9]]])
     keys, mask = (
         torch.tensor([[[2.0, 0.0], [0.5, 1.0], [9.0, 9.0]]]),
         torch.tensor([[True, True, False]]),
@@ -246,7 +246,7 @@ with checking("q6"):
     assert shares is not None, "heard returns None: is there a return?"
     assert isinstance(shares, tuple | list), f"return two tensors, not a {type(shares).__name__}"
     assert len(shares) == 2, f"two tensors are asked for, not {len(shares)}"
-    for name, share, right in zip(("first", "last"), shares, ([0.5, 0.5, 0], [0.5, 0.5, 0])):
+    for name, share, right in zip(("first", "last"), shares, ([0.25, 0.75, 0], [0.75, 0.25, 0])):
         assert isinstance(share, torch.Tensor), f"{name}: a {type(share).__name__}, not a tensor"
         assert share.shape == (1, 3), (
             f"{name}: one sentence, three columns, not {tuple(share.shape)}"

@@ -124,8 +124,8 @@ with checking("q2"):
 # the right power $p$ have a variance that does not depend on $d$. From a table of sizes and variances
 # of the *undivided* scores, two sequences of plain numbers, find $b$ by least squares (a straight
 # line through $\ln \mathrm{var}$ over $\ln d$) and return $p$, which may be negative. The table that
-# you measured in the last question is one such table. Keys that resemble one another, or entries that
-# depend on one another, give other tables and another power.
+# you measured in the last question is one such table. Vectors of a fixed length, or entries that depend
+# on one another in query and key, give other tables and another power.
 
 
 # %% question="q3"
@@ -243,5 +243,5 @@ with checking("q5"):
 # %% [markdown]
 # ## What next
 #
-# `seqattn grade` tells you your points. Then break the experiment: draw keys that are all nearly the
-# same vector as the query, or queries and keys of length 1, and see which power the table asks for.
+# `seqattn grade` tells you your points. Then break the experiment: draw queries and keys of length 1,
+# or each with all its entries equal, and see which power the table asks for.

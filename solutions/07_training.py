@@ -214,7 +214,8 @@ with checking("q4"):
 # %% [markdown]
 # ## Inputs for scheduled sampling
 #
-# In training the decoder reads true words; alone it reads its own. Scheduled sampling mixes the two.
+# In training the decoder reads true words; alone it reads its own. Scheduled sampling mixes the two, here in
+# two readings: guesses follow true words alone, and $p$ is the probability of a guess.
 # The model has read the true words of `y`, `(B, T)`, once and returned `logits`, `(B, T - 1, V)`: as
 # before, row $t$ predicts token $t + 1$. Now make the inputs of a second reading, `(B, T - 1)`. They
 # are `y[:, :-1]`, but input $t$ is replaced by what the model guessed **for that place** where the
@@ -289,7 +290,7 @@ def rescored(log_probs, lengths, weights, mask, alpha, beta):
 
 # %% check="q6"
 with checking("q6"):
-    # The whole source looked at, one word twice; then one word of three, once.
+    # Two words, looked at for 1.5 and 0.5 in two steps; then for 0.9 and 0.1 in one.
     # The last column is a pad.
     weights = torch.tensor([[[1.0, 0.0, 0.0], [0.5, 0.5, 0.0]], [[0.9, 0.1, 0.0], [7.0, 7.0, 7.0]]])
     given = (
@@ -320,9 +321,10 @@ with checking("q6"):
 # dict of what was measured on it:
 #
 # - `"bleu"`: its BLEU;
-# - `"seconds"`: a list, how long each of its updates took. A few take far longer than the others, as the first
+# - `"seconds"`: a list, how much processor time each of its updates took. A few take far longer than the others, as the first
 #   often does: so the *median* speaks for a run (of an even number of updates, the mean of the two in the middle);
-# - `"numbers"`: how many numbers one update keeps for its way back, which is what fills the memory;
+# - `"numbers"`: how many numbers one forward pass saves for the way back; what several steps save counts
+#   each time;
 # - `"maps"` and `"real"`: its attention weights `(N, T, S)` on `N` sentences, the same in all runs, and which of
 #   their `T` words are real, `(N, T)`.
 #
@@ -333,7 +335,8 @@ with checking("q6"):
 #    seconds and numbers Luong's mean divided by Bahdanau's. Maps have no more and no less; there
 #    it is the mean distance of two runs of different designs, over all such pairs.
 # 2. *Is it the designs' own?* True if even the two nearest runs of different designs are further apart than
-#    the two furthest of one design, be it Bahdanau's or Luong's. Then no two seeds explain it. Otherwise False.
+#    the two furthest of one design, be it Bahdanau's or Luong's. Then seeds hardly explain it,
+#    the less the more there are. Otherwise False.
 #
 # How far apart two runs are is the absolute difference of their BLEU, of their medians, of their numbers. For
 # maps `apart` is given: the share of the weight that would have to be moved to make one map the other.
@@ -456,9 +459,10 @@ def train(design, seed):
 # BEGIN ANSWER stub: # Your experiment goes here: contest(train, ...), print, and a sentence.
 measured = contest(train, [0, 1, 2])
 for name, (size, own) in measured.items():
-    print(f"{name:8} {size:6.2f}  {'the designs own' if own else 'no more than seeds differ'}")
-# After so few updates on these pairs: what is the designs' own, the designs as wholes have made. They
-# differ in score, order, readout and feeding at once, so of the order alone these runs say nothing.
+    print(f"{name:8} {size:6.2f}  {'the designs own' if own else 'seeds may explain it'}")
+# At this rate and after so few updates the designs as wholes differ so; chapter 20's longer trainings turn
+# BLEU round. They differ in score, order, readout and feeding at once, so of the order alone these runs
+# say nothing.
 # END ANSWER
 
 # %% [markdown]

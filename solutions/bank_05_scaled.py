@@ -192,7 +192,7 @@ the formula, 2 points: {SHAPES}
     Scores are Q times the transpose of K, divided by the square root of the queries' size, before
     the softmax; the weights then multiply V.
 extreme scores, 1 point: large
-    With scores in the thousands your numbers are wrong: softmax takes any size, so neither cut the
+    With scores in the hundreds your numbers are wrong: softmax takes any size, so neither cut the
     scores off nor write exp yourself.
 gradients, 1 point, backward: ordinary; one sentence
     The result is right but its gradients are not: queries, keys and values must all take part.

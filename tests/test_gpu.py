@@ -59,10 +59,10 @@ def test_the_parts_measure_on_this_device_once(
     here, stands, tmp_path, monkeypatch, capsys, unchecked
 ):
     monkeypatch.setattr(gpu_speed, "PRECISIONS", ("bf16",))
-    names = ["speed", "reach-bahdanau", "quality", "compiled"]
+    names = ["speed", "reach-bahdanau", "quality", "compiled", "graphs"]
     gpu.main(given(tmp_path, *names))
     assert here == names
-    assert [stands(name)["state"] for name in names] == ["done"] * 4, capsys.readouterr().out
+    assert [stands(name)["state"] for name in names] == ["done"] * 5, capsys.readouterr().out
     speed = stands("speed")["rows"]
     assert [row["what"] for row in speed] == [
         "bahdanau", "transformer-tiny", "nn.Transformer as transformer-tiny",
@@ -80,7 +80,9 @@ def test_the_parts_measure_on_this_device_once(
     [tested] = stands("quality")["rows"]
     assert sorted(tested["run"]["tests"]) == ["beam5", "beam5-tokenized", "greedy"]
     assert {row["what"] for row in stands("compiled")["rows"]} == {"bahdanau", "transformer-tiny"}
-    assert all(row["low"] <= row["ratio"] <= row["high"] for row in stands("compiled")["rows"])
+    assert {row["what"] for row in stands("graphs")["rows"]} == {"bahdanau", "transformer-tiny"}
+    for part in ("compiled", "graphs"):
+        assert all(row["low"] <= row["ratio"] <= row["high"] for row in stands(part)["rows"])
     said = capsys.readouterr().out
     assert "Not finished: tests (not begun)" in said
     assert re.search(r"^\| bahdanau, short \| \d+ \| not reached \|", said, re.MULTILINE)
@@ -459,7 +461,48 @@ def test_what_cannot_be_done_is_refused(words, why, tmp_path, monkeypatch):
         gpu.main([*words, "--work", str(tmp_path)])
 
 
+def test_a_contest_without_joeynmt_is_held_again_where_there_is_one(here, tmp_path, monkeypatch):
+    def joeynmt(job):
+        yield {"parts": {}, "joeynmt": job.joeynmt is not None}
+
+    parts_of(monkeypatch, joeynmt=joeynmt)
+    for more in ([], [], ["--joeynmt", "python"], ["--joeynmt", "python"]):
+        gpu.main(given(tmp_path, *more))
+    assert here == ["joeynmt"] * 2
+
+
+def test_tests_that_did_not_end_are_named_as_unfinished():
+    card = {"date": "2026-01-01", "command": "it", "device": "a card", "cuda": "1", "torch": "2"}
+    part = {"state": "failed", "why": "RuntimeError: pytest ended with 4", "rows": []}
+    lines = gpu.page_lines({"card": card, "parts": {"tests": part}})
+    said = "\n".join(lines)
+    assert "Not finished: tests (failed: RuntimeError: pytest ended with 4)" in said
+
+
 # --- the book ------------------------------------------------------------------------------------
+
+
+def test_a_folder_from_a_gpu_is_stored_where_there_is_none(tmp_path, monkeypatch):
+    page, stored, work = tmp_path / "page.md", tmp_path / "gpu.json", tmp_path / "w"
+    page.write_text("<!-- begin gpu -->\nold\n<!-- end gpu -->\n")
+    monkeypatch.setattr("benchmarks.measure.PAGE", page)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    monkeypatch.setattr(gpu, "run_apart", None)
+    call = ["--book", "--work", str(work), "--result", str(stored)]
+    with pytest.raises(SystemExit, match="no GPU here"):
+        gpu.main(call)
+    work.mkdir()
+    card = {"date": "2026-01-01", "command": "it", "device": "a card", "cuda": "1", "torch": "2",
+            "setting": "tiny"}  # fmt: skip
+    (work / "card.json").write_text(json.dumps(card))
+    with pytest.raises(SystemExit, match="measured with --tiny"):
+        gpu.main(call)
+    (work / "card.json").write_text(json.dumps({**card, "setting": "full"}))
+    row = {"passed": 7, "skipped": 0, "seconds": 3.0}
+    (work / "tests.json").write_text(json.dumps({"state": "done", "why": None, "rows": [row]}))
+    gpu.main(call)
+    assert "7 tests passed on the device" in page.read_text()
+    assert json.loads(stored.read_text())["card"]["device"] == "a card"
 
 
 def test_the_books_page_says_what_its_file_says_or_that_there_is_none():

@@ -202,6 +202,34 @@ def test_what_is_stored_stays_and_what_was_cut_does_not_replace_it(measurement):
     assert measurement.collect(reach.CONTESTANTS) == [anew, whole]
 
 
+def test_of_two_that_did_not_end_by_themselves_the_one_that_came_further_is_kept(measurement):
+    joey = measurement.settings(reach.CONTESTANTS["joeynmt"])
+    far = cell("joeynmt", (1.0, 0.1, 5.0), (2.0, 0.2, 9.0), end="cut", **joey)
+    near = cell("joeynmt", (1.5, 0.1, 5.0), end="cut", **joey)
+    short = cell("joeynmt", (1.5, 0.1, 5.0), end="time is over", **joey)
+    measurement.study.write({"cells": [far]})
+    measurement.study.work.mkdir()
+    for other, kept in ((near, far), (short, far)):
+        measurement.cut("joeynmt", 0).write_text(json.dumps(other))
+        assert measurement.collect(reach.CONTESTANTS) == [kept]
+    measurement.study.write({"cells": [near]})
+    measurement.cut("joeynmt", 0).write_text(json.dumps(far))
+    assert measurement.collect(reach.CONTESTANTS) == [far]
+
+
+def test_a_training_that_begins_anew_leaves_what_had_come_further(material, measurement):
+    joey = reach.CONTESTANTS["joeynmt"]
+    far = cell("joeynmt", (9.0, 0.1, 5.0), end="cut", **measurement.settings(joey))
+    far["points"][0]["tokens"] = 10**6
+    measurement.study.work.mkdir()
+    measurement.cut("joeynmt", 0).write_text(json.dumps(far))
+    broken = stand_in()
+    broken[-1] = broken[-1].replace("right[:4] + [[5, 2]] * (len(right) - 4)", "None")
+    with pytest.raises(TypeError):
+        measurement.run("joeynmt", joey, 0, broken, material)
+    assert measurement.collect(reach.CONTESTANTS) == [far]
+
+
 def test_what_was_measured_in_another_way_is_refused(measurement):
     settings = measurement.settings(reach.CONTESTANTS["joeynmt"])
     measurement.study.write({"cells": [cell("joeynmt", **{**settings, "peak": 9.0})]})
@@ -247,6 +275,7 @@ def test_who_did_not_get_there_took_at_least_so_many_times_as_long():
     assert reach_tables.told_ratio(CURVE, slow, 20, reach_tables.TRAINING) == "5.50"
     assert reach_tables.told_ratio(CURVE, slow, 20, reach_tables.thousands) == "1.00"
     assert reach_tables.told_ratio(slow, CURVE, 25) == "below 0.33"
+    assert reach_tables.told_ratio(slow, CURVE, 25, reach_tables.per_token) == "0.18"
 
 
 def test_the_page_compares_within_a_seed_and_a_machine_and_says_who_ended_early():
