@@ -173,6 +173,11 @@ def score_function_loss(
     scalar
         To be minimised.
 
+    Raises
+    ------
+    ValueError
+        If reward, mask or what is left of the reward have another shape than ``log_prob``.
+
     References
     ----------
     Williams (1992), "Simple Statistical Gradient-Following Algorithms for Connectionist
@@ -185,7 +190,18 @@ def score_function_loss(
     >>> log_prob.grad
     tensor([-0.5000, -0.0000])
     """
+    for name, other in (("reward", reward), ("mask", mask)):
+        if other is not None and other.shape != log_prob.shape:
+            raise ValueError(
+                f"{name} has shape {tuple(other.shape)}; expected that of log_prob, "
+                f"{tuple(log_prob.shape)}"
+            )
     advantage = (reward - baseline).detach()
+    if advantage.shape != log_prob.shape:
+        raise ValueError(
+            f"reward less baseline has shape {tuple(advantage.shape)}; expected that of log_prob, "
+            f"{tuple(log_prob.shape)}"
+        )
     each = advantage * log_prob
     if mask is None:
         return -each.sum() / max(each.numel(), 1)

@@ -119,7 +119,7 @@ def global_mask(
     Raises
     ------
     IndexError
-        If a position is outside the sequence.
+        If a position is outside the sequence, or none is a number from 0.
 
     References
     ----------
@@ -133,7 +133,10 @@ def global_mask(
             [1, 0, 0]], dtype=torch.int32)
     """
     chosen = torch.zeros(size, dtype=torch.bool, device=device)
-    chosen[torch.as_tensor(positions, dtype=torch.long, device=device)] = True
+    places = torch.as_tensor(positions, device=device)
+    if places.dtype == torch.bool or places.lt(0).any():
+        raise IndexError(f"positions are {places.tolist()}; expected numbers from 0 to {size - 1}")
+    chosen[places.long()] = True
     return chosen[:, None] | chosen[None]
 
 
@@ -214,6 +217,8 @@ def windowed_attention(
     ------
     ValueError
         If the window is negative or the shapes differ.
+    TypeError
+        If the mask is not bool.
 
     References
     ----------
@@ -230,6 +235,15 @@ def windowed_attention(
         raise ValueError(
             f"query, keys and values have shapes {tuple(query.shape)}, {tuple(keys.shape)} and "
             f"{tuple(values.shape)}; expected one sequence, (batch, size, ...) of each"
+        )
+    if mask is not None and mask.dtype != torch.bool:
+        raise TypeError(
+            f"the mask is {mask.dtype}; expected torch.bool, True where may be attended"
+        )
+    if mask is not None and mask.shape != keys.shape[:2]:
+        raise ValueError(
+            f"the mask has shape {tuple(mask.shape)}; expected {tuple(keys.shape[:2])}: one flag "
+            "per position"
         )
     batch, size = keys.shape[:2]
     keys, values = forget_unseen(keys, mask), forget_unseen(values, mask)

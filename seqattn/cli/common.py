@@ -36,7 +36,7 @@ __all__ = [
 PAIR = re.compile(r"\w+-\w+")
 SPLIT_HELP = (
     "test, valid or train; of the toy corpus also long; of Multi30k also a test set by its full "
-    "name; of files also all"
+    "name; files of --data are read whole"
 )
 LESS_AT_ONCE = "try a narrower --beam, or shorter sentences"
 # What the allocators of CPUs and GPUs say, in lower case.

@@ -35,12 +35,12 @@ def evaluate(
     ] = None,
     encoding: Annotated[str, Option(help="of these files")] = "utf-8",
     beam: Annotated[int, Option(min=1, help="width of the beam; 1 is greedy search")] = 1,
-    lowercase: Annotated[bool, Option("--lowercase", help="let BLEU and chrF ignore case")] = False,
+    lowercase: Annotated[bool, Option("--lowercase", help="let all scores ignore case")] = False,
     tokenized: Annotated[
         bool,
         Option(
             "--tokenized",
-            help="BLEU of lower-cased text in Moses' tokens: to compare with older papers only",
+            help="of lower-cased text, BLEU in Moses' tokens: to compare with older papers only",
         ),
     ] = False,
     ibm1: Annotated[

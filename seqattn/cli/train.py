@@ -102,7 +102,7 @@ def train(
         Path | None,
         Option(
             help="folder of the run",
-            show_default="runs/CORPUS-PAIR",
+            show_default="runs/CORPUS-PAIR[-PRESET]",
             parser=read_run,
             metavar="PATH",
         ),

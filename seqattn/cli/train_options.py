@@ -144,7 +144,7 @@ def _nothing_left(folder: Path, budget: Mapping[str, Any]) -> str | None:
     stored = read_header(last)
     config = TrainingConfig.from_stored(stored["training"])
     state = TrainingState(**stored["position"])
-    if any(budget.values()):
+    if any(value is not None for value in budget.values()):
         config = replace(config, **budget)
     if config.out_of_patience(state.waited):
         return (

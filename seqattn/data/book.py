@@ -125,8 +125,8 @@ FIVE = (
 """Five test pairs of the toy corpus, each harder to put in French than the one before.
 
 The cat; a pronoun that stands before its verb; a negation on both sides of it, and an adjective
-behind its noun; a question; a verb that exchanges subject and object. No ``toy_corpus`` trains on
-them, however small: all are test pairs of ``toy_corpus(40_000)``.
+behind its noun; a question; a verb that exchanges subject and object. No ``toy_corpus`` of
+up to 40,000 pairs, from seed 0, trains on them: all are test pairs of ``toy_corpus(40_000)``.
 """
 
 

@@ -149,8 +149,8 @@ def toy_corpus(
     Returns
     -------
     dict of lists of TextPair
-        "train", "valid" and "test". :class:`~seqattn.data.Words` splits the text into the
-        words that the links count.
+        "train", "valid" and "test", the same lists at each call: copy before you change them.
+        :class:`~seqattn.data.Words` splits the text into the words that the links count.
 
     Examples
     --------

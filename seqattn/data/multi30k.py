@@ -81,9 +81,9 @@ def read_multi30k(split: str, source: str = "de", target: str = "en") -> list[Te
     Raises
     ------
     CorpusError
-        If there is no such split or language, or the local copy is incomplete or altered.
+        If there is no such split or language, or the local copy is incomplete.
     DownloadError
-        If the files are neither here nor to be had.
+        If the files are neither here nor to be had, or are not what was published.
     """
     return read_pairs(multi30k_file(split, source), multi30k_file(split, target), empty="raise")
 

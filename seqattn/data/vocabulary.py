@@ -370,7 +370,8 @@ class Vocabularies(NamedTuple):
     Attributes
     ----------
     source, target : Vocabulary
-        One and the same object if they were learnt together.
+        One and the same object if subwords were learnt together; whole words that were are two
+        lists with the same ids.
     """
 
     source: Vocabulary
@@ -409,7 +410,7 @@ class Vocabularies(NamedTuple):
         Raises
         ------
         ValueError
-            If words are to be shared.
+            If ``min_count`` is asked of subwords, or ``subwords`` leaves no room for all bytes.
 
         Examples
         --------

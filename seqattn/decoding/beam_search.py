@@ -33,7 +33,7 @@ class BeamSnapshot(NamedTuple):
     Attributes
     ----------
     rows : (rows,) integers
-        The sentences that are still searched for.
+        The sentences in work; some may be done in all places.
     parents : (rows, beam) integers
         Where each beginning stood before the step.
     tokens : (rows, beam) integers
@@ -116,7 +116,7 @@ def beam_search(
     limits = length_limits(max_len, source)[:, None]
     if not len(limits):
         return no_hypotheses(source)
-    real = padding_mask(lengths, source.shape[1])[:, None].expand(-1, beam, -1)
+    real = padding_mask(lengths, source.shape[1]).to(source.device)[:, None].expand(-1, beam, -1)
     # In here the names of the two penalties are their exponent and factor, not the functions below.
     ranking = _Ranking(alpha=length_penalty, beta=coverage_penalty)
     with evaluating(model):

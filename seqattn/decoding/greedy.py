@@ -155,7 +155,8 @@ def truncate(
         ordered, index = logits.sort(dim=-1, descending=True, stable=True)
         chances = ordered.softmax(-1)
         before = chances.cumsum(-1) - chances  # probability of all that is likelier
-        ordered = ordered.masked_fill(before >= top_p, -torch.inf)
+        if top_p < 1:  # all the rest rounds to 1 before the last words come
+            ordered = ordered.masked_fill(before >= top_p, -torch.inf)
         logits = torch.empty_like(logits).scatter(-1, index, ordered)
     return logits
 

@@ -35,7 +35,7 @@ class TableModel:
     words : list of str
         The vocabulary, special tokens first; a word's place is its id.
     longest : int
-        Tokens of the longest sentence that the table allows, its end included.
+        No sentence of the table has more tokens, its end included.
 
     Raises
     ------

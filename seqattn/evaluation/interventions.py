@@ -45,7 +45,9 @@ def replace_weights(model: nn.Module, change: Change) -> Iterator[None]:
     """Let every attention of a model compute its context with other weights, within the block.
 
     The model goes on with the context of the new weights, and returns them as its weights; scores
-    and states are computed as before. In training, gradients flow through what ``change`` returns.
+    and states are computed as before. In training, gradients flow through what ``change`` returns,
+    and none of these weights is dropped. Blocks may stand in each other: the inner change gets what
+    the outer one gives.
 
     Parameters
     ----------
@@ -58,8 +60,8 @@ def replace_weights(model: nn.Module, change: Change) -> Iterator[None]:
     Raises
     ------
     ValueError
-        If the model has no attention, if one of its attentions does not make its context of one row
-        of weights (several heads, coverage), or if ``change`` gives weights of another shape.
+        If the model has no attention, if one of its attentions does more than one plain look
+        (several heads, coverage, local, hard), or if ``change`` gives weights of another shape.
 
     Examples
     --------
@@ -76,14 +78,21 @@ def replace_weights(model: nn.Module, change: Change) -> Iterator[None]:
         inner = any(isinstance(other, Mechanism) for other in part.children())
         if inner or type(part).look is not Mechanism.look:
             raise ValueError(
-                f"{type(part).__name__} makes its context of more than one row of weights; "
-                "expected an attention with one head and no memory of earlier steps"
+                f"{type(part).__name__} does more than one plain look; expected an attention with "
+                "one head, no window, no draw and no memory of earlier steps"
             )
     with ExitStack() as undo:
         for part in found:
+            undo.callback(_put_back, part, vars(part).get("look"))
             part.look = _looking(part.look, change)  # type: ignore[method-assign]
-            undo.callback(delattr, part, "look")
         yield
+
+
+def _put_back(part: Mechanism, look: Callable[..., Any] | None) -> None:
+    if look is None:
+        del part.look
+    else:
+        part.look = look  # type: ignore[method-assign]
 
 
 def _looking(look: Callable[..., tuple[Any, Any, Any]], change: Change) -> Callable[..., Any]:

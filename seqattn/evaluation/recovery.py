@@ -31,9 +31,10 @@ class Recovery(NamedTuple):
     truth : (sentences, steps) integers
         Tokens of the known translations; padding after their ends.
     clean : (sentences, steps) integers
-        What the model says where all before was true.
+        What the model says without the wrong word; what it reads before are true words, or its own,
+        as ``reads`` of :func:`recovery` says.
     wrong : (sentences, steps) integers
-        What it says where one word before was wrong.
+        The same where one word before was wrong.
     replaced, by : (sentences,) integers
         The true word, and the one that stood in its place.
     """
@@ -48,7 +49,8 @@ class Recovery(NamedTuple):
         """Give the share of right words at each distance: ``clean`` and ``wrong``, (steps,) each.
 
         A word counts as right if it is the known translation's at the same place. A translation
-        that goes on well after a word too many is wrong throughout, by this measure.
+        that goes on well after a word too many is wrong throughout, by this measure. The end counts
+        as a word. NaN stands where no translation is that long.
         """
         real = self.truth != PAD
         number = real.sum(0)
@@ -58,7 +60,7 @@ class Recovery(NamedTuple):
         return clean, wrong
 
     def lost(self) -> float:
-        """Give the number of further words that a wrong one costs, on average."""
+        """Give the number of further words that a wrong one costs, on average, the end included."""
         real = self.truth != PAD
         clean, wrong = (((words == self.truth) & real).sum() for words in (self.clean, self.wrong))
         return float(clean - wrong) / len(self.truth)

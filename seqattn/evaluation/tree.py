@@ -5,6 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from seqattn.context_managers import evaluating
 from seqattn.decoding import Step, beam_search
 from seqattn.decoding.rows import permitted
 from seqattn.precision import at_least_single
@@ -59,15 +60,16 @@ def beam_tree(
     [ids] = translator.vocabularies.source.encode_all([read])
     source = torch.tensor([[*ids, EOS]], device=translator.device)
     model = _Traced(translator, widest)
-    for beam in range(1, widest + 1):
-        beam_search(
-            model,
-            source,
-            torch.tensor([source.shape[1]], device=translator.device),
-            beam=beam,
-            max_len=max_len or 2 * source.shape[1] + 10,
-            n_best=beam,  # else the search gives up what can no longer win
-        )
+    with evaluating(translator.model):
+        for beam in range(1, widest + 1):
+            beam_search(
+                model,
+                source,
+                torch.tensor([source.shape[1]], device=translator.device),
+                beam=beam,
+                max_len=max_len or 2 * source.shape[1] + 10,
+                n_best=beam,  # else the search gives up what can no longer win
+            )
     return dict(sorted(model.table.items(), key=lambda entry: len(entry[0].split())))
 
 
@@ -75,7 +77,7 @@ class _Traced:
     """A model with its words in its state: wherever a search moves them, they say what was read."""
 
     def __init__(self, translator: Translator, widest: int):
-        self.model, self.widest = translator.model.eval(), widest
+        self.model, self.widest = translator.model, widest
         self.vocabulary = translator.vocabularies.target
         self.table: dict[str, dict[str, float]] = {}
 

@@ -44,6 +44,8 @@ def attention_entropy(
 ) -> PerRow:
     r"""Entropy of each row of weights: 0 for all weight on one position, log S for uniform.
 
+    So it is for rows that sum to 1. Those of local attention sum to less unless they are made to.
+
     .. math:: H_t = -\sum_i \alpha_{ti} \log \alpha_{ti}, \qquad 0 \log 0 = 0
 
     Parameters
@@ -394,7 +396,8 @@ def hard_alignment(
         mask over both target and source if the batch is padded.
     threshold : float, optional
         From 0 to below 1: link every position with a weight strictly above it. Combined with the
-        columns (another ``method``), it adds such links to those of the rows' largest weights.
+        columns, it adds such links to those of the rows' largest weights; with ``"source"``, which
+        takes columns alone, it has no effect.
     method : str
         ``"target"`` takes rows alone and ``"source"`` columns alone; the others combine them, see
         :func:`~seqattn.metrics.symmetrize`. A column compares weights of different rows, so

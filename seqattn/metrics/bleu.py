@@ -210,6 +210,9 @@ def tokenized_bleu(
     """
     sacremoses = require("sacremoses", "tokenised BLEU", "nmt")
     sacrebleu = require("sacrebleu", "BLEU", "nmt")
+    for texts in (hypotheses, references):
+        if isinstance(texts, str):
+            raise TypeError(f"{texts!r} is one string; expected a list of strings")
     metric = sacrebleu.BLEU(tokenize="none", smooth_method="none", force=True)
     score, signature = _score_texts(
         metric, moses_tokens(hypotheses, language), moses_tokens(references, language)

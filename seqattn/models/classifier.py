@@ -106,7 +106,7 @@ class SentenceClassifier(nn.Module):
         (batch, keys, d)
             States h, exactly 0 at padding.
         """
-        mask = padding_mask(lengths, vectors.shape[1])
+        mask = padding_mask(lengths, vectors.shape[1]).to(vectors.device)
         if self.rnn is None:
             return vectors.masked_fill(~mask.unsqueeze(-1), 0.0)
         return read_sentences(self.rnn, vectors, lengths, mask).states
@@ -126,7 +126,7 @@ class SentenceClassifier(nn.Module):
         Classified
             ``logits`` and ``weights``.
         """
-        mask = padding_mask(lengths, vectors.shape[1])
+        mask = padding_mask(lengths, vectors.shape[1]).to(vectors.device)
         memory = self.attention.remember(self.states(vectors, lengths), mask=mask)
         query = self.query.expand(len(vectors), -1)
         context, weights, _ = self.attention.look(query, memory)

@@ -90,7 +90,8 @@ optional
         recurrent model then has ``d_embed`` features before the vocabulary, which the readout
         "linear" cannot have.
     max_source : int
-        Most positions of a source that "location" can look at, ``<eos>`` included.
+        Most positions of a batch of sources that "location" can look at; ``<eos>`` counts, and so
+        does padding (training pads to a multiple of 4).
     heads, d_feedforward, norm, positions, max_len
         Of a Transformer; see :class:`~seqattn.models.Transformer`.
     copy : bool

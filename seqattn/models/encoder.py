@@ -120,7 +120,7 @@ class Encoder(nn.Module):
         ValueError
             If a length is below 1 or beyond the width of the batch.
         """
-        mask: Bool[Tensor, "batch keys"] = padding_mask(lengths, source.shape[1])
+        mask: Bool[Tensor, "batch keys"] = padding_mask(lengths, source.shape[1]).to(source.device)
         if may_look(lengths) and lengths.numel() and int(lengths.min()) < 1:
             raise ValueError("lengths hold a 0; expected at least one token in each sentence")
         inputs = self.dropout(self.embedding(source))

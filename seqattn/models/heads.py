@@ -130,7 +130,8 @@ def masked_heads(model: StepwiseModel, keep: Mapping[str, Tensor]) -> Iterator[N
     .. math:: \sum_h \xi_h\, \mathrm{head}_h W^O_h, \qquad \xi_h \in \{0, 1\}
 
     That is the same as columns of zeros in the output matrix. Its bias belongs to no head and
-    stays. Weights are as before, and every search works inside the context.
+    stays. A head that is left out still has its weights; those of later layers follow from what is
+    left. Every search works inside the context.
 
     Parameters
     ----------

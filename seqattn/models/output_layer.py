@@ -63,6 +63,16 @@ def tie_matrices(
             f"are {vocabulary.in_features} and {target.embedding_dim} (d_readout chooses the first "
             "for readout='tanh' and 'maxout', d_embed the second)"
         )
+    if vocabulary.weight.shape != target.weight.shape:
+        raise ValueError(
+            f"tie={tie!r} needs as many logits as the target has tokens; they are "
+            f"{vocabulary.out_features} and {target.num_embeddings}"
+        )
+    if tie == "all" and source.embedding_dim != target.embedding_dim:
+        raise ValueError(
+            f"tie='all' needs embeddings of one size; they are {source.embedding_dim} and "
+            f"{target.embedding_dim}"
+        )
     vocabulary.weight = target.weight
     if tie == "all":
         source.weight = target.weight

@@ -73,7 +73,8 @@ def mix_copy(
         Logit of p_gen, from :class:`CopyGate`.
     source : (batch, keys) integers
         Source tokens by their ids in the *target* vocabulary, extended by the words that are not in
-        it; see :func:`extend_vocabulary`. What padding holds does not matter: its weight is 0.
+        it; see :func:`extend_vocabulary`. Padding may hold any id from 0 to below ``size``: its
+        weight is 0.
     size : int, optional
         Size of the extended vocabulary; that of the logits if not given.
 
@@ -160,7 +161,7 @@ class PointerGenerator(StepwiseModel):
     model reads it as ``<unk>``, may write it, and is then told ``<unk>`` again.
 
     .. math::
-        p_{\text{gen}} &= \sigma(w^\top r_t) \\
+        p_{\text{gen}} &= \sigma(w^\top r_t + b) \\
         P(y) &= p_{\text{gen}} P_{\text{vocab}}(y)
         + (1 - p_{\text{gen}}) \sum_{i:\, x_i = y} \alpha_{ti}
 

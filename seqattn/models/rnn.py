@@ -125,7 +125,8 @@ def gru_step(
     Notes
     -----
     This is PyTorch's variant. In Cho et al. and Bahdanau et al. the reset gate acts before the
-    product, :math:`U(r \odot h)`, and z is the share of the *new* state.
+    product, :math:`U(r \odot h)`; and in Bahdanau et al. z is the share of the *new* state, in Cho
+    et al. that of the old, as here.
 
     References
     ----------
@@ -363,8 +364,8 @@ def initialise(module: nn.Module) -> None:
     """Start every recurrent, linear and embedding weight below a module.
 
     Recurrent matrices start orthogonal, gate by gate, so that a state neither fades nor explodes
-    over a sentence; other matrices uniform after Glorot and Bengio; biases at 0, and the forget
-    gates of an LSTM at 1.
+    over a sentence; other matrices uniform after Glorot and Bengio; embeddings normal, with a
+    deviation of 0.1 and padding at 0; biases at 0, and the forget gates of an LSTM at 1.
     """
     for part in module.modules():
         if isinstance(part, nn.RNNBase):

@@ -109,7 +109,8 @@ class StepwiseModel(nn.Module):
         max_len: int = 100,
     ) -> Hypotheses:
         """Translate greedily; ``seqattn.decoding`` has the other searches."""
-        return greedy(self, source, lengths, max_len=max_len)
+        most = max_len if self.longest is None else min(max_len, self.longest)
+        return greedy(self, source, lengths, max_len=most)
 
 
 class Seq2SeqAttention(StepwiseModel):

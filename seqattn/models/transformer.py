@@ -397,7 +397,8 @@ class Transformer(StepwiseModel):
         How order is put in: added to the embeddings, as sines or as vectors that are learned;
         turned into queries and keys of self-attention; or not at all.
     max_len : int
-        Longest sentence with learned positions, ``<bos>`` or ``<eos>`` included.
+        Most positions of a batch with learned positions: ``<bos>`` or ``<eos>`` counts, and so does
+        padding (training pads sources to a multiple of 4).
     tie : {"none", "output", "all"}
         Whether the output projection shares its matrix with the target's embedding, or with that
         of the source, too, which needs one vocabulary for both.
@@ -445,6 +446,11 @@ class Transformer(StepwiseModel):
             *first, last_name = map(repr, get_args(Positions))
             known = f"{', '.join(first)} or {last_name}"
             raise ValueError(f"positions are {positions!r}; expected {known}")
+
+        if positions == "sinusoidal" and d_model % 2:
+            raise ValueError(
+                f"d_model is {d_model}; expected an even number: each angle has a sine and a cosine"
+            )
 
         def make_positions() -> nn.Module:
             if positions == "sinusoidal":

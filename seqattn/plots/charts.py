@@ -116,7 +116,10 @@ def plot_statistics(
     3
     """
     as_weights(weights, (len(target), weights.shape[-1]), "(len(target), source)")
-    batch, allowed = weights.detach().unsqueeze(0), None if mask is None else mask.unsqueeze(0)
+    batch, allowed = (
+        weights.detach().double().unsqueeze(0),
+        None if mask is None else mask.unsqueeze(0),
+    )
     rows = (
         ("entropy (share of max.)", attention_entropy(batch, allowed, normalized=True), 1.0),
         ("largest weight", max_weight(batch, allowed), 1.0),

@@ -236,8 +236,9 @@ def plot_sum_of_arrows(
     >>> ax.texts[-1].get_text()
     'context (1.00, 1.00)'
     """
-    if isinstance(values, Tensor):
-        values = values.detach().cpu()
+    weights, values = (
+        x.detach().cpu().double() if isinstance(x, Tensor) else x for x in (weights, values)
+    )
     alpha, points = np.asarray(weights, dtype=float), np.asarray(values, dtype=float)
     alpha = as_weights(alpha[None], (1, len(words)), "(1, words)")[0]
     if points.shape != (len(words), 2):

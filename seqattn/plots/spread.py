@@ -65,7 +65,7 @@ def plot_spread(
         _, ax = import_pyplot().subplots(figsize=(5.8, height), layout="constrained")
     colours = [PALETTE[i % len(PALETTE)] for i in range(len(order))]
     common = {"data": table, "x": value, "y": by, "order": order, "hue": by, "hue_order": order,
-              "palette": colours, "legend": False, "ax": ax}  # fmt: skip
+              "palette": colours, "legend": False, "orient": "h", "ax": ax}  # fmt: skip
     seaborn.stripplot(**common, size=6, alpha=0.65, jitter=False)
     seaborn.pointplot(
         **common, errorbar="sd", capsize=0.25, marker="D", markersize=6, linestyle="none",

@@ -154,7 +154,7 @@ def new_run(
     if go_on and processes.first(trainer.has_begun):
         trainer.resume()
         return trainer
-    if go_on and not overwrite and processes.first(lambda: bool(run.files())):
+    if go_on and not overwrite and processes.first(run.last.is_file):
         raise CheckpointError(
             f"{folder} holds a run with other settings or pairs: replace it (overwrite=True), or "
             "name another folder"
@@ -210,7 +210,7 @@ def resumed_run(
     model, vocabularies, stored = load_model(run.last, device)
     corpus = CorpusConfig.from_dict(stored["corpus"])
     training = TrainingConfig.from_stored(stored["training"])
-    if steps or epochs or minutes:
+    if any(value is not None for value in (steps, epochs, minutes)):
         training = replace(training, steps=steps, epochs=epochs, minutes=minutes)
     with processes.in_turn():
         train, valid = read_split(corpus, "train"), read_split(corpus, "valid")

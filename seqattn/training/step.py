@@ -53,7 +53,7 @@ def make_optimizer(model: nn.Module, *, weight_decay: float = 0.01) -> torch.opt
         {"params": matrices, "weight_decay": weight_decay},
         {"params": vectors, "weight_decay": 0.0},
     ]
-    # 0.98: gradients of rare words come seldom; their variance needs a longer memory.
+    # 0.98 as in Vaswani et al. (2017), section 5.3: a shorter memory than the usual 0.999.
     return torch.optim.AdamW(groups, betas=(0.9, 0.98), eps=1e-8, fused=True)
 
 
@@ -220,7 +220,7 @@ def fit(
     Raises
     ------
     ValueError
-        If there is no budget.
+        If there is no budget, or it is not above 0.
     DivergedError
         If the loss is no longer a number.
 
@@ -235,6 +235,10 @@ def fit(
     >>> history.steps, history.tokens, history.losses[-1] < 0.5
     (60, 180, True)
     """
+    if steps is None and seconds is None:
+        raise ValueError("no budget; expected steps or seconds, above 0")
+    if seconds is not None and not seconds > 0:
+        raise ValueError(f"seconds is {seconds}; expected more than 0")
     minutes = None if seconds is None else seconds / 60
     config = TrainingConfig(
         steps=steps, minutes=minutes, lr=lr, schedule=schedule, warmup=warmup  # type: ignore

@@ -95,7 +95,8 @@ class Translator:
         Parameters
         ----------
         run : str or Path
-            A run folder, of which the best checkpoint is taken, or a checkpoint; or a model of the
+            A run folder, of which the averaged weights are taken, or else the best checkpoint, or
+            else the last; or a checkpoint; or a model of the
             toy corpus, English to French, trained beforehand: "toy", of Bahdanau's design, or
             "toy-transformer", of two layers with four heads.
         device : device
@@ -137,7 +138,8 @@ class Translator:
     def has_attention(self) -> bool:
         """Whether its translations come with weights."""
         # A Transformer's decoder is a list of layers: there is nothing else than attention in it.
-        return getattr(self.model.decoder, "attention", True) is not None
+        decoder = getattr(self.model, "decoder", None)
+        return getattr(decoder, "attention", True) is not None
 
     def translate(
         self,

@@ -173,3 +173,17 @@ def test_without_a_mask_the_surrogate_is_the_mean_over_all_choices():
     found = score_function_loss(log_prob, reward, mask=one)
     torch.testing.assert_close(found, -reward[1, 2] * log_prob[1, 2])
     assert score_function_loss(torch.zeros(0), torch.zeros(0)) == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "more"),
+    [
+        ("reward", {"reward": torch.ones(3)}),
+        ("mask", {"mask": torch.ones(3, dtype=torch.bool)}),
+        ("reward less baseline", {"baseline": torch.ones(3, 1, 1)}),
+    ],
+)
+def test_a_reward_for_other_choices_is_refused(name, more, unchecked):
+    log_prob = torch.zeros(3, 3)
+    with pytest.raises(ValueError, match=f"{name} has shape"):
+        score_function_loss(**{"log_prob": log_prob, "reward": torch.ones(3, 3), **more})

@@ -92,6 +92,18 @@ def test_torch_compile_takes_it_whole(compile_whole):
         (lambda: strided_mask(4, 0), ValueError, "stride is 0; expected at least 1"),
         (lambda: block_mask(4, 0), ValueError, "block is 0; expected at least 1"),
         (lambda: global_mask(4, [4]), IndexError, "out of bounds"),
+        (lambda: global_mask(4, [-1]), IndexError, "expected numbers from 0 to 3"),
+        (lambda: global_mask(4, [True, False]), IndexError, "expected numbers from 0 to 3"),
+        (
+            lambda: windowed_attention(*inputs(4), 1, mask=torch.ones(4, B, dtype=torch.bool)),
+            ValueError,
+            "one flag per position",
+        ),
+        (
+            lambda: windowed_attention(*inputs(4), 1, mask=torch.zeros(B, 4)),
+            TypeError,
+            "torch.bool",
+        ),
         (
             lambda: windowed_attention(*inputs(4)[:2], torch.randn(B, 5, D), 1),
             ValueError,

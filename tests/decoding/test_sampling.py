@@ -111,6 +111,7 @@ def test_the_nucleus_is_full_as_soon_as_it_holds_exactly_p():
 
 def test_a_nucleus_of_one_is_everything():
     assert truncate(torch.tensor([[3.0, 1.0, 0.0]]), top_p=1.0).isfinite().all()
+    assert truncate(torch.tensor([[0.0, 0.0, -20.0]]), top_p=1.0).isfinite().all()
 
 
 def test_the_nucleus_is_taken_among_the_top_k():

@@ -102,6 +102,18 @@ def test_a_translator_with_its_own_weights_put_back_is_itself():
         assert translator.translate([text])[0].text != same
 
 
+def test_a_change_within_a_change_gets_what_the_outer_one_gives_and_leaves_it_in_force():
+    torch.manual_seed(0)
+    model = SentenceClassifier(13, d=6)
+    source, lengths, met = torch.tensor([[5, 6, 7]]), torch.tensor([3]), []
+    with replace_weights(model, uniform):
+        with replace_weights(model, lambda w, m: met.append(w) or w.flip(-1)):
+            model(source, lengths)
+        assert model(source, lengths).weights.tolist() == [[pytest.approx(1 / 3)] * 3]
+    assert met[0].tolist() == [[pytest.approx(1 / 3)] * 3]
+    assert "look" not in vars(model.attention)
+
+
 def test_what_cannot_be_replaced():
     with (
         pytest.raises(ValueError, match="Linear has no attention"),
@@ -109,7 +121,7 @@ def test_what_cannot_be_replaced():
     ):
         pass
     with (
-        pytest.raises(ValueError, match="CoverageAttention makes its context"),
+        pytest.raises(ValueError, match="CoverageAttention does more than one plain look"),
         replace_weights(torch.nn.ModuleList([CoverageAttention(3, 4, 5)]), uniform),
     ):
         pass

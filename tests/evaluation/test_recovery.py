@@ -99,6 +99,15 @@ def test_a_tree_of_nothing_is_refused(toy):
         beam_tree(toy, "a cat", widest=0)
 
 
+def test_a_tree_leaves_a_model_in_training_as_it_was(toy):
+    toy.model.train()
+    try:
+        beam_tree(toy, "a cat", widest=1)
+        assert toy.model.training
+    finally:
+        toy.model.eval()
+
+
 def test_probabilities_of_a_tree_are_those_of_the_known_translation(toy):
     pair = PAIRS[2]
     table, model_p = beam_tree(toy, pair.source), toy.force([pair])[0]

@@ -9,7 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seqattn import alignment_error_rate
-from seqattn.metrics import alignment_precision_recall, corpus_bleu, corpus_chrf, roc_area
+from seqattn.metrics import (
+    alignment_precision_recall,
+    corpus_bleu,
+    corpus_chrf,
+    roc_area,
+    tokenized_bleu,
+)
 from tests import oracles
 
 links = st.sets(st.tuples(st.integers(0, 3), st.integers(0, 3)), max_size=6)
@@ -167,3 +173,8 @@ def test_the_roc_area_refuses_what_it_cannot_rank():
         roc_area([math.nan, 1.0], [True, False])
     with pytest.raises(ValueError, match=r"shape \(2,\) and positive \(1,\)"):
         roc_area([0.0, 1.0], [True])
+
+
+def test_one_string_is_no_list_of_texts():
+    with pytest.raises(TypeError, match="is one string; expected a list"):
+        tokenized_bleu("a dog", ["a dog"], language="en")

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from seqattn.models import ModelConfig, build_model, guess_frequencies
+from seqattn.models import ModelConfig, build_model, guess_frequencies, tie_matrices
 
 ARCHITECTURES = ("bahdanau", "luong", "fixed", "transformer")
 TARGETS = [[4, 5, 5, 2], [5, 2], [6, 5, 2]]
@@ -27,3 +27,13 @@ def test_only_the_bias_changes():
     guess_frequencies(model.vocabulary, TARGETS)
     changed = [name for name, p in model.named_parameters() if not torch.equal(p, before[name])]
     assert changed == ["decoder.vocabulary.bias"]
+
+
+def test_matrices_of_other_sizes_are_not_tied():
+    source, target = torch.nn.Embedding(7, 4), torch.nn.Embedding(7, 4)
+    with pytest.raises(
+        ValueError, match="as many logits as the target has tokens; they are 9 and 7"
+    ):
+        tie_matrices("output", source, target, torch.nn.Linear(4, 9))
+    with pytest.raises(ValueError, match="embeddings of one size; they are 5 and 4"):
+        tie_matrices("all", torch.nn.Embedding(7, 5), target, torch.nn.Linear(4, 7))

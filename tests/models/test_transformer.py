@@ -220,3 +220,17 @@ def test_scheduled_sampling_reads_the_models_own_guesses():
     assert not torch.equal(guesses, inputs)
     forced = model.eval()(source, lengths, inputs, teacher_forcing=0.0)
     torch.testing.assert_close(forced, model(source, lengths, inputs))
+
+
+def test_sines_want_an_even_size():
+    with pytest.raises(ValueError, match="d_model is 9; expected an even number"):
+        Transformer(9, 9, d_model=9, heads=3)
+
+
+def test_a_sentence_ends_where_learned_positions_do():
+    torch.manual_seed(0)
+    model = build(positions="learned", max_len=6).eval()
+    source, lengths = torch.tensor([[4, 5, 2]]), torch.tensor([3])
+    with torch.no_grad():
+        model.vocabulary.bias[2] = -1e4  # it never ends by itself
+    assert model.generate(source, lengths).tokens.shape == (1, 6)

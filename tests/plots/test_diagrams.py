@@ -82,3 +82,9 @@ def test_a_grid_of_weights_shows_what_a_wrong_mask_made():
     assert sum(patch.get_hatch() is not None for patch in ax.patches) == 2
     with pytest.raises(ValueError, match="one flag for each key"):
         plot_masked(weights, [True, False])
+
+
+def test_weights_may_have_a_gradient_and_half_the_bits():
+    weights = torch.tensor([0.5, 0.25, 0.25], dtype=torch.bfloat16, requires_grad=True)
+    ax = plot_sum_of_arrows(weights, TINY.h.to(torch.bfloat16), TINY.words)
+    assert ax.texts[-1].get_text().startswith("context")

@@ -157,6 +157,28 @@ def test_a_notebook_that_was_cut_off_goes_on_and_one_that_changed_begins_anew(un
     assert prepare(folder, "cut-off", overwrite=True, go_on=True, lr=0.01).state.step == 0
 
 
+def test_a_run_that_was_cut_off_before_its_first_checkpoint_begins_anew(uninterrupted):
+    folder, whole = uninterrupted
+    prepare(folder, "early", go_on=True)
+    (folder / "early" / "config.json").write_text("{}", encoding="utf-8")
+    again = prepare(folder, "early", go_on=True)
+    assert again.state.step == 0
+    assert again.run().reason == "done"
+    assert record(folder / "early")[2:] == whole[2:]
+
+
+def test_a_budget_of_nothing_is_refused_in_the_words_of_who_asked(uninterrupted):
+    folder, _ = uninterrupted
+    batches = Batches([Example([5, 6, 2], [7, 8, 2])], tokens=16)
+    model = build_model(ModelConfig(d_embed=8, d_hidden=8), 9, 9)
+    with pytest.raises(ValueError, match="no budget; expected steps or seconds"):
+        fit(model, batches)
+    with pytest.raises(ValueError, match="seconds is 0; expected more than 0"):
+        fit(model, batches, seconds=0)
+    with pytest.raises(ValueError, match="steps"):
+        resumed_run(folder / "whole", steps=0, quiet=True)
+
+
 def test_vocabularies_of_two_languages_are_not_tied(tmp_path):
     tied = ModelConfig(d_embed=7, d_hidden=11, tie="all")
     with pytest.raises(ValueError, match=r"share one .*--joint.*tie='output'"):

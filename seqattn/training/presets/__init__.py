@@ -143,7 +143,8 @@ def read_config(path: str | Path) -> Preset:
     -------
     Preset
         What it says; where it says nothing, the defaults of :class:`Preset`,
-        :class:`~seqattn.models.ModelConfig` and :class:`~seqattn.training.TrainingConfig`.
+        :class:`~seqattn.models.ModelConfig` and :class:`~seqattn.training.TrainingConfig`, and a
+        budget of 12 epochs.
 
     Raises
     ------
