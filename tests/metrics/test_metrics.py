@@ -175,6 +175,6 @@ def test_the_roc_area_refuses_what_it_cannot_rank():
         roc_area([0.0, 1.0], [True])
 
 
-def test_one_string_is_no_list_of_texts():
+def test_one_string_is_no_list_of_texts(unchecked):
     with pytest.raises(TypeError, match="is one string; expected a list"):
         tokenized_bleu("a dog", ["a dog"], language="en")

@@ -176,7 +176,7 @@ def test_a_budget_of_nothing_is_refused_in_the_words_of_who_asked(uninterrupted)
     with pytest.raises(ValueError, match="seconds is 0; expected more than 0"):
         fit(model, batches, seconds=0)
     with pytest.raises(ValueError, match="steps"):
-        resumed_run(folder / "whole", steps=0, quiet=True)
+        resumed_run(folder / "run", steps=0, quiet=True)
 
 
 def test_vocabularies_of_two_languages_are_not_tied(tmp_path):
