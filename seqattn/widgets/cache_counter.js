@@ -23,7 +23,7 @@ const figure = {
   text(n, get, open) {
     const T = get("words"), start = `${T} ${T === 1 ? "word" : "words"}: ${this.count(n.without_cache)} multiplications without the cache`;
     if (!open) return `${start}.`;
-    return `${start}, ${this.count(n.with_cache)} with it: ${short(Number(n.times.toPrecision(3)))} times fewer. ` +
+    return `${start}, ${this.count(n.with_cache)} with it: ${T === 1 ? "as many" : `${short(Number(n.times.toPrecision(3)))} times fewer`}. ` +
       `The cache keeps ${this.count(n.kept_numbers)} numbers for one sentence, ${short(Number(n.kept_kilobytes.toPrecision(3)))} kB at two bytes each.`;
   },
 

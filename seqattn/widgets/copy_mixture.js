@@ -13,7 +13,8 @@ const figure = {
   text(n, get, open) {
     if (!open) return "The mixture appears with your answer.";
     const top = argmax(n.mixture), from = n.written[top] ?? 0;
-    return `The most probable word is “${this.extended(get)[top]}” with ${fmt(n.mixture[top])}: ${fmt(from)} from writing and ${fmt(n.mixture[top] - from)} from copying. All bars together make ${fmt(sum(n.mixture))}.`;
+    const first = leaders(this.extended(get), n.mixture);
+    return `The most probable ${first.length > 1 ? "words are" : "word is"} ${both(first)} with ${fmt(n.mixture[top])}: ${fmt(from)} from writing and ${fmt(n.mixture[top] - from)} from copying. All bars together make ${fmt(sum(n.mixture))}.`;
   },
 
   build(ui) {

@@ -29,7 +29,7 @@ const figure = {
     ui.add(
       ui.slider({ label: "steps taken", trait: "step", min: 1, max: this.steps, step: 1, show: (x) => fmt(x, 0), glides: true }),
       h("div", { class: "sa-pair" }, map, bars),
-      slide("coverage on feature 1", "w_c", 0, 3, "", "w_c, feature 1"), slide("coverage on feature 2", "w_c", 1, 3, "", "w_c, feature 2"),
+      slide("coverage on feature 1", "w_c", 0, 3, "", "coverage on feature 1"), slide("coverage on feature 2", "w_c", 1, 3, "", "coverage on feature 2"),
       slide("state s₁", "query", 0, 2, "query", "decoder state s₁"), slide("state s₂", "query", 1, 2, "query", "decoder state s₂"));
     return (n, width) => {
       const wide = width < 504 ? width : (width - 24) / 2;

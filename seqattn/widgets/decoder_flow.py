@@ -75,7 +75,7 @@ class DecoderFlow(LiveFigure):
         "answer": 1,
         "tests": "step",
         "explain": [
-            "Only what is computed *from* it. The state of step 3 reads the last state and the "
+            "Only what is computed from it. The state of step 3 reads the last state and the "
             "last word; neither has seen this context.",
             "The context enters the readout of its own step, and no arrow leads back into the "
             "recurrence.",

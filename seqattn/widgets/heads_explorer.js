@@ -75,7 +75,7 @@ const figure = {
       small,
       ui.slider({ label: "head, in this order", trait: "rank", min: 0, max: count - 1, step: 1, show: (x) => String(x + 1), glides: true }),
       large,
-      ui.slider({ label: "row", trait: "row", min: 0, max: last((one) => one.target.length), step: 1, show: (x) => this.names(get)[1][x] ?? this.names(get)[1].at(-1), glides: true }),
+      ui.slider({ label: "row", trait: "row", min: 0, max: last((one) => Math.max(one.source.length, one.target.length)), step: 1, show: (x) => this.names(get)[1][x] ?? this.names(get)[1].at(-1), glides: true }),
       ui.slider({ label: "column", trait: "column", min: 0, max: last((one) => Math.max(one.source.length, one.target.length)), step: 1, show: (x) => this.names(get)[0][x] ?? this.names(get)[0].at(-1), glides: true }));
     return (n, width) => {
       this.overview(small, n, get, ui.open(), width);

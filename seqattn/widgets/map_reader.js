@@ -97,7 +97,7 @@ const figure = {
     ui.add(
       ui.slider({ label: "rows shifted by", trait: "shift", min: -2, max: 2, step: 1, show: (x) => `${x > 0 ? "+" : ""}${fmt(x, 0)}`, glides: true }),
       ui.choice({ label: "links from", options: ["rows", "columns", "grow-diag"], trait: "way" }),
-      ui.slider({ label: "all weights above", trait: "threshold", min: 0, max: thresholds.length - 1, step: 1, show: (k) => (thresholds[k] ? fmt(thresholds[k]) : "–"), glides: true }),
+      ui.slider({ label: "all weights above", trait: "threshold", min: 0, max: thresholds.length - 1, step: 1, show: (k) => (thresholds[k] ? fmt(thresholds[k]) : "none"), glides: true }),
       !wholes && ui.toggle({ label: "merge the pieces of words", trait: "merge" }),
       map,
       h("p", { class: "sa-roles", "aria-hidden": "true" }, h("span", {}, "□ sure link"), h("span", {}, "⬚ possible link"), h("span", {}, "● read, sure or possible"), h("span", {}, "✕ read, wrong")),

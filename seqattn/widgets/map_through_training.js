@@ -9,9 +9,9 @@ const figure = {
   },
 
   text(n, get) {
-    const source = get("source")[n.column], share = n.map[n.row][n.column];
+    const source = get("source")[n.column], share = n.map[n.row][n.column], top = argmax(n.map[n.row]);
     return `After ${short(n.updates)} updates, to write “${get("target")[n.row]}”, the model gives “${source}” a weight of ${fmt(share)}` +
-      `${source === n.largest ? ", the largest of the row" : `; the largest of the row is on “${n.largest}”`}. The row is as spread out as ${fmt(Math.exp(n.entropy), 1)} equal weights.`;
+      `${n.column === top ? ", the largest of the row" : `; the largest of the row is on ${source === n.largest ? "the other " : ""}“${n.largest}”`}. The row is as spread out as ${fmt(Math.exp(n.entropy), 1)} equal weights.`;
   },
 
   build(ui) {

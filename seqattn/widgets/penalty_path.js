@@ -38,7 +38,7 @@ const figure = {
     ui.add(
       ui.choice({ label: "penalty", options: PENALTIES, read: () => ui.get("penalty"), write: (kind) => ui.set("penalty", kind) }),
       ui.slider({ label: "factor λ", trait: "factor", min: -1, max: 1, step: 0.1, show: (x) => fmt(x, 1) }),
-      ui.slider({ label: "steps down the slope", trait: "steps", min: 0, max: STEPS, step: 1, show: String }),
+      ui.slider({ label: "steps taken", trait: "steps", min: 0, max: STEPS, step: 1, show: String }),
       h("div", { class: "sa-side" }, plot,
         h("div", {},
           labels.map((label, i) => h("div", { class: "sa-two" }, h("span", { class: "keys" }, label), bars[i], shown[i])))));

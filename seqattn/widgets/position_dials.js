@@ -27,7 +27,7 @@ const figure = {
 
   build(ui) {
     const dials = ui.svg("A dial for each pair of features: a thin hand for the position, a thick one for the shifted position");
-    const map = ui.svg("Dot products of positions 0 to 31: the darker, the larger; equal along each diagonal");
+    const map = ui.svg("Dot products of positions 0 to 31: the darker, the larger");
     const curve = ui.svg("Dot product of the chosen position with each of the positions 0 to 31");
     ui.add(
       ui.slider({ label: "position p", trait: "position", min: 0, max: this.places - 1, step: 1, show: String }),

@@ -12,7 +12,7 @@ const figure = {
   text(n, get) {
     const all = get("values").length, whole = n.rank === all;
     return `Rank ${n.rank} of ${all} keeps ${fmt(100 * n.kept, 0)}% of the squared length of W. BLEU of the models ${whole ? "as they were trained" : "cut so"}: ` +
-      `${this.range(n.bleu)}${whole ? "" : `; whole, ${this.range(get("bleu").at(-1))}`}.`;
+      `${this.range(n.bleu)}${whole || get("ranks").at(-1) !== all ? "" : `; whole, ${this.range(get("bleu").at(-1))}`}.`;
   },
 
   build(ui) {

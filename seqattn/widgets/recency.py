@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 import torch
 import traitlets
 
+from seqattn.context_managers import own_random
 from seqattn.widgets.base import LiveFigure, floats
 
 __all__ = ["Recency"]
@@ -95,10 +96,11 @@ class Recency(LiveFigure):
 def _untrained_norms(T: int, size: int = 32, seeds: int = 8) -> list[float]:
     """Norms of the Jacobian of the last GRU state by each input, relative to the last."""
     total = torch.zeros(T, dtype=torch.float64)
-    with torch.random.fork_rng(devices=[]):
+    with own_random():
         for seed in range(seeds):
             torch.manual_seed(seed)
-            gru = torch.nn.GRU(size, size, batch_first=True).double()
+            # Drawn in single precision, whatever the caller's default is.
+            gru = torch.nn.GRU(size, size, batch_first=True, dtype=torch.float32).double()
             inputs = torch.randn(1, T, size, dtype=torch.float64).expand(size, -1, -1)
             inputs = inputs.clone().requires_grad_()
             last = gru(inputs)[0][:, -1]

@@ -19,10 +19,11 @@ const figure = {
 
   text(n, get) {
     const words = get("words");
-    const long = argmax(n.lengths), near = argmax(n.cosines);
+    const long = both(leaders(words, n.lengths)), near = both(leaders(words, n.cosines));
     const turned = n.score === "general" ? `The query ${fmtVector(n.query)} is turned into ${fmtVector(n.compared_with)}. ` : "";
+    if (leaders(words, n.scores).length === words.length) return `${turned}All scores are ${fmt(n.scores[0])}: none is first. The longest state is ${long}.`;
     return `${turned}First is “${words[n.largest]}” with a score of ${fmt(n.scores[n.largest])}, last “${words[n.smallest]}” with ` +
-      `${fmt(n.scores[n.smallest])}. The best direction is that of “${words[near]}”; the longest state is “${words[long]}”.`;
+      `${fmt(n.scores[n.smallest])}. The best direction is that of ${near}; the longest state is ${long}.`;
   },
 
   build(ui) {

@@ -34,7 +34,7 @@ const figure = {
     const at = (label, trait) => ui.slider({ label, trait, min: 0, max: names.length - 1, step: 1, show: (i) => `${i + 1}: ${names[i]}`, glides: true });
     ui.add(h("div", { class: "sa-side" }, map, plot),
       at("exchange place", "first"), at("with place", "second"),
-      ui.toggle({ label: "causal: no word looks at a later place", name: "causal", trait: "causal" }),
+      ui.toggle({ label: "causal: no word looks at a later place", trait: "causal" }),
       ui.slider({ label: "angle φ between query and key", trait: "turn", min: 0, max: 180, step: 5, show: (x) => `${fmt(x, 0)}°`, role: "query" }),
       ui.slider({ label: "watched word", trait: "word", min: 0, max: names.length - 1, step: 1, show: (i) => names[i], glides: true }));
     return (n, width) => {

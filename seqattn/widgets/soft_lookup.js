@@ -16,13 +16,13 @@ const figure = {
   },
 
   text(n, get) {
-    const name = get("names")[n.largest];
-    if (n.scores.every((score) => score === n.scores[0])) {
+    const name = get("names")[n.largest], first = leaders(get("names"), n.scores, 1e-9);
+    if (first.length === n.scores.length) {
       const fits = `The query ${fmtVector(n.query)} fits every key equally; `;
       return fits + (n.hard ? `hard look-up takes the first, ${name}, and returns its value, ${short(n.output)}.` : `the answer is the mean of the values, ${fmt(n.output)}.`);
     }
-    if (n.hard) return `The query ${fmtVector(n.query)} scores highest with ${name}; hard look-up returns its value, ${short(n.output)}, and ignores the rest.`;
-    return `The query ${fmtVector(n.query)} puts most weight, ${fmt(n.weights[n.largest])}, on ${name}; the answer is the mixture ${fmt(n.output)}.`;
+    if (n.hard) return `The query ${fmtVector(n.query)} scores highest with ${first.join(" and ")}; hard look-up returns the value of ${name}, ${short(n.output)}, and ignores the rest.`;
+    return `The query ${fmtVector(n.query)} puts most weight, ${fmt(n.weights[n.largest])}, on ${leaders(get("names"), n.weights).join(" and ")}; the answer is the mixture ${fmt(n.output)}.`;
   },
 
   build(ui) {

@@ -37,7 +37,7 @@ const figure = {
     const layers = n.reached.length - 1, first = `${n.pairs.toLocaleString("en")} of ${n.all_pairs.toLocaleString("en")} pairs are scored in a layer. `;
     if (!open) return first;
     const all = n.layers_to_connect === "never" ? "No number of layers connects all words." : `All are connected after ${n.layers_to_connect} ${n.layers_to_connect === 1 ? "layer" : "layers"}.`;
-    return `${first}After ${layers} ${layers === 1 ? "layer" : "layers"} word ${get("word")} can have heard of ${n.reached.at(-1)} words. ${all}`;
+    return `${first}After ${layers} ${layers === 1 ? "layer" : "layers"} word ${get("word")} can have heard of ${n.reached.at(-1) === 1 ? "itself alone" : `${n.reached.at(-1)} words, itself among them`}. ${all}`;
   },
 
   build(ui) {

@@ -19,7 +19,7 @@ const figure = {
   text(n, get, open) {
     const one = `One head returns ${fmtVector(n.one_head)}, inside the triangle. `;
     if (!open) return one;
-    const low = argmax(n.one_average_would_need.map((w) => -w)), needed = fmt(n.one_average_would_need[low]);
+    const low = argmax(n.one_average_would_need.map((w) => -w)), needed = short(n.one_average_would_need[low]);
     return `${one}Two heads return ${fmtVector(n.two_heads)}, ${n.two_heads_lie} the triangle: ` +
       (n.two_heads_lie === "outside" ? `one average could get there only with a weight of ${needed} on “${get("words")[low]}”.` : "some single average gives the same point.");
   },

@@ -81,7 +81,7 @@ const figure = {
       "look around": `Each word asks all words, itself among them, and adds what it finds. Most of all weights, ${fmt(around[one] ?? 0)}, “${xs[Math.floor(one / S)]}” gives to “${xs[one % S]}”.`,
       "look back": t === 1 ? "Self-attention: the start symbol is alone so far, and looks at itself." : `Self-attention: u${low(t)} asks u₁ to u${low(t)}, all that was put in so far, itself among them. The largest weight is ${fmt(Math.max(...back))}, on “${fed[argmax(back)]}”. What it finds is added.`,
       ask: `The sum s${low(t)} is the query; it knows ${t === 1 ? "the start symbol" : "all words written so far"}. It is compared with every key: one score each.`,
-      mix: `The context c${low(t)} is the sum of the values, each times its weight: mostly “${xs[top]}”.`,
+      mix: `The context c${low(t)} is the sum of the values, each times its weight: ${weights[top] > 0.5 ? "mostly" : "most of all"} “${xs[top]}”.`,
       combine: t ? `The context is added to s${low(t)}, and a feed-forward network adds what it makes of the sum: r${low(t)}.`
         : `A feed-forward network works on each word by itself. Of each hᵢ a key and a value are made, once for all steps.`,
       run: "All positions at once: none waits for another, since all words are known. The mask keeps each from the words after it.",
@@ -92,7 +92,7 @@ const figure = {
         : `The encoder's end makes the first decoder state s₀. All ${S} states stay, to be looked at.`,
       ask: `${asker === t ? "The new" : "The old"} state s${low(asker)} is the query${asker === t ? `: it has read ${last}` : `, before ${last} is read`}. It is compared with every key hᵢ: one score each.`,
       weigh: `Softmax turns the scores into weights, which sum to 1. The largest is ${weights.length ? fmt(weights[top]) : ""}, on “${xs[top]}”.`,
-      mix: `The context c${low(t)} is the sum of the values hᵢ, each times its weight: mostly “${xs[top]}”.`,
+      mix: `The context c${low(t)} is the sum of the values hᵢ, each times its weight: ${weights[top] > 0.5 ? "mostly" : "most of all"} “${xs[top]}”.`,
       update: `The state moves on: s${low(t)} is made of s${low(t - 1)}, of ${last}${kind === "luong" ? (feeds ? ` and of s̃${low(t - 1)}, what the step before concluded (input feeding)` : " and of nothing else") : ` and of the context ${kind === "none" ? "c, the same at every step" : `c${low(t)}`}`}.`,
       combine: `Context and state together give the attentional vector s̃${low(t)}.`,
       say: `A probability for every word of the vocabulary. The decoder writes the most probable: “${likely[0]?.[0]}”, ${fmt(likely[0]?.[1] ?? 0)}.`,

@@ -305,7 +305,6 @@ def _both_runs(
     vocabulary: Sequence[str],
 ) -> dict[str, Any]:
     """Run a model twice: fed its own words, and fed the reference's in a training step."""
-    model.eval()
     written = model.generate(torch.tensor([source]), torch.tensor([len(source)]), max_len=LONGEST)
     own = [int(i) for i in written.tokens[0] if i not in (PAD, EOS)][: LONGEST - 1]
     transformer = isinstance(model, Transformer)
@@ -325,7 +324,7 @@ def _plain(
     model: Seq2SeqAttention, source: Sequence[int], target: Sequence[int], vocabulary: Sequence[str]
 ) -> dict[str, Any]:
     """Run one training step on one pair; keep what the figure draws, as plain values."""
-    model = copy.deepcopy(model)
+    model = copy.deepcopy(model).eval()
     decoder = model.decoder
     sentence = torch.tensor([list(source)]), torch.tensor([len(source)])
     embedded: list[Tensor] = []
@@ -367,7 +366,7 @@ def _plain_transformer(
     model: Transformer, source: Sequence[int], target: Sequence[int], vocabulary: Sequence[str]
 ) -> dict[str, Any]:
     """As :func:`_plain`, of a Transformer: all positions at once, with what stands in between."""
-    model = copy.deepcopy(model)
+    model = copy.deepcopy(model).eval()
     sentence = torch.tensor([list(source)]), torch.tensor([len(source)])
     inputs = torch.tensor([[BOS, *target[:-1]]])
     words = model.source_embedding(sentence[0]) * model.scale

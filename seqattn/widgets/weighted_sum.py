@@ -37,7 +37,8 @@ class WeightedSum(LiveFigure):
     scores : mapping from target word to scores, or one sequence of scores
         Scores e to start from, from -5 to 5.
     target : str, optional
-        The target word shown first; the first of the mapping if not given.
+        The target word shown first; the first of the mapping if not given, or “chat” of the
+        built-in scores.
     title, caption, predict : optional
         As in :class:`LiveFigure`.
 
