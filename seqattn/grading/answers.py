@@ -116,6 +116,8 @@ def find_answer(submission: Submission, exercise: Exercise, question: Question) 
             return Answer(state="not_attempted")
         lost = f"there is neither the cell of {question.id} nor anything called {question.entry}"
         return Answer(state="missing", detail=f"{lost}: copy the cell from a fresh exercise")
+    # An old attempt that was switched off, as raw or as text, does not speak against live code.
+    attempts = [c for c in attempts if c.kind == "code"] or attempts
     chosen = attempts[-1]
     if len(found) > 1:
         notes.append(f"{len(found)} cells claim {question.id}; the last one filled in is graded")
@@ -204,6 +206,10 @@ def context_of(submission: Submission, exercise: Exercise, code: str) -> list[st
                 offered[name] = (position, statement)
     for question in exercise.questions:
         offered.pop(question.entry, None)
+    # A scratch cell's `F = 16` is not what answers mean by F.
+    for name in _given(exercise.prelude):
+        if name in offered and isinstance(offered[name][1], ast.Assign):
+            del offered[name]
     wanted, taken = list(_used(_parsed(code)) - set(_defined(code))), {}
     while wanted:
         found = offered.get(wanted.pop())
@@ -211,6 +217,12 @@ def context_of(submission: Submission, exercise: Exercise, code: str) -> list[st
             taken[found[0]] = found[1]
             wanted += _used(found[1])
     return [ast.unparse(taken[at]) for at in sorted(taken)][:MOST_CONTEXT]
+
+
+@cache
+def _given(prelude: str) -> list[str]:
+    """Name what every answer has before it begins."""
+    return [name for statement in ast.parse(prelude).body for name in _offers(statement)]
 
 
 def _offers(statement: ast.stmt) -> list[str]:

@@ -112,6 +112,8 @@ def progress(
         places = (Path("exercises"), Path("../exercises"))
         folder = next((place for place in places if place.is_dir()), places[0])
     must_exist(folder)
+    if not folder.is_dir():
+        raise fail(f"{folder} is a file; `seqattn grade` shows its points, progress wants a folder")
     try:
         print(as_text(lines(folder)))
     except NoKeysError as error:

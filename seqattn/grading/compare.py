@@ -9,6 +9,7 @@ behind it. :func:`written` writes out a case that may be shown.
 
 import ast
 import builtins
+import math
 import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
@@ -160,8 +161,10 @@ def same(one: Any, other: Any) -> bool:
     if isinstance(other, int | float):
         one = _only(one)
     if isinstance(one, int | float) and isinstance(other, int | float):
-        near = abs(one - other) <= max(TWO_DECIMALS[0], ALIKE * abs(other))
-        return near or (one != one and other != other)
+        if one == other or (one != one and other != other):
+            return True
+        # What is infinite has no neighbours.
+        return math.isfinite(other) and abs(one - other) <= max(TWO_DECIMALS[0], ALIKE * abs(other))
     return type(one) is type(other) and one == other
 
 

@@ -226,7 +226,7 @@ class Judge:
             return verdict(answer.state, 0, answer.detail, line=answer.line)
         if line := imports_the_key(answer.code):
             hint = "seqattn is the answer key: write it yourself, with PyTorch"
-            return verdict("forbidden", 0, hint, line=line - answer.offset)
+            return verdict("forbidden", 0, hint, line=max(0, line - answer.offset))
         try:
             outcome = self._run(task, {"learner": answer.code}, check=True)
         except WorkerDiedError:

@@ -22,6 +22,7 @@ import yaml
 from seqattn.grading import answers
 from seqattn.grading.classroom.lms import as_gradescope, as_junit, autograder_zip
 from seqattn.grading.classroom.reports import (
+    Given,
     check_overrides,
     list_changes,
     read_overrides,
@@ -31,6 +32,7 @@ from seqattn.grading.classroom.roster import Person, collect, find_person, read_
 from seqattn.grading.classroom.run import (
     Result,
     WeakIsolationError,
+    _cache_name,
     grade_all,
     load_run,
     save_run,
@@ -155,6 +157,33 @@ def test_t_121_platforms_names_are_read(tmp_path):
     (tmp_path / "submission_metadata.yml").write_text("- of something else")
     with pytest.raises(ValueError, match="does not say who handed in what"):
         collect(tmp_path)
+
+
+def test_a_name_may_have_dots_in_it(tmp_path):
+    for name in ("ada.byron.ipynb", "ada.lovelace.ipynb", "eve@uni.edu.ipynb.txt", "bob.zip"):
+        (tmp_path / name).write_text("{}")
+    assert {f.called for f in collect(tmp_path)} == {
+        ("ada.byron",), ("ada.lovelace",), ("eve@uni.edu",), ("bob",)
+    }  # fmt: skip
+
+
+def test_a_file_that_is_too_large_is_named_by_its_size_and_not_read(folder, tmp_path, monkeypatch):
+    path = tmp_path / "ada.ipynb"
+    path.write_text("{}")
+    [one] = collect(tmp_path)
+    monkeypatch.setattr("seqattn.grading.classroom.run.MOST_BYTES", 1)
+    monkeypatch.setattr(Path, "read_bytes", None)
+    before = _cache_name(one, "s", None)
+    path.write_text("{ }")
+    assert _cache_name(one, "s", None) != before
+
+
+@pytest.mark.parametrize("command", ["grade-class", "gradescope"])
+def test_an_exercise_that_is_none_is_refused_before_anything(command, tmp_path):
+    done = seqattn(command, tmp_path, "--out", tmp_path / "out", "--exercise", "03")
+    assert done.returncode == 2
+    assert "03" in done.stderr
+    assert not (tmp_path / "out").exists()
 
 
 def test_t_120_the_reports_are_the_same_whatever_the_number_of_jobs(
@@ -360,6 +389,16 @@ def test_overrides_that_make_no_sense_are_refused(rows, why, results, tmp_path):
     with pytest.raises(ValueError, match=re.escape(why)):
         check_overrides(read_overrides(tmp_path / "o.csv"), results)
     assert read_overrides(tmp_path / "none.csv") == {}
+
+
+def test_points_for_a_question_of_several_exercises_must_say_which(results):
+    [ada] = [r for r in results if r.person and r.person.id == "ada" and r.grade]
+    other = copy.deepcopy(ada)
+    other.grade = Grade(**{**vars(ada.grade), "exercise": "04_scores"})
+    both = [ada, other]
+    with pytest.raises(ValueError, match="ada has q1 in 2 exercises; write '"):
+        check_overrides({("ada", "q1"): Given(1, "", 2)}, both)
+    check_overrides({("ada", f"{ada.grade.exercise} q1"): Given(1, "", 2)}, both)
 
 
 def test_half_points_and_who_gave_them_stand_in_the_table(results, tmp_path):

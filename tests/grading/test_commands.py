@@ -78,6 +78,14 @@ def test_a_cell_that_ends_the_process_or_never_ends_is_told_from_those_after_it(
     assert [late[n][0] for n in sorted(late)] == ["Timeout", "NotRun"]
 
 
+def test_progress_of_a_file_is_refused(tmp_path):
+    path = tmp_path / "03_additive.ipynb"
+    path.write_text("{}")
+    done = seqattn("progress", path)
+    assert done.returncode == 2
+    assert "is a file" in done.stderr
+
+
 def test_progress_lists_all_exercises_with_points(tmp_path):
     write(tmp_path, "mine.ipynb", filled({"q1": RIGHT["q1"]}))
     lines = {line.exercise: line for line in progress(tmp_path)}

@@ -205,6 +205,26 @@ def test_syntax_errors_have_a_line_and_cost_one_question(code, said, grade):
     assert verdict(found, "q1").line > 1
 
 
+@pytest.mark.parametrize("kind", ["raw", "markdown"])
+def test_an_old_attempt_that_was_switched_off_below_the_answer_does_not_count(kind, grade):
+    notebook = filled(RIGHT)
+    cell = answer_cell(notebook, "q1")
+    old = copy.deepcopy(cell) | {"cell_type": kind, "id": "old"}
+    old["source"] = "".join(cell["source"]).replace("return", "raise")
+    for name in ("outputs", "execution_count"):
+        old.pop(name, None)
+    notebook["cells"].append(old)
+    assert verdicts(grade(notebook)) == ALL_PASS
+
+
+def test_a_scratch_cell_does_not_take_the_names_that_every_answer_has(grade):
+    notebook = filled(RIGHT)
+    scratch = {"cell_type": "code", "id": "scratch", "metadata": {}, "outputs": [],
+               "execution_count": None, "source": "F = 16\ntorch = 2\nmath = nn = 3"}  # fmt: skip
+    notebook["cells"].append(scratch)
+    assert verdicts(grade(notebook)) == ALL_PASS
+
+
 def test_an_answer_that_is_too_long_is_told_so(tmp_path):
     path = tmp_path / "long.ipynb"
     path.write_text(json.dumps(filled({"q1": RIGHT["q1"] + "#" + 50_000 * "x"})))

@@ -42,6 +42,16 @@ def register(app: typer.Typer) -> None:
         app.command(rich_help_panel=INSTRUCTORS)(command)
 
 
+def _must_be_known(exercise: str | None) -> None:
+    from seqattn.grading.bank import load
+
+    try:
+        if exercise:
+            load(exercise)
+    except ValueError as error:
+        raise fail(str(error)) from None
+
+
 def grade_class(
     submissions: Submissions,
     out: Out,
@@ -57,6 +67,7 @@ def grade_class(
     from seqattn.grading.classroom.run import load_run
     from seqattn.grading.feedback import published
 
+    _must_be_known(exercise)
     try:
         seed = seed or load_run(out)["seed"]
     except ValueError:
@@ -96,9 +107,14 @@ def regrade(
     if submissions is not None:
         run["submissions"] = str(submissions.resolve())
     overrides = old / "overrides.csv"
-    if out.resolve() != old.resolve() and overrides.is_file():
-        out.mkdir(parents=True, exist_ok=True)
-        (out / "overrides.csv").write_bytes(overrides.read_bytes())
+    kept = out / "overrides.csv"
+    if out.resolve() != old.resolve():
+        given = overrides.read_bytes() if overrides.is_file() else b""
+        if kept.is_file() and kept.read_bytes() != given:
+            raise fail(f"{kept} has points of its own; move it away, or into {old}")
+        if given:
+            out.mkdir(parents=True, exist_ok=True)
+            kept.write_bytes(given)
     before = read_records(old)
     results = _grade_and_report(run, out, jobs, overrides)
     text = as_changes(list_changes(before, read_records(out)))
@@ -122,6 +138,7 @@ def gradescope(
     from seqattn.grading.judge import Judge
 
     must_know_answers()
+    _must_be_known(exercise)
     must_exist(submission)
     try:
         files = collect(submission)

@@ -209,9 +209,11 @@ def check_overrides(overrides: dict[tuple[str, str], Given], results: list[Resul
         With a line for each, which names the table's.
     """
     most: dict[tuple[str, str], int] = {}
+    told: dict[tuple[str, str], list[str]] = defaultdict(list)  # in which exercises
     for r in results:
         if r.person and r.grade:
             for v in r.grade.verdicts:
+                told[r.person.id, v.question].append(f"{r.grade.exercise} {v.question}")
                 for name in (v.question, f"{r.grade.exercise} {v.question}"):
                     most[r.person.id, name] = v.out_of
     students = {r.person.id for r in results if r.person}
@@ -222,6 +224,8 @@ def check_overrides(overrides: dict[tuple[str, str], Given], results: list[Resul
             why = f"nobody here is called {student!r}"
         elif (student, question) not in most:
             why = f"{student} has no graded question {question!r}"
+        elif len(several := told.get((student, question), [])) > 1:
+            why = f"{student} has {question} in {len(several)} exercises; write '{several[0]}'"
         elif not 0 <= given.points <= most[student, question]:
             expected = f"expected 0 to {most[student, question]}"
             why = f"{given.points} points for {student}, {question}: {expected}"

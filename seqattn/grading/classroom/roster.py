@@ -108,7 +108,11 @@ def _called(path: Path, folder: Path, submitters: dict[str, list[str]]) -> tuple
     for pattern in (MOODLE, CANVAS):
         if match := pattern.match(top):
             return (match["name"],)
-    return (top.partition(".")[0] or top if path.parent == folder else top,)
+    if path.parent != folder:
+        return (top,)
+    ending = next((e for e in sorted(NOTEBOOKS, key=len)[::-1] if top.lower().endswith(e)), "")
+    bare = top[: -len(ending)] if ending else Path(top).stem
+    return (bare or top,)
 
 
 # Gradescope's export has one of these beside the students' folders. A file of that name inside a

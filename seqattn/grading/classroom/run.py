@@ -16,7 +16,7 @@ from seqattn.grading.classroom.roster import Handed, Person, find_person
 from seqattn.grading.classroom.similarity import fingerprint
 from seqattn.grading.grades import Grade, write_whole
 from seqattn.grading.judge import Judge
-from seqattn.grading.notebook import read_submission
+from seqattn.grading.notebook import MOST_BYTES, read_submission
 
 __all__ = [
     "Result",
@@ -30,7 +30,7 @@ __all__ = [
 
 # Rises when the way in which answers are judged changes: what an interrupted run had graded before
 # is graded again. (The form of a record has a number of its own, `RECORD` of grades.py.)
-ENGINE = 4
+ENGINE = 5
 
 
 class WeakIsolationError(Exception):
@@ -242,8 +242,12 @@ def _cache_name(handed: Handed, seed: str, exercise: str | None) -> str:
     digest = hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass"))
     if handed.path.is_file() and not handed.path.is_symlink():
         try:
-            digest.update(handed.path.read_bytes())
-            digest.update(_evidence_of(handed.path))
+            about = handed.path.stat()
+            if about.st_size > MOST_BYTES:  # too large to be read: its text cannot matter
+                digest.update(f"{about.st_size} {about.st_mtime_ns}".encode())
+            else:
+                digest.update(handed.path.read_bytes())
+                digest.update(_evidence_of(handed.path))
         except OSError:
             pass
     return digest.hexdigest()[:32]

@@ -73,6 +73,9 @@ class Limits:
     results: int = 256 * 2**20
 
 
+KILLED = "killed by the system"
+
+
 @dataclass
 class JobResult:
     """What became of a job.
@@ -255,7 +258,8 @@ class Sandbox:
         limits = limits or self.limits
         with self.turns.beside():
             outcome = self._run(job, limits)
-        if outcome.ending in ("waited", "late"):
+        # The system kills where memory runs out, and that may be the fault of those beside it.
+        if outcome.ending in ("waited", "late") or outcome.detail == KILLED:
             with self.turns.alone():
                 outcome = self._run(job, limits)
         if outcome.ending == "late":
@@ -446,7 +450,7 @@ def _ending(report: dict, messages: list[Any], flood: str) -> tuple[Ending, str]
     if not messages and report["status"] == wire.BROKEN:
         return "broken", ""
     if report["signal"] == 9:
-        return "memory", "killed by the system"
+        return "memory", KILLED
     if report["signal"]:
         return "crashed", f"signal {report['signal']}"
     return "crashed", f"the process ended itself with status {report['status']}"
