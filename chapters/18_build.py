@@ -5,7 +5,7 @@
 #     text_representation: {extension: .py, format_name: percent}
 #   kernelspec: {display_name: Python 3, language: python, name: python3}
 #   seqattn:
-#     minutes: 40
+#     minutes: 45
 #     covers: [F-21, F-33, M-18, M-24, M-25, T-09, T-10, V-07, D-03, D-12, P-01, P-02, P-03, P-04, P-05, P-07, P-09, P-10, P-11]
 # ---
 
