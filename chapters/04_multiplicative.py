@@ -565,13 +565,11 @@ plt.show()
 
 # %% [markdown]
 # The first translation is wrong: *{{ captions[0]["text"] }}* Its reference is
-# *{{ captions[0]["reference"] }}* For each of the five captions the places tell more than equal weights,
-# and more than the diagonal. Part of a map, above all its beginning, can be told without any word, even where the score compares words. (Five captions that all begin with people; the model was stopped early.)
+# *{{ captions[0]["reference"] }}* For each caption the places tell more than equal weights, and more than the diagonal. Part of a map, above all its beginning, can be told without any word, even where the score compares words. (Five captions, all of people; the model was stopped early.)
 #
 # ## Where it breaks
 #
-# **Slicing to fit.** The dot score needs states of one size. A bidirectional encoder has larger ones. A
-# program that takes `keys[..., :d]` runs and throws away the backward half. Use the general score.
+# **Slicing to fit.** The dot score needs states of one size. A bidirectional encoder has larger ones. `keys[..., :d]` runs and throws away the backward half. Use the general score.
 #
 # **A name that means something else.** Some programs compare the score's name with two or three strings,
 # and take the last score for anything else. Then a slip of the pen makes another model. The package

@@ -343,8 +343,7 @@ ResultTable(
 # - **Repetitions do not become rarer**; there were hardly any before. At 24 words nearly all new ones stand in one sentence, that above, picked because it repeats most. There the penalty buys a longer translation, and the translator
 #   fills the room with one clause, said three times.
 #
-# Why? The search's penalty dislikes words that were never looked at, and has nothing against looking twice. The
-# training of this translator had already asked for one look at each word, not two; a model without that may have more to gain. And a
+# Why? The search's penalty dislikes words that were never looked at, and has nothing against looking twice. This translator's training had already asked for one look at each word; a model without that may gain more. And a
 # search can only choose among what the model offers.
 #
 # </details>
