@@ -160,6 +160,7 @@ def test_a_notebook_that_was_cut_off_goes_on_and_one_that_changed_begins_anew(un
 def test_a_run_that_was_cut_off_before_its_first_checkpoint_begins_anew(uninterrupted):
     folder, whole = uninterrupted
     prepare(folder, "early", go_on=True)
+    (folder / "early").mkdir()
     (folder / "early" / "config.json").write_text("{}", encoding="utf-8")
     again = prepare(folder, "early", go_on=True)
     assert again.state.step == 0
