@@ -146,8 +146,9 @@ def draw_curves(
 
     use_style()
     boots = _machines(cells)
-    figure, panels = plt.subplots(1, len(boots), sharex=True, sharey=True, squeeze=False)
-    for machine, (boot, panel) in enumerate(zip(boots, panels[0], strict=True), start=1):
+    size = plt.rcParams["figure.figsize"][0], 2.8 * len(boots) + 0.4
+    figure, panels = plt.subplots(len(boots), sharex=True, sharey=True, squeeze=False, figsize=size)
+    for machine, (boot, panel) in enumerate(zip(boots, panels[:, 0], strict=True), start=1):
         panel.axhline(mark, color=GREY, linestyle=":", linewidth=1.5, label="_mark")
         drawn = set()
         for cell in cells:
@@ -158,11 +159,12 @@ def draw_curves(
                 minutes = [clock(point) / 60 for point in cell["points"]]
                 bleu = [point["bleu"] for point in cell["points"]]
                 panel.plot(minutes, bleu, color=COLOURS[key], linewidth=1.3, label=name)
-        panel.set_xlabel("minutes, validations included")
-        if boots[1:]:
-            panel.set_title(f"machine {machine}")
-    panels[0][0].set(ylabel="validation BLEU", xlim=(0, None), ylim=(0, None))
-    name_lines(max(panels[0][::-1], key=lambda panel: len(panel.get_legend_handles_labels()[1])))
+        # A title would stand where a phone has the names of the lines.
+        panel.set_ylabel(f"machine {machine}\nvalidation BLEU" if boots[1:] else "validation BLEU")
+    panels[0, 0].set(xlim=(0, None), ylim=(0, None))
+    panels[-1, 0].set_xlabel("minutes, validations included")
+    most = max(panels[::-1, 0], key=lambda panel: len(panel.get_legend_handles_labels()[1]))
+    name_lines(most)
     return figure
 
 
