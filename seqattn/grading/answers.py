@@ -222,7 +222,7 @@ def context_of(submission: Submission, exercise: Exercise, code: str) -> list[st
 @cache
 def _given(prelude: str) -> list[str]:
     """Name what every answer has before it begins."""
-    return [name for statement in ast.parse(prelude).body for name in _offers(statement)]
+    return [name for statement in parse(prelude).body for name in _offers(statement)]
 
 
 def _offers(statement: ast.stmt) -> list[str]:
