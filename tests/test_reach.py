@@ -6,6 +6,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import matplotlib
 import pytest
 
 from benchmarks import reach, reach_tables
@@ -27,6 +28,13 @@ learn_and_show(task, lambda rows, lr: len(rows), lambda: next(shown), "a stand-i
 """
 WORDS = ["a", "man", "on", "the", "bench", "reads", "his", "old", "paper", "in", "this", "park"]
 SMALL = reach.Limits(tokens=64, every=8, epochs=3, minutes=1.0, threads=1, widths=(8, 12))
+
+
+@pytest.fixture(autouse=True)
+def own_style():
+    """What is drawn sets the style, which is not to hold for other tests."""
+    with matplotlib.rc_context():
+        yield
 
 
 def stand_in():
