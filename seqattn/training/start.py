@@ -154,7 +154,9 @@ def new_run(
     if go_on and processes.first(trainer.has_begun):
         trainer.resume()
         return trainer
-    if go_on and not overwrite and processes.first(run.last.is_file):
+    # Settings and a log alone are of a run that was cut off at once; weights are somebody's work.
+    weights = run.last, run.best, run.average
+    if go_on and not overwrite and processes.first(lambda: any(p.is_file() for p in weights)):
         raise CheckpointError(
             f"{folder} holds a run with other settings or pairs: replace it (overwrite=True), or "
             "name another folder"

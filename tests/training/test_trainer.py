@@ -166,6 +166,11 @@ def test_a_run_that_was_cut_off_before_its_first_checkpoint_begins_anew(uninterr
     assert again.state.step == 0
     assert again.run().reason == "done"
     assert record(folder / "early")[2:] == whole[2:]
+    # Of what is left of a run, weights are not thrown away.
+    again.run_folder.last.unlink()
+    with pytest.raises(CheckpointError, match="overwrite=True"):
+        prepare(folder, "early", go_on=True)
+    assert again.run_folder.best.is_file()
 
 
 def test_a_budget_of_nothing_is_refused_in_the_words_of_who_asked(uninterrupted):
