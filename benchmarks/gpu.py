@@ -27,6 +27,7 @@ import traceback
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
+from datetime import date
 from pathlib import Path
 from typing import IO, NamedTuple
 
@@ -35,7 +36,7 @@ import torch
 from benchmarks import quality
 from benchmarks.gpu_job import Job, Row, UnfinishedError, full, tiny, told
 from benchmarks.gpu_parts import ROOT, parts
-from benchmarks.measure import told_range, write_block
+from benchmarks.measure import processor, told_range, write_block
 from benchmarks.race import (
     Standing,
     standing_lines,
@@ -56,9 +57,10 @@ NOT_YET = "Not yet measured on a GPU: `python -m benchmarks.gpu --book` does it 
 
 
 def write(path: Path, state: str, rows: Sequence[Row], why: str | None = None) -> None:
-    """Keep how a part stands; a reader never meets half a file."""
-    unfinished = path.with_suffix(".part")
-    unfinished.write_text(json.dumps({"state": state, "why": why, "rows": rows}), encoding="utf-8")
+    """Keep how a part stands, when and beside which processor; nobody ever meets half a file."""
+    where = {"date": str(date.today()), "processor": processor()}
+    unfinished, stands = path.with_suffix(".part"), {"state": state, "why": why, "rows": rows}
+    unfinished.write_text(json.dumps(stands | where), encoding="utf-8")
     unfinished.replace(path)
 
 
