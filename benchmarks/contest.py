@@ -148,9 +148,14 @@ def copy_the_nearest(pairs: Sequence[TextPair], train: Sequence[TextPair]) -> li
     return [nearest(pair).target for pair in pairs]
 
 
+def copied_bleu(pairs: Sequence[TextPair], train: Sequence[TextPair]) -> float:
+    """Give the BLEU of a copyist."""
+    copied = copy_the_nearest(pairs, train)
+    return round(corpus_bleu(copied, [pair.target for pair in pairs]).score, 2)
+
+
 def rules(pairs: Sequence[TextPair], train: Sequence[TextPair]) -> dict[str, float]:
     """Score what has learned nothing: BLEU of a copyist, error rates of two ways to link words."""
-    copied = copy_the_nearest(pairs, train)
     gold = [pair.links or set() for pair in pairs]
     sides = [
         [len(tokenize(text, side)) for text, side in zip(pair[:2], CORPUS.languages, strict=True)]
@@ -164,7 +169,7 @@ def rules(pairs: Sequence[TextPair], train: Sequence[TextPair]) -> dict[str, flo
         ],
     }
     return {
-        "copy": round(corpus_bleu(copied, [pair.target for pair in pairs]).score, 2),
+        "copy": copied_bleu(pairs, train),
         **{
             name: round(alignment_error_rate(found, gold, gold), 4) for name, found in links.items()
         },
@@ -344,6 +349,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "dropout": lambda: with_gap(trials("dropout", dropped, FEW, **half)),
         "rates": at_rates,
         "test": lambda: tested(trials("contest", MODELS, split="test"), far),
+        "test_rules": lambda: {"bleu": copied_bleu(test, train), "far": copied_bleu(far, train)},
     }
     card = study.card(
         corpus=f"toy, {CORPUS.pairs:,} pairs; for dropout {FEW.pairs:,}",
