@@ -8,9 +8,8 @@ all that comes after it from its turn.
 
 ``--book`` stores what came in ``seqattn/data/measured/gpu.json`` and on the page of benchmarks,
 after each part. Without it the folder of ``--work`` holds all: copy it to where the book is, and
-``--book --work FOLDER`` there stores it without measuring, GPU or not. ``--device cpu --tiny``
-tries all but the notebooks in minutes of a CPU, in a folder of its own; the book does not take
-that.
+``--book --work FOLDER`` there, where there is no GPU, stores it. ``--device cpu --tiny`` tries all
+but the notebooks in minutes of a CPU, in a folder of its own; the book does not take that.
 
 It wants the package with its extra ``test``, and Multi30k, which the first part that needs it
 fetches unless ``SEQATTN_DATA`` names a folder that has it.
@@ -46,10 +45,16 @@ from seqattn.process import prepare_process
 
 # Seconds: a part is asked to end, and then ended.
 ASKED, ENDED = 7.25 * 60, 8 * 60
-# Parts that compare a way of computing with the plain one: part, way, what it needs first, title.
+# Parts that compare a way of computing with the plain one: part, what it needs first, heads, title.
 WAYS = (
-    ("graphs", "graphs", "record", "Replayed from CUDA graphs"),
-    ("compiled", "compiled", "compile", "Compiled, on one batch of middling length"),
+    ("graphs", "record", "recorded", "s of two passes", "Replayed from CUDA graphs"),
+    (
+        "compiled",
+        "compile",
+        "compiled",
+        "s to compile",
+        "Compiled, on one batch of middling length",
+    ),
 )
 NOT_YET = "Not yet measured on a GPU: `python -m benchmarks.gpu --book` does it where there is one."
 
@@ -201,7 +206,8 @@ def speed_table(rows: Sequence[Row]) -> list[str]:
     precisions = list(dict.fromkeys(row["precision"] for row in rows))
     found = {(row["what"], row["precision"]): row for row in rows}
     last = precisions[-1]
-    heads = ("target tokens a second", *precisions, "peak MiB", "input", "share of limit")
+    needed = (f"{what}, {last}" for what in ("peak MiB", "input", "share of limit"))
+    heads = ("target tokens a second", *precisions, *needed)
     body = []
     for what in dict.fromkeys(row["what"] for row in rows):
         each = [found.get((what, precision), {}) for precision in precisions]
@@ -211,7 +217,7 @@ def speed_table(rows: Sequence[Row]) -> list[str]:
              _number(needs.get("peak_mib")), _number(needs.get("input_share"), ".1%"),
              _number(needs.get("limit_share"), ".1%"))
         )  # fmt: skip
-    return [*table(heads, body), "", f"Memory, input and share of limit: with {last}."]
+    return table(heads, body)
 
 
 def page_lines(record: dict | None) -> list[str]:
@@ -237,8 +243,8 @@ def page_lines(record: dict | None) -> list[str]:
     trainings = [row for row in notebooks if "seconds_to" in row]
     if found := rows.get("quality", []) + rows.get("reach", []) + trainings:
         marks = list(found[0]["seconds_to"])
-        heads = ("preset", *(f"s to {mark}" for mark in marks), "best BLEU", "updates",
-                 "s to prepare", "tokens/s")  # fmt: skip
+        heads = ("training", *(f"s to {mark}" for mark in marks), "best BLEU", "updates",
+                 "s to prepare", "median tokens/s")  # fmt: skip
         body = [
             (r["what"], *(_number(r["seconds_to"][m]) or "not reached" for m in marks),
              _number(r["best_bleu"], ".2f"), _number(r["updates"]),
@@ -257,12 +263,13 @@ def page_lines(record: dict | None) -> list[str]:
     for found_row in rows.get("quality", []):
         groups = quality.aggregate([found_row["run"]])
         show("Transformer-tiny to the end of its preset", quality.summary_table(groups, costs=True))
-    for kind, way, took, title in WAYS:
+    for kind, key, way, took, title in WAYS:
         if found := rows.get(kind):
-            heads = ("what", "precision", "tokens/s", way, "ratio", f"seconds to {took}")
+            heads = ("what", "precision", "launched, tokens/s", way, "ratio", took)
             body = [
-                (r["what"], r["precision"], _number(r["plain"]), _number(r[way]),
-                 told_range(r["ratio"], r["low"], r["high"]), _number(r[f"seconds_to_{took}"]))
+                (r["what"], r["precision"], _number(r["plain"]), _number(r[kind]),
+                 told_range(r["ratio"], r["low"], r["high"]),
+                 _number(r[f"seconds_to_{key}"], ".1f"))
                 for r in found
             ]  # fmt: skip
             show(title, table(heads, body))
@@ -277,8 +284,9 @@ def page_lines(record: dict | None) -> list[str]:
     left += [f"{name} (not begun)" for name in parts(full()) if name not in stands]
     if left:
         lines += [f"Not finished: {'; '.join(left)}.", ""]
-    where = f"{card['device']}, CUDA {card['cuda']}, PyTorch {card['torch']}"
-    return [*lines, f"Last measured on {card['date']} by `{card['command']}`: {where}."]
+    where = f"{card['device']}, launched from {card['processor']}, CUDA {card['cuda']}"
+    how = f"`{card['command']}`: {where}, PyTorch {card['torch']}"
+    return [*lines, f"Last measured on {card['date']} by {how}."]
 
 
 # --- the command ---------------------------------------------------------------------------------
@@ -289,8 +297,9 @@ def make_card(options: argparse.Namespace, study: Study) -> Row:
     device = torch.device(options.device)
     name = torch.cuda.get_device_name(device) if device.type == "cuda" else "a CPU"
     setting = "tiny" if options.tiny else "full"
-    card = study.card(device=name, cuda=torch.version.cuda, setting=setting)
-    return {**card, "command": f"{card['command']} --book"}
+    card = study.card(device=name, cuda=torch.version.cuda, setting=setting, processor=processor())
+    joeynmt = " --joeynmt PYTHON" if options.joeynmt else ""
+    return {**card, "command": f"{card['command']}{joeynmt} --book"}
 
 
 def check_folder(work: Path, card: Row) -> None:

@@ -1,7 +1,6 @@
 """The command for whoever has a GPU for ten minutes: tried here on a CPU, in a small setting."""
 
 import json
-import math
 import os
 import re
 import signal
@@ -19,8 +18,11 @@ from benchmarks import gpu, gpu_job, gpu_parts, gpu_speed, tested
 from benchmarks.measure import PAGE, processor
 from benchmarks.race import Standing
 from benchmarks.study import MEASURED, Study
+from seqattn.training import read_preset
 
 CPU = ["--device", "cpu", "--tiny"]
+CARD = {"device": "a card", "processor": "a chip", "cuda": "1", "torch": "2", "date": "2026-01-01",
+        "command": "it"}  # fmt: skip
 
 
 @pytest.fixture
@@ -475,9 +477,8 @@ def test_a_contest_without_joeynmt_is_held_again_where_there_is_one(here, tmp_pa
 
 
 def test_tests_that_did_not_end_are_named_as_unfinished():
-    card = {"date": "2026-01-01", "command": "it", "device": "a card", "cuda": "1", "torch": "2"}
     part = {"state": "failed", "why": "RuntimeError: pytest ended with 4", "rows": []}
-    lines = gpu.page_lines({"card": card, "parts": {"tests": part}})
+    lines = gpu.page_lines({"card": CARD, "parts": {"tests": part}})
     said = "\n".join(lines)
     assert "Not finished: tests (failed: RuntimeError: pytest ended with 4)" in said
 
@@ -495,12 +496,10 @@ def test_a_folder_from_a_gpu_is_stored_where_there_is_none(tmp_path, monkeypatch
     with pytest.raises(SystemExit, match="no GPU here"):
         gpu.main(call)
     work.mkdir()
-    card = {"date": "2026-01-01", "command": "it", "device": "a card", "cuda": "1", "torch": "2",
-            "setting": "tiny"}  # fmt: skip
-    (work / "card.json").write_text(json.dumps(card))
+    (work / "card.json").write_text(json.dumps(CARD | {"setting": "tiny"}))
     with pytest.raises(SystemExit, match="measured with --tiny"):
         gpu.main(call)
-    (work / "card.json").write_text(json.dumps({**card, "setting": "full"}))
+    (work / "card.json").write_text(json.dumps(CARD | {"setting": "full"}))
     row = {"passed": 7, "skipped": 0, "seconds": 3.0}
     (work / "tests.json").write_text(json.dumps({"state": "done", "why": None, "rows": [row]}))
     gpu.main(call)
@@ -546,7 +545,7 @@ def test_the_book_gets_what_came_after_each_part(here, tmp_path, monkeypatch):
     assert text.endswith("<!-- end gpu -->\nAfter.\n")
     assert "| luong | 81,234 | 512 | 12.5% | 6.2% |" in text
     assert "Not finished: quality (failed: ValueError: no memory); joeynmt (not begun)." in text
-    assert ": a card, CUDA " in text
+    assert f": a card, launched from {processor()}, CUDA " in text
     record = json.loads(stored.read_text())
     assert record["card"]["command"] == "python -m benchmarks.gpu --book"
     assert "\n".join(gpu.page_lines(record)) in text
@@ -564,54 +563,76 @@ def said(*sentences: str) -> None:
 
 def test_what_the_page_says_of_launched_recorded_and_compiled_updates_holds():
     parts = stored_parts()
-    speed = {(row["what"], row["precision"]): row for row in parts["speed"]["rows"]}
-    said("nobody comes to a seventh of the limit")
-    assert 1 / 8 < max(row["limit_share"] for row in speed.values()) < 1 / 7
-    said("none of our presets learns even a quarter faster in bfloat16 than in fp32")
-    ours = {what for what, _ in speed} - set(gpu_speed.PEERS)
-    tokens = {key: row["tokens_per_second"] for key, row in speed.items()}
-    assert 1.1 < max(tokens[name, "bf16"] / tokens[name, "fp32"] for name in ours) < 1.25
+    speed = parts["speed"]["rows"]
+    tokens = {(row["what"], row["precision"]): row["tokens_per_second"] for row in speed}
     recorded = parts["graphs"]["rows"]
-    assert {row["precision"] for row in recorded} == {"bf16"}
-    apart = [abs(math.log(row["plain"] / tokens[row["what"], "bf16"])) for row in recorded]
-    said("a few minutes apart they differ by up to a third", "which is less than the same updates")
-    assert 1.25 < math.exp(max(apart)) < 1.34
-    said("in every row the recorded updates learn from more than twice as many")
+    said("learn from more than twice as many tokens a second as those that are launched")
     assert all(row["low"] > 2 for row in recorded)
-    said("in nine of eleven from more than five times as many")
+    said("in nine of eleven rows, from more than five times as many")
     assert (sum(row["low"] > 5 for row in recorded), len(recorded)) == (9, 11)
+    said("the Transformer of that training is missing, and so are tf32 and fp32")
+    assert {row["precision"] for row in recorded} == {"bf16"}
+    assert "transformer-tiny" not in {row["what"] for row in recorded}
+    said("of a recorded update it is several times as much")
+    assert all(row["graphs"] > 2 * tokens[row["what"], "bf16"] for row in recorded)
     compiled = parts["compiled"]["rows"]
-    said("tried on three Transformers, brings less: no median gain is above 1.6")
-    assert sum("transformer" in row["what"] for row in compiled) == len(compiled) == 3
-    assert max(row["ratio"] for row in compiled) < 1.6
-    said("compiling takes 19 seconds or more, where recording took 6 or less")
+    said("No median gain is above 1.6, and compiling took 19 seconds or more")
+    assert 1.4 < max(row["ratio"] for row in compiled) < 1.6
     assert min(row["seconds_to_compile"] for row in compiled) >= 19
-    assert max(row["seconds_to_record"] for row in recorded) <= 6
+
+
+def test_what_the_page_says_of_another_processor_holds():
+    elsewhere = json.loads((gpu_parts.ROOT / "benchmarks" / "gpu_elsewhere.json").read_text())
+    parts = stored_parts()
+    here = {f"{row['what']}, {row['precision']}": row["tokens_per_second"]
+            for row in parts["speed"]["rows"]}  # fmt: skip
+    said("launched updates were 1.1 to 2.2 times as fast as here")
+    ratios = [elsewhere["launched"][key] / speed for key, speed in here.items()]
+    assert (f"{min(ratios):.1f}", f"{max(ratios):.1f}") == ("1.1", "2.2")
+    said("recorded ones the same within 4%")
+    for row in parts["graphs"]["rows"]:
+        assert abs(elsewhere["recorded"][row["what"]] / row["graphs"] - 1) < 0.04
+    said("Do not rank rows or columns that differ by less than a factor of two")
 
 
 def test_what_the_page_says_of_joeynmt_on_a_gpu_holds():
     [row] = stored_parts()["joeynmt"]["rows"]
     assert row["joeynmt"]
     same, as_is = ({one["name"]: one for one in part} for part in row["parts"].values())
-    said("three rounds of turns of one second each", "of each of ours includes 1.")
-    assert all(one["low"] < 1 < one["high"] for name, one in same.items() if "ours" in name)
+    said(
+        "three rounds of turns of one second",
+        "the range over the rounds of each of ours includes 1",
+    )
+    ours = [one for name, one in same.items() if "ours" in name]
+    assert all(one["low"] < 1 < one["high"] for one in ours)
+    assert min(one["low"] for one in ours) < 0.9 < 1.1 < max(one["high"] for one in ours)
     said("about seven times as many tokens a second in 32 bits")
-    said("nine to ten times as many in bfloat16", "it is nearly fourteen times")
-    assert 13.5 < as_is.pop("ours, luong not fed, bf16")["ratio"] < 14
+    said("from nine to ten times as many in bfloat16")
+    as_is.pop("ours, luong not fed, bf16")
     for kind, low, high in (("fp32", 6.9, 7.5), ("bf16", 9, 10)):
         ratios = [one["ratio"] for name, one in as_is.items() if name.endswith(kind)]
         assert ratios
         assert low < min(ratios) <= max(ratios) < high
+    said("1.7 to 1.9 times as fast in batches of one length as in random ones")
+    gains = sorted(same[name]["speed"] / as_is[name]["speed"] for name in same if "Joey" in name)
+    assert [f"{gain:.1f}" for gain in gains] == ["1.7", "1.9"]
+    said("about four times as fast recorded as launched")
+    for name in ("ours, bahdanau", "ours, luong"):
+        assert 3.7 < as_is[f"{name}, fp32"]["speed"] / same[name]["speed"] < 4.3
 
 
 def test_what_the_page_says_of_trainings_and_notebooks_holds():
     parts = stored_parts()
     rows = [row for part in parts.values() for row in part["rows"]]
-    trainings = [row["seconds_to"]["36"] for row in rows if "seconds_to" in row]
-    said("both trainings of the table of validation BLEU had a BLEU of 36 in less than three")
-    assert len(trainings) == 2
-    assert max(trainings) < 180
-    said("three notebooks took less than ten minutes on such a card, taken together")
+    trainings = {row["what"]: row for row in rows if "seconds_to" in row}
+    said("a BLEU of 36 or more: less than three minutes in both")
+    assert set(trainings) == {"transformer-tiny", "18_build, its training"}
+    assert max(row["seconds_to"]["36"] for row in trainings.values()) < 180
+    said("the Transformer's training learned from about a quarter as many")
+    found = trainings["transformer-tiny"]
+    most = found["updates"] * read_preset("transformer-tiny").training.batch_tokens
+    assert 0.2 < most / found["seconds"] / found["tokens_per_second"] < 0.3
+    said("The three times add up to less than ten minutes")
     took = [parts[f"notebook-{name}"] for name in gpu_parts.NOTEBOOKS]
     assert [part["state"] for part in took] == ["done"] * 3
     seconds = [part["rows"][0]["seconds"] for part in took]
@@ -649,13 +670,12 @@ def test_every_kind_of_row_has_its_place_on_the_page():
         "notebook-20_study": {"failed": "it did"},
     }
     parts = {name: {"state": "done", "why": None, "rows": [row]} for name, row in rows.items()}
-    card = {"device": "a card", "cuda": "13", "torch": "2", "date": "today", "command": "this"}
-    text = "\n".join(gpu.page_lines({"card": card, "parts": parts}))
+    text = "\n".join(gpu.page_lines({"card": CARD, "parts": parts}))
     assert "| bahdanau | 61 | not reached | 35.50 | 4,000 | 20.0 | 9,000 |" in text
     assert "| ours | 9 | JoeyNMT | 2.00 (1.90\u00a0to\u00a02.10) |" in text
     assert "JoeyNMT was not at hand." in text
-    assert "| luong | bf16 | 10 | 15 | 1.50 (1.40\u00a0to\u00a01.60) | 70 |" in text
-    assert "| toy | tf32 | 20 | 90 | 4.50 (4.40\u00a0to\u00a04.60) | 1 |" in text
+    assert "| luong | bf16 | 10 | 15 | 1.50 (1.40\u00a0to\u00a01.60) | 70.0 |" in text
+    assert "| toy | tf32 | 20 | 90 | 4.50 (4.40\u00a0to\u00a04.60) | 1.2 |" in text
     assert "| 18_build | 300 |" in text
     assert "| 19_judge, its training | 61 | not reached | 35.50 | 5,000 |" in text
     assert "| 19_judge, its training | 180 |" not in text
