@@ -78,7 +78,7 @@ from seqattn.training.schedules import LEARNING_RATES
 PAGE = BENCHMARKS.with_name("time_to_quality.md")
 ALT = (
     "A line for each training: validation BLEU over the minutes since it began. A dotted line "
-    f"marks BLEU {MARKS[1]}. The table of the curve below has the numbers."
+    f"marks BLEU {MARKS[1]}. The table of the curve below has their means."
 )
 SMOOTHING = 0.1
 
@@ -343,7 +343,6 @@ class Measurement:
     ) -> Cell:
         """Let a contestant learn, unless it has; ``command`` lacks the file that it reads."""
         cut = self.cut(key, seed)
-        before = json.loads(cut.read_text("utf-8"))["points"] if cut.exists() else []
         threads = self.limits.threads
         common = {
             "contestant": key,
@@ -353,6 +352,10 @@ class Measurement:
             "boot": boot(),
             "date": str(date.today()),
         }
+
+        left = json.loads(cut.read_text("utf-8")) if cut.exists() else common
+        # What was cut short with other settings says nothing of how far these have come.
+        before = left.get("points", []) if left["settings"] == common["settings"] else []
 
         def keep(found: Cell) -> None:
             if before and found["points"][-1]["tokens"] < before[-1]["tokens"]:

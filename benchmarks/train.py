@@ -2,7 +2,7 @@
 
 Target tokens per second on Multi30k (or the toy corpus), embeddings of 256, states of 512,
 8,000 subwords. First like for like: the same batches, 32 bits, and for JoeyNMT the same
-architecture (it feeds its attentional vector to the next step, whatever the score). Then each as it
+architecture (as set here, it feeds its attentional vector to the next step). Then each as it
 comes: random batches for the tutorial's loop and for JoeyNMT, buckets and bfloat16 for ours, on a
 GPU with updates that are replayed from CUDA graphs.
 

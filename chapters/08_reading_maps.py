@@ -285,7 +285,7 @@ plt.show()
 #   {{ f"{yard['ibm1 grow-diag']:.3f}" }}. The package's model is below that, with its whole interval, as is each small one: {{ low_high(of_seeds["grow-diag"]) }}. Read one
 #   way, the counter has {{ f"{yard['ibm1']:.3f}" }}, and the maps are below that as well. But the maps had
 #   help: the threshold, and a training that asks for totals near 1 ({eq}`eq-look-at-each-word`).
-#   By [chapter 19](19_judge.ipynb)'s formula (this counter halves words that come twice), in twenty rounds and with no link to the empty word, the counter gets to 0.111 from both sides: above
+#   By [chapter 19](19_judge.ipynb)'s formula (this counter halves words that come twice), in twenty rounds and with no link to the empty word, such a counter gets to 0.111 from both sides: above
 #   the package's model, but below all three small ones.
 #
 # </details>
@@ -463,7 +463,7 @@ ResultTable(
 # <details><summary>What the output shows</summary>
 #
 # Articles are function words, and their rows are sharper than those of the last five groups, in the package's
-# model and in each of three seeds. Rows are spread out for many *pieces of expressions*: *est-ce que* for a question, *ne … pas* for *not*, *a acheté* for *bought*. One English word, or none, often stands for several French ones (*?* has its own). *Rarer words*, nearly all nouns, verbs and adjectives, are a little sharper than articles in each model. "Function words are diffuse" is half true: *à* and *au* are,
+# model and in each of three seeds. Rows are spread out for many *pieces of expressions*: *est-ce que* for a question, *ne … pas* for *not*, *a acheté* for *bought*. One English word, or none, often stands for several French ones (*?* has its own partner). *Rarer words*, nearly all nouns, verbs and adjectives, are a little sharper than articles in each model. "Function words are diffuse" is half true: *à* and *au* are,
 # articles are not, and *de*, *du* and *par* are in the small models alone. These models were trained with {eq}`eq-look-at-each-word`: each source word, article or not, should be looked at about once.
 #
 # </details>

@@ -462,7 +462,7 @@ ResultTable(
 )
 
 # %% [markdown]
-# Low agreement with gradient × input and occlusion comes back through the GRU, and not over words, for each of the seeds. So it is no property of attention as such. (With integrated gradients it is {{ low_high([r["attention"]["tau"]["attention / integrated"] for r in runs["words"]]) }} over words.) The third $\tau$ is the yardstick: through the GRU gradient and occlusion agree with
+# Low agreement with gradient × input and occlusion comes back through the GRU, and not over words, for each of the seeds. So it is no property of attention as such. (With integrated gradients $\tau$ is {{ low_high([r["attention"]["tau"]["attention / integrated"] for r in runs["gru"]]) }} through the GRU and {{ low_high([r["attention"]["tau"]["attention / integrated"] for r in runs["words"]]) }} over words.) The third $\tau$ is the yardstick: through the GRU gradient and occlusion agree with
 # each other better than attention does with either, but far from perfectly. And $\tau$ asks about all pairs,
 # including pairs of words that hardly count. The third GRU finds the reason in every sentence, and its
 # $\tau$ is low all the same.
@@ -527,7 +527,7 @@ heads = (
     "largest weight on the reason",
     "occlusion finds it",
 )
-note = "three seeds; a push is the factor of Σ β ln(β/α) in the loss (α first, β new), which can be large where JSD is small"
+note = "three seeds; a push is the factor of −Σ β ln(β/α) in the loss (α first, β new); that sum can be large where JSD is small"
 ResultTable(heads, rows, "Models that look elsewhere", note)
 
 # %% [markdown]
@@ -547,7 +547,7 @@ ResultTable(heads, rows, "Models that look elsewhere", note)
 #
 # ### Serrano and Smith: what must go until the answer flips?
 #
-# *Is Attention Interpretable?* {cite:p}`serrano2019` erases weights in an order until the decision changes. The fewer an order needs, the better it ranks. Three others: by lot; by gradient × input; and the
+# *Is Attention Interpretable?* {cite:p}`serrano2019` erases weights in an order until the decision changes. The fewer an order needs, the better it ranks. Beside the order by attention stand three: by lot; by gradient × input; and the
 # paper's, by the weight times the decision's gradient *in that weight*. For a linear readout, with the bias shared out as in {eq}`eq-readout-of-states`, that is $\alpha_i m_i$, towards the decision.
 
 # %% tags=["hide-input"]
@@ -592,7 +592,7 @@ experiment_card(stored["card"])
 # Over words and through the GRU the order by attention flips the answer with fewer weights gone than an order by lot does,
 # in each seed. Between attention and gradient × input no difference is seen. The paper's order needs fewer
 # than attention in each seed, as the paper found, though by little: by at most {{ f"{max(gained):.2f}" }} of the
-# weights. Over words about half of the answers never flip: nearly all are those that no weights could change. Through the GRU most of the answers stay the same down to the last weight: {{ low_high([x for o in ORDERS for x in never["gru", o]]) }} of them, over orders and
+# weights. By attention, about half of the answers over words never flip: nearly all are those that no weights could change. Through the GRU most of the answers stay the same down to the last weight: {{ low_high([x for o in ORDERS for x in never["gru", o]]) }} of them, over orders and
 # seeds.
 
 # %% [markdown]

@@ -615,7 +615,7 @@ ResultTable(heads, rows, "What patterns cost, and how far they carry")
 # | rows sum to 1 | yes | yes, until the window runs off the end | no |
 # | needs the same order in both languages | no | yes | no |
 # | longer than trained on | lost | mostly right, if in order | lost |
-# | take it if | sentences are short, or the order changes | each step needs the next source word: a code, tagging | the order changes in ways that training shows, and sources are long: Luong et al.'s case, not shown here |
+# | take it if | sentences are short, or the order changes | each step needs the next source word: a code, tagging | the order changes in a way that can be learned, and sources are long: Luong et al.'s case, not shown here |
 #
 # The row on length is what the experiment above measured.
 #

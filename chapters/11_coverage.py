@@ -282,10 +282,10 @@ ResultTable(
 #   {{ low_high(of("coverage", 6)) }}. A row on three *b* leaves a third on each: that tells the
 #   number.
 # - **The other sources** are controls, with something else to count by: an end mark to compare a
-#   share with, or states that have counted. Every bag of 6 is sorted,
+#   share with, or states that can count. Every bag of 6 is sorted,
 #   coverage or not, and few of 12, so a difference in the share sorted could show at 9 alone.
 #   There the ranges overlap, in letters left out as well. But of six pairs of models with equal seeds, coverage sorts more in five at 9, and leaves out fewer in five at 9 and six at 12.
-# - **The loss.** Rows share less, {{ low_high(of("coverage, loss", 6, "coverage loss")) }} beside {{ low_high(of("coverage", 6, "coverage loss")) }} without it. (Equal letters get equal weights, so 0.53 is the least, end included.) In sorting, no difference is seen.
+# - **The loss.** Rows share less, {{ low_high(of("coverage, loss", 6, "coverage loss")) }} beside {{ low_high(of("coverage", 6, "coverage loss")) }} without it. (Equal letters get equal weights, so 0.53 is the least, with the end's step.) In sorting, no difference is seen.
 # - **Longer bags.** On bare embeddings coverage leaves out {{ low_high(of("coverage", 9, "left out")) }}
 #   of 9 letters, additive attention {{ low_high(of("additive", 9, "left out")) }}. At 12 none of these succeeds.
 #
@@ -338,7 +338,7 @@ ResultTable(
 # <details><summary>What the output shows</summary>
 #
 # - At 12 words, as in the training, nothing changes.
-# - Beyond 12, fewer words are left out: at each length both intervals lie below 0. (A longer text leaves out fewer by luck, too.) Still, most of what was
+# - Beyond 12, fewer words are left out: at each length both intervals lie below 0. (By luck alone, too, a longer text leaves out fewer.) Still, most of what was
 #   missing is missing.
 # - **Repetitions do not become rarer**; there were hardly any before. At 24 words nearly all new ones stand in one sentence, that above, picked because it repeats most. There the penalty buys a longer translation, and the translator
 #   fills the room with one clause, said three times.

@@ -67,7 +67,7 @@ else:
 # ## A question you can see
 #
 # The translator has not seen these two sets of sentences: validation sentences, which are like those of
-# its training, and *long* ones of that grammar, with 15 words to 30; chapter 8 reads them too. The translator's training had at most twelve.
+# its training, and *long* ones, 15 to 30 words from the toy grammar; chapter 8 reads them too. The translator's training had at most twelve.
 # (Punctuation and *'s* count as words here.) These are two translations from each set. Before you count anything: how good is the translator, and how
 # would you find out if you knew no French?
 

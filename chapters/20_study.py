@@ -126,7 +126,7 @@ Unrolled(orders=ORDERS, phases=["decode"], event=10, title="Two orders of events
 # Links are read as in [chapter 19](19_judge.ipynb). The Transformer's weights are the mean of its last layer's heads. A mean of sharp rows is less sharp than they are: compare neither its entropy nor its links with those of single maps. The last rows are rules without a model: the copyist of [chapter 18](18_build.ipynb), and two that link each target word to one source word.
 #
 # In the plot, a dot is a seed, the diamond their mean, and the bar one standard deviation to each side. A *range* goes from the lowest dot to the highest. Three dots and three others of
-# equal models are apart by luck once in ten times ([chapter 17](17_evaluation.ipynb)), and five models make ten pairs. Of these models "ahead" means ranges apart: a hint where the gap is narrow. The sentences' luck is left out.
+# equal models are apart by luck once in ten times ([chapter 17](17_evaluation.ipynb)), and five models make ten pairs. Here "ahead" and "behind" mean ranges apart, a hint where the gap is narrow. The sentences' luck is left out.
 
 # %% tags=["hide-input"]
 NAMES = tuple(dict.fromkeys(run["model"] for run in stored["contest"]))
@@ -184,7 +184,7 @@ plt.show()
 # fails.
 #
 # The last table is from trainings six times as long, each with a rate that falls to its own end. At the table's two lower rates the additive models and the
-# Transformer are still ahead of Luong's, and that one of the fixed vector. At half the contest's rate the
+# Transformer are still ahead of Luong's, and Luong's is ahead of the fixed vector. At half the contest's rate the
 # Transformer is ahead of Bahdanau's model, at the contest's behind. Each at its best rate: no difference seen.
 # (For the Transformer and Luong's it is the lowest tried.) At twice the
 # contest's rate the fixed vector beats the Transformer and Luong's model.

@@ -289,7 +289,7 @@ with checking("q5"):
 # `(T, vocab)`. Its name means nothing: find out. Return two texts,
 #
 # - who asks at each step: `"old state"`, the one before the update, or `"new state"`, the one after it;
-# - the first state that the context reaches, or where it ends: `"update"`, into the state of the same step;
+# - where the context goes first: `"update"`, into the state of the same step;
 #   `"next update"`, into the state of the next step, directly or within what was said; `"readout"`,
 #   into the logits alone; or `"nowhere"`.
 #

@@ -215,7 +215,7 @@ with checking("q4"):
 # ## Inputs for scheduled sampling
 #
 # In training the decoder reads true words; alone it reads its own. Scheduled sampling mixes the two, here in
-# two readings: guesses follow true words alone, and $p$ is the probability of a guess.
+# two readings: each guess is made after true words only, and $p$ is the probability of a guess.
 # The model has read the true words of `y`, `(B, T)`, once and returned `logits`, `(B, T - 1, V)`: as
 # before, row $t$ predicts token $t + 1$. Now make the inputs of a second reading, `(B, T - 1)`. They
 # are `y[:, :-1]`, but input $t$ is replaced by what the model guessed **for that place** where the
@@ -460,9 +460,9 @@ def train(design, seed):
 measured = contest(train, [0, 1, 2])
 for name, (size, own) in measured.items():
     print(f"{name:8} {size:6.2f}  {'the designs own' if own else 'seeds may explain it'}")
-# At this rate and after so few updates the designs as wholes differ so; chapter 20's longer trainings turn
-# BLEU round. They differ in score, order, readout and feeding at once, so of the order alone these runs
-# say nothing.
+# In BLEU, numbers and maps the designs as wholes differ; seconds change with the machine and the day. In
+# chapter 20's contest, with other settings, Bahdanau's BLEU is the higher one. The designs differ in score,
+# order, readout and feeding at once, so of the order alone these runs say nothing.
 # END ANSWER
 
 # %% [markdown]

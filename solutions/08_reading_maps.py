@@ -324,8 +324,8 @@ with checking("q7"):
 # fewer right words than short ones. Suppose that the translator *looked at* long sentences as well
 # as at short ones, and still *read* them as it does: the share of steps that look right would be that
 # of the short ones, and nothing else would change. What share of the fall in right words would that
-# undo? Return a number: 0 if where the largest weight lies explains none of the fall, 1 if it explains
-# all of it.
+# undo? Return a number: 0 if the place of the largest weight explains none of the fall, 1 if it
+# explains all of it.
 
 
 # %% question="q8"

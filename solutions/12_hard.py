@@ -313,7 +313,8 @@ found = judge(known, valid, test)
 for rate, gap, seeds in zip(RATES, found["gap"], test):
     print(f"{rate:12} test {min(seeds):.2f} to {max(seeds):.2f} nats, gap {gap:.2f}")
 print(f"chosen: {RATES[found['chosen']]}; {found['verdict']}")
-# On validation 10% is within 0.01 nats of none, so it may do as well. The verdict holds for this size,
+# On validation (not printed) the mean with 10% dropout is within 0.01 nats of that without, and the ranges
+# of the seeds overlap. The verdict holds for this size,
 # these pairs and so many rounds.
 # END ANSWER
 

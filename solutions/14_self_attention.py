@@ -371,7 +371,8 @@ for name, said in (("averages", plain), ("attends", attends)):
 for name, row in zip(("without", "with"), where_it_helps(plain, attends, labels, kinds)):
     print(f"{name:8} gained {row[0]}, lost {row[1]}, luck {row[2]:.2g}, helps: {row[3]}")
 # Looking at each other beats a linear average where two words decide together; a hidden layer behind the
-# average might do so too. Where one word decides, an average finds it as well. How many real reviews are of the first kind, sentences made for the purpose cannot say.
+# average might do so too. Where one word decides, an average finds it as well. In how many
+# real reviews two words decide together, sentences made for the purpose cannot say.
 # END ANSWER
 
 # %% [markdown]

@@ -119,7 +119,7 @@ def global_mask(
     Raises
     ------
     IndexError
-        If a position is outside the sequence, or none is a number from 0.
+        If a position is no whole number from 0 to the last of the sequence.
 
     References
     ----------
@@ -134,7 +134,8 @@ def global_mask(
     """
     chosen = torch.zeros(size, dtype=torch.bool, device=device)
     places = torch.as_tensor(positions, device=device)
-    if places.dtype == torch.bool or places.lt(0).any():
+    whole = not (places.dtype == torch.bool or places.is_floating_point())
+    if places.numel() and not (whole and places.min() >= 0 and places.max() < size):
         raise IndexError(f"positions are {places.tolist()}; expected numbers from 0 to {size - 1}")
     chosen[places.long()] = True
     return chosen[:, None] | chosen[None]

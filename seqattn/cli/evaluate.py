@@ -35,7 +35,9 @@ def evaluate(
     ] = None,
     encoding: Annotated[str, Option(help="of these files")] = "utf-8",
     beam: Annotated[int, Option(min=1, help="width of the beam; 1 is greedy search")] = 1,
-    lowercase: Annotated[bool, Option("--lowercase", help="let all scores ignore case")] = False,
+    lowercase: Annotated[
+        bool, Option("--lowercase", help="let BLEU, chrF and exact matches ignore case")
+    ] = False,
     tokenized: Annotated[
         bool,
         Option(

@@ -103,24 +103,21 @@ def find_answer(submission: Submission, exercise: Exercise, question: Question) 
     found = [c for c in candidates if c in defining] or candidates
     attempts = [c for c in found if _essence(_clean(c.source)[0]) != stub and c.source.strip()]
     notes = []
-    if not attempts:
-        elsewhere = [
-            c for c in defining if c.kind == "code" and _essence(_clean(c.source)[0]) != stub
-        ]
-        if elsewhere:
-            attempts = elsewhere
-            if candidates:
-                notes.append(f"{question.entry} was found outside its answer cell")
-    if not attempts:
+    # An attempt that was switched off, as raw or as text, does not speak against live code.
+    live = [c for c in attempts if c.kind == "code"]
+    if not live:
+        live = [c for c in defining if c.kind == "code" and _essence(_clean(c.source)[0]) != stub]
+        if live and candidates:
+            notes.append(f"{question.entry} was found outside its answer cell")
+    if not (live or attempts):
         if found:
             return Answer(state="not_attempted")
         lost = f"there is neither the cell of {question.id} nor anything called {question.entry}"
         return Answer(state="missing", detail=f"{lost}: copy the cell from a fresh exercise")
-    # An old attempt that was switched off, as raw or as text, does not speak against live code.
-    attempts = [c for c in attempts if c.kind == "code"] or attempts
-    chosen = attempts[-1]
+    chosen = (live or attempts)[-1]
     if len(found) > 1:
-        notes.append(f"{len(found)} cells claim {question.id}; the last one filled in is graded")
+        which = "one filled in" if chosen in attempts[-1:] else "code"
+        notes.append(f"{len(found)} cells claim {question.id}; the last {which} is graded")
     if chosen.kind != "code":
         notes.append("the answer cell is not a code cell any more; its text was graded as code")
     if sum(len(c.source) for c in {id(c): c for c in [*candidates, chosen]}.values()) > MOST_TEXT:
@@ -206,17 +203,35 @@ def context_of(submission: Submission, exercise: Exercise, code: str) -> list[st
                 offered[name] = (position, statement)
     for question in exercise.questions:
         offered.pop(question.entry, None)
-    # A scratch cell's `F = 16` is not what answers mean by F.
-    for name in _given(exercise.prelude):
-        if name in offered and isinstance(offered[name][1], ast.Assign):
-            del offered[name]
     wanted, taken = list(_used(_parsed(code)) - set(_defined(code))), {}
+    # A scratch cell's `F = 16` is not what `F.softmax` means.
+    modules = _used_as_modules(_parsed(code))
     while wanted:
-        found = offered.get(wanted.pop())
-        if found and found[0] not in taken:
-            taken[found[0]] = found[1]
-            wanted += _used(found[1])
-    return [ast.unparse(taken[at]) for at in sorted(taken)][:MOST_CONTEXT]
+        name = wanted.pop()
+        if name not in offered:
+            continue
+        at, statement = offered[name]
+        shadows = name in modules and not isinstance(statement, ast.Import | ast.ImportFrom)
+        if at not in taken and not shadows:
+            taken[at] = statement
+            wanted += _used(statement)
+            modules |= _used_as_modules(statement)
+    kept = (_without(taken[at], modules) for at in sorted(taken))
+    return [ast.unparse(statement) for statement in kept if statement][:MOST_CONTEXT]
+
+
+def _used_as_modules(tree: ast.AST) -> set[str]:
+    """Name what has attributes here."""
+    bases = (n.value for n in ast.walk(tree) if isinstance(n, ast.Attribute))
+    return {base.id for base in bases if isinstance(base, ast.Name)}
+
+
+def _without(statement: ast.stmt, names: set[str]) -> ast.stmt | None:
+    """Leave out of ``x = F = 16`` the names that must not change; give None if none is left."""
+    if not isinstance(statement, ast.Assign):
+        return statement
+    targets = [t for t in statement.targets if not (isinstance(t, ast.Name) and t.id in names)]
+    return ast.Assign(targets, statement.value, lineno=1) if targets else None
 
 
 @cache

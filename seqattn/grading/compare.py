@@ -272,7 +272,8 @@ def _numbers(
         return _differs("type", where, f"is {_kind(got, sizes)}; expected a number")
     if got != got and expected == expected:
         return _differs("nan", where, "is NaN")
-    if not abs(got - expected) <= max(tolerance[0], tolerance[1] * abs(expected)):
+    bound = max(tolerance[0], tolerance[1] * abs(expected)) if math.isfinite(expected) else 0
+    if got != expected and not abs(got - expected) <= bound:
         return _differs("value", where, "is not the right number")
     return None
 

@@ -116,10 +116,9 @@ def plot_statistics(
     3
     """
     as_weights(weights, (len(target), weights.shape[-1]), "(len(target), source)")
-    batch, allowed = (
-        weights.detach().double().unsqueeze(0),
-        None if mask is None else mask.unsqueeze(0),
-    )
+    # On the CPU, since not every device has numbers of 64 bits.
+    batch = weights.detach().cpu().double().unsqueeze(0)
+    allowed = None if mask is None else mask.cpu().unsqueeze(0)
     rows = (
         ("entropy (share of max.)", attention_entropy(batch, allowed, normalized=True), 1.0),
         ("largest weight", max_weight(batch, allowed), 1.0),

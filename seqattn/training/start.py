@@ -155,11 +155,11 @@ def new_run(
         trainer.resume()
         return trainer
     # Settings and a log alone are of a run that was cut off at once; weights are somebody's work.
-    weights = run.last, run.best, run.average
+    weights = run.last, run.best, run.average, *run.all_kept()
     if go_on and not overwrite and processes.first(lambda: any(p.is_file() for p in weights)):
         raise CheckpointError(
-            f"{folder} holds a run with other settings or pairs: replace it (overwrite=True), or "
-            "name another folder"
+            f"{folder} holds a run with other settings or pairs, or the rest of one: replace it "
+            "(overwrite=True), or name another folder"
         )
     if training.guess:
         guess_frequencies(

@@ -14,7 +14,9 @@ const figure = {
     if (!open) return "The mixture appears with your answer.";
     const top = argmax(n.mixture), from = n.written[top] ?? 0;
     const first = leaders(this.extended(get), n.mixture);
-    return `The most probable ${first.length > 1 ? "words are" : "word is"} ${both(first)} with ${fmt(n.mixture[top])}: ${fmt(from)} from writing and ${fmt(n.mixture[top] - from)} from copying. All bars together make ${fmt(sum(n.mixture))}.`;
+    const together = `All bars together make ${fmt(sum(n.mixture))}.`;
+    if (first.length > 1) return `The most probable words are ${both(first)} with ${fmt(n.mixture[top])} each. ${together}`;
+    return `The most probable word is ${both(first)} with ${fmt(n.mixture[top])}: ${fmt(from)} from writing and ${fmt(n.mixture[top] - from)} from copying. ${together}`;
   },
 
   build(ui) {

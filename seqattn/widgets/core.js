@@ -31,7 +31,7 @@ function fmt(x, digits = 2) {
   return (x < 0 && Number(text) !== 0 ? "−" : "") + text;
 }
 // Those that look as large as the largest, once rounded: where several tie, none is the one.
-const leaders = (names, xs, within = 0.005) => names.filter((_, i) => Math.max(...xs) - xs[i] < within);
+const leaders = (names, xs, digits = 2) => names.filter((_, i) => fmt(xs[i], digits) === fmt(Math.max(...xs), digits));
 const both = (names) => names.map((name) => `“${name}”`).join(" and ");
 const fmtVector = (xs, digits = 2) => `(${xs.map((x) => fmt(x, digits)).join(", ")})`;
 // Three significant digits, without an exponent where it can be helped.

@@ -16,7 +16,7 @@ const figure = {
   },
 
   text(n, get) {
-    const name = get("names")[n.largest], first = leaders(get("names"), n.scores, 1e-9);
+    const name = get("names")[n.largest], first = leaders(get("names"), n.scores, 9);
     if (first.length === n.scores.length) {
       const fits = `The query ${fmtVector(n.query)} fits every key equally; `;
       return fits + (n.hard ? `hard look-up takes the first, ${name}, and returns its value, ${short(n.output)}.` : `the answer is the mean of the values, ${fmt(n.output)}.`);

@@ -14,7 +14,7 @@ const figure = {
     if (n.largest === "none") return "Every position is masked: all weights are exactly 0, and so is the weighted sum.";
     const open = n.mask.filter(Boolean).length;
     const hidden = n.mask.length - open;
-    const first = leaders(get("labels"), n.weights, 0.0005);
+    const first = leaders(get("labels"), n.weights, 3);
     return `At temperature ${fmt(n.temperature)} the largest weight${first.length > 1 ? "s are" : " is"} ${fmt(n.weights[n.largest], 3)}, on ${both(first)}. ` +
       `Entropy ${fmt(n.entropy)} of at most ${fmt(Math.log(open))} nats: as spread out as ${fmt(n.effective_positions, 1)} equal weights` +
       `${hidden ? `. ${hidden === 1 ? "One masked position gets" : `${hidden} masked positions get`} exactly 0` : ""}.`;

@@ -91,7 +91,8 @@ def test_torch_compile_takes_it_whole(compile_whole):
         (lambda: window_mask(4, -1), ValueError, "window is -1; expected at least 0"),
         (lambda: strided_mask(4, 0), ValueError, "stride is 0; expected at least 1"),
         (lambda: block_mask(4, 0), ValueError, "block is 0; expected at least 1"),
-        (lambda: global_mask(4, [4]), IndexError, "out of bounds"),
+        (lambda: global_mask(4, [4]), IndexError, r"\[4\]; expected numbers from 0 to 3"),
+        (lambda: global_mask(4, torch.tensor([1.7])), IndexError, "expected numbers from 0"),
         (lambda: global_mask(4, [-1]), IndexError, "expected numbers from 0 to 3"),
         (lambda: global_mask(4, [True, False]), IndexError, "expected numbers from 0 to 3"),
         (

@@ -167,6 +167,12 @@ def test_a_name_may_have_dots_in_it(tmp_path):
     }  # fmt: skip
 
 
+def test_a_file_may_have_two_endings(tmp_path):
+    for name in ("ada.ipynb.zip", "bob.nbconvert.ipynb", "eve.ipynb.ipynb", ".ipynb"):
+        (tmp_path / name).write_text("{}")
+    assert {f.called for f in collect(tmp_path)} >= {("ada",), ("bob",), ("eve",)}
+
+
 def test_a_file_that_is_too_large_is_named_by_its_size_and_not_read(folder, tmp_path, monkeypatch):
     path = tmp_path / "ada.ipynb"
     path.write_text("{}")

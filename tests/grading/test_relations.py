@@ -1,11 +1,13 @@
 """What is said of numbers beside the right ones holds in all cases; else nothing is said."""
 
+import math
+
 import numpy as np
 import pytest
 
 from seqattn.grading.bank import load
 from seqattn.grading.cases import draw_cases
-from seqattn.grading.compare import fault
+from seqattn.grading.compare import difference, fault, same
 from seqattn.grading.diagnosis import diagnose
 from seqattn.grading.relations import Seen, by_sizes, located, quantities, related
 from seqattn.grading.sandbox import wire
@@ -188,3 +190,18 @@ def test_kinds_that_alone_are_right_are_named():
 
     said = heard("14_self_attention", "q5", spoil)
     assert said.startswith("Your answer is right here alone: one")
+
+
+@pytest.mark.parametrize(
+    ("got", "expected", "right"),
+    [
+        (math.inf, math.inf, True),
+        (5.0, math.inf, False),
+        (-math.inf, math.inf, False),
+        (math.inf, 5.0, False),
+        (5.001, 5.0, True),
+    ],
+)
+def test_what_is_infinite_has_no_neighbours(got, expected, right):
+    assert (difference(got, expected, tolerance=(0.01, 0.01)) is None) == right
+    assert same(got, expected) == right

@@ -217,11 +217,39 @@ def test_an_old_attempt_that_was_switched_off_below_the_answer_does_not_count(ki
     assert verdicts(grade(notebook)) == ALL_PASS
 
 
-def test_a_scratch_cell_does_not_take_the_names_that_every_answer_has(grade):
+@pytest.mark.parametrize("kind", ["raw", "markdown"])
+def test_an_answer_cell_that_was_switched_off_gives_way_to_code_without_a_marker(kind, grade):
     notebook = filled(RIGHT)
-    scratch = {"cell_type": "code", "id": "scratch", "metadata": {}, "outputs": [],
-               "execution_count": None, "source": "F = 16\ntorch = 2\nmath = nn = 3"}  # fmt: skip
-    notebook["cells"].append(scratch)
+    cell = answer_cell(notebook, "q1")
+    right = "".join(line for line in "".join(cell["source"]).splitlines(True) if line[0] != "#")
+    cell |= {"cell_type": kind, "source": "".join(cell["source"]).replace("return", "raise")}
+    notebook["cells"].append(code_cell(right))
+    found = grade(notebook)
+    assert verdicts(found) == ALL_PASS
+
+
+def code_cell(source):
+    return {"cell_type": "code", "id": "scratch", "metadata": {}, "outputs": [],
+            "execution_count": None, "source": source}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "scratch",
+    [
+        "F = 16\ntorch = 2\nmath = nn = 3",
+        "def F(x):\n    return x\n\n\ndef torch(x):\n    return x",
+        "width = F = torch = 16",
+    ],
+)
+def test_a_scratch_cell_does_not_take_the_names_that_every_answer_has(scratch, grade):
+    notebook = filled(RIGHT | {"q1": RIGHT["q1"] + "\n\nif False:\n    print(width)\n"})
+    notebook["cells"].append(code_cell(scratch))
+    assert verdicts(grade(notebook)) == ALL_PASS
+
+
+def test_a_constant_of_ones_own_may_have_the_name_of_a_module_that_the_answer_does_not_use(grade):
+    notebook = filled(RIGHT | {"q1": RIGHT["q1"].replace("return ", "return F * ", 1)})
+    notebook["cells"].append(code_cell("F = 1"))
     assert verdicts(grade(notebook)) == ALL_PASS
 
 

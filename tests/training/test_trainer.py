@@ -152,7 +152,7 @@ def test_a_notebook_that_was_cut_off_goes_on_and_one_that_changed_begins_anew(un
     done = prepare(folder, "cut-off", overwrite=True, go_on=True)
     assert done.run().reason == "done"
     assert record(folder / "cut-off")[2:] == whole[2:]
-    with pytest.raises(CheckpointError, match=r"other settings or pairs: .*overwrite=True"):
+    with pytest.raises(CheckpointError, match=r"other settings or pairs, .*overwrite=True"):
         prepare(folder, "cut-off", go_on=True, lr=0.01)
     assert prepare(folder, "cut-off", overwrite=True, go_on=True, lr=0.01).state.step == 0
 
@@ -171,6 +171,13 @@ def test_a_run_that_was_cut_off_before_its_first_checkpoint_begins_anew(uninterr
     with pytest.raises(CheckpointError, match="overwrite=True"):
         prepare(folder, "early", go_on=True)
     assert again.run_folder.best.is_file()
+    kept = again.run_folder.path / "kept" / "step-0000001.safetensors"
+    kept.parent.mkdir(exist_ok=True)
+    again.run_folder.best.rename(kept)
+    again.run_folder.average.unlink(missing_ok=True)
+    with pytest.raises(CheckpointError, match="the rest of one"):
+        prepare(folder, "early", go_on=True)
+    assert kept.is_file()
 
 
 def test_a_budget_of_nothing_is_refused_in_the_words_of_who_asked(uninterrupted):

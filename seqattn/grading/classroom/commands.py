@@ -111,7 +111,10 @@ def regrade(
     if out.resolve() != old.resolve():
         given = overrides.read_bytes() if overrides.is_file() else b""
         if kept.is_file() and kept.read_bytes() != given:
-            raise fail(f"{kept} has points of its own; move it away, or into {old}")
+            raise fail(
+                f"{kept} differs from {overrides}: copy the rows that you want into the latter, "
+                "and move the former away"
+            )
         if given:
             out.mkdir(parents=True, exist_ok=True)
             kept.write_bytes(given)

@@ -17,6 +17,7 @@ import yaml
 __all__ = ["Handed", "Person", "collect", "find_person", "read_roster", "read_table"]
 
 NOTEBOOKS = (".ipynb", ".py", ".md", ".zip", ".ipynb.txt", ".ipynb.json")
+ENDINGS = (*sorted(NOTEBOOKS, key=len)[::-1], ".nbconvert")
 # Moodle: "Ada Lovelace_12345_assignsubmission_file"; Canvas: "lovelaceada_12345_67890_name.ipynb".
 MOODLE = re.compile(r"^(?P<owner>(?P<name>.+?)_\d+)_assignsubmission_")
 CANVAS = re.compile(r"^(?P<owner>(?P<name>[a-z]+)(_LATE)?_\d+)_\d+_")
@@ -110,9 +111,11 @@ def _called(path: Path, folder: Path, submitters: dict[str, list[str]]) -> tuple
             return (match["name"],)
     if path.parent != folder:
         return (top,)
-    ending = next((e for e in sorted(NOTEBOOKS, key=len)[::-1] if top.lower().endswith(e)), "")
-    bare = top[: -len(ending)] if ending else Path(top).stem
-    return (bare or top,)
+    # A zip of a notebook, or what nbconvert left, has two endings.
+    bare = top
+    while ending := next((e for e in ENDINGS if bare.lower().endswith(e)), ""):
+        bare = bare[: -len(ending)]
+    return ((bare if bare != top else Path(top).stem) or top,)
 
 
 # Gradescope's export has one of these beside the students' folders. A file of that name inside a

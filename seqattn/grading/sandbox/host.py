@@ -238,8 +238,8 @@ class Sandbox:
     def run(self, job: dict, limits: Limits | None = None) -> JobResult:
         """Run a job in a child of its own.
 
-        A job that waits, or gets too little of the processor, is tried once more while no other
-        one runs.
+        A job that waits, gets too little of the processor, or is killed where the memory is full
+        is tried once more while no other one runs.
 
         Parameters
         ----------
