@@ -547,7 +547,7 @@ ResultTable(heads, rows, "Models that look elsewhere", note)
 #
 # ### Serrano and Smith: what must go until the answer flips?
 #
-# *Is Attention Interpretable?* {cite:p}`serrano2019` erases weights in an order until the decision changes. The fewer an order needs, the better it ranks. Beside the order by attention stand three: by lot; by gradient × input; and the
+# *Is Attention Interpretable?* {cite:p}`serrano2019` erases weights in an order until the decision changes. The fewer an order needs, the better it ranks. Beside attention's order stand three: by lot; by gradient × input; and the
 # paper's, by the weight times the decision's gradient *in that weight*. For a linear readout, with the bias shared out as in {eq}`eq-readout-of-states`, that is $\alpha_i m_i$, towards the decision.
 
 # %% tags=["hide-input"]

@@ -265,18 +265,20 @@ class Mechanism(nn.Module):
 
     Examples
     --------
-    A mechanism of your own, which looks everywhere alike, in a decoder:
+    A mechanism of your own, which looks at all real words alike, in a decoder:
 
     >>> import torch
+    >>> from seqattn.attention.masks import forget_unseen
     >>> from seqattn.models import AttentionDecoder
     >>> class Average(Mechanism):
     ...     def remember(self, keys, values=None, mask=None):
-    ...         return Memory(keys, keys if values is None else values, mask)
+    ...         if mask is None:
+    ...             mask = torch.ones(keys.shape[:2], dtype=torch.bool)
+    ...         return Memory(keys, forget_unseen(keys if values is None else values, mask), mask)
     ...
     ...     def forward(self, query, memory):
-    ...         batch, keys = memory.keys.shape[:2]
-    ...         weights = query.new_full((batch, keys), 1 / keys)
-    ...         return (weights[:, None] @ memory.values)[:, 0], weights
+    ...         weights = memory.mask / memory.mask.sum(-1, keepdim=True).clamp(min=1)
+    ...         return weighted_sum(weights, memory.values), weights
     >>> decoder = AttentionDecoder(13, 4, 7, d_encoder=10, attention=Average())
     """
 

@@ -40,8 +40,8 @@ class TableModel:
     Raises
     ------
     ValueError
-        If there is no row for the empty beginning, a number is no probability, or a row sums to
-        more than 1.
+        If there is no row for the empty beginning, a row has no word, a number is no probability,
+        or a row sums to more than 1.
 
     Examples
     --------
@@ -103,6 +103,10 @@ def checked(table: Table) -> Table:
     if "" not in table:
         raise ValueError('the table has no row for ""; expected the first words there')
     for beginning, row in table.items():
+        if not any(row.values()):
+            raise ValueError(
+                f"after {beginning!r} the table has no word; expected no row where a sentence ends"
+            )
         for word, p in row.items():
             if not 0 <= p <= 1:
                 raise ValueError(

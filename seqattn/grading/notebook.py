@@ -21,6 +21,7 @@ MOST_FILES = 1_000
 FORMATS = "expected .ipynb, or .py or .md made from it, or a .zip with one of these"
 PERCENT = re.compile(r"^# ?%%(.*)$", re.MULTILINE)
 FENCE = re.compile(r"(`{3,}) *(?:\{code-cell\}.*|python\b.*|py)")
+OPTION = re.compile(r":[\w-]+:( |$)")
 # Canvas numbers each file of a student: "lovelaceada_12345_67890_name.ipynb".
 CANVAS_FILE = re.compile(r"(?P<student>[a-z]+(?:_LATE)?_\d+)_\d+_")
 
@@ -198,13 +199,20 @@ def _fenced(text: str) -> list[Cell]:
     fence = ""
     for line in text.split("\n"):
         if fence and line.rstrip(" ") == fence:
-            blocks.append(Cell("code", "".join(code)))
+            blocks.append(Cell("code", "".join(code[_options(code) :])))
             fence, code = "", []
         elif fence:
             code.append(f"{line}\n")
         elif opened := FENCE.fullmatch(line):
             fence = opened[1]
     return blocks
+
+
+def _options(code: list[str]) -> int:
+    """Count the lines in which MyST says how a cell is shown: ``:tags: [...]``, or YAML."""
+    if code[:1] == ["---\n"] and "---\n" in code[1:]:
+        return code.index("---\n", 1) + 1
+    return next((i for i, line in enumerate(code) if not OPTION.match(line)), len(code))
 
 
 def _from_archive(path: Path, data: bytes) -> Submission:

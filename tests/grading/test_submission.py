@@ -459,6 +459,14 @@ def as_myst(notebook):
     )
 
 
+def as_myst_with_options(notebook):
+    """Write it as Jupytext does where cells have metadata."""
+    fence, options = "```{code-cell} ipython3\n", ":tags: [hide-input]\n:id: a-1\n\n"
+    first, _, rest = as_myst(notebook).partition(fence)
+    yaml = "---\ntags: [hide-input]\nslideshow:\n  slide_type: skip\n---\n"
+    return first + fence + yaml + rest.replace(fence, fence + options)
+
+
 def as_fenced(notebook):
     return as_myst(notebook).replace("```{code-cell} ipython3", "```python")
 
@@ -474,6 +482,7 @@ def as_script(notebook):
     [
         ("mine.py", as_percent),
         ("mine.md", as_myst),
+        ("mine.md", as_myst_with_options),
         ("mine.md", as_fenced),
         ("mine.py", as_script),
         ("mine.ipynb.txt", json.dumps),

@@ -113,7 +113,12 @@ SETUP = """\
 # Installs the course's package, which is in this archive, and what grading needs.
 set -euo pipefail
 apt-get update -q && apt-get install -y -q python3 python3-venv
-python3 -m venv /autograder/venv
+python=python3
+if ! python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))'; then
+  python=python3.11  # Ubuntu 22.04 has it beside its own
+  apt-get install -y -q python3.11 python3.11-venv
+fi
+$python -m venv /autograder/venv
 /autograder/venv/bin/pip install -q --extra-index-url https://download.pytorch.org/whl/cpu \\
   "$(ls /autograder/source/*.whl)[grading]"
 """
