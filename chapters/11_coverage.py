@@ -284,8 +284,8 @@ ResultTable(
 # - **The other sources** are controls, with something else to count by: an end mark to compare a
 #   share with, or states that can count. Every bag of 6 is sorted,
 #   coverage or not, and few of 12, so a difference in the share sorted could show at 9 alone.
-#   There the ranges overlap, in letters left out as well. But of six pairs with equal seeds, coverage sorts more in five at 9, and leaves out fewer in five at 9 and six at 12.
-# - **The loss.** Rows share less, {{ low_high(of("coverage, loss", 6, "coverage loss")) }} beside {{ low_high(of("coverage", 6, "coverage loss")) }} without it. (Equal letters get equal weights, so 0.53 is the least, with the end's step.) In sorting, no difference is seen.
+#   There the ranges overlap, in letters left out as well. But of six pairs of sorters with equal seeds, coverage sorts more in five at 9, and leaves out fewer in five at 9 and six at 12.
+# - **The loss.** Rows share less, {{ low_high(of("coverage, loss", 6, "coverage loss")) }} beside {{ low_high(of("coverage", 6, "coverage loss")) }} without it. (Equal letters get equal weights, so 0.53 is the least, counting the end.) In sorting, no difference is seen.
 # - **Longer bags.** On bare embeddings coverage leaves out {{ low_high(of("coverage", 9, "left out")) }}
 #   of 9 letters, additive attention {{ low_high(of("additive", 9, "left out")) }}. At 12 none of these succeeds.
 #

@@ -22,8 +22,7 @@
 #
 # One flag decides on corpus, model and device. `FULL = False`, or quick mode, takes the toy corpus. A
 # grammar generates it, so nothing has to be downloaded. `FULL = True` takes Multi30k, photo captions in
-# German and English, and a larger model, and uses a GPU if there is one: on a data-centre GPU it took three
-# minutes ([measured](benchmarks.md)). Without a GPU it runs for hours. The folder `runs` keeps the training. The
+# German and English, and a larger model, and uses a GPU if there is one: on a data-centre GPU the notebook took three minutes ([measured](benchmarks.md)). Without a GPU it runs for hours. The folder `runs` keeps the training. The
 # text describes quick mode.
 
 # %% tags=["install", "hide-cell"]

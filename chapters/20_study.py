@@ -122,11 +122,11 @@ Unrolled(orders=ORDERS, phases=["decode"], event=10, title="Two orders of events
 # ## Five models at one budget
 #
 # Three models join the two: **coverage**, which adds to the additive score what was looked at before; a small **Transformer**, with attention instead of recurrence; and the **fixed vector** as a yardstick.
-# All get the same pairs, batches and updates, with three seeds each. The budget counts updates; the second table has the parameters. Its "core s" are seconds of processor time, with the validation; one training of Luong's model, on another day, took a third longer. Its MiB say how far the peak of a process's memory rose; seeds of one model can be as far apart as all four recurrent models.
+# All get the same pairs, batches and updates, with three seeds each. The budget counts updates; the second table has the parameters. Its "core s" are seconds of processor time, with the validation; one of Luong's trainings, on another day, took a third longer. Its MiB say how far the peak of a process's memory rose; seeds of one model can be as far apart as all four recurrent models.
 # Links are read as in [chapter 19](19_judge.ipynb). The Transformer's weights are the mean of its last layer's heads. A mean of sharp rows is less sharp than they are: compare neither its entropy nor its links with those of single maps. The last rows are rules without a model: the copyist of [chapter 18](18_build.ipynb), and two that link each target word to one source word.
 #
 # In the plot, a dot is a seed, the diamond their mean, and the bar one standard deviation to each side. A *range* goes from the lowest dot to the highest. Three dots and three others of
-# equal models are apart by luck once in ten times ([chapter 17](17_evaluation.ipynb)), and five models make ten pairs. Here "ahead" and "behind" mean ranges apart, a hint where the gap is narrow. The sentences' luck is left out.
+# equal models are apart by luck once in ten times ([chapter 17](17_evaluation.ipynb)), and five models make ten pairs. Of these five "ahead" and "behind" mean ranges apart, a hint where the gap is narrow. The sentences' luck is left out.
 
 # %% tags=["hide-input"]
 NAMES = tuple(dict.fromkeys(run["model"] for run in stored["contest"]))
@@ -598,7 +598,7 @@ rows = [
 copied = (rules["copy"], *stored["test_rules"].values())
 rows.append(("copy the nearest", *(f"{score:.1f}" for score in copied)))
 note = f"BLEU: {stored['card']['signature']}"
-ResultTable(("model", *heads), rows, "BLEU, three seeds", note)
+ResultTable(("model", *heads), rows, "BLEU, three seeds; the copyist has none", note)
 
 # %% [markdown]
 # The test pairs say the same as the validation pairs: the additive models and the Transformer are ahead of

@@ -185,7 +185,7 @@ with checking("q4"):
 # `(B, d)` and `mask` is a padding mask `(B, S)`, with `S` at most `L`. Return weights `(B, S)`: a
 # softmax over the words of each sentence, 0 at pads. Pads may stand at either end; a word keeps the
 # number of its column, so with two pads in front the first word is at position 2, counted from 0.
-# Every sentence has at least one word. Scores may be beyond ten thousand, above or below 0. Gradients must flow back to
+# Every sentence has at least one word. Scores may lie beyond ±10,000. Gradients must flow back to
 # `query` and `W`.
 
 

@@ -289,9 +289,9 @@ with checking("q5"):
 # `(T, vocab)`. Its name means nothing: find out. Return two texts,
 #
 # - who asks at each step: `"old state"`, the one before the update, or `"new state"`, the one after it;
-# - where the context goes first: `"update"`, into the state of the same step;
-#   `"next update"`, into the state of the next step, directly or within what was said; `"readout"`,
-#   into the logits alone; or `"nowhere"`.
+# - the first state that the context reaches: `"update"`, that of the same step; `"next update"`, that of the
+#   next step, directly or within what was said. If it reaches none: `"readout"`, into the logits alone, or
+#   `"nowhere"`.
 #
 # (Bahdanau's design is old state, update. Luong's is new state, readout, and with input feeding new
 # state, next update.) You may run it some hundred times. Its numbers carry noise of a millionth;

@@ -224,7 +224,7 @@ with checking("q4"):
 # - `"chosen on"`, a text: on which sentences the system was chosen, or `""` if nothing was chosen;
 # - `"scores"`: a list of numbers, one for each seed; higher is better.
 #
-# `interval` is a pair, the ends of the 95% interval of the difference, `b` minus `a`, paired by sentences. It is that of one seed of each, which here stand for all seeds. (Where the ranges are apart, it
+# `interval` is a pair, the ends of the 95% interval of the difference, `b` minus `a`, paired by sentences. It compares one seed of each, and here these two stand for all. (Where the ranges are apart, it
 # never favours the worse system.)
 # Ask the chapter's five questions, in its order; here two seeds of each are several, and ranges apart are
 # enough for *better*. Return one text: `"not comparable"` after a *no* to

@@ -573,25 +573,36 @@ def test_what_the_page_says_of_launched_recorded_and_compiled_updates_holds():
     said("the Transformer of that training is missing, and so are tf32 and fp32")
     assert {row["precision"] for row in recorded} == {"bf16"}
     assert "transformer-tiny" not in {row["what"] for row in recorded}
-    said("of a recorded update it is several times as much")
+    said("of a recorded update it would be several times as much")
     assert all(row["graphs"] > 2 * tokens[row["what"], "bf16"] for row in recorded)
     compiled = parts["compiled"]["rows"]
-    said("No median gain is above 1.6, and compiling took 19 seconds or more")
+    said("No median ratio is above 1.6, and compiling took 19 seconds or more")
     assert 1.4 < max(row["ratio"] for row in compiled) < 1.6
     assert min(row["seconds_to_compile"] for row in compiled) >= 19
 
 
-def test_what_the_page_says_of_another_processor_holds():
+def test_what_the_page_says_of_other_machines_holds():
     elsewhere = json.loads((gpu_parts.ROOT / "benchmarks" / "gpu_elsewhere.json").read_text())
     parts = stored_parts()
-    here = {f"{row['what']}, {row['precision']}": row["tokens_per_second"]
-            for row in parts["speed"]["rows"]}  # fmt: skip
-    said("launched updates were 1.1 to 2.2 times as fast as here")
-    ratios = [elsewhere["launched"][key] / speed for key, speed in here.items()]
+    tokens = {(row["what"], row["precision"]): row["tokens_per_second"]
+              for row in parts["speed"]["rows"]}  # fmt: skip
+    in_turns = parts["graphs"]["rows"]
+    said("Recorded updates were the same within 4% on another one with the same card")
+    there = elsewhere["third"]
+    for row in in_turns:
+        assert abs(there["recorded"][row["what"]] / row["graphs"] - 1) < 0.04
+    said("launched updates were 0.9 to 1.5 times as fast there as here")
+    ratios = [there["launched"][row["what"]] / row["plain"] for row in in_turns]
+    assert (f"{min(ratios):.1f}", f"{max(ratios):.1f}") == ("0.9", "1.5")
+    said("and on a third machine 1.1 to 2.2 times")
+    second = elsewhere["second"]["launched"]
+    ratios = [second[", ".join(key)] / speed for key, speed in tokens.items()]
     assert (f"{min(ratios):.1f}", f"{max(ratios):.1f}") == ("1.1", "2.2")
-    said("recorded ones the same within 4%")
-    for row in parts["graphs"]["rows"]:
-        assert abs(elsewhere["recorded"][row["what"]] / row["graphs"] - 1) < 0.04
+    said(
+        "Even here the same launched updates, minutes apart in *Training* and *Replayed*, differ by"
+    )
+    apart = [row["plain"] / tokens[row["what"], "bf16"] for row in in_turns]
+    assert 1.25 < max(max(ratio, 1 / ratio) for ratio in apart) < 1.34
     said("Do not rank rows or columns that differ by less than a factor of two")
 
 
@@ -606,14 +617,14 @@ def test_what_the_page_says_of_joeynmt_on_a_gpu_holds():
     ours = [one for name, one in same.items() if "ours" in name]
     assert all(one["low"] < 1 < one["high"] for one in ours)
     assert min(one["low"] for one in ours) < 0.9 < 1.1 < max(one["high"] for one in ours)
-    said("about seven times as many tokens a second in 32 bits")
-    said("from nine to ten times as many in bfloat16")
-    as_is.pop("ours, luong not fed, bf16")
+    said("about seven times as many tokens a second in 32 bits; in bfloat16 from nine to ten times")
+    said("and from nearly fourteen times where ours is not fed")
+    assert 13.5 < as_is.pop("ours, luong not fed, bf16")["ratio"] < 14
     for kind, low, high in (("fp32", 6.9, 7.5), ("bf16", 9, 10)):
         ratios = [one["ratio"] for name, one in as_is.items() if name.endswith(kind)]
         assert ratios
         assert low < min(ratios) <= max(ratios) < high
-    said("1.7 to 1.9 times as fast in batches of one length as in random ones")
+    said("1.7 to 1.9 times as fast in batches of similar lengths as in random ones")
     gains = sorted(same[name]["speed"] / as_is[name]["speed"] for name in same if "Joey" in name)
     assert [f"{gain:.1f}" for gain in gains] == ["1.7", "1.9"]
     said("about four times as fast recorded as launched")

@@ -36,11 +36,18 @@ class AuthorsJudge(Judge):
     def judge_many(self, exercise: str, question: str, codes: Sequence[str]) -> list[Verdict]:
         """Judge many answers as :meth:`judge_code` would, in less time."""
         task = self._task(exercise, question)
+        names = {w.code: w.name for w in task.question.wrong}
+        # The bank's own wrong answers are tried once, to be judged and to recognise others by.
+        known = self._mistakes(exercise, question) if names.keys() & set(codes) else {}
+        found: dict[str, dict | None] = {
+            code: known[names[code]] for code in codes if names.get(code) in known
+        }
+        found |= dict(self._together(task, [code for code in codes if code not in found]))
         return [
-            self._verdict_from(task, Answer(code), results)
-            if results is not None and not imports_the_key(code)
+            self._verdict_from(task, Answer(code), {**results})
+            if (results := found[code]) is not None and not imports_the_key(code)
             else self.judge_code(exercise, question, code)
-            for code, results in self._together(task, codes)
+            for code in codes
         ]
 
     def refusals(self, exercise: str, question: str, codes: Sequence[str]) -> list[str]:
@@ -54,6 +61,12 @@ class AuthorsJudge(Judge):
             error = results.get("undefined") or results.get("check")
             found.append(f"{error['type']}: {error['message']}" if error else "")
         return found
+
+    def _compute_mistakes(self, exercise: str, question: str) -> dict[str, dict]:
+        task = self._task(exercise, question)
+        tried = self._together(task, [w.code for w in task.question.wrong])
+        named = zip(task.question.wrong, tried, strict=True)
+        return {w.name: results for w, (_, results) in named if results is not None}
 
     def _together(self, task: Task, codes: Sequence[str]) -> Iterator[tuple[str, dict | None]]:
         """Try answers, many in a process; give None with one that ends it.

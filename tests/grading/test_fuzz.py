@@ -1,4 +1,4 @@
-"""A minute of nonsense, always the same; ``python -m tools.fuzz`` goes on with more."""
+"""Twenty seconds of nonsense, always the same; ``python -m tools.fuzz`` goes on with more."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from tools import fuzz
 
 @pytest.mark.slow
 def test_what_must_always_hold_holds(tmp_path):
-    found = fuzz.fuzz(60, "suite", folder=tmp_path, last=60)
+    found = fuzz.fuzz(20, "suite", folder=tmp_path, last=60)
     assert found.failed == []
     assert found.real
     assert found.files > found.rounds
