@@ -45,6 +45,7 @@ from seqattn.process import prepare_process
 
 # Seconds: a part is asked to end, and then ended.
 ASKED, ENDED = 7.25 * 60, 8 * 60
+METHOD = "whole passes"  # what a turn of the speeds is: change it, and no older folder goes on
 # Parts that compare a way of computing with the plain one: part, what it needs first, heads, title.
 WAYS = (
     ("graphs", "record", "recorded", "s of two passes", "Replayed from CUDA graphs"),
@@ -303,12 +304,14 @@ def make_card(options: argparse.Namespace, study: Study) -> Row:
 
 
 def check_folder(work: Path, card: Row) -> None:
-    """Refuse to mix what two kinds of GPU, two PyTorchs or two settings measured."""
-    path, same = work / "card.json", ("device", "torch", "cuda", "setting")
+    """Refuse to mix what two kinds of GPU, two PyTorchs, settings or methods measured."""
+    path, same = work / "card.json", ("device", "torch", "cuda", "setting", "method")
     if path.is_file():
         before = json.loads(path.read_text(encoding="utf-8"))
         other = [
-            f"{key} {before[key]}, here {card[key]}" for key in same if before[key] != card[key]
+            f"{key} {before.get(key)}, here {card[key]}"
+            for key in same
+            if before.get(key) != card[key]
         ]
         if other:
             raise SystemExit(
