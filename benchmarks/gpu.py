@@ -298,9 +298,10 @@ def make_card(options: argparse.Namespace, study: Study) -> Row:
     device = torch.device(options.device)
     name = torch.cuda.get_device_name(device) if device.type == "cuda" else "a CPU"
     setting = "tiny" if options.tiny else "full"
-    card = study.card(device=name, cuda=torch.version.cuda, setting=setting, processor=processor())
+    card = study.card(device=name, cuda=torch.version.cuda, setting=setting, method=METHOD)
     joeynmt = " --joeynmt PYTHON" if options.joeynmt else ""
-    return {**card, "command": f"{card['command']}{joeynmt} --book"}
+    command = f"{card['command']}{joeynmt} --book"
+    return {**card, "processor": processor(), "command": command}
 
 
 def check_folder(work: Path, card: Row) -> None:
