@@ -695,4 +695,17 @@ def test_gradescope_hears_of_a_failure_of_ours(folder, tmp_path, monkeypatch):
 def test_gradescope_writes_its_results(folder, tmp_path):
     done = seqattn("gradescope", folder / "ada", "--out", tmp_path / "r" / "results.json")
     assert done.returncode == 0, done.stderr
-    assert len(json.loads((tmp_path / "r" / "results.json").read_text())["tests"]) == 6
+    found = json.loads((tmp_path / "r" / "results.json").read_text())
+    assert len(found["tests"]) == 6
+    assert "hand in one" not in found["output"]
+
+
+def test_gradescope_says_which_of_several_notebooks_it_grades(folder, tmp_path):
+    both = tmp_path / "both"
+    both.mkdir()
+    [notebook] = (folder / "ada").glob("*.ipynb")
+    for name in ("a.ipynb", "b.ipynb"):
+        shutil.copy(notebook, both / name)
+    assert seqattn("gradescope", both, "--out", tmp_path / "r.json").returncode == 0
+    said = json.loads((tmp_path / "r.json").read_text())["output"]
+    assert "of 2 notebooks b.ipynb is graded: hand in one" in said
