@@ -337,6 +337,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parts: dict[str, Callable[[], object]] = {
         "contest": lambda: [scores(trial) for trial in contest],
         "rules": lambda: rules(valid, train),
+        "few_rules": lambda: {
+            "copy": copied_bleu(*(read_split(FEW, split) for split in ("valid", "train")))
+        },
         "maps": lambda: maps_apart(looking, valid[:200]),
         "lengths": lambda: by_length(growing, longer()),
         "joints": lambda: joints(growing, valid),

@@ -52,6 +52,13 @@ PAGE = ROOT / "chapters" / "training_runs.md"
 BEAM = 5
 MORE_TESTS = "test_2017_flickr", "test_2017_mscoco"  # of Multi30k; the first, of 2016, is "test"
 POINTS = 6  # of a training log
+# What the project wanted of the mean over seeds: preset, direction, test, BLEU.
+GOALS = (
+    ("transformer-tiny", "de-en", "beam5", 42.5),
+    ("bahdanau", "de-en", "beam5", 41.5),
+    ("transformer-tiny", "en-de", "beam5-tokenized", 41.3),
+    ("bahdanau-tied", "en-de", "beam5-tokenized", 39.0),
+)
 KIND = ("preset", "direction", "lowercase")  # what runs share that differ by their seeds alone
 Values = dict[str, Any]
 
@@ -297,12 +304,32 @@ def summary_table(groups: Sequence[Values], costs: bool = False) -> list[str]:
     return lines
 
 
+def goal_table(groups: Sequence[Values]) -> list[str]:
+    """Give the lines of a table in Markdown: each goal, what came of it, and how far off it is."""
+    lines = []
+    for preset, direction, test, goal in GOALS:
+        for group in groups:
+            if (group["preset"], group["direction"]) == (preset, direction):
+                bleu = group["tests"][test]["bleu"]
+                short = goal - bleu["mean"]
+                came = "met" if short <= 0 else f"missed by {short:.2f}"
+                lines.append(
+                    f"| {preset} | {direction} | {test} | {goal} | {_told(bleu)} | {came} |"
+                )
+    if not lines:
+        return []
+    title = "**The project's goals for the mean of the seeds**"
+    heads = ["| preset | direction | test | goal | BLEU | |", "|---|---|---|---:|---:|---|"]
+    return [title, "", *heads, *lines, ""]
+
+
 def page_lines(record: Values) -> list[str]:
     """Give what stands between the marks of the page, in Markdown."""
     if not record["runs"]:
         return ["No run has been collected yet."]
     card = record["card"]
     lines = [*summary_table(record["groups"]), "", *_signatures(record["groups"]), ""]
+    lines += goal_table(record["groups"])
     for group in record["groups"]:
         lines += _section(group, [r for r in record["runs"] if kind_of(r) == kind_of(group)])
     return [*lines, f"Collected on {card['date']} by `{card['command']}`."]

@@ -246,7 +246,7 @@ assert padding(bucketed) < 0.05 < 0.15 < padding(at_random)
 # thing that it would learn is that some tokens are more frequent than others. That needs no attention, so
 # trainings here start one step later: {func}`~seqattn.models.guess_frequencies` sets the bias of the output
 # layer to the logarithm of each token's frequency. The loss then starts near the entropy of these
-# frequencies.
+# frequencies. [Chapter 6](06_decoder.ipynb) trains with that start and without.
 
 
 # %%

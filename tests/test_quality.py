@@ -280,6 +280,23 @@ def test_the_readme_quotes_the_runs_of_the_file():
         if run["direction"] == "de-en" and "CPU" in run["machine"]
     ]
     assert 1.5 < min(hours) < max(hours) < 4.0
+    # The goals, as the page of all runs says.
+    page = " ".join(quality.PAGE.read_text(encoding="utf-8").split())
+    groups = json.loads(quality.RESULT.read_text(encoding="utf-8"))["groups"]
+    told = [line.split("|")[-2].strip() for line in quality.goal_table(groups)[4:-1]]
+    assert "four goals, and met one of them" in page
+    assert [came == "met" for came in told] == [True, False, False, False]
+    assert "misses its goal by less than the ± of its seeds, and so does the recurrent" in page
+    assert "The Transformer to German misses its own by more than twice that." in page
+    found = {(g["preset"], g["direction"]): g["tests"] for g in groups}
+    off = [
+        (goal - found[preset, way][test]["bleu"]["mean"])
+        / found[preset, way][test]["bleu"]["spread"]
+        for preset, way, test, goal in quality.GOALS
+    ]
+    assert 0 < off[1] < 1
+    assert off[2] > 2
+    assert 0 < off[3] < 1
     [gpu] = measured("gpu")["parts"]["quality"]["rows"]
     assert f"took {gpu['run']['minutes']} minutes" in readme
     assert f"came to {gpu['run']['tests']['beam5']['bleu']:.2f} " in readme

@@ -50,6 +50,11 @@ class CorpusConfig:
         With "toy": number of training pairs.
     seed : int
         Of the toy corpus, and of what is held out.
+
+    Raises
+    ------
+    CorpusError
+        If there is no such corpus, or an option is of the wrong kind or has no effect.
     """
 
     name: str = "toy"
@@ -66,6 +71,22 @@ class CorpusConfig:
     def __post_init__(self) -> None:
         if self.name not in ("toy", "multi30k", "files"):
             raise CorpusError(f"no corpus {self.name!r}; expected 'toy', 'multi30k' or files")
+        for option, kind, wanted in (
+            ("encoding", str, "the name of an encoding"),
+            ("lowercase", bool, "True or False"),
+            ("pairs", int, "a whole number of at least 1"),
+            ("seed", int, "a whole number"),
+        ):
+            value = getattr(self, option)
+            right = isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
+            if not right or (option == "pairs" and value < 1):
+                raise CorpusError(f"{option} is {value!r}; expected {wanted}")
+        for option, where in (("pairs", "toy"), ("encoding", "files")):
+            value = getattr(self, option)
+            if self.name != where and value != getattr(type(self), option):
+                raise CorpusError(
+                    f"{option}={value!r} has no effect with {self.name!r}; it is for {where!r}"
+                )
         if self.name == "toy" and {self.source, self.target} != {"en", "fr"}:
             raise CorpusError(
                 f"the toy corpus is English and French; got {self.source!r} and {self.target!r}"

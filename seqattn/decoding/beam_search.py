@@ -11,6 +11,8 @@ from seqattn.attention import padding_mask
 from seqattn.context_managers import evaluating
 from seqattn.decoding.interface import Hypotheses, StepModel, select
 from seqattn.decoding.rows import (
+    check_penalty,
+    check_whole,
     few_left,
     length_limits,
     no_hypotheses,
@@ -104,15 +106,20 @@ def beam_search(
     Raises
     ------
     ValueError
-        If ``beam``, ``n_best`` or ``max_len`` is below 1, ``n_best`` above ``beam``, a penalty
-        negative, or coverage is asked of a model that gives no weights.
+        If ``beam``, ``n_best`` or ``max_len`` is no whole number or below 1, ``n_best`` above
+        ``beam``, a penalty negative or no number, or coverage is asked of a model that gives no
+        weights.
 
     References
     ----------
     Sutskever, Vinyals and Le (2014), section 3.2; Wu et al. (2016), section 7.
     """
+    check_whole("beam", beam)
+    check_whole("n_best", n_best)
     if not 1 <= n_best <= beam:
         raise ValueError(f"beam is {beam} and n_best is {n_best}; expected 1 <= n_best <= beam")
+    check_penalty("length_penalty", length_penalty)
+    check_penalty("coverage_penalty", coverage_penalty)
     limits = length_limits(max_len, source)[:, None]
     if not len(limits):
         return no_hypotheses(source)
@@ -182,8 +189,7 @@ def length_penalty(lengths: Int[Tensor, "..."], alpha: float) -> Float[Tensor, "
     >>> length_penalty(torch.tensor([1, 7, 13]), alpha=1.0)
     tensor([1., 2., 3.])
     """
-    if alpha < 0:
-        raise ValueError(f"length_penalty is {alpha}; expected 0 or more")
+    check_penalty("length_penalty", alpha)
     return ((5 + lengths) / 6) ** alpha
 
 
@@ -231,8 +237,7 @@ def coverage_penalty(
     >>> coverage_penalty(torch.tensor([1.7, 1.0, 0.5]), beta=1.0)
     tensor(-0.6931)
     """
-    if beta < 0:
-        raise ValueError(f"coverage_penalty is {beta}; expected 0 or more")
+    check_penalty("coverage_penalty", beta)
     summands = coverage.clamp(LEAST_COVERAGE, 1.0).log()
     if mask is not None:
         summands = summands.masked_fill(~mask, 0.0)

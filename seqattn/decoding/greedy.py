@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from numbers import Real
 
 import torch
 from jaxtyping import Float, Int
@@ -10,6 +11,7 @@ from torch import Tensor
 from seqattn.context_managers import evaluating
 from seqattn.decoding.interface import Hypotheses, StepModel, select
 from seqattn.decoding.rows import (
+    check_whole,
     few_left,
     length_limits,
     no_hypotheses,
@@ -90,7 +92,7 @@ def sample(
     ValueError
         If the temperature, ``top_k`` or ``top_p`` is out of range.
     """
-    if not 0 < temperature < math.inf:
+    if not isinstance(temperature, Real) or not 0 < temperature < math.inf:
         raise ValueError(
             f"temperature is {temperature}; expected above 0 (at 0: greedy search) and finite"
         )
@@ -145,6 +147,7 @@ def truncate(
     tensor([[0.6250, 0.3750, 0.0000]])
     """
     if top_k is not None:
+        check_whole("top_k", top_k)
         if top_k < 1:
             raise ValueError(f"top_k is {top_k}; expected at least 1")
         last_kept = logits.topk(min(top_k, logits.shape[-1])).values[:, -1:]

@@ -1,6 +1,8 @@
 """The rows of a batch during a search: how long each may get, which are left, what each wrote."""
 
-from typing import TypeVar
+import math
+from numbers import Real
+from typing import Any, TypeVar
 
 import torch
 from jaxtyping import Float, Int
@@ -10,6 +12,8 @@ from seqattn.decoding.interface import Hypotheses
 from seqattn.specials import BOS, PAD
 
 __all__ = [
+    "check_penalty",
+    "check_whole",
     "few_left",
     "length_limits",
     "no_hypotheses",
@@ -25,10 +29,25 @@ FEW = 0.75
 Values = TypeVar("Values", Tensor, Tensor | None)
 
 
+def check_whole(name: str, value: object) -> None:
+    """Refuse what is no whole number; how large it may be is asked elsewhere."""
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise ValueError(f"{name} is {value!r}; expected a whole number")
+
+
+def check_penalty(name: str, value: Any) -> None:
+    """Refuse what cannot be the strength of a penalty."""
+    number = isinstance(value, Real) and not isinstance(value, bool)
+    if not number or not 0 <= value < math.inf:
+        raise ValueError(f"{name} is {value!r}; expected 0 or more, and finite")
+
+
 def length_limits(
     max_len: int | Int[Tensor, " batch"], source: Int[Tensor, "batch keys"]
 ) -> Int[Tensor, " batch"]:
     """Give each sentence its longest allowed length, in tokens."""
+    if not isinstance(max_len, Tensor):
+        check_whole("max_len", max_len)
     limits = torch.as_tensor(max_len, device=source.device).expand(source.shape[0])
     if limits.numel() and int(limits.min()) < 1:
         raise ValueError(f"max_len is {int(limits.min())}; expected at least 1")

@@ -204,3 +204,25 @@ def test_the_toy_corpus_has_a_test_by_length(drawn, monkeypatch):
         assert {i for i, _ in pair.links} == set(range(len(tokenize(pair.source, "en"))))
     with pytest.raises(CorpusError, match="no split 'long'"):
         read_split(CorpusConfig("multi30k", "de", "en"), "long")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"pairs": 10.5}, "pairs is 10.5; expected a whole number of at least 1"),
+        ({"pairs": "9"}, "pairs is '9'; expected a whole number"),
+        ({"pairs": True}, "pairs is True"),
+        ({"pairs": 0}, "pairs is 0; expected a whole number of at least 1"),
+        ({"lowercase": "no"}, "lowercase is 'no'; expected True or False"),
+        ({"seed": 1.5}, "seed is 1.5; expected a whole number"),
+        ({"encoding": None}, "encoding is None; expected the name of an encoding"),
+        ({"encoding": "latin-1"}, "encoding='latin-1' has no effect with 'toy'; it is for 'files'"),
+        (
+            {"name": "multi30k", "pairs": 10},
+            "pairs=10 has no effect with 'multi30k'; it is for 'toy'",
+        ),
+    ],
+)
+def test_an_option_of_a_corpus_is_checked_by_its_name(options, message, unchecked):
+    with pytest.raises(CorpusError, match=message):
+        CorpusConfig(**options)

@@ -1,5 +1,6 @@
 """Greedy and beam search against exhaustive search and against a slow one with lists."""
 
+import math
 from functools import partial
 from unittest import mock
 
@@ -344,12 +345,17 @@ def test_a_model_without_attention_has_no_weights(search):
         ({"beam": 0}, "beam is 0 and n_best is 1; expected 1 <= n_best <= beam"),
         ({"beam": 2, "n_best": 3}, "beam is 2 and n_best is 3"),
         ({"n_best": 0}, "beam is 5 and n_best is 0; expected 1 <= n_best <= beam"),
+        ({"beam": 1.5}, r"beam is 1.5; expected a whole number"),
+        ({"beam": True}, r"beam is True; expected a whole number"),
         ({"max_len": 0}, "max_len is 0; expected at least 1"),
+        ({"max_len": 1.5}, r"max_len is 1.5; expected a whole number"),
+        ({"length_penalty": math.nan}, r"length_penalty is nan; expected 0 or more, and finite"),
+        ({"length_penalty": "a"}, r"length_penalty is 'a'; expected 0 or more"),
         ({"length_penalty": -0.5}, r"length_penalty is -0.5; expected 0 or more"),
         ({"coverage_penalty": -0.5}, r"coverage_penalty is -0.5; expected 0 or more"),
     ],
 )
-def test_impossible_options_are_refused(options, message):
+def test_impossible_options_are_refused(options, message, unchecked):
     source, _ = sources(*IDS)
     with pytest.raises(ValueError, match=message):
         beam_search(TableModel(), source.expand(-1, KEYS), torch.full((len(IDS),), KEYS), **options)
