@@ -54,7 +54,7 @@ class CorpusConfig:
     Raises
     ------
     CorpusError
-        If there is no such corpus, or an option is of the wrong kind or has no effect.
+        If there is no such corpus, an option is of the wrong kind, or ``pairs`` has no effect.
     """
 
     name: str = "toy"
@@ -81,11 +81,14 @@ class CorpusConfig:
             right = isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
             if not right or (option == "pairs" and value < 1):
                 raise CorpusError(f"{option} is {value!r}; expected {wanted}")
-        for option, where in (("pairs", "toy"), ("encoding", "files")):
-            value = getattr(self, option)
-            if self.name != where and value != getattr(type(self), option):
+        if self.name != "toy" and self.pairs != type(self).pairs:
+            raise CorpusError(
+                f"pairs={self.pairs} has no effect with {self.name!r}; it is for 'toy'"
+            )
+        for split in ("train", "valid", "test"):
+            if not isinstance(getattr(self, split), tuple):
                 raise CorpusError(
-                    f"{option}={value!r} has no effect with {self.name!r}; it is for {where!r}"
+                    f"{split} is {getattr(self, split)!r}; expected a tuple of one or two paths"
                 )
         if self.name == "toy" and {self.source, self.target} != {"en", "fr"}:
             raise CorpusError(
@@ -96,10 +99,15 @@ class CorpusConfig:
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> "CorpusConfig":
-        """Come back from ``dataclasses.asdict``, or from JSON, which knows no tuples."""
+        """Come back from ``dataclasses.asdict``, or from JSON, which knows no tuples.
+
+        What had no effect, and was once let through, is left out.
+        """
         plain: dict[str, Any] = {
             k: tuple(v) if isinstance(v, list) else v for k, v in values.items()
         }
+        if plain.get("name", cls.name) != "toy":
+            plain.pop("pairs", None)
         return cls(**plain)
 
     @property

@@ -177,7 +177,8 @@ def length_penalty(lengths: Int[Tensor, "..."], alpha: float) -> Float[Tensor, "
     Raises
     ------
     ValueError
-        If alpha is negative: short sentences win even without a penalty on long ones.
+        If alpha is infinite, no number, or negative: short sentences win even without a penalty on
+        long ones.
 
     References
     ----------
@@ -224,7 +225,7 @@ def coverage_penalty(
     Raises
     ------
     ValueError
-        If beta is negative: leaving words out would win.
+        If beta is infinite, no number, or negative: leaving words out would win.
 
     References
     ----------

@@ -94,7 +94,8 @@ def sample(
     """
     if not isinstance(temperature, Real) or not 0 < temperature < math.inf:
         raise ValueError(
-            f"temperature is {temperature}; expected above 0 (at 0: greedy search) and finite"
+            f"temperature is {temperature!r}; expected a number above 0 (at 0: greedy search) and "
+            "finite"
         )
 
     def draw(logits: Tensor) -> Tensor:
@@ -134,7 +135,7 @@ def truncate(
     Raises
     ------
     ValueError
-        If ``top_k`` is below 1, or ``top_p`` not above 0 and at most 1.
+        If ``top_k`` is no whole number of at least 1, or ``top_p`` not above 0 and at most 1.
 
     References
     ----------

@@ -1,6 +1,7 @@
 """The rows of a batch during a search: how long each may get, which are left, what each wrote."""
 
 import math
+import operator
 from numbers import Real
 from typing import Any, TypeVar
 
@@ -31,7 +32,13 @@ Values = TypeVar("Values", Tensor, Tensor | None)
 
 def check_whole(name: str, value: object) -> None:
     """Refuse what is no whole number; how large it may be is asked elsewhere."""
-    if isinstance(value, bool) or not hasattr(value, "__index__"):
+    try:
+        operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        whole = False
+    else:
+        whole = not isinstance(value, bool)
+    if not whole:
         raise ValueError(f"{name} is {value!r}; expected a whole number")
 
 
@@ -48,6 +55,8 @@ def length_limits(
     """Give each sentence its longest allowed length, in tokens."""
     if not isinstance(max_len, Tensor):
         check_whole("max_len", max_len)
+    elif max_len.is_floating_point() or max_len.dtype == torch.bool:
+        raise ValueError(f"max_len holds {max_len.dtype}; expected whole numbers")
     limits = torch.as_tensor(max_len, device=source.device).expand(source.shape[0])
     if limits.numel() and int(limits.min()) < 1:
         raise ValueError(f"max_len is {int(limits.min())}; expected at least 1")

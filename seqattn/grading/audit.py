@@ -34,7 +34,11 @@ class AuthorsJudge(Judge):
             return not_judged(task.question, error)
 
     def judge_many(self, exercise: str, question: str, codes: Sequence[str]) -> list[Verdict]:
-        """Judge many answers as :meth:`judge_code` would, in less time."""
+        """Judge many answers as :meth:`judge_code` would, in less time.
+
+        One of the bank's own wrong answers is recognised by what it gave this once: that it would
+        give the same again is not looked at.
+        """
         task = self._task(exercise, question)
         names = {w.code: w.name for w in task.question.wrong}
         # The bank's own wrong answers are tried once, to be judged and to recognise others by.

@@ -210,9 +210,14 @@ def _fenced(text: str) -> list[Cell]:
 
 def _options(code: list[str]) -> int:
     """Count the lines in which MyST says how a cell is shown: ``:tags: [...]``, or YAML."""
-    if code[:1] == ["---\n"] and "---\n" in code[1:]:
-        return code.index("---\n", 1) + 1
-    return next((i for i, line in enumerate(code) if not OPTION.match(line)), len(code))
+    marks = [i for i, line in enumerate(code) if line.rstrip() == "---"]
+    if marks[:1] == [0] and len(marks) > 1:
+        return marks[1] + 1
+    count = 0
+    # An option may go on in indented lines.
+    while count < len(code) and (OPTION.match(code[count]) or (count and code[count][:1] in " \t")):
+        count += 1
+    return count
 
 
 def _from_archive(path: Path, data: bytes) -> Submission:

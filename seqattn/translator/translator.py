@@ -11,6 +11,7 @@ from seqattn.data.batches import Batch, Batches, encode_pairs, pad
 from seqattn.data.pairs import TextPair, lower_case
 from seqattn.data.vocabulary import Vocabularies
 from seqattn.decoding import Hypotheses, beam_search, greedy, sample
+from seqattn.decoding.rows import check_whole
 from seqattn.models import Output
 from seqattn.models.seq2seq import StepwiseModel
 from seqattn.precision import autocast
@@ -215,6 +216,8 @@ class Translator:
         TypeError, ValueError
             As :meth:`translate`, or if n is not from 1 to ``beam``.
         """
+        check_whole("n", n)
+        check_whole("beam", beam)
         if beam < 1:
             raise ValueError(f"beam is {beam}; expected at least 1")
         if not 1 <= n <= beam:

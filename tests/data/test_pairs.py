@@ -216,7 +216,7 @@ def test_the_toy_corpus_has_a_test_by_length(drawn, monkeypatch):
         ({"lowercase": "no"}, "lowercase is 'no'; expected True or False"),
         ({"seed": 1.5}, "seed is 1.5; expected a whole number"),
         ({"encoding": None}, "encoding is None; expected the name of an encoding"),
-        ({"encoding": "latin-1"}, "encoding='latin-1' has no effect with 'toy'; it is for 'files'"),
+        ({"name": "files", "train": "data.tsv"}, "train is 'data.tsv'; expected a tuple of one or"),
         (
             {"name": "multi30k", "pairs": 10},
             "pairs=10 has no effect with 'multi30k'; it is for 'toy'",
@@ -226,3 +226,8 @@ def test_the_toy_corpus_has_a_test_by_length(drawn, monkeypatch):
 def test_an_option_of_a_corpus_is_checked_by_its_name(options, message, unchecked):
     with pytest.raises(CorpusError, match=message):
         CorpusConfig(**options)
+
+
+def test_a_stored_corpus_comes_back_without_what_had_no_effect():
+    stored = {"name": "multi30k", "source": "de", "target": "en", "pairs": 10}
+    assert CorpusConfig.from_dict(stored) == CorpusConfig("multi30k", "de", "en")

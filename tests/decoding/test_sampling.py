@@ -124,10 +124,16 @@ def test_the_nucleus_is_taken_among_the_top_k():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"temperature": 0.0}, r"temperature is 0.0; expected above 0 \(at 0: greedy search\)"),
-        ({"temperature": float("inf")}, "temperature is inf; expected above 0 .* and finite"),
-        ({"temperature": float("nan")}, "temperature is nan; expected above 0"),
-        ({"temperature": "a"}, "temperature is a; expected above 0"),
+        (
+            {"temperature": 0.0},
+            r"temperature is 0.0; expected a number above 0 \(at 0: greedy search\)",
+        ),
+        (
+            {"temperature": float("inf")},
+            "temperature is inf; expected a number above 0 .* and finite",
+        ),
+        ({"temperature": float("nan")}, "temperature is nan; expected a number above 0"),
+        ({"temperature": "a"}, "temperature is 'a'; expected a number above 0"),
         ({"top_k": 0}, "top_k is 0; expected at least 1"),
         ({"top_k": 1.5}, "top_k is 1.5; expected a whole number"),
         ({"top_p": 0.0}, r"top_p is 0.0; expected above 0 and at most 1"),

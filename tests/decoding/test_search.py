@@ -349,6 +349,8 @@ def test_a_model_without_attention_has_no_weights(search):
         ({"beam": True}, r"beam is True; expected a whole number"),
         ({"max_len": 0}, "max_len is 0; expected at least 1"),
         ({"max_len": 1.5}, r"max_len is 1.5; expected a whole number"),
+        ({"max_len": torch.tensor([2.5])}, r"max_len holds torch.float32; expected whole numbers"),
+        ({"beam": torch.tensor(1.5)}, r"beam is tensor\(1.5000\); expected a whole number"),
         ({"length_penalty": math.nan}, r"length_penalty is nan; expected 0 or more, and finite"),
         ({"length_penalty": "a"}, r"length_penalty is 'a'; expected 0 or more"),
         ({"length_penalty": -0.5}, r"length_penalty is -0.5; expected 0 or more"),

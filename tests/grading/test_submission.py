@@ -461,9 +461,9 @@ def as_myst(notebook):
 
 def as_myst_with_options(notebook):
     """Write it as Jupytext does where cells have metadata."""
-    fence, options = "```{code-cell} ipython3\n", ":tags: [hide-input]\n:id: a-1\n\n"
+    fence, options = "```{code-cell} ipython3\n", ":tags: [hide-input,\n  b]\n:id: a-1\n\n"
     first, _, rest = as_myst(notebook).partition(fence)
-    yaml = "---\ntags: [hide-input]\nslideshow:\n  slide_type: skip\n---\n"
+    yaml = "--- \ntags: [hide-input]\nslideshow:\n  slide_type: skip\n---\n"
     return first + fence + yaml + rest.replace(fence, fence + options)
 
 

@@ -156,7 +156,8 @@ def gradescope(
     nothing = Grade("", "", "unreadable: no notebook was handed in", [], "", "")
     chosen = (readable or grades or [nothing])[-1]
     if len(readable) > 1:
-        chosen.notes.append(f"of {len(readable)} notebooks {chosen.file} is graded: hand in one")
+        [where] = {f.label for f, g in zip(files, grades, strict=True) if g is chosen}
+        chosen.notes.append(f"of {len(readable)} notebooks {where} is graded: hand in one")
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(as_gradescope(chosen), encoding="utf-8", errors="replace")
     if chosen.pending:
