@@ -279,7 +279,7 @@ for split in ("short", "long"):
 #
 # $$ y_t \sim \mathrm{softmax}(z_t / \tau) $$ (eq-tempered-draw)
 #
-# The *logits* $z_t$ are what the softmax reads. *Top-k* keeps only the $k$ likeliest words. A *nucleus* keeps the likeliest words until their probabilities sum to $P$.
+# The *logits* $z_t$ are what the softmax reads. *Top-k* keeps only the $k$ likeliest words. A *nucleus* keeps the likeliest words until they sum to at least $P$.
 
 # %%
 ways = {}, {"temperature": 2.0}, {"temperature": 2.0, "top_k": 2}, {"top_p": 0.4}

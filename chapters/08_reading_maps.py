@@ -285,7 +285,7 @@ plt.show()
 #   {{ f"{yard['ibm1 grow-diag']:.3f}" }}. The package's model is below that, with its whole interval, as is each small one: {{ low_high(of_seeds["grow-diag"]) }}. Read one
 #   way, the counter has {{ f"{yard['ibm1']:.3f}" }}, and the maps are below that as well. But the maps had
 #   help: the threshold, and a training that asks for totals near 1 ({eq}`eq-look-at-each-word`).
-#   By [chapter 19](19_judge.ipynb)'s formula (this counter halves words that come twice), in twenty rounds and with no link to the empty word, a counter gets to 0.111 from both sides: above
+#   Another counter, by [chapter 19](19_judge.ipynb)'s formula (the one above halves words that come twice), in twenty rounds and with no link to the empty word, gets to 0.111 from both sides: above
 #   the package's model, but below all three small ones.
 #
 # </details>

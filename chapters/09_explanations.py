@@ -527,7 +527,7 @@ heads = (
     "largest weight on the reason",
     "occlusion finds it",
 )
-note = "three seeds; a push is the factor of −Σ β ln(β/α) in the loss (α first, β new); Σ can be large where JSD is small"
+note = "three seeds; a push is the factor of −Σ β ln(β/α) in the loss (α first, β new); that sum can be large where JSD is small"
 ResultTable(heads, rows, "Models that look elsewhere", note)
 
 # %% [markdown]

@@ -126,7 +126,7 @@ Unrolled(orders=ORDERS, phases=["decode"], event=10, title="Two orders of events
 # Links are read as in [chapter 19](19_judge.ipynb). The Transformer's weights are the mean of its last layer's heads. A mean of sharp rows is less sharp than they are: compare neither its entropy nor its links with those of single maps. The last rows are rules without a model: the copyist of [chapter 18](18_build.ipynb), and two that link each target word to one source word.
 #
 # In the plot, a dot is a seed, the diamond their mean, and the bar one standard deviation to each side. A *range* goes from the lowest dot to the highest. Three dots and three others of
-# equal models are apart by luck once in ten times ([chapter 17](17_evaluation.ipynb)), and five models make ten pairs. Of these five "ahead" and "behind" mean ranges apart, a hint where the gap is narrow. The sentences' luck is left out.
+# equal models are apart by luck once in ten times ([chapter 17](17_evaluation.ipynb)), and five models make ten pairs. Of these models "ahead" and "behind" mean ranges apart: a hint where the gap is narrow. The sentences' luck is left out.
 
 # %% tags=["hide-input"]
 NAMES = tuple(dict.fromkeys(run["model"] for run in stored["contest"]))
@@ -172,7 +172,7 @@ for name in NAMES:
 copied = [f"{rules['copy']:.1f}"] * len(LONG_RATES)
 rows.append(("copy the nearest", *copied, "–", "–"))
 heads = ("BLEU at a learning rate of", *map(str, LONG_RATES))
-heads += tuple(f"{name}, all nine" for name in COSTS.values())
+heads += tuple(f"{name}, range of nine" for name in COSTS.values())
 title = f"After {long['card']['updates']:,} updates: lowest to highest of three seeds"
 last = sum(run["curve"][-1] == max(run["curve"]) for run in long["contest"])
 final = [run["curve"][-1] - run["curve"][-2] for run in long["contest"]]
@@ -270,7 +270,7 @@ for readout, score in product(FACTORS["readout"], FACTORS["score"]):
         (readout, score, f"{size:,}", *map(spread, cells), verdict(*cells), cost)
     )
 heads = ("readout", "score", "parameters", "asks before", "asks after", "ranges")
-heads += ("core s, without validation",)
+heads += ("core s of six, without validation",)
 ResultTable(heads, rows, "Validation BLEU, lowest to highest of three seeds")
 
 # %% [markdown]
@@ -332,7 +332,7 @@ for updates, rate in sorted((updates, rate) for rate, updates in trained):
     rows.append((f"{updates:,}", rate, spread(reached(rows=some)), spent, *columns))
 heads = ("updates", "rate", "BLEU of all", "core s*")
 heads += tuple(f"{name}: {one}" for name, (one, _) in FACTORS.items())
-note = "In brackets: of four pairs, those whose ranges are apart. * Without validation; the "
+note = "In brackets: of four pairs, those whose ranges are apart. * Of all trainings of a row, without validation; the "
 note += (
     "first table's row is of another day. Memory was not measured. To repeat all but "
 )
@@ -420,7 +420,8 @@ for what, form in (("bleu", ".1f"), ("aer", ".1%"), ("entropy", ".2f")):
         (what, spread(without, form), spread(held, form), verdict(without, held))
     )
 heads = ("validation", "without the penalty", "with it", "ranges")
-ResultTable(heads, rows, "The penalty, three seeds")
+note = "Costs are stored and not compared: one of them is out of line."
+ResultTable(heads, rows, "The penalty, three seeds", note)
 
 # %% [markdown]
 # In BLEU and alignment error no difference is seen, at this budget and a factor of 0.1. The maps do differ: with
