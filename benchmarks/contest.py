@@ -43,7 +43,7 @@ from seqattn.data import (
     tokenize,
     toy_by_length,
 )
-from seqattn.evaluation import evaluate, summarize_attention
+from seqattn.evaluation import copy_nearest, evaluate, one_word_away, summarize_attention
 from seqattn.metrics import alignment_error_rate, corpus_bleu, weight_distance
 from seqattn.models import ModelConfig
 from seqattn.process import prepare_process
@@ -116,41 +116,9 @@ def curve(trial: Trial) -> list[float]:
     return [round(r["bleu"], 2) for r in records if r["kind"] == "valid"]
 
 
-def holes(pair: TextPair) -> set[tuple[str, ...]]:
-    """Give the source with each of its words left out in turn."""
-    words = pair.source.split()
-    return {(*words[:i], "_", *words[i + 1 :]) for i in range(len(words))}
-
-
-def not_near(pairs: Sequence[TextPair], train: Sequence[TextPair]) -> list[TextPair]:
-    """Leave out what comes from a training source by exchanging one word, or none."""
-    seen = set().union(*map(holes, train))
-    return [pair for pair in pairs if seen.isdisjoint(holes(pair))]
-
-
-def copy_the_nearest(pairs: Sequence[TextPair], train: Sequence[TextPair]) -> list[str]:
-    """Give each source the translation of the training source that is most like it.
-
-    That is the one of as many words with the most words in the same places; of all, where none is
-    as long.
-    """
-    by_words: dict[int, list[TextPair]] = {}
-    for known in train:
-        by_words.setdefault(len(known.source.split()), []).append(known)
-
-    def nearest(pair: TextPair) -> TextPair:
-        words = pair.source.split()
-        return max(
-            by_words.get(len(words), train),
-            key=lambda known: sum(map(str.__eq__, words, known.source.split())),
-        )
-
-    return [nearest(pair).target for pair in pairs]
-
-
 def copied_bleu(pairs: Sequence[TextPair], train: Sequence[TextPair]) -> float:
     """Give the BLEU of a copyist."""
-    copied = copy_the_nearest(pairs, train)
+    copied = copy_nearest(pairs, train)
     return round(corpus_bleu(copied, [pair.target for pair in pairs]).score, 2)
 
 
@@ -330,7 +298,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         card = study.card(command=command, lr=list(LEARNING_RATES), seeds=[RATES_SEED])
         return study.write({**stored, "rates": at_rates(), "rates_card": card})
 
-    far = not_near(test, train)
+    far = [pair for pair, near in zip(test, one_word_away(test, train)) if not near]
     contest = trials("contest", MODELS)
     looking = [trial for trial in contest if trial.name != "fixed vector"]
     growing = [trial for trial in contest if trial.name in GROWING]

@@ -9,7 +9,9 @@ Multi30k also the two test sets of 2017.
 Without ``--book`` the tables of these runs are printed. With it the runs join those in
 ``seqattn/data/measured/multi30k.json``, which chapter 20 reads, and ``chapters/training_runs.md``
 is written from all of them; a run of the same preset, direction, case and seed takes the place of
-the one that was there, and ``--anew`` forgets them all first. The JSON holds::
+the one that was there, and ``--anew`` forgets them all first. ``--copyist`` also scores anew what
+has learned nothing, see :func:`~seqattn.evaluation.copy_nearest`; it reads Multi30k. The JSON
+holds::
 
     card      how it was made: command, date
     runs      one entry for each training:
@@ -23,6 +25,8 @@ the one that was there, and ``--anew`` forgets them all first. The JSON holds::
               minutes, updates, tokens_per_second   {mean, spread, values}
               tests    name -> {seeds, bleu: {mean, spread, values}, chrf: ..., signature, beam,
                        sentences}; the seeds are those whose run has that test
+    copyist   one entry for each direction, case and test set of Multi30k:
+              direction, lowercase, split, sentences, bleu, tokenized (BLEU so), one_word_away
 
 where ``spread`` is the standard deviation between seeds, null for one seed alone.
 """
@@ -40,7 +44,8 @@ from typing import Any
 
 from benchmarks.measure import write_block
 from seqattn.data.corpora import CorpusConfig, read_split
-from seqattn.evaluation import evaluate
+from seqattn.evaluation import copy_nearest, evaluate, one_word_away
+from seqattn.evaluation.evaluate import bleu_scorer
 from seqattn.models import ModelConfig
 from seqattn.training import RunFolder, TrainingConfig, preset_names, read_preset
 from seqattn.training.presets import Preset
@@ -207,6 +212,34 @@ def test_again(folder: Path, device: str) -> None:
             print(f"{folder}: {name} BLEU {found.bleu:.2f}", flush=True)
 
 
+def copy_all(groups: Sequence[Values]) -> list[Values]:
+    """Score the copyist on each test set of Multi30k, in each direction and case of the groups."""
+    found = []
+    for direction, lowercase in sorted({(g["direction"], g["lowercase"]) for g in groups}):
+        source, target = direction.split("-")
+        corpus = CorpusConfig("multi30k", source, target, lowercase=lowercase)
+        train = read_split(corpus, "train")
+        for split in ("test", *MORE_TESTS):
+            pairs = read_split(corpus, split)
+            texts, wanted = copy_nearest(pairs, train), [pair.target for pair in pairs]
+            plain, tokenized = (
+                bleu_scorer(lowercase=lowercase, language=language)(texts, wanted).score
+                for language in (None, target)
+            )
+            found.append(
+                {
+                    "direction": direction,
+                    "lowercase": lowercase,
+                    "split": split,
+                    "sentences": len(pairs),
+                    "bleu": round(plain, 2),
+                    "tokenized": round(tokenized, 2),
+                    "one_word_away": sum(one_word_away(pairs, train)),
+                }
+            )
+    return found
+
+
 def kind_of(run: Mapping[str, Any]) -> tuple[Any, ...]:
     """Name the group of a run: what all its seeds have in common."""
     return tuple(run[name] for name in KIND)
@@ -325,6 +358,21 @@ def goal_table(groups: Sequence[Values]) -> list[str]:
     return [title, "", *heads, *lines, ""]
 
 
+def copyist_table(copied: Sequence[Values]) -> list[str]:
+    """Give the lines of a table in Markdown: what copying gives on each test set."""
+    if not copied:
+        return []
+    title = "**What has learned nothing: copying the translation of the nearest training caption**"
+    heads = ["| direction | test set | captions | one word away | BLEU | BLEU, tokenized |"]
+    heads += ["|---|---|---:|---:|---:|---:|"]
+    lines = [
+        f"| {_way(one)} | {one['split'].replace('_', ' ')} | {one['sentences']:,} | "
+        f"{one['one_word_away']:,} | {one['bleu']:.1f} | {one['tokenized']:.1f} |"
+        for one in copied
+    ]
+    return [title, "", *heads, *lines, ""]
+
+
 def page_lines(record: Values) -> list[str]:
     """Give what stands between the marks of the page, in Markdown."""
     if not record["runs"]:
@@ -332,6 +380,7 @@ def page_lines(record: Values) -> list[str]:
     card = record["card"]
     lines = [*summary_table(record["groups"]), "", *_signatures(record["groups"]), ""]
     lines += goal_table(record["groups"])
+    lines += copyist_table(record.get("copyist", []))
     for group in record["groups"]:
         lines += _section(group, [r for r in record["runs"] if kind_of(r) == kind_of(group)])
     return [*lines, f"Collected on {card['date']} by `{card['command']}`."]
@@ -409,6 +458,7 @@ def main() -> None:
         "--test", action="store_true", help=f"test each with a beam of {BEAM} first"
     )
     parser.add_argument("--device", default="cpu", help="for --test")
+    parser.add_argument("--copyist", action="store_true", help="score the copyist anew")
     parser.add_argument("--machine", help="on which they were trained, such as 'one H100'")
     parser.add_argument("--book", action="store_true", help="add to the book's JSON and page")
     parser.add_argument("--anew", action="store_true", help="forget the runs in the book first")
@@ -419,10 +469,12 @@ def main() -> None:
     runs = [read_run(folder) for folder in options.runs]
     for run in runs:
         run["machine"] = options.machine
-    known = json.loads(RESULT.read_text("utf-8"))["runs"] if options.book else []
-    runs = merge([] if options.anew else known, runs)
+    stored = json.loads(RESULT.read_text("utf-8")) if options.book else {"runs": []}
+    runs = merge([] if options.anew else stored["runs"], runs)
+    groups = aggregate(runs)
     card = {"command": "python -m benchmarks.quality RUN ... --book", "date": str(date.today())}
-    record = {"card": card, "runs": runs, "groups": aggregate(runs)}
+    copied = copy_all(groups) if options.copyist else stored.get("copyist", [])
+    record = {"card": card, "runs": runs, "groups": groups, "copyist": copied}
     print("\n".join(summary_table(record["groups"])))
     if options.book:
         RESULT.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")

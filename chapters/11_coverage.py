@@ -338,9 +338,9 @@ ResultTable(
 # <details><summary>What the output shows</summary>
 #
 # - At 12 words, as in the training, nothing changes.
-# - Beyond 12, fewer words are left out: at each length both intervals lie below 0. (By luck alone, too, a longer text leaves out fewer.) Still, most of what was
+# - Beyond 12, fewer words are left out: at each length both intervals lie below 0. (A longer text leaves out fewer by luck alone, too.) Still, most of what was
 #   missing is missing.
-# - **Repetitions do not become rarer**; there were hardly any before. At 24 words nearly all new ones stand in one sentence, that above, picked because it repeats most. There the penalty buys a longer translation, and the translator
+# - **Repetitions do not become rarer**; there were hardly any before. At 24 words nearly all the new ones are in one sentence, the one above, picked because it repeats most. There the penalty buys a longer translation, and the translator
 #   fills the room with one clause, said three times.
 #
 # Why? The search's penalty dislikes words that were never looked at, and has nothing against looking twice. This translator's training had already asked for one look at each word; a model without that may gain more. And a

@@ -49,7 +49,7 @@ from seqattn.data import (
     tokenize,
 )
 from seqattn.decoding import greedy
-from seqattn.evaluation import beam_tree
+from seqattn.evaluation import beam_tree, copy_nearest, one_word_away
 from seqattn.metrics import alignment_error_rate, corpus_bleu
 from seqattn.models import ModelConfig, build_model
 from seqattn.plots import BLUE, GREY, ORANGE, use_style
@@ -113,29 +113,12 @@ for pair in valid[:3]:
 
 
 # %% tags=["hide-input"]
-def holes(sentence):  # the sentence with each word left out in turn
-    words = sentence.split()
-    return {(*words[:i], "_", *words[i + 1 :]) for i in range(len(words))}
-
-
-def alike(one, other):
-    return sum(a == b for a, b in zip(one.source.split(), other.source.split()))
-
-
-seen = set().union(*(holes(pair.source) for pair in train))
-near = [pair for pair in valid if holes(pair.source) & seen]
-by_words = {}
-for pair in train:
-    by_words.setdefault(len(pair.source.split()), []).append(pair)
-nearest = [
-    max(by_words.get(len(p.source.split()), train), key=lambda known: alike(known, p))
-    for p in valid
-]
-copied = corpus_bleu([p.target for p in nearest], [p.target for p in valid]).score
-print(f"one word away: {len(near)}; copying the nearest: validation BLEU {copied:.1f}")
+near = sum(one_word_away(valid, train))
+copied = corpus_bleu(copy_nearest(valid, train), [p.target for p in valid]).score
+print(f"one word away: {near}; copying the nearest: validation BLEU {copied:.1f}")
 
 # %% [markdown]
-# {{ len(near) }} of {{ len(valid) }} validation sentences are one word away from a training sentence. The
+# {{ near }} of {{ len(valid) }} validation sentences are one word away from a training sentence. The
 # copyist reaches {{ f"{copied:.1f}" }} BLEU: a model below that has learned less than a lookup.
 #
 # ### Words, or pieces of words

@@ -38,7 +38,12 @@ import matplotlib.pyplot as plt
 import torch
 
 from seqattn.data import CorpusConfig, measured, read_split, tokenize, toy_by_length
-from seqattn.evaluation import alignment_links, summarize_attention
+from seqattn.evaluation import (
+    alignment_links,
+    copy_nearest,
+    one_word_away,
+    summarize_attention,
+)
 from seqattn.metrics import alignment_error_rate, corpus_bleu, corpus_chrf
 from seqattn.plots import BLUE, GREY, ORANGE, ResultTable, plot_attention, use_style
 from seqattn.specials import BOS, UNK
@@ -51,7 +56,7 @@ translator = Translator.load("runs/capstone/main" if FULL else "toy")
 corpus = CorpusConfig("toy", "en", "fr", pairs=40_000)
 if FULL:
     corpus = CorpusConfig("multi30k", "de", "en")
-valid = read_split(corpus, "valid")
+train, valid = (read_split(corpus, split) for split in ("train", "valid"))
 
 
 def words_of(pair):
@@ -67,7 +72,7 @@ else:
 # ## A question you can see
 #
 # The translator has not seen these two sets of sentences: validation sentences, which are like those of
-# its training, and *long* ones, 15 to 30 words from the toy grammar; chapter 8 reads them too. The translator's training had at most twelve.
+# its training, and *long* ones, 15 to 30 words from the toy grammar; chapter 8 reads them too. Its training had at most twelve.
 # (Punctuation and *'s* count as words here.) These are two translations from each set. Before you count anything: how good is the translator, and how
 # would you find out if you knew no French?
 
@@ -129,15 +134,18 @@ def bleu(hypotheses, references):
 # $$ \mathrm{chrF} = 100 \cdot \frac{(1 + \beta^2)\,P R}{\beta^2 P + R}, \qquad \beta = 2, $$ (eq-chrf)
 #
 # where $\beta = 2$, as sacrebleu has it, gives recall more weight (the paper reports 1 and 3). The first line of
-# the table as a command, with details: `seqattn evaluate --run toy --split valid`.
+# the table as a command, with details: `seqattn evaluate --run toy --split valid`. The rows marked *copied* are
+# the copyist of [chapter 18](18_build.ipynb), who has learned nothing.
 
 # %%
 one = ["le chat noir dort sur le lit"], ["le chat blanc dort sur le lit"]
 assert abs(bleu(*one) - 48.9) < 0.05
 assert abs(bleu(*one) - corpus_bleu(*one).score) < 1e-6
 rows = []
-for kind, found in written.items():
-    texts, wanted = [t.text for t in found], [p.target for p in asked[kind]]
+told = {kind: [t.text for t in found] for kind, found in written.items()}
+told |= {f"{kind}, copied": copy_nearest(asked[kind], train) for kind in asked}
+for kind, texts in told.items():
+    wanted = [p.target for p in asked[kind.removesuffix(", copied")]]
     exact = mean(a == b for a, b in zip(texts, wanted, strict=True))
     theirs = corpus_bleu(texts, wanted)
     scores = (bleu(texts, wanted), theirs.score, corpus_chrf(texts, wanted).score)
@@ -297,7 +305,7 @@ plot_attention(*shown) if FULL else MapReader(
 # %% [markdown]
 # Some words have more diffuse rows than others. For frequent words, the next table shows the mean entropy
 # of the row that writes the word, and how much of that row's weight falls on the words that it is linked
-# to. Which kind of word will be at the diffuse end?
+# to, beside what equal weights would put there. Which kind of word will be at the diffuse end?
 #
 # ```{predict} diffuse-words
 # ```
@@ -310,15 +318,16 @@ for pair, t in zip(valid, translator.force(valid), strict=True):
     nats = attention_entropy(t.weights[None])[0].tolist()
     for j, word in enumerate(t.tokens[:-1]):
         own = [i for i, k in pair.links or () if k == j]
-        by_word.setdefault(word, []).append((nats[j], t.weights[j, own].sum().item()))
+        share = t.weights[j, own].sum().item(), len(own) / len(t.source_tokens)
+        by_word.setdefault(word, []).append((nats[j], *share))
 ranked = {w: [mean(c) for c in zip(*f)] for w, f in by_word.items() if len(f) >= 40}
 ranked = dict(sorted(ranked.items(), key=lambda item: item[1]))
 rows = [
-    (name, word, f"{ranked[word][0]:.2f}", f"{ranked[word][1]:.0%}")
+    (name, word, f"{ranked[word][0]:.2f}", *(f"{x:.0%}" for x in ranked[word][1:]))
     for name, part in (("sharpest", [*ranked][:5]), ("most diffuse", [*ranked][-5:]))
     for word in part
 ]
-columns = ("rows", "word", "nats", "weight on its links")
+columns = ("rows", "word", "nats", "weight on its links", "equal weights")
 ResultTable(columns, rows, "Entropy of the rows that write a word")
 
 # %% [markdown]
@@ -360,6 +369,7 @@ for name, how in draws.items():
 
 # %% tags=["hide-input"]
 texts = {name: [t.text for t in written] for name, written in found.items()}
+texts["copied"] = copy_nearest(some, train)
 wanted = [pair.target for pair in some]
 
 
@@ -374,7 +384,7 @@ samples = [
     for _ in range(200)
 ]
 gains, rows = {}, []
-for name, written_by in found.items():
+for name in texts:
     gains[name] = sorted(bleu_of(name, s) - bleu_of("greedy", s) for s in samples)
     rows.append(
         (
@@ -383,7 +393,7 @@ for name, written_by in found.items():
             ""
             if name == "greedy"
             else f"{gains[name][5]:+.1f} to {gains[name][-6]:+.1f}",
-            f"{mean(t.score for t in written_by):.2f}",
+            f"{mean(t.score for t in found[name]):.2f}" if name in found else "",
         )
     )
 columns = ("search", "BLEU", "minus greedy, 95% of draws", "log-probability, mean")
@@ -449,19 +459,26 @@ plt.show()
 # When the output is wrong, look at the map first. Take long sentences, and ask of each whether attention
 # passed over a source word. A word is passed over if its column sums to less than half its share, where its
 # share is the number of words written over the number of words read. Longer sentences offer more words to
-# pass over and go wrong more often, so compare within a group of *similar length*.
+# pass over and go wrong more often, so compare within a group of *similar length*. The last column asks the
+# same of a map that has all its weight on the diagonal.
 
 
 # %% tags=["hide-input"]
 from seqattn.metrics import coverage_report
 
 
-def passed_over(t):
-    under = coverage_report(t.weights[None]).under[0, :-1]
+def passed_over(t, weights):
+    under = coverage_report(weights[None]).under[0, :-1]
     return [word for word, missed in zip(t.source_tokens, under) if missed]
 
 
-rows, over = [], {}
+def along_the_diagonal(t):  # a map of the same size, all weight on the diagonal
+    T, S = t.weights.shape
+    places = [int((j + 0.5) * S / T) for j in range(T)]
+    return torch.nn.functional.one_hot(torch.tensor(places), S).float()
+
+
+rows, over, by_diagonal = [], {}, {}
 for n, found in by_length.items():
     for kind in ("right", "wrong"):
         some = [
@@ -469,13 +486,18 @@ for n, found in by_length.items():
             for p, t in zip(groups[n], found)
             if (t.text == p.target) == (kind == "right")
         ]
-        over[kind, n] = mean(bool(passed_over(t)) for t in some) if some else None
-        rows.append((n, kind, len(some), "–" if not some else f"{over[kind, n]:.0%}"))
-columns = ("words", "translation", "sentences", "pass a word over")
+        shares = [
+            mean(bool(passed_over(t, map_(t))) for t in some) if some else None
+            for map_ in (lambda t: t.weights, along_the_diagonal)
+        ]
+        over[kind, n], by_diagonal[kind, n] = shares
+        shown = ("–" if share is None else f"{share:.0%}" for share in shares)
+        rows.append((n, kind, len(some), *shown))
+columns = ("words", "translation", "sentences", "pass a word over", "the diagonal does")
 ResultTable(columns, rows, "Words passed over")
 
 # %% [markdown]
-# Maps of long sentences pass a word over more often. This table cannot say whether wrong translations do so more
+# Maps of long sentences pass a word over more often. In each row with ten or more sentences the diagonal does so more often still. This table cannot say whether wrong translations do so more
 # than right ones: at each length one of the two kinds is rare. A right translation may pass over a word,
 # for the state beside the word may have read it. So a word passed over is a hint, not a verdict. If
 # attention looked at the right word and a wrong word came out, look for the trouble behind the attention:
@@ -540,20 +562,14 @@ ResultTable(
 
 # %% tags=["hide-input"]
 test = read_split(corpus, "test")
-
-
-def holes(sentence):  # the sentence with each word left out in turn
-    words = sentence.split()
-    return {(*words[:i], "_", *words[i + 1 :]) for i in range(len(words))}
-
-
-seen = set().union(*(holes(pair.source) for pair in read_split(corpus, "train")))
-far = [pair for pair in test if seen.isdisjoint(holes(pair.source))]
+far = [p for p, near in zip(test, one_word_away(test, train)) if not near]
 rows, last = [], {}
 for name, pairs in (("all", test), ("none one word away", far)):
-    score = corpus_bleu([t.text for t in translate(pairs)], [p.target for p in pairs])
+    wanted = [p.target for p in pairs]
+    score = corpus_bleu([t.text for t in translate(pairs)], wanted)
+    copied = corpus_bleu(copy_nearest(pairs, train), wanted).score
     last[name] = score.score
-    rows.append((name, len(pairs), f"{score.score:.1f}"))
+    rows.append((name, len(pairs), f"{score.score:.1f}", f"{copied:.1f}"))
     if not FULL:
         links_of = [pair.links for pair in pairs]
         maps = [
@@ -564,7 +580,8 @@ for name, pairs in (("all", test), ("none one word away", far)):
         rows[-1] += tuple(
             f"{alignment_error_rate(found, links_of, links_of):.1%}" for found in both
         )
-heads = ("test sentences", "number", "BLEU", "AER", "AER, diagonal")[: len(rows[0])]
+heads = ("test sentences", "number", "BLEU", "BLEU, copied", "AER", "AER, diagonal")
+heads = heads[: len(rows[0])]
 ResultTable(heads, rows, "Test", f"BLEU: {score.signature}")
 
 # %% [markdown]

@@ -181,7 +181,7 @@ note += f"{last} of {len(long['contest'])} trainings it is the last, and from th
 note += f"BLEU changes by {spread(final, '+.1f').replace('-', '−')}. To repeat: {long['card']['command']}"
 ResultTable(heads, rows, title, note)
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Dots for three seeds of each of five models, with mean and standard deviation: validation BLEU. The additive models and the Transformer stand clearly to the right of Luong's model, and that one to the right of the fixed vector."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Dots for three seeds of each of five models, with mean and standard deviation: validation BLEU. The additive models and the Transformer stand clearly to the right of Luong's model, which stands to the right of the fixed vector."}}
 plot_spread(stored["contest"], "bleu", label="validation BLEU after equal updates")
 plt.show()
 

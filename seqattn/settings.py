@@ -4,10 +4,13 @@ What an option may be stands in its annotation, once. Constructors, files of set
 all read it there.
 """
 
+import math
+import operator
 from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, Field, dataclass, fields
 from difflib import get_close_matches
 from functools import cache
+from numbers import Real
 from types import NoneType, UnionType
 from typing import (
     Annotated,
@@ -23,7 +26,16 @@ from typing import (
 
 from seqattn.extras import require
 
-__all__ = ["Limits", "Only", "Settings", "expected", "parse"]
+__all__ = [
+    "Limits",
+    "Only",
+    "Settings",
+    "check_penalty",
+    "check_whole",
+    "expected",
+    "is_number",
+    "parse",
+]
 
 Some = TypeVar("Some", bound="Settings")
 once: Any = cache  # to mypy, classes are not hashable
@@ -76,6 +88,30 @@ class Only:
                 shown = name.removesuffix("_used")
                 return f"{shown}={value!r}; it is for {shown}={_either(allowed)}"
         return None
+
+
+def check_whole(name: str, value: object, *, least: int | None = None) -> None:
+    """Refuse what is no whole number, or below the least."""
+    try:
+        number = operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        number = None
+    # True and tensor(True) would count as 1; a tensor knows its kind by name.
+    if number is None or isinstance(value, bool) or "bool" in str(getattr(value, "dtype", "")):
+        raise ValueError(f"{name} is {value!r}; expected a whole number")
+    if least is not None and number < least:
+        raise ValueError(f"{name} is {number}; expected at least {least}")
+
+
+def is_number(value: object) -> bool:
+    """Tell a number from all else; True and False are none."""
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def check_penalty(name: str, value: Any) -> None:
+    """Refuse what cannot be the strength of a penalty."""
+    if not is_number(value) or not 0 <= value < math.inf:
+        raise ValueError(f"{name} is {value!r}; expected 0 or more, and finite")
 
 
 class Settings:

@@ -9,7 +9,8 @@ from types import SimpleNamespace
 import pytest
 
 from benchmarks import quality
-from seqattn.data import measured
+from seqattn.data import TextPair, measured
+from seqattn.data.pairs import lower_case
 from seqattn.training import read_preset
 
 CARD = {"command": "python -m benchmarks.quality", "date": "2026-01-01"}
@@ -249,6 +250,30 @@ def test_the_page_has_a_table_of_seeds_the_log_and_the_command(tmp_path, monkeyp
     monkeypatch.setattr("sys.argv", ["quality", fourth, "--book", "--anew"])
     quality.main()
     assert "| luong | de-en | 1 | greedy |" in page.read_text(encoding="utf-8")
+
+
+def test_what_copying_gives_stands_beside(monkeypatch):
+    sets = {
+        "train": [
+            TextPair("Ein Hund .", "A dog runs over the grass ."),
+            TextPair("Eine Frau singt laut .", "A woman"),
+        ],
+        "test": [TextPair("Ein Mann .", "A DOG runs over the grass .")],
+    }
+    monkeypatch.setattr(quality, "read_split", lambda corpus, split: [
+        lower_case(pair) if corpus.lowercase else pair for pair in sets.get(split, sets["test"])
+    ])  # fmt: skip
+    groups = [{"direction": "de-en", "lowercase": folded} for folded in (False, True, True)]
+    copied = quality.copy_all(groups)
+    assert [(one["lowercase"], one["split"]) for one in copied] == [
+        (folded, split) for folded in (False, True) for split in ("test", *quality.MORE_TESTS)
+    ]
+    cased, folded = copied[0], copied[3]
+    assert (cased["sentences"], cased["one_word_away"]) == (1, 1)
+    assert cased["bleu"] < folded["bleu"] == folded["tokenized"] == cased["tokenized"]
+    lines = quality.copyist_table(copied)
+    assert f"| de-en, lower case | test | 1 | 1 | {folded['bleu']:.1f} |" in "\n".join(lines)
+    assert quality.copyist_table([]) == []
 
 
 def test_the_books_page_is_what_the_books_json_says():

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from seqattn.data.pairs import TextPair
 from seqattn.data.vocabulary import Vocabularies
+from seqattn.settings import check_whole
 from seqattn.specials import BOS, EOS, PAD
 
 __all__ = ["Batch", "Batches", "Example", "encode_pairs", "make_batch", "pad"]
@@ -136,7 +137,7 @@ class Batches:
     Raises
     ------
     ValueError
-        If there are no examples, or ``tokens`` is below 1.
+        If there are no examples, or ``tokens`` is no whole number or below 1.
 
     Examples
     --------
@@ -147,10 +148,9 @@ class Batches:
     """
 
     def __init__(self, examples: Sequence[Example], *, tokens: int = 2048, seed: int = 0):
-        if not examples or tokens < 1:
-            raise ValueError(
-                f"{len(examples)} examples and tokens={tokens}; expected at least 1 of each"
-            )
+        check_whole("tokens", tokens, least=1)
+        if not examples:
+            raise ValueError("no examples; expected at least 1")
         self.examples = examples
         self.tokens = tokens
         self.seed = seed

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 from seqattn.data.pairs import TextPair
 from seqattn.data.tokenization import join, tokenize, without_marks
 from seqattn.extras import require
+from seqattn.settings import check_whole
 from seqattn.specials import EOS, PAD, UNK
 
 __all__ = ["SPECIALS", "Subwords", "Vocabularies", "Vocabulary", "Words"]
@@ -107,6 +108,11 @@ class Words:
         -------
         Words
             The commonest word first.
+
+        Raises
+        ------
+        ValueError
+            If ``min_count`` is no whole number or below 1.
         """
         return cls(_rank(_count(texts, language), min_count), language)
 
@@ -134,6 +140,11 @@ class Words:
         -------
         (Words, Words)
             Of source and target, with the same ids.
+
+        Raises
+        ------
+        ValueError
+            If ``min_count`` is no whole number or below 1.
         """
         counts = _count(sources, languages[0]) | _count(targets, languages[1])
         words = _rank(counts, min_count)
@@ -190,6 +201,7 @@ def _count(texts: Iterable[str], language: str) -> Counter[str]:
 
 
 def _rank(counts: Counter[str], min_count: int) -> list[str]:
+    check_whole("min_count", min_count, least=1)
     ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     return [word for word, n in ranked if n >= min_count]
 
@@ -410,7 +422,8 @@ class Vocabularies(NamedTuple):
         Raises
         ------
         ValueError
-            If ``min_count`` is asked of subwords, or ``subwords`` leaves no room for all bytes.
+            If ``min_count`` is no whole number of at least 1, or asked of subwords, or ``subwords``
+            leaves no room for all bytes.
 
         Examples
         --------

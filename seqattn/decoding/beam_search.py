@@ -11,8 +11,6 @@ from seqattn.attention import padding_mask
 from seqattn.context_managers import evaluating
 from seqattn.decoding.interface import Hypotheses, StepModel, select
 from seqattn.decoding.rows import (
-    check_penalty,
-    check_whole,
     few_left,
     length_limits,
     no_hypotheses,
@@ -22,6 +20,7 @@ from seqattn.decoding.rows import (
 )
 from seqattn.decoding.topk import top_first
 from seqattn.precision import at_least_single
+from seqattn.settings import check_penalty, check_whole
 from seqattn.specials import BOS, EOS, PAD
 
 __all__ = ["BeamSnapshot", "beam_search", "coverage_penalty", "length_penalty"]

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable
-from numbers import Real
 
 import torch
 from jaxtyping import Float, Int
@@ -11,7 +10,6 @@ from torch import Tensor
 from seqattn.context_managers import evaluating
 from seqattn.decoding.interface import Hypotheses, StepModel, select
 from seqattn.decoding.rows import (
-    check_whole,
     few_left,
     length_limits,
     no_hypotheses,
@@ -20,6 +18,7 @@ from seqattn.decoding.rows import (
     to_hypotheses,
 )
 from seqattn.precision import at_least_single
+from seqattn.settings import check_whole, is_number
 from seqattn.specials import BOS, EOS, PAD
 
 __all__ = ["greedy", "sample", "truncate"]
@@ -48,6 +47,11 @@ def greedy(
     Hypotheses
         One for each sentence. Among equally likely tokens the lowest id wins. An empty batch has
         none, and no weights.
+
+    Raises
+    ------
+    ValueError
+        If ``max_len`` is no whole number, or below 1.
     """
     return _token_by_token(model, source, lengths, max_len, lambda logits: logits.argmax(-1))
 
@@ -90,9 +94,10 @@ def sample(
     Raises
     ------
     ValueError
-        If the temperature, ``top_k`` or ``top_p`` is out of range.
+        If the temperature, ``max_len``, ``top_k`` or ``top_p`` is out of range or of the wrong
+        kind.
     """
-    if not isinstance(temperature, Real) or not 0 < temperature < math.inf:
+    if not is_number(temperature) or not 0 < temperature < math.inf:
         raise ValueError(
             f"temperature is {temperature!r}; expected a number above 0 (at 0: greedy search) and "
             "finite"
@@ -148,14 +153,12 @@ def truncate(
     tensor([[0.6250, 0.3750, 0.0000]])
     """
     if top_k is not None:
-        check_whole("top_k", top_k)
-        if top_k < 1:
-            raise ValueError(f"top_k is {top_k}; expected at least 1")
+        check_whole("top_k", top_k, least=1)
         last_kept = logits.topk(min(top_k, logits.shape[-1])).values[:, -1:]
         logits = logits.masked_fill(logits < last_kept, -torch.inf)
     if top_p is not None:
-        if not 0 < top_p <= 1:
-            raise ValueError(f"top_p is {top_p}; expected above 0 and at most 1")
+        if not is_number(top_p) or not 0 < top_p <= 1:
+            raise ValueError(f"top_p is {top_p!r}; expected a number above 0 and at most 1")
         ordered, index = logits.sort(dim=-1, descending=True, stable=True)
         chances = ordered.softmax(-1)
         before = chances.cumsum(-1) - chances  # probability of all that is likelier

@@ -1,20 +1,16 @@
 """The rows of a batch during a search: how long each may get, which are left, what each wrote."""
 
-import math
-import operator
-from numbers import Real
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
 from seqattn.decoding.interface import Hypotheses
+from seqattn.settings import check_whole
 from seqattn.specials import BOS, PAD
 
 __all__ = [
-    "check_penalty",
-    "check_whole",
     "few_left",
     "length_limits",
     "no_hypotheses",
@@ -28,25 +24,6 @@ __all__ = [
 # the others has its price as well.
 FEW = 0.75
 Values = TypeVar("Values", Tensor, Tensor | None)
-
-
-def check_whole(name: str, value: object) -> None:
-    """Refuse what is no whole number; how large it may be is asked elsewhere."""
-    try:
-        operator.index(value)  # type: ignore[arg-type]
-    except TypeError:
-        whole = False
-    else:
-        whole = not isinstance(value, bool)
-    if not whole:
-        raise ValueError(f"{name} is {value!r}; expected a whole number")
-
-
-def check_penalty(name: str, value: Any) -> None:
-    """Refuse what cannot be the strength of a penalty."""
-    number = isinstance(value, Real) and not isinstance(value, bool)
-    if not number or not 0 <= value < math.inf:
-        raise ValueError(f"{name} is {value!r}; expected 0 or more, and finite")
 
 
 def length_limits(

@@ -13,7 +13,7 @@ from seqattn.dropout import Dropout
 from seqattn.models.rnn import initialise, make_rnn, run_rnn, run_steps
 from seqattn.specials import PAD
 
-__all__ = ["Encoded", "Encoder", "Read", "read_sentences"]
+__all__ = ["Encoded", "Encoder", "Read", "read_sentences", "source_mask"]
 
 
 class Encoded(NamedTuple):
@@ -120,9 +120,7 @@ class Encoder(nn.Module):
         ValueError
             If a length is below 1 or beyond the width of the batch.
         """
-        mask: Bool[Tensor, "batch keys"] = padding_mask(lengths, source.shape[1]).to(source.device)
-        if may_look(lengths) and lengths.numel() and int(lengths.min()) < 1:
-            raise ValueError("lengths hold a 0; expected at least one token in each sentence")
+        mask = source_mask(source, lengths)
         inputs = self.dropout(self.embedding(source))
         states, final = read_sentences(self.rnn, inputs, lengths, mask)
         return Encoded(states, self._join_directions(final), mask)
@@ -133,6 +131,16 @@ class Encoder(nn.Module):
         # PyTorch lists layer 0 forward, layer 0 backward, layer 1 forward, ...
         by_layer = hidden.unflatten(0, (-1, self.directions))
         return by_layer.permute(2, 0, 1, 3).flatten(2)
+
+
+def source_mask(
+    source: Int[Tensor, "batch keys"], lengths: Int[Tensor, " batch"]
+) -> Bool[Tensor, "batch keys"]:
+    """Say which source positions hold real tokens; refuse a sentence that has none."""
+    mask = padding_mask(lengths, source.shape[1]).to(source.device)
+    if may_look(lengths) and lengths.numel() and int(lengths.min()) < 1:
+        raise ValueError("lengths hold a 0; expected at least one token in each sentence")
+    return mask
 
 
 class Read(NamedTuple):

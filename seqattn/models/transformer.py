@@ -11,10 +11,11 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from seqattn.attention import Memory, MultiHeadAttention, causal_mask, padding_mask
+from seqattn.attention import Memory, MultiHeadAttention, causal_mask
 from seqattn.attention.masks import forget_unseen
 from seqattn.decoding import Step
 from seqattn.dropout import Dropout
+from seqattn.models.encoder import source_mask
 from seqattn.models.output_layer import Tie, tie_matrices
 from seqattn.models.seq2seq import Output, StepwiseModel
 from seqattn.precision import at_least_single
@@ -511,7 +512,7 @@ class Transformer(StepwiseModel):
         return Output(logits, weights)
 
     def _remember(self, source: Tensor, lengths: Tensor) -> tuple[Memory, ...]:
-        mask = padding_mask(lengths, source.shape[1]).to(source.device)
+        mask = source_mask(source, lengths)
         embedded = forget_unseen(self.source_embedding(source), mask)
         x = self.dropout(self.source_positions(embedded * self.scale))
         for layer in self.encoder:

@@ -220,7 +220,8 @@ def fit(
     Raises
     ------
     ValueError
-        If there is no budget, or it is not above 0.
+        If there is no budget, or it is not above 0; or an option is of the wrong kind or out of
+        its limits.
     DivergedError
         If the loss is no longer a number.
 
@@ -241,7 +242,8 @@ def fit(
         raise ValueError(f"seconds is {seconds}; expected more than 0")
     minutes = None if seconds is None else seconds / 60
     config = TrainingConfig(
-        steps=steps, minutes=minutes, lr=lr, schedule=schedule, warmup=warmup  # type: ignore
+        steps=steps, minutes=minutes, lr=lr, schedule=schedule, warmup=warmup,  # type: ignore
+        smoothing=smoothing, clip=clip, guess=guess, seed=seed,
     )  # fmt: skip
     if guess:
         guess_frequencies(

@@ -11,10 +11,10 @@ from seqattn.data.batches import Batch, Batches, encode_pairs, pad
 from seqattn.data.pairs import TextPair, lower_case
 from seqattn.data.vocabulary import Vocabularies
 from seqattn.decoding import Hypotheses, beam_search, greedy, sample
-from seqattn.decoding.rows import check_whole
 from seqattn.models import Output
 from seqattn.models.seq2seq import StepwiseModel
 from seqattn.precision import autocast
+from seqattn.settings import check_penalty, check_whole
 from seqattn.specials import EOS
 from seqattn.translator.run_folder import find_checkpoint, load_model
 from seqattn.translator.translation import Translation
@@ -161,7 +161,7 @@ class Translator:
         length_penalty : float
             Exponent of :func:`~seqattn.decoding.length_penalty`; not used by greedy search.
         coverage_penalty : float
-            Factor of :func:`~seqattn.decoding.coverage_penalty`; not used by greedy search.
+            Factor of :func:`~seqattn.decoding.coverage_penalty`; greedy search has none.
 
         Returns
         -------
@@ -173,8 +173,8 @@ class Translator:
         TypeError
             If given one string.
         ValueError
-            If ``beam`` is below 1. With a beam, if a penalty is below 0, or coverage is asked of a
-            model without attention.
+            If ``beam`` is no whole number or below 1, a penalty below 0 or not finite, or coverage
+            is asked of greedy search or of a model without attention.
         """
         found = self.n_best(
             sentences, n=1, beam=beam,
@@ -217,11 +217,16 @@ class Translator:
             As :meth:`translate`, or if n is not from 1 to ``beam``.
         """
         check_whole("n", n)
-        check_whole("beam", beam)
-        if beam < 1:
-            raise ValueError(f"beam is {beam}; expected at least 1")
+        check_whole("beam", beam, least=1)
         if not 1 <= n <= beam:
             raise ValueError(f"n is {n} and beam is {beam}; expected 1 <= n <= beam")
+        check_penalty("length_penalty", length_penalty)
+        check_penalty("coverage_penalty", coverage_penalty)
+        if beam == 1 and coverage_penalty:
+            raise ValueError(
+                f"coverage_penalty={coverage_penalty!r} has no effect with beam=1, which is greedy "
+                "search; expected a wider beam, or no penalty"
+            )
 
         def search(source: Tensor, lengths: Tensor, max_len: Tensor) -> Hypotheses:
             if beam == 1:
@@ -269,8 +274,7 @@ class Translator:
         ValueError
             If a number is out of range.
         """
-        if n < 1:
-            raise ValueError(f"n is {n}; expected at least 1")
+        check_whole("n", n, least=1)
         generator = torch.Generator(self.device).manual_seed(seed)
 
         def search(source: Tensor, lengths: Tensor, max_len: Tensor) -> Hypotheses:

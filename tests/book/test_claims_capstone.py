@@ -24,7 +24,6 @@ from seqattn.cli import app as cli
 from seqattn.data import (
     Batches,
     CorpusConfig,
-    TextPair,
     Vocabularies,
     encode_pairs,
     measured,
@@ -245,25 +244,6 @@ def test_test_pairs_are_read_in_one_cell_of_each_page_and_not_while_building():
     reads = re.compile(r"""read_split\(corpus, "test"\)|"test": \("test"|split="test\"""")
     found = {name: sum(bool(reads.search(text)) for text in code_of(name)) for name in NAMES}
     assert found == {"18_build": 0, "19_judge": 1, "20_study": 1}
-
-
-def pair(source, target="", links=None):
-    return TextPair(source, target, links)
-
-
-def test_what_is_one_word_away_is_near():
-    train = [pair("the cat sat"), pair("a dog ran off")]
-    found = contest.not_near(
-        [pair(text) for text in ("the cat sat", "the dog sat", "the cat ran off", "a cat ran off",
-                                 "the dog ran", "the cat")], train
-    )  # fmt: skip
-    assert [p.source for p in found] == ["the cat ran off", "the dog ran", "the cat"]
-
-
-def test_the_copyist_takes_the_most_alike_of_the_same_length():
-    train = [pair("a cat sat", "1"), pair("a dog ran", "2"), pair("a dog ran off", "3")]
-    asked = [pair(text) for text in ("the dog ran", "the dog ran on", "ran dog")]
-    assert contest.copy_the_nearest(asked, train) == ["2", "3", "2"]
 
 
 def test_the_stored_rules_are_those_of_the_corpus():
@@ -692,7 +672,7 @@ def test_the_command_of_chapter_19_gives_the_first_line_of_its_table():
     found = CliRunner().invoke(commands, ["evaluate", "--run", "toy", "--split", "valid"])
     scores = [float(re.search(rf"{name} +([\d.]+)", found.output)[1])
               for name in ("BLEU", "chrF", "exact match")]  # fmt: skip
-    [row] = re.findall(r"^like training.*$", printed('"BLEU, yours"'), re.MULTILINE)
+    [row] = re.findall(r"^like training\b(?!, copied).*$", printed('"BLEU, yours"'), re.MULTILINE)
     shown = [float(cell.rstrip("%")) for cell in row.split()[4:]]
     assert scores == pytest.approx(shown, abs=0.51)
     assert scores[:2] == pytest.approx(shown[:2], abs=0.06)

@@ -90,7 +90,15 @@ def test_moving_a_batch_keeps_everything():
     assert {part.device.type for part in batch.to("meta")[:4]} == {"meta"}
 
 
-@pytest.mark.parametrize(("examples", "tokens"), [([], 5), ([Example([2], [2])], 0)])
-def test_no_examples_or_no_tokens_are_refused(examples, tokens):
-    with pytest.raises(ValueError, match="expected at least 1 of each"):
+@pytest.mark.parametrize(
+    ("examples", "tokens", "message"),
+    [
+        ([], 5, "no examples; expected at least 1"),
+        ([Example([2], [2])], 0, "tokens is 0; expected at least 1"),
+        ([Example([2], [2])], True, "tokens is True; expected a whole number"),
+        ([Example([2], [2])], 16.0, "tokens is 16.0; expected a whole number"),
+    ],
+)
+def test_no_examples_or_no_tokens_are_refused(examples, tokens, message, unchecked):
+    with pytest.raises(ValueError, match=message):
         Batches(examples, tokens=tokens)

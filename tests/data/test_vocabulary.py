@@ -135,6 +135,9 @@ def test_what_makes_no_sense_is_refused():
         Subwords.learn(["a"], size=100)
     with pytest.raises(ValueError, match="min_count is 2 and subwords is 300; expected whole"):
         Vocabularies.learn(PAIRS, ("en", "fr"), subwords=300, min_count=2)
+    for joint in (False, True):
+        with pytest.raises(ValueError, match="min_count is 0; expected at least 1"):
+            Vocabularies.learn(PAIRS, ("en", "fr"), joint=joint, min_count=0)
     with pytest.raises(ValueError, match="vocabulary of kind 'letters'"):
         Vocabularies.from_dict({"source": {"kind": "letters"}, "target": None})
 

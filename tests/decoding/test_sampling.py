@@ -136,8 +136,12 @@ def test_the_nucleus_is_taken_among_the_top_k():
         ({"temperature": "a"}, "temperature is 'a'; expected a number above 0"),
         ({"top_k": 0}, "top_k is 0; expected at least 1"),
         ({"top_k": 1.5}, "top_k is 1.5; expected a whole number"),
-        ({"top_p": 0.0}, r"top_p is 0.0; expected above 0 and at most 1"),
-        ({"top_p": 1.1}, r"top_p is 1.1; expected above 0 and at most 1"),
+        ({"top_k": torch.tensor(True)}, r"top_k is tensor\(True\); expected a whole number"),
+        ({"temperature": True}, "temperature is True; expected a number above 0"),
+        ({"top_p": 0.0}, r"top_p is 0.0; expected a number above 0 and at most 1"),
+        ({"top_p": 1.1}, r"top_p is 1.1; expected a number above 0 and at most 1"),
+        ({"top_p": True}, r"top_p is True; expected a number above 0 and at most 1"),
+        ({"top_p": "0.5"}, r"top_p is '0.5'; expected a number above 0 and at most 1"),
     ],
 )
 def test_impossible_options_are_refused(options, message, unchecked):

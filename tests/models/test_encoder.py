@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from seqattn import padding_mask
-from seqattn.models import Encoder
+from seqattn.models import Encoder, ModelConfig, build_model
 from tests.hostile import every_rubbish, spoil_embeddings, surround
 from tests.models import oracles
 
@@ -144,8 +144,10 @@ def test_dropout_is_drawn_in_training_only():
     ],
 )
 def test_impossible_lengths_are_refused(lengths, message):
-    with pytest.raises(ValueError, match=message):
-        Encoder(VOCAB, D_EMBED, D)(a_batch(), torch.tensor(lengths))
+    transformer = build_model(ModelConfig("transformer", d_hidden=8), VOCAB, VOCAB)
+    for encode in (Encoder(VOCAB, D_EMBED, D), transformer.begin):
+        with pytest.raises(ValueError, match=message):
+            encode(a_batch(), torch.tensor(lengths))
 
 
 def test_an_unknown_cell_is_refused(unchecked):

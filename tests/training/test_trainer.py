@@ -180,7 +180,7 @@ def test_a_run_that_was_cut_off_before_its_first_checkpoint_begins_anew(uninterr
     assert kept.is_file()
 
 
-def test_a_budget_of_nothing_is_refused_in_the_words_of_who_asked(uninterrupted):
+def test_a_budget_of_nothing_is_refused_in_the_words_of_who_asked(uninterrupted, unchecked):
     folder, _ = uninterrupted
     batches = Batches([Example([5, 6, 2], [7, 8, 2])], tokens=16)
     model = build_model(ModelConfig(d_embed=8, d_hidden=8), 9, 9)
@@ -188,6 +188,9 @@ def test_a_budget_of_nothing_is_refused_in_the_words_of_who_asked(uninterrupted)
         fit(model, batches)
     with pytest.raises(ValueError, match="seconds is 0; expected more than 0"):
         fit(model, batches, seconds=0)
+    for name, value in (("smoothing", 1.0), ("clip", 0.0), ("guess", "yes"), ("seed", 1.5)):
+        with pytest.raises(ValueError, match=f"{name} is {value!r}; expected"):
+            fit(model, batches, steps=1, **{name: value})
     with pytest.raises(ValueError, match="steps"):
         resumed_run(folder / "run", steps=0, quiet=True)
 

@@ -161,6 +161,11 @@ def test_wrong_calls_say_what_they_expected(unchecked):
         translator.translate("the cat")
     with pytest.raises(ValueError, match="beam is 0; expected at least 1"):
         translator.translate(["the cat"], beam=0)
+    for beam in (1, 4):
+        with pytest.raises(ValueError, match="length_penalty is -1; expected 0 or more"):
+            translator.translate(["the cat"], beam=beam, length_penalty=-1)
+    with pytest.raises(ValueError, match=r"coverage_penalty=0\.2 has no effect with beam=1"):
+        translator.translate(["the cat"], beam=1, coverage_penalty=0.2)
     with pytest.raises(ValueError, match="no attention: there is no map"):
         translator.translate(["the cat"])[0].plot()
     with pytest.raises(ValueError, match="no sentence pairs"):
@@ -183,7 +188,7 @@ def test_the_first_of_the_n_best_is_the_translation_and_all_are_different(archit
         translator.n_best(SENTENCES, n=5, beam=4)
 
 
-def test_samples_repeat_with_their_seed_and_are_scored_like_known_translations():
+def test_samples_repeat_with_their_seed_and_are_scored_like_known_translations(unchecked):
     translator = make()
     one, two, other = (translator.sample(SENTENCES, n=3, seed=seed) for seed in (4, 4, 5))
     texts = [[[f.text for f in drawn] for drawn in found] for found in (one, two, other)]
@@ -193,6 +198,8 @@ def test_samples_repeat_with_their_seed_and_are_scored_like_known_translations()
     assert cold[0].tokens == translator.translate(["the cat"], beam=1)[0].tokens
     with pytest.raises(ValueError, match="n is 0"):
         translator.sample(SENTENCES, n=0)
+    with pytest.raises(ValueError, match=r"n is 1\.5; expected a whole number"):
+        translator.sample(SENTENCES, n=1.5)
 
 
 def test_the_coverage_penalty_reaches_the_search():
